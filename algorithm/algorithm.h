@@ -1,0 +1,68 @@
+// How nodes learn together: a state machine without I/O.
+//
+// Events go in, requests to the host come out. An algorithm reads no clock,
+// owns no thread, opens no socket and touches no memory of a vector; node/ and
+// sim/ drive the same object. It never branches on the contents of a vector.
+//
+// Thread-safety: one event at a time.
+#ifndef GRAPEVINE_ALGORITHM_ALGORITHM_H_
+#define GRAPEVINE_ALGORITHM_ALGORITHM_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "algorithm/event.h"
+#include "algorithm/host.h"
+#include "topology/mixing.h"
+
+namespace grapevine {
+
+// What a message that an algorithm still waits for is called, for the report
+// of a peer that went silent.
+struct Waiting {
+  Rank from;
+  Tag tag;
+};
+
+class Algorithm {
+ public:
+  virtual ~Algorithm() = default;
+
+  // Errors are protocol violations by the driver or a peer: they name the
+  // event and end the run.
+  virtual absl::Status On(const Event& event, Host& host) = 0;
+
+  // The round now under way (the number of completed rounds).
+  virtual Round round() const = 0;
+  // The messages without which the current round cannot end, in ascending rank.
+  virtual std::vector<Waiting> waiting_for() const = 0;
+  // The ranks that exchange messages with this node in [from, to): connections
+  // to dial ahead. Ascending, without repetition.
+  virtual std::vector<Rank> Peers(Round from, Round to) const = 0;
+};
+
+// How the learning rate depends on the round (optim/schedule.h makes one).
+using LearningRate = std::function<double(Round)>;
+
+struct AlgorithmOptions {
+  Rank rank = 0;
+  std::shared_ptr<const Mixing> mixing;  // also gives the number of nodes
+  LearningRate learning_rate;
+  // Rounds for which receive buffers are posted at once. 1 keeps memory at
+  // (largest in-degree + 4) replicas; 2 hides the credit's latency.
+  int window = 1;
+};
+
+// "dpsgd" (order=awc, the default, or order=atc), "allreduce" (ring). Errors
+// name the spec and what is known.
+absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view spec,
+                                                         AlgorithmOptions options);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_ALGORITHM_ALGORITHM_H_

@@ -1,0 +1,65 @@
+// What can happen to an algorithm, and the handles it speaks in.
+#ifndef GRAPEVINE_ALGORITHM_EVENT_H_
+#define GRAPEVINE_ALGORITHM_EVENT_H_
+
+#include <compare>
+#include <cstdint>
+#include <variant>
+
+#include "topology/topology.h"
+
+namespace grapevine {
+
+// A handle to a vector whose memory, device and size are the driver's affair.
+// 0 is no vector. Counted: New gives one reference, Drop returns it.
+struct Vec {
+  uint32_t id = 0;
+
+  explicit operator bool() const { return id != 0; }
+  friend bool operator==(Vec, Vec) = default;
+};
+
+// A range of a vector, in elements: a chunk of an allreduce, a bucket, a shard.
+struct Part {
+  Vec vector;
+  int64_t offset = 0;
+  int64_t size = 0;
+};
+
+// Names a message within a run. A receiver and a sender agree on tags without
+// talking: they follow from the algorithm.
+struct Tag {
+  uint16_t channel = 0;  // a nested machine (a collective inside an algorithm)
+  Round round = 0;
+  uint32_t step = 0;
+
+  friend auto operator<=>(const Tag&, const Tag&) = default;
+};
+
+// The first event, once.
+struct Start {};
+// A message that was posted has arrived in the part that was given for it.
+struct Received {
+  Rank from;
+  Tag tag;
+};
+// The gradient asked for in `round` is there.
+struct GradientReady {
+  Round round;
+};
+// The bytes of a message have left: its part may be written again.
+struct Sent {
+  Rank to;
+  Tag tag;
+};
+// No round at or past `limit` may begin: the end of the run, which may move
+// outwards while it lasts, never inwards past a round that a node may have begun.
+struct RoundLimit {
+  Round limit;
+};
+
+using Event = std::variant<Start, Received, GradientReady, Sent, RoundLimit>;
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_ALGORITHM_EVENT_H_

@@ -1,0 +1,77 @@
+// What an algorithm may ask of its driver.
+//
+// Every call returns at once; arithmetic is asked for, never done on memory, so
+// that the same algorithm runs on CPU memory, on a GPU stream and on phantom
+// vectors that only cost simulated time. A request that needs an earlier one's
+// result is ordered after it by the driver.
+//
+// The rules for vectors keep memory bounded and make races impossible to write:
+//   - New gives an undefined vector; Drop returns it, and the driver keeps the
+//     memory alive while a send or a gradient still reads it.
+//   - A vector that was sent or handed to Gradient or Boundary is not written
+//     again before the matching event; algorithms write results to a fresh one.
+//   - Nothing arrives unposted: Post is both the place for a message and the
+//     sender's credit, hence the back-pressure.
+#ifndef GRAPEVINE_ALGORITHM_HOST_H_
+#define GRAPEVINE_ALGORITHM_HOST_H_
+
+#include <cstdint>
+#include <span>
+
+#include "algorithm/event.h"
+
+namespace grapevine {
+
+// weight * part, a term of a sum.
+struct Term {
+  double weight;
+  Part part;
+};
+
+struct StepParams {
+  double learning_rate = 0;
+  double gradient_scale = 1;  // applied to the gradient first
+};
+
+class Host {
+ public:
+  virtual ~Host() = default;
+
+  // Elements of a replica, parameters and buffers.
+  virtual int64_t replica_size() const = 0;
+  // The starting replica, one reference; the same on every node.
+  virtual Vec InitialReplica() = 0;
+
+  virtual Vec New(int64_t size) = 0;
+  // The local optimizer's state, zeroed (momentum buffers, say); opaque.
+  virtual Vec NewOptimizerState() = 0;
+  virtual void Drop(Vec vector) = 0;
+
+  // The stochastic gradient of `round`'s batch at `at`, into `into`. Runs beside
+  // later requests; ends with GradientReady.
+  virtual void Gradient(Vec at, Vec into, Round round) = 0;
+
+  // out <- sum(terms) in the listed order, element-wise; a term may be `out`.
+  virtual void Combine(Part out, std::span<const Term> terms) = 0;
+
+  // out <- sum(mix) - learning_rate * update(own, gradient, state): the fused
+  // pass of optim/optimizer.h. `out` may be a term.
+  virtual void Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
+                    const StepParams& params) = 0;
+
+  // Sends once the receiver has posted for it; ends with Sent.
+  virtual void Send(Rank to, Tag tag, Part part) = 0;
+  // Lets `from` send one message with this tag into `into`; ends with Received.
+  virtual void Post(Rank from, Tag tag, Part into) = 0;
+
+  // Round `completed` is over and `model` is this node's model: where metrics
+  // are taken and state can be exported. Never a barrier.
+  virtual void Boundary(Round completed, Vec model) = 0;
+  // The algorithm is at rest: it has done every round below the limit, and
+  // nothing of its own is in flight. `model` is final unless the limit moves.
+  virtual void Rest(Vec model) = 0;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_ALGORITHM_HOST_H_

@@ -1,0 +1,46 @@
+// A trainable network over a flat replica.
+#ifndef GRAPEVINE_MODEL_NETWORK_H_
+#define GRAPEVINE_MODEL_NETWORK_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "kernels/replica_layout.h"
+#include "model/batch.h"
+
+namespace grapevine {
+
+struct Evaluation {
+  double loss_sum = 0;   // summed over samples
+  int64_t correct = 0;   // samples whose largest logit is the label's
+  int64_t samples = 0;
+};
+
+// Owns activations and scratch for one batch size at a time; never weights.
+// Thread-compatible: one thread at a time.
+class Network {
+ public:
+  virtual ~Network() = default;
+
+  virtual const std::string& name() const = 0;
+  virtual const ReplicaLayout& layout() const = 0;
+  virtual ImageShape input() const = 0;
+  virtual int64_t classes() const = 0;
+
+  // Draws the starting weights (He et al. 2015 where the network does not say
+  // otherwise) and running statistics from `seed` alone.
+  virtual void Initialize(uint64_t seed, float* replica) const = 0;
+
+  // Training mode: mean loss over the batch, its gradient, and into the buffer
+  // section of `gradient` the batch's statistics.
+  virtual absl::StatusOr<double> Gradient(const float* replica, const Batch& batch,
+                                          float* gradient) = 0;
+
+  // Inference mode, running statistics from the replica's buffers.
+  virtual absl::StatusOr<Evaluation> Evaluate(const float* replica, const Batch& batch) = 0;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_NETWORK_H_

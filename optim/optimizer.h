@@ -1,0 +1,66 @@
+// Local update rules: how a node moves its replica along its own gradient.
+//
+// A rule is one fused pass over memory: it mixes the given vectors and applies
+// the update to the mixture, so that D-PSGD's x' = sum_j W_ij x_j - lr * u costs
+// a single sweep. With one term of weight 1 it is the ordinary optimizer.
+#ifndef GRAPEVINE_OPTIM_OPTIMIZER_H_
+#define GRAPEVINE_OPTIM_OPTIMIZER_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "kernels/replica_layout.h"
+
+namespace grapevine {
+
+// weight * vector; `vector` has layout.size elements.
+struct WeightedVector {
+  float weight;
+  const float* vector;
+};
+
+struct StepInput {
+  // Summed in this order. May include `out` itself (element-wise safe).
+  std::span<const WeightedVector> mix;
+  // The point at which weight decay is evaluated: the node's own snapshot.
+  const float* own = nullptr;
+  const float* gradient = nullptr;
+  // Multiplies the gradient's parameter section first (1/n after a sum).
+  float gradient_scale = 1;
+  float learning_rate = 0;
+};
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  // The canonical spec with its numbers: "sgd:momentum=0.9:weight_decay=0.0005".
+  virtual std::string name() const = 0;
+  // State vectors of layout.parameter_size elements (momentum: 1), in one block.
+  virtual int state_vectors() const = 0;
+
+  // out <- sum of mix - learning_rate * update(own, gradient, state) over the
+  // parameters, and the exponential moving average over the buffers
+  // (ReplicaLayout::buffer_momentum). `state` has state_vectors() *
+  // layout.parameter_size elements, zero before the first step.
+  virtual void Step(const ReplicaLayout& layout, const StepInput& input, float* state,
+                    float* out) const = 0;
+};
+
+struct OptimizerOptions {
+  double momentum = 0.9;
+  double weight_decay = 0;
+  bool nesterov = false;
+};
+
+// "sgd" (momentum and weight decay from the options), "nesterov".
+absl::StatusOr<std::unique_ptr<Optimizer>> MakeOptimizer(std::string_view spec,
+                                                         const OptimizerOptions& options);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_OPTIM_OPTIMIZER_H_

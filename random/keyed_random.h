@@ -1,0 +1,66 @@
+// A portable random generator keyed by what it is for.
+//
+// Every draw in Grapevine is a pure function of (seed, purpose, node, round):
+// two nodes that need the same random matching derive it without talking, and
+// the same seed gives the same run in the simulator, in memory and over gRPC.
+// The distributions are our own, because those of the standard library differ
+// from one library to another.
+//
+// Thread-safety: distinct objects are independent; one object is not shared.
+#ifndef GRAPEVINE_RANDOM_KEYED_RANDOM_H_
+#define GRAPEVINE_RANDOM_KEYED_RANDOM_H_
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace grapevine {
+
+// What a stream of random numbers is for, so that no two uses share one.
+enum class Purpose : uint64_t {
+  kTopology = 1,
+  kMatching = 2,
+  kInitialization = 3,
+  kSyntheticData = 4,
+  kSplit = 5,
+  kShuffle = 6,
+  kAugmentation = 7,
+  kGradientNoise = 8,
+  kSketch = 9,
+  kRunId = 10,
+};
+
+// One well-mixed 64-bit word for a key and a counter (SplitMix64's finalizer
+// over a chained key): the stateless form, for one draw per element.
+uint64_t Mix(uint64_t seed, Purpose purpose, uint64_t a, uint64_t b, uint64_t counter);
+
+class KeyedRandom {
+ public:
+  // `a` and `b` refine the purpose; usually node and round.
+  KeyedRandom(uint64_t seed, Purpose purpose, uint64_t a = 0, uint64_t b = 0);
+
+  uint64_t Next();
+  // Uniform in [0, n), without bias (Lemire 2019). n > 0.
+  uint64_t Below(uint64_t n);
+  // Uniform in [0, 1), 53 bits.
+  double Unit();
+  // Standard normal (Marsaglia's polar method).
+  double Normal();
+  // Gamma(shape, 1) (Marsaglia and Tsang 2000). shape > 0.
+  double Gamma(double shape);
+
+  template <typename T>
+  void Shuffle(std::span<T> values) {
+    for (uint64_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[Below(i)]);
+  }
+
+ private:
+  uint64_t key_;
+  uint64_t counter_ = 0;
+  bool has_spare_ = false;
+  double spare_ = 0;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RANDOM_KEYED_RANDOM_H_

@@ -1,0 +1,33 @@
+// Why a command failed, as its exit code: a Status that carries a Failure tells
+// scripts what happened without parsing text. README.md has the same table.
+#ifndef GRAPEVINE_RUN_FAILURE_H_
+#define GRAPEVINE_RUN_FAILURE_H_
+
+#include "absl/status/status.h"
+
+namespace grapevine {
+
+enum class Failure : int {
+  kNone = 0,
+  kOther = 1,        // anything without a class of its own: a bug, or the system failed
+  kUsage = 2,        // a flag, a configuration or an impossible combination
+  kInput = 3,        // a data, model or graph file is missing or broken
+  kOutput = 4,       // the run directory or a file in it cannot be written
+  kRendezvous = 5,   // nodes did not find each other, or do not fit together
+  kPeerLost = 6,     // a peer fell silent, died or broke the protocol
+  kDiverged = 7,     // a loss became NaN or infinite
+  kInterrupted = 130,  // SIGINT
+  kTerminated = 143,   // SIGTERM
+};
+
+// Attaches `failure` to a non-OK status (replacing an earlier one).
+absl::Status WithFailure(absl::Status status, Failure failure);
+
+// The attached failure; kNone for OK, kOther where none was attached.
+Failure FailureOf(const absl::Status& status);
+
+inline int ExitCode(const absl::Status& status) { return static_cast<int>(FailureOf(status)); }
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_FAILURE_H_

@@ -1,0 +1,85 @@
+#include "system/atomic_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace grapevine {
+namespace {
+
+absl::Status SystemError(int error, std::string_view what, const std::string& path) {
+  return absl::ErrnoToStatus(error, absl::StrCat(std::string(what), " ", path));
+}
+
+// A rename is durable only once its folder is on the disk.
+absl::Status SyncFolderOf(const std::string& path) {
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return SystemError(errno, "cannot open folder", folder);
+  // Some file systems refuse to fsync a folder; the file itself is safe then.
+  (void)fsync(descriptor);
+  close(descriptor);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(std::string path) {
+  std::string temporary = absl::StrCat(path, ".tmp.", getpid());
+  const int descriptor =
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) return SystemError(errno, "cannot create", temporary);
+  return std::unique_ptr<AtomicFile>(
+      new AtomicFile(std::move(path), std::move(temporary), descriptor));
+}
+
+AtomicFile::AtomicFile(std::string path, std::string temporary, int descriptor)
+    : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  close(descriptor_);
+  unlink(temporary_.c_str());
+}
+
+absl::Status AtomicFile::Append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return SystemError(errno, "cannot write", temporary_);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFile::Commit() {
+  if (fsync(descriptor_) != 0) return SystemError(errno, "cannot flush", temporary_);
+  if (close(std::exchange(descriptor_, -1)) != 0) {
+    const int error = errno;
+    unlink(temporary_.c_str());
+    return SystemError(error, "cannot close", temporary_);
+  }
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int error = errno;
+    unlink(temporary_.c_str());
+    return SystemError(error, "cannot rename to", path_);
+  }
+  return SyncFolderOf(path_);
+}
+
+absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes) {
+  absl::StatusOr<std::unique_ptr<AtomicFile>> file = AtomicFile::Create(path);
+  if (!file.ok()) return file.status();
+  if (absl::Status status = (*file)->Append(bytes); !status.ok()) return status;
+  return (*file)->Commit();
+}
+
+}  // namespace grapevine

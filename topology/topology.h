@@ -1,0 +1,54 @@
+// Who talks to whom: communication graphs, possibly changing with the round.
+//
+// A topology is an immutable value; every node evaluates it on its own from
+// (spec, n, seed) and gets the same answer. Neighbours are computed, not
+// stored, where a formula exists: a complete graph of 100,000 nodes costs
+// nothing to describe. Weights are not here: see mixing.h.
+//
+// Thread-safety: immutable, safe from any thread.
+#ifndef GRAPEVINE_TOPOLOGY_TOPOLOGY_H_
+#define GRAPEVINE_TOPOLOGY_TOPOLOGY_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace grapevine {
+
+using Rank = int32_t;
+using Round = int64_t;
+
+class Topology {
+ public:
+  virtual ~Topology() = default;
+
+  // The canonical spec, every default resolved: "torus:4x8".
+  virtual std::string name() const = 0;
+  // Number of nodes, at least 1.
+  virtual Rank size() const = 0;
+  // Rounds after which the graph repeats: 1 when it is fixed, 0 when it never
+  // repeats (random matchings).
+  virtual Round period() const = 0;
+  // Whether some edge goes one way only.
+  virtual bool directed() const = 0;
+
+  // The nodes whose replicas `rank` averages in `round`, ascending, without
+  // `rank` itself and without repetition. Replaces the contents of `neighbours`.
+  virtual void InNeighbours(Rank rank, Round round, std::vector<Rank>* neighbours) const = 0;
+  // The nodes that average the replica of `rank` in `round`; likewise.
+  virtual void OutNeighbours(Rank rank, Round round, std::vector<Rank>* neighbours) const = 0;
+};
+
+// Builds the topology that `spec` names ("ring", "torus:4x8", "random:d=3",
+// "file:PATH", ...) over n nodes. Errors name the spec, what is wrong and,
+// where some other n would do, the nearest one.
+absl::StatusOr<std::shared_ptr<const Topology>> MakeTopology(std::string_view spec, Rank n,
+                                                             uint64_t seed);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_TOPOLOGY_TOPOLOGY_H_
