@@ -1,4 +1,4 @@
-// What can happen to an algorithm, and the handles it speaks in.
+// What can happen to an algorithm.
 #ifndef GRAPEVINE_ALGORITHM_EVENT_H_
 #define GRAPEVINE_ALGORITHM_EVENT_H_
 
@@ -6,25 +6,10 @@
 #include <cstdint>
 #include <variant>
 
+#include "kernels/vector_handle.h"
 #include "topology/topology.h"
 
 namespace grapevine {
-
-// A handle to a vector whose memory, device and size are the driver's affair.
-// 0 is no vector. Counted: New gives one reference, Drop returns it.
-struct Vec {
-  uint32_t id = 0;
-
-  explicit operator bool() const { return id != 0; }
-  friend bool operator==(Vec, Vec) = default;
-};
-
-// A range of a vector, in elements: a chunk of an allreduce, a bucket, a shard.
-struct Part {
-  Vec vector;
-  int64_t offset = 0;
-  int64_t size = 0;
-};
 
 // Names a message within a run. A receiver and a sender agree on tags without
 // talking: they follow from the algorithm.

@@ -7,9 +7,10 @@
 //
 // The rules for vectors keep memory bounded and make races impossible to write:
 //   - New gives an undefined vector; Drop returns it, and the driver keeps the
-//     memory alive while a send or a gradient still reads it.
-//   - A vector that was sent or handed to Gradient or Boundary is not written
-//     again before the matching event; algorithms write results to a fresh one.
+//     memory alive while a send, a gradient or an observer still reads it.
+//   - What was sent is not written again before Sent, what Gradient reads not
+//     before GradientReady, what Boundary showed not at all: a new replica goes
+//     to a fresh vector. The memory comes from a pool, so this costs nothing.
 //   - Nothing arrives unposted: Post is both the place for a message and the
 //     sender's credit, hence the back-pressure.
 #ifndef GRAPEVINE_ALGORITHM_HOST_H_
@@ -19,14 +20,9 @@
 #include <span>
 
 #include "algorithm/event.h"
+#include "kernels/vector_handle.h"
 
 namespace grapevine {
-
-// weight * part, a term of a sum.
-struct Term {
-  double weight;
-  Part part;
-};
 
 struct StepParams {
   double learning_rate = 0;

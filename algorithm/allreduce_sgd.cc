@@ -1,0 +1,83 @@
+#include "algorithm/allreduce_sgd.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace grapevine {
+
+AllreduceSgd::AllreduceSgd(std::unique_ptr<Collective> collective, AlgorithmOptions options)
+    : collective_(std::move(collective)), options_(std::move(options)) {}
+
+absl::Status AllreduceSgd::On(const Event& event, Host& host) {
+  absl::Status status;
+  if (const auto* received = std::get_if<Received>(&event)) {
+    status = collective_->On(*received, host);
+  } else if (const auto* sent = std::get_if<Sent>(&event)) {
+    status = collective_->On(*sent, host);
+    RestIfDone(host);
+  } else if (const auto* ready = std::get_if<GradientReady>(&event)) {
+    status = OnGradient(*ready, host);
+  } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
+    const bool moved = limit->limit > limit_;
+    limit_ = std::max(limit_, limit->limit);
+    if (started_ && moved && !in_round_) BeginRound(host);
+  } else {
+    OnStart(host);
+  }
+  if (status.ok()) EndRoundIfSummed(host);
+  return status;
+}
+
+void AllreduceSgd::OnStart(Host& host) {
+  replica_ = host.InitialReplica();
+  optimizer_state_ = host.NewOptimizerState();
+  collective_->Prepare(host);
+  started_ = true;
+  BeginRound(host);
+}
+
+void AllreduceSgd::BeginRound(Host& host) {
+  if (round_ >= limit_) {
+    RestIfDone(host);
+    return;
+  }
+  in_round_ = true;
+  gradient_ = host.New(host.replica_size());
+  host.Gradient(replica_, gradient_, round_);
+}
+
+absl::Status AllreduceSgd::OnGradient(const GradientReady& event, Host& host) {
+  if (!in_round_ || summing_ || event.round != round_) {
+    return absl::InternalError(
+        absl::StrCat("a gradient of round ", event.round, " came unasked in round ", round_));
+  }
+  summing_ = true;
+  collective_->Begin(gradient_, host);
+  return absl::OkStatus();
+}
+
+void AllreduceSgd::EndRoundIfSummed(Host& host) {
+  if (!summing_ || !collective_->summed()) return;
+  const Vec next = host.New(host.replica_size());
+  const Term own{1.0, {replica_, 0, host.replica_size()}};
+  host.Step(next, {&own, 1}, replica_, gradient_, optimizer_state_,
+            {.learning_rate = options_.learning_rate(round_),
+             .gradient_scale = 1.0 / options_.mixing->topology().size()});
+  host.Drop(std::exchange(gradient_, Vec{}));
+  host.Drop(std::exchange(replica_, next));
+  summing_ = false;
+  in_round_ = false;
+  ++round_;
+  host.Boundary(round_, replica_);
+  BeginRound(host);
+}
+
+void AllreduceSgd::RestIfDone(Host& host) {
+  if (started_ && !in_round_ && round_ >= limit_ && collective_->idle()) host.Rest(replica_);
+}
+
+std::vector<Rank> AllreduceSgd::Peers(Round, Round) const { return collective_->Peers(); }
+
+}  // namespace grapevine

@@ -1,0 +1,75 @@
+// D-PSGD: decentralized parallel SGD (Lian et al. 2017, arXiv:1705.09056, Algorithm 1).
+//
+// Two orders of the same step:
+//   AWC (adapt while communicate, the paper's): x_i' = sum_j W_ij x_j - lr u(g_i(x_i)).
+//     The replica travels while the gradient is computed at it, so that a round
+//     takes max(compute, communication) + mix.
+//   ATC (adapt then combine): x_i' = sum_j W_ij (x_j - lr u(g_j(x_j))).
+//
+// The sum runs in ascending rank, the node's own replica among them, so that
+// every driver gets the same bits.
+#ifndef GRAPEVINE_ALGORITHM_DPSGD_H_
+#define GRAPEVINE_ALGORITHM_DPSGD_H_
+
+#include <deque>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "algorithm/algorithm.h"
+
+namespace grapevine {
+
+enum class DpsgdOrder { kAwc, kAtc };
+
+class Dpsgd final : public Algorithm {
+ public:
+  Dpsgd(DpsgdOrder order, AlgorithmOptions options);
+
+  absl::Status On(const Event& event, Host& host) override;
+  Round round() const override { return round_; }
+  std::vector<Waiting> waiting_for() const override;
+  std::vector<Rank> Peers(Round from, Round to) const override;
+
+ private:
+  // The in-neighbours' replicas of one round, as far as they are here.
+  struct Inbox {
+    Round round;
+    MixingRow row;
+    std::vector<Vec> replicas;  // one for each of row.in
+    std::vector<bool> arrived;
+    size_t missing;
+  };
+
+  absl::Status OnReceived(const Received& event, Host& host);
+  absl::Status OnGradient(const GradientReady& event, Host& host);
+  absl::Status OnSent(Host& host);
+  absl::Status OnLimit(const RoundLimit& event, Host& host);
+
+  void PostAhead(Host& host);
+  void BeginRound(Host& host);
+  void ShareReplica(Host& host);
+  void AdaptBeforeCombine(Host& host);
+  void EndRoundIfComplete(Host& host);
+  std::vector<Term> MixTerms(const Host& host) const;
+  void RestIfDone(Host& host);
+
+  const DpsgdOrder order_;
+  const AlgorithmOptions options_;
+
+  Vec replica_;  // x_i; under ATC the adapted one between gradient and mix
+  Vec gradient_;
+  Vec optimizer_state_;
+
+  Round round_ = 0;
+  Round limit_ = 0;
+  Round posted_ = 0;          // receive buffers exist for rounds below
+  std::deque<Inbox> inboxes_;  // rounds [round_, posted_)
+  bool started_ = false;
+  bool in_round_ = false;
+  bool gradient_ready_ = false;
+  int unsent_ = 0;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_ALGORITHM_DPSGD_H_

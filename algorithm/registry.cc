@@ -1,0 +1,48 @@
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "algorithm/algorithm.h"
+#include "algorithm/allreduce_sgd.h"
+#include "algorithm/dpsgd.h"
+#include "algorithm/ring_allreduce.h"
+#include "topology/spec.h"
+
+namespace grapevine {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Algorithm>> MakeDpsgd(const Spec& spec, AlgorithmOptions options) {
+  SpecReader reader(spec);
+  const std::string order = reader.Choice("order", {"awc", "atc"});
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  return std::make_unique<Dpsgd>(order == "atc" ? DpsgdOrder::kAtc : DpsgdOrder::kAwc,
+                                 std::move(options));
+}
+
+absl::StatusOr<std::unique_ptr<Algorithm>> MakeAllreduce(const Spec& spec,
+                                                         AlgorithmOptions options) {
+  SpecReader reader(spec);
+  const std::string kind = reader.Argument("ring");
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  if (kind != "ring") {
+    return SpecError(spec.text, "there is no allreduce '" + kind + "'; known: ring");
+  }
+  constexpr uint16_t kGradientChannel = 1;
+  auto ring = std::make_unique<RingAllreduce>(options.rank, options.mixing->topology().size(),
+                                              kGradientChannel);
+  return std::make_unique<AllreduceSgd>(std::move(ring), std::move(options));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view text,
+                                                         AlgorithmOptions options) {
+  absl::StatusOr<Spec> spec = ParseSpec(text);
+  if (!spec.ok()) return spec.status();
+  if (spec->name == "dpsgd") return MakeDpsgd(*spec, std::move(options));
+  if (spec->name == "allreduce") return MakeAllreduce(*spec, std::move(options));
+  return SpecError(text, "unknown algorithm; known: dpsgd, dpsgd:order=atc, allreduce");
+}
+
+}  // namespace grapevine

@@ -1,0 +1,43 @@
+// The memory behind an algorithm's handles, on the CPU.
+//
+// Thread-compatible: the driver's thread. The SharedVectors and slices that it
+// gives out may be held by any thread and keep the memory alive after Drop.
+#ifndef GRAPEVINE_KERNELS_VECTOR_TABLE_H_
+#define GRAPEVINE_KERNELS_VECTOR_TABLE_H_
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+
+#include "kernels/aligned_buffer.h"
+#include "kernels/vector_handle.h"
+#include "kernels/vector_pool.h"
+
+namespace grapevine {
+
+class VectorTable {
+ public:
+  // An undefined vector of `size` elements.
+  Vec New(int64_t size);
+  void Drop(Vec vector);
+
+  // CHECKs that the handle is live: a dead one is a bug of the algorithm.
+  const SharedVector& At(Vec vector) const;
+  SharedSlice Slice(const Part& part) const;
+
+  // out <- sum of terms in the listed order, element-wise; a term may be `out`.
+  void Combine(const Part& out, std::span<const Term> terms);
+
+  // Live handles, for tests of leaks.
+  size_t live() const { return vectors_.size(); }
+  int64_t bytes() const { return pool_.bytes(); }
+
+ private:
+  VectorPool pool_;
+  uint32_t last_id_ = 0;
+  std::unordered_map<uint32_t, SharedVector> vectors_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_VECTOR_TABLE_H_

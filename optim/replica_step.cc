@@ -1,0 +1,31 @@
+#include "optim/replica_step.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace grapevine {
+
+void ApplyStep(const Optimizer& optimizer, const ReplicaLayout& layout, const ReplicaStep& step,
+               VectorTable& vectors) {
+  std::vector<WeightedVector> mix;
+  mix.reserve(step.mix.size());
+  for (const Term& term : step.mix) {
+    mix.push_back({static_cast<float>(term.weight), vectors.Slice(term.part).begin()});
+  }
+  const StepInput input{.mix = mix,
+                        .own = vectors.At(step.own).data.get(),
+                        .gradient = vectors.At(step.gradient).data.get(),
+                        .gradient_scale = static_cast<float>(step.gradient_scale),
+                        .learning_rate = static_cast<float>(step.learning_rate)};
+  optimizer.Step(layout, input, vectors.At(step.state).data.get(),
+                 vectors.At(step.out).data.get());
+}
+
+Vec NewOptimizerState(const Optimizer& optimizer, const ReplicaLayout& layout,
+                      VectorTable& vectors) {
+  const Vec state = vectors.New(optimizer.state_vectors() * layout.parameter_size);
+  std::ranges::fill(vectors.At(state).span(), 0.0f);
+  return state;
+}
+
+}  // namespace grapevine

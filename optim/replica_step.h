@@ -1,0 +1,35 @@
+// Host::Step over the vectors of a table: what every CPU driver does when an
+// algorithm asks for the fused mix and local step.
+#ifndef GRAPEVINE_OPTIM_REPLICA_STEP_H_
+#define GRAPEVINE_OPTIM_REPLICA_STEP_H_
+
+#include <span>
+
+#include "kernels/replica_layout.h"
+#include "kernels/vector_handle.h"
+#include "kernels/vector_table.h"
+#include "optim/optimizer.h"
+
+namespace grapevine {
+
+// Handles of one step; all of layout.size elements but the state.
+struct ReplicaStep {
+  Vec out;
+  std::span<const Term> mix;  // whole replicas
+  Vec own;
+  Vec gradient;
+  Vec state;
+  double learning_rate = 0;
+  double gradient_scale = 1;
+};
+
+void ApplyStep(const Optimizer& optimizer, const ReplicaLayout& layout, const ReplicaStep& step,
+               VectorTable& vectors);
+
+// Zeroed state for `optimizer`.
+Vec NewOptimizerState(const Optimizer& optimizer, const ReplicaLayout& layout,
+                      VectorTable& vectors);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_OPTIM_REPLICA_STEP_H_

@@ -1,0 +1,176 @@
+// What every algorithm owes its driver, over graphs, sizes and orders of events.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tests/algorithm/quadratics.h"
+#include "tests/testing/cluster.h"
+#include "topology/topology.h"
+
+namespace grapevine::testing {
+namespace {
+
+constexpr Round kRounds = 12;
+constexpr int64_t kParameters = 37;
+constexpr int64_t kBuffers = 6;
+constexpr int64_t kReplicaBytes = (kParameters + kBuffers) * sizeof(float);
+
+using Param = std::tuple<std::string, std::string, Rank>;
+
+class AlgorithmContract : public ::testing::TestWithParam<Param> {
+ protected:
+  ClusterOptions Options() const {
+    const auto& [algorithm, topology, nodes] = GetParam();
+    return {.algorithm = algorithm,
+            .topology = topology,
+            .nodes = nodes,
+            .parameters = kParameters,
+            .buffers = kBuffers,
+            .learning_rate = 0.1,
+            .momentum = 0.9,
+            .gradient = Quadratic(1, 1, 11)};
+  }
+
+  static std::vector<std::vector<float>> Replicas(const Cluster& cluster, Rank nodes) {
+    std::vector<std::vector<float>> replicas;
+    for (Rank rank = 0; rank < nodes; ++rank) {
+      replicas.emplace_back(cluster.replica(rank).begin(), cluster.replica(rank).end());
+    }
+    return replicas;
+  }
+
+  std::vector<std::vector<float>> Run(ClusterOptions options) const {
+    Cluster cluster(options);
+    const absl::Status status = cluster.Run(kRounds);
+    EXPECT_TRUE(status.ok()) << status;
+    return Replicas(cluster, options.nodes);
+  }
+};
+
+TEST_P(AlgorithmContract, TheOrderOfEventsChangesNoBit) {
+  const auto expected = Run(Options());
+  for (uint64_t seed = 2; seed < 6; ++seed) {
+    ClusterOptions options = Options();
+    options.order_seed = seed;
+    EXPECT_EQ(Run(options), expected) << "order seed " << seed;
+  }
+}
+
+TEST_P(AlgorithmContract, TheWindowChangesNoBit) {
+  ClusterOptions options = Options();
+  options.window = 2;
+  EXPECT_EQ(Run(options), Run(Options()));
+}
+
+TEST_P(AlgorithmContract, AMovedLimitChangesNoBit) {
+  Cluster cluster(Options());
+  for (const Round limit : {0, 1, 5, 5, 12}) ASSERT_TRUE(cluster.Run(limit).ok()) << limit;
+  EXPECT_EQ(Replicas(cluster, Options().nodes), Run(Options()));
+}
+
+TEST_P(AlgorithmContract, EveryNodeGoesThroughEveryBoundaryOnce) {
+  ClusterOptions options = Options();
+  std::vector<std::vector<Round>> boundaries(options.nodes);
+  options.at_boundary = [&](Rank rank, Round completed, std::span<const float>) {
+    boundaries[rank].push_back(completed);
+  };
+  Run(options);
+  for (const auto& seen : boundaries) {
+    ASSERT_EQ(seen.size(), static_cast<size_t>(kRounds));
+    EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+    EXPECT_EQ(seen.back(), kRounds);
+  }
+}
+
+TEST_P(AlgorithmContract, MemoryStaysWithinTheWindow) {
+  const ClusterOptions options = Options();
+  auto topology = *MakeTopology(options.topology, options.nodes, options.seed);
+  size_t degree = 1;
+  std::vector<Rank> neighbours;
+  for (Rank rank = 0; rank < options.nodes; ++rank) {
+    for (Round round = 0; round < kRounds; ++round) {
+      topology->InNeighbours(rank, round, &neighbours);
+      degree = std::max(degree, neighbours.size());
+    }
+  }
+  // A sender on a directed graph, and one that adapts first, may still have an
+  // older replica on its way.
+  const bool late = topology->directed() || options.algorithm == "dpsgd:order=atc";
+  for (uint64_t seed = 1; seed < 20; ++seed) {
+    ClusterOptions shuffled = options;
+    shuffled.order_seed = seed;
+    Cluster cluster(shuffled);
+    ASSERT_TRUE(cluster.Run(kRounds).ok());
+    for (Rank rank = 0; rank < options.nodes; ++rank) {
+      EXPECT_LE(cluster.vector_bytes(rank),
+                static_cast<int64_t>(degree + 4 + (late ? 1 : 0)) * kReplicaBytes)
+          << "order seed " << seed;
+      EXPECT_LE(cluster.live_vectors(rank), 3u) << "replica, optimizer state, scratch";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, AlgorithmContract,
+    ::testing::Combine(::testing::Values("dpsgd", "dpsgd:order=atc", "allreduce"),
+                       ::testing::Values("ring", "complete", "exponential",
+                                         "one-peer-exponential", "random-matching"),
+                       ::testing::Values(1, 2, 3, 5, 8)));
+
+TEST(AllreduceSgd, AllRanksEndBitIdenticalAlsoWithMoreRanksThanElements) {
+  for (const int64_t parameters : {3, 64, 1000}) {
+    Cluster cluster({.algorithm = "allreduce",
+                     .nodes = 6,
+                     .parameters = parameters,
+                     .learning_rate = 0.1,
+                     .momentum = 0.9,
+                     .gradient = Quadratic(1, 1, 2)});
+    ASSERT_TRUE(cluster.Run(kRounds).ok());
+    const std::vector<float> first(cluster.replica(0).begin(), cluster.replica(0).end());
+    for (Rank rank = 1; rank < 6; ++rank) {
+      EXPECT_TRUE(std::ranges::equal(cluster.replica(rank), first)) << parameters;
+    }
+  }
+}
+
+TEST(Bytes, ARoundCostsWhatTheAlgorithmPromises) {
+  constexpr Rank kNodes = 6;
+  constexpr int64_t kElements = 60;
+  const auto bytes = [](const char* algorithm, const char* topology) {
+    Cluster cluster({.algorithm = algorithm,
+                     .topology = topology,
+                     .nodes = kNodes,
+                     .parameters = kElements,
+                     .gradient = Quadratic(1, 0, 1)});
+    EXPECT_TRUE(cluster.Run(kRounds).ok());
+    return cluster.bytes_sent(0) / kRounds;
+  };
+  EXPECT_EQ(bytes("dpsgd", "ring"), 2 * kElements * 4);
+  EXPECT_EQ(bytes("dpsgd", "one-peer-exponential"), kElements * 4);
+  EXPECT_EQ(bytes("allreduce", "ring"), 2 * (kNodes - 1) * kElements * 4 / kNodes);
+}
+
+TEST(Lead, NoNeighbourIsEverMoreThanOneRoundAhead) {
+  Cluster cluster({.nodes = 8, .parameters = 2, .window = 2, .gradient = Quadratic(1, 0, 1)});
+  ASSERT_TRUE(cluster.Run(200).ok());
+  EXPECT_EQ(cluster.largest_lead(), 1);
+}
+
+TEST(Registry, UnknownAlgorithmsAndOptionsAreRefusedByName) {
+  auto mixing = *MakeMixing("metropolis", *MakeTopology("ring", 4, 1));
+  const auto error = [&](const char* spec) {
+    return std::string(MakeAlgorithm(spec, {.mixing = mixing}).status().message());
+  };
+  EXPECT_THAT(error("gossip"), ::testing::HasSubstr("known: dpsgd"));
+  EXPECT_THAT(error("allreduce:tree"), ::testing::HasSubstr("no allreduce 'tree'"));
+  EXPECT_THAT(error("dpsgd:order=sideways"), ::testing::HasSubstr("awc"));
+  EXPECT_THAT(error("dpsgd:speed=3"), ::testing::HasSubstr("order"));
+}
+
+}  // namespace
+}  // namespace grapevine::testing

@@ -1,0 +1,254 @@
+#include "tests/testing/cluster.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/vector_table.h"
+#include "optim/replica_step.h"
+#include "topology/mixing.h"
+
+namespace grapevine::testing {
+namespace {
+
+std::string Name(const Tag& tag) {
+  return absl::StrCat("(channel ", tag.channel, ", round ", tag.round, ", step ", tag.step, ")");
+}
+
+}  // namespace
+
+// One algorithm and its host.
+class Cluster::Node final : public Host {
+ public:
+  Node(Rank rank, Cluster& cluster) : rank_(rank), cluster_(cluster) {}
+
+  void Adopt(std::unique_ptr<Algorithm> algorithm) { algorithm_ = std::move(algorithm); }
+
+  absl::Status Deliver(const Event& event) {
+    resting_ = false;
+    return algorithm_->On(event, *this);
+  }
+
+  // What can happen next at this node: own events, and messages from peers
+  // whose head has been posted for.
+  struct Choice {
+    bool own;
+    Rank from;
+  };
+  void Choices(std::vector<Choice>* choices) const {
+    if (!own_events_.empty()) choices->push_back({true, rank_});
+    for (const auto& [from, queue] : arriving_) {
+      if (!queue.empty() && posts_.contains({from, queue.front().tag})) {
+        choices->push_back({false, from});
+      }
+    }
+  }
+
+  absl::Status Take(const Choice& choice) {
+    if (choice.own) {
+      const Event event = own_events_.front();
+      own_events_.pop_front();
+      if (const auto* ready = std::get_if<GradientReady>(&event)) {
+        Say(absl::StrCat("has its gradient of round ", ready->round));
+      }
+      return Deliver(event);
+    }
+    auto& queue = arriving_[choice.from];
+    const Message message = queue.front();
+    queue.pop_front();
+    const auto post = posts_.find({choice.from, message.tag});
+    CHECK_EQ(message.slice.size, post->second.size) << "a message and its place differ in size";
+    std::copy_n(message.slice.begin(), message.slice.size, post->second.begin());
+    posts_.erase(post);
+    cluster_.nodes_[choice.from]->own_events_.push_back(Sent{rank_, message.tag});
+    Say(absl::StrCat("receives ", Name(message.tag), " from ", choice.from));
+    return Deliver(Received{choice.from, message.tag});
+  }
+
+  // Host:
+  int64_t replica_size() const override { return cluster_.layout_.size; }
+  Vec InitialReplica() override {
+    const Vec replica = vectors_.New(replica_size());
+    std::ranges::fill(vectors_.At(replica).span(), 0.0f);
+    if (cluster_.options_.initial) cluster_.options_.initial(rank_, vectors_.At(replica).span());
+    return replica;
+  }
+  Vec New(int64_t size) override { return vectors_.New(size); }
+  Vec NewOptimizerState() override {
+    return grapevine::NewOptimizerState(*cluster_.optimizer_, cluster_.layout_, vectors_);
+  }
+  void Drop(Vec vector) override { vectors_.Drop(vector); }
+  void Gradient(Vec at, Vec into, Round round) override {
+    Say(absl::StrCat("computes its gradient of round ", round));
+    std::ranges::fill(vectors_.At(into).span(), 0.0f);
+    cluster_.options_.gradient(rank_, round, vectors_.At(at).span(), vectors_.At(into).span());
+    own_events_.push_back(GradientReady{round});
+  }
+  void Combine(Part out, std::span<const Term> terms) override {
+    Say(absl::StrCat("combines ", terms.size(), " vectors of ", out.size));
+    vectors_.Combine(out, terms);
+  }
+  void Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
+            const StepParams& params) override {
+    Say(absl::StrCat("mixes ", mix.size(), " vectors and steps"));
+    ApplyStep(*cluster_.optimizer_, cluster_.layout_,
+              {.out = out,
+               .mix = mix,
+               .own = own,
+               .gradient = gradient,
+               .state = state,
+               .learning_rate = params.learning_rate,
+               .gradient_scale = params.gradient_scale},
+              vectors_);
+  }
+  void Send(Rank to, Tag tag, Part part) override {
+    Say(absl::StrCat("sends ", Name(tag), " to ", to));
+    bytes_sent_ += part.size * static_cast<int64_t>(sizeof(float));
+    cluster_.nodes_[to]->arriving_[rank_].push_back({tag, vectors_.Slice(part)});
+  }
+  void Post(Rank from, Tag tag, Part into) override {
+    Say(absl::StrCat("posts ", Name(tag), " for ", from));
+    CHECK(posts_.emplace(std::pair(from, tag), vectors_.Slice(into)).second) << "posted twice";
+  }
+  void Boundary(Round completed, Vec model) override {
+    Say(absl::StrCat("ends round ", completed - 1));
+    if (cluster_.options_.at_boundary) {
+      cluster_.options_.at_boundary(rank_, completed, vectors_.At(model).span());
+    }
+    for (const Rank peer : algorithm_->Peers(completed, completed + 1)) {
+      const Round lead = completed - cluster_.nodes_[peer]->algorithm_->round();
+      cluster_.largest_lead_ = std::max(cluster_.largest_lead_, lead);
+    }
+  }
+  void Rest(Vec model) override {
+    Say("rests");
+    resting_ = true;
+    model_ = model;
+  }
+
+  bool resting() const { return resting_; }
+  const Algorithm& algorithm() const { return *algorithm_; }
+  const VectorTable& vectors() const { return vectors_; }
+  std::span<const float> model() const { return vectors_.At(model_).span(); }
+  int64_t bytes_sent() const { return bytes_sent_; }
+
+ private:
+  struct Message {
+    Tag tag;
+    SharedSlice slice;
+  };
+
+  void Say(const std::string& what) {
+    if (cluster_.options_.transcript) {
+      cluster_.options_.transcript(absl::StrCat("node ", rank_, " ", what));
+    }
+  }
+
+  const Rank rank_;
+  Cluster& cluster_;
+  std::unique_ptr<Algorithm> algorithm_;
+  VectorTable vectors_;
+  std::map<Rank, std::deque<Message>> arriving_;
+  std::map<std::pair<Rank, Tag>, SharedSlice> posts_;
+  std::deque<Event> own_events_;
+  bool resting_ = false;
+  Vec model_;
+  int64_t bytes_sent_ = 0;
+};
+
+Cluster::Cluster(ClusterOptions options)
+    : options_(std::move(options)), order_(options_.order_seed, Purpose::kShuffle) {
+  layout_.AddParameter("x", {options_.parameters});
+  if (options_.buffers > 0) layout_.AddBuffer("b", {options_.buffers});
+  optimizer_ =
+      *MakeOptimizer("sgd", OptimizerOptions{.momentum = options_.momentum, .weight_decay = 0});
+  auto topology = MakeTopology(options_.topology, options_.nodes, options_.seed);
+  CHECK(topology.ok()) << topology.status();
+  auto mixing = MakeMixing(options_.mixing, *topology);
+  CHECK(mixing.ok()) << mixing.status();
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    auto algorithm =
+        MakeAlgorithm(options_.algorithm,
+                      {.rank = rank,
+                       .mixing = *mixing,
+                       .learning_rate = [lr = options_.learning_rate](Round) { return lr; },
+                       .window = options_.window});
+    CHECK(algorithm.ok()) << algorithm.status();
+    nodes_.push_back(std::make_unique<Node>(rank, *this));
+    nodes_.back()->Adopt(*std::move(algorithm));
+  }
+}
+
+Cluster::~Cluster() = default;
+
+absl::Status Cluster::Run(Round limit) {
+  const bool first = nodes_[0]->algorithm().round() == 0;
+  for (auto& node : nodes_) {
+    if (absl::Status status = node->Deliver(RoundLimit{limit}); !status.ok()) return status;
+    if (!first) continue;
+    if (absl::Status status = node->Deliver(Start{}); !status.ok()) return status;
+  }
+  absl::Status status;
+  while (StepOnce(&status) && status.ok()) {
+  }
+  if (!status.ok()) return status;
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    if (nodes_[rank]->resting()) continue;
+    std::string waits;
+    for (const Waiting& waiting : nodes_[rank]->algorithm().waiting_for()) {
+      absl::StrAppend(&waits, " ", Name(waiting.tag), " from rank ", waiting.from);
+    }
+    return absl::DeadlineExceededError(absl::StrCat("rank ", rank, " is stuck in round ",
+                                                    nodes_[rank]->algorithm().round(),
+                                                    ", waiting for", waits));
+  }
+  return absl::OkStatus();
+}
+
+// Lets one thing happen; false when nothing can.
+bool Cluster::StepOnce(absl::Status* status) {
+  std::vector<std::pair<Node*, Node::Choice>> all;
+  std::vector<Node::Choice> choices;
+  for (auto& node : nodes_) {
+    choices.clear();
+    node->Choices(&choices);
+    for (const Node::Choice& choice : choices) all.push_back({node.get(), choice});
+  }
+  if (all.empty()) return false;
+  const auto& [node, choice] = all[order_.Below(all.size())];
+  *status = node->Take(choice);
+  return true;
+}
+
+std::span<const float> Cluster::replica(Rank rank) const { return nodes_[rank]->model(); }
+
+std::vector<double> Cluster::Mean() const {
+  std::vector<double> mean(layout_.size);
+  for (const auto& node : nodes_) {
+    for (int64_t i = 0; i < layout_.size; ++i) mean[i] += node->model()[i] / options_.nodes;
+  }
+  return mean;
+}
+
+double Cluster::ConsensusDistance() const {
+  const std::vector<double> mean = Mean();
+  double sum = 0;
+  for (const auto& node : nodes_) {
+    for (int64_t i = 0; i < layout_.size; ++i) {
+      const double difference = node->model()[i] - mean[i];
+      sum += difference * difference;
+    }
+  }
+  return sum / options_.nodes;
+}
+
+Round Cluster::largest_lead() const { return largest_lead_; }
+size_t Cluster::live_vectors(Rank rank) const { return nodes_[rank]->vectors().live(); }
+int64_t Cluster::vector_bytes(Rank rank) const { return nodes_[rank]->vectors().bytes(); }
+int64_t Cluster::bytes_sent(Rank rank) const { return nodes_[rank]->bytes_sent(); }
+
+}  // namespace grapevine::testing

@@ -1,0 +1,83 @@
+// n algorithms in one thread, their messages delivered in a seeded random order:
+// the smallest driver there is, for tests of what must hold in any order.
+//
+// Messages between two nodes keep their order, as on a stream; everything else
+// is shuffled. There is no time.
+#ifndef GRAPEVINE_TESTS_TESTING_CLUSTER_H_
+#define GRAPEVINE_TESTS_TESTING_CLUSTER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "algorithm/algorithm.h"
+#include "kernels/replica_layout.h"
+#include "optim/optimizer.h"
+#include "random/keyed_random.h"
+
+namespace grapevine::testing {
+
+struct ClusterOptions {
+  std::string algorithm = "dpsgd";
+  std::string topology = "ring";
+  std::string mixing = "metropolis";
+  Rank nodes = 8;
+  int64_t parameters = 1;
+  int64_t buffers = 0;
+  double learning_rate = 0.1;
+  double momentum = 0;
+  int window = 1;
+  uint64_t seed = 1;        // of the topology
+  uint64_t order_seed = 1;  // of the order of events
+  // Starting replica of a node; zeros when absent.
+  std::function<void(Rank, std::span<float>)> initial;
+  // The gradient of a node in a round at x.
+  std::function<void(Rank, Round, std::span<const float> x, std::span<float> gradient)> gradient;
+  // Called at every boundary.
+  std::function<void(Rank, Round, std::span<const float>)> at_boundary;
+  // One line for every request and event: what golden scenarios compare.
+  std::function<void(const std::string&)> transcript;
+};
+
+class Cluster {
+ public:
+  // CHECK-fails on specs that do not exist.
+  explicit Cluster(ClusterOptions options);
+  ~Cluster();
+
+  // Runs until every node rests at `limit`. An error names what a node that
+  // cannot go on waits for.
+  absl::Status Run(Round limit);
+
+  std::span<const float> replica(Rank rank) const;
+  std::vector<double> Mean() const;
+  // (1/n) sum_i |x_i - mean|^2.
+  double ConsensusDistance() const;
+  // The largest number of rounds that one node was ever ahead of a neighbour.
+  Round largest_lead() const;
+  // Vectors alive at `rank`.
+  size_t live_vectors(Rank rank) const;
+  // The most memory that the vectors of `rank` ever took, those on their way included.
+  int64_t vector_bytes(Rank rank) const;
+  int64_t bytes_sent(Rank rank) const;
+
+ private:
+  class Node;
+
+  bool StepOnce(absl::Status* status);
+
+  ClusterOptions options_;
+  ReplicaLayout layout_;
+  std::unique_ptr<Optimizer> optimizer_;
+  KeyedRandom order_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  Round largest_lead_ = 0;
+};
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_TESTING_CLUSTER_H_
