@@ -14,22 +14,19 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/replica_layout.h"
+#include "kernels/weighted_vector.h"
 
 namespace grapevine {
 
-// weight * vector; `vector` has layout.size elements.
-struct WeightedVector {
-  float weight;
-  const float* vector;
-};
-
 struct StepInput {
-  // Summed in this order. May include `out` itself (element-wise safe).
+  // Vectors of layout.size elements, summed in this order. May include `out`
+  // itself (element-wise safe).
   std::span<const WeightedVector> mix;
   // The point at which weight decay is evaluated: the node's own snapshot.
   const float* own = nullptr;
   const float* gradient = nullptr;
-  // Multiplies the gradient's parameter section first (1/n after a sum).
+  // Multiplies the gradient first, parameters and buffers alike (1/n after a
+  // sum over n nodes).
   float gradient_scale = 1;
   float learning_rate = 0;
 };

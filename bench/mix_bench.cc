@@ -1,0 +1,120 @@
+// The fused pass (two neighbours, momentum SGD with weight decay) against the
+// machine's plain in-place average of three vectors, as bytes moved per second
+// on one thread, interleaved in one run so that drift hits both alike.
+//
+//   bazel run -c opt //bench:mix_bench [-- ELEMENTS [ROUNDS]]
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/aligned_buffer.h"
+#include "kernels/instruction_set.h"
+#include "kernels/mix_and_step.h"
+#include "kernels/weighted_sum.h"
+
+namespace grapevine {
+namespace {
+
+struct PlainAverage {
+  GRAPEVINE_INLINE static void Run(float* __restrict a, const float* __restrict b,
+                                   const float* __restrict c, int64_t size) {
+    for (int64_t i = 0; i < size; ++i) a[i] = (a[i] + b[i] + c[i]) * (1.0f / 3);
+  }
+};
+
+struct Contender {
+  std::string name;
+  double bytes_per_element;
+  std::function<void()> run;
+  std::vector<double> seconds = {};
+};
+
+double Seconds(const std::function<void()>& run) {
+  const auto start = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+void Report(const std::vector<Contender>& contenders, int64_t size) {
+  const double plain = contenders[0].bytes_per_element / Median(contenders[0].seconds);
+  for (const Contender& contender : contenders) {
+    const double rate = contender.bytes_per_element / Median(contender.seconds);
+    std::printf("%-44s %4.0f B/element %8.2f ms %7.2f GB/s  x %.3f\n", contender.name.c_str(),
+                contender.bytes_per_element, 1e3 * Median(contender.seconds),
+                1e-9 * rate * static_cast<double>(size), rate / plain);
+  }
+}
+
+void Main(int64_t size, int rounds) {
+  constexpr int kNeighbours = 8;
+  std::vector<SharedVector> vectors;
+  for (int k = 0; k < kNeighbours + 4; ++k) {
+    vectors.push_back(NewSharedVector(size));
+    std::fill_n(vectors.back().data.get(), size, 1.0f + static_cast<float>(k));
+  }
+  float* own = vectors[0].data.get();
+  float* out = vectors[1].data.get();
+  float* velocity = vectors[2].data.get();
+  const float* gradient = vectors[3].data.get();
+  std::vector<WeightedVector> mix = {{1.0f / 3, own}};
+  for (int k = 0; k < kNeighbours; ++k) mix.push_back({1.0f / 3, vectors[4 + k].data.get()});
+  SgdStep step = {.own = own,
+                  .gradient = gradient,
+                  .velocity = velocity,
+                  .learning_rate = 1e-6f,
+                  .weight_decay = 1e-4f,
+                  .momentum = 0.5f};
+  const InstructionSet best = BestInstructionSet();
+  const auto fused = [&](int neighbours, InstructionSet set, float* to) {
+    return [=, &mix, &step] {
+      MixAndStep(std::span(mix).first(static_cast<size_t>(neighbours) + 1), step, size, to, set);
+    };
+  };
+  std::vector<Contender> contenders = {
+      {"plain in-place average of 3", 16,
+       [&] {
+         RunKernel<PlainAverage>(best, static_cast<float*>(velocity), gradient,
+                                 static_cast<const float*>(vectors[4].data.get()), size);
+       }},
+      {"fused mix + momentum, 2 neighbours", 28, fused(2, best, out)},
+      {"fused mix + momentum, 2 neighbours, AVX2", 28,
+       fused(2, std::min(best, InstructionSet::kAvx2), out)},
+      {"fused mix + momentum, 2 neighbours, baseline", 28,
+       fused(2, InstructionSet::kBaseline, out)},
+      {"fused mix + momentum, 2 neighbours, in place", 28, fused(2, best, own)},
+      {"fused mix + momentum, 8 neighbours", 52, fused(8, best, out)},
+      {"local momentum step", 20, fused(0, best, out)},
+      {"weighted sum of 3", 16, [&] { WeightedSum(std::span(mix).first(3), size, out); }},
+  };
+  for (int round = 0; round < rounds + 1; ++round) {
+    for (Contender& contender : contenders) {
+      const double seconds = Seconds(contender.run);
+      if (round > 0) contender.seconds.push_back(seconds);  // the first faults pages in
+    }
+  }
+  Report(contenders, size);
+}
+
+}  // namespace
+}  // namespace grapevine
+
+int main(int argc, char** argv) {
+  const int64_t size = argc > 1 ? std::atoll(argv[1]) : 25'000'000;
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : 15;
+  if (size <= 0 || rounds <= 0) {
+    std::fprintf(stderr, "usage: mix_bench [ELEMENTS [ROUNDS]], both positive\n");
+    return 2;
+  }
+  grapevine::Main(size, rounds);
+}
