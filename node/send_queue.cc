@@ -1,0 +1,67 @@
+#include "node/send_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "node/transport.h"
+
+namespace grapevine {
+
+absl::Status SendQueue::Admits(Tag tag) const {
+  if (waiting_.size() + ready_.size() >= Transport::kMaxQueued) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("more than ", Transport::kMaxQueued, " messages wait for one peer"));
+  }
+  const bool underway = std::any_of(ready_.begin(), ready_.end(),
+                                    [tag](const Message& message) { return message.tag == tag; });
+  if (underway || waiting_.contains(tag)) {
+    return absl::AlreadyExistsError(absl::StrCat(Describe(tag), " is already being sent"));
+  }
+  return absl::OkStatus();
+}
+
+void SendQueue::Push(Tag tag, SharedSlice slice) {
+  if (credits_.erase(tag) > 0) {
+    ready_.push_back({tag, std::move(slice)});
+  } else {
+    waiting_.emplace(tag, std::move(slice));
+  }
+}
+
+absl::Status SendQueue::Grant(Tag tag) {
+  if (auto message = waiting_.extract(tag)) {
+    ready_.push_back({tag, std::move(message.mapped())});
+    return absl::OkStatus();
+  }
+  if (credits_.size() >= Transport::kMaxQueued) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("granted more than ", Transport::kMaxQueued, " messages ahead"));
+  }
+  if (!credits_.insert(tag).second) {
+    return absl::InvalidArgumentError(absl::StrCat("granted ", Describe(tag), " twice"));
+  }
+  return absl::OkStatus();
+}
+
+std::optional<Piece> SendQueue::Next() {
+  if (ready_.empty()) return std::nullopt;
+  Message& message = ready_.front();
+  const int64_t size = std::min(chunk_elements_, message.slice.size - message.done);
+  constexpr int64_t kElement = sizeof(float);
+  Piece piece;
+  piece.header = {message.tag, message.done * kElement, size * kElement, message.slice.bytes(), {}};
+  piece.message = message.slice;
+  piece.data = {message.slice.owner, message.slice.offset + message.done, size};
+  message.done += size;
+  if (piece.header.last()) ready_.pop_front();
+  return piece;
+}
+
+void SendQueue::Clear() {
+  waiting_.clear();
+  credits_.clear();
+  ready_.clear();
+}
+
+}  // namespace grapevine
