@@ -9,13 +9,13 @@ namespace grapevine {
 
 enum class Failure : int {
   kNone = 0,
-  kOther = 1,        // anything without a class of its own: a bug, or the system failed
-  kUsage = 2,        // a flag, a configuration or an impossible combination
-  kInput = 3,        // a data, model or graph file is missing or broken
-  kOutput = 4,       // the run directory or a file in it cannot be written
-  kRendezvous = 5,   // nodes did not find each other, or do not fit together
-  kPeerLost = 6,     // a peer fell silent, died or broke the protocol
-  kDiverged = 7,     // a loss became NaN or infinite
+  kOther = 1,          // anything without a class of its own: a bug, or the system failed
+  kUsage = 2,          // a flag, a configuration or an impossible combination
+  kInput = 3,          // a data, model or graph file is missing or broken
+  kOutput = 4,         // the run directory or a file in it cannot be written
+  kRendezvous = 5,     // nodes did not find each other, or do not fit together
+  kPeerLost = 6,       // a peer fell silent, died or broke the protocol
+  kDiverged = 7,       // a loss became NaN or infinite
   kInterrupted = 130,  // SIGINT
   kTerminated = 143,   // SIGTERM
 };

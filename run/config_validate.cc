@@ -1,0 +1,223 @@
+#include "run/config_validate.h"
+
+#include <cmath>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "run/config_field.h"
+#include "run/failure.h"
+
+namespace grapevine {
+namespace {
+
+absl::Status Refuse(std::string message) {
+  return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kUsage);
+}
+
+// "--batch=-3", "GRAPEVINE_BATCH=-3", "ring.textproto:3: batch=-3".
+std::string Culprit(const ResolvedConfig& resolved, const std::string& name) {
+  const ConfigField& field = ConfigFieldNamed(name);
+  const Origin origin = resolved.OriginOf(name);
+  const std::string value = FieldText(field, resolved.config);
+  if (origin.source == Source::kFile) return absl::StrCat(origin.where, ": ", name, "=", value);
+  if (origin.source == Source::kDefault) return absl::StrCat(FlagName(field), "=", value);
+  return absl::StrCat(origin.where, "=", value);
+}
+
+// What a number must satisfy, in words that follow "must".
+struct Range {
+  std::string_view must;
+  bool (*holds)(double);
+};
+
+constexpr Range kPositive{"be positive", [](double v) { return v > 0 && std::isfinite(v); }};
+constexpr Range kNonNegative{"not be negative",
+                             [](double v) { return v >= 0 && std::isfinite(v); }};
+constexpr Range kBelowOne{"be at least 0 and below 1", [](double v) { return v >= 0 && v < 1; }};
+constexpr Range kPort{"be a port between 1 and 65535",
+                      [](double v) { return v >= 1 && v <= 65535; }};
+
+struct RangeRule {
+  const char* field;
+  Range range;
+};
+
+constexpr RangeRule kRanges[] = {
+    {"nodes", kPositive},
+    {"epochs", kPositive},
+    {"rounds", kPositive},
+    {"batch", kPositive},
+    {"lr", kPositive},
+    {"momentum", kBelowOne},
+    {"weight_decay", kNonNegative},
+    {"label_smoothing", kBelowOne},
+    {"target_accuracy", kPositive},
+    {"eval_every", kPositive},
+    {"log_every", kNonNegative},
+    {"window", kNonNegative},
+    {"rank", kNonNegative},
+    {"world_size", kPositive},
+    {"master_port", kPort},
+};
+
+absl::Status CheckRanges(const ResolvedConfig& resolved) {
+  for (const auto& [name, range] : kRanges) {
+    const ConfigField& field = ConfigFieldNamed(name);
+    if (!HasField(field, resolved.config)) continue;
+    double value = 0;
+    if (!absl::SimpleAtod(FieldText(field, resolved.config), &value) || !range.holds(value)) {
+      return Refuse(absl::StrCat(Culprit(resolved, name), ": must ", std::string(range.must)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+struct ChoiceRule {
+  const char* field;
+  std::vector<std::string_view> values;
+};
+
+absl::Status CheckChoices(const ResolvedConfig& resolved) {
+  const ChoiceRule rules[] = {{"device", {"cpu", "cuda"}},
+                              {"log_level", {"debug", "info", "warning", "error"}},
+                              {"log_format", {"text", "json"}}};
+  for (const ChoiceRule& rule : rules) {
+    const std::string value = FieldText(ConfigFieldNamed(rule.field), resolved.config);
+    std::string known;
+    bool found = false;
+    for (std::string_view choice : rule.values) {
+      found |= value == choice;
+      absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(choice));
+    }
+    if (!found) return Refuse(absl::StrCat(Culprit(resolved, rule.field), ": known are ", known));
+  }
+  if (resolved.config.device() == "cuda") {
+    return Refuse(absl::StrCat(Culprit(resolved, "device"),
+                               ": this build has no CUDA backend; use --device=cpu"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTimeouts(const ResolvedConfig& resolved) {
+  for (const char* name : {"peer_timeout", "rendezvous_timeout", "step_timeout"}) {
+    const std::string text = FieldText(ConfigFieldNamed(name), resolved.config);
+    if (ResolvedDuration(text).count() == 0) {
+      return Refuse(absl::StrCat(Culprit(resolved, name), ": must be positive"));
+    }
+  }
+  const Config& config = resolved.config;
+  if (ResolvedDuration(config.step_timeout()) < ResolvedDuration(config.peer_timeout())) {
+    return Refuse(absl::StrCat(Culprit(resolved, "step_timeout"),
+                               ": is below --peer-timeout=", config.peer_timeout(),
+                               ", so that it would fire before a lost peer is named; raise it"));
+  }
+  return absl::OkStatus();
+}
+
+// A phantom has sizes and times, but no weights and no samples.
+absl::Status CheckPhantom(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (!config.model().starts_with("phantom")) {
+    if (!config.has_compute()) return absl::OkStatus();
+    return Refuse(absl::StrCat(Culprit(resolved, "compute"), ": --model=", config.model(),
+                               " takes the time it takes; use --model=phantom:SIZE"));
+  }
+  if (!config.has_compute()) {
+    return Refuse(absl::StrCat(Culprit(resolved, "model"),
+                               ": needs --compute=TIME, the time of one gradient (--compute=5ms)"));
+  }
+  if (!config.has_rounds()) {
+    return Refuse(absl::StrCat(Culprit(resolved, "model"),
+                               ": sees no data, so that epochs mean nothing; use --rounds=R"));
+  }
+  for (const char* name : {"target_accuracy", "init_from"}) {
+    if (!HasField(ConfigFieldNamed(name), config)) continue;
+    return Refuse(absl::StrCat(Culprit(resolved, name), ": --model=", config.model(),
+                               " learns nothing; drop it or choose another model"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCluster(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (config.has_hostfile() && config.has_hosts()) {
+    return Refuse(absl::StrCat(Culprit(resolved, "hostfile"), " and ", Culprit(resolved, "hosts"),
+                               " both list the nodes; keep one of them"));
+  }
+  if (config.has_rank() && config.has_world_size() && config.rank() >= config.world_size()) {
+    return Refuse(absl::StrCat(Culprit(resolved, "rank"), ": ranks count from 0 to ",
+                               config.world_size() - 1, " (world size ", config.world_size(), ")"));
+  }
+  if (config.has_world_size() && config.world_size() != config.nodes() &&
+      resolved.OriginOf("nodes").source != Source::kDefault) {
+    return Refuse(absl::StrCat(Culprit(resolved, "world_size"), " and ", Culprit(resolved, "nodes"),
+                               " differ; give one of them"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSecurity(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  const int given = config.has_tls_ca() + config.has_tls_cert() + config.has_tls_key();
+  if (given != 0 && given != 3) {
+    return Refuse(
+        "--tls-ca, --tls-cert and --tls-key belong together (mutual TLS); give all three");
+  }
+  if (given == 3 && config.insecure()) {
+    return Refuse(
+        absl::StrCat(Culprit(resolved, "insecure"), ": contradicts --tls-ca; drop one of them"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOutput(const ResolvedConfig& resolved) {
+  if (!resolved.config.overwrite() || resolved.config.has_out()) return absl::OkStatus();
+  return Refuse(absl::StrCat(Culprit(resolved, "overwrite"),
+                             ": needs --out=DIR, the run directory to replace"));
+}
+
+absl::Status CheckStragglers(const ResolvedConfig& resolved) {
+  return Stragglers(resolved.config).status();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Straggler>> Stragglers(const Config& config) {
+  std::vector<Straggler> result;
+  std::set<int> named;
+  for (const std::string& text : config.slow()) {
+    const std::string culprit = absl::StrCat("--slow=", text);
+    const size_t colon = text.find(':');
+    Straggler straggler{};
+    if (colon == std::string::npos || !absl::SimpleAtoi(text.substr(0, colon), &straggler.rank) ||
+        !absl::SimpleAtod(text.substr(colon + 1), &straggler.factor)) {
+      return Refuse(absl::StrCat(culprit, ": must be RANK:FACTOR, for example 3:2.5"));
+    }
+    if (straggler.rank < 0 || straggler.rank >= config.nodes()) {
+      return Refuse(absl::StrCat(culprit, ": there is no rank ", straggler.rank, " among ",
+                                 config.nodes(), " nodes"));
+    }
+    if (!(straggler.factor >= 1 && std::isfinite(straggler.factor))) {
+      return Refuse(absl::StrCat(culprit, ": the factor must be at least 1"));
+    }
+    if (!named.insert(straggler.rank).second) {
+      return Refuse(absl::StrCat(culprit, ": rank ", straggler.rank, " is named twice"));
+    }
+    result.push_back(straggler);
+  }
+  return result;
+}
+
+absl::Status ValidateConfig(const ResolvedConfig& resolved) {
+  for (auto check : {CheckRanges, CheckChoices, CheckTimeouts, CheckPhantom, CheckCluster,
+                     CheckSecurity, CheckOutput, CheckStragglers}) {
+    if (absl::Status status = check(resolved); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace grapevine
