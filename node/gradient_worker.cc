@@ -1,0 +1,75 @@
+#include "node/gradient_worker.h"
+
+#include <glog/logging.h>
+
+#include <chrono>
+#include <utility>
+
+#include "kernels/tensor_thread.h"
+
+namespace grapevine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Long enough to cost nothing; every wait has a deadline all the same.
+constexpr auto kIdleWait = std::chrono::seconds(1);
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+GradientWorker::GradientWorker(Objective* objective, double slowdown,
+                               std::function<void(GradientResult)> done)
+    : objective_(objective), slowdown_(slowdown), done_(std::move(done)) {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+GradientWorker::~GradientWorker() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  thread_.join();
+}
+
+void GradientWorker::Compute(SharedVector at, SharedVector into, Round round) {
+  {
+    MutexLock lock(mutex_);
+    CHECK(!work_) << "two gradients at once";
+    work_ = Work{std::move(at), std::move(into), round};
+  }
+  changed_.NotifyAll();
+}
+
+std::optional<GradientWorker::Work> GradientWorker::Next() {
+  MutexLock lock(mutex_);
+  while (!work_ && !stopping_) changed_.WaitUntil(mutex_, Clock::now() + kIdleWait);
+  if (stopping_) return std::nullopt;
+  return std::exchange(work_, std::nullopt);
+}
+
+void GradientWorker::Loop() {
+  const TensorThread tensor_thread;
+  while (std::optional<Work> work = Next()) {
+    const Clock::time_point start = Clock::now();
+    absl::StatusOr<double> loss =
+        objective_->Gradient(work->at.data.get(), work->round, work->into.data.get());
+    Delay((slowdown_ - 1) * SecondsSince(start));
+    const Round round = work->round;
+    work.reset();  // the vectors go back before the runner hears of it
+    done_({round, std::move(loss), SecondsSince(start)});
+  }
+}
+
+void GradientWorker::Delay(double seconds) {
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                           std::chrono::duration<double>(seconds));
+  MutexLock lock(mutex_);
+  while (!stopping_ && Clock::now() < deadline) changed_.WaitUntil(mutex_, deadline);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,62 @@
+// The thread that computes gradients while replicas travel.
+#ifndef GRAPEVINE_NODE_GRADIENT_WORKER_H_
+#define GRAPEVINE_NODE_GRADIENT_WORKER_H_
+
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "algorithm/event.h"
+#include "kernels/aligned_buffer.h"
+#include "model/objective.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+struct GradientResult {
+  Round round;
+  absl::StatusOr<double> loss;  // mean over the batch
+  double seconds;               // the straggler's delay included
+};
+
+// Thread-safe. One gradient at a time.
+class GradientWorker {
+ public:
+  // `objective` is used by the worker's thread alone from now on and outlives
+  // it. `slowdown` >= 1 stretches every gradient by that factor: a straggler.
+  // `done` is called on the worker's thread.
+  GradientWorker(Objective* objective, double slowdown,
+                 std::function<void(GradientResult)> done);
+  // Ends after the gradient under way; an artificial delay is cut short.
+  ~GradientWorker();
+
+  // Writes the gradient at `at` into `into`, both of the layout's size.
+  void Compute(SharedVector at, SharedVector into, Round round);
+
+ private:
+  struct Work {
+    SharedVector at;
+    SharedVector into;
+    Round round;
+  };
+
+  void Loop();
+  std::optional<Work> Next();
+  // Waits `seconds`, or until the worker is stopped.
+  void Delay(double seconds);
+
+  Objective* const objective_;
+  const double slowdown_;
+  const std::function<void(GradientResult)> done_;
+
+  Mutex mutex_;
+  Condition changed_;
+  std::optional<Work> work_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_GRADIENT_WORKER_H_

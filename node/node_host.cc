@@ -1,0 +1,77 @@
+#include "node/node_host.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "optim/replica_step.h"
+
+namespace grapevine {
+namespace {
+
+// Adds the time of a scope to a sum.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double* seconds) : seconds_(seconds) {}
+  ~Stopwatch() {
+    *seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  double* const seconds_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+NodeHost::NodeHost(Parts parts) : parts_(std::move(parts)) {}
+
+Vec NodeHost::InitialReplica() {
+  const Vec replica = vectors_.New(replica_size());
+  std::ranges::copy(parts_.initial.span(), vectors_.At(replica).data.get());
+  parts_.initial = {};
+  return replica;
+}
+
+Vec NodeHost::NewOptimizerState() {
+  return grapevine::NewOptimizerState(*parts_.optimizer, *parts_.layout, vectors_);
+}
+
+void NodeHost::Gradient(Vec at, Vec into, Round round) {
+  parts_.gradients->Compute(vectors_.At(at), vectors_.At(into), round);
+}
+
+void NodeHost::Combine(Part out, std::span<const Term> terms) {
+  const Stopwatch stopwatch(&arithmetic_seconds_);
+  vectors_.Combine(out, terms);
+}
+
+void NodeHost::Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
+                    const StepParams& params) {
+  const Stopwatch stopwatch(&arithmetic_seconds_);
+  ApplyStep(*parts_.optimizer, *parts_.layout,
+            {.out = out,
+             .mix = mix,
+             .own = own,
+             .gradient = gradient,
+             .state = state,
+             .learning_rate = params.learning_rate,
+             .gradient_scale = params.gradient_scale},
+            vectors_);
+}
+
+void NodeHost::Send(Rank to, Tag tag, Part part) {
+  status_.Update(parts_.transport->Send(to, tag, vectors_.Slice(part)));
+}
+
+void NodeHost::Post(Rank from, Tag tag, Part into) {
+  status_.Update(parts_.transport->Post(from, tag, vectors_.Slice(into)));
+}
+
+void NodeHost::Boundary(Round completed, Vec model) {
+  parts_.at_boundary(completed, vectors_.At(model));
+}
+
+void NodeHost::Rest(Vec model) { parts_.at_rest(vectors_.At(model)); }
+
+}  // namespace grapevine

@@ -1,0 +1,61 @@
+// The host of an algorithm in a real node: CPU memory, a gradient thread, and a
+// transport to the peers.
+#ifndef GRAPEVINE_NODE_NODE_HOST_H_
+#define GRAPEVINE_NODE_NODE_HOST_H_
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "algorithm/host.h"
+#include "kernels/replica_layout.h"
+#include "kernels/vector_table.h"
+#include "node/gradient_worker.h"
+#include "node/transport.h"
+#include "optim/optimizer.h"
+
+namespace grapevine {
+
+// Thread-compatible: the runner's thread. What it points to outlives it.
+class NodeHost final : public Host {
+ public:
+  struct Parts {
+    const ReplicaLayout* layout;
+    const Optimizer* optimizer;
+    Transport* transport;
+    GradientWorker* gradients;
+    // The starting replica.
+    SharedVector initial;
+    std::function<void(Round completed, const SharedVector& model)> at_boundary;
+    std::function<void(const SharedVector& model)> at_rest;
+  };
+  explicit NodeHost(Parts parts);
+
+  int64_t replica_size() const override { return parts_.layout->size; }
+  Vec InitialReplica() override;
+  Vec New(int64_t size) override { return vectors_.New(size); }
+  Vec NewOptimizerState() override;
+  void Drop(Vec vector) override { vectors_.Drop(vector); }
+  void Gradient(Vec at, Vec into, Round round) override;
+  void Combine(Part out, std::span<const Term> terms) override;
+  void Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
+            const StepParams& params) override;
+  void Send(Rank to, Tag tag, Part part) override;
+  void Post(Rank from, Tag tag, Part into) override;
+  void Boundary(Round completed, Vec model) override;
+  void Rest(Vec model) override;
+
+  // The first error of a request; requests cannot fail to their caller.
+  const absl::Status& status() const { return status_; }
+  // Seconds spent in arithmetic on this thread so far.
+  double arithmetic_seconds() const { return arithmetic_seconds_; }
+
+ private:
+  Parts parts_;
+  VectorTable vectors_;
+  absl::Status status_;
+  double arithmetic_seconds_ = 0;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_NODE_HOST_H_

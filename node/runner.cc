@@ -1,0 +1,230 @@
+#include "node/runner.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/tensor_thread.h"
+#include "run/failure.h"
+
+namespace grapevine {
+namespace {
+
+// Far above what posts, sends and gradients of one node can add up to.
+constexpr size_t kMailboxLimit = size_t{1} << 20;
+// Reductions that may wait for an earlier one; with more the run waits for them.
+constexpr size_t kMaxDueReductions = 1;
+// Connections are dialled for this many rounds ahead.
+constexpr Round kDialAhead = 4;
+
+double Seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+Runner::Runner(RunnerOptions options, std::unique_ptr<Algorithm> algorithm, Objective* objective,
+               const ReplicaLayout* layout, const Optimizer* optimizer, RunObserver* observer)
+    : options_(std::move(options)),
+      algorithm_(std::move(algorithm)),
+      objective_(objective),
+      layout_(layout),
+      optimizer_(optimizer),
+      observer_(observer),
+      mailbox_(kMailboxLimit),
+      limit_(options_.limit),
+      limit_final_(options_.limit >= options_.rounds) {}
+
+Runner::~Runner() = default;
+
+absl::Status Runner::Run(Transport* transport, SharedVector initial) {
+  const TensorThread tensor_thread;
+  transport_ = transport;
+  gradients_ = std::make_unique<GradientWorker>(
+      objective_, options_.slowdown,
+      [this](GradientResult result) { mailbox_.Put(std::move(result)); });
+  reduction_ = std::make_unique<ModelReduction>(options_.rank, options_.size, layout_, transport_);
+  host_ = std::make_unique<NodeHost>(NodeHost::Parts{
+      .layout = layout_,
+      .optimizer = optimizer_,
+      .transport = transport_,
+      .gradients = gradients_.get(),
+      .initial = std::move(initial),
+      .at_boundary = [this](Round completed, const SharedVector& m) { AtBoundary(completed, m); },
+      .at_rest =
+          [this](const SharedVector& model) {
+            resting_ = true;
+            model_ = model;
+          },
+  });
+  boundary_ = Clock::now();
+  absl::Status status = Begin();
+  if (status.ok()) status = Loop();
+  gradients_.reset();
+  return status;
+}
+
+absl::Status Runner::Begin() {
+  transport_->Dial(reduction_->Peers());
+  DialAhead();
+  held_.push_back(RoundLimit{limit_});
+  held_.push_back(Start{});
+  return Pump();
+}
+
+absl::Status Runner::Loop() {
+  while (!Finished()) {
+    if (mailbox_.empty()) PublishProgress();
+    std::optional<Item> item = mailbox_.Take(Clock::now() + options_.step_timeout);
+    if (!item) return StepTimeout();
+    if (absl::Status status = Handle(*std::move(item)); !status.ok()) return status;
+    if (absl::Status status = Pump(); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+bool Runner::Finished() const {
+  return resting_ && limit_final_ && held_.empty() && due_.empty() && reduction_->idle();
+}
+
+absl::Status Runner::Handle(Item item) {
+  if (const auto* received = std::get_if<Received>(&item)) return OnMessage(*received);
+  if (const auto* sent = std::get_if<Sent>(&item)) return OnMessageSent(*sent);
+  if (const auto* result = std::get_if<GradientResult>(&item)) return OnGradient(*result);
+  if (const auto* moved = std::get_if<LimitMoved>(&item)) {
+    limit_final_ = limit_final_ || moved->final;
+    if (moved->limit > limit_) {
+      limit_ = moved->limit;
+      resting_ = false;
+      held_.push_back(RoundLimit{limit_});
+    }
+    return absl::OkStatus();
+  }
+  if (const auto* failure = std::get_if<PeerFailure>(&item)) return Explain(*failure);
+  return std::get<Abortion>(item).why;
+}
+
+absl::Status Runner::OnMessage(const Received& received) {
+  if (received.tag.channel == ModelReduction::kChannel) {
+    return reduction_->OnReceived(received.from, received.tag);
+  }
+  held_.push_back(received);
+  return absl::OkStatus();
+}
+
+absl::Status Runner::OnMessageSent(const Sent& sent) {
+  if (sent.tag.channel == ModelReduction::kChannel) return reduction_->OnSent(sent.to, sent.tag);
+  held_.push_back(sent);
+  return absl::OkStatus();
+}
+
+absl::Status Runner::OnGradient(const GradientResult& result) {
+  if (!result.loss.ok()) return result.loss.status();
+  loss_ = *result.loss;
+  gradient_seconds_ = result.seconds;
+  if (!std::isfinite(loss_)) {
+    return WithFailure(
+        absl::OutOfRangeError(absl::StrCat(
+            "rank ", options_.rank, ": the loss became ", loss_, " in round ", result.round,
+            "; a lower --lr, a warm-up (--schedule) or less --momentum may help")),
+        Failure::kDiverged);
+  }
+  held_.push_back(GradientReady{result.round});
+  return absl::OkStatus();
+}
+
+absl::Status Runner::Pump() {
+  while (true) {
+    if (absl::Status status = AdvanceReductions(); !status.ok()) return status;
+    if (held_.empty() || due_.size() > kMaxDueReductions) return absl::OkStatus();
+    const Event event = held_.front();
+    held_.pop_front();
+    if (absl::Status status = algorithm_->On(event, *host_); !status.ok()) return status;
+    if (!host_->status().ok()) return host_->status();
+  }
+}
+
+absl::Status Runner::AdvanceReductions() {
+  while (true) {
+    if (std::optional<AveragedModel> average = reduction_->TakeResult()) {
+      observer_->OnAverage(*std::move(average));
+    }
+    if (!reduction_->idle() || due_.empty()) return absl::OkStatus();
+    DueReduction due = std::move(due_.front());
+    due_.pop_front();
+    absl::Status status = reduction_->Begin(due.round, std::move(due.model));
+    if (!status.ok()) return status;
+  }
+}
+
+void Runner::AtBoundary(Round completed, const SharedVector& model) {
+  const Clock::time_point now = Clock::now();
+  const double mix_seconds = host_->arithmetic_seconds();
+  observer_->OnRound({.completed = completed,
+                      .loss = loss_,
+                      .seconds = Seconds(now - std::exchange(boundary_, now)),
+                      .gradient_seconds = gradient_seconds_,
+                      .mix_seconds = mix_seconds - std::exchange(mix_seconds_before_, mix_seconds)},
+                     model);
+  if (options_.evaluate(completed)) due_.push_back({completed, model});
+  DialAhead();
+}
+
+void Runner::DialAhead() {
+  const Round ahead = algorithm_->round() + kDialAhead;
+  if (ahead <= dialled_) return;
+  transport_->Dial(algorithm_->Peers(dialled_, ahead));
+  dialled_ = ahead;
+}
+
+void Runner::SetLimit(Round limit, bool final) { mailbox_.Put(LimitMoved{limit, final}); }
+void Runner::Abort(absl::Status why) { mailbox_.Put(Abortion{std::move(why)}); }
+void Runner::OnReceived(Rank from, Tag tag) { mailbox_.Put(Received{from, tag}); }
+void Runner::OnSent(Rank to, Tag tag) { mailbox_.Put(Sent{to, tag}); }
+void Runner::OnPeerFailed(Rank peer, const absl::Status& why) {
+  mailbox_.Put(PeerFailure{peer, why});
+}
+
+std::string Runner::WaitingText() const {
+  std::string text;
+  for (const std::vector<Waiting>& waiting :
+       {algorithm_->waiting_for(), reduction_->waiting_for()}) {
+    for (const Waiting& message : waiting) {
+      absl::StrAppend(&text, text.empty() ? " for rank " : ", ", message.from);
+    }
+  }
+  return text.empty() ? " for its own gradient" : text;
+}
+
+absl::Status Runner::StepTimeout() const {
+  return WithFailure(
+      absl::DeadlineExceededError(absl::StrCat(
+          "rank ", options_.rank, ": nothing happened for ",
+          Seconds(std::chrono::duration_cast<Clock::duration>(options_.step_timeout)),
+          " s in round ", algorithm_->round(), " while waiting", WaitingText(),
+          "; --step-timeout changes how long that may take")),
+      Failure::kPeerLost);
+}
+
+absl::Status Runner::Explain(const PeerFailure& failure) const {
+  absl::Status status(failure.why.code(),
+                      absl::StrCat("rank ", options_.rank, " lost rank ", failure.peer,
+                                   " in round ", algorithm_->round(), ": ",
+                                   std::string(failure.why.message())));
+  return WithFailure(std::move(status), Failure::kPeerLost);
+}
+
+void Runner::PublishProgress() {
+  Progress progress{.round = algorithm_->round(),
+                    .waiting_for = algorithm_->waiting_for(),
+                    .since = Clock::now()};
+  MutexLock lock(progress_mutex_);
+  progress_ = std::move(progress);
+}
+
+Progress Runner::progress() const {
+  MutexLock lock(progress_mutex_);
+  return progress_;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,169 @@
+// Drives one algorithm for real: the loop between a mailbox and a state machine.
+//
+// Transport threads, the gradient thread and the control connection only put
+// items into the mailbox; the algorithm, all arithmetic of mixing and the model
+// reduction run on the thread that calls Run.
+#ifndef GRAPEVINE_NODE_RUNNER_H_
+#define GRAPEVINE_NODE_RUNNER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "algorithm/algorithm.h"
+#include "kernels/aligned_buffer.h"
+#include "kernels/replica_layout.h"
+#include "model/objective.h"
+#include "node/gradient_worker.h"
+#include "node/mailbox.h"
+#include "node/model_reduction.h"
+#include "node/node_host.h"
+#include "node/transport.h"
+#include "optim/optimizer.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+// Where the time of one round went.
+struct RoundReport {
+  Round completed;          // rounds done, this one included
+  double loss;              // of this node's batch
+  double seconds;           // from boundary to boundary
+  double gradient_seconds;  // on the gradient thread, in parallel
+  double mix_seconds;       // arithmetic on the runner's thread
+};
+
+// Called on the runner's thread.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  // `model` may be held; it is not written again.
+  virtual void OnRound(const RoundReport& report, const SharedVector& model) = 0;
+  // Rank 0 only: the mean over all nodes at an evaluation round.
+  virtual void OnAverage(AveragedModel average) = 0;
+};
+
+// What a node waits for, in words, for heartbeats and error messages.
+struct Progress {
+  Round round = 0;
+  std::vector<Waiting> waiting_for;
+  std::chrono::steady_clock::time_point since;  // of the last event
+};
+
+struct RunnerOptions {
+  Rank rank = 0;
+  Rank size = 1;
+  // Rounds to do; `limit` < `rounds` when the end is not settled yet (SetLimit).
+  Round rounds = 0;
+  Round limit = 0;
+  // Whether the averaged model is taken once `completed` rounds are done; the
+  // same on all nodes.
+  std::function<bool(Round completed)> evaluate;
+  // A node that gets no event for so long ends, whatever its peers say.
+  std::chrono::nanoseconds step_timeout = std::chrono::minutes(15);
+  double slowdown = 1;  // >= 1: a straggler's gradients take so many times as long
+};
+
+class Runner final : public TransportSink {
+ public:
+  // All but the algorithm outlive the runner. The transport's sink is this
+  // runner (see transport factories), and `transport` is set before Run.
+  Runner(RunnerOptions options, std::unique_ptr<Algorithm> algorithm, Objective* objective,
+         const ReplicaLayout* layout, const Optimizer* optimizer, RunObserver* observer);
+  ~Runner() override;
+
+  // Runs to the final limit, the last model reduction included. Errors carry a
+  // Failure and name this rank, the round, the peer and the time.
+  absl::Status Run(Transport* transport, SharedVector initial);
+
+  // Any thread:
+  // Moves the limit; a final one is where Run returns.
+  void SetLimit(Round limit, bool final);
+  // Makes Run return `why`.
+  void Abort(absl::Status why);
+  Progress progress() const;
+
+  // After Run returned OK: this node's model.
+  const SharedVector& model() const { return model_; }
+
+  // TransportSink:
+  void OnReceived(Rank from, Tag tag) override;
+  void OnSent(Rank to, Tag tag) override;
+  void OnPeerFailed(Rank peer, const absl::Status& why) override;
+
+ private:
+  struct PeerFailure {
+    Rank peer;
+    absl::Status why;
+  };
+  struct LimitMoved {
+    Round limit;
+    bool final;
+  };
+  struct Abortion {
+    absl::Status why;
+  };
+  using Item = std::variant<Received, Sent, GradientResult, LimitMoved, PeerFailure, Abortion>;
+  using Clock = std::chrono::steady_clock;
+
+  absl::Status Begin();
+  absl::Status Loop();
+  bool Finished() const;
+  absl::Status Handle(Item item);
+  absl::Status OnMessage(const Received& received);
+  absl::Status OnMessageSent(const Sent& sent);
+  absl::Status OnGradient(const GradientResult& result);
+  // Lets the reductions and the algorithm do all they can with what is here.
+  absl::Status Pump();
+  absl::Status AdvanceReductions();
+  void AtBoundary(Round completed, const SharedVector& model);
+  void DialAhead();
+  absl::Status StepTimeout() const;
+  absl::Status Explain(const PeerFailure& failure) const;
+  std::string WaitingText() const;
+  void PublishProgress();
+
+  const RunnerOptions options_;
+  const std::unique_ptr<Algorithm> algorithm_;
+  Objective* const objective_;
+  const ReplicaLayout* const layout_;
+  const Optimizer* const optimizer_;
+  RunObserver* const observer_;
+
+  Mailbox<Item> mailbox_;
+  Transport* transport_ = nullptr;
+  std::unique_ptr<GradientWorker> gradients_;
+  std::unique_ptr<NodeHost> host_;
+  std::unique_ptr<ModelReduction> reduction_;
+
+  struct DueReduction {
+    Round round;
+    SharedVector model;
+  };
+  std::deque<DueReduction> due_;  // begun one after the other
+  std::deque<Event> held_;        // for the algorithm, once reductions have caught up
+
+  Round limit_;
+  bool limit_final_;
+  bool resting_ = false;
+  SharedVector model_;
+  double loss_ = 0;
+  double gradient_seconds_ = 0;
+  double mix_seconds_before_ = 0;
+  Clock::time_point boundary_;
+  Round dialled_ = 0;
+
+  mutable Mutex progress_mutex_;
+  Progress progress_ ABSL_GUARDED_BY(progress_mutex_);
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_RUNNER_H_
