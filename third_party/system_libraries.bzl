@@ -114,7 +114,7 @@ def system_libraries():
         name = "onednn",
         deb = "libdnnl-dev",
         probe = ["/usr/include/dnnl.hpp"],
-        targets = {"onednn": ["-ldnnl"]},
+        targets = {"onednn": ["-ldnnl", "-lgomp"]},
     )
     _system_library(
         name = "zlib",

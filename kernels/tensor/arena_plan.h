@@ -1,0 +1,45 @@
+// Packs regions of memory whose lifetimes are known into one arena.
+//
+// A training step is a fixed list of calls: what each tensor's first and last
+// call is, is known before the first one runs. Regions whose lifetimes do not
+// meet share memory. Greedy by size (Pisarchyk and Lee 2020, "Greedy by Size
+// for Offset Calculation").
+//
+// Thread-compatible.
+#ifndef GRAPEVINE_KERNELS_TENSOR_ARENA_PLAN_H_
+#define GRAPEVINE_KERNELS_TENSOR_ARENA_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace grapevine {
+
+class ArenaPlan {
+ public:
+  // A region of `bytes`, not alive yet. Returns its index.
+  int Add(int64_t bytes);
+  // The region is read or written at `time`; extends its lifetime.
+  void Touch(int region, int time);
+
+  // Chooses offsets, each a multiple of 64 bytes.
+  void Solve();
+  int64_t offset(int region) const { return regions_[region].offset; }
+  // Bytes of the whole arena.
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  struct Region {
+    int64_t bytes = 0;
+    int first = 0;
+    int last = -1;  // before `first`: never touched
+    int64_t offset = 0;
+  };
+  int64_t Place(const Region& region, const std::vector<const Region*>& placed) const;
+
+  std::vector<Region> regions_;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_TENSOR_ARENA_PLAN_H_

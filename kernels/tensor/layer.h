@@ -1,0 +1,141 @@
+// Tensor operations of a network, forward and backward, behind one interface.
+//
+// A Layer is one operation made ready for fixed shapes: it has chosen its
+// layouts, generated its code and said how much memory it needs. Whoever runs
+// it gives the memory once (Bind) and the weights with every call. A
+// LayerFactory makes the layers of one device; cpu_layers.h has the CPU's.
+//
+// Weights lie in the flat replica in PyTorch's order; a layer knows their
+// offsets, writes their gradients to the same offsets of the gradient vector,
+// and (batch normalization) the batch's statistics into its buffer section.
+//
+// Thread-compatible: one thread at a time.
+#ifndef GRAPEVINE_KERNELS_TENSOR_LAYER_H_
+#define GRAPEVINE_KERNELS_TENSOR_LAYER_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/tensor/tensor_format.h"
+
+namespace grapevine {
+
+inline constexpr int64_t kNone = -1;  // no such tensor in the replica
+
+// y = W * x + b (cross-correlation), square kernel, W as (out, in, kh, kw).
+struct Convolution {
+  int64_t outputs = 0;
+  int64_t kernel = 1;
+  int64_t stride = 1;
+  int64_t padding = 0;
+  int64_t weight = kNone;  // offsets in the replica
+  int64_t bias = kNone;
+  bool relu = false;  // fused
+};
+
+// y = W x + b over all of (c, h, w) in that order, W as (out, in).
+struct InnerProduct {
+  int64_t outputs = 0;
+  int64_t weight = kNone;
+  int64_t bias = kNone;
+  bool relu = false;
+};
+
+// y = weight * (x - mean) / sqrt(variance + epsilon) + bias per channel (Ioffe
+// and Szegedy 2015), [+ a second input], [then ReLU]. Normalizes with the
+// batch's biased variance; the statistic for the running one is unbiased, as
+// PyTorch has it.
+struct BatchNormalization {
+  float epsilon = 1e-5f;
+  int64_t weight = kNone;
+  int64_t bias = kNone;
+  int64_t running_mean = kNone;
+  int64_t running_variance = kNone;
+  bool relu = false;
+};
+
+// Padding does not count in an average. kernel = 0: the whole image.
+struct Pooling {
+  enum class Kind { kMax, kAverage };
+  Kind kind = Kind::kMax;
+  int64_t kernel = 0;
+  int64_t stride = 1;
+  int64_t padding = 0;
+};
+
+struct Relu {};
+
+// y = a + b, [then ReLU].
+struct Add {
+  bool relu = false;
+};
+
+// Every stride-th pixel of x, zeros as further channels: the parameter-free
+// shortcut (option A) of He et al. 2016.
+struct Subsample {
+  int64_t channels = 0;
+  int64_t stride = 1;
+};
+
+using Operation =
+    std::variant<Convolution, InnerProduct, BatchNormalization, Pooling, Relu, Add, Subsample>;
+
+enum class Mode { kTraining, kInference };
+
+// Where a layer's tensors lie, as long as it lives. A gradient has its tensor's
+// format. The pointers to gradients are used in training only.
+struct LayerTensors {
+  std::vector<const float*> inputs;
+  float* output = nullptr;
+  // One per consumer of the output; the gradient is their sum. Backward may
+  // overwrite them.
+  std::vector<float*> output_gradients;
+  // Parallel to inputs; null where nobody wants it.
+  std::vector<float*> input_gradients;
+  void* kept = nullptr;     // from Forward to Backward
+  void* scratch = nullptr;  // within a call
+};
+
+class Layer {
+ public:
+  virtual ~Layer() = default;
+
+  virtual const TensorFormat& output() const = 0;
+  // Bytes of LayerTensors::kept and scratch.
+  virtual int64_t kept_bytes() const { return 0; }
+  virtual int64_t scratch_bytes() const { return 0; }
+  // What Backward reads of what Forward saw.
+  virtual bool backward_reads_inputs() const { return false; }
+  virtual bool backward_reads_output() const { return false; }
+  // Whether the gradient of this input may (must, for the layer to be right)
+  // lie where output_gradients[0] does.
+  virtual bool shares_gradient(int input) const { return false; }
+
+  virtual void Bind(const LayerTensors& tensors) = 0;
+  // `gradient` is null in inference. Both vectors have the whole layout's size.
+  virtual void Forward(const float* replica, float* gradient) = 0;
+  virtual void Backward(const float* replica, float* gradient) = 0;
+};
+
+struct LayerRequest {
+  Operation operation;
+  std::vector<TensorFormat> inputs;
+  Mode mode = Mode::kTraining;
+  // Parallel to inputs: whether its gradient is wanted.
+  std::vector<bool> wants_gradient;
+};
+
+class LayerFactory {
+ public:
+  virtual ~LayerFactory() = default;
+  // Errors name the operation and what the library said.
+  virtual absl::StatusOr<std::unique_ptr<Layer>> Make(const LayerRequest& request) const = 0;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_TENSOR_LAYER_H_

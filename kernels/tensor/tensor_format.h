@@ -1,0 +1,47 @@
+// Shapes and memory layouts of tensors.
+//
+// Every tensor is logically (n, c, h, w); a matrix has h = w = 1. The layout
+// says in which order its elements lie; it is chosen by the layer that writes
+// the tensor. Values; thread-safe.
+#ifndef GRAPEVINE_KERNELS_TENSOR_TENSOR_FORMAT_H_
+#define GRAPEVINE_KERNELS_TENSOR_TENSOR_FORMAT_H_
+
+#include <cstdint>
+#include <string>
+
+namespace grapevine {
+
+struct TensorShape {
+  int64_t n = 0;
+  int64_t c = 0;
+  int64_t h = 1;
+  int64_t w = 1;
+
+  int64_t size() const { return n * c * h * w; }
+  int64_t area() const { return h * w; }
+  friend bool operator==(const TensorShape&, const TensorShape&) = default;
+};
+
+// kNchw8c and kNchw16c hold blocks of 8 and 16 channels innermost, the last
+// block padded with zeros.
+enum class Layout { kNchw, kNhwc, kNchw8c, kNchw16c };
+
+struct TensorFormat {
+  TensorShape shape;
+  Layout layout = Layout::kNhwc;
+
+  // Elements in memory, padding included.
+  int64_t size() const;
+  int64_t bytes() const { return size() * static_cast<int64_t>(sizeof(float)); }
+  friend bool operator==(const TensorFormat&, const TensorFormat&) = default;
+};
+
+// Channels in one block of `layout`; 1 when it is plain.
+int64_t BlockChannels(Layout layout);
+
+// "32x16x28x28 nChw16c", for messages.
+std::string ToString(const TensorFormat& format);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_TENSOR_TENSOR_FORMAT_H_

@@ -1,0 +1,28 @@
+// What a thread must be set to before it runs tensor operations.
+#ifndef GRAPEVINE_KERNELS_TENSOR_TENSOR_THREAD_H_
+#define GRAPEVINE_KERNELS_TENSOR_TENSOR_THREAD_H_
+
+#include "kernels/denormals.h"
+
+namespace grapevine {
+
+// While in scope, tensor operations of this thread use this thread alone and
+// flush denormals. One tensor thread per replica: nodes of one machine do not
+// fight over cores, OpenMP does not spin, and the order of summation is fixed.
+// The setting is OpenMP's and therefore the calling thread's own; this is the
+// one place that touches it.
+class TensorThread {
+ public:
+  TensorThread();
+  ~TensorThread();
+  TensorThread(const TensorThread&) = delete;
+  TensorThread& operator=(const TensorThread&) = delete;
+
+ private:
+  const int threads_before_;
+  const FlushDenormals flush_denormals_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_TENSOR_TENSOR_THREAD_H_
