@@ -54,7 +54,9 @@ struct OptimizerOptions {
   bool nesterov = false;
 };
 
-// "sgd" (momentum and weight decay from the options), "nesterov".
+// "sgd", "nesterov": momentum and weight decay from the options, unless the spec
+// has its own ("sgd:momentum=0.8:weight_decay=0.0001"). Errors name the spec and
+// what is known.
 absl::StatusOr<std::unique_ptr<Optimizer>> MakeOptimizer(std::string_view spec,
                                                          const OptimizerOptions& options);
 

@@ -1,0 +1,107 @@
+#include "optim/schedule.h"
+
+#include <cmath>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "run/failure.h"
+
+namespace grapevine {
+namespace {
+
+// 10 epochs of 20 rounds.
+constexpr ScheduleOptions kRun{.base_rate = 0.4, .rounds_per_epoch = 20, .rounds = 200};
+
+TEST(ScheduleTest, Constant) {
+  const Schedule rate = *MakeSchedule("constant", kRun);
+  EXPECT_EQ(rate(0), 0.4);
+  EXPECT_EQ(rate(199), 0.4);
+}
+
+TEST(ScheduleTest, StepDropsAtSharesOfTheRun) {
+  const Schedule rate = *MakeSchedule("step", kRun);
+  EXPECT_EQ(rate(99), 0.4);
+  EXPECT_DOUBLE_EQ(rate(100), 0.04);
+  EXPECT_DOUBLE_EQ(rate(149), 0.04);
+  EXPECT_DOUBLE_EQ(rate(150), 0.004);
+}
+
+TEST(ScheduleTest, StepDropsAtEpochs) {
+  const Schedule rate = *MakeSchedule("step:at=2.5+75%:factor=0.5", kRun);
+  EXPECT_EQ(rate(49), 0.4);
+  EXPECT_DOUBLE_EQ(rate(50), 0.2);
+  EXPECT_DOUBLE_EQ(rate(150), 0.1);
+}
+
+TEST(ScheduleTest, WarmUpIsLinearAndEndsAtTheBaseRate) {
+  const Schedule rate = *MakeSchedule("constant:warmup=2", kRun);
+  EXPECT_DOUBLE_EQ(rate(0), 0.4 / 40);
+  EXPECT_DOUBLE_EQ(rate(19), 0.2);
+  EXPECT_DOUBLE_EQ(rate(39), 0.4);
+  EXPECT_DOUBLE_EQ(rate(40), 0.4);
+}
+
+TEST(ScheduleTest, CosineRunsFromTheEndOfTheRampToTheEndOfTheRun) {
+  const Schedule rate = *MakeSchedule("cosine:warmup=5", kRun);
+  EXPECT_DOUBLE_EQ(rate(99), 0.4);
+  EXPECT_DOUBLE_EQ(rate(100), 0.4);
+  EXPECT_NEAR(rate(125), 0.4 * (1 + std::sqrt(0.5)) / 2, 1e-12);
+  EXPECT_NEAR(rate(150), 0.2, 1e-12);
+  EXPECT_GT(rate(199), 0);
+  EXPECT_LT(rate(199), 1e-3 * 0.4);
+}
+
+TEST(ScheduleTest, CosineEndsAtAFloor) {
+  const Schedule rate = *MakeSchedule("cosine:end=0.1", kRun);
+  EXPECT_NEAR(rate(100), 0.4 * 0.55, 1e-12);
+  EXPECT_GT(rate(199), 0.04);
+}
+
+TEST(ScheduleTest, Polynomial) {
+  EXPECT_DOUBLE_EQ((*MakeSchedule("poly", kRun))(100), 0.2);
+  const Schedule rate = *MakeSchedule("poly:power=2:end=0.2:warmup=10%", kRun);
+  EXPECT_DOUBLE_EQ(rate(19), 0.4);
+  EXPECT_NEAR(rate(110), 0.4 * (0.2 + 0.8 * 0.25), 1e-12);
+}
+
+TEST(ScheduleTest, RoundsPastTheEndKeepTheLastRate) {
+  const Schedule rate = *MakeSchedule("poly", kRun);
+  EXPECT_EQ(rate(200), rate(199));
+  EXPECT_EQ(rate(1'000'000), rate(199));
+}
+
+TEST(ScheduleTest, ARampLongerThanTheRunNeverEnds) {
+  const Schedule rate = *MakeSchedule("cosine:warmup=100", kRun);
+  EXPECT_DOUBLE_EQ(rate(199), 0.4 * 200 / 2000);
+}
+
+TEST(ScheduleTest, EmptyRunsAreDefined) {
+  EXPECT_EQ((*MakeSchedule("constant", {.base_rate = 1, .rounds = 0}))(0), 1);
+}
+
+TEST(ScheduleTest, ErrorsNameTheSpecAndWhatIsKnown) {
+  const auto refusal = [](const std::string& spec) {
+    const absl::Status status = MakeSchedule(spec, kRun).status();
+    EXPECT_EQ(FailureOf(status), Failure::kUsage) << status;
+    return std::string(status.message());
+  };
+  EXPECT_EQ(refusal("exponential"),
+            "exponential: unknown schedule; known: constant, step, cosine, poly");
+  EXPECT_EQ(
+      refusal("step:at=50%+x"),
+      "step:at=50%+x: at: 'x' is not a position; write epochs (5) or a share of the run (10%)");
+  EXPECT_THAT(refusal("constant:warmup=-1"), testing::HasSubstr("'-1' is not a position"));
+  EXPECT_THAT(refusal("cosine:power=2"), testing::HasSubstr("unknown option 'power'"));
+  EXPECT_THAT(refusal("poly:power=-1"), testing::HasSubstr("less than 0"));
+}
+
+TEST(ScheduleTest, ImpossibleRunsAreRefused) {
+  EXPECT_THAT(std::string(MakeSchedule("constant", {.base_rate = -1}).status().message()),
+              testing::HasSubstr("the learning rate is -1"));
+  EXPECT_THAT(std::string(MakeSchedule("constant", {.rounds_per_epoch = 0}).status().message()),
+              testing::HasSubstr("is no run"));
+}
+
+}  // namespace
+}  // namespace grapevine
