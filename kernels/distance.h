@@ -1,0 +1,20 @@
+// The squared Euclidean distance of two replicas, for the consensus distance.
+//
+// Thread-safety: pure functions over the caller's memory.
+#ifndef GRAPEVINE_KERNELS_DISTANCE_H_
+#define GRAPEVINE_KERNELS_DISTANCE_H_
+
+#include <cstdint>
+
+#include "kernels/instruction_set.h"
+
+namespace grapevine {
+
+// sum_i (a_i - b_i)^2 in double precision. The order of summation is fixed: 16
+// partial sums over i mod 16, added pairwise; so are the bits.
+double SquaredDistance(const float* a, const float* b, int64_t size,
+                       InstructionSet set = BestInstructionSet());
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_DISTANCE_H_
