@@ -1,0 +1,47 @@
+// The files that a run leaves behind:
+//
+//   config.textproto        the resolved configuration, with seed and revision
+//   metrics.jsonl           the whole run (RunMetrics)
+//   summary.json            what came out (Summary)
+//   *.safetensors           the averaged model
+//   node-RANK/              each node's own metrics.jsonl and model
+//
+// All errors are kOutput and name the path.
+#ifndef GRAPEVINE_RUN_RUN_DIRECTORY_H_
+#define GRAPEVINE_RUN_RUN_DIRECTORY_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "run/config.pb.h"
+#include "run/summary.h"
+
+namespace grapevine {
+
+// "runs/20261120-123320-ring-dpsgd-n4": where a run goes that names no --out.
+std::string DefaultRunPath(const Config& config, absl::Time now);
+
+// Whether CreateRunDirectory would succeed, for a dry run: nothing is touched.
+absl::Status CheckRunDirectory(const Config& config);
+
+// Makes config.out() a fresh run directory, or a default one beside earlier
+// runs, writes config.textproto and returns the path. An existing path is
+// refused unless it is an empty folder, or `overwrite` is set and it is a run
+// directory: then the files of the earlier run are removed, and no others.
+absl::StatusOr<std::string> CreateRunDirectory(const Config& config, absl::Time now);
+
+// Makes `run`/node-RANK (and `run` itself, on another machine); returns it.
+absl::StatusOr<std::string> CreateNodeDirectory(const std::string& run, int rank);
+
+std::string ConfigPath(const std::string& run);
+std::string MetricsPath(const std::string& folder);  // of a run or of a node
+std::string SummaryPath(const std::string& run);
+
+// Appears whole or not at all.
+absl::Status WriteSummary(const std::string& run, const Summary& summary);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_RUN_DIRECTORY_H_

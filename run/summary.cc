@@ -1,0 +1,65 @@
+#include "run/summary.h"
+
+#include "run/json_record.h"
+
+namespace grapevine {
+namespace {
+
+constexpr char kLocal[] = "local_test_accuracy";
+
+constexpr auto kSpreadMembers = [](auto& record, auto&& visit) {
+  visit("min", record.min);
+  visit("mean", record.mean);
+  visit("max", record.max);
+};
+
+constexpr auto kSummaryMembers = [](auto& record, auto&& visit) {
+  visit("nodes", record.nodes);
+  visit("topology", record.topology);
+  visit("mixing", record.mixing);
+  visit("algorithm", record.algorithm);
+  visit("model", record.model);
+  visit("data", record.data);
+  visit("seed", record.seed);
+  visit("rounds", record.rounds);
+  visit("epochs", record.epochs);
+  visit("stopped", record.stopped);
+  visit("wall_time_s", record.wall_time_s);
+  visit("simulated_time_s", record.simulated_time_s);
+  visit("bytes_sent_total", record.bytes_sent_total);
+  visit("samples_per_s", record.samples_per_s);
+  visit("train_loss", record.train_loss);
+  visit("test_loss", record.test_loss);
+  visit("test_accuracy", record.test_accuracy);
+  visit("test_loss_recalibrated", record.test_loss_recalibrated);
+  visit("test_accuracy_recalibrated", record.test_accuracy_recalibrated);
+  visit("consensus_distance", record.consensus_distance);
+};
+
+}  // namespace
+
+std::string ToJsonText(const Summary& summary) {
+  nlohmann::ordered_json json = ToJson(summary, kSummaryMembers);
+  if (summary.local_test_accuracy) {
+    json[kLocal] = ToJson(*summary.local_test_accuracy, kSpreadMembers);
+  }
+  return Dump(json, 2) + "\n";
+}
+
+absl::StatusOr<Summary> SummaryFromJson(std::string_view text) {
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return absl::InvalidArgumentError("is no valid JSON");
+  absl::StatusOr<Summary> summary = FromJson<Summary>(json, kSummaryMembers);
+  if (!summary.ok()) return summary.status();
+  const auto local = json.find(kLocal);
+  if (local == json.end() || local->is_null()) return summary;
+  const absl::StatusOr<Spread> spread = FromJson<Spread>(*local, kSpreadMembers);
+  if (!spread.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", kLocal, "\": ", std::string(spread.status().message())));
+  }
+  summary->local_test_accuracy = *spread;
+  return summary;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,57 @@
+// What came out of a run: RUN/summary.json.
+#ifndef GRAPEVINE_RUN_SUMMARY_H_
+#define GRAPEVINE_RUN_SUMMARY_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace grapevine {
+
+// Over the nodes.
+struct Spread {
+  double min = 0;
+  double mean = 0;
+  double max = 0;
+};
+
+// Units and meanings as in run/metrics.h; absent values were not measured.
+struct Summary {
+  int64_t nodes = 0;
+  std::string topology;  // canonical specs
+  std::string mixing;
+  std::string algorithm;
+  std::string model;
+  std::string data;
+  int64_t seed = 0;
+
+  int64_t rounds = 0;
+  double epochs = 0;
+  std::string stopped;  // why it ended: "finished", "target accuracy", ...
+  // One of both: a simulated run has its own clock.
+  std::optional<double> wall_time_s;
+  std::optional<double> simulated_time_s;
+  std::optional<int64_t> bytes_sent_total;
+  std::optional<double> samples_per_s;
+
+  std::optional<double> train_loss;
+  std::optional<double> test_loss;  // of the averaged model
+  std::optional<double> test_accuracy;
+  std::optional<double> test_loss_recalibrated;
+  std::optional<double> test_accuracy_recalibrated;
+  std::optional<Spread> local_test_accuracy;  // of the nodes' own models
+  std::optional<double> consensus_distance;
+};
+
+// Indented JSON with a line break at the end.
+std::string ToJsonText(const Summary& summary);
+// The inverse, safe on hostile input. Errors name the member.
+absl::StatusOr<Summary> SummaryFromJson(std::string_view text);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_SUMMARY_H_

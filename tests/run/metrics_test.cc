@@ -1,0 +1,107 @@
+#include "run/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "run/summary.h"
+
+namespace grapevine {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(RunMetrics, LeaveOutWhatWasNotMeasured) {
+  RunMetrics metrics;
+  metrics.round = 12;
+  metrics.epoch = 0.5;
+  metrics.time_s = 1.25;
+  metrics.train_loss = 2.25;
+  EXPECT_EQ(ToJsonLine(metrics), R"({"round":12,"epoch":0.5,"time_s":1.25,"train_loss":2.25})");
+}
+
+TEST(RunMetrics, ReadBack) {
+  RunMetrics metrics;
+  metrics.round = 3;
+  metrics.test_accuracy_recalibrated = 0.1;
+  metrics.consensus_distance = 1e-17;
+  metrics.bytes_sent_total = INT64_MAX;
+  const auto read = RunMetricsFromJson(ToJsonLine(metrics));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->round, 3);
+  EXPECT_EQ(read->test_accuracy_recalibrated, 0.1);
+  EXPECT_EQ(read->consensus_distance, 1e-17);
+  EXPECT_EQ(read->bytes_sent_total, INT64_MAX);
+  EXPECT_FALSE(read->test_accuracy.has_value());
+}
+
+TEST(RunMetrics, HaveNoPlaceForNaN) {
+  RunMetrics metrics;
+  metrics.train_loss = std::nan("");
+  EXPECT_THAT(ToJsonLine(metrics), HasSubstr("\"train_loss\":null"));
+  EXPECT_FALSE(RunMetricsFromJson(ToJsonLine(metrics))->train_loss.has_value());
+}
+
+TEST(RunMetrics, SurviveHostileLines) {
+  const std::pair<std::string, const char*> cases[] = {
+      {"", "is no valid JSON"},
+      {R"({"round":1)", "is no valid JSON"},
+      {std::string(100000, '['), "is no valid JSON"},
+      {"[]", "is no JSON object"},
+      {R"({"epoch":0,"time_s":0})", "has no \"round\""},
+      {R"({"round":1.5,"epoch":0,"time_s":0})", "\"round\" has a value of the wrong type"},
+      {R"({"round":18446744073709551615,"epoch":0,"time_s":0})", "\"round\" has a value"},
+      {R"({"round":1,"epoch":"x","time_s":0})", "\"epoch\" has a value of the wrong type"},
+      {R"({"round":1,"epoch":0,"time_s":0,"test_loss":{}})", "\"test_loss\" has a value"},
+  };
+  for (const auto& [line, why] : cases) {
+    EXPECT_THAT(RunMetricsFromJson(line).status().message(), HasSubstr(why));
+  }
+  EXPECT_TRUE(RunMetricsFromJson(R"({"round":1,"epoch":0,"time_s":0,"new":[1]})").ok());
+}
+
+TEST(NodeMetrics, ReadBack) {
+  NodeMetrics metrics;
+  metrics.round = 7;
+  metrics.wait_s = 0.5;
+  metrics.resident_bytes = 1 << 20;
+  const auto read = NodeMetricsFromJson(ToJsonLine(metrics));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->round, 7);
+  EXPECT_EQ(read->wait_s, 0.5);
+  EXPECT_EQ(read->resident_bytes, 1 << 20);
+}
+
+TEST(Summary, ReadsBack) {
+  Summary summary;
+  summary.nodes = 8;
+  summary.topology = "torus:2x4";
+  summary.wall_time_s = 12.5;
+  summary.local_test_accuracy = Spread{0.1, 0.2, 0.3};
+  const std::string text = ToJsonText(summary);
+  EXPECT_THAT(text, Not(HasSubstr("simulated_time_s")));
+  const auto read = SummaryFromJson(text);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->topology, "torus:2x4");
+  EXPECT_EQ(read->wall_time_s, 12.5);
+  EXPECT_EQ(read->local_test_accuracy->max, 0.3);
+}
+
+TEST(Summary, IsValidJsonWhateverThePathsAre) {
+  Summary summary;
+  summary.data = "mnist:/data/\xff\"";
+  EXPECT_TRUE(SummaryFromJson(ToJsonText(summary)).ok());
+}
+
+TEST(Summary, NamesTheBadMember) {
+  Summary summary;
+  summary.local_test_accuracy = Spread{};
+  std::string text = ToJsonText(summary);
+  text.replace(text.find("\"mean\""), 6, "\"meen\"");
+  EXPECT_EQ(SummaryFromJson(text).status().message(), "\"local_test_accuracy\": has no \"mean\"");
+}
+
+}  // namespace
+}  // namespace grapevine
