@@ -1,0 +1,230 @@
+// The runner over the transport in memory: n nodes as n threads.
+#include "node/runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "node/memory_transport.h"
+#include "run/failure.h"
+#include "tests/algorithm/quadratics.h"
+#include "tests/testing/cluster.h"
+#include "tests/testing/function_objective.h"
+
+namespace grapevine::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int64_t kParameters = 41;
+constexpr int64_t kBuffers = 4;
+
+struct Experiment {
+  std::string algorithm = "dpsgd";
+  std::string topology = "ring";
+  Rank nodes = 5;
+  Round rounds = 20;
+  int window = 1;
+};
+
+// Keeps what a run tells its observer.
+class Recorder final : public RunObserver {
+ public:
+  void OnRound(const RoundReport& report, const SharedVector& model) override {
+    reports.push_back(report);
+    models.emplace_back(model.span().begin(), model.span().end());
+  }
+  void OnAverage(AveragedModel average) override { averages.push_back(std::move(average)); }
+
+  std::vector<RoundReport> reports;
+  std::vector<std::vector<float>> models;
+  std::vector<AveragedModel> averages;
+};
+
+// One node of an experiment, ready to run on a thread of its own.
+struct NodeUnderTest {
+  NodeUnderTest(const Experiment& experiment, Rank rank, std::shared_ptr<MemoryHub> hub,
+                RunnerOptions options) {
+    ReplicaLayout layout;
+    layout.AddParameter("x", {kParameters});
+    layout.AddBuffer("b", {kBuffers});
+    objective = std::make_unique<FunctionObjective>(rank, layout, Quadratic(1, 1, 11));
+    optimizer = *MakeOptimizer("sgd", {.momentum = 0.9});
+    auto mixing =
+        *MakeMixing("metropolis", *MakeTopology(experiment.topology, experiment.nodes, 1));
+    auto algorithm = *MakeAlgorithm(experiment.algorithm,
+                                    {.rank = rank,
+                                     .mixing = mixing,
+                                     .learning_rate = [](Round) { return 0.1; },
+                                     .window = experiment.window});
+    options.rank = rank;
+    options.size = experiment.nodes;
+    runner = std::make_unique<Runner>(options, std::move(algorithm), objective.get(),
+                                      &objective->layout(), optimizer.get(), &recorder);
+    transport = std::make_unique<MemoryTransport>(hub, rank, runner.get());
+  }
+  ~NodeUnderTest() { transport->Shutdown(); }
+
+  absl::Status Run() {
+    const SharedVector initial = NewSharedVector(objective->layout().size);
+    objective->Initialize(initial.data.get());
+    return runner->Run(transport.get(), initial);
+  }
+
+  Recorder recorder;
+  std::unique_ptr<FunctionObjective> objective;
+  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<Runner> runner;
+  std::unique_ptr<MemoryTransport> transport;
+};
+
+class Fleet {
+ public:
+  explicit Fleet(const Experiment& experiment,
+                 std::function<bool(Round)> evaluate = [](Round) { return false; },
+                 Round limit = 0) {
+    auto hub = std::make_shared<MemoryHub>(experiment.nodes);
+    for (Rank rank = 0; rank < experiment.nodes; ++rank) {
+      nodes.push_back(std::make_unique<NodeUnderTest>(
+          experiment, rank, hub,
+          RunnerOptions{.rounds = experiment.rounds,
+                        .limit = limit > 0 ? limit : experiment.rounds,
+                        .evaluate = evaluate,
+                        .step_timeout = std::chrono::seconds(20)}));
+    }
+  }
+
+  std::vector<absl::Status> Run() {
+    std::vector<absl::Status> statuses(nodes.size());
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      threads.emplace_back([this, i, &statuses] { statuses[i] = nodes[i]->Run(); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return statuses;
+  }
+
+  std::vector<std::unique_ptr<NodeUnderTest>> nodes;
+};
+
+std::vector<float> ClusterReplica(const Experiment& experiment, Rank rank) {
+  Cluster cluster({.algorithm = experiment.algorithm,
+                   .topology = experiment.topology,
+                   .nodes = experiment.nodes,
+                   .parameters = kParameters,
+                   .buffers = kBuffers,
+                   .learning_rate = 0.1,
+                   .momentum = 0.9,
+                   .gradient = Quadratic(1, 1, 11)});
+  EXPECT_TRUE(cluster.Run(experiment.rounds).ok());
+  return {cluster.replica(rank).begin(), cluster.replica(rank).end()};
+}
+
+class RunnerParity
+    : public ::testing::TestWithParam<std::tuple<const char*, const char*, Rank, int>> {};
+
+TEST_P(RunnerParity, ThreadsAndAShuffledQueueGiveTheSameBits) {
+  const auto [algorithm, topology, nodes, window] = GetParam();
+  const Experiment experiment{
+      .algorithm = algorithm, .topology = topology, .nodes = nodes, .window = window};
+  Fleet fleet(experiment);
+  for (const absl::Status& status : fleet.Run()) ASSERT_TRUE(status.ok()) << status;
+  for (Rank rank = 0; rank < nodes; ++rank) {
+    const auto model = fleet.nodes[rank]->runner->model().span();
+    EXPECT_EQ(std::vector<float>(model.begin(), model.end()), ClusterReplica(experiment, rank))
+        << "rank " << rank;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RunnerParity,
+    ::testing::Combine(::testing::Values("dpsgd", "dpsgd:order=atc", "allreduce"),
+                       ::testing::Values("ring", "complete", "one-peer-exponential",
+                                         "random-matching"),
+                       ::testing::Values(1, 2, 5), ::testing::Values(1, 2)));
+
+TEST(Runner, TheAveragedModelAndTheConsensusDistanceAreExact) {
+  const Experiment experiment{.nodes = 7, .rounds = 9};
+  Fleet fleet(experiment, [](Round completed) { return completed % 3 == 0; });
+  for (const absl::Status& status : fleet.Run()) ASSERT_TRUE(status.ok()) << status;
+  const auto& averages = fleet.nodes[0]->recorder.averages;
+  ASSERT_EQ(averages.size(), 3u);
+  for (size_t k = 0; k < averages.size(); ++k) {
+    const Round round = 3 * static_cast<Round>(k + 1);
+    EXPECT_EQ(averages[k].round, round);
+    double distance = 0;
+    for (int64_t i = 0; i < kParameters + kBuffers; ++i) {
+      double mean = 0;
+      for (const auto& node : fleet.nodes) mean += node->recorder.models[round - 1][i] / 7;
+      EXPECT_NEAR(averages[k].model.data[i], mean, 1e-6);
+      for (const auto& node : fleet.nodes) {
+        if (i < kParameters) distance += std::pow(node->recorder.models[round - 1][i] - mean, 2) / 7;
+      }
+    }
+    EXPECT_NEAR(averages[k].consensus_distance / distance, 1, 1e-5);
+  }
+  EXPECT_TRUE(fleet.nodes[1]->recorder.averages.empty());
+}
+
+TEST(Runner, AnOpenEndMovesUntilItIsFinal) {
+  const Experiment experiment{.nodes = 3, .rounds = 1000};
+  Fleet fleet(experiment, [](Round) { return false; }, /*limit=*/5);
+  for (const auto& node : fleet.nodes) {
+    node->runner->SetLimit(8, false);
+    node->runner->SetLimit(12, true);
+  }
+  for (const absl::Status& status : fleet.Run()) ASSERT_TRUE(status.ok()) << status;
+  for (const auto& node : fleet.nodes) EXPECT_EQ(node->recorder.reports.back().completed, 12);
+}
+
+TEST(Runner, ALossThatIsNotANumberNamesRankAndRound) {
+  const Experiment experiment{.nodes = 1};
+  Fleet fleet(experiment);
+  fleet.nodes[0]->objective->set_loss(std::numeric_limits<double>::quiet_NaN());
+  const absl::Status status = fleet.Run()[0];
+  EXPECT_EQ(FailureOf(status), Failure::kDiverged);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0: the loss became nan in round 0"));
+}
+
+TEST(Runner, AnAbortEndsTheRunWithItsReason) {
+  const Experiment experiment{.nodes = 2};
+  Fleet fleet(experiment);
+  fleet.nodes[1]->transport->Shutdown();  // never answers
+  fleet.nodes[0]->runner->Abort(
+      WithFailure(absl::CancelledError("interrupted"), Failure::kInterrupted));
+  EXPECT_EQ(FailureOf(fleet.nodes[0]->Run()), Failure::kInterrupted);
+}
+
+TEST(Runner, APeerThatNeverSpeaksEndsTheRunByTheStepTimeout) {
+  const Experiment experiment{.nodes = 2};
+  auto hub = std::make_shared<MemoryHub>(2);
+  const RunnerOptions options{.rounds = 3,
+                              .limit = 3,
+                              .evaluate = [](Round) { return false; },
+                              .step_timeout = std::chrono::milliseconds(200)};
+  NodeUnderTest alone(experiment, 0, hub, options);
+  NodeUnderTest silent(experiment, 1, hub, options);
+  const absl::Status status = alone.Run();
+  EXPECT_EQ(FailureOf(status), Failure::kPeerLost);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("round 0 while waiting for rank 1"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("--step-timeout"));
+}
+
+TEST(Runner, ALostPeerIsNamedWithTheRound) {
+  const Experiment experiment{.nodes = 2};
+  Fleet fleet(experiment);
+  fleet.nodes[0]->runner->OnPeerFailed(1, absl::UnavailableError("the connection broke"));
+  fleet.nodes[1]->transport->Shutdown();
+  const absl::Status status = fleet.nodes[0]->Run();
+  EXPECT_EQ(FailureOf(status), Failure::kPeerLost);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("rank 0 lost rank 1 in round 0: the connection broke"));
+}
+
+}  // namespace
+}  // namespace grapevine::testing

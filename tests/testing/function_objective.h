@@ -1,0 +1,45 @@
+// An objective whose gradient is a function of (rank, round, x): what Cluster
+// takes, for drivers that want an Objective.
+#ifndef GRAPEVINE_TESTS_TESTING_FUNCTION_OBJECTIVE_H_
+#define GRAPEVINE_TESTS_TESTING_FUNCTION_OBJECTIVE_H_
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include "model/objective.h"
+#include "topology/topology.h"
+
+namespace grapevine::testing {
+
+class FunctionObjective final : public Objective {
+ public:
+  using Function =
+      std::function<void(Rank, Round, std::span<const float> x, std::span<float> gradient)>;
+
+  FunctionObjective(Rank rank, ReplicaLayout layout, Function gradient)
+      : rank_(rank), layout_(std::move(layout)), gradient_(std::move(gradient)) {}
+
+  const ReplicaLayout& layout() const override { return layout_; }
+  void Initialize(float* replica) override { std::fill_n(replica, layout_.size, 0.0f); }
+  absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override {
+    const size_t size = static_cast<size_t>(layout_.size);
+    std::fill_n(gradient, size, 0.0f);
+    gradient_(rank_, round, {replica, size}, {gradient, size});
+    return loss_;
+  }
+  int64_t batch_size() const override { return 1; }
+
+  void set_loss(double loss) { loss_ = loss; }
+
+ private:
+  const Rank rank_;
+  const ReplicaLayout layout_;
+  const Function gradient_;
+  double loss_ = 0.5;
+};
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_TESTING_FUNCTION_OBJECTIVE_H_
