@@ -1,0 +1,143 @@
+#include "node/metrics_collector.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace grapevine {
+namespace {
+
+// (1/n) sum_i |s_i - mean s|^2: of sketches an unbiased estimate of the same for
+// the replicas. Absent unless all have the same, positive size.
+std::optional<double> MeanSquaredDistance(const std::map<Rank, control::NodeMetrics>& reports) {
+  const int size = reports.begin()->second.sketch_size();
+  if (size == 0) return std::nullopt;
+  std::vector<double> mean(size);
+  for (const auto& [rank, report] : reports) {
+    if (report.sketch_size() != size) return std::nullopt;
+    for (int i = 0; i < size; ++i) mean[i] += report.sketch(i) / static_cast<double>(reports.size());
+  }
+  double sum = 0;
+  for (const auto& [rank, report] : reports) {
+    for (int i = 0; i < size; ++i) sum += (report.sketch(i) - mean[i]) * (report.sketch(i) - mean[i]);
+  }
+  return sum / static_cast<double>(reports.size());
+}
+
+template <typename T>
+void Update(const std::optional<T>& value, std::optional<T>* latest) {
+  if (value) *latest = value;
+}
+
+}  // namespace
+
+absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& report) {
+  MutexLock lock(mutex_);
+  if (report.has_test_accuracy()) local_accuracy_[rank] = report.test_accuracy();
+  if (report.samples() == 0) return absl::OkStatus();  // an evaluation alone
+  if (report.round() <= emitted_) {
+    return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " reported round ",
+                                                   report.round(), " after round ", emitted_,
+                                                   " was complete"));
+  }
+  if (open_.size() >= kMaxOpen && !open_.contains(report.round())) {
+    return absl::ResourceExhaustedError(absl::StrCat("rank ", rank, " reported round ",
+                                                     report.round(), " while ", open_.size(),
+                                                     " earlier ones wait for other ranks"));
+  }
+  if (!open_[report.round()].reports.emplace(rank, report).second) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", rank, " reported round ", report.round(), " twice"));
+  }
+  EmitComplete();
+  return absl::OkStatus();
+}
+
+void MetricsCollector::OnEvaluation(const ModelEvaluation& evaluation) {
+  MutexLock lock(mutex_);
+  open_[evaluation.round].evaluation = evaluation;
+  EmitComplete();
+}
+
+bool MetricsCollector::Complete(Round round, const Open& open) const {
+  return static_cast<Rank>(open.reports.size()) == options_.size &&
+         (open.evaluation.has_value() || !options_.evaluated(round));
+}
+
+void MetricsCollector::EmitComplete() {
+  while (!open_.empty() && Complete(open_.begin()->first, open_.begin()->second)) {
+    const auto node = open_.extract(open_.begin());
+    const RunMetrics metrics = Join(node.key(), node.mapped());
+    emitted_ = metrics.round;
+    emitted_time_ = metrics.time_s;
+    Remember(metrics);
+    emit_(metrics);
+  }
+}
+
+RunMetrics MetricsCollector::Join(Round round, const Open& open) {
+  RunMetrics metrics{.round = round};
+  double loss = 0;
+  int64_t samples = 0;
+  int64_t bytes = 0;
+  for (const auto& [rank, report] : open.reports) {
+    metrics.epoch = std::max(metrics.epoch, report.epoch());
+    metrics.time_s = std::max(metrics.time_s, report.time_s());
+    loss += report.train_loss_sum();
+    samples += report.samples();
+    bytes += report.bytes_sent();
+  }
+  metrics.train_loss = loss / static_cast<double>(samples);
+  metrics.learning_rate = options_.learning_rate(round - 1);
+  metrics.bytes_sent_total = bytes;
+  if (metrics.time_s > emitted_time_) {
+    metrics.samples_per_s = static_cast<double>(samples) / (metrics.time_s - emitted_time_);
+  }
+  metrics.consensus_distance = MeanSquaredDistance(open.reports);
+  if (open.evaluation) {
+    metrics.consensus_distance = open.evaluation->consensus_distance;
+    metrics.test_loss = open.evaluation->test_loss;
+    metrics.test_accuracy = open.evaluation->test_accuracy;
+    metrics.test_loss_recalibrated = open.evaluation->test_loss_recalibrated;
+    metrics.test_accuracy_recalibrated = open.evaluation->test_accuracy_recalibrated;
+  }
+  return metrics;
+}
+
+void MetricsCollector::Remember(const RunMetrics& metrics) {
+  latest_.round = metrics.round;
+  latest_.epoch = metrics.epoch;
+  latest_.time_s = metrics.time_s;
+  Update(metrics.train_loss, &latest_.train_loss);
+  Update(metrics.learning_rate, &latest_.learning_rate);
+  Update(metrics.test_loss, &latest_.test_loss);
+  Update(metrics.test_accuracy, &latest_.test_accuracy);
+  Update(metrics.test_loss_recalibrated, &latest_.test_loss_recalibrated);
+  Update(metrics.test_accuracy_recalibrated, &latest_.test_accuracy_recalibrated);
+  Update(metrics.consensus_distance, &latest_.consensus_distance);
+  Update(metrics.bytes_sent_total, &latest_.bytes_sent_total);
+  Update(metrics.samples_per_s, &latest_.samples_per_s);
+}
+
+RunMetrics MetricsCollector::latest() const {
+  MutexLock lock(mutex_);
+  return latest_;
+}
+
+std::optional<Spread> MetricsCollector::local_test_accuracy() const {
+  MutexLock lock(mutex_);
+  if (static_cast<Rank>(local_accuracy_.size()) != options_.size) return std::nullopt;
+  Spread spread{.min = local_accuracy_.begin()->second,
+                .mean = 0,
+                .max = local_accuracy_.begin()->second};
+  for (const auto& [rank, accuracy] : local_accuracy_) {
+    spread.min = std::min(spread.min, accuracy);
+    spread.max = std::max(spread.max, accuracy);
+    spread.mean += accuracy / options_.size;
+  }
+  return spread;
+}
+
+}  // namespace grapevine
