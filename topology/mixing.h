@@ -7,7 +7,9 @@
 #ifndef GRAPEVINE_TOPOLOGY_MIXING_H_
 #define GRAPEVINE_TOPOLOGY_MIXING_H_
 
+#include <complex>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,17 +36,25 @@ class Mixing {
   // The canonical spec: "metropolis", "uniform", "lazy:metropolis", "file:PATH".
   virtual std::string name() const = 0;
   virtual const Topology& topology() const = 0;
-  // Replaces the contents of `row`.
+  // Replaces the contents of `row`: exactly the in-neighbours of the topology,
+  // a weight of 0 included.
   virtual void Row(Rank rank, Round round, MixingRow* row) const = 0;
+  // Eigenvalue k of the round's matrix where a closed form is known, as
+  // Topology::MetropolisEigenvalue.
+  virtual std::optional<std::complex<double>> Eigenvalue(Rank k, Round round) const {
+    return std::nullopt;
+  }
 };
 
 // Weights for `topology` by `spec`: "metropolis" (Metropolis-Hastings, the
-// default), "uniform" (1/(d+1); regular graphs only), "lazy:SPEC" ((I+W)/2),
-// "file:PATH" (an explicit matrix). Time-varying one-peer schedules and
-// matchings weigh both sides 1/2 under every rule. A matrix that is not doubly
-// stochastic is refused by name of the row or column and its sum.
-absl::StatusOr<std::shared_ptr<const Mixing>> MakeMixing(
-    std::string_view spec, std::shared_ptr<const Topology> topology);
+// default: 1/(1 + max(d_i, d_j))), "uniform" (1/(d+1); refused where two
+// neighbours differ in degree), "lazy:SPEC" ((I+W)/2), "file:PATH" (an explicit
+// matrix over a fixed graph, matrix_file.h). One-peer schedules and matchings
+// weigh both sides 1/2 under the first two. W is symmetric exactly where the
+// graph is undirected. A matrix that is not doubly stochastic is refused by
+// name of the row or column and its sum.
+absl::StatusOr<std::shared_ptr<const Mixing>> MakeMixing(std::string_view spec,
+                                                         std::shared_ptr<const Topology> topology);
 
 }  // namespace grapevine
 

@@ -9,8 +9,10 @@
 #ifndef GRAPEVINE_TOPOLOGY_TOPOLOGY_H_
 #define GRAPEVINE_TOPOLOGY_TOPOLOGY_H_
 
+#include <complex>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +43,22 @@ class Topology {
   virtual void InNeighbours(Rank rank, Round round, std::vector<Rank>* neighbours) const = 0;
   // The nodes that average the replica of `rank` in `round`; likewise.
   virtual void OutNeighbours(Rank rank, Round round, std::vector<Rank>* neighbours) const = 0;
+
+  // The number of in-neighbours, without listing them where a formula exists;
+  // every graph here has as many out-neighbours.
+  virtual Rank Degree(Rank rank, Round round) const {
+    std::vector<Rank> neighbours;
+    InNeighbours(rank, round, &neighbours);
+    return static_cast<Rank>(neighbours.size());
+  }
+
+  // Eigenvalue k of the round's Metropolis-Hastings matrix where a closed form
+  // is known; k in [0, size()) and k = 0 is the eigenvalue 1 of the mean. Where
+  // the graph has a period, k names the same eigenvector in every round: the
+  // eigenvalues of a product of rounds are the products.
+  virtual std::optional<std::complex<double>> MetropolisEigenvalue(Rank k, Round round) const {
+    return std::nullopt;
+  }
 };
 
 // Builds the topology that `spec` names ("ring", "torus:4x8", "random:d=3",
@@ -48,6 +66,9 @@ class Topology {
 // where some other n would do, the nearest one.
 absl::StatusOr<std::shared_ptr<const Topology>> MakeTopology(std::string_view spec, Rank n,
                                                              uint64_t seed);
+
+// What a spec may begin with, as a list for messages and help.
+std::vector<std::string> TopologyNames();
 
 }  // namespace grapevine
 

@@ -1,0 +1,20 @@
+// Edge lists: two ranks a line, from 0. A third field "{}", which NetworkX
+// writes for an edge without attributes, is passed over.
+//
+// Thread-safety: pure functions.
+#ifndef GRAPEVINE_TOPOLOGY_EDGE_LIST_FILE_H_
+#define GRAPEVINE_TOPOLOGY_EDGE_LIST_FILE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "topology/graph_description.h"
+
+namespace grapevine {
+
+// Errors name file and line and carry Failure::kInput.
+absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_TOPOLOGY_EDGE_LIST_FILE_H_

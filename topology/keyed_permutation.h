@@ -1,0 +1,40 @@
+// A pseudo-random permutation of 0..n-1 that is computed, not stored.
+//
+// A Feistel network over the next power of two, with round functions keyed by
+// (seed, purpose, a); values that fall outside 0..n-1 walk on along their cycle
+// (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002). Constant
+// memory, and less than two passes on average.
+//
+// Thread-safety: immutable.
+#ifndef GRAPEVINE_TOPOLOGY_KEYED_PERMUTATION_H_
+#define GRAPEVINE_TOPOLOGY_KEYED_PERMUTATION_H_
+
+#include <cstdint>
+
+#include "random/keyed_random.h"
+
+namespace grapevine {
+
+class KeyedPermutation {
+ public:
+  // 1 <= n < 2^32.
+  KeyedPermutation(uint32_t n, uint64_t seed, Purpose purpose, uint64_t a);
+
+  // Both take a value below n; each undoes the other.
+  uint32_t Image(uint32_t value) const;
+  uint32_t Preimage(uint32_t value) const;
+
+ private:
+  uint32_t Pass(uint32_t value, int pass) const;
+
+  const uint32_t n_;
+  const int low_bits_;
+  const int high_bits_;
+  const uint64_t seed_;
+  const Purpose purpose_;
+  const uint64_t a_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_TOPOLOGY_KEYED_PERMUTATION_H_

@@ -1,0 +1,24 @@
+// random-matching: in every round another perfect matching, drawn uniformly.
+//
+// Every node finds its partner on its own, in constant time and memory, from
+// (seed, round): the matching pairs neighbouring places of a pseudo-random
+// permutation of the nodes, which is computed at single points and never
+// stored.
+//
+// Thread-safety: immutable.
+#ifndef GRAPEVINE_TOPOLOGY_RANDOM_MATCHING_H_
+#define GRAPEVINE_TOPOLOGY_RANDOM_MATCHING_H_
+
+#include "topology/spec.h"
+#include "topology/topology.h"
+
+namespace grapevine {
+
+// "random-matching"; any n. Where n is odd, one node a round stays alone. It
+// never repeats, except where there is a single matching (n <= 2).
+absl::StatusOr<std::shared_ptr<const Topology>> MakeRandomMatching(const Spec& spec, Rank n,
+                                                                   uint64_t seed);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_TOPOLOGY_RANDOM_MATCHING_H_
