@@ -12,8 +12,8 @@
 namespace grapevine {
 
 struct Evaluation {
-  double loss_sum = 0;   // summed over samples
-  int64_t correct = 0;   // samples whose largest logit is the label's
+  double loss_sum = 0;  // summed over samples
+  int64_t correct = 0;  // samples whose largest logit is the label's
   int64_t samples = 0;
 };
 

@@ -27,8 +27,7 @@ class Objective {
   // `gradient` (layout().size elements; its buffer section receives the batch's
   // statistics, see ReplicaLayout::buffer_momentum). Returns the batch's mean
   // loss. The batch is a function of (seed, node, round) alone.
-  virtual absl::StatusOr<double> Gradient(const float* replica, int64_t round,
-                                          float* gradient) = 0;
+  virtual absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) = 0;
 
   // Samples in one local batch.
   virtual int64_t batch_size() const = 0;

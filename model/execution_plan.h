@@ -1,0 +1,55 @@
+// A network made ready to run for one batch size: its layers, and one arena for
+// every activation, gradient and scratch region, planned before the first step.
+//
+// Thread-compatible; calls run inside a TensorThread.
+#ifndef GRAPEVINE_MODEL_EXECUTION_PLAN_H_
+#define GRAPEVINE_MODEL_EXECUTION_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/aligned_buffer.h"
+#include "kernels/tensor/layer.h"
+#include "model/network_graph.h"
+
+namespace grapevine {
+
+class ExecutionPlan {
+ public:
+  static absl::StatusOr<std::unique_ptr<ExecutionPlan>> Make(const NetworkGraph& graph,
+                                                             const LayerFactory& layers,
+                                                             int64_t batch_size, Mode mode);
+
+  int64_t batch_size() const { return batch_size_; }
+  // Bytes of activations, gradients and scratch.
+  int64_t arena_bytes() const { return arena_.size * static_cast<int64_t>(sizeof(float)); }
+
+  // Where the images go before Forward, (batch_size, height, width, channels).
+  std::span<float> images() const;
+  // (batch_size, classes), valid from Forward to Backward.
+  float* logits() const { return logits_; }
+  // Where the loss's gradient goes before Backward, in the shape of the logits.
+  float* logits_gradient() const { return logits_gradient_; }
+
+  // `gradient` is null in inference.
+  void Forward(const float* replica, float* gradient);
+  void Backward(const float* replica, float* gradient);
+
+ private:
+  friend class ExecutionPlanner;
+  ExecutionPlan() = default;
+
+  int64_t batch_size_ = 0;
+  std::vector<std::unique_ptr<Layer>> layers_;
+  SharedVector arena_;
+  std::span<float> images_;
+  float* logits_ = nullptr;
+  float* logits_gradient_ = nullptr;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_EXECUTION_PLAN_H_

@@ -1,0 +1,53 @@
+// Runs a NetworkGraph on one device's layers.
+//
+// Keeps one plan for training and one for evaluation, each for the batch size
+// last seen (evaluation: the largest, smaller batches fit in).
+#ifndef GRAPEVINE_MODEL_GRAPH_NETWORK_H_
+#define GRAPEVINE_MODEL_GRAPH_NETWORK_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/tensor/layer.h"
+#include "model/execution_plan.h"
+#include "model/network.h"
+#include "model/network_graph.h"
+
+namespace grapevine {
+
+struct NetworkOptions {
+  float label_smoothing = 0;  // in training only; Evaluate reports the plain loss
+};
+
+class GraphNetwork : public Network {
+ public:
+  GraphNetwork(NetworkGraph graph, std::unique_ptr<const LayerFactory> layers,
+               const NetworkOptions& options);
+
+  const std::string& name() const override { return graph_.name; }
+  const ReplicaLayout& layout() const override { return graph_.layout; }
+  ImageShape input() const override { return graph_.input; }
+  int64_t classes() const override { return graph_.classes(); }
+
+  void Initialize(uint64_t seed, float* replica) const override;
+  // Errors: a batch that does not fit the network; InternalError from oneDNN.
+  absl::StatusOr<double> Gradient(const float* replica, const Batch& batch,
+                                  float* gradient) override;
+  absl::StatusOr<Evaluation> Evaluate(const float* replica, const Batch& batch) override;
+
+ private:
+  absl::Status CheckBatch(const Batch& batch) const;
+  absl::Status Prepare(std::unique_ptr<ExecutionPlan>* plan, int64_t batch_size, Mode mode);
+
+  const NetworkGraph graph_;  // fused
+  const std::unique_ptr<const LayerFactory> layers_;
+  const NetworkOptions options_;
+  std::unique_ptr<ExecutionPlan> training_;
+  std::unique_ptr<ExecutionPlan> evaluation_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_GRAPH_NETWORK_H_

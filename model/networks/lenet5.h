@@ -1,0 +1,17 @@
+// LeNet-5 (LeCun et al. 1998) with ReLU and max pooling, as it is used today.
+#ifndef GRAPEVINE_MODEL_NETWORKS_LENET5_H_
+#define GRAPEVINE_MODEL_NETWORKS_LENET5_H_
+
+#include <cstdint>
+
+#include "model/network_builder.h"
+#include "topology/spec.h"
+
+namespace grapevine {
+
+NetworkBuilder::Tensor DescribeLeNet5(SpecReader& options, int64_t classes,
+                                      NetworkBuilder& builder);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_NETWORKS_LENET5_H_

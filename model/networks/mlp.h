@@ -1,0 +1,16 @@
+// Three linear layers with ReLU, 256 and 128 wide.
+#ifndef GRAPEVINE_MODEL_NETWORKS_MLP_H_
+#define GRAPEVINE_MODEL_NETWORKS_MLP_H_
+
+#include <cstdint>
+
+#include "model/network_builder.h"
+#include "topology/spec.h"
+
+namespace grapevine {
+
+NetworkBuilder::Tensor DescribeMlp(SpecReader& options, int64_t classes, NetworkBuilder& builder);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_NETWORKS_MLP_H_
