@@ -1,0 +1,74 @@
+#include "cli/config_flags.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "run/config_resolve.h"
+#include "run/revision.h"
+
+namespace grapevine {
+
+namespace {
+
+CLI::Option* DeclareSwitch(CLI::App& command, const ConfigField& field) {
+  const std::string flag = FlagName(field);
+  return command.add_flag(absl::StrCat(flag, ",!--no-", flag.substr(2)))
+      ->description(InfoOf(field).help());
+}
+
+CLI::Option* DeclareValue(CLI::App& command, const ConfigField& field) {
+  const FieldInfo& info = InfoOf(field);
+  const std::string letter = info.has_short_flag() ? absl::StrCat("-", info.short_flag(), ",") : "";
+  CLI::Option* option =
+      command.add_option(letter + FlagName(field), CLI::callback_t(), info.help());
+  option->type_name(info.placeholder())->default_str(FieldText(field, Config()));
+  return field.is_repeated() ? option->take_all() : option->take_last();
+}
+
+CLI::Option* Declare(CLI::App& command, const ConfigField& field) {
+  CLI::Option* option =
+      IsSwitch(field) ? DeclareSwitch(command, field) : DeclareValue(command, field);
+  return option->group(InfoOf(field).group());
+}
+
+}  // namespace
+
+std::vector<const ConfigField*> FieldsInGroups(std::initializer_list<std::string_view> groups) {
+  std::vector<const ConfigField*> fields;
+  for (const ConfigField* field : ConfigFields()) {
+    const bool wanted =
+        std::find(groups.begin(), groups.end(), InfoOf(*field).group()) != groups.end();
+    if (wanted && InfoOf(*field).section() != RECORD) fields.push_back(field);
+  }
+  return fields;
+}
+
+ConfigFlags::ConfigFlags(CLI::App& command, const std::vector<const ConfigField*>& fields) {
+  for (const ConfigField* field : fields) {
+    options_.emplace_back(field, Declare(command, *field));
+  }
+  file_ = command
+              .add_option("--config", CLI::callback_t(),
+                          "textproto of these settings, such as an earlier run's "
+                          "config.textproto; flags and GRAPEVINE_* variables override it")
+              ->type_name("FILE")
+              ->group("Output")
+              ->take_last();
+}
+
+absl::StatusOr<ResolvedConfig> ConfigFlags::Resolve() const {
+  ConfigSources sources{.environment = ConfigEnvironment()};
+  for (const auto& [field, option] : options_) {
+    if (option->empty()) continue;
+    sources.flags[field->name()] = absl::StrJoin(option->reduced_results(), ",");
+  }
+  if (!file_->empty()) sources.file = file_->as<std::string>();
+  absl::StatusOr<ResolvedConfig> resolved = ResolveConfig(sources);
+  if (!resolved.ok()) return resolved.status();
+  resolved->config.set_version(Version());
+  resolved->config.set_revision(Revision());
+  return resolved;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,38 @@
+// Fields of Config as flags of a command.
+#ifndef GRAPEVINE_CLI_CONFIG_FLAGS_H_
+#define GRAPEVINE_CLI_CONFIG_FLAGS_H_
+
+#include <CLI/CLI.hpp>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "run/config_field.h"
+#include "run/resolved_config.h"
+
+namespace grapevine {
+
+// The fields under these headings of the help text ("Training", "Cluster").
+std::vector<const ConfigField*> FieldsInGroups(std::initializer_list<std::string_view> groups);
+
+// The flags of one command: a value that refers to its options, so that it is
+// good for as long as the command is.
+class ConfigFlags {
+ public:
+  // Declares a flag for each field on `command`, and --config.
+  ConfigFlags(CLI::App& command, const std::vector<const ConfigField*>& fields);
+
+  // After parsing: flags over environment over file over defaults, validated,
+  // with this program's version and revision.
+  absl::StatusOr<ResolvedConfig> Resolve() const;
+
+ private:
+  std::vector<std::pair<const ConfigField*, const CLI::Option*>> options_;
+  const CLI::Option* file_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_CONFIG_FLAGS_H_

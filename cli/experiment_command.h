@@ -1,0 +1,28 @@
+// A command that carries out an experiment: flags from Config, --config,
+// --dry-run, logging. Keeps train, node and sim short.
+#ifndef GRAPEVINE_CLI_EXPERIMENT_COMMAND_H_
+#define GRAPEVINE_CLI_EXPERIMENT_COMMAND_H_
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "run/config_field.h"
+#include "run/resolved_config.h"
+
+namespace grapevine {
+
+// Carries out `resolved`. With `dry_run`, checks everything that could go wrong
+// (specs, files, the run directory), may print what would happen, and starts
+// nothing; the values and their origins are printed afterwards by the frame.
+using ExperimentBody = std::function<absl::Status(const ResolvedConfig& resolved, bool dry_run)>;
+
+// Declares flags for `fields` on `command` and runs `body` when it is chosen.
+// An error is printed, and its class becomes `exit_code`.
+void DefineExperiment(CLI::App& command, const std::vector<const ConfigField*>& fields,
+                      int& exit_code, ExperimentBody body);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_EXPERIMENT_COMMAND_H_

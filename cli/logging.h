@@ -1,0 +1,18 @@
+// Log lines on stderr, as --log-level and --log-format want them.
+#ifndef GRAPEVINE_CLI_LOGGING_H_
+#define GRAPEVINE_CLI_LOGGING_H_
+
+#include "run/config.pb.h"
+
+namespace grapevine {
+
+// Before anything logs: stderr only, warnings and worse, no log files.
+void InitializeLogging(const char* program);
+
+// Applies log_level and log_format (valid ones) of a configuration. JSON lines
+// have "time" (UTC), "level", "file", "line" and "message".
+void ConfigureLogging(const Config& config);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_LOGGING_H_

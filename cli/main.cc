@@ -1,0 +1,19 @@
+// The grapevine program: joins the commands, and knows nothing else.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/command_line.h"
+#include "cli/help_formatter.h"
+#include "cli/logging.h"
+#include "cli/version_command.h"
+
+int main(int argc, char** argv) {
+  grapevine::InitializeLogging(argv[0]);
+  CLI::App app("Grapevine: decentralized gossip SGD, for real and in a simulator", "grapevine");
+  app.formatter(std::make_shared<grapevine::HelpFormatter>());
+  app.group("Commands")->require_subcommand(1);
+  app.set_help_flag("-h,--help", "print this help and exit");
+  int exit_code = 0;
+  grapevine::AddVersionCommand(app, exit_code);
+  return grapevine::RunCommandLine(app, argc, argv, exit_code);
+}

@@ -1,0 +1,139 @@
+#include "cli/experiment_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <fstream>
+#include <optional>
+
+#include "cli/command_line.h"
+#include "cli/config_flags.h"
+#include "cli/help_formatter.h"
+#include "run/failure.h"
+
+namespace grapevine {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+// What became of a command line.
+struct Outcome {
+  int exit_code = 0;
+  std::string out;
+  std::string error;
+  std::optional<ResolvedConfig> resolved;  // unless the body was not reached
+};
+
+Outcome Call(std::vector<std::string> arguments, absl::Status result = absl::OkStatus()) {
+  Outcome outcome;
+  CLI::App app("test", "grapevine");
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.require_subcommand(1);
+  CLI::App* train = app.add_subcommand("train", "train something");
+  DefineExperiment(*train, FieldsInGroups({"Experiment", "Model and data", "Training", "Output"}),
+                   outcome.exit_code, [&](const ResolvedConfig& resolved, bool) {
+                     outcome.resolved = resolved;
+                     return result;
+                   });
+  arguments.insert(arguments.begin(), "grapevine");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  outcome.exit_code =
+      RunCommandLine(app, static_cast<int>(argv.size()), argv.data(), outcome.exit_code);
+  outcome.out = ::testing::internal::GetCapturedStdout();
+  outcome.error = ::testing::internal::GetCapturedStderr();
+  return outcome;
+}
+
+TEST(ExperimentCommand, PassesFlagsOn) {
+  const Outcome outcome =
+      Call({"train", "-n", "8", "--lr=0.1", "--augment", "--slow", "1:2", "--slow=3:4"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.error;
+  ASSERT_TRUE(outcome.resolved.has_value());
+  const Config& config = outcome.resolved->config;
+  EXPECT_EQ(config.nodes(), 8);
+  EXPECT_EQ(config.lr(), 0.1);
+  EXPECT_TRUE(config.augment());
+  EXPECT_THAT(config.slow(), ::testing::ElementsAre("1:2", "3:4"));
+  EXPECT_EQ(config.topology(), "ring");
+  EXPECT_EQ(outcome.resolved->OriginOf("nodes").where, "--nodes");
+  EXPECT_FALSE(config.version().empty());
+  EXPECT_FALSE(config.revision().empty());
+}
+
+TEST(ExperimentCommand, TakesTheLastOfRepeatedFlags) {
+  EXPECT_EQ(Call({"train", "-n4", "--nodes=6"}).resolved->config.nodes(), 6);
+}
+
+TEST(ExperimentCommand, SwitchesOff) {
+  const std::string path = ::testing::TempDir() + "/augment.textproto";
+  std::ofstream(path) << "augment: true";
+  EXPECT_TRUE(Call({"train", "--config", path}).resolved->config.augment());
+  EXPECT_FALSE(Call({"train", "--config", path, "--no-augment"}).resolved->config.augment());
+  EXPECT_FALSE(Call({"train", "--config", path, "--augment=false"}).resolved->config.augment());
+}
+
+TEST(ExperimentCommand, ReadsTheEnvironment) {
+  setenv("GRAPEVINE_BATCH", "7", 1);
+  const Outcome outcome = Call({"train"});
+  unsetenv("GRAPEVINE_BATCH");
+  ASSERT_TRUE(outcome.resolved.has_value()) << outcome.error;
+  EXPECT_EQ(outcome.resolved->config.batch(), 7);
+}
+
+TEST(ExperimentCommand, SuggestsTheNearestFlag) {
+  const Outcome outcome = Call({"train", "--bathc=3"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.error, "grapevine train: unknown flag --bathc; did you mean --batch?\n");
+  EXPECT_FALSE(outcome.resolved.has_value());
+}
+
+TEST(ExperimentCommand, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(Call({"train", "--wobble"}).error,
+            "grapevine train: unknown flag --wobble; see grapevine train --help\n");
+  EXPECT_EQ(Call({"train", "now"}).error,
+            "grapevine train: unknown argument now; see grapevine train --help\n");
+  EXPECT_EQ(Call({"trian"}).error, "grapevine: unknown command trian; did you mean train?\n");
+  const Outcome nothing = Call({});
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_EQ(nothing.error, "grapevine: A subcommand is required; see grapevine --help\n");
+}
+
+TEST(ExperimentCommand, RefusesBadValues) {
+  const Outcome outcome = Call({"train", "--batch=-3"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.error, "grapevine train: --batch=-3: must be positive\n");
+  EXPECT_EQ(Call({"train", "--batch"}).exit_code, 2);
+}
+
+TEST(ExperimentCommand, TurnsAFailureIntoItsExitCode) {
+  const Outcome outcome =
+      Call({"train"}, WithFailure(absl::UnavailableError("rank 3 is silent"), Failure::kPeerLost));
+  EXPECT_EQ(outcome.exit_code, 6);
+  EXPECT_EQ(outcome.error, "grapevine train: rank 3 is silent\n");
+}
+
+TEST(ExperimentCommand, PrintsOriginsInADryRun) {
+  const Outcome outcome = Call({"train", "--dry-run", "--batch=64"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out, ContainsRegex("batch +64 +--batch\n"));
+  EXPECT_THAT(outcome.out, ContainsRegex("topology +ring +default\n"));
+  EXPECT_EQ(Call({"train"}).out, "");
+}
+
+TEST(ExperimentCommand, HelpsByGroupWithDefaults) {
+  const Outcome outcome = Call({"train", "--help"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("\nTraining:\n"));
+  EXPECT_THAT(outcome.out, ContainsRegex("-n,--nodes N +number of nodes \\[4\\]\n"));
+  EXPECT_THAT(outcome.out, ContainsRegex("--slow RANK:FACTOR +make a straggler"));
+  EXPECT_THAT(outcome.out, ::testing::Not(HasSubstr("--hostfile")));
+  EXPECT_FALSE(outcome.resolved.has_value());
+}
+
+}  // namespace
+}  // namespace grapevine
