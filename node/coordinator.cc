@@ -1,0 +1,338 @@
+#include "node/coordinator.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "node/registration.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr milliseconds kMissingNoticeInterval{10000};
+// How long a rank that a peer accuses has to speak for itself.
+constexpr milliseconds kMaxHearing{1000};
+constexpr size_t kMaxNamed = 8;
+
+std::string Seconds(nanoseconds duration) {
+  return absl::StrFormat("%.1f s", std::chrono::duration<double>(duration).count());
+}
+
+std::string PeerTimeoutFlag(milliseconds timeout) {
+  return absl::StrFormat("--peer-timeout=%gs", std::chrono::duration<double>(timeout).count());
+}
+
+// "rank 3", "ranks 3, 4 and 17 more".
+std::string Named(const std::vector<Rank>& ranks) {
+  const size_t shown = std::min(ranks.size(), kMaxNamed);
+  std::string text = absl::StrCat(
+      ranks.size() == 1 ? "rank " : "ranks ",
+      absl::StrJoin(ranks.begin(), ranks.begin() + static_cast<ptrdiff_t>(shown), ", "));
+  if (ranks.size() > shown) absl::StrAppend(&text, " and ", ranks.size() - shown, " more");
+  return text;
+}
+
+std::string At(const control::Heartbeat& heartbeat) {
+  return absl::StrCat("round ", heartbeat.round(),
+                      heartbeat.state().empty() ? "" : absl::StrCat(", ", heartbeat.state()));
+}
+
+}  // namespace
+
+Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
+    : options_(std::move(options)),
+      round_limit_(options_.round_limit),
+      gather_until_(now + options_.rendezvous_timeout),
+      next_missing_notice_(now + kMissingNoticeInterval),
+      now_(now) {}
+
+void Coordinator::OnReport(SessionId session, const control::Report& report, SteadyTime now) {
+  Advance(now);
+  if (report.has_registration()) return Register(session, report.registration());
+  const auto found = ranks_.find(session);
+  // The report of a session that was refused or replaced.
+  if (found == ranks_.end()) return;
+  const Rank rank = found->second;
+  Member& member = members_.at(rank);
+  member.last_heard = now;
+  switch (report.kind_case()) {
+    case control::Report::kHeartbeat:
+      return OnHeartbeat(member, report.heartbeat());
+    case control::Report::kMetrics:
+      output_.metrics.emplace_back(rank, report.metrics());
+      return;
+    case control::Report::kFailure:
+      return OnFailure(rank, report.failure());
+    case control::Report::kDone:
+      member.done_below = report.done().round_limit();
+      return FinishIfDone();
+    default:
+      return Abort(rank, Failure::kPeerLost,
+                   absl::StrCat("rank ", rank,
+                                " sent a report that rank 0 does not know; run "
+                                "the same grapevine on every host"));
+  }
+}
+
+void Coordinator::OnClosed(SessionId session, std::string_view why, SteadyTime now) {
+  Advance(now);
+  const auto found = ranks_.find(session);
+  if (found == ranks_.end()) return;
+  const Rank rank = found->second;
+  const Member& member = members_.at(rank);
+  if (phase_ == Phase::kRunning) {
+    Abort(rank, Failure::kPeerLost,
+          absl::StrCat("rank ", rank, " at ", member.registration.address(),
+                       " died: its connection to rank 0 broke in ", At(member.heartbeat),
+                       why.empty() ? "" : absl::StrCat(" (", std::string(why), ")"),
+                       WhoWaitsFor(rank), "; its own output or its host's log says why"));
+  }
+  ranks_.erase(found);
+  members_.erase(rank);
+}
+
+void Coordinator::OnTick(SteadyTime now) {
+  Advance(now);
+  if (phase_ == Phase::kGathering) JudgeGathering();
+  if (phase_ == Phase::kRunning) JudgeSilence();
+  if (phase_ == Phase::kRunning) JudgeAccusation();
+  if (phase_ == Phase::kRunning) JudgeStuck();
+  if (phase_ == Phase::kRunning) NoticeSlow();
+  control::Directive beat;
+  beat.mutable_beat();
+  if (phase_ == Phase::kGathering || phase_ == Phase::kRunning) SendToAll(beat);
+}
+
+void Coordinator::ExtendRoundLimit(Round limit) {
+  if (limit <= round_limit_) return;
+  round_limit_ = limit;
+  if (phase_ != Phase::kRunning) return;
+  control::Directive directive;
+  directive.mutable_round_limit()->set_limit(limit);
+  SendToAll(directive);
+}
+
+// Rank 0 may itself have stood still (stopped, or a laptop asleep): what the
+// others said meanwhile is still unread, so their silence proves nothing.
+void Coordinator::Advance(SteadyTime now) {
+  const nanoseconds gap = now - now_;
+  now_ = now;
+  if (gap < options_.peer_timeout / 2) return;
+  for (auto& [rank, member] : members_) member.last_heard += gap;
+  if (phase_ == Phase::kRunning && gap >= options_.peer_timeout) {
+    Abort(0, Failure::kPeerLost,
+          absl::StrCat("rank 0 itself stood still for ", Seconds(gap),
+                       " (stopped, or its host is overloaded), longer than ",
+                       PeerTimeoutFlag(options_.peer_timeout), " lets the others wait"));
+  }
+}
+
+void Coordinator::Register(SessionId session, const control::Registration& registration) {
+  std::string why = Objection(options_.own, registration);
+  if (why.empty()) why = Conflict(registration);
+  if (!why.empty()) return Refuse(session, registration, why);
+  const auto previous = members_.find(registration.rank());
+  if (previous != members_.end()) {
+    output_.ended.push_back(previous->second.session);
+    ranks_.erase(previous->second.session);
+  }
+  Member member;
+  member.session = session;
+  member.registration = registration;
+  member.last_heard = member.moved = member.round_since = now_;
+  members_[registration.rank()] = std::move(member);
+  ranks_[session] = registration.rank();
+  if (static_cast<Rank>(members_.size()) == world_size()) StartRun();
+}
+
+std::string Coordinator::Conflict(const control::Registration& registration) const {
+  if (phase_ != Phase::kGathering) return "the run has already begun";
+  const auto holder = members_.find(registration.rank());
+  if (holder == members_.end()) return "";
+  const control::Registration& held = holder->second.registration;
+  if (held.nonce() == registration.nonce()) return "";  // the same process again
+  return absl::StrCat("rank ", held.rank(), " is already taken by the process at ", held.address(),
+                      "; give each process a rank of its own");
+}
+
+void Coordinator::Refuse(SessionId session, const control::Registration& registration,
+                         const std::string& why) {
+  const std::string message = absl::StrCat("rank 0 refuses rank ", registration.rank(), " at ",
+                                           registration.address(), ": ", why);
+  control::Directive directive;
+  directive.mutable_abort()->set_message(message);
+  directive.mutable_abort()->set_failure(static_cast<int>(Failure::kRendezvous));
+  directive.mutable_abort()->set_culprit(registration.rank());
+  Send(session, std::move(directive));
+  output_.ended.push_back(session);
+  output_.notices.push_back(message);
+  if (registration.rank() >= 0 && registration.rank() < world_size()) {
+    refusals_[registration.rank()] = why;
+  }
+}
+
+void Coordinator::StartRun() {
+  phase_ = Phase::kRunning;
+  control::Directive directive;
+  control::Roster* roster = directive.mutable_roster();
+  roster->set_run_id(options_.run_id);
+  roster->set_round_limit(round_limit_);
+  for (auto& [rank, member] : members_) {
+    roster->add_addresses(member.registration.address());
+    member.moved = member.round_since = now_;
+  }
+  SendToAll(directive);
+}
+
+void Coordinator::OnHeartbeat(Member& member, const control::Heartbeat& heartbeat) {
+  if (heartbeat.progress() != member.heartbeat.progress()) member.moved = now_;
+  if (heartbeat.round() != member.heartbeat.round()) member.moved = member.round_since = now_;
+  member.heartbeat = heartbeat;
+}
+
+void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
+  if (phase_ != Phase::kRunning) return;
+  const bool known = failure.culprit() >= 0 && failure.culprit() < world_size();
+  if (!known || failure.culprit() == reporter) {
+    return Abort(reporter, static_cast<Failure>(failure.failure()), failure.message());
+  }
+  if (accusation_) return;
+  const nanoseconds hearing = std::min<nanoseconds>(kMaxHearing, options_.peer_timeout / 4);
+  accusation_ = Accusation{failure, now_ + hearing};
+}
+
+void Coordinator::FinishIfDone() {
+  if (phase_ != Phase::kRunning) return;
+  for (const auto& [rank, member] : members_) {
+    if (member.done_below != round_limit_) return;
+  }
+  phase_ = Phase::kFinished;
+  control::Directive directive;
+  directive.mutable_finish();
+  SendToAll(directive);
+  for (const auto& [rank, member] : members_) output_.ended.push_back(member.session);
+}
+
+void Coordinator::JudgeGathering() {
+  if (now_ >= gather_until_) {
+    return Abort(-1, Failure::kRendezvous,
+                 absl::StrCat("not all of ", world_size(), " nodes came within ",
+                              Seconds(options_.rendezvous_timeout), ": ", Missing(),
+                              "; start them, look at their output, or give more time with "
+                              "--rendezvous-timeout"));
+  }
+  if (now_ < next_missing_notice_) return;
+  next_missing_notice_ = now_ + kMissingNoticeInterval;
+  output_.notices.push_back(absl::StrCat("waiting for ",
+                                         world_size() - static_cast<Rank>(members_.size()), " of ",
+                                         world_size(), " nodes: ", Missing()));
+}
+
+void Coordinator::JudgeSilence() {
+  const auto quietest = std::min_element(
+      members_.begin(), members_.end(),
+      [](const auto& a, const auto& b) { return a.second.last_heard < b.second.last_heard; });
+  const auto& [rank, member] = *quietest;
+  const nanoseconds silence = now_ - member.last_heard;
+  if (silence < options_.peer_timeout) return;
+  Abort(
+      rank, Failure::kPeerLost,
+      absl::StrCat("rank ", rank, " at ", member.registration.address(), " is silent: last heard ",
+                   Seconds(silence), " ago in ", At(member.heartbeat), WhoWaitsFor(rank),
+                   "; its process is stopped, or its host or network is down (",
+                   PeerTimeoutFlag(options_.peer_timeout), " is how long that may last)"));
+}
+
+void Coordinator::JudgeAccusation() {
+  if (!accusation_ || now_ < accusation_->judged_at) return;
+  const control::Failure& failure = accusation_->failure;
+  const Member& accused = members_.at(failure.culprit());
+  Abort(failure.culprit(), static_cast<Failure>(failure.failure()),
+        absl::StrCat(failure.message(), "; rank 0 heard from rank ", failure.culprit(), " ",
+                     Seconds(now_ - accused.last_heard), " ago in ", At(accused.heartbeat)));
+}
+
+void Coordinator::JudgeStuck() {
+  std::vector<std::string> chain;
+  nanoseconds still = nanoseconds::max();
+  for (const auto& [rank, member] : members_) {
+    if (member.done_below == round_limit_) continue;
+    if (member.heartbeat.waiting_for().empty()) return;
+    still = std::min<nanoseconds>(still, now_ - member.moved);
+    if (chain.size() < kMaxNamed) {
+      chain.push_back(absl::StrCat("rank ", rank, " waits for ", member.heartbeat.waiting_for(0),
+                                   " in round ", member.heartbeat.round()));
+    }
+  }
+  if (chain.empty() || still < options_.peer_timeout) return;
+  Abort(-1, Failure::kPeerLost,
+        absl::StrCat("the run is stuck: every node is alive, but nothing has moved for ",
+                     Seconds(still), " (", PeerTimeoutFlag(options_.peer_timeout),
+                     "): ", absl::StrJoin(chain, ", ")));
+}
+
+void Coordinator::NoticeSlow() {
+  for (auto& [rank, member] : members_) {
+    const control::Heartbeat& heartbeat = member.heartbeat;
+    const nanoseconds standing = now_ - member.round_since;
+    if (standing < options_.peer_timeout / 2 || member.slow_noticed == heartbeat.round()) continue;
+    const std::string waiting = WhoWaitsFor(rank);
+    if (!heartbeat.waiting_for().empty() || waiting.empty()) continue;
+    member.slow_noticed = heartbeat.round();
+    output_.notices.push_back(absl::StrCat("rank ", rank, " is slow: alive, but for ",
+                                           Seconds(standing), " in ", At(heartbeat), waiting));
+  }
+}
+
+void Coordinator::Abort(Rank culprit, Failure failure, const std::string& message) {
+  if (phase_ == Phase::kFinished || phase_ == Phase::kAborted) return;
+  phase_ = Phase::kAborted;
+  // A peer's number is not to be trusted: kNone would turn a failure into success.
+  if (failure == Failure::kNone) failure = Failure::kOther;
+  verdict_ = WithFailure(absl::AbortedError(message), failure);
+  control::Directive directive;
+  directive.mutable_abort()->set_message(message);
+  directive.mutable_abort()->set_failure(static_cast<int>(failure));
+  directive.mutable_abort()->set_culprit(culprit);
+  SendToAll(directive);
+  for (const auto& [rank, member] : members_) output_.ended.push_back(member.session);
+}
+
+void Coordinator::Send(SessionId session, control::Directive directive) {
+  output_.directives.emplace_back(session, std::move(directive));
+}
+
+void Coordinator::SendToAll(const control::Directive& directive) {
+  for (const auto& [rank, member] : members_) Send(member.session, directive);
+}
+
+std::string Coordinator::Missing() const {
+  std::vector<Rank> missing;
+  std::string refused;
+  for (Rank rank = 0; rank < world_size(); ++rank) {
+    if (members_.contains(rank)) continue;
+    missing.push_back(rank);
+    const auto refusal = refusals_.find(rank);
+    if (refusal != refusals_.end()) {
+      absl::StrAppend(&refused, "; rank ", rank, " was refused: ", refusal->second);
+    }
+  }
+  return absl::StrCat(Named(missing), missing.size() == 1 ? " is" : " are", " missing", refused);
+}
+
+std::string Coordinator::WhoWaitsFor(Rank awaited) const {
+  std::vector<Rank> waiting;
+  for (const auto& [rank, member] : members_) {
+    const auto& list = member.heartbeat.waiting_for();
+    if (std::find(list.begin(), list.end(), awaited) != list.end()) waiting.push_back(rank);
+  }
+  if (waiting.empty()) return "";
+  return absl::StrCat(", while ", Named(waiting), waiting.size() == 1 ? " waits" : " wait",
+                      " for it");
+}
+
+}  // namespace grapevine

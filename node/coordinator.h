@@ -1,0 +1,134 @@
+// Rank 0's judgement: who is in the run, who is alive, when it ends.
+//
+// Without I/O: reports and the time go in, directives come out (Take), so that
+// every failure can be played through in a test. Sessions are numbered by the
+// caller; one session is one connection of one node.
+//
+// The run has three phases. While it gathers, nodes register; one that does not
+// fit is refused with the field and both values, the others go on waiting, and
+// when time is up the missing ranks are named. While it runs, silence, a broken
+// connection or a failure report ends it with one verdict for all, which names
+// the culprit. It finishes when every node is done, so that no node takes its
+// server down while a neighbour still needs it.
+//
+// Three ways of not being there are told apart: *died* (the connection broke),
+// *silent* (connected, but no heartbeat for peer_timeout: stopped, or the host
+// is gone), *slow* (heartbeats come, the round stands: a notice, never a
+// verdict). When every node waits for another and nothing moves, the run is
+// *stuck*, and ends.
+//
+// Thread-safety: thread-compatible.
+#ifndef GRAPEVINE_NODE_COORDINATOR_H_
+#define GRAPEVINE_NODE_COORDINATOR_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "node/control.pb.h"
+#include "run/failure.h"
+#include "topology/topology.h"
+
+namespace grapevine {
+
+using SessionId = int64_t;
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+struct CoordinatorOptions {
+  // Rank 0's own registration: world_size and agreements hold for all.
+  control::Registration own;
+  std::string run_id;
+  Round round_limit = 0;
+  std::chrono::milliseconds rendezvous_timeout{60000};  // --rendezvous-timeout
+  std::chrono::milliseconds peer_timeout{30000};        // --peer-timeout
+};
+
+class Coordinator {
+ public:
+  enum class Phase { kGathering, kRunning, kFinished, kAborted };
+
+  struct Output {
+    std::vector<std::pair<SessionId, control::Directive>> directives;  // in order
+    // These sessions get nothing more after their directives.
+    std::vector<SessionId> ended;
+    std::vector<std::pair<Rank, control::NodeMetrics>> metrics;
+    std::vector<std::string> notices;  // for rank 0's log
+  };
+
+  Coordinator(CoordinatorOptions options, SteadyTime now);
+
+  void OnReport(SessionId session, const control::Report& report, SteadyTime now);
+  // The connection is gone; `why` may be empty.
+  void OnClosed(SessionId session, std::string_view why, SteadyTime now);
+  // To be called a few times per peer_timeout: time-outs, and a Beat to all.
+  void OnTick(SteadyTime now);
+  // Moves the end of the run outwards; a lower limit is ignored.
+  void ExtendRoundLimit(Round limit);
+
+  Output Take() { return std::exchange(output_, {}); }
+
+  Phase phase() const { return phase_; }
+  // Why the run was aborted; OK in every other phase.
+  const absl::Status& verdict() const { return verdict_; }
+
+ private:
+  struct Member {
+    SessionId session = 0;
+    control::Registration registration;
+    control::Heartbeat heartbeat;
+    SteadyTime last_heard;
+    SteadyTime moved;        // when heartbeat.progress last changed
+    SteadyTime round_since;  // when heartbeat.round last changed
+    std::optional<Round> done_below;
+    Round slow_noticed = -1;
+  };
+  // A peer's word against a rank, held back until that rank can have spoken.
+  struct Accusation {
+    control::Failure failure;
+    SteadyTime judged_at;
+  };
+
+  void Advance(SteadyTime now);
+  void Register(SessionId session, const control::Registration& registration);
+  // Why there is no room for this node; empty when there is.
+  std::string Conflict(const control::Registration& registration) const;
+  void Refuse(SessionId session, const control::Registration& registration, const std::string& why);
+  void StartRun();
+  void OnHeartbeat(Member& member, const control::Heartbeat& heartbeat);
+  void OnFailure(Rank reporter, const control::Failure& failure);
+  void FinishIfDone();
+  void JudgeGathering();
+  void JudgeSilence();
+  void JudgeAccusation();
+  void JudgeStuck();
+  void NoticeSlow();
+  void Abort(Rank culprit, Failure failure, const std::string& message);
+  void Send(SessionId session, control::Directive directive);
+  void SendToAll(const control::Directive& directive);
+  Rank world_size() const { return options_.own.world_size(); }
+  std::string Missing() const;
+  std::string WhoWaitsFor(Rank rank) const;
+
+  const CoordinatorOptions options_;
+  Phase phase_ = Phase::kGathering;
+  absl::Status verdict_;
+  Round round_limit_;
+  std::map<Rank, Member> members_;
+  std::map<SessionId, Rank> ranks_;       // of the members
+  std::map<Rank, std::string> refusals_;  // the last one of each rank, for Missing
+  std::optional<Accusation> accusation_;
+  const SteadyTime gather_until_;
+  SteadyTime next_missing_notice_;
+  SteadyTime now_;
+  Output output_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_COORDINATOR_H_

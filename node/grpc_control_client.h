@@ -1,0 +1,117 @@
+// A node's line to rank 0's coordinator. Every rank has one, rank 0 too, over
+// its server's in-process channel.
+//
+// It registers, keeps the heartbeat, and turns what comes back into three
+// callbacks. It also notices rank 0's own death and silence, and then ends the
+// node with kPeerLost.
+//
+// Thread-safety: all methods from any thread; Join, then Start, once each.
+// Callbacks and the snapshot come one at a time from the client's own thread and
+// must return at once, for the heartbeat waits behind them; they may call Send.
+#ifndef GRAPEVINE_NODE_GRPC_CONTROL_CLIENT_H_
+#define GRAPEVINE_NODE_GRPC_CONTROL_CLIENT_H_
+
+#include <grpcpp/channel.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "node/control.pb.h"
+#include "node/grpc_control.grpc.pb.h"
+#include "system/mutex.h"
+#include "topology/topology.h"
+
+namespace grapevine {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+struct ControlClientOptions {
+  std::string coordinator;                        // rank 0's address, for messages
+  std::chrono::milliseconds peer_timeout{30000};  // --peer-timeout
+};
+
+class GrpcControlClient {
+ public:
+  struct Callbacks {
+    std::function<void(Round limit)> on_round_limit;
+    // The run has failed, or rank 0 is lost: the message for the user, with its
+    // Failure. At most one of on_abort and on_finish, once, last.
+    std::function<void(const absl::Status& verdict)> on_abort;
+    // Every node is done: servers may go down.
+    std::function<void()> on_finish;
+  };
+  // What the node does at this moment.
+  using Snapshot = std::function<control::Heartbeat()>;
+
+  GrpcControlClient(std::shared_ptr<grpc::Channel> channel, ControlClientOptions options);
+  // Leaves: waits a moment until rank 0 knows, then breaks the connection.
+  ~GrpcControlClient();
+
+  // Registers and waits for the roster. Rank 0 may come up, and its name may
+  // begin to resolve, until `deadline`; once it has answered, it decides how
+  // long to wait for the others. kRendezvous names what was in the way.
+  absl::StatusOr<control::Roster> Join(const control::Registration& registration,
+                                       SteadyTime deadline);
+
+  // After Join: delivers what has come since, and heartbeats carry `snapshot`.
+  void Start(Callbacks callbacks, Snapshot snapshot);
+
+  // Queues a report; never blocks. ResourceExhausted when kMaxQueued wait, the
+  // verdict when the run is over.
+  absl::Status Send(control::Report report);
+
+  // Reports that this node cannot go on, and waits for rank 0's verdict, which
+  // may know the cause behind the symptom; `failure` itself when none comes.
+  // The node's server stays up meanwhile, so that peers do not mistake the
+  // reaction for the cause. Not from a callback.
+  absl::Status AwaitVerdict(control::Failure failure, SteadyTime deadline);
+
+  static constexpr size_t kMaxQueued = 1024;
+
+ private:
+  class Stream;
+
+  // One connection attempt: returns once the roster is there, the run is over,
+  // or the stream has ended.
+  void Attempt(const control::Registration& registration, SteadyTime deadline);
+  absl::Status NotReached(const std::string& last_error) const;
+  absl::Status RankZeroLost(const std::string& how) const;
+  void OnDirective(const control::Directive& directive) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnStreamDone(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void End(absl::Status verdict) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Pulse();
+  void CheckSilence(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Beat() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Runs one callback that is due; false when none is.
+  bool Deliver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::unique_ptr<control::Control::Stub> stub_;
+  const ControlClientOptions options_;
+  const std::chrono::nanoseconds pulse_;
+
+  Mutex mutex_;
+  Condition changed_;
+  std::unique_ptr<Stream> stream_ ABSL_GUARDED_BY(mutex_);
+  std::optional<control::Roster> roster_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Round> new_limit_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Status> verdict_ ABSL_GUARDED_BY(mutex_);  // OK: finished
+  bool verdict_delivered_ ABSL_GUARDED_BY(mutex_) = false;
+  bool started_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  Callbacks callbacks_;  // constant once started_
+  Snapshot snapshot_;    // likewise
+  SteadyTime last_heard_ ABSL_GUARDED_BY(mutex_);
+  SteadyTime last_pulse_ ABSL_GUARDED_BY(mutex_);
+  std::thread pulser_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_GRPC_CONTROL_CLIENT_H_

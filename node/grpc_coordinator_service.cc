@@ -1,0 +1,244 @@
+#include "node/grpc_coordinator_service.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <deque>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_replace.h"
+#include "node/host_address.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
+using Reactor = grpc::ServerBidiReactor<control::Report, control::Directive>;
+
+constexpr milliseconds kMinTick{10};
+constexpr milliseconds kMaxTick{1000};
+// For a stranger to register, and for a node to leave after the last directive.
+constexpr milliseconds kPatience{5000};
+
+// The host in gRPC's "ipv4:10.0.0.7:41234" or "ipv6:%5B::1%5D:41234"; empty for
+// connections without one.
+std::string HostOf(std::string_view peer) {
+  const size_t colon = peer.find(':');
+  if (colon == std::string_view::npos) return "";
+  const std::string address =
+      absl::StrReplaceAll(std::string(peer.substr(colon + 1)), {{"%5B", "["}, {"%5D", "]"}});
+  const absl::StatusOr<HostAddress> parsed = ParseHostAddress(address);
+  return parsed.ok() ? parsed->host : "";
+}
+
+// Fills in the host that a node left out of its advertised address.
+void CompleteAddress(std::string_view peer, control::Registration* registration) {
+  absl::StatusOr<HostAddress> address = ParseHostAddress(registration->address());
+  if (!address.ok() || !address->host.empty()) return;
+  address->host = HostOf(peer);
+  registration->set_address(FormatHostAddress(*address));
+}
+
+class RefusedSession final : public Reactor {
+ public:
+  explicit RefusedSession(grpc::Status status) { Finish(std::move(status)); }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace
+
+// One stream. Its state is guarded by the service's lock.
+class GrpcCoordinatorService::Session final : public Reactor {
+ public:
+  Session(GrpcCoordinatorService& service, grpc::CallbackServerContext& context, SessionId id,
+          SteadyTime now)
+      : id(id), patience_until(now + kPatience), service_(service), context_(context) {
+    StartRead(&report);
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return service_.OnReadClosed(*this);
+    service_.OnReport(*this);
+    StartRead(&report);
+  }
+
+  void OnWriteDone(bool ok) override {
+    MutexLock lock(service_.mutex_);
+    writing_ = false;
+    if (!ok) queue_.clear();
+    Pump();
+  }
+
+  void OnDone() override {
+    service_.OnDone(*this);
+    delete this;
+  }
+
+  void Enqueue(control::Directive directive) {
+    // A beat says nothing that what waits before it does not.
+    if (directive.has_beat() && !queue_.empty()) return;
+    if (queue_.size() >= kMaxQueued) return Cancel();
+    queue_.push_back(std::move(directive));
+    Pump();
+  }
+
+  void OnReadClosed() {
+    read_closed_ = true;
+    queue_.clear();  // nobody is left to read it
+    Pump();
+  }
+
+  void Cancel() { context_.TryCancel(); }
+  std::string peer() const { return context_.peer(); }
+  bool cancelled() const { return context_.IsCancelled(); }
+
+  const SessionId id;
+  control::Report report;     // between OnReadDone and the next StartRead
+  bool registered = false;    // has said who it is
+  bool ended = false;         // has got its last directive
+  SteadyTime patience_until;  // holds while !registered or ended
+
+ private:
+  // Writes the next directive, or ends the stream once the client has.
+  void Pump() {
+    if (writing_ || finished_) return;
+    if (!queue_.empty()) {
+      writing_ = true;
+      outgoing_ = std::move(queue_.front());
+      queue_.pop_front();
+      StartWrite(&outgoing_);
+    } else if (read_closed_) {
+      finished_ = true;
+      Finish(grpc::Status::OK);
+    }
+  }
+
+  GrpcCoordinatorService& service_;
+  grpc::CallbackServerContext& context_;
+  std::deque<control::Directive> queue_;
+  control::Directive outgoing_;
+  bool writing_ = false;
+  bool read_closed_ = false;
+  bool finished_ = false;
+};
+
+GrpcCoordinatorService::GrpcCoordinatorService(CoordinatorOptions options, Sinks sinks)
+    : sinks_(std::move(sinks)),
+      tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
+      max_sessions_(static_cast<size_t>(options.own.world_size()) + kMaxStrangers),
+      coordinator_(std::move(options), steady_clock::now()),
+      ticker_([this] { TickUntilStopped(); }) {}
+
+GrpcCoordinatorService::~GrpcCoordinatorService() {
+  {
+    MutexLock lock(mutex_);
+    CHECK(sessions_.empty()) << "the server must be shut down first";
+    stopped_ = true;
+    changed_.NotifyAll();
+  }
+  ticker_.join();
+}
+
+void GrpcCoordinatorService::ExtendRoundLimit(Round limit) {
+  MutexLock lock(mutex_);
+  coordinator_.ExtendRoundLimit(limit);
+  Flush();
+}
+
+bool GrpcCoordinatorService::AwaitDeparture(SteadyTime deadline) {
+  MutexLock lock(mutex_);
+  while (!AllNodesGone()) {
+    if (!changed_.WaitUntil(mutex_, deadline)) return AllNodesGone();
+  }
+  return true;
+}
+
+absl::Status GrpcCoordinatorService::verdict() const {
+  MutexLock lock(mutex_);
+  return coordinator_.verdict();
+}
+
+Reactor* GrpcCoordinatorService::Connect(grpc::CallbackServerContext* context) {
+  MutexLock lock(mutex_);
+  if (sessions_.size() >= max_sessions_) {
+    return new RefusedSession(
+        grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many connections to rank 0"));
+  }
+  auto* session = new Session(*this, *context, next_session_++, steady_clock::now());
+  sessions_[session->id] = session;
+  return session;
+}
+
+void GrpcCoordinatorService::OnReport(Session& session) {
+  MutexLock lock(mutex_);
+  if (session.report.has_registration()) {
+    session.registered = true;
+    CompleteAddress(session.peer(), session.report.mutable_registration());
+  }
+  coordinator_.OnReport(session.id, session.report, steady_clock::now());
+  Flush();
+}
+
+void GrpcCoordinatorService::OnReadClosed(Session& session) {
+  MutexLock lock(mutex_);
+  coordinator_.OnClosed(session.id, session.cancelled() ? "connection lost" : "closed by the node",
+                        steady_clock::now());
+  Flush();
+  session.OnReadClosed();
+}
+
+void GrpcCoordinatorService::OnDone(Session& session) {
+  MutexLock lock(mutex_);
+  sessions_.erase(session.id);
+  changed_.NotifyAll();
+}
+
+void GrpcCoordinatorService::TickUntilStopped() {
+  MutexLock lock(mutex_);
+  SteadyTime next = steady_clock::now();
+  while (!stopped_) {
+    const SteadyTime now = steady_clock::now();
+    if (now >= next) {
+      coordinator_.OnTick(now);
+      Flush();
+      CancelOverdue(now);
+      next = now + tick_;
+    }
+    changed_.WaitUntil(mutex_, next);
+  }
+}
+
+void GrpcCoordinatorService::CancelOverdue(SteadyTime now) {
+  for (const auto& [id, session] : sessions_) {
+    if ((!session->registered || session->ended) && now >= session->patience_until) {
+      session->Cancel();
+    }
+  }
+}
+
+void GrpcCoordinatorService::Flush() {
+  Coordinator::Output output = coordinator_.Take();
+  for (auto& [id, directive] : output.directives) {
+    const auto found = sessions_.find(id);
+    if (found != sessions_.end()) found->second->Enqueue(std::move(directive));
+  }
+  for (const SessionId id : output.ended) {
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end()) continue;
+    found->second->ended = true;
+    found->second->patience_until = steady_clock::now() + kPatience;
+  }
+  for (const auto& [rank, metrics] : output.metrics) sinks_.on_metrics(rank, metrics);
+  for (const std::string& notice : output.notices) sinks_.on_notice(notice);
+}
+
+bool GrpcCoordinatorService::AllNodesGone() const {
+  return std::none_of(sessions_.begin(), sessions_.end(),
+                      [](const auto& entry) { return entry.second->registered; });
+}
+
+}  // namespace grapevine

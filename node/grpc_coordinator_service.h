@@ -1,0 +1,80 @@
+// The coordinator as a gRPC service, on rank 0's server.
+//
+// Turns streams into sessions and a timer into ticks; what they mean is
+// coordinator.h's business. Memory is bounded: at most world_size plus
+// kMaxStrangers streams, at most kMaxQueued directives waiting for one.
+//
+// Thread-safety: all methods from any thread. Lifetime: outlives the server;
+// destroyed after the server's Shutdown.
+#ifndef GRAPEVINE_NODE_GRPC_COORDINATOR_SERVICE_H_
+#define GRAPEVINE_NODE_GRPC_COORDINATOR_SERVICE_H_
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "node/control.pb.h"
+#include "node/coordinator.h"
+#include "node/grpc_control.grpc.pb.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+class GrpcCoordinatorService final : public control::Control::CallbackService {
+ public:
+  // Called under the service's lock: must not block nor call the service.
+  struct Sinks {
+    std::function<void(Rank, const control::NodeMetrics&)> on_metrics;
+    std::function<void(const std::string&)> on_notice;  // a line for rank 0's log
+  };
+
+  GrpcCoordinatorService(CoordinatorOptions options, Sinks sinks);
+  ~GrpcCoordinatorService() override;
+
+  // Moves the end of the run outwards; see Coordinator.
+  void ExtendRoundLimit(Round limit);
+
+  // After Finish or Abort: waits until every node has heard it and left, so that
+  // rank 0's own end is not taken for a death. False when the deadline passed.
+  bool AwaitDeparture(SteadyTime deadline);
+
+  // Why the run was aborted; OK while it was not.
+  absl::Status verdict() const;
+
+  static constexpr int kMaxStrangers = 64;
+  static constexpr size_t kMaxQueued = 1024;
+
+ private:
+  class Session;
+
+  grpc::ServerBidiReactor<control::Report, control::Directive>* Connect(
+      grpc::CallbackServerContext* context) override;
+  void OnReport(Session& session);
+  void OnReadClosed(Session& session);
+  void OnDone(Session& session);
+  void TickUntilStopped();
+  // Ends connections that never register or do not leave when told.
+  void CancelOverdue(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Carries out what the coordinator decided.
+  void Flush() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool AllNodesGone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Sinks sinks_;
+  const std::chrono::nanoseconds tick_;
+  const size_t max_sessions_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  Coordinator coordinator_ ABSL_GUARDED_BY(mutex_);
+  std::map<SessionId, Session*> sessions_ ABSL_GUARDED_BY(mutex_);  // each deletes itself
+  SessionId next_session_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread ticker_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_GRPC_COORDINATOR_SERVICE_H_

@@ -1,0 +1,380 @@
+// The coordinator's service and its clients, over real sockets and in process.
+#include <grpcpp/create_channel.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <future>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "node/grpc_control_client.h"
+#include "node/grpc_coordinator_service.h"
+#include "node/grpc_keepalive.h"
+#include "node/grpc_server.h"
+#include "node/registration.h"
+#include "run/failure.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr seconds kLong{20};  // for what must happen; a failing test only waits longer
+
+control::Registration RegistrationOf(Rank rank, Rank world_size) {
+  control::Registration registration;
+  registration.set_protocol_version(kControlProtocolVersion);
+  registration.set_rank(rank);
+  registration.set_world_size(world_size);
+  registration.set_nonce(static_cast<uint64_t>(rank) + 1);
+  registration.set_address(":" + std::to_string(7000 + rank));
+  return registration;
+}
+
+std::shared_ptr<grpc::Channel> Dial(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  SetKeepalive(seconds(5), &arguments);
+  // A channel of its own per client, as if each were a process.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+// Rank 0's half: server and service.
+struct RankZero {
+  explicit RankZero(Rank world_size, milliseconds peer_timeout = seconds(30), int port = 0,
+                    milliseconds rendezvous_timeout = seconds(20))
+      : service(CoordinatorOptions{.own = RegistrationOf(0, world_size),
+                                   .run_id = "run",
+                                   .round_limit = 10,
+                                   .rendezvous_timeout = rendezvous_timeout,
+                                   .peer_timeout = peer_timeout},
+                {.on_metrics =
+                     [this](Rank rank, const control::NodeMetrics& metrics) {
+                       metrics_of.fetch_add(rank * 1000 + static_cast<int>(metrics.round()));
+                     },
+                 .on_notice = [](const std::string&) {}}) {
+    const GrpcServer::Register services[] = {
+        [this](grpc::ServerBuilder& builder) { builder.RegisterService(&service); }};
+    auto started =
+        GrpcServer::Start({.bind = {"127.0.0.1", port}}, *GrpcCredentials::Load({}), services);
+    if (!started.ok()) {
+      ADD_FAILURE() << started.status();
+      std::abort();
+    }
+    server = *std::move(started);
+  }
+
+  std::string address() const { return FormatHostAddress(server->address()); }
+
+  std::atomic<int> metrics_of = 0;
+  GrpcCoordinatorService service;
+  std::unique_ptr<GrpcServer> server;  // goes first
+};
+
+// One node's client with what it was told.
+class Node {
+ public:
+  Node(Rank rank, std::shared_ptr<grpc::Channel> channel, const std::string& address,
+       milliseconds peer_timeout = seconds(30))
+      : rank_(rank), client_(std::move(channel), {address, peer_timeout}) {}
+
+  absl::StatusOr<control::Roster> Join(Rank world_size, seconds patience = kLong) {
+    return client_.Join(RegistrationOf(rank_, world_size), steady_clock::now() + patience);
+  }
+
+  void Start() {
+    client_.Start({.on_round_limit = [this](Round limit) { limit_.set_value(limit); },
+                   .on_abort = [this](const absl::Status& status) { end_.set_value(status); },
+                   .on_finish = [this] { end_.set_value(absl::OkStatus()); }},
+                  [] {
+                    control::Heartbeat beat;
+                    beat.set_round(3);
+                    beat.set_state("computing");
+                    return beat;
+                  });
+  }
+
+  void Done(Round limit) {
+    control::Report report;
+    report.mutable_done()->set_round_limit(limit);
+    EXPECT_TRUE(client_.Send(report).ok());
+  }
+
+  Round AwaitLimit() {
+    auto limit = limit_.get_future();
+    return limit.wait_for(kLong) == std::future_status::ready ? limit.get() : -1;
+  }
+  absl::Status AwaitEnd() {
+    auto end = end_.get_future();
+    return end.wait_for(kLong) == std::future_status::ready ? end.get()
+                                                            : absl::DeadlineExceededError("no end");
+  }
+  GrpcControlClient& client() { return client_; }
+
+ private:
+  const Rank rank_;
+  std::promise<Round> limit_;
+  std::promise<absl::Status> end_;
+  GrpcControlClient client_;  // goes first
+};
+
+// All ranks join at once; rank 0 in process, as in a real run.
+std::vector<std::unique_ptr<Node>> JoinAll(RankZero& zero, Rank n,
+                                           milliseconds peer_timeout = seconds(30)) {
+  std::vector<std::unique_ptr<Node>> nodes;
+  std::vector<std::future<absl::StatusOr<control::Roster>>> joins;
+  for (Rank rank = 0; rank < n; ++rank) {
+    nodes.push_back(std::make_unique<Node>(
+        rank, rank == 0 ? zero.server->InProcessChannel() : Dial(zero.address()), zero.address(),
+        peer_timeout));
+    Node& node = *nodes.back();
+    joins.push_back(std::async(std::launch::async, [&node, n, rank] {
+      control::Registration registration = RegistrationOf(rank, n);
+      if (rank == 0) registration.set_address("127.0.0.1:7000");
+      return node.client().Join(registration, steady_clock::now() + kLong);
+    }));
+  }
+  for (Rank rank = 0; rank < n; ++rank) {
+    const auto roster = joins[static_cast<size_t>(rank)].get();
+    EXPECT_TRUE(roster.ok()) << roster.status();
+    if (!roster.ok()) continue;
+    EXPECT_EQ(roster->run_id(), "run");
+    EXPECT_EQ(roster->addresses_size(), n);
+    for (int peer = 0; peer < roster->addresses_size(); ++peer) {
+      EXPECT_EQ(roster->addresses(peer), "127.0.0.1:" + std::to_string(7000 + peer));
+    }
+  }
+  return nodes;
+}
+
+TEST(GrpcControl, ARunFromRosterToFinish) {
+  constexpr Rank kNodes = 6;
+  RankZero zero(kNodes);
+  auto nodes = JoinAll(zero, kNodes);
+  for (auto& node : nodes) node->Start();
+  control::Report report;
+  report.mutable_metrics()->set_round(7);
+  ASSERT_TRUE(nodes[3]->client().Send(report).ok());
+  zero.service.ExtendRoundLimit(20);
+  for (auto& node : nodes) EXPECT_EQ(node->AwaitLimit(), 20);
+  for (auto& node : nodes) node->Done(20);
+  for (auto& node : nodes) EXPECT_TRUE(node->AwaitEnd().ok());
+  EXPECT_EQ(zero.metrics_of, 3007);
+  EXPECT_EQ(nodes[1]->client().Send(report).code(), absl::StatusCode::kFailedPrecondition);
+  nodes.clear();
+  EXPECT_TRUE(zero.service.AwaitDeparture(steady_clock::now() + kLong));
+  EXPECT_TRUE(zero.service.verdict().ok());
+}
+
+TEST(GrpcControl, AFailureReachesEverybodyWithItsClass) {
+  RankZero zero(3);
+  auto nodes = JoinAll(zero, 3);
+  for (auto& node : nodes) node->Start();
+  control::Failure failure;
+  failure.set_culprit(1);
+  failure.set_failure(static_cast<int>(Failure::kDiverged));
+  failure.set_message("rank 1: the loss is NaN in round 3");
+  const absl::Status verdict =
+      nodes[1]->client().AwaitVerdict(failure, steady_clock::now() + kLong);
+  EXPECT_EQ(verdict.message(), failure.message());
+  for (auto& node : nodes) {
+    const absl::Status end = node->AwaitEnd();
+    EXPECT_EQ(FailureOf(end), Failure::kDiverged);
+    EXPECT_EQ(end.message(), failure.message());
+  }
+}
+
+TEST(GrpcControl, ANodeThatLeavesWithoutAWordIsNamed) {
+  RankZero zero(3);
+  auto nodes = JoinAll(zero, 3);
+  for (auto& node : nodes) node->Start();
+  nodes[2].reset();
+  for (int rank : {0, 1}) {
+    const absl::Status end = nodes[static_cast<size_t>(rank)]->AwaitEnd();
+    EXPECT_EQ(FailureOf(end), Failure::kPeerLost);
+    EXPECT_THAT(std::string(end.message()), HasSubstr("rank 2 at 127.0.0.1:7002 died"));
+  }
+}
+
+TEST(GrpcControl, RankZerosDeathIsNoticed) {
+  auto zero = std::make_unique<RankZero>(2);
+  auto nodes = JoinAll(*zero, 2);
+  for (auto& node : nodes) node->Start();
+  zero->server->Shutdown(std::chrono::system_clock::now());
+  const absl::Status end = nodes[1]->AwaitEnd();
+  EXPECT_EQ(FailureOf(end), Failure::kPeerLost);
+  // In the words of the node or, when it is quick, of the dying rank 0.
+  EXPECT_THAT(std::string(end.message()), testing::ContainsRegex("rank 0 .*died"));
+  nodes.clear();
+}
+
+TEST(GrpcControl, RankZeroMayComeLater) {
+  // A port that nobody listens on yet.
+  std::string address;
+  int port;
+  {
+    RankZero probe(1);
+    address = probe.address();
+    port = probe.server->address().port;
+  }
+  Node node(1, Dial(address), address);
+  auto join = std::async(std::launch::async, [&node] { return node.Join(2); });
+  // It has failed at least once when the channel has.
+  auto watched = Dial(address);
+  watched->GetState(true);
+  while (watched->GetState(true) != GRPC_CHANNEL_TRANSIENT_FAILURE) {
+    ASSERT_TRUE(watched->WaitForStateChange(watched->GetState(false),
+                                            std::chrono::system_clock::now() + kLong));
+  }
+  RankZero zero(2, seconds(30), port);
+  Node first(0, zero.server->InProcessChannel(), address);
+  control::Registration registration = RegistrationOf(0, 2);
+  registration.set_address("127.0.0.1:7000");
+  EXPECT_TRUE(first.client().Join(registration, steady_clock::now() + kLong).ok());
+  EXPECT_TRUE(join.get().ok());
+}
+
+TEST(GrpcControl, WhenRankZeroNeverComesTheReasonIsNamed) {
+  std::string address;
+  { address = RankZero(1).address(); }
+  Node refused(1, Dial(address), address);
+  const auto roster = refused.Join(2, seconds(1));
+  EXPECT_EQ(FailureOf(roster.status()), Failure::kRendezvous);
+  EXPECT_THAT(std::string(roster.status().message()),
+              AllOf(HasSubstr(address), HasSubstr("refused"), HasSubstr("MASTER_ADDR")));
+
+  const std::string nowhere = "no-such-host.invalid:5000";
+  Node lost(1, Dial(nowhere), nowhere);
+  const auto unknown = lost.Join(2, seconds(1));
+  EXPECT_EQ(FailureOf(unknown.status()), Failure::kRendezvous);
+  EXPECT_THAT(std::string(unknown.status().message()),
+              AllOf(HasSubstr(nowhere), testing::ContainsRegex("DNS|resol")));
+}
+
+TEST(GrpcControl, AServerThatIsNoCoordinatorIsNamedAtOnce) {
+  auto server = GrpcServer::Start({}, *GrpcCredentials::Load({}), {});
+  ASSERT_TRUE(server.ok());
+  const std::string address = FormatHostAddress((*server)->address());
+  Node node(1, Dial(address), address);
+  const auto roster = node.Join(2);
+  EXPECT_THAT(std::string(roster.status().message()), HasSubstr("no grapevine coordinator"));
+}
+
+TEST(GrpcControl, AListenerThatNeverAnswersDoesNotHoldUpTheJoin) {
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(listen(listener, 4), 0);
+  socklen_t length = sizeof(address);
+  getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length);
+  const std::string text = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  Node node(1, Dial(text), text);
+  const auto begin = steady_clock::now();
+  const auto roster = node.Join(2, seconds(1));
+  EXPECT_EQ(FailureOf(roster.status()), Failure::kRendezvous);
+  EXPECT_THAT(std::string(roster.status().message()), HasSubstr(text));
+  EXPECT_LT(steady_clock::now() - begin, kLong);
+  close(listener);
+}
+
+TEST(GrpcControl, ARefusalAndATimeoutCarryTheirMessages) {
+  RankZero zero(2, seconds(30), 0, milliseconds(1500));
+  Node misfit(1, Dial(zero.address()), zero.address());
+  const auto refused = misfit.Join(5);
+  EXPECT_EQ(FailureOf(refused.status()), Failure::kRendezvous);
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("number of nodes is 5 there and 2 on rank 0"));
+  Node fits(1, Dial(zero.address()), zero.address());
+  const auto alone = fits.Join(2);
+  EXPECT_EQ(FailureOf(alone.status()), Failure::kRendezvous);
+  EXPECT_THAT(std::string(alone.status().message()), HasSubstr("rank 0 is missing"));
+}
+
+// A coordinator that takes the connection, sends the roster, then nothing.
+class MuteService final : public control::Control::CallbackService {
+  class Mute final : public grpc::ServerBidiReactor<control::Report, control::Directive> {
+   public:
+    Mute() {
+      directive_.mutable_roster()->add_addresses("127.0.0.1:1");
+      StartRead(&report_);
+      StartWrite(&directive_);
+    }
+    void OnReadDone(bool ok) override {
+      if (ok) return StartRead(&report_);
+      Finish(grpc::Status::OK);
+    }
+    void OnDone() override { delete this; }
+
+   private:
+    control::Report report_;
+    control::Directive directive_;
+  };
+  grpc::ServerBidiReactor<control::Report, control::Directive>* Connect(
+      grpc::CallbackServerContext*) override {
+    return new Mute;
+  }
+};
+
+TEST(GrpcControl, RankZerosSilenceIsNoticed) {
+  MuteService mute;
+  const GrpcServer::Register services[] = {
+      [&](grpc::ServerBuilder& builder) { builder.RegisterService(&mute); }};
+  auto server = GrpcServer::Start({}, *GrpcCredentials::Load({}), services);
+  ASSERT_TRUE(server.ok());
+  const std::string address = FormatHostAddress((*server)->address());
+  Node node(1, Dial(address), address, milliseconds(500));
+  ASSERT_TRUE(node.Join(2).ok());
+  node.Start();
+  const absl::Status end = node.AwaitEnd();
+  EXPECT_EQ(FailureOf(end), Failure::kPeerLost);
+  EXPECT_THAT(std::string(end.message()),
+              AllOf(HasSubstr("is silent"), HasSubstr("--peer-timeout=0.5s")));
+}
+
+TEST(GrpcControl, HeartbeatsKeepAnIdleRunAlive) {
+  constexpr milliseconds kPeerTimeout{400};
+  RankZero zero(2, kPeerTimeout);
+  auto nodes = JoinAll(zero, 2, kPeerTimeout);
+  for (auto& node : nodes) node->Start();
+  // Several time-outs' worth of nothing but heartbeats.
+  std::promise<absl::Status> never;
+  EXPECT_EQ(never.get_future().wait_for(kPeerTimeout * 4), std::future_status::timeout);
+  EXPECT_TRUE(zero.service.verdict().ok()) << zero.service.verdict();
+  for (auto& node : nodes) node->Done(10);
+  for (auto& node : nodes) EXPECT_TRUE(node->AwaitEnd().ok());
+}
+
+TEST(GrpcControl, AFloodOfStrangersIsBounded) {
+  RankZero zero(1);
+  auto stub = control::Control::NewStub(Dial(zero.address()));
+  struct Call {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReaderWriter<control::Report, control::Directive>> stream;
+  };
+  std::vector<std::unique_ptr<Call>> calls;
+  constexpr int kExtra = 20;
+  for (int i = 0; i < GrpcCoordinatorService::kMaxStrangers + 1 + kExtra; ++i) {
+    calls.push_back(std::make_unique<Call>());
+    calls.back()->stream = stub->Connect(&calls.back()->context);
+  }
+  // The service is full: one more is turned away at once.
+  grpc::ClientContext context;
+  auto late = stub->Connect(&context);
+  control::Directive directive;
+  EXPECT_FALSE(late->Read(&directive));
+  EXPECT_EQ(late->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  for (auto& call : calls) call->context.TryCancel();
+  for (auto& call : calls) (void)call->stream->Finish();
+}
+
+}  // namespace
+}  // namespace grapevine
