@@ -28,6 +28,7 @@ enum class Purpose : uint64_t {
   kGradientNoise = 8,
   kSketch = 9,
   kRunId = 10,
+  kSpectrum = 11,
 };
 
 // One well-mixed 64-bit word for a key and a counter (SplitMix64's finalizer

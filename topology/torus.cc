@@ -68,7 +68,8 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeTorus(const Spec& spec, Rank
   if (absl::Status status = reader.Finish(); !status.ok()) return status;
   auto sides = ParseSides(spec, text, n);
   if (!sides.ok()) return sides.status();
-  return MakeGrid(absl::StrCat("torus:", absl::StrJoin(*sides, "x")), *std::move(sides));
+  std::string name = absl::StrCat("torus:", absl::StrJoin(*sides, "x"));
+  return MakeGrid(std::move(name), *std::move(sides));
 }
 
 }  // namespace grapevine

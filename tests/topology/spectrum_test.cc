@@ -1,0 +1,315 @@
+// The spectra against their formulas, and the formulas against Eigen.
+#include "topology/spectrum.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+namespace grapevine {
+namespace {
+
+using std::numbers::pi;
+
+std::shared_ptr<const Mixing> Make(const std::string& topology, Rank n,
+                                   const std::string& mixing = "metropolis", uint64_t seed = 1) {
+  const auto graph = MakeTopology(topology, n, seed);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  const auto weights = MakeMixing(mixing, *graph);
+  EXPECT_TRUE(weights.ok()) << weights.status();
+  return *weights;
+}
+
+Spectrum Of(const std::string& topology, Rank n, const std::string& mixing = "metropolis") {
+  const auto spectrum = RoundSpectrum(*Make(topology, n, mixing), 0);
+  EXPECT_TRUE(spectrum.ok()) << spectrum.status();
+  return *spectrum;
+}
+
+double Rho(const std::string& topology, Rank n) { return Of(topology, n).rho; }
+
+Eigen::MatrixXd Matrix(const Mixing& mixing, Round round) {
+  const Rank n = mixing.topology().size();
+  Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(n, n);
+  MixingRow row;
+  for (Rank i = 0; i < n; ++i) {
+    mixing.Row(i, round, &row);
+    matrix(i, i) = row.self;
+    for (const auto& [j, weight] : row.in) matrix(i, j) = weight;
+  }
+  return matrix;
+}
+
+// W_{period-1} ... W_0.
+Eigen::MatrixXd PeriodMatrix(const Mixing& mixing) {
+  Eigen::MatrixXd product = Matrix(mixing, 0);
+  for (Round round = 1; round < mixing.topology().period(); ++round) {
+    product = Matrix(mixing, round) * product;
+  }
+  return product;
+}
+
+// Both have the same characteristic polynomial's power sums tr(W^k); that is
+// robust where eigenvalues are multiple.
+void ExpectEigenvaluesOf(const Eigen::MatrixXd& matrix, const Spectrum& spectrum) {
+  ASSERT_EQ(static_cast<Eigen::Index>(spectrum.eigenvalues.size()), matrix.rows());
+  Eigen::MatrixXd power = matrix;
+  for (int k = 1; k <= 12; ++k) {
+    std::complex<double> sum = 0;
+    for (const auto& value : spectrum.eigenvalues) sum += std::pow(value, k);
+    EXPECT_NEAR(sum.real(), power.trace(), 1e-9 * matrix.rows()) << "power " << k;
+    EXPECT_NEAR(sum.imag(), 0, 1e-9 * matrix.rows()) << "power " << k;
+    power = power * matrix;
+  }
+}
+
+TEST(SpectrumTest, CompleteAveragesInOneRound) {
+  for (Rank n : {1, 2, 3, 8, 2048, 100000}) EXPECT_EQ(Rho("complete", n), 0) << n;
+}
+
+TEST(SpectrumTest, Star) {
+  for (Rank n : {3, 8, 33, 2048, 100000}) EXPECT_NEAR(Rho("star", n), 1 - 1.0 / n, 1e-12) << n;
+}
+
+TEST(SpectrumTest, Path) {
+  for (Rank n : {3, 8, 33, 1000}) {
+    EXPECT_NEAR(Of("path", n).gap(), 2.0 / 3 * (1 - std::cos(pi / n)), 1e-12) << n;
+  }
+}
+
+TEST(SpectrumTest, Ring) {
+  EXPECT_NEAR(Rho("ring", 8), .80474, 5e-6);
+  EXPECT_NEAR(Rho("ring", 16), .94925, 5e-6);
+  EXPECT_NEAR(Rho("ring", 32), .98719, 5e-6);
+  EXPECT_NEAR(Rho("ring", 64), .99679, 5e-6);
+  const double asymptote = 4 * pi * pi / (3 * 1e10);
+  EXPECT_NEAR(Of("ring", 100000).gap() / asymptote, 1, 1e-5);
+}
+
+TEST(SpectrumTest, RingOfEveryEigenvalue) {
+  const Spectrum spectrum = Of("ring", 5);
+  ASSERT_EQ(spectrum.eigenvalues.size(), 5u);
+  const double a = 1.0 / 3 + 2.0 / 3 * std::cos(2 * pi / 5);
+  const double b = 1.0 / 3 + 2.0 / 3 * std::cos(4 * pi / 5);
+  const double expected[] = {1, a, a, b, b};
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_NEAR(spectrum.eigenvalues[i].real(), expected[i], 1e-14);
+    EXPECT_EQ(spectrum.eigenvalues[i].imag(), 0);
+  }
+}
+
+TEST(SpectrumTest, Torus) {
+  EXPECT_NEAR(Rho("torus:3x3", 9), .4, 1e-12);
+  EXPECT_NEAR(Rho("torus:4x4", 16), .6, 1e-12);
+  EXPECT_NEAR(Rho("torus:8x8", 64), .88284, 5e-6);
+  EXPECT_NEAR(Rho("torus:16x16", 256), .96955, 5e-6);
+  EXPECT_EQ(Rho("torus", 64), Rho("torus:8x8", 64));
+}
+
+TEST(SpectrumTest, Hypercube) {
+  for (int d = 1; d <= 10; ++d) {
+    const Spectrum spectrum = Of("hypercube", 1 << d);
+    // Eigenvalue 1 - 2k/(d+1) has multiplicity (d choose k): their third moment.
+    double expected = 0, binomial = 1;
+    for (int k = 0; k <= d; ++k) {
+      expected += binomial * std::pow(1 - 2.0 * k / (d + 1), 3);
+      binomial *= static_cast<double>(d - k) / (k + 1);
+    }
+    double actual = 0;
+    for (const auto& value : spectrum.eigenvalues) actual += std::pow(value.real(), 3);
+    EXPECT_NEAR(actual, expected, 1e-9) << d;
+    EXPECT_NEAR(spectrum.gap(), d == 1 ? 1 : 2.0 / (1 + d), 1e-12) << d;
+  }
+  EXPECT_NEAR(std::abs(Of("hypercube", 128).eigenvalues.back()), 0, 1e-12);
+}
+
+TEST(SpectrumTest, StaticExponential) {
+  for (Rank n : {2, 4, 6, 8, 10, 32, 34, 100, 100000}) {
+    const int tau = std::bit_width(static_cast<uint32_t>(n - 1));
+    EXPECT_NEAR(Rho("exponential", n), 1 - 2.0 / (1 + tau), 1e-12) << n;
+  }
+  EXPECT_NEAR(Rho("exponential", 3), 0, 1e-12);
+  EXPECT_NEAR(Rho("exponential", 7), .3536, 5e-5);
+  EXPECT_NEAR(Rho("exponential", 33), .6078, 5e-5);
+}
+
+TEST(SpectrumTest, StaticExponentialIsNormalNotSymmetric) {
+  const Eigen::MatrixXd w = Matrix(*Make("exponential", 7), 0);
+  EXPECT_GT((w - w.transpose()).norm(), 0.1);
+  EXPECT_LT((w * w.transpose() - w.transpose() * w).norm(), 1e-14);
+}
+
+TEST(SpectrumTest, OnePeerExponentialIsExactAfterAPeriodOnPowersOfTwoOnly) {
+  for (Rank n = 2; n <= 64; ++n) {
+    const auto mixing = Make("one-peer-exponential", n);
+    EXPECT_EQ(mixing->topology().period(), std::bit_width(static_cast<uint32_t>(n - 1))) << n;
+    const Eigen::MatrixXd product = PeriodMatrix(*mixing);
+    const double error = (product - Eigen::MatrixXd::Constant(n, n, 1.0 / n)).norm();
+    const auto spectrum = PeriodSpectrum(*mixing);
+    ASSERT_TRUE(spectrum.ok()) << spectrum.status();
+    if (std::has_single_bit(static_cast<uint32_t>(n))) {
+      EXPECT_LT(error, 1e-14) << n;
+      EXPECT_EQ(spectrum->rho, 0) << n;
+    } else {
+      EXPECT_GT(error, 1e-3) << n;
+      EXPECT_GT(spectrum->rho, 1e-3) << n;
+    }
+  }
+  const auto large = PeriodSpectrum(*Make("one-peer-exponential", 1 << 16));
+  ASSERT_TRUE(large.ok()) << large.status();
+  EXPECT_EQ(large->rho, 0);
+}
+
+TEST(SpectrumTest, OnePeerExponentialIsExactInAnyOrder) {
+  const auto mixing = Make("one-peer-exponential", 16);
+  const Eigen::MatrixXd product =
+      Matrix(*mixing, 1) * Matrix(*mixing, 3) * Matrix(*mixing, 0) * Matrix(*mixing, 2);
+  EXPECT_LT((product - Eigen::MatrixXd::Constant(16, 16, 1.0 / 16)).norm(), 1e-14);
+}
+
+TEST(SpectrumTest, RandomMatchingContractsAsExpected) {
+  EXPECT_NEAR(ExpectedContraction(*Make("random-matching", 8)), .4286, 5e-5);
+  EXPECT_NEAR(ExpectedContraction(*Make("random-matching", 32)), .4839, 5e-5);
+  for (Rank n : {3, 7, 33, 99999}) {
+    EXPECT_NEAR(ExpectedContraction(*Make("random-matching", n)), .5, 1e-12) << n;
+  }
+  EXPECT_EQ(ExpectedContraction(*Make("random-matching", 1)), 0);
+}
+
+// The formula against averages over many rounds, from a fixed disagreement.
+TEST(SpectrumTest, RandomMatchingContractsSoOnAverage) {
+  for (const char* weights : {"metropolis", "lazy"}) {
+    for (Rank n : {4, 8, 9, 32}) {
+      const auto mixing = Make("random-matching", n, weights);
+      std::vector<double> x(n, 0);
+      x[1] = 3;
+      x[n - 1] = -3;
+      double variance = 0;
+      constexpr int kRounds = 20000;
+      MixingRow row;
+      for (Round round = 0; round < kRounds; ++round) {
+        for (Rank i = 0; i < n; ++i) {
+          mixing->Row(i, round, &row);
+          double mixed = row.self * x[i];
+          for (const auto& [j, weight] : row.in) mixed += weight * x[j];
+          variance += mixed * mixed;
+        }
+      }
+      EXPECT_NEAR(variance / kRounds / 18, ExpectedContraction(*mixing), 0.01) << weights << n;
+    }
+  }
+}
+
+TEST(SpectrumTest, ClosedFormsAreTheEigenvaluesOfTheMatrix) {
+  for (const char* topology :
+       {"complete", "star", "path", "ring", "torus", "torus:3x2x4", "hypercube", "exponential",
+        "one-peer-exponential", "random-matching"}) {
+    for (const char* weights : {"metropolis", "lazy"}) {
+      for (Rank n = 1; n <= 24; ++n) {
+        if (!MakeTopology(topology, n, 1).ok()) continue;
+        SCOPED_TRACE(testing::Message() << topology << " " << weights << " n=" << n);
+        const auto mixing = Make(topology, n, weights);
+        const Round last = std::max<Round>(1, mixing->topology().period());
+        for (Round round = 0; round < last; ++round) {
+          const auto spectrum = RoundSpectrum(*mixing, round);
+          ASSERT_TRUE(spectrum.ok()) << spectrum.status();
+          EXPECT_EQ(spectrum->method, Spectrum::Method::kClosedForm);
+          EXPECT_EQ(spectrum->eigenvalues[0], 1.0);
+          ExpectEigenvaluesOf(Matrix(*mixing, round), *spectrum);
+        }
+        if (mixing->topology().period() == 0) continue;
+        const auto product = PeriodSpectrum(*mixing);
+        ASSERT_TRUE(product.ok()) << product.status();
+        ExpectEigenvaluesOf(PeriodMatrix(*mixing), *product);
+      }
+    }
+  }
+}
+
+TEST(SpectrumTest, WithoutAClosedFormEigenFindsTheWholeSpectrum) {
+  for (const char* topology : {"random", "erdos-renyi", "small-world"}) {
+    const auto mixing = Make(topology, 30);
+    const auto spectrum = RoundSpectrum(*mixing, 0);
+    ASSERT_TRUE(spectrum.ok()) << spectrum.status();
+    EXPECT_EQ(spectrum->method, Spectrum::Method::kDense);
+    EXPECT_NEAR(std::abs(spectrum->eigenvalues[0] - 1.0), 0, 1e-12);
+    ExpectEigenvaluesOf(Matrix(*mixing, 0), *spectrum);
+    EXPECT_LT(spectrum->rho, 1);
+  }
+}
+
+// Hides the closed forms of another mixing.
+class Opaque : public Mixing {
+ public:
+  explicit Opaque(std::shared_ptr<const Mixing> inner) : inner_(std::move(inner)) {}
+  std::string name() const override { return inner_->name(); }
+  const Topology& topology() const override { return inner_->topology(); }
+  void Row(Rank rank, Round round, MixingRow* row) const override { inner_->Row(rank, round, row); }
+
+ private:
+  const std::shared_ptr<const Mixing> inner_;
+};
+
+TEST(SpectrumTest, DenseAndClosedFormsAgree) {
+  for (const char* topology : {"ring", "torus", "exponential", "one-peer-exponential"}) {
+    for (Rank n : {2, 7, 24}) {
+      const auto mixing = Make(topology, n);
+      const auto closed = PeriodSpectrum(*mixing), dense = PeriodSpectrum(Opaque(mixing));
+      ASSERT_TRUE(closed.ok() && dense.ok()) << closed.status() << dense.status();
+      EXPECT_EQ(dense->method, Spectrum::Method::kDense);
+      EXPECT_NEAR(closed->rho, dense->rho, 1e-12) << topology << n;
+    }
+  }
+}
+
+TEST(SpectrumTest, LanczosAgreesWithClosedForms) {
+  for (const auto& [topology, n] : std::vector<std::pair<const char*, Rank>>{{"torus:48x48", 2304},
+                                                                             {"hypercube", 4096},
+                                                                             {"star", 3000},
+                                                                             {"complete", 2049},
+                                                                             {"ring", 2500}}) {
+    const auto mixing = Make(topology, n);
+    const auto spectrum = RoundSpectrum(Opaque(mixing), 0);
+    ASSERT_TRUE(spectrum.ok()) << spectrum.status();
+    EXPECT_EQ(spectrum->method, Spectrum::Method::kLanczos);
+    EXPECT_TRUE(spectrum->eigenvalues.empty());
+    EXPECT_LT(spectrum->residual, 1e-3);
+    EXPECT_NEAR(spectrum->rho, RoundSpectrum(*mixing, 0)->rho, spectrum->residual + 1e-12)
+        << topology;
+  }
+}
+
+TEST(SpectrumTest, LanczosRefusesWhatIsNotSymmetric) {
+  const auto spectrum = RoundSpectrum(Opaque(Make("exponential", 3000)), 0);
+  EXPECT_EQ(spectrum.status().message(),
+            "the spectrum of metropolis on exponential of 3000 nodes has no closed form and is "
+            "not symmetric");
+}
+
+TEST(SpectrumTest, AHundredThousandNodes) {
+  // Alon and Boppana: a 3-regular graph has lambda_2 near 2 sqrt(2) / 3.
+  const auto spectrum = RoundSpectrum(*Make("random:d=3", 100000), 0);
+  ASSERT_TRUE(spectrum.ok()) << spectrum.status();
+  EXPECT_NEAR(spectrum->rho, (1 + 2 * std::numbers::sqrt2) / 4, 1e-3);
+  EXPECT_LT(spectrum->residual, 1e-6);
+  for (const char* topology : {"ring", "torus", "exponential", "one-peer-exponential", "star",
+                               "path", "complete", "random-matching"}) {
+    const auto mixing = Make(topology, 100000);
+    ASSERT_TRUE(RoundSpectrum(*mixing, 0).ok()) << topology;
+    MixingRow row;
+    mixing->Row(99999, 3, &row);
+    EXPECT_GT(row.self, 0) << topology;
+  }
+}
+
+TEST(SpectrumTest, RoundsToTenth) {
+  EXPECT_EQ(RoundsToTenth(0), 1);
+  EXPECT_NEAR(RoundsToTenth(0.1), 1, 1e-12);
+  EXPECT_NEAR(RoundsToTenth(std::sqrt(0.1)), 2, 1e-12);
+  EXPECT_TRUE(std::isinf(RoundsToTenth(1)));
+}
+
+}  // namespace
+}  // namespace grapevine

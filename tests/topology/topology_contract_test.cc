@@ -1,0 +1,218 @@
+// What every topology promises, for every n that it accepts, under every mixing.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "run/failure.h"
+#include "topology/mixing.h"
+#include "topology/stored_graph.h"
+#include "topology/topology.h"
+
+namespace grapevine {
+namespace {
+
+constexpr Rank kMostNodes = 40;
+constexpr uint64_t kSeeds[] = {0, 1, 12345};
+
+std::vector<Rank> In(const Topology& topology, Rank rank, Round round) {
+  std::vector<Rank> neighbours = {-7};  // must be replaced
+  topology.InNeighbours(rank, round, &neighbours);
+  return neighbours;
+}
+
+std::vector<Rank> Out(const Topology& topology, Rank rank, Round round) {
+  std::vector<Rank> neighbours = {-7};
+  topology.OutNeighbours(rank, round, &neighbours);
+  return neighbours;
+}
+
+class TopologyContractTest : public testing::TestWithParam<std::string> {
+ protected:
+  // Calls `check` for every n and seed that the spec accepts.
+  template <typename Check>
+  void ForEach(const Check& check) {
+    int accepted = 0;
+    for (Rank n = 1; n <= kMostNodes; ++n) {
+      for (uint64_t seed : kSeeds) {
+        const auto topology = MakeTopology(GetParam(), n, seed);
+        if (!topology.ok()) continue;
+        SCOPED_TRACE(testing::Message() << GetParam() << " n=" << n << " seed=" << seed);
+        check(*topology);
+        if (HasFailure()) return;
+        ++accepted;
+      }
+    }
+    EXPECT_GT(accepted, 0);
+  }
+
+  // Rounds that show everything: two periods, or a few of an endless schedule.
+  static Round Rounds(const Topology& topology) {
+    return topology.period() == 0 ? 5 : 2 * topology.period();
+  }
+};
+
+TEST_P(TopologyContractTest, NeighboursAreAscendingDistinctOthers) {
+  ForEach([](const std::shared_ptr<const Topology>& topology) {
+    for (Round round = 0; round < Rounds(*topology); ++round) {
+      for (Rank rank = 0; rank < topology->size(); ++rank) {
+        for (const auto& neighbours : {In(*topology, rank, round), Out(*topology, rank, round)}) {
+          EXPECT_EQ(std::adjacent_find(neighbours.begin(), neighbours.end(), std::greater_equal()),
+                    neighbours.end());
+          EXPECT_EQ(std::count(neighbours.begin(), neighbours.end(), rank), 0);
+          for (Rank neighbour : neighbours) {
+            EXPECT_GE(neighbour, 0);
+            EXPECT_LT(neighbour, topology->size());
+          }
+          EXPECT_EQ(topology->Degree(rank, round), static_cast<Rank>(neighbours.size()));
+        }
+      }
+    }
+  });
+}
+
+TEST_P(TopologyContractTest, InAndOutAreTheSameEdges) {
+  ForEach([](const std::shared_ptr<const Topology>& topology) {
+    bool one_way = false;
+    for (Round round = 0; round < Rounds(*topology); ++round) {
+      std::set<std::pair<Rank, Rank>> in, out;
+      for (Rank rank = 0; rank < topology->size(); ++rank) {
+        for (Rank from : In(*topology, rank, round)) in.emplace(from, rank);
+        for (Rank to : Out(*topology, rank, round)) out.emplace(rank, to);
+      }
+      EXPECT_EQ(in, out);
+      for (const auto& [from, to] : out) one_way |= !out.contains({to, from});
+    }
+    EXPECT_EQ(topology->directed(), one_way);
+  });
+}
+
+TEST_P(TopologyContractTest, RepeatsWithItsPeriodAndNoSooner) {
+  ForEach([](const std::shared_ptr<const Topology>& topology) {
+    const Round period = topology->period();
+    const auto same = [&](Round a, Round b) {
+      for (Rank rank = 0; rank < topology->size(); ++rank) {
+        if (Out(*topology, rank, a) != Out(*topology, rank, b)) return false;
+      }
+      return true;
+    };
+    if (period == 0) {
+      int changes = 0;
+      for (Round round = 0; round < 20; ++round) changes += !same(round, round + 1);
+      EXPECT_GT(changes, 0);
+      return;
+    }
+    for (Round round = 0; round < period; ++round) EXPECT_TRUE(same(round, round + period));
+    for (Round shorter = 1; shorter < period; ++shorter) EXPECT_FALSE(same(0, shorter));
+  });
+}
+
+TEST_P(TopologyContractTest, IsConnectedOverAPeriod) {
+  ForEach([](const std::shared_ptr<const Topology>& topology) {
+    std::vector<Edge> edges;
+    const Round rounds = topology->period() == 0 ? 60 : topology->period();
+    for (Round round = 0; round < rounds; ++round) {
+      for (Rank rank = 0; rank < topology->size(); ++rank) {
+        for (Rank to : Out(*topology, rank, round)) edges.push_back({rank, to});
+      }
+    }
+    EXPECT_EQ(FirstUnreachable(topology->size(), edges), std::nullopt);
+  });
+}
+
+TEST_P(TopologyContractTest, IsAFunctionOfSpecSizeAndSeed) {
+  for (Rank n = 1; n <= kMostNodes; ++n) {
+    const auto one = MakeTopology(GetParam(), n, 7), two = MakeTopology(GetParam(), n, 7);
+    ASSERT_EQ(one.ok(), two.ok());
+    if (!one.ok()) continue;
+    // The canonical name describes the same graph.
+    const auto three = MakeTopology((*one)->name(), n, 7);
+    ASSERT_TRUE(three.ok()) << three.status();
+    EXPECT_EQ((*three)->name(), (*one)->name());
+    for (Round round = 0; round < Rounds(**one); ++round) {
+      for (Rank rank = 0; rank < n; ++rank) {
+        EXPECT_EQ(In(**one, rank, round), In(**two, rank, round));
+        EXPECT_EQ(In(**one, rank, round), In(**three, rank, round));
+      }
+    }
+  }
+}
+
+TEST_P(TopologyContractTest, IsDoublyStochasticUnderEveryMixing) {
+  ForEach([](const std::shared_ptr<const Topology>& topology) {
+    for (const char* spec : {"metropolis", "uniform", "lazy", "lazy:lazy:metropolis"}) {
+      const auto mixing = MakeMixing(spec, topology);
+      if (!mixing.ok()) {
+        // Only uniform may refuse, where degrees differ.
+        EXPECT_STREQ(spec, "uniform") << mixing.status();
+        continue;
+      }
+      for (Round round = 0; round < Rounds(*topology); ++round) {
+        std::vector<double> columns(topology->size(), 0);
+        std::vector<std::vector<double>> dense(topology->size(), columns);
+        MixingRow row;
+        row.in = {{-7, 0.5}};  // must be replaced
+        for (Rank rank = 0; rank < topology->size(); ++rank) {
+          (*mixing)->Row(rank, round, &row);
+          double sum = row.self;
+          columns[rank] += row.self;
+          EXPECT_GT(row.self, 0);
+          std::vector<Rank> neighbours;
+          for (const auto& [neighbour, weight] : row.in) {
+            EXPECT_GT(weight, 0);
+            sum += weight;
+            columns[neighbour] += weight;
+            dense[rank][neighbour] = weight;
+            neighbours.push_back(neighbour);
+          }
+          EXPECT_EQ(neighbours, In(*topology, rank, round));
+          EXPECT_NEAR(sum, 1, 1e-14);
+        }
+        for (double column : columns) EXPECT_NEAR(column, 1, 1e-14);
+        for (Rank i = 0; !topology->directed() && i < topology->size(); ++i) {
+          for (Rank j = 0; j < i; ++j) EXPECT_EQ(dense[i][j], dense[j][i]);
+        }
+      }
+    }
+  });
+}
+
+TEST_P(TopologyContractTest, RefusesOnlyWithTheNearestSizeThatWorks) {
+  for (Rank n = 1; n <= kMostNodes; ++n) {
+    const auto topology = MakeTopology(GetParam(), n, 1);
+    if (topology.ok()) {
+      EXPECT_EQ((*topology)->size(), n);
+      continue;
+    }
+    const std::string message(topology.status().message());
+    EXPECT_EQ(FailureOf(topology.status()), Failure::kUsage) << message;
+    const std::string mark = "; the nearest is n = ";
+    const size_t at = message.find(mark);
+    ASSERT_NE(at, std::string::npos) << message;
+    const Rank nearest = std::atoi(message.c_str() + at + mark.size());
+    EXPECT_TRUE(MakeTopology(GetParam(), nearest, 1).ok()) << message;
+    for (Rank other = 1; other <= 2 * kMostNodes; ++other) {
+      if (std::abs(other - n) < std::abs(nearest - n)) {
+        EXPECT_FALSE(MakeTopology(GetParam(), other, 1).ok()) << message << "; " << other;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TopologyContractTest,
+    testing::Values("complete", "star", "path", "ring", "torus", "torus:1x5", "torus:2x2",
+                    "torus:4x8", "torus:3x2x4", "hypercube", "exponential", "one-peer-exponential",
+                    "random-matching", "random", "random:d=1", "random:d=2", "random:d=4",
+                    "random:d=15", "erdos-renyi", "erdos-renyi:p=1", "small-world",
+                    "small-world:k=2:p=0", "small-world:k=6:p=1"),
+    [](const auto& info) {
+      std::string name = info.param;
+      std::replace_if(
+          name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+      return name;
+    });
+
+}  // namespace
+}  // namespace grapevine
