@@ -22,10 +22,10 @@
 
 namespace grapevine {
 
-// What a message that an algorithm still waits for is called, for the report
-// of a peer that went silent.
+// A message that an algorithm still waits for, to arrive or to be taken by the
+// peer: for the report of one that went silent.
 struct Waiting {
-  Rank from;
+  Rank peer;
   Tag tag;
 };
 
@@ -39,7 +39,7 @@ class Algorithm {
 
   // The round now under way (the number of completed rounds).
   virtual Round round() const = 0;
-  // The messages without which the current round cannot end, in ascending rank.
+  // The messages without which the current round cannot end.
   virtual std::vector<Waiting> waiting_for() const = 0;
   // The ranks that exchange messages with this node in [from, to): connections
   // to dial ahead. Ascending, without repetition.

@@ -13,6 +13,16 @@ constexpr uint16_t kReplicaChannel = 0;
 
 Tag ReplicaTag(Round round) { return {kReplicaChannel, round, 0}; }
 
+// Weights act in single precision. The own one takes up their rounding, so that
+// a row still sums to 1 and the mean does not drift over a million rounds.
+void RoundWeights(MixingRow* row) {
+  row->self = 1;
+  for (Neighbour& neighbour : row->in) {
+    neighbour.weight = static_cast<float>(neighbour.weight);
+    row->self -= neighbour.weight;
+  }
+}
+
 Part Whole(Vec vector, const Host& host) { return {vector, 0, host.replica_size()}; }
 
 }  // namespace
@@ -23,7 +33,7 @@ Dpsgd::Dpsgd(DpsgdOrder order, AlgorithmOptions options)
 absl::Status Dpsgd::On(const Event& event, Host& host) {
   if (const auto* received = std::get_if<Received>(&event)) return OnReceived(*received, host);
   if (const auto* ready = std::get_if<GradientReady>(&event)) return OnGradient(*ready, host);
-  if (std::holds_alternative<Sent>(event)) return OnSent(host);
+  if (const auto* sent = std::get_if<Sent>(&event)) return OnSent(*sent, host);
   if (const auto* limit = std::get_if<RoundLimit>(&event)) return OnLimit(*limit, host);
   replica_ = host.InitialReplica();
   optimizer_state_ = host.NewOptimizerState();
@@ -58,9 +68,13 @@ absl::Status Dpsgd::OnGradient(const GradientReady& event, Host& host) {
   return absl::OkStatus();
 }
 
-absl::Status Dpsgd::OnSent(Host& host) {
-  if (unsent_ == 0) return absl::InternalError("a message was reported sent twice");
-  --unsent_;
+absl::Status Dpsgd::OnSent(const Sent& event, Host& host) {
+  if (unsent_.erase({event.tag.round, event.to}) == 0) {
+    return absl::InternalError(absl::StrCat("the replica of round ", event.tag.round,
+                                            " was reported sent to rank ", event.to,
+                                            ", where none is on its way"));
+  }
+  EndRoundIfComplete(host);
   RestIfDone(host);
   return absl::OkStatus();
 }
@@ -78,6 +92,7 @@ void Dpsgd::PostAhead(Host& host) {
   for (; posted_ < std::min(limit_, round_ + options_.window); ++posted_) {
     Inbox inbox{.round = posted_, .row = {}, .replicas = {}, .arrived = {}, .missing = 0};
     options_.mixing->Row(options_.rank, posted_, &inbox.row);
+    RoundWeights(&inbox.row);
     for (const Neighbour& neighbour : inbox.row.in) {
       inbox.replicas.push_back(host.New(host.replica_size()));
       host.Post(neighbour.rank, ReplicaTag(posted_), Whole(inbox.replicas.back(), host));
@@ -105,7 +120,7 @@ void Dpsgd::ShareReplica(Host& host) {
   std::vector<Rank> to;
   options_.mixing->topology().OutNeighbours(options_.rank, round_, &to);
   for (Rank peer : to) {
-    ++unsent_;
+    unsent_.insert({round_, peer});
     host.Send(peer, ReplicaTag(round_), Whole(replica_, host));
   }
 }
@@ -137,7 +152,7 @@ std::vector<Term> Dpsgd::MixTerms(const Host& host) const {
 }
 
 void Dpsgd::EndRoundIfComplete(Host& host) {
-  if (!in_round_ || !gradient_ready_ || inboxes_.front().missing > 0) return;
+  if (!in_round_ || !gradient_ready_ || inboxes_.front().missing > 0 || Lagging()) return;
   const std::vector<Term> terms = MixTerms(host);
   const Vec mixed = host.New(host.replica_size());
   if (order_ == DpsgdOrder::kAwc) {
@@ -157,7 +172,7 @@ void Dpsgd::EndRoundIfComplete(Host& host) {
 }
 
 void Dpsgd::RestIfDone(Host& host) {
-  if (started_ && !in_round_ && round_ >= limit_ && unsent_ == 0) host.Rest(replica_);
+  if (started_ && !in_round_ && round_ >= limit_ && unsent_.empty()) host.Rest(replica_);
 }
 
 std::vector<Waiting> Dpsgd::waiting_for() const {
@@ -166,6 +181,9 @@ std::vector<Waiting> Dpsgd::waiting_for() const {
   const Inbox& inbox = inboxes_.front();
   for (size_t i = 0; i < inbox.row.in.size(); ++i) {
     if (!inbox.arrived[i]) waiting.push_back({inbox.row.in[i].rank, ReplicaTag(inbox.round)});
+  }
+  for (const auto& [round, peer] : unsent_) {
+    if (round < round_) waiting.push_back({peer, ReplicaTag(round)});
   }
   return waiting;
 }

@@ -6,12 +6,18 @@
 //     takes max(compute, communication) + mix.
 //   ATC (adapt then combine): x_i' = sum_j W_ij (x_j - lr u(g_j(x_j))).
 //
+// A round does not end before the replicas of the one before have left: on a
+// changing or directed graph a node could otherwise run ahead of a slow reader
+// with ever more of them in memory.
+//
 // The sum runs in ascending rank, the node's own replica among them, so that
 // every driver gets the same bits.
 #ifndef GRAPEVINE_ALGORITHM_DPSGD_H_
 #define GRAPEVINE_ALGORITHM_DPSGD_H_
 
 #include <deque>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,13 +48,15 @@ class Dpsgd final : public Algorithm {
 
   absl::Status OnReceived(const Received& event, Host& host);
   absl::Status OnGradient(const GradientReady& event, Host& host);
-  absl::Status OnSent(Host& host);
+  absl::Status OnSent(const Sent& event, Host& host);
   absl::Status OnLimit(const RoundLimit& event, Host& host);
 
   void PostAhead(Host& host);
   void BeginRound(Host& host);
   void ShareReplica(Host& host);
   void AdaptBeforeCombine(Host& host);
+  // Whether a replica of an earlier round is still on its way.
+  bool Lagging() const { return !unsent_.empty() && unsent_.begin()->first < round_; }
   void EndRoundIfComplete(Host& host);
   std::vector<Term> MixTerms(const Host& host) const;
   void RestIfDone(Host& host);
@@ -67,7 +75,7 @@ class Dpsgd final : public Algorithm {
   bool started_ = false;
   bool in_round_ = false;
   bool gradient_ready_ = false;
-  int unsent_ = 0;
+  std::set<std::pair<Round, Rank>> unsent_;  // replicas that have not left yet
 };
 
 }  // namespace grapevine

@@ -12,7 +12,8 @@
 //     before GradientReady, what Boundary showed not at all: a new replica goes
 //     to a fresh vector. The memory comes from a pool, so this costs nothing.
 //   - Nothing arrives unposted: Post is both the place for a message and the
-//     sender's credit, hence the back-pressure.
+//     sender's credit, hence the back-pressure. Messages between two nodes may
+//     overtake each other: a tag arrives when it is posted, not when it is its turn.
 #ifndef GRAPEVINE_ALGORITHM_HOST_H_
 #define GRAPEVINE_ALGORITHM_HOST_H_
 

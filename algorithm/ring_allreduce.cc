@@ -1,14 +1,13 @@
 #include "algorithm/ring_allreduce.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace grapevine {
 
 RingAllreduce::RingAllreduce(Rank rank, Rank size, uint16_t channel)
-    : rank_(rank), size_(size), channel_(channel), received_(steps()) {}
+    : rank_(rank), size_(size), channel_(channel), absorbed_(steps()) {}
 
 Rank RingAllreduce::SentChunk(int step) const {
   const int chunk = step < reduce_steps() ? rank_ - step : rank_ + 1 - (step - reduce_steps());
@@ -40,10 +39,10 @@ void RingAllreduce::Prepare(Host& host) {
 void RingAllreduce::Begin(Vec data, Host& host) {
   ++sum_;
   data_ = data;
-  received_ = 0;
+  absorbed_ = 0;
   if (size_ == 1) return;
   SendStep(0, host);
-  for (int early = std::exchange(early_, 0); early > 0; --early) Absorb(host);
+  AbsorbArrived(host);
 }
 
 void RingAllreduce::SendStep(int step, Host& host) {
@@ -52,32 +51,32 @@ void RingAllreduce::SendStep(int step, Host& host) {
 }
 
 absl::Status RingAllreduce::On(const Received& event, Host& host) {
-  const bool next_sum = summed();
-  const Tag expected = next_sum ? StepTag(sum_ + 1, early_) : StepTag(sum_, received_);
-  if (event.from != left() || event.tag != expected) {
-    return absl::InternalError(absl::StrCat(
-        "ring allreduce: step ", event.tag.step, " of sum ", event.tag.round, " came from rank ",
-        event.from, " instead of step ", expected.step, " of sum ", expected.round, " from rank ",
-        left()));
+  const bool of_this_sum = event.tag.round == sum_ && event.tag.step < unsigned(steps());
+  const bool of_the_next = event.tag.round == sum_ + 1 && event.tag.step < unsigned(reduce_steps());
+  if (event.from != left() || !(of_this_sum || of_the_next) || !arrived_.insert(event.tag).second) {
+    return absl::InternalError(absl::StrCat("ring allreduce: step ", event.tag.step, " of sum ",
+                                            event.tag.round, " came unposted from rank ",
+                                            event.from, " in step ", absorbed_, " of sum ", sum_));
   }
-  if (next_sum) {
-    ++early_;
-  } else {
-    Absorb(host);
-  }
+  AbsorbArrived(host);
   return absl::OkStatus();
 }
 
+void RingAllreduce::AbsorbArrived(Host& host) {
+  while (!summed() && arrived_.erase(StepTag(sum_, absorbed_)) > 0) Absorb(host);
+}
+
+// Takes in the message of the next step and sends what follows from it.
 void RingAllreduce::Absorb(Host& host) {
-  if (received_ < reduce_steps()) {
-    const Rank chunk = ReceivedChunk(received_);
+  if (absorbed_ < reduce_steps()) {
+    const Rank chunk = ReceivedChunk(absorbed_);
     const Part own = Chunk(data_, chunk, host);
     const Term terms[] = {{1.0, Chunk(scratch_, chunk, host)}, {1.0, own}};
     host.Combine(own, terms);
   }
-  ++received_;
-  if (received_ == reduce_steps()) PostReduceSteps(sum_ + 1, host);
-  if (!summed()) SendStep(received_, host);
+  ++absorbed_;
+  if (absorbed_ == reduce_steps()) PostReduceSteps(sum_ + 1, host);
+  if (!summed()) SendStep(absorbed_, host);
 }
 
 absl::Status RingAllreduce::On(const Sent& event, Host& host) {
@@ -93,7 +92,7 @@ absl::Status RingAllreduce::On(const Sent& event, Host& host) {
 
 std::vector<Waiting> RingAllreduce::waiting_for() const {
   if (summed()) return {};
-  return {{left(), StepTag(sum_, received_)}};
+  return {{left(), StepTag(sum_, absorbed_)}};
 }
 
 std::vector<Rank> RingAllreduce::Peers() const {

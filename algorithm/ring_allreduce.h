@@ -8,6 +8,7 @@
 #ifndef GRAPEVINE_ALGORITHM_RING_ALLREDUCE_H_
 #define GRAPEVINE_ALGORITHM_RING_ALLREDUCE_H_
 
+#include <set>
 #include <vector>
 
 #include "algorithm/collective.h"
@@ -23,7 +24,7 @@ class RingAllreduce final : public Collective {
   void Begin(Vec data, Host& host) override;
   absl::Status On(const Received& event, Host& host) override;
   absl::Status On(const Sent& event, Host& host) override;
-  bool summed() const override { return received_ == steps(); }
+  bool summed() const override { return absorbed_ == steps(); }
   bool idle() const override { return summed() && unsent_ == 0; }
   std::vector<Waiting> waiting_for() const override;
   std::vector<Rank> Peers() const override;
@@ -40,6 +41,7 @@ class RingAllreduce final : public Collective {
   Tag StepTag(Round sum, int step) const;
   void PostReduceSteps(Round sum, Host& host);
   void SendStep(int step, Host& host);
+  void AbsorbArrived(Host& host);
   void Absorb(Host& host);
 
   const Rank rank_;
@@ -49,8 +51,8 @@ class RingAllreduce final : public Collective {
   Vec data_;
   Vec scratch_;         // what the reduce-scatter receives
   Round sum_ = -1;      // the sum begun last; counted from 0, also in tags
-  int received_;        // steps of it whose message is in; messages come in order
-  int early_ = 0;       // messages of the next sum that are in already
+  int absorbed_;        // steps of it whose message was taken in
+  std::set<Tag> arrived_;  // messages that wait for their turn, of the next sum too
   int unsent_ = 0;
 };
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/tensor_thread.h"
+#include "kernels/tensor/tensor_thread.h"
 #include "run/failure.h"
 
 namespace grapevine {
@@ -140,7 +140,9 @@ absl::Status Runner::Pump() {
     const Event event = held_.front();
     held_.pop_front();
     if (absl::Status status = algorithm_->On(event, *host_); !status.ok()) return status;
-    if (!host_->status().ok()) return host_->status();
+    if (absl::Status status = host_->status(); !status.ok()) {
+      return WithFailure(std::move(status), Failure::kPeerLost);
+    }
   }
 }
 
@@ -190,7 +192,7 @@ std::string Runner::WaitingText() const {
   for (const std::vector<Waiting>& waiting :
        {algorithm_->waiting_for(), reduction_->waiting_for()}) {
     for (const Waiting& message : waiting) {
-      absl::StrAppend(&text, text.empty() ? " for rank " : ", ", message.from);
+      absl::StrAppend(&text, text.empty() ? " for rank " : ", ", message.peer);
     }
   }
   return text.empty() ? " for its own gradient" : text;

@@ -4,7 +4,8 @@
 // in memory, between threads of one process, and gRPC. A message is a range of
 // a shared vector under a tag. It moves once its receiver has posted a place
 // for it: the post is the sender's credit, so a receiver's memory is bounded by
-// what it posted, whatever its peers do.
+// what it posted, whatever its peers do. A message that is not posted yet does
+// not hold up a later one that is: messages of one edge may overtake each other.
 //
 // Thread-safety: Send, Post and Dial from any thread. Sink calls come from the
 // transport's threads, must not block and must not call back into the transport.

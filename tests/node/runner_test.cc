@@ -193,8 +193,7 @@ TEST(Runner, ALossThatIsNotANumberNamesRankAndRound) {
 
 TEST(Runner, AnAbortEndsTheRunWithItsReason) {
   const Experiment experiment{.nodes = 2};
-  Fleet fleet(experiment);
-  fleet.nodes[1]->transport->Shutdown();  // never answers
+  Fleet fleet(experiment);  // of which rank 1 never runs
   fleet.nodes[0]->runner->Abort(
       WithFailure(absl::CancelledError("interrupted"), Failure::kInterrupted));
   EXPECT_EQ(FailureOf(fleet.nodes[0]->Run()), Failure::kInterrupted);
@@ -217,9 +216,8 @@ TEST(Runner, APeerThatNeverSpeaksEndsTheRunByTheStepTimeout) {
 
 TEST(Runner, ALostPeerIsNamedWithTheRound) {
   const Experiment experiment{.nodes = 2};
-  Fleet fleet(experiment);
+  Fleet fleet(experiment);  // of which rank 1 never runs
   fleet.nodes[0]->runner->OnPeerFailed(1, absl::UnavailableError("the connection broke"));
-  fleet.nodes[1]->transport->Shutdown();
   const absl::Status status = fleet.nodes[0]->Run();
   EXPECT_EQ(FailureOf(status), Failure::kPeerLost);
   EXPECT_THAT(std::string(status.message()),

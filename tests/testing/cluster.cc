@@ -19,6 +19,11 @@ std::string Name(const Tag& tag) {
   return absl::StrCat("(channel ", tag.channel, ", round ", tag.round, ", step ", tag.step, ")");
 }
 
+void Copy(const SharedSlice& from, const SharedSlice& to) {
+  CHECK_EQ(from.size, to.size) << "a message and its place differ in size";
+  std::copy_n(from.begin(), from.size, to.begin());
+}
+
 }  // namespace
 
 // One algorithm and its host.
@@ -28,45 +33,29 @@ class Cluster::Node final : public Host {
 
   void Adopt(std::unique_ptr<Algorithm> algorithm) { algorithm_ = std::move(algorithm); }
 
-  absl::Status Deliver(const Event& event) {
-    resting_ = false;
-    return algorithm_->On(event, *this);
-  }
+  absl::Status Deliver(const Event& event) { return algorithm_->On(event, *this); }
+  void Wake() { resting_ = false; }
 
-  // What can happen next at this node: own events, and messages from peers
-  // whose head has been posted for.
+  // What can happen next at this node: its oldest own event, or a message that
+  // has been posted for.
   struct Choice {
     bool own;
-    Rank from;
+    std::pair<Rank, Tag> message;
   };
   void Choices(std::vector<Choice>* choices) const {
-    if (!own_events_.empty()) choices->push_back({true, rank_});
-    for (const auto& [from, queue] : arriving_) {
-      if (!queue.empty() && posts_.contains({from, queue.front().tag})) {
-        choices->push_back({false, from});
-      }
+    if (!own_events_.empty()) choices->push_back({true, {}});
+    for (const auto& [message, slice] : arriving_) {
+      if (posts_.contains(message)) choices->push_back({false, message});
     }
   }
 
   absl::Status Take(const Choice& choice) {
-    if (choice.own) {
-      const Event event = own_events_.front();
-      own_events_.pop_front();
-      if (const auto* ready = std::get_if<GradientReady>(&event)) {
-        Say(absl::StrCat("has its gradient of round ", ready->round));
-      }
-      return Deliver(event);
-    }
-    auto& queue = arriving_[choice.from];
-    const Message message = queue.front();
-    queue.pop_front();
-    const auto post = posts_.find({choice.from, message.tag});
-    CHECK_EQ(message.slice.size, post->second.size) << "a message and its place differ in size";
-    std::copy_n(message.slice.begin(), message.slice.size, post->second.begin());
-    posts_.erase(post);
-    cluster_.nodes_[choice.from]->own_events_.push_back(Sent{rank_, message.tag});
-    Say(absl::StrCat("receives ", Name(message.tag), " from ", choice.from));
-    return Deliver(Received{choice.from, message.tag});
+    if (choice.own) return TakeOwnEvent();
+    const auto [from, tag] = choice.message;
+    Copy(arriving_.extract(choice.message).mapped(), posts_.extract(choice.message).mapped());
+    cluster_.nodes_[from]->own_events_.push_back(Sent{rank_, tag});
+    Say(absl::StrCat("receives ", Name(tag), " from ", from));
+    return Deliver(Received{from, tag});
   }
 
   // Host:
@@ -108,7 +97,8 @@ class Cluster::Node final : public Host {
   void Send(Rank to, Tag tag, Part part) override {
     Say(absl::StrCat("sends ", Name(tag), " to ", to));
     bytes_sent_ += part.size * static_cast<int64_t>(sizeof(float));
-    cluster_.nodes_[to]->arriving_[rank_].push_back({tag, vectors_.Slice(part)});
+    CHECK(cluster_.nodes_[to]->arriving_.emplace(std::pair(rank_, tag), vectors_.Slice(part)).second)
+        << "sent twice";
   }
   void Post(Rank from, Tag tag, Part into) override {
     Say(absl::StrCat("posts ", Name(tag), " for ", from));
@@ -137,10 +127,14 @@ class Cluster::Node final : public Host {
   int64_t bytes_sent() const { return bytes_sent_; }
 
  private:
-  struct Message {
-    Tag tag;
-    SharedSlice slice;
-  };
+  absl::Status TakeOwnEvent() {
+    const Event event = own_events_.front();
+    own_events_.pop_front();
+    if (const auto* ready = std::get_if<GradientReady>(&event)) {
+      Say(absl::StrCat("has its gradient of round ", ready->round));
+    }
+    return Deliver(event);
+  }
 
   void Say(const std::string& what) {
     if (cluster_.options_.transcript) {
@@ -152,7 +146,7 @@ class Cluster::Node final : public Host {
   Cluster& cluster_;
   std::unique_ptr<Algorithm> algorithm_;
   VectorTable vectors_;
-  std::map<Rank, std::deque<Message>> arriving_;
+  std::map<std::pair<Rank, Tag>, SharedSlice> arriving_;
   std::map<std::pair<Rank, Tag>, SharedSlice> posts_;
   std::deque<Event> own_events_;
   bool resting_ = false;
@@ -186,8 +180,10 @@ Cluster::Cluster(ClusterOptions options)
 Cluster::~Cluster() = default;
 
 absl::Status Cluster::Run(Round limit) {
-  const bool first = nodes_[0]->algorithm().round() == 0;
+  const bool first = !std::exchange(started_, true);
+  const bool moved = limit > std::exchange(limit_, std::max(limit, limit_));
   for (auto& node : nodes_) {
+    if (moved) node->Wake();
     if (absl::Status status = node->Deliver(RoundLimit{limit}); !status.ok()) return status;
     if (!first) continue;
     if (absl::Status status = node->Deliver(Start{}); !status.ok()) return status;
@@ -200,7 +196,7 @@ absl::Status Cluster::Run(Round limit) {
     if (nodes_[rank]->resting()) continue;
     std::string waits;
     for (const Waiting& waiting : nodes_[rank]->algorithm().waiting_for()) {
-      absl::StrAppend(&waits, " ", Name(waiting.tag), " from rank ", waiting.from);
+      absl::StrAppend(&waits, " ", Name(waiting.tag), " with rank ", waiting.peer);
     }
     return absl::DeadlineExceededError(absl::StrCat("rank ", rank, " is stuck in round ",
                                                     nodes_[rank]->algorithm().round(),

@@ -1,8 +1,8 @@
 // n algorithms in one thread, their messages delivered in a seeded random order:
 // the smallest driver there is, for tests of what must hold in any order.
 //
-// Messages between two nodes keep their order, as on a stream; everything else
-// is shuffled. There is no time.
+// Whatever is posted may arrive next, whatever a node waits for may happen next.
+// There is no time.
 #ifndef GRAPEVINE_TESTS_TESTING_CLUSTER_H_
 #define GRAPEVINE_TESTS_TESTING_CLUSTER_H_
 
@@ -76,6 +76,8 @@ class Cluster {
   KeyedRandom order_;
   std::vector<std::unique_ptr<Node>> nodes_;
   Round largest_lead_ = 0;
+  bool started_ = false;
+  Round limit_ = 0;
 };
 
 }  // namespace grapevine::testing

@@ -1,0 +1,100 @@
+#include "node/metrics_collector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace grapevine {
+namespace {
+
+using ::testing::HasSubstr;
+
+control::NodeMetrics Report(Round round, double loss_sum, std::vector<double> sketch = {}) {
+  control::NodeMetrics report;
+  report.set_round(round);
+  report.set_epoch(0.5 * static_cast<double>(round));
+  report.set_time_s(2.0 * static_cast<double>(round));
+  report.set_train_loss_sum(loss_sum);
+  report.set_samples(10);
+  report.set_bytes_sent(100 * round);
+  for (double value : sketch) report.add_sketch(value);
+  return report;
+}
+
+class MetricsCollectorTest : public ::testing::Test {
+ protected:
+  MetricsCollector Collector(Rank size, Round evaluated_every = 0) {
+    return MetricsCollector(
+        {.size = size,
+         .evaluated =
+             [=](Round round) { return evaluated_every > 0 && round % evaluated_every == 0; },
+         .learning_rate = [](Round round) { return 1.0 / static_cast<double>(round + 1); }},
+        [this](const RunMetrics& metrics) { emitted_.push_back(metrics); });
+  }
+  std::vector<RunMetrics> emitted_;
+};
+
+TEST_F(MetricsCollectorTest, JoinsTheReportsOfARoundOnceAllAreThere) {
+  MetricsCollector collector = Collector(2);
+  ASSERT_TRUE(collector.OnNode(0, Report(3, 5, {0, 1})).ok());
+  EXPECT_TRUE(emitted_.empty());
+  ASSERT_TRUE(collector.OnNode(1, Report(3, 15, {2, 1})).ok());
+  ASSERT_EQ(emitted_.size(), 1u);
+  EXPECT_EQ(emitted_[0].round, 3);
+  EXPECT_DOUBLE_EQ(*emitted_[0].train_loss, 1.0);
+  EXPECT_DOUBLE_EQ(*emitted_[0].learning_rate, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(*emitted_[0].consensus_distance, 1.0);  // mean (1, 1)
+  EXPECT_EQ(*emitted_[0].bytes_sent_total, 600);
+  EXPECT_DOUBLE_EQ(*emitted_[0].samples_per_s, 20 / 6.0);
+  EXPECT_FALSE(emitted_[0].test_accuracy.has_value());
+}
+
+TEST_F(MetricsCollectorTest, WaitsForTheEvaluationAndKeepsTheOrderOfRounds) {
+  MetricsCollector collector = Collector(1, /*evaluated_every=*/2);
+  ASSERT_TRUE(collector.OnNode(0, Report(2, 1, {0})).ok());
+  ASSERT_TRUE(collector.OnNode(0, Report(3, 1, {0})).ok());
+  EXPECT_TRUE(emitted_.empty());
+  collector.OnEvaluation({.round = 2, .consensus_distance = 0.25, .test_accuracy = 0.9});
+  ASSERT_EQ(emitted_.size(), 2u);
+  EXPECT_EQ(emitted_[0].round, 2);
+  EXPECT_DOUBLE_EQ(*emitted_[0].test_accuracy, 0.9);
+  EXPECT_DOUBLE_EQ(*emitted_[0].consensus_distance, 0.25) << "the exact one, not the sketch's";
+  EXPECT_EQ(emitted_[1].round, 3);
+  EXPECT_DOUBLE_EQ(*collector.latest().test_accuracy, 0.9);
+  EXPECT_EQ(collector.latest().round, 3);
+}
+
+TEST_F(MetricsCollectorTest, RefusesRepeatedAndLateReportsByRankAndRound) {
+  MetricsCollector collector = Collector(2);
+  ASSERT_TRUE(collector.OnNode(1, Report(4, 1)).ok());
+  EXPECT_THAT(std::string(collector.OnNode(1, Report(4, 1)).message()),
+              HasSubstr("rank 1 reported round 4 twice"));
+  ASSERT_TRUE(collector.OnNode(0, Report(4, 1)).ok());
+  EXPECT_THAT(std::string(collector.OnNode(0, Report(3, 1)).message()),
+              HasSubstr("rank 0 reported round 3 after round 4"));
+}
+
+TEST_F(MetricsCollectorTest, BoundsWhatOneNodeCanPileUp) {
+  MetricsCollector collector = Collector(2);
+  for (size_t i = 1; i <= MetricsCollector::kMaxOpen; ++i) {
+    ASSERT_TRUE(collector.OnNode(0, Report(static_cast<Round>(i), 1)).ok());
+  }
+  EXPECT_EQ(collector.OnNode(0, Report(1 << 20, 1)).code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(MetricsCollectorTest, LocalAccuraciesAreReportedOnceAllNodesHaveOne) {
+  MetricsCollector collector = Collector(2);
+  control::NodeMetrics report;
+  report.set_test_accuracy(0.5);
+  ASSERT_TRUE(collector.OnNode(0, report).ok());
+  EXPECT_FALSE(collector.local_test_accuracy().has_value());
+  report.set_test_accuracy(0.75);
+  ASSERT_TRUE(collector.OnNode(1, report).ok());
+  EXPECT_DOUBLE_EQ(collector.local_test_accuracy()->min, 0.5);
+  EXPECT_DOUBLE_EQ(collector.local_test_accuracy()->mean, 0.625);
+  EXPECT_DOUBLE_EQ(collector.local_test_accuracy()->max, 0.75);
+}
+
+}  // namespace
+}  // namespace grapevine
