@@ -24,14 +24,16 @@ void SinkGate::Close() {
   sink_ = nullptr;
 }
 
-SharedSlice ReportWhenReleased(SharedSlice slice, std::shared_ptr<SinkGate> gate, Rank to,
-                               Tag tag) {
+SharedSlice ReportWhenReleased(SharedSlice slice, std::shared_ptr<SinkGate> gate, Rank to, Tag tag,
+                               std::shared_ptr<void> held) {
   float* const memory = slice.owner.get();
-  slice.owner = std::shared_ptr<float[]>(
-      memory, [owner = std::move(slice.owner), gate = std::move(gate), to, tag](float*) mutable {
-        owner.reset();
-        gate->Sent(to, tag);
-      });
+  auto report = [owner = std::move(slice.owner), held = std::move(held), gate = std::move(gate), to,
+                 tag](float*) mutable {
+    held.reset();
+    owner.reset();
+    gate->Sent(to, tag);
+  };
+  slice.owner = std::shared_ptr<float[]>(memory, std::move(report));
   return slice;
 }
 

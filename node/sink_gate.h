@@ -30,8 +30,10 @@ class SinkGate {
   std::set<Rank> failed_ ABSL_GUARDED_BY(mutex_);
 };
 
-// `slice`, whose last reference reports OnSent through `gate` when it goes.
-SharedSlice ReportWhenReleased(SharedSlice slice, std::shared_ptr<SinkGate> gate, Rank to, Tag tag);
+// `slice`, whose last reference reports OnSent through `gate` when it goes, after
+// it has let go of `held`.
+SharedSlice ReportWhenReleased(SharedSlice slice, std::shared_ptr<SinkGate> gate, Rank to, Tag tag,
+                               std::shared_ptr<void> held = nullptr);
 
 }  // namespace grapevine
 

@@ -1,0 +1,63 @@
+// The outgoing connection to one peer: dialled, tried again until the peer is
+// there, watched, and ended in order.
+//
+// Thread-safe. Held by shared_ptr; a stream underway keeps it alive.
+#ifndef GRAPEVINE_NODE_GRPC_OUTGOING_EDGE_H_
+#define GRAPEVINE_NODE_GRPC_OUTGOING_EDGE_H_
+
+#include <grpcpp/channel.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "node/edge_identity.h"
+#include "node/grpc_outgoing_stream.h"
+#include "node/grpc_transport_options.h"
+#include "node/message_checksum.h"
+#include "node/peer_link.h"
+#include "node/stream_count.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+class GrpcOutgoingEdge : public std::enable_shared_from_this<GrpcOutgoingEdge> {
+ public:
+  struct Context {
+    EdgeIdentity self;
+    GrpcTransportOptions options;
+    std::shared_ptr<PeerLink> link;
+    std::string address;
+    std::shared_ptr<ChecksumsInFlight> checksums;
+    std::shared_ptr<StreamCount> streams;
+  };
+
+  explicit GrpcOutgoingEdge(Context context);
+
+  // Begins an attempt to connect.
+  void Dial();
+  // `tick` has passed: tries again, watches for silence.
+  void Tick(std::chrono::milliseconds tick);
+  // Sends a heartbeat.
+  void Beat();
+  // Ends the stream at once.
+  void Cancel();
+
+ private:
+  void NoteRetry(const absl::Status& why);
+  void NotConnected(std::chrono::milliseconds tick);
+  std::shared_ptr<GrpcOutgoingStream> stream();
+
+  const Context context_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  Mutex mutex_;
+  std::shared_ptr<GrpcOutgoingStream> stream_ ABSL_GUARDED_BY(mutex_);
+  std::chrono::milliseconds trying_ ABSL_GUARDED_BY(mutex_){0};
+  bool retry_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status last_error_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_GRPC_OUTGOING_EDGE_H_

@@ -1,0 +1,145 @@
+#include "node/grpc_outgoing_stream.h"
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "node/grpc_bytes.h"
+
+namespace grapevine {
+namespace {
+
+constexpr char kMethod[] = "/grapevine.gossip.Gossip/Exchange";
+
+bool MayBeMended(grpc::StatusCode code) {
+  return code == grpc::StatusCode::UNAVAILABLE || code == grpc::StatusCode::RESOURCE_EXHAUSTED;
+}
+
+}  // namespace
+
+GrpcOutgoingStream::GrpcOutgoingStream(Context context)
+    : context_(std::move(context)),
+      writes_([this] { return WriteNext(); }, [this] { RemoveHold(); }) {}
+
+void GrpcOutgoingStream::Start(const std::shared_ptr<grpc::Channel>& channel) {
+  self_ = shared_from_this();
+  grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer>(channel).PrepareBidiStreamingCall(
+      &call_, kMethod, {}, this);
+  AddHold();
+  StartRead(&incoming_);
+  StartCall();
+  Wake();
+}
+
+void GrpcOutgoingStream::Leave() {
+  if (!connected_) return Cancel();
+  leaving_ = true;
+  Wake();
+}
+
+void GrpcOutgoingStream::Beat() {
+  beat_ = true;
+  Wake();
+}
+
+bool GrpcOutgoingStream::Write(grpc::ByteBuffer message) {
+  outgoing_ = std::move(message);
+  StartWrite(&outgoing_);
+  return true;
+}
+
+bool GrpcOutgoingStream::WriteNext() {
+  if (!introduced_) {
+    introduced_ = true;
+    return Write(ToByteBuffer(Encode(ToReceiver(context_.self))));
+  }
+  if (!connected_) return false;
+  if (beat_.exchange(false)) {
+    return Write(ToByteBuffer(Encode(ToReceiver(Heartbeat{context_.round()}))));
+  }
+  if (leaving_.exchange(false)) return Write(ToByteBuffer(Encode(ToReceiver(Goodbye{}))));
+  if (std::optional<Piece> piece = context_.link->NextPiece()) {
+    return Write(ChunkMessage(*std::move(piece)));
+  }
+  return false;
+}
+
+grpc::ByteBuffer GrpcOutgoingStream::ChunkMessage(Piece piece) {
+  ChunkHeader& header = piece.header;
+  // With every chunk, so that its bytes are in cache when they go to the socket.
+  const uint32_t crc32c =
+      context_.checksums->Of(piece.message)->Through(header.offset + header.size);
+  if (header.last()) header.crc32c = crc32c;
+  return ToByteBuffer(Encode(ToReceiver(header)), piece.data);
+}
+
+void GrpcOutgoingStream::OnWriteDone(bool ok) {
+  outgoing_.Clear();
+  if (!ok) writes_.Close();
+  writes_.Written();
+}
+
+absl::Status GrpcOutgoingStream::Meet(const EdgeIdentity& peer) {
+  if (connected_) return absl::InvalidArgumentError("introduced itself twice");
+  if (peer.rank != context_.link->peer()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("answers as rank ", peer.rank, "; check the host file"));
+  }
+  if (absl::Status status = CheckSameRun(context_.self, peer); !status.ok()) return status;
+  connected_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status GrpcOutgoingStream::Take(const ToSender& message) {
+  if (const auto* hello = std::get_if<EdgeIdentity>(&message)) return Meet(*hello);
+  if (!connected_) return absl::InvalidArgumentError("did not introduce itself");
+  if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
+    watch_.HeardRound(heartbeat->round);
+    return absl::OkStatus();
+  }
+  return context_.link->Granted(std::get<Grant>(message).tags);
+}
+
+void GrpcOutgoingStream::OnReadDone(bool ok) {
+  if (!ok) return writes_.Close();
+  watch_.Heard();
+  grpc::ProtoBufferReader reader(&incoming_);
+  absl::StatusOr<ToSender> message =
+      DecodeToSender(&reader, static_cast<int64_t>(incoming_.Length()));
+  violation_ = message.ok() ? Take(*message) : message.status();
+  if (!violation_.ok()) {
+    Cancel();
+    return writes_.Close();
+  }
+  Wake();
+  StartRead(&incoming_);
+}
+
+std::string GrpcOutgoingStream::PeerName() const {
+  return absl::StrCat("rank ", context_.link->peer(), " (", context_.address, ")");
+}
+
+void GrpcOutgoingStream::Report(const grpc::Status& status) {
+  if (!violation_.ok()) {
+    return context_.link->Break(absl::Status(
+        violation_.code(), absl::StrCat(PeerName(), " ", std::string(violation_.message()))));
+  }
+  if (status.ok()) return context_.link->OutgoingEnded();
+  const absl::Status why(
+      static_cast<absl::StatusCode>(status.error_code()),
+      absl::StrCat(PeerName(), connected_ ? " ended the connection: " : " refused the connection: ",
+                   status.error_message(), connected_ ? "; " + watch_.Describe() : ""));
+  if (!connected_ && MayBeMended(status.error_code())) return context_.retry(why);
+  context_.link->Break(why);
+}
+
+void GrpcOutgoingStream::OnDone(const grpc::Status& status) {
+  Report(status);
+  context_.done();
+  self_.reset();
+}
+
+}  // namespace grapevine

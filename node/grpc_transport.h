@@ -1,0 +1,87 @@
+// The transport between nodes: vectors over gRPC, one stream for each direction
+// between two neighbours. docs/transport.md tells how.
+//
+// Life: construct; AddTo the builder of the node's server; start the server;
+// Join when the run is known; use as Transport; Shutdown; shut the server down;
+// destroy the server, then the transport.
+//
+// Thread-safe. The sink must live until Shutdown has returned.
+#ifndef GRAPEVINE_NODE_GRPC_TRANSPORT_H_
+#define GRAPEVINE_NODE_GRPC_TRANSPORT_H_
+
+#include <grpcpp/server_builder.h>
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "node/edge_identity.h"
+#include "node/grpc_gossip_service.h"
+#include "node/grpc_outgoing_edge.h"
+#include "node/grpc_transport_options.h"
+#include "node/message_checksum.h"
+#include "node/peer_links.h"
+#include "node/sink_gate.h"
+#include "node/stream_count.h"
+#include "node/transport.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+class GrpcTransport : public Transport {
+ public:
+  // `self` is this node; its run_id may come later, with Join.
+  GrpcTransport(EdgeIdentity self, GrpcTransportOptions options, TransportSink* sink);
+  ~GrpcTransport() override { Shutdown(); }
+
+  // Registers the service, which shows in reflection. The builder also wants
+  // ApplyServerArguments.
+  void AddTo(grpc::ServerBuilder& builder) { builder.RegisterService(service_.get()); }
+
+  // The run this node belongs to and where its ranks listen (host:port). Once,
+  // before Dial, Send and Post; peers that came earlier have waited for it.
+  void Join(std::string run_id, std::vector<std::string> addresses);
+
+  void Dial(std::span<const Rank> peers) override;
+  absl::Status Send(Rank to, Tag tag, SharedSlice slice) override;
+  absl::Status Post(Rank from, Tag tag, SharedSlice into) override;
+  TransportCounters counters() const override { return links_->counters(); }
+  // Waits a second for peers to hear the end of what was sent.
+  void Shutdown() override;
+
+ private:
+  absl::Status EnsureDialled(Rank peer);
+  std::vector<std::shared_ptr<GrpcOutgoingEdge>> Edges();
+  // Heartbeats, retries and the detection of silence.
+  void Monitor();
+  bool AwaitTick();
+  void Tick();
+  void StopMonitor();
+
+  EdgeIdentity self_;
+  const GrpcTransportOptions options_;
+  const std::chrono::milliseconds tick_;
+  const std::shared_ptr<SinkGate> gate_;
+  const std::shared_ptr<PeerLinks> links_;
+  const std::shared_ptr<StreamCount> streams_;
+  const std::shared_ptr<ChecksumsInFlight> checksums_;
+  const std::shared_ptr<GrpcGossipService> service_;
+
+  Mutex mutex_;
+  std::vector<std::string> addresses_ ABSL_GUARDED_BY(mutex_);
+  std::map<Rank, std::shared_ptr<GrpcOutgoingEdge>> edges_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  Condition stop_;
+  std::map<Rank, std::chrono::milliseconds> awaited_;  // the monitor's
+
+  Mutex shutdown_;
+  std::thread monitor_ ABSL_GUARDED_BY(shutdown_);
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_GRPC_TRANSPORT_H_

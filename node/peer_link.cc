@@ -1,0 +1,182 @@
+#include "node/peer_link.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace grapevine {
+
+absl::Status PeerLink::LeftTheRun() const {
+  return absl::UnavailableError(absl::StrCat("rank ", peer_, " left the run"));
+}
+
+absl::Status PeerLink::Send(Tag tag, SharedSlice slice, std::shared_ptr<void> held) {
+  std::shared_ptr<EdgeStream> stream;
+  {
+    MutexLock lock(mutex_);
+    if (!broken_.ok()) return broken_;
+    if (outgoing_ended_) return LeftTheRun();
+    if (absl::Status status = queue_.Admits(tag); !status.ok()) return status;
+    queue_.Push(tag, ReportWhenReleased(std::move(slice), gate_, peer_, tag, std::move(held)));
+    stream = streams_.outgoing;
+  }
+  if (stream != nullptr) stream->Wake();
+  return absl::OkStatus();
+}
+
+absl::Status PeerLink::Post(Tag tag, SharedSlice into) {
+  std::shared_ptr<EdgeStream> stream;
+  {
+    MutexLock lock(mutex_);
+    if (!broken_.ok()) return broken_;
+    if (incoming_ended_) return LeftTheRun();
+    if (absl::Status status = ledger_.Post(tag, std::move(into)); !status.ok()) return status;
+    grants_.push_back(tag);
+    stream = streams_.incoming;
+  }
+  if (stream != nullptr) stream->Wake();
+  return absl::OkStatus();
+}
+
+absl::Status PeerLink::AttachOutgoing(std::shared_ptr<EdgeStream> stream) {
+  MutexLock lock(mutex_);
+  if (!broken_.ok()) return broken_;
+  streams_.outgoing = std::move(stream);
+  return absl::OkStatus();
+}
+
+absl::Status PeerLink::AttachIncoming(std::shared_ptr<EdgeStream> stream) {
+  MutexLock lock(mutex_);
+  if (!broken_.ok()) return broken_;
+  if (streams_.incoming != nullptr || incoming_ended_) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("rank ", peer_, " is connected already; is the same rank started twice?"));
+  }
+  streams_.incoming = std::move(stream);
+  return absl::OkStatus();
+}
+
+std::optional<Piece> PeerLink::NextPiece() {
+  MutexLock lock(mutex_);
+  std::optional<Piece> piece = queue_.Next();
+  if (piece.has_value()) {
+    counters_.bytes_sent += piece->header.size;
+    if (piece->header.last()) ++counters_.messages_sent;
+  }
+  return piece;
+}
+
+absl::Status PeerLink::Granted(const std::vector<Tag>& tags) {
+  MutexLock lock(mutex_);
+  for (const Tag tag : tags) {
+    if (absl::Status status = queue_.Grant(tag); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Tag> PeerLink::TakeGrants() {
+  MutexLock lock(mutex_);
+  return std::exchange(grants_, {});
+}
+
+absl::StatusOr<Landing> PeerLink::Accept(const ChunkHeader& chunk) {
+  MutexLock lock(mutex_);
+  return ledger_.Accept(chunk);
+}
+
+absl::Status PeerLink::Landed(const ChunkHeader& chunk, uint32_t crc32c) {
+  {
+    MutexLock lock(mutex_);
+    const absl::StatusOr<bool> whole = ledger_.Landed(chunk, crc32c);
+    if (!whole.ok()) return whole.status();
+    counters_.bytes_received += chunk.size;
+    if (!*whole) return absl::OkStatus();
+    ++counters_.messages_received;
+  }
+  gate_->Received(peer_, chunk.tag);
+  return absl::OkStatus();
+}
+
+void PeerLink::OutgoingEnded() {
+  bool needed;
+  {
+    MutexLock lock(mutex_);
+    outgoing_ended_ = true;
+    needed = !queue_.empty();
+  }
+  if (needed) Break(LeftTheRun());
+}
+
+void PeerLink::IncomingEnded() {
+  bool needed;
+  {
+    MutexLock lock(mutex_);
+    incoming_ended_ = true;
+    needed = !ledger_.empty();
+  }
+  if (needed) Break(LeftTheRun());
+}
+
+void PeerLink::IncomingBroke(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  incoming_broke_ = why;
+}
+
+void PeerLink::Tick() {
+  absl::Status why;
+  {
+    MutexLock lock(mutex_);
+    if (incoming_broke_.ok() || ++ticks_since_ < 2) return;
+    why = incoming_broke_;
+  }
+  Break(why);
+}
+
+std::optional<PeerLink::Streams> PeerLink::End(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  if (!broken_.ok()) return std::nullopt;
+  broken_ = why;
+  return std::exchange(streams_, {});
+}
+
+void PeerLink::DropAll() {
+  MutexLock lock(mutex_);
+  queue_.Clear();
+  ledger_.Clear();
+  grants_.clear();
+}
+
+void PeerLink::Break(const absl::Status& why) {
+  const std::optional<Streams> streams = End(why);
+  if (!streams.has_value()) return;
+  // First, because dropping the queue reports its messages as sent.
+  gate_->PeerFailed(peer_, why);
+  if (streams->incoming != nullptr) streams->incoming->Abort(why);
+  if (streams->outgoing != nullptr) streams->outgoing->Abort(why);
+  DropAll();
+}
+
+void PeerLink::Leave() {
+  const std::optional<Streams> streams = End(absl::CancelledError("this node left the run"));
+  if (!streams.has_value()) return;
+  DropAll();
+  if (streams->outgoing != nullptr) streams->outgoing->Leave();
+  if (streams->incoming != nullptr) streams->incoming->Leave();
+}
+
+bool PeerLink::broken() {
+  MutexLock lock(mutex_);
+  return !broken_.ok();
+}
+
+bool PeerLink::AwaitsIncoming() {
+  MutexLock lock(mutex_);
+  return broken_.ok() && streams_.incoming == nullptr && !incoming_ended_ && !ledger_.empty();
+}
+
+TransportCounters PeerLink::counters() {
+  MutexLock lock(mutex_);
+  return counters_;
+}
+
+}  // namespace grapevine
