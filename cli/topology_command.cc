@@ -1,0 +1,127 @@
+#include "cli/topology_command.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/command_line.h"
+#include "cli/text_output.h"
+#include "cli/topology_report.h"
+#include "topology/graph_writer.h"
+#include "topology/mixing.h"
+#include "topology/spec.h"
+#include "topology/summary.h"
+#include "topology/topology.h"
+
+namespace grapevine {
+namespace {
+
+struct TopologyOptions {
+  std::string topologies = "ring";  // separated by commas
+  std::string mixing = "metropolis";
+  Rank nodes = 4;
+  uint64_t seed = 1;
+  Round round = 0;
+  bool json = false;
+  std::string format;  // empty: properties instead of the graph
+  std::string out;
+};
+
+const std::vector<std::pair<std::string, GraphFormat>> kFormats = {
+    {"edges", GraphFormat::kEdges}, {"graphml", GraphFormat::kGraphml}, {"dot", GraphFormat::kDot}};
+
+absl::StatusOr<std::vector<std::shared_ptr<const Topology>>> MakeTopologies(
+    const TopologyOptions& options) {
+  const auto specs = SplitSpecList(options.topologies);
+  if (!specs.ok()) return specs.status();
+  std::vector<std::shared_ptr<const Topology>> topologies;
+  for (const std::string& spec : *specs) {
+    auto topology = MakeTopology(spec, options.nodes, options.seed);
+    if (!topology.ok()) return topology.status();
+    topologies.push_back(*std::move(topology));
+  }
+  return topologies;
+}
+
+absl::StatusOr<TopologySummary> Inspect(const std::shared_ptr<const Topology>& topology,
+                                        const TopologyOptions& options) {
+  const auto mixing = MakeMixing(options.mixing, topology);
+  if (!mixing.ok()) return mixing.status();
+  return Summarize(**mixing, options.round);
+}
+
+absl::Status WriteProperties(const std::vector<std::shared_ptr<const Topology>>& topologies,
+                             const TopologyOptions& options, const TextSink& sink) {
+  std::vector<TopologySummary> summaries;
+  for (const auto& topology : topologies) {
+    auto summary = Inspect(topology, options);
+    if (!summary.ok()) return summary.status();
+    summaries.push_back(*std::move(summary));
+  }
+  if (!options.json) {
+    return sink(summaries.size() == 1 ? TopologyText(summaries[0]) : TopologyTable(summaries));
+  }
+  // A list of topologies gives one object a line.
+  for (size_t i = 0; i < topologies.size(); ++i) {
+    absl::Status status = WriteTopologyJson(summaries[i], *topologies[i], sink);
+    status.Update(sink("\n"));
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteOneGraph(const std::vector<std::shared_ptr<const Topology>>& topologies,
+                           const TopologyOptions& options, const TextSink& sink) {
+  if (topologies.size() > 1) {
+    return SpecError(options.topologies, "--format writes one graph, not a list");
+  }
+  for (const auto& [name, format] : kFormats) {
+    if (name == options.format) return WriteGraph(*topologies[0], options.round, format, sink);
+  }
+  return SpecError("--format=" + options.format, "known are edges, graphml, dot");
+}
+
+absl::Status RunTopology(const TopologyOptions& options) {
+  const auto topologies = MakeTopologies(options);
+  if (!topologies.ok()) return topologies.status();
+  auto output = TextOutput::Open(options.out);
+  if (!output.ok()) return output.status();
+  const TextSink sink = [&](std::string_view text) { return output->Append(text); };
+  const absl::Status status = options.format.empty() ? WriteProperties(*topologies, options, sink)
+                                                     : WriteOneGraph(*topologies, options, sink);
+  return status.ok() ? output->Close() : status;
+}
+
+}  // namespace
+
+void AddTopologyCommand(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("topology", "print the properties of a graph, or the graph itself");
+  const auto options = std::make_shared<TopologyOptions>();
+  const auto add = [&](const char* name, auto& value, const std::string& help,
+                       const char* placeholder) {
+    return command->add_option(name, value, help)->type_name(placeholder)->capture_default_str();
+  };
+  add("--topology", options->topologies,
+      absl::StrCat("communication graph, or several to compare, separated by commas: ",
+                   absl::StrJoin(TopologyNames(), ", ")),
+      "SPEC");
+  add("-n,--nodes", options->nodes, "number of nodes", "N");
+  add("--mixing", options->mixing, "mixing weights: metropolis, uniform, lazy:MIXING, file:PATH",
+      "SPEC");
+  add("--seed", options->seed, "everything random follows from it", "N");
+  add("--round", options->round, "the round of a schedule to look at", "R")
+      ->check(CLI::NonNegativeNumber);
+  CLI::Option* json = command->add_flag("--json", options->json, "as one JSON object a topology");
+  add("--format", options->format, "write the graph instead: edges, graphml or dot", "FORMAT")
+      ->excludes(json);
+  add("-o,--out", options->out, "write to FILE instead of the standard output", "FILE");
+  OnChosen(*command, exit_code, [options] { return RunTopology(*options); });
+}
+
+}  // namespace grapevine
