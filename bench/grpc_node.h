@@ -1,0 +1,47 @@
+// A gRPC transport with its server, and a sink that counts: one node of a
+// transport benchmark.
+#ifndef GRAPEVINE_BENCH_GRPC_NODE_H_
+#define GRAPEVINE_BENCH_GRPC_NODE_H_
+
+#include <grpcpp/server.h>
+
+#include <memory>
+#include <string>
+
+#include "node/grpc_transport.h"
+#include "node/transport.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+class BenchNode : public TransportSink {
+ public:
+  BenchNode(Rank rank, Rank world_size);
+  ~BenchNode() override;
+
+  const std::string& address() const { return address_; }
+  Transport& transport() { return *transport_; }
+  // `addresses`: of all ranks, separated by spaces.
+  void Join(const std::string& addresses);
+
+  // Waits for so many more messages in both senses; ends the process when a
+  // peer fails or nothing comes for a minute.
+  void Await(int received, int sent);
+
+ private:
+  void OnReceived(Rank from, Tag tag) override;
+  void OnSent(Rank to, Tag tag) override;
+  void OnPeerFailed(Rank peer, const absl::Status& why) override;
+
+  std::unique_ptr<GrpcTransport> transport_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+  Mutex mutex_;
+  Condition changed_;
+  int received_ ABSL_GUARDED_BY(mutex_) = 0;
+  int sent_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_BENCH_GRPC_NODE_H_

@@ -1,0 +1,50 @@
+// Forked processes that a benchmark measures, each at the end of a line-based
+// channel to the benchmark itself.
+//
+// Fork before anything starts threads: the benchmark's own process only
+// commands and keeps the time.
+#ifndef GRAPEVINE_BENCH_WORKERS_H_
+#define GRAPEVINE_BENCH_WORKERS_H_
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace grapevine {
+
+// One end of a socket pair. Its peer's death ends this process.
+class Channel {
+ public:
+  explicit Channel(int descriptor) : descriptor_(descriptor) {}
+  void Write(const std::string& line);
+  std::string Read();
+
+ private:
+  int descriptor_;
+};
+
+class Workers {
+ public:
+  // Runs body(index, channel) in each of `count` processes.
+  Workers(int count, const std::function<void(int index, Channel& channel)>& body);
+  // Sends "quit" and waits for their end.
+  ~Workers();
+
+  // What each worker writes next.
+  std::vector<std::string> ReadAll();
+  void WriteAll(const std::string& line);
+  // Seconds from a command to the last worker's answer.
+  double Time(const std::string& command);
+
+ private:
+  std::vector<Channel> channels_;
+  std::vector<pid_t> processes_;
+};
+
+double Median(std::vector<double> values);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_BENCH_WORKERS_H_
