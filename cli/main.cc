@@ -5,6 +5,7 @@
 #include "cli/command_line.h"
 #include "cli/help_formatter.h"
 #include "cli/logging.h"
+#include "cli/plot_command.h"
 #include "cli/version_command.h"
 
 int main(int argc, char** argv) {
@@ -14,6 +15,7 @@ int main(int argc, char** argv) {
   app.group("Commands")->require_subcommand(1);
   app.set_help_flag("-h,--help", "print this help and exit");
   int exit_code = 0;
+  grapevine::AddPlotCommand(app, exit_code);
   grapevine::AddVersionCommand(app, exit_code);
   return grapevine::RunCommandLine(app, argc, argv, exit_code);
 }

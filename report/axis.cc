@@ -1,0 +1,125 @@
+#include "report/axis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+
+namespace grapevine {
+namespace {
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+  bool empty() const { return low > high; }
+};
+
+struct NamedUnit {
+  const char* name;
+  double size;
+  double from;  // the greatest value at which it is used
+};
+
+constexpr NamedUnit kBytes[] = {
+    {"TB", 1e12, 1e12}, {"GB", 1e9, 1e9}, {"MB", 1e6, 1e6}, {"kB", 1e3, 1e3}, {"B", 1, 0}};
+constexpr NamedUnit kSeconds[] = {{"h", 3600, 7200}, {"min", 60, 180}, {"s", 1, 0}};
+
+void UseUnit(std::span<const NamedUnit> units, double greatest, Axis* axis) {
+  const auto unit =
+      std::find_if(units.begin(), units.end(),
+                   [greatest](const NamedUnit& candidate) { return greatest >= candidate.from; });
+  axis->unit = unit->size;
+  axis->label = absl::StrCat(axis->label, " (", unit->name, ")");
+}
+
+Range HorizontalRange(std::span<const Band> curves) {
+  Range range;
+  for (const Band& curve : curves) {
+    for (const BandPoint& point : curve) {
+      range.low = std::min(range.low, point.x);
+      range.high = std::max(range.high, point.x);
+    }
+  }
+  return range;
+}
+
+Range VerticalRange(std::span<const Band> curves, bool positive) {
+  Range range;
+  for (const Band& curve : curves) {
+    for (const BandPoint& point : curve) {
+      if (positive && point.low <= 0) continue;
+      range.low = std::min(range.low, point.low);
+      range.high = std::max(range.high, point.high);
+    }
+  }
+  return range;
+}
+
+// Whole decades are too coarse for a range of less than two.
+void FitDecades(const Range& range, Axis* axis) {
+  const double margin = std::pow(range.high / range.low, 0.05);
+  axis->low = std::min(range.low / margin, range.low * 0.9);
+  axis->high = std::max(range.high * margin, range.high * 1.1);
+  if (axis->high / axis->low < 100) return;
+  axis->low = std::pow(10, std::floor(std::log10(axis->low)));
+  axis->high = std::pow(10, std::ceil(std::log10(axis->high)));
+}
+
+void FitLinear(const Range& range, Axis* axis) {
+  const double margin = std::max(0.04 * (range.high - range.low), 1e-3 * std::abs(range.high));
+  axis->low = (range.low - margin) / axis->unit;
+  axis->high = (range.high + margin) / axis->unit;
+  if (axis->low == axis->high) axis->high = axis->low + 1;
+}
+
+}  // namespace
+
+Axis AxisOf(Horizontal x, std::span<const Band> curves) {
+  const Range range = HorizontalRange(curves);
+  const double greatest = range.empty() ? 0 : range.high;
+  Axis axis;
+  switch (x) {
+    case Horizontal::kEpoch:
+      axis.label = "epoch";
+      break;
+    case Horizontal::kBytes:
+      axis.label = "bytes sent by all nodes";
+      UseUnit(kBytes, greatest, &axis);
+      break;
+    case Horizontal::kTime:
+      axis.label = "time";
+      UseUnit(kSeconds, greatest, &axis);
+      break;
+  }
+  axis.low = std::min(0.0, range.empty() ? 0 : range.low) / axis.unit;
+  axis.high = greatest > 0 ? greatest / axis.unit : axis.low + 1;
+  return axis;
+}
+
+Axis AxisOf(Vertical y, std::span<const Band> curves) {
+  Axis axis;
+  switch (y) {
+    case Vertical::kTrainLoss:
+      axis.label = "training loss";
+      break;
+    case Vertical::kTestLoss:
+      axis.label = "test loss";
+      break;
+    case Vertical::kTestAccuracy:
+      axis.label = "test accuracy (%)";
+      axis.unit = 0.01;
+      break;
+    case Vertical::kConsensusDistance:
+      axis.label = "consensus distance";
+      axis.logarithmic = true;
+      axis.low = 0.1;
+      break;
+  }
+  const Range range = VerticalRange(curves, axis.logarithmic);
+  if (range.empty()) return axis;
+  axis.logarithmic ? FitDecades(range, &axis) : FitLinear(range, &axis);
+  return axis;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,27 @@
+// An axis of a panel: its unit, its range, its label.
+#ifndef GRAPEVINE_REPORT_AXIS_H_
+#define GRAPEVINE_REPORT_AXIS_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "report/series.h"
+
+namespace grapevine {
+
+struct Axis {
+  std::string label;  // with its unit: "bytes sent by all nodes (MB)"
+  double unit = 1;    // values are divided by it
+  bool logarithmic = false;
+  double low = 0, high = 1;  // in that unit; low < high, both positive if logarithmic
+};
+
+// Fit for all of `curves`, in a unit that keeps numbers short. Curves without
+// points, and on a logarithmic axis points at or below 0, do not count.
+Axis AxisOf(Horizontal x, std::span<const Band> curves);
+Axis AxisOf(Vertical y, std::span<const Band> curves);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_REPORT_AXIS_H_

@@ -1,0 +1,240 @@
+#include "report/gnuplot_script.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "report/axis.h"
+
+namespace grapevine {
+namespace {
+
+// Okabe and Ito (2008) without yellow, then dark tones of Tol (2021): told
+// apart by colour-blind readers too.
+constexpr const char* kColours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
+                                    "#56B4E9", "#000000", "#882255", "#999933", "#332288"};
+constexpr const char* kDashes[] = {"solid", "(14,5)", "(4,4)", "(14,4,3,4)", "(22,4,3,4,3,4)"};
+
+constexpr size_t kMostPoints = 800;   // of one curve
+constexpr size_t kMarkedPoints = 25;  // curves with fewer show them
+
+std::string Colour(size_t curve) { return kColours[curve % std::size(kColours)]; }
+
+// Colours repeat after ten curves, each time with another dash.
+std::string Dash(size_t curve) {
+  return kDashes[(curve + curve / std::size(kColours)) % std::size(kDashes)];
+}
+
+// A literal that gnuplot takes as it is: single quotes know neither escapes nor
+// command substitution.
+std::string Quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') quoted += '\'';
+    quoted += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  }
+  return quoted + "'";
+}
+
+// Pixels; a screen coordinate of gnuplot is a fraction counted from below.
+struct Layout {
+  int columns, rows;
+  int legend_columns, legend_rows;
+  static constexpr int kPanelWidth = 400, kPanelHeight = 250;
+  static constexpr int kLeft = 90, kRight = 25, kTop = 58, kBottom = 58;
+  static constexpr int kLegendLine = 22;
+
+  int gap_x, gap_y;
+  int width() const { return kLeft + columns * kPanelWidth + (columns - 1) * gap_x + kRight; }
+  int legend_top() const { return kTop + rows * kPanelHeight + (rows - 1) * gap_y + kBottom; }
+  int height() const { return legend_top() + legend_rows * kLegendLine + 16; }
+  std::string X(double pixels) const { return absl::StrFormat("%.4f", pixels / width()); }
+  std::string Y(double pixels) const { return absl::StrFormat("%.4f", 1 - pixels / height()); }
+};
+
+Layout LayoutOf(const Page& page) {
+  Layout layout{};
+  layout.columns = std::max(1, page.columns);
+  layout.rows = (static_cast<int>(page.panels.size()) + layout.columns - 1) / layout.columns;
+  layout.gap_x = page.shared_rows ? 28 : 92;
+  layout.gap_y = 24;
+  size_t longest = 1;
+  for (const std::string& label : page.labels) longest = std::max(longest, label.size());
+  constexpr int kSample = 70, kLetter = 8;
+  const int entry = kSample + kLetter * static_cast<int>(longest);
+  const int curves = static_cast<int>(page.labels.size());
+  const int fitting = (layout.width() - Layout::kLeft - Layout::kRight) / entry;
+  layout.legend_columns = std::clamp(fitting, 1, std::max(1, curves));
+  layout.legend_rows = (curves + layout.legend_columns - 1) / layout.legend_columns;
+  return layout;
+}
+
+std::string Head(const Layout& layout, PictureFormat format, const std::string& output) {
+  const std::string size = absl::StrFormat("size %d,%d", layout.width(), layout.height());
+  std::string script = "set encoding utf8\n";
+  if (format == PictureFormat::kSvg) {
+    absl::StrAppend(&script, "set terminal svg ", size,
+                    " dynamic font 'DejaVu Sans,Helvetica,sans-serif,12' background '#ffffff'\n");
+  } else {
+    absl::StrAppend(&script, "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {\n",
+                    "  set terminal pngcairo ", size, " font 'DejaVu Sans,10'\n", "} else {\n",
+                    "  set terminal png truecolor ", size, "\n", "}\n");
+  }
+  absl::StrAppend(&script, "set output ", Quoted(output), "\n", "set multiplot\n",
+                  "set border 3 lc rgb '#606060'\n", "set tics nomirror out textcolor '#303030'\n",
+                  "set grid lc rgb '#e4e4e4' lw 1 dt solid\n", "unset key\n");
+  return script;
+}
+
+std::string DataName(size_t panel, size_t curve) { return absl::StrCat("$p", panel, "c", curve); }
+
+// What gnuplot can draw of a curve on this axis, in the axis's unit.
+Band Drawable(const Band& curve, const Axis& x, const Axis& y) {
+  Band drawable;
+  for (const BandPoint& point : Thin(curve, kMostPoints)) {
+    if (y.logarithmic && point.low <= 0) continue;
+    drawable.push_back(
+        {point.x / x.unit, point.low / y.unit, point.mean / y.unit, point.high / y.unit});
+  }
+  return drawable;
+}
+
+std::string DataBlock(const std::string& name, const Band& points) {
+  std::string block = absl::StrCat(name, " << EOD\n");
+  for (const BandPoint& point : points) {
+    absl::StrAppendFormat(&block, "%.8g %.8g %.8g %.8g\n", point.x, point.low, point.mean,
+                          point.high);
+  }
+  return absl::StrCat(block, "EOD\n");
+}
+
+bool HasWidth(const Band& points) {
+  return std::any_of(points.begin(), points.end(),
+                     [](const BandPoint& point) { return point.low < point.high; });
+}
+
+std::string BandElement(const std::string& data, size_t curve) {
+  return absl::StrFormat(
+      "%s using 1:2:4 with filledcurves fc rgb '%s' fs transparent solid 0.18 noborder", data,
+      Colour(curve));
+}
+
+std::string LineElement(const std::string& data, size_t curve, bool marked) {
+  return absl::StrFormat("%s using 1:3 with %s lc rgb '%s' dt %s lw 2%s", data,
+                         marked ? "linespoints" : "lines", Colour(curve), Dash(curve),
+                         marked ? " pt 7 ps 0.5" : "");
+}
+
+std::string Place(const Layout& layout, size_t panel) {
+  const int column = static_cast<int>(panel) % layout.columns;
+  const int row = static_cast<int>(panel) / layout.columns;
+  const int left = Layout::kLeft + column * (Layout::kPanelWidth + layout.gap_x);
+  const int top = Layout::kTop + row * (Layout::kPanelHeight + layout.gap_y);
+  return absl::StrCat("set lmargin at screen ", layout.X(left), "\nset rmargin at screen ",
+                      layout.X(left + Layout::kPanelWidth), "\nset tmargin at screen ",
+                      layout.Y(top), "\nset bmargin at screen ",
+                      layout.Y(top + Layout::kPanelHeight), "\n");
+}
+
+// Axes, ranges and labels. Inner panels of shared rows and columns go without.
+std::string Axes(const Page& page, const Layout& layout, size_t index, const Axis& x,
+                 const Axis& y) {
+  const bool bottom = index + layout.columns >= page.panels.size();
+  const bool left = !page.shared_rows || index % layout.columns == 0;
+  std::string script;
+  absl::StrAppend(&script, y.logarithmic ? "set logscale y 10\n" : "unset logscale y\n",
+                  "set format x ", bottom ? "'%g'" : "''", "\n", "set format y ",
+                  !left           ? "''"
+                  : y.logarithmic ? "'10^{%L}'"
+                                  : "'%g'",
+                  "\n", "set xlabel ", Quoted(bottom ? x.label : ""), "\n", "set ylabel ",
+                  Quoted(left ? y.label : ""), "\n");
+  absl::StrAppendFormat(&script, "set xrange [%.8g:%.8g]\nset yrange [%.8g:%.8g]\n", x.low, x.high,
+                        y.low, y.high);
+  return script;
+}
+
+// All curves of the panels that `chosen` takes.
+template <typename Predicate>
+std::vector<Band> CurvesOf(const Page& page, const Predicate& chosen) {
+  std::vector<Band> curves;
+  for (size_t i = 0; i < page.panels.size(); ++i) {
+    if (!chosen(i)) continue;
+    const std::vector<Band>& more = page.panels[i].curves;
+    curves.insert(curves.end(), more.begin(), more.end());
+  }
+  return curves;
+}
+
+std::string DrawPanel(const Page& page, const Layout& layout, size_t index) {
+  const Panel& panel = page.panels[index];
+  const size_t columns = static_cast<size_t>(layout.columns);
+  const auto in_column = [&](size_t i) { return i % columns == index % columns; };
+  const auto in_row = [&](size_t i) {
+    return page.shared_rows ? i / columns == index / columns : i == index;
+  };
+  const Axis x = AxisOf(panel.x, CurvesOf(page, in_column));
+  const Axis y = AxisOf(panel.y, CurvesOf(page, in_row));
+  std::string script = Place(layout, index) + Axes(page, layout, index, x, y);
+  std::string bands;
+  std::string lines;
+  for (size_t curve = 0; curve < panel.curves.size(); ++curve) {
+    const Band points = Drawable(panel.curves[curve], x, y);
+    if (points.empty()) continue;
+    const std::string data = DataName(index, curve);
+    absl::StrAppend(&script, DataBlock(data, points));
+    if (HasWidth(points)) absl::StrAppend(&bands, BandElement(data, curve), ", ");
+    absl::StrAppend(&lines, LineElement(data, curve, points.size() <= kMarkedPoints), ", ");
+  }
+  if (lines.empty()) {
+    absl::StrAppend(&script, "set label 1 'not measured' at graph 0.5,0.5 center ",
+                    "textcolor '#808080'\n");
+  }
+  // NaN draws nothing, and ends the list.
+  absl::StrAppend(&script, "plot ", bands, lines, "NaN\n", "unset label 1\n");
+  return script;
+}
+
+// Samples and texts by hand: gnuplot's own key belongs to a single panel.
+std::string Legend(const Page& page, const Layout& layout) {
+  const double column_width =
+      static_cast<double>(layout.width() - Layout::kLeft - Layout::kRight) / layout.legend_columns;
+  std::string script;
+  for (size_t curve = 0; curve < page.labels.size(); ++curve) {
+    const double x = Layout::kLeft + column_width * (curve % layout.legend_columns);
+    const double y =
+        layout.legend_top() + Layout::kLegendLine * (curve / layout.legend_columns + 0.5);
+    absl::StrAppendFormat(
+        &script, "set arrow from screen %s,%s to screen %s,%s nohead lc rgb '%s' dt %s lw 2.5\n",
+        layout.X(x), layout.Y(y), layout.X(x + 44), layout.Y(y), Colour(curve), Dash(curve));
+    absl::StrAppendFormat(&script, "set label %s at screen %s,%s left noenhanced\n",
+                          Quoted(page.labels[curve]), layout.X(x + 54), layout.Y(y));
+  }
+  return script;
+}
+
+// Title and legend stand on an invisible plot over the whole page.
+std::string Frame(const Page& page, const Layout& layout) {
+  return absl::StrCat(
+      "set lmargin at screen 0\nset rmargin at screen 1\nset tmargin at screen 1\n",
+      "set bmargin at screen 0\nunset border\nunset tics\nunset grid\nunset logscale y\n",
+      "set xlabel ''\nset ylabel ''\nset xrange [0:1]\nset yrange [0:1]\n", "set label ",
+      Quoted(page.title), " at screen 0.5,", layout.Y(26), " center noenhanced font ',13'\n",
+      Legend(page, layout), "plot NaN\n");
+}
+
+}  // namespace
+
+std::string GnuplotScript(const Page& page, PictureFormat format, const std::string& output) {
+  const Layout layout = LayoutOf(page);
+  std::string script = Head(layout, format, output);
+  for (size_t i = 0; i < page.panels.size(); ++i) {
+    absl::StrAppend(&script, DrawPanel(page, layout, i));
+  }
+  return absl::StrCat(script, Frame(page, layout), "unset multiplot\nunset output\n");
+}
+
+}  // namespace grapevine

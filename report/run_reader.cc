@@ -1,0 +1,79 @@
+#include "report/run_reader.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "run/config_file.h"
+#include "run/failure.h"
+#include "run/run_directory.h"
+#include "system/mapped_file.h"
+
+namespace grapevine {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status InputError(std::string message) {
+  return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kInput);
+}
+
+absl::StatusOr<std::vector<RunMetrics>> ReadMetrics(const std::string& path) {
+  const absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
+  if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
+  const auto bytes = (*file)->bytes();
+  std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::vector<RunMetrics> metrics;
+  size_t end;
+  for (int line = 1; (end = rest.find('\n')) != rest.npos; ++line, rest.remove_prefix(end + 1)) {
+    absl::StatusOr<RunMetrics> measured = RunMetricsFromJson(rest.substr(0, end));
+    if (!measured.ok()) {
+      return InputError(
+          absl::StrCat(path, ":", line, ": ", std::string(measured.status().message())));
+    }
+    metrics.push_back(*std::move(measured));
+  }
+  if (metrics.empty()) return InputError(absl::StrCat(path, " has no measurements yet"));
+  return metrics;
+}
+
+bool IsRun(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(ConfigPath(path.string()), error);
+}
+
+}  // namespace
+
+absl::StatusOr<Run> ReadRun(const std::string& path) {
+  absl::StatusOr<ConfigFile> config = ReadConfigFile(ConfigPath(path));
+  if (!config.ok()) return config.status();
+  absl::StatusOr<std::vector<RunMetrics>> metrics = ReadMetrics(MetricsPath(path));
+  if (!metrics.ok()) return metrics.status();
+  return Run{path, std::move(config->config), *std::move(metrics)};
+}
+
+absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return InputError(absl::StrCat(path, " does not exist"));
+  if (!fs::is_directory(path, error)) {
+    return InputError(absl::StrCat(path, " is no folder; name a run directory"));
+  }
+  if (IsRun(path)) return std::vector<std::string>{path};
+  std::vector<std::string> runs;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+    if (IsRun(entry.path())) runs.push_back(entry.path().string());
+  }
+  if (error) return InputError(absl::StrCat("cannot read ", path, ": ", error.message()));
+  if (runs.empty()) {
+    return InputError(absl::StrCat(
+        path, " is no run directory and has none in it (there is no config.textproto)"));
+  }
+  std::sort(runs.begin(), runs.end());
+  return runs;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,116 @@
+#include "report/series.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace grapevine {
+namespace {
+
+std::optional<double> ValueOf(const RunMetrics& metrics, Horizontal x) {
+  switch (x) {
+    case Horizontal::kEpoch:
+      return metrics.epoch;
+    case Horizontal::kBytes:
+      return metrics.bytes_sent_total;
+    case Horizontal::kTime:
+      return metrics.time_s;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> ValueOf(const RunMetrics& metrics, Vertical y) {
+  switch (y) {
+    case Vertical::kTrainLoss:
+      return metrics.train_loss;
+    case Vertical::kTestLoss:
+      return metrics.test_loss;
+    case Vertical::kTestAccuracy:
+      return metrics.test_accuracy;
+    case Vertical::kConsensusDistance:
+      return metrics.consensus_distance;
+  }
+  return std::nullopt;
+}
+
+bool Left(const Point& a, const Point& b) { return a.x < b.x; }
+
+// The value at x, which the series covers.
+double At(const std::vector<Point>& series, double x) {
+  const auto right = std::lower_bound(series.begin(), series.end(), Point{x, 0}, Left);
+  if (right->x == x || right == series.begin()) return right->y;
+  const auto left = right - 1;
+  return left->y + (right->y - left->y) * ((x - left->x) / (right->x - left->x));
+}
+
+std::vector<double> CommonPositions(std::span<const std::vector<Point>> all) {
+  double first = all[0].front().x;
+  double last = all[0].back().x;
+  std::vector<double> positions;
+  for (const std::vector<Point>& series : all) {
+    first = std::max(first, series.front().x);
+    last = std::min(last, series.back().x);
+    for (const Point& point : series) positions.push_back(point.x);
+  }
+  std::sort(positions.begin(), positions.end());
+  positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+  std::erase_if(positions, [&](double x) { return x < first || x > last; });
+  return positions;
+}
+
+BandPoint BandAt(std::span<const std::vector<Point>> all, double x) {
+  const double start = At(all[0], x);
+  BandPoint point{x, start, 0, start};
+  for (const std::vector<Point>& series : all) {
+    const double y = At(series, x);
+    point.low = std::min(point.low, y);
+    point.high = std::max(point.high, y);
+    point.mean += y / static_cast<double>(all.size());
+  }
+  return point;
+}
+
+BandPoint Merge(std::span<const BandPoint> stretch) {
+  BandPoint merged{0, stretch[0].low, 0, stretch[0].high};
+  for (const BandPoint& point : stretch) {
+    merged.x += point.x / static_cast<double>(stretch.size());
+    merged.mean += point.mean / static_cast<double>(stretch.size());
+    merged.low = std::min(merged.low, point.low);
+    merged.high = std::max(merged.high, point.high);
+  }
+  return merged;
+}
+
+}  // namespace
+
+std::vector<Point> SeriesOf(std::span<const RunMetrics> metrics, Horizontal x, Vertical y) {
+  std::vector<Point> series;
+  for (const RunMetrics& measured : metrics) {
+    const std::optional<double> right = ValueOf(measured, x);
+    const std::optional<double> up = ValueOf(measured, y);
+    if (right && up) series.push_back({*right, *up});
+  }
+  std::stable_sort(series.begin(), series.end(), Left);
+  return series;
+}
+
+Band BandOf(std::span<const std::vector<Point>> series) {
+  Band band;
+  const auto empty = [](const std::vector<Point>& one) { return one.empty(); };
+  if (series.empty() || std::any_of(series.begin(), series.end(), empty)) return band;
+  for (const double x : CommonPositions(series)) band.push_back(BandAt(series, x));
+  return band;
+}
+
+Band Thin(const Band& band, size_t points) {
+  if (band.size() <= points || points == 0) return band;
+  const size_t stretch = (band.size() + points - 1) / points;
+  const std::span<const BandPoint> all(band);
+  Band thin;
+  for (size_t begin = 0; begin + 1 < all.size(); begin += stretch) {
+    thin.push_back(Merge(all.subspan(begin, std::min(stretch, all.size() - 1 - begin))));
+  }
+  thin.push_back(band.back());
+  return thin;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,43 @@
+// Measurements as curves: what is drawn against what.
+#ifndef GRAPEVINE_REPORT_SERIES_H_
+#define GRAPEVINE_REPORT_SERIES_H_
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "run/metrics.h"
+
+namespace grapevine {
+
+enum class Horizontal { kEpoch, kBytes, kTime };
+enum class Vertical { kTrainLoss, kTestLoss, kTestAccuracy, kConsensusDistance };
+
+// Epochs, bytes and seconds; nats, fractions, and the norm of weights.
+struct Point {
+  double x;
+  double y;
+};
+
+// The points at which both values were measured, ascending in x.
+std::vector<Point> SeriesOf(std::span<const RunMetrics> metrics, Horizontal x, Vertical y);
+
+struct BandPoint {
+  double x;
+  double low, mean, high;
+};
+
+using Band = std::vector<BandPoint>;
+
+// Mean, least and greatest of several series at every x that one of them has
+// and all of them cover, with straight lines between points. One series is its
+// own mean; an empty one among several makes the band empty.
+Band BandOf(std::span<const std::vector<Point>> series);
+
+// At most about `points` points: means of equally long stretches, with the
+// least and the greatest of each. The last point stays as it is.
+Band Thin(const Band& band, size_t points);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_REPORT_SERIES_H_
