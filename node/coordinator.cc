@@ -22,8 +22,8 @@ std::string Seconds(nanoseconds duration) {
   return absl::StrFormat("%.1f s", std::chrono::duration<double>(duration).count());
 }
 
-std::string PeerTimeoutFlag(milliseconds timeout) {
-  return absl::StrFormat("--peer-timeout=%gs", std::chrono::duration<double>(timeout).count());
+std::string Flag(const char* flag, milliseconds value) {
+  return absl::StrFormat("%s=%gs", flag, std::chrono::duration<double>(value).count());
 }
 
 // "rank 3", "ranks 3, 4 and 17 more".
@@ -101,18 +101,19 @@ void Coordinator::OnTick(SteadyTime now) {
   if (phase_ == Phase::kRunning) JudgeSilence();
   if (phase_ == Phase::kRunning) JudgeAccusation();
   if (phase_ == Phase::kRunning) JudgeStuck();
-  if (phase_ == Phase::kRunning) NoticeSlow();
+  if (phase_ == Phase::kRunning) JudgeSlow();
   control::Directive beat;
   beat.mutable_beat();
   if (phase_ == Phase::kGathering || phase_ == Phase::kRunning) SendToAll(beat);
 }
 
-void Coordinator::ExtendRoundLimit(Round limit) {
-  if (limit <= round_limit_) return;
+void Coordinator::ExtendRoundLimit(Round limit, bool final) {
+  if (limit < round_limit_ || (limit == round_limit_ && !final)) return;
   round_limit_ = limit;
   if (phase_ != Phase::kRunning) return;
   control::Directive directive;
   directive.mutable_round_limit()->set_limit(limit);
+  directive.mutable_round_limit()->set_final(final);
   SendToAll(directive);
 }
 
@@ -127,7 +128,7 @@ void Coordinator::Advance(SteadyTime now) {
     Abort(0, Failure::kPeerLost,
           absl::StrCat("rank 0 itself stood still for ", Seconds(gap),
                        " (stopped, or its host is overloaded), longer than ",
-                       PeerTimeoutFlag(options_.peer_timeout), " lets the others wait"));
+                       Flag("--peer-timeout", options_.peer_timeout), " lets the others wait"));
   }
 }
 
@@ -244,7 +245,7 @@ void Coordinator::JudgeSilence() {
       absl::StrCat("rank ", rank, " at ", member.registration.address(), " is silent: last heard ",
                    Seconds(silence), " ago in ", At(member.heartbeat), WhoWaitsFor(rank),
                    "; its process is stopped, or its host or network is down (",
-                   PeerTimeoutFlag(options_.peer_timeout), " is how long that may last)"));
+                   Flag("--peer-timeout", options_.peer_timeout), " is how long that may last)"));
 }
 
 void Coordinator::JudgeAccusation() {
@@ -271,20 +272,30 @@ void Coordinator::JudgeStuck() {
   if (chain.empty() || still < options_.peer_timeout) return;
   Abort(-1, Failure::kPeerLost,
         absl::StrCat("the run is stuck: every node is alive, but nothing has moved for ",
-                     Seconds(still), " (", PeerTimeoutFlag(options_.peer_timeout),
+                     Seconds(still), " (", Flag("--peer-timeout", options_.peer_timeout),
                      "): ", absl::StrJoin(chain, ", ")));
 }
 
-void Coordinator::NoticeSlow() {
+// Only of a node that waits for nobody can it be said that it is slow.
+void Coordinator::JudgeSlow() {
   for (auto& [rank, member] : members_) {
     const control::Heartbeat& heartbeat = member.heartbeat;
     const nanoseconds standing = now_ - member.round_since;
-    if (standing < options_.peer_timeout / 2 || member.slow_noticed == heartbeat.round()) continue;
+    if (standing < options_.peer_timeout / 2 || member.done_below == round_limit_ ||
+        !heartbeat.waiting_for().empty()) {
+      continue;
+    }
     const std::string waiting = WhoWaitsFor(rank);
-    if (!heartbeat.waiting_for().empty() || waiting.empty()) continue;
+    const std::string finding = absl::StrCat("rank ", rank, " is slow: alive, but for ",
+                                             Seconds(standing), " in ", At(heartbeat), waiting);
+    if (standing >= options_.step_timeout) {
+      return Abort(rank, Failure::kPeerLost,
+                   absl::StrCat(finding, "; ", Flag("--step-timeout", options_.step_timeout),
+                                " allows no more"));
+    }
+    if (member.slow_noticed == heartbeat.round() || waiting.empty()) continue;
     member.slow_noticed = heartbeat.round();
-    output_.notices.push_back(absl::StrCat("rank ", rank, " is slow: alive, but for ",
-                                           Seconds(standing), " in ", At(heartbeat), waiting));
+    output_.notices.push_back(finding);
   }
 }
 

@@ -13,8 +13,8 @@
 //
 // Three ways of not being there are told apart: *died* (the connection broke),
 // *silent* (connected, but no heartbeat for peer_timeout: stopped, or the host
-// is gone), *slow* (heartbeats come, the round stands: a notice, never a
-// verdict). When every node waits for another and nothing moves, the run is
+// is gone), *slow* (heartbeats come, the round stands: a notice, and a
+// verdict only after step_timeout). When every node waits for another and nothing moves, the run is
 // *stuck*, and ends.
 //
 // Thread-safety: thread-compatible.
@@ -47,6 +47,7 @@ struct CoordinatorOptions {
   Round round_limit = 0;
   std::chrono::milliseconds rendezvous_timeout{60000};  // --rendezvous-timeout
   std::chrono::milliseconds peer_timeout{30000};        // --peer-timeout
+  std::chrono::milliseconds step_timeout{900000};       // --step-timeout
 };
 
 class Coordinator {
@@ -68,8 +69,9 @@ class Coordinator {
   void OnClosed(SessionId session, std::string_view why, SteadyTime now);
   // To be called a few times per peer_timeout: time-outs, and a Beat to all.
   void OnTick(SteadyTime now);
-  // Moves the end of the run outwards; a lower limit is ignored.
-  void ExtendRoundLimit(Round limit);
+  // Moves the end of the run outwards, or settles it where it is; a lower limit
+  // is ignored.
+  void ExtendRoundLimit(Round limit, bool final);
 
   Output Take() { return std::exchange(output_, {}); }
 
@@ -107,7 +109,7 @@ class Coordinator {
   void JudgeSilence();
   void JudgeAccusation();
   void JudgeStuck();
-  void NoticeSlow();
+  void JudgeSlow();
   void Abort(Rank culprit, Failure failure, const std::string& message);
   void Send(SessionId session, control::Directive directive);
   void SendToAll(const control::Directive& directive);

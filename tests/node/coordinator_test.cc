@@ -44,7 +44,8 @@ class CoordinatorTest : public testing::Test {
                                             .run_id = "run-1",
                                             .round_limit = 100,
                                             .rendezvous_timeout = milliseconds(20000),
-                                            .peer_timeout = peer_timeout},
+                                            .peer_timeout = peer_timeout,
+                                            .step_timeout = milliseconds(60000)},
                          now_);
   }
 
@@ -248,7 +249,7 @@ TEST_F(CoordinatorTest, SilenceBeyondThePeerTimeoutIsAVerdict) {
                                HasSubstr("--peer-timeout=4s")));
 }
 
-TEST_F(CoordinatorTest, ASlowNodeIsNoticedOnceARoundAndNeverJudged) {
+TEST_F(CoordinatorTest, ASlowNodeIsNoticedOnceARound) {
   BeginRunning(3);
   const auto beat = [&] {
     Beat(0, 6, {1}, 5);
@@ -259,6 +260,17 @@ TEST_F(CoordinatorTest, ASlowNodeIsNoticedOnceARoundAndNeverJudged) {
   EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
   EXPECT_THAT(notices_, ElementsAre(AllOf(HasSubstr("rank 1 is slow"), HasSubstr("round 5"),
                                           HasSubstr("ranks 0, 2 wait for it"))));
+}
+
+TEST_F(CoordinatorTest, ARoundBeyondTheStepTimeoutIsAVerdict) {
+  BeginRunning(2);
+  Pass(milliseconds(60100), [&] {
+    Beat(0, 6, {1}, now_.time_since_epoch().count());
+    Beat(1, 5);
+  });
+  EXPECT_EQ(Class(), Failure::kPeerLost);
+  EXPECT_THAT(Message(), AllOf(HasSubstr("rank 1 is slow: alive, but for 60.0 s in round 5"),
+                               HasSubstr("--step-timeout=60s")));
 }
 
 TEST_F(CoordinatorTest, WhenAllWaitAndNothingMovesTheRunIsStuck) {
@@ -341,8 +353,8 @@ TEST_F(CoordinatorTest, StrangersAreIgnored) {
 TEST_F(CoordinatorTest, FinishesWhenAllAreDoneBelowTheCurrentLimit) {
   BeginRunning(2);
   Done(0, 100);
-  coordinator_->ExtendRoundLimit(50);  // never inwards
-  coordinator_->ExtendRoundLimit(200);
+  coordinator_->ExtendRoundLimit(50, true);  // never inwards
+  coordinator_->ExtendRoundLimit(200, true);
   Collect();
   EXPECT_EQ(directives_[1].back().round_limit().limit(), 200);
   Done(1, 200);

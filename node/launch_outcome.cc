@@ -1,0 +1,54 @@
+#include "node/launch_outcome.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "run/failure.h"
+
+namespace grapevine {
+namespace {
+
+// The lower, the more it explains.
+int Weight(const ChildEnd& end) {
+  if (end.wait_status == 0) return 4;
+  if (WIFSIGNALED(end.wait_status)) return end.signalled ? 3 : 0;
+  return WEXITSTATUS(end.wait_status) == static_cast<int>(Failure::kPeerLost) ? 2 : 1;
+}
+
+std::string SignalText(int signal) {
+  const char* description = sigdescr_np(signal);
+  return absl::StrCat("signal ", signal, description == nullptr ? "" : ", ",
+                      description == nullptr ? "" : description);
+}
+
+}  // namespace
+
+absl::Status Interrupted(int signal) {
+  return WithFailure(absl::CancelledError(absl::StrCat("ended by ", SignalText(signal))),
+                     signal == SIGINT ? Failure::kInterrupted : Failure::kTerminated);
+}
+
+absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by) {
+  const auto cause =
+      std::min_element(ends.begin(), ends.end(),
+                       [](const ChildEnd& a, const ChildEnd& b) { return Weight(a) < Weight(b); });
+  if (cause == ends.end() || cause->wait_status == 0) return absl::OkStatus();
+  if (interrupted_by != 0) return Interrupted(interrupted_by);
+  const std::string who = absl::StrCat("rank ", cause->rank, " (process ", cause->pid, ")");
+  if (WIFSIGNALED(cause->wait_status)) {
+    return WithFailure(absl::AbortedError(absl::StrCat(who, " was killed by ",
+                                                       SignalText(WTERMSIG(cause->wait_status)))),
+                       Failure::kPeerLost);
+  }
+  const int code = WEXITSTATUS(cause->wait_status);
+  return WithFailure(absl::AbortedError(absl::StrCat(who, " ended with exit code ", code,
+                                                     "; its last lines say why")),
+                     static_cast<Failure>(code));
+}
+
+}  // namespace grapevine

@@ -1,0 +1,63 @@
+// All nodes of a run as processes of this machine.
+//
+// Rank 0 starts first, binds a port that the system chooses and writes it to the
+// descriptor that GRAPEVINE_PORT_FD names; the others then start with it as
+// their MASTER_PORT: nobody guesses ports. Rank 0 may write JSON lines about its
+// progress to the descriptor in GRAPEVINE_PROGRESS_FD.
+//
+// No child outlives the launch: when one fails, the others have a grace period
+// to say why they end, then they are terminated, then killed; SIGINT, SIGTERM
+// and SIGHUP are passed on, and a second one kills; when this process itself is
+// killed, the kernel kills the children.
+#ifndef GRAPEVINE_NODE_LAUNCHER_H_
+#define GRAPEVINE_NODE_LAUNCHER_H_
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "topology/topology.h"
+
+namespace grapevine {
+
+inline constexpr char kPortDescriptorVariable[] = "GRAPEVINE_PORT_FD";
+inline constexpr char kProgressDescriptorVariable[] = "GRAPEVINE_PROGRESS_FD";
+
+struct LaunchOptions {
+  Rank nodes = 1;
+  std::string executable = "/proc/self/exe";
+  std::vector<std::string> arguments;  // the same for all, with the program's name first
+  // Added to this process's environment, from which GRAPEVINE_* are taken out:
+  // they have had their say in the arguments.
+  std::map<std::string, std::string> environment;
+  // Rank r runs on the r-th core only, counted round. Off: the kernel knows
+  // better, unless there are as many cores as nodes and nothing else runs.
+  bool pin_cpus = false;
+  std::chrono::milliseconds port_timeout{60000};  // for rank 0 to report its port
+  // Between the first failure and SIGTERM for the rest, and from there to SIGKILL.
+  std::chrono::milliseconds grace{10000};
+};
+
+struct LaunchSinks {
+  // A line of a child's output or errors, without its line break.
+  std::function<void(Rank rank, bool errors, std::string_view line)> on_line;
+  // A line that rank 0 wrote about its progress; untrusted.
+  std::function<void(std::string_view line)> on_progress;
+};
+
+// Runs until every child has ended; OK when all ended with 0. Otherwise the
+// child that caused it is named: with an exit code of run/failure.h that is the
+// class, a child killed by a signal is kPeerLost; kInterrupted or kTerminated
+// when a signal ended the run.
+//
+// Called by the main thread, and before others exist (see SignalDescriptor);
+// sinks are called on it.
+absl::Status Launch(const LaunchOptions& options, const LaunchSinks& sinks);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_LAUNCHER_H_

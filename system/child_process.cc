@@ -1,0 +1,150 @@
+#include "system/child_process.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace grapevine {
+namespace {
+
+struct Pipe {
+  UniqueDescriptor read, write;
+};
+
+absl::StatusOr<Pipe> OpenPipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot open a pipe");
+  return Pipe{UniqueDescriptor(ends[0]), UniqueDescriptor(ends[1])};
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// What the child needs between fork and exec, made before: there only
+// async-signal-safe calls are allowed.
+struct Prepared {
+  const char* executable;
+  std::vector<char*> arguments, environment;
+  const std::vector<int>& inherited;
+  cpu_set_t cpus;
+  bool pinned;
+  pid_t parent;
+  int input, output, errors, exec_error;
+};
+
+// Runs in the child; returns only when it failed.
+void Execute(const Prepared& prepared) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // The parent may have died before the kernel knew.
+  if (getppid() != prepared.parent) _exit(127);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (prepared.pinned) sched_setaffinity(0, sizeof(prepared.cpus), &prepared.cpus);
+  // dup2 also clears close-on-exec of the new number.
+  if (dup2(prepared.input, STDIN_FILENO) < 0 || dup2(prepared.output, STDOUT_FILENO) < 0 ||
+      dup2(prepared.errors, STDERR_FILENO) < 0) {
+    return;
+  }
+  for (const int descriptor : prepared.inherited) fcntl(descriptor, F_SETFD, 0);
+  execve(prepared.executable, prepared.arguments.data(), prepared.environment.data());
+}
+
+// Empty when the program runs: its exec closed the other end.
+std::optional<int> ReadExecError(int descriptor) {
+  int error = 0;
+  ssize_t got;
+  do {
+    got = read(descriptor, &error, sizeof(error));
+  } while (got < 0 && errno == EINTR);
+  return got == sizeof(error) ? std::optional(error) : std::nullopt;
+}
+
+pid_t WaitFor(pid_t pid, int options, int* wait_status) {
+  pid_t result;
+  do {
+    result = waitpid(pid, wait_status, options);
+  } while (result < 0 && errno == EINTR);
+  return result;
+}
+
+void SetNonBlocking(const UniqueDescriptor& descriptor) {
+  fcntl(descriptor.get(), F_SETFL, fcntl(descriptor.get(), F_GETFL) | O_NONBLOCK);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildCommand& command) {
+  absl::StatusOr<Pipe> output = OpenPipe(), errors = OpenPipe(), exec_error = OpenPipe();
+  for (const auto* pipe : {&output, &errors, &exec_error}) {
+    if (!pipe->ok()) return pipe->status();
+  }
+  const UniqueDescriptor input(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!input.open()) return absl::ErrnoToStatus(errno, "cannot open /dev/null");
+  Prepared prepared{.executable = command.executable.c_str(),
+                    .arguments = Pointers(command.arguments),
+                    .environment = Pointers(command.environment),
+                    .inherited = command.inherited,
+                    .cpus = {},
+                    .pinned = command.cpu.has_value(),
+                    .parent = getpid(),
+                    .input = input.get(),
+                    .output = output->write.get(),
+                    .errors = errors->write.get(),
+                    .exec_error = exec_error->write.get()};
+  if (command.cpu) CPU_SET(*command.cpu, &prepared.cpus);
+
+  const pid_t pid = fork();
+  if (pid < 0)
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot fork for ", command.executable));
+  if (pid == 0) {
+    Execute(prepared);
+    const int error = errno;
+    (void)!write(prepared.exec_error, &error, sizeof(error));
+    _exit(127);
+  }
+  exec_error->write.Close();
+  if (const std::optional<int> error = ReadExecError(exec_error->read.get())) {
+    int wait_status;
+    WaitFor(pid, 0, &wait_status);
+    return absl::ErrnoToStatus(*error, absl::StrCat("cannot execute ", command.executable));
+  }
+  SetNonBlocking(output->read);
+  SetNonBlocking(errors->read);
+  return std::unique_ptr<ChildProcess>(
+      new ChildProcess(pid, std::move(output->read), std::move(errors->read)));
+}
+
+ChildProcess::~ChildProcess() {
+  if (wait_status_) return;
+  kill(pid_, SIGKILL);
+  int wait_status;
+  WaitFor(pid_, 0, &wait_status);
+}
+
+void ChildProcess::Signal(int signal) {
+  // Unreaped, its number cannot have gone to another process.
+  if (!wait_status_) kill(pid_, signal);
+}
+
+std::optional<int> ChildProcess::Poll() {
+  int wait_status;
+  if (!wait_status_ && WaitFor(pid_, WNOHANG, &wait_status) == pid_) wait_status_ = wait_status;
+  return wait_status_;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,62 @@
+// A program run as a child that cannot outlive its parent.
+#ifndef GRAPEVINE_SYSTEM_CHILD_PROCESS_H_
+#define GRAPEVINE_SYSTEM_CHILD_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "system/unique_descriptor.h"
+
+namespace grapevine {
+
+struct ChildCommand {
+  std::string executable;                     // a path; no search
+  std::vector<std::string> arguments;         // with the program's name first
+  std::vector<std::string> environment = {};  // the whole of it, "NAME=value"
+  std::vector<int> inherited = {};            // stay open under their numbers
+  std::optional<int> cpu = {};                // the only core it may use
+};
+
+// The child gets /dev/null as its input, a process group of its own (so that the
+// terminal's Ctrl-C reaches the parent alone) and no blocked signals. It is
+// killed when it is destroyed here, and by the kernel when the *thread* that
+// started it ends, however it ends.
+//
+// Thread-compatible.
+class ChildProcess {
+ public:
+  // Errors name the executable, also when it could not be executed.
+  static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(const ChildCommand& command);
+  // Kills and reaps the child where that has not happened.
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  // Non-blocking ends of pipes.
+  UniqueDescriptor& output() { return output_; }
+  UniqueDescriptor& errors() { return errors_; }
+
+  // Does nothing after it was reaped.
+  void Signal(int signal);
+  // Reaps the child when it has ended. Its wait status once reaped.
+  std::optional<int> Poll();
+
+ private:
+  ChildProcess(pid_t pid, UniqueDescriptor output, UniqueDescriptor errors)
+      : pid_(pid), output_(std::move(output)), errors_(std::move(errors)) {}
+
+  const pid_t pid_;
+  UniqueDescriptor output_;
+  UniqueDescriptor errors_;
+  std::optional<int> wait_status_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SYSTEM_CHILD_PROCESS_H_

@@ -1,0 +1,41 @@
+#include "system/signal_descriptor.h"
+
+#include <pthread.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/status/status.h"
+
+namespace grapevine {
+
+absl::StatusOr<std::unique_ptr<SignalDescriptor>> SignalDescriptor::Open(
+    std::initializer_list<int> signals) {
+  sigset_t set, previous;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, &previous);
+  const int descriptor = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (descriptor < 0) {
+    const int error = errno;
+    pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+    return absl::ErrnoToStatus(error, "cannot receive signals");
+  }
+  return std::unique_ptr<SignalDescriptor>(new SignalDescriptor(descriptor, previous));
+}
+
+SignalDescriptor::~SignalDescriptor() {
+  while (Read()) {
+  }
+  close(descriptor_);
+  pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
+}
+
+std::optional<int> SignalDescriptor::Read() {
+  signalfd_siginfo info;
+  if (read(descriptor_, &info, sizeof(info)) != sizeof(info)) return std::nullopt;
+  return static_cast<int>(info.ssi_signo);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,42 @@
+// Signals as something to poll: blocked for this thread and read from a
+// descriptor, so that no handler ever runs.
+#ifndef GRAPEVINE_SYSTEM_SIGNAL_DESCRIPTOR_H_
+#define GRAPEVINE_SYSTEM_SIGNAL_DESCRIPTOR_H_
+
+#include <signal.h>
+
+#include <initializer_list>
+#include <memory>
+#include <optional>
+
+#include "absl/status/statusor.h"
+
+namespace grapevine {
+
+// Blocks the signals in the calling thread, and in those that it starts, from
+// Open to destruction; to be opened before other threads exist, for one that
+// does not block them would take them. Signals that nobody read by then are
+// dropped. Used and destroyed by the thread that opened it.
+class SignalDescriptor {
+ public:
+  static absl::StatusOr<std::unique_ptr<SignalDescriptor>> Open(std::initializer_list<int> signals);
+  ~SignalDescriptor();
+  SignalDescriptor(const SignalDescriptor&) = delete;
+  SignalDescriptor& operator=(const SignalDescriptor&) = delete;
+
+  // Readable when a signal waits.
+  int descriptor() const { return descriptor_; }
+  // The next signal; does not block.
+  std::optional<int> Read();
+
+ private:
+  SignalDescriptor(int descriptor, const sigset_t& previous)
+      : descriptor_(descriptor), previous_(previous) {}
+
+  const int descriptor_;
+  const sigset_t previous_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SYSTEM_SIGNAL_DESCRIPTOR_H_

@@ -1,0 +1,36 @@
+// A file descriptor with an owner.
+#ifndef GRAPEVINE_SYSTEM_UNIQUE_DESCRIPTOR_H_
+#define GRAPEVINE_SYSTEM_UNIQUE_DESCRIPTOR_H_
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace grapevine {
+
+// Closed on destruction; -1 is none. Thread-compatible.
+class UniqueDescriptor {
+ public:
+  UniqueDescriptor() = default;
+  explicit UniqueDescriptor(int descriptor) : descriptor_(descriptor) {}
+  UniqueDescriptor(UniqueDescriptor&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  UniqueDescriptor& operator=(UniqueDescriptor&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~UniqueDescriptor() { Close(); }
+
+  int get() const { return descriptor_; }
+  bool open() const { return descriptor_ >= 0; }
+  void Close() {
+    if (open()) close(std::exchange(descriptor_, -1));
+  }
+
+ private:
+  int descriptor_ = -1;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SYSTEM_UNIQUE_DESCRIPTOR_H_
