@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "kernels/tensor_thread.h"
+#include "kernels/tensor/tensor_thread.h"
 
 namespace grapevine {
 namespace {

@@ -232,7 +232,7 @@ void GrpcControlClient::OnDirective(const control::Directive& directive) {
       roster_ = directive.roster();
       break;
     case control::Directive::kRoundLimit:
-      new_limit_ = directive.round_limit().limit();
+      new_limit_ = directive.round_limit();
       break;
     case control::Directive::kAbort:
       End(Verdict(directive.abort().message(), directive.abort().failure()));
@@ -313,9 +313,9 @@ void GrpcControlClient::Beat() {
 bool GrpcControlClient::Deliver() {
   if (!started_ || verdict_delivered_) return false;
   if (new_limit_) {
-    const Round limit = *std::exchange(new_limit_, std::nullopt);
+    const control::RoundLimit moved = *std::exchange(new_limit_, std::nullopt);
     mutex_.unlock();
-    callbacks_.on_round_limit(limit);
+    callbacks_.on_round_limit(moved.limit(), moved.final());
     mutex_.lock();
     return true;
   }

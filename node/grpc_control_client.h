@@ -40,7 +40,7 @@ struct ControlClientOptions {
 class GrpcControlClient {
  public:
   struct Callbacks {
-    std::function<void(Round limit)> on_round_limit;
+    std::function<void(Round limit, bool final)> on_round_limit;
     // The run has failed, or rank 0 is lost: the message for the user, with its
     // Failure. At most one of on_abort and on_finish, once, last.
     std::function<void(const absl::Status& verdict)> on_abort;
@@ -100,7 +100,7 @@ class GrpcControlClient {
   Condition changed_;
   std::unique_ptr<Stream> stream_ ABSL_GUARDED_BY(mutex_);
   std::optional<control::Roster> roster_ ABSL_GUARDED_BY(mutex_);
-  std::optional<Round> new_limit_ ABSL_GUARDED_BY(mutex_);
+  std::optional<control::RoundLimit> new_limit_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> verdict_ ABSL_GUARDED_BY(mutex_);  // OK: finished
   bool verdict_delivered_ ABSL_GUARDED_BY(mutex_) = false;
   bool started_ ABSL_GUARDED_BY(mutex_) = false;

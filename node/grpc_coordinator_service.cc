@@ -143,9 +143,9 @@ GrpcCoordinatorService::~GrpcCoordinatorService() {
   ticker_.join();
 }
 
-void GrpcCoordinatorService::ExtendRoundLimit(Round limit) {
+void GrpcCoordinatorService::ExtendRoundLimit(Round limit, bool final) {
   MutexLock lock(mutex_);
-  coordinator_.ExtendRoundLimit(limit);
+  coordinator_.ExtendRoundLimit(limit, final);
   Flush();
 }
 

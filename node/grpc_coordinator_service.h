@@ -35,8 +35,8 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   GrpcCoordinatorService(CoordinatorOptions options, Sinks sinks);
   ~GrpcCoordinatorService() override;
 
-  // Moves the end of the run outwards; see Coordinator.
-  void ExtendRoundLimit(Round limit);
+  // Moves the end of the run; see Coordinator.
+  void ExtendRoundLimit(Round limit, bool final);
 
   // After Finish or Abort: waits until every node has heard it and left, so that
   // rank 0's own end is not taken for a death. False when the deadline passed.

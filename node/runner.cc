@@ -60,6 +60,7 @@ absl::Status Runner::Run(Transport* transport, SharedVector initial) {
   boundary_ = Clock::now();
   absl::Status status = Begin();
   if (status.ok()) status = Loop();
+  PublishProgress();
   gradients_.reset();
   return status;
 }

@@ -90,7 +90,7 @@ class Node {
   }
 
   void Start() {
-    client_.Start({.on_round_limit = [this](Round limit) { limit_.set_value(limit); },
+    client_.Start({.on_round_limit = [this](Round limit, bool) { limit_.set_value(limit); },
                    .on_abort = [this](const absl::Status& status) { end_.set_value(status); },
                    .on_finish = [this] { end_.set_value(absl::OkStatus()); }},
                   [] {
@@ -162,7 +162,7 @@ TEST(GrpcControl, ARunFromRosterToFinish) {
   control::Report report;
   report.mutable_metrics()->set_round(7);
   ASSERT_TRUE(nodes[3]->client().Send(report).ok());
-  zero.service.ExtendRoundLimit(20);
+  zero.service.ExtendRoundLimit(20, true);
   for (auto& node : nodes) EXPECT_EQ(node->AwaitLimit(), 20);
   for (auto& node : nodes) node->Done(20);
   for (auto& node : nodes) EXPECT_TRUE(node->AwaitEnd().ok());

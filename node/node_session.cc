@@ -1,0 +1,221 @@
+#include "node/node_session.h"
+
+#include <glog/logging.h>
+#include <unistd.h>
+
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "node/grpc_arguments.h"
+#include "node/grpc_keepalive.h"
+#include "node/registration.h"
+#include "run/failure.h"
+
+namespace grapevine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long rank 0 waits for the others to have heard the end.
+constexpr auto kDeparture = std::chrono::seconds(5);
+
+// Tells two processes with the same rank apart; not part of any result.
+uint64_t ProcessNonce() {
+  std::random_device device;
+  return (uint64_t{device()} << 32 | device()) ^ static_cast<uint64_t>(getpid());
+}
+
+HostAddress Advertised(const HostAddress& wanted, const HostAddress& bound) {
+  HostAddress address = wanted;
+  if (address.port == 0) address.port = bound.port;
+  const bool everywhere = bound.host == "0.0.0.0" || bound.host == "::";
+  // An empty host means: the one from which rank 0 sees this node come.
+  if (address.host.empty() && !everywhere) address.host = bound.host;
+  return address;
+}
+
+}  // namespace
+
+NodeSession::NodeSession(NodeSessionOptions options, NodeSessionCallbacks callbacks,
+                         Runner* runner)
+    : options_(std::move(options)), callbacks_(std::move(callbacks)), runner_(runner) {}
+
+NodeSession::~NodeSession() { TearDown(); }
+
+absl::Status NodeSession::Run(SharedVector initial) {
+  if (absl::Status status = Listen(); !status.ok()) return status;
+  if (absl::Status status = Join(); !status.ok()) return status;
+  StartControl();
+  callbacks_.on_start();
+  absl::Status status = runner_->Run(transport_.get(), std::move(initial));
+  if (status.ok()) status = callbacks_.on_trained(runner_->model());
+  if (status.ok()) status = AwaitEnd();
+  if (!status.ok()) status = Verdict(status);
+  TearDown();
+  return status;
+}
+
+absl::Status NodeSession::Listen() {
+  absl::StatusOr<GrpcCredentials> credentials = GrpcCredentials::Load(options_.tls);
+  if (!credentials.ok()) return credentials.status();
+  absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> outgoing =
+      credentials->ForChannel(options_.bind.host);
+  if (!outgoing.ok()) return outgoing.status();
+
+  transport_ = std::make_unique<GrpcTransport>(
+      EdgeIdentity{.run_id = options_.run_id,
+                   .rank = options_.rank,
+                   .world_size = options_.size,
+                   .schema = options_.schema,
+                   .topology = options_.topology,
+                   .algorithm = options_.algorithm},
+      GrpcTransportOptions{.peer_timeout = options_.peer_timeout,
+                           .connect_timeout = options_.rendezvous_timeout,
+                           .credentials = *outgoing,
+                           .round = [this] { return runner_->progress().round; }},
+      runner_);
+  std::vector<GrpcServer::Register> services;
+  services.push_back([this](grpc::ServerBuilder& builder) { transport_->AddTo(builder); });
+  services.push_back([this](grpc::ServerBuilder& builder) {
+    ApplyServerArguments(builder, IsLoopback(options_.bind.host));
+  });
+  if (options_.rank == 0) {
+    coordinator_ = std::make_unique<GrpcCoordinatorService>(
+        CoordinatorOptions{.own = Registration(),
+                           .run_id = options_.run_id,
+                           .round_limit = options_.first_limit,
+                           .rendezvous_timeout = options_.rendezvous_timeout,
+                           .peer_timeout = options_.peer_timeout},
+        GrpcCoordinatorService::Sinks{.on_metrics = callbacks_.on_metrics,
+                                      .on_notice = callbacks_.on_notice});
+    services.push_back(
+        [this](grpc::ServerBuilder& builder) { builder.RegisterService(coordinator_.get()); });
+  }
+  absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
+      {.bind = options_.bind, .peer_timeout = options_.peer_timeout}, *credentials, services);
+  if (!server.ok()) return server.status();
+  server_ = *std::move(server);
+  advertised_ = Advertised(options_.advertise, server_->address());
+  return callbacks_.on_listening(server_->address());
+}
+
+control::Registration NodeSession::Registration() const {
+  control::Registration registration;
+  registration.set_protocol_version(kControlProtocolVersion);
+  registration.set_rank(options_.rank);
+  registration.set_world_size(options_.size);
+  registration.set_nonce(ProcessNonce());
+  registration.set_address(FormatHostAddress(advertised_));
+  for (const control::Agreement& agreement : options_.agreements) {
+    *registration.add_agreements() = agreement;
+  }
+  return registration;
+}
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> NodeSession::ControlChannel() {
+  if (options_.rank == 0) return server_->InProcessChannel();
+  absl::StatusOr<GrpcCredentials> credentials = GrpcCredentials::Load(options_.tls);
+  if (!credentials.ok()) return credentials.status();
+  absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> channel =
+      credentials->ForChannel(options_.coordinator.host);
+  if (!channel.ok()) return channel.status();
+  grpc::ChannelArguments arguments;
+  SetKeepalive(options_.peer_timeout, &arguments);
+  return grpc::CreateCustomChannel(FormatHostAddress(options_.coordinator), *channel, arguments);
+}
+
+absl::Status NodeSession::Join() {
+  absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = ControlChannel();
+  if (!channel.ok()) return channel.status();
+  control_ = std::make_unique<GrpcControlClient>(
+      *channel, ControlClientOptions{.coordinator = FormatHostAddress(options_.coordinator),
+                                     .peer_timeout = options_.peer_timeout});
+  absl::StatusOr<control::Roster> roster =
+      control_->Join(Registration(), Clock::now() + options_.rendezvous_timeout);
+  if (!roster.ok()) return roster.status();
+  transport_->Join(roster->run_id(), {roster->addresses().begin(), roster->addresses().end()});
+  runner_->SetLimit(roster->round_limit(), roster->round_limit() >= options_.rounds);
+  server_->SetReady(true);
+  return absl::OkStatus();
+}
+
+control::Heartbeat NodeSession::Heartbeat() const {
+  const Progress progress = runner_->progress();
+  control::Heartbeat heartbeat;
+  heartbeat.set_round(progress.round);
+  heartbeat.set_state(progress.waiting_for.empty() ? "computing" : "waiting");
+  for (const Waiting& waiting : progress.waiting_for) heartbeat.add_waiting_for(waiting.peer);
+  const TransportCounters counters = transport_->counters();
+  heartbeat.set_progress(progress.round + counters.bytes_sent + counters.bytes_received);
+  return heartbeat;
+}
+
+void NodeSession::StartControl() {
+  const auto end = [this](const absl::Status& status) {
+    MutexLock lock(mutex_);
+    if (!end_) end_ = status;
+    ended_.NotifyAll();
+  };
+  control_->Start({.on_round_limit =
+                       [this](Round limit, bool final) { runner_->SetLimit(limit, final); },
+                   .on_abort =
+                       [this, end](const absl::Status& verdict) {
+                         end(verdict);
+                         runner_->Abort(verdict);
+                       },
+                   .on_finish = [end] { end(absl::OkStatus()); }},
+                  [this] { return Heartbeat(); });
+}
+
+absl::Status NodeSession::AwaitEnd() {
+  control::Report report;
+  report.mutable_done()->set_round_limit(runner_->progress().round);
+  if (absl::Status status = control_->Send(std::move(report)); !status.ok()) return status;
+  // Rank 0's silence or death ends this wait through on_abort.
+  MutexLock lock(mutex_);
+  while (!end_) ended_.WaitUntil(mutex_, Clock::now() + options_.peer_timeout);
+  return *end_;
+}
+
+absl::Status NodeSession::Verdict(const absl::Status& symptom) {
+  control::Failure failure;
+  failure.set_culprit(options_.rank);
+  failure.set_message(std::string(symptom.message()));
+  failure.set_failure(ExitCode(symptom));
+  return control_->AwaitVerdict(std::move(failure), Clock::now() + options_.peer_timeout);
+}
+
+void NodeSession::Interrupt(absl::Status why) {
+  {
+    MutexLock lock(mutex_);
+    if (!end_) end_ = why;
+    ended_.NotifyAll();
+  }
+  runner_->Abort(std::move(why));
+}
+
+void NodeSession::Report(control::NodeMetrics metrics) {
+  control::Report report;
+  *report.mutable_metrics() = std::move(metrics);
+  // The run is over for another reason when this fails.
+  if (absl::Status status = control_->Send(std::move(report)); !status.ok()) {
+    LOG(WARNING) << "a measurement was lost: " << status.message();
+  }
+}
+
+void NodeSession::ExtendRoundLimit(Round limit, bool final) {
+  coordinator_->ExtendRoundLimit(limit, final);
+}
+
+void NodeSession::TearDown() {
+  if (coordinator_ && control_) coordinator_->AwaitDeparture(Clock::now() + kDeparture);
+  control_.reset();
+  if (transport_) transport_->Shutdown();
+  if (server_) server_->Shutdown(std::chrono::system_clock::now());
+  server_.reset();
+  coordinator_.reset();
+  transport_.reset();
+}
+
+}  // namespace grapevine

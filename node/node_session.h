@@ -1,0 +1,109 @@
+// One node's life in a run: server, rendezvous, training, the end for all.
+//
+// Joins the pieces of this folder and knows nothing of configurations, models
+// or files: what is learnt comes in as a runner, what is measured goes out
+// through callbacks.
+#ifndef GRAPEVINE_NODE_NODE_SESSION_H_
+#define GRAPEVINE_NODE_NODE_SESSION_H_
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/aligned_buffer.h"
+#include "node/control.pb.h"
+#include "node/grpc_control_client.h"
+#include "node/grpc_coordinator_service.h"
+#include "node/grpc_credentials.h"
+#include "node/grpc_server.h"
+#include "node/grpc_transport.h"
+#include "node/host_address.h"
+#include "node/runner.h"
+
+namespace grapevine {
+
+struct NodeSessionOptions {
+  Rank rank = 0;
+  Rank size = 1;
+  std::string run_id;         // rank 0's; the others learn it
+  HostAddress coordinator;    // where rank 0 listens; unused on rank 0
+  HostAddress bind{"127.0.0.1", 0};
+  HostAddress advertise;      // empty parts are taken from the bound address
+  TlsOptions tls;
+  // What all ranks must agree on, what explains most first.
+  std::vector<control::Agreement> agreements;
+  std::string schema;     // fingerprint of the replica's layout
+  std::string topology;   // canonical names, for the handshake of edges
+  std::string algorithm;
+  Round rounds = 0;
+  Round first_limit = 0;  // rank 0's: the end as far as it is known (Runner)
+  std::chrono::milliseconds rendezvous_timeout{60000};
+  std::chrono::milliseconds peer_timeout{30000};
+};
+
+struct NodeSessionCallbacks {
+  // The server listens: local launchers hand rank 0's port to the others.
+  std::function<absl::Status(const HostAddress&)> on_listening;
+  // Rank 0: what the nodes report, and lines for its log.
+  std::function<void(Rank, const control::NodeMetrics&)> on_metrics;
+  std::function<void(const std::string&)> on_notice;
+  // All nodes are there; training begins.
+  std::function<void()> on_start;
+  // This node has trained: evaluate and write before it says that it is done.
+  std::function<absl::Status(const SharedVector& model)> on_trained;
+};
+
+// Run from one thread; Interrupt, Report and ExtendRoundLimit from any.
+class NodeSession {
+ public:
+  // `runner` outlives the session.
+  NodeSession(NodeSessionOptions options, NodeSessionCallbacks callbacks, Runner* runner);
+  ~NodeSession();
+
+  // Listens, joins, trains from `initial`, and waits until every node is done.
+  // The error of a failed run names the culprit, also when that is elsewhere.
+  absl::Status Run(SharedVector initial);
+
+  // Makes Run return `why` (an interrupt, a full disk), and tells the others.
+  void Interrupt(absl::Status why);
+  // Queues a report for rank 0.
+  void Report(control::NodeMetrics metrics);
+  // Rank 0: moves the end of the run; a final one is the end.
+  void ExtendRoundLimit(Round limit, bool final);
+
+  TransportCounters counters() const { return transport_->counters(); }
+
+ private:
+  absl::Status Listen();
+  absl::Status Join();
+  absl::StatusOr<std::shared_ptr<grpc::Channel>> ControlChannel();
+  control::Registration Registration() const;
+  control::Heartbeat Heartbeat() const;
+  void StartControl();
+  absl::Status AwaitEnd();
+  // Asks rank 0 whether something else is behind `symptom`.
+  absl::Status Verdict(const absl::Status& symptom);
+  void TearDown();
+
+  const NodeSessionOptions options_;
+  const NodeSessionCallbacks callbacks_;
+  Runner* const runner_;
+
+  HostAddress advertised_;
+  std::unique_ptr<GrpcTransport> transport_;
+  std::unique_ptr<GrpcCoordinatorService> coordinator_;
+  std::unique_ptr<GrpcServer> server_;
+  std::unique_ptr<GrpcControlClient> control_;
+
+  Mutex mutex_;
+  Condition ended_;
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_NODE_SESSION_H_
