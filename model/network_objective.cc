@@ -1,0 +1,17 @@
+#include "model/network_objective.h"
+
+#include <utility>
+
+namespace grapevine {
+
+NetworkObjective::NetworkObjective(std::unique_ptr<Network> network,
+                                   std::unique_ptr<BatchSource> batches, uint64_t seed)
+    : network_(std::move(network)), batches_(std::move(batches)), seed_(seed) {}
+
+absl::StatusOr<double> NetworkObjective::Gradient(const float* replica, int64_t round,
+                                                  float* gradient) {
+  batches_->Fill(round, &batch_);
+  return network_->Gradient(replica, batch_, gradient);
+}
+
+}  // namespace grapevine

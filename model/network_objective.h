@@ -1,0 +1,36 @@
+// A network over a node's training batches.
+#ifndef GRAPEVINE_MODEL_NETWORK_OBJECTIVE_H_
+#define GRAPEVINE_MODEL_NETWORK_OBJECTIVE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "model/batch.h"
+#include "model/network.h"
+#include "model/objective.h"
+
+namespace grapevine {
+
+// Thread-compatible. The errors of Gradient are the network's.
+class NetworkObjective : public Objective {
+ public:
+  // `seed` is the run's: all nodes start alike.
+  NetworkObjective(std::unique_ptr<Network> network, std::unique_ptr<BatchSource> batches,
+                   uint64_t seed);
+
+  const ReplicaLayout& layout() const override { return network_->layout(); }
+  void Initialize(float* replica) override { network_->Initialize(seed_, replica); }
+  absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override;
+  int64_t batch_size() const override { return batches_->batch_size(); }
+
+ private:
+  const std::unique_ptr<Network> network_;
+  const std::unique_ptr<BatchSource> batches_;
+  const uint64_t seed_;
+  Batch batch_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_NETWORK_OBJECTIVE_H_
