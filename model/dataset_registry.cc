@@ -1,12 +1,18 @@
 #include "model/dataset_registry.h"
 
-#include <string>
+#include <glog/logging.h>
 
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "model/cifar10.h"
 #include "model/idx.h"
 #include "model/synthetic.h"
-#include "topology/spec.h"
+#include "system/mutex.h"
 
 namespace grapevine {
 namespace {
@@ -45,15 +51,58 @@ absl::StatusOr<TrainTest> MakeSyntheticFrom(const Spec& spec) {
   return MakeSynthetic(options);
 }
 
+class Registry {
+ public:
+  void Add(std::string name, ReadDataset read) {
+    const MutexLock lock(mutex_);
+    const bool added = datasets_.emplace(name, std::move(read)).second;
+    CHECK(added) << "data set " << name << " is registered twice";
+  }
+
+  ReadDataset Find(const std::string& name) const {
+    const MutexLock lock(mutex_);
+    const auto found = datasets_.find(name);
+    return found == datasets_.end() ? nullptr : found->second;
+  }
+
+  std::vector<std::string> Names() const {
+    const MutexLock lock(mutex_);
+    std::vector<std::string> names;
+    for (const auto& [name, read] : datasets_) names.push_back(name);
+    return names;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::map<std::string, ReadDataset> datasets_ ABSL_GUARDED_BY(mutex_) = {
+      {"cifar10", MakeCifar10},
+      {"mnist", MakeMnist},
+      {"synthetic", MakeSyntheticFrom},
+  };
+};
+
+Registry& TheRegistry() {
+  static auto* registry = new Registry();
+  return *registry;
+}
+
 }  // namespace
+
+void RegisterDataset(std::string name, ReadDataset read) {
+  TheRegistry().Add(std::move(name), std::move(read));
+}
+
+std::vector<std::string> DatasetNames() { return TheRegistry().Names(); }
 
 absl::StatusOr<TrainTest> MakeDataset(std::string_view text) {
   const absl::StatusOr<Spec> spec = ParseSpec(text);
   if (!spec.ok()) return spec.status();
-  if (spec->name == "mnist") return MakeMnist(*spec);
-  if (spec->name == "cifar10") return MakeCifar10(*spec);
-  if (spec->name == "synthetic") return MakeSyntheticFrom(*spec);
-  return SpecError(text, "unknown data set; known: mnist:DIR, cifar10:DIR, synthetic");
+  const ReadDataset read = TheRegistry().Find(spec->name);
+  if (read == nullptr) {
+    return SpecError(
+        text, absl::StrCat("unknown data set; known are ", absl::StrJoin(DatasetNames(), ", ")));
+  }
+  return read(*spec);
 }
 
 }  // namespace grapevine
