@@ -1,0 +1,216 @@
+#include "cli/experiment.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "model/network_objective.h"
+#include "model/network_registry.h"
+#include "model/dataset_registry.h"
+#include "model/phantom_objective.h"
+#include "model/safetensors.h"
+#include "model/shard_batches.h"
+#include "optim/schedule.h"
+#include "run/config_validate.h"
+#include "run/failure.h"
+#include "run/units.h"
+#include "topology/spec.h"
+
+namespace grapevine {
+namespace {
+
+// Measurements of one epoch unless --log-every says otherwise.
+constexpr double kMeasurementsPerEpoch = 20;
+// Receive buffers for a second round are posted where they cost no more.
+constexpr int64_t kEagerWindowBytes = int64_t{64} << 20;
+
+absl::Status UsageError(const std::string& message) {
+  return WithFailure(absl::InvalidArgumentError(message), Failure::kUsage);
+}
+
+// Elements of "phantom:SIZE"; absent for other models.
+absl::StatusOr<std::optional<int64_t>> PhantomSize(const std::string& model) {
+  absl::StatusOr<Spec> spec = ParseSpec(model);
+  if (!spec.ok()) return spec.status();
+  if (spec->name != "phantom") return std::nullopt;
+  SpecReader reader(*spec);
+  const std::string size = reader.Argument();
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  absl::StatusOr<int64_t> bytes = ParseSize(size);
+  if (!bytes.ok()) return bytes.status();
+  if (*bytes < 4) return UsageError("--model=phantom:SIZE needs at least one fp32 number (4B)");
+  return *bytes / 4;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& config) {
+  std::unique_ptr<Experiment> experiment(new Experiment(config));
+  if (absl::Status status = experiment->BuildGraph(); !status.ok()) return status;
+  if (absl::Status status = experiment->BuildModel(); !status.ok()) return status;
+  if (absl::Status status = experiment->BuildTraining(); !status.ok()) return status;
+  // Names the algorithm's errors before anything starts.
+  if (auto algorithm = experiment->MakeAlgorithm(0); !algorithm.ok()) return algorithm.status();
+  if (config.has_init_from()) {
+    std::vector<float> replica(experiment->layout_.size);
+    if (absl::Status status = experiment->Initialize(replica.data()); !status.ok()) return status;
+  }
+  return experiment;
+}
+
+absl::Status Experiment::BuildGraph() {
+  absl::StatusOr<std::shared_ptr<const Topology>> topology =
+      MakeTopology(config_.topology(), config_.nodes(), config_.seed());
+  if (!topology.ok()) return topology.status();
+  absl::StatusOr<std::shared_ptr<const Mixing>> mixing =
+      MakeMixing(config_.mixing(), *std::move(topology));
+  if (!mixing.ok()) return mixing.status();
+  mixing_ = *std::move(mixing);
+  return absl::OkStatus();
+}
+
+absl::Status Experiment::BuildModel() {
+  absl::StatusOr<std::optional<int64_t>> phantom = PhantomSize(config_.model());
+  if (!phantom.ok()) return phantom.status();
+  phantom_size_ = *phantom;
+  if (phantom_size_) {
+    layout_ = PhantomObjective({.elements = *phantom_size_, .wait = {}}).layout();
+    return absl::OkStatus();
+  }
+  absl::StatusOr<TrainTest> data = MakeDataset(config_.data());
+  if (!data.ok()) return data.status();
+  data_ = *std::move(data);
+  absl::StatusOr<Shards> shards = SplitOverNodes(config_.split(), data_->train->labels(),
+                                                 config_.nodes(), config_.seed());
+  if (!shards.ok()) return shards.status();
+  shards_ = *std::move(shards);
+  absl::StatusOr<std::unique_ptr<Network>> network = MakeNetwork();
+  if (!network.ok()) return network.status();
+  network_ = *std::move(network);
+  layout_ = network_->layout();
+  return absl::OkStatus();
+}
+
+absl::Status Experiment::BuildTraining() {
+  absl::StatusOr<std::unique_ptr<Optimizer>> optimizer = MakeOptimizer(
+      config_.optimizer(),
+      {.momentum = config_.momentum(), .weight_decay = config_.weight_decay()});
+  if (!optimizer.ok()) return optimizer.status();
+  optimizer_ = *std::move(optimizer);
+  if (data_) {
+    rounds_per_epoch_ =
+        static_cast<double>(data_->train->size()) / static_cast<double>(global_batch());
+  } else if (!config_.has_rounds()) {
+    return UsageError("--model=phantom:SIZE has no data set and so no epochs; give --rounds");
+  }
+  rounds_ = config_.has_rounds()
+                ? config_.rounds()
+                : static_cast<Round>(std::ceil(config_.epochs() * rounds_per_epoch_ - 1e-9));
+  log_every_ = config_.log_every() > 0
+                   ? config_.log_every()
+                   : std::max<Round>(1, std::llround(rounds_per_epoch_ / kMeasurementsPerEpoch));
+  absl::StatusOr<Schedule> schedule =
+      MakeSchedule(config_.schedule(), {.base_rate = config_.lr(),
+                                        .rounds_per_epoch = rounds_per_epoch_,
+                                        .rounds = std::max<Round>(rounds_, 1)});
+  if (!schedule.ok()) return schedule.status();
+  learning_rate_ = *std::move(schedule);
+  return absl::OkStatus();
+}
+
+double Experiment::Epoch(Round completed) const {
+  return static_cast<double>(completed) / rounds_per_epoch_;
+}
+
+bool Experiment::Evaluated(Round completed) const {
+  if (phantom_size_ || completed == 0) return false;
+  if (completed == rounds_) return true;
+  // Whether a multiple of eval_every lies in this round.
+  const double every = config_.eval_every() * rounds_per_epoch_;
+  return std::floor((static_cast<double>(completed) + 1e-9) / every) >
+         std::floor((static_cast<double>(completed - 1) + 1e-9) / every);
+}
+
+bool Experiment::Measured(Round completed) const {
+  return completed % log_every_ == 0 || completed == rounds_ || Evaluated(completed);
+}
+
+Round Experiment::NextEvaluation(Round completed) const {
+  Round next = completed + 1;
+  while (next < rounds_ && !Evaluated(next)) ++next;
+  return std::min(next, rounds_);
+}
+
+double Experiment::Slowdown(Rank rank) const {
+  const absl::StatusOr<std::vector<Straggler>> stragglers = Stragglers(config_);
+  if (!stragglers.ok()) return 1;  // refused when the configuration was resolved
+  for (const Straggler& straggler : *stragglers) {
+    if (straggler.rank == rank) return straggler.factor;
+  }
+  return 1;
+}
+
+int Experiment::WindowFor(Rank rank) const {
+  if (config_.window() > 0) return config_.window();
+  std::vector<Rank> neighbours;
+  mixing_->topology().InNeighbours(rank, 0, &neighbours);
+  const int64_t bytes = layout_.size * static_cast<int64_t>(sizeof(float) * neighbours.size());
+  return bytes <= kEagerWindowBytes ? 2 : 1;
+}
+
+absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeAlgorithm(Rank rank) const {
+  return grapevine::MakeAlgorithm(config_.algorithm(), {.rank = rank,
+                                                        .mixing = mixing_,
+                                                        .learning_rate = learning_rate_,
+                                                        .window = WindowFor(rank)});
+}
+
+absl::StatusOr<std::unique_ptr<Objective>> Experiment::MakeObjective(Rank rank) const {
+  if (phantom_size_) {
+    std::chrono::nanoseconds compute{0};
+    if (config_.has_compute()) {
+      absl::StatusOr<std::chrono::nanoseconds> parsed = ParseDuration(config_.compute());
+      if (!parsed.ok()) return parsed.status();
+      compute = *parsed;
+    }
+    return std::make_unique<PhantomObjective>(PhantomOptions{
+        .elements = *phantom_size_,
+        .batch_size = config_.batch(),
+        .compute = compute,
+        .wait = [](std::chrono::nanoseconds time) { std::this_thread::sleep_for(time); }});
+  }
+  absl::StatusOr<std::unique_ptr<Network>> network = MakeNetwork();
+  if (!network.ok()) return network.status();
+  auto batches = std::make_unique<ShardBatches>(
+      data_->train, shards_[rank],
+      ShardOptions{.batch_size = config_.batch(), .seed = config_.seed(), .node = rank});
+  return std::make_unique<NetworkObjective>(*std::move(network), std::move(batches),
+                                            config_.seed());
+}
+
+absl::StatusOr<std::unique_ptr<Network>> Experiment::MakeNetwork() const {
+  const DatasetTraits& traits = data_->train->traits();
+  return grapevine::MakeNetwork(
+      config_.model(), traits.shape, traits.classes,
+      {.label_smoothing = static_cast<float>(config_.label_smoothing())});
+}
+
+absl::Status Experiment::Initialize(float* replica) const {
+  if (config_.has_init_from()) {
+    absl::StatusOr<Safetensors> file = Safetensors::Open(config_.init_from());
+    if (!file.ok()) return file.status();
+    return file->Load(layout_, replica);
+  }
+  if (network_) {
+    network_->Initialize(config_.seed(), replica);
+  } else {
+    std::fill_n(replica, layout_.size, 0.0f);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace grapevine

@@ -1,0 +1,91 @@
+// Everything that a configuration names, built and checked: graph, weights,
+// data, network, optimizer, schedule, and how long it all goes on.
+//
+// The node and the simulator get their parts from here, so that the same
+// configuration means the same experiment in both.
+#ifndef GRAPEVINE_CLI_EXPERIMENT_H_
+#define GRAPEVINE_CLI_EXPERIMENT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "algorithm/algorithm.h"
+#include "kernels/replica_layout.h"
+#include "model/dataset.h"
+#include "model/network.h"
+#include "model/objective.h"
+#include "model/split.h"
+#include "optim/optimizer.h"
+#include "run/config.pb.h"
+#include "topology/mixing.h"
+
+namespace grapevine {
+
+// Immutable once built; safe from any thread. What it makes is independent.
+class Experiment {
+ public:
+  // Loads the data set. Errors carry kUsage or kInput and name the flag's value
+  // or the file.
+  static absl::StatusOr<std::unique_ptr<Experiment>> Build(const Config& config);
+
+  const Config& config() const { return config_; }
+  const Mixing& mixing() const { return *mixing_; }
+  const Optimizer& optimizer() const { return *optimizer_; }
+  const ReplicaLayout& layout() const { return layout_; }
+  double learning_rate(Round round) const { return learning_rate_(round); }
+  // Canonical spec: "dpsgd:order=awc".
+  const std::string& algorithm_name() const { return config_.algorithm(); }
+
+  // Absent for a phantom model.
+  const std::optional<TrainTest>& data() const { return data_; }
+
+  Round rounds() const { return rounds_; }
+  // Samples seen by all nodes in `completed` rounds, over the data set's size;
+  // rounds for a phantom model.
+  double Epoch(Round completed) const;
+  int64_t global_batch() const { return int64_t{config_.batch()} * config_.nodes(); }
+  // Whether the averaged model is evaluated (metrics are taken) once so many
+  // rounds are done. What is evaluated is also measured.
+  bool Evaluated(Round completed) const;
+  bool Measured(Round completed) const;
+  // The first evaluated round after `completed`.
+  Round NextEvaluation(Round completed) const;
+
+  // How many times longer a gradient of `rank` takes (--slow); 1 for most.
+  double Slowdown(Rank rank) const;
+
+  absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(Rank rank) const;
+  absl::StatusOr<std::unique_ptr<Objective>> MakeObjective(Rank rank) const;
+  // For evaluation; not for a phantom model.
+  absl::StatusOr<std::unique_ptr<Network>> MakeNetwork() const;
+  // The starting replica, of layout().size elements: --init-from, or drawn.
+  absl::Status Initialize(float* replica) const;
+
+ private:
+  explicit Experiment(Config config) : config_(std::move(config)) {}
+
+  absl::Status BuildGraph();
+  absl::Status BuildModel();
+  absl::Status BuildTraining();
+  int WindowFor(Rank rank) const;
+
+  Config config_;
+  std::shared_ptr<const Mixing> mixing_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::optional<TrainTest> data_;
+  Shards shards_;
+  std::optional<int64_t> phantom_size_;  // elements
+  std::unique_ptr<Network> network_;     // describes the model; never run
+  ReplicaLayout layout_;
+  LearningRate learning_rate_;
+  double rounds_per_epoch_ = 1;
+  Round rounds_ = 0;
+  Round log_every_ = 1;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_EXPERIMENT_H_

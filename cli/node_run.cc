@@ -1,0 +1,320 @@
+#include "cli/node_run.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/sketch.h"
+#include "model/batch_norm_recalibration.h"
+#include "model/dataset_evaluation.h"
+#include "model/safetensors.h"
+#include "model/shard_batches.h"
+#include "random/keyed_random.h"
+#include "run/config_hash.h"
+#include "run/failure.h"
+#include "run/metrics.h"
+#include "run/run_directory.h"
+#include "run/summary.h"
+
+namespace grapevine {
+namespace {
+
+// Training batches from which batch-norm statistics are measured anew.
+constexpr int64_t kRecalibrationBatches = 50;
+
+double MeanLoss(const Evaluation& evaluation) {
+  return evaluation.loss_sum / static_cast<double>(evaluation.samples);
+}
+
+double Accuracy(const Evaluation& evaluation) {
+  return static_cast<double>(evaluation.correct) / static_cast<double>(evaluation.samples);
+}
+
+std::string ModelPath(const std::string& folder) { return folder + "/model.safetensors"; }
+
+std::string NodeDirectory(const std::string& run, Rank rank) {
+  return absl::StrCat(run, "/node-", rank);
+}
+
+control::Agreement Agree(std::string name, std::string value) {
+  control::Agreement agreement;
+  agreement.set_name(std::move(name));
+  agreement.set_value(std::move(value));
+  return agreement;
+}
+
+SharedVector Copy(const SharedVector& vector) {
+  SharedVector copy = NewSharedVector(vector.size);
+  std::ranges::copy(vector.span(), copy.data.get());
+  return copy;
+}
+
+}  // namespace
+
+NodeRun::NodeRun(const Experiment* experiment, NodeRunOptions options)
+    : experiment_(experiment),
+      options_(std::move(options)),
+      coordinates_(options_.rank == 0),
+      node_directory_(NodeDirectory(options_.run_directory, options_.rank)) {}
+
+NodeRun::~NodeRun() = default;
+
+absl::Status NodeRun::Run() {
+  if (absl::Status status = Prepare(); !status.ok()) return status;
+  const SharedVector initial = NewSharedVector(experiment_->layout().size);
+  if (absl::Status status = experiment_->Initialize(initial.data.get()); !status.ok()) {
+    return status;
+  }
+  absl::Status status = session_->Run(initial);
+  if (status.ok() && coordinates_) status = WriteSummary();
+  return status;
+}
+
+absl::Status NodeRun::Prepare() {
+  absl::StatusOr<std::string> folder =
+      CreateNodeDirectory(options_.run_directory, options_.rank);
+  if (!folder.ok()) return folder.status();
+  absl::StatusOr<std::unique_ptr<LineFile>> lines = LineFile::Open(MetricsPath(*folder));
+  if (!lines.ok()) return lines.status();
+  node_metrics_ = *std::move(lines);
+
+  absl::StatusOr<std::unique_ptr<Objective>> objective = experiment_->MakeObjective(options_.rank);
+  if (!objective.ok()) return objective.status();
+  objective_ = *std::move(objective);
+  if (experiment_->data()) {
+    absl::StatusOr<std::unique_ptr<Network>> network = experiment_->MakeNetwork();
+    if (!network.ok()) return network.status();
+    network_ = *std::move(network);
+  }
+  absl::StatusOr<std::unique_ptr<Algorithm>> algorithm = experiment_->MakeAlgorithm(options_.rank);
+  if (!algorithm.ok()) return algorithm.status();
+  RunObserver* const observer = this;
+  runner_ = std::make_unique<Runner>(
+      RunnerOptions{
+          .rank = options_.rank,
+          .size = experiment_->config().nodes(),
+          .rounds = experiment_->rounds(),
+          .evaluate = [this](Round completed) { return experiment_->Evaluated(completed); },
+          .step_timeout = options_.step_timeout,
+          .slowdown = experiment_->Slowdown(options_.rank)},
+      *std::move(algorithm), objective_.get(), &experiment_->layout(), &experiment_->optimizer(),
+      observer);
+  session_ = std::make_unique<NodeSession>(SessionOptions(), Callbacks(), runner_.get());
+  if (!coordinates_) return absl::OkStatus();
+
+  lines = LineFile::Open(MetricsPath(options_.run_directory));
+  if (!lines.ok()) return lines.status();
+  run_metrics_ = *std::move(lines);
+  collector_ = std::make_unique<MetricsCollector>(
+      MetricsCollector::Options{
+          .size = experiment_->config().nodes(),
+          .evaluated = [this](Round round) { return experiment_->Evaluated(round); },
+          .learning_rate = [this](Round round) { return experiment_->learning_rate(round); }},
+      [this](const RunMetrics& metrics) { Record(metrics); });
+  evaluations_ = std::make_unique<EvaluationThread>(
+      [this](const AveragedModel& average) { return Evaluate(average); },
+      [this](const absl::Status& why) { session_->Interrupt(why); });
+  return absl::OkStatus();
+}
+
+NodeSessionOptions NodeRun::SessionOptions() const {
+  const Config& config = experiment_->config();
+  NodeSessionOptions session = options_.session;
+  session.rank = options_.rank;
+  session.size = config.nodes();
+  session.agreements = {Agree("experiment", ExperimentText(config))};
+  session.schema = absl::StrCat(absl::Hex(experiment_->layout().Fingerprint()));
+  session.topology = experiment_->mixing().topology().name();
+  session.algorithm = config.algorithm();
+  session.rounds = experiment_->rounds();
+  session.first_limit =
+      config.has_target_accuracy()
+          ? experiment_->NextEvaluation(experiment_->NextEvaluation(0))
+          : experiment_->rounds();
+  return session;
+}
+
+NodeSessionCallbacks NodeRun::Callbacks() {
+  return {.on_listening = options_.on_listening,
+          .on_metrics =
+              [this](Rank rank, const control::NodeMetrics& report) {
+                absl::Status status = collector_->OnNode(rank, report);
+                if (!status.ok()) session_->Interrupt(std::move(status));
+              },
+          .on_notice = [](const std::string& notice) { LOG(WARNING) << notice; },
+          .on_start = [this] { start_ = std::chrono::steady_clock::now(); },
+          .on_trained = [this](const SharedVector& model) { return OnTrained(model); }};
+}
+
+double NodeRun::Elapsed() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+void NodeRun::OnRound(const RoundReport& report, const SharedVector& model) {
+  loss_sum_ += report.loss;
+  gradient_seconds_ += report.gradient_seconds;
+  mix_seconds_ += report.mix_seconds;
+  seconds_ += report.seconds;
+  ++rounds_;
+  if (experiment_->Measured(report.completed)) Measure(report.completed, model);
+}
+
+void NodeRun::Measure(Round completed, const SharedVector& model) {
+  const double time_s = Elapsed();
+  const TransportCounters counters = session_->counters();
+  control::NodeMetrics report;
+  report.set_round(completed);
+  report.set_epoch(experiment_->Epoch(completed));
+  report.set_time_s(time_s);
+  report.set_samples(rounds_ * objective_->batch_size());
+  report.set_train_loss_sum(loss_sum_ * static_cast<double>(objective_->batch_size()));
+  report.set_bytes_sent(counters.bytes_sent);
+  report.set_bytes_received(counters.bytes_received);
+  if (network_) {
+    const Sketch sketch = SketchOf(model.data.get(), experiment_->layout().parameter_size,
+                                   experiment_->config().seed());
+    report.mutable_sketch()->Add(sketch.begin(), sketch.end());
+  }
+  session_->Report(std::move(report));
+  if (absl::Status status = WriteNodeMetrics(completed, time_s); !status.ok()) {
+    session_->Interrupt(std::move(status));
+  }
+  loss_sum_ = gradient_seconds_ = mix_seconds_ = seconds_ = 0;
+  rounds_ = 0;
+}
+
+absl::Status NodeRun::WriteNodeMetrics(Round completed, double time_s) {
+  const TransportCounters counters = session_->counters();
+  NodeMetrics metrics{.round = completed,
+                      .epoch = experiment_->Epoch(completed),
+                      .time_s = time_s,
+                      .train_loss = loss_sum_ / static_cast<double>(rounds_),
+                      .learning_rate = experiment_->learning_rate(completed - 1),
+                      .gradient_s = gradient_seconds_,
+                      .mix_s = mix_seconds_,
+                      .wait_s = std::max(0.0, seconds_ - gradient_seconds_ - mix_seconds_),
+                      .bytes_sent_total = counters.bytes_sent,
+                      .bytes_received_total = counters.bytes_received};
+  if (seconds_ > 0) {
+    metrics.samples_per_s = static_cast<double>(rounds_ * objective_->batch_size()) / seconds_;
+  }
+  return node_metrics_->Append(ToJsonLine(metrics));
+}
+
+absl::Status NodeRun::OnTrained(const SharedVector& model) {
+  if (coordinates_) {
+    if (absl::Status status = evaluations_->Drain(); !status.ok()) return status;
+  }
+  if (!network_) return absl::OkStatus();
+  if (absl::Status status = ReportLocalModel(model); !status.ok()) return status;
+  return WriteSafetensors(ModelPath(node_directory_), experiment_->layout(), model.data.get(),
+                          {{"rank", absl::StrCat(options_.rank)}, {"model", network_->name()}});
+}
+
+absl::Status NodeRun::ReportLocalModel(const SharedVector& model) {
+  absl::StatusOr<Evaluation> local =
+      EvaluateOn(experiment_->data()->test, model.data.get(), *network_);
+  if (!local.ok()) return local.status();
+  control::NodeMetrics report;
+  report.set_round(runner_->progress().round);
+  report.set_test_loss(MeanLoss(*local));
+  report.set_test_accuracy(Accuracy(*local));
+  session_->Report(std::move(report));
+  return absl::OkStatus();
+}
+
+absl::Status NodeRun::Evaluate(const AveragedModel& average) {
+  absl::StatusOr<Evaluation> plain =
+      EvaluateOn(experiment_->data()->test, average.model.data.get(), *network_);
+  if (!plain.ok()) return plain.status();
+  ModelEvaluation evaluation{.round = average.round,
+                             .consensus_distance = average.consensus_distance,
+                             .test_loss = MeanLoss(*plain),
+                             .test_accuracy = Accuracy(*plain)};
+  if (absl::Status status = EvaluateRecalibrated(average, &evaluation); !status.ok()) {
+    return status;
+  }
+  MoveLimit(evaluation);
+  collector_->OnEvaluation(evaluation);
+  return WriteAveragedModel(average);
+}
+
+absl::Status NodeRun::WriteAveragedModel(const AveragedModel& average) {
+  return WriteSafetensors(
+      ModelPath(options_.run_directory), experiment_->layout(), average.model.data.get(),
+      {{"model", experiment_->config().model()}, {"rounds", absl::StrCat(average.round)}});
+}
+
+absl::Status NodeRun::EvaluateRecalibrated(const AveragedModel& average,
+                                           ModelEvaluation* evaluation) {
+  if (experiment_->layout().buffers.empty()) return absl::OkStatus();
+  const SharedVector model = Copy(average.model);
+  std::vector<int32_t> all(experiment_->data()->train->size());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int32_t>(i);
+  ShardBatches batches(experiment_->data()->train, std::move(all),
+                       {.batch_size = experiment_->config().batch(),
+                        .seed = experiment_->config().seed()});
+  absl::Status status =
+      RecalibrateBatchNorm(*network_, batches, 0, kRecalibrationBatches, model.data.get());
+  if (!status.ok()) return status;
+  absl::StatusOr<Evaluation> recalibrated =
+      EvaluateOn(experiment_->data()->test, model.data.get(), *network_);
+  if (!recalibrated.ok()) return recalibrated.status();
+  evaluation->test_loss_recalibrated = MeanLoss(*recalibrated);
+  evaluation->test_accuracy_recalibrated = Accuracy(*recalibrated);
+  return absl::OkStatus();
+}
+
+// With a target the end is known one evaluation ahead: nobody waits for an
+// evaluation, and the run goes on for at most one interval once it is reached.
+void NodeRun::MoveLimit(const ModelEvaluation& evaluation) {
+  const Config& config = experiment_->config();
+  if (!config.has_target_accuracy() || target_reached_) return;
+  if (limit_ == 0) limit_ = SessionOptions().first_limit;
+  target_reached_ = *evaluation.test_accuracy >= config.target_accuracy();
+  if (!target_reached_) {
+    limit_ = experiment_->NextEvaluation(experiment_->NextEvaluation(evaluation.round));
+  }
+  session_->ExtendRoundLimit(limit_, target_reached_ || limit_ >= experiment_->rounds());
+}
+
+void NodeRun::Record(const RunMetrics& metrics) {
+  if (absl::Status status = run_metrics_->Append(ToJsonLine(metrics)); !status.ok()) {
+    session_->Interrupt(std::move(status));
+  }
+  options_.on_metrics(metrics);
+}
+
+absl::Status NodeRun::WriteSummary() {
+  const Config& config = experiment_->config();
+  const RunMetrics latest = collector_->latest();
+  Summary summary{.nodes = config.nodes(),
+                  .topology = experiment_->mixing().topology().name(),
+                  .mixing = experiment_->mixing().name(),
+                  .algorithm = config.algorithm(),
+                  .model = config.model(),
+                  .data = config.data(),
+                  .seed = static_cast<int64_t>(config.seed()),
+                  .rounds = latest.round,
+                  .epochs = latest.epoch,
+                  .stopped = target_reached_ ? "target accuracy" : "finished",
+                  .wall_time_s = latest.time_s,
+                  .bytes_sent_total = latest.bytes_sent_total,
+                  .train_loss = latest.train_loss,
+                  .test_loss = latest.test_loss,
+                  .test_accuracy = latest.test_accuracy,
+                  .test_loss_recalibrated = latest.test_loss_recalibrated,
+                  .test_accuracy_recalibrated = latest.test_accuracy_recalibrated,
+                  .local_test_accuracy = collector_->local_test_accuracy(),
+                  .consensus_distance = latest.consensus_distance};
+  if (latest.time_s > 0) {
+    summary.samples_per_s =
+        static_cast<double>(latest.round * experiment_->global_batch()) / latest.time_s;
+  }
+  return grapevine::WriteSummary(options_.run_directory, summary);
+}
+
+}  // namespace grapevine

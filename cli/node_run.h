@@ -1,0 +1,98 @@
+// One node of an experiment, from its parts to its files.
+//
+// Observes the runner: measures, reports to rank 0, evaluates. Rank 0 also
+// collects the run's metrics, evaluates averaged models and writes the results.
+#ifndef GRAPEVINE_CLI_NODE_RUN_H_
+#define GRAPEVINE_CLI_NODE_RUN_H_
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "cli/experiment.h"
+#include "node/evaluation_thread.h"
+#include "node/metrics_collector.h"
+#include "node/node_session.h"
+#include "node/runner.h"
+#include "run/line_file.h"
+
+namespace grapevine {
+
+struct NodeRunOptions {
+  Rank rank = 0;
+  std::string run_directory;  // exists
+  // Where this node is and how long it waits; what follows from the experiment
+  // is filled in.
+  NodeSessionOptions session;
+  std::chrono::nanoseconds step_timeout = std::chrono::minutes(15);
+  std::function<absl::Status(const HostAddress&)> on_listening;
+  // Rank 0: every measurement of the run.
+  std::function<void(const RunMetrics&)> on_metrics;
+};
+
+class NodeRun final : private RunObserver {
+ public:
+  // `experiment` outlives it.
+  NodeRun(const Experiment* experiment, NodeRunOptions options);
+  ~NodeRun() override;
+
+  // Trains; see NodeSession::Run for errors.
+  absl::Status Run();
+  // Makes Run return `why`; from any thread.
+  void Interrupt(absl::Status why) { session_->Interrupt(std::move(why)); }
+  Round round() const { return runner_->progress().round; }
+
+ private:
+  absl::Status Prepare();
+  NodeSessionOptions SessionOptions() const;
+  NodeSessionCallbacks Callbacks();
+
+  void OnRound(const RoundReport& report, const SharedVector& model) override;
+  void OnAverage(AveragedModel average) override { evaluations_->Submit(std::move(average)); }
+  void Measure(Round completed, const SharedVector& model);
+  absl::Status WriteNodeMetrics(Round completed, double time_s);
+  double Elapsed() const;
+
+  absl::Status OnTrained(const SharedVector& model);
+  absl::Status ReportLocalModel(const SharedVector& model);
+
+  // Rank 0's part:
+  absl::Status Evaluate(const AveragedModel& average);
+  absl::Status EvaluateRecalibrated(const AveragedModel& average, ModelEvaluation* evaluation);
+  void MoveLimit(const ModelEvaluation& evaluation);
+  void Record(const RunMetrics& metrics);
+  absl::Status WriteAveragedModel(const AveragedModel& average);
+  absl::Status WriteSummary();
+
+  const Experiment* const experiment_;
+  const NodeRunOptions options_;
+  const bool coordinates_;  // rank 0
+  const std::string node_directory_;
+
+  std::unique_ptr<Objective> objective_;
+  std::unique_ptr<Network> network_;  // evaluates; rank 0: on the evaluation thread
+  std::unique_ptr<Runner> runner_;
+  std::unique_ptr<NodeSession> session_;
+  std::unique_ptr<LineFile> node_metrics_;
+  std::chrono::steady_clock::time_point start_;
+
+  // Since the last measurement.
+  double loss_sum_ = 0;
+  double gradient_seconds_ = 0;
+  double mix_seconds_ = 0;
+  double seconds_ = 0;
+  Round rounds_ = 0;
+
+  std::unique_ptr<LineFile> run_metrics_;
+  std::unique_ptr<MetricsCollector> collector_;
+  std::unique_ptr<EvaluationThread> evaluations_;
+  Round limit_ = 0;
+  bool target_reached_ = false;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_NODE_RUN_H_

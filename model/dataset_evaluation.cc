@@ -1,0 +1,31 @@
+#include "model/dataset_evaluation.h"
+
+#include <utility>
+
+#include "model/evaluation_batches.h"
+
+namespace grapevine {
+namespace {
+
+// Large enough for speed, small enough that activations stay below a training step's.
+constexpr int64_t kBatch = 100;
+
+}  // namespace
+
+absl::StatusOr<Evaluation> EvaluateOn(std::shared_ptr<const Dataset> data, const float* replica,
+                                      Network& network) {
+  const EvaluationBatches batches(std::move(data), kBatch);
+  Evaluation total;
+  Batch batch;
+  for (int64_t i = 0; i < batches.count(); ++i) {
+    batches.Fill(i, &batch);
+    absl::StatusOr<Evaluation> part = network.Evaluate(replica, batch);
+    if (!part.ok()) return part.status();
+    total.loss_sum += part->loss_sum;
+    total.correct += part->correct;
+    total.samples += part->samples;
+  }
+  return total;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,19 @@
+// A model on a whole data set.
+#ifndef GRAPEVINE_MODEL_DATASET_EVALUATION_H_
+#define GRAPEVINE_MODEL_DATASET_EVALUATION_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "model/dataset.h"
+#include "model/network.h"
+
+namespace grapevine {
+
+// Sums over all samples of `data`, in inference mode. Errors are the network's.
+absl::StatusOr<Evaluation> EvaluateOn(std::shared_ptr<const Dataset> data, const float* replica,
+                                      Network& network);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_DATASET_EVALUATION_H_
