@@ -56,14 +56,24 @@ Range VerticalRange(std::span<const Band> curves, bool positive) {
   return range;
 }
 
-// Whole decades are too coarse for a range of less than two.
-void FitDecades(const Range& range, Axis* axis) {
-  const double margin = std::pow(range.high / range.low, 0.05);
-  axis->low = std::min(range.low / margin, range.low * 0.9);
-  axis->high = std::max(range.high * margin, range.high * 1.1);
-  if (axis->high / axis->low < 100) return;
-  axis->low = std::pow(10, std::floor(std::log10(axis->low)));
-  axis->high = std::pow(10, std::ceil(std::log10(axis->high)));
+// Below two decades, tics at powers of ten would leave the axis nearly bare.
+void FitNarrow(Axis* axis) {
+  const int first = static_cast<int>(std::floor(std::log10(axis->low)));
+  const int last = static_cast<int>(std::ceil(std::log10(axis->high)));
+  for (int decade = first; decade <= last; ++decade) {
+    for (const double step : {1.0, 2.0, 5.0}) {
+      const double tic = step * std::pow(10, decade);
+      if (tic >= axis->low && tic <= axis->high) axis->tics.push_back(tic);
+    }
+  }
+}
+
+void FitLogarithmic(const Range& range, Axis* axis) {
+  const double margin = std::max(std::pow(range.high / range.low, 0.05), 1.1);
+  axis->low = range.low / margin;
+  axis->high = range.high * margin;
+  axis->decades = axis->high / axis->low >= 100;
+  if (!axis->decades) FitNarrow(axis);
 }
 
 void FitLinear(const Range& range, Axis* axis) {
@@ -118,7 +128,7 @@ Axis AxisOf(Vertical y, std::span<const Band> curves) {
   }
   const Range range = VerticalRange(curves, axis.logarithmic);
   if (range.empty()) return axis;
-  axis.logarithmic ? FitDecades(range, &axis) : FitLinear(range, &axis);
+  axis.logarithmic ? FitLogarithmic(range, &axis) : FitLinear(range, &axis);
   return axis;
 }
 

@@ -14,6 +14,8 @@ struct Axis {
   std::string label;  // with its unit: "bytes sent by all nodes (MB)"
   double unit = 1;    // values are divided by it
   bool logarithmic = false;
+  bool decades = false;      // tics at powers of ten, written as such
+  std::vector<double> tics;  // where gnuplot's own choice would leave the axis bare
   double low = 0, high = 1;  // in that unit; low < high, both positive if logarithmic
 };
 

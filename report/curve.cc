@@ -11,25 +11,25 @@ namespace grapevine {
 namespace {
 
 // Equal for runs that differ in the seed alone.
-std::string KeyOf(const Run& run) {
+std::string KeyOf(const RecordedRun& run) {
   Config config = run.config;
   config.clear_seed();
   return ExperimentText(config);
 }
 
 // "" for epochs of a run that counts rounds.
-std::string ValueOf(const std::string& name, const Run& run) {
+std::string ValueOf(const std::string& name, const RecordedRun& run) {
   if (name == "epochs" && run.config.has_rounds()) return "";
   return FieldText(ConfigFieldNamed(name), run.config);
 }
 
-bool Differs(const std::string& name, std::span<const Run> runs) {
-  return std::any_of(runs.begin(), runs.end(), [&](const Run& run) {
+bool Differs(const std::string& name, std::span<const RecordedRun> runs) {
+  return std::any_of(runs.begin(), runs.end(), [&](const RecordedRun& run) {
     return ValueOf(name, run) != ValueOf(name, runs.front());
   });
 }
 
-std::vector<std::string> DifferingSettings(std::span<const Run> runs) {
+std::vector<std::string> DifferingSettings(std::span<const RecordedRun> runs) {
   std::vector<std::string> names;
   for (const ConfigField* field : ConfigFields()) {
     const std::string& name = field->name();
@@ -40,7 +40,7 @@ std::vector<std::string> DifferingSettings(std::span<const Run> runs) {
   return names;
 }
 
-std::string LabelOf(const Run& run, const std::vector<std::string>& settings) {
+std::string LabelOf(const RecordedRun& run, const std::vector<std::string>& settings) {
   std::string label = absl::StrCat(ValueOf("topology", run), ", ", ValueOf("algorithm", run));
   for (const std::string& name : settings) {
     const std::string value = ValueOf(name, run);
@@ -52,7 +52,7 @@ std::string LabelOf(const Run& run, const std::vector<std::string>& settings) {
 std::string WithCount(const Curve& curve) {
   const size_t count = curve.runs.size();
   if (count == 1) return curve.label;
-  const bool seeds = std::any_of(curve.runs.begin(), curve.runs.end(), [&](const Run* run) {
+  const bool seeds = std::any_of(curve.runs.begin(), curve.runs.end(), [&](const RecordedRun* run) {
     return run->config.seed() != curve.runs.front()->config.seed();
   });
   return absl::StrCat(curve.label, " (", count, seeds ? " seeds)" : " runs)");
@@ -60,11 +60,11 @@ std::string WithCount(const Curve& curve) {
 
 }  // namespace
 
-std::vector<Curve> GroupRuns(std::span<const Run> runs) {
+std::vector<Curve> GroupRuns(std::span<const RecordedRun> runs) {
   std::vector<Curve> curves;
   std::vector<std::string> keys;
   const std::vector<std::string> settings = DifferingSettings(runs);
-  for (const Run& run : runs) {
+  for (const RecordedRun& run : runs) {
     const std::string key = KeyOf(run);
     const size_t index = std::find(keys.begin(), keys.end(), key) - keys.begin();
     if (index == keys.size()) {
@@ -77,7 +77,7 @@ std::vector<Curve> GroupRuns(std::span<const Run> runs) {
   return curves;
 }
 
-std::string CommonTitle(std::span<const Run> runs) {
+std::string CommonTitle(std::span<const RecordedRun> runs) {
   const Config& config = runs.front().config;
   std::vector<std::string> parts;
   const auto add = [&](const char* name, std::string text) {

@@ -46,7 +46,8 @@ std::string FirstComplaint(const std::string& folder) {
   if (!text.ok()) return "it said nothing";
   const std::vector<std::string> lines = absl::StrSplit(*text, '\n');
   for (const std::string& line : lines) {
-    if (line.find(kScript) != line.npos) return line;
+    const bool warning = line.find("warning") != line.npos;
+    if (line.find(kScript) != line.npos && !warning) return line;
   }
   return lines.front().empty() ? "it said nothing" : lines.front();
 }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "report/axis.h"
 
 namespace grapevine {
@@ -29,12 +30,16 @@ std::string Dash(size_t curve) {
 }
 
 // A literal that gnuplot takes as it is: single quotes know neither escapes nor
-// command substitution.
+// command substitution. A quote inside becomes a typographic one, for gnuplot
+// does not always understand a doubled one.
 std::string Quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) {
-    if (c == '\'') quoted += '\'';
-    quoted += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+    if (c == '\'') {
+      quoted += "\u2019";
+    } else {
+      quoted += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+    }
   }
   return quoted + "'";
 }
@@ -43,8 +48,9 @@ std::string Quoted(const std::string& text) {
 struct Layout {
   int columns, rows;
   int legend_columns, legend_rows;
+  int legend_entry;  // width
   static constexpr int kPanelWidth = 400, kPanelHeight = 250;
-  static constexpr int kLeft = 90, kRight = 25, kTop = 58, kBottom = 58;
+  static constexpr int kLeft = 90, kRight = 25, kTop = 58, kBottom = 66;
   static constexpr int kLegendLine = 22;
 
   int gap_x, gap_y;
@@ -63,10 +69,10 @@ Layout LayoutOf(const Page& page) {
   layout.gap_y = 24;
   size_t longest = 1;
   for (const std::string& label : page.labels) longest = std::max(longest, label.size());
-  constexpr int kSample = 70, kLetter = 8;
-  const int entry = kSample + kLetter * static_cast<int>(longest);
+  constexpr int kSample = 84, kLetter = 7;
+  layout.legend_entry = kSample + kLetter * static_cast<int>(longest);
   const int curves = static_cast<int>(page.labels.size());
-  const int fitting = (layout.width() - Layout::kLeft - Layout::kRight) / entry;
+  const int fitting = (layout.width() - Layout::kLeft) / layout.legend_entry;
   layout.legend_columns = std::clamp(fitting, 1, std::max(1, curves));
   layout.legend_rows = (curves + layout.legend_columns - 1) / layout.legend_columns;
   return layout;
@@ -85,7 +91,7 @@ std::string Head(const Layout& layout, PictureFormat format, const std::string& 
   }
   absl::StrAppend(&script, "set output ", Quoted(output), "\n", "set multiplot\n",
                   "set border 3 lc rgb '#606060'\n", "set tics nomirror out textcolor '#303030'\n",
-                  "set grid lc rgb '#e4e4e4' lw 1 dt solid\n", "unset key\n");
+                  "set grid lc rgb '#d9d9d9' lw 1 dt solid\n", "unset key\n");
   return script;
 }
 
@@ -111,6 +117,20 @@ std::string DataBlock(const std::string& name, const Band& points) {
   return absl::StrCat(block, "EOD\n");
 }
 
+// A logarithmic axis has no place for runs that agree exactly.
+std::string ZeroNote(const Page& page, const Panel& panel) {
+  std::vector<std::string> labels;
+  for (size_t curve = 0; curve < panel.curves.size(); ++curve) {
+    const Band& band = panel.curves[curve];
+    const bool zero = std::all_of(band.begin(), band.end(),
+                                  [](const BandPoint& point) { return point.high == 0; });
+    if (zero && !band.empty()) labels.push_back(page.labels[curve]);
+  }
+  if (labels.empty()) return "";
+  return absl::StrCat("set label 2 ", Quoted("0 throughout: " + absl::StrJoin(labels, "; ")),
+                      " at graph 0.03,0.06 left noenhanced font ',8' textcolor '#606060'\n");
+}
+
 bool HasWidth(const Band& points) {
   return std::any_of(points.begin(), points.end(),
                      [](const BandPoint& point) { return point.low < point.high; });
@@ -118,12 +138,12 @@ bool HasWidth(const Band& points) {
 
 std::string BandElement(const std::string& data, size_t curve) {
   return absl::StrFormat(
-      "%s using 1:2:4 with filledcurves fc rgb '%s' fs transparent solid 0.18 noborder", data,
-      Colour(curve));
+      "%s using 1:2:4 notitle with filledcurves fc rgb '%s' fs transparent solid 0.18 noborder",
+      data, Colour(curve));
 }
 
 std::string LineElement(const std::string& data, size_t curve, bool marked) {
-  return absl::StrFormat("%s using 1:3 with %s lc rgb '%s' dt %s lw 2%s", data,
+  return absl::StrFormat("%s using 1:3 notitle with %s lc rgb '%s' dt %s lw 2%s", data,
                          marked ? "linespoints" : "lines", Colour(curve), Dash(curve),
                          marked ? " pt 7 ps 0.5" : "");
 }
@@ -139,6 +159,10 @@ std::string Place(const Layout& layout, size_t panel) {
                       layout.Y(top + Layout::kPanelHeight), "\n");
 }
 
+std::string TicList(const std::vector<double>& tics) {
+  return absl::StrCat("(", absl::StrJoin(tics, ", "), ")");
+}
+
 // Axes, ranges and labels. Inner panels of shared rows and columns go without.
 std::string Axes(const Page& page, const Layout& layout, size_t index, const Axis& x,
                  const Axis& y) {
@@ -147,10 +171,11 @@ std::string Axes(const Page& page, const Layout& layout, size_t index, const Axi
   std::string script;
   absl::StrAppend(&script, y.logarithmic ? "set logscale y 10\n" : "unset logscale y\n",
                   "set format x ", bottom ? "'%g'" : "''", "\n", "set format y ",
-                  !left           ? "''"
-                  : y.logarithmic ? "'10^{%L}'"
-                                  : "'%g'",
-                  "\n", "set xlabel ", Quoted(bottom ? x.label : ""), "\n", "set ylabel ",
+                  !left       ? "''"
+                  : y.decades ? "'10^{%L}'"
+                              : "'%g'",
+                  "\n", "set ytics ", y.tics.empty() ? "autofreq" : TicList(y.tics), "\n",
+                  "set xlabel ", Quoted(bottom ? x.label : ""), "\n", "set ylabel ",
                   Quoted(left ? y.label : ""), "\n");
   absl::StrAppendFormat(&script, "set xrange [%.8g:%.8g]\nset yrange [%.8g:%.8g]\n", x.low, x.high,
                         y.low, y.high);
@@ -193,18 +218,20 @@ std::string DrawPanel(const Page& page, const Layout& layout, size_t index) {
     absl::StrAppend(&script, "set label 1 'not measured' at graph 0.5,0.5 center ",
                     "textcolor '#808080'\n");
   }
+  if (y.logarithmic && index % columns == 0) absl::StrAppend(&script, ZeroNote(page, panel));
   // NaN draws nothing, and ends the list.
-  absl::StrAppend(&script, "plot ", bands, lines, "NaN\n", "unset label 1\n");
+  absl::StrAppend(&script, "plot ", bands, lines, "NaN notitle\n", "unset label\n");
   return script;
 }
 
 // Samples and texts by hand: gnuplot's own key belongs to a single panel.
 std::string Legend(const Page& page, const Layout& layout) {
-  const double column_width =
-      static_cast<double>(layout.width() - Layout::kLeft - Layout::kRight) / layout.legend_columns;
+  // Centred under the panels.
+  const int left =
+      (Layout::kLeft + layout.width() - layout.legend_columns * layout.legend_entry) / 2;
   std::string script;
   for (size_t curve = 0; curve < page.labels.size(); ++curve) {
-    const double x = Layout::kLeft + column_width * (curve % layout.legend_columns);
+    const double x = left + layout.legend_entry * (curve % layout.legend_columns);
     const double y =
         layout.legend_top() + Layout::kLegendLine * (curve / layout.legend_columns + 0.5);
     absl::StrAppendFormat(
@@ -223,7 +250,7 @@ std::string Frame(const Page& page, const Layout& layout) {
       "set bmargin at screen 0\nunset border\nunset tics\nunset grid\nunset logscale y\n",
       "set xlabel ''\nset ylabel ''\nset xrange [0:1]\nset yrange [0:1]\n", "set label ",
       Quoted(page.title), " at screen 0.5,", layout.Y(26), " center noenhanced font ',13'\n",
-      Legend(page, layout), "plot NaN\n");
+      Legend(page, layout), "plot NaN notitle\n");
 }
 
 }  // namespace

@@ -20,13 +20,13 @@ absl::StatusOr<PictureFormat> FormatOf(const std::string& output) {
                      Failure::kUsage);
 }
 
-absl::StatusOr<std::vector<Run>> ReadRuns(const std::vector<std::string>& paths) {
-  std::vector<Run> runs;
+absl::StatusOr<std::vector<RecordedRun>> ReadRuns(const std::vector<std::string>& paths) {
+  std::vector<RecordedRun> runs;
   for (const std::string& path : paths) {
     const absl::StatusOr<std::vector<std::string>> found = FindRuns(path);
     if (!found.ok()) return found.status();
     for (const std::string& one : *found) {
-      absl::StatusOr<Run> run = ReadRun(one);
+      absl::StatusOr<RecordedRun> run = ReadRun(one);
       if (!run.ok()) return run.status();
       runs.push_back(*std::move(run));
     }
@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<Run>> ReadRuns(const std::vector<std::string>& paths)
 
 Band BandOfCurve(const Curve& curve, Horizontal x, Vertical y) {
   std::vector<std::vector<Point>> series;
-  for (const Run* run : curve.runs) series.push_back(SeriesOf(run->metrics, x, y));
+  for (const RecordedRun* run : curve.runs) series.push_back(SeriesOf(run->metrics, x, y));
   return BandOf(series);
 }
 
@@ -53,7 +53,7 @@ bool IsEmpty(const Panel& panel) {
 
 }  // namespace
 
-absl::StatusOr<Page> PageOf(const std::vector<Run>& runs, const PlotOptions& options) {
+absl::StatusOr<Page> PageOf(const std::vector<RecordedRun>& runs, const PlotOptions& options) {
   const std::vector<Curve> curves = GroupRuns(runs);
   Page page;
   page.title = options.title.value_or(CommonTitle(runs));
@@ -75,7 +75,7 @@ absl::StatusOr<Page> PageOf(const std::vector<Run>& runs, const PlotOptions& opt
 absl::Status PlotRuns(const PlotOptions& options) {
   const absl::StatusOr<PictureFormat> format = FormatOf(options.output);
   if (!format.ok()) return format.status();
-  const absl::StatusOr<std::vector<Run>> runs = ReadRuns(options.runs);
+  const absl::StatusOr<std::vector<RecordedRun>> runs = ReadRuns(options.runs);
   if (!runs.ok()) return runs.status();
   const absl::StatusOr<Page> page = PageOf(*runs, options);
   if (!page.ok()) return page.status();

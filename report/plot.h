@@ -30,7 +30,7 @@ struct PlotOptions {
 
 // The panels, without drawing them. kInput when nothing was measured that
 // could be drawn.
-absl::StatusOr<Page> PageOf(const std::vector<Run>& runs, const PlotOptions& options);
+absl::StatusOr<Page> PageOf(const std::vector<RecordedRun>& runs, const PlotOptions& options);
 
 // Reads, draws, and writes `output` whole or not at all. Errors are kUsage,
 // kInput or kOutput and name the file.

@@ -48,12 +48,12 @@ bool IsRun(const fs::path& path) {
 
 }  // namespace
 
-absl::StatusOr<Run> ReadRun(const std::string& path) {
+absl::StatusOr<RecordedRun> ReadRun(const std::string& path) {
   absl::StatusOr<ConfigFile> config = ReadConfigFile(ConfigPath(path));
   if (!config.ok()) return config.status();
   absl::StatusOr<std::vector<RunMetrics>> metrics = ReadMetrics(MetricsPath(path));
   if (!metrics.ok()) return metrics.status();
-  return Run{path, std::move(config->config), *std::move(metrics)};
+  return RecordedRun{path, std::move(config->config), *std::move(metrics)};
 }
 
 absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {

@@ -11,7 +11,7 @@
 
 namespace grapevine {
 
-struct Run {
+struct RecordedRun {
   std::string path;
   Config config;
   std::vector<RunMetrics> metrics;  // in the order of the file, at least one
@@ -20,7 +20,7 @@ struct Run {
 // Reads one run. A last line without a line break (the run is still going, or
 // was killed) is left out. Errors are kInput (kUsage in a configuration) and
 // name the file, and the line where there is one.
-absl::StatusOr<Run> ReadRun(const std::string& path);
+absl::StatusOr<RecordedRun> ReadRun(const std::string& path);
 
 // `path` itself if it is a run directory, else the run directories in it, in
 // the order of their names (the cells of a sweep). kInput when there is none.

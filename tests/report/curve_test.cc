@@ -1,0 +1,51 @@
+#include "report/curve.h"
+
+#include <gtest/gtest.h>
+
+namespace grapevine {
+namespace {
+
+RecordedRun RunWith(const std::string& topology, uint64_t seed, double lr = 0.05) {
+  RecordedRun run;
+  run.config.set_topology(topology);
+  run.config.set_seed(seed);
+  run.config.set_lr(lr);
+  return run;
+}
+
+TEST(GroupRuns, JoinsRunsThatDifferInTheSeedAlone) {
+  std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("complete", 1), RunWith("ring", 2)};
+  runs[2].config.set_revision("another");
+  runs[2].config.set_peer_timeout("1min");
+  const std::vector<Curve> curves = GroupRuns(runs);
+  ASSERT_EQ(curves.size(), 2u);
+  EXPECT_EQ(curves[0].label, "ring, dpsgd (2 seeds)");
+  EXPECT_EQ(curves[0].runs[1], &runs[2]);
+  EXPECT_EQ(curves[1].label, "complete, dpsgd");
+}
+
+TEST(GroupRuns, NamesWhateverElseDiffers) {
+  std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("ring", 1, 0.1)};
+  runs[0].config.set_rounds(100);
+  const std::vector<Curve> curves = GroupRuns(runs);
+  ASSERT_EQ(curves.size(), 2u);
+  EXPECT_EQ(curves[0].label, "ring, dpsgd, rounds=100, lr=0.05");
+  EXPECT_EQ(curves[1].label, "ring, dpsgd, epochs=3, lr=0.1");
+}
+
+TEST(GroupRuns, CountsRepetitionsOfOneRun) {
+  const std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("ring", 1)};
+  EXPECT_EQ(GroupRuns(runs)[0].label, "ring, dpsgd (2 runs)");
+}
+
+TEST(CommonTitle, SaysWhatTheRunsShare) {
+  std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("torus", 2)};
+  for (RecordedRun& run : runs) run.config.set_data("mnist:/a/long/path");
+  EXPECT_EQ(CommonTitle(runs), "lenet5 on mnist, split iid, 4 nodes, batch 32, lr 0.05");
+  runs[1].config.set_nodes(8);
+  runs[1].config.set_model("mlp");
+  EXPECT_EQ(CommonTitle(runs), "on mnist, split iid, batch 32, lr 0.05");
+}
+
+}  // namespace
+}  // namespace grapevine

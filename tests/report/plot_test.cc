@@ -1,0 +1,118 @@
+#include "report/plot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <sstream>
+
+#include "absl/cleanup/cleanup.h"
+#include "report/gnuplot.h"
+#include "run/failure.h"
+#include "tests/report/run_folder.h"
+
+namespace grapevine {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr char kMetrics[] =
+    "{\"round\":0,\"epoch\":0,\"time_s\":0,\"train_loss\":2.3,\"test_accuracy\":0.1,"
+    "\"consensus_distance\":0,\"bytes_sent_total\":0}\n"
+    "{\"round\":9,\"epoch\":1,\"time_s\":5,\"train_loss\":0.4,\"test_accuracy\":0.9,"
+    "\"consensus_distance\":0.2,\"bytes_sent_total\":1000000}\n";
+
+std::string Read(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+bool GnuplotIsMissing() {
+  return absl::IsNotFound(RunGnuplot("set output 'x'\n", "picture").status()) &&
+         system("command -v gnuplot > /dev/null") != 0;
+}
+
+class PlotTest : public ::testing::Test {
+ protected:
+  PlotTest() : folder_(FreshFolder()) {
+    WriteRun(folder_ + "/ring", "topology: \"ring\"", kMetrics);
+    WriteRun(folder_ + "/it's `id`", "topology: \"'; \\\"quoted\\\"_{2}\"", kMetrics);
+    options_.runs = {folder_};
+    options_.output = folder_ + "/it's | a plot.png";
+  }
+
+  std::string folder_;
+  PlotOptions options_;
+};
+
+TEST_F(PlotTest, WritesPictures) {
+  if (GnuplotIsMissing()) GTEST_SKIP() << "gnuplot is not installed";
+  ASSERT_EQ(PlotRuns(options_), absl::OkStatus());
+  EXPECT_THAT(Read(options_.output), StartsWith("\x89PNG"));
+  options_.output = folder_ + "/plot.svg";
+  ASSERT_EQ(PlotRuns(options_), absl::OkStatus());
+  const std::string svg = Read(options_.output);
+  EXPECT_THAT(svg, HasSubstr("<svg"));
+  EXPECT_THAT(svg, HasSubstr("ring, dpsgd"));
+}
+
+TEST_F(PlotTest, HasNinePanelsOrThree) {
+  std::vector<RecordedRun> runs = {*ReadRun(folder_ + "/ring")};
+  EXPECT_EQ(PageOf(runs, options_)->panels.size(), 9u);
+  options_.against = {Horizontal::kTime};
+  const Page page = *PageOf(runs, options_);
+  EXPECT_EQ(page.panels.size(), 3u);
+  EXPECT_EQ(page.columns, 3);
+  EXPECT_FALSE(page.shared_rows);
+}
+
+TEST_F(PlotTest, RefusesAnUnknownFormat) {
+  options_.output = "plot.jpg";
+  const absl::Status status = PlotRuns(options_);
+  EXPECT_EQ(status.message(), "cannot tell the format of plot.jpg; end its name in .png or .svg");
+  EXPECT_EQ(FailureOf(status), Failure::kUsage);
+}
+
+TEST_F(PlotTest, NamesAnOutputThatCannotBeWritten) {
+  if (GnuplotIsMissing()) GTEST_SKIP() << "gnuplot is not installed";
+  options_.output = folder_ + "/none/plot.png";
+  const absl::Status status = PlotRuns(options_);
+  EXPECT_THAT(status.message(), HasSubstr(options_.output));
+  EXPECT_EQ(FailureOf(status), Failure::kOutput);
+}
+
+TEST_F(PlotTest, NamesAMissingRun) {
+  options_.runs.push_back(folder_ + "/none");
+  const absl::Status status = PlotRuns(options_);
+  EXPECT_EQ(status.message(), folder_ + "/none does not exist");
+  EXPECT_EQ(FailureOf(status), Failure::kInput);
+}
+
+TEST_F(PlotTest, WantsSomethingToDraw) {
+  WriteRun(folder_ + "/phantom", "", "{\"round\":1,\"epoch\":0,\"time_s\":1}\n");
+  options_.runs = {folder_ + "/phantom"};
+  const absl::Status status = PlotRuns(options_);
+  EXPECT_EQ(status.message(),
+            folder_ + "/phantom has no loss, accuracy or consensus distance to draw");
+  EXPECT_EQ(FailureOf(status), Failure::kInput);
+}
+
+TEST_F(PlotTest, NamesThePackageOfAMissingGnuplot) {
+  const std::string path = getenv("PATH");
+  const absl::Cleanup restore = [&path] { setenv("PATH", path.c_str(), 1); };
+  setenv("PATH", folder_.c_str(), 1);
+  EXPECT_EQ(PlotRuns(options_).message(),
+            "gnuplot is not installed; on Debian: apt-get install gnuplot-nox");
+}
+
+TEST_F(PlotTest, PassesOnWhatGnuplotComplainsAbout) {
+  if (GnuplotIsMissing()) GTEST_SKIP() << "gnuplot is not installed";
+  const std::string complaint(RunGnuplot("plot no_such_function(x)\n", "x").status().message());
+  EXPECT_THAT(complaint, ContainsRegex("gnuplot failed: .*script.gp.* line 1: "));
+}
+
+}  // namespace
+}  // namespace grapevine

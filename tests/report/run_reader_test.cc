@@ -1,0 +1,72 @@
+#include "report/run_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "run/failure.h"
+#include "tests/report/run_folder.h"
+
+namespace grapevine {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr char kLine[] = "{\"round\":1,\"epoch\":0.5,\"time_s\":2}\n";
+
+TEST(ReadRun, ReadsConfigurationAndMetrics) {
+  const std::string run = FreshFolder();
+  WriteRun(run, "topology: \"torus:2x2\"", std::string(kLine) + kLine);
+  const auto read = ReadRun(run);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->config.topology(), "torus:2x2");
+  ASSERT_EQ(read->metrics.size(), 2u);
+  EXPECT_EQ(read->metrics[0].epoch, 0.5);
+}
+
+TEST(ReadRun, LeavesOutALineThatIsStillBeingWritten) {
+  const std::string run = FreshFolder();
+  WriteRun(run, "", std::string(kLine) + "{\"round\":2,\"ep");
+  EXPECT_EQ(ReadRun(run)->metrics.size(), 1u);
+}
+
+TEST(ReadRun, NamesFileAndLine) {
+  const std::string run = FreshFolder();
+  WriteRun(run, "", std::string(kLine) + "{\"round\":2\n" + kLine);
+  const auto broken = ReadRun(run);
+  EXPECT_EQ(broken.status().message(), run + "/metrics.jsonl:2: is no valid JSON");
+  EXPECT_EQ(FailureOf(broken.status()), Failure::kInput);
+  WriteRun(run, "", std::string(kLine) + "{\"round\":2,\"epoch\":1}\n");
+  EXPECT_EQ(ReadRun(run).status().message(), run + "/metrics.jsonl:2: has no \"time_s\"");
+}
+
+TEST(ReadRun, WantsMeasurements) {
+  const std::string run = FreshFolder();
+  WriteRun(run, "", "");
+  EXPECT_EQ(ReadRun(run).status().message(), run + "/metrics.jsonl has no measurements yet");
+}
+
+TEST(FindRuns, FindsTheCellsOfASweep) {
+  const std::string sweep = FreshFolder();
+  WriteRun(sweep + "/b", "", "");
+  WriteRun(sweep + "/a", "", "");
+  WriteText(sweep + "/plots/readme.txt", "");
+  EXPECT_THAT(*FindRuns(sweep), ElementsAre(sweep + "/a", sweep + "/b"));
+  EXPECT_THAT(*FindRuns(sweep + "/a"), ElementsAre(sweep + "/a"));
+}
+
+TEST(FindRuns, NamesWhatIsNoRun) {
+  const std::string folder = FreshFolder();
+  WriteText(folder + "/file", "");
+  const std::pair<std::string, std::string> cases[] = {
+      {folder + "/none", " does not exist"},
+      {folder + "/file", " is no folder; name a run directory"},
+      {folder, " is no run directory and has none in it (there is no config.textproto)"}};
+  for (const auto& [path, why] : cases) {
+    const auto runs = FindRuns(path);
+    EXPECT_EQ(runs.status().message(), path + why);
+    EXPECT_EQ(FailureOf(runs.status()), Failure::kInput);
+  }
+}
+
+}  // namespace
+}  // namespace grapevine
