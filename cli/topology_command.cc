@@ -87,6 +87,9 @@ absl::Status WriteOneGraph(const std::vector<std::shared_ptr<const Topology>>& t
 }
 
 absl::Status RunTopology(const TopologyOptions& options) {
+  if (options.round < 0) {
+    return SpecError(absl::StrCat("--round=", options.round), "rounds begin at 0");
+  }
   const auto topologies = MakeTopologies(options);
   if (!topologies.ok()) return topologies.status();
   auto output = TextOutput::Open(options.out);
@@ -115,8 +118,7 @@ void AddTopologyCommand(CLI::App& app, int& exit_code) {
   add("--mixing", options->mixing, "mixing weights: metropolis, uniform, lazy:MIXING, file:PATH",
       "SPEC");
   add("--seed", options->seed, "everything random follows from it", "N");
-  add("--round", options->round, "the round of a schedule to look at", "R")
-      ->check(CLI::NonNegativeNumber);
+  add("--round", options->round, "the round of a schedule to look at", "R");
   CLI::Option* json = command->add_flag("--json", options->json, "as one JSON object a topology");
   add("--format", options->format, "write the graph instead: edges, graphml or dot", "FORMAT")
       ->excludes(json);

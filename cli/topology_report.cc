@@ -33,10 +33,13 @@ const char* MethodName(Spectrum::Method method) {
   return "lanczos";
 }
 
+// Lanczos bounds rho from below, within its residual.
+bool Unresolved(const Spectrum& spectrum) { return spectrum.residual > spectrum.gap(); }
+
 std::string Source(const Spectrum& spectrum) {
   if (spectrum.method != Spectrum::Method::kLanczos) return MethodName(spectrum.method);
   return absl::StrFormat("Lanczos, residual %.1e%s", spectrum.residual,
-                         spectrum.residual > spectrum.gap() ? ": the gap is below it" : "");
+                         Unresolved(spectrum) ? ": the gap is below it" : "");
 }
 
 std::string Degrees(const TopologySummary& summary) {
@@ -83,7 +86,8 @@ std::string Pace(const TopologySummary& summary) {
                         summary.rounds_to_tenth == 1 ? " round" : " rounds", " (exact average)");
   }
   if (std::isinf(summary.rounds_to_tenth)) return "does not shrink";
-  return absl::StrCat("a tenth after ", Rounds(summary.rounds_to_tenth), " rounds",
+  return absl::StrCat("a tenth after ", Unresolved(summary.spectrum) ? "at least " : "",
+                      Rounds(summary.rounds_to_tenth), " rounds",
                       summary.contraction ? ", in expectation" : "");
 }
 
@@ -107,8 +111,8 @@ Lines Describe(const TopologySummary& summary) {
       {"schedule", Schedule(summary)},
       {"edges", absl::StrCat(summary.edges, summary.directed ? ", directed" : "")},
       {"degree", Degrees(summary)},
-      {"sent per round", Sends(summary)},
-      {"rho", absl::StrCat(Number(summary.spectrum.rho), " (", Source(summary.spectrum), ")")},
+      {"sent per round", absl::StrCat(Sends(summary), " (M: one replica)")},
+      {"rho", absl::StrFormat("%.10g (%s)", summary.spectrum.rho, Source(summary.spectrum))},
       {"spectral gap", Number(summary.spectrum.gap())}};
   if (!summary.spectrum.eigenvalues.empty()) {
     lines.emplace_back("eigenvalues", Eigenvalues(summary.spectrum));
@@ -175,9 +179,8 @@ Json Properties(const TopologySummary& summary) {
 }  // namespace
 
 std::string TopologyText(const TopologySummary& summary) {
-  std::string text =
-      absl::StrCat(summary.topology, ", ", summary.nodes, summary.nodes == 1 ? " node" : " nodes",
-                   " (M: the bytes of one replica)\n");
+  std::string text = absl::StrCat(summary.topology, ", ", summary.nodes,
+                                  summary.nodes == 1 ? " node" : " nodes", "\n");
   for (const auto& [name, value] : Describe(summary)) {
     absl::StrAppend(&text, absl::StrFormat("  %-16s %s\n", name, value));
   }

@@ -63,6 +63,23 @@ class WithoutMean {
   Eigen::VectorXd noise_;
 };
 
+// Spectra's solver withholds what has not converged to its tolerance; the best
+// pair with its residual says more than nothing.
+class Solver : public Spectra::SymEigsSolver<WithoutMean> {
+ public:
+  using SymEigsSolver::SymEigsSolver;
+
+  Disagreement Best() const {
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> ritz(m_fac.matrix_H());
+    Eigen::Index largest;
+    ritz.eigenvalues().cwiseAbs().maxCoeff(&largest);
+    const double eigenvalue = ritz.eigenvalues()(largest);
+    const Eigen::VectorXd vector =
+        (m_fac.matrix_V() * ritz.eigenvectors().col(largest)).normalized();
+    return {std::abs(eigenvalue), (m_op.Apply(vector) - eigenvalue * vector).norm()};
+  }
+};
+
 }  // namespace
 
 absl::StatusOr<Disagreement> LargestDisagreement(const Mixing& mixing, Round round) {
@@ -72,24 +89,13 @@ absl::StatusOr<Disagreement> LargestDisagreement(const Mixing& mixing, Round rou
                      mixing.topology().size(), " nodes has no closed form and is not symmetric"));
   }
   WithoutMean operation(SparseRound(mixing, round));
-  constexpr int kBasis = 40;
-  constexpr int kRestarts = 200;
-  // A tight tolerance first; where a cluster of eigenvalues defeats it, rho
-  // with a larger residual says more than nothing.
-  for (double tolerance : {1e-9, 1e-6, 1e-4}) {
-    const int basis = static_cast<int>(std::min<Eigen::Index>(kBasis, operation.rows()));
-    Spectra::SymEigsSolver<WithoutMean> solver(operation, 1, basis);
-    solver.init();
-    solver.compute(Spectra::SortRule::LargestMagn, kRestarts, tolerance);
-    if (solver.info() != Spectra::CompInfo::Successful) continue;
-    const double eigenvalue = solver.eigenvalues()(0);
-    const Eigen::VectorXd vector = solver.eigenvectors(1).col(0);
-    return Disagreement{std::abs(eigenvalue),
-                        (operation.Apply(vector) - eigenvalue * vector).norm()};
-  }
-  return absl::UnavailableError(
-      absl::StrCat("Lanczos does not find the slowest disagreement of ", mixing.topology().name(),
-                   " over ", mixing.topology().size(), " nodes: its gap is too small"));
+  constexpr Eigen::Index kBasis = 60;
+  constexpr int kRestarts = 60;
+  constexpr double kTolerance = 1e-8;
+  Solver solver(operation, 1, std::min(kBasis, operation.rows()));
+  solver.init();
+  solver.compute(Spectra::SortRule::LargestMagn, kRestarts, kTolerance);
+  return solver.Best();
 }
 
 }  // namespace grapevine

@@ -14,9 +14,9 @@ struct Disagreement {
   double residual;  // |Wv - lambda v| of its unit eigenvector
 };
 
-// The second largest modulus of the round's W, which must be symmetric: of an
-// undirected graph of at least three nodes. Fails where it cannot be told from
-// its neighbours.
+// The second largest modulus of the round's W over at least three nodes. The
+// residual is small (1e-8) unless the gap is below about 1e-5, where the search
+// ends early with what it has. Refuses directed graphs: their W is not symmetric.
 absl::StatusOr<Disagreement> LargestDisagreement(const Mixing& mixing, Round round);
 
 }  // namespace grapevine

@@ -35,8 +35,8 @@ struct Spectrum {
   double gap() const { return 1 - rho; }
 };
 
-// Of the matrix of one round. Fails where Lanczos does not converge: asymmetric
-// explicit matrices and graphs of vanishing gap beyond kWholeSpectrumNodes.
+// Of the matrix of one round. Fails for an explicit asymmetric matrix over more
+// than kWholeSpectrumNodes nodes.
 absl::StatusOr<Spectrum> RoundSpectrum(const Mixing& mixing, Round round);
 
 // Of the product of the matrices of rounds 0 .. period - 1. The topology has a
