@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "kernels/instruction_set.h"
 #include "kernels/mix_and_step.h"
 #include "kernels/weighted_sum.h"
+#include "random/keyed_random.h"
 
 namespace grapevine {
 namespace {
@@ -46,13 +48,23 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// Bandwidth of `contender` as a ratio to that of `plain`, round by round.
+double MedianRatio(const Contender& contender, const Contender& plain) {
+  std::vector<double> ratios;
+  for (size_t round = 0; round < plain.seconds.size(); ++round) {
+    ratios.push_back(contender.bytes_per_element / contender.seconds[round] /
+                     (plain.bytes_per_element / plain.seconds[round]));
+  }
+  return Median(ratios);
+}
+
 void Report(const std::vector<Contender>& contenders, int64_t size) {
-  const double plain = contenders[0].bytes_per_element / Median(contenders[0].seconds);
   for (const Contender& contender : contenders) {
-    const double rate = contender.bytes_per_element / Median(contender.seconds);
+    const double seconds = Median(contender.seconds);
+    const double bytes = contender.bytes_per_element * static_cast<double>(size);
     std::printf("%-44s %4.0f B/element %8.2f ms %7.2f GB/s  x %.3f\n", contender.name.c_str(),
-                contender.bytes_per_element, 1e3 * Median(contender.seconds),
-                1e-9 * rate * static_cast<double>(size), rate / plain);
+                contender.bytes_per_element, 1e3 * seconds, 1e-9 * bytes / seconds,
+                MedianRatio(contender, contenders[0]));
   }
 }
 
@@ -97,11 +109,14 @@ void Main(int64_t size, int rounds) {
       {"local momentum step", 20, fused(0, best, out)},
       {"weighted sum of 3", 16, [&] { WeightedSum(std::span(mix).first(3), size, out); }},
   };
-  for (int round = 0; round < rounds + 1; ++round) {
-    for (Contender& contender : contenders) {
-      const double seconds = Seconds(contender.run);
-      if (round > 0) contender.seconds.push_back(seconds);  // the first faults pages in
-    }
+  for (Contender& contender : contenders) contender.run();  // faults the pages in
+  // In random order: what a pass leaves dirty in the cache, the next one pays for.
+  KeyedRandom random(/*seed=*/1, Purpose::kShuffle);
+  std::vector<Contender*> order;
+  for (Contender& contender : contenders) order.push_back(&contender);
+  for (int round = 0; round < rounds; ++round) {
+    random.Shuffle(std::span(order));
+    for (Contender* contender : order) contender->seconds.push_back(Seconds(contender->run));
   }
   Report(contenders, size);
 }

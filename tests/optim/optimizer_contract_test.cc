@@ -1,6 +1,9 @@
 // What every optimizer promises, whatever its rule. A new rule joins kSpecs.
+#include <algorithm>
+#include <bit>
+#include <cctype>
 #include <cmath>
-#include <cstring>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,7 +32,8 @@ std::vector<float> Noise(uint64_t stream, int64_t size) {
 }
 
 bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+  const auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
+  return std::ranges::equal(a, b, {}, bits, bits);
 }
 
 class OptimizerContractTest : public testing::TestWithParam<const char*> {
