@@ -1,0 +1,117 @@
+#include "cli/progress_display.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "run/units.h"
+
+namespace grapevine {
+namespace {
+
+constexpr int kBarCells = 20;
+constexpr char kEraseLine[] = "\r\033[K";
+
+double Share(const RunMetrics& metrics, const ProgressGoal& goal) {
+  if (goal.rounds <= 0) return 0;
+  const double share = static_cast<double>(metrics.round) / static_cast<double>(goal.rounds);
+  return std::clamp(share, 0.0, 1.0);
+}
+
+// Round, epoch, loss, accuracy: what both forms show.
+std::string Position(const RunMetrics& metrics, const ProgressGoal& goal) {
+  std::string text = absl::StrFormat("round %d/%d  epoch %.2f/%.4g", metrics.round, goal.rounds,
+                                     metrics.epoch, goal.epochs);
+  if (metrics.train_loss) absl::StrAppendFormat(&text, "  loss %.4f", *metrics.train_loss);
+  if (metrics.test_accuracy) {
+    absl::StrAppendFormat(&text, "  accuracy %.2f %%", 100 * *metrics.test_accuracy);
+  }
+  return text;
+}
+
+template <typename Value>
+void Update(const std::optional<Value>& from, std::optional<Value>* to) {
+  if (from) *to = from;
+}
+
+}  // namespace
+
+std::string ProgressLine(const RunMetrics& metrics, const ProgressGoal& goal) {
+  std::string text = Position(metrics, goal);
+  if (metrics.consensus_distance) {
+    absl::StrAppendFormat(&text, "  consensus %.3g", *metrics.consensus_distance);
+  }
+  if (metrics.samples_per_s) {
+    absl::StrAppendFormat(&text, "  %.4g samples/s", *metrics.samples_per_s);
+  }
+  absl::StrAppend(&text, "  ", HumanDuration(metrics.time_s));
+  return text;
+}
+
+std::string ProgressBar(const RunMetrics& metrics, const ProgressGoal& goal, int width) {
+  const double share = Share(metrics, goal);
+  const int filled = static_cast<int>(share * kBarCells);
+  std::string text =
+      absl::StrFormat("[%s%s] %3d %%  %s", std::string(static_cast<size_t>(filled), '#'),
+                      std::string(static_cast<size_t>(kBarCells - filled), '-'),
+                      static_cast<int>(100 * share), Position(metrics, goal));
+  if (share > 0) {
+    absl::StrAppend(&text, "  ETA ", HumanDuration(metrics.time_s * (1 - share) / share));
+  }
+  // A full last column would wrap.
+  text.resize(std::min(text.size(), static_cast<size_t>(std::max(width - 1, 0))));
+  return text;
+}
+
+ProgressDisplay::ProgressDisplay(Options options, std::ostream& out, std::ostream& errors)
+    : options_(options), out_(out), errors_(errors) {}
+
+ProgressDisplay::~ProgressDisplay() {
+  if (options_.live && started_) out_ << std::endl;
+}
+
+void ProgressDisplay::OnProgress(std::string_view json) {
+  const absl::StatusOr<RunMetrics> metrics = RunMetricsFromJson(json);
+  if (!metrics.ok()) return;
+  started_ = true;
+  latest_.round = metrics->round;
+  latest_.epoch = metrics->epoch;
+  latest_.time_s = metrics->time_s;
+  Update(metrics->train_loss, &latest_.train_loss);
+  Update(metrics->test_accuracy, &latest_.test_accuracy);
+  if (options_.live) {
+    DrawBar();
+  } else {
+    out_ << ProgressLine(*metrics, options_.goal) << std::endl;
+  }
+}
+
+void ProgressDisplay::OnLine(int rank, bool errors, std::string_view line) {
+  ClearBar();
+  (errors ? errors_ : out_) << '[' << rank << "] " << line << std::endl;
+  if (options_.live && started_) DrawBar();
+}
+
+void ProgressDisplay::ClearBar() {
+  if (options_.live && started_) out_ << kEraseLine << std::flush;
+}
+
+void ProgressDisplay::DrawBar() {
+  out_ << kEraseLine << ProgressBar(latest_, options_.goal, options_.width) << std::flush;
+}
+
+ProgressDisplay::Options TerminalOptions(const ProgressGoal& goal) {
+  ProgressDisplay::Options options{.goal = goal, .live = isatty(STDOUT_FILENO) == 1};
+  winsize size{};
+  if (options.live && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    options.width = size.ws_col;
+  }
+  return options;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,133 @@
+#include "cli/train_command.h"
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "cli/config_flags.h"
+#include "cli/experiment.h"
+#include "cli/experiment_command.h"
+#include "cli/progress_display.h"
+#include "node/launcher.h"
+#include "run/run_directory.h"
+#include "run/summary.h"
+#include "run/units.h"
+
+namespace grapevine {
+namespace {
+
+// What the header says of an experiment and the display needs of it; the
+// experiment itself, data and all, is not kept while the nodes run.
+struct Plan {
+  std::string header;
+  ProgressGoal goal;
+};
+
+absl::StatusOr<Plan> MakePlan(const Config& config) {
+  const absl::StatusOr<std::unique_ptr<Experiment>> built = Experiment::Build(config);
+  if (!built.ok()) return built.status();
+  const Experiment& experiment = **built;
+  Plan plan{.header = "", .goal = {experiment.rounds(), experiment.Epoch(experiment.rounds())}};
+  absl::StrAppendFormat(&plan.header, "%d nodes, %s, %s weights, %s\n", config.nodes(),
+                        experiment.mixing().topology().name(), experiment.mixing().name(),
+                        experiment.algorithm_name());
+  absl::StrAppendFormat(&plan.header, "%s on %s: %s of parameters and buffers\n", config.model(),
+                        config.data(),
+                        HumanSize(4.0 * static_cast<double>(experiment.layout().size)));
+  absl::StrAppendFormat(&plan.header, "batch %d x %d nodes = %d, %d rounds (%.4g epochs)\n",
+                        config.batch(), config.nodes(), experiment.global_batch(), plan.goal.rounds,
+                        plan.goal.epochs);
+  return plan;
+}
+
+// What config.textproto leaves out because it is about this process.
+std::vector<std::string> NodeArguments(const Config& config, const std::string& run) {
+  return {"grapevine",
+          "node",
+          absl::StrCat("--config=", ConfigPath(run)),
+          absl::StrCat("--out=", run),
+          absl::StrCat("--log-level=", config.log_level()),
+          absl::StrCat("--log-format=", config.log_format())};
+}
+
+absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std::string& run) {
+  ProgressDisplay display(TerminalOptions(goal), std::cout, std::cerr);
+  return Launch(
+      {.nodes = config.nodes(), .arguments = NodeArguments(config, run)},
+      {.on_line = [&display](Rank rank, bool errors,
+                             std::string_view line) { display.OnLine(rank, errors, line); },
+       .on_progress = [&display](std::string_view line) { display.OnProgress(line); }});
+}
+
+absl::StatusOr<Summary> ReadSummary(const std::string& run) {
+  std::ifstream file(SummaryPath(run));
+  std::ostringstream text;
+  text << file.rdbuf();
+  absl::StatusOr<Summary> summary = SummaryFromJson(text.str());
+  if (summary.ok()) return summary;
+  return absl::Status(summary.status().code(),
+                      absl::StrCat(SummaryPath(run), ": ", summary.status().message()));
+}
+
+std::string Conclusion(const Summary& summary) {
+  std::string text = absl::StrFormat("%s after %d rounds (%.4g epochs)", summary.stopped,
+                                     summary.rounds, summary.epochs);
+  if (summary.wall_time_s) absl::StrAppend(&text, ", ", HumanDuration(*summary.wall_time_s));
+  if (summary.bytes_sent_total) {
+    absl::StrAppend(&text, ", ", HumanSize(static_cast<double>(*summary.bytes_sent_total)),
+                    " sent");
+  }
+  if (summary.test_accuracy) {
+    absl::StrAppendFormat(&text, "\ntest accuracy of the averaged model: %.2f %%",
+                          100 * *summary.test_accuracy);
+  }
+  if (summary.local_test_accuracy) {
+    absl::StrAppendFormat(&text, " (nodes' own models: %.2f to %.2f %%)",
+                          100 * summary.local_test_accuracy->min,
+                          100 * summary.local_test_accuracy->max);
+  }
+  return text;
+}
+
+absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {
+  const Config& config = resolved.config;
+  const absl::StatusOr<Plan> plan = MakePlan(config);
+  if (!plan.ok()) return plan.status();
+  if (dry_run) {
+    std::cout << plan->header;
+    return CheckRunDirectory(config);
+  }
+  const absl::StatusOr<std::string> run = CreateRunDirectory(config, absl::Now());
+  if (!run.ok()) return run.status();
+  std::cout << plan->header << "run directory: " << *run << std::endl;
+  if (absl::Status status = RunNodes(config, plan->goal, *run); !status.ok()) return status;
+  const absl::StatusOr<Summary> summary = ReadSummary(*run);
+  if (!summary.ok()) return summary.status();
+  std::cout << Conclusion(*summary) << "\nplot it: grapevine plot " << *run << " -o convergence.png"
+            << std::endl;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddTrainCommand(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("train", "train with all nodes as processes of this machine");
+  command->footer(
+      "Examples:\n"
+      "  grapevine train -n 8 --topology=ring --data=mnist:DIR --epochs=3\n"
+      "  grapevine train -n 4 --model=phantom:100MB --compute=50ms --rounds=20 --slow=2:3");
+  DefineExperiment(
+      *command, FieldsInGroups({"Experiment", "Model and data", "Training", "Output", "Time-outs"}),
+      exit_code, Train);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,89 @@
+#include "cli/progress_display.h"
+
+#include <sstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace grapevine {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr ProgressGoal kGoal{.rounds = 200, .epochs = 3};
+
+RunMetrics Halfway() {
+  return {.round = 100,
+          .epoch = 1.5,
+          .time_s = 30,
+          .train_loss = 0.25,
+          .test_accuracy = 0.975,
+          .consensus_distance = 0.0125,
+          .samples_per_s = 5120};
+}
+
+TEST(ProgressLine, HasWhatWasMeasured) {
+  EXPECT_EQ(ProgressLine(Halfway(), kGoal),
+            "round 100/200  epoch 1.50/3  loss 0.2500  accuracy 97.50 %  consensus 0.0125  5120 "
+            "samples/s  30.0 s");
+  EXPECT_EQ(ProgressLine({.round = 1, .epoch = 0.015, .time_s = 0.5}, kGoal).substr(0, 29),
+            "round 1/200  epoch 0.01/3  50");
+}
+
+TEST(ProgressBar, ShowsShareAndRemainingTime) {
+  const std::string bar = ProgressBar(Halfway(), kGoal, 200);
+  EXPECT_THAT(bar, HasSubstr("[##########----------]  50 %  round 100/200"));
+  EXPECT_THAT(bar, HasSubstr("ETA 30.0 s"));
+}
+
+TEST(ProgressBar, FitsTheTerminalAndAnyNumbers) {
+  EXPECT_EQ(ProgressBar(Halfway(), kGoal, 40).size(), 39u);
+  EXPECT_EQ(ProgressBar(Halfway(), kGoal, 0), "");
+  RunMetrics beyond = Halfway();
+  beyond.round = 1000000;
+  EXPECT_THAT(ProgressBar(beyond, kGoal, 200), HasSubstr("[####################] 100 %"));
+  beyond.round = -5;
+  EXPECT_THAT(ProgressBar(beyond, kGoal, 200), HasSubstr("[--------------------]   0 %"));
+  EXPECT_THAT(ProgressBar(beyond, {}, 200), HasSubstr("  0 %"));
+}
+
+TEST(ProgressDisplay, PlainIsALineAMeasurement) {
+  std::ostringstream out, errors;
+  {
+    ProgressDisplay display({.goal = kGoal}, out, errors);
+    display.OnProgress(ToJsonLine(Halfway()));
+    display.OnLine(3, false, "hello");
+    display.OnLine(4, true, "trouble");
+  }
+  EXPECT_EQ(out.str(), ProgressLine(Halfway(), kGoal) + "\n[3] hello\n");
+  EXPECT_EQ(errors.str(), "[4] trouble\n");
+}
+
+TEST(ProgressDisplay, TheBarStaysBelowLinesAndKeepsItsLastValues) {
+  std::ostringstream out;
+  {
+    ProgressDisplay display({.goal = kGoal, .live = true, .width = 100}, out, out);
+    display.OnLine(0, false, "before");
+    display.OnProgress(ToJsonLine(Halfway()));
+    display.OnLine(1, true, "between");
+    out.str("");
+    display.OnProgress(ToJsonLine(RunMetrics{.round = 150, .epoch = 2.25, .time_s = 45}));
+  }
+  const RunMetrics expected{
+      .round = 150, .epoch = 2.25, .time_s = 45, .train_loss = 0.25, .test_accuracy = 0.975};
+  EXPECT_EQ(out.str(), "\r\033[K" + ProgressBar(expected, kGoal, 100) + "\n");
+}
+
+TEST(ProgressDisplay, RubbishIsIgnored) {
+  std::ostringstream out;
+  ProgressDisplay display({.goal = kGoal}, out, out);
+  for (const char* line : {"", "{", "[]", "null", "{\"round\":\"x\"}", "{\"round\":1}",
+                           "{\"round\":1e99,\"epoch\":1,\"time_s\":1}"}) {
+    display.OnProgress(line);
+  }
+  EXPECT_EQ(out.str(), "");
+}
+
+}  // namespace
+}  // namespace grapevine
