@@ -5,7 +5,9 @@
 #include "cli/command_line.h"
 #include "cli/help_formatter.h"
 #include "cli/logging.h"
+#include "cli/node_command.h"
 #include "cli/plot_command.h"
+#include "cli/train_command.h"
 #include "cli/version_command.h"
 
 int main(int argc, char** argv) {
@@ -15,7 +17,9 @@ int main(int argc, char** argv) {
   app.group("Commands")->require_subcommand(1);
   app.set_help_flag("-h,--help", "print this help and exit");
   int exit_code = 0;
+  grapevine::AddNodeCommand(app, exit_code);
   grapevine::AddPlotCommand(app, exit_code);
+  grapevine::AddTrainCommand(app, exit_code);
   grapevine::AddVersionCommand(app, exit_code);
   return grapevine::RunCommandLine(app, argc, argv, exit_code);
 }

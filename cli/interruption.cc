@@ -1,0 +1,63 @@
+#include "cli/interruption.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "run/failure.h"
+
+namespace grapevine {
+namespace {
+
+absl::Status StatusOf(int signal) {
+  return signal == SIGINT
+             ? WithFailure(absl::CancelledError("interrupted (SIGINT)"), Failure::kInterrupted)
+             : WithFailure(absl::CancelledError("terminated (SIGTERM)"), Failure::kTerminated);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Interruption>> Interruption::Watch(
+    std::function<void(const absl::Status&)> interrupt) {
+  absl::StatusOr<std::unique_ptr<SignalDescriptor>> signals =
+      SignalDescriptor::Open({SIGINT, SIGTERM});
+  if (!signals.ok()) return signals.status();
+  UniqueDescriptor stop(eventfd(0, EFD_CLOEXEC));
+  if (stop.get() < 0) return absl::ErrnoToStatus(errno, "cannot watch for signals");
+  return std::unique_ptr<Interruption>(
+      new Interruption(*std::move(signals), std::move(stop), std::move(interrupt)));
+}
+
+Interruption::Interruption(std::unique_ptr<SignalDescriptor> signals, UniqueDescriptor stop,
+                           std::function<void(const absl::Status&)> interrupt)
+    : signals_(std::move(signals)), stop_(std::move(stop)), interrupt_(std::move(interrupt)) {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+Interruption::~Interruption() {
+  const uint64_t one = 1;
+  // An eventfd takes a write until its counter is full.
+  (void)!write(stop_.get(), &one, sizeof(one));
+  thread_.join();
+}
+
+void Interruption::Loop() {
+  bool told = false;
+  while (true) {
+    pollfd watched[] = {{signals_->descriptor(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+    if (poll(watched, 2, -1) < 0) continue;
+    if (watched[1].revents != 0) return;
+    const std::optional<int> signal = signals_->Read();
+    if (!signal) continue;
+    const absl::Status status = StatusOf(*signal);
+    if (std::exchange(told, true)) _exit(ExitCode(status));
+    interrupt_(status);
+  }
+}
+
+}  // namespace grapevine

@@ -1,0 +1,167 @@
+#include "cli/node_command.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cli/config_flags.h"
+#include "cli/experiment.h"
+#include "cli/experiment_command.h"
+#include "cli/interruption.h"
+#include "cli/node_placement.h"
+#include "cli/node_run.h"
+#include "cli/progress_display.h"
+#include "node/launcher.h"
+#include "run/failure.h"
+#include "run/metrics.h"
+#include "run/run_directory.h"
+#include "run/units.h"
+
+namespace grapevine {
+namespace {
+
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  grapevine node --rank=1 --world-size=4 --master-addr=10.0.0.1 --tls-ca=ca.pem "
+    "--tls-cert=node.pem --tls-key=node.key --topology=ring\n"
+    "  srun grapevine node --config=experiment.textproto --insecure --out=/shared/run1";
+
+// A descriptor that a launcher left open for this process.
+std::optional<int> InheritedDescriptor(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return std::nullopt;
+  const std::string_view view(text);
+  int descriptor = -1;
+  const auto parsed = std::from_chars(view.begin(), view.end(), descriptor);
+  if (parsed.ec != std::errc() || parsed.ptr != view.end() || descriptor < 0) return std::nullopt;
+  return descriptor;
+}
+
+absl::Status TellPort(int descriptor, const HostAddress& address) {
+  const std::string line = absl::StrCat(address.port, "\n");
+  const bool told = write(descriptor, line.data(), line.size()) == ssize_t(line.size());
+  close(descriptor);
+  return told ? absl::OkStatus() : absl::InternalError("the launcher does not take rank 0's port");
+}
+
+// Where the run's progress goes: to a launcher, or as lines to the terminal.
+class ProgressReport {
+ public:
+  explicit ProgressReport(ProgressGoal goal)
+      : goal_(goal), descriptor_(InheritedDescriptor(kProgressDescriptorVariable)) {
+    // A launcher that does not read must not stop the run.
+    if (descriptor_) fcntl(*descriptor_, F_SETFL, fcntl(*descriptor_, F_GETFL) | O_NONBLOCK);
+  }
+
+  void operator()(const RunMetrics& metrics) const {
+    if (!descriptor_) {
+      std::cout << ProgressLine(metrics, goal_) << std::endl;
+      return;
+    }
+    const std::string line = ToJsonLine(metrics) + "\n";
+    (void)!write(*descriptor_, line.data(), line.size());
+  }
+
+ private:
+  const ProgressGoal goal_;
+  const std::optional<int> descriptor_;
+};
+
+// Names one run among all: only ever compared, so it need not be reproducible.
+std::string NewRunId() {
+  std::random_device device;
+  return absl::StrCat(absl::Hex(uint64_t{device()} << 32 | device(), absl::kZeroPad16));
+}
+
+absl::StatusOr<std::chrono::milliseconds> Milliseconds(const std::string& duration) {
+  absl::StatusOr<std::chrono::nanoseconds> parsed = ParseDuration(duration);
+  if (!parsed.ok()) return parsed.status();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(*parsed);
+}
+
+absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity& identity) {
+  const std::optional<int> port = InheritedDescriptor(kPortDescriptorVariable);
+  absl::StatusOr<NodePlacement> placement = PlaceNode(config, identity, port.has_value());
+  if (!placement.ok()) return placement.status();
+  const auto peer = Milliseconds(config.peer_timeout());
+  const auto rendezvous = Milliseconds(config.rendezvous_timeout());
+  const auto step = Milliseconds(config.step_timeout());
+  for (const auto* timeout : {&peer, &rendezvous, &step}) {
+    if (!timeout->ok()) return timeout->status();
+  }
+  NodeRunOptions options{.rank = identity.rank.value, .step_timeout = *step};
+  options.session.run_id = NewRunId();
+  options.session.coordinator = placement->coordinator;
+  options.session.bind = placement->bind;
+  options.session.advertise = placement->advertise;
+  options.session.tls = {.ca = config.tls_ca(),
+                         .cert = config.tls_cert(),
+                         .key = config.tls_key(),
+                         .insecure = config.insecure()};
+  options.session.rendezvous_timeout = *rendezvous;
+  options.session.peer_timeout = *peer;
+  options.on_listening = [port](const HostAddress& address) {
+    return port ? TellPort(*port, address) : absl::OkStatus();
+  };
+  return options;
+}
+
+// A launcher has made the run directory already; in a cluster rank 0 makes it.
+absl::Status PrepareRunDirectory(const Config& config, Rank rank) {
+  if (rank != 0 || InheritedDescriptor(kPortDescriptorVariable)) return absl::OkStatus();
+  return CreateRunDirectory(config, absl::Now()).status();
+}
+
+absl::Status RunNode(ResolvedConfig resolved, bool dry_run) {
+  absl::StatusOr<NodeIdentity> identity = IdentifyNode(&resolved);
+  if (!identity.ok()) return identity.status();
+  absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(resolved.config);
+  if (!experiment.ok()) return experiment.status();
+  absl::StatusOr<NodeRunOptions> options = Options(resolved.config, *identity);
+  if (!options.ok()) return options.status();
+  if (!resolved.config.has_out()) {
+    return WithFailure(absl::InvalidArgumentError(
+                           "--out is needed: the run directory, the same on all nodes where they "
+                           "share a file system"),
+                       Failure::kUsage);
+  }
+  if (dry_run) return CheckRunDirectory(resolved.config);
+
+  absl::Status prepared = PrepareRunDirectory(resolved.config, options->rank);
+  if (!prepared.ok()) return prepared;
+  options->run_directory = resolved.config.out();
+  const Round rounds = (*experiment)->rounds();
+  options->on_metrics =
+      ProgressReport({.rounds = rounds, .epochs = (*experiment)->Epoch(rounds)});
+
+  NodeRun run(experiment->get(), *std::move(options));
+  absl::StatusOr<std::unique_ptr<Interruption>> interruption =
+      Interruption::Watch([&run](const absl::Status& why) { run.Interrupt(why); });
+  if (!interruption.ok()) return interruption.status();
+  return run.Run();
+}
+
+}  // namespace
+
+void AddNodeCommand(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("node", "run one node of a cluster");
+  command->footer(kExamples);
+  DefineExperiment(*command,
+                   FieldsInGroups({"Experiment", "Model and data", "Training", "Output",
+                                   "Time-outs", "Cluster", "Security"}),
+                   exit_code, RunNode);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,100 @@
+#include "cli/node_placement.h"
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "node/hostfile.h"
+#include "run/failure.h"
+#include "system/host_names.h"
+
+namespace grapevine {
+namespace {
+
+std::optional<std::string> ProcessEnvironment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  if (value == nullptr) return std::nullopt;
+  return value;
+}
+
+template <typename T>
+std::optional<Sourced<T>> Given(bool has, T value, const Origin& origin) {
+  if (!has) return std::nullopt;
+  return Sourced<T>{std::move(value), origin.where};
+}
+
+absl::StatusOr<std::optional<Sourced<HostPlaces>>> GivenHosts(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (!config.has_hostfile() && !config.has_hosts()) return std::nullopt;
+  absl::StatusOr<HostPlaces> places = config.has_hostfile() ? ReadHostfile(config.hostfile())
+                                                            : ParseHostList(config.hosts());
+  if (!places.ok()) return places.status();
+  return Sourced<HostPlaces>{*std::move(places),
+                             config.has_hostfile() ? "--hostfile" : "--hosts"};
+}
+
+// "host", "host:port" or ":port"; both bind and advertise addresses.
+absl::StatusOr<HostAddress> AddressOf(const std::string& text) {
+  if (text.find(':') == std::string::npos) return HostAddress{text, 0};
+  return ParseHostAddress(text);
+}
+
+}  // namespace
+
+absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved) {
+  Config& config = resolved->config;
+  absl::StatusOr<std::optional<Sourced<HostPlaces>>> hosts = GivenHosts(*resolved);
+  if (!hosts.ok()) return hosts.status();
+  const IdentityOptions options{
+      .rank = Given<int>(config.has_rank(), config.rank(), resolved->OriginOf("rank")),
+      .world_size = Given<int>(config.has_world_size(), config.world_size(),
+                               resolved->OriginOf("world_size")),
+      .master_host = Given<std::string>(config.has_master_addr(), config.master_addr(),
+                                        resolved->OriginOf("master_addr")),
+      .master_port = Given<int>(config.has_master_port(), config.master_port(),
+                                resolved->OriginOf("master_port")),
+      .hosts = *std::move(hosts),
+      .own_names = HostNames()};
+  absl::StatusOr<NodeIdentity> identity = ResolveIdentity(options, ProcessEnvironment);
+  if (!identity.ok()) return identity.status();
+  const Origin nodes = resolved->OriginOf("nodes");
+  if (nodes.source != Source::kDefault && config.nodes() != identity->world_size.value) {
+    return WithFailure(absl::InvalidArgumentError(absl::StrCat(
+                           nodes.where, " says ", config.nodes(), " nodes, ",
+                           identity->world_size.origin, " says ", identity->world_size.value,
+                           "; leave --nodes out, or make them agree")),
+                       Failure::kUsage);
+  }
+  config.set_nodes(identity->world_size.value);
+  resolved->origins["nodes"] = {Source::kEnvironment, identity->world_size.origin};
+  return identity;
+}
+
+absl::StatusOr<NodePlacement> PlaceNode(const Config& config, const NodeIdentity& identity,
+                                        bool any_port) {
+  NodePlacement placement{
+      .coordinator = {identity.master_host.value, identity.master_port.value}, .bind = {}, .advertise = {}};
+  placement.bind.host = IsLoopback(identity.master_host.value) ? "127.0.0.1" : "0.0.0.0";
+  if (identity.rank.value == 0) {
+    placement.bind.port = any_port ? 0 : identity.master_port.value;
+  } else if (identity.place) {
+    placement.bind.port = identity.place->port;
+  }
+  if (config.has_bind()) {
+    absl::StatusOr<HostAddress> bind = AddressOf(config.bind());
+    if (!bind.ok()) return bind.status();
+    placement.bind.host = bind->host.empty() ? placement.bind.host : bind->host;
+    placement.bind.port = bind->port > 0 ? bind->port : placement.bind.port;
+  }
+  if (identity.place) placement.advertise.host = identity.place->host;
+  if (config.has_advertise()) {
+    absl::StatusOr<HostAddress> advertise = AddressOf(config.advertise());
+    if (!advertise.ok()) return advertise.status();
+    placement.advertise = *advertise;
+  }
+  return placement;
+}
+
+}  // namespace grapevine

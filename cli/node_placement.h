@@ -1,0 +1,31 @@
+// Where a node listens and where it finds rank 0: what its identity and the
+// flags for bind and advertise addresses come to.
+#ifndef GRAPEVINE_CLI_NODE_PLACEMENT_H_
+#define GRAPEVINE_CLI_NODE_PLACEMENT_H_
+
+#include "absl/status/statusor.h"
+#include "node/host_address.h"
+#include "node/identity.h"
+#include "run/resolved_config.h"
+
+namespace grapevine {
+
+// Rank, world size and rank 0 from the configuration and this process's
+// environment (node/identity.h). Sets `nodes` of the configuration to the world
+// size; kUsage when --nodes says otherwise.
+absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved);
+
+struct NodePlacement {
+  HostAddress coordinator;  // rank 0
+  HostAddress bind;
+  HostAddress advertise;  // empty parts: as bound
+};
+
+// Loopback when rank 0 is there, else every interface; `any_port` lets rank 0
+// too listen on a port that the system chooses (a launcher passes it on).
+absl::StatusOr<NodePlacement> PlaceNode(const Config& config, const NodeIdentity& identity,
+                                        bool any_port);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_NODE_PLACEMENT_H_
