@@ -33,6 +33,8 @@ class GzipReader {
   // Up to `size` bytes; fewer only at the end of the file.
   absl::StatusOr<std::vector<uint8_t>> Read(int64_t size) {
     std::vector<uint8_t> bytes;
+    constexpr int64_t kTrusted = int64_t{64} << 20;
+    bytes.reserve(static_cast<size_t>(std::min(size, kTrusted)));
     while (static_cast<int64_t>(bytes.size()) < size) {
       // Memory grows with what is really there, not with what a header claims.
       constexpr int64_t kChunk = int64_t{4} << 20;

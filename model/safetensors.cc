@@ -253,7 +253,7 @@ absl::Status Safetensors::Load(const ReplicaLayout& layout, float* replica) cons
     }
   }
   for (const auto& [name, tensor] : tensors_) {
-    if (std::ranges::none_of(views, [&](const TensorView* view) { return view->name == name; })) {
+    if (std::ranges::find(views, name, &TensorView::name) == views.end()) {
       return InputError(path_, absl::StrCat("tensor '", name, "' is not in the model"));
     }
   }
