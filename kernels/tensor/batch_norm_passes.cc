@@ -1,16 +1,21 @@
 #include "kernels/tensor/batch_norm_passes.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace grapevine {
 namespace {
 
 // One block of channels at one position. Vectors of the compiler rather than
 // loops over floats, because accumulators must stay in registers.
-typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
+typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
 
-GRAPEVINE_INLINE const Lanes& Load(const float* p) { return *reinterpret_cast<const Lanes*>(p); }
-GRAPEVINE_INLINE Lanes& Store(float* p) { return *reinterpret_cast<Lanes*>(p); }
+GRAPEVINE_INLINE Lanes Load(const float* p) {
+  Lanes lanes;
+  std::memcpy(&lanes, p, sizeof(lanes));
+  return lanes;
+}
+GRAPEVINE_INLINE void Store(float* p, const Lanes& lanes) { std::memcpy(p, &lanes, sizeof(lanes)); }
 
 // Positions in one piece: 16 KiB of a tensor.
 constexpr int64_t kPiece = 256;
@@ -101,7 +106,7 @@ struct NormalizeKernel {
               Lanes y = Load(pass.x + at) * scale + shift;
               if constexpr (kShortcut) y += Load(pass.shortcut + at);
               if constexpr (kRelu) y = y < 0 ? Lanes{} : y;  // a NaN stays one
-              Store(pass.y + at) = y;
+              Store(pass.y + at, y);
             }
           });
     }
@@ -131,7 +136,7 @@ struct GradientSumsKernel {
             Lanes g = Load(pass.dy + at);
             if constexpr (kTwo) g += Load(pass.dy2 + at);
             if constexpr (kRelu) g = Load(pass.y + at) > 0 ? g : Lanes{};
-            if constexpr (kTwo || kRelu) Store(pass.dy + at) = g;
+            if constexpr (kTwo || kRelu) Store(pass.dy + at, g);
             g_sum[k] += g;
             dots[k] += g * (Load(pass.x + at) - mean);
           };
@@ -167,7 +172,7 @@ struct InputGradientKernel {
           blocks, block, [&](int64_t offset, int64_t positions) __attribute__((always_inline)) {
             for (int64_t p = 0; p < positions; ++p) {
               const int64_t at = offset + p * stride;
-              Store(pass.dx + at) = a * Load(pass.g + at) + (b * (Load(pass.x + at) - mean) + c);
+              Store(pass.dx + at, a * Load(pass.g + at) + (b * (Load(pass.x + at) - mean) + c));
             }
           });
     }

@@ -42,7 +42,7 @@ class ConvolutionPrimitives {
 
  private:
   memory::desc Bias() const {
-    return operation_.bias == kNone ? memory::desc() : VectorDescriptor(operation_.outputs);
+    return operation_.bias == kNoOffset ? memory::desc() : VectorDescriptor(operation_.outputs);
   }
 
   // oneDNN's own choice of layouts, unless it is one that we have no name for.

@@ -58,7 +58,7 @@ class InnerProductPrimitives {
   }
   memory::desc Output() const { return Matrix(input_.n, operation_.outputs); }
   memory::desc Bias() const {
-    return operation_.bias == kNone ? memory::desc() : VectorDescriptor(operation_.outputs);
+    return operation_.bias == kNoOffset ? memory::desc() : VectorDescriptor(operation_.outputs);
   }
 
   dnnl::inner_product_forward::primitive_desc Hint() const {

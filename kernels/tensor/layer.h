@@ -24,7 +24,7 @@
 
 namespace grapevine {
 
-inline constexpr int64_t kNone = -1;  // no such tensor in the replica
+inline constexpr int64_t kNoOffset = -1;  // no such tensor in the replica
 
 // y = W * x + b (cross-correlation), square kernel, W as (out, in, kh, kw).
 struct Convolution {
@@ -32,16 +32,16 @@ struct Convolution {
   int64_t kernel = 1;
   int64_t stride = 1;
   int64_t padding = 0;
-  int64_t weight = kNone;  // offsets in the replica
-  int64_t bias = kNone;
+  int64_t weight = kNoOffset;  // offsets in the replica
+  int64_t bias = kNoOffset;
   bool relu = false;  // fused
 };
 
 // y = W x + b over all of (c, h, w) in that order, W as (out, in).
 struct InnerProduct {
   int64_t outputs = 0;
-  int64_t weight = kNone;
-  int64_t bias = kNone;
+  int64_t weight = kNoOffset;
+  int64_t bias = kNoOffset;
   bool relu = false;
 };
 
@@ -51,10 +51,10 @@ struct InnerProduct {
 // PyTorch has it.
 struct BatchNormalization {
   float epsilon = 1e-5f;
-  int64_t weight = kNone;
-  int64_t bias = kNone;
-  int64_t running_mean = kNone;
-  int64_t running_variance = kNone;
+  int64_t weight = kNoOffset;
+  int64_t bias = kNoOffset;
+  int64_t running_mean = kNoOffset;
+  int64_t running_variance = kNoOffset;
   bool relu = false;
 };
 
@@ -111,8 +111,8 @@ class Layer {
   // What Backward reads of what Forward saw.
   virtual bool backward_reads_inputs() const { return false; }
   virtual bool backward_reads_output() const { return false; }
-  // Whether the gradient of this input may (must, for the layer to be right)
-  // lie where output_gradients[0] does.
+  // Whether the gradient of this input is written in place: its pointer is then
+  // output_gradients[0].
   virtual bool shares_gradient(int input) const { return false; }
 
   virtual void Bind(const LayerTensors& tensors) = 0;

@@ -49,7 +49,7 @@ class WeightedLayer : public Layer {
   }
 
  private:
-  bool has_bias() const { return weights_.bias != kNone; }
+  bool has_bias() const { return weights_.bias != kNoOffset; }
 
   void PlanForward(const LinearPrimitives::Forward& p) {
     source_ = Conversion(formats_.input, p.source);

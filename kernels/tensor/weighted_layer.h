@@ -40,8 +40,8 @@ struct LinearFormats {
 };
 
 struct LinearWeights {
-  int64_t weight = kNone;  // offsets in the replica
-  int64_t bias = kNone;
+  int64_t weight = kNoOffset;  // offsets in the replica
+  int64_t bias = kNoOffset;
   bool relu = false;
 };
 

@@ -37,7 +37,7 @@ template <typename T>
 std::vector<T> ReferenceForward(const Convolution& o, const ReferenceCall<T>& call) {
   const TensorShape shape = ReferenceShape(o, call.shapes);
   std::vector<T> y(shape.size());
-  if (o.bias != kNone) {
+  if (o.bias != kNoOffset) {
     ForEachElement(shape, [&](int64_t n, int64_t c, int64_t h, int64_t w) {
       y[Index(shape, n, c, h, w)] = call.replica[o.bias + c];
     });
@@ -53,7 +53,7 @@ ReferenceGradient<T> ReferenceBackward(const Convolution& o, const ReferenceCall
                                        const std::vector<T>& dy) {
   const TensorShape shape = ReferenceShape(o, call.shapes);
   ReferenceGradient<T> gradient(call);
-  if (o.bias != kNone) {
+  if (o.bias != kNoOffset) {
     ForEachElement(shape, [&](int64_t n, int64_t c, int64_t h, int64_t w) {
       gradient.replica[o.bias + c] += dy[Index(shape, n, c, h, w)];
     });

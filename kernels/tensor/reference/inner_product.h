@@ -19,7 +19,7 @@ std::vector<T> ReferenceForward(const InnerProduct& o, const ReferenceCall<T>& c
   std::vector<T> y(rows * o.outputs);
   for (int64_t n = 0; n < rows; ++n) {
     for (int64_t k = 0; k < o.outputs; ++k) {
-      T sum = o.bias == kNone ? T(0) : call.replica[o.bias + k];
+      T sum = o.bias == kNoOffset ? T(0) : call.replica[o.bias + k];
       for (int64_t i = 0; i < width; ++i) {
         sum += call.inputs[0][n * width + i] * call.replica[o.weight + k * width + i];
       }
@@ -38,7 +38,7 @@ ReferenceGradient<T> ReferenceBackward(const InnerProduct& o, const ReferenceCal
   for (int64_t n = 0; n < rows; ++n) {
     for (int64_t k = 0; k < o.outputs; ++k) {
       const T g = dy[n * o.outputs + k];
-      if (o.bias != kNone) gradient.replica[o.bias + k] += g;
+      if (o.bias != kNoOffset) gradient.replica[o.bias + k] += g;
       for (int64_t i = 0; i < width; ++i) {
         gradient.inputs[0][n * width + i] += g * call.replica[o.weight + k * width + i];
         gradient.replica[o.weight + k * width + i] += g * call.inputs[0][n * width + i];
