@@ -4,6 +4,7 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/graphml.hpp>
 #include <boost/graph/graphviz.hpp>
+#include <boost/property_tree/detail/file_parser_error.hpp>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -49,6 +50,9 @@ absl::Status Guarded(const std::string& path, std::string_view format,
     return InputError(path, absl::StrCat("not ", std::string(format)));
   } catch (const boost::directed_graph_error&) {
     return InputError(path, "a directed graph: directed graphs need push-sum, make it undirected");
+  } catch (const boost::property_tree::file_parser_error& error) {
+    return InputError(absl::StrCat(path, ":", error.line()),
+                      absl::StrCat("not ", std::string(format), ": ", error.message()));
   } catch (const std::exception& error) {
     return InputError(path, absl::StrCat("not ", std::string(format), ": ", error.what()));
   }

@@ -27,8 +27,8 @@ absl::StatusOr<Edge> ParseEdge(const LineReader& line) {
         "a directed edge; directed graphs need push-sum, write \"u v\" for both ways");
   }
   if (fields.size() != 2 && !(fields.size() == 3 && fields[2] == "{}")) {
-    return line.Error(absl::StrCat("expected two ranks, found ", fields.size(),
-                                   " fields (weights come from --mixing)"));
+    return line.Error(absl::StrCat("expected two ranks, fields found: ", fields.size(),
+                                   " (weights come from --mixing)"));
   }
   const auto from = ParseRank(line, fields[0]);
   if (!from.ok()) return from.status();

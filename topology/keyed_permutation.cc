@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
+#include <span>
 
 namespace grapevine {
 namespace {
 
-// Enough that even the permutations of a few values come out evenly.
+constexpr uint32_t kFew = 256;
 constexpr int kPasses = 12;
 
-// Both halves of the network need a bit.
-int DomainBits(uint32_t n) { return std::max(2, static_cast<int>(std::bit_width(n - 1))); }
+int DomainBits(uint32_t n) { return std::bit_width(n - 1); }
 
 }  // namespace
 
@@ -20,9 +21,15 @@ KeyedPermutation::KeyedPermutation(uint32_t n, uint64_t seed, Purpose purpose, u
       high_bits_(DomainBits(n) - low_bits_),
       seed_(seed),
       purpose_(purpose),
-      a_(a) {}
+      a_(a) {
+  if (n > kFew) return;
+  images_.resize(n);
+  std::iota(images_.begin(), images_.end(), 0);
+  KeyedRandom(seed, purpose, a).Shuffle(std::span(images_));
+}
 
 uint32_t KeyedPermutation::Image(uint32_t value) const {
+  if (!images_.empty()) return images_[value];
   do {
     for (int pass = 0; pass < kPasses; ++pass) value = Pass(value, pass);
   } while (value >= n_);
@@ -30,13 +37,16 @@ uint32_t KeyedPermutation::Image(uint32_t value) const {
 }
 
 uint32_t KeyedPermutation::Preimage(uint32_t value) const {
+  if (!images_.empty()) {
+    return static_cast<uint32_t>(std::find(images_.begin(), images_.end(), value) -
+                                 images_.begin());
+  }
   do {
     for (int pass = kPasses; pass-- > 0;) value = Pass(value, pass);
   } while (value >= n_);
   return value;
 }
 
-// Changes one half by a function of the other; its own inverse.
 uint32_t KeyedPermutation::Pass(uint32_t value, int pass) const {
   const uint32_t low = value & ((1u << low_bits_) - 1);
   const uint32_t high = value >> low_bits_;

@@ -1,9 +1,8 @@
 // random-matching: in every round another perfect matching, drawn uniformly.
 //
-// Every node finds its partner on its own, in constant time and memory, from
-// (seed, round): the matching pairs neighbouring places of a pseudo-random
-// permutation of the nodes, which is computed at single points and never
-// stored.
+// Every node finds its partner on its own, from (seed, round) and in constant
+// time and memory however many nodes there are: the matching pairs neighbouring
+// places of a pseudo-random permutation of the nodes.
 //
 // Thread-safety: immutable.
 #ifndef GRAPEVINE_TOPOLOGY_RANDOM_MATCHING_H_

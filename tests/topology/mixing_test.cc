@@ -1,0 +1,176 @@
+// Weights: values, explicit matrices, and what is refused.
+#include "topology/mixing.h"
+
+#include <gtest/gtest.h>
+
+#include "run/failure.h"
+#include "system/atomic_file.h"
+#include "topology/spectrum.h"
+
+namespace grapevine {
+namespace {
+
+std::shared_ptr<const Topology> Graph(const std::string& spec, Rank n) {
+  const auto topology = MakeTopology(spec, n, 1);
+  EXPECT_TRUE(topology.ok()) << topology.status();
+  return *topology;
+}
+
+MixingRow Row(const Mixing& mixing, Rank rank, Round round = 0) {
+  MixingRow row;
+  mixing.Row(rank, round, &row);
+  return row;
+}
+
+std::string Path() { return testing::TempDir() + "/w.txt"; }
+
+// The mixing of file:PATH with `text` as the file.
+absl::StatusOr<std::shared_ptr<const Mixing>> FromFile(std::string_view text,
+                                                       const std::string& topology, Rank n) {
+  const absl::Status status = WriteFileAtomically(Path(), text);
+  EXPECT_TRUE(status.ok()) << status;
+  return MakeMixing("file:" + Path(), Graph(topology, n));
+}
+
+std::string FileError(std::string_view text, const std::string& topology, Rank n) {
+  const auto mixing = FromFile(text, topology, n);
+  EXPECT_FALSE(mixing.ok());
+  EXPECT_EQ(FailureOf(mixing.status()), Failure::kInput) << mixing.status();
+  std::string message(mixing.status().message());
+  EXPECT_EQ(message.rfind(Path(), 0), 0u) << message;
+  return message.substr(Path().size());
+}
+
+TEST(MixingTest, MetropolisTakesTheLargerDegree) {
+  const auto mixing = MakeMixing("metropolis", Graph("star", 5));
+  ASSERT_TRUE(mixing.ok()) << mixing.status();
+  EXPECT_EQ((*mixing)->name(), "metropolis");
+  EXPECT_NEAR(Row(**mixing, 0).self, 0.2, 1e-15);
+  EXPECT_EQ(Row(**mixing, 3).in[0].weight, 0.2);
+  EXPECT_EQ(Row(**mixing, 3).in[0].rank, 0);
+  EXPECT_EQ(Row(**mixing, 3).self, 0.8);
+}
+
+TEST(MixingTest, OnePeerSchedulesWeighHalf) {
+  for (const char* weights : {"metropolis", "uniform"}) {
+    for (const char* topology : {"one-peer-exponential", "random-matching"}) {
+      const auto mixing = MakeMixing(weights, Graph(topology, 7));
+      ASSERT_TRUE(mixing.ok()) << mixing.status();
+      for (Rank rank = 0; rank < 7; ++rank) {
+        for (Round round = 0; round < 6; ++round) {
+          const MixingRow row = Row(**mixing, rank, round);
+          EXPECT_EQ(row.self, row.in.empty() ? 1 : 0.5);
+          for (const auto& [neighbour, weight] : row.in) EXPECT_EQ(weight, 0.5);
+        }
+      }
+    }
+  }
+}
+
+TEST(MixingTest, ExponentialWeighsOneOverTauPlusOne) {
+  const auto mixing = MakeMixing("uniform", Graph("exponential", 9));
+  ASSERT_TRUE(mixing.ok()) << mixing.status();
+  const MixingRow row = Row(**mixing, 0);
+  ASSERT_EQ(row.in.size(), 4u);
+  for (const auto& [rank, weight] : row.in) EXPECT_EQ(weight, 0.2);
+  // Node i sends to i + 1, 2, 4, 8, so that 0 hears 8, 7, 5, 1.
+  EXPECT_EQ(row.in[0].rank, 1);
+  EXPECT_EQ(row.in[1].rank, 5);
+}
+
+TEST(MixingTest, LazyKeepsHalfOfItself) {
+  const auto lazy = MakeMixing("lazy", Graph("ring", 8));
+  ASSERT_TRUE(lazy.ok()) << lazy.status();
+  EXPECT_EQ((*lazy)->name(), "lazy:metropolis");
+  EXPECT_NEAR(Row(**lazy, 2).self, 2.0 / 3, 1e-15);
+  EXPECT_NEAR(Row(**lazy, 2).in[1].weight, 1.0 / 6, 1e-15);
+  const auto twice = MakeMixing("lazy:lazy:uniform", Graph("ring", 8));
+  ASSERT_TRUE(twice.ok()) << twice.status();
+  EXPECT_EQ((*twice)->name(), "lazy:lazy:uniform");
+  EXPECT_NEAR(Row(**twice, 2).in[1].weight, 1.0 / 12, 1e-15);
+}
+
+TEST(MixingTest, RefusesUnknownRules) {
+  EXPECT_EQ(MakeMixing("best", Graph("ring", 4)).status().message(),
+            "'best': unknown mixing; known are metropolis, uniform, lazy:MIXING, file:PATH");
+  EXPECT_EQ(FailureOf(MakeMixing("lazy:", Graph("ring", 4)).status()), Failure::kUsage);
+}
+
+TEST(MixingTest, UniformNeedsEqualDegrees) {
+  EXPECT_EQ(MakeMixing("uniform", Graph("path", 4)).status().message(),
+            "uniform: on path node 0 has degree 1 and its neighbour 1 has 2: columns would not "
+            "sum to 1; use metropolis");
+  EXPECT_TRUE(MakeMixing("uniform", Graph("complete", 100000)).ok());
+}
+
+TEST(MatrixFileTest, ReadsDecimalsFractionsAndComments) {
+  const auto mixing =
+      FromFile("# weights\n1/2, 1/4, 1/4\n.25 .5 0.25 % row 1\n\n0.25 25e-2 1/2\n", "ring", 3);
+  ASSERT_TRUE(mixing.ok()) << mixing.status();
+  EXPECT_EQ((*mixing)->name(), "file:" + Path());
+  EXPECT_EQ(Row(**mixing, 1).self, 0.5);
+  EXPECT_EQ(Row(**mixing, 1).in[1].rank, 2);
+  EXPECT_EQ(Row(**mixing, 1).in[1].weight, 0.25);
+  const auto spectrum = RoundSpectrum(**mixing, 0);
+  ASSERT_TRUE(spectrum.ok()) << spectrum.status();
+  EXPECT_NEAR(spectrum->rho, 0.25, 1e-15);
+}
+
+TEST(MatrixFileTest, KeepsNeighboursOfWeightZero) {
+  const auto mixing = FromFile("1/2 1/2 0\n1/2 0 1/2\n0 1/2 1/2\n", "ring", 3);
+  ASSERT_TRUE(mixing.ok()) << mixing.status();
+  ASSERT_EQ(Row(**mixing, 0).in.size(), 2u);
+  EXPECT_EQ(Row(**mixing, 0).in[1].weight, 0);
+}
+
+TEST(MatrixFileTest, MayBeAsymmetricOnADirectedGraph) {
+  const auto mixing =
+      FromFile("1/2 0 1/4 1/4\n1/4 1/2 0 1/4\n1/4 1/4 1/2 0\n0 1/4 1/4 1/2\n", "exponential", 4);
+  ASSERT_TRUE(mixing.ok()) << mixing.status();
+  const auto spectrum = RoundSpectrum(**mixing, 0);
+  ASSERT_TRUE(spectrum.ok()) << spectrum.status();
+  // 1/2 + (i^k + (-1)^k)/4 for k = 1 .. 3.
+  EXPECT_NEAR(spectrum->rho, 0.5, 1e-12);
+  EXPECT_NEAR(std::abs(spectrum->eigenvalues[2].imag()), 0.25, 1e-12);
+}
+
+TEST(MatrixFileTest, RefusesByLineAndEntry) {
+  EXPECT_EQ(FileError("1/2 1/2\n1/2 1/2 0\n", "ring", 2), ":2: row 1 has 3 entries, not 2");
+  EXPECT_EQ(FileError("1/2 1/2\n", "ring", 2), ":1: ends after 1 of 2 rows");
+  EXPECT_EQ(FileError("1 0\n0 1\n0 0\n", "ring", 2), ":3: more than the 2 rows of 2 nodes");
+  const std::string rule = "; weights are decimals or fractions between 0 and 1";
+  EXPECT_EQ(FileError("1/2 x\n", "ring", 2), ":1: W[0][1] is 'x'" + rule);
+  EXPECT_EQ(FileError("3/2 -1/2\n", "ring", 2), ":1: W[0][0] is '3/2'" + rule);
+  EXPECT_EQ(FileError("nan 1\n", "ring", 2), ":1: W[0][0] is 'nan'" + rule);
+  EXPECT_EQ(FileError("1/0 0\n", "ring", 2), ":1: W[0][0] is '1/0'" + rule);
+  EXPECT_EQ(FileError("0/0 1\n", "ring", 2), ":1: W[0][0] is '0/0'" + rule);
+  EXPECT_EQ(FileError("1/2 1/2\n0.333 0.666\n", "ring", 2),
+            ":2: row 1 sums to 0.999, not 1; write fractions such as 1/3");
+  EXPECT_EQ(FileError("1/2 0 1/2\n", "path", 3),
+            ":1: W[0][2] is 0.5, but path has no edge from 2 to 0");
+}
+
+TEST(MatrixFileTest, RefusesWhatNoLineShows) {
+  EXPECT_EQ(FileError("1/2 1/2\n1/4 3/4\n", "ring", 2),
+            ": W[0][1] is 0.5 and W[1][0] is 0.25; on an undirected graph W is symmetric, "
+            "take (W + W')/2");
+  EXPECT_EQ(
+      FileError("1/2 0 1/4 1/4\n1/4 1/2 0 1/4\n1/4 1/4 1/2 0\n0 1/4 1/2 1/4\n", "exponential", 4),
+      ": column 2 sums to 1.25, not 1: the mean of the replicas would drift");
+  EXPECT_EQ(FileError("1 0 0\n0 1/2 1/2\n0 1/2 1/2\n", "ring", 3),
+            ": the weights above 0 do not join node 0 to node 1");
+}
+
+TEST(MatrixFileTest, RefusesSchedulesAndMissingFiles) {
+  const auto schedule = FromFile("", "one-peer-exponential", 8);
+  EXPECT_EQ(schedule.status().message(),
+            "file:" + Path() +
+                ": one matrix does not fit one-peer-exponential, which changes with the round; "
+                "use metropolis");
+  EXPECT_EQ(FailureOf(schedule.status()), Failure::kUsage);
+  EXPECT_EQ(MakeMixing("file:/nowhere/w", Graph("ring", 2)).status().message(),
+            "cannot open /nowhere/w: No such file or directory");
+}
+
+}  // namespace
+}  // namespace grapevine
