@@ -29,6 +29,7 @@ BenchNode::BenchNode(Rank rank, Rank world_size)
 BenchNode::~BenchNode() {
   transport_->Shutdown();
   server_->Shutdown(std::chrono::system_clock::now());
+  transport_.reset();
   server_.reset();
 }
 

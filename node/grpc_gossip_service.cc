@@ -1,6 +1,7 @@
 #include "node/grpc_gossip_service.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
@@ -8,69 +9,55 @@
 namespace grapevine {
 
 GrpcGossipService::GrpcGossipService(GrpcTransportOptions options, std::shared_ptr<PeerLinks> links,
-                                     std::shared_ptr<StreamCount> streams)
-    : options_(std::move(options)), links_(std::move(links)), count_(std::move(streams)) {}
+                                     std::shared_ptr<StreamCount> streams,
+                                     std::shared_ptr<GrpcQueue> queue)
+    : options_(std::move(options)),
+      links_(std::move(links)),
+      count_(std::move(streams)),
+      queue_(std::move(queue)) {}
 
-int GrpcGossipService::Strangers() {
-  return static_cast<int>(std::count_if(streams_.begin(), streams_.end(), [](const auto& entry) {
-    return !entry.second->admitted();
-  }));
+void GrpcGossipService::Open(const EdgeIdentity& self) {
+  self_ = self;
+  AwaitNext();
 }
 
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* GrpcGossipService::Exchange(
-    grpc::CallbackServerContext* call) {
-  auto stream = std::make_shared<GrpcIncomingStream>(call, shared_from_this(), options_.round);
-  absl::Status full;
-  {
-    MutexLock lock(mutex_);
-    if (state_ == State::kLeft) full = absl::UnavailableError("this node has left the run");
-    if (Strangers() >= options_.max_unknown_streams) {
-      full = absl::ResourceExhaustedError(
-          absl::StrCat("came while ", options_.max_unknown_streams, " others are unknown"));
-    }
-    streams_.emplace(stream.get(), stream);
-  }
+void GrpcGossipService::AwaitNext() {
+  std::make_shared<GrpcIncomingStream>(shared_from_this(), options_.round)
+      ->Await(service_, *queue_);
+}
+
+bool GrpcGossipService::Knock(std::shared_ptr<GrpcIncomingStream> stream) {
+  AwaitNext();
   count_->Add();
-  stream->Start();
-  if (!full.ok()) TurnAway(*stream, full);
-  return stream.get();
+  const absl::Status status = Register(stream);
+  if (!status.ok()) TurnAway(*stream, status);
+  return status.ok();
+}
+
+absl::Status GrpcGossipService::Register(const std::shared_ptr<GrpcIncomingStream>& stream) {
+  MutexLock lock(mutex_);
+  const auto strangers = std::count_if(streams_.begin(), streams_.end(),
+                                       [](const auto& entry) { return !entry.second->admitted(); });
+  streams_.emplace(stream.get(), stream);
+  if (closed_) return absl::UnavailableError("came when this node had left the run");
+  if (strangers < options_.max_unknown_streams) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("came while ", strangers, " others had not introduced themselves"));
+}
+
+absl::Status GrpcGossipService::Decide(const std::shared_ptr<GrpcIncomingStream>& stream,
+                                       const EdgeIdentity& peer) {
+  if (absl::Status status = CheckSameRun(self_, peer); !status.ok()) return status;
+  const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(peer.rank);
+  if (!link.ok()) return link.status();
+  if (absl::Status status = (*link)->AttachIncoming(stream); !status.ok()) return status;
+  stream->Admit(*link, self_);
+  return absl::OkStatus();
 }
 
 void GrpcGossipService::Introduce(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) {
-  EdgeIdentity self;
-  {
-    MutexLock lock(mutex_);
-    if (state_ == State::kWaiting) {
-      early_.emplace_back(std::move(stream), std::move(peer));
-      return;
-    }
-    self = self_;
-  }
-  Decide(stream, self, peer);
-}
-
-void GrpcGossipService::Join(const EdgeIdentity& self) {
-  std::vector<std::pair<std::shared_ptr<GrpcIncomingStream>, EdgeIdentity>> early;
-  {
-    MutexLock lock(mutex_);
-    CHECK(state_ == State::kWaiting);
-    state_ = State::kJoined;
-    self_ = self;
-    early.swap(early_);
-  }
-  for (const auto& [stream, peer] : early) Decide(stream, self, peer);
-}
-
-void GrpcGossipService::Decide(const std::shared_ptr<GrpcIncomingStream>& stream,
-                               const EdgeIdentity& self, const EdgeIdentity& peer) {
-  absl::Status fits = CheckSameRun(self, peer);
-  if (!fits.ok()) return TurnAway(*stream, fits);
-  const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(peer.rank);
-  if (!link.ok()) return TurnAway(*stream, link.status());
-  if (absl::Status free = (*link)->AttachIncoming(stream); !free.ok()) {
-    return TurnAway(*stream, free);
-  }
-  stream->Admit(*link, self);
+  const absl::Status status = Decide(stream, peer);
+  if (!status.ok()) TurnAway(*stream, status);
 }
 
 void GrpcGossipService::TurnAway(GrpcIncomingStream& stream, const absl::Status& why) {
@@ -83,7 +70,6 @@ void GrpcGossipService::Gone(GrpcIncomingStream* stream) {
   {
     MutexLock lock(mutex_);
     streams_.erase(stream);
-    std::erase_if(early_, [stream](const auto& entry) { return entry.first.get() == stream; });
   }
   count_->Remove();
 }
@@ -95,14 +81,13 @@ std::vector<std::shared_ptr<GrpcIncomingStream>> GrpcGossipService::Streams() {
   return streams;
 }
 
-void GrpcGossipService::Leave() {
+void GrpcGossipService::Close() {
   {
     MutexLock lock(mutex_);
-    state_ = State::kLeft;
-    early_.clear();
+    closed_ = true;
   }
   for (const auto& stream : Streams()) {
-    if (!stream->admitted()) TurnAway(*stream, absl::UnavailableError("this node left the run"));
+    if (!stream->admitted()) stream->Abort(absl::UnavailableError("this node left the run"));
   }
 }
 

@@ -8,13 +8,12 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "node/edge_identity.h"
-#include "node/grpc_gossip.grpc.pb.h"
 #include "node/grpc_incoming_stream.h"
+#include "node/grpc_queue.h"
 #include "node/grpc_transport_options.h"
 #include "node/peer_links.h"
 #include "node/stream_count.h"
@@ -22,48 +21,45 @@
 
 namespace grapevine {
 
-class GrpcGossipService final
-    : public gossip::Gossip::WithRawCallbackMethod_Exchange<gossip::Gossip::Service>,
-      public GrpcDoorkeeper,
-      public std::enable_shared_from_this<GrpcGossipService> {
+class GrpcGossipService final : public GrpcDoorkeeper,
+                                public std::enable_shared_from_this<GrpcGossipService> {
  public:
   GrpcGossipService(GrpcTransportOptions options, std::shared_ptr<PeerLinks> links,
-                    std::shared_ptr<StreamCount> streams);
+                    std::shared_ptr<StreamCount> streams, std::shared_ptr<GrpcQueue> queue);
 
-  // From now on this node is `self`: peers that came early are admitted.
-  void Join(const EdgeIdentity& self);
+  // What to register with the server.
+  grpc::Service* service() { return &service_; }
+
+  // Begins to take callers, as `self`; once. Who came earlier has waited.
+  void Open(const EdgeIdentity& self);
   // Turns away whoever comes from now on, and strangers.
-  void Leave();
+  void Close();
   // Ends all streams without waiting for anybody.
   void Cancel();
 
   void Tick(std::chrono::milliseconds tick);
   void Beat();
 
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Exchange(
-      grpc::CallbackServerContext* call) override;
+  bool Knock(std::shared_ptr<GrpcIncomingStream> stream) override;
   void Introduce(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) override;
   void TurnAway(GrpcIncomingStream& stream, const absl::Status& why) override;
   void Gone(GrpcIncomingStream* stream) override;
 
  private:
-  enum class State { kWaiting, kJoined, kLeft };
-
-  void Decide(const std::shared_ptr<GrpcIncomingStream>& stream, const EdgeIdentity& self,
-              const EdgeIdentity& peer);
+  void AwaitNext();
+  absl::Status Register(const std::shared_ptr<GrpcIncomingStream>& stream);
+  absl::Status Decide(const std::shared_ptr<GrpcIncomingStream>& stream, const EdgeIdentity& peer);
   std::vector<std::shared_ptr<GrpcIncomingStream>> Streams();
-  int Strangers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  RawGossip service_;
   const GrpcTransportOptions options_;
   const std::shared_ptr<PeerLinks> links_;
   const std::shared_ptr<StreamCount> count_;
+  const std::shared_ptr<GrpcQueue> queue_;
+  EdgeIdentity self_;  // set by Open, before any caller is taken
   Mutex mutex_;
-  State state_ ABSL_GUARDED_BY(mutex_) = State::kWaiting;
-  EdgeIdentity self_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<GrpcIncomingStream*, std::shared_ptr<GrpcIncomingStream>> streams_
-      ABSL_GUARDED_BY(mutex_);
-  // Came before Join.
-  std::vector<std::pair<std::shared_ptr<GrpcIncomingStream>, EdgeIdentity>> early_
       ABSL_GUARDED_BY(mutex_);
 };
 

@@ -22,19 +22,16 @@ grpc::Status ToGrpc(const absl::Status& status) {
 
 }  // namespace
 
-GrpcIncomingStream::GrpcIncomingStream(grpc::CallbackServerContext* call,
-                                       std::shared_ptr<GrpcDoorkeeper> doorkeeper,
-                                       std::function<Round()> round)
-    : call_(call),
-      doorkeeper_(std::move(doorkeeper)),
-      round_(std::move(round)),
-      address_(call->peer()),
-      writes_([this] { return WriteNext(); }, [this] { Finish(); }) {}
-
-void GrpcIncomingStream::Start() {
-  self_ = shared_from_this();
-  StartRead(&incoming_);
+void GrpcIncomingStream::Await(RawGossip& service, GrpcQueue& queue) {
+  service.RequestExchange(&call_, &stream_, queue.cq(), queue.cq(),
+                          accept_.Arm(shared_from_this()));
 }
+
+void GrpcIncomingStream::Accepted(bool ok) {
+  if (ok && doorkeeper_->Knock(shared_from_this())) ReadNext();
+}
+
+void GrpcIncomingStream::ReadNext() { stream_.Read(&incoming_, read_.Arm(shared_from_this())); }
 
 void GrpcIncomingStream::Admit(std::shared_ptr<PeerLink> link, const EdgeIdentity& self) {
   link_ = std::move(link);
@@ -58,12 +55,7 @@ void GrpcIncomingStream::Finish() {
     MutexLock lock(mutex_);
     end = *end_;
   }
-  ServerBidiReactor::Finish(ToGrpc(end));
-}
-
-void GrpcIncomingStream::Cancel() {
-  MutexLock lock(mutex_);
-  if (!done_) call_->TryCancel();
+  stream_.Finish(ToGrpc(end), finish_.Arm(shared_from_this()));
 }
 
 void GrpcIncomingStream::Beat() {
@@ -73,7 +65,7 @@ void GrpcIncomingStream::Beat() {
 
 bool GrpcIncomingStream::Write(const ToSender& message) {
   outgoing_ = ToByteBuffer(Encode(message));
-  StartWrite(&outgoing_);
+  stream_.Write(outgoing_, write_.Arm(shared_from_this()));
   return true;
 }
 
@@ -81,8 +73,6 @@ bool GrpcIncomingStream::WriteNext() {
   if (!admitted_) return false;
   if (!answered_) {
     answered_ = true;
-    // Here, where the stream cannot end meanwhile.
-    StartRead(&incoming_);
     return Write(hello_);
   }
   if (std::vector<Tag> tags = link_->TakeGrants(); !tags.empty()) {
@@ -92,18 +82,17 @@ bool GrpcIncomingStream::WriteNext() {
   return false;
 }
 
-void GrpcIncomingStream::OnWriteDone(bool ok) {
+void GrpcIncomingStream::Written(bool ok) {
   if (!ok) Disconnected();
   writes_.Written();
 }
 
-void GrpcIncomingStream::OnReadDone(bool ok) {
+void GrpcIncomingStream::Read(bool ok) {
   if (!ok) return Disconnected();
   watch_.Heard();
-  const bool stranger = !admitted_;
-  if (absl::Status status = Take(); !status.ok()) return Violated(status);
+  if (absl::Status status = Take(); !status.ok()) Violated(status);
   incoming_.Clear();
-  if (!stranger) StartRead(&incoming_);
+  if (!Ending()) ReadNext();
 }
 
 absl::Status GrpcIncomingStream::Take() {
@@ -125,7 +114,8 @@ absl::Status GrpcIncomingStream::Take() {
 }
 
 absl::Status GrpcIncomingStream::Meet(EdgeIdentity peer) {
-  if (introduced_.exchange(true)) return absl::InvalidArgumentError("introduced itself twice");
+  if (std::exchange(introduced_, true))
+    return absl::InvalidArgumentError("introduced itself twice");
   doorkeeper_->Introduce(shared_from_this(), std::move(peer));
   return absl::OkStatus();
 }
@@ -142,21 +132,21 @@ absl::Status GrpcIncomingStream::TakeChunk(const ChunkHeader& chunk,
 
 void GrpcIncomingStream::Violated(const absl::Status& how) {
   if (!admitted_) return doorkeeper_->TurnAway(*this, how);
-  const absl::Status why(how.code(), absl::StrCat("rank ", link_->peer(), " (", address_, ") ",
+  const absl::Status why(how.code(), absl::StrCat("rank ", link_->peer(), " (", address(), ") ",
                                                   std::string(how.message())));
   link_->Break(why);
   Abort(why);
 }
 
+bool GrpcIncomingStream::Ending() {
+  MutexLock lock(mutex_);
+  return end_.has_value();
+}
+
 void GrpcIncomingStream::Disconnected() {
-  bool expected;
-  {
-    MutexLock lock(mutex_);
-    expected = end_.has_value();
-  }
-  if (!expected && admitted_) {
+  if (!Ending() && admitted_) {
     link_->IncomingBroke(
-        absl::UnavailableError(absl::StrCat("rank ", link_->peer(), " (", address_,
+        absl::UnavailableError(absl::StrCat("rank ", link_->peer(), " (", address(),
                                             ") broke the connection off; ", watch_.Describe())));
   }
   Abort(absl::CancelledError("the caller is gone"));
@@ -167,29 +157,19 @@ void GrpcIncomingStream::Tick(std::chrono::milliseconds tick, const GrpcTranspor
     MutexLock lock(mutex_);
     if (end_.has_value()) {
       ending_ += tick;
-      if (ending_ >= kEndTimeout && !done_) call_->TryCancel();
+      if (ending_ >= kEndTimeout) Cancel();
       return;
     }
   }
   const std::chrono::milliseconds silence = watch_.Tick(tick);
   if (!admitted_) {
-    // One that has come early waits until this node knows its run.
-    if (silence >= (introduced_ ? options.connect_timeout : kHelloTimeout)) {
+    if (silence >= kHelloTimeout) {
       doorkeeper_->TurnAway(*this, absl::DeadlineExceededError("did not introduce itself in time"));
     }
     return;
   }
   if (silence < options.peer_timeout) return;
-  link_->Break(SilentPeer(link_->peer(), address_, watch_, options.peer_timeout));
-}
-
-void GrpcIncomingStream::OnDone() {
-  {
-    MutexLock lock(mutex_);
-    done_ = true;
-  }
-  doorkeeper_->Gone(this);
-  self_.reset();
+  link_->Break(SilentPeer(link_->peer(), address(), watch_, options.peer_timeout));
 }
 
 }  // namespace grapevine

@@ -5,13 +5,13 @@
 // send and for how long; then it belongs to a peer's link, announces credits
 // and copies chunks to where they were posted.
 //
-// Thread-safe. gRPC keeps it alive until the stream is over.
+// Thread-safe. Operations underway keep it alive.
 #ifndef GRAPEVINE_NODE_GRPC_INCOMING_STREAM_H_
 #define GRAPEVINE_NODE_GRPC_INCOMING_STREAM_H_
 
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/async_stream.h>
 #include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/server_callback.h>
 
 #include <atomic>
 #include <chrono>
@@ -19,9 +19,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "node/edge_identity.h"
+#include "node/grpc_gossip.grpc.pb.h"
+#include "node/grpc_queue.h"
 #include "node/grpc_transport_options.h"
 #include "node/peer_link.h"
 #include "node/silence_watch.h"
@@ -33,11 +36,15 @@ namespace grapevine {
 
 class GrpcIncomingStream;
 
+using RawGossip = gossip::Gossip::WithRawMethod_Exchange<gossip::Gossip::Service>;
+
 // Who decides about strangers.
 class GrpcDoorkeeper {
  public:
   virtual ~GrpcDoorkeeper() = default;
-  // Admits the stream or turns it away, now or later.
+  // A caller has come; false when it was turned away at once.
+  virtual bool Knock(std::shared_ptr<GrpcIncomingStream> stream) = 0;
+  // Admits the stream or turns it away.
   virtual void Introduce(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) = 0;
   // Turns a stranger away; `why` fits behind "stranger ".
   virtual void TurnAway(GrpcIncomingStream& stream, const absl::Status& why) = 0;
@@ -46,14 +53,13 @@ class GrpcDoorkeeper {
 };
 
 class GrpcIncomingStream final : public EdgeStream,
-                                 public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                                  public std::enable_shared_from_this<GrpcIncomingStream> {
  public:
-  GrpcIncomingStream(grpc::CallbackServerContext* call, std::shared_ptr<GrpcDoorkeeper> doorkeeper,
-                     std::function<Round()> round);
+  GrpcIncomingStream(std::shared_ptr<GrpcDoorkeeper> doorkeeper, std::function<Round()> round)
+      : doorkeeper_(std::move(doorkeeper)), round_(std::move(round)) {}
 
-  // Begins to read; gRPC owns the stream from here on.
-  void Start();
+  // Waits for a caller.
+  void Await(RawGossip& service, GrpcQueue& queue);
   // Takes the stream for its peer and answers with `self`.
   void Admit(std::shared_ptr<PeerLink> link, const EdgeIdentity& self);
 
@@ -61,21 +67,21 @@ class GrpcIncomingStream final : public EdgeStream,
   void Abort(const absl::Status& why) override;
   void Leave() override { Abort(absl::OkStatus()); }
   // Ends it without waiting for the caller to listen.
-  void Cancel();
+  void Cancel() { call_.TryCancel(); }
 
   // `tick` has passed: watches for silence.
   void Tick(std::chrono::milliseconds tick, const GrpcTransportOptions& options);
   void Beat();
   // Where the caller's connection comes from.
-  std::string address() const { return address_; }
+  std::string address() const { return call_.peer(); }
   bool admitted() const { return admitted_; }
 
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnCancel() override { Disconnected(); }
-  void OnDone() override;
-
  private:
+  void Accepted(bool ok);
+  void ReadNext();
+  void Read(bool ok);
+  void Written(bool ok);
+  void Finish();
   bool WriteNext();
   bool Write(const ToSender& message);
   // Handles incoming_.
@@ -84,26 +90,28 @@ class GrpcIncomingStream final : public EdgeStream,
   absl::Status Meet(EdgeIdentity peer);
   void Violated(const absl::Status& how);
   void Disconnected();
-  void Finish();
+  bool Ending();
 
-  grpc::CallbackServerContext* const call_;  // until done_
   const std::shared_ptr<GrpcDoorkeeper> doorkeeper_;
   const std::function<Round()> round_;
-  const std::string address_;
-  std::shared_ptr<GrpcIncomingStream> self_;  // until gRPC is done with it
-  WriteLoop writes_;
+  grpc::ServerContext call_;
+  grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_{&call_};
+  GrpcTag accept_{[this](bool ok) { Accepted(ok); }};
+  GrpcTag read_{[this](bool ok) { Read(ok); }};
+  GrpcTag write_{[this](bool ok) { Written(ok); }};
+  GrpcTag finish_{[this](bool) { doorkeeper_->Gone(this); }};
+  WriteLoop writes_{[this] { return WriteNext(); }, [this] { Finish(); }};
   grpc::ByteBuffer outgoing_;
   grpc::ByteBuffer incoming_;
   SilenceWatch watch_;
   std::shared_ptr<PeerLink> link_;  // set once, before admitted_
   ToSender hello_;                  // likewise
   std::atomic<bool> admitted_ = false;
-  bool answered_ = false;                 // the Hello is written; within the write loop
-  std::atomic<bool> introduced_ = false;  // a Hello has come
+  bool answered_ = false;    // the Hello is written; within the write loop
+  bool introduced_ = false;  // a Hello has come; within reads
   std::atomic<bool> beat_ = false;
 
   Mutex mutex_;
-  bool done_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);      // set when it is ending
   std::chrono::milliseconds ending_ ABSL_GUARDED_BY(mutex_){0};  // for how long
 };

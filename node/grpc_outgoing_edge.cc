@@ -44,7 +44,7 @@ void GrpcOutgoingEdge::Dial() {
     retry_ = false;
   }
   context_.streams->Add();
-  stream->Start(channel_);
+  stream->Start(channel_, *context_.queue);
   if (!context_.link->AttachOutgoing(stream).ok()) return stream->Cancel();
   stream->Wake();
 }

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "node/edge_identity.h"
 #include "node/grpc_outgoing_stream.h"
+#include "node/grpc_queue.h"
 #include "node/grpc_transport_options.h"
 #include "node/message_checksum.h"
 #include "node/peer_link.h"
@@ -31,6 +32,7 @@ class GrpcOutgoingEdge : public std::enable_shared_from_this<GrpcOutgoingEdge> {
     std::string address;
     std::shared_ptr<ChecksumsInFlight> checksums;
     std::shared_ptr<StreamCount> streams;
+    std::shared_ptr<GrpcQueue> queue;
   };
 
   explicit GrpcOutgoingEdge(Context context);

@@ -1,6 +1,5 @@
 #include "node/grpc_outgoing_stream.h"
 
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <utility>
@@ -20,17 +19,15 @@ bool MayBeMended(grpc::StatusCode code) {
 
 }  // namespace
 
-GrpcOutgoingStream::GrpcOutgoingStream(Context context)
-    : context_(std::move(context)),
-      writes_([this] { return WriteNext(); }, [this] { RemoveHold(); }) {}
+void GrpcOutgoingStream::Start(const std::shared_ptr<grpc::Channel>& channel, GrpcQueue& queue) {
+  stream_ = grpc::GenericStub(channel).PrepareCall(&call_, kMethod, queue.cq());
+  stream_->StartCall(start_.Arm(shared_from_this()));
+}
 
-void GrpcOutgoingStream::Start(const std::shared_ptr<grpc::Channel>& channel) {
-  self_ = shared_from_this();
-  grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer>(channel).PrepareBidiStreamingCall(
-      &call_, kMethod, {}, this);
-  AddHold();
-  StartRead(&incoming_);
-  StartCall();
+void GrpcOutgoingStream::Started(bool ok) {
+  if (!ok) return writes_.Close();
+  started_ = true;
+  ReadNext();
   Wake();
 }
 
@@ -47,11 +44,12 @@ void GrpcOutgoingStream::Beat() {
 
 bool GrpcOutgoingStream::Write(grpc::ByteBuffer message) {
   outgoing_ = std::move(message);
-  StartWrite(&outgoing_);
+  stream_->Write(outgoing_, write_.Arm(shared_from_this()));
   return true;
 }
 
 bool GrpcOutgoingStream::WriteNext() {
+  if (!started_) return false;
   if (!introduced_) {
     introduced_ = true;
     return Write(ToByteBuffer(Encode(ToReceiver(context_.self))));
@@ -76,7 +74,7 @@ grpc::ByteBuffer GrpcOutgoingStream::ChunkMessage(Piece piece) {
   return ToByteBuffer(Encode(ToReceiver(header)), piece.data);
 }
 
-void GrpcOutgoingStream::OnWriteDone(bool ok) {
+void GrpcOutgoingStream::Written(bool ok) {
   outgoing_.Clear();
   if (!ok) writes_.Close();
   writes_.Written();
@@ -103,7 +101,9 @@ absl::Status GrpcOutgoingStream::Take(const ToSender& message) {
   return context_.link->Granted(std::get<Grant>(message).tags);
 }
 
-void GrpcOutgoingStream::OnReadDone(bool ok) {
+void GrpcOutgoingStream::ReadNext() { stream_->Read(&incoming_, read_.Arm(shared_from_this())); }
+
+void GrpcOutgoingStream::Read(bool ok) {
   if (!ok) return writes_.Close();
   watch_.Heard();
   grpc::ProtoBufferReader reader(&incoming_);
@@ -114,32 +114,33 @@ void GrpcOutgoingStream::OnReadDone(bool ok) {
     Cancel();
     return writes_.Close();
   }
+  ReadNext();
   Wake();
-  StartRead(&incoming_);
 }
 
 std::string GrpcOutgoingStream::PeerName() const {
   return absl::StrCat("rank ", context_.link->peer(), " (", context_.address, ")");
 }
 
-void GrpcOutgoingStream::Report(const grpc::Status& status) {
+void GrpcOutgoingStream::Finish() { stream_->Finish(&status_, finish_.Arm(shared_from_this())); }
+
+void GrpcOutgoingStream::Report() {
   if (!violation_.ok()) {
     return context_.link->Break(absl::Status(
         violation_.code(), absl::StrCat(PeerName(), " ", std::string(violation_.message()))));
   }
-  if (status.ok()) return context_.link->OutgoingEnded();
+  if (status_.ok()) return context_.link->OutgoingEnded();
   const absl::Status why(
-      static_cast<absl::StatusCode>(status.error_code()),
+      static_cast<absl::StatusCode>(status_.error_code()),
       absl::StrCat(PeerName(), connected_ ? " ended the connection: " : " refused the connection: ",
-                   status.error_message(), connected_ ? "; " + watch_.Describe() : ""));
-  if (!connected_ && MayBeMended(status.error_code())) return context_.retry(why);
+                   status_.error_message(), connected_ ? "; " + watch_.Describe() : ""));
+  if (!connected_ && MayBeMended(status_.error_code())) return context_.retry(why);
   context_.link->Break(why);
 }
 
-void GrpcOutgoingStream::OnDone(const grpc::Status& status) {
-  Report(status);
+void GrpcOutgoingStream::Finished() {
+  Report();
   context_.done();
-  self_.reset();
 }
 
 }  // namespace grapevine

@@ -1,8 +1,8 @@
 // One attempt at the stream that carries this node's vectors to one peer.
 //
 // The client's end of Gossip.Exchange: introduces this node, checks who
-// answers, takes credits and writes chunks for them. gRPC keeps the object
-// alive until the stream is over.
+// answers, takes credits and writes chunks for them. Operations underway keep
+// the object alive.
 //
 // Thread-safe.
 #ifndef GRAPEVINE_NODE_GRPC_OUTGOING_STREAM_H_
@@ -10,17 +10,19 @@
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/client_callback.h>
 
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "node/edge_identity.h"
+#include "node/grpc_queue.h"
 #include "node/message_checksum.h"
 #include "node/peer_link.h"
 #include "node/silence_watch.h"
@@ -30,7 +32,6 @@
 namespace grapevine {
 
 class GrpcOutgoingStream final : public EdgeStream,
-                                 public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                                  public std::enable_shared_from_this<GrpcOutgoingStream> {
  public:
   struct Context {
@@ -45,8 +46,8 @@ class GrpcOutgoingStream final : public EdgeStream,
     std::function<void()> done;
   };
 
-  explicit GrpcOutgoingStream(Context context);
-  void Start(const std::shared_ptr<grpc::Channel>& channel);
+  explicit GrpcOutgoingStream(Context context) : context_(std::move(context)) {}
+  void Start(const std::shared_ptr<grpc::Channel>& channel, GrpcQueue& queue);
 
   void Wake() override { writes_.Wake(); }
   void Abort(const absl::Status& why) override { Cancel(); }
@@ -58,26 +59,34 @@ class GrpcOutgoingStream final : public EdgeStream,
   bool connected() const { return connected_; }
   SilenceWatch& watch() { return watch_; }
 
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnDone(const grpc::Status& status) override;
-
  private:
+  void Started(bool ok);
+  void ReadNext();
+  void Read(bool ok);
+  void Written(bool ok);
+  void Finish();
+  void Finished();
   bool WriteNext();
   bool Write(grpc::ByteBuffer message);
   grpc::ByteBuffer ChunkMessage(Piece piece);
   absl::Status Take(const ToSender& message);
   absl::Status Meet(const EdgeIdentity& peer);
-  void Report(const grpc::Status& status);
+  void Report();
   std::string PeerName() const;
 
   const Context context_;
-  std::shared_ptr<GrpcOutgoingStream> self_;  // until gRPC is done with it
   grpc::ClientContext call_;
-  WriteLoop writes_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
+  GrpcTag start_{[this](bool ok) { Started(ok); }};
+  GrpcTag read_{[this](bool ok) { Read(ok); }};
+  GrpcTag write_{[this](bool ok) { Written(ok); }};
+  GrpcTag finish_{[this](bool) { Finished(); }};
+  WriteLoop writes_{[this] { return WriteNext(); }, [this] { Finish(); }};
+  grpc::Status status_;
   grpc::ByteBuffer outgoing_;
   grpc::ByteBuffer incoming_;
   SilenceWatch watch_;
+  std::atomic<bool> started_ = false;
   bool introduced_ = false;              // the Hello is written; within the write loop
   std::atomic<bool> connected_ = false;  // the peer's Hello is checked
   std::atomic<bool> beat_ = false;

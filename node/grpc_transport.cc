@@ -34,12 +34,23 @@ GrpcTransport::GrpcTransport(EdgeIdentity self, GrpcTransportOptions options, Tr
                                          options_.chunk_bytes / int64_t{sizeof(float)}, gate_)),
       streams_(std::make_shared<StreamCount>()),
       checksums_(std::make_shared<ChecksumsInFlight>()),
-      service_(std::make_shared<GrpcGossipService>(options_, links_, streams_)) {
+      queue_(std::make_shared<GrpcQueue>()),
+      service_(std::make_shared<GrpcGossipService>(options_, links_, streams_, queue_)) {
   CHECK(options_.chunk_bytes > 0 && options_.chunk_bytes % sizeof(float) == 0 &&
         options_.chunk_bytes <= GrpcTransportOptions::kMaxChunkBytes)
       << options_.chunk_bytes;
   MutexLock lock(shutdown_);
   monitor_ = std::thread([this] { Monitor(); });
+}
+
+GrpcTransport::~GrpcTransport() {
+  Shutdown();
+  queue_->Stop();
+}
+
+void GrpcTransport::AddTo(grpc::ServerBuilder& builder) {
+  queue_->AddTo(builder);
+  builder.RegisterService(service_->service());
 }
 
 void GrpcTransport::Join(std::string run_id, std::vector<std::string> addresses) {
@@ -50,7 +61,8 @@ void GrpcTransport::Join(std::string run_id, std::vector<std::string> addresses)
     CHECK(addresses_.empty()) << "joined twice";
     addresses_ = std::move(addresses);
   }
-  service_->Join(self_);
+  queue_->Start();
+  service_->Open(self_);
 }
 
 absl::Status GrpcTransport::EnsureDialled(Rank peer) {
@@ -61,8 +73,8 @@ absl::Status GrpcTransport::EnsureDialled(Rank peer) {
     MutexLock lock(mutex_);
     CHECK(!addresses_.empty()) << "not joined";
     if (stopping_ || edges_.contains(peer)) return absl::OkStatus();
-    edge = std::make_shared<GrpcOutgoingEdge>(
-        GrpcOutgoingEdge::Context{self_, options_, *link, addresses_[peer], checksums_, streams_});
+    edge = std::make_shared<GrpcOutgoingEdge>(GrpcOutgoingEdge::Context{
+        self_, options_, *link, addresses_[peer], checksums_, streams_, queue_});
     edge->Dial();
     edges_.emplace(peer, edge);
   }
@@ -140,7 +152,7 @@ void GrpcTransport::Shutdown() {
   MutexLock lock(shutdown_);
   if (!monitor_.joinable()) return;
   StopMonitor();
-  service_->Leave();
+  service_->Close();
   for (const auto& link : links_->All()) link->Leave();
   if (streams_->AwaitNone(std::chrono::steady_clock::now() + kLinger)) return;
   for (const auto& edge : Edges()) edge->Cancel();

@@ -3,7 +3,8 @@
 //
 // Life: construct; AddTo the builder of the node's server; start the server;
 // Join when the run is known; use as Transport; Shutdown; shut the server down;
-// destroy the server, then the transport.
+// destroy the transport; destroy the server (gRPC's order for who shares a
+// server's completion queue).
 //
 // Thread-safe. The sink must live until Shutdown has returned.
 #ifndef GRAPEVINE_NODE_GRPC_TRANSPORT_H_
@@ -22,6 +23,7 @@
 #include "node/edge_identity.h"
 #include "node/grpc_gossip_service.h"
 #include "node/grpc_outgoing_edge.h"
+#include "node/grpc_queue.h"
 #include "node/grpc_transport_options.h"
 #include "node/message_checksum.h"
 #include "node/peer_links.h"
@@ -36,14 +38,15 @@ class GrpcTransport : public Transport {
  public:
   // `self` is this node; its run_id may come later, with Join.
   GrpcTransport(EdgeIdentity self, GrpcTransportOptions options, TransportSink* sink);
-  ~GrpcTransport() override { Shutdown(); }
+  ~GrpcTransport() override;
 
   // Registers the service, which shows in reflection. The builder also wants
   // ApplyServerArguments.
-  void AddTo(grpc::ServerBuilder& builder) { builder.RegisterService(service_.get()); }
+  void AddTo(grpc::ServerBuilder& builder);
 
   // The run this node belongs to and where its ranks listen (host:port). Once,
-  // before Dial, Send and Post; peers that came earlier have waited for it.
+  // with the server started, before Dial, Send and Post; peers that came earlier
+  // have waited for it.
   void Join(std::string run_id, std::vector<std::string> addresses);
 
   void Dial(std::span<const Rank> peers) override;
@@ -69,6 +72,7 @@ class GrpcTransport : public Transport {
   const std::shared_ptr<PeerLinks> links_;
   const std::shared_ptr<StreamCount> streams_;
   const std::shared_ptr<ChecksumsInFlight> checksums_;
+  const std::shared_ptr<GrpcQueue> queue_;
   const std::shared_ptr<GrpcGossipService> service_;
 
   Mutex mutex_;

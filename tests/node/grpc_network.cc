@@ -40,6 +40,7 @@ GrpcNode::GrpcNode(EdgeIdentity self, GrpcTransportOptions options, TransportSin
 GrpcNode::~GrpcNode() {
   transport_->Shutdown();
   server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  transport_.reset();
   server_.reset();
 }
 

@@ -1,0 +1,25 @@
+#include "node/grpc_queue.h"
+
+#include "glog/logging.h"
+
+namespace grapevine {
+
+void GrpcQueue::Start() {
+  CHECK(queue_ != nullptr) << "belongs to no server";
+  thread_ = std::thread([this] { Serve(); });
+}
+
+void GrpcQueue::Serve() {
+  void* tag;
+  bool ok;
+  while (queue_->Next(&tag, &ok)) static_cast<GrpcTag*>(tag)->Run(ok);
+}
+
+void GrpcQueue::Stop() {
+  if (queue_ == nullptr) return;
+  queue_->Shutdown();
+  thread_.joinable() ? thread_.join() : Serve();
+  queue_.reset();
+}
+
+}  // namespace grapevine
