@@ -213,9 +213,10 @@ void NodeSession::TearDown() {
   control_.reset();
   if (transport_) transport_->Shutdown();
   if (server_) server_->Shutdown(std::chrono::system_clock::now());
+  // The transport shares the server's completion queue: it goes in between.
+  transport_.reset();
   server_.reset();
   coordinator_.reset();
-  transport_.reset();
 }
 
 }  // namespace grapevine
