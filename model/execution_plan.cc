@@ -184,8 +184,6 @@ absl::StatusOr<std::unique_ptr<ExecutionPlan>> ExecutionPlan::Make(const Network
   return ExecutionPlanner(graph, batch_size, mode).Make(layers);
 }
 
-std::span<float> ExecutionPlan::images() const { return images_; }
-
 void ExecutionPlan::Forward(const float* replica, float* gradient) {
   for (const std::unique_ptr<Layer>& layer : layers_) layer->Forward(replica, gradient);
 }

@@ -28,7 +28,7 @@ class ExecutionPlan {
   int64_t arena_bytes() const { return arena_.size * static_cast<int64_t>(sizeof(float)); }
 
   // Where the images go before Forward, (batch_size, height, width, channels).
-  std::span<float> images() const;
+  std::span<float> images() const { return images_; }
   // (batch_size, classes), valid from Forward to Backward.
   float* logits() const { return logits_; }
   // Where the loss's gradient goes before Backward, in the shape of the logits.

@@ -1,0 +1,49 @@
+// Memory is planned: what must be kept is kept once, and the rest is shared.
+#include "model/execution_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "kernels/tensor/cpu_layers.h"
+#include "model/fusion.h"
+#include "model/networks/resnet20.h"
+#include "topology/spec.h"
+
+namespace grapevine {
+namespace {
+
+constexpr int64_t kBatch = 32;
+// One activation of the first stage, 16 channels of 32 x 32; 1 MiB and 512 KiB
+// in the second and the third.
+constexpr int64_t kActivation = kBatch * 16 * 32 * 32 * 4;
+
+std::unique_ptr<ExecutionPlan> Plan(Mode mode) {
+  const auto spec = ParseSpec("resnet20");
+  SpecReader options(*spec);
+  NetworkBuilder builder("resnet20", {32, 32, 3});
+  const auto graph = builder.Build(DescribeResNet20(options, 10, builder));
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  auto plan = ExecutionPlan::Make(Fuse(*graph), CpuLayers(), kBatch, mode);
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return *std::move(plan);
+}
+
+TEST(ExecutionPlanTest, TrainingKeepsEachActivationOnce) {
+  // Each convolution and each normalization writes one: 14 in the first stage,
+  // 12 and 12 in the others, which are a half and a quarter of the size.
+  constexpr int64_t kKept = 14 * kActivation + 12 * kActivation / 2 + 12 * kActivation / 4;
+  const int64_t bytes = Plan(Mode::kTraining)->arena_bytes();
+  EXPECT_GT(bytes, kKept);
+  // Gradients and scratch of the largest step, and the images.
+  EXPECT_LT(bytes, kKept + 4 * kActivation);
+}
+
+TEST(ExecutionPlanTest, InferenceKeepsWhatABlockNeeds) {
+  const int64_t bytes = Plan(Mode::kInference)->arena_bytes();
+  EXPECT_GE(bytes, 3 * kActivation);  // the shortcut, an input and an output
+  EXPECT_LT(bytes, 4 * kActivation);
+}
+
+}  // namespace
+}  // namespace grapevine
