@@ -25,7 +25,7 @@ double Share(const RunMetrics& metrics, const ProgressGoal& goal) {
 
 // Round, epoch, loss, accuracy: what both forms show.
 std::string Position(const RunMetrics& metrics, const ProgressGoal& goal) {
-  std::string text = absl::StrFormat("round %d/%d  epoch %.2f/%.4g", metrics.round, goal.rounds,
+  std::string text = absl::StrFormat("round %d/%d  epoch %.2f/%.3g", metrics.round, goal.rounds,
                                      metrics.epoch, goal.epochs);
   if (metrics.train_loss) absl::StrAppendFormat(&text, "  loss %.4f", *metrics.train_loss);
   if (metrics.test_accuracy) {
@@ -47,7 +47,7 @@ std::string ProgressLine(const RunMetrics& metrics, const ProgressGoal& goal) {
     absl::StrAppendFormat(&text, "  consensus %.3g", *metrics.consensus_distance);
   }
   if (metrics.samples_per_s) {
-    absl::StrAppendFormat(&text, "  %.4g samples/s", *metrics.samples_per_s);
+    absl::StrAppendFormat(&text, "  %.0f samples/s", *metrics.samples_per_s);
   }
   absl::StrAppend(&text, "  ", HumanDuration(metrics.time_s));
   return text;

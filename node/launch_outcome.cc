@@ -15,9 +15,10 @@ namespace {
 
 // The lower, the more it explains.
 int Weight(const ChildEnd& end) {
-  if (end.wait_status == 0) return 4;
-  if (WIFSIGNALED(end.wait_status)) return end.signalled ? 3 : 0;
-  return WEXITSTATUS(end.wait_status) == static_cast<int>(Failure::kPeerLost) ? 2 : 1;
+  if (end.wait_status == 0) return 5;
+  if (WIFSIGNALED(end.wait_status)) return end.signalled ? 2 : 0;
+  if (end.signalled) return 4;
+  return WEXITSTATUS(end.wait_status) == static_cast<int>(Failure::kPeerLost) ? 3 : 1;
 }
 
 std::string SignalText(int signal) {
@@ -40,6 +41,13 @@ absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by) {
   if (cause == ends.end() || cause->wait_status == 0) return absl::OkStatus();
   if (interrupted_by != 0) return Interrupted(interrupted_by);
   const std::string who = absl::StrCat("rank ", cause->rank, " (process ", cause->pid, ")");
+  if (WIFSIGNALED(cause->wait_status) && cause->signalled) {
+    return WithFailure(
+        absl::AbortedError(absl::StrCat(who,
+                                        " did not end when the others did, and was killed; it "
+                                        "was stopped, or it hangs")),
+        Failure::kPeerLost);
+  }
   if (WIFSIGNALED(cause->wait_status)) {
     return WithFailure(absl::AbortedError(absl::StrCat(who, " was killed by ",
                                                        SignalText(WTERMSIG(cause->wait_status)))),

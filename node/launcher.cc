@@ -235,7 +235,7 @@ class Launcher {
     }
     if (now >= terminate_at_) {
       terminate_at_ = kNever;
-      kill_at_ = now + options_.grace;
+      kill_at_ = now + options_.kill_grace;
       SignalAll(SIGTERM);
     }
     if (now >= kill_at_) {

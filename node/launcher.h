@@ -38,8 +38,10 @@ struct LaunchOptions {
   // better, unless there are as many cores as nodes and nothing else runs.
   bool pin_cpus = false;
   std::chrono::milliseconds port_timeout{60000};  // for rank 0 to report its port
-  // Between the first failure and SIGTERM for the rest, and from there to SIGKILL.
+  // From the first failure to SIGTERM for the rest: time to learn the verdict.
   std::chrono::milliseconds grace{10000};
+  // From there to SIGKILL.
+  std::chrono::milliseconds kill_grace{2000};
 };
 
 struct LaunchSinks {

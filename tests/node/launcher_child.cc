@@ -65,6 +65,8 @@ int main(int argc, char** argv) {
     raise(SIGSTOP);
   }
   if (mode == "stop" && rank != 0) return 6;
+  // Ends on SIGTERM as a node does.
+  if (mode == "stop") signal(SIGTERM, &EndOn);
   if (mode == "polite" || mode == "one-deaf") {
     const auto handler = mode == "one-deaf" && rank == 1 ? SIG_IGN : &EndOn;
     signal(SIGINT, handler);

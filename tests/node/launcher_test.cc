@@ -42,6 +42,7 @@ struct Launched {
     options.executable = kChild;
     options.arguments = {"child", mode};
     options.grace = grace;
+    options.kill_grace = milliseconds(50);
   }
 
   absl::Status Run() {
@@ -111,10 +112,12 @@ TEST(Launcher, AKilledNodeIsNamedWithItsSignal) {
               AllOf(HasSubstr("rank 1"), HasSubstr("signal 9, Killed")));
 }
 
-TEST(Launcher, AStoppedNodeIsKilledAfterTheGracePeriods) {
+TEST(Launcher, AStoppedNodeIsKilledAfterTheGracePeriodsAndNamed) {
   Launched launched(3, "stop");
   const absl::Status status = launched.Run();
   EXPECT_EQ(FailureOf(status), Failure::kPeerLost);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("rank 1"), HasSubstr("did not end when the others did")));
 }
 
 TEST(Launcher, SignalsArePassedOnOnce) {
