@@ -27,7 +27,9 @@ std::string Wrap(const std::string& text) {
 std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
   if (option->get_type_size() == 0) return "";  // a switch
   const bool many = option->get_expected_max() > 1;
-  return absl::StrCat(" ", option->get_type_name(), many ? "..." : "");
+  // Without the list that a check appends ("AXIS:{x,y}"): the text names it.
+  const std::string type = option->get_type_name();
+  return absl::StrCat(" ", type.substr(0, type.find(":{")), many ? "..." : "");
 }
 
 std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {

@@ -7,6 +7,7 @@
 #include "cli/logging.h"
 #include "cli/node_command.h"
 #include "cli/plot_command.h"
+#include "cli/topology_command.h"
 #include "cli/train_command.h"
 #include "cli/version_command.h"
 
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   grapevine::AddNodeCommand(app, exit_code);
   grapevine::AddPlotCommand(app, exit_code);
+  grapevine::AddTopologyCommand(app, exit_code);
   grapevine::AddTrainCommand(app, exit_code);
   grapevine::AddVersionCommand(app, exit_code);
   return grapevine::RunCommandLine(app, argc, argv, exit_code);
