@@ -136,9 +136,9 @@ absl::StatusOr<ChunkHeader> DecodeChunk(CodedInputStream* in, int64_t size) {
   if (!named.ok()) return named.status();
   header.tag = *named;
   if (header.offset > header.total || header.size > header.total - header.offset) {
-    return absl::InvalidArgumentError(absl::StrCat("sent bytes ", header.offset, " to ",
-                                                   header.offset + header.size, " of ",
-                                                   header.total, " of ", Describe(header.tag)));
+    return absl::InvalidArgumentError(absl::StrCat("sent ", header.size, " bytes from byte ",
+                                                   header.offset, " of ", header.total, " of ",
+                                                   Describe(header.tag)));
   }
   if (header.last() && !header.crc32c.has_value()) {
     return absl::InvalidArgumentError(

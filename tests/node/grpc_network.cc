@@ -10,14 +10,9 @@
 #include "node/grpc_arguments.h"
 
 namespace grapevine {
-namespace {
-
-constexpr char kRun[] = "test-run";
-
-}  // namespace
 
 EdgeIdentity TestIdentity(Rank rank, Rank world_size) {
-  return {.run_id = kRun,
+  return {.run_id = kTestRun,
           .rank = rank,
           .world_size = world_size,
           .schema = "schema",
@@ -50,7 +45,7 @@ GrpcNetwork::GrpcNetwork(int nodes, GrpcTransportOptions options) : Network(node
     nodes_.push_back(std::make_unique<GrpcNode>(TestIdentity(rank, nodes), options, &sink(rank)));
     addresses.push_back(nodes_.back()->address());
   }
-  for (const auto& node : nodes_) node->transport().Join(kRun, addresses);
+  for (const auto& node : nodes_) node->transport().Join(kTestRun, addresses);
 }
 
 }  // namespace grapevine

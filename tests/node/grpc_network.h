@@ -13,6 +13,8 @@
 
 namespace grapevine {
 
+inline constexpr char kTestRun[] = "test-run";
+
 // The identity of `rank` in the run that the tests play.
 EdgeIdentity TestIdentity(Rank rank, Rank world_size);
 

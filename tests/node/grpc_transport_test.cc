@@ -1,5 +1,9 @@
 #include "node/grpc_transport.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/node/grpc_network.h"
@@ -13,6 +17,81 @@ INSTANTIATE_TEST_SUITE_P(Grpc, TransportContract,
                              "grpc",
                              [](int nodes) { return std::make_unique<GrpcNetwork>(nodes); }}),
                          [](const auto& info) { return info.param.name; });
+
+using testing::HasSubstr;
+
+constexpr Tag kTag{.round = 3};
+
+// Two nodes with identities of their own.
+struct Pair {
+  Pair(EdgeIdentity first, EdgeIdentity second)
+      : node0(std::move(first), {}, &sink0), node1(std::move(second), {}, &sink1) {}
+  std::vector<std::string> addresses() const { return {node0.address(), node1.address()}; }
+
+  RecordingSink sink0, sink1;
+  GrpcNode node0, node1;
+};
+
+TEST(GrpcTransport, BothSidesRefuseAnotherTopology) {
+  EdgeIdentity other = TestIdentity(1, 2);
+  other.topology = "torus";
+  Pair pair(TestIdentity(0, 2), other);
+  pair.node0.transport().Join(kTestRun, pair.addresses());
+  pair.node1.transport().Join(kTestRun, pair.addresses());
+  pair.node0.transport().Dial(std::vector<Rank>{1});
+  pair.node1.transport().Dial(std::vector<Rank>{0});
+  const absl::Status at_0 = pair.sink0.AwaitFailure(1);
+  const absl::Status at_1 = pair.sink1.AwaitFailure(0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(at_0)) << at_0;
+  EXPECT_TRUE(absl::IsFailedPrecondition(at_1)) << at_1;
+  EXPECT_THAT(std::string(at_0.message()),
+              HasSubstr("topology: 'torus' at rank 1, 'ring' at rank 0"));
+  EXPECT_THAT(std::string(at_1.message()),
+              HasSubstr("topology: 'ring' at rank 0, 'torus' at rank 1"));
+}
+
+TEST(GrpcTransport, AnotherRankAtAnAddressIsRefused) {
+  Pair pair(TestIdentity(0, 3), TestIdentity(1, 3));
+  const std::vector<std::string> wrong = {pair.node0.address(), "127.0.0.1:1",
+                                          pair.node1.address()};
+  pair.node0.transport().Join(kTestRun, wrong);
+  pair.node1.transport().Join(kTestRun, wrong);
+  pair.node0.transport().Dial(std::vector<Rank>{2});
+  const absl::Status failure = pair.sink0.AwaitFailure(2);
+  EXPECT_TRUE(absl::IsFailedPrecondition(failure)) << failure;
+  EXPECT_THAT(std::string(failure.message()),
+              HasSubstr("rank 2 (" + pair.node1.address() + ") answers as rank 1"));
+}
+
+TEST(GrpcTransport, APeerThatJoinsLaterIsAwaited) {
+  Pair pair(TestIdentity(0, 2), TestIdentity(1, 2));
+  pair.node0.transport().Join(kTestRun, pair.addresses());
+  const SharedSlice sent = Pattern(1000, 1);
+  ASSERT_TRUE(pair.node0.transport().Send(1, kTag, sent).ok());
+  const SharedSlice place = Zeros(1000);
+  ASSERT_TRUE(pair.node1.transport().Post(0, kTag, place).ok());
+  pair.node1.transport().Join(kTestRun, pair.addresses());
+  ASSERT_TRUE(pair.sink1.AwaitReceived(0, kTag));
+  EXPECT_TRUE(SameBits(sent, place));
+}
+
+TEST(GrpcTransport, HeartbeatsKeepAnIdleConnection) {
+  GrpcNetwork network(2, {.peer_timeout = std::chrono::milliseconds(200)});
+  const SharedSlice place = Zeros(10);
+  ASSERT_TRUE(network.transport(0).Send(1, kTag, Pattern(10, 1)).ok());
+  ASSERT_TRUE(network.transport(1).Post(0, kTag, place).ok());
+  ASSERT_TRUE(network.sink(1).AwaitReceived(0, kTag));
+  // Nothing but heartbeats for five time-outs; it ends by its own deadline.
+  EXPECT_TRUE(network.sink(1).StaysWithoutFailure(std::chrono::milliseconds(1000)));
+  EXPECT_TRUE(network.sink(0).StaysWithoutFailure(std::chrono::milliseconds(0)));
+}
+
+TEST(GrpcTransport, CanBeShutDownBeforeItJoined) {
+  RecordingSink sink;
+  GrpcNode node(TestIdentity(0, 2), {}, &sink);
+  node.transport().Shutdown();
+  EXPECT_EQ(sink.failures(), 0);
+}
 
 }  // namespace
 }  // namespace grapevine

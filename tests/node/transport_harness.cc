@@ -27,8 +27,12 @@ void RecordingSink::OnPeerFailed(Rank peer, const absl::Status& why) {
   changed_.NotifyAll();
 }
 
-bool RecordingSink::Await(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+bool RecordingSink::StaysWithoutFailure(std::chrono::milliseconds time) {
+  return !Await([&] { return !failed_.empty(); }, time);
+}
+
+bool RecordingSink::Await(const std::function<bool()>& condition, std::chrono::milliseconds time) {
+  const auto deadline = std::chrono::steady_clock::now() + time;
   MutexLock lock(mutex_);
   while (!condition()) {
     if (!changed_.WaitUntil(mutex_, deadline)) return condition();

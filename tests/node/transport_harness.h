@@ -29,6 +29,9 @@ class RecordingSink : public TransportSink {
   // The status of the failure; OK when none came.
   absl::Status AwaitFailure(Rank peer);
 
+  // Whether no failure comes for so long.
+  bool StaysWithoutFailure(std::chrono::milliseconds time);
+
   int received() const { return Count(received_); }
   int sent() const { return Count(sent_); }
   int failures() const;
@@ -38,7 +41,8 @@ class RecordingSink : public TransportSink {
   using Messages = std::multiset<std::pair<Rank, Tag>>;
   bool AwaitMessage(const Messages& messages, Rank peer, Tag tag);
   int Count(const Messages& messages) const;
-  bool Await(const std::function<bool()>& condition);
+  bool Await(const std::function<bool()>& condition,
+             std::chrono::milliseconds time = std::chrono::seconds(20));
 
   mutable Mutex mutex_;
   Condition changed_;

@@ -1,0 +1,248 @@
+// What a node makes of clients that break the protocol: strangers are turned
+// away and harm nobody; a peer that misbehaves is given up with a reason.
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "node/grpc_transport.h"
+#include "tests/node/grpc_network.h"
+#include "tests/node/raw_client.h"
+
+namespace grapevine {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Tag kTag{.round = 7};
+const char kData[] = "twelve bytes";
+constexpr int64_t kElements = 3;
+
+// Rank 1 of two is real; a test plays rank 0.
+class GrpcHostile : public testing::Test {
+ protected:
+  explicit GrpcHostile(GrpcTransportOptions options = {})
+      : node_(TestIdentity(1, 2), options, &sink_) {
+    node_.transport().Join(kTestRun, {"127.0.0.1:1", node_.address()});
+  }
+
+  // Says what a stranger says and checks how it is turned away.
+  void ExpectTurnedAway(const std::string& bytes, grpc::StatusCode code, const std::string& why) {
+    RawClient client(node_.address());
+    client.SendBytes(bytes);
+    const grpc::Status status = client.End();
+    EXPECT_EQ(status.error_code(), code) << status.error_message();
+    EXPECT_THAT(status.error_message(), HasSubstr(why));
+  }
+  void ExpectTurnedAway(const EdgeIdentity& identity, const std::string& why) {
+    ExpectTurnedAway(HelloMessage(identity).SerializeAsString(),
+                     grpc::StatusCode::FAILED_PRECONDITION, why);
+  }
+
+  // Posts kTag, introduces rank 0, waits for the credit, says `bytes`, and checks
+  // that rank 0 is given up and told why.
+  void ExpectGivenUp(const std::string& bytes, absl::StatusCode code, const std::string& why) {
+    const SharedSlice place = Zeros(kElements);
+    ASSERT_TRUE(node_.transport().Post(0, kTag, place).ok());
+    RawClient client(node_.address());
+    ASSERT_TRUE(client.Introduce(TestIdentity(0, 2)));
+    ASSERT_TRUE(client.AwaitGrant(kTag));
+    client.SendBytes(bytes);
+    const absl::Status failure = sink_.AwaitFailure(0);
+    EXPECT_EQ(failure.code(), code) << failure;
+    EXPECT_THAT(std::string(failure.message()), HasSubstr("rank 0"));
+    EXPECT_THAT(std::string(failure.message()), HasSubstr(why));
+    EXPECT_THAT(client.End().error_message(), HasSubstr(why));
+    EXPECT_EQ(sink_.failures(), 1);
+    EXPECT_EQ(sink_.received(), 0);
+  }
+  void ExpectGivenUp(const gossip::ToReceiver& message, absl::StatusCode code,
+                     const std::string& why) {
+    ExpectGivenUp(message.SerializeAsString(), code, why);
+  }
+
+  // Rank 0 still gets through.
+  void ExpectUnharmed() {
+    const SharedSlice place = Zeros(kElements);
+    ASSERT_TRUE(node_.transport().Post(0, kTag, place).ok());
+    RawClient client(node_.address());
+    ASSERT_TRUE(client.Introduce(TestIdentity(0, 2)));
+    ASSERT_TRUE(client.AwaitGrant(kTag));
+    ASSERT_TRUE(client.Send(ChunkMessage(kTag, kData)));
+    ASSERT_TRUE(sink_.AwaitReceived(0, kTag));
+    EXPECT_EQ(std::memcmp(place.begin(), kData, 12), 0);
+    EXPECT_EQ(sink_.failures(), 0);
+  }
+
+  RecordingSink sink_;
+  GrpcNode node_;
+};
+
+TEST_F(GrpcHostile, PlainProtobufIsUnderstood) { ExpectUnharmed(); }
+
+TEST_F(GrpcHostile, StrangersOfEveryKindAreTurnedAway) {
+  const auto invalid = grpc::StatusCode::INVALID_ARGUMENT;
+  ExpectTurnedAway("garbage", invalid, "no message");
+  ExpectTurnedAway("", invalid, "no message");
+  ExpectTurnedAway(std::string(70000, 'x'), invalid, "70000 bytes without data");
+  ExpectTurnedAway(ChunkMessage(kTag, kData).SerializeAsString(), invalid,
+                   "did not introduce itself");
+  ExpectTurnedAway(HelloMessage(TestIdentity(1, 2)).SerializeAsString(), invalid, "no peer");
+  ExpectTurnedAway(HelloMessage(TestIdentity(-5, 2)).SerializeAsString(), invalid, "no peer");
+  // More than the server takes in at all.
+  ExpectTurnedAway(std::string(8 << 20, 'x'), grpc::StatusCode::RESOURCE_EXHAUSTED, "max");
+  ExpectUnharmed();
+}
+
+TEST_F(GrpcHostile, OtherRunsAreTurnedAwayWithBothValues) {
+  const EdgeIdentity ours = TestIdentity(0, 2);
+  EdgeIdentity theirs = ours;
+  theirs.protocol_version = 99;
+  ExpectTurnedAway(theirs, "protocol version: 1 at rank 1, 99 at rank 0");
+  theirs = ours;
+  theirs.run_id = "other";
+  ExpectTurnedAway(theirs, "run id: 'test-run' at rank 1, 'other' at rank 0");
+  theirs = ours;
+  theirs.world_size = 3;
+  ExpectTurnedAway(theirs, "world size: 2 at rank 1, 3 at rank 0");
+  theirs = ours;
+  theirs.schema = "0badf00d";
+  ExpectTurnedAway(theirs, "tensor schema: 'schema' at rank 1, '0badf00d' at rank 0");
+  theirs = ours;
+  theirs.topology = "torus";
+  ExpectTurnedAway(theirs, "topology: 'ring' at rank 1, 'torus' at rank 0");
+  theirs = ours;
+  theirs.algorithm = "allreduce";
+  ExpectTurnedAway(theirs, "algorithm: 'dpsgd' at rank 1, 'allreduce' at rank 0");
+  ExpectUnharmed();
+}
+
+TEST_F(GrpcHostile, ASecondStreamOfOneRankIsTurnedAway) {
+  RawClient first(node_.address());
+  ASSERT_TRUE(first.Introduce(TestIdentity(0, 2)));
+  ExpectTurnedAway(HelloMessage(TestIdentity(0, 2)).SerializeAsString(),
+                   grpc::StatusCode::ALREADY_EXISTS, "rank 0 is connected already");
+  ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
+  ASSERT_TRUE(first.AwaitGrant(kTag));
+  ASSERT_TRUE(first.Send(ChunkMessage(kTag, kData)));
+  EXPECT_TRUE(sink_.AwaitReceived(0, kTag));
+}
+
+TEST_F(GrpcHostile, AnUnaskedMessageEndsThePeer) {
+  Tag other = kTag;
+  other.round = 8;
+  ExpectGivenUp(ChunkMessage(other, kData), absl::StatusCode::kInvalidArgument,
+                "sent round 8, channel 0, step 0 unasked; 1 posted for it, first round 7");
+}
+
+TEST_F(GrpcHostile, AWrongSizeEndsThePeer) {
+  ExpectGivenUp(ChunkMessage(kTag, "too long by far"), absl::StatusCode::kInvalidArgument,
+                "with 15 bytes, expected 12");
+}
+
+TEST_F(GrpcHostile, AWrongChecksumEndsThePeer) {
+  gossip::ToReceiver message = ChunkMessage(kTag, kData);
+  message.mutable_chunk()->set_crc32c(0x01020304);
+  ExpectGivenUp(message, absl::StatusCode::kDataLoss, "with CRC-32C 01020304, its bytes have ");
+}
+
+TEST_F(GrpcHostile, AMissingChecksumEndsThePeer) {
+  gossip::ToReceiver message = ChunkMessage(kTag, kData);
+  message.mutable_chunk()->clear_crc32c();
+  ExpectGivenUp(message, absl::StatusCode::kInvalidArgument, "without checksum");
+}
+
+TEST_F(GrpcHostile, AHoleEndsThePeer) {
+  gossip::ToReceiver message = ChunkMessage(kTag, "half");
+  message.mutable_chunk()->set_total(12);
+  message.mutable_chunk()->set_offset(8);
+  ExpectGivenUp(message, absl::StatusCode::kInvalidArgument, "from byte 8, expected byte 0");
+}
+
+TEST_F(GrpcHostile, AnEndlessOffsetEndsThePeer) {
+  gossip::ToReceiver message = ChunkMessage(kTag, kData);
+  message.mutable_chunk()->set_offset(~uint64_t{0});
+  ExpectGivenUp(message, absl::StatusCode::kInvalidArgument, "sent 12 bytes from byte 9223372036854775807 of 12");
+}
+
+TEST_F(GrpcHostile, EmptyChunksEndThePeer) {
+  gossip::ToReceiver message = ChunkMessage(kTag, "");
+  message.mutable_chunk()->set_total(12);
+  ExpectGivenUp(message, absl::StatusCode::kInvalidArgument, "a chunk of 0 bytes");
+}
+
+TEST_F(GrpcHostile, GarbageEndsThePeer) {
+  ExpectGivenUp("\x1a\xff\xff\xff\xff\x7f", absl::StatusCode::kInvalidArgument, "no message");
+}
+
+TEST_F(GrpcHostile, ASecondHelloEndsThePeer) {
+  ExpectGivenUp(HelloMessage(TestIdentity(0, 2)), absl::StatusCode::kInvalidArgument,
+                "introduced itself twice");
+}
+
+TEST_F(GrpcHostile, APeerThatBreaksOffIsGivenUp) {
+  RawClient client(node_.address());
+  ASSERT_TRUE(client.Introduce(TestIdentity(0, 2)));
+  gossip::ToReceiver heartbeat;
+  heartbeat.mutable_heartbeat()->set_round(41);
+  ASSERT_TRUE(client.Send(heartbeat));
+  ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
+  ASSERT_TRUE(client.AwaitGrant(kTag));
+  client.Cancel();
+  const absl::Status failure = sink_.AwaitFailure(0);
+  EXPECT_TRUE(absl::IsUnavailable(failure)) << failure;
+  EXPECT_THAT(std::string(failure.message()), HasSubstr("rank 0"));
+  EXPECT_THAT(std::string(failure.message()), HasSubstr("broke the connection off"));
+}
+
+class GrpcImpatient : public GrpcHostile {
+ protected:
+  GrpcImpatient()
+      : GrpcHostile({.peer_timeout = std::chrono::milliseconds(300),
+                     .connect_timeout = std::chrono::milliseconds(600)}) {}
+};
+
+TEST_F(GrpcImpatient, ASilentPeerIsGivenUp) {
+  RawClient client(node_.address());
+  ASSERT_TRUE(client.Introduce(TestIdentity(0, 2)));
+  gossip::ToReceiver heartbeat;
+  heartbeat.mutable_heartbeat()->set_round(812);
+  ASSERT_TRUE(client.Send(heartbeat));
+  const absl::Status failure = sink_.AwaitFailure(0);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(failure)) << failure;
+  EXPECT_THAT(std::string(failure.message()),
+              testing::MatchesRegex(
+                  "rank 0 \\(.*127.0.0.1.*\\) is silent: last heard 0\\.[3-9] s ago in round 812; "
+                  "--peer-timeout is 0.3 s"));
+}
+
+TEST_F(GrpcImpatient, APeerThatIsNotThereIsGivenUp) {
+  ASSERT_TRUE(node_.transport().Send(0, kTag, Zeros(1)).ok());
+  const absl::Status failure = sink_.AwaitFailure(0);
+  EXPECT_TRUE(absl::IsUnavailable(failure)) << failure;
+  EXPECT_THAT(std::string(failure.message()),
+              HasSubstr("rank 0 (127.0.0.1:1) could not be reached within 0.6 s "
+                        "(--connect-timeout)"));
+  EXPECT_THAT(std::string(failure.message()), HasSubstr("onnection refused"));
+}
+
+TEST_F(GrpcImpatient, APeerThatNeverComesIsGivenUp) {
+  ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(1)).ok());
+  const absl::Status failure = sink_.AwaitFailure(0);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(failure)) << failure;
+  EXPECT_THAT(std::string(failure.message()), HasSubstr("has not connected for 0.6 s"));
+}
+
+class GrpcReserved : public GrpcHostile {
+ protected:
+  GrpcReserved() : GrpcHostile({.max_unknown_streams = 0}) {}
+};
+
+TEST_F(GrpcReserved, StrangersBeyondTheBoundAreTurnedAway) {
+  ExpectTurnedAway(HelloMessage(TestIdentity(0, 2)).SerializeAsString(),
+                   grpc::StatusCode::RESOURCE_EXHAUSTED,
+                   "came while 0 others had not introduced themselves");
+}
+
+}  // namespace
+}  // namespace grapevine

@@ -1,0 +1,131 @@
+#include "node/peer_link.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/node/transport_harness.h"
+
+namespace grapevine {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Tag kTag{.round = 4};
+
+class FakeStream : public EdgeStream {
+ public:
+  void Wake() override { ++wakes; }
+  void Abort(const absl::Status& why) override { aborted = why; }
+  void Leave() override { ++leaves; }
+
+  int wakes = 0;
+  int leaves = 0;
+  absl::Status aborted;
+};
+
+class PeerLinkTest : public testing::Test {
+ protected:
+  RecordingSink sink_;
+  std::shared_ptr<SinkGate> gate_ = std::make_shared<SinkGate>(&sink_);
+  PeerLink link_{3, 1000, gate_};
+  std::shared_ptr<FakeStream> outgoing_ = std::make_shared<FakeStream>();
+  std::shared_ptr<FakeStream> incoming_ = std::make_shared<FakeStream>();
+};
+
+TEST_F(PeerLinkTest, KeepsWhatPrecedesItsStreams) {
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
+  ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
+  EXPECT_TRUE(link_.AwaitsIncoming());
+  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  EXPECT_FALSE(link_.AwaitsIncoming());
+  EXPECT_EQ(link_.TakeGrants(), std::vector<Tag>{kTag});
+  EXPECT_TRUE(link_.TakeGrants().empty());
+  EXPECT_FALSE(link_.NextPiece().has_value());
+  ASSERT_TRUE(link_.Granted({kTag}).ok());
+  EXPECT_TRUE(link_.NextPiece().has_value());
+}
+
+TEST_F(PeerLinkTest, WakesItsStreams) {
+  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  ASSERT_TRUE(link_.AttachOutgoing(outgoing_).ok());
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
+  EXPECT_EQ(incoming_->wakes, 1);
+  ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
+  EXPECT_EQ(outgoing_->wakes, 1);
+}
+
+TEST_F(PeerLinkTest, TakesOneIncomingStream) {
+  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  const absl::Status second = link_.AttachIncoming(std::make_shared<FakeStream>());
+  EXPECT_TRUE(absl::IsAlreadyExists(second));
+  EXPECT_THAT(std::string(second.message()), HasSubstr("rank 3 is connected already"));
+}
+
+TEST_F(PeerLinkTest, BreaksOnce) {
+  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  ASSERT_TRUE(link_.AttachOutgoing(outgoing_).ok());
+  ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
+  link_.Break(absl::AbortedError("first"));
+  link_.Break(absl::AbortedError("second"));
+  EXPECT_EQ(sink_.failures(), 1);
+  EXPECT_EQ(sink_.AwaitFailure(3).message(), "first");
+  EXPECT_EQ(incoming_->aborted.message(), "first");
+  EXPECT_EQ(outgoing_->aborted.message(), "first");
+  EXPECT_EQ(sink_.sent(), 1);  // its memory is free again
+  EXPECT_EQ(link_.Send(kTag, Zeros(1), nullptr).message(), "first");
+  EXPECT_EQ(link_.Post(kTag, Zeros(1)).message(), "first");
+  EXPECT_EQ(link_.AttachOutgoing(outgoing_).message(), "first");
+}
+
+TEST_F(PeerLinkTest, APeerMayLeaveWhenNothingIsAwaited) {
+  link_.IncomingEnded();
+  link_.OutgoingEnded();
+  EXPECT_EQ(sink_.failures(), 0);
+  EXPECT_EQ(link_.Post(kTag, Zeros(1)).message(), "rank 3 left the run");
+  EXPECT_EQ(link_.Send(kTag, Zeros(1), nullptr).message(), "rank 3 left the run");
+}
+
+TEST_F(PeerLinkTest, APeerThatLeavesAPostBehindFailed) {
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
+  link_.OutgoingEnded();
+  EXPECT_EQ(sink_.failures(), 0);  // what it sent may still be underway
+  link_.IncomingEnded();
+  EXPECT_TRUE(absl::IsUnavailable(sink_.AwaitFailure(3)));
+}
+
+TEST_F(PeerLinkTest, APeerThatLeavesAMessageBehindFailed) {
+  ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
+  link_.OutgoingEnded();
+  EXPECT_TRUE(absl::IsUnavailable(sink_.AwaitFailure(3)));
+}
+
+TEST_F(PeerLinkTest, ABrokenIncomingStreamLetsTheOutgoingSpeakFirst) {
+  link_.IncomingBroke(absl::UnavailableError("broke off"));
+  link_.Tick();
+  EXPECT_EQ(sink_.failures(), 0);
+  link_.Break(absl::AbortedError("the reason"));
+  link_.Tick();
+  EXPECT_EQ(sink_.AwaitFailure(3).message(), "the reason");
+}
+
+TEST_F(PeerLinkTest, ABrokenIncomingStreamIsAFailure) {
+  link_.Tick();
+  link_.IncomingBroke(absl::UnavailableError("broke off"));
+  link_.Tick();
+  link_.Tick();
+  EXPECT_EQ(sink_.AwaitFailure(3).message(), "broke off");
+}
+
+TEST_F(PeerLinkTest, LeavingIsNoFailure) {
+  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  ASSERT_TRUE(link_.AttachOutgoing(outgoing_).ok());
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
+  link_.Leave();
+  link_.Leave();
+  EXPECT_EQ(incoming_->leaves, 1);
+  EXPECT_EQ(outgoing_->leaves, 1);
+  EXPECT_EQ(sink_.failures(), 0);
+  EXPECT_TRUE(absl::IsCancelled(link_.Post(kTag, Zeros(1))));
+}
+
+}  // namespace
+}  // namespace grapevine
