@@ -17,7 +17,7 @@ absl::Status CarryOut(const ConfigFlags& flags, bool dry_run, const ExperimentBo
   if (!resolved.ok()) return resolved.status();
   ConfigureLogging(resolved->config);
   if (absl::Status status = body(*resolved, dry_run); !status.ok()) return status;
-  if (dry_run) std::cout << PrintResolved(*resolved);
+  if (dry_run) std::cout << "\n" << PrintResolved(*resolved);
   return absl::OkStatus();
 }
 

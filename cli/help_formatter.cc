@@ -24,6 +24,12 @@ std::string Wrap(const std::string& text) {
 
 }  // namespace
 
+// "--no-overwrite", not "--no-overwrite{false}".
+std::string HelpFormatter::make_option_name(const CLI::Option* option, bool is_positional) const {
+  return absl::StrReplaceAll(CLI::Formatter::make_option_name(option, is_positional),
+                             {{"{false}", ""}});
+}
+
 std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
   if (option->get_type_size() == 0) return "";  // a switch
   const bool many = option->get_expected_max() > 1;

@@ -50,14 +50,14 @@ Outcome Call(std::vector<std::string> arguments, absl::Status result = absl::OkS
 }
 
 TEST(ExperimentCommand, PassesFlagsOn) {
-  const Outcome outcome =
-      Call({"train", "-n", "8", "--lr=0.1", "--augment", "--slow", "1:2", "--slow=3:4"});
+  const Outcome outcome = Call(
+      {"train", "-n", "8", "--lr=0.1", "--overwrite", "--out=x", "--slow", "1:2", "--slow=3:4"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.error;
   ASSERT_TRUE(outcome.resolved.has_value());
   const Config& config = outcome.resolved->config;
   EXPECT_EQ(config.nodes(), 8);
   EXPECT_EQ(config.lr(), 0.1);
-  EXPECT_TRUE(config.augment());
+  EXPECT_TRUE(config.overwrite());
   EXPECT_THAT(config.slow(), ::testing::ElementsAre("1:2", "3:4"));
   EXPECT_EQ(config.topology(), "ring");
   EXPECT_EQ(outcome.resolved->OriginOf("nodes").where, "--nodes");
@@ -70,11 +70,11 @@ TEST(ExperimentCommand, TakesTheLastOfRepeatedFlags) {
 }
 
 TEST(ExperimentCommand, SwitchesOff) {
-  const std::string path = ::testing::TempDir() + "/augment.textproto";
-  std::ofstream(path) << "augment: true";
-  EXPECT_TRUE(Call({"train", "--config", path}).resolved->config.augment());
-  EXPECT_FALSE(Call({"train", "--config", path, "--no-augment"}).resolved->config.augment());
-  EXPECT_FALSE(Call({"train", "--config", path, "--augment=false"}).resolved->config.augment());
+  const std::string path = ::testing::TempDir() + "/overwrite.textproto";
+  std::ofstream(path) << "overwrite: true out: 'x'";
+  EXPECT_TRUE(Call({"train", "--config", path}).resolved->config.overwrite());
+  EXPECT_FALSE(Call({"train", "--config", path, "--no-overwrite"}).resolved->config.overwrite());
+  EXPECT_FALSE(Call({"train", "--config", path, "--overwrite=false"}).resolved->config.overwrite());
 }
 
 TEST(ExperimentCommand, ReadsTheEnvironment) {
@@ -131,6 +131,7 @@ TEST(ExperimentCommand, HelpsByGroupWithDefaults) {
   EXPECT_THAT(outcome.out, HasSubstr("\nTraining:\n"));
   EXPECT_THAT(outcome.out, ContainsRegex("-n,--nodes N +number of nodes \\[4\\]\n"));
   EXPECT_THAT(outcome.out, ContainsRegex("--slow RANK:FACTOR +make a straggler"));
+  EXPECT_THAT(outcome.out, HasSubstr("--overwrite,--no-overwrite "));
   EXPECT_THAT(outcome.out, ::testing::Not(HasSubstr("--hostfile")));
   EXPECT_FALSE(outcome.resolved.has_value());
 }

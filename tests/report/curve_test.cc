@@ -10,6 +10,7 @@ RecordedRun RunWith(const std::string& topology, uint64_t seed, double lr = 0.05
   run.config.set_topology(topology);
   run.config.set_seed(seed);
   run.config.set_lr(lr);
+  run.config.set_batch(32);
   return run;
 }
 
