@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/command_line.h"
+#include "cli/eval_command.h"
 #include "cli/help_formatter.h"
 #include "cli/logging.h"
 #include "cli/node_command.h"
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
   app.group("Commands")->require_subcommand(1);
   app.set_help_flag("-h,--help", "print this help and exit");
   int exit_code = 0;
+  grapevine::AddEvalCommand(app, exit_code);
   grapevine::AddNodeCommand(app, exit_code);
   grapevine::AddPlotCommand(app, exit_code);
   grapevine::AddTopologyCommand(app, exit_code);

@@ -101,7 +101,7 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   for (const auto* timeout : {&peer, &rendezvous, &step}) {
     if (!timeout->ok()) return timeout->status();
   }
-  NodeRunOptions options{.rank = identity.rank.value, .step_timeout = *step};
+  NodeRunOptions options{.rank = identity.rank.value};
   options.session.run_id = NewRunId();
   options.session.coordinator = placement->coordinator;
   options.session.bind = placement->bind;
@@ -112,6 +112,7 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
                          .insecure = config.insecure()};
   options.session.rendezvous_timeout = *rendezvous;
   options.session.peer_timeout = *peer;
+  options.session.step_timeout = *step;
   options.on_listening = [port](const HostAddress& address) {
     return port ? TellPort(*port, address) : absl::OkStatus();
   };

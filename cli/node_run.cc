@@ -98,7 +98,7 @@ absl::Status NodeRun::Prepare() {
           .size = experiment_->config().nodes(),
           .rounds = experiment_->rounds(),
           .evaluate = [this](Round completed) { return experiment_->Evaluated(completed); },
-          .step_timeout = options_.step_timeout,
+          .step_timeout = options_.session.step_timeout,
           .slowdown = experiment_->Slowdown(options_.rank)},
       *std::move(algorithm), objective_.get(), &experiment_->layout(), &experiment_->optimizer(),
       observer);

@@ -27,7 +27,6 @@ struct NodeRunOptions {
   // Where this node is and how long it waits; what follows from the experiment
   // is filled in.
   NodeSessionOptions session;
-  std::chrono::nanoseconds step_timeout = std::chrono::minutes(15);
   std::function<absl::Status(const HostAddress&)> on_listening;
   // Rank 0: every measurement of the run.
   std::function<void(const RunMetrics&)> on_metrics;

@@ -86,7 +86,8 @@ absl::Status NodeSession::Listen() {
                            .run_id = options_.run_id,
                            .round_limit = options_.first_limit,
                            .rendezvous_timeout = options_.rendezvous_timeout,
-                           .peer_timeout = options_.peer_timeout},
+                           .peer_timeout = options_.peer_timeout,
+                           .step_timeout = options_.step_timeout},
         GrpcCoordinatorService::Sinks{.on_metrics = callbacks_.on_metrics,
                                       .on_notice = callbacks_.on_notice});
     services.push_back(
@@ -180,7 +181,7 @@ absl::Status NodeSession::AwaitEnd() {
 
 absl::Status NodeSession::Verdict(const absl::Status& symptom) {
   control::Failure failure;
-  failure.set_culprit(options_.rank);
+  failure.set_culprit(runner_->lost_peer().value_or(options_.rank));
   failure.set_message(std::string(symptom.message()));
   failure.set_failure(ExitCode(symptom));
   return control_->AwaitVerdict(std::move(failure), Clock::now() + options_.peer_timeout);

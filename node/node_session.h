@@ -43,6 +43,7 @@ struct NodeSessionOptions {
   Round first_limit = 0;  // rank 0's: the end as far as it is known (Runner)
   std::chrono::milliseconds rendezvous_timeout{60000};
   std::chrono::milliseconds peer_timeout{30000};
+  std::chrono::milliseconds step_timeout = std::chrono::minutes(15);
 };
 
 struct NodeSessionCallbacks {

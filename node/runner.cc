@@ -209,7 +209,8 @@ absl::Status Runner::StepTimeout() const {
       Failure::kPeerLost);
 }
 
-absl::Status Runner::Explain(const PeerFailure& failure) const {
+absl::Status Runner::Explain(const PeerFailure& failure) {
+  lost_peer_ = failure.peer;
   absl::Status status(failure.why.code(),
                       absl::StrCat("rank ", options_.rank, " lost rank ", failure.peer,
                                    " in round ", algorithm_->round(), ": ",

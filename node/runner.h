@@ -90,6 +90,8 @@ class Runner final : public TransportSink {
   void Abort(absl::Status why);
   Progress progress() const;
 
+  // After Run failed: the peer at whose loss it ended, if that was why.
+  std::optional<Rank> lost_peer() const { return lost_peer_; }
   // After Run returned OK: this node's model.
   const SharedVector& model() const { return model_; }
 
@@ -126,7 +128,7 @@ class Runner final : public TransportSink {
   void AtBoundary(Round completed, const SharedVector& model);
   void DialAhead();
   absl::Status StepTimeout() const;
-  absl::Status Explain(const PeerFailure& failure) const;
+  absl::Status Explain(const PeerFailure& failure);
   std::string WaitingText() const;
   void PublishProgress();
 
@@ -153,6 +155,7 @@ class Runner final : public TransportSink {
   Round limit_;
   bool limit_final_;
   bool resting_ = false;
+  std::optional<Rank> lost_peer_;
   SharedVector model_;
   double loss_ = 0;
   double gradient_seconds_ = 0;

@@ -30,7 +30,7 @@ struct RunMetrics {
   // ... and with statistics that were estimated again on training data.
   std::optional<double> test_loss_recalibrated;
   std::optional<double> test_accuracy_recalibrated;
-  // sqrt of the mean over nodes of |x_i - mean x|^2.
+  // (1/n) sum over nodes of |x_i - mean x|^2, parameters only.
   std::optional<double> consensus_distance;
 
   // Summed over all nodes.

@@ -46,8 +46,8 @@ TEST(SetField, StoresTheCanonicalForm) {
   ASSERT_TRUE(SetField(ConfigFieldNamed("slow"), "1:2,3:4", &config).ok());
   ASSERT_EQ(config.slow_size(), 2);
   EXPECT_EQ(config.slow(1), "3:4");
-  ASSERT_TRUE(SetField(ConfigFieldNamed("augment"), "yes", &config).ok());
-  EXPECT_TRUE(config.augment());
+  ASSERT_TRUE(SetField(ConfigFieldNamed("overwrite"), "yes", &config).ok());
+  EXPECT_TRUE(config.overwrite());
 }
 
 TEST(SetField, SaysWhatIsWrong) {
@@ -56,7 +56,7 @@ TEST(SetField, SaysWhatIsWrong) {
       {"batch", "3000000000", "\"3000000000\" is no whole number of 32 bits"},
       {"seed", "-1", "\"-1\" is no non-negative whole number of 64 bits"},
       {"lr", "fast", "\"fast\" is no number"},
-      {"augment", "perhaps", "\"perhaps\" is no true or false"},
+      {"overwrite", "perhaps", "\"perhaps\" is no true or false"},
       {"topology", "", "the value is empty"},
       {"slow", "1:2,", "the value is empty"},
   };

@@ -1,0 +1,97 @@
+#include "cli/eval_command.h"
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_format.h"
+#include "cli/command_line.h"
+#include "model/dataset_evaluation.h"
+#include "model/dataset_registry.h"
+#include "model/network_registry.h"
+#include "model/safetensors.h"
+
+namespace grapevine {
+namespace {
+
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  grapevine eval runs/ring/model.safetensors --data=mnist:DIR\n"
+    "  grapevine eval runs/ring/node-3/model.safetensors --model=resnet20 --data=cifar10:DIR --json";
+
+struct EvalOptions {
+  std::string file;
+  std::string model;  // empty: what the file says
+  std::string data = "synthetic";
+  bool train = false;
+  bool json = false;
+};
+
+void Print(const EvalOptions& options, const std::string& model, const Evaluation& evaluation) {
+  const double samples = static_cast<double>(evaluation.samples);
+  const double loss = evaluation.loss_sum / samples;
+  const double accuracy = static_cast<double>(evaluation.correct) / samples;
+  if (options.json) {
+    std::cout << nlohmann::json({{"model", model},
+                                 {"data", options.data},
+                                 {"part", options.train ? "train" : "test"},
+                                 {"samples", evaluation.samples},
+                                 {"loss", loss},
+                                 {"accuracy", accuracy}})
+              << std::endl;
+    return;
+  }
+  std::cout << absl::StrFormat("%s on %s (%s, %d samples): accuracy %.2f %%, loss %.4f", model,
+                               options.data, options.train ? "train" : "test",
+                               evaluation.samples, 100 * accuracy, loss)
+            << std::endl;
+}
+
+absl::Status Evaluate(const EvalOptions& options) {
+  absl::StatusOr<Safetensors> file = Safetensors::Open(options.file);
+  if (!file.ok()) return file.status();
+  const auto named = file->metadata().find("model");
+  std::string model = options.model;
+  if (model.empty()) model = named == file->metadata().end() ? "lenet5" : named->second;
+
+  absl::StatusOr<TrainTest> data = MakeDataset(options.data);
+  if (!data.ok()) return data.status();
+  const std::shared_ptr<const Dataset>& part = options.train ? data->train : data->test;
+  absl::StatusOr<std::unique_ptr<Network>> network =
+      MakeNetwork(model, part->traits().shape, part->traits().classes, {});
+  if (!network.ok()) return network.status();
+  std::vector<float> replica((*network)->layout().size);
+  if (absl::Status status = file->Load((*network)->layout(), replica.data()); !status.ok()) {
+    return status;
+  }
+  absl::StatusOr<Evaluation> evaluation = EvaluateOn(part, replica.data(), **network);
+  if (!evaluation.ok()) return evaluation.status();
+  Print(options, model, *evaluation);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddEvalCommand(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("eval", "loss and accuracy of a model file on a data set");
+  auto options = std::make_shared<EvalOptions>();
+  command->add_option("MODEL", options->file, "a model as safetensors")
+      ->type_name("FILE")
+      ->required();
+  command
+      ->add_option("--model", options->model,
+                   "its network (default: what the file's metadata say, else lenet5)")
+      ->type_name("SPEC");
+  command->add_option("--data", options->data, "synthetic, mnist:DIR, cifar10:DIR")
+      ->type_name("SPEC")
+      ->capture_default_str();
+  command->add_flag("--train", options->train, "the training part instead of the test part");
+  command->add_flag("--json", options->json, "one JSON object instead of text");
+  command->footer(kExamples);
+  OnChosen(*command, exit_code, [options] { return Evaluate(*options); });
+}
+
+}  // namespace grapevine
