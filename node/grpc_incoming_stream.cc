@@ -64,8 +64,7 @@ void GrpcIncomingStream::Beat() {
 }
 
 bool GrpcIncomingStream::Write(const ToSender& message) {
-  outgoing_ = ToByteBuffer(Encode(message));
-  stream_.Write(outgoing_, write_.Arm(shared_from_this()));
+  stream_.Write(ToByteBuffer(Encode(message)), write_.Arm(shared_from_this()));
   return true;
 }
 

@@ -101,7 +101,6 @@ class GrpcIncomingStream final : public EdgeStream,
   GrpcTag write_{[this](bool ok) { Written(ok); }};
   GrpcTag finish_{[this](bool) { doorkeeper_->Gone(this); }};
   WriteLoop writes_{[this] { return WriteNext(); }, [this] { Finish(); }};
-  grpc::ByteBuffer outgoing_;
   grpc::ByteBuffer incoming_;
   SilenceWatch watch_;
   std::shared_ptr<PeerLink> link_;  // set once, before admitted_

@@ -42,9 +42,8 @@ void GrpcOutgoingStream::Beat() {
   Wake();
 }
 
-bool GrpcOutgoingStream::Write(grpc::ByteBuffer message) {
-  outgoing_ = std::move(message);
-  stream_->Write(outgoing_, write_.Arm(shared_from_this()));
+bool GrpcOutgoingStream::Write(const grpc::ByteBuffer& message) {
+  stream_->Write(message, write_.Arm(shared_from_this()));
   return true;
 }
 
@@ -75,7 +74,6 @@ grpc::ByteBuffer GrpcOutgoingStream::ChunkMessage(Piece piece) {
 }
 
 void GrpcOutgoingStream::Written(bool ok) {
-  outgoing_.Clear();
   if (!ok) writes_.Close();
   writes_.Written();
 }

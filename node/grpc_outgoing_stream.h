@@ -67,7 +67,7 @@ class GrpcOutgoingStream final : public EdgeStream,
   void Finish();
   void Finished();
   bool WriteNext();
-  bool Write(grpc::ByteBuffer message);
+  bool Write(const grpc::ByteBuffer& message);
   grpc::ByteBuffer ChunkMessage(Piece piece);
   absl::Status Take(const ToSender& message);
   absl::Status Meet(const EdgeIdentity& peer);
@@ -83,7 +83,6 @@ class GrpcOutgoingStream final : public EdgeStream,
   GrpcTag finish_{[this](bool) { Finished(); }};
   WriteLoop writes_{[this] { return WriteNext(); }, [this] { Finish(); }};
   grpc::Status status_;
-  grpc::ByteBuffer outgoing_;
   grpc::ByteBuffer incoming_;
   SilenceWatch watch_;
   std::atomic<bool> started_ = false;

@@ -15,6 +15,8 @@
 #include <thread>
 #include <utility>
 
+#include "system/happens_before.h"
+
 namespace grapevine {
 
 // One kind of operation of one stream, of which one at a time is underway.
@@ -25,9 +27,11 @@ class GrpcTag {
   // What to hand to gRPC; keeps `owner`, in which this tag lives, until it ran.
   void* Arm(std::shared_ptr<void> owner) {
     owner_ = std::move(owner);
+    AnnotateHappensBefore(this);
     return this;
   }
   void Run(bool ok) {
+    AnnotateHappensAfter(this);
     const std::shared_ptr<void> owner = std::move(owner_);
     run_(ok);
   }
