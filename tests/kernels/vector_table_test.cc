@@ -1,0 +1,71 @@
+#include "kernels/vector_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+namespace grapevine {
+namespace {
+
+TEST(VectorTable, MemoryIsUsedAgainOnlyOnceNobodyHoldsIt) {
+  VectorTable table;
+  const Vec first = table.New(100);
+  SharedSlice on_its_way = table.Slice({first, 10, 20});
+  float* const memory = table.At(first).data.get();
+  table.Drop(first);
+  const Vec second = table.New(100);
+  EXPECT_NE(table.At(second).data.get(), memory) << "a send still reads it";
+  EXPECT_EQ(table.bytes(), 2 * 400);
+  on_its_way = {};
+  EXPECT_EQ(table.At(table.New(100)).data.get(), memory);
+  EXPECT_EQ(table.bytes(), 2 * 400);
+  EXPECT_EQ(table.live(), 2u);
+}
+
+TEST(VectorTable, CombineAddsInTheListedOrderInPlaceToo) {
+  VectorTable table;
+  const Vec a = table.New(10), b = table.New(4);
+  for (int i = 0; i < 10; ++i) table.At(a).data[i] = static_cast<float>(i);
+  std::ranges::fill(table.At(b).span(), 100.0f);
+  const Term terms[] = {{0.5, {a, 3, 4}}, {2.0, {b, 0, 4}}};
+  table.Combine({a, 3, 4}, terms);
+  const std::vector<float> result(table.At(a).span().begin(), table.At(a).span().end());
+  EXPECT_EQ(result, (std::vector<float>{0, 1, 2, 201.5, 202, 202.5, 203, 7, 8, 9}));
+}
+
+TEST(VectorPool, VectorsMayComeBackFromAnyThreadAndOutliveThePool) {
+  SharedVector survivor;
+  {
+    VectorPool pool;
+    survivor = pool.Take(8);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&pool] {
+        for (int k = 0; k < 1000; ++k) pool.Take(64).data[0] = 1;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_LE(pool.bytes(), (4 * 64 + 8) * 4);
+  }
+  std::ranges::fill(survivor.span(), 1.0f);
+}
+
+TEST(AlignedBuffer, IsAlignedToCacheLines) {
+  for (const int64_t size : {0, 1, 17, 1 << 20}) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(NewSharedVector(size).data.get()) % 64, 0u) << size;
+  }
+}
+
+TEST(VectorTableDeath, BugsOfAnAlgorithmAreCaught) {
+  VectorTable table;
+  const Vec vector = table.New(4);
+  EXPECT_DEATH(table.Slice({vector, 2, 3}), "part \\[2, 5\\) of a vector of 4");
+  table.Drop(vector);
+  EXPECT_DEATH(table.Drop(vector), "dropped twice");
+  EXPECT_DEATH(table.At(vector), "after it was dropped");
+}
+
+}  // namespace
+}  // namespace grapevine
