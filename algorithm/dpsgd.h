@@ -70,7 +70,7 @@ class Dpsgd final : public Algorithm {
 
   Round round_ = 0;
   Round limit_ = 0;
-  Round posted_ = 0;          // receive buffers exist for rounds below
+  Round posted_ = 0;           // receive buffers exist for rounds below
   std::deque<Inbox> inboxes_;  // rounds [round_, posted_)
   bool started_ = false;
   bool in_round_ = false;

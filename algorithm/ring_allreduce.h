@@ -49,9 +49,9 @@ class RingAllreduce final : public Collective {
   const uint16_t channel_;
 
   Vec data_;
-  Vec scratch_;         // what the reduce-scatter receives
-  Round sum_ = -1;      // the sum begun last; counted from 0, also in tags
-  int absorbed_;        // steps of it whose message was taken in
+  Vec scratch_;            // what the reduce-scatter receives
+  Round sum_ = -1;         // the sum begun last; counted from 0, also in tags
+  int absorbed_;           // steps of it whose message was taken in
   std::set<Tag> arrived_;  // messages that wait for their turn, of the next sum too
   int unsent_ = 0;
 };

@@ -20,7 +20,8 @@ namespace {
 constexpr char kExamples[] =
     "Examples:\n"
     "  grapevine eval runs/ring/model.safetensors --data=mnist:DIR\n"
-    "  grapevine eval runs/ring/node-3/model.safetensors --model=resnet20 --data=cifar10:DIR --json";
+    "  grapevine eval runs/ring/node-3/model.safetensors --model=resnet20 --data=cifar10:DIR "
+    "--json";
 
 struct EvalOptions {
   std::string file;
@@ -45,8 +46,8 @@ void Print(const EvalOptions& options, const std::string& model, const Evaluatio
     return;
   }
   std::cout << absl::StrFormat("%s on %s (%s, %d samples): accuracy %.2f %%, loss %.4f", model,
-                               options.data, options.train ? "train" : "test",
-                               evaluation.samples, 100 * accuracy, loss)
+                               options.data, options.train ? "train" : "test", evaluation.samples,
+                               100 * accuracy, loss)
             << std::endl;
 }
 

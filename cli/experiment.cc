@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "model/dataset_registry.h"
 #include "model/network_objective.h"
 #include "model/network_registry.h"
-#include "model/dataset_registry.h"
 #include "model/phantom_objective.h"
 #include "model/safetensors.h"
 #include "model/shard_batches.h"
@@ -84,8 +84,8 @@ absl::Status Experiment::BuildModel() {
   absl::StatusOr<TrainTest> data = MakeDataset(config_.data());
   if (!data.ok()) return data.status();
   data_ = *std::move(data);
-  absl::StatusOr<Shards> shards = SplitOverNodes(config_.split(), data_->train->labels(),
-                                                 config_.nodes(), config_.seed());
+  absl::StatusOr<Shards> shards =
+      SplitOverNodes(config_.split(), data_->train->labels(), config_.nodes(), config_.seed());
   if (!shards.ok()) return shards.status();
   shards_ = *std::move(shards);
   absl::StatusOr<std::unique_ptr<Network>> network = MakeNetwork();
@@ -96,9 +96,9 @@ absl::Status Experiment::BuildModel() {
 }
 
 absl::Status Experiment::BuildTraining() {
-  absl::StatusOr<std::unique_ptr<Optimizer>> optimizer = MakeOptimizer(
-      config_.optimizer(),
-      {.momentum = config_.momentum(), .weight_decay = config_.weight_decay()});
+  absl::StatusOr<std::unique_ptr<Optimizer>> optimizer =
+      MakeOptimizer(config_.optimizer(),
+                    {.momentum = config_.momentum(), .weight_decay = config_.weight_decay()});
   if (!optimizer.ok()) return optimizer.status();
   optimizer_ = *std::move(optimizer);
   if (data_) {
@@ -194,9 +194,8 @@ absl::StatusOr<std::unique_ptr<Objective>> Experiment::MakeObjective(Rank rank) 
 
 absl::StatusOr<std::unique_ptr<Network>> Experiment::MakeNetwork() const {
   const DatasetTraits& traits = data_->train->traits();
-  return grapevine::MakeNetwork(
-      config_.model(), traits.shape, traits.classes,
-      {.label_smoothing = static_cast<float>(config_.label_smoothing())});
+  return grapevine::MakeNetwork(config_.model(), traits.shape, traits.classes,
+                                {.label_smoothing = static_cast<float>(config_.label_smoothing())});
 }
 
 absl::Status Experiment::Initialize(float* replica) const {

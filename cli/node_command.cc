@@ -144,8 +144,7 @@ absl::Status RunNode(ResolvedConfig resolved, bool dry_run) {
   if (!prepared.ok()) return prepared;
   options->run_directory = resolved.config.out();
   const Round rounds = (*experiment)->rounds();
-  options->on_metrics =
-      ProgressReport({.rounds = rounds, .epochs = (*experiment)->Epoch(rounds)});
+  options->on_metrics = ProgressReport({.rounds = rounds, .epochs = (*experiment)->Epoch(rounds)});
 
   NodeRun run(experiment->get(), *std::move(options));
   absl::StatusOr<std::unique_ptr<Interruption>> interruption =

@@ -28,11 +28,10 @@ std::optional<Sourced<T>> Given(bool has, T value, const Origin& origin) {
 absl::StatusOr<std::optional<Sourced<HostPlaces>>> GivenHosts(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
   if (!config.has_hostfile() && !config.has_hosts()) return std::nullopt;
-  absl::StatusOr<HostPlaces> places = config.has_hostfile() ? ReadHostfile(config.hostfile())
-                                                            : ParseHostList(config.hosts());
+  absl::StatusOr<HostPlaces> places =
+      config.has_hostfile() ? ReadHostfile(config.hostfile()) : ParseHostList(config.hosts());
   if (!places.ok()) return places.status();
-  return Sourced<HostPlaces>{*std::move(places),
-                             config.has_hostfile() ? "--hostfile" : "--hosts"};
+  return Sourced<HostPlaces>{*std::move(places), config.has_hostfile() ? "--hostfile" : "--hosts"};
 }
 
 // "host", "host:port" or ":port"; both bind and advertise addresses.
@@ -61,11 +60,11 @@ absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved) {
   if (!identity.ok()) return identity.status();
   const Origin nodes = resolved->OriginOf("nodes");
   if (nodes.source != Source::kDefault && config.nodes() != identity->world_size.value) {
-    return WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                           nodes.where, " says ", config.nodes(), " nodes, ",
-                           identity->world_size.origin, " says ", identity->world_size.value,
-                           "; leave --nodes out, or make them agree")),
-                       Failure::kUsage);
+    return WithFailure(
+        absl::InvalidArgumentError(absl::StrCat(
+            nodes.where, " says ", config.nodes(), " nodes, ", identity->world_size.origin,
+            " says ", identity->world_size.value, "; leave --nodes out, or make them agree")),
+        Failure::kUsage);
   }
   config.set_nodes(identity->world_size.value);
   resolved->origins["nodes"] = {Source::kEnvironment, identity->world_size.origin};
@@ -74,8 +73,9 @@ absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved) {
 
 absl::StatusOr<NodePlacement> PlaceNode(const Config& config, const NodeIdentity& identity,
                                         bool any_port) {
-  NodePlacement placement{
-      .coordinator = {identity.master_host.value, identity.master_port.value}, .bind = {}, .advertise = {}};
+  NodePlacement placement{.coordinator = {identity.master_host.value, identity.master_port.value},
+                          .bind = {},
+                          .advertise = {}};
   placement.bind.host = IsLoopback(identity.master_host.value) ? "127.0.0.1" : "0.0.0.0";
   if (identity.rank.value == 0) {
     placement.bind.port = any_port ? 0 : identity.master_port.value;

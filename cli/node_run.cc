@@ -74,8 +74,7 @@ absl::Status NodeRun::Run() {
 }
 
 absl::Status NodeRun::Prepare() {
-  absl::StatusOr<std::string> folder =
-      CreateNodeDirectory(options_.run_directory, options_.rank);
+  absl::StatusOr<std::string> folder = CreateNodeDirectory(options_.run_directory, options_.rank);
   if (!folder.ok()) return folder.status();
   absl::StatusOr<std::unique_ptr<LineFile>> lines = LineFile::Open(MetricsPath(*folder));
   if (!lines.ok()) return lines.status();
@@ -130,10 +129,9 @@ NodeSessionOptions NodeRun::SessionOptions() const {
   session.topology = experiment_->mixing().topology().name();
   session.algorithm = config.algorithm();
   session.rounds = experiment_->rounds();
-  session.first_limit =
-      config.has_target_accuracy()
-          ? experiment_->NextEvaluation(experiment_->NextEvaluation(0))
-          : experiment_->rounds();
+  session.first_limit = config.has_target_accuracy()
+                            ? experiment_->NextEvaluation(experiment_->NextEvaluation(0))
+                            : experiment_->rounds();
   return session;
 }
 
@@ -254,9 +252,9 @@ absl::Status NodeRun::EvaluateRecalibrated(const AveragedModel& average,
   const SharedVector model = Copy(average.model);
   std::vector<int32_t> all(experiment_->data()->train->size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int32_t>(i);
-  ShardBatches batches(experiment_->data()->train, std::move(all),
-                       {.batch_size = experiment_->config().batch(),
-                        .seed = experiment_->config().seed()});
+  ShardBatches batches(
+      experiment_->data()->train, std::move(all),
+      {.batch_size = experiment_->config().batch(), .seed = experiment_->config().seed()});
   absl::Status status =
       RecalibrateBatchNorm(*network_, batches, 0, kRecalibrationBatches, model.data.get());
   if (!status.ok()) return status;

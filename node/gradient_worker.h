@@ -26,8 +26,7 @@ class GradientWorker {
   // `objective` is used by the worker's thread alone from now on and outlives
   // it. `slowdown` >= 1 stretches every gradient by that factor: a straggler.
   // `done` is called on the worker's thread.
-  GradientWorker(Objective* objective, double slowdown,
-                 std::function<void(GradientResult)> done);
+  GradientWorker(Objective* objective, double slowdown, std::function<void(GradientResult)> done);
   // Ends after the gradient under way; an artificial delay is cut short.
   ~GradientWorker();
 

@@ -17,11 +17,13 @@ std::optional<double> MeanSquaredDistance(const std::map<Rank, control::NodeMetr
   std::vector<double> mean(size);
   for (const auto& [rank, report] : reports) {
     if (report.sketch_size() != size) return std::nullopt;
-    for (int i = 0; i < size; ++i) mean[i] += report.sketch(i) / static_cast<double>(reports.size());
+    for (int i = 0; i < size; ++i)
+      mean[i] += report.sketch(i) / static_cast<double>(reports.size());
   }
   double sum = 0;
   for (const auto& [rank, report] : reports) {
-    for (int i = 0; i < size; ++i) sum += (report.sketch(i) - mean[i]) * (report.sketch(i) - mean[i]);
+    for (int i = 0; i < size; ++i)
+      sum += (report.sketch(i) - mean[i]) * (report.sketch(i) - mean[i]);
   }
   return sum / static_cast<double>(reports.size());
 }
@@ -129,9 +131,8 @@ RunMetrics MetricsCollector::latest() const {
 std::optional<Spread> MetricsCollector::local_test_accuracy() const {
   MutexLock lock(mutex_);
   if (static_cast<Rank>(local_accuracy_.size()) != options_.size) return std::nullopt;
-  Spread spread{.min = local_accuracy_.begin()->second,
-                .mean = 0,
-                .max = local_accuracy_.begin()->second};
+  Spread spread{
+      .min = local_accuracy_.begin()->second, .mean = 0, .max = local_accuracy_.begin()->second};
   for (const auto& [rank, accuracy] : local_accuracy_) {
     spread.min = std::min(spread.min, accuracy);
     spread.max = std::max(spread.max, accuracy);

@@ -31,9 +31,8 @@ ModelReduction::ModelReduction(Rank rank, Rank size, const ReplicaLayout* layout
     : rank_(rank), size_(size), layout_(layout), transport_(transport), chunk_size_(chunk_size) {
   for (const int64_t child : {2 * int64_t{rank} + 1, 2 * int64_t{rank} + 2}) {
     if (child < size) {
-      children_.push_back({.rank = static_cast<Rank>(child),
-                           .nodes = SubtreeSize(child, size),
-                           .chunks = {}});
+      children_.push_back(
+          {.rank = static_cast<Rank>(child), .nodes = SubtreeSize(child, size), .chunks = {}});
     }
   }
 }
@@ -108,7 +107,8 @@ absl::Status ModelReduction::MergeChunk(int64_t chunk) {
   const int64_t begin = chunk * chunk_size_;
   const int64_t size = ChunkSize(chunk);
   const SharedSlice own{replica_.data, begin, size};
-  if (children_.empty() && rank_ != 0) return SendUp(chunk, own);  // a leaf sends its replica as it is
+  if (children_.empty() && rank_ != 0)
+    return SendUp(chunk, own);  // a leaf sends its replica as it is
   const SharedSlice merged =
       rank_ == 0 ? SharedSlice{mean_.data, begin, size} : Whole(NewSharedVector(size));
   std::copy_n(own.begin(), size, merged.begin());
@@ -117,8 +117,8 @@ absl::Status ModelReduction::MergeChunk(int64_t chunk) {
   for (const Child& child : children_) {
     const double other = static_cast<double>(child.nodes);
     const double share = other / (nodes + other);
-    distances_ += nodes * share * MergeMeans(child.chunks.front().data.get(), share, size, counted,
-                                             merged.begin());
+    distances_ += nodes * share *
+                  MergeMeans(child.chunks.front().data.get(), share, size, counted, merged.begin());
     nodes += other;
   }
   return rank_ == 0 ? absl::OkStatus() : SendUp(chunk, merged);

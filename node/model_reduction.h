@@ -63,7 +63,7 @@ class ModelReduction {
   // A child's chunks that are posted or here, oldest first.
   struct Child {
     Rank rank;
-    int64_t nodes;     // in its subtree
+    int64_t nodes;  // in its subtree
     int64_t posted = 0;
     int64_t arrived = 0;
     std::deque<SharedVector> chunks;
@@ -90,11 +90,11 @@ class ModelReduction {
 
   std::vector<Child> children_;
   Round round_ = 0;
-  SharedVector replica_;     // this node's; empty when idle
-  SharedVector mean_;        // rank 0's result under way
-  int64_t merged_ = 0;       // messages merged and sent up
+  SharedVector replica_;  // this node's; empty when idle
+  SharedVector mean_;     // rank 0's result under way
+  int64_t merged_ = 0;    // messages merged and sent up
   int64_t unsent_ = 0;
-  double distances_ = 0;     // sum of squared distances to the mean, of this subtree
+  double distances_ = 0;  // sum of squared distances to the mean, of this subtree
   std::optional<AveragedModel> result_;
 };
 

@@ -37,8 +37,7 @@ HostAddress Advertised(const HostAddress& wanted, const HostAddress& bound) {
 
 }  // namespace
 
-NodeSession::NodeSession(NodeSessionOptions options, NodeSessionCallbacks callbacks,
-                         Runner* runner)
+NodeSession::NodeSession(NodeSessionOptions options, NodeSessionCallbacks callbacks, Runner* runner)
     : options_(std::move(options)), callbacks_(std::move(callbacks)), runner_(runner) {}
 
 NodeSession::~NodeSession() { TearDown(); }
@@ -158,15 +157,15 @@ void NodeSession::StartControl() {
     if (!end_) end_ = status;
     ended_.NotifyAll();
   };
-  control_->Start({.on_round_limit =
-                       [this](Round limit, bool final) { runner_->SetLimit(limit, final); },
-                   .on_abort =
-                       [this, end](const absl::Status& verdict) {
-                         end(verdict);
-                         runner_->Abort(verdict);
-                       },
-                   .on_finish = [end] { end(absl::OkStatus()); }},
-                  [this] { return Heartbeat(); });
+  control_->Start(
+      {.on_round_limit = [this](Round limit, bool final) { runner_->SetLimit(limit, final); },
+       .on_abort =
+           [this, end](const absl::Status& verdict) {
+             end(verdict);
+             runner_->Abort(verdict);
+           },
+       .on_finish = [end] { end(absl::OkStatus()); }},
+      [this] { return Heartbeat(); });
 }
 
 absl::Status NodeSession::AwaitEnd() {

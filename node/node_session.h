@@ -29,15 +29,15 @@ namespace grapevine {
 struct NodeSessionOptions {
   Rank rank = 0;
   Rank size = 1;
-  std::string run_id;         // rank 0's; the others learn it
-  HostAddress coordinator;    // where rank 0 listens; unused on rank 0
+  std::string run_id;       // rank 0's; the others learn it
+  HostAddress coordinator;  // where rank 0 listens; unused on rank 0
   HostAddress bind{"127.0.0.1", 0};
-  HostAddress advertise;      // empty parts are taken from the bound address
+  HostAddress advertise;  // empty parts are taken from the bound address
   TlsOptions tls;
   // What all ranks must agree on, what explains most first.
   std::vector<control::Agreement> agreements;
-  std::string schema;     // fingerprint of the replica's layout
-  std::string topology;   // canonical names, for the handshake of edges
+  std::string schema;    // fingerprint of the replica's layout
+  std::string topology;  // canonical names, for the handshake of edges
   std::string algorithm;
   Round rounds = 0;
   Round first_limit = 0;  // rank 0's: the end as far as it is known (Runner)

@@ -201,20 +201,20 @@ std::string Runner::WaitingText() const {
 
 absl::Status Runner::StepTimeout() const {
   return WithFailure(
-      absl::DeadlineExceededError(absl::StrCat(
-          "rank ", options_.rank, ": nothing happened for ",
-          Seconds(std::chrono::duration_cast<Clock::duration>(options_.step_timeout)),
-          " s in round ", algorithm_->round(), " while waiting", WaitingText(),
-          "; --step-timeout changes how long that may take")),
+      absl::DeadlineExceededError(
+          absl::StrCat("rank ", options_.rank, ": nothing happened for ",
+                       Seconds(std::chrono::duration_cast<Clock::duration>(options_.step_timeout)),
+                       " s in round ", algorithm_->round(), " while waiting", WaitingText(),
+                       "; --step-timeout changes how long that may take")),
       Failure::kPeerLost);
 }
 
 absl::Status Runner::Explain(const PeerFailure& failure) {
   lost_peer_ = failure.peer;
-  absl::Status status(failure.why.code(),
-                      absl::StrCat("rank ", options_.rank, " lost rank ", failure.peer,
-                                   " in round ", algorithm_->round(), ": ",
-                                   std::string(failure.why.message())));
+  absl::Status status(
+      failure.why.code(),
+      absl::StrCat("rank ", options_.rank, " lost rank ", failure.peer, " in round ",
+                   algorithm_->round(), ": ", std::string(failure.why.message())));
   return WithFailure(std::move(status), Failure::kPeerLost);
 }
 

@@ -17,8 +17,7 @@ void ApplyStep(const Optimizer& optimizer, const ReplicaLayout& layout, const Re
                         .gradient = vectors.At(step.gradient).data.get(),
                         .gradient_scale = static_cast<float>(step.gradient_scale),
                         .learning_rate = static_cast<float>(step.learning_rate)};
-  optimizer.Step(layout, input, vectors.At(step.state).data.get(),
-                 vectors.At(step.out).data.get());
+  optimizer.Step(layout, input, vectors.At(step.state).data.get(), vectors.At(step.out).data.get());
 }
 
 Vec NewOptimizerState(const Optimizer& optimizer, const ReplicaLayout& layout,

@@ -6,8 +6,7 @@ std::string Version() { return "0.1.0"; }
 
 std::string Revision() {
   // Empty when Bazel ran without tools/workspace_status.
-  const std::string stamp =
-      ""
+  const std::string stamp = ""
 #include "run/revision_stamp.inc"
       ;
   return stamp.empty() ? "unknown" : stamp;

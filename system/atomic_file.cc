@@ -34,8 +34,7 @@ absl::Status SyncFolderOf(const std::string& path) {
 
 absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(std::string path) {
   std::string temporary = absl::StrCat(path, ".tmp.", getpid());
-  const int descriptor =
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) return SystemError(errno, "cannot create", temporary);
   return std::unique_ptr<AtomicFile>(
       new AtomicFile(std::move(path), std::move(temporary), descriptor));

@@ -117,8 +117,8 @@ TEST_P(AlgorithmContract, MemoryStaysWithinTheWindow) {
 INSTANTIATE_TEST_SUITE_P(
     All, AlgorithmContract,
     ::testing::Combine(::testing::Values("dpsgd", "dpsgd:order=atc", "allreduce"),
-                       ::testing::Values("ring", "complete", "exponential",
-                                         "one-peer-exponential", "random-matching"),
+                       ::testing::Values("ring", "complete", "exponential", "one-peer-exponential",
+                                         "random-matching"),
                        ::testing::Values(1, 2, 3, 5, 8)));
 
 TEST(AllreduceSgd, AllRanksEndBitIdenticalAlsoWithMoreRanksThanElements) {

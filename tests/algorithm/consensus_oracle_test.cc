@@ -65,22 +65,22 @@ class ConsensusOracle : public ::testing::TestWithParam<Case> {};
 
 TEST_P(ConsensusOracle, StationaryDistanceIsTheSolutionOfTheLyapunovEquation) {
   DistanceMeter meter(GetParam().nodes);
-  Cluster cluster({.algorithm = GetParam().algorithm,
-                   .topology = GetParam().topology,
-                   .nodes = GetParam().nodes,
-                   .parameters = kCoordinates,
-                   .learning_rate = 0.1,
-                   .gradient = Quadratic(1, 1, /*seed=*/3),
-                   .at_boundary = [&](Rank, Round round, std::span<const float> x) {
-                     meter.Add(round, x);
-                   }});
+  Cluster cluster(
+      {.algorithm = GetParam().algorithm,
+       .topology = GetParam().topology,
+       .nodes = GetParam().nodes,
+       .parameters = kCoordinates,
+       .learning_rate = 0.1,
+       .gradient = Quadratic(1, 1, /*seed=*/3),
+       .at_boundary = [&](Rank, Round round, std::span<const float> x) { meter.Add(round, x); }});
   ASSERT_TRUE(cluster.Run(kRounds).ok());
   EXPECT_NEAR(meter.mean() / GetParam().distance, 1, 0.01);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, ConsensusOracle,
-    ::testing::Values(Case{"ring", 8, "dpsgd", .011800}, Case{"ring", 8, "dpsgd:order=atc", .003912},
+    ::testing::Values(Case{"ring", 8, "dpsgd", .011800},
+                      Case{"ring", 8, "dpsgd:order=atc", .003912},
                       Case{"torus:4x4", 16, "dpsgd", .0110940},
                       Case{"torus:4x4", 16, "dpsgd:order=atc", .0018465},
                       Case{"exponential", 7, "dpsgd", .0096308},
@@ -92,8 +92,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"random-matching", 8, "dpsgd", .013521},
                       Case{"random-matching", 8, "dpsgd:order=atc", .005744}),
     [](const auto& info) {
-      std::string name = info.param.topology + "_" + std::to_string(info.param.nodes) + "_" +
-                         info.param.algorithm;
+      std::string name =
+          info.param.topology + "_" + std::to_string(info.param.nodes) + "_" + info.param.algorithm;
       for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
       return name;
     });

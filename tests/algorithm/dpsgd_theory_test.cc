@@ -61,9 +61,10 @@ class Stability : public ::testing::TestWithParam<Limit> {
                      .learning_rate = learning_rate,
                      .momentum = GetParam().momentum,
                      // Alike on all nodes, which allreduce never mixes.
-                     .initial = [this](Rank rank, std::span<float> x) {
-                       RandomStart(GetParam().algorithm == "allreduce" ? 0 : rank, x);
-                     },
+                     .initial =
+                         [this](Rank rank, std::span<float> x) {
+                           RandomStart(GetParam().algorithm == "allreduce" ? 0 : rank, x);
+                         },
                      .gradient = Quadratic(1, 0, 1)});
     EXPECT_TRUE(cluster.Run(400).ok());
     double largest = 0;
@@ -94,7 +95,9 @@ TEST_P(Bias, SingleNodesKeepTheBiasThatTheirModePredicts) {
   constexpr Rank kNodes = 8;
   constexpr double kRate = 0.1;
   const int mode = GetParam();
-  const auto b = [mode](Rank rank) { return std::cos(2 * std::numbers::pi * mode * rank / kNodes); };
+  const auto b = [mode](Rank rank) {
+    return std::cos(2 * std::numbers::pi * mode * rank / kNodes);
+  };
   const double lambda = 1.0 / 3 + 2.0 / 3 * std::cos(2 * std::numbers::pi * mode / kNodes);
   const double awc = kRate / (1 - lambda + kRate);
   const double atc = lambda * kRate / (1 - lambda * (1 - kRate));

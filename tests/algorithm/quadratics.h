@@ -16,8 +16,9 @@ using GradientFunction =
     std::function<void(Rank, Round, std::span<const float> x, std::span<float> gradient)>;
 
 // h (x - b(rank)) + sigma * standard normal noise in each coordinate.
-inline GradientFunction Quadratic(double h, double sigma, uint64_t seed,
-                                  std::function<double(Rank)> b = [](Rank) { return 0.0; }) {
+inline GradientFunction Quadratic(
+    double h, double sigma, uint64_t seed,
+    std::function<double(Rank)> b = [](Rank) { return 0.0; }) {
   return [=](Rank rank, Round round, std::span<const float> x, std::span<float> gradient) {
     KeyedRandom noise(seed, Purpose::kGradientNoise, rank, round);
     const double center = b(rank);

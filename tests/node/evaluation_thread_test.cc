@@ -25,9 +25,8 @@ TEST(EvaluationThread, EvaluatesInOrderAndDrains) {
 
 TEST(EvaluationThread, TheFirstErrorIsReportedAndEndsTheWait) {
   std::promise<absl::Status> told;
-  EvaluationThread thread(
-      [](const AveragedModel&) { return absl::DataLossError("broken"); },
-      [&](const absl::Status& why) { told.set_value(why); });
+  EvaluationThread thread([](const AveragedModel&) { return absl::DataLossError("broken"); },
+                          [&](const absl::Status& why) { told.set_value(why); });
   thread.Submit({.round = 1, .model = {}});
   EXPECT_EQ(told.get_future().get().message(), "broken");
   EXPECT_EQ(thread.Drain().code(), absl::StatusCode::kDataLoss);

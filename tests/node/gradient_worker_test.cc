@@ -53,16 +53,18 @@ TEST(GradientWorker, AStragglersDelayEndsWithTheWorker) {
   layout.AddParameter("x", {1});
   std::promise<void> computing;
   // A gradient that takes a measurable time, stretched to what would be hours.
-  FunctionObjective objective(0, layout, [&](Rank, Round, std::span<const float>, std::span<float>) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
-    while (std::chrono::steady_clock::now() < until) {
-    }
-    computing.set_value();
-  });
+  FunctionObjective objective(
+      0, layout, [&](Rank, Round, std::span<const float>, std::span<float>) {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
+        while (std::chrono::steady_clock::now() < until) {
+        }
+        computing.set_value();
+      });
   auto done = std::make_unique<std::promise<GradientResult>>();
   auto result = done->get_future();
   {
-    GradientWorker worker(&objective, 1e7, [&](GradientResult r) { done->set_value(std::move(r)); });
+    GradientWorker worker(&objective, 1e7,
+                          [&](GradientResult r) { done->set_value(std::move(r)); });
     worker.Compute(NewSharedVector(1), NewSharedVector(1), 0);
     ASSERT_EQ(computing.get_future().wait_for(kDeadline), std::future_status::ready);
   }

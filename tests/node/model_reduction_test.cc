@@ -22,8 +22,8 @@ class Network {
       : order_(order_seed, Purpose::kShuffle) {
     for (Rank rank = 0; rank < size; ++rank) {
       ends_.push_back(std::make_unique<End>(*this, rank));
-      reductions_.push_back(std::make_unique<ModelReduction>(rank, size, &layout,
-                                                             ends_.back().get(), chunk_size));
+      reductions_.push_back(
+          std::make_unique<ModelReduction>(rank, size, &layout, ends_.back().get(), chunk_size));
     }
   }
 
@@ -98,7 +98,8 @@ TEST_P(ModelReductionTest, GivesTheMeanAndTheExactDistanceInAnyOrder) {
       for (Rank rank = 0; rank < nodes; ++rank) {
         KeyedRandom random(seed, Purpose::kInitialization, rank, round);
         replicas.push_back(NewSharedVector(layout.size));
-        for (float& value : replicas.back().span()) value = static_cast<float>(random.Normal() + 100);
+        for (float& value : replicas.back().span())
+          value = static_cast<float>(random.Normal() + 100);
         ASSERT_TRUE(network.at(rank).Begin(round, replicas.back()).ok());
       }
       network.RunToTheEnd();

@@ -57,11 +57,11 @@ struct NodeUnderTest {
     optimizer = *MakeOptimizer("sgd", {.momentum = 0.9});
     auto mixing =
         *MakeMixing("metropolis", *MakeTopology(experiment.topology, experiment.nodes, 1));
-    auto algorithm = *MakeAlgorithm(experiment.algorithm,
-                                    {.rank = rank,
-                                     .mixing = mixing,
-                                     .learning_rate = [](Round) { return 0.1; },
-                                     .window = experiment.window});
+    auto algorithm =
+        *MakeAlgorithm(experiment.algorithm, {.rank = rank,
+                                              .mixing = mixing,
+                                              .learning_rate = [](Round) { return 0.1; },
+                                              .window = experiment.window});
     options.rank = rank;
     options.size = experiment.nodes;
     runner = std::make_unique<Runner>(options, std::move(algorithm), objective.get(),
@@ -85,9 +85,9 @@ struct NodeUnderTest {
 
 class Fleet {
  public:
-  explicit Fleet(const Experiment& experiment,
-                 std::function<bool(Round)> evaluate = [](Round) { return false; },
-                 Round limit = 0) {
+  explicit Fleet(
+      const Experiment& experiment,
+      std::function<bool(Round)> evaluate = [](Round) { return false; }, Round limit = 0) {
     auto hub = std::make_shared<MemoryHub>(experiment.nodes);
     for (Rank rank = 0; rank < experiment.nodes; ++rank) {
       nodes.push_back(std::make_unique<NodeUnderTest>(
@@ -163,7 +163,8 @@ TEST(Runner, TheAveragedModelAndTheConsensusDistanceAreExact) {
       for (const auto& node : fleet.nodes) mean += node->recorder.models[round - 1][i] / 7;
       EXPECT_NEAR(averages[k].model.data[i], mean, 1e-6);
       for (const auto& node : fleet.nodes) {
-        if (i < kParameters) distance += std::pow(node->recorder.models[round - 1][i] - mean, 2) / 7;
+        if (i < kParameters)
+          distance += std::pow(node->recorder.models[round - 1][i] - mean, 2) / 7;
       }
     }
     EXPECT_NEAR(averages[k].consensus_distance / distance, 1, 1e-5);
@@ -173,7 +174,8 @@ TEST(Runner, TheAveragedModelAndTheConsensusDistanceAreExact) {
 
 TEST(Runner, AnOpenEndMovesUntilItIsFinal) {
   const Experiment experiment{.nodes = 3, .rounds = 1000};
-  Fleet fleet(experiment, [](Round) { return false; }, /*limit=*/5);
+  Fleet fleet(
+      experiment, [](Round) { return false; }, /*limit=*/5);
   for (const auto& node : fleet.nodes) {
     node->runner->SetLimit(8, false);
     node->runner->SetLimit(12, true);

@@ -28,9 +28,7 @@ class FileTest : public ::testing::Test {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directory(folder_);
   }
-  size_t Files() const {
-    return std::distance(std::filesystem::directory_iterator(folder_), {});
-  }
+  size_t Files() const { return std::distance(std::filesystem::directory_iterator(folder_), {}); }
   std::string folder_;
 };
 

@@ -97,7 +97,8 @@ class Cluster::Node final : public Host {
   void Send(Rank to, Tag tag, Part part) override {
     Say(absl::StrCat("sends ", Name(tag), " to ", to));
     bytes_sent_ += part.size * static_cast<int64_t>(sizeof(float));
-    CHECK(cluster_.nodes_[to]->arriving_.emplace(std::pair(rank_, tag), vectors_.Slice(part)).second)
+    CHECK(
+        cluster_.nodes_[to]->arriving_.emplace(std::pair(rank_, tag), vectors_.Slice(part)).second)
         << "sent twice";
   }
   void Post(Rank from, Tag tag, Part into) override {
@@ -165,12 +166,11 @@ Cluster::Cluster(ClusterOptions options)
   auto mixing = MakeMixing(options_.mixing, *topology);
   CHECK(mixing.ok()) << mixing.status();
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
-    auto algorithm =
-        MakeAlgorithm(options_.algorithm,
-                      {.rank = rank,
-                       .mixing = *mixing,
-                       .learning_rate = [lr = options_.learning_rate](Round) { return lr; },
-                       .window = options_.window});
+    auto algorithm = MakeAlgorithm(
+        options_.algorithm, {.rank = rank,
+                             .mixing = *mixing,
+                             .learning_rate = [lr = options_.learning_rate](Round) { return lr; },
+                             .window = options_.window});
     CHECK(algorithm.ok()) << algorithm.status();
     nodes_.push_back(std::make_unique<Node>(rank, *this));
     nodes_.back()->Adopt(*std::move(algorithm));
