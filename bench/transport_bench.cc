@@ -1,6 +1,6 @@
 // 100 MB between two processes over the gRPC transport (checksums on, TLS off),
 // as a fraction of raw TCP's throughput on loopback: one way and both ways at
-// once. The four ways are measured in turn; medians and ratios are printed.
+// once. The two are measured in turn; medians and their ratios are printed.
 //
 //   bazel run //bench:transport_bench [-- REPETITIONS]
 #include <cstdio>
@@ -19,7 +19,7 @@ namespace grapevine {
 namespace {
 
 constexpr int64_t kElements = 25'000'000;
-constexpr double kMegabytes = 100;
+constexpr double kGigabytes = 0.1;
 
 SharedSlice Filled(float value) {
   SharedVector vector = NewSharedVector(kElements);
@@ -36,11 +36,11 @@ class Peer {
  public:
   Peer(int self, Channel& channel) : self_(self), channel_(channel), node_(self, 2) { Meet(); }
 
-  void Serve() {
-    for (std::string command = channel_.Read(); command != "quit"; command = channel_.Read()) {
-      Run(command);
-      channel_.Write("done");
-    }
+  void Run(const std::string& command) {
+    const bool both = command.ends_with("both ways");
+    const bool sends = both || self_ == 0;
+    const bool receives = both || self_ == 1;
+    command.starts_with("tcp") ? RunTcp(sends, receives) : RunGrpc(sends, receives);
   }
 
  private:
@@ -49,13 +49,6 @@ class Peer {
     node_.Join(channel_.Read());
     const int port = std::stoi(channel_.Read());
     self_ == 0 ? tcp_.Accept() : tcp_.Connect(port);
-  }
-
-  void Run(const std::string& command) {
-    const bool both = command.ends_with("both ways");
-    const bool sends = both || self_ == 0;
-    const bool receives = both || self_ == 1;
-    command.starts_with("tcp") ? RunTcp(sends, receives) : RunGrpc(sends, receives);
   }
 
   void RunTcp(bool sends, bool receives) {
@@ -92,24 +85,36 @@ void Introduce(Workers& workers) {
   workers.WriteAll(tcp[0]);
 }
 
-int Main(int repetitions) {
-  Workers workers(2, [](int self, Channel& channel) { Peer(self, channel).Serve(); });
-  Introduce(workers);
-  const std::vector<std::string> ways = {"tcp one way", "grpc one way", "tcp both ways",
-                                         "grpc both ways"};
-  std::vector<std::vector<double>> seconds(ways.size());
-  for (int repetition = -2; repetition < repetitions; ++repetition) {
-    for (size_t way = 0; way < ways.size(); ++way) {
-      const double time = workers.Time(ways[way]);
-      if (repetition >= 0) seconds[way].push_back(time);
-    }
+void Work(int self, Channel& channel) {
+  Peer peer(self, channel);
+  Serve(channel, [&peer](const std::string& command) { peer.Run(command); });
+}
+
+void Print(const char* way, const Costs& costs, double gigabytes, const Costs* reference) {
+  std::printf("%-15s %6.1f ms %6.2f GB/s each way %6.2f CPU s/GB", way, 1e3 * costs.seconds(),
+              kGigabytes / costs.seconds(), costs.cpu_seconds() / gigabytes);
+  if (reference != nullptr) {
+    std::printf("  %.2f x raw TCP", reference->seconds() / costs.seconds());
   }
-  for (size_t way = 0; way < ways.size(); ++way) {
-    const double median = Median(seconds[way]);
-    std::printf("%-15s %6.1f ms  %5.2f GB/s each way", ways[way].c_str(), 1e3 * median,
-                kMegabytes / 1e3 / median);
-    if (way % 2 == 1) std::printf("  %.2f x raw TCP", Median(seconds[way - 1]) / median);
-    std::printf("\n");
+  std::printf("\n");
+}
+
+int Main(int repetitions) {
+  Workers workers(2, Work);
+  Introduce(workers);
+  for (const std::string way : {"one way", "both ways"}) {
+    Costs tcp;
+    Costs grpc;
+    for (int repetition = -2; repetition < repetitions; ++repetition) {
+      const Workers::Cost raw = workers.Measure("tcp " + way);
+      const Workers::Cost ours = workers.Measure("grpc " + way);
+      if (repetition < 0) continue;
+      tcp.Add(raw);
+      grpc.Add(ours);
+    }
+    const double gigabytes = way == "one way" ? kGigabytes : 2 * kGigabytes;
+    Print(("tcp " + way).c_str(), tcp, gigabytes, nullptr);
+    Print(("grpc " + way).c_str(), grpc, gigabytes, &tcp);
   }
   return 0;
 }

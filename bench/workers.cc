@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 namespace grapevine {
 namespace {
@@ -15,6 +16,17 @@ namespace {
 [[noreturn]] void Die(const char* what) {
   std::perror(what);
   std::_Exit(1);
+}
+
+double ProcessorSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
 }
 
 }  // namespace
@@ -69,16 +81,29 @@ void Workers::WriteAll(const std::string& line) {
   for (Channel& channel : channels_) channel.Write(line);
 }
 
-double Workers::Time(const std::string& command) {
+Workers::Cost Workers::Measure(const std::string& command) {
   const auto start = std::chrono::steady_clock::now();
   WriteAll(command);
-  ReadAll();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  Cost cost{.seconds = 0, .cpu_seconds = 0};
+  for (const std::string& answer : ReadAll()) cost.cpu_seconds += std::stod(answer);
+  cost.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return cost;
 }
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+void Serve(Channel& channel, const std::function<void(const std::string&)>& run) {
+  for (std::string command = channel.Read(); command != "quit"; command = channel.Read()) {
+    const double before = ProcessorSeconds();
+    run(command);
+    channel.Write(std::to_string(ProcessorSeconds() - before));
+  }
 }
+
+void Costs::Add(const Workers::Cost& cost) {
+  seconds_.push_back(cost.seconds);
+  cpu_seconds_.push_back(cost.cpu_seconds);
+}
+
+double Costs::seconds() const { return Median(seconds_); }
+double Costs::cpu_seconds() const { return Median(cpu_seconds_); }
 
 }  // namespace grapevine

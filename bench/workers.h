@@ -25,6 +25,9 @@ class Channel {
   int descriptor_;
 };
 
+// Answers commands with the processor time that `run` took, until "quit".
+void Serve(Channel& channel, const std::function<void(const std::string& command)>& run);
+
 class Workers {
  public:
   // Runs body(index, channel) in each of `count` processes.
@@ -35,15 +38,28 @@ class Workers {
   // What each worker writes next.
   std::vector<std::string> ReadAll();
   void WriteAll(const std::string& line);
-  // Seconds from a command to the last worker's answer.
-  double Time(const std::string& command);
+  struct Cost {
+    double seconds;      // from a command to the last worker's answer
+    double cpu_seconds;  // of all workers together
+  };
+  Cost Measure(const std::string& command);
 
  private:
   std::vector<Channel> channels_;
   std::vector<pid_t> processes_;
 };
 
-double Median(std::vector<double> values);
+// Costs of one kind, and their medians.
+class Costs {
+ public:
+  void Add(const Workers::Cost& cost);
+  double seconds() const;
+  double cpu_seconds() const;
+
+ private:
+  std::vector<double> seconds_;
+  std::vector<double> cpu_seconds_;
+};
 
 }  // namespace grapevine
 
