@@ -1,29 +1,31 @@
 #include "bench/grpc_node.h"
 
-#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 
 #include <chrono>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "glog/logging.h"
 #include "node/grpc_arguments.h"
+#include "node/grpc_credentials.h"
 
 namespace grapevine {
 
 BenchNode::BenchNode(Rank rank, Rank world_size)
     : transport_(std::make_unique<GrpcTransport>(
           EdgeIdentity{.rank = rank, .world_size = world_size}, GrpcTransportOptions{}, this)) {
-  grpc::ServerBuilder builder;
-  ApplyServerArguments(builder, /*loopback=*/true);
-  int port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-  transport_->AddTo(builder);
-  server_ = builder.BuildAndStart();
-  CHECK(server_ != nullptr);
-  address_ = absl::StrCat("127.0.0.1:", port);
+  const absl::StatusOr<GrpcCredentials> credentials = GrpcCredentials::Load({});
+  CHECK(credentials.ok()) << credentials.status();
+  const GrpcServer::Register services[] = {[this](grpc::ServerBuilder& builder) {
+    ApplyServerArguments(builder, /*loopback=*/true);
+    transport_->AddTo(builder);
+  }};
+  absl::StatusOr<std::unique_ptr<GrpcServer>> server =
+      GrpcServer::Start({}, *credentials, services);
+  CHECK(server.ok()) << server.status();
+  server_ = *std::move(server);
+  address_ = FormatHostAddress(server_->address());
 }
 
 BenchNode::~BenchNode() {

@@ -1,13 +1,12 @@
-// A gRPC transport with its server, and a sink that counts: one node of a
-// transport benchmark.
+// A gRPC transport with a node's whole server, and a sink that counts: one node
+// of a transport benchmark.
 #ifndef GRAPEVINE_BENCH_GRPC_NODE_H_
 #define GRAPEVINE_BENCH_GRPC_NODE_H_
-
-#include <grpcpp/server.h>
 
 #include <memory>
 #include <string>
 
+#include "node/grpc_server.h"
 #include "node/grpc_transport.h"
 #include "node/transport.h"
 #include "system/mutex.h"
@@ -34,7 +33,7 @@ class BenchNode : public TransportSink {
   void OnPeerFailed(Rank peer, const absl::Status& why) override;
 
   std::unique_ptr<GrpcTransport> transport_;
-  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<GrpcServer> server_;
   std::string address_;
   Mutex mutex_;
   Condition changed_;
