@@ -64,11 +64,8 @@ NodeRun::~NodeRun() = default;
 
 absl::Status NodeRun::Run() {
   if (absl::Status status = Prepare(); !status.ok()) return status;
-  const SharedVector initial = NewSharedVector(experiment_->layout().size);
-  if (absl::Status status = experiment_->Initialize(initial.data.get()); !status.ok()) {
-    return status;
-  }
-  absl::Status status = session_->Run(initial);
+  absl::Status status =
+      session_->Run([this](float* replica) { return experiment_->Initialize(replica); });
   if (status.ok() && coordinates_) status = WriteSummary();
   return status;
 }

@@ -103,6 +103,7 @@ absl::Status MemoryHub::Move(Rank from, Rank to, const Piece& piece) {
     ++receiver.messages_received;
     gate = endpoints_[to].gate;
   }
+  landing->owner.reset();  // before the sink hears of it
   gate->Received(from, piece.header.tag);
   return absl::OkStatus();
 }

@@ -1,6 +1,5 @@
 #include "node/node_host.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -28,8 +27,7 @@ NodeHost::NodeHost(Parts parts) : parts_(std::move(parts)) {}
 
 Vec NodeHost::InitialReplica() {
   const Vec replica = vectors_.New(replica_size());
-  std::ranges::copy(parts_.initial.span(), vectors_.At(replica).data.get());
-  parts_.initial = {};
+  status_.Update(parts_.initialize(vectors_.At(replica).data.get()));
   return replica;
 }
 

@@ -23,8 +23,8 @@ class NodeHost final : public Host {
     const Optimizer* optimizer;
     Transport* transport;
     GradientWorker* gradients;
-    // The starting replica.
-    SharedVector initial;
+    // Writes the starting replica.
+    std::function<absl::Status(float* replica)> initialize;
     std::function<void(Round completed, const SharedVector& model)> at_boundary;
     std::function<void(const SharedVector& model)> at_rest;
   };

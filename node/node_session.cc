@@ -42,12 +42,12 @@ NodeSession::NodeSession(NodeSessionOptions options, NodeSessionCallbacks callba
 
 NodeSession::~NodeSession() { TearDown(); }
 
-absl::Status NodeSession::Run(SharedVector initial) {
+absl::Status NodeSession::Run(std::function<absl::Status(float* replica)> initialize) {
   if (absl::Status status = Listen(); !status.ok()) return status;
   if (absl::Status status = Join(); !status.ok()) return status;
   StartControl();
   callbacks_.on_start();
-  absl::Status status = runner_->Run(transport_.get(), std::move(initial));
+  absl::Status status = runner_->Run(transport_.get(), std::move(initialize));
   if (status.ok()) status = callbacks_.on_trained(runner_->model());
   if (status.ok()) status = AwaitEnd();
   if (!status.ok()) status = Verdict(status);

@@ -65,9 +65,10 @@ class NodeSession {
   NodeSession(NodeSessionOptions options, NodeSessionCallbacks callbacks, Runner* runner);
   ~NodeSession();
 
-  // Listens, joins, trains from `initial`, and waits until every node is done.
+  // Listens, joins, trains from the replica that `initialize` writes, and waits
+  // until every node is done.
   // The error of a failed run names the culprit, also when that is elsewhere.
-  absl::Status Run(SharedVector initial);
+  absl::Status Run(std::function<absl::Status(float* replica)> initialize);
 
   // Makes Run return `why` (an interrupt, a full disk), and tells the others.
   void Interrupt(absl::Status why);

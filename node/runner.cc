@@ -37,7 +37,8 @@ Runner::Runner(RunnerOptions options, std::unique_ptr<Algorithm> algorithm, Obje
 
 Runner::~Runner() = default;
 
-absl::Status Runner::Run(Transport* transport, SharedVector initial) {
+absl::Status Runner::Run(Transport* transport,
+                         std::function<absl::Status(float* replica)> initialize) {
   const TensorThread tensor_thread;
   transport_ = transport;
   gradients_ = std::make_unique<GradientWorker>(
@@ -49,7 +50,7 @@ absl::Status Runner::Run(Transport* transport, SharedVector initial) {
       .optimizer = optimizer_,
       .transport = transport_,
       .gradients = gradients_.get(),
-      .initial = std::move(initial),
+      .initialize = std::move(initialize),
       .at_boundary = [this](Round completed, const SharedVector& m) { AtBoundary(completed, m); },
       .at_rest =
           [this](const SharedVector& model) {
@@ -97,6 +98,7 @@ absl::Status Runner::Handle(Item item) {
     if (moved->limit > limit_) {
       limit_ = moved->limit;
       resting_ = false;
+      model_ = {};  // or the replica of an earlier rest would stay in memory
       held_.push_back(RoundLimit{limit_});
     }
     return absl::OkStatus();
@@ -142,7 +144,9 @@ absl::Status Runner::Pump() {
     held_.pop_front();
     if (absl::Status status = algorithm_->On(event, *host_); !status.ok()) return status;
     if (absl::Status status = host_->status(); !status.ok()) {
-      return WithFailure(std::move(status), Failure::kPeerLost);
+      // A send that the transport refused; anything else says itself what it is.
+      const bool classed = FailureOf(status) != Failure::kOther;
+      return classed ? status : WithFailure(std::move(status), Failure::kPeerLost);
     }
   }
 }

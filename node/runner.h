@@ -81,7 +81,7 @@ class Runner final : public TransportSink {
 
   // Runs to the final limit, the last model reduction included. Errors carry a
   // Failure and name this rank, the round, the peer and the time.
-  absl::Status Run(Transport* transport, SharedVector initial);
+  absl::Status Run(Transport* transport, std::function<absl::Status(float* replica)> initialize);
 
   // Any thread:
   // Moves the limit; a final one is where Run returns.

@@ -25,7 +25,8 @@ class TransportSink {
  public:
   virtual ~TransportSink() = default;
 
-  // The message is whole in its posted place and its checksum holds.
+  // The message is whole in its posted place, its checksum holds, and the
+  // transport no longer holds the place: its memory may be used again at once.
   virtual void OnReceived(Rank from, Tag tag) = 0;
   // The transport no longer reads the sent slice.
   virtual void OnSent(Rank to, Tag tag) = 0;

@@ -71,9 +71,10 @@ struct NodeUnderTest {
   ~NodeUnderTest() { transport->Shutdown(); }
 
   absl::Status Run() {
-    const SharedVector initial = NewSharedVector(objective->layout().size);
-    objective->Initialize(initial.data.get());
-    return runner->Run(transport.get(), initial);
+    return runner->Run(transport.get(), [this](float* replica) {
+      objective->Initialize(replica);
+      return absl::OkStatus();
+    });
   }
 
   Recorder recorder;

@@ -39,6 +39,18 @@ TEST_P(TransportContract, DeliversWhenTheSendCameFirst) {
   EXPECT_TRUE(SameBits(sent, place));
 }
 
+// A receiver that uses the memory again must not find it held.
+TEST_P(TransportContract, HoldsThePlaceNoMoreOnceItIsReported) {
+  auto network = Make(2);
+  const SharedSlice place = Zeros(1000);
+  int64_t holders = 0;
+  network->sink(1).on_received = [&] { holders = place.owner.use_count(); };
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, place).ok());
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, Pattern(1000, 2)).ok());
+  ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
+  EXPECT_EQ(holders, 1) << "the test's own";
+}
+
 TEST_P(TransportContract, DeliversLargeTinyAndEmptyParts) {
   auto network = Make(2);
   const int64_t sizes[] = {(int64_t{8} << 20) / 4 + 3, 1, 0, 2, 262144, 262145};

@@ -10,6 +10,7 @@ SharedSlice Slice(SharedVector vector) { return {vector.data, 0, vector.size}; }
 }  // namespace
 
 void RecordingSink::OnReceived(Rank from, Tag tag) {
+  if (on_received) on_received();
   MutexLock lock(mutex_);
   received_.emplace(from, tag);
   changed_.NotifyAll();

@@ -23,6 +23,9 @@ class RecordingSink : public TransportSink {
   void OnSent(Rank to, Tag tag) override;
   void OnPeerFailed(Rank peer, const absl::Status& why) override;
 
+  // Called, when set, in OnReceived; to be set before anything is posted.
+  std::function<void()> on_received;
+
   // Each waits up to 20 s; false when it did not happen.
   bool AwaitReceived(Rank from, Tag tag);
   bool AwaitSent(Rank to, Tag tag);
