@@ -23,10 +23,27 @@ double Share(const RunMetrics& metrics, const ProgressGoal& goal) {
   return std::clamp(share, 0.0, 1.0);
 }
 
-// Round, epoch, loss, accuracy: what both forms show.
+std::string Bar(const RunMetrics& metrics, const ProgressGoal& goal, int cells) {
+  const double share = Share(metrics, goal);
+  const int filled = static_cast<int>(share * cells);
+  return absl::StrFormat("[%s%s] %3d %%", std::string(static_cast<size_t>(filled), '#'),
+                         std::string(static_cast<size_t>(cells - filled), '-'),
+                         static_cast<int>(100 * share));
+}
+
+std::string Remaining(const RunMetrics& metrics, const ProgressGoal& goal) {
+  const double share = Share(metrics, goal);
+  if (share <= 0) return "";
+  return absl::StrCat("  ETA ", HumanDuration(metrics.time_s * (1 - share) / share));
+}
+
+std::string Rounds(const RunMetrics& metrics, const ProgressGoal& goal) {
+  return absl::StrFormat("round %d/%d", metrics.round, goal.rounds);
+}
+
+// Epoch, loss, accuracy: what all forms show.
 std::string Position(const RunMetrics& metrics, const ProgressGoal& goal) {
-  std::string text = absl::StrFormat("round %d/%d  epoch %.2f/%.3g", metrics.round, goal.rounds,
-                                     metrics.epoch, goal.epochs);
+  std::string text = absl::StrFormat("epoch %.2f/%.3g", metrics.epoch, goal.epochs);
   if (metrics.train_loss) absl::StrAppendFormat(&text, "  loss %.4f", *metrics.train_loss);
   if (metrics.test_accuracy) {
     absl::StrAppendFormat(&text, "  accuracy %.2f %%", 100 * *metrics.test_accuracy);
@@ -42,7 +59,7 @@ void Update(const std::optional<Value>& from, std::optional<Value>* to) {
 }  // namespace
 
 std::string ProgressLine(const RunMetrics& metrics, const ProgressGoal& goal) {
-  std::string text = Position(metrics, goal);
+  std::string text = absl::StrCat(Rounds(metrics, goal), "  ", Position(metrics, goal));
   if (metrics.consensus_distance) {
     absl::StrAppendFormat(&text, "  consensus %.3g", *metrics.consensus_distance);
   }
@@ -54,17 +71,15 @@ std::string ProgressLine(const RunMetrics& metrics, const ProgressGoal& goal) {
 }
 
 std::string ProgressBar(const RunMetrics& metrics, const ProgressGoal& goal, int width) {
-  const double share = Share(metrics, goal);
-  const int filled = static_cast<int>(share * kBarCells);
-  std::string text =
-      absl::StrFormat("[%s%s] %3d %%  %s", std::string(static_cast<size_t>(filled), '#'),
-                      std::string(static_cast<size_t>(kBarCells - filled), '-'),
-                      static_cast<int>(100 * share), Position(metrics, goal));
-  if (share > 0) {
-    absl::StrAppend(&text, "  ETA ", HumanDuration(metrics.time_s * (1 - share) / share));
-  }
   // A full last column would wrap.
-  text.resize(std::min(text.size(), static_cast<size_t>(std::max(width - 1, 0))));
+  const size_t room = static_cast<size_t>(std::max(width - 1, 0));
+  std::string text = Bar(metrics, goal, kBarCells) + "  " + Rounds(metrics, goal) + "  " +
+                     Position(metrics, goal) + Remaining(metrics, goal);
+  if (text.size() > room) {
+    text = Bar(metrics, goal, kBarCells / 2) + "  " + Position(metrics, goal) +
+           Remaining(metrics, goal);
+  }
+  text.resize(std::min(text.size(), room));
   return text;
 }
 

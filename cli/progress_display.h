@@ -24,7 +24,8 @@ struct ProgressGoal {
 // 0.0123  5.1k samples/s  12.3 s": what was measured, in this order.
 std::string ProgressLine(const RunMetrics& metrics, const ProgressGoal& goal);
 
-// "[####------]  43 %  round ...  ETA 25.1 s", at most `width` characters.
+// "[####------]  43 %  round ...  ETA 25.1 s", at most `width` characters: where
+// they are few, half the bar and no rounds.
 std::string ProgressBar(const RunMetrics& metrics, const ProgressGoal& goal, int width);
 
 class ProgressDisplay {

@@ -39,9 +39,14 @@ absl::StatusOr<Plan> MakePlan(const Config& config) {
   absl::StrAppendFormat(&plan.header, "%d nodes, %s, %s weights, %s\n", config.nodes(),
                         experiment.mixing().topology().name(), experiment.mixing().name(),
                         experiment.algorithm_name());
+  const std::string size = HumanSize(4.0 * static_cast<double>(experiment.layout().size));
+  if (!experiment.data()) {
+    absl::StrAppendFormat(&plan.header, "%s: replicas of %s that learn nothing, %d rounds\n",
+                          config.model(), size, plan.goal.rounds);
+    return plan;
+  }
   absl::StrAppendFormat(&plan.header, "%s on %s: %s of parameters and buffers\n", config.model(),
-                        config.data(),
-                        HumanSize(4.0 * static_cast<double>(experiment.layout().size)));
+                        config.data(), size);
   absl::StrAppendFormat(&plan.header, "batch %d x %d nodes = %d, %d rounds (%.4g epochs)\n",
                         config.batch(), config.nodes(), experiment.global_batch(), plan.goal.rounds,
                         plan.goal.epochs);

@@ -164,8 +164,14 @@ absl::StatusOr<control::Roster> GrpcControlClient::Join(const control::Registrat
     if (!status.error_message().empty()) last_error = status.error_message();
     const SteadyTime retry = steady_clock::now() + kRetryInterval;
     if (retry >= deadline) return NotReached(last_error);
-    while (steady_clock::now() < retry) changed_.WaitUntil(mutex_, retry);
+    while (!verdict_ && steady_clock::now() < retry) changed_.WaitUntil(mutex_, retry);
   }
+}
+
+void GrpcControlClient::Cancel(absl::Status why) {
+  MutexLock lock(mutex_);
+  End(std::move(why));
+  changed_.NotifyAll();
 }
 
 void GrpcControlClient::Attempt(const control::Registration& registration, SteadyTime deadline) {
@@ -257,7 +263,7 @@ void GrpcControlClient::OnStreamDone(const grpc::Status& status) {
 void GrpcControlClient::End(absl::Status verdict) {
   if (verdict_) return;
   verdict_ = std::move(verdict);
-  stream_->Leave();
+  if (stream_ != nullptr) stream_->Leave();
 }
 
 absl::Status GrpcControlClient::RankZeroLost(const std::string& how) const {

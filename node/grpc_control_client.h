@@ -60,6 +60,9 @@ class GrpcControlClient {
   absl::StatusOr<control::Roster> Join(const control::Registration& registration,
                                        SteadyTime deadline);
 
+  // Makes Join, under way or to come, return `why`.
+  void Cancel(absl::Status why);
+
   // After Join: delivers what has come since, and heartbeats carry `snapshot`.
   void Start(Callbacks callbacks, Snapshot snapshot);
 

@@ -125,14 +125,26 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> NodeSession::ControlChannel() {
   return grpc::CreateCustomChannel(FormatHostAddress(options_.coordinator), *channel, arguments);
 }
 
+absl::StatusOr<control::Roster> NodeSession::AwaitRoster() {
+  {
+    MutexLock lock(mutex_);
+    if (end_) return *end_;  // interrupted already
+    joining_ = true;
+  }
+  absl::StatusOr<control::Roster> roster =
+      control_->Join(Registration(), Clock::now() + options_.rendezvous_timeout);
+  MutexLock lock(mutex_);
+  joining_ = false;
+  return roster;
+}
+
 absl::Status NodeSession::Join() {
   absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = ControlChannel();
   if (!channel.ok()) return channel.status();
   control_ = std::make_unique<GrpcControlClient>(
       *channel, ControlClientOptions{.coordinator = FormatHostAddress(options_.coordinator),
                                      .peer_timeout = options_.peer_timeout});
-  absl::StatusOr<control::Roster> roster =
-      control_->Join(Registration(), Clock::now() + options_.rendezvous_timeout);
+  absl::StatusOr<control::Roster> roster = AwaitRoster();
   if (!roster.ok()) return roster.status();
   transport_->Join(roster->run_id(), {roster->addresses().begin(), roster->addresses().end()});
   runner_->SetLimit(roster->round_limit(), roster->round_limit() >= options_.rounds);
@@ -191,6 +203,7 @@ void NodeSession::Interrupt(absl::Status why) {
     MutexLock lock(mutex_);
     if (!end_) end_ = why;
     ended_.NotifyAll();
+    if (joining_) control_->Cancel(why);
   }
   runner_->Abort(std::move(why));
 }

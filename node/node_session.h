@@ -82,6 +82,7 @@ class NodeSession {
  private:
   absl::Status Listen();
   absl::Status Join();
+  absl::StatusOr<control::Roster> AwaitRoster();
   absl::StatusOr<std::shared_ptr<grpc::Channel>> ControlChannel();
   control::Registration Registration() const;
   control::Heartbeat Heartbeat() const;
@@ -103,6 +104,7 @@ class NodeSession {
 
   Mutex mutex_;
   Condition ended_;
+  bool joining_ ABSL_GUARDED_BY(mutex_) = false;  // control_ is there, and waits for the others
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
 };
 

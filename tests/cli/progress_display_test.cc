@@ -37,6 +37,17 @@ TEST(ProgressBar, ShowsShareAndRemainingTime) {
   EXPECT_THAT(bar, HasSubstr("ETA 30.0 s"));
 }
 
+TEST(ProgressBar, KeepsWhatMattersOnANarrowTerminal) {
+  RunMetrics metrics = Halfway();
+  metrics.round = 100000;
+  metrics.test_accuracy = 0.98765;
+  const std::string bar = ProgressBar(metrics, {.rounds = 200000, .epochs = 3}, 80);
+  EXPECT_LE(bar.size(), 79u);
+  EXPECT_THAT(bar, HasSubstr("[#####-----]  50 %"));
+  EXPECT_THAT(bar, HasSubstr("accuracy 98.77 %"));
+  EXPECT_THAT(bar, HasSubstr("ETA"));
+}
+
 TEST(ProgressBar, FitsTheTerminalAndAnyNumbers) {
   EXPECT_EQ(ProgressBar(Halfway(), kGoal, 40).size(), 39u);
   EXPECT_EQ(ProgressBar(Halfway(), kGoal, 0), "");
