@@ -63,7 +63,7 @@ class GrpcTransport : public Transport {
   void Monitor();
   bool AwaitTick();
   void Tick();
-  void StopMonitor();
+  void StopMonitor() ABSL_EXCLUSIVE_LOCKS_REQUIRED(shutdown_);
 
   EdgeIdentity self_;
   const GrpcTransportOptions options_;

@@ -49,7 +49,7 @@ class MemoryHub {
     bool scheduled = false;  // the sender is in the receiver's inbox
   };
 
-  absl::Status CheckPeer(Rank self, Rank peer) const;
+  absl::Status CheckPeer(Rank self, Rank peer) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Attach(Rank rank, std::shared_ptr<SinkGate> gate);
   void Leave(Rank rank);
   absl::Status Send(Rank from, Rank to, Tag tag, SharedSlice slice);
