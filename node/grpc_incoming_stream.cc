@@ -113,8 +113,8 @@ absl::Status GrpcIncomingStream::Take() {
 }
 
 absl::Status GrpcIncomingStream::Meet(EdgeIdentity peer) {
-  if (std::exchange(introduced_, true))
-    return absl::InvalidArgumentError("introduced itself twice");
+  if (introduced_) return absl::InvalidArgumentError("introduced itself twice");
+  introduced_ = true;
   doorkeeper_->Introduce(shared_from_this(), std::move(peer));
   return absl::OkStatus();
 }

@@ -4,8 +4,9 @@
 
 namespace grapevine {
 
-void GrpcQueue::Start() {
-  CHECK(queue_ != nullptr) << "belongs to no server";
+void GrpcQueue::AddTo(grpc::ServerBuilder& builder) {
+  CHECK(queue_ == nullptr) << "belongs to a server already";
+  queue_ = builder.AddCompletionQueue();
   thread_ = std::thread([this] { Serve(); });
 }
 
@@ -18,7 +19,7 @@ void GrpcQueue::Serve() {
 void GrpcQueue::Stop() {
   if (queue_ == nullptr) return;
   queue_->Shutdown();
-  thread_.joinable() ? thread_.join() : Serve();
+  thread_.join();
   queue_.reset();
 }
 

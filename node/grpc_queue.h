@@ -44,10 +44,9 @@ class GrpcTag {
 // Thread-compatible; cq() may be used from any thread.
 class GrpcQueue {
  public:
-  // Once, before the server is built.
-  void AddTo(grpc::ServerBuilder& builder) { queue_ = builder.AddCompletionQueue(); }
-  // Begins to run what completes; the server is started.
-  void Start();
+  // Once, before the server is built. Begins to run what completes: beside such
+  // a queue gRPC gives the server's synchronous services no poller of their own.
+  void AddTo(grpc::ServerBuilder& builder);
   // Waits for what is underway; the server is shut down, not yet destroyed.
   void Stop();
 

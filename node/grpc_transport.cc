@@ -61,7 +61,6 @@ void GrpcTransport::Join(std::string run_id, std::vector<std::string> addresses)
     CHECK(addresses_.empty()) << "joined twice";
     addresses_ = std::move(addresses);
   }
-  queue_->Start();
   service_->Open(self_);
 }
 
