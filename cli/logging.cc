@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -39,6 +40,8 @@ int Severity(const std::string& level) {
 }  // namespace
 
 void InitializeLogging(const char* program) {
+  // What gRPC has to say comes back in its statuses.
+  setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   FLAGS_logtostderr = true;
   FLAGS_minloglevel = google::GLOG_WARNING;
   google::InitGoogleLogging(program);

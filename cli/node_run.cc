@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "kernels/sketch.h"
 #include "model/batch_norm_recalibration.h"
 #include "model/dataset_evaluation.h"
@@ -39,11 +40,19 @@ std::string NodeDirectory(const std::string& run, Rank rank) {
   return absl::StrCat(run, "/node-", rank);
 }
 
-control::Agreement Agree(std::string name, std::string value) {
-  control::Agreement agreement;
-  agreement.set_name(std::move(name));
-  agreement.set_value(std::move(value));
-  return agreement;
+// One for each setting of the experiment.
+std::vector<control::Agreement> Agreements(const Config& config) {
+  std::vector<control::Agreement> agreements;
+  const std::vector<std::string> lines =
+      absl::StrSplit(ExperimentText(config), '\n', absl::SkipEmpty());
+  for (const std::string& line : lines) {
+    const std::pair<std::string, std::string> setting =
+        absl::StrSplit(line, absl::MaxSplits('=', 1));
+    control::Agreement& agreement = agreements.emplace_back();
+    agreement.set_name(setting.first);
+    agreement.set_value(setting.second);
+  }
+  return agreements;
 }
 
 SharedVector Copy(const SharedVector& vector) {
@@ -71,12 +80,6 @@ absl::Status NodeRun::Run() {
 }
 
 absl::Status NodeRun::Prepare() {
-  absl::StatusOr<std::string> folder = CreateNodeDirectory(options_.run_directory, options_.rank);
-  if (!folder.ok()) return folder.status();
-  absl::StatusOr<std::unique_ptr<LineFile>> lines = LineFile::Open(MetricsPath(*folder));
-  if (!lines.ok()) return lines.status();
-  node_metrics_ = *std::move(lines);
-
   absl::StatusOr<std::unique_ptr<Objective>> objective = experiment_->MakeObjective(options_.rank);
   if (!objective.ok()) return objective.status();
   objective_ = *std::move(objective);
@@ -101,7 +104,8 @@ absl::Status NodeRun::Prepare() {
   session_ = std::make_unique<NodeSession>(SessionOptions(), Callbacks(), runner_.get());
   if (!coordinates_) return absl::OkStatus();
 
-  lines = LineFile::Open(MetricsPath(options_.run_directory));
+  absl::StatusOr<std::unique_ptr<LineFile>> lines =
+      LineFile::Open(MetricsPath(options_.run_directory));
   if (!lines.ok()) return lines.status();
   run_metrics_ = *std::move(lines);
   collector_ = std::make_unique<MetricsCollector>(
@@ -121,7 +125,7 @@ NodeSessionOptions NodeRun::SessionOptions() const {
   NodeSessionOptions session = options_.session;
   session.rank = options_.rank;
   session.size = config.nodes();
-  session.agreements = {Agree("experiment", ExperimentText(config))};
+  session.agreements = Agreements(config);
   session.schema = absl::StrCat(absl::Hex(experiment_->layout().Fingerprint()));
   session.topology = experiment_->mixing().topology().name();
   session.algorithm = config.algorithm();
@@ -140,8 +144,20 @@ NodeSessionCallbacks NodeRun::Callbacks() {
                 if (!status.ok()) session_->Interrupt(std::move(status));
               },
           .on_notice = [](const std::string& notice) { LOG(WARNING) << notice; },
-          .on_start = [this] { start_ = std::chrono::steady_clock::now(); },
+          .on_start = [this] { return OnStart(); },
           .on_trained = [this](const SharedVector& model) { return OnTrained(model); }};
+}
+
+// Not earlier: where the nodes share a file system, the folder above is rank
+// 0's to make.
+absl::Status NodeRun::OnStart() {
+  start_ = std::chrono::steady_clock::now();
+  absl::StatusOr<std::string> folder = CreateNodeDirectory(options_.run_directory, options_.rank);
+  if (!folder.ok()) return folder.status();
+  absl::StatusOr<std::unique_ptr<LineFile>> lines = LineFile::Open(MetricsPath(*folder));
+  if (!lines.ok()) return lines.status();
+  node_metrics_ = *std::move(lines);
+  return absl::OkStatus();
 }
 
 double NodeRun::Elapsed() const {

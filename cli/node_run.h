@@ -53,6 +53,7 @@ class NodeRun final : private RunObserver {
   void OnAverage(AveragedModel average) override { evaluations_->Submit(std::move(average)); }
   void Measure(Round completed, const SharedVector& model);
   absl::Status WriteNodeMetrics(Round completed, double time_s);
+  absl::Status OnStart();
   double Elapsed() const;
 
   absl::Status OnTrained(const SharedVector& model);

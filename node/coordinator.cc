@@ -63,6 +63,7 @@ void Coordinator::OnReport(SessionId session, const control::Report& report, Ste
     case control::Report::kHeartbeat:
       return OnHeartbeat(member, report.heartbeat());
     case control::Report::kMetrics:
+      OnRound(member, report.metrics().round());
       output_.metrics.emplace_back(rank, report.metrics());
       return;
     case control::Report::kFailure:
@@ -195,11 +196,26 @@ void Coordinator::OnHeartbeat(Member& member, const control::Heartbeat& heartbea
   member.heartbeat = heartbeat;
 }
 
+// Measurements may tell of a round before the next heartbeat does.
+void Coordinator::OnRound(Member& member, Round round) {
+  if (round <= member.heartbeat.round()) return;
+  member.heartbeat.set_round(round);
+  member.moved = member.round_since = now_;
+}
+
+// What a node says of itself, for all to read.
+std::string Coordinator::InTheNameOf(Rank reporter, const std::string& message) const {
+  if (message.starts_with("rank ")) return message;
+  return absl::StrCat("rank ", reporter, " at ", members_.at(reporter).registration.address(), ": ",
+                      message);
+}
+
 void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
   if (phase_ != Phase::kRunning) return;
   const bool known = failure.culprit() >= 0 && failure.culprit() < world_size();
   if (!known || failure.culprit() == reporter) {
-    return Abort(reporter, static_cast<Failure>(failure.failure()), failure.message());
+    return Abort(reporter, static_cast<Failure>(failure.failure()),
+                 InTheNameOf(reporter, failure.message()));
   }
   if (accusation_) return;
   const nanoseconds hearing = std::min<nanoseconds>(kMaxHearing, options_.peer_timeout / 4);

@@ -103,6 +103,8 @@ class Coordinator {
   void Refuse(SessionId session, const control::Registration& registration, const std::string& why);
   void StartRun();
   void OnHeartbeat(Member& member, const control::Heartbeat& heartbeat);
+  void OnRound(Member& member, Round round);
+  std::string InTheNameOf(Rank reporter, const std::string& message) const;
   void OnFailure(Rank reporter, const control::Failure& failure);
   void FinishIfDone();
   void JudgeGathering();

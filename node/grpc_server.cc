@@ -56,8 +56,8 @@ absl::Status CannotListen(const HostAddress& address, bool tls) {
   return WithFailure(absl::UnavailableError(absl::StrCat(
                          "cannot listen on ", FormatHostAddress(address), ": ",
                          reason.empty() ? "gRPC gave no reason" : reason,
-                         "; choose another address or port with --bind, or port 0 to let the "
-                         "system choose")),
+                         "; choose another address or port with --bind, rank 0's port with "
+                         "--master-port on all ranks")),
                      Failure::kRendezvous);
 }
 

@@ -27,6 +27,10 @@ std::string SignalText(int signal) {
                       description == nullptr ? "" : description);
 }
 
+const char* Remedy(int signal) {
+  return signal == SIGKILL ? " (by hand, or by the kernel for want of memory: see its log)" : "";
+}
+
 }  // namespace
 
 absl::Status Interrupted(int signal) {
@@ -50,7 +54,8 @@ absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by) {
   }
   if (WIFSIGNALED(cause->wait_status)) {
     return WithFailure(absl::AbortedError(absl::StrCat(who, " was killed by ",
-                                                       SignalText(WTERMSIG(cause->wait_status)))),
+                                                       SignalText(WTERMSIG(cause->wait_status)),
+                                                     Remedy(WTERMSIG(cause->wait_status)))),
                        Failure::kPeerLost);
   }
   const int code = WEXITSTATUS(cause->wait_status);

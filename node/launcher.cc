@@ -223,8 +223,18 @@ class Launcher {
     }
   }
 
+  // A stopped child hears no verdict and no SIGTERM: the end need not wait for it.
+  void KillStopped() {
+    for (Child& child : children_) {
+      if (child.wait_status || !child.process->Stopped()) continue;
+      child.signalled = true;
+      child.process->Signal(SIGKILL);
+    }
+  }
+
   // Time-outs.
   void Enforce(Time now) {
+    if (ending_) KillStopped();
     if (awaiting_port() && now >= port_deadline_) {
       Fail(WithFailure(
           absl::DeadlineExceededError(absl::StrCat(

@@ -6,7 +6,8 @@
 // progress to the descriptor in GRAPEVINE_PROGRESS_FD.
 //
 // No child outlives the launch: when one fails, the others have a grace period
-// to say why they end, then they are terminated, then killed; SIGINT, SIGTERM
+// to say why they end, then they are terminated, then killed (at once if they
+// are stopped); SIGINT, SIGTERM
 // and SIGHUP are passed on, and a second one kills; when this process itself is
 // killed, the kernel kills the children.
 #ifndef GRAPEVINE_NODE_LAUNCHER_H_

@@ -46,8 +46,8 @@ absl::Status NodeSession::Run(std::function<absl::Status(float* replica)> initia
   if (absl::Status status = Listen(); !status.ok()) return status;
   if (absl::Status status = Join(); !status.ok()) return status;
   StartControl();
-  callbacks_.on_start();
-  absl::Status status = runner_->Run(transport_.get(), std::move(initialize));
+  absl::Status status = callbacks_.on_start();
+  if (status.ok()) status = runner_->Run(transport_.get(), std::move(initialize));
   if (status.ok()) status = callbacks_.on_trained(runner_->model());
   if (status.ok()) status = AwaitEnd();
   if (!status.ok()) status = Verdict(status);
@@ -213,7 +213,7 @@ void NodeSession::Report(control::NodeMetrics metrics) {
   *report.mutable_metrics() = std::move(metrics);
   // The run is over for another reason when this fails.
   if (absl::Status status = control_->Send(std::move(report)); !status.ok()) {
-    LOG(WARNING) << "a measurement was lost: " << status.message();
+    VLOG(1) << "a measurement was lost: " << status.message();
   }
 }
 

@@ -53,7 +53,7 @@ struct NodeSessionCallbacks {
   std::function<void(Rank, const control::NodeMetrics&)> on_metrics;
   std::function<void(const std::string&)> on_notice;
   // All nodes are there; training begins.
-  std::function<void()> on_start;
+  std::function<absl::Status()> on_start;
   // This node has trained: evaluate and write before it says that it is done.
   std::function<absl::Status(const SharedVector& model)> on_trained;
 };

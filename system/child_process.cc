@@ -141,6 +141,13 @@ void ChildProcess::Signal(int signal) {
   if (!wait_status_) kill(pid_, signal);
 }
 
+bool ChildProcess::Stopped() const {
+  siginfo_t state{};
+  return !wait_status_ &&
+         waitid(P_PID, static_cast<id_t>(pid_), &state, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+         state.si_pid == pid_;
+}
+
 std::optional<int> ChildProcess::Poll() {
   int wait_status;
   if (!wait_status_ && WaitFor(pid_, WNOHANG, &wait_status) == pid_) wait_status_ = wait_status;

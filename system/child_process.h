@@ -46,6 +46,8 @@ class ChildProcess {
   void Signal(int signal);
   // Reaps the child when it has ended. Its wait status once reaped.
   std::optional<int> Poll();
+  // Whether a signal holds it (SIGSTOP).
+  bool Stopped() const;
 
  private:
   ChildProcess(pid_t pid, UniqueDescriptor output, UniqueDescriptor errors)

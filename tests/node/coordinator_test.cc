@@ -382,6 +382,9 @@ TEST_F(CoordinatorTest, PassesMetricsOn) {
   coordinator_->OnReport(1, report, now_);
   Collect();
   EXPECT_THAT(metrics_, ElementsAre(std::pair<Rank, Round>(1, 17)));
+  // They may come before the heartbeat of that round.
+  coordinator_->OnClosed(1, "", now_);
+  EXPECT_THAT(Message(), HasSubstr("in round 17"));
 }
 
 TEST_F(CoordinatorTest, AShortStandstillOfRankZeroIsNotOthersSilence) {

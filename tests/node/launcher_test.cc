@@ -112,8 +112,9 @@ TEST(Launcher, AKilledNodeIsNamedWithItsSignal) {
               AllOf(HasSubstr("rank 1"), HasSubstr("signal 9, Killed")));
 }
 
-TEST(Launcher, AStoppedNodeIsKilledAfterTheGracePeriodsAndNamed) {
+TEST(Launcher, AStoppedNodeIsKilledWithoutAGracePeriodAndNamed) {
   Launched launched(3, "stop");
+  launched.options.kill_grace = std::chrono::hours(1);  // it cannot hear SIGTERM
   const absl::Status status = launched.Run();
   EXPECT_EQ(FailureOf(status), Failure::kPeerLost);
   EXPECT_THAT(std::string(status.message()),

@@ -1,0 +1,256 @@
+// Nodes that are started one by one, as on a cluster.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "system/unique_descriptor.h"
+#include "tests/model/scratch_folder.h"
+#include "tests/process/grapevine_process.h"
+
+namespace grapevine::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+constexpr int kUsage = 2, kInput = 3, kOutput = 4, kRendezvous = 5;
+
+sockaddr_in Loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+// A port that is taken while this lives, and free of TIME_WAIT afterwards.
+class TakenPort {
+ public:
+  TakenPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = Loopback(0);
+    socklen_t size = sizeof(address);
+    EXPECT_EQ(bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(socket_.get(), 1), 0);
+    EXPECT_EQ(getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  int port() const { return port_; }
+
+ private:
+  UniqueDescriptor socket_;
+  int port_ = 0;
+};
+
+int FreePort() { return TakenPort().port(); }
+
+// One of two nodes; `flags` override nothing and are appended.
+std::vector<std::string> Node(int rank, int port, const std::string& out,
+                              const std::vector<std::string>& flags) {
+  std::vector<std::string> arguments = {"node",
+                                        "--rank=" + std::to_string(rank),
+                                        "--world-size=2",
+                                        "--master-addr=127.0.0.1",
+                                        "--master-port=" + std::to_string(port),
+                                        "--out=" + out};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  return arguments;
+}
+
+const std::vector<std::string> kShortRun = {"--model=softmax",
+                                            "--data=synthetic:train=512:test=200", "--rounds=5"};
+const std::vector<std::string> kLongRun = {"--model=phantom:1MB", "--compute=5ms",
+                                           "--rounds=100000", "--peer-timeout=10s"};
+
+std::vector<std::string> With(std::vector<std::string> flags, const std::string& flag) {
+  flags.push_back(flag);
+  return flags;
+}
+
+TEST(Cluster, NodesFindEachOtherAndTrain) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  // Rank 1 comes first and waits for rank 0.
+  GrapevineProcess one(Node(1, port, folder.File("run"), kShortRun));
+  GrapevineProcess zero(Node(0, port, folder.File("run"), kShortRun));
+  EXPECT_EQ(zero.Await(), 0) << zero.output();
+  EXPECT_EQ(one.Await(), 0) << one.output();
+  EXPECT_THAT(zero.output(), HasSubstr("round 5/5"));
+  EXPECT_TRUE(std::filesystem::exists(folder.File("run/model.safetensors")));
+}
+
+TEST(Cluster, APortInUseIsNamedWithTheRemedy) {
+  const ScratchFolder folder;
+  const TakenPort taken;
+  const Ended ended = RunGrapevine(Node(0, taken.port(), folder.File("run"), kShortRun));
+  EXPECT_EQ(ended.exit_code, kRendezvous);
+  EXPECT_THAT(ended.output, HasSubstr("cannot listen on 127.0.0.1:" + std::to_string(taken.port()) +
+                                      ": Address already in use"));
+  EXPECT_THAT(ended.output, HasSubstr("--master-port"));
+}
+
+TEST(Cluster, NobodyAtRankZerosPort) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  const Ended ended = RunGrapevine(
+      Node(1, port, folder.File("run"), With(kShortRun, "--rendezvous-timeout=500ms")));
+  EXPECT_EQ(ended.exit_code, kRendezvous);
+  EXPECT_THAT(ended.output,
+              AllOf(HasSubstr("cannot join the run: rank 0 at 127.0.0.1:" + std::to_string(port)),
+                    HasSubstr("refused")));
+}
+
+TEST(Cluster, ANodeThatDoesNotComeIsMissed) {
+  const ScratchFolder folder;
+  const Ended ended = RunGrapevine(
+      Node(0, FreePort(), folder.File("run"), With(kShortRun, "--rendezvous-timeout=500ms")));
+  EXPECT_EQ(ended.exit_code, kRendezvous);
+  EXPECT_THAT(ended.output, AllOf(HasSubstr("not all of 2 nodes came within 0.5 s"),
+                                  HasSubstr("rank 1"), HasSubstr("--rendezvous-timeout")));
+}
+
+// A node whose configuration differs is refused, with both values.
+void ExpectRefused(const std::string& flag, const ::testing::Matcher<std::string>& message) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  GrapevineProcess zero(Node(0, port, folder.File("run"), kShortRun));
+  GrapevineProcess one(Node(1, port, folder.File("run"), With(kShortRun, flag)));
+  EXPECT_EQ(one.Await(), kRendezvous);
+  EXPECT_THAT(one.output(), message);
+}
+
+TEST(Cluster, RanksMustHaveTheSameExperiment) {
+  ExpectRefused("--batch=7", AllOf(HasSubstr("rank 0 refuses rank 1 at 127.0.0.1:"),
+                                   HasSubstr("batch is \"7\" there and \"16\" on rank 0")));
+  ExpectRefused("--topology=complete",
+                HasSubstr("topology is \"complete\" there and \"ring\" on rank 0"));
+}
+
+TEST(Cluster, RanksMustHaveTheSameWorldSize) {
+  ExpectRefused("--world-size=3", HasSubstr("the number of nodes is 3 there and 2 on rank 0"));
+}
+
+TEST(Cluster, ATakenRankIsRefused) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  GrapevineProcess zero(Node(0, port, folder.File("run"), kLongRun));
+  GrapevineProcess one(Node(1, port, folder.File("run"), kLongRun));
+  ASSERT_TRUE(zero.AwaitOutput("round 2/")) << zero.output();
+  const Ended twin = RunGrapevine(Node(1, port, folder.File("twin"), kLongRun));
+  EXPECT_EQ(twin.exit_code, kRendezvous) << twin.output;
+  EXPECT_THAT(twin.output, HasSubstr("rank 1"));
+  EXPECT_EQ(zero.Alive().size(), 1u);
+  EXPECT_EQ(one.Alive().size(), 1u);
+}
+
+// Connects, sends, hangs up.
+void SendGarbage(int port, const std::string& bytes) {
+  const UniqueDescriptor client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const sockaddr_in address = Loopback(port);
+  ASSERT_EQ(connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(send(client.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes.size()));
+}
+
+TEST(Cluster, ForeignClientsDoNotDisturbTheRun) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  GrapevineProcess zero(Node(0, port, folder.File("run"), kLongRun));
+  GrapevineProcess one(Node(1, port, folder.File("run"), kLongRun));
+  ASSERT_TRUE(zero.AwaitOutput("round 2/")) << zero.output();
+
+  const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  std::string noise;
+  for (int i = 0; i < 100000; ++i) noise.push_back(static_cast<char>(i * i * 31 + i));
+  SendGarbage(port, "");
+  SendGarbage(port, "GET / HTTP/1.1\r\nHost: grapevine\r\n\r\n");
+  SendGarbage(port, noise.substr(0, 20000));
+  SendGarbage(port, preface + noise);
+  // A SETTINGS frame, then a DATA frame of 16 MB on a stream that nobody opened.
+  SendGarbage(port,
+              preface + std::string("\0\0\0\4\0\0\0\0\0\xff\xff\xff\0\0\0\0\0\7", 18) + noise);
+
+  const size_t before = zero.output().size();
+  EXPECT_TRUE(Eventually([&] { return zero.output().size() > before + 2000; })) << zero.output();
+  zero.Signal(SIGINT);
+  EXPECT_EQ(zero.Await(), 128 + SIGINT) << zero.output();
+  EXPECT_EQ(one.Await(), 128 + SIGINT) << one.output();
+  EXPECT_THAT(one.output(), ContainsRegex("rank 0 at 127.0.0.1:[0-9]+: interrupted .SIGINT."));
+}
+
+TEST(Cluster, AFullDiskOfOneNodeEndsTheRun) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  std::filesystem::create_directories(folder.File("full/node-1"));
+  std::filesystem::create_symlink("/dev/full", folder.File("full/node-1/metrics.jsonl"));
+  GrapevineProcess zero(Node(0, port, folder.File("run"), kLongRun));
+  GrapevineProcess one(Node(1, port, folder.File("full"), kLongRun));
+  EXPECT_EQ(one.Await(), kOutput) << one.output();
+  EXPECT_THAT(one.output(), AllOf(HasSubstr(folder.File("full/node-1/metrics.jsonl")),
+                                  HasSubstr("No space left on device")));
+  EXPECT_EQ(zero.Await(), kOutput);
+  EXPECT_THAT(zero.output(), AllOf(HasSubstr("rank 1"), HasSubstr("No space left on device")));
+}
+
+TEST(Cluster, OffLoopbackPlainTextMustBeAskedFor) {
+  const Ended ended =
+      RunGrapevine(Node(0, FreePort(), "unused", With(kShortRun, "--bind=0.0.0.0:0")));
+  EXPECT_EQ(ended.exit_code, kUsage) << ended.output;
+  EXPECT_THAT(ended.output, AllOf(HasSubstr("--insecure"), HasSubstr("--tls-ca")));
+}
+
+// Certificates as docs/cluster.md tells to make them.
+bool MakeCertificates(const ScratchFolder& folder) {
+  folder.Write("node.ext", "subjectAltName=IP:127.0.0.1\n");
+  const std::string commands =
+      "cd '" + folder.path() +
+      "' && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout ca.key "
+      "-out ca.pem && openssl req -newkey rsa:2048 -nodes -subj /CN=node -keyout node.key "
+      "-out node.csr && openssl x509 -req -days 2 -in node.csr -CA ca.pem -CAkey ca.key "
+      "-CAcreateserial -extfile node.ext -out node.pem";
+  return std::system(("(" + commands + ") > /dev/null 2>&1").c_str()) == 0;
+}
+
+TEST(Cluster, NodesTalkTls) {
+  if (std::system("openssl version > /dev/null 2>&1") != 0) GTEST_SKIP() << "openssl is missing";
+  const ScratchFolder folder;
+  ASSERT_TRUE(MakeCertificates(folder));
+  std::vector<std::string> flags = kShortRun;
+  for (const char* file : {"ca=ca.pem", "cert=node.pem", "key=node.key"}) {
+    const std::string text(file);
+    const size_t equals = text.find('=');
+    flags.push_back("--tls-" + text.substr(0, equals + 1) + folder.File(text.substr(equals + 1)));
+  }
+  const int port = FreePort();
+  GrapevineProcess zero(Node(0, port, folder.File("run"), flags));
+  const Ended stranger =
+      RunGrapevine(Node(1, port, folder.File("run"), With(kShortRun, "--rendezvous-timeout=1s")));
+  EXPECT_EQ(stranger.exit_code, kRendezvous) << stranger.output;
+  GrapevineProcess one(Node(1, port, folder.File("run"), flags));
+  EXPECT_EQ(one.Await(), 0) << one.output();
+  EXPECT_EQ(zero.Await(), 0) << zero.output();
+}
+
+TEST(Cluster, AMissingCertificateIsNamed) {
+  const ScratchFolder folder;
+  const Ended ended =
+      RunGrapevine(Node(0, FreePort(), folder.File("run"),
+                        With(With(With(kShortRun, "--tls-ca=" + folder.File("ca.pem")),
+                                  "--tls-cert=" + folder.File("node.pem")),
+                             "--tls-key=" + folder.File("node.key"))));
+  EXPECT_EQ(ended.exit_code, kInput) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr(folder.File("ca.pem")));
+}
+
+}  // namespace
+}  // namespace grapevine::testing

@@ -1,0 +1,83 @@
+// The grapevine program under test, as a process in a session of its own.
+//
+// The session identifies what it started: its nodes, and whoever is left when
+// it should not be. Waiting is for conditions, with a deadline, never for time.
+#ifndef GRAPEVINE_TESTS_PROCESS_GRAPEVINE_PROCESS_H_
+#define GRAPEVINE_TESTS_PROCESS_GRAPEVINE_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "system/unique_descriptor.h"
+
+namespace grapevine::testing {
+
+// Long enough for a machine that is busy with other tests.
+inline constexpr std::chrono::seconds kPatience{60};
+
+// Looks until `condition` holds; false when `patience` is over.
+bool Eventually(const std::function<bool()>& condition, std::chrono::seconds patience = kPatience);
+
+// Thread-compatible. Failures to start are CHECKed.
+class GrapevineProcess {
+ public:
+  struct Options {
+    // Added to this process's environment, without GRAPEVINE_* and ranks.
+    std::map<std::string, std::string> environment = {};
+    // A file may not grow beyond so many bytes; writing more is an error.
+    std::optional<size_t> largest_file = {};
+  };
+
+  explicit GrapevineProcess(std::vector<std::string> arguments)
+      : GrapevineProcess(std::move(arguments), Options()) {}
+  // `arguments` come after the program's name.
+  GrapevineProcess(std::vector<std::string> arguments, const Options& options);
+  // Kills the whole session.
+  ~GrapevineProcess();
+  GrapevineProcess(const GrapevineProcess&) = delete;
+  GrapevineProcess& operator=(const GrapevineProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  // What it and its nodes wrote to both outputs so far.
+  std::string output();
+  // Whether `text` comes up in the output; false when it ended without.
+  bool AwaitOutput(const std::string& text);
+
+  // The process of a rank that this one started; 0 when there is none.
+  pid_t Node(int rank) const;
+  void Signal(int signal) const;
+
+  // The exit code, or 128 and the signal that killed it. Ends the test's hope
+  // (-1) after kPatience.
+  int Await();
+  // Living processes of the session, itself included; zombies do not count.
+  std::vector<pid_t> Alive() const;
+  bool AwaitNobody() const;
+
+ private:
+  bool Reap();
+  void ReadAll();
+
+  pid_t pid_;
+  UniqueDescriptor output_;
+  std::string text_;
+  std::optional<int> exit_code_;
+};
+
+// Runs to the end.
+struct Ended {
+  int exit_code;
+  std::string output;
+};
+Ended RunGrapevine(std::vector<std::string> arguments,
+                   const GrapevineProcess::Options& options = {});
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_PROCESS_GRAPEVINE_PROCESS_H_

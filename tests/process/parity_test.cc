@@ -1,0 +1,181 @@
+// One seed, the same bits: over gRPC and processes, twice, and in memory with
+// threads.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/experiment.h"
+#include "model/safetensors.h"
+#include "node/memory_transport.h"
+#include "node/runner.h"
+#include "run/config_resolve.h"
+#include "tests/model/scratch_folder.h"
+#include "tests/process/grapevine_process.h"
+
+namespace grapevine::testing {
+namespace {
+
+using Flags = std::map<std::string, std::string>;
+
+Flags SmallExperiment(const std::string& algorithm, const std::string& topology) {
+  return {{"nodes", "3"},
+          {"topology", topology},
+          {"algorithm", algorithm},
+          {"model", "lenet5"},
+          {"data", "synthetic:train=512:test=200"},
+          {"batch", "8"},
+          {"rounds", "6"}};
+}
+
+Ended Train(const Flags& flags, const std::string& out) {
+  std::vector<std::string> arguments = {"train", "--out=" + out};
+  for (const auto& [name, value] : flags) arguments.push_back("--" + name + "=" + value);
+  return RunGrapevine(std::move(arguments));
+}
+
+// The models of all nodes, and their average.
+std::vector<std::string> ModelPaths(const std::string& run, int nodes) {
+  std::vector<std::string> paths;
+  for (int rank = 0; rank < nodes; ++rank) {
+    paths.push_back(run + "/node-" + std::to_string(rank) + "/model.safetensors");
+  }
+  paths.push_back(run + "/model.safetensors");
+  return paths;
+}
+
+std::string Bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file) << path;
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return bytes.str();
+}
+
+std::vector<std::string> Models(const std::string& run, int nodes) {
+  std::vector<std::string> models;
+  for (const std::string& path : ModelPaths(run, nodes)) models.push_back(Bytes(path));
+  return models;
+}
+
+// Keeps the last averaged model.
+class LastAverage final : public RunObserver {
+ public:
+  void OnRound(const RoundReport& report, const SharedVector& model) override {}
+  void OnAverage(AveragedModel average) override { model = average.model; }
+  SharedVector model;
+};
+
+// The node of one rank, over the transport in memory.
+class NodeInMemory {
+ public:
+  NodeInMemory(const Experiment& experiment, Rank rank, std::shared_ptr<MemoryHub> hub)
+      : experiment_(experiment),
+        objective_(*experiment.MakeObjective(rank)),
+        runner_({.rank = rank,
+                 .size = experiment.config().nodes(),
+                 .rounds = experiment.rounds(),
+                 .limit = experiment.rounds(),
+                 .evaluate = [&experiment](Round round) { return experiment.Evaluated(round); }},
+                *experiment.MakeAlgorithm(rank), objective_.get(), &experiment.layout(),
+                &experiment.optimizer(), &observer_),
+        transport_(hub, rank, &runner_) {}
+
+  void Run() {
+    const absl::Status status = runner_.Run(
+        &transport_, [this](float* replica) { return experiment_.Initialize(replica); });
+    EXPECT_TRUE(status.ok()) << status;
+  }
+
+  const SharedVector& model() const { return runner_.model(); }
+  const SharedVector& average() const { return observer_.model; }
+
+ private:
+  const Experiment& experiment_;
+  LastAverage observer_;
+  std::unique_ptr<Objective> objective_;
+  Runner runner_;
+  MemoryTransport transport_;
+};
+
+// As ModelPaths orders them.
+std::vector<SharedVector> TrainInMemory(const Experiment& experiment) {
+  auto hub = std::make_shared<MemoryHub>(experiment.config().nodes());
+  std::vector<std::unique_ptr<NodeInMemory>> nodes;
+  for (Rank rank = 0; rank < experiment.config().nodes(); ++rank) {
+    nodes.push_back(std::make_unique<NodeInMemory>(experiment, rank, hub));
+  }
+  std::vector<std::thread> threads;
+  for (auto& node : nodes) threads.emplace_back([&node] { node->Run(); });
+  for (std::thread& thread : threads) thread.join();
+  std::vector<SharedVector> models;
+  for (auto& node : nodes) models.push_back(node->model());
+  models.push_back(nodes[0]->average());
+  return models;
+}
+
+TEST(Parity, TwoRunsOfOneSeedGiveTheSameFiles) {
+  const ScratchFolder folder;
+  const Flags flags = SmallExperiment("dpsgd", "ring");
+  for (const char* run : {"a", "b"}) {
+    const Ended ended = Train(flags, folder.File(run));
+    ASSERT_EQ(ended.exit_code, 0) << ended.output;
+  }
+  EXPECT_TRUE(Models(folder.File("a"), 3) == Models(folder.File("b"), 3));
+
+  Flags other = flags;
+  other["seed"] = "2";
+  ASSERT_EQ(Train(other, folder.File("c")).exit_code, 0);
+  const std::vector<std::string> a = Models(folder.File("a"), 3), c = Models(folder.File("c"), 3);
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NE(a[i], c[i]) << "model " << i;
+}
+
+struct Method {
+  std::string algorithm, topology;
+  friend std::ostream& operator<<(std::ostream& out, const Method& method) {
+    return out << method.algorithm << " on " << method.topology;
+  }
+};
+
+class TransportParity : public ::testing::TestWithParam<Method> {};
+
+TEST_P(TransportParity, GrpcAndMemoryGiveTheSameBits) {
+  const ScratchFolder folder;
+  const Flags flags = SmallExperiment(GetParam().algorithm, GetParam().topology);
+  const Ended ended = Train(flags, folder.File("run"));
+  ASSERT_EQ(ended.exit_code, 0) << ended.output;
+
+  const absl::StatusOr<ResolvedConfig> resolved = ResolveConfig({.flags = flags});
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  const auto experiment = Experiment::Build(resolved->config);
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  const std::vector<SharedVector> models = TrainInMemory(**experiment);
+
+  const std::vector<std::string> paths = ModelPaths(folder.File("run"), 3);
+  ASSERT_EQ(models.size(), paths.size());
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const absl::StatusOr<Safetensors> file = Safetensors::Open(paths[i]);
+    ASSERT_TRUE(file.ok()) << file.status();
+    std::vector<float> written((*experiment)->layout().size);
+    ASSERT_TRUE(file->Load((*experiment)->layout(), written.data()).ok());
+    ASSERT_EQ(models[i].size, static_cast<int64_t>(written.size()));
+    EXPECT_EQ(memcmp(models[i].data.get(), written.data(), written.size() * sizeof(float)), 0)
+        << paths[i];
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, TransportParity,
+                         ::testing::Values(Method{"dpsgd", "ring"},
+                                           Method{"dpsgd", "one-peer-exponential"},
+                                           Method{"dpsgd:order=atc", "ring"},
+                                           Method{"allreduce", "ring"}));
+
+}  // namespace
+}  // namespace grapevine::testing

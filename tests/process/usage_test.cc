@@ -1,0 +1,136 @@
+// Mistakes on the command line and in files, as users make them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/model/scratch_folder.h"
+#include "tests/process/grapevine_process.h"
+
+namespace grapevine::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int kUsage = 2, kInput = 3, kOutput = 4;
+
+// How the program answers `arguments`.
+void ExpectRefused(const std::vector<std::string>& arguments, int exit_code,
+                   const ::testing::Matcher<std::string>& message) {
+  const Ended ended = RunGrapevine(arguments);
+  SCOPED_TRACE(::testing::PrintToString(arguments));
+  EXPECT_EQ(ended.exit_code, exit_code);
+  EXPECT_THAT(ended.output, message);
+}
+
+TEST(Usage, UnknownNamesBringASuggestion) {
+  ExpectRefused({"trian"}, kUsage, HasSubstr("did you mean train?"));
+  ExpectRefused({"train", "--topolgy=ring"}, kUsage,
+                HasSubstr("unknown flag --topolgy; did you mean --topology?"));
+  ExpectRefused({"node", "--wrold-size=2"}, kUsage, HasSubstr("did you mean --world-size?"));
+  ExpectRefused({"train", "--topology=rng"}, kUsage, AllOf(HasSubstr("rng"), HasSubstr("ring")));
+  ExpectRefused({"train", "--model=lenet"}, kUsage, AllOf(HasSubstr("lenet"), HasSubstr("lenet5")));
+  ExpectRefused({}, kUsage, HasSubstr("grapevine --help"));
+}
+
+TEST(Usage, ImpossibleTopologiesNameTheNearestNodes) {
+  ExpectRefused({"train", "-n", "6", "--topology=hypercube"}, kUsage,
+                AllOf(HasSubstr("hypercube"), HasSubstr("not for 6 nodes"),
+                      HasSubstr("nearest is n = 4 or 8")));
+  ExpectRefused({"train", "-n", "7", "--topology=random:d=3"}, kUsage,
+                HasSubstr("nearest is n = 6 or 8"));
+}
+
+TEST(Usage, ValuesThatMakeNoSenseNameTheFlag) {
+  ExpectRefused({"train", "--peer-timeout=2"}, kUsage,
+                AllOf(HasSubstr("--peer-timeout"), HasSubstr("no unit"), HasSubstr("30s")));
+  ExpectRefused({"train", "--lr=fast"}, kUsage, AllOf(HasSubstr("--lr"), HasSubstr("fast")));
+  ExpectRefused({"train", "--epochs=1", "--rounds=1"}, kUsage,
+                AllOf(HasSubstr("--epochs and --rounds"), HasSubstr("keep one")));
+  ExpectRefused({"train", "--model=phantom:1MB"}, kUsage, HasSubstr("--compute=TIME"));
+  ExpectRefused({"train", "--model=phantom:1MB", "--compute=5ms"}, kUsage,
+                HasSubstr("use --rounds=R"));
+}
+
+TEST(Usage, DataFilesThatAreMissingOrBroken) {
+  const ScratchFolder folder;
+  ExpectRefused({"train", "--data=mnist:" + folder.File("none")}, kInput,
+                AllOf(HasSubstr(folder.File("none")), HasSubstr("train-images-idx3-ubyte")));
+  folder.Write("train-images-idx3-ubyte", "no images at all");
+  folder.Write("train-labels-idx1-ubyte", "");
+  ExpectRefused({"train", "--data=mnist:" + folder.path()}, kInput,
+                HasSubstr(folder.File("train-")));
+}
+
+TEST(Usage, ConfigFilesAreBlamedByLine) {
+  const ScratchFolder folder;
+  const std::string unknown = folder.Write("unknown.textproto", "nodes: 2\ntopolgy: \"ring\"\n");
+  ExpectRefused({"train", "--config=" + unknown}, kUsage,
+                AllOf(HasSubstr(unknown + ":2"), HasSubstr("topolgy")));
+  const std::string invalid = folder.Write("invalid.textproto", "nodes: 2\n\nepochs: -1\n");
+  ExpectRefused({"train", "--config=" + invalid}, kUsage,
+                AllOf(HasSubstr(invalid + ":3"), HasSubstr("must be positive")));
+  ExpectRefused({"train", "--config=" + folder.File("none")}, kInput,
+                HasSubstr(folder.File("none")));
+}
+
+TEST(Usage, AnExistingOutIsNeverWrittenInto) {
+  const ScratchFolder folder;
+  const std::string file = folder.Write("thesis", "irreplaceable");
+  ExpectRefused({"train", "--out=" + file}, kOutput,
+                AllOf(HasSubstr(file), HasSubstr("another --out")));
+  ExpectRefused({"train", "--overwrite", "--out=" + folder.path()}, kOutput,
+                AllOf(HasSubstr(folder.path()), HasSubstr("no run directory")));
+}
+
+TEST(Usage, WeightsOfAnotherModelAreRefused) {
+  const ScratchFolder folder;
+  ASSERT_EQ(RunGrapevine({"train", "-n", "1", "--model=softmax", "--rounds=1", "--out",
+                          folder.File("run"), "--data=synthetic:train=64:test=20"})
+                .exit_code,
+            0);
+  const std::string weights = folder.File("run/model.safetensors");
+  ExpectRefused({"train", "--model=lenet5", "--data=synthetic:train=64:test=20",
+                 "--init-from=" + weights, "--out=" + folder.File("other")},
+                kInput, AllOf(HasSubstr(weights), HasSubstr("conv")));
+  EXPECT_FALSE(std::filesystem::exists(folder.File("other")));
+}
+
+TEST(Usage, ANodeMustKnowWhichItIs) {
+  ExpectRefused({"node"}, kUsage,
+                AllOf(HasSubstr("--world-size"), HasSubstr("RANK"), HasSubstr("grapevine train")));
+  ExpectRefused({"node", "--rank=2", "--world-size=2", "--out=x"}, kUsage,
+                AllOf(HasSubstr("--rank=2"), HasSubstr("from 0 to 1")));
+}
+
+TEST(Usage, WorldSizesMustAgree) {
+  const ScratchFolder folder;
+  const std::string hosts = folder.Write("hosts", "localhost slots=3\n");
+  const Ended ended = RunGrapevine({"node", "--hostfile=" + hosts, "--out=x"},
+                                   {.environment = {{"RANK", "0"}, {"WORLD_SIZE", "4"}}});
+  EXPECT_EQ(ended.exit_code, kUsage);
+  EXPECT_THAT(ended.output, HasSubstr("WORLD_SIZE says 4 nodes and --hostfile says 3; unset one"));
+}
+
+TEST(Usage, ADryRunTellsOriginsAndStartsNothing) {
+  const ScratchFolder folder;
+  const std::string config = folder.Write("ring.textproto", "batch: 8\nlr: 0.01\n");
+  const std::string out = folder.File("run");
+  GrapevineProcess dry_run(
+      {"train", "--dry-run", "--config=" + config, "--nodes=3", "--out=" + out},
+      {.environment = {{"GRAPEVINE_LR", "0.02"}}});
+  EXPECT_EQ(dry_run.Await(), 0);
+  EXPECT_THAT(dry_run.output(), ::testing::ContainsRegex("nodes +3 +--nodes"));
+  EXPECT_THAT(dry_run.output(), ::testing::ContainsRegex("lr +0.02 +GRAPEVINE_LR"));
+  EXPECT_THAT(dry_run.output(), ::testing::ContainsRegex("batch +8 +.*ring.textproto:1"));
+  EXPECT_THAT(dry_run.output(), ::testing::ContainsRegex("topology +ring +default"));
+  EXPECT_THAT(dry_run.output(), Not(HasSubstr("round 1/")));
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+}  // namespace
+}  // namespace grapevine::testing
