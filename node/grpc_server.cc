@@ -1,7 +1,6 @@
 #include "node/grpc_server.h"
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/health_check_service_interface.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,8 +16,6 @@
 
 namespace grapevine {
 namespace {
-
-constexpr char kReadiness[] = "grapevine";
 
 // gRPC says only that it could not listen; the system says why. Empty when
 // `address` can be bound after all.
@@ -70,7 +67,6 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
       credentials.ForServer(options.bind.host);
   if (!server_credentials.ok()) return server_credentials.status();
 
-  grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   // Otherwise two nodes could share one port without noticing.
@@ -79,23 +75,23 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   HostAddress address = options.bind;
   int port = 0;
   builder.AddListeningPort(FormatHostAddress(options.bind), *server_credentials, &port);
+  auto health = std::make_unique<GrpcHealthService>();
+  builder.RegisterService(health.get());
   for (const Register& service : services) service(builder);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || port == 0) return CannotListen(options.bind, credentials.tls());
   address.port = port;
-  return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(server), std::move(address)));
+  return std::unique_ptr<GrpcServer>(
+      new GrpcServer(std::move(health), std::move(server), std::move(address)));
 }
 
-GrpcServer::GrpcServer(std::unique_ptr<grpc::Server> server, HostAddress address)
-    : server_(std::move(server)), address_(std::move(address)) {
-  SetReady(false);
-}
+GrpcServer::GrpcServer(std::unique_ptr<GrpcHealthService> health,
+                       std::unique_ptr<grpc::Server> server, HostAddress address)
+    : health_(std::move(health)), server_(std::move(server)), address_(std::move(address)) {}
 
 GrpcServer::~GrpcServer() { Shutdown(std::chrono::system_clock::now()); }
 
-void GrpcServer::SetReady(bool ready) {
-  server_->GetHealthCheckService()->SetServingStatus(kReadiness, ready);
-}
+void GrpcServer::SetReady(bool ready) { health_->SetReady(ready); }
 
 std::shared_ptr<grpc::Channel> GrpcServer::InProcessChannel() {
   return server_->InProcessChannel(grpc::ChannelArguments());

@@ -20,6 +20,7 @@
 
 #include "absl/status/statusor.h"
 #include "node/grpc_credentials.h"
+#include "node/grpc_health_service.h"
 #include "node/host_address.h"
 
 namespace grapevine {
@@ -59,8 +60,10 @@ class GrpcServer {
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:
-  GrpcServer(std::unique_ptr<grpc::Server> server, HostAddress address);
+  GrpcServer(std::unique_ptr<GrpcHealthService> health, std::unique_ptr<grpc::Server> server,
+             HostAddress address);
 
+  const std::unique_ptr<GrpcHealthService> health_;  // outlives the server
   std::unique_ptr<grpc::Server> server_;
   HostAddress address_;
 };
