@@ -14,7 +14,7 @@
 #include "model/safetensors.h"
 #include "model/shard_batches.h"
 #include "random/keyed_random.h"
-#include "run/config_hash.h"
+#include "run/experiment_text.h"
 #include "run/failure.h"
 #include "run/metrics.h"
 #include "run/run_directory.h"

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "run/config_field.h"
-#include "run/config_hash.h"
+#include "run/experiment_text.h"
 
 namespace grapevine {
 namespace {

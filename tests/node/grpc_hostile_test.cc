@@ -162,7 +162,8 @@ TEST_F(GrpcHostile, AHoleEndsThePeer) {
 TEST_F(GrpcHostile, AnEndlessOffsetEndsThePeer) {
   gossip::ToReceiver message = ChunkMessage(kTag, kData);
   message.mutable_chunk()->set_offset(~uint64_t{0});
-  ExpectGivenUp(message, absl::StatusCode::kInvalidArgument, "sent 12 bytes from byte 9223372036854775807 of 12");
+  ExpectGivenUp(message, absl::StatusCode::kInvalidArgument,
+                "sent 12 bytes from byte 9223372036854775807 of 12");
 }
 
 TEST_F(GrpcHostile, EmptyChunksEndThePeer) {
