@@ -45,22 +45,24 @@ void GradientWorker::Compute(SharedVector at, SharedVector into, Round round) {
   changed_.NotifyAll();
 }
 
-std::optional<GradientWorker::Work> GradientWorker::Next() {
+bool GradientWorker::Next(Work* work) {
   MutexLock lock(mutex_);
   while (!work_ && !stopping_) changed_.WaitUntil(mutex_, Clock::now() + kIdleWait);
-  if (stopping_) return std::nullopt;
-  return std::exchange(work_, std::nullopt);
+  if (stopping_) return false;
+  *work = *std::exchange(work_, std::nullopt);
+  return true;
 }
 
 void GradientWorker::Loop() {
   const TensorThread tensor_thread;
-  while (std::optional<Work> work = Next()) {
+  Work work;
+  while (Next(&work)) {
     const Clock::time_point start = Clock::now();
     absl::StatusOr<double> loss =
-        objective_->Gradient(work->at.data.get(), work->round, work->into.data.get());
+        objective_->Gradient(work.at.data.get(), work.round, work.into.data.get());
     Delay((slowdown_ - 1) * SecondsSince(start));
-    const Round round = work->round;
-    work.reset();  // the vectors go back before the runner hears of it
+    const Round round = work.round;
+    work = {};  // the vectors go back before the runner hears of it
     done_({round, std::move(loss), SecondsSince(start)});
   }
 }

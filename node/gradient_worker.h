@@ -37,11 +37,12 @@ class GradientWorker {
   struct Work {
     SharedVector at;
     SharedVector into;
-    Round round;
+    Round round = 0;
   };
 
   void Loop();
-  std::optional<Work> Next();
+  // Waits for work; false when the worker stops.
+  bool Next(Work* work);
   // Waits `seconds`, or until the worker is stopped.
   void Delay(double seconds);
 
