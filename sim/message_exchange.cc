@@ -1,0 +1,120 @@
+#include "sim/message_exchange.h"
+
+#include <algorithm>
+
+namespace grapevine {
+namespace {
+
+// Order among what is pending does not matter: tags are unique.
+template <typename T>
+void RemoveAt(std::vector<T>& values, typename std::vector<T>::iterator at) {
+  *at = values.back();
+  values.pop_back();
+}
+
+}  // namespace
+
+MessageExchange::MessageExchange(Rank nodes, Network* network, const MessageEffects* effects,
+                                 VectorStore* vectors, SimQueue* queue)
+    : network_(network),
+      effects_(effects),
+      vectors_(vectors),
+      queue_(queue),
+      senders_(nodes),
+      bytes_sent_(nodes) {}
+
+MessageId MessageExchange::NewMessage(const MessageTimes& times) {
+  if (free_.empty()) {
+    messages_.push_back({.times = times, .into = {}});
+    return static_cast<MessageId>(messages_.size() - 1);
+  }
+  const MessageId id = free_.back();
+  free_.pop_back();
+  messages_[id] = {.times = times, .into = {}};
+  return id;
+}
+
+void MessageExchange::Send(Rank from, Rank to, Tag tag, Part part, Nanoseconds when,
+                           Nanoseconds now) {
+  const MessageId id = NewMessage({.from = from,
+                                   .to = to,
+                                   .tag = tag,
+                                   .bytes = part.size * static_cast<int64_t>(sizeof(float)),
+                                   .asked = when,
+                                   .begun = 0,
+                                   .left = 0,
+                                   .arrived = 0});
+  vectors_->Hold(id, part);
+  Sender& sender = senders_[from];
+  const auto credit = std::ranges::find_if(
+      sender.credits, [&](const Credit& c) { return c.to == to && c.tag == tag; });
+  if (credit == sender.credits.end()) {
+    sender.waiting.push_back(id);
+    return;
+  }
+  messages_[id].into = credit->into;
+  const Nanoseconds ready = credit->ready;
+  RemoveAt(sender.credits, credit);
+  DepartAt(id, std::max(when, ready), now);
+}
+
+void MessageExchange::Post(Rank to, Rank from, Tag tag, Part into, Nanoseconds when,
+                           Nanoseconds now) {
+  const Nanoseconds ready = when + network_->Latency(to, from);
+  Sender& sender = senders_[from];
+  const auto waiting = std::ranges::find_if(sender.waiting, [&](MessageId id) {
+    return messages_[id].times.to == to && messages_[id].times.tag == tag;
+  });
+  if (waiting == sender.waiting.end()) {
+    sender.credits.push_back({to, tag, ready, into});
+    return;
+  }
+  const MessageId id = *waiting;
+  RemoveAt(sender.waiting, waiting);
+  messages_[id].into = into;
+  DepartAt(id, std::max(ready, messages_[id].times.asked), now);
+}
+
+void MessageExchange::DepartAt(MessageId id, Nanoseconds when, Nanoseconds now) {
+  if (when > now) {
+    queue_->Push(when, {.kind = SimEventKind::kDepart, .version = 0, .index = id});
+  } else {
+    OnDepart(id, now);
+  }
+}
+
+void MessageExchange::OnDepart(MessageId id, Nanoseconds now) {
+  Message& message = messages_[id];
+  MessageTimes& times = message.times;
+  times.begun = now;
+  Flow flow{.from = times.from, .to = times.to, .bytes = static_cast<double>(times.bytes)};
+  if (effects_ != nullptr) {
+    const MessageEffect effect = effects_->Of(times.from, times.to, times.tag, times.bytes,
+                                              network_->Latency(times.from, times.to));
+    flow.bytes = effect.bytes;
+    flow.max_rate = effect.max_rate;
+    message.delay = effect.delay;
+  }
+  network_->Start(id, flow, now);
+}
+
+const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nanoseconds now) {
+  if (!network_->OnAlarm(id, version, now)) return nullptr;
+  Message& message = messages_[id];
+  MessageTimes& times = message.times;
+  bytes_sent_[times.from] += times.bytes;
+  // The sender may overwrite its part from now on; the receiver looks at its own
+  // only when the message has arrived.
+  vectors_->Deliver(id, message.into);
+  times.left = now;
+  times.arrived = now + network_->Latency(times.from, times.to) + message.delay;
+  queue_->Push(times.arrived, {.kind = SimEventKind::kArrival, .version = 0, .index = id});
+  return &times;
+}
+
+MessageTimes MessageExchange::OnArrival(MessageId id, Nanoseconds now) {
+  free_.push_back(id);
+  return messages_[id].times;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,78 @@
+// Messages between virtual nodes: posts meet sends, bytes flow, messages arrive.
+//
+// The rule of credit is the runtime's: a message begins to flow once its
+// receiver has posted for it and the post has crossed the network back to the
+// sender. So a slow receiver stalls its senders as in reality.
+#ifndef GRAPEVINE_SIM_MESSAGE_EXCHANGE_H_
+#define GRAPEVINE_SIM_MESSAGE_EXCHANGE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "algorithm/event.h"
+#include "kernels/vector_handle.h"
+#include "sim/message_effect.h"
+#include "sim/nanoseconds.h"
+#include "sim/network.h"
+#include "sim/sim_event.h"
+#include "sim/sim_observer.h"
+#include "sim/vector_store.h"
+
+namespace grapevine {
+
+// Thread-compatible.
+class MessageExchange {
+ public:
+  // `effects` may be null; all outlive this.
+  MessageExchange(Rank nodes, Network* network, const MessageEffects* effects, VectorStore* vectors,
+                  SimQueue* queue);
+
+  // Requests of algorithms, at `when`, which is not before the queue's time; it
+  // is later when the node was busy with arithmetic first.
+  void Send(Rank from, Rank to, Tag tag, Part part, Nanoseconds when, Nanoseconds now);
+  void Post(Rank to, Rank from, Tag tag, Part into, Nanoseconds when, Nanoseconds now);
+
+  // Events of the queue.
+  void OnDepart(MessageId id, Nanoseconds now);
+  // The message that has left, or null when the alarm was overtaken.
+  const MessageTimes* OnAlarm(MessageId id, uint32_t version, Nanoseconds now);
+  // The message that has arrived; its slot is used again.
+  MessageTimes OnArrival(MessageId id, Nanoseconds now);
+
+  int64_t bytes_sent(Rank rank) const { return bytes_sent_[rank]; }
+
+ private:
+  struct Message {
+    MessageTimes times;
+    Part into;
+    Nanoseconds delay = 0;  // an effect: beyond the latency
+  };
+  // A post that has no send yet, kept with the sender that may use it.
+  struct Credit {
+    Rank to;
+    Tag tag;
+    Nanoseconds ready;  // at the sender
+    Part into;
+  };
+  struct Sender {
+    std::vector<Credit> credits;
+    std::vector<MessageId> waiting;  // sends that have no post yet
+  };
+
+  MessageId NewMessage(const MessageTimes& times);
+  void DepartAt(MessageId id, Nanoseconds when, Nanoseconds now);
+
+  Network* const network_;
+  const MessageEffects* const effects_;
+  VectorStore* const vectors_;
+  SimQueue* const queue_;
+
+  std::vector<Sender> senders_;
+  std::vector<Message> messages_;
+  std::vector<MessageId> free_;
+  std::vector<int64_t> bytes_sent_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SIM_MESSAGE_EXCHANGE_H_

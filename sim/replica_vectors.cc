@@ -1,0 +1,71 @@
+#include "sim/replica_vectors.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "optim/replica_step.h"
+
+namespace grapevine {
+
+ReplicaVectors::ReplicaVectors(Parts parts)
+    : parts_(std::move(parts)), gradients_(parts_.objectives.size()) {}
+
+absl::StatusOr<Vec> ReplicaVectors::InitialReplica() {
+  if (!initial_.data) {
+    const SharedVector initial = NewSharedVector(replica_size());
+    if (absl::Status status = parts_.initialize(initial.data.get()); !status.ok()) return status;
+    initial_ = initial;
+  }
+  const Vec replica = table_.New(replica_size());
+  std::ranges::copy(initial_.span(), table_.At(replica).data.get());
+  return replica;
+}
+
+Vec ReplicaVectors::NewOptimizerState() {
+  return grapevine::NewOptimizerState(*parts_.optimizer, *parts_.layout, table_);
+}
+
+void ReplicaVectors::Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
+                          const StepParams& params) {
+  ApplyStep(*parts_.optimizer, *parts_.layout,
+            {.out = out,
+             .mix = mix,
+             .own = own,
+             .gradient = gradient,
+             .state = state,
+             .learning_rate = params.learning_rate,
+             .gradient_scale = params.gradient_scale},
+            table_);
+}
+
+void ReplicaVectors::BeginGradient(Rank rank, Vec at, Vec into, Round round) {
+  gradients_[rank] = {table_.At(at), table_.At(into), round};
+}
+
+absl::StatusOr<double> ReplicaVectors::EndGradient(Rank rank) {
+  const PendingGradient work = std::exchange(gradients_[rank], {});
+  absl::StatusOr<double> loss =
+      parts_.objectives[rank]->Gradient(work.at.data.get(), work.round, work.into.data.get());
+  if (loss.ok() && !std::isfinite(*loss)) {
+    return absl::OutOfRangeError(absl::StrCat("the loss is ", *loss));
+  }
+  return loss;
+}
+
+void ReplicaVectors::Hold(MessageId message, Part part) {
+  if (message >= held_.size()) held_.resize(message + 1);
+  held_[message] = table_.Slice(part);
+}
+
+void ReplicaVectors::Deliver(MessageId message, Part into) {
+  const SharedSlice from = std::exchange(held_[message], {});
+  const SharedSlice to = table_.Slice(into);
+  CHECK_EQ(from.size, to.size) << "a message and its place differ in size";
+  std::copy_n(from.begin(), from.size, to.begin());
+}
+
+}  // namespace grapevine

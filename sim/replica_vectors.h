@@ -1,0 +1,67 @@
+// Vectors with numbers: virtual nodes that really train.
+#ifndef GRAPEVINE_SIM_REPLICA_VECTORS_H_
+#define GRAPEVINE_SIM_REPLICA_VECTORS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "kernels/aligned_buffer.h"
+#include "kernels/replica_layout.h"
+#include "kernels/vector_table.h"
+#include "model/objective.h"
+#include "optim/optimizer.h"
+#include "sim/vector_store.h"
+
+namespace grapevine {
+
+// Thread-compatible.
+class ReplicaVectors final : public VectorStore {
+ public:
+  struct Parts {
+    const ReplicaLayout* layout;   // outlives this
+    const Optimizer* optimizer;    // outlives this
+    // Writes the starting replica.
+    std::function<absl::Status(float* replica)> initialize;
+    std::vector<std::unique_ptr<Objective>> objectives;  // one a rank
+  };
+  explicit ReplicaVectors(Parts parts);
+
+  int64_t replica_size() const override { return parts_.layout->size; }
+  int optimizer_vectors() const override { return parts_.optimizer->state_vectors(); }
+  absl::StatusOr<Vec> InitialReplica() override;
+  Vec New(int64_t size) override { return table_.New(size); }
+  Vec NewOptimizerState() override;
+  void Drop(Vec vector) override { table_.Drop(vector); }
+  void Combine(Part out, std::span<const Term> terms) override { table_.Combine(out, terms); }
+  void Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
+            const StepParams& params) override;
+  void BeginGradient(Rank rank, Vec at, Vec into, Round round) override;
+  absl::StatusOr<double> EndGradient(Rank rank) override;
+  void Hold(MessageId message, Part part) override;
+  void Deliver(MessageId message, Part into) override;
+  SharedVector At(Vec vector) const override { return table_.At(vector); }
+
+  // Samples in one local batch.
+  int64_t batch_size(Rank rank) const { return parts_.objectives[rank]->batch_size(); }
+
+ private:
+  struct PendingGradient {
+    SharedVector at;
+    SharedVector into;
+    Round round = 0;
+  };
+
+  const Parts parts_;
+  VectorTable table_;
+  SharedVector initial_;  // drawn once, copied for every node
+  std::vector<PendingGradient> gradients_;
+  std::vector<SharedSlice> held_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SIM_REPLICA_VECTORS_H_

@@ -1,0 +1,261 @@
+#include "sim/simulation.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace grapevine {
+namespace {
+
+absl::Status At(Rank rank, Round round, const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat("rank ", rank, ", round ", round, ": ", status.message()));
+}
+
+}  // namespace
+
+Simulation::Simulation(const SimulationOptions& options, SimulationParts parts)
+    : options_(options), parts_(std::move(parts)), nodes_(options.nodes) {
+  network_ = parts_.make_network(this);
+  exchange_ = std::make_unique<MessageExchange>(options.nodes, network_.get(), parts_.effects,
+                                                parts_.vectors, &queue_);
+}
+
+Simulation::~Simulation() = default;
+
+absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Make(const SimulationOptions& options,
+                                                             SimulationParts parts) {
+  std::unique_ptr<Simulation> simulation(new Simulation(options, std::move(parts)));
+  for (Rank rank = 0; rank < options.nodes; ++rank) {
+    absl::StatusOr<std::unique_ptr<Algorithm>> algorithm = simulation->parts_.make_algorithm(rank);
+    if (!algorithm.ok()) return algorithm.status();
+    simulation->nodes_[rank].algorithm = *std::move(algorithm);
+  }
+  return simulation;
+}
+
+absl::Status Simulation::Run(Round limit) {
+  const bool first = limit_ == 0;
+  ExtendLimit(limit);
+  if (absl::Status status = ApplyLimit(); !status.ok()) return status;
+  if (first) {
+    if (absl::Status status = StartNodes(); !status.ok()) return status;
+  }
+  network_->Settle(now_);
+  while (!queue_.empty()) {
+    now_ = queue_.next_time();
+    // All that happens at one moment is known before bandwidth is shared anew.
+    while (!queue_.empty() && queue_.next_time() == now_) {
+      ++events_;
+      if (absl::Status status = Handle(queue_.Pop().payload); !status.ok()) return status;
+    }
+    network_->Settle(now_);
+    if (wanted_limit_ > limit_) {
+      if (absl::Status status = ApplyLimit(); !status.ok()) return status;
+      network_->Settle(now_);
+    }
+  }
+  return CheckAllRest();
+}
+
+absl::Status Simulation::ApplyLimit() {
+  limit_ = wanted_limit_;
+  resting_ = 0;
+  for (Node& node : nodes_) node.rested = -1;
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    if (absl::Status status = Deliver(rank, RoundLimit{limit_}); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Simulation::StartNodes() {
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    if (absl::Status status = Deliver(rank, Start{}); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Simulation::Handle(const SimEvent& event) {
+  switch (event.kind) {
+    case SimEventKind::kGradient:
+      return OnGradient(static_cast<Rank>(event.index));
+    case SimEventKind::kResume:
+      return Resume(static_cast<Rank>(event.index));
+    case SimEventKind::kDepart:
+      exchange_->OnDepart(event.index, now_);
+      return absl::OkStatus();
+    case SimEventKind::kAlarm:
+      return OnAlarm(event);
+    case SimEventKind::kArrival:
+      return OnArrival(event.index);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Simulation::OnGradient(Rank rank) {
+  Node& node = nodes_[rank];
+  const absl::StatusOr<double> loss = parts_.vectors->EndGradient(rank);
+  if (!loss.ok()) return At(rank, node.gradient_round, loss.status());
+  if (parts_.observer != nullptr) {
+    parts_.observer->OnGradient({.rank = rank,
+                                 .round = node.gradient_round,
+                                 .loss = *loss,
+                                 .begin = node.gradient_begin,
+                                 .end = node.gradient_end});
+  }
+  return Deliver(rank, GradientReady{std::exchange(node.gradient_round, -1)});
+}
+
+absl::Status Simulation::OnAlarm(const SimEvent& event) {
+  const MessageTimes* const left = exchange_->OnAlarm(event.index, event.version, now_);
+  if (left == nullptr) return absl::OkStatus();
+  return Deliver(left->from, Sent{left->to, left->tag});
+}
+
+absl::Status Simulation::OnArrival(MessageId id) {
+  const MessageTimes message = exchange_->OnArrival(id, now_);
+  if (parts_.observer != nullptr) parts_.observer->OnMessage(message);
+  return Deliver(message.to, Received{message.from, message.tag});
+}
+
+absl::Status Simulation::Deliver(Rank rank, const Event& event) {
+  Node& node = nodes_[rank];
+  const bool waiting = node.mailbox != nullptr && !node.mailbox->events.empty();
+  if (node.busy_until <= now_ && !waiting) return Dispatch(rank, event);
+  if (node.mailbox == nullptr) node.mailbox = std::make_unique<Mailbox>();
+  node.mailbox->events.push_back(event);
+  if (!waiting) {
+    queue_.Push(node.busy_until, {.kind = SimEventKind::kResume,
+                                  .version = 0,
+                                  .index = static_cast<uint32_t>(rank)});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Simulation::Resume(Rank rank) {
+  Node& node = nodes_[rank];
+  Mailbox& mailbox = *node.mailbox;
+  while (node.busy_until <= now_ && mailbox.next < mailbox.events.size()) {
+    const Event event = mailbox.events[mailbox.next++];
+    if (absl::Status status = Dispatch(rank, event); !status.ok()) return status;
+  }
+  if (mailbox.next < mailbox.events.size()) {
+    queue_.Push(node.busy_until, {.kind = SimEventKind::kResume,
+                                  .version = 0,
+                                  .index = static_cast<uint32_t>(rank)});
+    return absl::OkStatus();
+  }
+  mailbox.events.clear();
+  mailbox.next = 0;
+  return absl::OkStatus();
+}
+
+absl::Status Simulation::Dispatch(Rank rank, const Event& event) {
+  Node& node = nodes_[rank];
+  current_ = rank;
+  cursor_ = now_;
+  if (std::holds_alternative<Received>(event)) Spend(options_.message_overhead);
+  absl::Status status = node.algorithm->On(event, *this);
+  node.busy_until = cursor_;
+  if (status.ok()) status = std::exchange(status_, absl::OkStatus());
+  if (status.ok()) return status;
+  return At(rank, node.algorithm->round(), status);
+}
+
+absl::Status Simulation::CheckAllRest() const {
+  if (resting_ == options_.nodes) return absl::OkStatus();
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    const Node& node = nodes_[rank];
+    if (node.rested >= 0) continue;
+    std::string text = absl::StrCat("rank ", rank, " is stuck in round ", node.algorithm->round(),
+                                    " after ", now_, " ns; it waits for");
+    for (const Waiting& waiting : node.algorithm->waiting_for()) {
+      absl::StrAppend(&text, " rank ", waiting.peer, " (channel ", waiting.tag.channel, ", round ",
+                      waiting.tag.round, ", step ", waiting.tag.step, ")");
+    }
+    return absl::InternalError(text);
+  }
+  return absl::OkStatus();
+}
+
+int64_t Simulation::bytes_sent() const {
+  int64_t sum = 0;
+  for (Rank rank = 0; rank < options_.nodes; ++rank) sum += bytes_sent(rank);
+  return sum;
+}
+
+void Simulation::Spend(Nanoseconds time) {
+  if (time == 0) return;
+  if (parts_.observer != nullptr) {
+    parts_.observer->OnArithmetic(current_, cursor_, cursor_ + time);
+  }
+  cursor_ += time;
+}
+
+void Simulation::SpendPass(int64_t elements) {
+  Spend(std::llround(static_cast<double>(elements) * sizeof(float) / options_.memory_bandwidth));
+}
+
+Vec Simulation::InitialReplica() {
+  const absl::StatusOr<Vec> replica = parts_.vectors->InitialReplica();
+  if (replica.ok()) return *replica;
+  status_.Update(replica.status());
+  return parts_.vectors->New(replica_size());
+}
+
+void Simulation::Gradient(Vec at, Vec into, Round round) {
+  Node& node = nodes_[current_];
+  CHECK_EQ(node.gradient_round, -1) << "rank " << current_ << " asked for two gradients at once";
+  node.gradient_round = round;
+  node.gradient_begin = cursor_;
+  node.gradient_end = cursor_ + parts_.compute->Gradient(current_, round);
+  parts_.vectors->BeginGradient(current_, at, into, round);
+  queue_.Push(node.gradient_end, {.kind = SimEventKind::kGradient,
+                                  .version = 0,
+                                  .index = static_cast<uint32_t>(current_)});
+}
+
+void Simulation::Combine(Part out, std::span<const Term> terms) {
+  parts_.vectors->Combine(out, terms);
+  SpendPass((static_cast<int64_t>(terms.size()) + 1) * out.size);
+}
+
+void Simulation::Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
+                      const StepParams& params) {
+  parts_.vectors->Step(out, mix, own, gradient, state, params);
+  // Reads the terms and the gradient, writes the result, reads and writes the state.
+  SpendPass((static_cast<int64_t>(mix.size()) + 2 + 2 * parts_.vectors->optimizer_vectors()) *
+            replica_size());
+}
+
+void Simulation::Send(Rank to, Tag tag, Part part) {
+  Spend(options_.message_overhead);
+  exchange_->Send(current_, to, tag, part, cursor_, now_);
+}
+
+void Simulation::Post(Rank from, Tag tag, Part into) {
+  exchange_->Post(current_, from, tag, into, cursor_, now_);
+}
+
+void Simulation::Boundary(Round completed, Vec model) {
+  if (parts_.observer == nullptr) return;
+  status_.Update(parts_.observer->OnBoundary(current_, completed, cursor_, model));
+}
+
+void Simulation::Rest(Vec model) {
+  Node& node = nodes_[current_];
+  node.model = model;
+  if (node.rested < 0) ++resting_;
+  node.rested = cursor_;
+}
+
+void Simulation::SetAlarm(FlowId flow, uint32_t version, Nanoseconds when) {
+  queue_.Push(when, {.kind = SimEventKind::kAlarm, .version = version, .index = flow});
+}
+
+}  // namespace grapevine
