@@ -77,7 +77,7 @@ void MessageExchange::Post(Rank to, Rank from, Tag tag, Part into, Nanoseconds w
 
 void MessageExchange::DepartAt(MessageId id, Nanoseconds when, Nanoseconds now) {
   if (when > now) {
-    queue_->Push(when, {.kind = SimEventKind::kDepart, .version = 0, .index = id});
+    queue_->Push(when, SimEvent{.kind = SimEventKind::kDepart, .version = 0, .index = id});
   } else {
     OnDepart(id, now);
   }
@@ -108,7 +108,7 @@ const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nan
   vectors_->Deliver(id, message.into);
   times.left = now;
   times.arrived = now + network_->Latency(times.from, times.to) + message.delay;
-  queue_->Push(times.arrived, {.kind = SimEventKind::kArrival, .version = 0, .index = id});
+  queue_->Push(times.arrived, SimEvent{.kind = SimEventKind::kArrival, .version = 0, .index = id});
   return &times;
 }
 

@@ -40,8 +40,8 @@ void NicNetwork::Settle(Nanoseconds now) {
 }
 
 void NicNetwork::Rate(FlowId id, Nanoseconds now) {
-  const double rate = std::min({Share(links_[2 * id].direction),
-                                Share(links_[2 * id + 1].direction), max_rates_[id]});
+  const double rate = std::min(
+      {Share(links_[2 * id].direction), Share(links_[2 * id + 1].direction), max_rates_[id]});
   if (rate != flows_.rate(id)) flows_.SetRate(id, rate, now);
 }
 

@@ -22,8 +22,8 @@ namespace grapevine {
 class ReplicaVectors final : public VectorStore {
  public:
   struct Parts {
-    const ReplicaLayout* layout;   // outlives this
-    const Optimizer* optimizer;    // outlives this
+    const ReplicaLayout* layout;  // outlives this
+    const Optimizer* optimizer;   // outlives this
     // Writes the starting replica.
     std::function<absl::Status(float* replica)> initialize;
     std::vector<std::unique_ptr<Objective>> objectives;  // one a rank

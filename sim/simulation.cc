@@ -130,9 +130,9 @@ absl::Status Simulation::Deliver(Rank rank, const Event& event) {
   if (node.mailbox == nullptr) node.mailbox = std::make_unique<Mailbox>();
   node.mailbox->events.push_back(event);
   if (!waiting) {
-    queue_.Push(node.busy_until, {.kind = SimEventKind::kResume,
-                                  .version = 0,
-                                  .index = static_cast<uint32_t>(rank)});
+    queue_.Push(node.busy_until, SimEvent{.kind = SimEventKind::kResume,
+                                          .version = 0,
+                                          .index = static_cast<uint32_t>(rank)});
   }
   return absl::OkStatus();
 }
@@ -145,9 +145,9 @@ absl::Status Simulation::Resume(Rank rank) {
     if (absl::Status status = Dispatch(rank, event); !status.ok()) return status;
   }
   if (mailbox.next < mailbox.events.size()) {
-    queue_.Push(node.busy_until, {.kind = SimEventKind::kResume,
-                                  .version = 0,
-                                  .index = static_cast<uint32_t>(rank)});
+    queue_.Push(node.busy_until, SimEvent{.kind = SimEventKind::kResume,
+                                          .version = 0,
+                                          .index = static_cast<uint32_t>(rank)});
     return absl::OkStatus();
   }
   mailbox.events.clear();
@@ -215,9 +215,9 @@ void Simulation::Gradient(Vec at, Vec into, Round round) {
   node.gradient_begin = cursor_;
   node.gradient_end = cursor_ + parts_.compute->Gradient(current_, round);
   parts_.vectors->BeginGradient(current_, at, into, round);
-  queue_.Push(node.gradient_end, {.kind = SimEventKind::kGradient,
-                                  .version = 0,
-                                  .index = static_cast<uint32_t>(current_)});
+  queue_.Push(node.gradient_end, SimEvent{.kind = SimEventKind::kGradient,
+                                          .version = 0,
+                                          .index = static_cast<uint32_t>(current_)});
 }
 
 void Simulation::Combine(Part out, std::span<const Term> terms) {
@@ -255,7 +255,7 @@ void Simulation::Rest(Vec model) {
 }
 
 void Simulation::SetAlarm(FlowId flow, uint32_t version, Nanoseconds when) {
-  queue_.Push(when, {.kind = SimEventKind::kAlarm, .version = version, .index = flow});
+  queue_.Push(when, SimEvent{.kind = SimEventKind::kAlarm, .version = version, .index = flow});
 }
 
 }  // namespace grapevine
