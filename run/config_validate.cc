@@ -55,6 +55,7 @@ constexpr RangeRule kRanges[] = {
     {"momentum", kBelowOne},
     {"weight_decay", kNonNegative},
     {"label_smoothing", kBelowOne},
+    {"loss", kBelowOne},
     {"target_accuracy", kPositive},
     {"eval_every", kPositive},
     {"log_every", kNonNegative},
@@ -84,7 +85,8 @@ struct ChoiceRule {
 absl::Status CheckChoices(const ResolvedConfig& resolved) {
   const ChoiceRule rules[] = {{"device", {"cpu", "cuda"}},
                               {"log_level", {"debug", "info", "warning", "error"}},
-                              {"log_format", {"text", "json"}}};
+                              {"log_format", {"text", "json"}},
+                              {"network_model", {"auto", "nic", "flow"}}};
   for (const ChoiceRule& rule : rules) {
     const std::string value = FieldText(ConfigFieldNamed(rule.field), resolved.config);
     std::string known;
