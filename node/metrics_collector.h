@@ -21,17 +21,6 @@
 
 namespace grapevine {
 
-// The averaged model of a round, evaluated.
-struct ModelEvaluation {
-  Round round = 0;
-  double consensus_distance = 0;  // exact
-  // Absent for a model that learns nothing (phantom).
-  std::optional<double> test_loss;
-  std::optional<double> test_accuracy;
-  std::optional<double> test_loss_recalibrated;
-  std::optional<double> test_accuracy_recalibrated;
-};
-
 class MetricsCollector {
  public:
   struct Options {

@@ -24,15 +24,10 @@
 #include "algorithm/event.h"
 #include "kernels/aligned_buffer.h"
 #include "kernels/replica_layout.h"
+#include "model/averaged_model.h"
 #include "node/transport.h"
 
 namespace grapevine {
-
-struct AveragedModel {
-  Round round = 0;
-  SharedVector model;
-  double consensus_distance = 0;
-};
 
 class ModelReduction {
  public:

@@ -38,6 +38,17 @@ struct RunMetrics {
   std::optional<double> samples_per_s;
 };
 
+// The averaged model of a round, evaluated.
+struct ModelEvaluation {
+  int64_t round = 0;
+  double consensus_distance = 0;  // exact
+  // Absent for a model that learns nothing (phantom).
+  std::optional<double> test_loss;
+  std::optional<double> test_accuracy;
+  std::optional<double> test_loss_recalibrated;
+  std::optional<double> test_accuracy_recalibrated;
+};
+
 // A line of RUN/node-RANK/metrics.jsonl: one node, written by itself.
 struct NodeMetrics {
   int64_t round = 0;
