@@ -31,8 +31,8 @@ absl::Status AllreduceSgd::On(const Event& event, Host& host) {
 }
 
 void AllreduceSgd::OnStart(Host& host) {
-  replica_ = host.InitialReplica();
-  optimizer_state_ = host.NewOptimizerState();
+  replica_ = host.InitialReplica(host.whole_replica());
+  optimizer_state_ = host.NewOptimizerState(host.whole_replica());
   collective_->Prepare(host);
   started_ = true;
   BeginRound(host);
@@ -62,7 +62,7 @@ void AllreduceSgd::EndRoundIfSummed(Host& host) {
   if (!summing_ || !collective_->summed()) return;
   const Vec next = host.New(host.replica_size());
   const Term own{1.0, {replica_, 0, host.replica_size()}};
-  host.Step(next, {&own, 1}, replica_, gradient_, optimizer_state_,
+  host.Step(host.whole_replica(), next, {&own, 1}, replica_, gradient_, optimizer_state_,
             {.learning_rate = options_.learning_rate(round_),
              .gradient_scale = 1.0 / options_.mixing->topology().size()});
   host.Drop(std::exchange(gradient_, Vec{}));

@@ -35,8 +35,8 @@ absl::Status Dpsgd::On(const Event& event, Host& host) {
   if (const auto* ready = std::get_if<GradientReady>(&event)) return OnGradient(*ready, host);
   if (const auto* sent = std::get_if<Sent>(&event)) return OnSent(*sent, host);
   if (const auto* limit = std::get_if<RoundLimit>(&event)) return OnLimit(*limit, host);
-  replica_ = host.InitialReplica();
-  optimizer_state_ = host.NewOptimizerState();
+  replica_ = host.InitialReplica(host.whole_replica());
+  optimizer_state_ = host.NewOptimizerState(host.whole_replica());
   started_ = true;
   BeginRound(host);
   return absl::OkStatus();
@@ -128,7 +128,7 @@ void Dpsgd::ShareReplica(Host& host) {
 void Dpsgd::AdaptBeforeCombine(Host& host) {
   const Vec adapted = host.New(host.replica_size());
   const Term own{1.0, Whole(replica_, host)};
-  host.Step(adapted, {&own, 1}, replica_, gradient_, optimizer_state_,
+  host.Step(host.whole_replica(), adapted, {&own, 1}, replica_, gradient_, optimizer_state_,
             {.learning_rate = options_.learning_rate(round_)});
   host.Drop(std::exchange(gradient_, Vec{}));
   host.Drop(std::exchange(replica_, adapted));
@@ -156,7 +156,7 @@ void Dpsgd::EndRoundIfComplete(Host& host) {
   const std::vector<Term> terms = MixTerms(host);
   const Vec mixed = host.New(host.replica_size());
   if (order_ == DpsgdOrder::kAwc) {
-    host.Step(mixed, terms, replica_, gradient_, optimizer_state_,
+    host.Step(host.whole_replica(), mixed, terms, replica_, gradient_, optimizer_state_,
               {.learning_rate = options_.learning_rate(round_)});
     host.Drop(std::exchange(gradient_, Vec{}));
   } else {

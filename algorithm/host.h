@@ -36,12 +36,13 @@ class Host {
 
   // Elements of a replica, parameters and buffers.
   virtual int64_t replica_size() const = 0;
-  // The starting replica, one reference; the same on every node.
-  virtual Vec InitialReplica() = 0;
+  ReplicaRange whole_replica() const { return {0, replica_size()}; }
+  // A range of the starting replica, one reference; the same on every node.
+  virtual Vec InitialReplica(ReplicaRange range) = 0;
 
   virtual Vec New(int64_t size) = 0;
-  // The local optimizer's state, zeroed (momentum buffers, say); opaque.
-  virtual Vec NewOptimizerState() = 0;
+  // The local optimizer's state for a range, zeroed (momentum buffers, say); opaque.
+  virtual Vec NewOptimizerState(ReplicaRange range) = 0;
   virtual void Drop(Vec vector) = 0;
 
   // The stochastic gradient of `round`'s batch at `at`, into `into`. Runs beside
@@ -52,9 +53,10 @@ class Host {
   virtual void Combine(Part out, std::span<const Term> terms) = 0;
 
   // out <- sum(mix) - learning_rate * update(own, gradient, state): the fused
-  // pass of optim/optimizer.h. `out` may be a term.
-  virtual void Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
-                    const StepParams& params) = 0;
+  // pass of optim/optimizer.h. The vectors hold `range` of a replica, no more and
+  // no less; `state` was made for it. `out` may be a term.
+  virtual void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
+                    Vec state, const StepParams& params) = 0;
 
   // Sends once the receiver has posted for it; ends with Sent.
   virtual void Send(Rank to, Tag tag, Part part) = 0;
@@ -62,7 +64,8 @@ class Host {
   virtual void Post(Rank from, Tag tag, Part into) = 0;
 
   // Round `completed` is over and `model` is this node's model: where metrics
-  // are taken and state can be exported. Never a barrier.
+  // are taken and state can be exported. Never a barrier. A node that holds no
+  // whole model, a parameter server, gives no vector, here and to Rest.
   virtual void Boundary(Round completed, Vec model) = 0;
   // The algorithm is at rest: it has done every round below the limit, and
   // nothing of its own is in flight. `model` is final unless the limit moves.

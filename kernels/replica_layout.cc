@@ -1,5 +1,6 @@
 #include "kernels/replica_layout.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -40,6 +41,25 @@ void ReplicaLayout::AddParameter(std::string name, std::vector<int64_t> shape) {
 void ReplicaLayout::AddBuffer(std::string name, std::vector<int64_t> shape) {
   buffers.push_back(View(std::move(name), std::move(shape), size));
   size += buffers.back().size;
+}
+
+ReplicaLayout ReplicaLayout::Within(ReplicaRange range) const {
+  ReplicaLayout within;
+  within.buffer_momentum = buffer_momentum;
+  const auto add = [range](const TensorView& view, auto&& append) {
+    const int64_t begin = std::max(view.offset, range.offset);
+    const int64_t end = std::min(view.offset + view.size, range.offset + range.size);
+    if (begin >= end) return;
+    const bool whole = end - begin == view.size;
+    append(view.name, whole ? view.shape : std::vector<int64_t>{end - begin});
+  };
+  for (const TensorView& view : parameters) {
+    add(view, [&](auto name, auto shape) { within.AddParameter(name, std::move(shape)); });
+  }
+  for (const TensorView& view : buffers) {
+    add(view, [&](auto name, auto shape) { within.AddBuffer(name, std::move(shape)); });
+  }
+  return within;
 }
 
 uint64_t ReplicaLayout::Fingerprint() const {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/vector_handle.h"
+
 namespace grapevine {
 
 struct TensorView {
@@ -32,6 +34,10 @@ struct ReplicaLayout {
   // Appends a view; parameters must all be added before the first buffer.
   void AddParameter(std::string name, std::vector<int64_t> shape);
   void AddBuffer(std::string name, std::vector<int64_t> shape);
+
+  // The layout of a vector that holds `range` of the replica and nothing else.
+  // Views keep their names; one that the range cuts is flat.
+  ReplicaLayout Within(ReplicaRange range) const;
 
   // A fingerprint of names, shapes and sections, for the handshake.
   uint64_t Fingerprint() const;

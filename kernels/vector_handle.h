@@ -23,6 +23,13 @@ struct Part {
   int64_t size = 0;
 };
 
+// Elements [offset, offset + size) of the replica: all of it, or the part that a
+// parameter server keeps.
+struct ReplicaRange {
+  int64_t offset = 0;
+  int64_t size = 0;
+};
+
 // weight * part, a term of a sum.
 struct Term {
   double weight;

@@ -1,5 +1,6 @@
 #include "node/node_host.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -25,14 +26,21 @@ class Stopwatch {
 
 NodeHost::NodeHost(Parts parts) : parts_(std::move(parts)) {}
 
-Vec NodeHost::InitialReplica() {
-  const Vec replica = vectors_.New(replica_size());
-  status_.Update(parts_.initialize(vectors_.At(replica).data.get()));
+Vec NodeHost::InitialReplica(ReplicaRange range) {
+  const Vec replica = vectors_.New(range.size);
+  if (range.size == replica_size()) {
+    status_.Update(parts_.initialize(vectors_.At(replica).data.get()));
+    return replica;
+  }
+  // Not from the pool, which would keep the memory of a whole replica.
+  const SharedVector whole = NewSharedVector(replica_size());
+  status_.Update(parts_.initialize(whole.data.get()));
+  std::copy_n(whole.data.get() + range.offset, range.size, vectors_.At(replica).data.get());
   return replica;
 }
 
-Vec NodeHost::NewOptimizerState() {
-  return grapevine::NewOptimizerState(*parts_.optimizer, *parts_.layout, vectors_);
+Vec NodeHost::NewOptimizerState(ReplicaRange range) {
+  return grapevine::NewOptimizerState(*parts_.optimizer, *parts_.layout, range, vectors_);
 }
 
 void NodeHost::Gradient(Vec at, Vec into, Round round) {
@@ -44,11 +52,12 @@ void NodeHost::Combine(Part out, std::span<const Term> terms) {
   vectors_.Combine(out, terms);
 }
 
-void NodeHost::Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
-                    const StepParams& params) {
+void NodeHost::Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
+                    Vec state, const StepParams& params) {
   const Stopwatch stopwatch(&arithmetic_seconds_);
   ApplyStep(*parts_.optimizer, *parts_.layout,
-            {.out = out,
+            {.range = range,
+             .out = out,
              .mix = mix,
              .own = own,
              .gradient = gradient,

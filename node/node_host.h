@@ -31,14 +31,14 @@ class NodeHost final : public Host {
   explicit NodeHost(Parts parts);
 
   int64_t replica_size() const override { return parts_.layout->size; }
-  Vec InitialReplica() override;
+  Vec InitialReplica(ReplicaRange range) override;
   Vec New(int64_t size) override { return vectors_.New(size); }
-  Vec NewOptimizerState() override;
+  Vec NewOptimizerState(ReplicaRange range) override;
   void Drop(Vec vector) override { vectors_.Drop(vector); }
   void Gradient(Vec at, Vec into, Round round) override;
   void Combine(Part out, std::span<const Term> terms) override;
-  void Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
-            const StepParams& params) override;
+  void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
+            Vec state, const StepParams& params) override;
   void Send(Rank to, Tag tag, Part part) override;
   void Post(Rank from, Tag tag, Part into) override;
   void Boundary(Round completed, Vec model) override;

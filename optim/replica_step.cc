@@ -17,12 +17,20 @@ void ApplyStep(const Optimizer& optimizer, const ReplicaLayout& layout, const Re
                         .gradient = vectors.At(step.gradient).data.get(),
                         .gradient_scale = static_cast<float>(step.gradient_scale),
                         .learning_rate = static_cast<float>(step.learning_rate)};
-  optimizer.Step(layout, input, vectors.At(step.state).data.get(), vectors.At(step.out).data.get());
+  float* const state = vectors.At(step.state).data.get();
+  float* const out = vectors.At(step.out).data.get();
+  if (step.range.size == layout.size) {
+    optimizer.Step(layout, input, state, out);
+  } else {
+    optimizer.Step(layout.Within(step.range), input, state, out);
+  }
 }
 
-Vec NewOptimizerState(const Optimizer& optimizer, const ReplicaLayout& layout,
+Vec NewOptimizerState(const Optimizer& optimizer, const ReplicaLayout& layout, ReplicaRange range,
                       VectorTable& vectors) {
-  const Vec state = vectors.New(optimizer.state_vectors() * layout.parameter_size);
+  const int64_t parameters =
+      std::clamp<int64_t>(layout.parameter_size - range.offset, 0, range.size);
+  const Vec state = vectors.New(optimizer.state_vectors() * parameters);
   std::ranges::fill(vectors.At(state).span(), 0.0f);
   return state;
 }

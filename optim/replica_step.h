@@ -1,5 +1,5 @@
 // Host::Step over the vectors of a table: what every CPU driver does when an
-// algorithm asks for the fused mix and local step.
+// algorithm asks for the fused mix and local step, of a replica or a range of it.
 #ifndef GRAPEVINE_OPTIM_REPLICA_STEP_H_
 #define GRAPEVINE_OPTIM_REPLICA_STEP_H_
 
@@ -12,10 +12,11 @@
 
 namespace grapevine {
 
-// Handles of one step; all of layout.size elements but the state.
+// Handles of one step; all of range.size elements but the state.
 struct ReplicaStep {
+  ReplicaRange range;
   Vec out;
-  std::span<const Term> mix;  // whole replicas
+  std::span<const Term> mix;
   Vec own;
   Vec gradient;
   Vec state;
@@ -23,11 +24,12 @@ struct ReplicaStep {
   double gradient_scale = 1;
 };
 
+// `layout` is the whole replica's.
 void ApplyStep(const Optimizer& optimizer, const ReplicaLayout& layout, const ReplicaStep& step,
                VectorTable& vectors);
 
-// Zeroed state for `optimizer`.
-Vec NewOptimizerState(const Optimizer& optimizer, const ReplicaLayout& layout,
+// Zeroed state of `optimizer` for a range.
+Vec NewOptimizerState(const Optimizer& optimizer, const ReplicaLayout& layout, ReplicaRange range,
                       VectorTable& vectors);
 
 }  // namespace grapevine

@@ -18,13 +18,13 @@ class PhantomVectors final : public VectorStore {
   int64_t replica_size() const override { return replica_size_; }
   int optimizer_vectors() const override { return optimizer_vectors_; }
   // No request looks behind a handle: one does for all.
-  absl::StatusOr<Vec> InitialReplica() override { return kVector; }
+  absl::StatusOr<Vec> InitialReplica(ReplicaRange range) override { return kVector; }
   Vec New(int64_t size) override { return kVector; }
-  Vec NewOptimizerState() override { return kVector; }
+  Vec NewOptimizerState(ReplicaRange range) override { return kVector; }
   void Drop(Vec vector) override {}
   void Combine(Part out, std::span<const Term> terms) override {}
-  void Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
-            const StepParams& params) override {}
+  void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
+            Vec state, const StepParams& params) override {}
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override {}
   absl::StatusOr<double> EndGradient(Rank rank) override { return 0.0; }
   void Hold(MessageId message, Part part) override {}

@@ -14,25 +14,26 @@ namespace grapevine {
 ReplicaVectors::ReplicaVectors(Parts parts)
     : parts_(std::move(parts)), gradients_(parts_.objectives.size()) {}
 
-absl::StatusOr<Vec> ReplicaVectors::InitialReplica() {
+absl::StatusOr<Vec> ReplicaVectors::InitialReplica(ReplicaRange range) {
   if (!initial_.data) {
     const SharedVector initial = NewSharedVector(replica_size());
     if (absl::Status status = parts_.initialize(initial.data.get()); !status.ok()) return status;
     initial_ = initial;
   }
-  const Vec replica = table_.New(replica_size());
-  std::ranges::copy(initial_.span(), table_.At(replica).data.get());
+  const Vec replica = table_.New(range.size);
+  std::copy_n(initial_.data.get() + range.offset, range.size, table_.At(replica).data.get());
   return replica;
 }
 
-Vec ReplicaVectors::NewOptimizerState() {
-  return grapevine::NewOptimizerState(*parts_.optimizer, *parts_.layout, table_);
+Vec ReplicaVectors::NewOptimizerState(ReplicaRange range) {
+  return grapevine::NewOptimizerState(*parts_.optimizer, *parts_.layout, range, table_);
 }
 
-void ReplicaVectors::Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
-                          const StepParams& params) {
+void ReplicaVectors::Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own,
+                          Vec gradient, Vec state, const StepParams& params) {
   ApplyStep(*parts_.optimizer, *parts_.layout,
-            {.out = out,
+            {.range = range,
+             .out = out,
              .mix = mix,
              .own = own,
              .gradient = gradient,

@@ -32,13 +32,13 @@ class ReplicaVectors final : public VectorStore {
 
   int64_t replica_size() const override { return parts_.layout->size; }
   int optimizer_vectors() const override { return parts_.optimizer->state_vectors(); }
-  absl::StatusOr<Vec> InitialReplica() override;
+  absl::StatusOr<Vec> InitialReplica(ReplicaRange range) override;
   Vec New(int64_t size) override { return table_.New(size); }
-  Vec NewOptimizerState() override;
+  Vec NewOptimizerState(ReplicaRange range) override;
   void Drop(Vec vector) override { table_.Drop(vector); }
   void Combine(Part out, std::span<const Term> terms) override { table_.Combine(out, terms); }
-  void Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
-            const StepParams& params) override;
+  void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
+            Vec state, const StepParams& params) override;
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override;
   absl::StatusOr<double> EndGradient(Rank rank) override;
   void Hold(MessageId message, Part part) override;

@@ -201,11 +201,11 @@ void Simulation::SpendPass(int64_t elements) {
   Spend(std::llround(static_cast<double>(elements) * sizeof(float) / options_.memory_bandwidth));
 }
 
-Vec Simulation::InitialReplica() {
-  const absl::StatusOr<Vec> replica = parts_.vectors->InitialReplica();
+Vec Simulation::InitialReplica(ReplicaRange range) {
+  const absl::StatusOr<Vec> replica = parts_.vectors->InitialReplica(range);
   if (replica.ok()) return *replica;
   status_.Update(replica.status());
-  return parts_.vectors->New(replica_size());
+  return parts_.vectors->New(range.size);
 }
 
 void Simulation::Gradient(Vec at, Vec into, Round round) {
@@ -225,12 +225,12 @@ void Simulation::Combine(Part out, std::span<const Term> terms) {
   SpendPass((static_cast<int64_t>(terms.size()) + 1) * out.size);
 }
 
-void Simulation::Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
-                      const StepParams& params) {
-  parts_.vectors->Step(out, mix, own, gradient, state, params);
+void Simulation::Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
+                      Vec state, const StepParams& params) {
+  parts_.vectors->Step(range, out, mix, own, gradient, state, params);
   // Reads the terms and the gradient, writes the result, reads and writes the state.
   SpendPass((static_cast<int64_t>(mix.size()) + 2 + 2 * parts_.vectors->optimizer_vectors()) *
-            replica_size());
+            range.size);
 }
 
 void Simulation::Send(Rank to, Tag tag, Part part) {

@@ -108,14 +108,16 @@ class Simulation final : private Host, private AlarmClock {
 
   // Host, for the node whose event is being handled:
   int64_t replica_size() const override { return parts_.vectors->replica_size(); }
-  Vec InitialReplica() override;
+  Vec InitialReplica(ReplicaRange range) override;
   Vec New(int64_t size) override { return parts_.vectors->New(size); }
-  Vec NewOptimizerState() override { return parts_.vectors->NewOptimizerState(); }
+  Vec NewOptimizerState(ReplicaRange range) override {
+    return parts_.vectors->NewOptimizerState(range);
+  }
   void Drop(Vec vector) override { parts_.vectors->Drop(vector); }
   void Gradient(Vec at, Vec into, Round round) override;
   void Combine(Part out, std::span<const Term> terms) override;
-  void Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
-            const StepParams& params) override;
+  void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
+            Vec state, const StepParams& params) override;
   void Send(Rank to, Tag tag, Part part) override;
   void Post(Rank from, Tag tag, Part into) override;
   void Boundary(Round completed, Vec model) override;

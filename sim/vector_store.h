@@ -31,13 +31,13 @@ class VectorStore {
   virtual int optimizer_vectors() const = 0;
 
   // As in algorithm/host.h.
-  virtual absl::StatusOr<Vec> InitialReplica() = 0;
+  virtual absl::StatusOr<Vec> InitialReplica(ReplicaRange range) = 0;
   virtual Vec New(int64_t size) = 0;
-  virtual Vec NewOptimizerState() = 0;
+  virtual Vec NewOptimizerState(ReplicaRange range) = 0;
   virtual void Drop(Vec vector) = 0;
   virtual void Combine(Part out, std::span<const Term> terms) = 0;
-  virtual void Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
-                    const StepParams& params) = 0;
+  virtual void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
+                    Vec state, const StepParams& params) = 0;
 
   // The gradient of `rank`; the second call follows when its simulated time has
   // passed, and returns the batch's loss (0 for a phantom).

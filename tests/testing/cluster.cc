@@ -60,15 +60,16 @@ class Cluster::Node final : public Host {
 
   // Host:
   int64_t replica_size() const override { return cluster_.layout_.size; }
-  Vec InitialReplica() override {
-    const Vec replica = vectors_.New(replica_size());
-    std::ranges::fill(vectors_.At(replica).span(), 0.0f);
-    if (cluster_.options_.initial) cluster_.options_.initial(rank_, vectors_.At(replica).span());
+  Vec InitialReplica(ReplicaRange range) override {
+    std::vector<float> whole(replica_size());
+    if (cluster_.options_.initial) cluster_.options_.initial(rank_, whole);
+    const Vec replica = vectors_.New(range.size);
+    std::copy_n(whole.begin() + range.offset, range.size, vectors_.At(replica).data.get());
     return replica;
   }
   Vec New(int64_t size) override { return vectors_.New(size); }
-  Vec NewOptimizerState() override {
-    return grapevine::NewOptimizerState(*cluster_.optimizer_, cluster_.layout_, vectors_);
+  Vec NewOptimizerState(ReplicaRange range) override {
+    return grapevine::NewOptimizerState(*cluster_.optimizer_, cluster_.layout_, range, vectors_);
   }
   void Drop(Vec vector) override { vectors_.Drop(vector); }
   void Gradient(Vec at, Vec into, Round round) override {
@@ -81,11 +82,12 @@ class Cluster::Node final : public Host {
     Say(absl::StrCat("combines ", terms.size(), " vectors of ", out.size));
     vectors_.Combine(out, terms);
   }
-  void Step(Vec out, std::span<const Term> mix, Vec own, Vec gradient, Vec state,
-            const StepParams& params) override {
+  void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
+            Vec state, const StepParams& params) override {
     Say(absl::StrCat("mixes ", mix.size(), " vectors and steps"));
     ApplyStep(*cluster_.optimizer_, cluster_.layout_,
-              {.out = out,
+              {.range = range,
+               .out = out,
                .mix = mix,
                .own = own,
                .gradient = gradient,
