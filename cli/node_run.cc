@@ -8,33 +8,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "cli/experiment_summary.h"
+#include "cli/model_assessment.h"
 #include "kernels/sketch.h"
-#include "model/batch_norm_recalibration.h"
-#include "model/dataset_evaluation.h"
-#include "model/safetensors.h"
-#include "model/shard_batches.h"
 #include "random/keyed_random.h"
 #include "run/experiment_text.h"
 #include "run/failure.h"
 #include "run/metrics.h"
 #include "run/run_directory.h"
-#include "run/summary.h"
 
 namespace grapevine {
 namespace {
-
-// Training batches from which batch-norm statistics are measured anew.
-constexpr int64_t kRecalibrationBatches = 50;
-
-double MeanLoss(const Evaluation& evaluation) {
-  return evaluation.loss_sum / static_cast<double>(evaluation.samples);
-}
-
-double Accuracy(const Evaluation& evaluation) {
-  return static_cast<double>(evaluation.correct) / static_cast<double>(evaluation.samples);
-}
-
-std::string ModelPath(const std::string& folder) { return folder + "/model.safetensors"; }
 
 std::string NodeDirectory(const std::string& run, Rank rank) {
   return absl::StrCat(run, "/node-", rank);
@@ -55,19 +39,14 @@ std::vector<control::Agreement> Agreements(const Config& config) {
   return agreements;
 }
 
-SharedVector Copy(const SharedVector& vector) {
-  SharedVector copy = NewSharedVector(vector.size);
-  std::ranges::copy(vector.span(), copy.data.get());
-  return copy;
-}
-
 }  // namespace
 
 NodeRun::NodeRun(const Experiment* experiment, NodeRunOptions options)
     : experiment_(experiment),
       options_(std::move(options)),
       coordinates_(options_.rank == 0),
-      node_directory_(NodeDirectory(options_.run_directory, options_.rank)) {}
+      node_directory_(NodeDirectory(options_.run_directory, options_.rank)),
+      target_(experiment) {}
 
 NodeRun::~NodeRun() = default;
 
@@ -130,9 +109,7 @@ NodeSessionOptions NodeRun::SessionOptions() const {
   session.topology = experiment_->mixing().topology().name();
   session.algorithm = config.algorithm();
   session.rounds = experiment_->rounds();
-  session.first_limit = config.has_target_accuracy()
-                            ? experiment_->NextEvaluation(experiment_->NextEvaluation(0))
-                            : experiment_->rounds();
+  session.first_limit = AccuracyTarget(experiment_).limit();
   return session;
 }
 
@@ -221,75 +198,29 @@ absl::Status NodeRun::OnTrained(const SharedVector& model) {
   }
   if (!network_) return absl::OkStatus();
   if (absl::Status status = ReportLocalModel(model); !status.ok()) return status;
-  return WriteSafetensors(ModelPath(node_directory_), experiment_->layout(), model.data.get(),
-                          {{"rank", absl::StrCat(options_.rank)}, {"model", network_->name()}});
+  return WriteNodeModel(*experiment_, options_.rank, model, node_directory_);
 }
 
 absl::Status NodeRun::ReportLocalModel(const SharedVector& model) {
-  absl::StatusOr<Evaluation> local =
-      EvaluateOn(experiment_->data()->test, model.data.get(), *network_);
+  const absl::StatusOr<TestResult> local = AssessModel(*experiment_, model, *network_);
   if (!local.ok()) return local.status();
   control::NodeMetrics report;
   report.set_round(runner_->progress().round);
-  report.set_test_loss(MeanLoss(*local));
-  report.set_test_accuracy(Accuracy(*local));
+  report.set_test_loss(local->loss);
+  report.set_test_accuracy(local->accuracy);
   session_->Report(std::move(report));
   return absl::OkStatus();
 }
 
 absl::Status NodeRun::Evaluate(const AveragedModel& average) {
-  absl::StatusOr<Evaluation> plain =
-      EvaluateOn(experiment_->data()->test, average.model.data.get(), *network_);
-  if (!plain.ok()) return plain.status();
-  ModelEvaluation evaluation{.round = average.round,
-                             .consensus_distance = average.consensus_distance,
-                             .test_loss = MeanLoss(*plain),
-                             .test_accuracy = Accuracy(*plain)};
-  if (absl::Status status = EvaluateRecalibrated(average, &evaluation); !status.ok()) {
-    return status;
+  const absl::StatusOr<ModelEvaluation> evaluation =
+      AssessAverage(*experiment_, average, *network_);
+  if (!evaluation.ok()) return evaluation.status();
+  if (target_.OnEvaluation(*evaluation)) {
+    session_->ExtendRoundLimit(target_.limit(), target_.final());
   }
-  MoveLimit(evaluation);
-  collector_->OnEvaluation(evaluation);
-  return WriteAveragedModel(average);
-}
-
-absl::Status NodeRun::WriteAveragedModel(const AveragedModel& average) {
-  return WriteSafetensors(
-      ModelPath(options_.run_directory), experiment_->layout(), average.model.data.get(),
-      {{"model", experiment_->config().model()}, {"rounds", absl::StrCat(average.round)}});
-}
-
-absl::Status NodeRun::EvaluateRecalibrated(const AveragedModel& average,
-                                           ModelEvaluation* evaluation) {
-  if (experiment_->layout().buffers.empty()) return absl::OkStatus();
-  const SharedVector model = Copy(average.model);
-  std::vector<int32_t> all(experiment_->data()->train->size());
-  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int32_t>(i);
-  ShardBatches batches(
-      experiment_->data()->train, std::move(all),
-      {.batch_size = experiment_->config().batch(), .seed = experiment_->config().seed()});
-  absl::Status status =
-      RecalibrateBatchNorm(*network_, batches, 0, kRecalibrationBatches, model.data.get());
-  if (!status.ok()) return status;
-  absl::StatusOr<Evaluation> recalibrated =
-      EvaluateOn(experiment_->data()->test, model.data.get(), *network_);
-  if (!recalibrated.ok()) return recalibrated.status();
-  evaluation->test_loss_recalibrated = MeanLoss(*recalibrated);
-  evaluation->test_accuracy_recalibrated = Accuracy(*recalibrated);
-  return absl::OkStatus();
-}
-
-// With a target the end is known one evaluation ahead: nobody waits for an
-// evaluation, and the run goes on for at most one interval once it is reached.
-void NodeRun::MoveLimit(const ModelEvaluation& evaluation) {
-  const Config& config = experiment_->config();
-  if (!config.has_target_accuracy() || target_reached_) return;
-  if (limit_ == 0) limit_ = SessionOptions().first_limit;
-  target_reached_ = *evaluation.test_accuracy >= config.target_accuracy();
-  if (!target_reached_) {
-    limit_ = experiment_->NextEvaluation(experiment_->NextEvaluation(evaluation.round));
-  }
-  session_->ExtendRoundLimit(limit_, target_reached_ || limit_ >= experiment_->rounds());
+  collector_->OnEvaluation(*evaluation);
+  return WriteAveragedModel(*experiment_, average, options_.run_directory);
 }
 
 void NodeRun::Record(const RunMetrics& metrics) {
@@ -300,31 +231,11 @@ void NodeRun::Record(const RunMetrics& metrics) {
 }
 
 absl::Status NodeRun::WriteSummary() {
-  const Config& config = experiment_->config();
   const RunMetrics latest = collector_->latest();
-  Summary summary{.nodes = config.nodes(),
-                  .topology = experiment_->mixing().topology().name(),
-                  .mixing = experiment_->mixing().name(),
-                  .algorithm = config.algorithm(),
-                  .model = config.model(),
-                  .data = config.data(),
-                  .seed = static_cast<int64_t>(config.seed()),
-                  .rounds = latest.round,
-                  .epochs = latest.epoch,
-                  .stopped = target_reached_ ? "target accuracy" : "finished",
-                  .wall_time_s = latest.time_s,
-                  .bytes_sent_total = latest.bytes_sent_total,
-                  .train_loss = latest.train_loss,
-                  .test_loss = latest.test_loss,
-                  .test_accuracy = latest.test_accuracy,
-                  .test_loss_recalibrated = latest.test_loss_recalibrated,
-                  .test_accuracy_recalibrated = latest.test_accuracy_recalibrated,
-                  .local_test_accuracy = collector_->local_test_accuracy(),
-                  .consensus_distance = latest.consensus_distance};
-  if (latest.time_s > 0) {
-    summary.samples_per_s =
-        static_cast<double>(latest.round * experiment_->global_batch()) / latest.time_s;
-  }
+  Summary summary = SummaryOf(*experiment_, latest);
+  if (target_.reached()) summary.stopped = "target accuracy";
+  summary.wall_time_s = latest.time_s;
+  summary.local_test_accuracy = collector_->local_test_accuracy();
   return grapevine::WriteSummary(options_.run_directory, summary);
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "cli/accuracy_target.h"
 #include "cli/experiment.h"
 #include "node/evaluation_thread.h"
 #include "node/metrics_collector.h"
@@ -61,10 +62,7 @@ class NodeRun final : private RunObserver {
 
   // Rank 0's part:
   absl::Status Evaluate(const AveragedModel& average);
-  absl::Status EvaluateRecalibrated(const AveragedModel& average, ModelEvaluation* evaluation);
-  void MoveLimit(const ModelEvaluation& evaluation);
   void Record(const RunMetrics& metrics);
-  absl::Status WriteAveragedModel(const AveragedModel& average);
   absl::Status WriteSummary();
 
   const Experiment* const experiment_;
@@ -89,8 +87,7 @@ class NodeRun final : private RunObserver {
   std::unique_ptr<LineFile> run_metrics_;
   std::unique_ptr<MetricsCollector> collector_;
   std::unique_ptr<EvaluationThread> evaluations_;
-  Round limit_ = 0;
-  bool target_reached_ = false;
+  AccuracyTarget target_;
 };
 
 }  // namespace grapevine
