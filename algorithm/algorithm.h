@@ -53,15 +53,21 @@ struct AlgorithmOptions {
   Rank rank = 0;
   std::shared_ptr<const Mixing> mixing;  // also gives the number of nodes
   LearningRate learning_rate;
-  // Rounds for which receive buffers are posted at once. 1 keeps memory at
+  // Rounds for which D-PSGD posts receive buffers at once. 1 keeps memory at
   // (largest in-degree + 4) replicas; 2 hides the credit's latency.
   int window = 1;
 };
 
-// "dpsgd" (order=awc, the default, or order=atc), "allreduce" (ring). Errors
-// name the spec and what is known.
+// "dpsgd" (order=awc, the default, or order=atc), "allreduce" (ring), "ps"
+// (servers=1). Errors name the spec and what is known.
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view spec,
                                                          AlgorithmOptions options);
+
+// How many of `nodes` compute gradients and hold a model: all, but for the
+// parameter servers. Workers are the ranks from 0 on; data, averages and the
+// global batch are theirs alone. Errors as MakeAlgorithm's, where servers leave no
+// worker.
+absl::StatusOr<Rank> WorkerCount(std::string_view spec, Rank nodes);
 
 }  // namespace grapevine
 

@@ -6,6 +6,9 @@
 #include "algorithm/algorithm.h"
 #include "algorithm/allreduce_sgd.h"
 #include "algorithm/dpsgd.h"
+#include "algorithm/parameter_servers.h"
+#include "algorithm/ps_server.h"
+#include "algorithm/ps_worker.h"
 #include "algorithm/ring_allreduce.h"
 #include "topology/spec.h"
 
@@ -34,6 +37,17 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeAllreduce(const Spec& spec,
   return std::make_unique<AllreduceSgd>(std::move(ring), std::move(options));
 }
 
+absl::StatusOr<std::unique_ptr<Algorithm>> MakeParameterServer(const Spec& spec,
+                                                               AlgorithmOptions options) {
+  absl::StatusOr<ParameterServers> servers =
+      ParameterServers::Parse(spec, options.mixing->topology().size());
+  if (!servers.ok()) return servers.status();
+  if (servers->IsServer(options.rank)) {
+    return std::make_unique<PsServer>(*servers, std::move(options));
+  }
+  return std::make_unique<PsWorker>(*servers, std::move(options));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view text,
@@ -42,7 +56,18 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view text,
   if (!spec.ok()) return spec.status();
   if (spec->name == "dpsgd") return MakeDpsgd(*spec, std::move(options));
   if (spec->name == "allreduce") return MakeAllreduce(*spec, std::move(options));
-  return SpecError(text, "unknown algorithm; known: dpsgd, dpsgd:order=atc, allreduce");
+  if (spec->name == "ps") return MakeParameterServer(*spec, std::move(options));
+  return SpecError(text,
+                   "unknown algorithm; known: dpsgd, dpsgd:order=atc, allreduce, ps:servers=1");
+}
+
+absl::StatusOr<Rank> WorkerCount(std::string_view text, Rank nodes) {
+  absl::StatusOr<Spec> spec = ParseSpec(text);
+  if (!spec.ok()) return spec.status();
+  if (spec->name != "ps") return nodes;
+  absl::StatusOr<ParameterServers> servers = ParameterServers::Parse(*spec, nodes);
+  if (!servers.ok()) return servers.status();
+  return servers->workers();
 }
 
 }  // namespace grapevine

@@ -98,6 +98,8 @@ TEST_P(AlgorithmContract, MemoryStaysWithinTheWindow) {
       degree = std::max(degree, neighbours.size());
     }
   }
+  // A parameter server has a place for every worker.
+  if (options.algorithm.starts_with("ps")) degree = options.nodes - 1;
   // A node that adapts first may still have the one before on its way.
   const bool late = options.algorithm == "dpsgd:order=atc";
   for (uint64_t seed = 1; seed < 20; ++seed) {
@@ -120,6 +122,10 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values("ring", "complete", "exponential", "one-peer-exponential",
                                          "random-matching"),
                        ::testing::Values(1, 2, 3, 5, 8)));
+
+INSTANTIATE_TEST_SUITE_P(ParameterServer, AlgorithmContract,
+                         ::testing::Combine(::testing::Values("ps", "ps:servers=2"),
+                                            ::testing::Values("ring"), ::testing::Values(3, 5, 8)));
 
 TEST(AllreduceSgd, AllRanksEndBitIdenticalAlsoWithMoreRanksThanElements) {
   for (const int64_t parameters : {3, 64, 1000}) {

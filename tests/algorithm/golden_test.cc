@@ -60,14 +60,15 @@ TEST_P(Golden, TellsTheSameStory) {
   EXPECT_EQ(story, golden.str());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Golden,
-                         ::testing::Values(Scenario{"dpsgd_awc_ring_3", "dpsgd", "ring", 3, 2},
-                                           Scenario{"dpsgd_atc_ring_3", "dpsgd:order=atc", "ring",
-                                                    3, 2},
-                                           Scenario{"dpsgd_one_peer_exponential_4", "dpsgd",
-                                                    "one-peer-exponential", 4, 2},
-                                           Scenario{"allreduce_ring_3", "allreduce", "ring", 3, 2}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    All, Golden,
+    ::testing::Values(Scenario{"dpsgd_awc_ring_3", "dpsgd", "ring", 3, 2},
+                      Scenario{"dpsgd_atc_ring_3", "dpsgd:order=atc", "ring", 3, 2},
+                      Scenario{"dpsgd_one_peer_exponential_4", "dpsgd", "one-peer-exponential", 4,
+                               2},
+                      Scenario{"allreduce_ring_3", "allreduce", "ring", 3, 2},
+                      Scenario{"ps_2_workers_2_servers", "ps:servers=2", "ring", 4, 2}),
+    [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace grapevine::testing

@@ -110,7 +110,7 @@ class Cluster::Node final : public Host {
   void Boundary(Round completed, Vec model) override {
     Say(absl::StrCat("ends round ", completed - 1));
     if (cluster_.options_.at_boundary) {
-      cluster_.options_.at_boundary(rank_, completed, vectors_.At(model).span());
+      cluster_.options_.at_boundary(rank_, completed, Numbers(model));
     }
     for (const Rank peer : algorithm_->Peers(completed, completed + 1)) {
       const Round lead = completed - cluster_.nodes_[peer]->algorithm_->round();
@@ -126,10 +126,15 @@ class Cluster::Node final : public Host {
   bool resting() const { return resting_; }
   const Algorithm& algorithm() const { return *algorithm_; }
   const VectorTable& vectors() const { return vectors_; }
-  std::span<const float> model() const { return vectors_.At(model_).span(); }
+  std::span<const float> model() const { return Numbers(model_); }
   int64_t bytes_sent() const { return bytes_sent_; }
 
  private:
+  // None where there is no vector.
+  std::span<const float> Numbers(Vec vector) const {
+    return vector ? vectors_.At(vector).span() : std::span<float>();
+  }
+
   absl::Status TakeOwnEvent() {
     const Event event = own_events_.front();
     own_events_.pop_front();
@@ -167,6 +172,9 @@ Cluster::Cluster(ClusterOptions options)
   CHECK(topology.ok()) << topology.status();
   auto mixing = MakeMixing(options_.mixing, *topology);
   CHECK(mixing.ok()) << mixing.status();
+  const auto workers = WorkerCount(options_.algorithm, options_.nodes);
+  CHECK(workers.ok()) << workers.status();
+  workers_ = *workers;
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
     auto algorithm = MakeAlgorithm(
         options_.algorithm, {.rank = rank,
@@ -226,8 +234,8 @@ std::span<const float> Cluster::replica(Rank rank) const { return nodes_[rank]->
 
 std::vector<double> Cluster::Mean() const {
   std::vector<double> mean(layout_.size);
-  for (const auto& node : nodes_) {
-    for (int64_t i = 0; i < layout_.size; ++i) mean[i] += node->model()[i] / options_.nodes;
+  for (Rank rank = 0; rank < workers_; ++rank) {
+    for (int64_t i = 0; i < layout_.size; ++i) mean[i] += replica(rank)[i] / workers_;
   }
   return mean;
 }
@@ -235,13 +243,13 @@ std::vector<double> Cluster::Mean() const {
 double Cluster::ConsensusDistance() const {
   const std::vector<double> mean = Mean();
   double sum = 0;
-  for (const auto& node : nodes_) {
+  for (Rank rank = 0; rank < workers_; ++rank) {
     for (int64_t i = 0; i < layout_.size; ++i) {
-      const double difference = node->model()[i] - mean[i];
+      const double difference = replica(rank)[i] - mean[i];
       sum += difference * difference;
     }
   }
-  return sum / options_.nodes;
+  return sum / workers_;
 }
 
 Round Cluster::largest_lead() const { return largest_lead_; }

@@ -53,9 +53,11 @@ class Cluster {
   // cannot go on waits for.
   absl::Status Run(Round limit);
 
+  // The model of a node; empty for a parameter server.
   std::span<const float> replica(Rank rank) const;
+  // Over the workers.
   std::vector<double> Mean() const;
-  // (1/n) sum_i |x_i - mean|^2.
+  // (1/n) sum_i |x_i - mean|^2, over the workers.
   double ConsensusDistance() const;
   // The largest number of rounds that one node was ever ahead of a neighbour.
   Round largest_lead() const;
@@ -75,6 +77,7 @@ class Cluster {
   std::unique_ptr<Optimizer> optimizer_;
   KeyedRandom order_;
   std::vector<std::unique_ptr<Node>> nodes_;
+  Rank workers_ = 0;  // the ranks from 0 on that hold a model
   Round largest_lead_ = 0;
   bool started_ = false;
   Round limit_ = 0;
