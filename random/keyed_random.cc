@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "random/portable_math.h"
+
 namespace grapevine {
 namespace {
 
@@ -54,7 +56,7 @@ double KeyedRandom::Normal() {
     v = 2 * Unit() - 1;
     s = u * u + v * v;
   } while (s >= 1 || s == 0);
-  const double scale = std::sqrt(-2 * std::log(s) / s);
+  const double scale = std::sqrt(-2 * PortableLog(s) / s);
   spare_ = v * scale;
   has_spare_ = true;
   return u * scale;
@@ -64,7 +66,7 @@ double KeyedRandom::Gamma(double shape) {
   if (shape < 1) {
     // Boost: Gamma(a) = Gamma(a + 1) * U^(1/a).
     const double u = 1 - Unit();
-    return Gamma(shape + 1) * std::pow(u, 1 / shape);
+    return Gamma(shape + 1) * PortablePow(u, 1 / shape);
   }
   const double d = shape - 1.0 / 3;
   const double c = 1 / std::sqrt(9 * d);
@@ -74,7 +76,7 @@ double KeyedRandom::Gamma(double shape) {
     if (t <= 0) continue;
     const double v = t * t * t;
     const double u = 1 - Unit();
-    if (std::log(u) < 0.5 * x * x + d - d * v + d * std::log(v)) return d * v;
+    if (PortableLog(u) < 0.5 * x * x + d - d * v + d * PortableLog(v)) return d * v;
   }
 }
 

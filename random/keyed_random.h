@@ -3,8 +3,8 @@
 // Every draw in Grapevine is a pure function of (seed, purpose, node, round):
 // two nodes that need the same random matching derive it without talking, and
 // the same seed gives the same run in the simulator, in memory and over gRPC.
-// The distributions are our own, because those of the standard library differ
-// from one library to another.
+// The distributions are our own, down to the logarithm (portable_math.h), because
+// those of the standard library differ from one library to another.
 //
 // Thread-safety: distinct objects are independent; one object is not shared.
 #ifndef GRAPEVINE_RANDOM_KEYED_RANDOM_H_
@@ -29,6 +29,9 @@ enum class Purpose : uint64_t {
   kSketch = 9,
   kRunId = 10,
   kSpectrum = 11,
+  kComputeTime = 12,
+  kStraggler = 13,
+  kMessageEffect = 14,
 };
 
 // One well-mixed 64-bit word for a key and a counter (SplitMix64's finalizer

@@ -76,6 +76,14 @@ TEST(KeyedRandom, DistributionsHaveTheirMoments) {
   }
 }
 
+// To the bit, on every machine: starting replicas and drawn times depend on them.
+TEST(KeyedRandom, DistributionsArePinned) {
+  KeyedRandom random(9, Purpose::kGradientNoise);
+  EXPECT_EQ(random.Normal(), -0x1.678a502fa4985p-2);
+  EXPECT_EQ(random.Normal(), -0x1.35b435b2f40d3p+0);
+  EXPECT_EQ(random.Gamma(0.4), 0x1.70fedd763359cp+1);
+}
+
 TEST(KeyedRandom, ShuffleReachesEveryOrderAlike) {
   std::vector<int> counts(6);
   for (uint64_t seed = 0; seed < 6000; ++seed) {
