@@ -73,7 +73,7 @@ absl::Status NodeRun::Prepare() {
   runner_ = std::make_unique<Runner>(
       RunnerOptions{
           .rank = options_.rank,
-          .size = experiment_->config().nodes(),
+          .workers = experiment_->config().nodes(),
           .rounds = experiment_->rounds(),
           .evaluate = [this](Round completed) { return experiment_->Evaluated(completed); },
           .step_timeout = options_.session.step_timeout,
@@ -90,6 +90,7 @@ absl::Status NodeRun::Prepare() {
   collector_ = std::make_unique<MetricsCollector>(
       MetricsCollector::Options{
           .size = experiment_->config().nodes(),
+          .workers = experiment_->config().nodes(),
           .evaluated = [this](Round round) { return experiment_->Evaluated(round); },
           .learning_rate = [this](Round round) { return experiment_->learning_rate(round); }},
       [this](const RunMetrics& metrics) { Record(metrics); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,23 +10,25 @@
 namespace grapevine {
 namespace {
 
-// (1/n) sum_i |s_i - mean s|^2: of sketches an unbiased estimate of the same for
-// the replicas. Absent unless all have the same, positive size.
-std::optional<double> MeanSquaredDistance(const std::map<Rank, control::NodeMetrics>& reports) {
+using Reports = std::map<Rank, control::NodeMetrics>;
+
+// (1/n) sum_i |s_i - mean s|^2 over the workers: of sketches an unbiased estimate
+// of the same for the replicas. Absent unless all have the same, positive size.
+std::optional<double> MeanSquaredDistance(const Reports& reports, Rank workers) {
   const int size = reports.begin()->second.sketch_size();
   if (size == 0) return std::nullopt;
+  const std::ranges::subrange trained(reports.begin(), reports.lower_bound(workers));
   std::vector<double> mean(size);
-  for (const auto& [rank, report] : reports) {
+  for (const auto& [rank, report] : trained) {
     if (report.sketch_size() != size) return std::nullopt;
-    for (int i = 0; i < size; ++i)
-      mean[i] += report.sketch(i) / static_cast<double>(reports.size());
+    for (int i = 0; i < size; ++i) mean[i] += report.sketch(i) / workers;
   }
   double sum = 0;
-  for (const auto& [rank, report] : reports) {
+  for (const auto& [rank, report] : trained) {
     for (int i = 0; i < size; ++i)
       sum += (report.sketch(i) - mean[i]) * (report.sketch(i) - mean[i]);
   }
-  return sum / static_cast<double>(reports.size());
+  return sum / workers;
 }
 
 template <typename T>
@@ -37,8 +40,14 @@ void Update(const std::optional<T>& value, std::optional<T>* latest) {
 
 absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& report) {
   MutexLock lock(mutex_);
-  if (report.has_test_accuracy()) local_accuracy_[rank] = report.test_accuracy();
-  if (report.samples() == 0) return absl::OkStatus();  // an evaluation alone
+  if (report.has_test_accuracy()) {  // an evaluation alone
+    local_accuracy_[rank] = report.test_accuracy();
+    return absl::OkStatus();
+  }
+  if (rank < options_.workers && report.samples() <= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", rank, " reported round ", report.round(), " without any samples"));
+  }
   if (report.round() <= emitted_) {
     return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " reported round ",
                                                    report.round(), " after round ", emitted_,
@@ -87,9 +96,10 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
   for (const auto& [rank, report] : open.reports) {
     metrics.epoch = std::max(metrics.epoch, report.epoch());
     metrics.time_s = std::max(metrics.time_s, report.time_s());
+    bytes += report.bytes_sent();
+    if (rank >= options_.workers) continue;
     loss += report.train_loss_sum();
     samples += report.samples();
-    bytes += report.bytes_sent();
   }
   metrics.train_loss = loss / static_cast<double>(samples);
   metrics.learning_rate = options_.learning_rate(round - 1);
@@ -97,7 +107,7 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
   if (metrics.time_s > emitted_time_) {
     metrics.samples_per_s = static_cast<double>(samples) / (metrics.time_s - emitted_time_);
   }
-  metrics.consensus_distance = MeanSquaredDistance(open.reports);
+  metrics.consensus_distance = MeanSquaredDistance(open.reports, options_.workers);
   if (open.evaluation) {
     metrics.consensus_distance = open.evaluation->consensus_distance;
     metrics.test_loss = open.evaluation->test_loss;
@@ -130,13 +140,13 @@ RunMetrics MetricsCollector::latest() const {
 
 std::optional<Spread> MetricsCollector::local_test_accuracy() const {
   MutexLock lock(mutex_);
-  if (static_cast<Rank>(local_accuracy_.size()) != options_.size) return std::nullopt;
+  if (static_cast<Rank>(local_accuracy_.size()) != options_.workers) return std::nullopt;
   Spread spread{
       .min = local_accuracy_.begin()->second, .mean = 0, .max = local_accuracy_.begin()->second};
   for (const auto& [rank, accuracy] : local_accuracy_) {
     spread.min = std::min(spread.min, accuracy);
     spread.max = std::max(spread.max, accuracy);
-    spread.mean += accuracy / options_.size;
+    spread.mean += accuracy / options_.workers;
   }
   return spread;
 }

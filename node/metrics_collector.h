@@ -24,7 +24,9 @@ namespace grapevine {
 class MetricsCollector {
  public:
   struct Options {
-    Rank size = 1;
+    Rank size = 1;  // nodes, all of which report
+    // The ranks below train; of the others, parameter servers, time and traffic count.
+    Rank workers = 1;
     // Whether a measurement of this round waits for an evaluation.
     std::function<bool(Round)> evaluated;
     std::function<double(Round)> learning_rate;
@@ -34,11 +36,12 @@ class MetricsCollector {
   MetricsCollector(Options options, Emit emit) : options_(std::move(options)), emit_(emit) {}
 
   // One node's report of a round. Errors name the rank: a report that is
-  // repeated, older than one already emitted, or too far ahead of the others.
+  // repeated, older than one already emitted, or too far ahead of the others, or a
+  // worker's without samples.
   absl::Status OnNode(Rank rank, const control::NodeMetrics& report);
   void OnEvaluation(const ModelEvaluation& evaluation);
 
-  // The last emitted value of each measurement, and the nodes' own accuracies.
+  // The last emitted value of each measurement, and the workers' own accuracies.
   RunMetrics latest() const;
   std::optional<Spread> local_test_accuracy() const;
 

@@ -164,7 +164,7 @@ std::vector<Waiting> ModelReduction::waiting_for() const {
 
 std::vector<Rank> ModelReduction::Peers() const {
   std::vector<Rank> peers;
-  if (rank_ > 0) peers.push_back((rank_ - 1) / 2);
+  if (rank_ > 0 && rank_ < size_) peers.push_back((rank_ - 1) / 2);
   for (const Child& child : children_) peers.push_back(child.rank);
   return peers;
 }

@@ -9,6 +9,9 @@
 //
 // Steps and bytes: 2 ceil(log2 n) chunk hops, M bytes sent by every node but 0.
 //
+// Only ranks below the size take part: a run's parameter servers, at the ranks
+// above, hold no model.
+//
 // Thread-compatible: the runner's thread. One reduction at a time.
 #ifndef GRAPEVINE_NODE_MODEL_REDUCTION_H_
 #define GRAPEVINE_NODE_MODEL_REDUCTION_H_
@@ -34,12 +37,13 @@ class ModelReduction {
   // Its messages' channel: above all channels of algorithms.
   static constexpr uint16_t kChannel = 0x8000;
 
-  // `chunk_size` in elements. The layout and the transport outlive it.
+  // `size`: ranks that take part. `chunk_size` in elements. The layout and the
+  // transport outlive it.
   ModelReduction(Rank rank, Rank size, const ReplicaLayout* layout, Transport* transport,
                  int64_t chunk_size = int64_t{1} << 18);
 
-  // Adds this node's replica of `round`; every rank calls it for the same rounds
-  // in the same order.
+  // Adds this node's replica of `round`; every rank that takes part calls it for
+  // the same rounds in the same order.
   absl::Status Begin(Round round, SharedVector replica);
 
   // Events of kChannel.

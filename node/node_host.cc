@@ -1,5 +1,7 @@
 #include "node/node_host.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -44,6 +46,7 @@ Vec NodeHost::NewOptimizerState(ReplicaRange range) {
 }
 
 void NodeHost::Gradient(Vec at, Vec into, Round round) {
+  CHECK(parts_.gradients != nullptr) << "a node without an objective was asked for a gradient";
   parts_.gradients->Compute(vectors_.At(at), vectors_.At(into), round);
 }
 
@@ -75,10 +78,12 @@ void NodeHost::Post(Rank from, Tag tag, Part into) {
   status_.Update(parts_.transport->Post(from, tag, vectors_.Slice(into)));
 }
 
-void NodeHost::Boundary(Round completed, Vec model) {
-  parts_.at_boundary(completed, vectors_.At(model));
+SharedVector NodeHost::Model(Vec model) const {
+  return model ? vectors_.At(model) : SharedVector{};
 }
 
-void NodeHost::Rest(Vec model) { parts_.at_rest(vectors_.At(model)); }
+void NodeHost::Boundary(Round completed, Vec model) { parts_.at_boundary(completed, Model(model)); }
+
+void NodeHost::Rest(Vec model) { parts_.at_rest(Model(model)); }
 
 }  // namespace grapevine

@@ -22,7 +22,7 @@ class NodeHost final : public Host {
     const ReplicaLayout* layout;
     const Optimizer* optimizer;
     Transport* transport;
-    GradientWorker* gradients;
+    GradientWorker* gradients;  // null where the algorithm asks for none
     // Writes the starting replica.
     std::function<absl::Status(float* replica)> initialize;
     std::function<void(Round completed, const SharedVector& model)> at_boundary;
@@ -50,6 +50,9 @@ class NodeHost final : public Host {
   double arithmetic_seconds() const { return arithmetic_seconds_; }
 
  private:
+  // Empty where the algorithm gives no model.
+  SharedVector Model(Vec model) const;
+
   Parts parts_;
   VectorTable vectors_;
   absl::Status status_;

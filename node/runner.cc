@@ -41,10 +41,13 @@ absl::Status Runner::Run(Transport* transport,
                          std::function<absl::Status(float* replica)> initialize) {
   const TensorThread tensor_thread;
   transport_ = transport;
-  gradients_ = std::make_unique<GradientWorker>(
-      objective_, options_.slowdown,
-      [this](GradientResult result) { mailbox_.Put(std::move(result)); });
-  reduction_ = std::make_unique<ModelReduction>(options_.rank, options_.size, layout_, transport_);
+  if (objective_ != nullptr) {
+    gradients_ = std::make_unique<GradientWorker>(
+        objective_, options_.slowdown,
+        [this](GradientResult result) { mailbox_.Put(std::move(result)); });
+  }
+  reduction_ =
+      std::make_unique<ModelReduction>(options_.rank, options_.workers, layout_, transport_);
   host_ = std::make_unique<NodeHost>(NodeHost::Parts{
       .layout = layout_,
       .optimizer = optimizer_,
@@ -173,7 +176,7 @@ void Runner::AtBoundary(Round completed, const SharedVector& model) {
                       .gradient_seconds = gradient_seconds_,
                       .mix_seconds = mix_seconds - std::exchange(mix_seconds_before_, mix_seconds)},
                      model);
-  if (options_.evaluate(completed)) due_.push_back({completed, model});
+  if (model.data && options_.evaluate(completed)) due_.push_back({completed, model});
   DialAhead();
 }
 

@@ -34,7 +34,7 @@ namespace grapevine {
 // Where the time of one round went.
 struct RoundReport {
   Round completed;          // rounds done, this one included
-  double loss;              // of this node's batch
+  double loss;              // of this node's batch; 0 for a parameter server
   double seconds;           // from boundary to boundary
   double gradient_seconds;  // on the gradient thread, in parallel
   double mix_seconds;       // arithmetic on the runner's thread
@@ -44,9 +44,9 @@ struct RoundReport {
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  // `model` may be held; it is not written again.
+  // `model` may be held; it is not written again. Empty for a parameter server.
   virtual void OnRound(const RoundReport& report, const SharedVector& model) = 0;
-  // Rank 0 only: the mean over all nodes at an evaluation round.
+  // Rank 0 only: the mean over all workers at an evaluation round.
   virtual void OnAverage(AveragedModel average) = 0;
 };
 
@@ -59,7 +59,9 @@ struct Progress {
 
 struct RunnerOptions {
   Rank rank = 0;
-  Rank size = 1;
+  // The ranks below compute gradients and hold a model, of which the average is
+  // taken; the others are parameter servers (algorithm/algorithm.h, WorkerCount).
+  Rank workers = 1;
   // Rounds to do; `limit` < `rounds` when the end is not settled yet (SetLimit).
   Round rounds = 0;
   Round limit = 0;
@@ -74,7 +76,8 @@ struct RunnerOptions {
 class Runner final : public TransportSink {
  public:
   // All but the algorithm outlive the runner. The transport's sink is this
-  // runner (see transport factories), and `transport` is set before Run.
+  // runner (see transport factories), and `transport` is set before Run. No
+  // objective is needed where no gradients are computed.
   Runner(RunnerOptions options, std::unique_ptr<Algorithm> algorithm, Objective* objective,
          const ReplicaLayout* layout, const Optimizer* optimizer, RunObserver* observer);
   ~Runner() override;
@@ -92,7 +95,7 @@ class Runner final : public TransportSink {
 
   // After Run failed: the peer at whose loss it ended, if that was why.
   std::optional<Rank> lost_peer() const { return lost_peer_; }
-  // After Run returned OK: this node's model.
+  // After Run returned OK: this node's model; empty for a parameter server.
   const SharedVector& model() const { return model_; }
 
   // TransportSink:

@@ -24,9 +24,10 @@ control::NodeMetrics Report(Round round, double loss_sum, std::vector<double> sk
 
 class MetricsCollectorTest : public ::testing::Test {
  protected:
-  MetricsCollector Collector(Rank size, Round evaluated_every = 0) {
+  MetricsCollector Collector(Rank size, Round evaluated_every = 0, Rank servers = 0) {
     return MetricsCollector(
         {.size = size,
+         .workers = size - servers,
          .evaluated =
              [=](Round round) { return evaluated_every > 0 && round % evaluated_every == 0; },
          .learning_rate = [](Round round) { return 1.0 / static_cast<double>(round + 1); }},
@@ -94,6 +95,39 @@ TEST_F(MetricsCollectorTest, LocalAccuraciesAreReportedOnceAllNodesHaveOne) {
   EXPECT_DOUBLE_EQ(collector.local_test_accuracy()->min, 0.5);
   EXPECT_DOUBLE_EQ(collector.local_test_accuracy()->mean, 0.625);
   EXPECT_DOUBLE_EQ(collector.local_test_accuracy()->max, 0.75);
+}
+
+TEST_F(MetricsCollectorTest, OfAParameterServerTimeAndTrafficCount) {
+  MetricsCollector collector = Collector(3, /*evaluated_every=*/0, /*servers=*/1);
+  ASSERT_TRUE(collector.OnNode(0, Report(3, 5, {0, 1})).ok());
+  ASSERT_TRUE(collector.OnNode(1, Report(3, 15, {2, 1})).ok());
+  EXPECT_TRUE(emitted_.empty()) << "the server's bytes are missing";
+  control::NodeMetrics server;
+  server.set_round(3);
+  server.set_time_s(7);
+  server.set_bytes_sent(1000);
+  ASSERT_TRUE(collector.OnNode(2, server).ok());
+  ASSERT_EQ(emitted_.size(), 1u);
+  EXPECT_DOUBLE_EQ(*emitted_[0].train_loss, 1.0);
+  EXPECT_DOUBLE_EQ(*emitted_[0].consensus_distance, 1.0);
+  EXPECT_EQ(*emitted_[0].bytes_sent_total, 1600);
+  EXPECT_DOUBLE_EQ(emitted_[0].time_s, 7);
+  EXPECT_DOUBLE_EQ(*emitted_[0].samples_per_s, 20 / 7.0);
+
+  control::NodeMetrics evaluation;
+  evaluation.set_test_accuracy(0.5);
+  ASSERT_TRUE(collector.OnNode(0, evaluation).ok());
+  EXPECT_FALSE(collector.local_test_accuracy().has_value());
+  ASSERT_TRUE(collector.OnNode(1, evaluation).ok());
+  EXPECT_DOUBLE_EQ(collector.local_test_accuracy()->mean, 0.5);
+}
+
+TEST_F(MetricsCollectorTest, AWorkersReportWithoutSamplesIsRefused) {
+  MetricsCollector collector = Collector(2);
+  control::NodeMetrics report;
+  report.set_round(3);
+  EXPECT_THAT(std::string(collector.OnNode(1, report).message()),
+              HasSubstr("rank 1 reported round 3 without any samples"));
 }
 
 }  // namespace

@@ -63,9 +63,11 @@ struct NodeUnderTest {
                                               .learning_rate = [](Round) { return 0.1; },
                                               .window = experiment.window});
     options.rank = rank;
-    options.size = experiment.nodes;
-    runner = std::make_unique<Runner>(options, std::move(algorithm), objective.get(),
-                                      &objective->layout(), optimizer.get(), &recorder);
+    options.workers = *WorkerCount(experiment.algorithm, experiment.nodes);
+    const bool trains = rank < options.workers;
+    runner =
+        std::make_unique<Runner>(options, std::move(algorithm), trains ? objective.get() : nullptr,
+                                 &objective->layout(), optimizer.get(), &recorder);
     transport = std::make_unique<MemoryTransport>(hub, rank, runner.get());
   }
   ~NodeUnderTest() { transport->Shutdown(); }
@@ -148,6 +150,31 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values("ring", "complete", "one-peer-exponential",
                                          "random-matching"),
                        ::testing::Values(1, 2, 5), ::testing::Values(1, 2)));
+
+INSTANTIATE_TEST_SUITE_P(ParameterServer, RunnerParity,
+                         ::testing::Combine(::testing::Values("ps", "ps:servers=2"),
+                                            ::testing::Values("ring"), ::testing::Values(3, 5),
+                                            ::testing::Values(1)));
+
+TEST(Runner, TheAverageOfAParameterServersRunIsThatOfItsWorkers) {
+  const Experiment experiment{.algorithm = "ps:servers=2", .nodes = 6};
+  Fleet fleet(experiment, [](Round completed) { return completed % 10 == 0; });
+  for (const absl::Status& status : fleet.Run()) ASSERT_TRUE(status.ok()) << status;
+  const auto& averages = fleet.nodes[0]->recorder.averages;
+  ASSERT_EQ(averages.size(), 2u);
+  for (const AveragedModel& average : averages) {
+    for (int64_t i = 0; i < kParameters + kBuffers; ++i) {
+      EXPECT_NEAR(average.model.data[i], fleet.nodes[3]->recorder.models[average.round - 1][i],
+                  1e-6);
+    }
+    EXPECT_EQ(average.consensus_distance, 0);
+  }
+  for (Rank server : {4, 5}) {
+    EXPECT_EQ(fleet.nodes[server]->recorder.reports.size(), 20u);
+    EXPECT_EQ(fleet.nodes[server]->recorder.models.back().size(), 0u);
+    EXPECT_EQ(fleet.nodes[server]->runner->model().data, nullptr);
+  }
+}
 
 TEST(Runner, TheAveragedModelAndTheConsensusDistanceAreExact) {
   const Experiment experiment{.nodes = 7, .rounds = 9};

@@ -80,7 +80,7 @@ class NodeInMemory {
       : experiment_(experiment),
         objective_(*experiment.MakeObjective(rank)),
         runner_({.rank = rank,
-                 .size = experiment.config().nodes(),
+                 .workers = experiment.config().nodes(),
                  .rounds = experiment.rounds(),
                  .limit = experiment.rounds(),
                  .evaluate = [&experiment](Round round) { return experiment.Evaluated(round); }},
