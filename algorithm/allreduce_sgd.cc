@@ -7,15 +7,22 @@
 
 namespace grapevine {
 
-AllreduceSgd::AllreduceSgd(std::unique_ptr<Collective> collective, AlgorithmOptions options)
-    : collective_(std::move(collective)), options_(std::move(options)) {}
+namespace {
+
+constexpr uint16_t kGradientChannel = 1;
+
+}  // namespace
+
+AllreduceSgd::AllreduceSgd(std::unique_ptr<const AllreduceSchedule> schedule,
+                           AlgorithmOptions options)
+    : collective_(std::move(schedule), kGradientChannel), options_(std::move(options)) {}
 
 absl::Status AllreduceSgd::On(const Event& event, Host& host) {
   absl::Status status;
   if (const auto* received = std::get_if<Received>(&event)) {
-    status = collective_->On(*received, host);
+    status = collective_.On(*received, host);
   } else if (const auto* sent = std::get_if<Sent>(&event)) {
-    status = collective_->On(*sent, host);
+    status = collective_.On(*sent, host);
     RestIfDone(host);
   } else if (const auto* ready = std::get_if<GradientReady>(&event)) {
     status = OnGradient(*ready, host);
@@ -33,7 +40,7 @@ absl::Status AllreduceSgd::On(const Event& event, Host& host) {
 void AllreduceSgd::OnStart(Host& host) {
   replica_ = host.InitialReplica(host.whole_replica());
   optimizer_state_ = host.NewOptimizerState(host.whole_replica());
-  collective_->Prepare(host);
+  collective_.Prepare(host.replica_size(), host);
   started_ = true;
   BeginRound(host);
 }
@@ -54,12 +61,12 @@ absl::Status AllreduceSgd::OnGradient(const GradientReady& event, Host& host) {
         absl::StrCat("a gradient of round ", event.round, " came unasked in round ", round_));
   }
   summing_ = true;
-  collective_->Begin(gradient_, host);
+  collective_.Begin({gradient_, 0, host.replica_size()}, host);
   return absl::OkStatus();
 }
 
 void AllreduceSgd::EndRoundIfSummed(Host& host) {
-  if (!summing_ || !collective_->summed()) return;
+  if (!summing_ || !collective_.summed()) return;
   const Vec next = host.New(host.replica_size());
   const Term own{1.0, {replica_, 0, host.replica_size()}};
   host.Step(host.whole_replica(), next, {&own, 1}, replica_, gradient_, optimizer_state_,
@@ -75,9 +82,9 @@ void AllreduceSgd::EndRoundIfSummed(Host& host) {
 }
 
 void AllreduceSgd::RestIfDone(Host& host) {
-  if (started_ && !in_round_ && round_ >= limit_ && collective_->idle()) host.Rest(replica_);
+  if (started_ && !in_round_ && round_ >= limit_ && collective_.idle()) host.Rest(replica_);
 }
 
-std::vector<Rank> AllreduceSgd::Peers(Round, Round) const { return collective_->Peers(); }
+std::vector<Rank> AllreduceSgd::Peers(Round, Round) const { return collective_.Peers(); }
 
 }  // namespace grapevine

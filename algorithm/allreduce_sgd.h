@@ -1,7 +1,7 @@
 // Allreduce SGD: x' = x - lr u((1/n) sum_j g_j(x)), the same x on every node.
 //
-// The baseline of the field. Which allreduce sums the gradients is a Collective
-// of its own; batch statistics are averaged along with the gradients.
+// The baseline of the field, whatever allreduce sums the gradients. Batch
+// statistics are averaged along with them.
 #ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_SGD_H_
 #define GRAPEVINE_ALGORITHM_ALLREDUCE_SGD_H_
 
@@ -9,17 +9,18 @@
 #include <vector>
 
 #include "algorithm/algorithm.h"
+#include "algorithm/allreduce_schedule.h"
 #include "algorithm/collective.h"
 
 namespace grapevine {
 
 class AllreduceSgd final : public Algorithm {
  public:
-  AllreduceSgd(std::unique_ptr<Collective> collective, AlgorithmOptions options);
+  AllreduceSgd(std::unique_ptr<const AllreduceSchedule> schedule, AlgorithmOptions options);
 
   absl::Status On(const Event& event, Host& host) override;
   Round round() const override { return round_; }
-  std::vector<Waiting> waiting_for() const override { return collective_->waiting_for(); }
+  std::vector<Waiting> waiting_for() const override { return collective_.waiting_for(); }
   std::vector<Rank> Peers(Round from, Round to) const override;
 
  private:
@@ -29,7 +30,7 @@ class AllreduceSgd final : public Algorithm {
   void EndRoundIfSummed(Host& host);
   void RestIfDone(Host& host);
 
-  const std::unique_ptr<Collective> collective_;
+  Collective collective_;
   const AlgorithmOptions options_;
 
   Vec replica_;

@@ -4,12 +4,12 @@
 
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
+#include "algorithm/allreduce_registry.h"
 #include "algorithm/allreduce_sgd.h"
 #include "algorithm/dpsgd.h"
 #include "algorithm/parameter_servers.h"
 #include "algorithm/ps_server.h"
 #include "algorithm/ps_worker.h"
-#include "algorithm/ring_allreduce.h"
 #include "topology/spec.h"
 
 namespace grapevine {
@@ -26,15 +26,11 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeDpsgd(const Spec& spec, Algorithm
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeAllreduce(const Spec& spec,
                                                          AlgorithmOptions options) {
   SpecReader reader(spec);
-  const std::string kind = reader.Argument("ring");
+  const absl::StatusOr<AllreduceFactory> make =
+      ReadAllreduce(spec, reader, options.mixing->topology().size());
+  if (!make.ok()) return make.status();
   if (absl::Status status = reader.Finish(); !status.ok()) return status;
-  if (kind != "ring") {
-    return SpecError(spec.text, "there is no allreduce '" + kind + "'; known: ring");
-  }
-  constexpr uint16_t kGradientChannel = 1;
-  auto ring = std::make_unique<RingAllreduce>(options.rank, options.mixing->topology().size(),
-                                              kGradientChannel);
-  return std::make_unique<AllreduceSgd>(std::move(ring), std::move(options));
+  return std::make_unique<AllreduceSgd>((*make)(options.rank), std::move(options));
 }
 
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeParameterServer(const Spec& spec,
@@ -57,8 +53,8 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view text,
   if (spec->name == "dpsgd") return MakeDpsgd(*spec, std::move(options));
   if (spec->name == "allreduce") return MakeAllreduce(*spec, std::move(options));
   if (spec->name == "ps") return MakeParameterServer(*spec, std::move(options));
-  return SpecError(text,
-                   "unknown algorithm; known: dpsgd, dpsgd:order=atc, allreduce, ps:servers=1");
+  return SpecError(
+      text, "unknown algorithm; known: dpsgd, dpsgd:order=atc, allreduce:KIND, ps:servers=1");
 }
 
 absl::StatusOr<Rank> WorkerCount(std::string_view text, Rank nodes) {

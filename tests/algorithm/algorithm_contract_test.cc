@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/algorithm/allreduce_kinds.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
 #include "topology/topology.h"
@@ -100,8 +101,11 @@ TEST_P(AlgorithmContract, MemoryStaysWithinTheWindow) {
   }
   // A parameter server has a place for every worker.
   if (options.algorithm.starts_with("ps")) degree = options.nodes - 1;
-  // A node that adapts first may still have the one before on its way.
-  const bool late = options.algorithm == "dpsgd:order=atc";
+  // A node that adapts first may still have the one before on its way; where whole
+  // vectors are summed, two may arrive at the same time.
+  const bool more = options.algorithm == "dpsgd:order=atc" ||
+                    options.algorithm == "allreduce:tree" ||
+                    options.algorithm == "allreduce:hierarchical";
   for (uint64_t seed = 1; seed < 20; ++seed) {
     ClusterOptions shuffled = options;
     shuffled.order_seed = seed;
@@ -109,19 +113,44 @@ TEST_P(AlgorithmContract, MemoryStaysWithinTheWindow) {
     ASSERT_TRUE(cluster.Run(kRounds).ok());
     for (Rank rank = 0; rank < options.nodes; ++rank) {
       EXPECT_LE(cluster.vector_bytes(rank),
-                static_cast<int64_t>(degree + 4 + (late ? 1 : 0)) * kReplicaBytes)
+                static_cast<int64_t>(degree + 4 + (more ? 1 : 0)) * kReplicaBytes)
           << "order seed " << seed;
       EXPECT_LE(cluster.live_vectors(rank), 3u) << "replica, optimizer state, scratch";
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, AlgorithmContract,
-    ::testing::Combine(::testing::Values("dpsgd", "dpsgd:order=atc", "allreduce"),
-                       ::testing::Values("ring", "complete", "exponential", "one-peer-exponential",
-                                         "random-matching"),
-                       ::testing::Values(1, 2, 3, 5, 8)));
+INSTANTIATE_TEST_SUITE_P(Gossip, AlgorithmContract,
+                         ::testing::Combine(::testing::Values("dpsgd", "dpsgd:order=atc"),
+                                            ::testing::Values("ring", "complete", "exponential",
+                                                              "one-peer-exponential",
+                                                              "random-matching"),
+                                            ::testing::Values(1, 2, 3, 5, 8)));
+
+INSTANTIATE_TEST_SUITE_P(Allreduce, AlgorithmContract,
+                         ::testing::Combine(::testing::ValuesIn(AllreduceKinds()),
+                                            ::testing::Values("ring"),
+                                            ::testing::Values(1, 2, 3, 5, 8, 12)));
+
+TEST(AllreduceSgd, EveryKindTrainsAsTheRingDoes) {
+  for (const Rank nodes : {3, 8, 12}) {
+    std::vector<float> ring;
+    for (const std::string& kind : AllreduceKinds()) {
+      Cluster cluster({.algorithm = kind,
+                       .nodes = nodes,
+                       .parameters = 100,
+                       .buffers = 7,
+                       .learning_rate = 0.1,
+                       .momentum = 0.9,
+                       .gradient = Quadratic(1, 1, 2)});
+      ASSERT_TRUE(cluster.Run(50).ok());
+      const std::span<const float> trained = cluster.replica(nodes - 1);
+      if (ring.empty()) ring.assign(trained.begin(), trained.end());
+      EXPECT_THAT(trained, ::testing::Pointwise(::testing::FloatNear(1e-6f), ring))
+          << kind << " of " << nodes;
+    }
+  }
+}
 
 INSTANTIATE_TEST_SUITE_P(ParameterServer, AlgorithmContract,
                          ::testing::Combine(::testing::Values("ps", "ps:servers=2"),
@@ -172,7 +201,9 @@ TEST(Registry, UnknownAlgorithmsAndOptionsAreRefusedByName) {
     return std::string(MakeAlgorithm(spec, {.mixing = mixing}).status().message());
   };
   EXPECT_THAT(error("gossip"), ::testing::HasSubstr("known: dpsgd"));
-  EXPECT_THAT(error("allreduce:tree"), ::testing::HasSubstr("no allreduce 'tree'"));
+  EXPECT_THAT(error("allreduce:bush"), ::testing::HasSubstr("no allreduce 'bush'"));
+  EXPECT_THAT(error("allreduce:tree:groups=2"), ::testing::HasSubstr("unknown option 'groups'"));
+  EXPECT_THAT(error("allreduce:hierarchical:groups=3"), ::testing::HasSubstr("groups=2"));
   EXPECT_THAT(error("dpsgd:order=sideways"), ::testing::HasSubstr("awc"));
   EXPECT_THAT(error("dpsgd:speed=3"), ::testing::HasSubstr("order"));
 }

@@ -62,12 +62,17 @@ TEST_P(Golden, TellsTheSameStory) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Golden,
-    ::testing::Values(Scenario{"dpsgd_awc_ring_3", "dpsgd", "ring", 3, 2},
-                      Scenario{"dpsgd_atc_ring_3", "dpsgd:order=atc", "ring", 3, 2},
-                      Scenario{"dpsgd_one_peer_exponential_4", "dpsgd", "one-peer-exponential", 4,
-                               2},
-                      Scenario{"allreduce_ring_3", "allreduce", "ring", 3, 2},
-                      Scenario{"ps_2_workers_2_servers", "ps:servers=2", "ring", 4, 2}),
+    ::testing::Values(
+        Scenario{"dpsgd_awc_ring_3", "dpsgd", "ring", 3, 2},
+        Scenario{"dpsgd_atc_ring_3", "dpsgd:order=atc", "ring", 3, 2},
+        Scenario{"dpsgd_one_peer_exponential_4", "dpsgd", "one-peer-exponential", 4, 2},
+        Scenario{"allreduce_ring_3", "allreduce", "ring", 3, 2},
+        Scenario{"allreduce_halving_doubling_3", "allreduce:halving-doubling", "ring", 3, 1},
+        Scenario{"allreduce_halving_doubling_4", "allreduce:halving-doubling", "ring", 4, 1},
+        Scenario{"allreduce_tree_4", "allreduce:tree", "ring", 4, 1},
+        Scenario{"allreduce_hierarchical_4", "allreduce:hierarchical:groups=2", "ring", 4, 1},
+        Scenario{"allreduce_torus_4", "allreduce:torus:2x2", "ring", 4, 1},
+        Scenario{"ps_2_workers_2_servers", "ps:servers=2", "ring", 4, 2}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

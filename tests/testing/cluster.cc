@@ -176,18 +176,23 @@ Cluster::Cluster(ClusterOptions options)
   CHECK(workers.ok()) << workers.status();
   workers_ = *workers;
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
-    auto algorithm = MakeAlgorithm(
-        options_.algorithm, {.rank = rank,
-                             .mixing = *mixing,
-                             .learning_rate = [lr = options_.learning_rate](Round) { return lr; },
-                             .window = options_.window});
-    CHECK(algorithm.ok()) << algorithm.status();
     nodes_.push_back(std::make_unique<Node>(rank, *this));
-    nodes_.back()->Adopt(*std::move(algorithm));
+    nodes_.back()->Adopt(
+        MakeNode({.rank = rank,
+                  .mixing = *mixing,
+                  .learning_rate = [lr = options_.learning_rate](Round) { return lr; },
+                  .window = options_.window}));
   }
 }
 
 Cluster::~Cluster() = default;
+
+std::unique_ptr<Algorithm> Cluster::MakeNode(const AlgorithmOptions& options) const {
+  if (options_.make_algorithm) return options_.make_algorithm(options);
+  auto algorithm = MakeAlgorithm(options_.algorithm, options);
+  CHECK(algorithm.ok()) << algorithm.status();
+  return *std::move(algorithm);
+}
 
 absl::Status Cluster::Run(Round limit) {
   const bool first = !std::exchange(started_, true);

@@ -23,6 +23,8 @@ namespace grapevine::testing {
 
 struct ClusterOptions {
   std::string algorithm = "dpsgd";
+  // Makes the algorithm instead, where a test has one of its own.
+  std::function<std::unique_ptr<Algorithm>(const AlgorithmOptions&)> make_algorithm;
   std::string topology = "ring";
   std::string mixing = "metropolis";
   Rank nodes = 8;
@@ -70,6 +72,7 @@ class Cluster {
  private:
   class Node;
 
+  std::unique_ptr<Algorithm> MakeNode(const AlgorithmOptions& options) const;
   bool StepOnce(absl::Status* status);
 
   ClusterOptions options_;

@@ -1,0 +1,84 @@
+#include "algorithm/allreduce_registry.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "algorithm/halving_doubling_allreduce.h"
+#include "algorithm/hierarchical_allreduce.h"
+#include "algorithm/ring_allreduce.h"
+#include "algorithm/torus_allreduce.h"
+#include "algorithm/tree_allreduce.h"
+
+namespace grapevine {
+namespace {
+
+// The divisor of `size` closest to `wanted`; of two, the smaller.
+Rank NearestDivisor(Rank size, double wanted) {
+  Rank nearest = 1;
+  const auto consider = [&](Rank divisor) {
+    const double distance = std::abs(divisor - wanted), least = std::abs(nearest - wanted);
+    if (distance < least || (distance == least && divisor < nearest)) nearest = divisor;
+  };
+  for (Rank divisor = 1; int64_t{divisor} * divisor <= size; ++divisor) {
+    if (size % divisor != 0) continue;
+    consider(divisor);
+    consider(size / divisor);
+  }
+  return nearest;
+}
+
+absl::StatusOr<AllreduceFactory> ReadHierarchical(const Spec& spec, SpecReader& reader, Rank size) {
+  const Rank fallback = NearestDivisor(size, std::sqrt(size));
+  const Rank groups = static_cast<Rank>(reader.Integer("groups", fallback, 1, size));
+  if (size % groups != 0) {
+    return SpecError(spec.text, absl::StrCat(size, " nodes do not make ", groups,
+                                             " groups of equal size; the nearest that do: groups=",
+                                             NearestDivisor(size, groups)));
+  }
+  return [=](Rank rank) { return std::make_unique<HierarchicalAllreduce>(rank, size, groups); };
+}
+
+absl::StatusOr<AllreduceFactory> ReadTorus(const Spec& spec, SpecReader& reader, Rank size) {
+  Rank rows = NearestDivisor(size, std::sqrt(size));
+  const std::string text = reader.Argument(absl::StrCat(rows, "x", size / rows));
+  const std::vector<std::string> sides = absl::StrSplit(text, 'x');
+  Rank columns = 0;
+  if (sides.size() != 2 || !absl::SimpleAtoi(sides[0], &rows) || rows < 1 ||
+      !absl::SimpleAtoi(sides[1], &columns) || columns < 1) {
+    return SpecError(spec.text, absl::StrCat("'", text, "' is not ROWSxCOLUMNS; write torus:4x8"));
+  }
+  if (int64_t{rows} * columns != size) {
+    const Rank nearest = NearestDivisor(size, rows);
+    return SpecError(spec.text, absl::StrCat(text, " is not a grid of ", size,
+                                             " nodes; the nearest that is: torus:", nearest, "x",
+                                             size / nearest));
+  }
+  return [=](Rank rank) { return std::make_unique<TorusAllreduce>(rank, rows, columns); };
+}
+
+template <typename Schedule>
+AllreduceFactory Plain(Rank size) {
+  return [size](Rank rank) { return std::make_unique<Schedule>(rank, size); };
+}
+
+}  // namespace
+
+absl::StatusOr<AllreduceFactory> ReadAllreduce(const Spec& spec, SpecReader& reader, Rank size) {
+  const std::string kind = reader.Argument("ring");
+  if (kind == "ring") return Plain<RingAllreduce>(size);
+  if (kind == "halving-doubling") return Plain<HalvingDoublingAllreduce>(size);
+  if (kind == "tree") return Plain<TreeAllreduce>(size);
+  if (kind == "hierarchical") return ReadHierarchical(spec, reader, size);
+  if (kind == "torus") return ReadTorus(spec, reader, size);
+  return SpecError(spec.text,
+                   absl::StrCat("there is no allreduce '", kind,
+                                "'; known: ring, halving-doubling, tree, hierarchical, torus"));
+}
+
+}  // namespace grapevine

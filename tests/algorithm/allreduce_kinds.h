@@ -1,0 +1,34 @@
+// The kinds of allreduce that every suite runs over, and the sizes.
+#ifndef GRAPEVINE_TESTS_ALGORITHM_ALLREDUCE_KINDS_H_
+#define GRAPEVINE_TESTS_ALGORITHM_ALLREDUCE_KINDS_H_
+
+#include <cctype>
+#include <string>
+#include <vector>
+
+#include "topology/topology.h"
+
+namespace grapevine::testing {
+
+inline std::vector<std::string> AllreduceKinds() {
+  return {"allreduce:ring", "allreduce:halving-doubling", "allreduce:tree",
+          "allreduce:hierarchical", "allreduce:torus"};
+}
+
+// 1 .. 17 and some larger ones.
+inline std::vector<Rank> SomeSizes() {
+  std::vector<Rank> sizes;
+  for (Rank n = 1; n <= 17; ++n) sizes.push_back(n);
+  for (const Rank n : {21, 24, 32, 35}) sizes.push_back(n);
+  return sizes;
+}
+
+// A spec as the name of a test.
+inline std::string KindName(std::string spec) {
+  for (char& c : spec) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return spec;
+}
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_ALGORITHM_ALLREDUCE_KINDS_H_

@@ -1,0 +1,187 @@
+// What makes a schedule an allreduce, for every kind and number of ranks: pure
+// functions, so nothing is sent here.
+#include "algorithm/allreduce_schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithm/allreduce_registry.h"
+#include "tests/algorithm/allreduce_kinds.h"
+
+namespace grapevine::testing {
+namespace {
+
+using Schedules = std::vector<std::unique_ptr<const AllreduceSchedule>>;
+
+absl::StatusOr<AllreduceFactory> Read(const std::string& text, Rank size) {
+  const Spec spec = *ParseSpec(text);
+  SpecReader reader(spec);
+  return ReadAllreduce(spec, reader, size);
+}
+
+Schedules Make(const std::string& text, Rank size) {
+  const AllreduceFactory make = *Read(text, size);
+  Schedules schedules;
+  for (Rank rank = 0; rank < size; ++rank) schedules.push_back(make(rank));
+  return schedules;
+}
+
+int64_t Sent(const AllreduceSchedule& schedule, int64_t elements) {
+  int64_t sum = 0;
+  for (int level = 0; level < schedule.levels(); ++level) {
+    for (const ElementRange& range : schedule.Step(level, elements).sent) sum += range.size();
+  }
+  return sum;
+}
+
+class AllreduceSchedules : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(AllreduceSchedules, WhatOneSendsTheOtherExpects) {
+  for (const Rank size : SomeSizes()) {
+    const Schedules schedules = Make(GetParam(), size);
+    for (const int64_t elements : {1, 7, 64, 1001}) {
+      for (int level = 0; level < schedules[0]->levels(); ++level) {
+        for (Rank rank = 0; rank < size; ++rank) {
+          ASSERT_EQ(schedules[rank]->levels(), schedules[0]->levels());
+          const AllreduceStep step = schedules[rank]->Step(level, elements);
+          if (step.to != kNobody) {
+            const AllreduceStep other = schedules[step.to]->Step(level, elements);
+            EXPECT_EQ(other.from, rank) << size << " ranks, level " << level;
+            EXPECT_EQ(other.received, step.sent) << size << " ranks, level " << level;
+          }
+          if (step.from != kNobody) {
+            EXPECT_EQ(schedules[step.from]->Step(level, elements).to, rank)
+                << size << " ranks, level " << level;
+          }
+        }
+      }
+    }
+  }
+}
+
+// counts[rank][element][r]: how often rank r's value is in rank's partial sum.
+TEST_P(AllreduceSchedules, TheFirstHalfLeavesEveryElementsSumWholeAtOneRank) {
+  constexpr int64_t kElements = 41;
+  for (const Rank size : SomeSizes()) {
+    const Schedules schedules = Make(GetParam(), size);
+    using Sum = std::vector<int>;
+    std::vector<std::vector<Sum>> counts(size, std::vector<Sum>(kElements, Sum(size)));
+    std::vector<std::vector<bool>> given(size, std::vector<bool>(kElements));
+    for (Rank rank = 0; rank < size; ++rank) {
+      for (Sum& sum : counts[rank]) sum[rank] = 1;
+    }
+    for (int level = 0; level < schedules[0]->reduce_levels(); ++level) {
+      const auto before = counts;
+      for (Rank rank = 0; rank < size; ++rank) {
+        const AllreduceStep step = schedules[rank]->ReduceStep(level, kElements);
+        for (const ElementRange& range : step.sent) {
+          for (int64_t i = range.begin; i < range.end; ++i) {
+            EXPECT_FALSE(given[rank][i]) << "sent twice";
+            given[rank][i] = true;
+          }
+        }
+        for (const ElementRange& range : step.received) {
+          for (int64_t i = range.begin; i < range.end; ++i) {
+            EXPECT_FALSE(given[rank][i]) << "added to what was sent";
+            for (Rank r = 0; r < size; ++r) counts[rank][i][r] += before[step.from][i][r];
+          }
+        }
+      }
+    }
+    for (int64_t i = 0; i < kElements; ++i) {
+      int whole = 0;
+      for (Rank rank = 0; rank < size; ++rank) {
+        if (given[rank][i]) continue;
+        ++whole;
+        EXPECT_EQ(counts[rank][i], Sum(size, 1)) << size << " ranks, element " << i;
+      }
+      EXPECT_EQ(whole, 1) << size << " ranks, element " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AllreduceSchedules, ::testing::ValuesIn(AllreduceKinds()),
+                         [](const auto& info) { return KindName(info.param); });
+
+TEST(AllreduceLevels, AreThoseOfTheClosedForms) {
+  for (const Rank n : SomeSizes()) {
+    const int log = std::bit_width(static_cast<unsigned>(n - 1));
+    EXPECT_EQ(Make("allreduce", n)[0]->levels(), 2 * (n - 1));
+    EXPECT_EQ(Make("allreduce:tree", n)[0]->levels(), 2 * log);
+    EXPECT_EQ(Make("allreduce:halving-doubling", n)[0]->levels(), 2 * log) << n;
+  }
+  EXPECT_EQ(Make("allreduce:hierarchical:groups=4", 32)[0]->levels(), 2 * 3 + 2 * 3);
+  EXPECT_EQ(Make("allreduce:hierarchical:groups=3", 15)[0]->levels(), 2 * 3 + 2 * 2);
+  EXPECT_EQ(Make("allreduce:torus:4x8", 32)[0]->levels(), 2 * 3 + 2 * 7);
+  // The figures of arXiv:1811.05233.
+  EXPECT_EQ((*Read("allreduce:torus:48x72", 3456))(0)->levels(), 236);
+  EXPECT_EQ((*Read("allreduce", 3456))(0)->levels(), 6910);
+  EXPECT_EQ((*Read("allreduce:torus", 1024))(0)->levels(), 124);
+}
+
+TEST(AllreduceBytes, AreThoseOfTheClosedForms) {
+  for (const Rank n : SomeSizes()) {
+    const int64_t elements = int64_t{n} * 60;  // every piece a whole number of them
+    for (const char* kind : {"allreduce", "allreduce:halving-doubling"}) {
+      for (const auto& schedule : Make(kind, n)) {
+        EXPECT_EQ(Sent(*schedule, elements), 2 * (n - 1) * 60) << kind << " of " << n;
+      }
+    }
+    int64_t tree = 0;
+    for (const auto& schedule : Make("allreduce:tree", n)) tree += Sent(*schedule, elements);
+    EXPECT_EQ(tree, 2 * (n - 1) * elements) << "all of " << n << " together";
+  }
+  for (const auto& schedule : Make("allreduce:torus:4x8", 32)) {
+    EXPECT_EQ(Sent(*schedule, 320), 2 * 7 * 40 + 2 * 3 * 10);
+  }
+  const Schedules hierarchical = Make("allreduce:hierarchical:groups=4", 32);
+  EXPECT_EQ(Sent(*hierarchical[0], 400), 3 * 400 + 2 * 3 * 100) << "a leader of 8";
+  EXPECT_EQ(Sent(*hierarchical[1], 400), 400) << "a leaf";
+}
+
+TEST(HalvingDoubling, HalvesWithTheNearestRankFirst) {
+  const Schedules schedules = Make("allreduce:halving-doubling", 8);
+  for (int level = 0; level < 3; ++level) {
+    const AllreduceStep step = schedules[5]->ReduceStep(level, 64);
+    EXPECT_EQ(step.to, 5 ^ (1 << level));
+    EXPECT_EQ(step.from, step.to);
+    EXPECT_EQ(step.sent[0].size(), 32 >> level);
+  }
+}
+
+TEST(AllreduceRegistry, DefaultsAreNearTheSquareRoot) {
+  EXPECT_EQ(Make("allreduce:torus", 12)[0]->name(), "allreduce:torus:3x4");
+  EXPECT_EQ(Make("allreduce:torus", 7)[0]->name(), "allreduce:torus:1x7");
+  EXPECT_EQ(Make("allreduce:hierarchical", 24)[0]->name(), "allreduce:hierarchical:groups=4");
+  EXPECT_EQ(Make("allreduce:hierarchical", 7)[0]->name(), "allreduce:hierarchical:groups=1");
+}
+
+TEST(AllreduceRegistry, RefusesByNameWithTheNearestThatWorks) {
+  const auto error = [](const char* spec, Rank size) {
+    return std::string(Read(spec, size).status().message());
+  };
+  EXPECT_THAT(error("allreduce:bush", 8),
+              ::testing::HasSubstr("there is no allreduce 'bush'; known: ring, halving-doubling, "
+                                   "tree, hierarchical, torus"));
+  EXPECT_THAT(error("allreduce:hierarchical:groups=5", 24),
+              ::testing::HasSubstr("24 nodes do not make 5 groups of equal size; the nearest that "
+                                   "do: groups=4"));
+  EXPECT_THAT(error("allreduce:torus:5x6", 24),
+              ::testing::HasSubstr("5x6 is not a grid of 24 nodes; the nearest that is: "
+                                   "torus:4x6"));
+  for (const char* bad : {"4", "4x", "x4", "0x4", "-2x-4", "2x2x2", "axb", "99999999999x1"}) {
+    EXPECT_THAT(error((std::string("allreduce:torus:") + bad).c_str(), 8),
+                ::testing::HasSubstr("ROWSxCOLUMNS"))
+        << bad;
+  }
+  EXPECT_THAT(error("allreduce:torus:65536x65536", 8), ::testing::HasSubstr("not a grid"));
+}
+
+}  // namespace
+}  // namespace grapevine::testing

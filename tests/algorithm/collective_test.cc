@@ -1,0 +1,271 @@
+// What every allreduce owes its owner: the exact sum, the same bits everywhere,
+// in any order of events, sum after sum.
+#include "algorithm/collective.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithm/allreduce_registry.h"
+#include "random/keyed_random.h"
+#include "tests/algorithm/allreduce_kinds.h"
+#include "tests/testing/cluster.h"
+
+namespace grapevine::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::unique_ptr<const AllreduceSchedule> Schedule(const std::string& text, Rank rank, Rank size) {
+  const Spec spec = *ParseSpec(text);
+  SpecReader reader(spec);
+  return (*ReadAllreduce(spec, reader, size))(rank);
+}
+
+// Sums the gradients of all ranks in every round, and shows the sum.
+class Summation final : public Algorithm {
+ public:
+  Summation(const std::string& kind, const AlgorithmOptions& options)
+      : collective_(Schedule(kind, options.rank, options.mixing->topology().size()), 1) {}
+
+  absl::Status On(const Event& event, Host& host) override {
+    absl::Status status;
+    if (std::holds_alternative<Start>(event)) {
+      collective_.Prepare(host.replica_size(), host);
+      zero_ = host.InitialReplica(host.whole_replica());
+      started_ = true;
+    } else if (const auto* received = std::get_if<Received>(&event)) {
+      status = collective_.On(*received, host);
+    } else if (const auto* sent = std::get_if<Sent>(&event)) {
+      status = collective_.On(*sent, host);
+    } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
+      limit_ = std::max(limit_, limit->limit);
+    } else {
+      summing_ = true;
+      collective_.Begin({data_, 0, host.replica_size()}, host);
+    }
+    if (status.ok()) Advance(host);
+    return status;
+  }
+  Round round() const override { return round_; }
+  std::vector<Waiting> waiting_for() const override { return collective_.waiting_for(); }
+  std::vector<Rank> Peers(Round, Round) const override { return collective_.Peers(); }
+
+ private:
+  void Advance(Host& host) {
+    if (summing_ && collective_.summed()) {
+      summing_ = false;
+      host.Boundary(++round_, data_);
+      host.Drop(std::exchange(data_, Vec{}));
+    }
+    if (!started_ || data_) return;
+    if (round_ < limit_) {
+      data_ = host.New(host.replica_size());
+      host.Gradient(zero_, data_, round_);
+    } else if (collective_.idle()) {
+      host.Rest(zero_);
+    }
+  }
+
+  Collective collective_;
+  Vec zero_, data_;
+  Round round_ = 0, limit_ = 0;
+  bool started_ = false, summing_ = false;
+};
+
+// Integers whose sums are exact in floats.
+float Value(Rank rank, Round round, int64_t element) {
+  return static_cast<float>(Mix(5, Purpose::kGradientNoise, rank, round, element) % 1000);
+}
+
+ClusterOptions Options(const std::string& kind, Rank nodes, int64_t elements) {
+  return {.make_algorithm =
+              [kind](const AlgorithmOptions& options) {
+                return std::make_unique<Summation>(kind, options);
+              },
+          .nodes = nodes,
+          .parameters = elements,
+          .gradient =
+              [](Rank rank, Round round, std::span<const float>, std::span<float> gradient) {
+                for (size_t i = 0; i < gradient.size(); ++i) gradient[i] = Value(rank, round, i);
+              }};
+}
+
+class CollectiveContract : public ::testing::TestWithParam<std::string> {
+ protected:
+  // Several sums whose limit moves, in one order of events.
+  static void ExpectExactSums(Rank nodes, int64_t elements, uint64_t order_seed) {
+    SCOPED_TRACE(::testing::Message()
+                 << nodes << " ranks, " << elements << " elements, order seed " << order_seed);
+    ClusterOptions options = Options(GetParam(), nodes, elements);
+    options.order_seed = order_seed;
+    int boundaries = 0;
+    options.at_boundary = [&](Rank rank, Round completed, std::span<const float> sum) {
+      ++boundaries;
+      for (int64_t i = 0; i < elements; ++i) {
+        float expected = 0;
+        for (Rank r = 0; r < nodes; ++r) expected += Value(r, completed - 1, i);
+        ASSERT_EQ(sum[i], expected) << "rank " << rank << ", element " << i;
+      }
+    };
+    Cluster cluster(options);
+    for (const Round limit : {0, 1, 4, 4, 5}) {
+      const absl::Status status = cluster.Run(limit);
+      ASSERT_TRUE(status.ok()) << status;
+    }
+    EXPECT_EQ(boundaries, 5 * nodes);
+  }
+};
+
+TEST_P(CollectiveContract, EveryRankGetsTheExactSum) {
+  for (const Rank nodes : SomeSizes()) {
+    for (const int64_t elements : {1, 3, 16, 61}) ExpectExactSums(nodes, elements, 1);
+  }
+}
+
+TEST_P(CollectiveContract, AnyOrderOfEventsWillDo) {
+  for (const Rank nodes : {2, 3, 6, 7, 12}) {
+    for (uint64_t seed = 2; seed < 30; ++seed) ExpectExactSums(nodes, 29, seed);
+  }
+}
+
+TEST_P(CollectiveContract, AllRanksEndWithTheSameBits) {
+  for (const Rank nodes : {3, 7, 12, 16}) {
+    ClusterOptions options = Options(GetParam(), nodes, 53);
+    // Sums of these depend on the order of their terms.
+    options.gradient = [](Rank rank, Round round, std::span<const float>, std::span<float> out) {
+      KeyedRandom random(3, Purpose::kGradientNoise, rank, round);
+      for (float& value : out) value = static_cast<float>(random.Normal());
+    };
+    std::vector<std::vector<float>> first;
+    for (uint64_t seed = 1; seed < 5; ++seed) {
+      options.order_seed = seed;
+      options.at_boundary = [&](Rank rank, Round completed, std::span<const float> sum) {
+        if (first.size() < static_cast<size_t>(completed))
+          first.emplace_back(sum.begin(), sum.end());
+        EXPECT_TRUE(std::ranges::equal(sum, first[completed - 1]))
+            << "rank " << rank << " of " << nodes << ", order seed " << seed;
+      };
+      ASSERT_TRUE(Cluster(options).Run(3).ok());
+    }
+  }
+}
+
+TEST_P(CollectiveContract, MemoryIsTheVectorsAndOneOrTwoOfScratch) {
+  const bool whole_vectors =
+      GetParam() == "allreduce:tree" || GetParam() == "allreduce:hierarchical";
+  for (const Rank nodes : {2, 8, 16, 24}) {
+    constexpr int64_t kElements = 240;
+    for (uint64_t seed = 1; seed < 6; ++seed) {
+      ClusterOptions options = Options(GetParam(), nodes, kElements);
+      options.order_seed = seed;
+      Cluster cluster(options);
+      ASSERT_TRUE(cluster.Run(8).ok());
+      for (Rank rank = 0; rank < nodes; ++rank) {
+        // What is summed, the one before that may still be on its way, and zeros.
+        EXPECT_LE(cluster.vector_bytes(rank), (3 + (whole_vectors ? 2 : 1)) * kElements * 4)
+            << "rank " << rank << " of " << nodes << ", order seed " << seed;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CollectiveContract, ::testing::ValuesIn(AllreduceKinds()),
+                         [](const auto& info) { return KindName(info.param); });
+
+TEST(Collective, HalvingAndTreeAddInTheSameOrderOnPowersOfTwo) {
+  const auto sums = [](const char* kind) {
+    ClusterOptions options = Options(kind, 16, 53);
+    options.gradient = [](Rank rank, Round round, std::span<const float>, std::span<float> out) {
+      KeyedRandom random(3, Purpose::kGradientNoise, rank, round);
+      for (float& value : out) value = static_cast<float>(random.Normal());
+    };
+    std::vector<float> last;
+    options.at_boundary = [&](Rank, Round, std::span<const float> sum) {
+      last.assign(sum.begin(), sum.end());
+    };
+    EXPECT_TRUE(Cluster(options).Run(2).ok());
+    return last;
+  };
+  EXPECT_EQ(sums("allreduce:halving-doubling"), sums("allreduce:tree"));
+}
+
+// A host that does nothing but count.
+class IdleHost final : public Host {
+ public:
+  int64_t replica_size() const override { return 6; }
+  Vec InitialReplica(ReplicaRange) override { return {1}; }
+  Vec New(int64_t) override { return {1}; }
+  Vec NewOptimizerState(ReplicaRange) override { return {1}; }
+  void Drop(Vec) override {}
+  void Gradient(Vec, Vec, Round) override {}
+  void Combine(Part, std::span<const Term>) override {}
+  void Step(ReplicaRange, Vec, std::span<const Term>, Vec, Vec, Vec, const StepParams&) override {}
+  void Send(Rank to, Tag tag, Part) override { sent.push_back({to, tag}); }
+  void Post(Rank from, Tag tag, Part) override { posted.push_back({from, tag}); }
+  void Boundary(Round, Vec) override {}
+  void Rest(Vec) override {}
+
+  std::vector<Waiting> sent, posted;
+};
+
+class Violations : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Violations, AreRefusedWithTheMessageAndTheSumUnderWay) {
+  IdleHost host;
+  Collective collective(Schedule(GetParam(), 0, 4), 1);
+  collective.Prepare(6, host);
+  collective.Begin({{1}, 0, 6}, host);
+  const Waiting posted = host.posted.at(0);
+
+  const auto error = [&](const Event& event) {
+    const auto* received = std::get_if<Received>(&event);
+    const absl::Status status = received != nullptr ? collective.On(*received, host)
+                                                    : collective.On(std::get<Sent>(event), host);
+    return std::string(status.message());
+  };
+  const std::string of_sum = "; under way is step 0 of sum 0";
+  EXPECT_EQ(
+      error(Received{3, {1, 7, 0}}),
+      Schedule(GetParam(), 0, 4)->name() + ": step 0 of sum 7 came unposted from rank 3" + of_sum);
+  EXPECT_THAT(error(Received{(posted.peer + 1) % 4, posted.tag}), HasSubstr("came unposted"));
+  EXPECT_THAT(error(Received{posted.peer, {1, 0, 1u << 31}}), HasSubstr("came unposted"));
+  EXPECT_THAT(error(Sent{2, {1, 0, 9}}),
+              HasSubstr("step 9 of sum 0 is not on its way to rank 2" + of_sum));
+  EXPECT_EQ(error(Received{posted.peer, posted.tag}), "");
+  EXPECT_THAT(error(Received{posted.peer, posted.tag}), HasSubstr("came unposted"));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Violations, ::testing::ValuesIn(AllreduceKinds()),
+                         [](const auto& info) { return KindName(info.param); });
+
+TEST(Collective, SaysForWhomItWaits) {
+  IdleHost host;
+  Collective collective(Schedule("allreduce:ring", 0, 4), 1);
+  collective.Prepare(6, host);
+  EXPECT_TRUE(collective.waiting_for().empty());
+  collective.Begin({{1}, 0, 6}, host);
+  ASSERT_EQ(collective.waiting_for().size(), 1u);
+  EXPECT_EQ(collective.waiting_for()[0].peer, 3);
+  ASSERT_TRUE(collective.On(Received{3, {1, 0, 0}}, host).ok());
+  // The next message may not leave before the first has.
+  ASSERT_EQ(collective.waiting_for().size(), 2u);
+  EXPECT_EQ(collective.waiting_for()[0].peer, 1);
+  EXPECT_EQ(collective.waiting_for()[0].tag, host.sent.at(0).tag);
+}
+
+TEST(Collective, PostsAheadNoMoreThanItsBound) {
+  IdleHost host;
+  Collective collective(Schedule("allreduce:ring", 0, 5000), 1);
+  collective.Prepare(5000, host);
+  EXPECT_EQ(host.posted.size(), static_cast<size_t>(Collective::kMaxAhead));
+  EXPECT_EQ(collective.Peers(), (std::vector<Rank>{1, 4999}));
+}
+
+}  // namespace
+}  // namespace grapevine::testing
