@@ -39,7 +39,7 @@ absl::StatusOr<std::string> Canonical(Kind kind, std::string_view text) {
     if (!rate.ok()) return rate.status();
     return FormatBandwidth(*rate);
   }
-  if (kind == DURATION) {
+  if (kind == DURATION || (kind == TIMING && absl::ascii_isdigit(text.front()))) {
     const absl::StatusOr<std::chrono::nanoseconds> duration = ParseDuration(text);
     if (!duration.ok()) return duration.status();
     return FormatDuration(*duration);

@@ -46,6 +46,10 @@ TEST(SetField, StoresTheCanonicalForm) {
   ASSERT_TRUE(SetField(ConfigFieldNamed("slow"), "1:2,3:4", &config).ok());
   ASSERT_EQ(config.slow_size(), 2);
   EXPECT_EQ(config.slow(1), "3:4");
+  ASSERT_TRUE(SetField(ConfigFieldNamed("compute"), "0.01s", &config).ok());
+  EXPECT_EQ(config.compute(), "10ms");
+  ASSERT_TRUE(SetField(ConfigFieldNamed("compute"), "exponential:mean=10ms", &config).ok());
+  EXPECT_EQ(config.compute(), "exponential:mean=10ms");
   ASSERT_TRUE(SetField(ConfigFieldNamed("overwrite"), "yes", &config).ok());
   EXPECT_TRUE(config.overwrite());
 }
@@ -59,6 +63,9 @@ TEST(SetField, SaysWhatIsWrong) {
       {"overwrite", "perhaps", "\"perhaps\" is no true or false"},
       {"topology", "", "the value is empty"},
       {"slow", "1:2,", "the value is empty"},
+      {"compute", "10",
+       "\"10\" is no duration: it has no unit; write for example 500us, 5ms, 30s, "
+       "15min, 1h"},
   };
   for (const auto& [name, text, why] : cases) {
     Config config;
