@@ -32,7 +32,7 @@ class EventQueue {
     Payload payload;
   };
 
-  // `time` is not before the event popped last.
+  // `time` is not before the current time.
   void Push(Nanoseconds time, const Payload& payload) {
     CHECK_GE(time, now_) << "an event in the past";
     Place({time, payload});
@@ -42,9 +42,12 @@ class EventQueue {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
-  // The time of the earliest event; the queue is not empty.
+  // Whether an event of the current time is left.
+  bool more_now() const { return head_ != buckets_[0].size(); }
+  // Moves the current time to that of the earliest event, and returns it; the
+  // queue is not empty.
   Nanoseconds next_time() {
-    if (head_ == buckets_[0].size()) Advance();
+    if (!more_now()) Advance();
     return now_;
   }
 
