@@ -32,6 +32,8 @@ enum class Purpose : uint64_t {
   kComputeTime = 12,
   kStraggler = 13,
   kMessageEffect = 14,
+  kRouting = 15,
+  kPlacement = 16,
 };
 
 // One well-mixed 64-bit word for a key and a counter (SplitMix64's finalizer

@@ -1,0 +1,29 @@
+// "4x8": the sides of a grid.
+//
+// Thread-safety: pure functions.
+#ifndef GRAPEVINE_TOPOLOGY_SIDES_H_
+#define GRAPEVINE_TOPOLOGY_SIDES_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "topology/spec.h"
+#include "topology/topology.h"
+
+namespace grapevine {
+
+// Every side at least 1, and a product that fits a Rank. Errors quote `spec`.
+absl::StatusOr<std::vector<Rank>> ParseSides(const Spec& spec, const std::string& text);
+
+// The two sides of n that are nearest to each other, the smaller first.
+std::vector<Rank> NearSquareSides(Rank n);
+
+// Of sides that ParseSides returned.
+Rank ProductOf(std::span<const Rank> sides);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_TOPOLOGY_SIDES_H_
