@@ -1,0 +1,65 @@
+#include "run/text_proto.h"
+
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "system/mapped_file.h"
+
+namespace grapevine {
+namespace {
+
+// No file of a person's is larger; parsed it takes many times as much.
+constexpr size_t kMostBytes = size_t{64} << 20;
+
+// Keeps the first error; the parser counts lines from 0.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  FirstError(const std::string& path, Failure failure) : path_(path), failure_(failure) {}
+  void AddError(int line, int, const std::string& message) override {
+    if (status_.ok()) status_ = ErrorAtLine(path_, line + 1, message, failure_);
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  const std::string& path_;
+  const Failure failure_;
+  absl::Status status_;
+};
+
+}  // namespace
+
+absl::Status ErrorAtLine(const std::string& path, int line, std::string_view what,
+                         Failure failure) {
+  return WithFailure(
+      absl::InvalidArgumentError(absl::StrCat(path, ":", line, ": ", std::string(what))), failure);
+}
+
+absl::Status ReadTextProto(const std::string& path, Failure bad_content,
+                           google::protobuf::Message* message,
+                           google::protobuf::TextFormat::ParseInfoTree* positions) {
+  const absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
+  if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
+  const auto bytes = (*file)->bytes();
+  const std::string type(message->GetTypeName());
+  if (bytes.size() > std::numeric_limits<int>::max()) {
+    return WithFailure(
+        absl::InvalidArgumentError(
+            absl::StrCat(path, ": is no textproto of ", type, ": it has ", bytes.size(), " bytes")),
+        Failure::kInput);
+  }
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+  FirstError errors(path, bad_content);
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&errors);
+  parser.WriteLocationsTo(positions);
+  if (parser.Parse(&stream, message)) return absl::OkStatus();
+  if (!errors.status().ok()) return errors.status();
+  return ErrorAtLine(path, 1, absl::StrCat("is no textproto of ", type), bad_content);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,28 @@
+// Reading a file of a user's as the text form of a protocol buffer.
+#ifndef GRAPEVINE_RUN_TEXT_PROTO_H_
+#define GRAPEVINE_RUN_TEXT_PROTO_H_
+
+#include <google/protobuf/message.h>
+#include <google/protobuf/text_format.h>
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "run/failure.h"
+
+namespace grapevine {
+
+// Fills `message`, and `positions` with the line (counted from 0) of every field.
+// A file that cannot be read is kInput; what is not of the message's type is
+// `bad_content` and begins with FILE:LINE.
+absl::Status ReadTextProto(const std::string& path, Failure bad_content,
+                           google::protobuf::Message* message,
+                           google::protobuf::TextFormat::ParseInfoTree* positions);
+
+// "FILE:LINE: WHAT", the line counted from 1.
+absl::Status ErrorAtLine(const std::string& path, int line, std::string_view what, Failure failure);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_TEXT_PROTO_H_
