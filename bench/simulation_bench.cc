@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "algorithm/algorithm.h"
-#include "sim/compute_time.h"
+#include "run/compute_time.h"
 #include "sim/nic_network.h"
 #include "sim/phantom_vectors.h"
 #include "sim/simulation.h"
@@ -56,10 +56,9 @@ int Main(int argc, char** argv) {
            },
        .make_algorithm =
            [&](Rank rank) {
-             return MakeAlgorithm("dpsgd", {.rank = rank,
-                                            .mixing = mixing,
-                                            .learning_rate = learning_rate,
-                                            .window = 2});
+             return MakeAlgorithm(
+                 "dpsgd",
+                 {.rank = rank, .mixing = mixing, .learning_rate = learning_rate, .window = 2});
            },
        .vectors = &vectors,
        .compute = &fixed});

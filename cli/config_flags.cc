@@ -1,10 +1,10 @@
 #include "cli/config_flags.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "run/config_resolve.h"
 #include "run/revision.h"
 
 namespace grapevine {
@@ -57,18 +57,39 @@ ConfigFlags::ConfigFlags(CLI::App& command, const std::vector<const ConfigField*
               ->take_last();
 }
 
-absl::StatusOr<ResolvedConfig> ConfigFlags::Resolve() const {
+ConfigSources ConfigFlags::Sources() const {
   ConfigSources sources{.environment = ConfigEnvironment()};
   for (const auto& [field, option] : options_) {
     if (option->empty()) continue;
     sources.flags[field->name()] = absl::StrJoin(option->reduced_results(), ",");
   }
   if (!file_->empty()) sources.file = file_->as<std::string>();
-  absl::StatusOr<ResolvedConfig> resolved = ResolveConfig(sources);
-  if (!resolved.ok()) return resolved.status();
-  resolved->config.set_version(Version());
-  resolved->config.set_revision(Revision());
+  return sources;
+}
+
+void ConfigFlags::Complete(Config* config) const {
+  std::set<const ConfigField*> declared;
+  for (const auto& [field, option] : options_) declared.insert(field);
+  for (const ConfigField* field : ConfigFields()) {
+    if (InfoOf(*field).section() == SIMULATION && !declared.contains(field)) {
+      ClearField(*field, config);
+    }
+  }
+  config->set_version(Version());
+  config->set_revision(Revision());
+}
+
+absl::StatusOr<ResolvedConfig> ConfigFlags::Resolve() const {
+  absl::StatusOr<ResolvedConfig> resolved = ResolveConfig(Sources());
+  if (resolved.ok()) Complete(&resolved->config);
   return resolved;
+}
+
+absl::StatusOr<std::vector<SweepCell>> ConfigFlags::ResolveSweep() const {
+  absl::StatusOr<std::vector<SweepCell>> cells = grapevine::ResolveSweep(Sources());
+  if (!cells.ok()) return cells.status();
+  for (SweepCell& cell : *cells) Complete(&cell.resolved.config);
+  return cells;
 }
 
 }  // namespace grapevine

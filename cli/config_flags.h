@@ -10,7 +10,9 @@
 
 #include "absl/status/statusor.h"
 #include "run/config_field.h"
+#include "run/config_resolve.h"
 #include "run/resolved_config.h"
+#include "run/sweep.h"
 
 namespace grapevine {
 
@@ -27,8 +29,15 @@ class ConfigFlags {
   // After parsing: flags over environment over file over defaults, validated,
   // with this program's version and revision.
   absl::StatusOr<ResolvedConfig> Resolve() const;
+  // The same where flags may be lists (run/sweep.h).
+  absl::StatusOr<std::vector<SweepCell>> ResolveSweep() const;
 
  private:
+  ConfigSources Sources() const;
+  // What the command has no flag for is not kept: a real run has no simulated
+  // cluster. Adds this program's version and revision.
+  void Complete(Config* config) const;
+
   std::vector<std::pair<const ConfigField*, const CLI::Option*>> options_;
   const CLI::Option* file_;
 };

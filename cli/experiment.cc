@@ -1,9 +1,7 @@
 #include "cli/experiment.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,7 +13,6 @@
 #include "model/safetensors.h"
 #include "model/shard_batches.h"
 #include "optim/schedule.h"
-#include "run/config_validate.h"
 #include "run/failure.h"
 #include "run/units.h"
 #include "topology/spec.h"
@@ -48,10 +45,12 @@ absl::StatusOr<std::optional<int64_t>> PhantomSize(const std::string& model) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& config) {
+absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& config,
+                                                              DatasetCache* cache) {
   std::unique_ptr<Experiment> experiment(new Experiment(config));
   if (absl::Status status = experiment->BuildGraph(); !status.ok()) return status;
-  if (absl::Status status = experiment->BuildModel(); !status.ok()) return status;
+  if (absl::Status status = experiment->BuildModel(cache); !status.ok()) return status;
+  if (absl::Status status = experiment->BuildCompute(); !status.ok()) return status;
   if (absl::Status status = experiment->BuildTraining(); !status.ok()) return status;
   // Names the algorithm's errors before anything starts.
   if (auto algorithm = experiment->MakeAlgorithm(0); !algorithm.ok()) return algorithm.status();
@@ -73,15 +72,16 @@ absl::Status Experiment::BuildGraph() {
   return absl::OkStatus();
 }
 
-absl::Status Experiment::BuildModel() {
+absl::Status Experiment::BuildModel(DatasetCache* cache) {
   absl::StatusOr<std::optional<int64_t>> phantom = PhantomSize(config_.model());
   if (!phantom.ok()) return phantom.status();
   phantom_size_ = *phantom;
   if (phantom_size_) {
-    layout_ = PhantomObjective({.elements = *phantom_size_, .wait = {}}).layout();
+    layout_ = PhantomObjective({.elements = *phantom_size_}).layout();
     return absl::OkStatus();
   }
-  absl::StatusOr<TrainTest> data = MakeDataset(config_.data());
+  absl::StatusOr<TrainTest> data =
+      cache != nullptr ? cache->Get(config_.data()) : MakeDataset(config_.data());
   if (!data.ok()) return data.status();
   data_ = *std::move(data);
   absl::StatusOr<Shards> shards =
@@ -92,6 +92,18 @@ absl::Status Experiment::BuildModel() {
   if (!network.ok()) return network.status();
   network_ = *std::move(network);
   layout_ = network_->layout();
+  return absl::OkStatus();
+}
+
+absl::Status Experiment::BuildCompute() {
+  absl::StatusOr<Stragglers> stragglers = Stragglers::Make(config_);
+  if (!stragglers.ok()) return stragglers.status();
+  stragglers_ = *std::move(stragglers);
+  if (!config_.has_compute()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<const ComputeTime>> compute =
+      MakeComputeTime(config_.compute(), config_.seed());
+  if (!compute.ok()) return compute.status();
+  compute_ = WithStragglers(*std::move(compute), stragglers_);
   return absl::OkStatus();
 }
 
@@ -145,15 +157,6 @@ Round Experiment::NextEvaluation(Round completed) const {
   return std::min(next, rounds_);
 }
 
-double Experiment::Slowdown(Rank rank) const {
-  const absl::StatusOr<std::vector<Straggler>> stragglers = Stragglers(config_);
-  if (!stragglers.ok()) return 1;  // refused when the configuration was resolved
-  for (const Straggler& straggler : *stragglers) {
-    if (straggler.rank == rank) return straggler.factor;
-  }
-  return 1;
-}
-
 int Experiment::WindowFor(Rank rank) const {
   if (config_.window() > 0) return config_.window();
   std::vector<Rank> neighbours;
@@ -169,27 +172,21 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeAlgorithm(Rank rank) 
                                                         .window = WindowFor(rank)});
 }
 
-absl::StatusOr<std::unique_ptr<Objective>> Experiment::MakeObjective(Rank rank) const {
+absl::StatusOr<std::unique_ptr<Objective>> Experiment::MakeObjective(
+    Rank rank, std::shared_ptr<Network> network) const {
   if (phantom_size_) {
-    std::chrono::nanoseconds compute{0};
-    if (config_.has_compute()) {
-      absl::StatusOr<std::chrono::nanoseconds> parsed = ParseDuration(config_.compute());
-      if (!parsed.ok()) return parsed.status();
-      compute = *parsed;
-    }
-    return std::make_unique<PhantomObjective>(PhantomOptions{
-        .elements = *phantom_size_,
-        .batch_size = config_.batch(),
-        .compute = compute,
-        .wait = [](std::chrono::nanoseconds time) { std::this_thread::sleep_for(time); }});
+    return std::make_unique<PhantomObjective>(
+        PhantomOptions{.elements = *phantom_size_, .batch_size = config_.batch()});
   }
-  absl::StatusOr<std::unique_ptr<Network>> network = MakeNetwork();
-  if (!network.ok()) return network.status();
+  if (network == nullptr) {
+    absl::StatusOr<std::unique_ptr<Network>> own = MakeNetwork();
+    if (!own.ok()) return own.status();
+    network = *std::move(own);
+  }
   auto batches = std::make_unique<ShardBatches>(
       data_->train, shards_[rank],
       ShardOptions{.batch_size = config_.batch(), .seed = config_.seed(), .node = rank});
-  return std::make_unique<NetworkObjective>(*std::move(network), std::move(batches),
-                                            config_.seed());
+  return std::make_unique<NetworkObjective>(std::move(network), std::move(batches), config_.seed());
 }
 
 absl::StatusOr<std::unique_ptr<Network>> Experiment::MakeNetwork() const {

@@ -13,13 +13,16 @@
 
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
+#include "cli/dataset_cache.h"
 #include "kernels/replica_layout.h"
 #include "model/dataset.h"
 #include "model/network.h"
 #include "model/objective.h"
 #include "model/split.h"
 #include "optim/optimizer.h"
+#include "run/compute_time.h"
 #include "run/config.pb.h"
+#include "run/straggler.h"
 #include "topology/mixing.h"
 
 namespace grapevine {
@@ -28,8 +31,9 @@ namespace grapevine {
 class Experiment {
  public:
   // Loads the data set. Errors carry kUsage or kInput and name the flag's value
-  // or the file.
-  static absl::StatusOr<std::unique_ptr<Experiment>> Build(const Config& config);
+  // or the file. With a `cache`, several experiments share the data set.
+  static absl::StatusOr<std::unique_ptr<Experiment>> Build(const Config& config,
+                                                           DatasetCache* cache = nullptr);
 
   const Config& config() const { return config_; }
   const Mixing& mixing() const { return *mixing_; }
@@ -54,11 +58,16 @@ class Experiment {
   // The first evaluated round after `completed`.
   Round NextEvaluation(Round completed) const;
 
-  // How many times longer a gradient of `rank` takes (--slow); 1 for most.
-  double Slowdown(Rank rank) const;
+  // How long gradients take (--compute), stragglers included; null where a model
+  // takes the time that it takes.
+  const ComputeTime* compute() const { return compute_.get(); }
+  const Stragglers& stragglers() const { return stragglers_; }
 
   absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(Rank rank) const;
-  absl::StatusOr<std::unique_ptr<Objective>> MakeObjective(Rank rank) const;
+  // With a `network` given, the objective computes on that one (not for a
+  // phantom model); it may then be shared by objectives of the same thread.
+  absl::StatusOr<std::unique_ptr<Objective>> MakeObjective(
+      Rank rank, std::shared_ptr<Network> network = nullptr) const;
   // For evaluation; not for a phantom model.
   absl::StatusOr<std::unique_ptr<Network>> MakeNetwork() const;
   // The starting replica, of layout().size elements: --init-from, or drawn.
@@ -68,7 +77,8 @@ class Experiment {
   explicit Experiment(Config config) : config_(std::move(config)) {}
 
   absl::Status BuildGraph();
-  absl::Status BuildModel();
+  absl::Status BuildModel(DatasetCache* cache);
+  absl::Status BuildCompute();
   absl::Status BuildTraining();
   int WindowFor(Rank rank) const;
 
@@ -80,6 +90,8 @@ class Experiment {
   std::optional<int64_t> phantom_size_;  // elements
   std::unique_ptr<Network> network_;     // describes the model; never run
   ReplicaLayout layout_;
+  Stragglers stragglers_;
+  std::unique_ptr<const ComputeTime> compute_;
   LearningRate learning_rate_;
   double rounds_per_epoch_ = 1;
   Round rounds_ = 0;

@@ -21,17 +21,44 @@ absl::Status CarryOut(const ConfigFlags& flags, bool dry_run, const ExperimentBo
   return absl::OkStatus();
 }
 
-}  // namespace
+absl::Status CarryOutSweep(const ConfigFlags& flags, bool dry_run, const SweepBody& body) {
+  absl::StatusOr<std::vector<SweepCell>> cells = flags.ResolveSweep();
+  if (!cells.ok()) return cells.status();
+  ConfigureLogging(cells->front().resolved.config);
+  const ResolvedConfig first = cells->front().resolved;
+  if (absl::Status status = body(*std::move(cells), dry_run); !status.ok()) return status;
+  if (dry_run) std::cout << "\n" << PrintResolved(first);
+  return absl::OkStatus();
+}
 
-void DefineExperiment(CLI::App& command, const std::vector<const ConfigField*>& fields,
-                      int& exit_code, ExperimentBody body) {
+// Declares --dry-run and the flags; `carry_out` runs when the command is chosen.
+void Define(CLI::App& command, const std::vector<const ConfigField*>& fields, int& exit_code,
+            std::function<absl::Status(const ConfigFlags&, bool dry_run)> carry_out) {
   const CLI::Option* dry_run =
       command.add_flag("--dry-run")
           ->description("check everything, print each value and where it came from, start nothing");
   const ConfigFlags flags(command, fields);
-  OnChosen(command, exit_code, [flags, dry_run, body = std::move(body)] {
-    return CarryOut(flags, !dry_run->empty(), body);
+  OnChosen(command, exit_code, [flags, dry_run, carry_out = std::move(carry_out)] {
+    return carry_out(flags, !dry_run->empty());
   });
+}
+
+}  // namespace
+
+void DefineExperiment(CLI::App& command, const std::vector<const ConfigField*>& fields,
+                      int& exit_code, ExperimentBody body) {
+  Define(command, fields, exit_code,
+         [body = std::move(body)](const ConfigFlags& flags, bool dry_run) {
+           return CarryOut(flags, dry_run, body);
+         });
+}
+
+void DefineSweep(CLI::App& command, const std::vector<const ConfigField*>& fields, int& exit_code,
+                 SweepBody body) {
+  Define(command, fields, exit_code,
+         [body = std::move(body)](const ConfigFlags& flags, bool dry_run) {
+           return CarryOutSweep(flags, dry_run, body);
+         });
 }
 
 }  // namespace grapevine

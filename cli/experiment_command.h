@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "run/config_field.h"
 #include "run/resolved_config.h"
+#include "run/sweep.h"
 
 namespace grapevine {
 
@@ -22,6 +23,11 @@ using ExperimentBody = std::function<absl::Status(const ResolvedConfig& resolved
 // An error is printed, and its class becomes `exit_code`.
 void DefineExperiment(CLI::App& command, const std::vector<const ConfigField*>& fields,
                       int& exit_code, ExperimentBody body);
+
+// Likewise for a grid of experiments (run/sweep.h): at least one cell.
+using SweepBody = std::function<absl::Status(std::vector<SweepCell> cells, bool dry_run)>;
+void DefineSweep(CLI::App& command, const std::vector<const ConfigField*>& fields, int& exit_code,
+                 SweepBody body);
 
 }  // namespace grapevine
 

@@ -8,6 +8,7 @@
 #include "cli/logging.h"
 #include "cli/node_command.h"
 #include "cli/plot_command.h"
+#include "cli/sim_command.h"
 #include "cli/topology_command.h"
 #include "cli/train_command.h"
 #include "cli/version_command.h"
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   grapevine::AddEvalCommand(app, exit_code);
   grapevine::AddNodeCommand(app, exit_code);
   grapevine::AddPlotCommand(app, exit_code);
+  grapevine::AddSimCommand(app, exit_code);
   grapevine::AddTopologyCommand(app, exit_code);
   grapevine::AddTrainCommand(app, exit_code);
   grapevine::AddVersionCommand(app, exit_code);

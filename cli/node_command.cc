@@ -24,6 +24,7 @@
 #include "cli/node_run.h"
 #include "cli/progress_display.h"
 #include "node/launcher.h"
+#include "run/config_validate.h"
 #include "run/failure.h"
 #include "run/metrics.h"
 #include "run/run_directory.h"
@@ -126,6 +127,7 @@ absl::Status PrepareRunDirectory(const Config& config, Rank rank) {
 }
 
 absl::Status RunNode(ResolvedConfig resolved, bool dry_run) {
+  if (absl::Status status = ValidateForRealNodes(resolved); !status.ok()) return status;
   absl::StatusOr<NodeIdentity> identity = IdentifyNode(&resolved);
   if (!identity.ok()) return identity.status();
   absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(resolved.config);

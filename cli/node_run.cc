@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "cli/model_assessment.h"
 #include "kernels/sketch.h"
 #include "random/keyed_random.h"
+#include "run/compute_time.h"
 #include "run/experiment_text.h"
 #include "run/failure.h"
 #include "run/metrics.h"
@@ -37,6 +39,22 @@ std::vector<control::Agreement> Agreements(const Config& config) {
     agreement.set_value(setting.second);
   }
   return agreements;
+}
+
+// Gradients take the time that --compute gives a phantom's; others take their
+// own, and a straggler's more.
+GradientPace PaceOf(const Experiment& experiment, Rank rank) {
+  using std::chrono::nanoseconds;
+  if (const ComputeTime* compute = experiment.compute()) {
+    return [compute, rank](Round round, nanoseconds) {
+      return nanoseconds(compute->Gradient(rank, round));
+    };
+  }
+  if (experiment.stragglers().none()) return {};
+  return [&experiment, rank](Round round, nanoseconds computed) {
+    return nanoseconds(ToGradientTime(static_cast<double>(computed.count()) *
+                                      experiment.stragglers().Factor(rank, round)));
+  };
 }
 
 }  // namespace
@@ -77,7 +95,7 @@ absl::Status NodeRun::Prepare() {
           .rounds = experiment_->rounds(),
           .evaluate = [this](Round completed) { return experiment_->Evaluated(completed); },
           .step_timeout = options_.session.step_timeout,
-          .slowdown = experiment_->Slowdown(options_.rank)},
+          .pace = PaceOf(*experiment_, options_.rank)},
       *std::move(algorithm), objective_.get(), &experiment_->layout(), &experiment_->optimizer(),
       observer);
   session_ = std::make_unique<NodeSession>(SessionOptions(), Callbacks(), runner_.get());

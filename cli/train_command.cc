@@ -1,9 +1,7 @@
 #include "cli/train_command.h"
 
-#include <fstream>
 #include <iostream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -12,11 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "cli/conclusion.h"
 #include "cli/config_flags.h"
 #include "cli/experiment.h"
 #include "cli/experiment_command.h"
 #include "cli/progress_display.h"
 #include "node/launcher.h"
+#include "run/config_validate.h"
 #include "run/run_directory.h"
 #include "run/summary.h"
 #include "run/units.h"
@@ -72,37 +72,8 @@ absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std:
        .on_progress = [&display](std::string_view line) { display.OnProgress(line); }});
 }
 
-absl::StatusOr<Summary> ReadSummary(const std::string& run) {
-  std::ifstream file(SummaryPath(run));
-  std::ostringstream text;
-  text << file.rdbuf();
-  absl::StatusOr<Summary> summary = SummaryFromJson(text.str());
-  if (summary.ok()) return summary;
-  return absl::Status(summary.status().code(),
-                      absl::StrCat(SummaryPath(run), ": ", summary.status().message()));
-}
-
-std::string Conclusion(const Summary& summary) {
-  std::string text = absl::StrFormat("%s after %d rounds (%.4g epochs)", summary.stopped,
-                                     summary.rounds, summary.epochs);
-  if (summary.wall_time_s) absl::StrAppend(&text, ", ", HumanDuration(*summary.wall_time_s));
-  if (summary.bytes_sent_total) {
-    absl::StrAppend(&text, ", ", HumanSize(static_cast<double>(*summary.bytes_sent_total)),
-                    " sent");
-  }
-  if (summary.test_accuracy) {
-    absl::StrAppendFormat(&text, "\ntest accuracy of the averaged model: %.2f %%",
-                          100 * *summary.test_accuracy);
-  }
-  if (summary.local_test_accuracy) {
-    absl::StrAppendFormat(&text, " (nodes' own models: %.2f to %.2f %%)",
-                          100 * summary.local_test_accuracy->min,
-                          100 * summary.local_test_accuracy->max);
-  }
-  return text;
-}
-
 absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {
+  if (absl::Status status = ValidateForRealNodes(resolved); !status.ok()) return status;
   const Config& config = resolved.config;
   const absl::StatusOr<Plan> plan = MakePlan(config);
   if (!plan.ok()) return plan.status();

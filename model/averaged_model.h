@@ -9,7 +9,7 @@
 namespace grapevine {
 
 struct AveragedModel {
-  int64_t round = 0;  // completed rounds
+  int64_t round = 0;   // completed rounds
   SharedVector model;  // parameters and buffers
   // (1/n) sum_i |x_i - mean|^2 over the parameters.
   double consensus_distance = 0;

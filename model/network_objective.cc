@@ -4,7 +4,7 @@
 
 namespace grapevine {
 
-NetworkObjective::NetworkObjective(std::unique_ptr<Network> network,
+NetworkObjective::NetworkObjective(std::shared_ptr<Network> network,
                                    std::unique_ptr<BatchSource> batches, uint64_t seed)
     : network_(std::move(network)), batches_(std::move(batches)), seed_(seed) {}
 

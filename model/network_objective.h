@@ -15,8 +15,9 @@ namespace grapevine {
 // Thread-compatible. The errors of Gradient are the network's.
 class NetworkObjective : public Objective {
  public:
-  // `seed` is the run's: all nodes start alike.
-  NetworkObjective(std::unique_ptr<Network> network, std::unique_ptr<BatchSource> batches,
+  // `seed` is the run's: all nodes start alike. The network holds nothing but
+  // scratch memory: the objectives of one thread may share it.
+  NetworkObjective(std::shared_ptr<Network> network, std::unique_ptr<BatchSource> batches,
                    uint64_t seed);
 
   const ReplicaLayout& layout() const override { return network_->layout(); }
@@ -25,7 +26,7 @@ class NetworkObjective : public Objective {
   int64_t batch_size() const override { return batches_->batch_size(); }
 
  private:
-  const std::unique_ptr<Network> network_;
+  const std::shared_ptr<Network> network_;
   const std::unique_ptr<BatchSource> batches_;
   const uint64_t seed_;
   Batch batch_;

@@ -1,11 +1,10 @@
 #include "model/phantom_objective.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace grapevine {
 
-PhantomObjective::PhantomObjective(PhantomOptions options) : options_(std::move(options)) {
+PhantomObjective::PhantomObjective(const PhantomOptions& options) : options_(options) {
   layout_.AddParameter("phantom", {options_.elements});
 }
 
@@ -13,7 +12,6 @@ void PhantomObjective::Initialize(float* replica) { std::fill_n(replica, layout_
 
 absl::StatusOr<double> PhantomObjective::Gradient(const float* replica, int64_t round,
                                                   float* gradient) {
-  options_.wait(options_.compute);
   return 0.0;
 }
 

@@ -15,15 +15,11 @@ using Clock = std::chrono::steady_clock;
 // Long enough to cost nothing; every wait has a deadline all the same.
 constexpr auto kIdleWait = std::chrono::seconds(1);
 
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 }  // namespace
 
-GradientWorker::GradientWorker(Objective* objective, double slowdown,
+GradientWorker::GradientWorker(Objective* objective, GradientPace pace,
                                std::function<void(GradientResult)> done)
-    : objective_(objective), slowdown_(slowdown), done_(std::move(done)) {
+    : objective_(objective), pace_(std::move(pace)), done_(std::move(done)) {
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -57,19 +53,17 @@ void GradientWorker::Loop() {
   const TensorThread tensor_thread;
   Work work;
   while (Next(&work)) {
-    const Clock::time_point start = Clock::now();
+    const Clock::time_point begin = Clock::now();
     absl::StatusOr<double> loss =
         objective_->Gradient(work.at.data.get(), work.round, work.into.data.get());
-    Delay((slowdown_ - 1) * SecondsSince(start));
+    if (pace_) DelayUntil(begin + pace_(work.round, Clock::now() - begin));
     const Round round = work.round;
     work = {};  // the vectors go back before the runner hears of it
-    done_({round, std::move(loss), SecondsSince(start)});
+    done_({round, std::move(loss), begin, Clock::now()});
   }
 }
 
-void GradientWorker::Delay(double seconds) {
-  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                           std::chrono::duration<double>(seconds));
+void GradientWorker::DelayUntil(Clock::time_point deadline) {
   MutexLock lock(mutex_);
   while (!stopping_ && Clock::now() < deadline) changed_.WaitUntil(mutex_, deadline);
 }

@@ -2,6 +2,7 @@
 #ifndef GRAPEVINE_NODE_GRADIENT_WORKER_H_
 #define GRAPEVINE_NODE_GRADIENT_WORKER_H_
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -17,16 +18,23 @@ namespace grapevine {
 struct GradientResult {
   Round round;
   absl::StatusOr<double> loss;  // mean over the batch
-  double seconds;               // the straggler's delay included
+  // When it began and ended, artificial delays included.
+  std::chrono::steady_clock::time_point begin;
+  std::chrono::steady_clock::time_point end;
 };
+
+// How long the gradient of a round shall take when computing it took `computed`:
+// longer for a straggler, and for a phantom, which computes nothing.
+using GradientPace =
+    std::function<std::chrono::nanoseconds(Round round, std::chrono::nanoseconds computed)>;
 
 // Thread-safe. One gradient at a time.
 class GradientWorker {
  public:
   // `objective` is used by the worker's thread alone from now on and outlives
-  // it. `slowdown` >= 1 stretches every gradient by that factor: a straggler.
-  // `done` is called on the worker's thread.
-  GradientWorker(Objective* objective, double slowdown, std::function<void(GradientResult)> done);
+  // it. Without a `pace` gradients take the time they take. `done` is called on
+  // the worker's thread.
+  GradientWorker(Objective* objective, GradientPace pace, std::function<void(GradientResult)> done);
   // Ends after the gradient under way; an artificial delay is cut short.
   ~GradientWorker();
 
@@ -43,11 +51,11 @@ class GradientWorker {
   void Loop();
   // Waits for work; false when the worker stops.
   bool Next(Work* work);
-  // Waits `seconds`, or until the worker is stopped.
-  void Delay(double seconds);
+  // Waits until then, or until the worker is stopped.
+  void DelayUntil(std::chrono::steady_clock::time_point deadline);
 
   Objective* const objective_;
-  const double slowdown_;
+  const GradientPace pace_;
   const std::function<void(GradientResult)> done_;
 
   Mutex mutex_;

@@ -43,7 +43,7 @@ absl::Status Runner::Run(Transport* transport,
   transport_ = transport;
   if (objective_ != nullptr) {
     gradients_ = std::make_unique<GradientWorker>(
-        objective_, options_.slowdown,
+        objective_, options_.pace,
         [this](GradientResult result) { mailbox_.Put(std::move(result)); });
   }
   reduction_ =
@@ -127,7 +127,7 @@ absl::Status Runner::OnMessageSent(const Sent& sent) {
 absl::Status Runner::OnGradient(const GradientResult& result) {
   if (!result.loss.ok()) return result.loss.status();
   loss_ = *result.loss;
-  gradient_seconds_ = result.seconds;
+  gradient_seconds_ = Seconds(result.end - result.begin);
   if (!std::isfinite(loss_)) {
     return WithFailure(
         absl::OutOfRangeError(absl::StrCat(

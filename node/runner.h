@@ -70,7 +70,7 @@ struct RunnerOptions {
   std::function<bool(Round completed)> evaluate;
   // A node that gets no event for so long ends, whatever its peers say.
   std::chrono::nanoseconds step_timeout = std::chrono::minutes(15);
-  double slowdown = 1;  // >= 1: a straggler's gradients take so many times as long
+  GradientPace pace = {};  // of this node's gradients; none: the time they take
 };
 
 class Runner final : public TransportSink {

@@ -2,14 +2,15 @@
 
 #include <cmath>
 #include <functional>
-#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "run/config_field.h"
 #include "run/failure.h"
+#include "run/straggler.h"
 
 namespace grapevine {
 namespace {
@@ -123,11 +124,7 @@ absl::Status CheckTimeouts(const ResolvedConfig& resolved) {
 // A phantom has sizes and times, but no weights and no samples.
 absl::Status CheckPhantom(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
-  if (!config.model().starts_with("phantom")) {
-    if (!config.has_compute()) return absl::OkStatus();
-    return Refuse(absl::StrCat(Culprit(resolved, "compute"), ": --model=", config.model(),
-                               " takes the time it takes; use --model=phantom:SIZE"));
-  }
+  if (!config.model().starts_with("phantom")) return absl::OkStatus();
   if (!config.has_compute()) {
     return Refuse(absl::StrCat(Culprit(resolved, "model"),
                                ": needs --compute=TIME, the time of one gradient (--compute=5ms)"));
@@ -183,35 +180,16 @@ absl::Status CheckOutput(const ResolvedConfig& resolved) {
 }
 
 absl::Status CheckStragglers(const ResolvedConfig& resolved) {
-  return Stragglers(resolved.config).status();
+  return Stragglers::Make(resolved.config).status();
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<Straggler>> Stragglers(const Config& config) {
-  std::vector<Straggler> result;
-  std::set<int> named;
-  for (const std::string& text : config.slow()) {
-    const std::string culprit = absl::StrCat("--slow=", text);
-    const size_t colon = text.find(':');
-    Straggler straggler{};
-    if (colon == std::string::npos || !absl::SimpleAtoi(text.substr(0, colon), &straggler.rank) ||
-        !absl::SimpleAtod(text.substr(colon + 1), &straggler.factor)) {
-      return Refuse(absl::StrCat(culprit, ": must be RANK:FACTOR, for example 3:2.5"));
-    }
-    if (straggler.rank < 0 || straggler.rank >= config.nodes()) {
-      return Refuse(absl::StrCat(culprit, ": there is no rank ", straggler.rank, " among ",
-                                 config.nodes(), " nodes"));
-    }
-    if (!(straggler.factor >= 1 && std::isfinite(straggler.factor))) {
-      return Refuse(absl::StrCat(culprit, ": the factor must be at least 1"));
-    }
-    if (!named.insert(straggler.rank).second) {
-      return Refuse(absl::StrCat(culprit, ": rank ", straggler.rank, " is named twice"));
-    }
-    result.push_back(straggler);
-  }
-  return result;
+absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (!config.has_compute() || config.model().starts_with("phantom")) return absl::OkStatus();
+  return Refuse(absl::StrCat(Culprit(resolved, "compute"), ": --model=", config.model(),
+                             " takes the time it takes; use --model=phantom:SIZE"));
 }
 
 absl::Status ValidateConfig(const ResolvedConfig& resolved) {

@@ -3,10 +3,7 @@
 #ifndef GRAPEVINE_RUN_CONFIG_VALIDATE_H_
 #define GRAPEVINE_RUN_CONFIG_VALIDATE_H_
 
-#include <vector>
-
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "run/resolved_config.h"
 
 namespace grapevine {
@@ -15,15 +12,9 @@ namespace grapevine {
 // wrong and the remedy.
 absl::Status ValidateConfig(const ResolvedConfig& resolved);
 
-// A node whose gradients take `factor` times as long.
-struct Straggler {
-  int rank;
-  double factor;
-};
-
-// The parsed --slow list. Errors are kUsage: malformed, a rank outside the run
-// or named twice, a factor below 1.
-absl::StatusOr<std::vector<Straggler>> Stragglers(const Config& config);
+// What a simulated node can do but a real one cannot: take a given time for the
+// gradient of a model that learns.
+absl::Status ValidateForRealNodes(const ResolvedConfig& resolved);
 
 }  // namespace grapevine
 

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +22,10 @@ namespace fs = std::filesystem;
 
 absl::Status OutputError(std::string message) {
   return WithFailure(absl::FailedPreconditionError(std::move(message)), Failure::kOutput);
+}
+
+absl::Status InputError(std::string message) {
+  return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kInput);
 }
 
 absl::Status SystemError(const std::error_code& error, std::string_view what,
@@ -181,6 +187,17 @@ absl::StatusOr<std::string> CreateNodeDirectory(const std::string& run, int rank
   std::string path = absl::StrCat(run, "/node-", rank);
   if (absl::Status status = CreateFolders(path); !status.ok()) return status;
   return path;
+}
+
+absl::StatusOr<Summary> ReadSummary(const std::string& run) {
+  const std::string path = SummaryPath(run);
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return InputError(absl::StrCat("cannot read ", path));
+  absl::StatusOr<Summary> summary = SummaryFromJson(text.str());
+  if (summary.ok()) return summary;
+  return InputError(absl::StrCat(path, ": ", std::string(summary.status().message())));
 }
 
 absl::Status WriteSummary(const std::string& run, const Summary& summary) {

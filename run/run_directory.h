@@ -39,6 +39,8 @@ std::string ConfigPath(const std::string& run);
 std::string MetricsPath(const std::string& folder);  // of a run or of a node
 std::string SummaryPath(const std::string& run);
 
+// Errors are kInput and name the file.
+absl::StatusOr<Summary> ReadSummary(const std::string& run);
 // Appears whole or not at all.
 absl::Status WriteSummary(const std::string& run, const Summary& summary);
 

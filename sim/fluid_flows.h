@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/nanoseconds.h"
-#include "sim/network.h"
+#include "sim/network_model.h"
 
 namespace grapevine {
 

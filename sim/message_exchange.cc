@@ -14,7 +14,7 @@ void RemoveAt(std::vector<T>& values, typename std::vector<T>::iterator at) {
 
 }  // namespace
 
-MessageExchange::MessageExchange(Rank nodes, Network* network, const MessageEffects* effects,
+MessageExchange::MessageExchange(Rank nodes, NetworkModel* network, const MessageEffects* effects,
                                  VectorStore* vectors, SimQueue* queue)
     : network_(network),
       effects_(effects),

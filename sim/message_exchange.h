@@ -13,7 +13,7 @@
 #include "kernels/vector_handle.h"
 #include "sim/message_effect.h"
 #include "sim/nanoseconds.h"
-#include "sim/network.h"
+#include "sim/network_model.h"
 #include "sim/sim_event.h"
 #include "sim/sim_observer.h"
 #include "sim/vector_store.h"
@@ -24,8 +24,8 @@ namespace grapevine {
 class MessageExchange {
  public:
   // `effects` may be null; all outlive this.
-  MessageExchange(Rank nodes, Network* network, const MessageEffects* effects, VectorStore* vectors,
-                  SimQueue* queue);
+  MessageExchange(Rank nodes, NetworkModel* network, const MessageEffects* effects,
+                  VectorStore* vectors, SimQueue* queue);
 
   // Requests of algorithms, at `when`, which is not before the queue's time; it
   // is later when the node was busy with arithmetic first.
@@ -62,7 +62,7 @@ class MessageExchange {
   MessageId NewMessage(const MessageTimes& times);
   void DepartAt(MessageId id, Nanoseconds when, Nanoseconds now);
 
-  Network* const network_;
+  NetworkModel* const network_;
   const MessageEffects* const effects_;
   VectorStore* const vectors_;
   SimQueue* const queue_;

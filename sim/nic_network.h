@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "sim/fluid_flows.h"
-#include "sim/network.h"
+#include "sim/network_model.h"
 
 namespace grapevine {
 
@@ -28,7 +28,7 @@ struct NicOptions {
 };
 
 // Thread-compatible.
-class NicNetwork final : public Network {
+class NicNetwork final : public NetworkModel {
  public:
   NicNetwork(Rank nodes, const NicOptions& options, AlarmClock* clock);
 

@@ -27,10 +27,9 @@ Subtree Merge(const ReplicaLayout& layout, std::span<const SharedVector> replica
     if (child >= replicas.size()) break;
     const Subtree other = Merge(layout, replicas, child);
     const double share = other.nodes / (tree.nodes + other.nodes);
-    tree.distances +=
-        other.distances + tree.nodes * share *
-                              MergeMeans(other.mean.data.get(), share, layout.size,
-                                         layout.parameter_size, tree.mean.data.get());
+    tree.distances += other.distances + tree.nodes * share *
+                                            MergeMeans(other.mean.data.get(), share, layout.size,
+                                                       layout.parameter_size, tree.mean.data.get());
     tree.nodes += other.nodes;
   }
   return tree;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "optim/replica_step.h"
+#include "run/failure.h"
 
 namespace grapevine {
 
@@ -52,7 +53,8 @@ absl::StatusOr<double> ReplicaVectors::EndGradient(Rank rank) {
   absl::StatusOr<double> loss =
       parts_.objectives[rank]->Gradient(work.at.data.get(), work.round, work.into.data.get());
   if (loss.ok() && !std::isfinite(*loss)) {
-    return absl::OutOfRangeError(absl::StrCat("the loss is ", *loss));
+    return WithFailure(absl::OutOfRangeError(absl::StrCat("the loss is ", *loss)),
+                       Failure::kDiverged);
   }
   return loss;
 }

@@ -20,10 +20,10 @@ namespace grapevine {
 
 struct MeasuredRound {
   Round completed = 0;
-  Nanoseconds time = 0;    // when the last node had done it
-  double loss_sum = 0;     // of all nodes' batches since the last measurement
-  int64_t gradients = 0;   // how many batches these are
-  int64_t bytes_sent = 0;  // by all nodes, each until its own boundary
+  Nanoseconds time = 0;              // when the last node had done it
+  double loss_sum = 0;               // of all nodes' batches since the last measurement
+  int64_t gradients = 0;             // how many batches these are
+  int64_t bytes_sent = 0;            // by all nodes, each until its own boundary
   std::vector<SharedVector> models;  // by rank; empty for a phantom
 };
 

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "sim/link.h"
-#include "sim/network.h"
+#include "sim/network_model.h"
 #include "sim/rate_sum.h"
 
 namespace grapevine {

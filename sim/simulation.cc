@@ -8,13 +8,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "run/failure.h"
 
 namespace grapevine {
 namespace {
 
 absl::Status At(Rank rank, Round round, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat("rank ", rank, ", round ", round, ": ", status.message()));
+  return WithFailure(absl::Status(status.code(), absl::StrCat("rank ", rank, ", round ", round,
+                                                              ": ", status.message())),
+                     FailureOf(status));
 }
 
 }  // namespace

@@ -19,11 +19,11 @@
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/host.h"
-#include "sim/compute_time.h"
+#include "run/compute_time.h"
 #include "sim/message_effect.h"
 #include "sim/message_exchange.h"
 #include "sim/nanoseconds.h"
-#include "sim/network.h"
+#include "sim/network_model.h"
 #include "sim/sim_event.h"
 #include "sim/sim_observer.h"
 #include "sim/vector_store.h"
@@ -40,7 +40,7 @@ struct SimulationOptions {
 
 // All outlive the simulation; `effects` and `observer` may be null.
 struct SimulationParts {
-  std::function<std::unique_ptr<Network>(AlarmClock*)> make_network;
+  std::function<std::unique_ptr<NetworkModel>(AlarmClock*)> make_network;
   std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(Rank)> make_algorithm;
   VectorStore* vectors = nullptr;
   const ComputeTime* compute = nullptr;
@@ -129,7 +129,7 @@ class Simulation final : private Host, private AlarmClock {
   const SimulationOptions options_;
   const SimulationParts parts_;
   SimQueue queue_;
-  std::unique_ptr<Network> network_;
+  std::unique_ptr<NetworkModel> network_;
   std::unique_ptr<MessageExchange> exchange_;
   std::vector<Node> nodes_;
 

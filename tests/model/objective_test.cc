@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -139,12 +138,8 @@ TEST(QuadraticObjectiveTest, TheNoiseHasItsDeviationAndItsKey) {
   EXPECT_NE(noise, draw(1, 2, 4));
 }
 
-TEST(PhantomObjectiveTest, WaitsAndLeavesTheGradientAlone) {
-  std::chrono::nanoseconds waited{0};
-  PhantomObjective objective({.elements = 3,
-                              .batch_size = 8,
-                              .compute = std::chrono::milliseconds(50),
-                              .wait = [&](std::chrono::nanoseconds time) { waited += time; }});
+TEST(PhantomObjectiveTest, LeavesTheGradientAlone) {
+  PhantomObjective objective({.elements = 3, .batch_size = 8});
   EXPECT_EQ(objective.layout().size, 3);
   EXPECT_EQ(objective.layout().parameter_size, 3);
   EXPECT_EQ(objective.batch_size(), 8);
@@ -152,7 +147,6 @@ TEST(PhantomObjectiveTest, WaitsAndLeavesTheGradientAlone) {
   objective.Initialize(replica.data());
   EXPECT_EQ(replica, std::vector<float>(3, 0));
   ASSERT_TRUE(objective.Gradient(replica.data(), 0, gradient.data()).ok());
-  EXPECT_EQ(waited, std::chrono::milliseconds(50));
   EXPECT_EQ(gradient, std::vector<float>(3, 7));
 }
 

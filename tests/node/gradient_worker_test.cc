@@ -36,15 +36,32 @@ GradientResult Compute(GradientWorker& worker, std::promise<GradientResult>& pro
 TEST(GradientWorker, ComputesOnItsThreadAndReports) {
   FunctionObjective objective = Doubling();
   std::promise<GradientResult> promise;
-  GradientWorker worker(&objective, 1, [&](GradientResult r) { promise.set_value(std::move(r)); });
+  GradientWorker worker(&objective, {}, [&](GradientResult r) { promise.set_value(std::move(r)); });
   SharedVector at = NewSharedVector(3), into = NewSharedVector(3);
   std::ranges::fill(at.span(), 4.0f);
   for (Round round : {5, 6}) {
     const GradientResult result = Compute(worker, promise, at, into, round);
     EXPECT_EQ(result.round, round);
     EXPECT_EQ(*result.loss, 0.5);
+    EXPECT_LE(result.begin, result.end);
     EXPECT_EQ(into.data[2], 8 + static_cast<float>(round));
     EXPECT_EQ(at.data.use_count(), 1) << "given back before the runner hears of it";
+  }
+}
+
+TEST(GradientWorker, TakesAtLeastTheTimeOfItsPace) {
+  FunctionObjective objective = Doubling();
+  std::promise<GradientResult> promise;
+  const GradientPace pace = [](Round round, std::chrono::nanoseconds computed) {
+    EXPECT_GE(computed.count(), 0);
+    return computed + std::chrono::milliseconds(round);
+  };
+  GradientWorker worker(&objective, pace,
+                        [&](GradientResult r) { promise.set_value(std::move(r)); });
+  for (Round round : {0, 7, 1}) {
+    const GradientResult result =
+        Compute(worker, promise, NewSharedVector(3), NewSharedVector(3), round);
+    EXPECT_GE(result.end - result.begin, std::chrono::milliseconds(round));
   }
 }
 
@@ -52,24 +69,21 @@ TEST(GradientWorker, AStragglersDelayEndsWithTheWorker) {
   ReplicaLayout layout;
   layout.AddParameter("x", {1});
   std::promise<void> computing;
-  // A gradient that takes a measurable time, stretched to what would be hours.
   FunctionObjective objective(
-      0, layout, [&](Rank, Round, std::span<const float>, std::span<float>) {
-        const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
-        while (std::chrono::steady_clock::now() < until) {
-        }
-        computing.set_value();
-      });
+      0, layout,
+      [&](Rank, Round, std::span<const float>, std::span<float>) { computing.set_value(); });
   auto done = std::make_unique<std::promise<GradientResult>>();
   auto result = done->get_future();
   {
-    GradientWorker worker(&objective, 1e7,
-                          [&](GradientResult r) { done->set_value(std::move(r)); });
+    GradientWorker worker(
+        &objective, [](Round, std::chrono::nanoseconds) { return std::chrono::hours(10); },
+        [&](GradientResult r) { done->set_value(std::move(r)); });
     worker.Compute(NewSharedVector(1), NewSharedVector(1), 0);
     ASSERT_EQ(computing.get_future().wait_for(kDeadline), std::future_status::ready);
   }
   ASSERT_EQ(result.wait_for(std::chrono::seconds(0)), std::future_status::ready);
-  EXPECT_LT(result.get().seconds, 3600);
+  const GradientResult ended = result.get();
+  EXPECT_LT(ended.end - ended.begin, std::chrono::hours(1));
 }
 
 }  // namespace

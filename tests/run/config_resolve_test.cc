@@ -7,7 +7,6 @@
 
 #include "run/config_file.h"
 #include "run/config_print.h"
-#include "run/config_validate.h"
 #include "run/failure.h"
 
 namespace grapevine {
@@ -130,20 +129,9 @@ TEST(ResolveConfig, RefusesWhatMakesNoSense) {
       {{{"overwrite", "true"}}, "--overwrite=true: needs --out=DIR"},
       {{{"slow", "1"}}, "--slow=1: must be RANK:FACTOR"},
       {{{"slow", "4:2"}}, "--slow=4:2: there is no rank 4 among 4 nodes"},
-      {{{"slow", "1:0.5"}}, "--slow=1:0.5: the factor must be at least 1"},
-      {{{"slow", "1:2,1:3"}}, "--slow=1:3: rank 1 is named twice"},
+      {{{"straggler", "rank=4:factor=2"}}, "--straggler=rank=4:factor=2: there is no rank 4"},
   };
   for (const auto& [flags, why] : cases) EXPECT_THAT(ErrorOf({.flags = flags}), HasSubstr(why));
-}
-
-TEST(Stragglers, AreParsed) {
-  Config config;
-  config.add_slow("3:2.5");
-  const auto stragglers = Stragglers(config);
-  ASSERT_TRUE(stragglers.ok());
-  ASSERT_EQ(stragglers->size(), 1u);
-  EXPECT_EQ(stragglers->front().rank, 3);
-  EXPECT_EQ(stragglers->front().factor, 2.5);
 }
 
 TEST(ConfigFileText, ReadsBackWithoutThePlaceOfThisProcess) {

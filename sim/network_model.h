@@ -3,8 +3,8 @@
 // A network is a fluid model: a flow has a rate at every moment, and rates change
 // only when a flow begins or ends. Implementations: nic_network.h (interfaces
 // alone limit) and flow_network.h (max-min fairness over links).
-#ifndef GRAPEVINE_SIM_NETWORK_H_
-#define GRAPEVINE_SIM_NETWORK_H_
+#ifndef GRAPEVINE_SIM_NETWORK_MODEL_H_
+#define GRAPEVINE_SIM_NETWORK_MODEL_H_
 
 #include <cstdint>
 #include <limits>
@@ -32,14 +32,14 @@ inline constexpr uint32_t kAlarmVersionMask = (uint32_t{1} << 29) - 1;
 class AlarmClock {
  public:
   virtual ~AlarmClock() = default;
-  // Calls Network::OnAlarm(flow, version) at `when`.
+  // Calls NetworkModel::OnAlarm(flow, version) at `when`.
   virtual void SetAlarm(FlowId flow, uint32_t version, Nanoseconds when) = 0;
 };
 
 // Thread-compatible. All calls carry the current time, which never falls.
-class Network {
+class NetworkModel {
  public:
-  virtual ~Network() = default;
+  virtual ~NetworkModel() = default;
 
   virtual void Start(FlowId id, const Flow& flow, Nanoseconds now) = 0;
   // Whether the flow's last byte has left; it is forgotten then. False for an
@@ -55,4 +55,4 @@ class Network {
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_SIM_NETWORK_H_
+#endif  // GRAPEVINE_SIM_NETWORK_MODEL_H_

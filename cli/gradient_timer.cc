@@ -1,0 +1,44 @@
+#include "cli/gradient_timer.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "kernels/aligned_buffer.h"
+#include "model/objective.h"
+
+namespace grapevine {
+namespace {
+
+constexpr int kWarmUps = 2;
+constexpr int kGradients = 9;
+
+// 12,345 ns as 12,300 ns: more digits would pretend to a precision that no
+// measurement of a few gradients has.
+std::chrono::nanoseconds ThreeDigits(std::chrono::nanoseconds time) {
+  int64_t unit = 1;
+  while (time.count() / unit >= 1000) unit *= 10;
+  return std::chrono::nanoseconds((time.count() + unit / 2) / unit * unit);
+}
+
+}  // namespace
+
+absl::StatusOr<std::chrono::nanoseconds> MeasureGradient(const Experiment& experiment) {
+  absl::StatusOr<std::unique_ptr<Objective>> objective = experiment.MakeObjective(0);
+  if (!objective.ok()) return objective.status();
+  const SharedVector replica = NewSharedVector(experiment.layout().size);
+  const SharedVector gradient = NewSharedVector(experiment.layout().size);
+  if (absl::Status status = experiment.Initialize(replica.data.get()); !status.ok()) return status;
+  std::vector<std::chrono::nanoseconds> times;
+  for (int i = 0; i < kWarmUps + kGradients; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    const absl::StatusOr<double> loss =
+        (*objective)->Gradient(replica.data.get(), i, gradient.data.get());
+    if (!loss.ok()) return loss.status();
+    if (i >= kWarmUps) times.push_back(std::chrono::steady_clock::now() - begin);
+  }
+  std::ranges::nth_element(times, times.begin() + kGradients / 2);
+  return ThreeDigits(times[kGradients / 2]);
+}
+
+}  // namespace grapevine

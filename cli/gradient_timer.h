@@ -1,0 +1,19 @@
+// How long a gradient takes on this machine, for simulations of a model that
+// learns when nobody says it.
+#ifndef GRAPEVINE_CLI_GRADIENT_TIMER_H_
+#define GRAPEVINE_CLI_GRADIENT_TIMER_H_
+
+#include <chrono>
+
+#include "absl/status/statusor.h"
+#include "cli/experiment.h"
+
+namespace grapevine {
+
+// The median of a few gradients of rank 0 on one thread, rounded to three
+// digits. Not for a phantom model.
+absl::StatusOr<std::chrono::nanoseconds> MeasureGradient(const Experiment& experiment);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_GRADIENT_TIMER_H_

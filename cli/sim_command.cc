@@ -1,0 +1,158 @@
+#include "cli/sim_command.h"
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "cli/conclusion.h"
+#include "cli/config_flags.h"
+#include "cli/experiment.h"
+#include "cli/experiment_command.h"
+#include "cli/gradient_timer.h"
+#include "cli/interruption.h"
+#include "cli/progress_display.h"
+#include "cli/simulated_cluster.h"
+#include "cli/simulated_run.h"
+#include "cli/sweep_progress.h"
+#include "cli/sweep_run.h"
+#include "report/sweep_table.h"
+#include "run/failure.h"
+#include "run/run_directory.h"
+#include "run/sweep_directory.h"
+#include "run/units.h"
+
+namespace grapevine {
+namespace {
+
+// A model that learns takes the time its gradients take on this machine, unless
+// --compute says otherwise; the configuration keeps what was measured.
+absl::Status FillCompute(const Experiment& experiment, std::vector<SweepCell>* cells) {
+  if (!experiment.data() || experiment.config().has_compute()) return absl::OkStatus();
+  const absl::StatusOr<std::chrono::nanoseconds> time = MeasureGradient(experiment);
+  if (!time.ok()) return time.status();
+  const std::string text = FormatDuration(*time);
+  std::cout << "a gradient takes " << text << " here; --compute=" << text << " repeats this run\n";
+  for (SweepCell& cell : *cells) cell.resolved.config.set_compute(text);
+  return absl::OkStatus();
+}
+
+std::string Header(const Experiment& experiment) {
+  const Config& config = experiment.config();
+  const std::string size = HumanSize(4.0 * static_cast<double>(experiment.layout().size));
+  return absl::StrFormat(
+      "%d simulated nodes, %s, %s weights, %s\n%s: replicas of %s, %d rounds\n"
+      "network: %s, %s, %s one way\n",
+      config.nodes(), experiment.mixing().topology().name(), experiment.mixing().name(),
+      experiment.algorithm_name(), config.model(), size, experiment.rounds(), config.network(),
+      config.bandwidth(), config.latency());
+}
+
+absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& interrupted) {
+  const absl::StatusOr<std::string> run = CreateRunDirectory(experiment.config(), absl::Now());
+  if (!run.ok()) return run.status();
+  std::cout << "run directory: " << *run << std::endl;
+  ProgressDisplay display(
+      TerminalOptions({experiment.rounds(), experiment.Epoch(experiment.rounds())}), std::cout,
+      std::cerr);
+  const absl::StatusOr<Summary> summary =
+      SimulatedRun(&experiment, {.run_directory = *run,
+                                 .on_metrics = [&](const RunMetrics& metrics) {
+                                   display.OnProgress(ToJsonLine(metrics));
+                                 },
+                                 .interrupted = &interrupted})
+          .Run();
+  if (!summary.ok()) return summary.status();
+  std::cout << Conclusion(*summary) << std::endl;
+  return absl::OkStatus();
+}
+
+absl::Status SimulateSweep(std::vector<SweepCell> cells, const std::atomic<bool>& interrupted) {
+  const Config& config = cells.front().resolved.config;
+  const absl::StatusOr<std::string> folder = PrepareSweepDirectory(config, absl::Now());
+  if (!folder.ok()) return folder.status();
+  const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  std::cout << cells.size() << " cells on " << threads << " threads, in " << *folder << std::endl;
+  SweepProgress progress(cells.size(), std::cout);
+  const std::vector<absl::StatusOr<Summary>> summaries =
+      RunSweep(cells, {.directory = *folder,
+                       .threads = threads,
+                       .interrupted = &interrupted,
+                       .on_progress = [&](size_t done, size_t) { progress.OnDone(done); }});
+  progress.Finish();
+  std::vector<SweepRow> rows;
+  for (size_t i = 0; i < cells.size(); ++i) rows.push_back({cells[i].coordinates, summaries[i]});
+  if (absl::Status status = WriteSweepTables(*folder, SweepCsv(rows), SweepText(rows));
+      !status.ok()) {
+    return status;
+  }
+  std::cout << SweepText(rows) << "table: " << SweepCsvPath(*folder) << std::endl;
+  for (const absl::StatusOr<Summary>& summary : summaries) {
+    if (!summary.ok()) return summary.status();
+  }
+  return absl::OkStatus();
+}
+
+// Of the first cell that can be built: a grid may hold graphs that some numbers
+// of nodes do not have. The first error when there is none.
+absl::StatusOr<std::unique_ptr<Experiment>> BuildFirst(const std::vector<SweepCell>& cells) {
+  absl::Status why;
+  for (const SweepCell& cell : cells) {
+    absl::StatusOr<std::unique_ptr<Experiment>> built = Experiment::Build(cell.resolved.config);
+    if (built.ok()) return built;
+    why.Update(built.status());
+  }
+  return why;
+}
+
+absl::Status Simulate(std::vector<SweepCell> cells, bool dry_run) {
+  std::atomic<bool> interrupted = false;
+  const absl::StatusOr<std::unique_ptr<Interruption>> interruption =
+      Interruption::Watch([&interrupted](const absl::Status&) { interrupted = true; });
+  if (!interruption.ok()) return interruption.status();
+  absl::StatusOr<std::unique_ptr<Experiment>> first = BuildFirst(cells);
+  if (!first.ok()) return first.status();
+  const auto cluster = SimulatedCluster::Make((*first)->config());
+  if (!cluster.ok()) return cluster.status();
+  if (dry_run) {
+    std::cout << Header(**first);
+    if (cells.size() > 1) std::cout << "... and " << cells.size() - 1 << " more cells\n";
+    return absl::OkStatus();
+  }
+  if (absl::Status status = FillCompute(**first, &cells); !status.ok()) return status;
+  if (cells.size() > 1) return SimulateSweep(std::move(cells), interrupted);
+  first = Experiment::Build(cells.front().resolved.config);  // with the measured time
+  if (!first.ok()) return first.status();
+  std::cout << Header(**first);
+  return SimulateOne(**first, interrupted);
+}
+
+}  // namespace
+
+void AddSimCommand(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("sim", "simulate an experiment, or a sweep of them, on a made-up cluster");
+  command->footer(
+      "Lists make a sweep, one cell for each combination: --topology, --algorithm, --nodes,\n"
+      "--bandwidth, --latency, --straggler and --seed take values separated by commas.\n"
+      "Examples:\n"
+      "  grapevine sim -n 16 --model=phantom:1.08MB --compute=10ms --rounds=100 "
+      "--topology=ring,torus --bandwidth=100Mbit,1Gbit --latency=1ms,10ms\n"
+      "  grapevine sim -n 8 --topology=ring --model=lenet5 --bandwidth=100Mbit");
+  DefineSweep(
+      *command,
+      FieldsInGroups({"Experiment", "Model and data", "Training", "Simulated cluster", "Output"}),
+      exit_code, Simulate);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,38 @@
+// The made-up cluster of a configuration: its network, and what beside gradients
+// takes a node's time.
+#ifndef GRAPEVINE_CLI_SIMULATED_CLUSTER_H_
+#define GRAPEVINE_CLI_SIMULATED_CLUSTER_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "run/config.pb.h"
+#include "sim/message_effect.h"
+#include "sim/network_model.h"
+#include "sim/simulation.h"
+
+namespace grapevine {
+
+// Immutable once made; outlives the simulations on it.
+class SimulatedCluster {
+ public:
+  // Errors are kUsage or kInput and name the flag or the file.
+  static absl::StatusOr<std::unique_ptr<SimulatedCluster>> Make(const Config& config);
+
+  const SimulationOptions& options() const { return options_; }
+  // Null when links only carry bytes.
+  const MessageEffects* effects() const { return effects_.get(); }
+  std::unique_ptr<NetworkModel> MakeNetwork(AlarmClock* clock) const { return make_network_(clock); }
+
+ private:
+  SimulatedCluster() = default;
+
+  SimulationOptions options_;
+  std::unique_ptr<const MessageEffects> effects_;
+  std::function<std::unique_ptr<NetworkModel>(AlarmClock*)> make_network_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_SIMULATED_CLUSTER_H_

@@ -1,0 +1,159 @@
+#include "cli/simulated_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/experiment_summary.h"
+#include "cli/model_assessment.h"
+#include "cli/simulated_nodes.h"
+#include "run/failure.h"
+#include "run/run_directory.h"
+#include "sim/replica_average.h"
+
+namespace grapevine {
+namespace {
+
+constexpr double kSecondsPerNanosecond = 1e-9;
+
+// Keeps the last value of each measurement: not every round has all of them.
+void Remember(const RunMetrics& metrics, RunMetrics* latest) {
+  RunMetrics next = metrics;
+  if (!next.test_loss) next.test_loss = latest->test_loss;
+  if (!next.test_accuracy) next.test_accuracy = latest->test_accuracy;
+  if (!next.test_loss_recalibrated) next.test_loss_recalibrated = latest->test_loss_recalibrated;
+  if (!next.test_accuracy_recalibrated) {
+    next.test_accuracy_recalibrated = latest->test_accuracy_recalibrated;
+  }
+  *latest = next;
+}
+
+}  // namespace
+
+SimulatedRun::SimulatedRun(const Experiment* experiment, SimulatedRunOptions options)
+    : experiment_(experiment), options_(std::move(options)), target_(experiment) {}
+
+SimulatedRun::~SimulatedRun() = default;
+
+absl::StatusOr<Summary> SimulatedRun::Run() {
+  if (absl::Status status = Prepare(); !status.ok()) return status;
+  if (absl::Status status = simulation_->Run(target_.limit()); !status.ok()) return status;
+  return Conclude();
+}
+
+absl::Status SimulatedRun::Prepare() {
+  absl::StatusOr<std::unique_ptr<SimulatedCluster>> cluster =
+      SimulatedCluster::Make(experiment_->config());
+  if (!cluster.ok()) return cluster.status();
+  cluster_ = *std::move(cluster);
+  absl::StatusOr<std::unique_ptr<VectorStore>> vectors = MakeVectorStore(*experiment_);
+  if (!vectors.ok()) return vectors.status();
+  vectors_ = *std::move(vectors);
+  if (experiment_->data()) {
+    absl::StatusOr<std::unique_ptr<Network>> network = experiment_->MakeNetwork();
+    if (!network.ok()) return network.status();
+    network_ = *std::move(network);
+  }
+  collector_ = std::make_unique<RoundCollector>(
+      RoundCollector::Options{
+          .nodes = experiment_->config().nodes(),
+          .measured = [this](Round completed) { return experiment_->Measured(completed); }},
+      [this](const MeasuredRound& measured) { return OnMeasured(measured); });
+  absl::StatusOr<std::unique_ptr<Simulation>> simulation = Simulation::Make(
+      cluster_->options(),
+      {.make_network = [this](AlarmClock* clock) { return cluster_->MakeNetwork(clock); },
+       .make_algorithm = [this](Rank rank) { return experiment_->MakeAlgorithm(rank); },
+       .vectors = vectors_.get(),
+       .compute = experiment_->compute(),
+       .effects = cluster_->effects(),
+       .observer = this});
+  if (!simulation.ok()) return simulation.status();
+  simulation_ = *std::move(simulation);
+  absl::StatusOr<std::unique_ptr<LineFile>> lines =
+      LineFile::Open(MetricsPath(options_.run_directory));
+  if (!lines.ok()) return lines.status();
+  metrics_file_ = *std::move(lines);
+  return absl::OkStatus();
+}
+
+void SimulatedRun::OnGradient(const GradientTimes& gradient) {
+  collector_->OnGradient(gradient.rank, gradient.loss);
+}
+
+absl::Status SimulatedRun::OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) {
+  if (options_.interrupted != nullptr && *options_.interrupted) {
+    return WithFailure(absl::CancelledError("interrupted"), Failure::kInterrupted);
+  }
+  return collector_->OnBoundary(rank, completed, now, simulation_->bytes_sent(rank),
+                                vectors_->At(model));
+}
+
+absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
+  const double time_s = static_cast<double>(measured.time) * kSecondsPerNanosecond;
+  RunMetrics metrics{.round = measured.completed,
+                     .epoch = experiment_->Epoch(measured.completed),
+                     .time_s = time_s,
+                     .learning_rate = experiment_->learning_rate(measured.completed - 1),
+                     .bytes_sent_total = measured.bytes_sent};
+  if (time_s > latest_.time_s) {
+    metrics.samples_per_s = static_cast<double>(measured.gradients) *
+                            experiment_->config().batch() / (time_s - latest_.time_s);
+  }
+  if (network_) {
+    metrics.train_loss = measured.loss_sum / static_cast<double>(measured.gradients);
+    if (absl::Status status = Assess(measured, &metrics); !status.ok()) return status;
+  }
+  Remember(metrics, &latest_);
+  if (options_.on_metrics) options_.on_metrics(metrics);
+  return metrics_file_->Append(ToJsonLine(metrics));
+}
+
+absl::Status SimulatedRun::Assess(const MeasuredRound& measured, RunMetrics* metrics) {
+  const AveragedModel average =
+      AverageReplicas(experiment_->layout(), measured.completed, measured.models);
+  metrics->consensus_distance = average.consensus_distance;
+  if (!experiment_->Evaluated(measured.completed)) return absl::OkStatus();
+  const absl::StatusOr<ModelEvaluation> evaluation =
+      AssessAverage(*experiment_, average, *network_);
+  if (!evaluation.ok()) return evaluation.status();
+  metrics->test_loss = evaluation->test_loss;
+  metrics->test_accuracy = evaluation->test_accuracy;
+  metrics->test_loss_recalibrated = evaluation->test_loss_recalibrated;
+  metrics->test_accuracy_recalibrated = evaluation->test_accuracy_recalibrated;
+  if (target_.OnEvaluation(*evaluation)) simulation_->ExtendLimit(target_.limit());
+  return WriteAveragedModel(*experiment_, average, options_.run_directory);
+}
+
+absl::StatusOr<Summary> SimulatedRun::Conclude() {
+  Summary summary = SummaryOf(*experiment_, latest_);
+  if (target_.reached()) summary.stopped = "target accuracy";
+  summary.simulated_time_s = latest_.time_s;
+  if (network_) {
+    const absl::StatusOr<Spread> local = AssessNodes();
+    if (!local.ok()) return local.status();
+    summary.local_test_accuracy = *local;
+  }
+  if (absl::Status status = WriteSummary(options_.run_directory, summary); !status.ok()) {
+    return status;
+  }
+  return summary;
+}
+
+absl::StatusOr<Spread> SimulatedRun::AssessNodes() {
+  Spread spread{.min = 1, .mean = 0, .max = 0};
+  const Rank nodes = experiment_->config().nodes();
+  for (Rank rank = 0; rank < nodes; ++rank) {
+    const SharedVector model = vectors_->At(simulation_->model(rank));
+    const absl::StatusOr<TestResult> result = AssessModel(*experiment_, model, *network_);
+    if (!result.ok()) return result.status();
+    spread.min = std::min(spread.min, result->accuracy);
+    spread.max = std::max(spread.max, result->accuracy);
+    spread.mean += result->accuracy / nodes;
+    const absl::StatusOr<std::string> folder = CreateNodeDirectory(options_.run_directory, rank);
+    if (!folder.ok()) return folder.status();
+    absl::Status status = WriteNodeModel(*experiment_, rank, model, *folder);
+    if (!status.ok()) return status;
+  }
+  return spread;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,71 @@
+// One experiment in the simulator, from its parts to its files: the counterpart
+// of node_run.h for all nodes at once.
+#ifndef GRAPEVINE_CLI_SIMULATED_RUN_H_
+#define GRAPEVINE_CLI_SIMULATED_RUN_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cli/accuracy_target.h"
+#include "cli/experiment.h"
+#include "cli/simulated_cluster.h"
+#include "run/line_file.h"
+#include "run/metrics.h"
+#include "run/summary.h"
+#include "sim/round_collector.h"
+#include "sim/sim_observer.h"
+#include "sim/simulation.h"
+
+namespace grapevine {
+
+struct SimulatedRunOptions {
+  std::string run_directory;  // exists
+  // Every measurement, in ascending order of rounds.
+  std::function<void(const RunMetrics&)> on_metrics;
+  // Ends the run with kInterrupted once it is set.
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+// Thread-compatible.
+class SimulatedRun final : private SimObserver {
+ public:
+  // `experiment` outlives it.
+  SimulatedRun(const Experiment* experiment, SimulatedRunOptions options);
+  ~SimulatedRun() override;
+
+  // Simulates, and writes what a real run writes (run/run_directory.h) but for
+  // the nodes' folders of a phantom model.
+  absl::StatusOr<Summary> Run();
+
+ private:
+  absl::Status Prepare();
+  void OnGradient(const GradientTimes& gradient) override;
+  absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
+  absl::Status OnMeasured(const MeasuredRound& measured);
+  // The model of a measured round: its consensus distance, and its quality
+  // where it is to be evaluated.
+  absl::Status Assess(const MeasuredRound& measured, RunMetrics* metrics);
+  absl::StatusOr<Summary> Conclude();
+  absl::StatusOr<Spread> AssessNodes();
+
+  const Experiment* const experiment_;
+  const SimulatedRunOptions options_;
+
+  std::unique_ptr<SimulatedCluster> cluster_;
+  std::unique_ptr<VectorStore> vectors_;
+  std::unique_ptr<Network> network_;  // evaluates; absent for a phantom
+  std::unique_ptr<Simulation> simulation_;
+  std::unique_ptr<RoundCollector> collector_;
+  std::unique_ptr<LineFile> metrics_file_;
+  AccuracyTarget target_;
+  RunMetrics latest_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_SIMULATED_RUN_H_

@@ -1,0 +1,132 @@
+#include "report/sweep_table.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "run/units.h"
+
+namespace grapevine {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+std::string Quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
+template <typename T>
+std::string Number(const std::optional<T>& value) {
+  return value ? absl::StrCat(*value) : "";
+}
+
+std::optional<double> SecondsPerRound(const Summary& summary) {
+  if (!summary.simulated_time_s || summary.rounds == 0) return std::nullopt;
+  return *summary.simulated_time_s / static_cast<double>(summary.rounds);
+}
+
+// Of one cell, without its coordinates.
+Cells CsvValues(const SweepRow& row) {
+  if (!row.summary.ok()) {
+    Cells cells(8);
+    cells.push_back(std::string(row.summary.status().message()));
+    return cells;
+  }
+  const Summary& summary = *row.summary;
+  return {absl::StrCat(summary.rounds),
+          absl::StrCat(summary.epochs),
+          Number(summary.simulated_time_s),
+          Number(SecondsPerRound(summary)),
+          Number(summary.bytes_sent_total),
+          Number(summary.train_loss),
+          Number(summary.test_accuracy),
+          Number(summary.consensus_distance),
+          ""};
+}
+
+Cells TextValues(const SweepRow& row) {
+  if (!row.summary.ok()) {
+    Cells cells(7);
+    cells.push_back(std::string(row.summary.status().message()));
+    return cells;
+  }
+  const Summary& summary = *row.summary;
+  const std::optional<double> round = SecondsPerRound(summary);
+  return {absl::StrCat(summary.rounds),
+          summary.simulated_time_s ? HumanDuration(*summary.simulated_time_s) : "",
+          round ? HumanDuration(*round) : "",
+          summary.bytes_sent_total ? HumanSize(static_cast<double>(*summary.bytes_sent_total)) : "",
+          summary.train_loss ? absl::StrFormat("%.4f", *summary.train_loss) : "",
+          summary.test_accuracy ? absl::StrFormat("%.2f %%", 100 * *summary.test_accuracy) : "",
+          summary.consensus_distance ? absl::StrFormat("%.3g", *summary.consensus_distance) : "",
+          ""};
+}
+
+Cells CoordinateNames(const std::vector<SweepRow>& rows) {
+  Cells names;
+  for (const auto& [name, value] : rows.front().coordinates) names.push_back(name);
+  return names;
+}
+
+Cells WithCoordinates(const SweepRow& row, const Cells& values) {
+  Cells cells;
+  for (const auto& [name, value] : row.coordinates) cells.push_back(value);
+  cells.insert(cells.end(), values.begin(), values.end());
+  return cells;
+}
+
+// Lines of equally wide columns; columns without any value are left out.
+std::string Aligned(const Cells& header, const std::vector<Cells>& rows) {
+  std::vector<size_t> widths(header.size());
+  for (const Cells& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  const auto line = [&](const Cells& cells) {
+    std::string text;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (widths[i] == 0) continue;
+      const size_t width = std::max(widths[i], header[i].size());
+      absl::StrAppend(&text, cells[i], std::string(width - cells[i].size() + 2, ' '));
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text + "\n";
+  };
+  std::string text = line(header);
+  for (const Cells& row : rows) text += line(row);
+  return text;
+}
+
+}  // namespace
+
+std::string SweepCsv(const std::vector<SweepRow>& rows) {
+  Cells header = CoordinateNames(rows);
+  for (const char* name :
+       {"rounds", "epochs", "simulated_time_s", "seconds_per_round", "bytes_sent_total",
+        "train_loss", "test_accuracy", "consensus_distance", "error"}) {
+    header.push_back(name);
+  }
+  std::string text = absl::StrJoin(header, ",") + "\n";
+  for (const SweepRow& row : rows) {
+    Cells cells = WithCoordinates(row, CsvValues(row));
+    for (std::string& cell : cells) cell = Quoted(cell);
+    absl::StrAppend(&text, absl::StrJoin(cells, ","), "\n");
+  }
+  return text;
+}
+
+std::string SweepText(const std::vector<SweepRow>& rows) {
+  Cells header = CoordinateNames(rows);
+  for (const char* name : {"rounds", "time", "a round", "sent", "train loss", "accuracy",
+                           "consensus", "error"}) {
+    header.push_back(name);
+  }
+  std::vector<Cells> lines;
+  for (const SweepRow& row : rows) lines.push_back(WithCoordinates(row, TextValues(row)));
+  return Aligned(header, lines);
+}
+
+}  // namespace grapevine

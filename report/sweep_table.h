@@ -1,0 +1,30 @@
+// The cells of a sweep as one table: CSV for programs, aligned text for people.
+#ifndef GRAPEVINE_REPORT_SWEEP_TABLE_H_
+#define GRAPEVINE_REPORT_SWEEP_TABLE_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "run/summary.h"
+
+namespace grapevine {
+
+struct SweepRow {
+  // What distinguishes the cell: {"topology", "ring"}; the same names in every row.
+  std::vector<std::pair<std::string, std::string>> coordinates;
+  absl::StatusOr<Summary> summary;
+};
+
+// A header line and a line a cell (RFC 4180). Columns: the coordinates, rounds,
+// epochs, simulated_time_s, seconds_per_round, bytes_sent_total, train_loss,
+// test_accuracy, consensus_distance, error. What was not measured is empty.
+std::string SweepCsv(const std::vector<SweepRow>& rows);
+
+// The same with units, leaving out columns that are empty in every row.
+std::string SweepText(const std::vector<SweepRow>& rows);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_REPORT_SWEEP_TABLE_H_
