@@ -44,8 +44,8 @@ void Collective::Prepare(int64_t elements, Host& host) {
   if (messages == 0) return;
   // Two hide the latency of a credit where all ranks keep step; more are for those
   // that do not, where they cost little.
-  const int64_t slots =
-      std::min(messages, std::clamp<int64_t>(elements / slot_size_, 2, kMaxAhead));
+  const int64_t affordable = std::max(elements, kEagerElements) / slot_size_;
+  const int64_t slots = std::min(messages, std::clamp<int64_t>(affordable, 2, kMaxAhead));
   scratch_ = host.New(slots * slot_size_);
   for (int64_t slot = slots; slot-- > 0;) free_slots_.push_back(slot * slot_size_);
   PostAhead(host);

@@ -10,7 +10,8 @@
 // Receive buffers are posted up to kMaxAhead messages ahead, also of the next
 // sum, so that a credit is with its sender before the data. Partial sums arrive
 // in scratch memory, as much as one vector takes, or two where whole vectors
-// travel (trees); final sums arrive in place, once what stood there has left.
+// travel (trees), or up to 16 MiB; final sums arrive in place, once what stood
+// there has left.
 #ifndef GRAPEVINE_ALGORITHM_COLLECTIVE_H_
 #define GRAPEVINE_ALGORITHM_COLLECTIVE_H_
 
@@ -55,6 +56,8 @@ class Collective {
   std::vector<Rank> Peers() const;
 
   static constexpr int kMaxAhead = 16;
+  // Scratch that is not worth saving.
+  static constexpr int64_t kEagerElements = int64_t{4} << 20;
 
  private:
   // What was posted for a level and is not taken in yet.

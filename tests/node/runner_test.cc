@@ -151,6 +151,12 @@ INSTANTIATE_TEST_SUITE_P(
                                          "random-matching"),
                        ::testing::Values(1, 2, 5), ::testing::Values(1, 2)));
 
+INSTANTIATE_TEST_SUITE_P(
+    Allreduce, RunnerParity,
+    ::testing::Combine(::testing::Values("allreduce:halving-doubling", "allreduce:tree",
+                                         "allreduce:hierarchical", "allreduce:torus"),
+                       ::testing::Values("ring"), ::testing::Values(6, 7), ::testing::Values(1)));
+
 INSTANTIATE_TEST_SUITE_P(ParameterServer, RunnerParity,
                          ::testing::Combine(::testing::Values("ps", "ps:servers=2"),
                                             ::testing::Values("ring"), ::testing::Values(3, 5),

@@ -139,8 +139,9 @@ TEST(Parity, TwoRunsOfOneSeedGiveTheSameFiles) {
 
 struct Method {
   std::string algorithm, topology;
+  int nodes = 3;
   friend std::ostream& operator<<(std::ostream& out, const Method& method) {
-    return out << method.algorithm << " on " << method.topology;
+    return out << method.algorithm << " on " << method.topology << " of " << method.nodes;
   }
 };
 
@@ -148,7 +149,8 @@ class TransportParity : public ::testing::TestWithParam<Method> {};
 
 TEST_P(TransportParity, GrpcAndMemoryGiveTheSameBits) {
   const ScratchFolder folder;
-  const Flags flags = SmallExperiment(GetParam().algorithm, GetParam().topology);
+  Flags flags = SmallExperiment(GetParam().algorithm, GetParam().topology);
+  flags["nodes"] = std::to_string(GetParam().nodes);
   const Ended ended = Train(flags, folder.File("run"));
   ASSERT_EQ(ended.exit_code, 0) << ended.output;
 
@@ -158,7 +160,7 @@ TEST_P(TransportParity, GrpcAndMemoryGiveTheSameBits) {
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   const std::vector<SharedVector> models = TrainInMemory(**experiment);
 
-  const std::vector<std::string> paths = ModelPaths(folder.File("run"), 3);
+  const std::vector<std::string> paths = ModelPaths(folder.File("run"), GetParam().nodes);
   ASSERT_EQ(models.size(), paths.size());
   for (size_t i = 0; i < paths.size(); ++i) {
     const absl::StatusOr<Safetensors> file = Safetensors::Open(paths[i]);
@@ -175,7 +177,11 @@ INSTANTIATE_TEST_SUITE_P(Methods, TransportParity,
                          ::testing::Values(Method{"dpsgd", "ring"},
                                            Method{"dpsgd", "one-peer-exponential"},
                                            Method{"dpsgd:order=atc", "ring"},
-                                           Method{"allreduce", "ring"}));
+                                           Method{"allreduce", "ring"},
+                                           Method{"allreduce:halving-doubling", "ring"},
+                                           Method{"allreduce:tree", "ring"},
+                                           Method{"allreduce:hierarchical:groups=2", "ring", 4},
+                                           Method{"allreduce:torus:2x2", "ring", 4}));
 
 }  // namespace
 }  // namespace grapevine::testing
