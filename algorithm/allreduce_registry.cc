@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/str_join.h"
 #include "algorithm/halving_doubling_allreduce.h"
 #include "algorithm/hierarchical_allreduce.h"
 #include "algorithm/ring_allreduce.h"
 #include "algorithm/torus_allreduce.h"
 #include "algorithm/tree_allreduce.h"
+#include "topology/sides.h"
 
 namespace grapevine {
 namespace {
@@ -45,21 +45,18 @@ absl::StatusOr<AllreduceFactory> ReadHierarchical(const Spec& spec, SpecReader& 
 }
 
 absl::StatusOr<AllreduceFactory> ReadTorus(const Spec& spec, SpecReader& reader, Rank size) {
-  Rank rows = NearestDivisor(size, std::sqrt(size));
-  const std::string text = reader.Argument(absl::StrCat(rows, "x", size / rows));
-  const std::vector<std::string> sides = absl::StrSplit(text, 'x');
-  Rank columns = 0;
-  if (sides.size() != 2 || !absl::SimpleAtoi(sides[0], &rows) || rows < 1 ||
-      !absl::SimpleAtoi(sides[1], &columns) || columns < 1) {
-    return SpecError(spec.text, absl::StrCat("'", text, "' is not ROWSxCOLUMNS; write torus:4x8"));
-  }
-  if (int64_t{rows} * columns != size) {
-    const Rank nearest = NearestDivisor(size, rows);
+  const std::string text = reader.Argument(absl::StrJoin(NearSquareSides(size), "x"));
+  const absl::StatusOr<std::vector<Rank>> sides = ParseSides(spec, text);
+  if (!sides.ok()) return sides.status();
+  if (sides->size() != 2 || ProductOf(*sides) != size) {
+    const Rank nearest = NearestDivisor(size, (*sides)[0]);
     return SpecError(spec.text, absl::StrCat(text, " is not a grid of ", size,
-                                             " nodes; the nearest that is: torus:", nearest, "x",
-                                             size / nearest));
+                                             " nodes with two sides; the nearest that is: torus:",
+                                             nearest, "x", size / nearest));
   }
-  return [=](Rank rank) { return std::make_unique<TorusAllreduce>(rank, rows, columns); };
+  return [rows = (*sides)[0], columns = (*sides)[1]](Rank rank) {
+    return std::make_unique<TorusAllreduce>(rank, rows, columns);
+  };
 }
 
 template <typename Schedule>

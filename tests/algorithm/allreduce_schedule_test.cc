@@ -173,14 +173,19 @@ TEST(AllreduceRegistry, RefusesByNameWithTheNearestThatWorks) {
               ::testing::HasSubstr("24 nodes do not make 5 groups of equal size; the nearest that "
                                    "do: groups=4"));
   EXPECT_THAT(error("allreduce:torus:5x6", 24),
-              ::testing::HasSubstr("5x6 is not a grid of 24 nodes; the nearest that is: "
-                                   "torus:4x6"));
-  for (const char* bad : {"4", "4x", "x4", "0x4", "-2x-4", "2x2x2", "axb", "99999999999x1"}) {
+              ::testing::HasSubstr("5x6 is not a grid of 24 nodes with two sides; the nearest "
+                                   "that is: torus:4x6"));
+  for (const char* bad : {"8", "2x2x2", "1x1x8"}) {
     EXPECT_THAT(error((std::string("allreduce:torus:") + bad).c_str(), 8),
-                ::testing::HasSubstr("ROWSxCOLUMNS"))
+                ::testing::HasSubstr("with two sides; the nearest that is: torus:"))
         << bad;
   }
-  EXPECT_THAT(error("allreduce:torus:65536x65536", 8), ::testing::HasSubstr("not a grid"));
+  for (const char* bad : {"4x", "x4", "0x4", "-2x-4", "axb", "99999999999x1"}) {
+    EXPECT_THAT(error((std::string("allreduce:torus:") + bad).c_str(), 8),
+                ::testing::HasSubstr("write 4x8"))
+        << bad;
+  }
+  EXPECT_THAT(error("allreduce:torus:65536x65536", 8), ::testing::HasSubstr("31 bits"));
 }
 
 }  // namespace
