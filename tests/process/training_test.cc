@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "run/compute_time.h"
+#include "run/straggler.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 
@@ -59,6 +61,33 @@ TEST(Training, AFullDiskIsNamedAndEndsTheRun) {
   EXPECT_THAT(run.output(), AllOf(HasSubstr(folder.File("run")), HasSubstr("model.safetensors"),
                                   HasSubstr("File too large")));
   EXPECT_TRUE(run.AwaitNobody());
+}
+
+// A real phantom run waits for the times that a simulated one would charge.
+TEST(Training, AGradientTakesTheTimeThatIsDrawnForIt) {
+  const ScratchFolder folder;
+  const std::string compute = "exponential:mean=4ms";
+  const std::string straggler = "p=0.3:factor=5";
+  constexpr uint64_t kSeed = 3;
+  constexpr Round kRounds = 20;
+  const Ended ended =
+      RunGrapevine({"train", "-n", "2", "--model=phantom:1kB", "--compute=" + compute,
+                    "--straggler=" + straggler, "--seed=" + std::to_string(kSeed),
+                    "--rounds=" + std::to_string(kRounds), "--out=" + folder.File("run")});
+  ASSERT_EQ(ended.exit_code, 0) << ended.output;
+  const auto times =
+      WithStragglers(*MakeComputeTime(compute, kSeed), *Stragglers::Make(straggler, {}, 2, kSeed));
+  double drawn_s = 0;
+  for (Round round = 0; round < kRounds; ++round) {
+    drawn_s += 1e-9 * static_cast<double>(times->Gradient(0, round));
+  }
+  std::ifstream lines(folder.File("run") + "/node-0/metrics.jsonl");
+  double gradient_s = 0;
+  for (std::string line; std::getline(lines, line);) {
+    gradient_s += nlohmann::json::parse(line)["gradient_s"].get<double>();
+  }
+  EXPECT_GE(gradient_s, drawn_s);
+  EXPECT_GE(Summary(folder.File("run"))["wall_time_s"], drawn_s);
 }
 
 TEST(Training, AnEarlierRunStaysUnlessToldOtherwise) {

@@ -56,6 +56,19 @@ TEST(Usage, ValuesThatMakeNoSenseNameTheFlag) {
                 HasSubstr("use --rounds=R"));
 }
 
+TEST(Usage, TimesOfGradientsAndStragglersThatMakeNoSense) {
+  const std::vector<std::string> phantom = {"train", "--model=phantom:1MB", "--rounds=3"};
+  const auto with = [&phantom](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), phantom.begin(), phantom.end());
+    return flags;
+  };
+  ExpectRefused(with({"--compute=normal:mean=5ms"}), kUsage,
+                HasSubstr("--compute=normal:mean=5ms: needs sd=TIME"));
+  ExpectRefused(with({"--compute=gauss"}), kUsage, HasSubstr("known are a time such as 10ms"));
+  ExpectRefused(with({"--compute=5ms", "--straggler=rank=4:factor=2"}), kUsage,
+                HasSubstr("there is no rank 4 among 4 nodes"));
+}
+
 TEST(Usage, DataFilesThatAreMissingOrBroken) {
   const ScratchFolder folder;
   ExpectRefused({"train", "--data=mnist:" + folder.File("none")}, kInput,
