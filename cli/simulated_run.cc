@@ -45,6 +45,10 @@ absl::Status SimulatedRun::Prepare() {
       SimulatedCluster::Make(experiment_->config());
   if (!cluster.ok()) return cluster.status();
   cluster_ = *std::move(cluster);
+  const absl::StatusOr<Rank> workers =
+      WorkerCount(experiment_->config().algorithm(), experiment_->config().nodes());
+  if (!workers.ok()) return workers.status();
+  workers_ = *workers;
   absl::StatusOr<std::unique_ptr<VectorStore>> vectors = MakeVectorStore(*experiment_);
   if (!vectors.ok()) return vectors.status();
   vectors_ = *std::move(vectors);
@@ -55,7 +59,7 @@ absl::Status SimulatedRun::Prepare() {
   }
   collector_ = std::make_unique<RoundCollector>(
       RoundCollector::Options{
-          .nodes = experiment_->config().nodes(),
+          .nodes = workers_,
           .measured = [this](Round completed) { return experiment_->Measured(completed); }},
       [this](const MeasuredRound& measured) { return OnMeasured(measured); });
   absl::StatusOr<std::unique_ptr<Simulation>> simulation = Simulation::Make(
@@ -83,6 +87,7 @@ absl::Status SimulatedRun::OnBoundary(Rank rank, Round completed, Nanoseconds no
   if (options_.interrupted != nullptr && *options_.interrupted) {
     return WithFailure(absl::CancelledError("interrupted"), Failure::kInterrupted);
   }
+  if (rank >= workers_) return absl::OkStatus();  // a server: it has no model
   return collector_->OnBoundary(rank, completed, now, simulation_->bytes_sent(rank),
                                 vectors_->At(model));
 }
@@ -94,6 +99,9 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
                      .time_s = time_s,
                      .learning_rate = experiment_->learning_rate(measured.completed - 1),
                      .bytes_sent_total = measured.bytes_sent};
+  for (Rank server = workers_; server < experiment_->config().nodes(); ++server) {
+    *metrics.bytes_sent_total += simulation_->bytes_sent(server);
+  }
   if (time_s > latest_.time_s) {
     metrics.samples_per_s = static_cast<double>(measured.gradients) *
                             experiment_->config().batch() / (time_s - latest_.time_s);
@@ -140,14 +148,13 @@ absl::StatusOr<Summary> SimulatedRun::Conclude() {
 
 absl::StatusOr<Spread> SimulatedRun::AssessNodes() {
   Spread spread{.min = 1, .mean = 0, .max = 0};
-  const Rank nodes = experiment_->config().nodes();
-  for (Rank rank = 0; rank < nodes; ++rank) {
+  for (Rank rank = 0; rank < workers_; ++rank) {
     const SharedVector model = vectors_->At(simulation_->model(rank));
     const absl::StatusOr<TestResult> result = AssessModel(*experiment_, model, *network_);
     if (!result.ok()) return result.status();
     spread.min = std::min(spread.min, result->accuracy);
     spread.max = std::max(spread.max, result->accuracy);
-    spread.mean += result->accuracy / nodes;
+    spread.mean += result->accuracy / workers_;
     const absl::StatusOr<std::string> folder = CreateNodeDirectory(options_.run_directory, rank);
     if (!folder.ok()) return folder.status();
     absl::Status status = WriteNodeModel(*experiment_, rank, model, *folder);

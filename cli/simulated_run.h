@@ -62,6 +62,7 @@ class SimulatedRun final : private SimObserver {
   std::unique_ptr<Simulation> simulation_;
   std::unique_ptr<RoundCollector> collector_;
   std::unique_ptr<LineFile> metrics_file_;
+  Rank workers_ = 0;  // ranks from here on are servers
   AccuracyTarget target_;
   RunMetrics latest_;
 };

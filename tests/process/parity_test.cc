@@ -1,5 +1,5 @@
-// One seed, the same bits: over gRPC and processes, twice, and in memory with
-// threads.
+// One seed, the same bits: over gRPC and processes, twice, in memory with
+// threads, and in the simulator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,11 +35,13 @@ Flags SmallExperiment(const std::string& algorithm, const std::string& topology)
           {"rounds", "6"}};
 }
 
-Ended Train(const Flags& flags, const std::string& out) {
-  std::vector<std::string> arguments = {"train", "--out=" + out};
+Ended Run(const std::string& command, const Flags& flags, const std::string& out) {
+  std::vector<std::string> arguments = {command, "--out=" + out};
   for (const auto& [name, value] : flags) arguments.push_back("--" + name + "=" + value);
   return RunGrapevine(std::move(arguments));
 }
+
+Ended Train(const Flags& flags, const std::string& out) { return Run("train", flags, out); }
 
 // The models of all nodes, and their average.
 std::vector<std::string> ModelPaths(const std::string& run, int nodes) {
@@ -140,6 +142,7 @@ TEST(Parity, TwoRunsOfOneSeedGiveTheSameFiles) {
 struct Method {
   std::string algorithm, topology;
   int nodes = 3;
+  int nodes = 3;
   friend std::ostream& operator<<(std::ostream& out, const Method& method) {
     return out << method.algorithm << " on " << method.topology << " of " << method.nodes;
   }
@@ -172,6 +175,40 @@ TEST_P(TransportParity, GrpcAndMemoryGiveTheSameBits) {
         << paths[i];
   }
 }
+
+class SimulatorParity : public ::testing::TestWithParam<Method> {};
+
+// Whatever the simulated network does to the order of events.
+TEST_P(SimulatorParity, NodesAndSimulatorWriteTheSameModels) {
+  const ScratchFolder folder;
+  Flags flags = SmallExperiment(GetParam().algorithm, GetParam().topology);
+  flags["nodes"] = std::to_string(GetParam().nodes);
+  const Ended real = Train(flags, folder.File("real"));
+  ASSERT_EQ(real.exit_code, 0) << real.output;
+  flags["bandwidth"] = "20Mbit";
+  flags["latency"] = "7ms";
+  flags["straggler"] = "rank=1:factor=2.5";
+  flags["compute"] = "exponential:mean=5ms";
+  const Ended simulated = Run("sim", flags, folder.File("simulated"));
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+
+  const std::vector<std::string> expected = Models(folder.File("real"), GetParam().nodes);
+  const std::vector<std::string> actual = Models(folder.File("simulated"), GetParam().nodes);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_TRUE(actual[i] == expected[i]) << ModelPaths("", GetParam().nodes)[i] << " differs";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, SimulatorParity,
+                         ::testing::Values(Method{"dpsgd", "ring"},
+                                           Method{"dpsgd", "one-peer-exponential", 4},
+                                           Method{"dpsgd", "random-matching", 4},
+                                           Method{"dpsgd:order=atc", "torus:2x3", 6},
+                                           Method{"allreduce", "ring"},
+                                           Method{"allreduce:halving-doubling", "ring", 5},
+                                           Method{"allreduce:tree", "ring", 5},
+                                           Method{"allreduce:hierarchical:groups=2", "ring", 4},
+                                           Method{"allreduce:torus:2x2", "ring", 4}));
 
 INSTANTIATE_TEST_SUITE_P(Methods, TransportParity,
                          ::testing::Values(Method{"dpsgd", "ring"},

@@ -1,0 +1,224 @@
+// What the simulator says of whole rounds, against what can be said by hand.
+#include "sim/simulation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/sim/timed_run.h"
+
+namespace grapevine::testing {
+namespace {
+
+constexpr Nanoseconds kMillisecond = 1'000'000;
+// 1.08 MB at 1 Gbit/s.
+constexpr double kTransfer = 8.64e-3;
+
+// The networks of the published table: 5 Mbit/s with 0.15 ms, 1 Gbit/s with 64 ms.
+constexpr NicOptions kSlow{.bandwidth = 5e6 / 8e9, .latency = 150'000};
+constexpr NicOptions kFar{.bandwidth = 1e9 / 8e9, .latency = 64 * kMillisecond};
+
+struct TableCell {
+  const char* algorithm;
+  const char* topology;
+  Rank nodes;  // processes: workers and, for ps, one server
+  NicOptions network;
+  double seconds;
+};
+
+class CheckTable : public ::testing::TestWithParam<TableCell> {};
+
+// algorithms: D-PSGD alpha + d t; ring allreduce 2(n-1)(alpha + t/n); parameter
+// server 2(alpha + n t) with the server outside the n workers.
+TEST_P(CheckTable, SecondsPerRound) {
+  const TableCell& cell = GetParam();
+  const TimedRun run{.algorithm = cell.algorithm,
+                     .topology = cell.topology,
+                     .nodes = cell.nodes,
+                     .network = cell.network};
+  EXPECT_NEAR(run.SecondsPerRound() / cell.seconds, 1, 0.01) << run.SecondsPerRound();
+}
+
+constexpr double kSlowTransfer = 1.728;  // 1.08 MB at 5 Mbit/s
+
+INSTANTIATE_TEST_SUITE_P(
+    Seven, CheckTable,
+    ::testing::Values(TableCell{"allreduce", "ring", 7, kSlow, 12 * (150e-6 + kSlowTransfer / 7)},
+                      TableCell{"allreduce", "ring", 7, kFar, 12 * (64e-3 + kTransfer / 7)},
+                      TableCell{"ps", "ring", 8, kSlow, 2 * (150e-6 + 7 * kSlowTransfer)},
+                      TableCell{"ps", "ring", 8, kFar, 2 * (64e-3 + 7 * kTransfer)},
+                      TableCell{"dpsgd", "ring", 7, kSlow, 150e-6 + 2 * kSlowTransfer},
+                      TableCell{"dpsgd", "ring", 7, kFar, 64e-3 + 2 * kTransfer},
+                      TableCell{"dpsgd", "one-peer-exponential", 7, kSlow, 150e-6 + kSlowTransfer},
+                      TableCell{"dpsgd", "one-peer-exponential", 7, kFar, 64e-3 + kTransfer}));
+
+INSTANTIATE_TEST_SUITE_P(
+    HundredAndTwelve, CheckTable,
+    ::testing::Values(
+        TableCell{"allreduce", "ring", 112, kSlow, 222 * (150e-6 + kSlowTransfer / 112)},
+        TableCell{"allreduce", "ring", 112, kFar, 222 * (64e-3 + kTransfer / 112)},
+        TableCell{"ps", "ring", 113, kSlow, 2 * (150e-6 + 112 * kSlowTransfer)},
+        TableCell{"ps", "ring", 113, kFar, 2 * (64e-3 + 112 * kTransfer)},
+        TableCell{"dpsgd", "ring", 112, kSlow, 150e-6 + 2 * kSlowTransfer},
+        TableCell{"dpsgd", "ring", 112, kFar, 64e-3 + 2 * kTransfer},
+        TableCell{"dpsgd", "one-peer-exponential", 112, kSlow, 150e-6 + kSlowTransfer},
+        TableCell{"dpsgd", "one-peer-exponential", 112, kFar, 64e-3 + kTransfer}));
+
+// AWC: the replicas travel while the gradient is computed.
+TEST(Simulation, CommunicationHidesBehindCompute) {
+  TimedRun run{.network = kFar, .compute = std::make_shared<FixedComputeTime>(200 * kMillisecond)};
+  EXPECT_NEAR(run.SecondsPerRound(), 0.2, 1e-9);
+  run.compute = std::make_shared<FixedComputeTime>(10 * kMillisecond);
+  EXPECT_NEAR(run.SecondsPerRound(), 64e-3 + 2 * kTransfer, 1e-6);
+}
+
+// ATC: first the gradient, then the replicas.
+TEST(Simulation, AdaptThenCombineAddsComputeAndCommunication) {
+  const TimedRun run{.algorithm = "dpsgd:order=atc",
+                     .network = kFar,
+                     .compute = std::make_shared<FixedComputeTime>(10 * kMillisecond)};
+  EXPECT_NEAR(run.SecondsPerRound(), 10e-3 + 64e-3 + 2 * kTransfer, 1e-6);
+}
+
+// With a window of 1 a replica's place is posted when its round begins, and the
+// post crosses the network first.
+TEST(Simulation, ACreditTakesTheLatencyUnlessItIsGrantedAhead) {
+  TimedRun run{.network = kFar, .window = 1};
+  EXPECT_NEAR(run.SecondsPerRound(), 2 * 64e-3 + 2 * kTransfer, 1e-6);
+  run.window = 2;
+  EXPECT_NEAR(run.SecondsPerRound(), 64e-3 + 2 * kTransfer, 1e-6);
+}
+
+// One step with 2 neighbours: 3 terms and the gradient read, the result written,
+// the momentum read and written.
+TEST(Simulation, MixingTakesItsBytesOverTheMemorysBandwidth) {
+  const TimedRun free{.network = kFar};
+  TimedRun charged = free;
+  charged.memory_bandwidth = 1;  // GB/s
+  EXPECT_NEAR(charged.SecondsPerRound() - free.SecondsPerRound(), 7 * 1.08e6 / 1e9, 1e-9);
+}
+
+TEST(Simulation, MessagesOccupyTheRunnersThread) {
+  const TimedRun free{.network = kFar};
+  TimedRun charged = free;
+  charged.message_overhead = kMillisecond;
+  // Two sends, one behind the other, and the receipt of the last replica.
+  const double extra = charged.SecondsPerRound() - free.SecondsPerRound();
+  EXPECT_GE(extra, 2e-3 - 1e-9);
+  EXPECT_LE(extra, 4e-3 + 1e-9);
+}
+
+// When each node had done each round.
+class Boundaries final : public SimObserver {
+ public:
+  absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec) override {
+    times[{rank, completed}] = now;
+    return absl::OkStatus();
+  }
+  std::map<std::pair<Rank, Round>, Nanoseconds> times;
+};
+
+// Nodes that are as slow as the others but for one gradient of one node.
+class OneHiccup final : public ComputeTime {
+ public:
+  int64_t Gradient(Rank rank, Round round) const override {
+    return rank == 0 && round == 2 ? 100 * kMillisecond : 10 * kMillisecond;
+  }
+};
+
+TEST(Simulation, ADelaySpreadsOneHopARound) {
+  Boundaries boundaries;
+  const TimedRun run{.nodes = 16,
+                     .rounds = 8,
+                     .elements = 1,
+                     .compute = std::make_shared<OneHiccup>(),
+                     .observer = &boundaries};
+  run.Last();
+  for (Rank rank = 0; rank < 16; ++rank) {
+    const Rank hops = std::min(rank, 16 - rank);
+    for (Round completed = 1; completed <= 8; ++completed) {
+      // Each hop hides one more gradient behind the wait.
+      const Round late = completed >= 3 + hops ? 90 - 10 * hops : 0;
+      EXPECT_NEAR(static_cast<double>(boundaries.times.at({rank, completed})),
+                  static_cast<double>((10 * completed + late) * kMillisecond), 1000)
+          << "rank " << rank << ", " << completed << " rounds";
+    }
+  }
+}
+
+TEST(Simulation, AStragglerHoldsUpAllOfAnAllreduceAtOnce) {
+  Boundaries boundaries;
+  const TimedRun run{.algorithm = "allreduce",
+                     .nodes = 16,
+                     .rounds = 4,
+                     .elements = 16,
+                     .compute = std::make_shared<OneHiccup>(),
+                     .observer = &boundaries};
+  run.Last();
+  for (Rank rank = 0; rank < 16; ++rank) {
+    const Nanoseconds third = boundaries.times.at({rank, 3}) - boundaries.times.at({rank, 2});
+    EXPECT_NEAR(static_cast<double>(third), 100.0 * kMillisecond, 10'000) << "rank " << rank;
+  }
+}
+
+TEST(Simulation, IsAFunctionOfItsInput) {
+  TimedRun run{.topology = "one-peer-exponential", .nodes = 9, .rounds = 20, .elements = 1};
+  run.compute =
+      std::shared_ptr<const ComputeTime>(MakeComputeTime("exponential:mean=10ms", 7).value());
+  EXPECT_EQ(run.Rested(), run.Rested());
+  TimedRun other = run;
+  other.compute =
+      std::shared_ptr<const ComputeTime>(MakeComputeTime("exponential:mean=10ms", 8).value());
+  EXPECT_NE(run.Rested(), other.Rested());
+}
+
+// An algorithm whose node 1 never answers.
+class Deaf final : public Algorithm {
+ public:
+  explicit Deaf(Rank rank) : rank_(rank) {}
+  absl::Status On(const Event& event, Host& host) override {
+    if (!std::holds_alternative<Start>(event)) return absl::OkStatus();
+    if (rank_ == 1) {
+      host.Rest(host.New(1));
+    } else {
+      host.Post(1, {.channel = 0, .round = 0, .step = 5}, {host.New(1), 0, 1});
+    }
+    return absl::OkStatus();
+  }
+  Round round() const override { return 0; }
+  std::vector<Waiting> waiting_for() const override {
+    return {{1, {.channel = 0, .round = 0, .step = 5}}};
+  }
+  std::vector<Rank> Peers(Round, Round) const override { return {1 - rank_}; }
+
+ private:
+  const Rank rank_;
+};
+
+TEST(Simulation, NamesWhoWaitsForWhatCannotCome) {
+  PhantomVectors vectors(1, 0);
+  const FixedComputeTime compute(0);
+  auto simulation = Simulation::Make(
+      {.nodes = 2},
+      {.make_network =
+           [](AlarmClock* clock) { return std::make_unique<NicNetwork>(2, NicOptions{}, clock); },
+       .make_algorithm = [](Rank rank) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
+         return std::make_unique<Deaf>(rank);
+       },
+       .vectors = &vectors,
+       .compute = &compute});
+  ASSERT_TRUE(simulation.ok());
+  const absl::Status status = (*simulation)->Run(1);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(status.message()),
+              ::testing::HasSubstr("rank 0 is stuck in round 0 after 0 ns; it waits for rank 1 "
+                                   "(channel 0, round 0, step 5)"));
+}
+
+}  // namespace
+}  // namespace grapevine::testing

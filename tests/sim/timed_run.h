@@ -1,0 +1,88 @@
+// Timing-only runs on one switch, for tests of how long things take.
+#ifndef GRAPEVINE_TESTS_SIM_TIMED_RUN_H_
+#define GRAPEVINE_TESTS_SIM_TIMED_RUN_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithm/algorithm.h"
+#include "run/compute_time.h"
+#include "sim/nic_network.h"
+#include "sim/phantom_vectors.h"
+#include "sim/sim_observer.h"
+#include "sim/simulation.h"
+#include "topology/mixing.h"
+
+namespace grapevine::testing {
+
+struct TimedRun {
+  std::string algorithm = "dpsgd";
+  std::string topology = "ring";
+  Rank nodes = 8;
+  Round rounds = 1;
+  int64_t elements = 270'000;  // 1.08 MB, a ResNet-20
+  NicOptions network = {};
+  std::shared_ptr<const ComputeTime> compute = std::make_shared<FixedComputeTime>(0);
+  double memory_bandwidth = std::numeric_limits<double>::infinity();
+  Nanoseconds message_overhead = 0;
+  int window = 2;
+  SimObserver* observer = nullptr;
+
+  // When each node comes to rest.
+  std::vector<Nanoseconds> Rested() const {
+    const auto topology_made = MakeTopology(topology, nodes, 1);
+    EXPECT_TRUE(topology_made.ok()) << topology_made.status();
+    const auto mixing = *MakeMixing("metropolis", *topology_made);
+    PhantomVectors vectors(elements, 1);
+    auto simulation = Simulation::Make(
+        {.nodes = nodes,
+         .memory_bandwidth = memory_bandwidth,
+         .message_overhead = message_overhead},
+        {.make_network =
+             [this](AlarmClock* clock) {
+               return std::make_unique<NicNetwork>(nodes, network, clock);
+             },
+         .make_algorithm =
+             [&](Rank rank) {
+               return MakeAlgorithm(algorithm, {.rank = rank,
+                                                .mixing = mixing,
+                                                .learning_rate = [](Round) { return 0.1; },
+                                                .window = window});
+             },
+         .vectors = &vectors,
+         .compute = compute.get(),
+         .observer = observer});
+    EXPECT_TRUE(simulation.ok()) << simulation.status();
+    const absl::Status status = (*simulation)->Run(rounds);
+    EXPECT_TRUE(status.ok()) << status;
+    std::vector<Nanoseconds> rested;
+    for (Rank rank = 0; rank < nodes; ++rank) rested.push_back((*simulation)->rested(rank));
+    return rested;
+  }
+
+  // When the last node comes to rest.
+  Nanoseconds Last() const {
+    const std::vector<Nanoseconds> rested = Rested();
+    return *std::max_element(rested.begin(), rested.end());
+  }
+
+  // Seconds of a round once the first ones, with their cold start, are over.
+  double SecondsPerRound() const {
+    constexpr Round kFirst = 4;
+    constexpr Round kMore = 12;
+    TimedRun some = *this;
+    some.rounds = kFirst;
+    TimedRun more = *this;
+    more.rounds = kFirst + kMore;
+    return static_cast<double>(more.Last() - some.Last()) * 1e-9 / kMore;
+  }
+};
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_SIM_TIMED_RUN_H_
