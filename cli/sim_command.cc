@@ -47,15 +47,15 @@ absl::Status FillCompute(const Experiment& experiment, std::vector<SweepCell>* c
   return absl::OkStatus();
 }
 
-std::string Header(const Experiment& experiment) {
+std::string Header(const Experiment& experiment, const NetworkPlan& network) {
   const Config& config = experiment.config();
   const std::string size = HumanSize(4.0 * static_cast<double>(experiment.layout().size));
   return absl::StrFormat(
       "%d simulated nodes, %s, %s weights, %s\n%s: replicas of %s, %d rounds\n"
-      "network: %s, %s, %s one way\n",
+      "network: %s\n",
       config.nodes(), experiment.mixing().topology().name(), experiment.mixing().name(),
-      experiment.algorithm_name(), config.model(), size, experiment.rounds(), config.network(),
-      config.bandwidth(), config.latency());
+      experiment.algorithm_name(), config.model(), size, experiment.rounds(),
+      network.description());
 }
 
 absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& interrupted) {
@@ -66,11 +66,11 @@ absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& 
       TerminalOptions({experiment.rounds(), experiment.Epoch(experiment.rounds())}), std::cout,
       std::cerr);
   const absl::StatusOr<Summary> summary =
-      SimulatedRun(&experiment, {.run_directory = *run,
-                                 .on_metrics = [&](const RunMetrics& metrics) {
-                                   display.OnProgress(ToJsonLine(metrics));
-                                 },
-                                 .interrupted = &interrupted})
+      SimulatedRun(&experiment,
+                   {.run_directory = *run,
+                    .on_metrics =
+                        [&](const RunMetrics& metrics) { display.OnProgress(ToJsonLine(metrics)); },
+                    .interrupted = &interrupted})
           .Run();
   if (!summary.ok()) return summary.status();
   std::cout << Conclusion(*summary) << std::endl;
@@ -125,7 +125,7 @@ absl::Status Simulate(std::vector<SweepCell> cells, bool dry_run) {
   const auto cluster = SimulatedCluster::Make((*first)->config());
   if (!cluster.ok()) return cluster.status();
   if (dry_run) {
-    std::cout << Header(**first);
+    std::cout << Header(**first, (*cluster)->network());
     if (cells.size() > 1) std::cout << "... and " << cells.size() - 1 << " more cells\n";
     return absl::OkStatus();
   }
@@ -133,7 +133,7 @@ absl::Status Simulate(std::vector<SweepCell> cells, bool dry_run) {
   if (cells.size() > 1) return SimulateSweep(std::move(cells), interrupted);
   first = Experiment::Build(cells.front().resolved.config);  // with the measured time
   if (!first.ok()) return first.status();
-  std::cout << Header(**first);
+  std::cout << Header(**first, (*cluster)->network());
   return SimulateOne(**first, interrupted);
 }
 

@@ -2,12 +2,11 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
+#include <utility>
 
-#include "absl/status/status.h"
 #include "run/config_field.h"
-#include "run/failure.h"
 #include "run/units.h"
-#include "sim/nic_network.h"
 
 namespace grapevine {
 namespace {
@@ -21,8 +20,16 @@ double BytesPerNanosecond(const std::string& bandwidth) {
          (kBitsPerByte * kNanosecondsPerSecond);
 }
 
-absl::Status UsageError(const std::string& message) {
-  return WithFailure(absl::InvalidArgumentError(message), Failure::kUsage);
+NetworkRequest Request(const Config& config) {
+  NetworkRequest request{.network = config.network(),
+                         .model = config.network_model(),
+                         .half_duplex = config.half_duplex(),
+                         .placement = config.placement(),
+                         .nodes = config.nodes(),
+                         .seed = config.seed()};
+  if (config.has_bandwidth()) request.bandwidth = ParseBandwidth(config.bandwidth()).value();
+  if (config.has_latency()) request.latency = ResolvedDuration(config.latency()).count();
+  return request;
 }
 
 }  // namespace
@@ -35,13 +42,9 @@ absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const C
   cluster->options_.memory_bandwidth =
       memory > 0 ? memory : std::numeric_limits<double>::infinity();
 
-  const NicOptions nic{.bandwidth = BytesPerNanosecond(config.bandwidth()),
-                       .latency = ResolvedDuration(config.latency()).count(),
-                       .half_duplex = config.half_duplex()};
-  if (nic.bandwidth <= 0) return UsageError("--bandwidth=0bit: must be positive");
-  cluster->make_network_ = [nodes = config.nodes(), nic](AlarmClock* clock) {
-    return std::make_unique<NicNetwork>(nodes, nic, clock);
-  };
+  absl::StatusOr<NetworkPlan> plan = MakeNetworkPlan(Request(config));
+  if (!plan.ok()) return plan.status();
+  cluster->plan_ = *std::move(plan);
   return cluster;
 }
 

@@ -3,13 +3,13 @@
 #ifndef GRAPEVINE_CLI_SIMULATED_CLUSTER_H_
 #define GRAPEVINE_CLI_SIMULATED_CLUSTER_H_
 
-#include <functional>
 #include <memory>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "run/config.pb.h"
 #include "sim/message_effect.h"
-#include "sim/network_model.h"
+#include "sim/network_plan.h"
 #include "sim/simulation.h"
 
 namespace grapevine {
@@ -23,14 +23,14 @@ class SimulatedCluster {
   const SimulationOptions& options() const { return options_; }
   // Null when links only carry bytes.
   const MessageEffects* effects() const { return effects_.get(); }
-  std::unique_ptr<NetworkModel> MakeNetwork(AlarmClock* clock) const { return make_network_(clock); }
+  const NetworkPlan& network() const { return *plan_; }
 
  private:
   SimulatedCluster() = default;
 
   SimulationOptions options_;
   std::unique_ptr<const MessageEffects> effects_;
-  std::function<std::unique_ptr<NetworkModel>(AlarmClock*)> make_network_;
+  std::optional<NetworkPlan> plan_;
 };
 
 }  // namespace grapevine

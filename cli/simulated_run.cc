@@ -64,7 +64,7 @@ absl::Status SimulatedRun::Prepare() {
       [this](const MeasuredRound& measured) { return OnMeasured(measured); });
   absl::StatusOr<std::unique_ptr<Simulation>> simulation = Simulation::Make(
       cluster_->options(),
-      {.make_network = [this](AlarmClock* clock) { return cluster_->MakeNetwork(clock); },
+      {.make_network = [this](AlarmClock* clock) { return cluster_->network().Make(clock); },
        .make_algorithm = [this](Rank rank) { return experiment_->MakeAlgorithm(rank); },
        .vectors = vectors_.get(),
        .compute = experiment_->compute(),

@@ -38,9 +38,9 @@ absl::StatusOr<Summary> RunCell(const SweepCell& cell, const SweepRunOptions& op
   if (!experiment.ok()) return experiment.status();
   const absl::StatusOr<std::string> folder = CreateRunDirectory(config, absl::Now());
   if (!folder.ok()) return folder.status();
-  return SimulatedRun(experiment->get(), {.run_directory = *folder,
-                                          .on_metrics = nullptr,
-                                          .interrupted = options.interrupted})
+  return SimulatedRun(
+             experiment->get(),
+             {.run_directory = *folder, .on_metrics = nullptr, .interrupted = options.interrupted})
       .Run();
 }
 

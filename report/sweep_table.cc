@@ -120,8 +120,8 @@ std::string SweepCsv(const std::vector<SweepRow>& rows) {
 
 std::string SweepText(const std::vector<SweepRow>& rows) {
   Cells header = CoordinateNames(rows);
-  for (const char* name : {"rounds", "time", "a round", "sent", "train loss", "accuracy",
-                           "consensus", "error"}) {
+  for (const char* name :
+       {"rounds", "time", "a round", "sent", "train loss", "accuracy", "consensus", "error"}) {
     header.push_back(name);
   }
   std::vector<Cells> lines;

@@ -13,8 +13,8 @@
 namespace grapevine {
 namespace {
 
-constexpr std::string_view kSweepable[] = {"topology",  "algorithm", "nodes", "bandwidth",
-                                           "latency", "straggler", "seed"};
+constexpr std::string_view kSweepable[] = {"topology", "algorithm", "nodes", "bandwidth",
+                                           "latency",  "straggler", "seed"};
 
 // One field's list, and where it was given.
 struct Axis {
