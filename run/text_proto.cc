@@ -46,10 +46,10 @@ absl::Status ReadTextProto(const std::string& path, Failure bad_content,
   if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
   const auto bytes = (*file)->bytes();
   const std::string type(message->GetTypeName());
-  if (bytes.size() > std::numeric_limits<int>::max()) {
+  if (bytes.size() > kMostBytes) {
     return WithFailure(
-        absl::InvalidArgumentError(
-            absl::StrCat(path, ": is no textproto of ", type, ": it has ", bytes.size(), " bytes")),
+        absl::InvalidArgumentError(absl::StrCat(path, ": is no textproto of ", type, ": it has ",
+                                                bytes.size(), " bytes, more than ", kMostBytes)),
         Failure::kInput);
   }
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));

@@ -23,8 +23,8 @@ namespace grapevine {
 using HostId = int32_t;
 
 struct Route {
-  // Directed, from the sender to the receiver; no link twice. Valid until the
-  // router is asked again.
+  // Directed, from the sender to the receiver; no link twice. The router's: valid
+  // until it is asked again.
   std::span<const LinkId> links;
   Nanoseconds latency = 0;  // of all of them
 };

@@ -26,7 +26,7 @@ constexpr int64_t kDeepest = 250;
 using Attributes = std::map<std::string, std::string>;  // by name
 
 std::string AttributeOf(const ptree& element, const std::string& name) {
-  return element.get("<xmlattr>." + name, "");
+  return element.get(ptree::path_type("<xmlattr>/" + name, '/'), "");
 }
 
 // What the <key> elements say: data refers to attributes by id.
@@ -141,8 +141,11 @@ class Reader {
       return absl::InvalidArgumentError(
           absl::StrCat("kind is \"", kind, "\"; write host or switch"));
     }
+    if (id.empty()) return absl::InvalidArgumentError("no id; give every node one of its own");
     const std::string name = attributes["name"].empty() ? id : attributes["name"];
-    name_of_id_[id] = name;
+    if (!name_of_id_.emplace(id, name).second) {
+      return absl::InvalidArgumentError("an earlier node has the same id; give it another");
+    }
     return builder_.AddNode(name, kind != "switch");
   }
 

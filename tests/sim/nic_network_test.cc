@@ -1,0 +1,83 @@
+// The latency-bandwidth model: shares of interfaces, and the Hockney formula.
+#include "sim/nic_network.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/sim/network_driver.h"
+
+namespace grapevine {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+std::vector<Nanoseconds> Left(const NicOptions& options, Rank nodes,
+                              const std::vector<TestMessage>& messages) {
+  NetworkDriver driver;
+  NicNetwork network(nodes, options, &driver);
+  return driver.Run(network, messages);
+}
+
+TEST(NicNetworkTest, AMessageAloneTakesItsBytesAtFullBandwidth) {
+  EXPECT_THAT(Left({.bandwidth = 0.125}, 2, {{.from = 0, .to = 1, .bytes = 1e6, .start = 10}}),
+              ElementsAre(8'000'010));
+}
+
+TEST(NicNetworkTest, TheLatencyIsOneWayAndNoneWithinANode) {
+  NetworkDriver driver;
+  const NicNetwork network(3, {.bandwidth = 1, .latency = 500}, &driver);
+  EXPECT_EQ(network.Latency(0, 2), 500);
+  EXPECT_EQ(network.Latency(2, 0), 500);
+  EXPECT_EQ(network.Latency(1, 1), 0);
+}
+
+TEST(NicNetworkTest, MessagesOfOneSenderShareItsEgress) {
+  EXPECT_THAT(Left({.bandwidth = 1}, 4,
+                   {{.from = 0, .to = 1, .bytes = 300},
+                    {.from = 0, .to = 2, .bytes = 300},
+                    {.from = 0, .to = 3, .bytes = 300}}),
+              Each(900));
+}
+
+TEST(NicNetworkTest, MessagesToOneReceiverShareItsIngress) {
+  EXPECT_THAT(Left({.bandwidth = 1}, 3,
+                   {{.from = 0, .to = 2, .bytes = 100}, {.from = 1, .to = 2, .bytes = 300}}),
+              ElementsAre(200, 400));
+}
+
+TEST(NicNetworkTest, DirectionsAreIndependentInFullDuplexAlone) {
+  const std::vector<TestMessage> both = {{.from = 0, .to = 1, .bytes = 100},
+                                         {.from = 1, .to = 0, .bytes = 100}};
+  EXPECT_THAT(Left({.bandwidth = 1}, 2, both), Each(100));
+  EXPECT_THAT(Left({.bandwidth = 1, .half_duplex = true}, 2, both), Each(200));
+}
+
+TEST(NicNetworkTest, AMessageThatComesLaterSlowsTheOthersDown) {
+  // 50 bytes alone, then half the bandwidth until the second ends.
+  EXPECT_THAT(Left({.bandwidth = 1}, 3,
+                   {{.from = 0, .to = 1, .bytes = 100, .start = 0},
+                    {.from = 0, .to = 2, .bytes = 20, .start = 50}}),
+              ElementsAre(120, 90));
+}
+
+TEST(NicNetworkTest, AMessageIsNoFasterThanItsSenderCan) {
+  EXPECT_THAT(Left({.bandwidth = 1}, 2, {{.from = 0, .to = 1, .bytes = 100, .max_rate = 0.25}}),
+              ElementsAre(400));
+}
+
+TEST(NicNetworkTest, WhatOneShareLeavesUnusedIsNotGivenToOthers) {
+  // The difference to max-min fairness: three messages into node 3, one of whose
+  // senders sends elsewhere too. The others still get a third.
+  EXPECT_THAT(Left({.bandwidth = 0.3}, 7,
+                   {{.from = 0, .to = 3, .bytes = 30},
+                    {.from = 1, .to = 3, .bytes = 30},
+                    {.from = 2, .to = 3, .bytes = 30},
+                    {.from = 2, .to = 4, .bytes = 30},
+                    {.from = 2, .to = 5, .bytes = 30},
+                    {.from = 2, .to = 6, .bytes = 30}}),
+              ElementsAre(300, 300, 400, 400, 400, 400));
+}
+
+}  // namespace
+}  // namespace grapevine
