@@ -11,19 +11,32 @@
 
 namespace grapevine {
 
+// A message that begins to flow.
+struct Transfer {
+  Rank from = 0;
+  Rank to = 0;
+  Tag tag;
+  int64_t bytes = 0;
+  Nanoseconds latency = 0;  // one way
+  // Since the last byte of the messages before it from `from` to `to` left; 0 while
+  // one is under way, kNeverUsed for the first.
+  Nanoseconds idle = 0;
+
+  static constexpr Nanoseconds kNeverUsed = std::numeric_limits<Nanoseconds>::max();
+};
+
 struct MessageEffect {
   double bytes = 0;  // on the wire, retransmissions included
   double max_rate = std::numeric_limits<double>::infinity();  // bytes per nanosecond
   Nanoseconds delay = 0;  // beyond the latency, before it arrives
 };
 
-// Immutable: a pure function of the message, so that effects do not depend on
+// Immutable: a pure function of the transfer, so that effects do not depend on
 // the order of events.
 class MessageEffects {
  public:
   virtual ~MessageEffects() = default;
-  virtual MessageEffect Of(Rank from, Rank to, const Tag& tag, int64_t bytes,
-                           Nanoseconds latency) const = 0;
+  virtual MessageEffect Of(const Transfer& transfer) const = 0;
 };
 
 }  // namespace grapevine

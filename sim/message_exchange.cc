@@ -89,8 +89,13 @@ void MessageExchange::OnDepart(MessageId id, Nanoseconds now) {
   times.begun = now;
   Flow flow{.from = times.from, .to = times.to, .bytes = static_cast<double>(times.bytes)};
   if (effects_ != nullptr) {
-    const MessageEffect effect = effects_->Of(times.from, times.to, times.tag, times.bytes,
-                                              network_->Latency(times.from, times.to));
+    const MessageEffect effect =
+        effects_->Of({.from = times.from,
+                      .to = times.to,
+                      .tag = times.tag,
+                      .bytes = times.bytes,
+                      .latency = network_->Latency(times.from, times.to),
+                      .idle = connections_.Begin(times.from, times.to, now)});
     flow.bytes = effect.bytes;
     flow.max_rate = effect.max_rate;
     message.delay = effect.delay;
@@ -103,6 +108,7 @@ const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nan
   Message& message = messages_[id];
   MessageTimes& times = message.times;
   bytes_sent_[times.from] += times.bytes;
+  if (effects_ != nullptr) connections_.End(times.from, times.to, now);
   // The sender may overwrite its part from now on; the receiver looks at its own
   // only when the message has arrived.
   vectors_->Deliver(id, message.into);

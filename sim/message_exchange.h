@@ -11,6 +11,7 @@
 
 #include "algorithm/event.h"
 #include "kernels/vector_handle.h"
+#include "sim/connections.h"
 #include "sim/message_effect.h"
 #include "sim/nanoseconds.h"
 #include "sim/network_model.h"
@@ -67,6 +68,7 @@ class MessageExchange {
   VectorStore* const vectors_;
   SimQueue* const queue_;
 
+  Connections connections_;  // kept where there are effects
   std::vector<Sender> senders_;
   std::vector<Message> messages_;
   std::vector<MessageId> free_;

@@ -12,6 +12,7 @@
 
 #include "algorithm/algorithm.h"
 #include "run/compute_time.h"
+#include "sim/message_effect.h"
 #include "sim/nic_network.h"
 #include "sim/phantom_vectors.h"
 #include "sim/sim_observer.h"
@@ -31,6 +32,7 @@ struct TimedRun {
   double memory_bandwidth = std::numeric_limits<double>::infinity();
   Nanoseconds message_overhead = 0;
   int window = 2;
+  const MessageEffects* effects = nullptr;
   SimObserver* observer = nullptr;
 
   // When each node comes to rest.
@@ -56,6 +58,7 @@ struct TimedRun {
              },
          .vectors = &vectors,
          .compute = compute.get(),
+         .effects = effects,
          .observer = observer});
     EXPECT_TRUE(simulation.ok()) << simulation.status();
     const absl::Status status = (*simulation)->Run(rounds);
