@@ -56,6 +56,8 @@ absl::Status SimulatedRun::Prepare() {
     absl::StatusOr<std::unique_ptr<Network>> network = experiment_->MakeNetwork();
     if (!network.ok()) return network.status();
     network_ = *std::move(network);
+    node_metrics_ =
+        std::make_unique<SimulatedNodeMetrics>(experiment_, experiment_->config().nodes());
   }
   collector_ = std::make_unique<RoundCollector>(
       RoundCollector::Options{
@@ -81,6 +83,15 @@ absl::Status SimulatedRun::Prepare() {
 
 void SimulatedRun::OnGradient(const GradientTimes& gradient) {
   collector_->OnGradient(gradient.rank, gradient.loss);
+  if (node_metrics_) node_metrics_->OnGradient(gradient);
+}
+
+void SimulatedRun::OnMessage(const MessageTimes& message) {
+  if (node_metrics_) node_metrics_->OnMessage(message);
+}
+
+void SimulatedRun::OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {
+  if (node_metrics_) node_metrics_->OnArithmetic(rank, begin, end);
 }
 
 absl::Status SimulatedRun::OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) {
@@ -88,6 +99,9 @@ absl::Status SimulatedRun::OnBoundary(Rank rank, Round completed, Nanoseconds no
     return WithFailure(absl::CancelledError("interrupted"), Failure::kInterrupted);
   }
   if (rank >= workers_) return absl::OkStatus();  // a server: it has no model
+  if (node_metrics_) {
+    node_metrics_->OnBoundary(rank, completed, now, simulation_->bytes_sent(rank));
+  }
   return collector_->OnBoundary(rank, completed, now, simulation_->bytes_sent(rank),
                                 vectors_->At(model));
 }
@@ -139,6 +153,9 @@ absl::StatusOr<Summary> SimulatedRun::Conclude() {
     const absl::StatusOr<Spread> local = AssessNodes();
     if (!local.ok()) return local.status();
     summary.local_test_accuracy = *local;
+    if (absl::Status status = node_metrics_->Write(options_.run_directory); !status.ok()) {
+      return status;
+    }
   }
   if (absl::Status status = WriteSummary(options_.run_directory, summary); !status.ok()) {
     return status;

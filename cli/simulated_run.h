@@ -14,6 +14,7 @@
 #include "cli/accuracy_target.h"
 #include "cli/experiment.h"
 #include "cli/simulated_cluster.h"
+#include "cli/simulated_node_metrics.h"
 #include "run/line_file.h"
 #include "run/metrics.h"
 #include "run/summary.h"
@@ -45,6 +46,8 @@ class SimulatedRun final : private SimObserver {
  private:
   absl::Status Prepare();
   void OnGradient(const GradientTimes& gradient) override;
+  void OnMessage(const MessageTimes& message) override;
+  void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override;
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
   absl::Status OnMeasured(const MeasuredRound& measured);
   // The model of a measured round: its consensus distance, and its quality
@@ -61,6 +64,7 @@ class SimulatedRun final : private SimObserver {
   std::unique_ptr<Network> network_;  // evaluates; absent for a phantom
   std::unique_ptr<Simulation> simulation_;
   std::unique_ptr<RoundCollector> collector_;
+  std::unique_ptr<SimulatedNodeMetrics> node_metrics_;  // absent for a phantom
   std::unique_ptr<LineFile> metrics_file_;
   Rank workers_ = 0;  // ranks from here on are servers
   AccuracyTarget target_;
