@@ -1,5 +1,6 @@
 #include "cli/simulated_cluster.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "run/config_field.h"
 #include "run/units.h"
+#include "sim/tcp_effects.h"
 
 namespace grapevine {
 namespace {
@@ -32,6 +34,13 @@ NetworkRequest Request(const Config& config) {
   return request;
 }
 
+// What one message alone can count on between any two hosts, bytes per nanosecond.
+double NarrowestLink(const Platform& platform) {
+  double narrowest = platform.loopback();
+  for (const Link& link : platform.links()) narrowest = std::min(narrowest, link.capacity);
+  return narrowest;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const Config& config) {
@@ -45,6 +54,10 @@ absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const C
   absl::StatusOr<NetworkPlan> plan = MakeNetworkPlan(Request(config));
   if (!plan.ok()) return plan.status();
   cluster->plan_ = *std::move(plan);
+  absl::StatusOr<std::unique_ptr<const MessageEffects>> effects =
+      MakeMessageEffects(config, NarrowestLink(cluster->plan_->platform()));
+  if (!effects.ok()) return effects.status();
+  cluster->effects_ = *std::move(effects);
   return cluster;
 }
 

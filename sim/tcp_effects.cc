@@ -9,7 +9,6 @@
 #include "random/portable_math.h"
 #include "run/config_field.h"
 #include "run/failure.h"
-#include "run/units.h"
 
 namespace grapevine {
 namespace {
@@ -115,23 +114,20 @@ double TcpEffects::MathisRate(double loss, Nanoseconds round_trip) {
   return static_cast<double>(kSegment) / static_cast<double>(round_trip) * std::sqrt(1.5 / loss);
 }
 
-absl::StatusOr<std::unique_ptr<const MessageEffects>> MakeMessageEffects(const Config& config) {
-  constexpr double kBitsPerByte = 8;
-  constexpr double kNanosecondsPerSecond = 1e9;
+absl::StatusOr<std::unique_ptr<const MessageEffects>> MakeMessageEffects(const Config& config,
+                                                                         double bandwidth) {
   if (config.loss() > TcpEffects::kMostLoss) {
     return WithFailure(absl::InvalidArgumentError(absl::StrCat(
                            "--loss=", config.loss(), ": at most ", TcpEffects::kMostLoss,
                            ", where half of all packets are lost")),
                        Failure::kUsage);
   }
-  const absl::StatusOr<int64_t> bandwidth = ParseBandwidth(config.bandwidth());
-  if (!bandwidth.ok()) return bandwidth.status();
   const TcpOptions options{
       .seed = config.seed(),
       .jitter = ResolvedDuration(config.jitter()).count(),
       .loss = config.loss(),
       .slow_start = config.slow_start(),
-      .bandwidth = static_cast<double>(*bandwidth) / (kBitsPerByte * kNanosecondsPerSecond)};
+      .bandwidth = bandwidth};
   if (options.jitter == 0 && options.loss == 0 && !options.slow_start) return nullptr;
   return std::make_unique<const TcpEffects>(options);
 }

@@ -68,9 +68,11 @@ class TcpEffects final : public MessageEffects {
   const TcpOptions options_;
 };
 
-// Of --jitter, --loss and --slow-start; null when links only carry bytes. Errors
-// are kUsage: a loss above kMostLoss.
-absl::StatusOr<std::unique_ptr<const MessageEffects>> MakeMessageEffects(const Config& config);
+// Of --jitter, --loss and --slow-start, over interfaces of `bandwidth` bytes per
+// nanosecond; null when links only carry bytes. Errors are kUsage: a loss above
+// kMostLoss.
+absl::StatusOr<std::unique_ptr<const MessageEffects>> MakeMessageEffects(const Config& config,
+                                                                         double bandwidth);
 
 }  // namespace grapevine
 

@@ -190,11 +190,11 @@ TEST(TcpEffects, ComeFromAConfiguration) {
   Config config;
   config.set_bandwidth("1Gbit");
   config.set_jitter("0s");
-  EXPECT_EQ(*MakeMessageEffects(config), nullptr);
+  EXPECT_EQ(*MakeMessageEffects(config, 0.125), nullptr);
   config.set_jitter("1ms");
-  EXPECT_NE(*MakeMessageEffects(config), nullptr);
+  EXPECT_NE(*MakeMessageEffects(config, 0.125), nullptr);
   config.set_loss(0.6);
-  const absl::Status status = MakeMessageEffects(config).status();
+  const absl::Status status = MakeMessageEffects(config, 0.125).status();
   EXPECT_EQ(FailureOf(status), Failure::kUsage);
   EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("--loss=0.6: at most 0.5"));
 }
