@@ -48,6 +48,7 @@ absl::StatusOr<std::optional<int64_t>> PhantomSize(const std::string& model) {
 absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& config,
                                                               DatasetCache* cache) {
   std::unique_ptr<Experiment> experiment(new Experiment(config));
+  if (absl::Status status = experiment->BuildRoles(); !status.ok()) return status;
   if (absl::Status status = experiment->BuildGraph(); !status.ok()) return status;
   if (absl::Status status = experiment->BuildModel(cache); !status.ok()) return status;
   if (absl::Status status = experiment->BuildCompute(); !status.ok()) return status;
@@ -59,6 +60,13 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& conf
     if (absl::Status status = experiment->Initialize(replica.data()); !status.ok()) return status;
   }
   return experiment;
+}
+
+absl::Status Experiment::BuildRoles() {
+  absl::StatusOr<Rank> workers = WorkerCount(config_.algorithm(), config_.nodes());
+  if (!workers.ok()) return workers.status();
+  workers_ = *workers;
+  return absl::OkStatus();
 }
 
 absl::Status Experiment::BuildGraph() {
@@ -85,7 +93,7 @@ absl::Status Experiment::BuildModel(DatasetCache* cache) {
   if (!data.ok()) return data.status();
   data_ = *std::move(data);
   absl::StatusOr<Shards> shards =
-      SplitOverNodes(config_.split(), data_->train->labels(), config_.nodes(), config_.seed());
+      SplitOverNodes(config_.split(), data_->train->labels(), workers_, config_.seed());
   if (!shards.ok()) return shards.status();
   shards_ = *std::move(shards);
   absl::StatusOr<std::unique_ptr<Network>> network = MakeNetwork();
@@ -96,8 +104,13 @@ absl::Status Experiment::BuildModel(DatasetCache* cache) {
 }
 
 absl::Status Experiment::BuildCompute() {
-  absl::StatusOr<Stragglers> stragglers = Stragglers::Make(config_);
-  if (!stragglers.ok()) return stragglers.status();
+  absl::StatusOr<Stragglers> stragglers = Stragglers::Make(config_, workers_);
+  if (!stragglers.ok()) {
+    if (workers_ == config_.nodes()) return stragglers.status();
+    return UsageError(absl::StrCat(std::string(stragglers.status().message()),
+                                   " that compute gradients: from rank ", workers_,
+                                   " on they are parameter servers"));
+  }
   stragglers_ = *std::move(stragglers);
   if (!config_.has_compute()) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<const ComputeTime>> compute =

@@ -46,11 +46,14 @@ class Experiment {
   // Absent for a phantom model.
   const std::optional<TrainTest>& data() const { return data_; }
 
+  // The ranks that compute gradients and hold a model count up from 0; those past
+  // them are parameter servers (algorithm/algorithm.h).
+  Rank workers() const { return workers_; }
   Round rounds() const { return rounds_; }
-  // Samples seen by all nodes in `completed` rounds, over the data set's size;
+  // Samples seen by all workers in `completed` rounds, over the data set's size;
   // rounds for a phantom model.
   double Epoch(Round completed) const;
-  int64_t global_batch() const { return int64_t{config_.batch()} * config_.nodes(); }
+  int64_t global_batch() const { return int64_t{config_.batch()} * workers_; }
   // Whether the averaged model is evaluated (metrics are taken) once so many
   // rounds are done. What is evaluated is also measured.
   bool Evaluated(Round completed) const;
@@ -64,7 +67,7 @@ class Experiment {
   const Stragglers& stragglers() const { return stragglers_; }
 
   absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(Rank rank) const;
-  // With a `network` given, the objective computes on that one (not for a
+  // For workers. With a `network` given, the objective computes on that one (not for a
   // phantom model); it may then be shared by objectives of the same thread.
   absl::StatusOr<std::unique_ptr<Objective>> MakeObjective(
       Rank rank, std::shared_ptr<Network> network = nullptr) const;
@@ -76,6 +79,7 @@ class Experiment {
  private:
   explicit Experiment(Config config) : config_(std::move(config)) {}
 
+  absl::Status BuildRoles();
   absl::Status BuildGraph();
   absl::Status BuildModel(DatasetCache* cache);
   absl::Status BuildCompute();
@@ -83,6 +87,7 @@ class Experiment {
   int WindowFor(Rank rank) const;
 
   Config config_;
+  Rank workers_ = 0;
   std::shared_ptr<const Mixing> mixing_;
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<TrainTest> data_;

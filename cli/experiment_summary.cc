@@ -5,6 +5,7 @@ namespace grapevine {
 Summary SummaryOf(const Experiment& experiment, const RunMetrics& latest) {
   const Config& config = experiment.config();
   Summary summary{.nodes = config.nodes(),
+                  .workers = experiment.workers(),
                   .topology = experiment.mixing().topology().name(),
                   .mixing = experiment.mixing().name(),
                   .algorithm = config.algorithm(),

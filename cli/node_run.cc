@@ -76,14 +76,20 @@ absl::Status NodeRun::Run() {
   return status;
 }
 
-absl::Status NodeRun::Prepare() {
+absl::Status NodeRun::PrepareLearning() {
   absl::StatusOr<std::unique_ptr<Objective>> objective = experiment_->MakeObjective(options_.rank);
   if (!objective.ok()) return objective.status();
   objective_ = *std::move(objective);
-  if (experiment_->data()) {
-    absl::StatusOr<std::unique_ptr<Network>> network = experiment_->MakeNetwork();
-    if (!network.ok()) return network.status();
-    network_ = *std::move(network);
+  if (!experiment_->data()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<Network>> network = experiment_->MakeNetwork();
+  if (!network.ok()) return network.status();
+  network_ = *std::move(network);
+  return absl::OkStatus();
+}
+
+absl::Status NodeRun::Prepare() {
+  if (options_.rank < experiment_->workers()) {
+    if (absl::Status status = PrepareLearning(); !status.ok()) return status;
   }
   absl::StatusOr<std::unique_ptr<Algorithm>> algorithm = experiment_->MakeAlgorithm(options_.rank);
   if (!algorithm.ok()) return algorithm.status();
@@ -91,7 +97,7 @@ absl::Status NodeRun::Prepare() {
   runner_ = std::make_unique<Runner>(
       RunnerOptions{
           .rank = options_.rank,
-          .workers = experiment_->config().nodes(),
+          .workers = experiment_->workers(),
           .rounds = experiment_->rounds(),
           .evaluate = [this](Round completed) { return experiment_->Evaluated(completed); },
           .step_timeout = options_.session.step_timeout,
@@ -108,7 +114,7 @@ absl::Status NodeRun::Prepare() {
   collector_ = std::make_unique<MetricsCollector>(
       MetricsCollector::Options{
           .size = experiment_->config().nodes(),
-          .workers = experiment_->config().nodes(),
+          .workers = experiment_->workers(),
           .evaluated = [this](Round round) { return experiment_->Evaluated(round); },
           .learning_rate = [this](Round round) { return experiment_->learning_rate(round); }},
       [this](const RunMetrics& metrics) { Record(metrics); });
@@ -176,8 +182,10 @@ void NodeRun::Measure(Round completed, const SharedVector& model) {
   report.set_round(completed);
   report.set_epoch(experiment_->Epoch(completed));
   report.set_time_s(time_s);
-  report.set_samples(rounds_ * objective_->batch_size());
-  report.set_train_loss_sum(loss_sum_ * static_cast<double>(objective_->batch_size()));
+  if (objective_) {
+    report.set_samples(rounds_ * objective_->batch_size());
+    report.set_train_loss_sum(loss_sum_ * static_cast<double>(objective_->batch_size()));
+  }
   report.set_bytes_sent(counters.bytes_sent);
   report.set_bytes_received(counters.bytes_received);
   if (network_) {
@@ -198,15 +206,17 @@ absl::Status NodeRun::WriteNodeMetrics(Round completed, double time_s) {
   NodeMetrics metrics{.round = completed,
                       .epoch = experiment_->Epoch(completed),
                       .time_s = time_s,
-                      .train_loss = loss_sum_ / static_cast<double>(rounds_),
                       .learning_rate = experiment_->learning_rate(completed - 1),
-                      .gradient_s = gradient_seconds_,
                       .mix_s = mix_seconds_,
                       .wait_s = std::max(0.0, seconds_ - gradient_seconds_ - mix_seconds_),
                       .bytes_sent_total = counters.bytes_sent,
                       .bytes_received_total = counters.bytes_received};
-  if (seconds_ > 0) {
-    metrics.samples_per_s = static_cast<double>(rounds_ * objective_->batch_size()) / seconds_;
+  if (objective_) {
+    metrics.train_loss = loss_sum_ / static_cast<double>(rounds_);
+    metrics.gradient_s = gradient_seconds_;
+    if (seconds_ > 0) {
+      metrics.samples_per_s = static_cast<double>(rounds_ * objective_->batch_size()) / seconds_;
+    }
   }
   return node_metrics_->Append(ToJsonLine(metrics));
 }

@@ -47,6 +47,7 @@ class NodeRun final : private RunObserver {
 
  private:
   absl::Status Prepare();
+  absl::Status PrepareLearning();
   NodeSessionOptions SessionOptions() const;
   NodeSessionCallbacks Callbacks();
 
@@ -70,8 +71,10 @@ class NodeRun final : private RunObserver {
   const bool coordinates_;  // rank 0
   const std::string node_directory_;
 
-  std::unique_ptr<Objective> objective_;
-  std::unique_ptr<Network> network_;  // evaluates; rank 0: on the evaluation thread
+  std::unique_ptr<Objective> objective_;  // null on a parameter server
+  // Evaluates; rank 0: on the evaluation thread. Null on a parameter server and
+  // for a phantom.
+  std::unique_ptr<Network> network_;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<NodeSession> session_;
   std::unique_ptr<LineFile> node_metrics_;

@@ -19,7 +19,7 @@ absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& e
       .layout = &experiment.layout(),
       .optimizer = &experiment.optimizer(),
       .initialize = [&experiment](float* replica) { return experiment.Initialize(replica); }};
-  for (Rank rank = 0; rank < experiment.config().nodes(); ++rank) {
+  for (Rank rank = 0; rank < experiment.workers(); ++rank) {
     absl::StatusOr<std::unique_ptr<Objective>> objective = experiment.MakeObjective(rank, shared);
     if (!objective.ok()) return objective.status();
     parts.objectives.push_back(*std::move(objective));

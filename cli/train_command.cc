@@ -47,9 +47,10 @@ absl::StatusOr<Plan> MakePlan(const Config& config) {
   }
   absl::StrAppendFormat(&plan.header, "%s on %s: %s of parameters and buffers\n", config.model(),
                         config.data(), size);
-  absl::StrAppendFormat(&plan.header, "batch %d x %d nodes = %d, %d rounds (%.4g epochs)\n",
-                        config.batch(), config.nodes(), experiment.global_batch(), plan.goal.rounds,
-                        plan.goal.epochs);
+  const Rank workers = experiment.workers();
+  absl::StrAppendFormat(&plan.header, "batch %d x %d %s = %d, %d rounds (%.4g epochs)\n",
+                        config.batch(), workers, workers == config.nodes() ? "nodes" : "workers",
+                        experiment.global_batch(), plan.goal.rounds, plan.goal.epochs);
   return plan;
 }
 

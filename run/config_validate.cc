@@ -180,7 +180,7 @@ absl::Status CheckOutput(const ResolvedConfig& resolved) {
 }
 
 absl::Status CheckStragglers(const ResolvedConfig& resolved) {
-  return Stragglers::Make(resolved.config).status();
+  return Stragglers::Make(resolved.config, resolved.config.nodes()).status();
 }
 
 }  // namespace

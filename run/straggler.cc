@@ -58,9 +58,9 @@ absl::StatusOr<Stragglers> Stragglers::Make(std::string_view spec,
   return stragglers;
 }
 
-absl::StatusOr<Stragglers> Stragglers::Make(const Config& config) {
+absl::StatusOr<Stragglers> Stragglers::Make(const Config& config, Rank nodes) {
   const std::vector<std::string> slow(config.slow().begin(), config.slow().end());
-  return Make(config.straggler(), slow, config.nodes(), config.seed());
+  return Make(config.straggler(), slow, nodes, config.seed());
 }
 
 void Stragglers::MultiplyPermanent(Rank rank, double factor, Rank nodes) {

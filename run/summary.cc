@@ -15,6 +15,7 @@ constexpr auto kSpreadMembers = [](auto& record, auto&& visit) {
 
 constexpr auto kSummaryMembers = [](auto& record, auto&& visit) {
   visit("nodes", record.nodes);
+  visit("workers", record.workers);
   visit("topology", record.topology);
   visit("mixing", record.mixing);
   visit("algorithm", record.algorithm);

@@ -12,7 +12,7 @@
 
 namespace grapevine {
 
-// Over the nodes.
+// Over the nodes that have a model.
 struct Spread {
   double min = 0;
   double mean = 0;
@@ -22,6 +22,8 @@ struct Spread {
 // Units and meanings as in run/metrics.h; absent values were not measured.
 struct Summary {
   int64_t nodes = 0;
+  // Of these, the ones that compute gradients: all but the parameter servers.
+  std::optional<int64_t> workers;
   std::string topology;  // canonical specs
   std::string mixing;
   std::string algorithm;

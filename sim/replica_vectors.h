@@ -26,7 +26,7 @@ class ReplicaVectors final : public VectorStore {
     const Optimizer* optimizer;   // outlives this
     // Writes the starting replica.
     std::function<absl::Status(float* replica)> initialize;
-    std::vector<std::unique_ptr<Objective>> objectives;  // one a rank
+    std::vector<std::unique_ptr<Objective>> objectives;  // one a worker: the ranks from 0 on
   };
   explicit ReplicaVectors(Parts parts);
 

@@ -39,8 +39,8 @@ class SimObserver {
   virtual void OnMessage(const MessageTimes& message) {}
   // Mixing and stepping on the exchange lane of `rank`.
   virtual void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {}
-  // `completed` rounds are done; `model` may be read during the call. An error
-  // ends the simulation.
+  // `completed` rounds are done; `model` may be read during the call, and is no
+  // vector for a parameter server. An error ends the simulation.
   virtual absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) {
     return absl::OkStatus();
   }

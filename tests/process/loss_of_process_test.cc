@@ -94,6 +94,22 @@ TEST_F(LossOfProcess, AStoppedRankZeroEndsTheOthers) {
                     ContainsRegex("rank 0 .process [0-9]+. did not end when the others did")));
 }
 
+TEST(LossOfServer, AKilledParameterServerIsNamedByItsWorkers) {
+  const ScratchFolder folder;
+  GrapevineProcess run({"train", "-n", "4", "--algorithm=ps:servers=2", "--model=phantom:1MB",
+                        "--compute=5ms", "--rounds=100000", "--peer-timeout=2s", "--out",
+                        folder.File("run")});
+  ASSERT_TRUE(run.AwaitOutput("round 3/")) << run.output();
+  ASSERT_NE(run.Node(3), 0);
+  ASSERT_EQ(kill(run.Node(3), SIGKILL), 0);
+  EXPECT_EQ(run.Await(), kPeerLost) << run.output();
+  EXPECT_TRUE(run.AwaitNobody());
+  for (const char* witness : {"\\[0\\]", "\\[1\\]", "\\[2\\]"}) {
+    EXPECT_THAT(run.output(), ContainsRegex(std::string(witness) +
+                                            " grapevine node: rank 3 at 127.0.0.1:[0-9]+ died"));
+  }
+}
+
 TEST_F(LossOfProcess, AKilledLauncherTakesItsNodesAlong) {
   run_.Signal(SIGKILL);
   ExpectEnd(128 + SIGKILL);

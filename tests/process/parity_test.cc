@@ -25,10 +25,20 @@ namespace {
 
 using Flags = std::map<std::string, std::string>;
 
-Flags SmallExperiment(const std::string& algorithm, const std::string& topology) {
-  return {{"nodes", "3"},
-          {"topology", topology},
-          {"algorithm", algorithm},
+struct Method {
+  std::string algorithm, topology;
+  int nodes = 3;
+  int servers = 0;  // the last ones, which hold no model
+  int workers() const { return nodes - servers; }
+  friend std::ostream& operator<<(std::ostream& out, const Method& method) {
+    return out << method.algorithm << " on " << method.topology << " of " << method.nodes;
+  }
+};
+
+Flags SmallExperiment(const Method& method) {
+  return {{"nodes", std::to_string(method.nodes)},
+          {"topology", method.topology},
+          {"algorithm", method.algorithm},
           {"model", "lenet5"},
           {"data", "synthetic:train=512:test=200"},
           {"batch", "8"},
@@ -43,10 +53,10 @@ Ended Run(const std::string& command, const Flags& flags, const std::string& out
 
 Ended Train(const Flags& flags, const std::string& out) { return Run("train", flags, out); }
 
-// The models of all nodes, and their average.
-std::vector<std::string> ModelPaths(const std::string& run, int nodes) {
+// The models of all workers, and their average.
+std::vector<std::string> ModelPaths(const std::string& run, int workers) {
   std::vector<std::string> paths;
-  for (int rank = 0; rank < nodes; ++rank) {
+  for (int rank = 0; rank < workers; ++rank) {
     paths.push_back(run + "/node-" + std::to_string(rank) + "/model.safetensors");
   }
   paths.push_back(run + "/model.safetensors");
@@ -61,9 +71,9 @@ std::string Bytes(const std::string& path) {
   return bytes.str();
 }
 
-std::vector<std::string> Models(const std::string& run, int nodes) {
+std::vector<std::string> Models(const std::string& run, int workers) {
   std::vector<std::string> models;
-  for (const std::string& path : ModelPaths(run, nodes)) models.push_back(Bytes(path));
+  for (const std::string& path : ModelPaths(run, workers)) models.push_back(Bytes(path));
   return models;
 }
 
@@ -80,9 +90,9 @@ class NodeInMemory {
  public:
   NodeInMemory(const Experiment& experiment, Rank rank, std::shared_ptr<MemoryHub> hub)
       : experiment_(experiment),
-        objective_(*experiment.MakeObjective(rank)),
+        objective_(rank < experiment.workers() ? *experiment.MakeObjective(rank) : nullptr),
         runner_({.rank = rank,
-                 .workers = experiment.config().nodes(),
+                 .workers = experiment.workers(),
                  .rounds = experiment.rounds(),
                  .limit = experiment.rounds(),
                  .evaluate = [&experiment](Round round) { return experiment.Evaluated(round); }},
@@ -118,42 +128,40 @@ std::vector<SharedVector> TrainInMemory(const Experiment& experiment) {
   for (auto& node : nodes) threads.emplace_back([&node] { node->Run(); });
   for (std::thread& thread : threads) thread.join();
   std::vector<SharedVector> models;
-  for (auto& node : nodes) models.push_back(node->model());
+  for (Rank rank = 0; rank < experiment.workers(); ++rank) models.push_back(nodes[rank]->model());
   models.push_back(nodes[0]->average());
   return models;
 }
 
-TEST(Parity, TwoRunsOfOneSeedGiveTheSameFiles) {
+class RunParity : public ::testing::TestWithParam<Method> {};
+
+TEST_P(RunParity, TwoRunsOfOneSeedGiveTheSameFiles) {
   const ScratchFolder folder;
-  const Flags flags = SmallExperiment("dpsgd", "ring");
+  const int workers = GetParam().workers();
+  const Flags flags = SmallExperiment(GetParam());
   for (const char* run : {"a", "b"}) {
     const Ended ended = Train(flags, folder.File(run));
     ASSERT_EQ(ended.exit_code, 0) << ended.output;
   }
-  EXPECT_TRUE(Models(folder.File("a"), 3) == Models(folder.File("b"), 3));
+  EXPECT_TRUE(Models(folder.File("a"), workers) == Models(folder.File("b"), workers));
 
   Flags other = flags;
   other["seed"] = "2";
   ASSERT_EQ(Train(other, folder.File("c")).exit_code, 0);
-  const std::vector<std::string> a = Models(folder.File("a"), 3), c = Models(folder.File("c"), 3);
+  const std::vector<std::string> a = Models(folder.File("a"), workers);
+  const std::vector<std::string> c = Models(folder.File("c"), workers);
   for (size_t i = 0; i < a.size(); ++i) EXPECT_NE(a[i], c[i]) << "model " << i;
 }
 
-struct Method {
-  std::string algorithm, topology;
-  int nodes = 3;
-  int nodes = 3;
-  friend std::ostream& operator<<(std::ostream& out, const Method& method) {
-    return out << method.algorithm << " on " << method.topology << " of " << method.nodes;
-  }
-};
+INSTANTIATE_TEST_SUITE_P(Methods, RunParity,
+                         ::testing::Values(Method{"dpsgd", "ring"},
+                                           Method{"ps:servers=2", "ring", 5, 2}));
 
 class TransportParity : public ::testing::TestWithParam<Method> {};
 
 TEST_P(TransportParity, GrpcAndMemoryGiveTheSameBits) {
   const ScratchFolder folder;
-  Flags flags = SmallExperiment(GetParam().algorithm, GetParam().topology);
-  flags["nodes"] = std::to_string(GetParam().nodes);
+  const Flags flags = SmallExperiment(GetParam());
   const Ended ended = Train(flags, folder.File("run"));
   ASSERT_EQ(ended.exit_code, 0) << ended.output;
 
@@ -163,7 +171,7 @@ TEST_P(TransportParity, GrpcAndMemoryGiveTheSameBits) {
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   const std::vector<SharedVector> models = TrainInMemory(**experiment);
 
-  const std::vector<std::string> paths = ModelPaths(folder.File("run"), GetParam().nodes);
+  const std::vector<std::string> paths = ModelPaths(folder.File("run"), GetParam().workers());
   ASSERT_EQ(models.size(), paths.size());
   for (size_t i = 0; i < paths.size(); ++i) {
     const absl::StatusOr<Safetensors> file = Safetensors::Open(paths[i]);
@@ -181,8 +189,7 @@ class SimulatorParity : public ::testing::TestWithParam<Method> {};
 // Whatever the simulated network does to the order of events.
 TEST_P(SimulatorParity, NodesAndSimulatorWriteTheSameModels) {
   const ScratchFolder folder;
-  Flags flags = SmallExperiment(GetParam().algorithm, GetParam().topology);
-  flags["nodes"] = std::to_string(GetParam().nodes);
+  Flags flags = SmallExperiment(GetParam());
   const Ended real = Train(flags, folder.File("real"));
   ASSERT_EQ(real.exit_code, 0) << real.output;
   flags["bandwidth"] = "20Mbit";
@@ -192,10 +199,10 @@ TEST_P(SimulatorParity, NodesAndSimulatorWriteTheSameModels) {
   const Ended simulated = Run("sim", flags, folder.File("simulated"));
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
 
-  const std::vector<std::string> expected = Models(folder.File("real"), GetParam().nodes);
-  const std::vector<std::string> actual = Models(folder.File("simulated"), GetParam().nodes);
+  const std::vector<std::string> expected = Models(folder.File("real"), GetParam().workers());
+  const std::vector<std::string> actual = Models(folder.File("simulated"), GetParam().workers());
   for (size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_TRUE(actual[i] == expected[i]) << ModelPaths("", GetParam().nodes)[i] << " differs";
+    EXPECT_TRUE(actual[i] == expected[i]) << ModelPaths("", GetParam().workers())[i] << " differs";
   }
 }
 
@@ -208,17 +215,18 @@ INSTANTIATE_TEST_SUITE_P(Methods, SimulatorParity,
                                            Method{"allreduce:halving-doubling", "ring", 5},
                                            Method{"allreduce:tree", "ring", 5},
                                            Method{"allreduce:hierarchical:groups=2", "ring", 4},
-                                           Method{"allreduce:torus:2x2", "ring", 4}));
+                                           Method{"allreduce:torus:2x2", "ring", 4},
+                                           Method{"ps:servers=2", "ring", 5, 2}));
 
-INSTANTIATE_TEST_SUITE_P(Methods, TransportParity,
-                         ::testing::Values(Method{"dpsgd", "ring"},
-                                           Method{"dpsgd", "one-peer-exponential"},
-                                           Method{"dpsgd:order=atc", "ring"},
-                                           Method{"allreduce", "ring"},
-                                           Method{"allreduce:halving-doubling", "ring"},
-                                           Method{"allreduce:tree", "ring"},
-                                           Method{"allreduce:hierarchical:groups=2", "ring", 4},
-                                           Method{"allreduce:torus:2x2", "ring", 4}));
+INSTANTIATE_TEST_SUITE_P(
+    Methods, TransportParity,
+    ::testing::Values(Method{"dpsgd", "ring"}, Method{"dpsgd", "one-peer-exponential"},
+                      Method{"dpsgd:order=atc", "ring"}, Method{"allreduce", "ring"},
+                      Method{"allreduce:halving-doubling", "ring"},
+                      Method{"allreduce:tree", "ring"},
+                      Method{"allreduce:hierarchical:groups=2", "ring", 4},
+                      Method{"allreduce:torus:2x2", "ring", 4}, Method{"ps", "ring", 4, 1},
+                      Method{"ps:servers=2", "ring", 5, 2}));
 
 }  // namespace
 }  // namespace grapevine::testing

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,7 +20,7 @@ using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
-constexpr int kOutput = 4, kDiverged = 7;
+constexpr int kUsage = 2, kOutput = 4, kDiverged = 7;
 
 // Two nodes on a little data, and what differs.
 std::vector<std::string> Training(const std::string& out, std::vector<std::string> flags) {
@@ -30,6 +31,70 @@ std::vector<std::string> Training(const std::string& out, std::vector<std::strin
 
 nlohmann::json Summary(const std::string& run) {
   return nlohmann::json::parse(std::ifstream(run + "/summary.json"));
+}
+
+int64_t SizeOfModel(const std::string& run) {
+  return static_cast<int64_t>(std::filesystem::file_size(run + "/model.safetensors"));
+}
+
+TEST(Training, AParameterServerRunIsThatOfItsWorkers) {
+  const ScratchFolder folder;
+  const std::string out = folder.File("run");
+  const Ended ended = RunGrapevine({"train", "-n", "4", "--algorithm=ps:servers=1",
+                                    "--model=softmax", "--data=synthetic:train=960:test=200",
+                                    "--batch=16", "--epochs=5", "--out", out});
+  ASSERT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("batch 16 x 3 workers = 48, 100 rounds (5 epochs)"));
+
+  const nlohmann::json summary = Summary(out);
+  EXPECT_EQ(summary["nodes"], 4);
+  EXPECT_EQ(summary["workers"], 3);
+  EXPECT_EQ(summary["algorithm"], "ps:servers=1");
+  EXPECT_EQ(summary["rounds"], 100);
+  EXPECT_DOUBLE_EQ(summary["epochs"], 5);
+  EXPECT_GT(summary["test_accuracy"], 0.5);
+  EXPECT_EQ(summary["consensus_distance"], 0);
+  // All workers have the same model.
+  const nlohmann::json local = summary["local_test_accuracy"];
+  EXPECT_EQ(local["min"], local["max"]);
+  EXPECT_DOUBLE_EQ(local["min"], summary["test_accuracy"]);
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_TRUE(
+        std::filesystem::exists(out + "/node-" + std::to_string(rank) + "/model.safetensors"));
+  }
+
+  // The server: measured, but without a model. Up and down, 100 rounds of 3
+  // workers' replicas, and what the five averages of the workers take.
+  EXPECT_FALSE(std::filesystem::exists(out + "/node-3/model.safetensors"));
+  std::ifstream file(out + "/node-3/metrics.jsonl");
+  nlohmann::json last;
+  for (std::string line; std::getline(file, line);) last = nlohmann::json::parse(line);
+  EXPECT_EQ(last["round"], 100);
+  EXPECT_FALSE(last.contains("train_loss"));
+  const int64_t sent = last["bytes_sent_total"];
+  const int64_t received = last["bytes_received_total"];
+  const int64_t replica = sent / 300;
+  EXPECT_NEAR(static_cast<double>(replica), static_cast<double>(SizeOfModel(out)), 2000)
+      << "but for the header of the file";
+  EXPECT_EQ(sent, 300 * replica);
+  EXPECT_EQ(received, 300 * replica);
+  EXPECT_GE(summary["bytes_sent_total"], 600 * replica);
+  EXPECT_LE(summary["bytes_sent_total"], (600 + 5 * 3) * replica);
+}
+
+TEST(Training, AnUnfitParameterServerIsRefusedWithARemedy) {
+  const auto refused = [](const std::vector<std::string>& flags) {
+    const ScratchFolder folder;
+    const Ended ended = RunGrapevine(Training(folder.File("run"), flags));
+    EXPECT_EQ(ended.exit_code, kUsage) << ended.output;
+    return ended.output;
+  };
+  EXPECT_THAT(refused({"--algorithm=ps:servers=2"}),
+              AllOf(HasSubstr("ps:servers=2: 2 servers of 2 nodes leave no worker"),
+                    HasSubstr("raise --nodes to at least 3 or lower servers to at most 1")));
+  EXPECT_THAT(refused({"--algorithm=ps", "--slow=1:3"}),
+              HasSubstr("--slow=1:3: there is no rank 1 among 1 nodes that compute gradients: from "
+                        "rank 1 on they are parameter servers"));
 }
 
 TEST(Training, ALossThatIsNoNumberEndsTheRun) {
