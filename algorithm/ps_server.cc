@@ -28,21 +28,21 @@ absl::Status PsServer::On(const Event& event, Host& host) {
 }
 
 absl::Status PsServer::OnReceived(const Received& event, Host& host) {
-  if (event.tag != ParameterServers::GradientTag(round_) || missing_.erase(event.from) == 0) {
+  if (event.tag != ParameterServers::GradientTag(stepped_) || missing_.erase(event.from) == 0) {
     return absl::InternalError(absl::StrCat("a gradient of rank ", event.from, " for round ",
                                             event.tag.round, " came unposted in round ", round_));
   }
-  if (missing_.empty()) EndRound(host);
+  StepIfComplete(host);
   return absl::OkStatus();
 }
 
 absl::Status PsServer::OnSent(const Sent& event, Host& host) {
-  if (unsent_.erase({event.tag.round, event.to}) == 0) {
+  if (event.tag != ParameterServers::WeightsTag(round_) || unsent_.erase(event.to) == 0) {
     return absl::InternalError(absl::StrCat("the weights of round ", event.tag.round,
                                             " were reported sent to rank ", event.to,
                                             ", where none are on their way"));
   }
-  RestIfDone(host);
+  if (unsent_.empty()) EndRound(host);
   return absl::OkStatus();
 }
 
@@ -59,21 +59,21 @@ void PsServer::OnStart(Host& host) {
 }
 
 void PsServer::PostGradients(Host& host) {
-  if (!started_ || !gradients_.empty() || round_ >= limit_) return;
+  if (!started_ || !gradients_.empty() || stepped_ >= limit_) return;
   const int64_t size = Range(host).size;
   for (Rank worker = 0; worker < servers_.workers(); ++worker) {
     gradients_.push_back(host.New(size));
     missing_.insert(worker);
-    host.Post(worker, ParameterServers::GradientTag(round_), {gradients_.back(), 0, size});
+    host.Post(worker, ParameterServers::GradientTag(stepped_), {gradients_.back(), 0, size});
   }
 }
 
-void PsServer::EndRound(Host& host) {
+void PsServer::StepIfComplete(Host& host) {
+  if (gradients_.empty() || !missing_.empty() || !unsent_.empty()) return;
   Step(host);
-  const Round completed = round_++;
+  ++stepped_;
   PostGradients(host);
-  SendWeights(completed, host);
-  host.Boundary(round_, Vec{});
+  SendWeights(host);
 }
 
 void PsServer::Step(Host& host) {
@@ -84,18 +84,25 @@ void PsServer::Step(Host& host) {
   const Vec next = host.New(range.size);
   const Term own{1.0, {weights_, 0, range.size}};
   host.Step(range, next, {&own, 1}, weights_, gradients_.front(), optimizer_state_,
-            {.learning_rate = options_.learning_rate(round_),
+            {.learning_rate = options_.learning_rate(stepped_),
              .gradient_scale = 1.0 / servers_.workers()});
   for (const Vec gradient : gradients_) host.Drop(gradient);
   gradients_.clear();
   host.Drop(std::exchange(weights_, next));
 }
 
-void PsServer::SendWeights(Round round, Host& host) {
+void PsServer::SendWeights(Host& host) {
   for (Rank worker = 0; worker < servers_.workers(); ++worker) {
-    unsent_.insert({round, worker});
-    host.Send(worker, ParameterServers::WeightsTag(round), {weights_, 0, Range(host).size});
+    unsent_.insert(worker);
+    host.Send(worker, ParameterServers::WeightsTag(round_), {weights_, 0, Range(host).size});
   }
+}
+
+void PsServer::EndRound(Host& host) {
+  ++round_;
+  host.Boundary(round_, Vec{});
+  StepIfComplete(host);
+  RestIfDone(host);
 }
 
 void PsServer::RestIfDone(Host& host) {
@@ -104,13 +111,12 @@ void PsServer::RestIfDone(Host& host) {
 
 std::vector<Waiting> PsServer::waiting_for() const {
   std::vector<Waiting> waiting;
-  for (const Rank worker : missing_) {
-    waiting.push_back({worker, ParameterServers::GradientTag(round_)});
+  for (const Rank worker : unsent_) {
+    waiting.push_back({worker, ParameterServers::WeightsTag(round_)});
   }
-  for (const auto& [round, worker] : unsent_) {
-    if (!missing_.contains(worker)) {
-      waiting.push_back({worker, ParameterServers::WeightsTag(round)});
-    }
+  if (!waiting.empty()) return waiting;
+  for (const Rank worker : missing_) {
+    waiting.push_back({worker, ParameterServers::GradientTag(stepped_)});
   }
   return waiting;
 }

@@ -4,8 +4,8 @@
 // step, and sends the new weights to every worker.
 //
 // With S servers a round takes 2 (alpha + max(n/S M beta_server, M beta_worker))
-// beside the gradient. The places for the next round's gradients are posted before
-// the weights go out, so that credits cost no time.
+// beside the gradient. It is over when the weights have left. The places for the
+// next round's gradients are posted before, so that credits cost no time.
 //
 // Memory, in its M/S elements: n gradients, the weights, the new weights, and the
 // optimizer's state; no worker can make it hold more, since nothing arrives
@@ -14,7 +14,6 @@
 #define GRAPEVINE_ALGORITHM_PS_SERVER_H_
 
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -39,11 +38,13 @@ class PsServer final : public Algorithm {
 
   ReplicaRange Range(const Host& host) const;
   void OnStart(Host& host);
-  // Makes room for the gradients of this round, if it is one and has none yet.
+  // Makes room for the next gradients, unless that is done or the end is reached.
   void PostGradients(Host& host);
-  void EndRound(Host& host);
+  // Once all gradients are here and the weights of the round before have left.
+  void StepIfComplete(Host& host);
   void Step(Host& host);
-  void SendWeights(Round round, Host& host);
+  void SendWeights(Host& host);
+  void EndRound(Host& host);
   void RestIfDone(Host& host);
 
   const ParameterServers servers_;
@@ -51,13 +52,14 @@ class PsServer final : public Algorithm {
 
   Vec weights_;
   Vec optimizer_state_;
-  std::vector<Vec> gradients_;  // by worker; empty between rounds
+  std::vector<Vec> gradients_;  // by worker; empty when none are posted
 
   Round round_ = 0;
+  Round stepped_ = 0;  // rounds whose step is done: gradients are of this one
   Round limit_ = 0;
   bool started_ = false;
-  std::set<Rank> missing_;                   // workers whose gradient is not here
-  std::set<std::pair<Round, Rank>> unsent_;  // weights that have not left yet
+  std::set<Rank> missing_;  // workers whose gradient is not here
+  std::set<Rank> unsent_;   // workers to which the weights of round_ have not left
 };
 
 }  // namespace grapevine
