@@ -125,12 +125,17 @@ void Dpsgd::ShareReplica(Host& host) {
   }
 }
 
-void Dpsgd::AdaptBeforeCombine(Host& host) {
-  const Vec adapted = host.New(host.replica_size());
-  const Term own{1.0, Whole(replica_, host)};
-  host.Step(host.whole_replica(), adapted, {&own, 1}, replica_, gradient_, optimizer_state_,
+// The new replica takes the gradient's place: a vector less at the peak.
+Vec Dpsgd::StepOverGradient(std::span<const Term> mix, Host& host) {
+  const Vec stepped = std::exchange(gradient_, Vec{});
+  host.Step(host.whole_replica(), stepped, mix, replica_, stepped, optimizer_state_,
             {.learning_rate = options_.learning_rate(round_)});
-  host.Drop(std::exchange(gradient_, Vec{}));
+  return stepped;
+}
+
+void Dpsgd::AdaptBeforeCombine(Host& host) {
+  const Term own{1.0, Whole(replica_, host)};
+  const Vec adapted = StepOverGradient({&own, 1}, host);
   host.Drop(std::exchange(replica_, adapted));
   ShareReplica(host);
 }
@@ -154,12 +159,11 @@ std::vector<Term> Dpsgd::MixTerms(const Host& host) const {
 void Dpsgd::EndRoundIfComplete(Host& host) {
   if (!in_round_ || !gradient_ready_ || inboxes_.front().missing > 0 || Lagging()) return;
   const std::vector<Term> terms = MixTerms(host);
-  const Vec mixed = host.New(host.replica_size());
+  Vec mixed;
   if (order_ == DpsgdOrder::kAwc) {
-    host.Step(host.whole_replica(), mixed, terms, replica_, gradient_, optimizer_state_,
-              {.learning_rate = options_.learning_rate(round_)});
-    host.Drop(std::exchange(gradient_, Vec{}));
+    mixed = StepOverGradient(terms, host);
   } else {
+    mixed = host.New(host.replica_size());
     host.Combine(Whole(mixed, host), terms);
   }
   for (Vec replica : inboxes_.front().replicas) host.Drop(replica);

@@ -54,6 +54,7 @@ class Dpsgd final : public Algorithm {
   void PostAhead(Host& host);
   void BeginRound(Host& host);
   void ShareReplica(Host& host);
+  Vec StepOverGradient(std::span<const Term> mix, Host& host);
   void AdaptBeforeCombine(Host& host);
   // Whether a replica of an earlier round is still on its way.
   bool Lagging() const { return !unsent_.empty() && unsent_.begin()->first < round_; }

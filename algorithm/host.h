@@ -54,7 +54,7 @@ class Host {
 
   // out <- sum(mix) - learning_rate * update(own, gradient, state): the fused
   // pass of optim/optimizer.h. The vectors hold `range` of a replica, no more and
-  // no less; `state` was made for it. `out` may be a term.
+  // no less; `state` was made for it. `out` may be a term or the gradient.
   virtual void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
                     Vec state, const StepParams& params) = 0;
 

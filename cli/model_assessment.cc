@@ -1,6 +1,7 @@
 #include "cli/model_assessment.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,20 +19,23 @@ constexpr int64_t kRecalibrationBatches = 50;
 
 std::string ModelPath(const std::string& folder) { return folder + "/model.safetensors"; }
 
-// The test result with batch-norm statistics that are measured anew.
+// The test result with batch-norm statistics that are measured anew. Only the
+// buffers differ: they are put back, and no second model is held.
 absl::StatusOr<TestResult> AssessRecalibrated(const Experiment& experiment,
                                               const SharedVector& model, Network& network) {
-  const SharedVector copy = NewSharedVector(model.size);
-  std::ranges::copy(model.span(), copy.data.get());
   std::vector<int32_t> all(experiment.data()->train->size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int32_t>(i);
   ShardBatches batches(
       experiment.data()->train, std::move(all),
       {.batch_size = experiment.config().batch(), .seed = experiment.config().seed()});
+  const std::span<float> buffers = model.span().subspan(experiment.layout().parameter_size);
+  const std::vector<float> averaged(buffers.begin(), buffers.end());
   absl::Status status =
-      RecalibrateBatchNorm(network, batches, 0, kRecalibrationBatches, copy.data.get());
+      RecalibrateBatchNorm(network, batches, 0, kRecalibrationBatches, model.data.get());
   if (!status.ok()) return status;
-  return AssessModel(experiment, copy, network);
+  absl::StatusOr<TestResult> result = AssessModel(experiment, model, network);
+  std::ranges::copy(averaged, buffers.begin());
+  return result;
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ struct TestResult {
 absl::StatusOr<TestResult> AssessModel(const Experiment& experiment, const SharedVector& model,
                                        Network& network);
 // With averaged batch-norm statistics and, where the network has any, with
-// recalibrated ones.
+// recalibrated ones, which are written into `average` meanwhile.
 absl::StatusOr<ModelEvaluation> AssessAverage(const Experiment& experiment,
                                               const AveragedModel& average, Network& network);
 

@@ -76,6 +76,15 @@ absl::Status NodeRun::Run() {
   return status;
 }
 
+// What docs/benchmarks.md compares a node's memory with; networks add their
+// activations.
+void NodeRun::LogSizes() const {
+  const std::optional<TrainTest>& data = experiment_->data();
+  LOG(INFO) << "rank " << options_.rank << ": "
+            << experiment_->layout().size * int64_t{sizeof(float)} << " bytes of replica, "
+            << (data ? data->train->bytes() + data->test->bytes() : 0) << " bytes of data set";
+}
+
 absl::Status NodeRun::PrepareLearning() {
   absl::StatusOr<std::unique_ptr<Objective>> objective = experiment_->MakeObjective(options_.rank);
   if (!objective.ok()) return objective.status();
@@ -88,6 +97,7 @@ absl::Status NodeRun::PrepareLearning() {
 }
 
 absl::Status NodeRun::Prepare() {
+  LogSizes();
   if (options_.rank < experiment_->workers()) {
     if (absl::Status status = PrepareLearning(); !status.ok()) return status;
   }
@@ -120,6 +130,7 @@ absl::Status NodeRun::Prepare() {
       [this](const RunMetrics& metrics) { Record(metrics); });
   evaluations_ = std::make_unique<EvaluationThread>(
       [this](const AveragedModel& average) { return Evaluate(average); },
+      [this] { runner_->OnAverageDone(); },
       [this](const absl::Status& why) { session_->Interrupt(why); });
   return absl::OkStatus();
 }

@@ -48,6 +48,7 @@ class NodeRun final : private RunObserver {
  private:
   absl::Status Prepare();
   absl::Status PrepareLearning();
+  void LogSizes() const;
   NodeSessionOptions SessionOptions() const;
   NodeSessionCallbacks Callbacks();
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "kernels/aligned_buffer.h"
 
 namespace grapevine {
 
@@ -12,13 +12,14 @@ absl::Status RecalibrateBatchNorm(Network& network, BatchSource& batches, int64_
   const int64_t buffers = layout.size - layout.parameter_size;
   if (buffers == 0) return absl::OkStatus();
   Batch batch;
-  std::vector<float> gradient(layout.size);
+  // Uninitialized, and touched in the buffer section alone.
+  const SharedVector statistics = NewSharedVector(layout.size);
   std::vector<double> sum(buffers, 0.0);
   for (int64_t round = first_round; round < first_round + count; ++round) {
     batches.Fill(round, &batch);
-    const absl::StatusOr<double> loss = network.Gradient(replica, batch, gradient.data());
-    if (!loss.ok()) return loss.status();
-    for (int64_t i = 0; i < buffers; ++i) sum[i] += gradient[layout.parameter_size + i];
+    absl::Status status = network.Statistics(replica, batch, statistics.data.get());
+    if (!status.ok()) return status;
+    for (int64_t i = 0; i < buffers; ++i) sum[i] += statistics.data[layout.parameter_size + i];
   }
   for (int64_t i = 0; i < buffers; ++i) {
     replica[layout.parameter_size + i] = static_cast<float>(sum[i] / static_cast<double>(count));

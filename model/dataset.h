@@ -49,6 +49,8 @@ class Dataset {
     return std::span(pixels_).subspan(static_cast<size_t>(i) * size, size);
   }
   std::span<const uint8_t> labels() const { return labels_; }
+  // What it occupies in memory.
+  int64_t bytes() const { return static_cast<int64_t>(pixels_.size() + labels_.size()); }
 
  private:
   DatasetTraits traits_;

@@ -37,10 +37,10 @@ constexpr int kNoRegion = -1;
 // i's Backward at 2 L - i.
 class ExecutionPlanner {
  public:
-  ExecutionPlanner(const NetworkGraph& graph, int64_t batch_size, Mode mode)
+  ExecutionPlanner(const NetworkGraph& graph, int64_t batch_size, Pass pass)
       : graph_(graph),
-        training_(mode == Mode::kTraining),
-        mode_(mode),
+        backward_(pass == Pass::kGradient),
+        mode_(pass == Pass::kInference ? Mode::kInference : Mode::kTraining),
         loss_time_(static_cast<int>(graph.nodes.size())),
         wants_gradient_(WantsGradient(graph)),
         plan_(new ExecutionPlan()) {
@@ -58,7 +58,7 @@ class ExecutionPlanner {
     }
     PlanActivations();
     PlanWorkspaces();
-    if (training_) PlanGradients();
+    if (backward_) PlanGradients();
     Allocate();
     return std::move(plan_);
   }
@@ -83,12 +83,12 @@ class ExecutionPlanner {
       activations_.push_back(region);
       arena_.Touch(region, std::max(0, tensor - 1));
       if (tensor == layers()) arena_.Touch(region, loss_time_);
-      if (training_ && tensor > 0 && layer(tensor - 1).backward_reads_output()) {
+      if (backward_ && tensor > 0 && layer(tensor - 1).backward_reads_output()) {
         arena_.Touch(region, backward_time(tensor - 1));
       }
       for (int consumer : graph_.Consumers(tensor)) {
         arena_.Touch(region, consumer);
-        if (training_ && layer(consumer).backward_reads_inputs()) {
+        if (backward_ && layer(consumer).backward_reads_inputs()) {
           arena_.Touch(region, backward_time(consumer));
         }
       }
@@ -100,7 +100,7 @@ class ExecutionPlanner {
     for (int i = 0; i < layers(); ++i) {
       kept_.push_back(arena_.Add(layer(i).kept_bytes()));
       arena_.Touch(kept_[i], i);
-      if (training_) arena_.Touch(kept_[i], backward_time(i));
+      if (backward_) arena_.Touch(kept_[i], backward_time(i));
       scratch_bytes = std::max(scratch_bytes, layer(i).scratch_bytes());
     }
     scratch_ = arena_.Add(scratch_bytes);
@@ -143,7 +143,7 @@ class ExecutionPlanner {
     for (int i = 0; i < layers(); ++i) plan_->layers_[i]->Bind(Tensors(i));
     plan_->images_ = {At(activations_[0]), static_cast<size_t>(formats_[0].size())};
     plan_->logits_ = At(activations_.back());
-    if (training_) plan_->logits_gradient_ = At(gradients_of_.back()[0]);
+    if (backward_) plan_->logits_gradient_ = At(gradients_of_.back()[0]);
   }
 
   float* At(int region) const {
@@ -157,14 +157,14 @@ class ExecutionPlanner {
     tensors.output = At(activations_[i + 1]);
     tensors.kept = At(kept_[i]);
     tensors.scratch = At(scratch_);
-    if (!training_) return tensors;
+    if (!backward_) return tensors;
     for (int region : gradients_of_[i + 1]) tensors.output_gradients.push_back(At(region));
     for (int region : input_gradients_[i]) tensors.input_gradients.push_back(At(region));
     return tensors;
   }
 
   const NetworkGraph& graph_;
-  const bool training_;
+  const bool backward_;
   const Mode mode_;
   const int loss_time_;
   const std::vector<bool> wants_gradient_;
@@ -180,8 +180,8 @@ class ExecutionPlanner {
 
 absl::StatusOr<std::unique_ptr<ExecutionPlan>> ExecutionPlan::Make(const NetworkGraph& graph,
                                                                    const LayerFactory& layers,
-                                                                   int64_t batch_size, Mode mode) {
-  return ExecutionPlanner(graph, batch_size, mode).Make(layers);
+                                                                   int64_t batch_size, Pass pass) {
+  return ExecutionPlanner(graph, batch_size, pass).Make(layers);
 }
 
 void ExecutionPlan::Forward(const float* replica, float* gradient) {

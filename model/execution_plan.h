@@ -17,11 +17,18 @@
 
 namespace grapevine {
 
+// What a plan is made for.
+enum class Pass {
+  kGradient,    // Forward and Backward
+  kStatistics,  // Forward as in training, for the batch's statistics; no Backward
+  kInference,   // Forward with running statistics
+};
+
 class ExecutionPlan {
  public:
   static absl::StatusOr<std::unique_ptr<ExecutionPlan>> Make(const NetworkGraph& graph,
                                                              const LayerFactory& layers,
-                                                             int64_t batch_size, Mode mode);
+                                                             int64_t batch_size, Pass pass);
 
   int64_t batch_size() const { return batch_size_; }
   // Bytes of activations, gradients and scratch.
@@ -34,7 +41,7 @@ class ExecutionPlan {
   // Where the loss's gradient goes before Backward, in the shape of the logits.
   float* logits_gradient() const { return logits_gradient_; }
 
-  // `gradient` is null in inference.
+  // `gradient` takes the batch's statistics; null in inference.
   void Forward(const float* replica, float* gradient);
   void Backward(const float* replica, float* gradient);
 

@@ -1,5 +1,7 @@
 #include "model/graph_network.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -11,6 +13,21 @@
 #include "random/keyed_random.h"
 
 namespace grapevine {
+namespace {
+
+const char* NameOf(Pass pass) {
+  switch (pass) {
+    case Pass::kGradient:
+      return "gradients";
+    case Pass::kStatistics:
+      return "statistics";
+    case Pass::kInference:
+      return "evaluations";
+  }
+  return "";
+}
+
+}  // namespace
 
 GraphNetwork::GraphNetwork(NetworkGraph graph, std::unique_ptr<const LayerFactory> layers,
                            const NetworkOptions& options)
@@ -32,7 +49,7 @@ absl::StatusOr<double> GraphNetwork::Gradient(const float* replica, const Batch&
   if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
   const TensorThread thread;
   if (training_ == nullptr || training_->batch_size() != batch.size) {
-    absl::Status status = Prepare(&training_, batch.size, Mode::kTraining);
+    absl::Status status = Prepare(&training_, batch.size, Pass::kGradient);
     if (!status.ok()) return status;
   }
   std::copy(batch.images.begin(), batch.images.end(), training_->images().begin());
@@ -44,11 +61,24 @@ absl::StatusOr<double> GraphNetwork::Gradient(const float* replica, const Batch&
   return loss / static_cast<double>(batch.size);
 }
 
+absl::Status GraphNetwork::Statistics(const float* replica, const Batch& batch,
+                                      float* statistics) {
+  if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
+  const TensorThread thread;
+  if (statistics_ == nullptr || statistics_->batch_size() != batch.size) {
+    absl::Status status = Prepare(&statistics_, batch.size, Pass::kStatistics);
+    if (!status.ok()) return status;
+  }
+  std::copy(batch.images.begin(), batch.images.end(), statistics_->images().begin());
+  statistics_->Forward(replica, statistics);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Evaluation> GraphNetwork::Evaluate(const float* replica, const Batch& batch) {
   if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
   const TensorThread thread;
   if (evaluation_ == nullptr || evaluation_->batch_size() < batch.size) {
-    absl::Status status = Prepare(&evaluation_, batch.size, Mode::kInference);
+    absl::Status status = Prepare(&evaluation_, batch.size, Pass::kInference);
     if (!status.ok()) return status;
   }
   // In inference no image touches another one: a smaller batch leaves what was
@@ -79,12 +109,14 @@ absl::Status GraphNetwork::CheckBatch(const Batch& batch) const {
 }
 
 absl::Status GraphNetwork::Prepare(std::unique_ptr<ExecutionPlan>* plan, int64_t batch_size,
-                                   Mode mode) {
+                                   Pass pass) {
   plan->reset();  // before the new one: only one arena at a time
   absl::StatusOr<std::unique_ptr<ExecutionPlan>> made =
-      ExecutionPlan::Make(graph_, *layers_, batch_size, mode);
+      ExecutionPlan::Make(graph_, *layers_, batch_size, pass);
   if (!made.ok()) return made.status();
   *plan = *std::move(made);
+  LOG(INFO) << name() << ": " << (*plan)->arena_bytes() << " bytes of activations for "
+            << NameOf(pass) << " of " << batch_size << " samples";
   return absl::OkStatus();
 }
 

@@ -1,7 +1,7 @@
 // Runs a NetworkGraph on one device's layers.
 //
-// Keeps one plan for training and one for evaluation, each for the batch size
-// last seen (evaluation: the largest, smaller batches fit in).
+// Keeps one plan for gradients, one for statistics and one for evaluations, each
+// for the batch size last seen (evaluation: the largest, smaller batches fit in).
 #ifndef GRAPEVINE_MODEL_GRAPH_NETWORK_H_
 #define GRAPEVINE_MODEL_GRAPH_NETWORK_H_
 
@@ -35,16 +35,18 @@ class GraphNetwork : public Network {
   // Errors: a batch that does not fit the network; InternalError from oneDNN.
   absl::StatusOr<double> Gradient(const float* replica, const Batch& batch,
                                   float* gradient) override;
+  absl::Status Statistics(const float* replica, const Batch& batch, float* statistics) override;
   absl::StatusOr<Evaluation> Evaluate(const float* replica, const Batch& batch) override;
 
  private:
   absl::Status CheckBatch(const Batch& batch) const;
-  absl::Status Prepare(std::unique_ptr<ExecutionPlan>* plan, int64_t batch_size, Mode mode);
+  absl::Status Prepare(std::unique_ptr<ExecutionPlan>* plan, int64_t batch_size, Pass pass);
 
   const NetworkGraph graph_;  // fused
   const std::unique_ptr<const LayerFactory> layers_;
   const NetworkOptions options_;
   std::unique_ptr<ExecutionPlan> training_;
+  std::unique_ptr<ExecutionPlan> statistics_;
   std::unique_ptr<ExecutionPlan> evaluation_;
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/replica_layout.h"
 #include "model/batch.h"
@@ -36,6 +37,11 @@ class Network {
   // section of `gradient` the batch's statistics.
   virtual absl::StatusOr<double> Gradient(const float* replica, const Batch& batch,
                                           float* gradient) = 0;
+
+  // Training mode without a gradient: the batch's statistics into the buffer
+  // section of `statistics`, a vector of the layout's size whose rest is not
+  // touched. Needs a fraction of a gradient's memory and time.
+  virtual absl::Status Statistics(const float* replica, const Batch& batch, float* statistics) = 0;
 
   // Inference mode, running statistics from the replica's buffers.
   virtual absl::StatusOr<Evaluation> Evaluate(const float* replica, const Batch& batch) = 0;

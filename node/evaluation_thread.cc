@@ -16,8 +16,9 @@ std::chrono::steady_clock::time_point NextLook() {
 }  // namespace
 
 EvaluationThread::EvaluationThread(std::function<absl::Status(const AveragedModel&)> evaluate,
+                                   std::function<void()> done,
                                    std::function<void(const absl::Status&)> failed)
-    : evaluate_(std::move(evaluate)), failed_(std::move(failed)) {
+    : evaluate_(std::move(evaluate)), done_(std::move(done)), failed_(std::move(failed)) {
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -61,7 +62,11 @@ void EvaluationThread::Loop() {
     }
     changed_.NotifyAll();
     absl::Status status = evaluate_(model);
-    if (status.ok()) continue;
+    model = {};
+    if (status.ok()) {
+      done_();
+      continue;
+    }
     {
       MutexLock lock(mutex_);
       status_ = status;

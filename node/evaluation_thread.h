@@ -15,10 +15,11 @@ namespace grapevine {
 // Thread-safe.
 class EvaluationThread {
  public:
-  // `evaluate` is called on the thread, for one model at a time, in order. Its
-  // first error is what Drain returns, and `failed` hears of it at once.
+  // `evaluate` is called on the thread, for one model at a time, in order; `done`
+  // once that model is let go. The first error is what Drain returns, and
+  // `failed` hears of it at once.
   EvaluationThread(std::function<absl::Status(const AveragedModel&)> evaluate,
-                   std::function<void(const absl::Status&)> failed);
+                   std::function<void()> done, std::function<void(const absl::Status&)> failed);
   // Drops what is not evaluated yet.
   ~EvaluationThread();
 
@@ -34,6 +35,7 @@ class EvaluationThread {
   void Loop();
 
   const std::function<absl::Status(const AveragedModel&)> evaluate_;
+  const std::function<void()> done_;
   const std::function<void(const absl::Status&)> failed_;
 
   Mutex mutex_;

@@ -48,8 +48,12 @@ Tag ModelReduction::MessageTag(int64_t message) const {
 absl::Status ModelReduction::Begin(Round round, SharedVector replica) {
   if (!idle()) return absl::InternalError("two model reductions at once");
   round_ = round;
-  replica_ = std::move(replica);
-  if (rank_ == 0) mean_ = NewSharedVector(layout_->size);
+  if (rank_ == 0) {
+    mean_ = means_.Take(layout_->size);
+    std::copy_n(replica.data.get(), layout_->size, mean_.data.get());
+  } else {
+    replica_ = std::move(replica);
+  }
   merged_ = 0;
   distances_ = 0;
   for (Child& child : children_) {
@@ -106,12 +110,14 @@ absl::Status ModelReduction::Advance() {
 absl::Status ModelReduction::MergeChunk(int64_t chunk) {
   const int64_t begin = chunk * chunk_size_;
   const int64_t size = ChunkSize(chunk);
-  const SharedSlice own{replica_.data, begin, size};
-  if (children_.empty() && rank_ != 0)
-    return SendUp(chunk, own);  // a leaf sends its replica as it is
-  const SharedSlice merged =
-      rank_ == 0 ? SharedSlice{mean_.data, begin, size} : Whole(NewSharedVector(size));
-  std::copy_n(own.begin(), size, merged.begin());
+  if (children_.empty() && rank_ != 0) {
+    return SendUp(chunk, {replica_.data, begin, size});  // a leaf sends its replica as it is
+  }
+  SharedSlice merged{mean_.data, begin, size};
+  if (rank_ != 0) {
+    merged = Whole(NewSharedVector(size));
+    std::copy_n(replica_.data.get() + begin, size, merged.begin());
+  }
   const int64_t counted = std::clamp<int64_t>(layout_->parameter_size - begin, 0, size);
   double nodes = 1;
   for (const Child& child : children_) {

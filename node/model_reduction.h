@@ -4,8 +4,8 @@
 // each node merging its own replica with what its children send
 // (kernels/merge_means.h). Rank 0 ends with mean_i x_i over parameters and
 // buffers and (1/n) sum_i |x_i - mean|^2 over the parameters. A node holds its
-// replica of that round and a few chunks, never a second vector; rank 0 holds
-// the result.
+// replica of that round and a few chunks, never a second vector; rank 0 copies
+// its replica at once and holds the growing result instead.
 //
 // Steps and bytes: 2 ceil(log2 n) chunk hops, M bytes sent by every node but 0.
 //
@@ -27,6 +27,7 @@
 #include "algorithm/event.h"
 #include "kernels/aligned_buffer.h"
 #include "kernels/replica_layout.h"
+#include "kernels/vector_pool.h"
 #include "model/averaged_model.h"
 #include "node/transport.h"
 
@@ -51,7 +52,7 @@ class ModelReduction {
   absl::Status OnSent(Rank to, Tag tag);
 
   // Whether nothing is under way; `result`, at rank 0, is there then until taken.
-  bool idle() const { return !replica_.data; }
+  bool idle() const { return !replica_.data && !mean_.data; }
   std::optional<AveragedModel> TakeResult();
 
   std::vector<Waiting> waiting_for() const;
@@ -89,8 +90,9 @@ class ModelReduction {
 
   std::vector<Child> children_;
   Round round_ = 0;
-  SharedVector replica_;  // this node's; empty when idle
-  SharedVector mean_;     // rank 0's result under way
+  SharedVector replica_;  // this node's; empty when idle, and at rank 0
+  VectorPool means_;      // rank 0's; a freed one would be faulted in anew
+  SharedVector mean_;     // rank 0's result under way, over its own replica
   int64_t merged_ = 0;    // messages merged and sent up
   int64_t unsent_ = 0;
   double distances_ = 0;  // sum of squared distances to the mean, of this subtree

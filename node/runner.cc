@@ -12,8 +12,6 @@ namespace {
 
 // Far above what posts, sends and gradients of one node can add up to.
 constexpr size_t kMailboxLimit = size_t{1} << 20;
-// Reductions that may wait for an earlier one; with more the run waits for them.
-constexpr size_t kMaxDueReductions = 1;
 // Connections are dialled for this many rounds ahead.
 constexpr Round kDialAhead = 4;
 
@@ -106,6 +104,10 @@ absl::Status Runner::Handle(Item item) {
     }
     return absl::OkStatus();
   }
+  if (std::holds_alternative<AverageReturned>(item)) {
+    average_out_ = false;
+    return absl::OkStatus();
+  }
   if (const auto* failure = std::get_if<PeerFailure>(&item)) return Explain(*failure);
   return std::get<Abortion>(item).why;
 }
@@ -142,7 +144,9 @@ absl::Status Runner::OnGradient(const GradientResult& result) {
 absl::Status Runner::Pump() {
   while (true) {
     if (absl::Status status = AdvanceReductions(); !status.ok()) return status;
-    if (held_.empty() || due_.size() > kMaxDueReductions) return absl::OkStatus();
+    // A reduction that waits for an earlier one holds the run up: replicas of
+    // two past rounds would be kept.
+    if (held_.empty() || !due_.empty()) return absl::OkStatus();
     const Event event = held_.front();
     held_.pop_front();
     if (absl::Status status = algorithm_->On(event, *host_); !status.ok()) return status;
@@ -157,9 +161,10 @@ absl::Status Runner::Pump() {
 absl::Status Runner::AdvanceReductions() {
   while (true) {
     if (std::optional<AveragedModel> average = reduction_->TakeResult()) {
+      average_out_ = true;
       observer_->OnAverage(*std::move(average));
     }
-    if (!reduction_->idle() || due_.empty()) return absl::OkStatus();
+    if (!reduction_->idle() || average_out_ || due_.empty()) return absl::OkStatus();
     DueReduction due = std::move(due_.front());
     due_.pop_front();
     absl::Status status = reduction_->Begin(due.round, std::move(due.model));
@@ -188,6 +193,7 @@ void Runner::DialAhead() {
 }
 
 void Runner::SetLimit(Round limit, bool final) { mailbox_.Put(LimitMoved{limit, final}); }
+void Runner::OnAverageDone() { mailbox_.Put(AverageReturned{}); }
 void Runner::Abort(absl::Status why) { mailbox_.Put(Abortion{std::move(why)}); }
 void Runner::OnReceived(Rank from, Tag tag) { mailbox_.Put(Received{from, tag}); }
 void Runner::OnSent(Rank to, Tag tag) { mailbox_.Put(Sent{to, tag}); }

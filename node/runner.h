@@ -46,7 +46,8 @@ class RunObserver {
   virtual ~RunObserver() = default;
   // `model` may be held; it is not written again. Empty for a parameter server.
   virtual void OnRound(const RoundReport& report, const SharedVector& model) = 0;
-  // Rank 0 only: the mean over all workers at an evaluation round.
+  // Rank 0 only: the mean over all workers at an evaluation round. The next one is
+  // computed once Runner::OnAverageDone says that this one is let go.
   virtual void OnAverage(AveragedModel average) = 0;
 };
 
@@ -89,6 +90,8 @@ class Runner final : public TransportSink {
   // Any thread:
   // Moves the limit; a final one is where Run returns.
   void SetLimit(Round limit, bool final);
+  // The observer has let the last average go: memory for one suffices.
+  void OnAverageDone();
   // Makes Run return `why`.
   void Abort(absl::Status why);
   Progress progress() const;
@@ -115,7 +118,9 @@ class Runner final : public TransportSink {
   struct Abortion {
     absl::Status why;
   };
-  using Item = std::variant<Received, Sent, GradientResult, LimitMoved, PeerFailure, Abortion>;
+  struct AverageReturned {};
+  using Item = std::variant<Received, Sent, GradientResult, LimitMoved, AverageReturned,
+                            PeerFailure, Abortion>;
   using Clock = std::chrono::steady_clock;
 
   absl::Status Begin();
@@ -158,6 +163,7 @@ class Runner final : public TransportSink {
   Round limit_;
   bool limit_final_;
   bool resting_ = false;
+  bool average_out_ = false;  // the observer holds one
   std::optional<Rank> lost_peer_;
   SharedVector model_;
   double loss_ = 0;

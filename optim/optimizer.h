@@ -24,6 +24,7 @@ struct StepInput {
   std::span<const WeightedVector> mix;
   // The point at which weight decay is evaluated: the node's own snapshot.
   const float* own = nullptr;
+  // May be `out`.
   const float* gradient = nullptr;
   // Multiplies the gradient first, parameters and buffers alike (1/n after a
   // sum over n nodes).

@@ -1,4 +1,4 @@
-// Three linear layers with ReLU, 256 and 128 wide.
+// Three linear layers with ReLU, `width` (256) and half as wide.
 #ifndef GRAPEVINE_MODEL_NETWORKS_MLP_H_
 #define GRAPEVINE_MODEL_NETWORKS_MLP_H_
 

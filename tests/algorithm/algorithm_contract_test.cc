@@ -102,8 +102,6 @@ TEST_P(AlgorithmContract, MemoryStaysWithinTheWindow) {
   }
   // A parameter server has a place for every worker.
   if (options.algorithm.starts_with("ps")) degree = options.nodes - 1;
-  // A node that adapts first may still have the one before on its way.
-  if (options.algorithm == "dpsgd:order=atc") ++degree;
   // Small vectors have a place for every level of a tree.
   if (options.algorithm.starts_with("allreduce")) {
     degree = std::max<size_t>(degree, std::bit_width(static_cast<unsigned>(options.nodes - 1)));

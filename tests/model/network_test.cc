@@ -186,7 +186,14 @@ TEST(MakeNetworkTest, NamesWhatIsKnown) {
 }
 
 TEST(MakeNetworkTest, RefusesUnknownOptions) {
-  ExpectUsageError(MakeNetwork("mlp:width=3", {28, 28, 1}, 10, {}).status(), "width");
+  ExpectUsageError(MakeNetwork("mlp:depth=3", {28, 28, 1}, 10, {}).status(), "depth");
+}
+
+TEST(MakeNetworkTest, TheWidthOfAPerceptronIsAnOption) {
+  const auto network = MakeNetwork("mlp:width=6", {2, 2, 1}, 10, {});
+  ASSERT_TRUE(network.ok()) << network.status();
+  EXPECT_EQ((*network)->layout().parameter_size, (4 + 1) * 6 + (6 + 1) * 3 + (3 + 1) * 10);
+  ExpectUsageError(MakeNetwork("mlp:width=1", {2, 2, 1}, 10, {}).status(), "width");
 }
 
 TEST(MakeNetworkTest, RefusesImagesThatAreTooSmall) {

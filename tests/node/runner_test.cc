@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -39,8 +40,24 @@ class Recorder final : public RunObserver {
     reports.push_back(report);
     models.emplace_back(model.span().begin(), model.span().end());
   }
-  void OnAverage(AveragedModel average) override { averages.push_back(std::move(average)); }
+  // Lets it go on another thread, a little later.
+  void OnAverage(AveragedModel average) override {
+    EXPECT_FALSE(holds_average) << "round " << average.round;
+    holds_average = true;
+    averages.push_back(std::move(average));
+    AwaitEvaluation();
+    evaluation = std::thread([this] {
+      holds_average = false;
+      runner->OnAverageDone();
+    });
+  }
+  void AwaitEvaluation() {
+    if (evaluation.joinable()) evaluation.join();
+  }
 
+  Runner* runner = nullptr;
+  std::atomic<bool> holds_average = false;
+  std::thread evaluation;
   std::vector<RoundReport> reports;
   std::vector<std::vector<float>> models;
   std::vector<AveragedModel> averages;
@@ -68,9 +85,13 @@ struct NodeUnderTest {
     runner =
         std::make_unique<Runner>(options, std::move(algorithm), trains ? objective.get() : nullptr,
                                  &objective->layout(), optimizer.get(), &recorder);
+    recorder.runner = runner.get();
     transport = std::make_unique<MemoryTransport>(hub, rank, runner.get());
   }
-  ~NodeUnderTest() { transport->Shutdown(); }
+  ~NodeUnderTest() {
+    recorder.AwaitEvaluation();
+    transport->Shutdown();
+  }
 
   absl::Status Run() {
     return runner->Run(transport.get(), [this](float* replica) {
@@ -204,6 +225,15 @@ TEST(Runner, TheAveragedModelAndTheConsensusDistanceAreExact) {
     EXPECT_NEAR(averages[k].consensus_distance / distance, 1, 1e-5);
   }
   EXPECT_TRUE(fleet.nodes[1]->recorder.averages.empty());
+}
+
+TEST(Runner, OneAverageIsOutAtATimeAndNoneIsSkipped) {
+  const Experiment experiment{.nodes = 4, .rounds = 12};
+  Fleet fleet(experiment, [](Round) { return true; });
+  const Recorder& recorder = fleet.nodes[0]->recorder;
+  for (const absl::Status& status : fleet.Run()) ASSERT_TRUE(status.ok()) << status;
+  ASSERT_EQ(recorder.averages.size(), 12u);
+  for (size_t k = 0; k < 12; ++k) EXPECT_EQ(recorder.averages[k].round, static_cast<Round>(k + 1));
 }
 
 TEST(Runner, AnOpenEndMovesUntilItIsFinal) {

@@ -120,6 +120,19 @@ TEST_P(OptimizerContractTest, InPlaceGivesTheSameBits) {
   EXPECT_TRUE(SameBits(state, apart_state));
 }
 
+TEST_P(OptimizerContractTest, InTheGradientsPlaceGivesTheSameBits) {
+  std::vector<float> state = NewState(), out(kSize), in_place_state = NewState();
+  for (int round = 0; round < 3; ++round) {
+    optimizer_->Step(layout_, Input(mix_), state.data(), out.data());
+    std::vector<float> in_place = gradient_;
+    StepInput input = Input(mix_);
+    input.gradient = in_place.data();
+    optimizer_->Step(layout_, input, in_place_state.data(), in_place.data());
+    EXPECT_TRUE(SameBits(in_place, out)) << "round " << round;
+  }
+  EXPECT_TRUE(SameBits(in_place_state, state));
+}
+
 TEST_P(OptimizerContractTest, ScalingTheGradientIsScalingItBefore) {
   std::vector<float> state = NewState(), out(kSize), scaled_state = NewState(), scaled_out(kSize);
   StepInput input = Input(mix_);

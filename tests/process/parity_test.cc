@@ -81,7 +81,11 @@ std::vector<std::string> Models(const std::string& run, int workers) {
 class LastAverage final : public RunObserver {
  public:
   void OnRound(const RoundReport& report, const SharedVector& model) override {}
-  void OnAverage(AveragedModel average) override { model = average.model; }
+  void OnAverage(AveragedModel average) override {
+    model = average.model;
+    runner->OnAverageDone();
+  }
+  Runner* runner = nullptr;
   SharedVector model;
 };
 
@@ -98,7 +102,9 @@ class NodeInMemory {
                  .evaluate = [&experiment](Round round) { return experiment.Evaluated(round); }},
                 *experiment.MakeAlgorithm(rank), objective_.get(), &experiment.layout(),
                 &experiment.optimizer(), &observer_),
-        transport_(hub, rank, &runner_) {}
+        transport_(hub, rank, &runner_) {
+    observer_.runner = &runner_;
+  }
 
   void Run() {
     const absl::Status status = runner_.Run(
