@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/series.h"
@@ -16,6 +17,8 @@ struct Axis {
   bool logarithmic = false;
   bool decades = false;      // tics at powers of ten, written as such
   std::vector<double> tics;  // where gnuplot's own choice would leave the axis bare
+  // In place of numbers: what is written, and where.
+  std::vector<std::pair<std::string, double>> named_tics;
   double low = 0, high = 1;  // in that unit; low < high, both positive if logarithmic
 };
 

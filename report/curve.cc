@@ -2,52 +2,42 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "run/config_field.h"
-#include "run/experiment_text.h"
 
 namespace grapevine {
 namespace {
 
-// Equal for runs that differ in the seed alone.
-std::string KeyOf(const RecordedRun& run) {
-  Config config = run.config;
-  config.clear_seed();
-  return ExperimentText(config);
-}
+using Configs = std::span<const Config* const>;
 
 // "" for epochs of a run that counts rounds.
-std::string ValueOf(const std::string& name, const RecordedRun& run) {
-  if (name == "epochs" && run.config.has_rounds()) return "";
-  return FieldText(ConfigFieldNamed(name), run.config);
+std::string ValueOf(const std::string& name, const Config& config) {
+  if (name == "epochs" && config.has_rounds()) return "";
+  return FieldText(ConfigFieldNamed(name), config);
 }
 
-bool Differs(const std::string& name, std::span<const RecordedRun> runs) {
-  return std::any_of(runs.begin(), runs.end(), [&](const RecordedRun& run) {
-    return ValueOf(name, run) != ValueOf(name, runs.front());
+bool Differs(const std::string& name, Configs configs) {
+  return std::ranges::any_of(configs, [&](const Config* config) {
+    return ValueOf(name, *config) != ValueOf(name, *configs.front());
   });
 }
 
-std::vector<std::string> DifferingSettings(std::span<const RecordedRun> runs) {
+std::vector<std::string> DifferingSettings(Configs configs, const std::set<std::string>& apart) {
   std::vector<std::string> names;
   for (const ConfigField* field : ConfigFields()) {
     const std::string& name = field->name();
     const bool named_anyway = name == "topology" || name == "algorithm" || name == "seed";
-    if (InfoOf(*field).section() != EXPERIMENT || named_anyway) continue;
-    if (Differs(name, runs)) names.push_back(name);
+    const Section section = InfoOf(*field).section();
+    if ((section != EXPERIMENT && section != SIMULATION) || named_anyway) continue;
+    if (!apart.contains(name) && Differs(name, configs)) names.push_back(name);
   }
   return names;
 }
 
-std::string LabelOf(const RecordedRun& run, const std::vector<std::string>& settings) {
-  std::string label = absl::StrCat(ValueOf("topology", run), ", ", ValueOf("algorithm", run));
-  for (const std::string& name : settings) {
-    const std::string value = ValueOf(name, run);
-    if (!value.empty()) absl::StrAppend(&label, ", ", name, "=", value);
-  }
-  return label;
-}
+// Does a phantom's learning say anything to a reader?
+bool Learns(const Config& config) { return !absl::StartsWith(config.model(), "phantom"); }
 
 std::string WithCount(const Curve& curve) {
   const size_t count = curve.runs.size();
@@ -60,36 +50,69 @@ std::string WithCount(const Curve& curve) {
 
 }  // namespace
 
+bool IsCentralized(const Config& config) {
+  const std::string name = config.algorithm().substr(0, config.algorithm().find(':'));
+  return name == "allreduce" || name == "ps";
+}
+
+std::string MethodName(const Config& config) {
+  const std::string algorithm = ValueOf("algorithm", config);
+  if (IsCentralized(config)) return algorithm;
+  return absl::StrCat(ValueOf("topology", config), ", ", algorithm);
+}
+
+std::vector<std::string> CurveLabels(Configs configs, const std::set<std::string>& apart) {
+  const std::vector<std::string> settings = DifferingSettings(configs, apart);
+  std::vector<std::string> labels;
+  for (const Config* config : configs) {
+    std::string label = MethodName(*config);
+    for (const std::string& name : settings) {
+      const std::string value = ValueOf(name, *config);
+      if (!value.empty()) absl::StrAppend(&label, ", ", name, "=", value);
+    }
+    labels.push_back(std::move(label));
+  }
+  return labels;
+}
+
+std::vector<const Config*> ConfigsOf(std::span<const RecordedRun> runs) {
+  std::vector<const Config*> configs;
+  for (const RecordedRun& run : runs) configs.push_back(&run.config);
+  return configs;
+}
+
 std::vector<Curve> GroupRuns(std::span<const RecordedRun> runs) {
   std::vector<Curve> curves;
-  std::vector<std::string> keys;
-  const std::vector<std::string> settings = DifferingSettings(runs);
-  for (const RecordedRun& run : runs) {
-    const std::string key = KeyOf(run);
-    const size_t index = std::find(keys.begin(), keys.end(), key) - keys.begin();
-    if (index == keys.size()) {
-      keys.push_back(key);
-      curves.push_back({LabelOf(run, settings), {}});
-    }
-    curves[index].runs.push_back(&run);
+  const std::vector<std::string> labels = CurveLabels(ConfigsOf(runs));
+  for (size_t i = 0; i < runs.size(); ++i) {
+    auto curve = std::ranges::find(curves, labels[i], &Curve::label);
+    if (curve == curves.end()) curve = curves.insert(curves.end(), {labels[i], {}});
+    curve->runs.push_back(&runs[i]);
   }
   for (Curve& curve : curves) curve.label = WithCount(curve);
   return curves;
 }
 
-std::string CommonTitle(std::span<const RecordedRun> runs) {
-  const Config& config = runs.front().config;
+std::string CommonTitle(Configs configs) {
+  const Config& config = *configs.front();
   std::vector<std::string> parts;
   const auto add = [&](const char* name, std::string text) {
-    if (!Differs(name, runs)) parts.push_back(std::move(text));
+    if (!Differs(name, configs)) parts.push_back(std::move(text));
   };
   add("model", config.model());
-  // A data set's folder says nothing to a reader.
-  add("data", absl::StrCat("on ", config.data().substr(0, config.data().find(':'))));
-  add("split", absl::StrCat("split ", config.split()));
+  if (Learns(config)) {
+    // A data set's folder says nothing to a reader.
+    add("data", absl::StrCat("on ", config.data().substr(0, config.data().find(':'))));
+    add("split", absl::StrCat("split ", config.split()));
+  }
   add("nodes", absl::StrCat(config.nodes(), " nodes"));
-  add("batch", absl::StrCat("batch ", config.batch()));
-  add("lr", absl::StrCat("lr ", ValueOf("lr", runs.front())));
+  if (Learns(config)) {
+    add("batch", absl::StrCat("batch ", config.batch()));
+    add("lr", absl::StrCat("lr ", ValueOf("lr", config)));
+  } else {
+    add("compute", absl::StrCat("gradient ", config.compute()));
+    add("network", absl::StrCat("network ", config.network()));
+  }
   std::string title = absl::StrJoin(parts, ", ");
   // "lenet5, on mnist" -> "lenet5 on mnist"
   if (const size_t on = title.find(", on "); on != title.npos) title.erase(on, 1);

@@ -2,13 +2,28 @@
 #ifndef GRAPEVINE_REPORT_CURVE_H_
 #define GRAPEVINE_REPORT_CURVE_H_
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "report/run_reader.h"
+#include "run/config.pb.h"
 
 namespace grapevine {
+
+// Whether all nodes average exactly in every round, by messages that go everywhere
+// (allreduce, a parameter server), so that the topology plays no part.
+bool IsCentralized(const Config& config);
+
+// What trains: "ring, dpsgd", or "allreduce:tree".
+std::string MethodName(const Config& config);
+
+// For each configuration its method and every setting, among those of the
+// experiment and of the simulated cluster, in which the configurations differ, but
+// for seeds and what is `apart`. Equal for those that belong to one curve.
+std::vector<std::string> CurveLabels(std::span<const Config* const> configs,
+                                     const std::set<std::string>& apart = {});
 
 // Runs that differ in the seed alone.
 struct Curve {
@@ -16,13 +31,14 @@ struct Curve {
   std::vector<const RecordedRun*> runs;
 };
 
-// In the order of the first run of each. A label names topology and algorithm,
-// and every other setting in which the curves differ. The runs must outlive the
-// result.
+// In the order of the first run of each. The runs must outlive the result.
 std::vector<Curve> GroupRuns(std::span<const RecordedRun> runs);
 
-// What all runs have in common: "lenet5 on mnist, 8 nodes, batch 32, lr 0.05".
-std::string CommonTitle(std::span<const RecordedRun> runs);
+// What all have in common: "lenet5 on mnist, 8 nodes, batch 32, lr 0.05".
+std::string CommonTitle(std::span<const Config* const> configs);
+
+// Pointers to the runs' configurations, in their order.
+std::vector<const Config*> ConfigsOf(std::span<const RecordedRun> runs);
 
 }  // namespace grapevine
 

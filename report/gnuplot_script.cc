@@ -2,47 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "report/axis.h"
 
 namespace grapevine {
 namespace {
 
-// Okabe and Ito (2008) without yellow, then dark tones of Tol (2021): told
-// apart by colour-blind readers too.
-constexpr const char* kColours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
-                                    "#56B4E9", "#000000", "#882255", "#999933", "#332288"};
-constexpr const char* kDashes[] = {"solid", "(14,5)", "(4,4)", "(14,4,3,4)", "(22,4,3,4,3,4)"};
-
 constexpr size_t kMostPoints = 800;   // of one curve
 constexpr size_t kMarkedPoints = 25;  // curves with fewer show them
-
-std::string Colour(size_t curve) { return kColours[curve % std::size(kColours)]; }
-
-// Colours repeat after ten curves, each time with another dash.
-std::string Dash(size_t curve) {
-  return kDashes[(curve + curve / std::size(kColours)) % std::size(kDashes)];
-}
-
-// A literal that gnuplot takes as it is: single quotes know neither escapes nor
-// command substitution. A quote inside becomes a typographic one, for gnuplot
-// does not always understand a doubled one.
-std::string Quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      quoted += "\u2019";
-    } else {
-      quoted += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-    }
-  }
-  return quoted + "'";
-}
 
 // Pixels; a screen coordinate of gnuplot is a fraction counted from below.
 struct Layout {
@@ -61,12 +30,17 @@ struct Layout {
   std::string Y(double pixels) const { return absl::StrFormat("%.4f", 1 - pixels / height()); }
 };
 
+bool HasTitles(const Page& page) {
+  return std::any_of(page.panels.begin(), page.panels.end(),
+                     [](const Panel& panel) { return !panel.title.empty(); });
+}
+
 Layout LayoutOf(const Page& page) {
   Layout layout{};
   layout.columns = std::max(1, page.columns);
   layout.rows = (static_cast<int>(page.panels.size()) + layout.columns - 1) / layout.columns;
   layout.gap_x = page.shared_rows ? 28 : 92;
-  layout.gap_y = 24;
+  layout.gap_y = 24 + (HasTitles(page) ? 16 : 0) + (page.shared_columns ? 0 : 44);
   size_t longest = 1;
   for (const std::string& label : page.labels) longest = std::max(longest, label.size());
   constexpr int kSample = 84, kLetter = 7;
@@ -79,20 +53,10 @@ Layout LayoutOf(const Page& page) {
 }
 
 std::string Head(const Layout& layout, PictureFormat format, const std::string& output) {
-  const std::string size = absl::StrFormat("size %d,%d", layout.width(), layout.height());
-  std::string script = "set encoding utf8\n";
-  if (format == PictureFormat::kSvg) {
-    absl::StrAppend(&script, "set terminal svg ", size,
-                    " dynamic font 'DejaVu Sans,Helvetica,sans-serif,12' background '#ffffff'\n");
-  } else {
-    absl::StrAppend(&script, "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {\n",
-                    "  set terminal pngcairo ", size, " font 'DejaVu Sans,10'\n", "} else {\n",
-                    "  set terminal png truecolor ", size, "\n", "}\n");
-  }
-  absl::StrAppend(&script, "set output ", Quoted(output), "\n", "set multiplot\n",
-                  "set border 3 lc rgb '#606060'\n", "set tics nomirror out textcolor '#303030'\n",
-                  "set grid lc rgb '#d9d9d9' lw 1 dt solid\n", "unset key\n");
-  return script;
+  return absl::StrCat(GnuplotTerminal(format, layout.width(), layout.height(), output),
+                      "set multiplot\n", "set border 3 lc rgb '#606060'\n",
+                      "set tics nomirror out textcolor '#303030'\n",
+                      "set grid lc rgb '#d9d9d9' lw 1 dt solid\n", "unset key\n");
 }
 
 std::string DataName(size_t panel, size_t curve) { return absl::StrCat("$p", panel, "c", curve); }
@@ -101,7 +65,7 @@ std::string DataName(size_t panel, size_t curve) { return absl::StrCat("$p", pan
 Band Drawable(const Band& curve, const Axis& x, const Axis& y) {
   Band drawable;
   for (const BandPoint& point : Thin(curve, kMostPoints)) {
-    if (y.logarithmic && point.low <= 0) continue;
+    if ((y.logarithmic && point.low <= 0) || (x.logarithmic && point.x <= 0)) continue;
     drawable.push_back(
         {point.x / x.unit, point.low / y.unit, point.mean / y.unit, point.high / y.unit});
   }
@@ -127,7 +91,7 @@ std::string ZeroNote(const Page& page, const Panel& panel) {
     if (zero && !band.empty()) labels.push_back(page.labels[curve]);
   }
   if (labels.empty()) return "";
-  return absl::StrCat("set label 2 ", Quoted("0 throughout: " + absl::StrJoin(labels, "; ")),
+  return absl::StrCat("set label 2 ", GnuplotQuoted("0 throughout: " + absl::StrJoin(labels, "; ")),
                       " at graph 0.03,0.06 left noenhanced font ',8' textcolor '#606060'\n");
 }
 
@@ -139,12 +103,12 @@ bool HasWidth(const Band& points) {
 std::string BandElement(const std::string& data, size_t curve) {
   return absl::StrFormat(
       "%s using 1:2:4 notitle with filledcurves fc rgb '%s' fs transparent solid 0.18 noborder",
-      data, Colour(curve));
+      data, CurveColour(curve));
 }
 
 std::string LineElement(const std::string& data, size_t curve, bool marked) {
   return absl::StrFormat("%s using 1:3 notitle with %s lc rgb '%s' dt %s lw 2%s", data,
-                         marked ? "linespoints" : "lines", Colour(curve), Dash(curve),
+                         marked ? "linespoints" : "lines", CurveColour(curve), CurveDash(curve),
                          marked ? " pt 7 ps 0.5" : "");
 }
 
@@ -163,51 +127,65 @@ std::string TicList(const std::vector<double>& tics) {
   return absl::StrCat("(", absl::StrJoin(tics, ", "), ")");
 }
 
+// Where tics are, and how their numbers are written.
+std::string Tics(const char* which, const Axis& axis, bool shown) {
+  const char* const format = !shown ? "''" : axis.decades ? "'10^{%L}'" : "'%g'";
+  std::string script = absl::StrCat("set format ", which, " ", format, "\n");
+  if (axis.named_tics.empty()) {
+    return absl::StrCat(script, "set ", which, "tics ",
+                        axis.tics.empty() ? "autofreq" : TicList(axis.tics), "\n");
+  }
+  const auto name = [shown](std::string* out, const auto& tic) {
+    absl::StrAppend(out, GnuplotQuoted(shown ? tic.first : ""), " ", tic.second);
+  };
+  return absl::StrCat(script, "set ", which, "tics (", absl::StrJoin(axis.named_tics, ", ", name),
+                      ")\n");
+}
+
 // Axes, ranges and labels. Inner panels of shared rows and columns go without.
-std::string Axes(const Page& page, const Layout& layout, size_t index, const Axis& x,
-                 const Axis& y) {
-  const bool bottom = index + layout.columns >= page.panels.size();
+std::string Axes(const Page& page, const Layout& layout, size_t index) {
+  const Axis& x = page.panels[index].x;
+  const Axis& y = page.panels[index].y;
+  const bool bottom = !page.shared_columns || index + layout.columns >= page.panels.size();
   const bool left = !page.shared_rows || index % layout.columns == 0;
   std::string script;
-  absl::StrAppend(&script, y.logarithmic ? "set logscale y 10\n" : "unset logscale y\n",
-                  "set format x ", bottom ? "'%g'" : "''", "\n", "set format y ",
-                  !left       ? "''"
-                  : y.decades ? "'10^{%L}'"
-                              : "'%g'",
-                  "\n", "set ytics ", y.tics.empty() ? "autofreq" : TicList(y.tics), "\n",
-                  "set xlabel ", Quoted(bottom ? x.label : ""), "\n", "set ylabel ",
-                  Quoted(left ? y.label : ""), "\n");
+  absl::StrAppend(&script, x.logarithmic ? "set logscale x 10\n" : "unset logscale x\n",
+                  y.logarithmic ? "set logscale y 10\n" : "unset logscale y\n",
+                  Tics("x", x, bottom), Tics("y", y, left), "set xlabel ",
+                  GnuplotQuoted(bottom ? x.label : ""), "\n", "set ylabel ",
+                  GnuplotQuoted(left ? y.label : ""), "\n");
   absl::StrAppendFormat(&script, "set xrange [%.8g:%.8g]\nset yrange [%.8g:%.8g]\n", x.low, x.high,
                         y.low, y.high);
   return script;
 }
 
-// All curves of the panels that `chosen` takes.
-template <typename Predicate>
-std::vector<Band> CurvesOf(const Page& page, const Predicate& chosen) {
-  std::vector<Band> curves;
-  for (size_t i = 0; i < page.panels.size(); ++i) {
-    if (!chosen(i)) continue;
-    const std::vector<Band>& more = page.panels[i].curves;
-    curves.insert(curves.end(), more.begin(), more.end());
-  }
-  return curves;
+std::string Title(const Panel& panel) {
+  if (panel.title.empty()) return "";
+  return absl::StrCat("set label 4 ", GnuplotQuoted(panel.title),
+                      " at graph 0.5,1.06 center noenhanced textcolor '#303030'\n");
+}
+
+// The line that curves are to be compared with, and the script that it needs.
+std::string Reference(const Panel& panel, size_t index, std::string* script) {
+  const Band points = Drawable(panel.reference, panel.x, panel.y);
+  if (points.empty()) return "";
+  const std::string data = absl::StrCat("$p", index, "reference");
+  absl::StrAppend(script, DataBlock(data, points));
+  absl::StrAppendFormat(script,
+                        "set label 3 %s at %.8g,%.8g right offset character -1,0 noenhanced "
+                        "font ',9' textcolor '#808080'\n",
+                        GnuplotQuoted(panel.reference_name), points.back().x, points.back().mean);
+  return absl::StrCat(data, " using 1:3 notitle with lines lc rgb '#a0a0a0' dt (4,4) lw 1.5, ");
 }
 
 std::string DrawPanel(const Page& page, const Layout& layout, size_t index) {
   const Panel& panel = page.panels[index];
-  const size_t columns = static_cast<size_t>(layout.columns);
-  const auto in_column = [&](size_t i) { return i % columns == index % columns; };
-  const auto in_row = [&](size_t i) {
-    return page.shared_rows ? i / columns == index / columns : i == index;
-  };
-  const Axis x = AxisOf(panel.x, CurvesOf(page, in_column));
-  const Axis y = AxisOf(panel.y, CurvesOf(page, in_row));
-  std::string script = Place(layout, index) + Axes(page, layout, index, x, y);
-  std::string bands;
+  if (panel.blank) return "";
+  std::string script = Place(layout, index) + Axes(page, layout, index) + Title(panel);
+  std::string bands = Reference(panel, index, &script);
   std::string lines;
   for (size_t curve = 0; curve < panel.curves.size(); ++curve) {
-    const Band points = Drawable(panel.curves[curve], x, y);
+    const Band points = Drawable(panel.curves[curve], panel.x, panel.y);
     if (points.empty()) continue;
     const std::string data = DataName(index, curve);
     absl::StrAppend(&script, DataBlock(data, points));
@@ -218,7 +196,9 @@ std::string DrawPanel(const Page& page, const Layout& layout, size_t index) {
     absl::StrAppend(&script, "set label 1 'not measured' at graph 0.5,0.5 center ",
                     "textcolor '#808080'\n");
   }
-  if (y.logarithmic && index % columns == 0) absl::StrAppend(&script, ZeroNote(page, panel));
+  if (panel.y.logarithmic && index % layout.columns == 0) {
+    absl::StrAppend(&script, ZeroNote(page, panel));
+  }
   // NaN draws nothing, and ends the list.
   absl::StrAppend(&script, "plot ", bands, lines, "NaN notitle\n", "unset label\n");
   return script;
@@ -236,21 +216,23 @@ std::string Legend(const Page& page, const Layout& layout) {
         layout.legend_top() + Layout::kLegendLine * (curve / layout.legend_columns + 0.5);
     absl::StrAppendFormat(
         &script, "set arrow from screen %s,%s to screen %s,%s nohead lc rgb '%s' dt %s lw 2.5\n",
-        layout.X(x), layout.Y(y), layout.X(x + 44), layout.Y(y), Colour(curve), Dash(curve));
+        layout.X(x), layout.Y(y), layout.X(x + 44), layout.Y(y), CurveColour(curve),
+        CurveDash(curve));
     absl::StrAppendFormat(&script, "set label %s at screen %s,%s left noenhanced\n",
-                          Quoted(page.labels[curve]), layout.X(x + 54), layout.Y(y));
+                          GnuplotQuoted(page.labels[curve]), layout.X(x + 54), layout.Y(y));
   }
   return script;
 }
 
 // Title and legend stand on an invisible plot over the whole page.
 std::string Frame(const Page& page, const Layout& layout) {
-  return absl::StrCat(
-      "set lmargin at screen 0\nset rmargin at screen 1\nset tmargin at screen 1\n",
-      "set bmargin at screen 0\nunset border\nunset tics\nunset grid\nunset logscale y\n",
-      "set xlabel ''\nset ylabel ''\nset xrange [0:1]\nset yrange [0:1]\n", "set label ",
-      Quoted(page.title), " at screen 0.5,", layout.Y(26), " center noenhanced font ',13'\n",
-      Legend(page, layout), "plot NaN notitle\n");
+  return absl::StrCat("set lmargin at screen 0\nset rmargin at screen 1\nset tmargin at screen 1\n",
+                      "set bmargin at screen 0\nunset border\nunset tics\nunset grid\nunset "
+                      "logscale x\nunset logscale y\n",
+                      "set xlabel ''\nset ylabel ''\nset xrange [0:1]\nset yrange [0:1]\n",
+                      "set label ", GnuplotQuoted(page.title), " at screen 0.5,", layout.Y(26),
+                      " center noenhanced font ',13'\n", Legend(page, layout),
+                      "plot NaN notitle\n");
 }
 
 }  // namespace

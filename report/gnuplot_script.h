@@ -1,33 +1,36 @@
-// A page of panels as a gnuplot script.
-//
-// The script is self-contained: data inline, no file but its output, and texts
-// from outside only in single quotes, where gnuplot substitutes nothing.
+// A page of panels with curves as a gnuplot script (gnuplot_text.h).
 #ifndef GRAPEVINE_REPORT_GNUPLOT_SCRIPT_H_
 #define GRAPEVINE_REPORT_GNUPLOT_SCRIPT_H_
 
 #include <string>
 #include <vector>
 
+#include "report/axis.h"
+#include "report/gnuplot_text.h"
 #include "report/series.h"
 
 namespace grapevine {
 
-enum class PictureFormat { kPng, kSvg };
-
 struct Panel {
-  Horizontal x;
-  Vertical y;
+  Axis x;
+  Axis y;
   // One a curve, in the order of Page::labels; may be empty.
   std::vector<Band> curves;
+  std::string title;           // above it; may be empty
+  Band reference;              // a thin grey line; may be empty
+  std::string reference_name;  // at its end
+  bool blank = false;          // a hole in the page
 };
 
 struct Page {
   std::string title;
   std::vector<std::string> labels;  // one a curve
-  // Row by row. Rows share their vertical axis when `shared_rows` is set.
-  std::vector<Panel> panels;
+  std::vector<Panel> panels;        // row by row
   int columns = 3;
+  // Whether the panels of a row have one vertical axis, drawn at the left, and
+  // those of a column one horizontal axis, drawn below.
   bool shared_rows = true;
+  bool shared_columns = true;
 };
 
 // The picture goes to `output` in gnuplot's working directory.

@@ -5,20 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "report/curve.h"
-#include "report/gnuplot.h"
+#include "report/picture.h"
 #include "run/failure.h"
-#include "system/atomic_file.h"
 
 namespace grapevine {
 namespace {
-
-absl::StatusOr<PictureFormat> FormatOf(const std::string& output) {
-  if (output.ends_with(".png")) return PictureFormat::kPng;
-  if (output.ends_with(".svg")) return PictureFormat::kSvg;
-  return WithFailure(absl::InvalidArgumentError(absl::StrCat("cannot tell the format of ", output,
-                                                             "; end its name in .png or .svg")),
-                     Failure::kUsage);
-}
 
 absl::StatusOr<std::vector<RecordedRun>> ReadRuns(const std::vector<std::string>& paths) {
   std::vector<RecordedRun> runs;
@@ -40,10 +31,28 @@ Band BandOfCurve(const Curve& curve, Horizontal x, Vertical y) {
   return BandOf(series);
 }
 
-Panel PanelOf(const std::vector<Curve>& curves, Horizontal x, Vertical y) {
-  Panel panel{x, y, {}};
-  for (const Curve& curve : curves) panel.curves.push_back(BandOfCurve(curve, x, y));
-  return panel;
+std::vector<Band> BandsOf(const std::vector<Curve>& curves, Horizontal x, Vertical y) {
+  std::vector<Band> bands;
+  for (const Curve& curve : curves) bands.push_back(BandOfCurve(curve, x, y));
+  return bands;
+}
+
+// All curves of a row or a column, which share an axis.
+std::vector<Band> Together(const std::vector<Panel>& panels, size_t first, size_t stride,
+                           size_t count) {
+  std::vector<Band> curves;
+  for (size_t i = 0; i < count; ++i) {
+    const std::vector<Band>& more = panels[first + i * stride].curves;
+    curves.insert(curves.end(), more.begin(), more.end());
+  }
+  return curves;
+}
+
+// "time (s)" of a simulated run is that of a clock of its own.
+void NameSimulatedTime(const std::vector<RecordedRun>& runs, Axis* axis) {
+  if (std::ranges::none_of(runs, &RecordedRun::simulated)) return;
+  const bool all = std::ranges::all_of(runs, &RecordedRun::simulated);
+  axis->label = absl::StrCat(all ? "simulated " : "real or simulated ", axis->label);
 }
 
 bool IsEmpty(const Panel& panel) {
@@ -56,10 +65,13 @@ bool IsEmpty(const Panel& panel) {
 absl::StatusOr<Page> PageOf(const std::vector<RecordedRun>& runs, const PlotOptions& options) {
   const std::vector<Curve> curves = GroupRuns(runs);
   Page page;
-  page.title = options.title.value_or(CommonTitle(runs));
+  page.title = options.title.value_or(CommonTitle(ConfigsOf(runs)));
   for (const Curve& curve : curves) page.labels.push_back(curve.label);
-  for (const Vertical y : {options.loss, Vertical::kTestAccuracy, Vertical::kConsensusDistance}) {
-    for (const Horizontal x : options.against) page.panels.push_back(PanelOf(curves, x, y));
+  const Vertical rows[] = {options.loss, Vertical::kTestAccuracy, Vertical::kConsensusDistance};
+  for (const Vertical y : rows) {
+    for (const Horizontal x : options.against) {
+      page.panels.push_back({.curves = BandsOf(curves, x, y)});
+    }
   }
   if (std::all_of(page.panels.begin(), page.panels.end(), IsEmpty)) {
     return WithFailure(
@@ -69,6 +81,18 @@ absl::StatusOr<Page> PageOf(const std::vector<RecordedRun>& runs, const PlotOpti
   }
   page.shared_rows = options.against.size() > 1;
   page.columns = page.shared_rows ? static_cast<int>(options.against.size()) : 3;
+  // With one quantity to be drawn against, its panels stand side by side.
+  const size_t columns = options.against.size();
+  for (size_t i = 0; i < page.panels.size(); ++i) {
+    const size_t column = i % columns;
+    const size_t row = i / columns;
+    Panel& panel = page.panels[i];
+    panel.x = AxisOf(
+        options.against[column],
+        page.shared_rows ? Together(page.panels, column, columns, std::size(rows)) : panel.curves);
+    panel.y = AxisOf(rows[row], Together(page.panels, row * columns, 1, columns));
+    if (options.against[column] == Horizontal::kTime) NameSimulatedTime(runs, &panel.x);
+  }
   return page;
 }
 
@@ -79,12 +103,8 @@ absl::Status PlotRuns(const PlotOptions& options) {
   if (!runs.ok()) return runs.status();
   const absl::StatusOr<Page> page = PageOf(*runs, options);
   if (!page.ok()) return page.status();
-  // The user's path stays out of the script.
-  const absl::StatusOr<std::string> picture =
-      RunGnuplot(GnuplotScript(*page, *format, "picture"), "picture");
-  if (!picture.ok()) return picture.status();
-  absl::Status written = WriteFileAtomically(options.output, *picture);
-  return written.ok() ? written : WithFailure(std::move(written), Failure::kOutput);
+  return WritePicture(options.output,
+                      [&](const std::string& name) { return GnuplotScript(*page, *format, name); });
 }
 
 }  // namespace grapevine

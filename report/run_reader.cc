@@ -53,7 +53,9 @@ absl::StatusOr<RecordedRun> ReadRun(const std::string& path) {
   if (!config.ok()) return config.status();
   absl::StatusOr<std::vector<RunMetrics>> metrics = ReadMetrics(MetricsPath(path));
   if (!metrics.ok()) return metrics.status();
-  return RecordedRun{path, std::move(config->config), *std::move(metrics)};
+  // Real nodes keep nothing of a simulated cluster.
+  const bool simulated = config->config.has_network();
+  return RecordedRun{path, std::move(config->config), *std::move(metrics), simulated};
 }
 
 absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {

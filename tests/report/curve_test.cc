@@ -39,13 +39,38 @@ TEST(GroupRuns, CountsRepetitionsOfOneRun) {
   EXPECT_EQ(GroupRuns(runs)[0].label, "ring, dpsgd (2 runs)");
 }
 
+TEST(GroupRuns, TakesNoNoticeOfAGraphThatPlaysNoPart) {
+  std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("ring", 1), RunWith("torus", 1)};
+  runs[1].config.set_algorithm("allreduce:tree");
+  runs[2].config.set_algorithm("allreduce:tree");
+  const std::vector<Curve> curves = GroupRuns(runs);
+  ASSERT_EQ(curves.size(), 2u);
+  EXPECT_EQ(curves[1].label, "allreduce:tree (2 runs)");
+}
+
+TEST(GroupRuns, TellsSimulatedClustersApart) {
+  std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("ring", 1)};
+  runs[0].config.set_bandwidth("100Mbit");
+  runs[1].config.set_bandwidth("1Gbit");
+  const std::vector<Curve> curves = GroupRuns(runs);
+  ASSERT_EQ(curves.size(), 2u);
+  EXPECT_EQ(curves[1].label, "ring, dpsgd, bandwidth=1Gbit");
+}
+
+TEST(CurveLabels, LeaveOutWhatIsApart) {
+  std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("ring", 2)};
+  runs[0].config.set_bandwidth("100Mbit");
+  const std::vector<std::string> labels = CurveLabels(ConfigsOf(runs), {"bandwidth"});
+  EXPECT_EQ(labels, (std::vector<std::string>{"ring, dpsgd", "ring, dpsgd"}));
+}
+
 TEST(CommonTitle, SaysWhatTheRunsShare) {
   std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("torus", 2)};
   for (RecordedRun& run : runs) run.config.set_data("mnist:/a/long/path");
-  EXPECT_EQ(CommonTitle(runs), "lenet5 on mnist, split iid, 4 nodes, batch 32, lr 0.05");
+  EXPECT_EQ(CommonTitle(ConfigsOf(runs)), "lenet5 on mnist, split iid, 4 nodes, batch 32, lr 0.05");
   runs[1].config.set_nodes(8);
   runs[1].config.set_model("mlp");
-  EXPECT_EQ(CommonTitle(runs), "on mnist, split iid, batch 32, lr 0.05");
+  EXPECT_EQ(CommonTitle(ConfigsOf(runs)), "on mnist, split iid, batch 32, lr 0.05");
 }
 
 }  // namespace

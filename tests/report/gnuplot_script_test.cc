@@ -22,9 +22,12 @@ Page SmallPage() {
   Page page;
   page.title = "lenet5 on synthetic";
   page.labels = {"ring, dpsgd (2 seeds)", "complete, allreduce"};
-  page.panels = {{Horizontal::kEpoch, Vertical::kTrainLoss, {with_band, line}},
-                 {Horizontal::kEpoch, Vertical::kTestAccuracy, {{}, {}}},
-                 {Horizontal::kEpoch, Vertical::kConsensusDistance, {with_band, zero}}};
+  const auto panel = [](Vertical y, const std::vector<Band>& curves) {
+    return Panel{.x = AxisOf(Horizontal::kEpoch, curves), .y = AxisOf(y, curves), .curves = curves};
+  };
+  page.panels = {panel(Vertical::kTrainLoss, {with_band, line}),
+                 panel(Vertical::kTestAccuracy, {{}, {}}),
+                 panel(Vertical::kConsensusDistance, {with_band, zero})};
   page.columns = 1;
   return page;
 }

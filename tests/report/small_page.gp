@@ -14,6 +14,7 @@ set lmargin at screen 0.1748
 set rmargin at screen 0.9515
 set tmargin at screen 0.9409
 set bmargin at screen 0.6864
+unset logscale x
 unset logscale y
 set format x ''
 set format y '%g'
@@ -36,6 +37,7 @@ set lmargin at screen 0.1748
 set rmargin at screen 0.9515
 set tmargin at screen 0.6619
 set bmargin at screen 0.4073
+unset logscale x
 unset logscale y
 set format x ''
 set format y '%g'
@@ -51,6 +53,7 @@ set lmargin at screen 0.1748
 set rmargin at screen 0.9515
 set tmargin at screen 0.3829
 set bmargin at screen 0.1283
+unset logscale x
 set logscale y 10
 set format x '%g'
 set format y '%g'
@@ -73,6 +76,7 @@ set bmargin at screen 0
 unset border
 unset tics
 unset grid
+unset logscale x
 unset logscale y
 set xlabel ''
 set ylabel ''

@@ -1,0 +1,29 @@
+#include "report/picture.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "report/gnuplot.h"
+#include "run/failure.h"
+#include "system/atomic_file.h"
+
+namespace grapevine {
+
+absl::StatusOr<PictureFormat> FormatOf(const std::string& output) {
+  if (output.ends_with(".png")) return PictureFormat::kPng;
+  if (output.ends_with(".svg")) return PictureFormat::kSvg;
+  return WithFailure(absl::InvalidArgumentError(absl::StrCat("cannot tell the format of ", output,
+                                                             "; end its name in .png or .svg")),
+                     Failure::kUsage);
+}
+
+absl::Status WritePicture(const std::string& output,
+                          const std::function<std::string(const std::string&)>& script_for) {
+  // The user's path stays out of the script.
+  const absl::StatusOr<std::string> picture = RunGnuplot(script_for("picture"), "picture");
+  if (!picture.ok()) return picture.status();
+  absl::Status written = WriteFileAtomically(output, *picture);
+  return written.ok() ? written : WithFailure(std::move(written), Failure::kOutput);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,87 @@
+#include "report/sweep_reader.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "report/run_reader.h"
+#include "run/config_field.h"
+#include "run/config_file.h"
+#include "run/failure.h"
+#include "run/run_directory.h"
+#include "run/units.h"
+#include "topology/spec.h"
+
+namespace grapevine {
+namespace {
+
+absl::Status InputError(std::string message) {
+  return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kInput);
+}
+
+// Nodes but for the servers of "ps:servers=S".
+absl::StatusOr<int> Workers(const Config& config) {
+  const absl::StatusOr<Spec> spec = ParseSpec(config.algorithm());
+  if (!spec.ok()) return spec.status();
+  if (spec->name != "ps") return config.nodes();
+  SpecReader reader(*spec);
+  const int64_t servers = reader.Integer("servers", 1, 1, config.nodes() - 1);
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  return static_cast<int>(config.nodes() - servers);
+}
+
+bool IsFinished(const std::string& run) {
+  std::error_code error;
+  return std::filesystem::exists(SummaryPath(run), error);
+}
+
+absl::StatusOr<SweptCell> ReadCell(const std::string& path) {
+  absl::StatusOr<ConfigFile> file = ReadConfigFile(ConfigPath(path));
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<Summary> summary = ReadSummary(path);
+  if (!summary.ok()) return summary.status();
+  if (!summary->simulated_time_s || summary->rounds <= 0 || *summary->simulated_time_s <= 0) {
+    return InputError(
+        absl::StrCat(SummaryPath(path), " has no simulated time: name the folder of a sweep"));
+  }
+  const absl::StatusOr<int> workers = Workers(file->config);
+  if (!workers.ok()) return workers.status();
+  return SweptCell{path, std::move(file->config),
+                   *summary->simulated_time_s / static_cast<double>(summary->rounds), *workers};
+}
+
+}  // namespace
+
+std::optional<double> SweptCell::bandwidth() const {
+  if (!config.has_bandwidth()) return std::nullopt;
+  const absl::StatusOr<int64_t> bits = ParseBandwidth(config.bandwidth());
+  return bits.ok() ? std::optional<double>(static_cast<double>(*bits)) : std::nullopt;
+}
+
+std::optional<double> SweptCell::latency() const {
+  if (!config.has_latency()) return std::nullopt;
+  const absl::StatusOr<std::chrono::nanoseconds> time = ParseDuration(config.latency());
+  return time.ok() ? std::optional<double>(1e-9 * static_cast<double>(time->count()))
+                   : std::nullopt;
+}
+
+absl::StatusOr<std::vector<SweptCell>> ReadSweep(std::span<const std::string> paths) {
+  std::vector<SweptCell> cells;
+  for (const std::string& path : paths) {
+    const absl::StatusOr<std::vector<std::string>> runs = FindRuns(path);
+    if (!runs.ok()) return runs.status();
+    for (const std::string& run : *runs) {
+      if (!IsFinished(run)) continue;
+      absl::StatusOr<SweptCell> cell = ReadCell(run);
+      if (!cell.ok()) return cell.status();
+      cells.push_back(*std::move(cell));
+    }
+  }
+  if (cells.empty()) {
+    return InputError(absl::StrCat(paths.front(), " has no finished cell (no summary.json)"));
+  }
+  return cells;
+}
+
+}  // namespace grapevine
