@@ -65,15 +65,15 @@ absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& 
   ProgressDisplay display(
       TerminalOptions({experiment.rounds(), experiment.Epoch(experiment.rounds())}), std::cout,
       std::cerr);
-  const absl::StatusOr<Summary> summary =
-      SimulatedRun(&experiment,
-                   {.run_directory = *run,
+  SimulatedRun simulation(
+      &experiment, {.run_directory = *run,
                     .on_metrics =
                         [&](const RunMetrics& metrics) { display.OnProgress(ToJsonLine(metrics)); },
-                    .interrupted = &interrupted})
-          .Run();
+                    .interrupted = &interrupted});
+  const absl::StatusOr<Summary> summary = simulation.Run();
   if (!summary.ok()) return summary.status();
-  std::cout << Conclusion(*summary) << std::endl;
+  std::cout << Conclusion(*summary) << "\n"
+            << ToReadableText(simulation.statistics()) << std::flush;
   return absl::OkStatus();
 }
 

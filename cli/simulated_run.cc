@@ -1,6 +1,7 @@
 #include "cli/simulated_run.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "cli/experiment_summary.h"
@@ -25,6 +26,12 @@ void Remember(const RunMetrics& metrics, RunMetrics* latest) {
     next.test_accuracy_recalibrated = latest->test_accuracy_recalibrated;
   }
   *latest = next;
+}
+
+// Of each direction, where all hosts have the same and nothing else limits; else 0.
+double InterfaceBandwidth(const NetworkPlan& network) {
+  const std::optional<HostInterfaces> interfaces = network.platform().interfaces();
+  return interfaces ? interfaces->bandwidth : 0;
 }
 
 }  // namespace
@@ -64,6 +71,12 @@ absl::Status SimulatedRun::Prepare() {
           .nodes = workers_,
           .measured = [this](Round completed) { return experiment_->Measured(completed); }},
       [this](const MeasuredRound& measured) { return OnMeasured(measured); });
+  statistics_ = std::make_unique<StepStatistics>(
+      StepStatistics::Options{.nodes = experiment_->config().nodes(),
+                              .workers = workers_,
+                              .bandwidth = InterfaceBandwidth(cluster_->network())});
+  observers_.Add(this);
+  observers_.Add(statistics_.get());
   absl::StatusOr<std::unique_ptr<Simulation>> simulation = Simulation::Make(
       cluster_->options(),
       {.make_network = [this](AlarmClock* clock) { return cluster_->network().Make(clock); },
@@ -71,7 +84,7 @@ absl::Status SimulatedRun::Prepare() {
        .vectors = vectors_.get(),
        .compute = experiment_->compute(),
        .effects = cluster_->effects(),
-       .observer = this});
+       .observer = &observers_});
   if (!simulation.ok()) return simulation.status();
   simulation_ = *std::move(simulation);
   absl::StatusOr<std::unique_ptr<LineFile>> lines =
@@ -157,6 +170,8 @@ absl::StatusOr<Summary> SimulatedRun::Conclude() {
       return status;
     }
   }
+  absl::Status written = WriteStatistics(options_.run_directory, statistics_->Result());
+  if (!written.ok()) return written;
   if (absl::Status status = WriteSummary(options_.run_directory, summary); !status.ok()) {
     return status;
   }

@@ -18,9 +18,11 @@
 #include "run/line_file.h"
 #include "run/metrics.h"
 #include "run/summary.h"
+#include "sim/observer_group.h"
 #include "sim/round_collector.h"
 #include "sim/sim_observer.h"
 #include "sim/simulation.h"
+#include "sim/step_statistics.h"
 
 namespace grapevine {
 
@@ -42,6 +44,8 @@ class SimulatedRun final : private SimObserver {
   // Simulates, and writes what a real run writes (run/run_directory.h) but for
   // the nodes' folders of a phantom model.
   absl::StatusOr<Summary> Run();
+  // After Run: where the time went.
+  Statistics statistics() const { return statistics_->Result(); }
 
  private:
   absl::Status Prepare();
@@ -64,6 +68,8 @@ class SimulatedRun final : private SimObserver {
   std::unique_ptr<Network> network_;  // evaluates; absent for a phantom
   std::unique_ptr<Simulation> simulation_;
   std::unique_ptr<RoundCollector> collector_;
+  std::unique_ptr<StepStatistics> statistics_;
+  ObserverGroup observers_;  // this run and its statistics
   std::unique_ptr<SimulatedNodeMetrics> node_metrics_;  // absent for a phantom
   std::unique_ptr<LineFile> metrics_file_;
   Rank workers_ = 0;  // ranks from here on are servers

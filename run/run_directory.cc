@@ -204,4 +204,8 @@ absl::Status WriteSummary(const std::string& run, const Summary& summary) {
   return WriteWhole(SummaryPath(run), ToJsonText(summary));
 }
 
+absl::Status WriteStatistics(const std::string& run, const Statistics& statistics) {
+  return WriteWhole(absl::StrCat(run, "/statistics.json"), ToJsonText(statistics));
+}
+
 }  // namespace grapevine

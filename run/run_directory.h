@@ -3,6 +3,7 @@
 //   config.textproto        the resolved configuration, with seed and revision
 //   metrics.jsonl           the whole run (RunMetrics)
 //   summary.json            what came out (Summary)
+//   statistics.json         a simulated run: where its time went (Statistics)
 //   *.safetensors           the averaged model
 //   node-RANK/              each node's own metrics.jsonl and model
 //
@@ -16,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "run/config.pb.h"
+#include "run/statistics.h"
 #include "run/summary.h"
 
 namespace grapevine {
@@ -41,8 +43,9 @@ std::string SummaryPath(const std::string& run);
 
 // Errors are kInput and name the file.
 absl::StatusOr<Summary> ReadSummary(const std::string& run);
-// Appears whole or not at all.
+// Appear whole or not at all.
 absl::Status WriteSummary(const std::string& run, const Summary& summary);
+absl::Status WriteStatistics(const std::string& run, const Statistics& statistics);
 
 }  // namespace grapevine
 
