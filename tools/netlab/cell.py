@@ -19,7 +19,6 @@ WARM_UP_SHARE = 0.2
 MIN_WARM_UP = 5
 # The real model reports a kilobyte to rank 0 with each measurement.
 LOG_EVERY = {True: 1, False: 5}  # by whether the model is a phantom
-NICENESS = -10
 
 
 class CellFailed(Exception):
@@ -38,6 +37,7 @@ class Cell:
     model: str = "phantom:1MB"
     compute: str = ""  # phantom only
     batch: int = 16
+    window: int = 0
     rounds: int = 60
 
     @property
@@ -48,14 +48,20 @@ class Cell:
         return json.dumps(dataclasses.asdict(self), sort_keys=True)
 
     def label(self):
-        return "n=%d %s %s %s %s %s %s" % (
-            self.nodes, self.topology if self.algorithm != "allreduce" else "-", self.algorithm,
-            self.model, self.compute or "batch=%d" % self.batch, self.bandwidth, self.latency)
+        return " ".join(["n=%d" % self.nodes, self.algorithm, self.topology, self.model,
+                         self.compute or "batch=%d" % self.batch, self.bandwidth, self.latency]
+                        + (["window=%d" % self.window] if self.window else []))
+
+    def experiment(self):
+        """What real and simulated nodes are told alike."""
+        return ["--nodes=%d" % self.nodes, "--topology=" + self.topology,
+                "--algorithm=" + self.algorithm, "--rounds=%d" % self.rounds,
+                "--window=%d" % self.window]
 
     def arguments(self):
-        arguments = ["--topology=" + self.topology, "--algorithm=" + self.algorithm,
-                     "--model=" + self.model, "--rounds=%d" % self.rounds,
-                     "--log-every=%d" % LOG_EVERY[self.phantom]]
+        """What real nodes are told."""
+        arguments = self.experiment() + [
+            "--model=" + self.model, "--log-every=%d" % LOG_EVERY[self.phantom]]
         if self.phantom:
             return arguments + ["--compute=" + self.compute]
         # No evaluation before the end: it is no part of a step.
@@ -122,6 +128,17 @@ def steady_steps(run_directory, nodes, rounds):
             "gradient_s": median(gradients), "mix_s": median(mixes)}
 
 
+def model_bytes(run_directory):
+    """The bytes of a replica, from the header of the model file; None without one."""
+    try:
+        with open(os.path.join(run_directory, "model.safetensors"), "rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    except OSError:
+        return None
+    return max(tensor["data_offsets"][1] for name, tensor in header.items()
+               if name != "__metadata__")
+
+
 def start_nodes(lab, cell, grapevine, run_directory, logs):
     nodes = []
     for rank in range(cell.nodes):
@@ -132,8 +149,8 @@ def start_nodes(lab, cell, grapevine, run_directory, logs):
                        "MASTER_ADDR": network.address(0), "MASTER_PORT": str(PORT)}
         log = open(os.path.join(logs, "node-%d.log" % rank), "w", encoding="utf-8")
         with log:
-            nodes.append(lab.start(rank, ["nice", "-n", str(NICENESS)] + arguments, environment,
-                                   stdout=log, stderr=subprocess.STDOUT))
+            nodes.append(lab.start(rank, arguments, environment, stdout=log,
+                                   stderr=subprocess.STDOUT))
     return nodes
 
 
@@ -182,5 +199,7 @@ def run_cell(cell, grapevine, relay, run_directory, limit_s=120):
     result["idle_share"] = sampler.idle_share(warm_up(cell.rounds), cell.rounds)
     result["valid"] = result["idle_share"] >= MIN_IDLE
     result["wall_s"] = wall_s
+    if not cell.phantom:
+        result["model_bytes"] = model_bytes(run_directory)
     result["relay"] = counters
     return result

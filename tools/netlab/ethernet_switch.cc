@@ -21,7 +21,7 @@ EthernetSwitch::EthernetSwitch(std::vector<UniqueDescriptor> taps, const PortOpt
   for (FrameId id = 0; id < kMaxFrames; ++id) free_.push_back(id);
 }
 
-void EthernetSwitch::Receive(int port, int64_t (*clock)()) {
+void EthernetSwitch::Receive(int port, int64_t now) {
   std::array<uint8_t, kMaxFrameBytes + 1> buffer;  // one more: what is too long shows
   for (int i = 0; i < kBatch; ++i) {
     const ssize_t size = read(ports_[port].tap.get(), buffer.data(), buffer.size());
@@ -32,7 +32,7 @@ void EthernetSwitch::Receive(int port, int64_t (*clock)()) {
       continue;
     }
     addresses_.Learn(frame, port);
-    Forward(frame, port, clock());
+    Forward(frame, port, now);
   }
 }
 
@@ -65,33 +65,22 @@ void EthernetSwitch::Hold(std::span<const uint8_t> frame, int to, int64_t now) {
   ports_[to].held.push_back(id);
 }
 
-void EthernetSwitch::Deliver(int64_t (*clock)()) {
+void EthernetSwitch::Deliver(int64_t now) {
   for (Port& port : ports_) {
     while (!port.held.empty()) {
       const Frame& frame = frames_[port.held.front()];
-      const int64_t late = clock() - frame.due;
-      if (late < 0) break;
+      if (frame.due > now) break;
       if (write(port.tap.get(), frame.bytes.data(), frame.size) < 0) {
         ++counters_.refused_drops;  // the interface is down
       } else {
         ++counters_.frames;
         counters_.bytes += frame.size;
-        counters_.lateness.Add(late);
+        counters_.lateness.Add(now - frame.due);
       }
       free_.push_back(port.held.front());
       port.held.pop_front();
     }
   }
-}
-
-std::optional<int64_t> EthernetSwitch::next_due() const {
-  std::optional<int64_t> next;
-  for (const Port& port : ports_) {
-    if (port.held.empty()) continue;
-    const int64_t due = frames_[port.held.front()].due;
-    if (!next || due < *next) next = due;
-  }
-  return next;
 }
 
 }  // namespace grapevine::netlab

@@ -1,7 +1,7 @@
 // The lab's network: a learning switch whose ports have a latency, a rate and a
 // queue, between taps.
 //
-// One thread: Receive when a tap is readable, Deliver when `next_due` has come.
+// One thread: Receive when a tap may be readable, Deliver when something may be due.
 #ifndef GRAPEVINE_TOOLS_NETLAB_ETHERNET_SWITCH_H_
 #define GRAPEVINE_TOOLS_NETLAB_ETHERNET_SWITCH_H_
 
@@ -42,13 +42,13 @@ class EthernetSwitch {
   int ports() const { return static_cast<int>(ports_.size()); }
   int descriptor(int port) const { return ports_[port].tap.get(); }
 
-  // Takes up to a batch of frames from a port's tap. `now` is read anew for
-  // each from `clock`, nanoseconds that never fall.
-  void Receive(int port, int64_t (*clock)());
+  // Takes up to a batch of frames from a port's tap. `now` is in nanoseconds and
+  // never falls.
+  void Receive(int port, int64_t now);
   // Hands on what is due.
-  void Deliver(int64_t (*clock)());
-  // When the next frame is due, if one is held.
-  std::optional<int64_t> next_due() const;
+  void Deliver(int64_t now);
+  // Whether frames are held.
+  bool busy() const { return free_.size() < kMaxFrames; }
 
   const SwitchCounters& counters() const { return counters_; }
   void ResetCounters() { counters_ = {}; }

@@ -25,6 +25,8 @@ FRAME_BYTES = 1514
 # How long a step of setting up may take.
 PATIENCE_S = 20
 PR_SET_PDEATHSIG = 1
+# Real-time, below the relay's.
+HOST_PRIORITY = 1
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -40,6 +42,12 @@ def address(rank):
 def die_with_parent():
     """In a child, before it executes: no lab process outlives the driver."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def begin_as_host():
+    """The same for what runs on a host, which waits for nothing else on the machine."""
+    die_with_parent()
+    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(HOST_PRIORITY))
 
 
 def command(*arguments):
@@ -153,7 +161,7 @@ class Lab:
         child = subprocess.Popen(
             ["ip", "netns", "exec", PREFIX + str(rank)] + arguments,
             env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL,
-            start_new_session=True, preexec_fn=die_with_parent, **options)
+            start_new_session=True, preexec_fn=begin_as_host, **options)
         self.children.append(child)
         return child
 

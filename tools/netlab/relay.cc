@@ -6,19 +6,17 @@
 // until its standard input ends. A line on the input is answered with a line of
 // counters since the line before, as JSON.
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +34,9 @@ namespace grapevine::netlab {
 namespace {
 
 constexpr int kMaxPorts = 64;
+// What a frame may be late by, once on each way through the relay.
+constexpr int64_t kTickNs = 50'000;
+constexpr int64_t kTicksBetweenInputs = 100;
 
 struct RelayOptions {
   std::string prefix;
@@ -89,6 +90,16 @@ absl::StatusOr<std::vector<UniqueDescriptor>> OpenTaps(const RelayOptions& optio
   return taps;
 }
 
+void SleepUntil(int64_t time) {
+  const timespec when{.tv_sec = time / 1'000'000'000, .tv_nsec = time % 1'000'000'000};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr);
+}
+
+bool InputReady() {
+  pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  return poll(&input, 1, 0) > 0;
+}
+
 // A frame that is due waits for no other process and no page. A machine that
 // does not allow it shows in the lateness.
 void AskForPunctuality() {
@@ -102,73 +113,48 @@ void AskForPunctuality() {
 class Relay {
  public:
   Relay(std::vector<UniqueDescriptor> taps, const PortOptions& options)
-      : switch_(std::move(taps), options),
-        poll_(epoll_create1(EPOLL_CLOEXEC)),
-        timer_(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {}
+      : switch_(std::move(taps), options) {}
 
   absl::Status Run();
 
  private:
-  // What an event is about: a port, or
-  static constexpr uint32_t kTimer = 1'000'000;
-  static constexpr uint32_t kInput = 1'000'001;
-
-  absl::Status Watch(int descriptor, uint32_t what);
-  void Arm();
+  // Sleeps until a tap or the input has something.
+  absl::Status AwaitWork();
   // Whether the input goes on.
   bool ReadInput();
   void PrintCounters() const;
 
   EthernetSwitch switch_;
-  UniqueDescriptor poll_;
-  UniqueDescriptor timer_;
-  int64_t armed_ = 0;
 };
 
-absl::Status Relay::Watch(int descriptor, uint32_t what) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u32 = what;
-  if (epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, "cannot watch a descriptor");
-}
-
-absl::Status Relay::Run() {
+absl::Status Relay::AwaitWork() {
+  std::vector<pollfd> descriptors = {{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}};
   for (int port = 0; port < switch_.ports(); ++port) {
-    absl::Status status = Watch(switch_.descriptor(port), static_cast<uint32_t>(port));
-    if (!status.ok()) return status;
+    descriptors.push_back({.fd = switch_.descriptor(port), .events = POLLIN, .revents = 0});
   }
-  if (absl::Status status = Watch(timer_.get(), kTimer); !status.ok()) return status;
-  if (absl::Status status = Watch(STDIN_FILENO, kInput); !status.ok()) return status;
-  std::array<epoll_event, kMaxPorts + 2> events;
-  while (true) {
-    const int count = epoll_wait(poll_.get(), events.data(), events.size(), -1);
-    if (count < 0 && errno != EINTR) return absl::ErrnoToStatus(errno, "epoll_wait failed");
-    for (int i = 0; i < count; ++i) {
-      const uint32_t what = events[i].data.u32;
-      if (what == kTimer) {
-        armed_ = 0;
-        uint64_t expirations;
-        (void)!read(timer_.get(), &expirations, sizeof(expirations));
-      } else if (what == kInput) {
-        if (!ReadInput()) return absl::OkStatus();
-      } else {
-        switch_.Receive(static_cast<int>(what), Now);
-      }
-    }
-    switch_.Deliver(Now);
-    Arm();
+  if (poll(descriptors.data(), descriptors.size(), -1) >= 0 || errno == EINTR) {
+    return absl::OkStatus();
   }
+  return absl::ErrnoToStatus(errno, "poll failed");
 }
 
-void Relay::Arm() {
-  const std::optional<int64_t> next = switch_.next_due();
-  if (!next || *next == armed_) return;
-  armed_ = *next;
-  itimerspec when{};
-  when.it_value.tv_sec = armed_ / 1'000'000'000;
-  when.it_value.tv_nsec = armed_ % 1'000'000'000;
-  timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+// While frames are held, all taps are looked at once a tick: waking up for each
+// frame would cost several times the frame itself.
+absl::Status Relay::Run() {
+  int64_t tick = Now();
+  for (int64_t count = 0;; ++count) {
+    if (!switch_.busy()) {
+      if (absl::Status status = AwaitWork(); !status.ok()) return status;
+      tick = Now();
+    }
+    const bool input_due = !switch_.busy() || count % kTicksBetweenInputs == 0;
+    if (input_due && InputReady() && !ReadInput()) return absl::OkStatus();
+    const int64_t now = Now();
+    for (int port = 0; port < switch_.ports(); ++port) switch_.Receive(port, now);
+    switch_.Deliver(now);
+    tick = std::max(tick + kTickNs, now);
+    SleepUntil(tick);
+  }
 }
 
 bool Relay::ReadInput() {
