@@ -1,24 +1,19 @@
 // Timing-only gossip in the simulator: messages and events per second of wall
-// time, and memory per node.
+// time, and memory.
 //
-//   bazel run -c opt //bench:simulation_bench [-- NODES ROUNDS [TOPOLOGY [BYTES [COMPUTE_NS]]]]
+//   bazel run //bench:simulation_bench
+//       [-- NODES ROUNDS [TOPOLOGY [BYTES [COMPUTE_NS [MODEL]]]]]
+//   e.g. -- 1000000 10 one-peer-exponential 1000000 0 flow
+//
+// The last line is for programs: nodes, events, processor seconds, gigabytes.
 
 #include <sys/resource.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <string>
-#include <utility>
 
-#include "algorithm/algorithm.h"
-#include "run/compute_time.h"
-#include "sim/nic_network.h"
-#include "sim/phantom_vectors.h"
-#include "sim/simulation.h"
-#include "topology/mixing.h"
-#include "topology/topology.h"
+#include "bench/timing_run.h"
 
 namespace grapevine {
 namespace {
@@ -30,55 +25,30 @@ double PeakGigabytes() {
 }
 
 int Main(int argc, char** argv) {
-  const Rank nodes = argc > 1 ? std::atoi(argv[1]) : 8192;
-  const Round rounds = argc > 2 ? std::atoll(argv[2]) : 100;
-  const std::string spec = argc > 3 ? argv[3] : "ring";
-  const int64_t bytes = argc > 4 ? std::atoll(argv[4]) : 1'000'000;
-  const Nanoseconds compute = argc > 5 ? std::atoll(argv[5]) : 0;
-
-  auto topology = MakeTopology(spec, nodes, 1);
-  if (!topology.ok()) {
-    std::fprintf(stderr, "%s\n", std::string(topology.status().message()).c_str());
+  TimingRun run;
+  if (argc > 1) run.nodes = std::atoi(argv[1]);
+  if (argc > 2) run.rounds = std::atoll(argv[2]);
+  if (argc > 3) run.topology = argv[3];
+  if (argc > 4) run.bytes = std::atoll(argv[4]);
+  if (argc > 5) run.compute = std::atoll(argv[5]);
+  if (argc > 6) run.model = argv[6];
+  const absl::StatusOr<TimingResult> result = MeasureTiming(run);
+  if (!result.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(result.status().message()).c_str());
     return 2;
   }
-  const std::shared_ptr<const Mixing> mixing = *MakeMixing("metropolis", *topology);
-  const LearningRate learning_rate = [](Round) { return 0.1; };
-  PhantomVectors vectors(bytes / 4, 1);
-  const FixedComputeTime fixed(compute);
-
-  const auto begin = std::chrono::steady_clock::now();
-  auto simulation = Simulation::Make(
-      {.nodes = nodes},
-      {.make_network =
-           [&](AlarmClock* clock) {
-             return std::make_unique<NicNetwork>(
-                 nodes, NicOptions{.bandwidth = 0.125, .latency = 50'000}, clock);
-           },
-       .make_algorithm =
-           [&](Rank rank) {
-             return MakeAlgorithm(
-                 "dpsgd",
-                 {.rank = rank, .mixing = mixing, .learning_rate = learning_rate, .window = 2});
-           },
-       .vectors = &vectors,
-       .compute = &fixed});
-  const auto built = std::chrono::steady_clock::now();
-  const absl::Status status = (*simulation)->Run(rounds);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - built).count();
-  if (!status.ok()) {
-    std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-    return 1;
-  }
   const double messages =
-      static_cast<double>((*simulation)->bytes_sent()) / static_cast<double>(bytes / 4 * 4);
-  const double events = static_cast<double>((*simulation)->events());
+      static_cast<double>(result->bytes_sent) / static_cast<double>(run.bytes / 4 * 4);
+  const double events = static_cast<double>(result->events);
   std::printf(
-      "%s, %d nodes, %lld rounds: %.3f s (and %.3f s to build), %.3g messages/s, %.3g events/s "
-      "(%.0f ns each), %.3f simulated s, %.2f GB\n",
-      (*topology)->name().c_str(), nodes, static_cast<long long>(rounds), seconds,
-      std::chrono::duration<double>(built - begin).count(), messages / seconds, events / seconds,
-      1e9 * seconds / events, static_cast<double>((*simulation)->now()) * 1e-9, PeakGigabytes());
+      "%s, model %s, %d nodes, %lld rounds: %.3f s of wall and %.3f s of processor time (%.3f s to "
+      "build), %.3g and %.3g messages/s, %.0f ns an event (processor), %.3f simulated s, %.2f GB\n",
+      run.topology.c_str(), run.model.c_str(), run.nodes, static_cast<long long>(run.rounds),
+      result->wall, result->processor, result->build, messages / result->wall,
+      messages / result->processor, 1e9 * result->processor / events, result->simulated,
+      PeakGigabytes());
+  std::printf("%d %lld %.6f %.3f\n", run.nodes, static_cast<long long>(result->events),
+              result->processor, PeakGigabytes());
   return 0;
 }
 

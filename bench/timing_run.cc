@@ -1,0 +1,71 @@
+#include "bench/timing_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <utility>
+
+#include "run/compute_time.h"
+#include "sim/network_plan.h"
+#include "sim/phantom_vectors.h"
+#include "sim/simulation.h"
+#include "topology/mixing.h"
+
+namespace grapevine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Gossip keeps two rounds of receive buffers, which hides the credits' latency.
+constexpr int kWindow = 2;
+
+}  // namespace
+
+absl::StatusOr<TimingResult> MeasureTiming(const TimingRun& run) {
+  const auto plan = MakeNetworkPlan({.network = "switch",
+                                     .model = run.model,
+                                     .bandwidth = run.bandwidth,
+                                     .latency = run.latency,
+                                     .nodes = run.nodes});
+  if (!plan.ok()) return plan.status();
+  const auto topology = MakeTopology(run.topology, run.nodes, 1);
+  if (!topology.ok()) return topology.status();
+  const auto mixing = MakeMixing("metropolis", *topology);
+  if (!mixing.ok()) return mixing.status();
+  PhantomVectors vectors(run.bytes / static_cast<int64_t>(sizeof(float)), 1);
+  const FixedComputeTime compute(run.compute);
+  const auto make_algorithm = [&](Rank rank) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
+    if (run.make_algorithm) return run.make_algorithm(rank);
+    return MakeAlgorithm(run.algorithm, {.rank = rank,
+                                         .mixing = *mixing,
+                                         .learning_rate = [](Round) { return 0.1; },
+                                         .window = kWindow});
+  };
+
+  TimingResult result;
+  const Clock::time_point begin = Clock::now();
+  const auto simulation = Simulation::Make(
+      {.nodes = run.nodes}, {.make_network = [&](AlarmClock* clock) { return plan->Make(clock); },
+                             .make_algorithm = make_algorithm,
+                             .vectors = &vectors,
+                             .compute = &compute});
+  if (!simulation.ok()) return simulation.status();
+  result.build = SecondsSince(begin);
+  const Clock::time_point built = Clock::now();
+  const std::clock_t processor_built = std::clock();
+  if (absl::Status status = (*simulation)->Run(run.rounds); !status.ok()) return status;
+  result.processor = static_cast<double>(std::clock() - processor_built) / CLOCKS_PER_SEC;
+  result.wall = SecondsSince(built);
+  Nanoseconds end = 0;
+  for (Rank rank = 0; rank < run.nodes; ++rank) end = std::max(end, (*simulation)->rested(rank));
+  result.simulated = static_cast<double>(end) * 1e-9;
+  result.events = (*simulation)->events();
+  result.bytes_sent = (*simulation)->bytes_sent();
+  return result;
+}
+
+}  // namespace grapevine
