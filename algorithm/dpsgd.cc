@@ -43,11 +43,15 @@ absl::Status Dpsgd::On(const Event& event, Host& host) {
 }
 
 absl::Status Dpsgd::OnReceived(const Received& event, Host& host) {
-  for (Inbox& inbox : inboxes_) {
-    if (ReplicaTag(inbox.round) != event.tag) continue;
-    for (size_t i = 0; i < inbox.row.in.size(); ++i) {
-      if (inbox.row.in[i].rank != event.from || inbox.arrived[i]) continue;
-      inbox.arrived[i] = true;
+  const Round round = event.tag.round;
+  if (round >= round_ && round < posted_ && event.tag == ReplicaTag(round)) {
+    Inbox& inbox = InboxOf(round);
+    const auto from = std::ranges::lower_bound(inbox.row.in, event.from, {}, &Neighbour::rank);
+    Place* const place = from != inbox.row.in.end() && from->rank == event.from
+                             ? &inbox.places[from - inbox.row.in.begin()]
+                             : nullptr;
+    if (place != nullptr && !place->arrived) {
+      place->arrived = true;
       --inbox.missing;
       EndRoundIfComplete(host);
       return absl::OkStatus();
@@ -69,11 +73,14 @@ absl::Status Dpsgd::OnGradient(const GradientReady& event, Host& host) {
 }
 
 absl::Status Dpsgd::OnSent(const Sent& event, Host& host) {
-  if (unsent_.erase({event.tag.round, event.to}) == 0) {
+  const std::pair sent(event.tag.round, event.to);
+  const auto entry = std::ranges::lower_bound(unsent_, sent);
+  if (entry == unsent_.end() || *entry != sent) {
     return absl::InternalError(absl::StrCat("the replica of round ", event.tag.round,
                                             " was reported sent to rank ", event.to,
                                             ", where none is on its way"));
   }
+  unsent_.erase(entry);
   EndRoundIfComplete(host);
   RestIfDone(host);
   return absl::OkStatus();
@@ -88,19 +95,32 @@ absl::Status Dpsgd::OnLimit(const RoundLimit& event, Host& host) {
   return absl::OkStatus();
 }
 
+bool Dpsgd::SameGraph(Round known, Round round) const {
+  const Round period = options_.mixing->topology().period();
+  return known >= 0 && period > 0 && (round - known) % period == 0;
+}
+
 void Dpsgd::PostAhead(Host& host) {
   for (; posted_ < std::min(limit_, round_ + options_.window); ++posted_) {
-    Inbox inbox{.round = posted_, .row = {}, .replicas = {}, .arrived = {}, .missing = 0};
-    options_.mixing->Row(options_.rank, posted_, &inbox.row);
-    RoundWeights(&inbox.row);
-    for (const Neighbour& neighbour : inbox.row.in) {
-      inbox.replicas.push_back(host.New(host.replica_size()));
-      host.Post(neighbour.rank, ReplicaTag(posted_), Whole(inbox.replicas.back(), host));
+    if (posted_ < options_.window) inboxes_.emplace_back();
+    Inbox& inbox = InboxOf(posted_);
+    if (!SameGraph(inbox.round, posted_)) {
+      options_.mixing->Row(options_.rank, posted_, &inbox.row);
+      RoundWeights(&inbox.row);
     }
-    inbox.missing = inbox.row.in.size();
-    inbox.arrived.resize(inbox.missing);
-    inboxes_.push_back(std::move(inbox));
+    inbox.round = posted_;
+    Post(&inbox, host);
   }
+}
+
+void Dpsgd::Post(Inbox* inbox, Host& host) {
+  inbox->places.clear();
+  for (const Neighbour& neighbour : inbox->row.in) {
+    const Vec replica = host.New(host.replica_size());
+    inbox->places.push_back({.replica = replica, .arrived = false});
+    host.Post(neighbour.rank, ReplicaTag(inbox->round), Whole(replica, host));
+  }
+  inbox->missing = inbox->places.size();
 }
 
 void Dpsgd::BeginRound(Host& host) {
@@ -117,10 +137,12 @@ void Dpsgd::BeginRound(Host& host) {
 }
 
 void Dpsgd::ShareReplica(Host& host) {
-  std::vector<Rank> to;
-  options_.mixing->topology().OutNeighbours(options_.rank, round_, &to);
-  for (Rank peer : to) {
-    unsent_.insert({round_, peer});
+  if (!SameGraph(readers_round_, round_)) {
+    options_.mixing->topology().OutNeighbours(options_.rank, round_, &readers_);
+    readers_round_ = round_;
+  }
+  for (Rank peer : readers_) {
+    unsent_.push_back({round_, peer});
     host.Send(peer, ReplicaTag(round_), Whole(replica_, host));
   }
 }
@@ -140,25 +162,25 @@ void Dpsgd::AdaptBeforeCombine(Host& host) {
   ShareReplica(host);
 }
 
-std::vector<Term> Dpsgd::MixTerms(const Host& host) const {
-  const Inbox& inbox = inboxes_.front();
+Dpsgd::Terms Dpsgd::MixTerms(const Host& host) const {
+  const Inbox& inbox = InboxOf(round_);
   const Term own{inbox.row.self, Whole(replica_, host)};
-  std::vector<Term> terms;
+  Terms terms;
   bool own_placed = false;
   for (size_t i = 0; i < inbox.row.in.size(); ++i) {
     if (!own_placed && inbox.row.in[i].rank > options_.rank) {
       terms.push_back(own);
       own_placed = true;
     }
-    terms.push_back({inbox.row.in[i].weight, Whole(inbox.replicas[i], host)});
+    terms.push_back({inbox.row.in[i].weight, Whole(inbox.places[i].replica, host)});
   }
   if (!own_placed) terms.push_back(own);
   return terms;
 }
 
 void Dpsgd::EndRoundIfComplete(Host& host) {
-  if (!in_round_ || !gradient_ready_ || inboxes_.front().missing > 0 || Lagging()) return;
-  const std::vector<Term> terms = MixTerms(host);
+  if (!in_round_ || !gradient_ready_ || InboxOf(round_).missing > 0 || Lagging()) return;
+  const Terms terms = MixTerms(host);
   Vec mixed;
   if (order_ == DpsgdOrder::kAwc) {
     mixed = StepOverGradient(terms, host);
@@ -166,8 +188,7 @@ void Dpsgd::EndRoundIfComplete(Host& host) {
     mixed = host.New(host.replica_size());
     host.Combine(Whole(mixed, host), terms);
   }
-  for (Vec replica : inboxes_.front().replicas) host.Drop(replica);
-  inboxes_.pop_front();
+  for (const Place& place : InboxOf(round_).places) host.Drop(place.replica);
   host.Drop(std::exchange(replica_, mixed));
   in_round_ = false;
   ++round_;
@@ -182,9 +203,10 @@ void Dpsgd::RestIfDone(Host& host) {
 std::vector<Waiting> Dpsgd::waiting_for() const {
   std::vector<Waiting> waiting;
   if (!in_round_) return waiting;
-  const Inbox& inbox = inboxes_.front();
+  const Inbox& inbox = InboxOf(round_);
   for (size_t i = 0; i < inbox.row.in.size(); ++i) {
-    if (!inbox.arrived[i]) waiting.push_back({inbox.row.in[i].rank, ReplicaTag(inbox.round)});
+    if (!inbox.places[i].arrived)
+      waiting.push_back({inbox.row.in[i].rank, ReplicaTag(inbox.round)});
   }
   for (const auto& [round, peer] : unsent_) {
     if (round < round_) waiting.push_back({peer, ReplicaTag(round)});

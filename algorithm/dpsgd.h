@@ -15,11 +15,10 @@
 #ifndef GRAPEVINE_ALGORITHM_DPSGD_H_
 #define GRAPEVINE_ALGORITHM_DPSGD_H_
 
-#include <deque>
-#include <set>
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
 
@@ -37,29 +36,44 @@ class Dpsgd final : public Algorithm {
   std::vector<Rank> Peers(Round from, Round to) const override;
 
  private:
-  // The in-neighbours' replicas of one round, as far as they are here.
-  struct Inbox {
-    Round round;
-    MixingRow row;
-    std::vector<Vec> replicas;  // one for each of row.in
-    std::vector<bool> arrived;
-    size_t missing;
+  // Where an in-neighbour's replica goes.
+  struct Place {
+    Vec replica;
+    bool arrived;
   };
+  // The in-neighbours' replicas of one round, as far as they are here. Used again
+  // every `window` rounds: a round allocates nothing, and works nothing out anew
+  // where the graph is the same.
+  struct Inbox {
+    Round round = -1;  // none yet: -1
+    MixingRow row;
+    std::vector<Place> places;  // one for each of row.in
+    size_t missing = 0;
+  };
+
+  // Of usual graphs they need no memory of their own.
+  using Terms = absl::InlinedVector<Term, 8>;
 
   absl::Status OnReceived(const Received& event, Host& host);
   absl::Status OnGradient(const GradientReady& event, Host& host);
   absl::Status OnSent(const Sent& event, Host& host);
   absl::Status OnLimit(const RoundLimit& event, Host& host);
 
+  Inbox& InboxOf(Round round) { return inboxes_[round % options_.window]; }
+  const Inbox& InboxOf(Round round) const { return inboxes_[round % options_.window]; }
+  // Whether the graph and its weights are those of round `known` (-1: none).
+  bool SameGraph(Round known, Round round) const;
+
   void PostAhead(Host& host);
+  void Post(Inbox* inbox, Host& host);
   void BeginRound(Host& host);
   void ShareReplica(Host& host);
   Vec StepOverGradient(std::span<const Term> mix, Host& host);
   void AdaptBeforeCombine(Host& host);
   // Whether a replica of an earlier round is still on its way.
-  bool Lagging() const { return !unsent_.empty() && unsent_.begin()->first < round_; }
+  bool Lagging() const { return !unsent_.empty() && unsent_.front().first < round_; }
   void EndRoundIfComplete(Host& host);
-  std::vector<Term> MixTerms(const Host& host) const;
+  Terms MixTerms(const Host& host) const;
   void RestIfDone(Host& host);
 
   const DpsgdOrder order_;
@@ -71,12 +85,14 @@ class Dpsgd final : public Algorithm {
 
   Round round_ = 0;
   Round limit_ = 0;
-  Round posted_ = 0;           // receive buffers exist for rounds below
-  std::deque<Inbox> inboxes_;  // rounds [round_, posted_)
+  Round posted_ = 0;  // receive buffers exist for rounds below
+  std::vector<Inbox> inboxes_;
+  std::vector<Rank> readers_;  // out-neighbours in readers_round_
+  Round readers_round_ = -1;
   bool started_ = false;
   bool in_round_ = false;
   bool gradient_ready_ = false;
-  std::set<std::pair<Round, Rank>> unsent_;  // replicas that have not left yet
+  std::vector<std::pair<Round, Rank>> unsent_;  // replicas that have not left yet; ascending
 };
 
 }  // namespace grapevine

@@ -19,7 +19,8 @@ class Metropolis final : public Mixing {
   const Topology& topology() const override { return *topology_; }
 
   void Row(Rank rank, Round round, MixingRow* row) const override {
-    std::vector<Rank> neighbours;
+    // Simulators ask for a row of a million nodes in every round.
+    static thread_local std::vector<Rank> neighbours;
     topology_->InNeighbours(rank, round, &neighbours);
     const Rank degree = static_cast<Rank>(neighbours.size());
     row->self = 1;
