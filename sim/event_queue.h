@@ -75,8 +75,14 @@ class EventQueue {
     const size_t lowest = std::countr_zero(occupied_) + 1;
     occupied_ &= occupied_ - 1;
     moving_.swap(buckets_[lowest]);
-    now_ = std::ranges::min_element(moving_, {}, &Event::time)->time;
-    for (const Event& event : moving_) Place(event);
+    now_ = moving_.front().time;
+    if (std::ranges::all_of(moving_, [&](const Event& e) { return e.time == now_; })) {
+      // Nodes that keep step: nothing is to be sorted.
+      buckets_[0].insert(buckets_[0].end(), moving_.begin(), moving_.end());
+    } else {
+      now_ = std::ranges::min_element(moving_, {}, &Event::time)->time;
+      for (const Event& event : moving_) Place(event);
+    }
     moving_.clear();
     // The larger of the two keeps the bucket: capacities do not wander.
     if (moving_.capacity() > buckets_[lowest].capacity()) moving_.swap(buckets_[lowest]);
