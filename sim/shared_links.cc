@@ -106,7 +106,6 @@ std::span<const FlowId> SharedLinks::Solve() {
 
 bool SharedLinks::Fill() {
   const size_t known = affected_.size();
-  filled_ += static_cast<int64_t>(known);
   filled_to_ = 0;
   overturned_ = false;
   candidates_.clear();
@@ -122,7 +121,8 @@ bool SharedLinks::Fill() {
     if (flows_[id].max_rate < kInfinity) candidates_.push_back({flows_[id].max_rate, id, true});
   }
   std::ranges::make_heap(candidates_, Later());
-  while (!candidates_.empty()) {
+  bool again = false;
+  while (!candidates_.empty() && !again) {
     std::ranges::pop_heap(candidates_, Later());
     const Candidate lowest = candidates_.back();
     candidates_.pop_back();
@@ -132,9 +132,10 @@ bool SharedLinks::Fill() {
       FillLink(lowest.index, lowest.level);
     }
     // Without newly affected flows it is rounding.
-    if (overturned_ && affected_.size() > known) return false;
+    again = overturned_ && affected_.size() > known;
   }
-  return true;
+  filled_ += static_cast<int64_t>(affected_.size());
+  return !again;
 }
 
 void SharedLinks::FillFlow(FlowId id) {
