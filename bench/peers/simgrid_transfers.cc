@@ -43,14 +43,13 @@ int payload;
 int64_t messages = 0;
 
 // CM02 (Casanova and Marchal 2002) without the corrections that later versions add
-// for TCP: no factors, no window, no traffic of acknowledgements, no weights. And
-// times as exact as doubles give them, not to 10 us.
+// for TCP: no factors, no window, no traffic of acknowledgements, no weights.
 void Configure() {
   xbt_log_control_set("xbt_cfg.thresh:warning");
   for (const char* option :
        {"network/model:CM02", "network/latency-factor:1", "network/bandwidth-factor:1",
         "network/weight-S:0", "network/TCP-gamma:1e30", "network/crosstraffic:0",
-        "surf/precision:1e-10", "contexts/stack-size:32", "contexts/guard-size:0"}) {
+        "contexts/stack-size:32", "contexts/guard-size:0"}) {
     s4u::Engine::set_config(option);
   }
 }
