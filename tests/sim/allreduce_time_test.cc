@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithm/algorithm.h"
-#include "sim/compute_time.h"
+#include "run/compute_time.h"
 #include "sim/nic_network.h"
 #include "sim/phantom_vectors.h"
 #include "sim/simulation.h"
