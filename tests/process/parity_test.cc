@@ -45,13 +45,13 @@ Flags SmallExperiment(const Method& method) {
           {"rounds", "6"}};
 }
 
-Ended Run(const std::string& command, const Flags& flags, const std::string& out) {
+Ended RunCommand(const std::string& command, const Flags& flags, const std::string& out) {
   std::vector<std::string> arguments = {command, "--out=" + out};
   for (const auto& [name, value] : flags) arguments.push_back("--" + name + "=" + value);
   return RunGrapevine(std::move(arguments));
 }
 
-Ended Train(const Flags& flags, const std::string& out) { return Run("train", flags, out); }
+Ended Train(const Flags& flags, const std::string& out) { return RunCommand("train", flags, out); }
 
 // The models of all workers, and their average.
 std::vector<std::string> ModelPaths(const std::string& run, int workers) {
@@ -202,7 +202,7 @@ TEST_P(SimulatorParity, NodesAndSimulatorWriteTheSameModels) {
   flags["latency"] = "7ms";
   flags["straggler"] = "rank=1:factor=2.5";
   flags["compute"] = "exponential:mean=5ms";
-  const Ended simulated = Run("sim", flags, folder.File("simulated"));
+  const Ended simulated = RunCommand("sim", flags, folder.File("simulated"));
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
 
   const std::vector<std::string> expected = Models(folder.File("real"), GetParam().workers());
