@@ -1,11 +1,13 @@
 #include "cli/plot_command.h"
 
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "cli/command_line.h"
 #include "report/plot.h"
+#include "report/sweep_plot.h"
 
 namespace grapevine {
 namespace {
@@ -13,10 +15,16 @@ namespace {
 constexpr char kExamples[] =
     "Examples:\n"
     "  grapevine plot runs/ring runs/torus -o convergence.png\n"
-    "  grapevine plot runs/seed-* --x=time --loss=test -o band.svg";
+    "  grapevine plot runs/seed-* --x=time --loss=test -o band.svg\n"
+    "  grapevine plot runs/sweep --kind=winner -o winner.png";
+
+const std::map<std::string, SweepPicture> kSweepPictures = {{"step-time", SweepPicture::kStepTime},
+                                                            {"winner", SweepPicture::kWinner},
+                                                            {"speed-up", SweepPicture::kSpeedUp}};
 
 struct Given {
   PlotOptions options;
+  std::string kind = "convergence";
   std::string x = "all";
   std::string loss = "train";
   std::string title;
@@ -32,11 +40,22 @@ PlotOptions OptionsOf(const Given& given) {
   return options;
 }
 
+absl::Status Plot(const Given& given) {
+  const auto sweep = kSweepPictures.find(given.kind);
+  if (sweep == kSweepPictures.end()) return PlotRuns(OptionsOf(given));
+  SweepPlotOptions options{.picture = sweep->second,
+                           .sweeps = given.options.runs,
+                           .output = given.options.output,
+                           .title = std::nullopt};
+  if (!given.title.empty()) options.title = given.title;
+  return PlotSweep(options);
+}
+
 }  // namespace
 
 void AddPlotCommand(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand(
-      "plot", "draw loss, accuracy and consensus distance of runs against epoch, bytes and time");
+  CLI::App* command =
+      app.add_subcommand("plot", "draw how runs converged, or what a sweep of the simulator says");
   auto given = std::make_shared<Given>();
   command
       ->add_option("RUN", given->options.runs,
@@ -47,7 +66,15 @@ void AddPlotCommand(CLI::App& app, int& exit_code) {
   command->add_option("-o,--output", given->options.output, "picture to write, .png or .svg")
       ->type_name("FILE")
       ->required();
-  command->add_option("--x", given->x, "horizontal axis: epoch, bytes, time or all")
+  command
+      ->add_option("--kind", given->kind,
+                   "convergence: loss, accuracy and consensus distance against epoch, bytes and "
+                   "time; of sweeps: step-time (of a round, against bandwidth and latency), winner "
+                   "(gossip or centralized, over bandwidth and latency), speed-up (against nodes)")
+      ->type_name("KIND")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"convergence", "step-time", "winner", "speed-up"}));
+  command->add_option("--x", given->x, "horizontal axis of convergence: epoch, bytes, time or all")
       ->type_name("AXIS")
       ->capture_default_str()
       ->check(CLI::IsMember({"epoch", "bytes", "time", "all"}));
@@ -59,7 +86,7 @@ void AddPlotCommand(CLI::App& app, int& exit_code) {
       ->type_name("TEXT");
   command->footer(kExamples);
   OnChosen(*command, exit_code, [given] {
-    absl::Status status = PlotRuns(OptionsOf(*given));
+    absl::Status status = Plot(*given);
     if (status.ok()) std::cout << "wrote " << given->options.output << std::endl;
     return status;
   });

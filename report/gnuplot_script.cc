@@ -19,12 +19,16 @@ struct Layout {
   int legend_columns, legend_rows;
   int legend_entry;  // width
   static constexpr int kPanelWidth = 400, kPanelHeight = 250;
-  static constexpr int kLeft = 90, kRight = 25, kTop = 58, kBottom = 66;
+  static constexpr int kLeft = 90, kRight = 25, kBottom = 66;
   static constexpr int kLegendLine = 22;
 
-  int gap_x, gap_y;
-  int width() const { return kLeft + columns * kPanelWidth + (columns - 1) * gap_x + kRight; }
-  int legend_top() const { return kTop + rows * kPanelHeight + (rows - 1) * gap_y + kBottom; }
+  int top, gap_x, gap_y;
+  int title_width;
+  // At least as wide as the title is long.
+  int width() const {
+    return std::max(kLeft + columns * kPanelWidth + (columns - 1) * gap_x + kRight, title_width);
+  }
+  int legend_top() const { return top + rows * kPanelHeight + (rows - 1) * gap_y + kBottom; }
   int height() const { return legend_top() + legend_rows * kLegendLine + 16; }
   std::string X(double pixels) const { return absl::StrFormat("%.4f", pixels / width()); }
   std::string Y(double pixels) const { return absl::StrFormat("%.4f", 1 - pixels / height()); }
@@ -39,6 +43,9 @@ Layout LayoutOf(const Page& page) {
   Layout layout{};
   layout.columns = std::max(1, page.columns);
   layout.rows = (static_cast<int>(page.panels.size()) + layout.columns - 1) / layout.columns;
+  layout.top = 58 + (HasTitles(page) ? 18 : 0);
+  constexpr double kTitleLetter = 8.6;
+  layout.title_width = static_cast<int>(kTitleLetter * static_cast<double>(page.title.size()) + 30);
   layout.gap_x = page.shared_rows ? 28 : 92;
   layout.gap_y = 24 + (HasTitles(page) ? 16 : 0) + (page.shared_columns ? 0 : 44);
   size_t longest = 1;
@@ -116,7 +123,7 @@ std::string Place(const Layout& layout, size_t panel) {
   const int column = static_cast<int>(panel) % layout.columns;
   const int row = static_cast<int>(panel) / layout.columns;
   const int left = Layout::kLeft + column * (Layout::kPanelWidth + layout.gap_x);
-  const int top = Layout::kTop + row * (Layout::kPanelHeight + layout.gap_y);
+  const int top = layout.top + row * (Layout::kPanelHeight + layout.gap_y);
   return absl::StrCat("set lmargin at screen ", layout.X(left), "\nset rmargin at screen ",
                       layout.X(left + Layout::kPanelWidth), "\nset tmargin at screen ",
                       layout.Y(top), "\nset bmargin at screen ",
@@ -153,7 +160,9 @@ std::string Axes(const Page& page, const Layout& layout, size_t index) {
                   y.logarithmic ? "set logscale y 10\n" : "unset logscale y\n",
                   Tics("x", x, bottom), Tics("y", y, left), "set xlabel ",
                   GnuplotQuoted(bottom ? x.label : ""), "\n", "set ylabel ",
-                  GnuplotQuoted(left ? y.label : ""), "\n");
+                  GnuplotQuoted(left ? y.label : ""),
+                  // Names are wider than numbers.
+                  left && !y.named_tics.empty() ? " offset 1.5,0\n" : "\n");
   absl::StrAppendFormat(&script, "set xrange [%.8g:%.8g]\nset yrange [%.8g:%.8g]\n", x.low, x.high,
                         y.low, y.high);
   return script;

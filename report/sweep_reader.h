@@ -20,9 +20,7 @@ struct SweptCell {
 
   // Seconds in which all workers together compute as many gradients as there are
   // nodes: fair to methods that keep nodes as servers.
-  double seconds_per_gradients() const {
-    return seconds_per_round * config.nodes() / workers;
-  }
+  double seconds_per_gradients() const { return seconds_per_round * config.nodes() / workers; }
   // Where the configuration has them: bits and seconds.
   std::optional<double> bandwidth() const;
   std::optional<double> latency() const;

@@ -17,6 +17,7 @@ set bmargin at screen 0.6864
 unset logscale x
 unset logscale y
 set format x ''
+set xtics autofreq
 set format y '%g'
 set ytics autofreq
 set xlabel ''
@@ -40,6 +41,7 @@ set bmargin at screen 0.4073
 unset logscale x
 unset logscale y
 set format x ''
+set xtics autofreq
 set format y '%g'
 set ytics autofreq
 set xlabel ''
@@ -56,6 +58,7 @@ set bmargin at screen 0.1283
 unset logscale x
 set logscale y 10
 set format x '%g'
+set xtics autofreq
 set format y '%g'
 set ytics (1, 2)
 set xlabel 'epoch'

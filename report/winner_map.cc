@@ -1,0 +1,210 @@
+#include "report/winner_map.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "report/curve.h"
+#include "report/sweep_axis.h"
+#include "run/config_field.h"
+#include "run/failure.h"
+
+namespace grapevine {
+namespace {
+
+absl::Status InputError(std::string message) {
+  return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kInput);
+}
+
+// The times of one place's methods.
+using Times = std::map<std::string, std::vector<double>>;
+
+struct Sides {
+  Times gossip, centralized;
+};
+
+std::pair<std::string, double> Best(const Times& times) {
+  std::pair<std::string, double> best{"", INFINITY};
+  for (const auto& [method, seconds] : times) {
+    double sum = 0;
+    for (const double one : seconds) sum += one;
+    const double mean = sum / static_cast<double>(seconds.size());
+    if (mean < best.second) best = {method, mean};
+  }
+  return best;
+}
+
+std::optional<WinnerMap::Place> Decide(const Sides& sides) {
+  if (sides.gossip.empty() || sides.centralized.empty()) return std::nullopt;
+  const auto gossip = Best(sides.gossip);
+  const auto centralized = Best(sides.centralized);
+  const double advantage = centralized.second / gossip.second;
+  return WinnerMap::Place{advantage >= 1 ? gossip.first : centralized.first, advantage};
+}
+
+// A map has place for two quantities.
+absl::Status CheckNothingElseVaries(std::span<const SweptCell> cells) {
+  for (const char* name : {"nodes", "straggler", "network", "model", "compute"}) {
+    std::set<std::string> values;
+    for (const SweptCell& cell : cells) {
+      values.insert(FieldText(ConfigFieldNamed(name), cell.config));
+    }
+    if (values.size() < 2) continue;
+    return InputError(absl::StrCat("the cells have several values of --", name, " (",
+                                   absl::StrJoin(values, ", "),
+                                   "), and a map has place for one; name the cells of one value, "
+                                   "for example SWEEP/*",
+                                   name, "=", *values.begin(), "*"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckList(const std::vector<double>& values, const char* name,
+                       std::string (*text)(double)) {
+  if (values.size() > 1) return absl::OkStatus();
+  if (values.empty()) {
+    return InputError(
+        absl::StrCat("the sweep leaves the ", name, " to the network; give --", name, " a list"));
+  }
+  return InputError(absl::StrCat("the sweep has one ", name, " (", text(values.front()),
+                                 "); give --", name, " a list"));
+}
+
+// Of the script, in pixels.
+constexpr int kLeft = 90, kRight = 160, kTop = 58, kBottom = 66, kRowHeight = 46;
+constexpr int kLetter = 7, kColumnMargin = 14, kNarrowestColumn = 88;
+// The deepest colour is for this factor at least.
+constexpr double kLeastScale = 2;
+
+int ColumnWidth(const WinnerMap& map) {
+  size_t longest = 0;
+  for (const auto& place : map.places) {
+    if (place) longest = std::max(longest, place->winner.size());
+  }
+  return std::max(kNarrowestColumn, kColumnMargin + kLetter * static_cast<int>(longest));
+}
+
+// Names at the middles of columns or rows.
+std::string NamedTics(const std::vector<double>& values, std::string (*name)(double)) {
+  std::vector<std::string> tics;
+  for (size_t i = 0; i < values.size(); ++i) {
+    tics.push_back(absl::StrCat(GnuplotQuoted(name(values[i])), " ", i));
+  }
+  return absl::StrCat("(", absl::StrJoin(tics, ", "), ")");
+}
+
+// Tics of the scale: factors 1, 2, 4 ... on both sides, or powers of ten.
+std::string ScaleTics(double scale) {
+  const double step = scale > 16 ? 10 : 2;
+  std::vector<std::string> tics = {"'1\u00d7' 0"};
+  for (double factor = step; factor <= scale * 1.001; factor *= step) {
+    tics.push_back(absl::StrFormat("'%g\u00d7 gossip' %.6g", factor, std::log10(factor)));
+    tics.push_back(absl::StrFormat("'%g\u00d7 central' %.6g", factor, -std::log10(factor)));
+  }
+  return absl::StrCat("(", absl::StrJoin(tics, ", "), ")");
+}
+
+std::string DrawPlace(const WinnerMap::Place& place, size_t id, size_t column, size_t row,
+                      double depth) {
+  const double x = static_cast<double>(column);
+  const double y = static_cast<double>(row);
+  const double factor = std::max(place.advantage, 1 / place.advantage);
+  // White on the deep ends of the palette.
+  const char* const ink = depth > 0.72 ? "#ffffff" : "#202020";
+  return absl::StrFormat(
+      "set object %d rectangle from first %g,%g to first %g,%g fc palette cb %.6g "
+      "fs solid border lc rgb '#ffffff' lw 1 back\n"
+      "set label %d %s at first %g,%g center noenhanced textcolor '%s' front\n"
+      "set label %d '%.3g\u00d7' at first %g,%g center noenhanced textcolor '%s' front\n",
+      id, x - 0.5, y - 0.5, x + 0.5, y + 0.5, std::log10(place.advantage), 2 * id,
+      GnuplotQuoted(place.winner), x, y + 0.16, ink, 2 * id + 1, factor, x, y - 0.22, ink);
+}
+
+}  // namespace
+
+absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells) {
+  std::map<std::pair<double, double>, Sides> places;  // by latency, bandwidth
+  std::set<double> bandwidths, latencies;
+  std::vector<const Config*> configs;
+  bool gossip = false, centralized = false;
+  for (const SweptCell& cell : cells) {
+    configs.push_back(&cell.config);
+    const bool central = IsCentralized(cell.config);
+    (central ? centralized : gossip) = true;
+    const std::optional<double> bandwidth = cell.bandwidth();
+    const std::optional<double> latency = cell.latency();
+    if (bandwidth) bandwidths.insert(*bandwidth);
+    if (latency) latencies.insert(*latency);
+    if (!bandwidth || !latency) continue;
+    Sides& sides = places[{*latency, *bandwidth}];
+    // The method alone: "ring", where there is one gossip algorithm.
+    const std::string name = central || cell.config.algorithm() != "dpsgd" ? MethodName(cell.config)
+                                                                           : cell.config.topology();
+    (central ? sides.centralized : sides.gossip)[name].push_back(cell.seconds_per_gradients());
+  }
+  WinnerMap map{.title = CommonTitle(configs),
+                .bandwidths = {bandwidths.begin(), bandwidths.end()},
+                .latencies = {latencies.begin(), latencies.end()}};
+  absl::Status status = CheckList(map.bandwidths, "bandwidth", &BandwidthName);
+  status.Update(CheckList(map.latencies, "latency", &LatencyName));
+  status.Update(CheckNothingElseVaries(cells));
+  if (!status.ok()) return status;
+  if (!gossip) return InputError("the sweep has no gossip; add dpsgd to --algorithm");
+  if (!centralized) {
+    return InputError("the sweep has nothing to compare gossip with; add allreduce to --algorithm");
+  }
+  for (const double latency : map.latencies) {
+    for (const double bandwidth : map.bandwidths) {
+      map.places.push_back(Decide(places[{latency, bandwidth}]));
+    }
+  }
+  return map;
+}
+
+std::string WinnerScript(const WinnerMap& map, PictureFormat format, const std::string& output) {
+  const int columns = static_cast<int>(map.bandwidths.size());
+  const int rows = static_cast<int>(map.latencies.size());
+  const int width = kLeft + columns * ColumnWidth(map) + kRight;
+  const int height = kTop + rows * kRowHeight + kBottom;
+  double scale = kLeastScale;
+  for (const auto& place : map.places) {
+    if (place) scale = std::max({scale, place->advantage, 1 / place->advantage});
+  }
+  std::string script = GnuplotTerminal(format, width, height, output);
+  absl::StrAppendFormat(&script,
+                        "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
+                        "set tmargin at screen %.4f\nset bmargin at screen %.4f\n",
+                        1.0 * kLeft / width, 1 - 1.0 * kRight / width, 1 - 1.0 * kTop / height,
+                        1.0 * kBottom / height);
+  absl::StrAppendFormat(&script, "set label 1 %s at screen 0.5,%.4f center noenhanced font ',13'\n",
+                        GnuplotQuoted(map.title), 1 - 26.0 / height);
+  absl::StrAppend(&script, "unset key\nset border 0\nset tics nomirror scale 0\n", "set xtics ",
+                  NamedTics(map.bandwidths, &BandwidthName), "\nset ytics ",
+                  NamedTics(map.latencies, &LatencyName),
+                  "\nset xlabel 'bandwidth'\nset ylabel 'latency, one way'\n");
+  absl::StrAppendFormat(&script, "set xrange [-0.5:%g]\nset yrange [-0.5:%g]\n", columns - 0.5,
+                        rows - 0.5);
+  // Orange over white to blue: told apart by colour-blind readers.
+  const double end = std::log10(scale);
+  absl::StrAppendFormat(&script,
+                        "set palette defined (-2 '#a63603', -1 '#fdae6b', 0 '#f7f7f7', "
+                        "1 '#9ecae1', 2 '#08519c')\nset cbrange [%.6g:%.6g]\nset cbtics %s\n",
+                        -end, end, ScaleTics(scale));
+  size_t id = 1;
+  for (size_t i = 0; i < map.places.size(); ++i) {
+    if (!map.places[i]) continue;
+    const double depth = std::abs(std::log10(map.places[i]->advantage)) / end;
+    absl::StrAppend(&script, DrawPlace(*map.places[i], id++, i % columns, i / columns, depth));
+  }
+  // Points of no size bring the scale of colours along.
+  return absl::StrCat(script,
+                      "$scale << EOD\n0 0 0\nEOD\n"
+                      "plot $scale using 1:2:3 with points pt 7 ps 0 palette\nunset output\n");
+}
+
+}  // namespace grapevine

@@ -1,0 +1,42 @@
+// Who wins, gossip or a centralized method, over bandwidth and latency.
+#ifndef GRAPEVINE_REPORT_WINNER_MAP_H_
+#define GRAPEVINE_REPORT_WINNER_MAP_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "report/gnuplot_text.h"
+#include "report/sweep_reader.h"
+
+namespace grapevine {
+
+struct WinnerMap {
+  struct Place {
+    std::string winner;  // the method
+    // Time of the best centralized method over that of the best gossip: above 1
+    // where gossip wins. For as many gradients as there are nodes.
+    double advantage = 1;
+  };
+
+  std::string title;
+  std::vector<double> bandwidths;  // bits a second, ascending: left to right
+  std::vector<double> latencies;   // seconds, ascending: from below
+  // Latency by latency; absent where a side has no finished cell.
+  std::vector<std::optional<Place>> places;
+};
+
+// Cells that differ in the seed alone count with their mean. kInput, naming what is
+// missing, unless bandwidth and latency vary, nothing else but method and seed
+// does, and there are cells of both sides.
+absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells);
+
+// A heat map: the winner's name and factor in each place; blue where gossip wins,
+// orange where a centralized method does, the deeper the more.
+std::string WinnerScript(const WinnerMap& map, PictureFormat format, const std::string& output);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_REPORT_WINNER_MAP_H_

@@ -1,0 +1,84 @@
+#include "report/winner_map.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "run/failure.h"
+
+namespace grapevine {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+SweptCell Cell(const std::string& algorithm, const std::string& bandwidth,
+               const std::string& latency, double seconds) {
+  SweptCell cell{.seconds_per_round = seconds, .workers = 8};
+  cell.config.set_nodes(8);
+  cell.config.set_model("phantom:1MB");
+  cell.config.set_algorithm(algorithm);
+  cell.config.set_bandwidth(bandwidth);
+  cell.config.set_latency(latency);
+  return cell;
+}
+
+std::vector<SweptCell> Grid() {
+  return {Cell("dpsgd", "1Gbit", "1ms", 2),          Cell("allreduce:tree", "1Gbit", "1ms", 1),
+          Cell("dpsgd", "1Gbit", "10ms", 2),         Cell("allreduce:tree", "1Gbit", "10ms", 6),
+          Cell("dpsgd", "10Mbit", "1ms", 4),         Cell("allreduce:tree", "10Mbit", "1ms", 4),
+          Cell("allreduce:ring", "10Mbit", "1ms", 5)};
+}
+
+TEST(WinnerMap, ComparesTheBestOfBothSides) {
+  const absl::StatusOr<WinnerMap> map = MakeWinnerMap(Grid());
+  ASSERT_TRUE(map.ok()) << map.status();
+  EXPECT_THAT(map->bandwidths, ElementsAre(1e7, 1e9));
+  EXPECT_THAT(map->latencies, ElementsAre(0.001, 0.01));
+  ASSERT_EQ(map->places.size(), 4u);
+  EXPECT_EQ(map->places[0]->advantage, 1);
+  EXPECT_EQ(map->places[1]->winner, "allreduce:tree");
+  EXPECT_EQ(map->places[1]->advantage, 0.5);
+  EXPECT_EQ(map->places[2], std::nullopt);  // nobody was there
+  EXPECT_EQ(map->places[3]->winner, "ring");
+  EXPECT_EQ(map->places[3]->advantage, 3);
+}
+
+TEST(WinnerMap, CountsGradientsRatherThanRounds) {
+  std::vector<SweptCell> cells = Grid();
+  cells[3].workers = 4;  // of 8
+  EXPECT_EQ((*MakeWinnerMap(cells)).places[3]->advantage, 6);
+}
+
+TEST(WinnerMap, NamesWhatIsMissing) {
+  const auto complaint = [](std::vector<SweptCell> cells) {
+    const absl::Status status = MakeWinnerMap(cells).status();
+    EXPECT_EQ(FailureOf(status), Failure::kInput);
+    return std::string(status.message());
+  };
+  const std::vector<SweptCell> grid = Grid();
+  EXPECT_EQ(complaint({grid[0], grid[4]}),
+            "the sweep has one latency (1ms); give --latency a list");
+  EXPECT_EQ(complaint({grid[0], grid[2]}),
+            "the sweep has one bandwidth (1Gbit); give --bandwidth a list");
+  EXPECT_THAT(complaint({grid[0], grid[2], grid[4]}), HasSubstr("add allreduce to --algorithm"));
+  EXPECT_THAT(complaint({grid[1], grid[3], grid[5]}), HasSubstr("add dpsgd to --algorithm"));
+  std::vector<SweptCell> sizes = grid;
+  sizes[0].config.set_nodes(16);
+  EXPECT_THAT(complaint(sizes), HasSubstr("several values of --nodes (16, 8)"));
+  SweptCell preset = grid[0];
+  preset.config.clear_latency();
+  preset.config.clear_bandwidth();
+  EXPECT_THAT(complaint({preset}), HasSubstr("leaves the bandwidth to the network"));
+}
+
+TEST(WinnerScript, KeepsHostileTextsInsideTheirQuotes) {
+  WinnerMap map = *MakeWinnerMap(Grid());
+  map.places[0]->winner = "'; system('id') #";
+  map.title = "`id`";
+  const std::string script = WinnerScript(map, PictureFormat::kSvg, "picture");
+  EXPECT_THAT(script, HasSubstr("'\u2019; system(\u2019id\u2019) #' at first"));
+  EXPECT_THAT(script, HasSubstr("set label 1 '`id`' at screen"));
+}
+
+}  // namespace
+}  // namespace grapevine
