@@ -22,10 +22,6 @@
 namespace grapevine {
 namespace {
 
-std::string NodeDirectory(const std::string& run, Rank rank) {
-  return absl::StrCat(run, "/node-", rank);
-}
-
 // One for each setting of the experiment.
 std::vector<control::Agreement> Agreements(const Config& config) {
   std::vector<control::Agreement> agreements;
@@ -73,6 +69,7 @@ absl::Status NodeRun::Run() {
   absl::Status status =
       session_->Run([this](float* replica) { return experiment_->Initialize(replica); });
   if (status.ok() && coordinates_) status = WriteSummary();
+  if (status.ok() && coordinates_) status = recording_->Join();
   return status;
 }
 
@@ -98,6 +95,10 @@ absl::Status NodeRun::PrepareLearning() {
 
 absl::Status NodeRun::Prepare() {
   LogSizes();
+  absl::StatusOr<std::unique_ptr<NodeRecording>> recording =
+      NodeRecording::Make(experiment_->config(), options_.rank, options_.run_directory);
+  if (!recording.ok()) return recording.status();
+  recording_ = *std::move(recording);
   if (options_.rank < experiment_->workers()) {
     if (absl::Status status = PrepareLearning(); !status.ok()) return status;
   }
@@ -111,7 +112,8 @@ absl::Status NodeRun::Prepare() {
           .rounds = experiment_->rounds(),
           .evaluate = [this](Round completed) { return experiment_->Evaluated(completed); },
           .step_timeout = options_.session.step_timeout,
-          .pace = PaceOf(*experiment_, options_.rank)},
+          .pace = PaceOf(*experiment_, options_.rank),
+          .trace = recording_->trace()},
       *std::move(algorithm), objective_.get(), &experiment_->layout(), &experiment_->optimizer(),
       observer);
   session_ = std::make_unique<NodeSession>(SessionOptions(), Callbacks(), runner_.get());
@@ -236,6 +238,7 @@ absl::Status NodeRun::OnTrained(const SharedVector& model) {
   if (coordinates_) {
     if (absl::Status status = evaluations_->Drain(); !status.ok()) return status;
   }
+  if (absl::Status status = recording_->WritePart(); !status.ok()) return status;
   if (!network_) return absl::OkStatus();
   if (absl::Status status = ReportLocalModel(model); !status.ok()) return status;
   return WriteNodeModel(*experiment_, options_.rank, model, node_directory_);

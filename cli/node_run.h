@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "cli/accuracy_target.h"
 #include "cli/experiment.h"
+#include "cli/node_recording.h"
 #include "node/evaluation_thread.h"
 #include "node/metrics_collector.h"
 #include "node/node_session.h"
@@ -76,6 +77,7 @@ class NodeRun final : private RunObserver {
   // Evaluates; rank 0: on the evaluation thread. Null on a parameter server and
   // for a phantom.
   std::unique_ptr<Network> network_;
+  std::unique_ptr<NodeRecording> recording_;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<NodeSession> session_;
   std::unique_ptr<LineFile> node_metrics_;

@@ -56,12 +56,14 @@ absl::StatusOr<Plan> MakePlan(const Config& config) {
 
 // What config.textproto leaves out because it is about this process.
 std::vector<std::string> NodeArguments(const Config& config, const std::string& run) {
-  return {"grapevine",
-          "node",
-          absl::StrCat("--config=", ConfigPath(run)),
-          absl::StrCat("--out=", run),
-          absl::StrCat("--log-level=", config.log_level()),
-          absl::StrCat("--log-format=", config.log_format())};
+  std::vector<std::string> arguments = {"grapevine",
+                                        "node",
+                                        absl::StrCat("--config=", ConfigPath(run)),
+                                        absl::StrCat("--out=", run),
+                                        absl::StrCat("--log-level=", config.log_level()),
+                                        absl::StrCat("--log-format=", config.log_format())};
+  if (config.has_trace()) arguments.push_back(absl::StrCat("--trace=", config.trace()));
+  return arguments;
 }
 
 absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std::string& run) {
@@ -90,6 +92,9 @@ absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {
   if (!summary.ok()) return summary.status();
   std::cout << Conclusion(*summary) << "\nplot it: grapevine plot " << *run << " -o convergence.png"
             << std::endl;
+  if (config.has_trace()) {
+    std::cout << "trace: " << config.trace() << " (open it in ui.perfetto.dev)" << std::endl;
+  }
   return absl::OkStatus();
 }
 

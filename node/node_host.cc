@@ -3,26 +3,15 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "kernels/memory_traffic.h"
 #include "optim/replica_step.h"
 
 namespace grapevine {
 namespace {
 
-// Adds the time of a scope to a sum.
-class Stopwatch {
- public:
-  explicit Stopwatch(double* seconds) : seconds_(seconds) {}
-  ~Stopwatch() {
-    *seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  double* const seconds_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
+using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
@@ -47,17 +36,26 @@ Vec NodeHost::NewOptimizerState(ReplicaRange range) {
 
 void NodeHost::Gradient(Vec at, Vec into, Round round) {
   CHECK(parts_.gradients != nullptr) << "a node without an objective was asked for a gradient";
+  if (parts_.trace != nullptr) parts_.trace->BeginGradient();
   parts_.gradients->Compute(vectors_.At(at), vectors_.At(into), round);
 }
 
 void NodeHost::Combine(Part out, std::span<const Term> terms) {
-  const Stopwatch stopwatch(&arithmetic_seconds_);
+  const Clock::time_point begin = Clock::now();
   vectors_.Combine(out, terms);
+  CountPass(begin, CombineTraffic(terms.size(), out.size));
+}
+
+void NodeHost::CountPass(Clock::time_point begin, int64_t bytes) {
+  const Clock::time_point end = Clock::now();
+  arithmetic_.seconds += std::chrono::duration<double>(end - begin).count();
+  arithmetic_.bytes += bytes;
+  if (parts_.trace != nullptr) parts_.trace->Mix(begin, end);
 }
 
 void NodeHost::Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
                     Vec state, const StepParams& params) {
-  const Stopwatch stopwatch(&arithmetic_seconds_);
+  const Clock::time_point begin = Clock::now();
   ApplyStep(*parts_.optimizer, *parts_.layout,
             {.range = range,
              .out = out,
@@ -68,9 +66,13 @@ void NodeHost::Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec 
              .learning_rate = params.learning_rate,
              .gradient_scale = params.gradient_scale},
             vectors_);
+  CountPass(begin, StepTraffic(mix.size(), parts_.optimizer->state_vectors(), range.size));
 }
 
 void NodeHost::Send(Rank to, Tag tag, Part part) {
+  if (parts_.trace != nullptr) {
+    parts_.trace->BeginSend(to, tag, part.size * static_cast<int64_t>(sizeof(float)));
+  }
   status_.Update(parts_.transport->Send(to, tag, vectors_.Slice(part)));
 }
 

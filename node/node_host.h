@@ -3,6 +3,8 @@
 #ifndef GRAPEVINE_NODE_NODE_HOST_H_
 #define GRAPEVINE_NODE_NODE_HOST_H_
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 
 #include "absl/status/status.h"
@@ -10,6 +12,7 @@
 #include "kernels/replica_layout.h"
 #include "kernels/vector_table.h"
 #include "node/gradient_worker.h"
+#include "node/trace_recorder.h"
 #include "node/transport.h"
 #include "optim/optimizer.h"
 
@@ -18,6 +21,12 @@ namespace grapevine {
 // Thread-compatible: the runner's thread. What it points to outlives it.
 class NodeHost final : public Host {
  public:
+  // What its passes over vectors took so far.
+  struct Arithmetic {
+    double seconds = 0;
+    int64_t bytes = 0;  // read and written (kernels/memory_traffic.h)
+  };
+
   struct Parts {
     const ReplicaLayout* layout;
     const Optimizer* optimizer;
@@ -27,6 +36,7 @@ class NodeHost final : public Host {
     std::function<absl::Status(float* replica)> initialize;
     std::function<void(Round completed, const SharedVector& model)> at_boundary;
     std::function<void(const SharedVector& model)> at_rest;
+    TraceRecorder* trace = nullptr;  // may be null
   };
   explicit NodeHost(Parts parts);
 
@@ -46,17 +56,18 @@ class NodeHost final : public Host {
 
   // The first error of a request; requests cannot fail to their caller.
   const absl::Status& status() const { return status_; }
-  // Seconds spent in arithmetic on this thread so far.
-  double arithmetic_seconds() const { return arithmetic_seconds_; }
+  const Arithmetic& arithmetic() const { return arithmetic_; }
 
  private:
+  // Counts a pass that began at `begin` and ends now.
+  void CountPass(std::chrono::steady_clock::time_point begin, int64_t bytes);
   // Empty where the algorithm gives no model.
   SharedVector Model(Vec model) const;
 
   Parts parts_;
   VectorTable vectors_;
   absl::Status status_;
-  double arithmetic_seconds_ = 0;
+  Arithmetic arithmetic_;
 };
 
 }  // namespace grapevine

@@ -58,8 +58,10 @@ absl::Status Runner::Run(Transport* transport,
             resting_ = true;
             model_ = model;
           },
+      .trace = options_.trace,
   });
   boundary_ = Clock::now();
+  if (options_.trace != nullptr) options_.trace->Start(boundary_);
   absl::Status status = Begin();
   if (status.ok()) status = Loop();
   PublishProgress();
@@ -77,9 +79,12 @@ absl::Status Runner::Begin() {
 
 absl::Status Runner::Loop() {
   while (!Finished()) {
-    if (mailbox_.empty()) PublishProgress();
-    std::optional<Item> item = mailbox_.Take(Clock::now() + options_.step_timeout);
+    const bool idle = mailbox_.empty();
+    if (idle) PublishProgress();
+    const Clock::time_point since = Clock::now();
+    std::optional<Item> item = mailbox_.Take(since + options_.step_timeout);
     if (!item) return StepTimeout();
+    if (idle && options_.trace != nullptr) TraceWait(since, *item);
     if (absl::Status status = Handle(*std::move(item)); !status.ok()) return status;
     if (absl::Status status = Pump(); !status.ok()) return status;
   }
@@ -130,6 +135,9 @@ absl::Status Runner::OnGradient(const GradientResult& result) {
   if (!result.loss.ok()) return result.loss.status();
   loss_ = *result.loss;
   gradient_seconds_ = Seconds(result.end - result.begin);
+  if (options_.trace != nullptr) {
+    options_.trace->EndGradient(result.round, result.begin, result.end);
+  }
   if (!std::isfinite(loss_)) {
     return WithFailure(
         absl::OutOfRangeError(absl::StrCat(
@@ -174,15 +182,27 @@ absl::Status Runner::AdvanceReductions() {
 
 void Runner::AtBoundary(Round completed, const SharedVector& model) {
   const Clock::time_point now = Clock::now();
-  const double mix_seconds = host_->arithmetic_seconds();
+  const NodeHost::Arithmetic mix = host_->arithmetic();
+  if (options_.trace != nullptr) options_.trace->EndStep(completed - 1, now);
   observer_->OnRound({.completed = completed,
                       .loss = loss_,
                       .seconds = Seconds(now - std::exchange(boundary_, now)),
                       .gradient_seconds = gradient_seconds_,
-                      .mix_seconds = mix_seconds - std::exchange(mix_seconds_before_, mix_seconds)},
+                      .mix_seconds = mix.seconds - mix_before_.seconds,
+                      .mix_bytes = mix.bytes - mix_before_.bytes},
                      model);
+  mix_before_ = mix;
   if (model.data && options_.evaluate(completed)) due_.push_back({completed, model});
   DialAhead();
+}
+
+void Runner::TraceWait(Clock::time_point since, const Item& item) {
+  const Clock::time_point now = Clock::now();
+  if (const auto* received = std::get_if<Received>(&item)) {
+    options_.trace->Wait(received->from, since, now);
+  } else if (const auto* sent = std::get_if<Sent>(&item)) {
+    options_.trace->Wait(sent->to, since, now);
+  }
 }
 
 void Runner::DialAhead() {
@@ -195,8 +215,18 @@ void Runner::DialAhead() {
 void Runner::SetLimit(Round limit, bool final) { mailbox_.Put(LimitMoved{limit, final}); }
 void Runner::OnAverageDone() { mailbox_.Put(AverageReturned{}); }
 void Runner::Abort(absl::Status why) { mailbox_.Put(Abortion{std::move(why)}); }
-void Runner::OnReceived(Rank from, Tag tag) { mailbox_.Put(Received{from, tag}); }
-void Runner::OnSent(Rank to, Tag tag) { mailbox_.Put(Sent{to, tag}); }
+void Runner::OnReceived(Rank from, Tag tag) {
+  if (options_.trace != nullptr && tag.channel != ModelReduction::kChannel) {
+    options_.trace->Receive(from, tag);
+  }
+  mailbox_.Put(Received{from, tag});
+}
+
+void Runner::OnSent(Rank to, Tag tag) {
+  if (options_.trace != nullptr) options_.trace->EndSend(to, tag);
+  mailbox_.Put(Sent{to, tag});
+}
+
 void Runner::OnPeerFailed(Rank peer, const absl::Status& why) {
   mailbox_.Put(PeerFailure{peer, why});
 }

@@ -25,6 +25,7 @@
 #include "node/mailbox.h"
 #include "node/model_reduction.h"
 #include "node/node_host.h"
+#include "node/trace_recorder.h"
 #include "node/transport.h"
 #include "optim/optimizer.h"
 #include "system/mutex.h"
@@ -38,6 +39,7 @@ struct RoundReport {
   double seconds;           // from boundary to boundary
   double gradient_seconds;  // on the gradient thread, in parallel
   double mix_seconds;       // arithmetic on the runner's thread
+  int64_t mix_bytes;        // that it read and wrote
 };
 
 // Called on the runner's thread.
@@ -71,7 +73,8 @@ struct RunnerOptions {
   std::function<bool(Round completed)> evaluate;
   // A node that gets no event for so long ends, whatever its peers say.
   std::chrono::nanoseconds step_timeout = std::chrono::minutes(15);
-  GradientPace pace = {};  // of this node's gradients; none: the time they take
+  GradientPace pace = {};          // of this node's gradients; none: the time they take
+  TraceRecorder* trace = nullptr;  // outlives the runner; may be null
 };
 
 class Runner final : public TransportSink {
@@ -134,6 +137,8 @@ class Runner final : public TransportSink {
   absl::Status Pump();
   absl::Status AdvanceReductions();
   void AtBoundary(Round completed, const SharedVector& model);
+  // Nothing could be done from `since` until `item` came.
+  void TraceWait(Clock::time_point since, const Item& item);
   void DialAhead();
   absl::Status StepTimeout() const;
   absl::Status Explain(const PeerFailure& failure);
@@ -168,7 +173,7 @@ class Runner final : public TransportSink {
   SharedVector model_;
   double loss_ = 0;
   double gradient_seconds_ = 0;
-  double mix_seconds_before_ = 0;
+  NodeHost::Arithmetic mix_before_;
   Clock::time_point boundary_;
   Round dialled_ = 0;
 

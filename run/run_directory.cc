@@ -47,7 +47,7 @@ std::string PathPart(std::string spec) {
 
 bool IsOurs(const fs::path& entry) {
   const std::string name = entry.filename().string();
-  if (name == "metrics.jsonl" || name == "summary.json") return true;
+  if (name == "metrics.jsonl" || name == "summary.json" || name == "statistics.json") return true;
   if (entry.extension() == ".safetensors") return true;
   constexpr std::string_view kNode = "node-";
   return name.starts_with(kNode) && name.size() > kNode.size() &&
@@ -151,11 +151,15 @@ absl::Status WriteWhole(const std::string& path, std::string_view text) {
 
 }  // namespace
 
+std::string NodeDirectory(const std::string& run, int rank) {
+  return absl::StrCat(run, "/node-", rank);
+}
 std::string ConfigPath(const std::string& run) { return absl::StrCat(run, "/config.textproto"); }
 std::string MetricsPath(const std::string& folder) {
   return absl::StrCat(folder, "/metrics.jsonl");
 }
 std::string SummaryPath(const std::string& run) { return absl::StrCat(run, "/summary.json"); }
+std::string StatisticsPath(const std::string& run) { return absl::StrCat(run, "/statistics.json"); }
 
 std::string DefaultRunPath(const Config& config, absl::Time now) {
   return absl::StrCat("runs/", absl::FormatTime("%Y%m%d-%H%M%S", now, absl::UTCTimeZone()), "-",
@@ -184,7 +188,7 @@ absl::StatusOr<std::string> CreateRunDirectory(const Config& config, absl::Time 
 }
 
 absl::StatusOr<std::string> CreateNodeDirectory(const std::string& run, int rank) {
-  std::string path = absl::StrCat(run, "/node-", rank);
+  std::string path = NodeDirectory(run, rank);
   if (absl::Status status = CreateFolders(path); !status.ok()) return status;
   return path;
 }
@@ -200,12 +204,12 @@ absl::StatusOr<Summary> ReadSummary(const std::string& run) {
   return InputError(absl::StrCat(path, ": ", std::string(summary.status().message())));
 }
 
-absl::Status WriteSummary(const std::string& run, const Summary& summary) {
-  return WriteWhole(SummaryPath(run), ToJsonText(summary));
+absl::Status WriteStatistics(const std::string& run, const Statistics& statistics) {
+  return WriteWhole(StatisticsPath(run), ToJsonText(statistics));
 }
 
-absl::Status WriteStatistics(const std::string& run, const Statistics& statistics) {
-  return WriteWhole(absl::StrCat(run, "/statistics.json"), ToJsonText(statistics));
+absl::Status WriteSummary(const std::string& run, const Summary& summary) {
+  return WriteWhole(SummaryPath(run), ToJsonText(summary));
 }
 
 }  // namespace grapevine

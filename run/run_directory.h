@@ -37,9 +37,11 @@ absl::StatusOr<std::string> CreateRunDirectory(const Config& config, absl::Time 
 // Makes `run`/node-RANK (and `run` itself, on another machine); returns it.
 absl::StatusOr<std::string> CreateNodeDirectory(const std::string& run, int rank);
 
+std::string NodeDirectory(const std::string& run, int rank);
 std::string ConfigPath(const std::string& run);
 std::string MetricsPath(const std::string& folder);  // of a run or of a node
 std::string SummaryPath(const std::string& run);
+std::string StatisticsPath(const std::string& run);
 
 // Errors are kInput and name the file.
 absl::StatusOr<Summary> ReadSummary(const std::string& run);

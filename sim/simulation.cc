@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/memory_traffic.h"
 #include "run/failure.h"
 
 namespace grapevine {
@@ -199,8 +200,8 @@ void Simulation::Spend(Nanoseconds time) {
   cursor_ += time;
 }
 
-void Simulation::SpendPass(int64_t elements) {
-  Spend(std::llround(static_cast<double>(elements) * sizeof(float) / options_.memory_bandwidth));
+void Simulation::SpendTraffic(int64_t bytes) {
+  Spend(std::llround(static_cast<double>(bytes) / options_.memory_bandwidth));
 }
 
 Vec Simulation::InitialReplica(ReplicaRange range) {
@@ -224,15 +225,13 @@ void Simulation::Gradient(Vec at, Vec into, Round round) {
 
 void Simulation::Combine(Part out, std::span<const Term> terms) {
   parts_.vectors->Combine(out, terms);
-  SpendPass((static_cast<int64_t>(terms.size()) + 1) * out.size);
+  SpendTraffic(CombineTraffic(terms.size(), out.size));
 }
 
 void Simulation::Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
                       Vec state, const StepParams& params) {
   parts_.vectors->Step(range, out, mix, own, gradient, state, params);
-  // Reads the terms and the gradient, writes the result, reads and writes the state.
-  SpendPass((static_cast<int64_t>(mix.size()) + 2 + 2 * parts_.vectors->optimizer_vectors()) *
-            range.size);
+  SpendTraffic(StepTraffic(mix.size(), parts_.vectors->optimizer_vectors(), range.size));
 }
 
 void Simulation::Send(Rank to, Tag tag, Part part) {

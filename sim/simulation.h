@@ -104,7 +104,7 @@ class Simulation final : private Host, private AlarmClock {
 
   // Occupies the current node's exchange lane.
   void Spend(Nanoseconds time);
-  void SpendPass(int64_t elements);
+  void SpendTraffic(int64_t bytes);
 
   // Host, for the node whose event is being handled:
   int64_t replica_size() const override { return parts_.vectors->replica_size(); }

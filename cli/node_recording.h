@@ -1,0 +1,52 @@
+// What a real run is recorded into beside its metrics: a trace.
+//
+// Every node records by itself and leaves its part in its folder of the run
+// directory; rank 0 joins the parts once all nodes are done. Parts on another
+// machine's disk are missed, with a warning.
+#ifndef GRAPEVINE_CLI_NODE_RECORDING_H_
+#define GRAPEVINE_CLI_NODE_RECORDING_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "node/trace_recorder.h"
+#include "run/chrome_trace.h"
+#include "run/config.pb.h"
+#include "topology/topology.h"
+
+namespace grapevine {
+
+// Thread-compatible; the recorder that it lends is thread-safe.
+class NodeRecording {
+ public:
+  // Records what `config` asks for (--trace). Rank 0 begins the file at once: a path
+  // that cannot be written ends the run before it begins (kOutput).
+  static absl::StatusOr<std::unique_ptr<NodeRecording>> Make(const Config& config, Rank rank,
+                                                             std::string run_directory);
+
+  // Null when no trace is wanted.
+  TraceRecorder* trace() { return recorder_.get(); }
+
+  // This node's part, once it has trained and before it says so.
+  absl::Status WritePart();
+  // Rank 0, once all nodes have trained.
+  absl::Status Join();
+
+ private:
+  NodeRecording(Rank rank, Rank nodes, std::string run_directory);
+
+  absl::Status JoinTraces();
+
+  const Rank rank_;
+  const Rank nodes_;
+  const std::string run_directory_;
+  std::unique_ptr<TraceRecorder> recorder_;
+  std::unique_ptr<ChromeTrace> trace_;  // rank 0's
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_NODE_RECORDING_H_
