@@ -75,6 +75,7 @@ def calibrate(bench):
     cells = calibration_cells()
     points, passes, extra = [], [], []
     latencies = {}
+    valid = True
     for cell in cells:
         network_of = cell.bandwidth, cell.latency
         if network_of not in latencies:
@@ -84,6 +85,7 @@ def calibrate(bench):
         result = bench.measure("calibration", cell, "calibration %d/%d " % (number, len(cells)))
         if result is None:
             raise network.LabError("a calibration cell could not be run: " + cell.label())
+        valid = valid and result["valid"]
         size = size_bytes(cell.model.split(":")[1])
         points.append((size * 8 / bits_per_second(cell.bandwidth),
                        result["step_s"] - result["mix_s"]
@@ -95,6 +97,7 @@ def calibrate(bench):
         raise network.LabError("the real model could not be run")
     largest = max(passes)
     calibration = {
+        "valid": valid and learning["valid"],
         "goodput_share": 1 / slope,
         "extra_latency_s": max(0.0, median(extra)),
         "message_overhead_s": max(0.0, intercept / 2),

@@ -155,14 +155,11 @@ def start_nodes(lab, cell, grapevine, run_directory, logs):
 
 
 def last_words(logs, nodes):
-    words = []
-    for rank, node in enumerate(nodes):
-        if node.poll():
-            with open(os.path.join(logs, "node-%d.log" % rank), encoding="utf-8") as file:
-                lines = file.read().strip().splitlines()
-            words.append("rank %d ended with %d: %s" % (rank, node.returncode,
-                                                        lines[-1] if lines else "no output"))
-    return "; ".join(words)
+    failed = [rank for rank, node in enumerate(nodes) if node.poll()]
+    with open(os.path.join(logs, "node-%d.log" % failed[0]), encoding="utf-8") as file:
+        lines = file.read().strip().splitlines()
+    return "rank %d of %d that failed: %s" % (failed[0], len(failed),
+                                              lines[-1] if lines else "no output")
 
 
 def run_cell(cell, grapevine, relay, run_directory, limit_s=120):

@@ -63,6 +63,11 @@ difference the table above uses it.
 """
 
 
+BUSY = """
+**The processors were too busy while this was measured: calibrate again on a quiet machine.**
+"""
+
+
 def percent(share):
     return "%+.1f %%" % (share * 100)
 
@@ -72,9 +77,10 @@ def passed(holds):
 
 
 def verdict_table(verdict):
+    errors = ("%.1f %%" % (verdict.median * 100), "%.1f %%" % (verdict.worst * 100)) \
+        if verdict.cells else ("-", "-")
     lines = ["", "| | cells | median error | worst error | |", "|---|---|---|---|---|",
-             "| measured | %d | %.1f %% | %.1f %% | |" % (
-                 verdict.cells, verdict.median * 100, verdict.worst * 100)]
+             "| measured | %d | %s | %s | |" % (verdict.cells, *errors)]
     for name, bounds in (("gate", GATE), ("goal", GOAL)):
         lines.append("| %s | at least %d | at most %.0f %% | at most %.0f %% | %s |" % (
             name, MIN_CELLS, bounds[0] * 100, bounds[1] * 100, passed(verdict.within(bounds))))
@@ -128,6 +134,8 @@ def write_document(path, plot, calibration, rows, windows, overlap):
     text.append(CALIBRATION.format(
         goodput_share=calibration["goodput_share"],
         memory_bandwidth=calibration["memory_bandwidth_bytes_per_s"] / 1e9, **in_ms).rstrip())
+    if not calibration["valid"]:
+        text.append(BUSY.rstrip())
     text += ["", "## Cell by cell"] + cell_table(rows)
     text += ["", OVERLAP.format(limit=LIMIT).rstrip()] + overlap_table(overlap)
     text += ["", WINDOW.rstrip()]

@@ -24,6 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def workbench(options):
+    lab.check_machine()
     return Workbench(Store(options.out), options.grapevine, options.relay, options.attempts,
                      options.patience, options.quiet)
 
@@ -72,6 +73,9 @@ def document(options):
     windows = compare("window", window_cells(), store, calibration, options.grapevine)
     write_document(options.document, options.plot, calibration, rows, windows, overlap)
     verdict = judge(rows)
+    if verdict.cells == 0:
+        print("no cell counts: the machine was busy (%s)" % store.path, file=sys.stderr)
+        return 1
     print("%d valid cells, median error %.1f %%, worst %.1f %%" % (
         verdict.cells, verdict.median * 100, verdict.worst * 100))
     return 0
