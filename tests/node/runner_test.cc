@@ -7,11 +7,13 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include "node/memory_transport.h"
+#include "node/trace_recorder.h"
 #include "run/failure.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
@@ -234,6 +236,44 @@ TEST(Runner, OneAverageIsOutAtATimeAndNoneIsSkipped) {
   for (const absl::Status& status : fleet.Run()) ASSERT_TRUE(status.ok()) << status;
   ASSERT_EQ(recorder.averages.size(), 12u);
   for (size_t k = 0; k < 12; ++k) EXPECT_EQ(recorder.averages[k].round, static_cast<Round>(k + 1));
+}
+
+TEST(Runner, TellsATraceWhatItDoes) {
+  const Experiment experiment{.topology = "complete", .nodes = 3, .rounds = 6};
+  TraceRecorder traces[3];
+  auto hub = std::make_shared<MemoryHub>(experiment.nodes);
+  std::vector<std::unique_ptr<NodeUnderTest>> nodes;
+  for (Rank rank = 0; rank < experiment.nodes; ++rank) {
+    // Averages are taken: their messages are not the algorithm's.
+    nodes.push_back(std::make_unique<NodeUnderTest>(
+        experiment, rank, hub,
+        RunnerOptions{.rounds = experiment.rounds,
+                      .limit = experiment.rounds,
+                      .evaluate = [](Round completed) { return completed == 6; },
+                      .step_timeout = std::chrono::seconds(20),
+                      .trace = &traces[rank]}));
+  }
+  std::vector<std::thread> threads;
+  for (auto& node : nodes) threads.emplace_back([&node] { EXPECT_TRUE(node->Run().ok()); });
+  for (std::thread& thread : threads) thread.join();
+  for (Rank rank = 0; rank < experiment.nodes; ++rank) {
+    std::map<TraceKind, int> count;
+    const NodeTrace trace = traces[rank].Take(rank);
+    for (const TraceRecord& record : trace.records) {
+      ++count[record.kind];
+      EXPECT_LE(record.begin, record.end);
+      EXPECT_GE(record.begin, trace.start);
+      EXPECT_NE(record.peer, record.kind == TraceKind::kSent ? rank : -1);
+      if (record.kind == TraceKind::kSent) {
+        EXPECT_EQ(record.bytes, 4 * (kParameters + kBuffers));
+      }
+    }
+    EXPECT_EQ(count[TraceKind::kStep], 6);
+    EXPECT_EQ(count[TraceKind::kGradient], 6);
+    EXPECT_EQ(count[TraceKind::kSent], 12);
+    EXPECT_EQ(count[TraceKind::kReceived], 12);
+    EXPECT_GE(count[TraceKind::kMix], 6);
+  }
 }
 
 TEST(Runner, AnOpenEndMovesUntilItIsFinal) {

@@ -12,6 +12,7 @@
 #include "run/straggler.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/testing/trace_file.h"
 
 namespace grapevine::testing {
 namespace {
@@ -153,6 +154,40 @@ TEST(Training, AGradientTakesTheTimeThatIsDrawnForIt) {
   }
   EXPECT_GE(gradient_s, drawn_s);
   EXPECT_GE(Summary(folder.File("run"))["wall_time_s"], drawn_s);
+}
+
+TEST(Training, ATraceTellsWhatEveryNodeDid) {
+  const ScratchFolder folder;
+  constexpr size_t kNodes = 3;
+  constexpr size_t kRounds = 8;
+  const std::string trace = folder.File("trace.json");
+  const Ended ended =
+      RunGrapevine({"train", "-n", std::to_string(kNodes), "--topology=complete", "--model=softmax",
+                    "--data=synthetic:train=512:test=100", "--rounds=" + std::to_string(kRounds),
+                    "--out=" + folder.File("run"), "--trace=" + trace});
+  ASSERT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("trace: " + trace));
+  const TraceFile file(trace);
+  file.ExpectWellFormed();
+  EXPECT_EQ(file.Named("round ").size(), kNodes * kRounds);
+  EXPECT_EQ(file.Named("gradient").size(), kNodes * kRounds);
+  EXPECT_GE(file.Named("mix").size(), kNodes * kRounds);
+  const size_t messages = kNodes * (kNodes - 1) * kRounds;
+  EXPECT_EQ(file.Named("to ").size(), messages);
+  EXPECT_EQ(file.Named("from ").size(), messages);
+  EXPECT_EQ(file.ExpectArrows(), static_cast<int>(messages));
+  for (size_t rank = 0; rank < kNodes; ++rank) {
+    EXPECT_FALSE(std::filesystem::exists(folder.File("run") + "/node-" + std::to_string(rank) +
+                                         "/trace.bin"));
+  }
+}
+
+TEST(Training, ATraceThatCannotBeWrittenEndsTheRunBeforeItBegins) {
+  const ScratchFolder folder;
+  const Ended ended = RunGrapevine(
+      Training(folder.File("run"), {"--rounds=100000", "--trace=/no/such/trace.json"}));
+  EXPECT_EQ(ended.exit_code, kOutput);
+  EXPECT_THAT(ended.output, HasSubstr("/no/such/trace.json"));
 }
 
 TEST(Training, AnEarlierRunStaysUnlessToldOtherwise) {
