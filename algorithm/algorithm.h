@@ -60,8 +60,9 @@ struct AlgorithmOptions {
 
 // "dpsgd" (order=awc, the default, or order=atc), "allreduce" by ring (the
 // default), "allreduce:halving-doubling", ":tree", ":hierarchical" (groups=G, near
-// the square root of n) or ":torus" (":torus:4x8"), and "ps" (servers=1). Errors
-// name the spec and what is known, or the nearest value that works.
+// the square root of n) or ":torus" (":torus:4x8"), each with buckets=B, and "ps"
+// (servers=1). Errors name the spec and what is known, or the nearest value that
+// works.
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view spec,
                                                          AlgorithmOptions options);
 

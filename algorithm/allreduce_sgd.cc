@@ -6,23 +6,21 @@
 #include "absl/strings/str_cat.h"
 
 namespace grapevine {
-
 namespace {
 
-constexpr uint16_t kGradientChannel = 1;
+constexpr uint16_t kFirstBucketChannel = 1;
 
 }  // namespace
 
-AllreduceSgd::AllreduceSgd(std::unique_ptr<const AllreduceSchedule> schedule,
-                           AlgorithmOptions options)
-    : collective_(std::move(schedule), kGradientChannel), options_(std::move(options)) {}
+AllreduceSgd::AllreduceSgd(BucketedSum::Schedules schedules, AlgorithmOptions options)
+    : sum_(std::move(schedules), kFirstBucketChannel), options_(std::move(options)) {}
 
 absl::Status AllreduceSgd::On(const Event& event, Host& host) {
   absl::Status status;
   if (const auto* received = std::get_if<Received>(&event)) {
-    status = collective_.On(*received, host);
+    status = sum_.On(*received, host);
   } else if (const auto* sent = std::get_if<Sent>(&event)) {
-    status = collective_.On(*sent, host);
+    status = sum_.On(*sent, host);
     RestIfDone(host);
   } else if (const auto* ready = std::get_if<GradientReady>(&event)) {
     status = OnGradient(*ready, host);
@@ -40,7 +38,7 @@ absl::Status AllreduceSgd::On(const Event& event, Host& host) {
 void AllreduceSgd::OnStart(Host& host) {
   replica_ = host.InitialReplica(host.whole_replica());
   optimizer_state_ = host.NewOptimizerState(host.whole_replica());
-  collective_.Prepare(host.replica_size(), host);
+  sum_.Prepare(host.replica_size(), host);
   started_ = true;
   BeginRound(host);
 }
@@ -52,21 +50,23 @@ void AllreduceSgd::BeginRound(Host& host) {
   }
   in_round_ = true;
   gradient_ = host.New(host.replica_size());
-  host.Gradient(replica_, gradient_, round_);
+  ready_from_ = host.replica_size();
+  sum_.Begin(gradient_);
+  host.Gradient(replica_, gradient_, round_, sum_.cuts());
 }
 
 absl::Status AllreduceSgd::OnGradient(const GradientReady& event, Host& host) {
-  if (!in_round_ || summing_ || event.round != round_) {
-    return absl::InternalError(
-        absl::StrCat("a gradient of round ", event.round, " came unasked in round ", round_));
+  if (!in_round_ || event.round != round_ || event.from >= ready_from_ || event.from < 0) {
+    return absl::InternalError(absl::StrCat("a gradient of round ", event.round, " from element ",
+                                            event.from, " on came unasked in round ", round_));
   }
-  summing_ = true;
-  collective_.Begin({gradient_, 0, host.replica_size()}, host);
+  ready_from_ = event.from;
+  sum_.OnReady(ready_from_, host);
   return absl::OkStatus();
 }
 
 void AllreduceSgd::EndRoundIfSummed(Host& host) {
-  if (!summing_ || !collective_.summed()) return;
+  if (!in_round_ || ready_from_ > 0 || !sum_.summed()) return;
   const Vec next = host.New(host.replica_size());
   const Term own{1.0, {replica_, 0, host.replica_size()}};
   host.Step(host.whole_replica(), next, {&own, 1}, replica_, gradient_, optimizer_state_,
@@ -74,7 +74,6 @@ void AllreduceSgd::EndRoundIfSummed(Host& host) {
              .gradient_scale = 1.0 / options_.mixing->topology().size()});
   host.Drop(std::exchange(gradient_, Vec{}));
   host.Drop(std::exchange(replica_, next));
-  summing_ = false;
   in_round_ = false;
   ++round_;
   host.Boundary(round_, replica_);
@@ -82,9 +81,9 @@ void AllreduceSgd::EndRoundIfSummed(Host& host) {
 }
 
 void AllreduceSgd::RestIfDone(Host& host) {
-  if (started_ && !in_round_ && round_ >= limit_ && collective_.idle()) host.Rest(replica_);
+  if (started_ && !in_round_ && round_ >= limit_ && sum_.idle()) host.Rest(replica_);
 }
 
-std::vector<Rank> AllreduceSgd::Peers(Round, Round) const { return collective_.Peers(); }
+std::vector<Rank> AllreduceSgd::Peers(Round, Round) const { return sum_.Peers(); }
 
 }  // namespace grapevine

@@ -1,26 +1,26 @@
 // Allreduce SGD: x' = x - lr u((1/n) sum_j g_j(x)), the same x on every node.
 //
-// The baseline of the field, whatever allreduce sums the gradients. Batch
-// statistics are averaged along with them.
+// The baseline of the field, whatever allreduce sums the gradients, whole or in
+// buckets that leave while the backward pass goes on. Batch statistics are
+// averaged along with them.
 #ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_SGD_H_
 #define GRAPEVINE_ALGORITHM_ALLREDUCE_SGD_H_
 
-#include <memory>
 #include <vector>
 
 #include "algorithm/algorithm.h"
-#include "algorithm/allreduce_schedule.h"
-#include "algorithm/collective.h"
+#include "algorithm/bucketed_sum.h"
 
 namespace grapevine {
 
 class AllreduceSgd final : public Algorithm {
  public:
-  AllreduceSgd(std::unique_ptr<const AllreduceSchedule> schedule, AlgorithmOptions options);
+  // One schedule for each bucket.
+  AllreduceSgd(BucketedSum::Schedules schedules, AlgorithmOptions options);
 
   absl::Status On(const Event& event, Host& host) override;
   Round round() const override { return round_; }
-  std::vector<Waiting> waiting_for() const override { return collective_.waiting_for(); }
+  std::vector<Waiting> waiting_for() const override { return sum_.waiting_for(); }
   std::vector<Rank> Peers(Round from, Round to) const override;
 
  private:
@@ -30,7 +30,7 @@ class AllreduceSgd final : public Algorithm {
   void EndRoundIfSummed(Host& host);
   void RestIfDone(Host& host);
 
-  Collective collective_;
+  BucketedSum sum_;
   const AlgorithmOptions options_;
 
   Vec replica_;
@@ -41,7 +41,7 @@ class AllreduceSgd final : public Algorithm {
   Round limit_ = 0;
   bool started_ = false;
   bool in_round_ = false;
-  bool summing_ = false;
+  int64_t ready_from_ = 0;  // of this round's gradient; its size when nothing is
 };
 
 }  // namespace grapevine

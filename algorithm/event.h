@@ -28,9 +28,13 @@ struct Received {
   Rank from;
   Tag tag;
 };
-// The gradient asked for in `round` is there.
+// Of the gradient asked for in `round`, the elements from `from` on are final. The
+// last such event has from = 0, and most algorithms ask for no other.
 struct GradientReady {
   Round round;
+  int64_t from = 0;
+
+  bool whole() const { return from == 0; }
 };
 // The bytes of a message have left: its part may be written again.
 struct Sent {

@@ -9,7 +9,7 @@
 //   - New gives an undefined vector; Drop returns it, and the driver keeps the
 //     memory alive while a send, a gradient or an observer still reads it.
 //   - What was sent is not written again before Sent, what Gradient reads not
-//     before GradientReady, what Boundary showed not at all: a new replica goes
+//     before the whole GradientReady, what Boundary showed not at all: a new replica goes
 //     to a fresh vector. The memory comes from a pool, so this costs nothing.
 //   - Nothing arrives unposted: Post is both the place for a message and the
 //     sender's credit, hence the back-pressure. Messages between two nodes may
@@ -46,8 +46,11 @@ class Host {
   virtual void Drop(Vec vector) = 0;
 
   // The stochastic gradient of `round`'s batch at `at`, into `into`. Runs beside
-  // later requests; ends with GradientReady.
-  virtual void Gradient(Vec at, Vec into, Round round) = 0;
+  // later requests; ends with a GradientReady of the whole. Before that may come
+  // one for each of `cuts` (descending, inside the vector, valid until the end),
+  // when all from there on is final and so the algorithm's to write again.
+  virtual void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) = 0;
+  void Gradient(Vec at, Vec into, Round round) { Gradient(at, into, round, {}); }
 
   // out <- sum(terms) in the listed order, element-wise; a term may be `out`.
   virtual void Combine(Part out, std::span<const Term> terms) = 0;

@@ -6,6 +6,7 @@
 #include "algorithm/algorithm.h"
 #include "algorithm/allreduce_registry.h"
 #include "algorithm/allreduce_sgd.h"
+#include "algorithm/bucketed_sum.h"
 #include "algorithm/dpsgd.h"
 #include "algorithm/parameter_servers.h"
 #include "algorithm/ps_server.h"
@@ -14,6 +15,10 @@
 
 namespace grapevine {
 namespace {
+
+// Each posts up to Collective::kMaxAhead messages ahead, and a transport has a
+// bound for those of one peer.
+constexpr int64_t kMaxBuckets = 32;
 
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeDpsgd(const Spec& spec, AlgorithmOptions options) {
   SpecReader reader(spec);
@@ -29,8 +34,11 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeAllreduce(const Spec& spec,
   const absl::StatusOr<AllreduceFactory> make =
       ReadAllreduce(spec, reader, options.mixing->topology().size());
   if (!make.ok()) return make.status();
+  const int64_t buckets = reader.Integer("buckets", 1, 1, kMaxBuckets);
   if (absl::Status status = reader.Finish(); !status.ok()) return status;
-  return std::make_unique<AllreduceSgd>((*make)(options.rank), std::move(options));
+  BucketedSum::Schedules schedules;
+  for (int64_t i = 0; i < buckets; ++i) schedules.push_back((*make)(options.rank));
+  return std::make_unique<AllreduceSgd>(std::move(schedules), std::move(options));
 }
 
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeParameterServer(const Spec& spec,

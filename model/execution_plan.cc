@@ -188,8 +188,12 @@ void ExecutionPlan::Forward(const float* replica, float* gradient) {
   for (const std::unique_ptr<Layer>& layer : layers_) layer->Forward(replica, gradient);
 }
 
-void ExecutionPlan::Backward(const float* replica, float* gradient) {
-  for (size_t i = layers_.size(); i-- > 0;) layers_[i]->Backward(replica, gradient);
+void ExecutionPlan::Backward(const float* replica, float* gradient,
+                             const std::function<void(int i)>& done) {
+  for (size_t i = layers_.size(); i-- > 0;) {
+    layers_[i]->Backward(replica, gradient);
+    done(static_cast<int>(i));
+  }
 }
 
 }  // namespace grapevine

@@ -6,6 +6,7 @@
 #define GRAPEVINE_MODEL_EXECUTION_PLAN_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -43,7 +44,8 @@ class ExecutionPlan {
 
   // `gradient` takes the batch's statistics; null in inference.
   void Forward(const float* replica, float* gradient);
-  void Backward(const float* replica, float* gradient);
+  // Calls `done(i)` when operation i has gone back, from the last to the first.
+  void Backward(const float* replica, float* gradient, const std::function<void(int i)>& done);
 
  private:
   friend class ExecutionPlanner;

@@ -31,7 +31,10 @@ const char* NameOf(Pass pass) {
 
 GraphNetwork::GraphNetwork(NetworkGraph graph, std::unique_ptr<const LayerFactory> layers,
                            const NetworkOptions& options)
-    : graph_(Fuse(std::move(graph))), layers_(std::move(layers)), options_(options) {}
+    : graph_(Fuse(std::move(graph))),
+      progress_(graph_),
+      layers_(std::move(layers)),
+      options_(options) {}
 
 void GraphNetwork::Initialize(uint64_t seed, float* replica) const {
   for (size_t i = 0; i < graph_.initial_values.size(); ++i) {
@@ -46,6 +49,12 @@ void GraphNetwork::Initialize(uint64_t seed, float* replica) const {
 
 absl::StatusOr<double> GraphNetwork::Gradient(const float* replica, const Batch& batch,
                                               float* gradient) {
+  return GradientInParts(replica, batch, gradient, {});
+}
+
+absl::StatusOr<double> GraphNetwork::GradientInParts(
+    const float* replica, const Batch& batch, float* gradient,
+    const std::function<void(int64_t from)>& final_from) {
   if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
   const TensorThread thread;
   if (training_ == nullptr || training_->batch_size() != batch.size) {
@@ -57,7 +66,9 @@ absl::StatusOr<double> GraphNetwork::Gradient(const float* replica, const Batch&
   const double loss =
       SoftmaxCrossEntropy({.classes = classes(), .label_smoothing = options_.label_smoothing},
                           training_->logits(), batch.labels, training_->logits_gradient());
-  training_->Backward(replica, gradient);
+  training_->Backward(replica, gradient, [&](int operation) {
+    if (final_from) final_from(progress_.FinalFrom(operation));
+  });
   return loss / static_cast<double>(batch.size);
 }
 

@@ -5,12 +5,14 @@
 #ifndef GRAPEVINE_MODEL_GRAPH_NETWORK_H_
 #define GRAPEVINE_MODEL_GRAPH_NETWORK_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/tensor/layer.h"
+#include "model/backward_progress.h"
 #include "model/execution_plan.h"
 #include "model/network.h"
 #include "model/network_graph.h"
@@ -35,6 +37,10 @@ class GraphNetwork : public Network {
   // Errors: a batch that does not fit the network; InternalError from oneDNN.
   absl::StatusOr<double> Gradient(const float* replica, const Batch& batch,
                                   float* gradient) override;
+  absl::StatusOr<double> GradientInParts(
+      const float* replica, const Batch& batch, float* gradient,
+      const std::function<void(int64_t from)>& final_from) override;
+  double ReadyAt(int64_t from) const override { return progress_.ReadyAt(from); }
   absl::Status Statistics(const float* replica, const Batch& batch, float* statistics) override;
   absl::StatusOr<Evaluation> Evaluate(const float* replica, const Batch& batch) override;
 
@@ -43,6 +49,7 @@ class GraphNetwork : public Network {
   absl::Status Prepare(std::unique_ptr<ExecutionPlan>* plan, int64_t batch_size, Pass pass);
 
   const NetworkGraph graph_;  // fused
+  const BackwardProgress progress_;
   const std::unique_ptr<const LayerFactory> layers_;
   const NetworkOptions options_;
   std::unique_ptr<ExecutionPlan> training_;

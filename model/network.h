@@ -3,6 +3,7 @@
 #define GRAPEVINE_MODEL_NETWORK_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -37,6 +38,14 @@ class Network {
   // section of `gradient` the batch's statistics.
   virtual absl::StatusOr<double> Gradient(const float* replica, const Batch& batch,
                                           float* gradient) = 0;
+
+  // The same in parts, and when they are final: see Objective.
+  virtual absl::StatusOr<double> GradientInParts(
+      const float* replica, const Batch& batch, float* gradient,
+      const std::function<void(int64_t from)>& final_from) {
+    return Gradient(replica, batch, gradient);
+  }
+  virtual double ReadyAt(int64_t from) const { return 1; }
 
   // Training mode without a gradient: the batch's statistics into the buffer
   // section of `statistics`, a vector of the layout's size whose rest is not

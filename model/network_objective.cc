@@ -14,4 +14,11 @@ absl::StatusOr<double> NetworkObjective::Gradient(const float* replica, int64_t 
   return network_->Gradient(replica, batch_, gradient);
 }
 
+absl::StatusOr<double> NetworkObjective::GradientInParts(const float* replica, int64_t round,
+                                                         float* gradient,
+                                                         const FinalFrom& final_from) {
+  batches_->Fill(round, &batch_);
+  return network_->GradientInParts(replica, batch_, gradient, final_from);
+}
+
 }  // namespace grapevine

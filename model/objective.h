@@ -6,6 +6,7 @@
 #define GRAPEVINE_MODEL_OBJECTIVE_H_
 
 #include <cstdint>
+#include <functional>
 
 #include "absl/status/statusor.h"
 #include "kernels/replica_layout.h"
@@ -28,6 +29,18 @@ class Objective {
   // statistics, see ReplicaLayout::buffer_momentum). Returns the batch's mean
   // loss. The batch is a function of (seed, node, round) alone.
   virtual absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) = 0;
+
+  // The same, and calls `final_from(from)` whenever the elements from `from` on
+  // are final before the rest; never, where the objective does not know. `from`
+  // falls.
+  using FinalFrom = std::function<void(int64_t from)>;
+  virtual absl::StatusOr<double> GradientInParts(const float* replica, int64_t round,
+                                                 float* gradient, const FinalFrom& final_from) {
+    return Gradient(replica, round, gradient);
+  }
+  // An estimate of the part of a gradient's time after which the elements from
+  // `from` on are final, 0 .. 1: where time is made up. The same on every machine.
+  virtual double ReadyAt(int64_t from) const { return 1; }
 
   // Samples in one local batch.
   virtual int64_t batch_size() const = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "model/backward_cost.h"
 #include "model/objective.h"
 
 namespace grapevine {
@@ -25,6 +26,7 @@ class PhantomObjective : public Objective {
   void Initialize(float* replica) override;
   // Leaves `gradient` as it is. Never fails; the loss is 0.
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override;
+  double ReadyAt(int64_t from) const override { return EvenlyReadyAt(from, layout_.size); }
   int64_t batch_size() const override { return options_.batch_size; }
 
  private:

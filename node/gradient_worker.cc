@@ -18,8 +18,12 @@ constexpr auto kIdleWait = std::chrono::seconds(1);
 }  // namespace
 
 GradientWorker::GradientWorker(Objective* objective, GradientPace pace,
-                               std::function<void(GradientResult)> done)
-    : objective_(objective), pace_(std::move(pace)), done_(std::move(done)) {
+                               std::function<void(GradientResult)> done,
+                               std::function<void(GradientReady)> part)
+    : objective_(objective),
+      pace_(std::move(pace)),
+      done_(std::move(done)),
+      part_(std::move(part)) {
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -32,11 +36,12 @@ GradientWorker::~GradientWorker() {
   thread_.join();
 }
 
-void GradientWorker::Compute(SharedVector at, SharedVector into, Round round) {
+void GradientWorker::Compute(SharedVector at, SharedVector into, Round round,
+                             std::vector<int64_t> cuts) {
   {
     MutexLock lock(mutex_);
     CHECK(!work_) << "two gradients at once";
-    work_ = Work{std::move(at), std::move(into), round};
+    work_ = Work{std::move(at), std::move(into), round, std::move(cuts)};
   }
   changed_.NotifyAll();
 }
@@ -54,13 +59,32 @@ void GradientWorker::Loop() {
   Work work;
   while (Next(&work)) {
     const Clock::time_point begin = Clock::now();
-    absl::StatusOr<double> loss =
-        objective_->Gradient(work.at.data.get(), work.round, work.into.data.get());
-    if (pace_) DelayUntil(begin + pace_(work.round, Clock::now() - begin));
+    absl::StatusOr<double> loss = Compute(work);
+    if (pace_) Pace(work, begin);
     const Round round = work.round;
     work = {};  // the vectors go back before the runner hears of it
     done_({round, std::move(loss), begin, Clock::now()});
   }
+}
+
+absl::StatusOr<double> GradientWorker::Compute(const Work& work) {
+  const float* const at = work.at.data.get();
+  float* const into = work.into.data.get();
+  if (pace_ || work.cuts.empty()) return objective_->Gradient(at, work.round, into);
+  auto next = work.cuts.begin();
+  return objective_->GradientInParts(at, work.round, into, [&](int64_t from) {
+    for (; next != work.cuts.end() && *next >= from; ++next) part_({work.round, *next});
+  });
+}
+
+void GradientWorker::Pace(const Work& work, Clock::time_point begin) {
+  const std::chrono::duration<double> total = pace_(work.round, Clock::now() - begin);
+  for (const int64_t cut : work.cuts) {
+    DelayUntil(begin +
+               std::chrono::duration_cast<Clock::duration>(total * objective_->ReadyAt(cut)));
+    part_({work.round, cut});
+  }
+  DelayUntil(begin + std::chrono::duration_cast<Clock::duration>(total));
 }
 
 void GradientWorker::DelayUntil(Clock::time_point deadline) {

@@ -3,9 +3,11 @@
 #define GRAPEVINE_NODE_GRADIENT_WORKER_H_
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "algorithm/event.h"
@@ -32,31 +34,40 @@ using GradientPace =
 class GradientWorker {
  public:
   // `objective` is used by the worker's thread alone from now on and outlives
-  // it. Without a `pace` gradients take the time they take. `done` is called on
-  // the worker's thread.
-  GradientWorker(Objective* objective, GradientPace pace, std::function<void(GradientResult)> done);
+  // it. Without a `pace` gradients take the time they take. `part` (where cuts are
+  // asked for) and then `done` are called on the worker's thread.
+  GradientWorker(Objective* objective, GradientPace pace, std::function<void(GradientResult)> done,
+                 std::function<void(GradientReady)> part = {});
   // Ends after the gradient under way; an artificial delay is cut short.
   ~GradientWorker();
 
-  // Writes the gradient at `at` into `into`, both of the layout's size.
-  void Compute(SharedVector at, SharedVector into, Round round);
+  // Writes the gradient at `at` into `into`, both of the layout's size. Reports a
+  // part for each of `cuts` (descending) when all from there on is final: as the
+  // backward pass gets there, or, at a pace, in the part of its time that the
+  // objective estimates.
+  void Compute(SharedVector at, SharedVector into, Round round, std::vector<int64_t> cuts = {});
 
  private:
   struct Work {
     SharedVector at;
     SharedVector into;
     Round round = 0;
+    std::vector<int64_t> cuts;
   };
 
   void Loop();
   // Waits for work; false when the worker stops.
   bool Next(Work* work);
+  absl::StatusOr<double> Compute(const Work& work);
+  // Gives a gradient that was computed since `begin` the time of its pace.
+  void Pace(const Work& work, std::chrono::steady_clock::time_point begin);
   // Waits until then, or until the worker is stopped.
   void DelayUntil(std::chrono::steady_clock::time_point deadline);
 
   Objective* const objective_;
   const GradientPace pace_;
   const std::function<void(GradientResult)> done_;
+  const std::function<void(GradientReady)> part_;
 
   Mutex mutex_;
   Condition changed_;

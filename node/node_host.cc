@@ -34,10 +34,10 @@ Vec NodeHost::NewOptimizerState(ReplicaRange range) {
   return grapevine::NewOptimizerState(*parts_.optimizer, *parts_.layout, range, vectors_);
 }
 
-void NodeHost::Gradient(Vec at, Vec into, Round round) {
+void NodeHost::Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) {
   CHECK(parts_.gradients != nullptr) << "a node without an objective was asked for a gradient";
   if (parts_.trace != nullptr) parts_.trace->BeginGradient();
-  parts_.gradients->Compute(vectors_.At(at), vectors_.At(into), round);
+  parts_.gradients->Compute(vectors_.At(at), vectors_.At(into), round, {cuts.begin(), cuts.end()});
 }
 
 void NodeHost::Combine(Part out, std::span<const Term> terms) {

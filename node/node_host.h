@@ -45,7 +45,7 @@ class NodeHost final : public Host {
   Vec New(int64_t size) override { return vectors_.New(size); }
   Vec NewOptimizerState(ReplicaRange range) override;
   void Drop(Vec vector) override { vectors_.Drop(vector); }
-  void Gradient(Vec at, Vec into, Round round) override;
+  void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override;
   void Combine(Part out, std::span<const Term> terms) override;
   void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
             Vec state, const StepParams& params) override;

@@ -42,7 +42,8 @@ absl::Status Runner::Run(Transport* transport,
   if (objective_ != nullptr) {
     gradients_ = std::make_unique<GradientWorker>(
         objective_, options_.pace,
-        [this](GradientResult result) { mailbox_.Put(std::move(result)); });
+        [this](GradientResult result) { mailbox_.Put(std::move(result)); },
+        [this](GradientReady part) { mailbox_.Put(part); });
   }
   reduction_ =
       std::make_unique<ModelReduction>(options_.rank, options_.workers, layout_, transport_);
@@ -98,6 +99,10 @@ bool Runner::Finished() const {
 absl::Status Runner::Handle(Item item) {
   if (const auto* received = std::get_if<Received>(&item)) return OnMessage(*received);
   if (const auto* sent = std::get_if<Sent>(&item)) return OnMessageSent(*sent);
+  if (const auto* part = std::get_if<GradientReady>(&item)) {
+    held_.push_back(*part);
+    return absl::OkStatus();
+  }
   if (const auto* result = std::get_if<GradientResult>(&item)) return OnGradient(*result);
   if (const auto* moved = std::get_if<LimitMoved>(&item)) {
     limit_final_ = limit_final_ || moved->final;

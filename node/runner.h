@@ -122,8 +122,8 @@ class Runner final : public TransportSink {
     absl::Status why;
   };
   struct AverageReturned {};
-  using Item = std::variant<Received, Sent, GradientResult, LimitMoved, AverageReturned,
-                            PeerFailure, Abortion>;
+  using Item = std::variant<Received, Sent, GradientReady, GradientResult, LimitMoved,
+                            AverageReturned, PeerFailure, Abortion>;
   using Clock = std::chrono::steady_clock;
 
   absl::Status Begin();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "model/backward_cost.h"
 #include "sim/vector_store.h"
 
 namespace grapevine {
@@ -27,6 +28,7 @@ class PhantomVectors final : public VectorStore {
             Vec state, const StepParams& params) override {}
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override {}
   absl::StatusOr<double> EndGradient(Rank rank) override { return 0.0; }
+  double ReadyAt(int64_t from) const override { return EvenlyReadyAt(from, replica_size_); }
   void Hold(MessageId message, Part part) override {}
   void Deliver(MessageId message, Part into) override {}
   SharedVector At(Vec vector) const override { return {}; }

@@ -41,6 +41,7 @@ class ReplicaVectors final : public VectorStore {
             Vec state, const StepParams& params) override;
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override;
   absl::StatusOr<double> EndGradient(Rank rank) override;
+  double ReadyAt(int64_t from) const override { return parts_.objectives[0]->ReadyAt(from); }
   void Hold(MessageId message, Part part) override;
   void Deliver(MessageId message, Part into) override;
   SharedVector At(Vec vector) const override { return table_.At(vector); }

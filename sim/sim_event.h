@@ -9,7 +9,7 @@
 namespace grapevine {
 
 enum class SimEventKind : uint32_t {
-  kGradient,  // of node `index` is done
+  kGradient,  // of node `index`: part `version` is there, in which 0 is the end
   kResume,    // node `index` has time for the next event in its mailbox
   kDepart,    // message `index` may begin to flow
   kAlarm,     // the network asked for it: flow `index`, `version`

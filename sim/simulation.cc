@@ -86,7 +86,7 @@ absl::Status Simulation::StartNodes() {
 absl::Status Simulation::Handle(const SimEvent& event) {
   switch (event.kind) {
     case SimEventKind::kGradient:
-      return OnGradient(static_cast<Rank>(event.index));
+      return OnGradientPart(static_cast<Rank>(event.index), event.version);
     case SimEventKind::kResume:
       return Resume(static_cast<Rank>(event.index));
     case SimEventKind::kDepart:
@@ -100,14 +100,24 @@ absl::Status Simulation::Handle(const SimEvent& event) {
   return absl::OkStatus();
 }
 
+absl::Status Simulation::OnGradientPart(Rank rank, uint32_t part) {
+  Node& node = nodes_[rank];
+  if (!node.gradient_loss) {
+    const absl::StatusOr<double> loss = parts_.vectors->EndGradient(rank);
+    if (!loss.ok()) return At(rank, node.gradient_round, loss.status());
+    node.gradient_loss = *loss;
+  }
+  if (part == 0) return OnGradient(rank);
+  return Deliver(rank, GradientReady{node.gradient_round, node.gradient_cuts[part - 1]});
+}
+
 absl::Status Simulation::OnGradient(Rank rank) {
   Node& node = nodes_[rank];
-  const absl::StatusOr<double> loss = parts_.vectors->EndGradient(rank);
-  if (!loss.ok()) return At(rank, node.gradient_round, loss.status());
+  const double loss = *std::exchange(node.gradient_loss, std::nullopt);
   if (parts_.observer != nullptr) {
     parts_.observer->OnGradient({.rank = rank,
                                  .round = node.gradient_round,
-                                 .loss = *loss,
+                                 .loss = loss,
                                  .begin = node.gradient_begin,
                                  .end = node.gradient_end});
   }
@@ -211,16 +221,26 @@ Vec Simulation::InitialReplica(ReplicaRange range) {
   return parts_.vectors->New(range.size);
 }
 
-void Simulation::Gradient(Vec at, Vec into, Round round) {
+void Simulation::Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) {
   Node& node = nodes_[current_];
   CHECK_EQ(node.gradient_round, -1) << "rank " << current_ << " asked for two gradients at once";
   node.gradient_round = round;
+  node.gradient_cuts = cuts;
   node.gradient_begin = cursor_;
-  node.gradient_end = cursor_ + parts_.compute->Gradient(current_, round);
+  const Nanoseconds duration = parts_.compute->Gradient(current_, round);
+  node.gradient_end = cursor_ + duration;
   parts_.vectors->BeginGradient(current_, at, into, round);
-  queue_.Push(node.gradient_end, SimEvent{.kind = SimEventKind::kGradient,
-                                          .version = 0,
-                                          .index = static_cast<uint32_t>(current_)});
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    const double share = parts_.vectors->ReadyAt(cuts[i]);
+    PushGradientPart(cursor_ + std::llround(share * static_cast<double>(duration)), i + 1);
+  }
+  PushGradientPart(node.gradient_end, 0);
+}
+
+void Simulation::PushGradientPart(Nanoseconds when, size_t part) {
+  queue_.Push(when, SimEvent{.kind = SimEventKind::kGradient,
+                             .version = static_cast<uint32_t>(part),
+                             .index = static_cast<uint32_t>(current_)});
 }
 
 void Simulation::Combine(Part out, std::span<const Term> terms) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -82,6 +83,8 @@ class Simulation final : private Host, private AlarmClock {
     Nanoseconds busy_until = 0;  // the exchange lane
     std::unique_ptr<Mailbox> mailbox;
     Round gradient_round = -1;
+    std::span<const int64_t> gradient_cuts;
+    std::optional<double> gradient_loss;  // once it is computed
     Nanoseconds gradient_begin = 0;
     Nanoseconds gradient_end = 0;
     Vec model;
@@ -93,6 +96,7 @@ class Simulation final : private Host, private AlarmClock {
   absl::Status StartNodes();
   absl::Status ApplyLimit();
   absl::Status Handle(const SimEvent& event);
+  absl::Status OnGradientPart(Rank rank, uint32_t part);
   absl::Status OnGradient(Rank rank);
   absl::Status OnAlarm(const SimEvent& event);
   absl::Status OnArrival(MessageId id);
@@ -102,6 +106,8 @@ class Simulation final : private Host, private AlarmClock {
   absl::Status Dispatch(Rank rank, const Event& event);
   absl::Status CheckAllRest() const;
 
+  // For the current node.
+  void PushGradientPart(Nanoseconds when, size_t part);
   // Occupies the current node's exchange lane.
   void Spend(Nanoseconds time);
   void SpendTraffic(int64_t bytes);
@@ -114,7 +120,7 @@ class Simulation final : private Host, private AlarmClock {
     return parts_.vectors->NewOptimizerState(range);
   }
   void Drop(Vec vector) override { parts_.vectors->Drop(vector); }
-  void Gradient(Vec at, Vec into, Round round) override;
+  void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override;
   void Combine(Part out, std::span<const Term> terms) override;
   void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
             Vec state, const StepParams& params) override;

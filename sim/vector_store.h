@@ -39,10 +39,12 @@ class VectorStore {
   virtual void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
                     Vec state, const StepParams& params) = 0;
 
-  // The gradient of `rank`; the second call follows when its simulated time has
-  // passed, and returns the batch's loss (0 for a phantom).
+  // The gradient of `rank`; the second call follows when the simulated time of its
+  // first part has passed, and returns the batch's loss (0 for a phantom).
   virtual void BeginGradient(Rank rank, Vec at, Vec into, Round round) = 0;
   virtual absl::StatusOr<double> EndGradient(Rank rank) = 0;
+  // The part of a gradient's time after which the elements from `from` on are final.
+  virtual double ReadyAt(int64_t from) const = 0;
 
   // Keeps what a message sends until it was delivered or its sender reuses it.
   virtual void Hold(MessageId message, Part part) = 0;

@@ -14,6 +14,7 @@
 #include "algorithm/allreduce_registry.h"
 #include "random/keyed_random.h"
 #include "tests/algorithm/allreduce_kinds.h"
+#include "tests/algorithm/idle_host.h"
 #include "tests/testing/cluster.h"
 
 namespace grapevine::testing {
@@ -176,33 +177,10 @@ TEST(Collective, HalvingAndTreeAddInTheSameOrderOnPowersOfTwo) {
   EXPECT_EQ(sums("allreduce:halving-doubling"), sums("allreduce:tree"));
 }
 
-// A host that does nothing but count.
-class IdleHost final : public Host {
- public:
-  int64_t replica_size() const override { return 6; }
-  Vec InitialReplica(ReplicaRange) override { return {1}; }
-  Vec New(int64_t size) override {
-    allocated += size;
-    return {1};
-  }
-  Vec NewOptimizerState(ReplicaRange) override { return {1}; }
-  void Drop(Vec) override {}
-  void Gradient(Vec, Vec, Round) override {}
-  void Combine(Part, std::span<const Term>) override {}
-  void Step(ReplicaRange, Vec, std::span<const Term>, Vec, Vec, Vec, const StepParams&) override {}
-  void Send(Rank to, Tag tag, Part) override { sent.push_back({to, tag}); }
-  void Post(Rank from, Tag tag, Part) override { posted.push_back({from, tag}); }
-  void Boundary(Round, Vec) override {}
-  void Rest(Vec) override {}
-
-  std::vector<Waiting> sent, posted;
-  int64_t allocated = 0;
-};
-
 class Violations : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Violations, AreRefusedWithTheMessageAndTheSumUnderWay) {
-  IdleHost host;
+  IdleHost host(6);
   Collective collective(Schedule(GetParam(), 0, 4), 1);
   collective.Prepare(6, host);
   collective.Begin({{1}, 0, 6}, host);
@@ -235,20 +213,20 @@ TEST(Collective, ScratchIsOneVectorOrTwoWhereWholeVectorsTravel) {
     const bool whole_vectors = kind == "allreduce:tree" || kind == "allreduce:hierarchical";
     for (const Rank nodes : {1, 2, 3, 16, 24, 1000}) {
       for (Rank rank = 0; rank < nodes; ++rank) {
-        IdleHost host;
+        IdleHost host(6);
         Collective(Schedule(kind, rank, nodes), 1).Prepare(kElements, host);
         EXPECT_LE(host.allocated, (whole_vectors ? 2 : 1) * kElements)
             << kind << ", rank " << rank << " of " << nodes;
       }
     }
   }
-  IdleHost host;
+  IdleHost host(6);
   Collective(Schedule("allreduce:tree", 0, 1000), 1).Prepare(1000, host);
   EXPECT_EQ(host.allocated, 10 * 1000) << "small vectors have a place for every level";
 }
 
 TEST(Collective, SaysForWhomItWaits) {
-  IdleHost host;
+  IdleHost host(6);
   Collective collective(Schedule("allreduce:ring", 0, 4), 1);
   collective.Prepare(6, host);
   EXPECT_TRUE(collective.waiting_for().empty());
@@ -263,7 +241,7 @@ TEST(Collective, SaysForWhomItWaits) {
 }
 
 TEST(Collective, PostsAheadNoMoreThanItsBound) {
-  IdleHost host;
+  IdleHost host(6);
   Collective collective(Schedule("allreduce:ring", 0, 5000), 1);
   collective.Prepare(5000, host);
   EXPECT_EQ(host.posted.size(), static_cast<size_t>(Collective::kMaxAhead));

@@ -67,6 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
         Scenario{"dpsgd_atc_ring_3", "dpsgd:order=atc", "ring", 3, 2},
         Scenario{"dpsgd_one_peer_exponential_4", "dpsgd", "one-peer-exponential", 4, 2},
         Scenario{"allreduce_ring_3", "allreduce", "ring", 3, 2},
+        Scenario{"allreduce_ring_3_buckets_2", "allreduce:buckets=2", "ring", 3, 1},
         Scenario{"allreduce_halving_doubling_3", "allreduce:halving-doubling", "ring", 3, 1},
         Scenario{"allreduce_halving_doubling_4", "allreduce:halving-doubling", "ring", 4, 1},
         Scenario{"allreduce_tree_4", "allreduce:tree", "ring", 4, 1},

@@ -14,6 +14,7 @@
 
 #include "algorithm/algorithm.h"
 #include "algorithm/parameter_servers.h"
+#include "tests/algorithm/idle_host.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
 #include "topology/mixing.h"
@@ -185,23 +186,6 @@ TEST(Errors, NameTheSpecAndTheRemedy) {
   EXPECT_THAT(error("ps:async", 4), HasSubstr("async"));
 }
 
-// Grants everything and does nothing.
-class IdleHost final : public Host {
- public:
-  int64_t replica_size() const override { return 10; }
-  Vec InitialReplica(ReplicaRange) override { return {1}; }
-  Vec New(int64_t) override { return {2}; }
-  Vec NewOptimizerState(ReplicaRange) override { return {3}; }
-  void Drop(Vec) override {}
-  void Gradient(Vec, Vec, Round) override {}
-  void Combine(Part, std::span<const Term>) override {}
-  void Step(ReplicaRange, Vec, std::span<const Term>, Vec, Vec, Vec, const StepParams&) override {}
-  void Send(Rank, Tag, Part) override {}
-  void Post(Rank, Tag, Part) override {}
-  void Boundary(Round, Vec) override {}
-  void Rest(Vec) override {}
-};
-
 class Violations : public ::testing::Test {
  protected:
   // Two workers and a server, in round 0 of 3.
@@ -216,7 +200,7 @@ class Violations : public ::testing::Test {
   std::string Error(Algorithm& algorithm, const Event& event) {
     return std::string(algorithm.On(event, host_).message());
   }
-  IdleHost host_;
+  IdleHost host_{10};
 };
 
 TEST_F(Violations, OfAServersPeersAreNamed) {

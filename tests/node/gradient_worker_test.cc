@@ -5,6 +5,7 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <vector>
 
 #include "tests/testing/function_objective.h"
 
@@ -64,6 +65,46 @@ TEST(GradientWorker, TakesAtLeastTheTimeOfItsPace) {
     EXPECT_GE(result.end - result.begin, std::chrono::milliseconds(round));
   }
 }
+
+// Of four elements, the last two of which are ready first.
+class PartsOfAGradient : public ::testing::TestWithParam<bool> {};
+
+TEST_P(PartsOfAGradient, ComeInOrderBeforeTheWhole) {
+  ReplicaLayout layout;
+  layout.AddParameter("x", {4});
+  FunctionObjective objective(
+      0, layout,
+      [](Rank, Round, std::span<const float>, std::span<float> g) { std::ranges::fill(g, 3.0f); });
+  GradientPace pace;
+  if (GetParam()) {
+    pace = [](Round, std::chrono::nanoseconds) { return std::chrono::milliseconds(20); };
+  }
+  std::promise<GradientResult> promise;
+  std::vector<int64_t> parts;
+  std::vector<std::chrono::steady_clock::time_point> times;
+  const SharedVector into = NewSharedVector(4);
+  GradientWorker worker(
+      &objective, pace, [&](GradientResult r) { promise.set_value(std::move(r)); },
+      [&](GradientReady part) {
+        EXPECT_EQ(part.round, 7);
+        EXPECT_EQ(into.data[part.from], 3);
+        parts.push_back(part.from);
+        times.push_back(std::chrono::steady_clock::now());
+      });
+  auto future = promise.get_future();
+  worker.Compute(NewSharedVector(4), into, 7, {3, 2, 1});
+  ASSERT_EQ(future.wait_for(kDeadline), std::future_status::ready);
+  const GradientResult result = future.get();
+  if (GetParam()) {
+    EXPECT_EQ(parts, (std::vector<int64_t>{3, 2, 1})) << "all that is asked for, at their time";
+    EXPECT_GE(times[0] - result.begin, std::chrono::milliseconds(10));
+    EXPECT_GE(times[2] - result.begin, std::chrono::milliseconds(20));
+  } else {
+    EXPECT_EQ(parts, (std::vector<int64_t>{3, 2})) << "the rest comes with the whole";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutPace, PartsOfAGradient, ::testing::Bool());
 
 TEST(GradientWorker, AStragglersDelayEndsWithTheWorker) {
   ReplicaLayout layout;

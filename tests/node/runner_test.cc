@@ -177,7 +177,8 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Allreduce, RunnerParity,
     ::testing::Combine(::testing::Values("allreduce:halving-doubling", "allreduce:tree",
-                                         "allreduce:hierarchical", "allreduce:torus"),
+                                         "allreduce:hierarchical", "allreduce:torus",
+                                         "allreduce:tree:buckets=3"),
                        ::testing::Values("ring"), ::testing::Values(6, 7), ::testing::Values(1)));
 
 INSTANTIATE_TEST_SUITE_P(ParameterServer, RunnerParity,

@@ -1,5 +1,4 @@
 // Every allreduce on an empty network takes what its closed form says.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,12 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithm/algorithm.h"
-#include "run/compute_time.h"
-#include "sim/nic_network.h"
-#include "sim/phantom_vectors.h"
-#include "sim/simulation.h"
-#include "topology/mixing.h"
+#include "model/backward_cost.h"
+#include "tests/sim/timed_run.h"
 
 namespace grapevine::testing {
 namespace {
@@ -36,30 +31,13 @@ constexpr Link kLinks[] = {{"5 Mbit/s, 0.15 ms", 5e6 / 8e9, 150'000},
 // When all nodes rest after `rounds` of gradients that take `compute`.
 Nanoseconds Simulate(const std::string& kind, Rank nodes, const Link& link, Round rounds,
                      Nanoseconds compute) {
-  const auto mixing = *MakeMixing("metropolis", *MakeTopology("ring", nodes, 1));
-  PhantomVectors vectors(kElements, 1);
-  const FixedComputeTime gradient(compute);
-  auto simulation = Simulation::Make(
-      {.nodes = nodes},
-      {.make_network =
-           [&](AlarmClock* clock) {
-             return std::make_unique<NicNetwork>(
-                 nodes, NicOptions{.bandwidth = link.bandwidth, .latency = link.latency}, clock);
-           },
-       .make_algorithm =
-           [&](Rank rank) {
-             return MakeAlgorithm(
-                 kind,
-                 {.rank = rank, .mixing = mixing, .learning_rate = [](Round) { return 0.1; }});
-           },
-       .vectors = &vectors,
-       .compute = &gradient});
-  EXPECT_TRUE(simulation.ok()) << simulation.status();
-  const absl::Status status = (*simulation)->Run(rounds);
-  EXPECT_TRUE(status.ok()) << status;
-  Nanoseconds last = 0;
-  for (Rank rank = 0; rank < nodes; ++rank) last = std::max(last, (*simulation)->rested(rank));
-  return last;
+  return TimedRun{.algorithm = kind,
+                  .nodes = nodes,
+                  .rounds = rounds,
+                  .elements = kElements,
+                  .network = {.bandwidth = link.bandwidth, .latency = link.latency},
+                  .compute = std::make_shared<FixedComputeTime>(compute)}
+      .Last();
 }
 
 // The first gradient gives the first credits time to arrive.
@@ -136,6 +114,25 @@ TEST(AllreduceTime, OfTheNextSumIsNoLonger) {
       ExpectWithin(0.001, four / 4, ClosedForm(kind, 32, link));
     }
   }
+}
+
+// With two buckets, the second half of the gradient is there after two thirds of
+// its time and gone before the first half is: that alone is left to wait for.
+TEST(Buckets, TravelWhileTheGradientIsComputed) {
+  const Link& link = kLinks[2];
+  const double half = Ring(8, kBytes / 2, link);
+  const auto compute = static_cast<Nanoseconds>(3.5 * half);
+  const double whole = Simulate("allreduce", 8, link, 1, compute);
+  ExpectWithin(0.001, whole, static_cast<double>(compute) + Ring(8, kBytes, link));
+  ExpectWithin(0.001, Simulate("allreduce:buckets=2", 8, link, 1, compute),
+               static_cast<double>(compute) + half);
+  // Where the network is slower than the gradient, it does not rest from the first
+  // of many buckets on.
+  const Link& slow = kLinks[0];
+  const auto brief = static_cast<Nanoseconds>(Ring(8, kBytes, slow) / 3);
+  const double first = static_cast<double>(brief) * EvenlyReadyAt(15, 16);
+  ExpectWithin(0.001, Simulate("allreduce:buckets=16", 8, slow, 1, brief),
+               first + Ring(8, kBytes, slow));
 }
 
 TEST(AllreduceTime, ReproducesTheCheckTable) {

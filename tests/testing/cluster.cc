@@ -72,10 +72,13 @@ class Cluster::Node final : public Host {
     return grapevine::NewOptimizerState(*cluster_.optimizer_, cluster_.layout_, range, vectors_);
   }
   void Drop(Vec vector) override { vectors_.Drop(vector); }
-  void Gradient(Vec at, Vec into, Round round) override {
+  void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override {
     Say(absl::StrCat("computes its gradient of round ", round));
-    std::ranges::fill(vectors_.At(into).span(), 0.0f);
-    cluster_.options_.gradient(rank_, round, vectors_.At(at).span(), vectors_.At(into).span());
+    gradient_.assign(replica_size(), 0.0f);
+    cluster_.options_.gradient(rank_, round, vectors_.At(at).span(), gradient_);
+    gradient_into_ = vectors_.At(into);
+    gradient_from_ = replica_size();
+    for (const int64_t cut : cuts) own_events_.push_back(GradientReady{round, cut});
     own_events_.push_back(GradientReady{round});
   }
   void Combine(Part out, std::span<const Term> terms) override {
@@ -139,9 +142,19 @@ class Cluster::Node final : public Host {
     const Event event = own_events_.front();
     own_events_.pop_front();
     if (const auto* ready = std::get_if<GradientReady>(&event)) {
-      Say(absl::StrCat("has its gradient of round ", ready->round));
+      Say(absl::StrCat("has its gradient of round ", ready->round,
+                       ready->whole() ? "" : absl::StrCat(" from ", ready->from, " on")));
+      TakeGradient(ready->from);
     }
     return Deliver(event);
+  }
+
+  // Nothing of a gradient is there before its event.
+  void TakeGradient(int64_t from) {
+    std::copy(gradient_.begin() + from, gradient_.begin() + gradient_from_,
+              gradient_into_.data.get() + from);
+    gradient_from_ = from;
+    if (from == 0) gradient_into_ = {};
   }
 
   void Say(const std::string& what) {
@@ -157,6 +170,9 @@ class Cluster::Node final : public Host {
   std::map<std::pair<Rank, Tag>, SharedSlice> arriving_;
   std::map<std::pair<Rank, Tag>, SharedSlice> posts_;
   std::deque<Event> own_events_;
+  std::vector<float> gradient_;  // under way
+  SharedVector gradient_into_;
+  int64_t gradient_from_ = 0;  // is there from here on
   bool resting_ = false;
   Vec model_;
   int64_t bytes_sent_ = 0;

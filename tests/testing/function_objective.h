@@ -29,6 +29,14 @@ class FunctionObjective final : public Objective {
     gradient_(rank_, round, {replica, size}, {gradient, size});
     return loss_;
   }
+  // The last half first.
+  absl::StatusOr<double> GradientInParts(const float* replica, int64_t round, float* gradient,
+                                         const FinalFrom& final_from) override {
+    absl::StatusOr<double> loss = Gradient(replica, round, gradient);
+    final_from(layout_.size / 2);
+    return loss;
+  }
+  double ReadyAt(int64_t from) const override { return from < layout_.size / 2 ? 1 : 0.5; }
   int64_t batch_size() const override { return 1; }
 
   void set_loss(double loss) { loss_ = loss; }

@@ -1,0 +1,46 @@
+// A host that grants everything, does nothing and remembers what it was asked.
+#ifndef GRAPEVINE_TESTS_ALGORITHM_IDLE_HOST_H_
+#define GRAPEVINE_TESTS_ALGORITHM_IDLE_HOST_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "algorithm/algorithm.h"
+#include "algorithm/host.h"
+
+namespace grapevine::testing {
+
+class IdleHost final : public Host {
+ public:
+  explicit IdleHost(int64_t replica_size) : replica_size_(replica_size) {}
+
+  int64_t replica_size() const override { return replica_size_; }
+  Vec InitialReplica(ReplicaRange) override { return {1}; }
+  Vec New(int64_t size) override {
+    allocated += size;
+    return {2};
+  }
+  Vec NewOptimizerState(ReplicaRange) override { return {3}; }
+  void Drop(Vec) override {}
+  void Gradient(Vec, Vec, Round, std::span<const int64_t> asked) override {
+    cuts.assign(asked.begin(), asked.end());
+  }
+  void Combine(Part, std::span<const Term>) override {}
+  void Step(ReplicaRange, Vec, std::span<const Term>, Vec, Vec, Vec, const StepParams&) override {}
+  void Send(Rank to, Tag tag, Part) override { sent.push_back({to, tag}); }
+  void Post(Rank from, Tag tag, Part) override { posted.push_back({from, tag}); }
+  void Boundary(Round, Vec) override {}
+  void Rest(Vec) override {}
+
+  std::vector<Waiting> sent, posted;
+  std::vector<int64_t> cuts;  // of the last gradient
+  int64_t allocated = 0;      // elements
+
+ private:
+  const int64_t replica_size_;
+};
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_ALGORITHM_IDLE_HOST_H_
