@@ -85,8 +85,11 @@ absl::StatusOr<ResolvedConfig> ConfigFlags::Resolve() const {
   return resolved;
 }
 
-absl::StatusOr<std::vector<SweepCell>> ConfigFlags::ResolveSweep() const {
-  absl::StatusOr<std::vector<SweepCell>> cells = grapevine::ResolveSweep(Sources());
+absl::StatusOr<std::vector<SweepCell>> ConfigFlags::ResolveSweep(
+    const std::optional<std::string>& rounds) const {
+  ConfigSources sources = Sources();
+  if (rounds && !sources.flags.contains("epochs")) sources.flags.try_emplace("rounds", *rounds);
+  absl::StatusOr<std::vector<SweepCell>> cells = grapevine::ResolveSweep(sources);
   if (!cells.ok()) return cells.status();
   for (SweepCell& cell : *cells) Complete(&cell.resolved.config);
   return cells;

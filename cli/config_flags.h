@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <initializer_list>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -29,8 +31,10 @@ class ConfigFlags {
   // After parsing: flags over environment over file over defaults, validated,
   // with this program's version and revision.
   absl::StatusOr<ResolvedConfig> Resolve() const;
-  // The same where flags may be lists (run/sweep.h).
-  absl::StatusOr<std::vector<SweepCell>> ResolveSweep() const;
+  // The same where flags may be lists (run/sweep.h). `rounds` stands for --rounds
+  // where the command needs no number of them and none is given.
+  absl::StatusOr<std::vector<SweepCell>> ResolveSweep(
+      const std::optional<std::string>& rounds = std::nullopt) const;
 
  private:
   ConfigSources Sources() const;

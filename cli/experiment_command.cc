@@ -21,8 +21,9 @@ absl::Status CarryOut(const ConfigFlags& flags, bool dry_run, const ExperimentBo
   return absl::OkStatus();
 }
 
-absl::Status CarryOutSweep(const ConfigFlags& flags, bool dry_run, const SweepBody& body) {
-  absl::StatusOr<std::vector<SweepCell>> cells = flags.ResolveSweep();
+absl::Status CarryOutSweep(const ConfigFlags& flags, bool dry_run, const SweepBody& body,
+                           const std::optional<std::string>& rounds) {
+  absl::StatusOr<std::vector<SweepCell>> cells = flags.ResolveSweep(rounds);
   if (!cells.ok()) return cells.status();
   ConfigureLogging(cells->front().resolved.config);
   const ResolvedConfig first = cells->front().resolved;
@@ -54,11 +55,12 @@ void DefineExperiment(CLI::App& command, const std::vector<const ConfigField*>& 
 }
 
 void DefineSweep(CLI::App& command, const std::vector<const ConfigField*>& fields, int& exit_code,
-                 SweepBody body) {
-  Define(command, fields, exit_code,
-         [body = std::move(body)](const ConfigFlags& flags, bool dry_run) {
-           return CarryOutSweep(flags, dry_run, body);
-         });
+                 SweepBody body, std::function<std::optional<std::string>()> rounds) {
+  Define(
+      command, fields, exit_code,
+      [body = std::move(body), rounds = std::move(rounds)](const ConfigFlags& flags, bool dry_run) {
+        return CarryOutSweep(flags, dry_run, body, rounds());
+      });
 }
 
 }  // namespace grapevine

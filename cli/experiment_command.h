@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -26,8 +28,11 @@ void DefineExperiment(CLI::App& command, const std::vector<const ConfigField*>& 
 
 // Likewise for a grid of experiments (run/sweep.h): at least one cell.
 using SweepBody = std::function<absl::Status(std::vector<SweepCell> cells, bool dry_run)>;
-void DefineSweep(CLI::App& command, const std::vector<const ConfigField*>& fields, int& exit_code,
-                 SweepBody body);
+// `rounds` gives the rounds of experiments whose user need not name any.
+void DefineSweep(
+    CLI::App& command, const std::vector<const ConfigField*>& fields, int& exit_code,
+    SweepBody body,
+    std::function<std::optional<std::string>()> rounds = [] { return std::nullopt; });
 
 }  // namespace grapevine
 

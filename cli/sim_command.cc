@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "cli/gradient_timer.h"
 #include "cli/interruption.h"
 #include "cli/progress_display.h"
+#include "cli/sim_advice.h"
 #include "cli/simulated_cluster.h"
 #include "cli/simulated_run.h"
 #include "cli/sweep_progress.h"
@@ -66,15 +68,37 @@ absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& 
       TerminalOptions({experiment.rounds(), experiment.Epoch(experiment.rounds())}), std::cout,
       std::cerr);
   SimulatedRun simulation(
-      &experiment, {.run_directory = *run,
-                    .on_metrics =
-                        [&](const RunMetrics& metrics) { display.OnProgress(ToJsonLine(metrics)); },
-                    .interrupted = &interrupted});
+      &experiment,
+      {.run_directory = *run,
+       .on_metrics = [&](const RunMetrics& metrics) { display.OnProgress(ToJsonLine(metrics)); },
+       .interrupted = &interrupted});
   const absl::StatusOr<Summary> summary = simulation.Run();
   if (!summary.ok()) return summary.status();
   std::cout << Conclusion(*summary) << "\n"
             << ToReadableText(simulation.statistics()) << std::flush;
   return absl::OkStatus();
+}
+
+// The class of the first error, and how many there are.
+absl::Status SweepStatus(const std::vector<SweepCell>& cells,
+                         const std::vector<absl::StatusOr<Summary>>& summaries, bool interrupted) {
+  const auto failed = [](const absl::StatusOr<Summary>& summary) { return !summary.ok(); };
+  const auto first = std::ranges::find_if(summaries, failed);
+  if (first == summaries.end()) return absl::OkStatus();
+  const auto count = std::ranges::count_if(summaries, failed);
+  if (interrupted) {
+    return WithFailure(
+        absl::CancelledError(absl::StrCat("interrupted; ", count, " of ", cells.size(),
+                                          " cells are left, and the same command with this --out "
+                                          "goes on with them")),
+        Failure::kInterrupted);
+  }
+  return WithFailure(
+      absl::Status(
+          first->status().code(),
+          absl::StrCat(count, " of ", cells.size(), " cells failed; the first, ",
+                       cells[first - summaries.begin()].label, ": ", first->status().message())),
+      FailureOf(first->status()));
 }
 
 absl::Status SimulateSweep(std::vector<SweepCell> cells, const std::atomic<bool>& interrupted) {
@@ -97,10 +121,7 @@ absl::Status SimulateSweep(std::vector<SweepCell> cells, const std::atomic<bool>
     return status;
   }
   std::cout << SweepText(rows) << "table: " << SweepCsvPath(*folder) << std::endl;
-  for (const absl::StatusOr<Summary>& summary : summaries) {
-    if (!summary.ok()) return summary.status();
-  }
-  return absl::OkStatus();
+  return SweepStatus(cells, summaries, interrupted);
 }
 
 // Of the first cell that can be built: a grid may hold graphs that some numbers
@@ -115,11 +136,43 @@ absl::StatusOr<std::unique_ptr<Experiment>> BuildFirst(const std::vector<SweepCe
   return why;
 }
 
-absl::Status Simulate(std::vector<SweepCell> cells, bool dry_run) {
+struct AdviceFlags {
+  const CLI::Option* advise;
+  const CLI::Option* json;
+};
+
+AdviceFlags DeclareAdvice(CLI::App& command) {
+  CLI::Option* advise = command.add_flag("--advise")
+                            ->description(
+                                "recommend a topology and an algorithm for these nodes, model and "
+                                "network, and say where the choice changes")
+                            ->group("Advice");
+  CLI::Option* json = command.add_flag("--json")
+                          ->description("print the advice as one JSON object")
+                          ->needs(advise)
+                          ->group("Advice");
+  return {advise, json};
+}
+
+absl::Status AdviseOn(const std::vector<SweepCell>& cells, bool json, bool dry_run,
+                      const std::atomic<bool>& interrupted) {
+  if (cells.size() == 1) {
+    return PrintAdvice(cells.front().resolved, json, dry_run, interrupted);
+  }
+  return WithFailure(absl::InvalidArgumentError(
+                         "--advise is about one cluster, and compares topologies and algorithms "
+                         "by itself; give it no lists"),
+                     Failure::kUsage);
+}
+
+absl::Status Simulate(std::vector<SweepCell> cells, bool dry_run, const AdviceFlags& advice) {
   std::atomic<bool> interrupted = false;
   const absl::StatusOr<std::unique_ptr<Interruption>> interruption =
       Interruption::Watch([&interrupted](const absl::Status&) { interrupted = true; });
   if (!interruption.ok()) return interruption.status();
+  if (!advice.advise->empty()) {
+    return AdviseOn(cells, !advice.json->empty(), dry_run, interrupted);
+  }
   absl::StatusOr<std::unique_ptr<Experiment>> first = BuildFirst(cells);
   if (!first.ok()) return first.status();
   const auto cluster = SimulatedCluster::Make((*first)->config());
@@ -142,17 +195,28 @@ absl::Status Simulate(std::vector<SweepCell> cells, bool dry_run) {
 void AddSimCommand(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("sim", "simulate an experiment, or a sweep of them, on a made-up cluster");
+  const AdviceFlags advice = DeclareAdvice(*command);
   command->footer(
       "Lists make a sweep, one cell for each combination: --topology, --algorithm, --nodes,\n"
       "--bandwidth, --latency, --straggler and --seed take values separated by commas.\n"
       "Examples:\n"
       "  grapevine sim -n 16 --model=phantom:1.08MB --compute=10ms --rounds=100 "
       "--topology=ring,torus --bandwidth=100Mbit,1Gbit --latency=1ms,10ms\n"
-      "  grapevine sim -n 8 --topology=ring --model=lenet5 --bandwidth=100Mbit");
+      "  grapevine sim -n 8 --topology=ring --model=lenet5 --bandwidth=100Mbit\n"
+      "  grapevine sim --advise -n 16 --model=phantom:1.08MB --compute=10ms "
+      "--network=cloud-region");
   DefineSweep(
       *command,
       FieldsInGroups({"Experiment", "Model and data", "Training", "Simulated cluster", "Output"}),
-      exit_code, Simulate);
+      exit_code,
+      [advice](std::vector<SweepCell> cells, bool dry_run) {
+        return Simulate(std::move(cells), dry_run, advice);
+      },
+      // Advice needs no number of rounds.
+      [advice]() -> std::optional<std::string> {
+        if (advice.advise->empty()) return std::nullopt;
+        return "1";
+      });
 }
 
 }  // namespace grapevine

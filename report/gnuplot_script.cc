@@ -44,7 +44,7 @@ Layout LayoutOf(const Page& page) {
   layout.columns = std::max(1, page.columns);
   layout.rows = (static_cast<int>(page.panels.size()) + layout.columns - 1) / layout.columns;
   layout.top = 58 + (HasTitles(page) ? 18 : 0);
-  constexpr double kTitleLetter = 8.6;
+  constexpr double kTitleLetter = 10;
   layout.title_width = static_cast<int>(kTitleLetter * static_cast<double>(page.title.size()) + 30);
   layout.gap_x = page.shared_rows ? 28 : 92;
   layout.gap_y = 24 + (HasTitles(page) ? 16 : 0) + (page.shared_columns ? 0 : 44);
@@ -160,9 +160,7 @@ std::string Axes(const Page& page, const Layout& layout, size_t index) {
                   y.logarithmic ? "set logscale y 10\n" : "unset logscale y\n",
                   Tics("x", x, bottom), Tics("y", y, left), "set xlabel ",
                   GnuplotQuoted(bottom ? x.label : ""), "\n", "set ylabel ",
-                  GnuplotQuoted(left ? y.label : ""),
-                  // Names are wider than numbers.
-                  left && !y.named_tics.empty() ? " offset 1.5,0\n" : "\n");
+                  GnuplotQuoted(left ? y.label : ""), "\n");
   absl::StrAppendFormat(&script, "set xrange [%.8g:%.8g]\nset yrange [%.8g:%.8g]\n", x.low, x.high,
                         y.low, y.high);
   return script;

@@ -1,0 +1,85 @@
+#include "cli/sim_advice.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "cli/advice_report.h"
+#include "cli/advice_run.h"
+#include "cli/experiment.h"
+#include "cli/gradient_timer.h"
+#include "cli/simulated_cluster.h"
+#include "run/failure.h"
+#include "run/units.h"
+
+namespace grapevine {
+namespace {
+
+// What the advice is about cannot be given.
+absl::Status CheckNothingIsChosen(const ResolvedConfig& resolved) {
+  for (const char* name : {"topology", "algorithm"}) {
+    const Origin origin = resolved.OriginOf(name);
+    if (origin.source == Source::kDefault) continue;
+    return WithFailure(
+        absl::InvalidArgumentError(absl::StrCat(origin.where,
+                                                ": --advise compares them all; drop it, or "
+                                                "drop --advise to simulate this one")),
+        Failure::kUsage);
+  }
+  return absl::OkStatus();
+}
+
+// The experiment without its learning: as large, and taking as long.
+absl::Status MakePhantom(Config* config, AdviceBasis* basis) {
+  const absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(*config);
+  if (!experiment.ok()) return experiment.status();
+  basis->replica_bytes = 4.0 * static_cast<double>((*experiment)->layout().size);
+  if ((*experiment)->data() && !config->has_compute()) {
+    const absl::StatusOr<std::chrono::nanoseconds> time = MeasureGradient(**experiment);
+    if (!time.ok()) return time.status();
+    config->set_compute(FormatDuration(*time));
+    basis->compute_measured = true;
+  }
+  if ((*experiment)->data()) {
+    config->set_model(absl::StrCat("phantom:", 4 * (*experiment)->layout().size, "B"));
+    config->clear_init_from();
+    config->clear_target_accuracy();
+  }
+  basis->compute = config->compute();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status PrintAdvice(const ResolvedConfig& resolved, bool json, bool dry_run,
+                         const std::atomic<bool>& interrupted) {
+  if (absl::Status status = CheckNothingIsChosen(resolved); !status.ok()) return status;
+  Config config = resolved.config;
+  const auto cluster = SimulatedCluster::Make(config);
+  if (!cluster.ok()) return cluster.status();
+  AdviceBasis basis{.nodes = config.nodes(),
+                    .model = config.model(),
+                    .network = (*cluster)->network().description(),
+                    .memory_bandwidth = config.memory_bandwidth(),
+                    .straggler = config.straggler()};
+  if (absl::Status status = MakePhantom(&config, &basis); !status.ok()) return status;
+  if (dry_run) {
+    for (const Candidate& candidate : AdviceCandidates(config.nodes())) {
+      std::cout << "would try " << candidate.name() << "\n";
+    }
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<ClusterAdvice> advice = AdviseCluster(
+      config, {.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency())),
+               .interrupted = &interrupted});
+  if (!advice.ok()) return advice.status();
+  std::cout << (json ? AdviceJson(*advice, basis) : AdviceText(*advice, basis)) << std::flush;
+  return absl::OkStatus();
+}
+
+}  // namespace grapevine

@@ -1,0 +1,191 @@
+// `grapevine sim` as its users meet it: mistakes, sweeps, interruptions, advice.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/model/scratch_folder.h"
+#include "tests/process/grapevine_process.h"
+
+namespace grapevine::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr int kUsage = 2, kInput = 3, kOutput = 4, kInterrupted = 130;
+
+std::string Read(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// `flags` after those of a small timing-only run.
+std::vector<std::string> Sim(std::vector<std::string> flags) {
+  const std::vector<std::string> common = {"sim", "--model=phantom:100kB", "--compute=1ms",
+                                           "--rounds=5"};
+  flags.insert(flags.begin(), common.begin(), common.end());
+  return flags;
+}
+
+void ExpectRefused(std::vector<std::string> flags, int exit_code,
+                   const ::testing::Matcher<std::string>& message) {
+  const ScratchFolder folder;
+  flags.push_back("--out=" + folder.File("sweep"));
+  const Ended ended = RunGrapevine(Sim(flags));
+  SCOPED_TRACE(::testing::PrintToString(flags));
+  EXPECT_EQ(ended.exit_code, exit_code);
+  EXPECT_THAT(ended.output, message);
+  EXPECT_FALSE(std::filesystem::exists(folder.File("sweep")));
+}
+
+TEST(Sim, MistakesNameTheirPlace) {
+  ExpectRefused({"--topology=ring,"}, kUsage,
+                HasSubstr("--topology=ring,: an element of the list is empty"));
+  ExpectRefused({"--bandwidth=1Gbit,1Gbit"}, kUsage,
+                HasSubstr("--bandwidth=1Gbit,1Gbit: a value is listed twice"));
+  ExpectRefused({"--bandwidth=-1Gbit"}, kUsage,
+                AllOf(HasSubstr("--bandwidth"), HasSubstr("-1Gbit")));
+  ExpectRefused({"--bandwidth=1Gbit,-5Mbit"}, kUsage,
+                AllOf(HasSubstr("--bandwidth"), HasSubstr("-5Mbit")));
+  ExpectRefused({"--network=cloud-regoin"}, kUsage,
+                AllOf(HasSubstr("cloud-regoin"), HasSubstr("cloud-region")));
+  ExpectRefused({"--network=file:/none/net.textproto"}, kInput, HasSubstr("/none/net.textproto"));
+  ExpectRefused({"--topology=hypercube", "-n", "6"}, kUsage, HasSubstr("nearest is n = 4 or 8"));
+}
+
+TEST(Sim, ACellThatCannotBeIsReportedAndTheOthersFinish) {
+  const ScratchFolder folder;
+  const std::string out = folder.File("sweep");
+  const Ended ended =
+      RunGrapevine(Sim({"--topology=ring,hypercube", "--nodes=4,6", "--out=" + out}));
+  EXPECT_EQ(ended.exit_code, kUsage);
+  EXPECT_THAT(ended.output,
+              HasSubstr("1 of 4 cells failed; the first, nodes=6_topology=hypercube: "));
+  const std::string csv = Read(out + "/sweep.csv");
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 5);
+  EXPECT_THAT(csv, HasSubstr("not for 6 nodes"));
+  EXPECT_THAT(Read(out + "/sweep.txt"), HasSubstr("hypercube"));
+  int finished = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(out)) {
+    finished += std::filesystem::exists(entry.path() / "summary.json");
+  }
+  EXPECT_EQ(finished, 3);
+}
+
+TEST(Sim, SweepsFillAFolderAndATable) {
+  const ScratchFolder folder;
+  const std::string out = folder.File("sweep");
+  const Ended ended = RunGrapevine(
+      Sim({"--topology=ring,torus", "--bandwidth=100Mbit,1Gbit", "-n", "4", "--out=" + out}));
+  EXPECT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_THAT(ended.output, AllOf(HasSubstr("4 cells"), HasSubstr("sweep.csv")));
+  EXPECT_THAT(Read(out + "/sweep.csv"),
+              HasSubstr("topology,bandwidth,rounds,epochs,simulated_time_s,seconds_per_round"));
+  EXPECT_TRUE(std::filesystem::exists(out + "/topology=torus_bandwidth=1Gbit/summary.json"));
+  // What is no sweep is not written over.
+  std::filesystem::create_directories(folder.File("other"));
+  folder.Write("other/file", "of somebody's");
+  const Ended refused =
+      RunGrapevine(Sim({"--topology=ring,torus", "-n", "4", "--out=" + folder.File("other")}));
+  EXPECT_EQ(refused.exit_code, kOutput);
+  EXPECT_THAT(refused.output, HasSubstr("choose another --out"));
+}
+
+TEST(Sim, AnInterruptedSweepLosesNothingAndGoesOn) {
+  const ScratchFolder folder;
+  const std::string out = folder.File("sweep");
+  // Cells that take a second, or minutes on a busy machine.
+  const std::vector<std::string> sweep = {"sim",
+                                          "--model=phantom:100kB",
+                                          "--compute=exponential:mean=1ms",
+                                          "--rounds=20000",
+                                          "--nodes=32",
+                                          "--topology=ring,torus,complete",
+                                          "--seed=1,2,3,4,5,6,7,8",
+                                          "--log-every=20000",
+                                          "--out=" + out};
+  const auto finished = [&out] {
+    std::vector<std::filesystem::file_time_type> times;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(out, error)) {
+      const auto summary = entry.path() / "summary.json";
+      if (std::filesystem::exists(summary, error)) {
+        times.push_back(std::filesystem::last_write_time(summary, error));
+      }
+    }
+    std::ranges::sort(times);
+    return times;
+  };
+  GrapevineProcess process(sweep);
+  ASSERT_TRUE(Eventually([&] { return !finished().empty(); })) << process.output();
+  process.Signal(SIGINT);
+  EXPECT_EQ(process.Await(), kInterrupted);
+  EXPECT_THAT(process.output(), HasSubstr("the same command with this --out goes on"));
+  const auto kept = finished();
+  ASSERT_LT(kept.size(), 24u);
+  EXPECT_THAT(Read(out + "/sweep.csv"), HasSubstr("interrupted"));
+
+  // Goes on: what was finished is not done again.
+  GrapevineProcess second(sweep);
+  ASSERT_TRUE(Eventually([&] { return finished().size() > kept.size(); })) << second.output();
+  second.Signal(SIGINT);
+  second.Await();
+  const auto more = finished();
+  EXPECT_TRUE(std::ranges::includes(more, kept));
+}
+
+TEST(Sim, AdvisesInTextAndJson) {
+  const std::vector<std::string> flags = {
+      "sim",           "--advise", "--network=cloud-region", "-n", "8", "--model=phantom:1.08MB",
+      "--compute=10ms"};
+  const Ended text = RunGrapevine(flags);
+  EXPECT_EQ(text.exit_code, 0) << text.output;
+  EXPECT_THAT(text.output,
+              AllOf(HasSubstr("take dpsgd on "), HasSubstr("Crossovers"), HasSubstr("goodput"),
+                    HasSubstr("rests on time per round"), HasSubstr("allreduce:halving-doubling")));
+  std::vector<std::string> as_json = flags;
+  as_json.push_back("--json");
+  const Ended json = RunGrapevine(as_json);
+  const auto parsed = nlohmann::json::parse(json.output, nullptr, false);
+  ASSERT_TRUE(parsed.is_object()) << json.output;
+  EXPECT_EQ(parsed["choice"]["algorithm"], "dpsgd");
+  EXPECT_EQ(parsed["basis"]["nodes"], 8);
+  EXPECT_TRUE(parsed["crossover_latency_s"]["crossovers"].is_array());
+}
+
+TEST(Sim, AdviceRefusesWhatItChooses) {
+  const std::vector<std::string> flags = {"sim", "--advise", "--model=phantom:1MB",
+                                          "--compute=10ms"};
+  const auto with = [&flags](const std::string& flag) {
+    std::vector<std::string> all = flags;
+    all.push_back(flag);
+    return RunGrapevine(all);
+  };
+  EXPECT_THAT(with("--topology=torus").output,
+              HasSubstr("--topology: --advise compares them all; drop it"));
+  EXPECT_THAT(with("--nodes=4,8").output, HasSubstr("give it no lists"));
+  EXPECT_EQ(with("--nodes=4,8").exit_code, kUsage);
+  EXPECT_THAT(RunGrapevine({"sim", "--json"}).output, HasSubstr("--advise"));
+}
+
+TEST(Sim, PlotsOfSweepsNameWhatIsMissing) {
+  const ScratchFolder folder;
+  const std::string out = folder.File("sweep");
+  RunGrapevine(Sim({"--algorithm=dpsgd,allreduce", "--bandwidth=100Mbit,1Gbit", "--latency=1ms",
+                    "-n", "4", "--out=" + out}));
+  const Ended ended = RunGrapevine({"plot", out, "--kind=winner", "-o", folder.File("winner.png")});
+  EXPECT_EQ(ended.exit_code, kInput);
+  EXPECT_THAT(ended.output, HasSubstr("the sweep has one latency (1ms); give --latency a list"));
+}
+
+}  // namespace
+}  // namespace grapevine::testing
