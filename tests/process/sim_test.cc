@@ -107,11 +107,11 @@ TEST(Sim, AnInterruptedSweepLosesNothingAndGoesOn) {
   const std::vector<std::string> sweep = {"sim",
                                           "--model=phantom:100kB",
                                           "--compute=exponential:mean=1ms",
-                                          "--rounds=20000",
+                                          "--rounds=5000",
                                           "--nodes=32",
                                           "--topology=ring,torus,complete",
                                           "--seed=1,2,3,4,5,6,7,8",
-                                          "--log-every=20000",
+                                          "--log-every=5000",
                                           "--out=" + out};
   const auto finished = [&out] {
     std::vector<std::filesystem::file_time_type> times;
