@@ -103,6 +103,12 @@ absl::Status SweepStatus(const std::vector<SweepCell>& cells,
 
 absl::Status SimulateSweep(std::vector<SweepCell> cells, const std::atomic<bool>& interrupted) {
   const Config& config = cells.front().resolved.config;
+  if (config.has_trace()) {
+    return WithFailure(absl::InvalidArgumentError(
+                           absl::StrCat("--trace=", config.trace(), ": a sweep of ", cells.size(),
+                                        " cells has no one trace; simulate one of them")),
+                       Failure::kUsage);
+  }
   const absl::StatusOr<std::string> folder = PrepareSweepDirectory(config, absl::Now());
   if (!folder.ok()) return folder.status();
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));

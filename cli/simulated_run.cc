@@ -1,5 +1,7 @@
 #include "cli/simulated_run.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -52,10 +54,7 @@ absl::Status SimulatedRun::Prepare() {
       SimulatedCluster::Make(experiment_->config());
   if (!cluster.ok()) return cluster.status();
   cluster_ = *std::move(cluster);
-  const absl::StatusOr<Rank> workers =
-      WorkerCount(experiment_->config().algorithm(), experiment_->config().nodes());
-  if (!workers.ok()) return workers.status();
-  workers_ = *workers;
+  workers_ = experiment_->workers();
   absl::StatusOr<std::unique_ptr<VectorStore>> vectors = MakeVectorStore(*experiment_);
   if (!vectors.ok()) return vectors.status();
   vectors_ = *std::move(vectors);
@@ -77,6 +76,7 @@ absl::Status SimulatedRun::Prepare() {
                               .bandwidth = InterfaceBandwidth(cluster_->network())});
   observers_.Add(this);
   observers_.Add(statistics_.get());
+  if (absl::Status status = PrepareTrace(); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<Simulation>> simulation = Simulation::Make(
       cluster_->options(),
       {.make_network = [this](AlarmClock* clock) { return cluster_->network().Make(clock); },
@@ -91,6 +91,17 @@ absl::Status SimulatedRun::Prepare() {
       LineFile::Open(MetricsPath(options_.run_directory));
   if (!lines.ok()) return lines.status();
   metrics_file_ = *std::move(lines);
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedRun::PrepareTrace() {
+  const Config& config = experiment_->config();
+  if (!config.has_trace()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<ChromeTrace>> trace = ChromeTrace::Create(config.trace());
+  if (!trace.ok()) return trace.status();
+  trace_ = *std::move(trace);
+  trace_writer_ = std::make_unique<SimTrace>(config.nodes(), trace_.get());
+  observers_.Add(trace_writer_.get());
   return absl::OkStatus();
 }
 
@@ -168,6 +179,13 @@ absl::StatusOr<Summary> SimulatedRun::Conclude() {
     summary.local_test_accuracy = *local;
     if (absl::Status status = node_metrics_->Write(options_.run_directory); !status.ok()) {
       return status;
+    }
+  }
+  if (trace_) {
+    if (absl::Status status = trace_->Finish(); !status.ok()) return status;
+    if (trace_->dropped() > 0) {
+      LOG(WARNING) << experiment_->config().trace() << " lacks the last " << trace_->dropped()
+                   << " events of the run; simulate fewer rounds or nodes to see all";
     }
   }
   absl::Status written = WriteStatistics(options_.run_directory, statistics_->Result());

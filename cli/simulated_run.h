@@ -15,12 +15,14 @@
 #include "cli/experiment.h"
 #include "cli/simulated_cluster.h"
 #include "cli/simulated_node_metrics.h"
+#include "run/chrome_trace.h"
 #include "run/line_file.h"
 #include "run/metrics.h"
 #include "run/summary.h"
 #include "sim/observer_group.h"
 #include "sim/round_collector.h"
 #include "sim/sim_observer.h"
+#include "sim/sim_trace.h"
 #include "sim/simulation.h"
 #include "sim/step_statistics.h"
 
@@ -49,6 +51,7 @@ class SimulatedRun final : private SimObserver {
 
  private:
   absl::Status Prepare();
+  absl::Status PrepareTrace();
   void OnGradient(const GradientTimes& gradient) override;
   void OnMessage(const MessageTimes& message) override;
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override;
@@ -69,7 +72,9 @@ class SimulatedRun final : private SimObserver {
   std::unique_ptr<Simulation> simulation_;
   std::unique_ptr<RoundCollector> collector_;
   std::unique_ptr<StepStatistics> statistics_;
-  ObserverGroup observers_;  // this run and its statistics
+  std::unique_ptr<ChromeTrace> trace_;                  // --trace
+  std::unique_ptr<SimTrace> trace_writer_;              // with it
+  ObserverGroup observers_;                             // this run, its statistics, its trace
   std::unique_ptr<SimulatedNodeMetrics> node_metrics_;  // absent for a phantom
   std::unique_ptr<LineFile> metrics_file_;
   Rank workers_ = 0;  // ranks from here on are servers

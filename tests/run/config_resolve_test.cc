@@ -7,6 +7,7 @@
 
 #include "run/config_file.h"
 #include "run/config_print.h"
+#include "run/config_validate.h"
 #include "run/failure.h"
 
 namespace grapevine {
@@ -114,7 +115,6 @@ TEST(ResolveConfig, RefusesWhatMakesNoSense) {
       {{{"log_format", "xml"}}, "--log-format=xml: known are text, json"},
       {{{"peer_timeout", "0"}}, "--peer-timeout=0s: must be positive"},
       {{{"step_timeout", "10s"}}, "--step-timeout=10s: is below --peer-timeout=30s"},
-      {{{"compute", "5ms"}}, "--compute=5ms: --model=lenet5 takes the time it takes"},
       {{{"model", "phantom:1MB"}}, "--model=phantom:1MB: needs --compute=TIME"},
       {{{"model", "phantom:1MB"}, {"compute", "5ms"}}, "use --rounds=R"},
       {{{"model", "phantom:1MB"}, {"compute", "5ms"}, {"rounds", "9"}, {"init_from", "x"}},
@@ -160,6 +160,21 @@ TEST(PrintResolved, ShowsValuesAndOrigins) {
   EXPECT_THAT(text, ::testing::ContainsRegex("  batch +64 +--batch\n"));
   EXPECT_THAT(text, ::testing::ContainsRegex("  topology +ring +default\n"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("hostfile")));
+}
+
+// A simulated gradient takes the time that --compute says, a real one its own.
+TEST(ResolveConfig, LeavesTheTimeOfARealGradientToTheSimulator) {
+  const absl::StatusOr<ResolvedConfig> resolved = ResolveConfig({.flags = {{"compute", "5ms"}}});
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  const absl::Status refused = ValidateForRealNodes(*resolved);
+  EXPECT_EQ(FailureOf(refused), Failure::kUsage);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("--compute=5ms: --model=lenet5 takes the time it takes"));
+
+  const absl::StatusOr<ResolvedConfig> phantom =
+      ResolveConfig({.flags = {{"compute", "5ms"}, {"model", "phantom:1MB"}, {"rounds", "3"}}});
+  ASSERT_TRUE(phantom.ok()) << phantom.status();
+  EXPECT_TRUE(ValidateForRealNodes(*phantom).ok());
 }
 
 }  // namespace
