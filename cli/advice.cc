@@ -22,7 +22,9 @@ std::vector<Candidate> AdviceCandidates(Rank nodes) {
   candidates.push_back({nodes % 2 == 0 ? "random:d=3" : "random:d=4", "dpsgd"});
   if (nodes <= kMostComplete) candidates.push_back({"complete", "dpsgd"});
   for (const char* kind : {"ring", "halving-doubling", "tree", "hierarchical", "torus"}) {
+    // Whole, and beside the backward pass as D-PSGD's exchange is beside the gradient.
     candidates.push_back({"ring", absl::StrCat("allreduce:", kind), true});
+    candidates.push_back({"ring", absl::StrCat("allreduce:", kind, ":buckets=4"), true});
   }
   for (const Rank servers : std::set<Rank>{1, nodes / 4, nodes / 2}) {
     if (servers < 1 || servers >= nodes) continue;

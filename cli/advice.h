@@ -24,8 +24,8 @@ struct Candidate {
 
 // What is compared among n nodes: D-PSGD on ring, torus, exponential, one-peer
 // exponential, random regular and (up to kMostComplete nodes) complete graphs; every
-// allreduce; a parameter server on 1, n/4 and n/2 nodes. Some do not exist for some
-// n: whoever builds them says so.
+// allreduce, whole and in 4 buckets; a parameter server on 1, n/4 and n/2 nodes. Some do not exist
+// for some n: whoever builds them says so.
 std::vector<Candidate> AdviceCandidates(Rank nodes);
 inline constexpr Rank kMostComplete = 16;
 

@@ -124,8 +124,8 @@ std::string Basis(const AdviceBasis& basis) {
       basis.memory_bandwidth);
   return absl::StrCat(
       text,
-      "  overlap: D-PSGD sends while it computes; allreduce and parameter servers send when the\n"
-      "    whole gradient is there (sending in buckets during the backward pass is not modelled)\n"
+      "  overlap: D-PSGD sends while it computes; allreduce with buckets while the backward pass\n"
+      "    goes on; allreduce without, and parameter servers, when the whole gradient is there\n"
       "  a round: as many gradients as there are nodes; parameter servers compute none, so that\n"
       "    their rounds are scaled\n"
       "The choice rests on time per round. Gossip averages only in part, and may need more rounds\n"

@@ -45,6 +45,7 @@ std::vector<std::string> Names(Rank nodes) {
 TEST(AdviceCandidates, FitTheNumberOfNodes) {
   EXPECT_THAT(Names(8), Contains("dpsgd on random:d=3"));
   EXPECT_THAT(Names(8), Contains("dpsgd on complete"));
+  EXPECT_THAT(Names(8), Contains("allreduce:ring:buckets=4"));
   EXPECT_THAT(Names(8), Contains("ps:servers=4"));
   EXPECT_THAT(Names(9), Contains("dpsgd on random:d=4"));
   EXPECT_THAT(Names(64), Not(Contains("dpsgd on complete")));
