@@ -72,8 +72,7 @@ absl::StatusOr<double> GraphNetwork::GradientInParts(
   return loss / static_cast<double>(batch.size);
 }
 
-absl::Status GraphNetwork::Statistics(const float* replica, const Batch& batch,
-                                      float* statistics) {
+absl::Status GraphNetwork::Statistics(const float* replica, const Batch& batch, float* statistics) {
   if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
   const TensorThread thread;
   if (statistics_ == nullptr || statistics_->batch_size() != batch.size) {

@@ -55,7 +55,7 @@ absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by) {
   if (WIFSIGNALED(cause->wait_status)) {
     return WithFailure(absl::AbortedError(absl::StrCat(who, " was killed by ",
                                                        SignalText(WTERMSIG(cause->wait_status)),
-                                                     Remedy(WTERMSIG(cause->wait_status)))),
+                                                       Remedy(WTERMSIG(cause->wait_status)))),
                        Failure::kPeerLost);
   }
   const int code = WEXITSTATUS(cause->wait_status);

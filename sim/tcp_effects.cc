@@ -122,12 +122,11 @@ absl::StatusOr<std::unique_ptr<const MessageEffects>> MakeMessageEffects(const C
                            ", where half of all packets are lost")),
                        Failure::kUsage);
   }
-  const TcpOptions options{
-      .seed = config.seed(),
-      .jitter = ResolvedDuration(config.jitter()).count(),
-      .loss = config.loss(),
-      .slow_start = config.slow_start(),
-      .bandwidth = bandwidth};
+  const TcpOptions options{.seed = config.seed(),
+                           .jitter = ResolvedDuration(config.jitter()).count(),
+                           .loss = config.loss(),
+                           .slow_start = config.slow_start(),
+                           .bandwidth = bandwidth};
   if (options.jitter == 0 && options.loss == 0 && !options.slow_start) return nullptr;
   return std::make_unique<const TcpEffects>(options);
 }
