@@ -1,6 +1,7 @@
 #include "sim/message_exchange.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace grapevine {
 namespace {
@@ -84,6 +85,28 @@ void MessageExchange::DepartAt(MessageId id, Nanoseconds when, Nanoseconds now) 
 }
 
 void MessageExchange::OnDepart(MessageId id, Nanoseconds now) {
+  const MessageTimes& times = messages_[id].times;
+  std::vector<Stream>& streams = senders_[times.from].streams;
+  const auto stream = std::ranges::find(streams, times.to, &Stream::to);
+  if (stream != streams.end()) {
+    messages_[std::exchange(stream->last, id)].next = id;
+    return;
+  }
+  streams.push_back({times.to, id});
+  BeginFlow(id, now);
+}
+
+void MessageExchange::Advance(MessageId id, Nanoseconds now) {
+  const Message& message = messages_[id];
+  if (message.next != kNone) {
+    BeginFlow(message.next, now);
+    return;
+  }
+  std::vector<Stream>& streams = senders_[message.times.from].streams;
+  RemoveAt(streams, std::ranges::find(streams, message.times.to, &Stream::to));
+}
+
+void MessageExchange::BeginFlow(MessageId id, Nanoseconds now) {
   Message& message = messages_[id];
   MessageTimes& times = message.times;
   times.begun = now;
@@ -109,6 +132,7 @@ const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nan
   MessageTimes& times = message.times;
   bytes_sent_[times.from] += times.bytes;
   if (effects_ != nullptr) connections_.End(times.from, times.to, now);
+  Advance(id, now);
   // The sender may overwrite its part from now on; the receiver looks at its own
   // only when the message has arrived.
   vectors_->Deliver(id, message.into);

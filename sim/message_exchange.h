@@ -2,7 +2,8 @@
 //
 // The rule of credit is the runtime's: a message begins to flow once its
 // receiver has posted for it and the post has crossed the network back to the
-// sender. So a slow receiver stalls its senders as in reality.
+// sender. So a slow receiver stalls its senders as in reality. And as on the
+// runtime's streams, messages from one node to another go one after the other.
 #ifndef GRAPEVINE_SIM_MESSAGE_EXCHANGE_H_
 #define GRAPEVINE_SIM_MESSAGE_EXCHANGE_H_
 
@@ -43,10 +44,12 @@ class MessageExchange {
   int64_t bytes_sent(Rank rank) const { return bytes_sent_[rank]; }
 
  private:
+  static constexpr MessageId kNone = ~MessageId{0};
   struct Message {
     MessageTimes times;
     Part into;
-    Nanoseconds delay = 0;  // an effect: beyond the latency
+    Nanoseconds delay = 0;   // an effect: beyond the latency
+    MessageId next = kNone;  // waits until this one has left
   };
   // A post that has no send yet, kept with the sender that may use it.
   struct Credit {
@@ -55,13 +58,21 @@ class MessageExchange {
     Nanoseconds ready;  // at the sender
     Part into;
   };
+  struct Stream {
+    Rank to;
+    MessageId last;  // of those that flow or wait for their turn
+  };
   struct Sender {
     std::vector<Credit> credits;
     std::vector<MessageId> waiting;  // sends that have no post yet
+    std::vector<Stream> streams;     // on which a message flows
   };
 
   MessageId NewMessage(const MessageTimes& times);
   void DepartAt(MessageId id, Nanoseconds when, Nanoseconds now);
+  void BeginFlow(MessageId id, Nanoseconds now);
+  // The message has left: the next one of its stream begins.
+  void Advance(MessageId id, Nanoseconds now);
 
   NetworkModel* const network_;
   const MessageEffects* const effects_;

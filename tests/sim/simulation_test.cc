@@ -220,5 +220,63 @@ TEST(Simulation, NamesWhoWaitsForWhatCannotCome) {
                                    "(channel 0, round 0, step 5)"));
 }
 
+// Rank 0 sends three messages to rank 1 at once.
+class Burst final : public Algorithm {
+ public:
+  static constexpr int64_t kElements = 250'000;  // 1 MB
+  explicit Burst(Rank rank) : rank_(rank) {}
+  absl::Status On(const Event& event, Host& host) override {
+    if (std::holds_alternative<Start>(event)) {
+      for (uint32_t step = 0; step < 3; ++step) {
+        const Tag tag{.channel = 0, .round = 0, .step = step};
+        const Part part{host.New(kElements), 0, kElements};
+        if (rank_ == 0) host.Send(1, tag, part);
+        if (rank_ == 1) host.Post(0, tag, part);
+      }
+    }
+    const bool done =
+        std::holds_alternative<Sent>(event) || std::holds_alternative<Received>(event);
+    if (done && ++done_ == 3) host.Rest(host.New(1));
+    return absl::OkStatus();
+  }
+  Round round() const override { return 0; }
+  std::vector<Waiting> waiting_for() const override { return {}; }
+  std::vector<Rank> Peers(Round, Round) const override { return {1 - rank_}; }
+
+ private:
+  const Rank rank_;
+  int done_ = 0;
+};
+
+class Arrivals final : public SimObserver {
+ public:
+  void OnMessage(const MessageTimes& message) override { times.push_back(message.arrived); }
+  std::vector<Nanoseconds> times;
+};
+
+TEST(Simulation, MessagesToOnePeerGoOneAfterTheOther) {
+  PhantomVectors vectors(1, 0);
+  const FixedComputeTime compute(0);
+  Arrivals arrivals;
+  auto simulation = Simulation::Make(
+      {.nodes = 2}, {.make_network =
+                         [](AlarmClock* clock) {
+                           return std::make_unique<NicNetwork>(
+                               2, NicOptions{.bandwidth = 1, .latency = kMillisecond}, clock);
+                         },
+                     .make_algorithm = [](Rank rank) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
+                       return std::make_unique<Burst>(rank);
+                     },
+                     .vectors = &vectors,
+                     .compute = &compute,
+                     .observer = &arrivals});
+  ASSERT_TRUE(simulation.ok());
+  const absl::Status status = (*simulation)->Run(1);
+  ASSERT_TRUE(status.ok()) << status;
+  // The credits take a latency, the messages another: 1 MB at 1 GB/s each.
+  EXPECT_THAT(arrivals.times,
+              ::testing::ElementsAre(3 * kMillisecond, 4 * kMillisecond, 5 * kMillisecond));
+}
+
 }  // namespace
 }  // namespace grapevine::testing
