@@ -12,9 +12,8 @@ Exits with 77 where there is no PyTorch.
 import os
 import sys
 
-import numpy
-
 try:
+    import numpy
     import torch
 except ImportError:
     sys.exit(77)
