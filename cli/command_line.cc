@@ -77,6 +77,11 @@ void OnChosen(CLI::App& command, int& exit_code, std::function<absl::Status()> b
 }
 
 int RunCommandLine(CLI::App& app, int argc, char** argv, const int& exit_code) {
+  if (argc <= 1) {
+    std::cerr << app.help() << "\n";
+    return ReportFailure(
+        app, WithFailure(absl::InvalidArgumentError("a command is missing"), Failure::kUsage));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -17,7 +17,7 @@ int ReportFailure(const CLI::App& command, const absl::Status& status);
 void OnChosen(CLI::App& command, int& exit_code, std::function<absl::Status()> body);
 
 // Parses and runs. An unknown flag or command is answered with the nearest one
-// that exists. Returns the exit code of the process.
+// that exists, no arguments at all with the help. Returns the exit code of the process.
 int RunCommandLine(CLI::App& app, int argc, char** argv, const int& exit_code);
 
 }  // namespace grapevine

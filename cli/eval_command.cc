@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "cli/command_line.h"
+#include "cli/flag_error.h"
 #include "model/dataset_evaluation.h"
 #include "model/dataset_registry.h"
 #include "model/network_registry.h"
@@ -59,11 +60,11 @@ absl::Status Evaluate(const EvalOptions& options) {
   if (model.empty()) model = named == file->metadata().end() ? "lenet5" : named->second;
 
   absl::StatusOr<TrainTest> data = MakeDataset(options.data);
-  if (!data.ok()) return data.status();
+  if (!data.ok()) return NamingFlag("--data", options.data, data.status());
   const std::shared_ptr<const Dataset>& part = options.train ? data->train : data->test;
   absl::StatusOr<std::unique_ptr<Network>> network =
       MakeNetwork(model, part->traits().shape, part->traits().classes, {});
-  if (!network.ok()) return network.status();
+  if (!network.ok()) return NamingFlag("--model", model, network.status());
   std::vector<float> replica((*network)->layout().size);
   if (absl::Status status = file->Load((*network)->layout(), replica.data()); !status.ok()) {
     return status;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/flag_error.h"
 #include "model/dataset_registry.h"
 #include "model/network_objective.h"
 #include "model/network_registry.h"
@@ -39,8 +40,9 @@ absl::StatusOr<std::optional<int64_t>> PhantomSize(const std::string& model) {
   if (absl::Status status = reader.Finish(); !status.ok()) return status;
   absl::StatusOr<int64_t> bytes = ParseSize(size);
   if (!bytes.ok()) return bytes.status();
-  if (*bytes < 4) return UsageError("--model=phantom:SIZE needs at least one fp32 number (4B)");
-  return *bytes / 4;
+  if (*bytes < int64_t{sizeof(float)})
+    return UsageError("a replica has at least one fp32 number (4B)");
+  return *bytes / int64_t{sizeof(float)};
 }
 
 }  // namespace
@@ -54,7 +56,9 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& conf
   if (absl::Status status = experiment->BuildCompute(); !status.ok()) return status;
   if (absl::Status status = experiment->BuildTraining(); !status.ok()) return status;
   // Names the algorithm's errors before anything starts.
-  if (auto algorithm = experiment->MakeAlgorithm(0); !algorithm.ok()) return algorithm.status();
+  if (auto algorithm = experiment->MakeAlgorithm(0); !algorithm.ok()) {
+    return NamingFlag("--algorithm", config.algorithm(), algorithm.status());
+  }
   if (config.has_init_from()) {
     std::vector<float> replica(experiment->layout_.size);
     if (absl::Status status = experiment->Initialize(replica.data()); !status.ok()) return status;
@@ -64,7 +68,7 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& conf
 
 absl::Status Experiment::BuildRoles() {
   absl::StatusOr<Rank> workers = WorkerCount(config_.algorithm(), config_.nodes());
-  if (!workers.ok()) return workers.status();
+  if (!workers.ok()) return NamingFlag("--algorithm", config_.algorithm(), workers.status());
   workers_ = *workers;
   return absl::OkStatus();
 }
@@ -72,17 +76,17 @@ absl::Status Experiment::BuildRoles() {
 absl::Status Experiment::BuildGraph() {
   absl::StatusOr<std::shared_ptr<const Topology>> topology =
       MakeTopology(config_.topology(), config_.nodes(), config_.seed());
-  if (!topology.ok()) return topology.status();
+  if (!topology.ok()) return NamingFlag("--topology", config_.topology(), topology.status());
   absl::StatusOr<std::shared_ptr<const Mixing>> mixing =
       MakeMixing(config_.mixing(), *std::move(topology));
-  if (!mixing.ok()) return mixing.status();
+  if (!mixing.ok()) return NamingFlag("--mixing", config_.mixing(), mixing.status());
   mixing_ = *std::move(mixing);
   return absl::OkStatus();
 }
 
 absl::Status Experiment::BuildModel(DatasetCache* cache) {
   absl::StatusOr<std::optional<int64_t>> phantom = PhantomSize(config_.model());
-  if (!phantom.ok()) return phantom.status();
+  if (!phantom.ok()) return NamingFlag("--model", config_.model(), phantom.status());
   phantom_size_ = *phantom;
   if (phantom_size_) {
     layout_ = PhantomObjective({.elements = *phantom_size_}).layout();
@@ -90,14 +94,14 @@ absl::Status Experiment::BuildModel(DatasetCache* cache) {
   }
   absl::StatusOr<TrainTest> data =
       cache != nullptr ? cache->Get(config_.data()) : MakeDataset(config_.data());
-  if (!data.ok()) return data.status();
+  if (!data.ok()) return NamingFlag("--data", config_.data(), data.status());
   data_ = *std::move(data);
   absl::StatusOr<Shards> shards =
       SplitOverNodes(config_.split(), data_->train->labels(), workers_, config_.seed());
-  if (!shards.ok()) return shards.status();
+  if (!shards.ok()) return NamingFlag("--split", config_.split(), shards.status());
   shards_ = *std::move(shards);
   absl::StatusOr<std::unique_ptr<Network>> network = MakeNetwork();
-  if (!network.ok()) return network.status();
+  if (!network.ok()) return NamingFlag("--model", config_.model(), network.status());
   network_ = *std::move(network);
   layout_ = network_->layout();
   return absl::OkStatus();
@@ -124,13 +128,11 @@ absl::Status Experiment::BuildTraining() {
   absl::StatusOr<std::unique_ptr<Optimizer>> optimizer =
       MakeOptimizer(config_.optimizer(),
                     {.momentum = config_.momentum(), .weight_decay = config_.weight_decay()});
-  if (!optimizer.ok()) return optimizer.status();
+  if (!optimizer.ok()) return NamingFlag("--optimizer", config_.optimizer(), optimizer.status());
   optimizer_ = *std::move(optimizer);
   if (data_) {
     rounds_per_epoch_ =
         static_cast<double>(data_->train->size()) / static_cast<double>(global_batch());
-  } else if (!config_.has_rounds()) {
-    return UsageError("--model=phantom:SIZE has no data set and so no epochs; give --rounds");
   }
   rounds_ = config_.has_rounds()
                 ? config_.rounds()
@@ -142,7 +144,7 @@ absl::Status Experiment::BuildTraining() {
       MakeSchedule(config_.schedule(), {.base_rate = config_.lr(),
                                         .rounds_per_epoch = rounds_per_epoch_,
                                         .rounds = std::max<Round>(rounds_, 1)});
-  if (!schedule.ok()) return schedule.status();
+  if (!schedule.ok()) return NamingFlag("--schedule", config_.schedule(), schedule.status());
   learning_rate_ = *std::move(schedule);
   return absl::OkStatus();
 }

@@ -30,8 +30,9 @@ namespace grapevine {
 // Immutable once built; safe from any thread. What it makes is independent.
 class Experiment {
  public:
-  // Loads the data set. Errors carry kUsage or kInput and name the flag's value
-  // or the file. With a `cache`, several experiments share the data set.
+  // Loads the data set. Errors carry kUsage and name the flag with its value, or
+  // kInput and name the file. `config` is valid (run/config_validate.h). With a `cache`, several
+  // experiments share the data set.
   static absl::StatusOr<std::unique_ptr<Experiment>> Build(const Config& config,
                                                            DatasetCache* cache = nullptr);
 

@@ -14,13 +14,19 @@
 namespace grapevine {
 namespace {
 
+constexpr char kInterrupted[] = "interrupted (SIGINT)";
+constexpr char kTerminated[] = "terminated (SIGTERM)";
+
 absl::Status StatusOf(int signal) {
-  return signal == SIGINT
-             ? WithFailure(absl::CancelledError("interrupted (SIGINT)"), Failure::kInterrupted)
-             : WithFailure(absl::CancelledError("terminated (SIGTERM)"), Failure::kTerminated);
+  return signal == SIGINT ? WithFailure(absl::CancelledError(kInterrupted), Failure::kInterrupted)
+                          : WithFailure(absl::CancelledError(kTerminated), Failure::kTerminated);
 }
 
 }  // namespace
+
+bool TellsOfInterruption(std::string_view line) {
+  return line.ends_with(kInterrupted) || line.ends_with(kTerminated);
+}
 
 absl::StatusOr<std::unique_ptr<Interruption>> Interruption::Watch(
     std::function<void(const absl::Status&)> interrupt) {

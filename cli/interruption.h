@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <thread>
 
 #include "absl/status/status.h"
@@ -34,6 +35,10 @@ class Interruption {
   const std::function<void(const absl::Status&)> interrupt_;
   std::thread thread_;
 };
+
+// Whether a line of a node's output only says that it, or another node, was told
+// to end.
+bool TellsOfInterruption(std::string_view line);
 
 }  // namespace grapevine
 

@@ -8,13 +8,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "cli/experiment_identity.h"
 #include "cli/experiment_summary.h"
 #include "cli/model_assessment.h"
 #include "kernels/sketch.h"
 #include "random/keyed_random.h"
 #include "run/compute_time.h"
-#include "run/experiment_text.h"
 #include "run/failure.h"
 #include "run/metrics.h"
 #include "run/run_directory.h"
@@ -22,17 +21,12 @@
 namespace grapevine {
 namespace {
 
-// One for each setting of the experiment.
-std::vector<control::Agreement> Agreements(const Config& config) {
+std::vector<control::Agreement> Agreements(const std::vector<IdentityItem>& identity) {
   std::vector<control::Agreement> agreements;
-  const std::vector<std::string> lines =
-      absl::StrSplit(ExperimentText(config), '\n', absl::SkipEmpty());
-  for (const std::string& line : lines) {
-    const std::pair<std::string, std::string> setting =
-        absl::StrSplit(line, absl::MaxSplits('=', 1));
+  for (const IdentityItem& item : identity) {
     control::Agreement& agreement = agreements.emplace_back();
-    agreement.set_name(setting.first);
-    agreement.set_value(setting.second);
+    agreement.set_name(item.name);
+    agreement.set_value(item.value);
   }
   return agreements;
 }
@@ -116,7 +110,9 @@ absl::Status NodeRun::Prepare() {
           .trace = recording_->trace()},
       *std::move(algorithm), objective_.get(), &experiment_->layout(), &experiment_->optimizer(),
       observer);
-  session_ = std::make_unique<NodeSession>(SessionOptions(), Callbacks(), runner_.get());
+  const absl::StatusOr<std::vector<IdentityItem>> identity = IdentityOf(*experiment_);
+  if (!identity.ok()) return identity.status();
+  session_ = std::make_unique<NodeSession>(SessionOptions(*identity), Callbacks(), runner_.get());
   if (!coordinates_) return absl::OkStatus();
 
   absl::StatusOr<std::unique_ptr<LineFile>> lines =
@@ -137,14 +133,14 @@ absl::Status NodeRun::Prepare() {
   return absl::OkStatus();
 }
 
-NodeSessionOptions NodeRun::SessionOptions() const {
+NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& identity) const {
   const Config& config = experiment_->config();
   NodeSessionOptions session = options_.session;
   session.rank = options_.rank;
   session.size = config.nodes();
-  session.agreements = Agreements(config);
+  session.agreements = Agreements(identity);
   session.schema = absl::StrCat(absl::Hex(experiment_->layout().Fingerprint()));
-  session.topology = experiment_->mixing().topology().name();
+  session.topology = GraphIdentity(*experiment_);
   session.algorithm = config.algorithm();
   session.rounds = experiment_->rounds();
   session.first_limit = AccuracyTarget(experiment_).limit();
@@ -197,11 +193,11 @@ void NodeRun::Measure(Round completed, const SharedVector& model) {
   report.set_time_s(time_s);
   if (objective_) {
     report.set_samples(rounds_ * objective_->batch_size());
-    report.set_train_loss_sum(loss_sum_ * static_cast<double>(objective_->batch_size()));
   }
   report.set_bytes_sent(counters.bytes_sent);
   report.set_bytes_received(counters.bytes_received);
   if (network_) {
+    report.set_train_loss_sum(loss_sum_ * static_cast<double>(objective_->batch_size()));
     const Sketch sketch = SketchOf(model.data.get(), experiment_->layout().parameter_size,
                                    experiment_->config().seed());
     report.mutable_sketch()->Add(sketch.begin(), sketch.end());
@@ -224,8 +220,8 @@ absl::Status NodeRun::WriteNodeMetrics(Round completed, double time_s) {
                       .wait_s = std::max(0.0, seconds_ - gradient_seconds_ - mix_seconds_),
                       .bytes_sent_total = counters.bytes_sent,
                       .bytes_received_total = counters.bytes_received};
+  if (network_) metrics.train_loss = loss_sum_ / static_cast<double>(rounds_);
   if (objective_) {
-    metrics.train_loss = loss_sum_ / static_cast<double>(rounds_);
     metrics.gradient_s = gradient_seconds_;
     if (seconds_ > 0) {
       metrics.samples_per_s = static_cast<double>(rounds_ * objective_->batch_size()) / seconds_;

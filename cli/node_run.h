@@ -10,10 +10,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "cli/accuracy_target.h"
 #include "cli/experiment.h"
+#include "cli/experiment_identity.h"
 #include "cli/node_recording.h"
 #include "node/evaluation_thread.h"
 #include "node/metrics_collector.h"
@@ -50,7 +52,7 @@ class NodeRun final : private RunObserver {
   absl::Status Prepare();
   absl::Status PrepareLearning();
   void LogSizes() const;
-  NodeSessionOptions SessionOptions() const;
+  NodeSessionOptions SessionOptions(const std::vector<IdentityItem>& identity) const;
   NodeSessionCallbacks Callbacks();
 
   void OnRound(const RoundReport& report, const SharedVector& model) override;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/command_line.h"
+#include "cli/flag_error.h"
 #include "cli/text_output.h"
 #include "cli/topology_report.h"
 #include "topology/graph_writer.h"
@@ -38,11 +39,11 @@ const std::vector<std::pair<std::string, GraphFormat>> kFormats = {
 absl::StatusOr<std::vector<std::shared_ptr<const Topology>>> MakeTopologies(
     const TopologyOptions& options) {
   const auto specs = SplitSpecList(options.topologies);
-  if (!specs.ok()) return specs.status();
+  if (!specs.ok()) return NamingFlag("--topology", options.topologies, specs.status());
   std::vector<std::shared_ptr<const Topology>> topologies;
   for (const std::string& spec : *specs) {
     auto topology = MakeTopology(spec, options.nodes, options.seed);
-    if (!topology.ok()) return topology.status();
+    if (!topology.ok()) return NamingFlag("--topology", spec, topology.status());
     topologies.push_back(*std::move(topology));
   }
   return topologies;
@@ -51,7 +52,7 @@ absl::StatusOr<std::vector<std::shared_ptr<const Topology>>> MakeTopologies(
 absl::StatusOr<TopologySummary> Inspect(const std::shared_ptr<const Topology>& topology,
                                         const TopologyOptions& options) {
   const auto mixing = MakeMixing(options.mixing, topology);
-  if (!mixing.ok()) return mixing.status();
+  if (!mixing.ok()) return NamingFlag("--mixing", options.mixing, mixing.status());
   return Summarize(**mixing, options.round);
 }
 

@@ -14,6 +14,7 @@
 #include "cli/config_flags.h"
 #include "cli/experiment.h"
 #include "cli/experiment_command.h"
+#include "cli/interruption.h"
 #include "cli/progress_display.h"
 #include "node/launcher.h"
 #include "run/config_validate.h"
@@ -68,11 +69,16 @@ std::vector<std::string> NodeArguments(const Config& config, const std::string& 
 
 absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std::string& run) {
   ProgressDisplay display(TerminalOptions(goal), std::cout, std::cerr);
-  return Launch(
-      {.nodes = config.nodes(), .arguments = NodeArguments(config, run)},
-      {.on_line = [&display](Rank rank, bool errors,
-                             std::string_view line) { display.OnLine(rank, errors, line); },
-       .on_progress = [&display](std::string_view line) { display.OnProgress(line); }});
+  bool interrupted = false;
+  return Launch({.nodes = config.nodes(), .arguments = NodeArguments(config, run)},
+                {.on_line =
+                     [&](Rank rank, bool errors, std::string_view line) {
+                       // Said once, by the launcher, instead of by every node.
+                       if (!interrupted || !TellsOfInterruption(line))
+                         display.OnLine(rank, errors, line);
+                     },
+                 .on_progress = [&](std::string_view line) { display.OnProgress(line); },
+                 .on_interrupt = [&] { interrupted = true; }});
 }
 
 absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {

@@ -1,24 +1,20 @@
-// A network and a data set of your own, in one file: docs/your-own-model.md
-// walks through it. Trains one node for a second and prints the accuracy.
+// A network and a data set of your own in a grapevine of your own:
+// docs/your-own-model.md walks through it. Every command knows both:
+//
+//   your_own_model train -n 2 --model=two-convolutions:width=16 --data=waves
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <numbers>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "model/dataset_evaluation.h"
+#include "cli/grapevine.h"
 #include "model/dataset_registry.h"
-#include "model/network_objective.h"
 #include "model/network_registry.h"
-#include "model/shard_batches.h"
-#include "optim/optimizer.h"
 #include "random/keyed_random.h"
-#include "run/failure.h"
 
 namespace {
 
@@ -69,60 +65,10 @@ absl::StatusOr<grapevine::TrainTest> ReadWaves(const grapevine::Spec& spec) {
   return grapevine::TrainTest{.train = MakeWaves(train, 1), .test = MakeWaves(500, 2)};
 }
 
-absl::StatusOr<double> TrainAndEvaluate() {
-  auto data = grapevine::MakeDataset("waves");
-  if (!data.ok()) return data.status();
-  const grapevine::DatasetTraits& traits = data->train->traits();
-  const auto make = [&] {
-    return grapevine::MakeNetwork("two-convolutions:width=16", traits.shape, traits.classes, {});
-  };
-  auto network = make();
-  if (!network.ok()) return network.status();
-  auto optimizer = grapevine::MakeOptimizer("sgd:momentum=0.9", {});
-  if (!optimizer.ok()) return optimizer.status();
-
-  std::vector<int32_t> all(static_cast<size_t>(data->train->size()));
-  std::iota(all.begin(), all.end(), 0);
-  grapevine::NetworkObjective objective(
-      *std::move(network),
-      std::make_unique<grapevine::ShardBatches>(data->train, all, grapevine::ShardOptions{}),
-      /*seed=*/1);
-
-  const grapevine::ReplicaLayout& layout = objective.layout();
-  std::vector<float> replica(layout.size), gradient(layout.size);
-  std::vector<float> state(layout.parameter_size * (*optimizer)->state_vectors());
-  objective.Initialize(replica.data());
-  for (int64_t round = 0; round < 150; ++round) {
-    const auto loss = objective.Gradient(replica.data(), round, gradient.data());
-    if (!loss.ok()) return loss.status();
-    if (round % 30 == 0) std::printf("round %3d: loss %.3f\n", static_cast<int>(round), *loss);
-    const grapevine::WeightedVector self{.weight = 1, .vector = replica.data()};
-    (*optimizer)
-        ->Step(layout,
-               {.mix = {&self, 1},
-                .own = replica.data(),
-                .gradient = gradient.data(),
-                .learning_rate = 0.02f},
-               state.data(), replica.data());
-  }
-
-  auto evaluator = make();
-  if (!evaluator.ok()) return evaluator.status();
-  const auto evaluation = grapevine::EvaluateOn(data->test, replica.data(), **evaluator);
-  if (!evaluation.ok()) return evaluation.status();
-  return static_cast<double>(evaluation->correct) / static_cast<double>(evaluation->samples);
-}
-
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   grapevine::RegisterNetwork("two-convolutions", DescribeTwoConvolutions);
   grapevine::RegisterDataset("waves", ReadWaves);
-  const absl::StatusOr<double> accuracy = TrainAndEvaluate();
-  if (!accuracy.ok()) {
-    std::fprintf(stderr, "%s\n", accuracy.status().ToString().c_str());
-    return grapevine::ExitCode(accuracy.status());
-  }
-  std::printf("test accuracy %.1f %%\n", 100 * *accuracy);
-  return *accuracy > 0.9 ? 0 : 1;
+  return grapevine::RunGrapevine(argc, argv);
 }

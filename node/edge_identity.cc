@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "run/failure.h"
 
 namespace grapevine {
 namespace {
@@ -32,9 +33,10 @@ absl::Status CheckSameRun(const EdgeIdentity& self, const EdgeIdentity& peer) {
   compare("topology", self.topology, peer.topology);
   compare("algorithm", self.algorithm, peer.algorithm);
   if (differences.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("these nodes do not belong to one run: ", absl::StrJoin(differences, "; "),
-                   "; start all nodes with the same build and flags"));
+  return WithFailure(absl::FailedPreconditionError(absl::StrCat(
+                         "these nodes do not belong to one run: ", absl::StrJoin(differences, "; "),
+                         "; start all nodes with the same build and flags")),
+                     Failure::kRendezvous);
 }
 
 }  // namespace grapevine

@@ -24,8 +24,8 @@ struct EdgeIdentity {
   std::string algorithm;
 };
 
-// Whether `peer` belongs to the same run as `self`: FailedPrecondition names
-// every field that differs with both values, and both ranks.
+// Whether `peer` belongs to the same run as `self`: FailedPrecondition (kRendezvous)
+// names every field that differs with both values, and both ranks.
 absl::Status CheckSameRun(const EdgeIdentity& self, const EdgeIdentity& peer);
 
 }  // namespace grapevine

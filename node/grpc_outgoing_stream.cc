@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "node/grpc_bytes.h"
+#include "run/failure.h"
 
 namespace grapevine {
 namespace {
@@ -15,6 +16,11 @@ constexpr char kMethod[] = "/grapevine.gossip.Gossip/Exchange";
 
 bool MayBeMended(grpc::StatusCode code) {
   return code == grpc::StatusCode::UNAVAILABLE || code == grpc::StatusCode::RESOURCE_EXHAUSTED;
+}
+
+// How GrpcGossipService turns away whom it understands.
+bool SaysMisfit(grpc::StatusCode code) {
+  return code == grpc::StatusCode::FAILED_PRECONDITION || code == grpc::StatusCode::ALREADY_EXISTS;
 }
 
 }  // namespace
@@ -81,8 +87,9 @@ void GrpcOutgoingStream::Written(bool ok) {
 absl::Status GrpcOutgoingStream::Meet(const EdgeIdentity& peer) {
   if (connected_) return absl::InvalidArgumentError("introduced itself twice");
   if (peer.rank != context_.link->peer()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("answers as rank ", peer.rank, "; check the host file"));
+    return WithFailure(absl::FailedPreconditionError(
+                           absl::StrCat("answers as rank ", peer.rank, "; check the host file")),
+                       Failure::kRendezvous);
   }
   if (absl::Status status = CheckSameRun(context_.self, peer); !status.ok()) return status;
   connected_ = true;
@@ -124,16 +131,20 @@ void GrpcOutgoingStream::Finish() { stream_->Finish(&status_, finish_.Arm(shared
 
 void GrpcOutgoingStream::Report() {
   if (!violation_.ok()) {
-    return context_.link->Break(absl::Status(
-        violation_.code(), absl::StrCat(PeerName(), " ", std::string(violation_.message()))));
+    return context_.link->Break(
+        WithFailure(absl::Status(violation_.code(),
+                                 absl::StrCat(PeerName(), " ", std::string(violation_.message()))),
+                    FailureOf(violation_)));
   }
   if (status_.ok()) return context_.link->OutgoingEnded();
   const absl::Status why(
       static_cast<absl::StatusCode>(status_.error_code()),
       absl::StrCat(PeerName(), connected_ ? " ended the connection: " : " refused the connection: ",
                    status_.error_message(), connected_ ? "; " + watch_.Describe() : ""));
-  if (!connected_ && MayBeMended(status_.error_code())) return context_.retry(why);
-  context_.link->Break(why);
+  if (connected_) return context_.link->Break(why);
+  if (MayBeMended(status_.error_code())) return context_.retry(why);
+  context_.link->Break(SaysMisfit(status_.error_code()) ? WithFailure(why, Failure::kRendezvous)
+                                                        : why);
 }
 
 void GrpcOutgoingStream::Finished() {

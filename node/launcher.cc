@@ -198,6 +198,7 @@ class Launcher {
         SignalAll(SIGKILL);
       } else {
         interrupted_by_ = *signal;
+        if (sinks_.on_interrupt) sinks_.on_interrupt();
         SignalAll(*signal == SIGHUP ? SIGTERM : *signal);
       }
     }

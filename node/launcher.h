@@ -50,6 +50,8 @@ struct LaunchSinks {
   std::function<void(Rank rank, bool errors, std::string_view line)> on_line;
   // A line that rank 0 wrote about its progress; untrusted.
   std::function<void(std::string_view line)> on_progress;
+  // This process was told to end, and is about to tell the children. May be absent.
+  std::function<void()> on_interrupt = {};
 };
 
 // Runs until every child has ended; OK when all ended with 0. Otherwise the

@@ -90,7 +90,7 @@ void MetricsCollector::EmitComplete() {
 
 RunMetrics MetricsCollector::Join(Round round, const Open& open) {
   RunMetrics metrics{.round = round};
-  double loss = 0;
+  std::optional<double> loss;
   int64_t samples = 0;
   int64_t bytes = 0;
   for (const auto& [rank, report] : open.reports) {
@@ -98,10 +98,10 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
     metrics.time_s = std::max(metrics.time_s, report.time_s());
     bytes += report.bytes_sent();
     if (rank >= options_.workers) continue;
-    loss += report.train_loss_sum();
+    if (report.has_train_loss_sum()) loss = loss.value_or(0) + report.train_loss_sum();
     samples += report.samples();
   }
-  metrics.train_loss = loss / static_cast<double>(samples);
+  if (loss) metrics.train_loss = *loss / static_cast<double>(samples);
   metrics.learning_rate = options_.learning_rate(round - 1);
   metrics.bytes_sent_total = bytes;
   if (metrics.time_s > emitted_time_) {

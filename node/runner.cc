@@ -263,7 +263,8 @@ absl::Status Runner::Explain(const PeerFailure& failure) {
       failure.why.code(),
       absl::StrCat("rank ", options_.rank, " lost rank ", failure.peer, " in round ",
                    algorithm_->round(), ": ", std::string(failure.why.message())));
-  return WithFailure(std::move(status), Failure::kPeerLost);
+  const Failure known = FailureOf(failure.why);
+  return WithFailure(std::move(status), known == Failure::kOther ? Failure::kPeerLost : known);
 }
 
 void Runner::PublishProgress() {

@@ -32,7 +32,8 @@ class TransportSink {
   virtual void OnSent(Rank to, Tag tag) = 0;
   // The peer is lost to this transport: the connection broke, it broke the
   // protocol, or it has been silent past the time-out. The status names the
-  // peer, what happened and since when. At most once a peer.
+  // peer, what happened and since when; it carries kRendezvous when the two do
+  // not fit together. At most once a peer.
   virtual void OnPeerFailed(Rank peer, const absl::Status& why) = 0;
 };
 

@@ -100,7 +100,8 @@ TEST(ExperimentCommand, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(Call({"trian"}).error, "grapevine: unknown command trian; did you mean train?\n");
   const Outcome nothing = Call({});
   EXPECT_EQ(nothing.exit_code, 2);
-  EXPECT_EQ(nothing.error, "grapevine: A subcommand is required; see grapevine --help\n");
+  EXPECT_THAT(nothing.error, HasSubstr("train something"));
+  EXPECT_THAT(nothing.error, ::testing::EndsWith("\ngrapevine: a command is missing\n"));
 }
 
 TEST(ExperimentCommand, RefusesBadValues) {

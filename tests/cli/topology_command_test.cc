@@ -152,7 +152,8 @@ TEST(TopologyCommandTest, ErrorsNameTheRemedyAndLeaveNoFile) {
     EXPECT_EQ(result.out, "");
   };
   expect({"--topology=hypercube", "-n", "12"}, 2,
-         "hypercube: not for 12 nodes: n must be a power of two; the nearest is n = 8 or 16");
+         "--topology=hypercube: not for 12 nodes: n must be a power of two; the nearest is n = 8 "
+         "or 16");
   expect({"--format=png"}, 2, "--format=png: known are edges, graphml, dot");
   expect({"--format=dot", "--topology=ring,star"}, 2,
          "ring,star: --format writes one graph, not a list");

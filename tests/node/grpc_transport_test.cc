@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "run/failure.h"
 #include "tests/node/grpc_network.h"
 #include "tests/node/transport_contract.h"
 
@@ -44,6 +45,8 @@ TEST(GrpcTransport, BothSidesRefuseAnotherTopology) {
   const absl::Status at_1 = pair.sink1.AwaitFailure(0);
   EXPECT_TRUE(absl::IsFailedPrecondition(at_0)) << at_0;
   EXPECT_TRUE(absl::IsFailedPrecondition(at_1)) << at_1;
+  EXPECT_EQ(FailureOf(at_0), Failure::kRendezvous);
+  EXPECT_EQ(FailureOf(at_1), Failure::kRendezvous);
   EXPECT_THAT(std::string(at_0.message()),
               HasSubstr("topology: 'torus' at rank 1, 'ring' at rank 0"));
   EXPECT_THAT(std::string(at_1.message()),
@@ -59,6 +62,7 @@ TEST(GrpcTransport, AnotherRankAtAnAddressIsRefused) {
   pair.node0.transport().Dial(std::vector<Rank>{2});
   const absl::Status failure = pair.sink0.AwaitFailure(2);
   EXPECT_TRUE(absl::IsFailedPrecondition(failure)) << failure;
+  EXPECT_EQ(FailureOf(failure), Failure::kRendezvous);
   EXPECT_THAT(std::string(failure.message()),
               HasSubstr("rank 2 (" + pair.node1.address() + ") answers as rank 1"));
 }

@@ -51,6 +51,18 @@ TEST_F(MetricsCollectorTest, JoinsTheReportsOfARoundOnceAllAreThere) {
   EXPECT_FALSE(emitted_[0].test_accuracy.has_value());
 }
 
+TEST_F(MetricsCollectorTest, WhereNothingIsLearntThereIsNoLoss) {
+  MetricsCollector collector = Collector(2);
+  for (Rank rank : {0, 1}) {
+    control::NodeMetrics report = Report(3, 0);
+    report.clear_train_loss_sum();
+    ASSERT_TRUE(collector.OnNode(rank, report).ok());
+  }
+  ASSERT_EQ(emitted_.size(), 1u);
+  EXPECT_FALSE(emitted_[0].train_loss.has_value());
+  EXPECT_TRUE(emitted_[0].samples_per_s.has_value());
+}
+
 TEST_F(MetricsCollectorTest, WaitsForTheEvaluationAndKeepsTheOrderOfRounds) {
   MetricsCollector collector = Collector(1, /*evaluated_every=*/2);
   ASSERT_TRUE(collector.OnNode(0, Report(2, 1, {0})).ok());

@@ -289,6 +289,17 @@ TEST(Runner, AnOpenEndMovesUntilItIsFinal) {
   for (const auto& node : fleet.nodes) EXPECT_EQ(node->recorder.reports.back().completed, 12);
 }
 
+TEST(Runner, APeerThatDoesNotFitIsNoLostPeer) {
+  for (const Failure known : {Failure::kOther, Failure::kRendezvous}) {
+    Fleet fleet({.nodes = 2});
+    Runner& runner = *fleet.nodes[0]->runner;
+    runner.OnPeerFailed(1, WithFailure(absl::FailedPreconditionError("another topology"), known));
+    const absl::Status status = fleet.nodes[0]->Run();
+    EXPECT_EQ(FailureOf(status), known == Failure::kOther ? Failure::kPeerLost : known);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("lost rank 1 in round 0: another"));
+  }
+}
+
 TEST(Runner, ALossThatIsNotANumberNamesRankAndRound) {
   const Experiment experiment{.nodes = 1};
   Fleet fleet(experiment);

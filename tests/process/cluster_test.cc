@@ -136,6 +136,26 @@ TEST(Cluster, RanksMustHaveTheSameExperiment) {
                 HasSubstr("topology is \"complete\" there and \"ring\" on rank 0"));
 }
 
+TEST(Cluster, EachRankMayKeepItsWeightsElsewhere) {
+  const ScratchFolder folder;
+  std::vector<std::string> first = {"train", "-n", "1", "--out=" + folder.File("first")};
+  first.insert(first.end(), kShortRun.begin(), kShortRun.end());
+  ASSERT_EQ(RunGrapevine(first).exit_code, 0);
+  const std::string here = folder.File("first/model.safetensors"), there = folder.File("copy");
+  std::filesystem::copy_file(here, there);
+  const int port = FreePort();
+  GrapevineProcess zero(Node(0, port, folder.File("run"), With(kShortRun, "--init-from=" + here)));
+  GrapevineProcess one(Node(1, port, folder.File("run"), With(kShortRun, "--init-from=" + there)));
+  EXPECT_EQ(zero.Await(), 0) << zero.output();
+  EXPECT_EQ(one.Await(), 0) << one.output();
+}
+
+TEST(Cluster, RanksMustHaveTheSameData) {
+  ExpectRefused("--data=synthetic:train=512:test=200:seed=2",
+                AllOf(HasSubstr("data is \"synthetic: 512 + 200 images of 28x28x1"),
+                      HasSubstr("same files")));
+}
+
 TEST(Cluster, RanksMustHaveTheSameWorldSize) {
   ExpectRefused("--world-size=3", HasSubstr("the number of nodes is 3 there and 2 on rank 0"));
 }

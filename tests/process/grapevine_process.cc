@@ -24,9 +24,6 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Beside the test in Bazel's tree of runfiles.
-constexpr char kProgram[] = "grapevine";
-
 // Between two looks at something that cannot be waited for.
 constexpr milliseconds kLook{5};
 
@@ -95,7 +92,7 @@ bool Eventually(const std::function<bool()>& condition, std::chrono::seconds pat
 }
 
 GrapevineProcess::GrapevineProcess(std::vector<std::string> arguments, const Options& options) {
-  arguments.insert(arguments.begin(), kProgram);
+  arguments.insert(arguments.begin(), options.program);
   std::vector<std::string> environment = Environment(options.environment);
   const std::vector<char*> argv = Pointers(arguments), envp = Pointers(environment);
   int ends[2];
@@ -110,7 +107,7 @@ GrapevineProcess::GrapevineProcess(std::vector<std::string> arguments, const Opt
   dup2(ends[1], STDOUT_FILENO);
   dup2(ends[1], STDERR_FILENO);
   if (options.largest_file) LimitFileSize(*options.largest_file);
-  execve(kProgram, argv.data(), envp.data());
+  execve(options.program.c_str(), argv.data(), envp.data());
   _exit(127);
 }
 

@@ -28,6 +28,8 @@ bool Eventually(const std::function<bool()>& condition, std::chrono::seconds pat
 class GrapevineProcess {
  public:
   struct Options {
+    // Below Bazel's tree of runfiles.
+    std::string program = "grapevine";
     // Added to this process's environment, without GRAPEVINE_* and ranks.
     std::map<std::string, std::string> environment = {};
     // A file may not grow beyond so many bytes; writing more is an error.

@@ -34,7 +34,9 @@ TEST(Usage, UnknownNamesBringASuggestion) {
   ExpectRefused({"node", "--wrold-size=2"}, kUsage, HasSubstr("did you mean --world-size?"));
   ExpectRefused({"train", "--topology=rng"}, kUsage, AllOf(HasSubstr("rng"), HasSubstr("ring")));
   ExpectRefused({"train", "--model=lenet"}, kUsage, AllOf(HasSubstr("lenet"), HasSubstr("lenet5")));
-  ExpectRefused({}, kUsage, HasSubstr("grapevine --help"));
+  ExpectRefused({}, kUsage,
+                AllOf(HasSubstr("Commands:"), HasSubstr("train with all nodes"),
+                      HasSubstr("grapevine: a command is missing")));
 }
 
 TEST(Usage, ImpossibleTopologiesNameTheNearestNodes) {
@@ -67,6 +69,20 @@ TEST(Usage, TimesOfGradientsAndStragglersThatMakeNoSense) {
   ExpectRefused(with({"--compute=gauss"}), kUsage, HasSubstr("known are a time such as 10ms"));
   ExpectRefused(with({"--compute=5ms", "--straggler=rank=4:factor=2"}), kUsage,
                 HasSubstr("there is no rank 4 among 4 nodes"));
+}
+
+TEST(Usage, SpecsThatAreNotUnderstoodNameTheFlag) {
+  for (const char* flag : {"--topology=nosuch", "--mixing=nosuch", "--algorithm=nosuch",
+                           "--model=nosuch", "--data=nosuch", "--split=nosuch",
+                           "--optimizer=nosuch", "--schedule=nosuch", "--model=mlp:depth=3"}) {
+    for (const char* command : {"train", "sim"}) {
+      ExpectRefused({command, flag, "--data=synthetic:train=64:test=20", flag}, kUsage,
+                    HasSubstr(std::string("grapevine ") + command + ": " + flag + ": "));
+    }
+  }
+  ExpectRefused({"topology", "--topology=ring,nosuch"}, kUsage, HasSubstr("--topology=nosuch: "));
+  ExpectRefused({"train", "--model=phantom:1", "--compute=5ms", "--rounds=1"}, kUsage,
+                HasSubstr("--model=phantom:1: "));
 }
 
 TEST(Usage, DataFilesThatAreMissingOrBroken) {

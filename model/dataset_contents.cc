@@ -1,0 +1,42 @@
+#include "model/dataset_contents.h"
+
+#include <span>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/crc32c.h"
+
+namespace grapevine {
+namespace {
+
+template <typename Value>
+uint32_t Add(uint32_t crc, std::span<const Value> values) {
+  return Crc32c(crc, values.data(), values.size_bytes());
+}
+
+uint32_t Add(uint32_t crc, const Dataset& part) {
+  for (int64_t i = 0; i < part.size(); ++i) crc = Add(crc, part.pixels(i));
+  crc = Add(crc, part.labels());
+  const DatasetTraits& traits = part.traits();
+  crc = Add(crc, std::span<const float>(traits.normalization.mean));
+  return Add(crc, std::span<const float>(traits.normalization.deviation));
+}
+
+std::string Augmented(const Augmentation& augmentation) {
+  std::string text;
+  if (augmentation.padding > 0) absl::StrAppend(&text, ", padded by ", augmentation.padding);
+  if (augmentation.mirror) absl::StrAppend(&text, ", mirrored");
+  return text;
+}
+
+}  // namespace
+
+std::string DescribeContents(const TrainTest& data) {
+  const DatasetTraits& traits = data.train->traits();
+  const ImageShape& shape = traits.shape;
+  return absl::StrCat(traits.name, ": ", data.train->size(), " + ", data.test->size(),
+                      " images of ", shape.height, "x", shape.width, "x", shape.channels, " in ",
+                      traits.classes, " classes", Augmented(traits.augmentation), ", checksum ",
+                      absl::Hex(Add(Add(0, *data.train), *data.test), absl::kZeroPad8));
+}
+
+}  // namespace grapevine
