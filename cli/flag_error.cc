@@ -10,12 +10,15 @@ namespace grapevine {
 absl::Status NamingFlag(std::string_view flag, std::string_view value, absl::Status status) {
   const std::string message(status.message());
   if (FailureOf(status) != Failure::kUsage || message.starts_with("--")) return status;
+  // What refused the value may have named it already, plain or in quotes.
   const std::string culprit(value);
-  const bool named = message.starts_with(culprit + ":");
-  return WithFailure(
-      absl::Status(status.code(),
-                   absl::StrCat(std::string(flag), "=", named ? "" : culprit + ": ", message)),
-      Failure::kUsage);
+  std::string_view why = message;
+  for (const std::string& named : {culprit + ": ", absl::StrCat("'", culprit, "': ")}) {
+    if (why.starts_with(named)) why.remove_prefix(named.size());
+  }
+  return WithFailure(absl::Status(status.code(), absl::StrCat(std::string(flag), "=", culprit, ": ",
+                                                              std::string(why))),
+                     Failure::kUsage);
 }
 
 }  // namespace grapevine

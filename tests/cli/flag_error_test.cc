@@ -12,7 +12,8 @@ absl::Status Refused(const char* message, Failure failure = Failure::kUsage) {
 }
 
 TEST(NamingFlag, NamesTheFlagAndTheValueOnce) {
-  for (const char* message : {"unknown network", "lenet6: unknown network"}) {
+  for (const char* message :
+       {"unknown network", "lenet6: unknown network", "'lenet6': unknown network"}) {
     const absl::Status status = NamingFlag("--model", "lenet6", Refused(message));
     EXPECT_EQ(status.message(), "--model=lenet6: unknown network");
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);

@@ -159,7 +159,8 @@ TEST(TopologyCommandTest, ErrorsNameTheRemedyAndLeaveNoFile) {
          "ring,star: --format writes one graph, not a list");
   expect({"--round=-1"}, 2, "--round=-1: rounds begin at 0");
   expect({"--topology=file:/nowhere"}, 3, "cannot open /nowhere: No such file or directory");
-  expect({"--topology=ring,,star"}, 2, "'ring,,star': empty entry in a comma-separated list");
+  expect({"--topology=ring,,star"}, 2,
+         "--topology=ring,,star: empty entry in a comma-separated list");
 }
 
 }  // namespace
