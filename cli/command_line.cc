@@ -1,11 +1,11 @@
 #include "cli/command_line.h"
 
+#include <CLI/CLI.hpp>
 #include <iostream>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/help_formatter.h"
 #include "cli/nearest_name.h"
 #include "run/failure.h"
 
@@ -62,35 +62,109 @@ absl::Status UsageError(const CLI::App& command, const CLI::ParseError& error) {
       Failure::kUsage);
 }
 
-}  // namespace
-
+// Prints "grapevine train: <message>" and returns the exit code.
 int ReportFailure(const CLI::App& command, const absl::Status& status) {
   std::cerr << FullName(command) << ": " << status.message() << std::endl;
   return ExitCode(status);
 }
 
-void OnChosen(CLI::App& command, int& exit_code, std::function<absl::Status()> body) {
-  command.callback([&command, &exit_code, body = std::move(body)] {
+CLI::Option* InGroup(CLI::Option* option, const FlagText& text) {
+  if (!text.placeholder.empty()) option->type_name(text.placeholder);
+  return text.group.empty() ? option : option->group(text.group);
+}
+
+}  // namespace
+
+bool Flag::given() const { return !option_->empty(); }
+
+std::vector<std::string> Flag::values() const { return option_->reduced_results(); }
+
+Flag& Flag::Required() {
+  option_->required();
+  return *this;
+}
+
+Flag& Flag::OneOf(std::vector<std::string> values) {
+  option_->check(CLI::IsMember(std::move(values)));
+  return *this;
+}
+
+Flag& Flag::Needs(const Flag& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
+Flag& Flag::Excludes(const Flag& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Flag& Flag::ShowDefault(const std::string& text) {
+  option_->default_str(text);
+  return *this;
+}
+
+Flag Command::AddFlag(const FlagText& text, FlagTarget target) {
+  return std::visit(
+      [&]<typename T>(T* value) {
+        CLI::Option* option = app_->add_option(text.names, *value, text.help);
+        if constexpr (!std::is_same_v<T, std::vector<std::string>>) option->capture_default_str();
+        return Flag(InGroup(option, text));
+      },
+      target);
+}
+
+Flag Command::AddText(const FlagText& text, bool repeated) {
+  CLI::Option* option =
+      InGroup(app_->add_option(text.names, CLI::callback_t(), text.help), text);
+  return Flag(repeated ? option->take_all() : option->take_last());
+}
+
+Flag Command::AddSwitch(const FlagText& text) {
+  return Flag(InGroup(app_->add_flag(text.names)->description(text.help), text));
+}
+
+void Command::SetFooter(const std::string& text) { app_->footer(text); }
+
+void Command::OnChosen(std::function<absl::Status()> body) {
+  app_->callback([app = app_, exit_code = exit_code_, body = std::move(body)] {
     const absl::Status status = body();
-    exit_code = status.ok() ? 0 : ReportFailure(command, status);
+    *exit_code = status.ok() ? 0 : ReportFailure(*app, status);
   });
 }
 
-int RunCommandLine(CLI::App& app, int argc, char** argv, const int& exit_code) {
+CommandLine::CommandLine(const std::string& program, const std::string& description)
+    : app_(std::make_unique<CLI::App>(description, program)) {
+  app_->formatter(std::make_shared<HelpFormatter>());
+  app_->group("Commands")->require_subcommand(1);
+  app_->set_help_flag("-h,--help", "print this help and exit");
+}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::AddCommand(const std::string& name, const std::string& description) {
+  return Command(app_->add_subcommand(name, description), &exit_code_);
+}
+
+void CommandLine::SetVersion(const std::string& line) {
+  app_->set_version_flag("--version", line, "print the version and exit");
+}
+
+int CommandLine::Run(int argc, char** argv) {
   if (argc <= 1) {
-    std::cerr << app.help() << "\n";
+    std::cerr << app_->help() << "\n";
     return ReportFailure(
-        app, WithFailure(absl::InvalidArgumentError("a command is missing"), Failure::kUsage));
+        *app_, WithFailure(absl::InvalidArgumentError("a command is missing"), Failure::kUsage));
   }
   try {
-    app.parse(argc, argv);
+    app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // Help and version arrive as exceptions too.
-    if (error.get_exit_code() == 0) return app.exit(error);
-    const CLI::App& command = Chosen(app);
+    if (error.get_exit_code() == 0) return app_->exit(error);
+    const CLI::App& command = Chosen(*app_);
     return ReportFailure(command, UsageError(command, error));
   }
-  return exit_code;
+  return exit_code_;
 }
 
 }  // namespace grapevine

@@ -11,25 +11,38 @@ namespace grapevine {
 
 namespace {
 
-CLI::Option* DeclareSwitch(CLI::App& command, const ConfigField& field) {
+Flag DeclareSwitch(Command command, const ConfigField& field, const FieldInfo& info) {
   const std::string flag = FlagName(field);
-  return command.add_flag(absl::StrCat(flag, ",!--no-", flag.substr(2)))
-      ->description(InfoOf(field).help());
+  return command.AddSwitch({.names = absl::StrCat(flag, ",!--no-", flag.substr(2)),
+                            .help = info.help(),
+                            .group = info.group()});
 }
 
-CLI::Option* DeclareValue(CLI::App& command, const ConfigField& field) {
-  const FieldInfo& info = InfoOf(field);
+Flag DeclareValue(Command command, const ConfigField& field, const FieldInfo& info) {
   const std::string letter = info.has_short_flag() ? absl::StrCat("-", info.short_flag(), ",") : "";
-  CLI::Option* option =
-      command.add_option(letter + FlagName(field), CLI::callback_t(), info.help());
-  option->type_name(info.placeholder())->default_str(FieldText(field, Config()));
-  return field.is_repeated() ? option->take_all() : option->take_last();
+  return command
+      .AddText({.names = letter + FlagName(field),
+                .help = info.help(),
+                .placeholder = info.placeholder(),
+                .group = info.group()},
+               field.is_repeated())
+      .ShowDefault(FieldText(field, Config()));
 }
 
-CLI::Option* Declare(CLI::App& command, const ConfigField& field) {
-  CLI::Option* option =
-      IsSwitch(field) ? DeclareSwitch(command, field) : DeclareValue(command, field);
-  return option->group(InfoOf(field).group());
+Flag Declare(Command command, const ConfigField& field) {
+  const FieldInfo& info = InfoOf(field);
+  return IsSwitch(field) ? DeclareSwitch(command, field, info)
+                         : DeclareValue(command, field, info);
+}
+
+Flag DeclareFile(Command command) {
+  return command.AddText(
+      {.names = "--config",
+       .help = "textproto of these settings, such as an earlier run's config.textproto; flags and "
+               "GRAPEVINE_* variables override it",
+       .placeholder = "FILE",
+       .group = "Output"},
+      /*repeated=*/false);
 }
 
 }  // namespace
@@ -44,32 +57,23 @@ std::vector<const ConfigField*> FieldsInGroups(std::initializer_list<std::string
   return fields;
 }
 
-ConfigFlags::ConfigFlags(CLI::App& command, const std::vector<const ConfigField*>& fields) {
-  for (const ConfigField* field : fields) {
-    options_.emplace_back(field, Declare(command, *field));
-  }
-  file_ = command
-              .add_option("--config", CLI::callback_t(),
-                          "textproto of these settings, such as an earlier run's "
-                          "config.textproto; flags and GRAPEVINE_* variables override it")
-              ->type_name("FILE")
-              ->group("Output")
-              ->take_last();
+ConfigFlags::ConfigFlags(Command command, const std::vector<const ConfigField*>& fields)
+    : file_(DeclareFile(command)) {
+  for (const ConfigField* field : fields) flags_.emplace_back(field, Declare(command, *field));
 }
 
 ConfigSources ConfigFlags::Sources() const {
   ConfigSources sources{.environment = ConfigEnvironment()};
-  for (const auto& [field, option] : options_) {
-    if (option->empty()) continue;
-    sources.flags[field->name()] = absl::StrJoin(option->reduced_results(), ",");
+  for (const auto& [field, flag] : flags_) {
+    if (flag.given()) sources.flags[field->name()] = absl::StrJoin(flag.values(), ",");
   }
-  if (!file_->empty()) sources.file = file_->as<std::string>();
+  if (file_.given()) sources.file = file_.values().front();
   return sources;
 }
 
 void ConfigFlags::Complete(Config* config) const {
   std::set<const ConfigField*> declared;
-  for (const auto& [field, option] : options_) declared.insert(field);
+  for (const auto& [field, flag] : flags_) declared.insert(field);
   for (const ConfigField* field : ConfigFields()) {
     if (InfoOf(*field).section() == SIMULATION && !declared.contains(field)) {
       ClearField(*field, config);

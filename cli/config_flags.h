@@ -2,7 +2,6 @@
 #ifndef GRAPEVINE_CLI_CONFIG_FLAGS_H_
 #define GRAPEVINE_CLI_CONFIG_FLAGS_H_
 
-#include <CLI/CLI.hpp>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cli/command_line.h"
 #include "run/config_field.h"
 #include "run/config_resolve.h"
 #include "run/resolved_config.h"
@@ -26,7 +26,7 @@ std::vector<const ConfigField*> FieldsInGroups(std::initializer_list<std::string
 class ConfigFlags {
  public:
   // Declares a flag for each field on `command`, and --config.
-  ConfigFlags(CLI::App& command, const std::vector<const ConfigField*>& fields);
+  ConfigFlags(Command command, const std::vector<const ConfigField*>& fields);
 
   // After parsing: flags over environment over file over defaults, validated,
   // with this program's version and revision.
@@ -42,8 +42,8 @@ class ConfigFlags {
   // cluster. Adds this program's version and revision.
   void Complete(Config* config) const;
 
-  std::vector<std::pair<const ConfigField*, const CLI::Option*>> options_;
-  const CLI::Option* file_;
+  std::vector<std::pair<const ConfigField*, Flag>> flags_;
+  Flag file_;
 };
 
 }  // namespace grapevine

@@ -8,7 +8,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
-#include "cli/command_line.h"
 #include "cli/flag_error.h"
 #include "model/dataset_evaluation.h"
 #include "model/dataset_registry.h"
@@ -77,23 +76,30 @@ absl::Status Evaluate(const EvalOptions& options) {
 
 }  // namespace
 
-void AddEvalCommand(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("eval", "loss and accuracy of a model file on a data set");
+void AddEvalCommand(CommandLine& line) {
+  Command command = line.AddCommand("eval", "loss and accuracy of a model file on a data set");
   auto options = std::make_shared<EvalOptions>();
-  command->add_option("MODEL", options->file, "a model as safetensors")
-      ->type_name("FILE")
-      ->required();
   command
-      ->add_option("--model", options->model,
-                   "its network (default: what the file's metadata say, else lenet5)")
-      ->type_name("SPEC");
-  command->add_option("--data", options->data, "synthetic, mnist:DIR, cifar10:DIR")
-      ->type_name("SPEC")
-      ->capture_default_str();
-  command->add_flag("--train", options->train, "the training part instead of the test part");
-  command->add_flag("--json", options->json, "one JSON object instead of text");
-  command->footer(kExamples);
-  OnChosen(*command, exit_code, [options] { return Evaluate(*options); });
+      .AddFlag({.names = "MODEL", .help = "a model as safetensors", .placeholder = "FILE"},
+               &options->file)
+      .Required();
+  command.AddFlag({.names = "--model",
+                   .help = "its network (default: what the file's metadata say, else lenet5)",
+                   .placeholder = "SPEC"},
+                  &options->model);
+  command.AddFlag(
+      {.names = "--data", .help = "synthetic, mnist:DIR, cifar10:DIR", .placeholder = "SPEC"},
+      &options->data);
+  const Flag train = command.AddSwitch(
+      {.names = "--train", .help = "the training part instead of the test part"});
+  const Flag json =
+      command.AddSwitch({.names = "--json", .help = "one JSON object instead of text"});
+  command.SetFooter(kExamples);
+  command.OnChosen([options, train, json] {
+    options->train = train.given();
+    options->json = json.given();
+    return Evaluate(*options);
+  });
 }
 
 }  // namespace grapevine

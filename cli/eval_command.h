@@ -2,11 +2,11 @@
 #ifndef GRAPEVINE_CLI_EVAL_COMMAND_H_
 #define GRAPEVINE_CLI_EVAL_COMMAND_H_
 
-#include <CLI/CLI.hpp>
+#include "cli/command_line.h"
 
 namespace grapevine {
 
-void AddEvalCommand(CLI::App& app, int& exit_code);
+void AddEvalCommand(CommandLine& line);
 
 }  // namespace grapevine
 

@@ -174,6 +174,9 @@ Round Experiment::NextEvaluation(Round completed) const {
 
 int Experiment::WindowFor(Rank rank) const {
   if (config_.window() > 0) return config_.window();
+  // A second round's replica would share the interface with that of the first, which
+  // comes from another neighbour: up to twice as slow (docs/simulator-accuracy.md).
+  if (mixing_->topology().period() != 1) return 1;
   std::vector<Rank> neighbours;
   mixing_->topology().InNeighbours(rank, 0, &neighbours);
   const int64_t bytes = layout_.size * static_cast<int64_t>(sizeof(float) * neighbours.size());

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "cli/command_line.h"
 #include "cli/config_flags.h"
 #include "cli/logging.h"
 #include "run/config_print.h"
@@ -33,31 +32,31 @@ absl::Status CarryOutSweep(const ConfigFlags& flags, bool dry_run, const SweepBo
 }
 
 // Declares --dry-run and the flags; `carry_out` runs when the command is chosen.
-void Define(CLI::App& command, const std::vector<const ConfigField*>& fields, int& exit_code,
+void Define(Command command, const std::vector<const ConfigField*>& fields,
             std::function<absl::Status(const ConfigFlags&, bool dry_run)> carry_out) {
-  const CLI::Option* dry_run =
-      command.add_flag("--dry-run")
-          ->description("check everything, print each value and where it came from, start nothing");
+  const Flag dry_run = command.AddSwitch(
+      {.names = "--dry-run",
+       .help = "check everything, print each value and where it came from, start nothing"});
   const ConfigFlags flags(command, fields);
-  OnChosen(command, exit_code, [flags, dry_run, carry_out = std::move(carry_out)] {
-    return carry_out(flags, !dry_run->empty());
+  command.OnChosen([flags, dry_run, carry_out = std::move(carry_out)] {
+    return carry_out(flags, dry_run.given());
   });
 }
 
 }  // namespace
 
-void DefineExperiment(CLI::App& command, const std::vector<const ConfigField*>& fields,
-                      int& exit_code, ExperimentBody body) {
-  Define(command, fields, exit_code,
+void DefineExperiment(Command command, const std::vector<const ConfigField*>& fields,
+                      ExperimentBody body) {
+  Define(command, fields,
          [body = std::move(body)](const ConfigFlags& flags, bool dry_run) {
            return CarryOut(flags, dry_run, body);
          });
 }
 
-void DefineSweep(CLI::App& command, const std::vector<const ConfigField*>& fields, int& exit_code,
-                 SweepBody body, std::function<std::optional<std::string>()> rounds) {
+void DefineSweep(Command command, const std::vector<const ConfigField*>& fields, SweepBody body,
+                 std::function<std::optional<std::string>()> rounds) {
   Define(
-      command, fields, exit_code,
+      command, fields,
       [body = std::move(body), rounds = std::move(rounds)](const ConfigFlags& flags, bool dry_run) {
         return CarryOutSweep(flags, dry_run, body, rounds());
       });

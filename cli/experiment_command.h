@@ -3,13 +3,13 @@
 #ifndef GRAPEVINE_CLI_EXPERIMENT_COMMAND_H_
 #define GRAPEVINE_CLI_EXPERIMENT_COMMAND_H_
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "cli/command_line.h"
 #include "run/config_field.h"
 #include "run/resolved_config.h"
 #include "run/sweep.h"
@@ -22,16 +22,14 @@ namespace grapevine {
 using ExperimentBody = std::function<absl::Status(const ResolvedConfig& resolved, bool dry_run)>;
 
 // Declares flags for `fields` on `command` and runs `body` when it is chosen.
-// An error is printed, and its class becomes `exit_code`.
-void DefineExperiment(CLI::App& command, const std::vector<const ConfigField*>& fields,
-                      int& exit_code, ExperimentBody body);
+void DefineExperiment(Command command, const std::vector<const ConfigField*>& fields,
+                      ExperimentBody body);
 
 // Likewise for a grid of experiments (run/sweep.h): at least one cell.
 using SweepBody = std::function<absl::Status(std::vector<SweepCell> cells, bool dry_run)>;
 // `rounds` gives the rounds of experiments whose user need not name any.
 void DefineSweep(
-    CLI::App& command, const std::vector<const ConfigField*>& fields, int& exit_code,
-    SweepBody body,
+    Command command, const std::vector<const ConfigField*>& fields, SweepBody body,
     std::function<std::optional<std::string>()> rounds = [] { return std::nullopt; });
 
 }  // namespace grapevine

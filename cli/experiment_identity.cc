@@ -1,5 +1,6 @@
 #include "cli/experiment_identity.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -7,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "kernels/crc32c.h"
 #include "model/dataset_contents.h"
+#include "run/compute_profile.h"
 #include "run/experiment_text.h"
 
 namespace grapevine {
@@ -40,6 +42,15 @@ std::string MixingIdentity(const Experiment& experiment) {
   return absl::StrCat("from a file, ", Checksum(crc));
 }
 
+absl::StatusOr<std::string> ComputeIdentity(const std::string& compute) {
+  const absl::StatusOr<std::optional<DeviceProfile>> device = ProfiledDevice(compute);
+  if (!device.ok()) return device.status();
+  if (!*device) return compute;
+  uint32_t crc = 0;
+  for (const int64_t time : (*device)->gradient_ns()) Add(time, &crc);
+  return absl::StrCat("from a profile, ", Checksum(crc));
+}
+
 absl::StatusOr<std::string> StartIdentity(const Experiment& experiment) {
   if (!experiment.config().has_init_from()) return std::string();
   std::vector<float> replica(experiment.layout().size);
@@ -68,9 +79,13 @@ std::string GraphIdentity(const Experiment& experiment) {
 absl::StatusOr<std::vector<IdentityItem>> IdentityOf(const Experiment& experiment) {
   const absl::StatusOr<std::string> start = StartIdentity(experiment);
   if (!start.ok()) return start.status();
+  const Config& config = experiment.config();
+  const absl::StatusOr<std::string> compute =
+      config.has_compute() ? ComputeIdentity(config.compute()) : std::string();
+  if (!compute.ok()) return compute.status();
   std::vector<IdentityItem> items;
   const std::vector<std::string> lines =
-      absl::StrSplit(ExperimentText(experiment.config()), '\n', absl::SkipEmpty());
+      absl::StrSplit(ExperimentText(config), '\n', absl::SkipEmpty());
   for (const std::string& line : lines) {
     const std::pair<std::string, std::string> setting =
         absl::StrSplit(line, absl::MaxSplits('=', 1));
@@ -78,6 +93,7 @@ absl::StatusOr<std::vector<IdentityItem>> IdentityOf(const Experiment& experimen
     if (item.name == "topology") item.value = GraphIdentity(experiment);
     if (item.name == "mixing") item.value = MixingIdentity(experiment);
     if (item.name == "init_from") item.value = *start;
+    if (item.name == "compute") item.value = *compute;
     // A phantom reads no data.
     if (item.name == "data") {
       item.value = experiment.data() ? DescribeContents(*experiment.data()) : "";

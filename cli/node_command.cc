@@ -157,13 +157,13 @@ absl::Status RunNode(ResolvedConfig resolved, bool dry_run) {
 
 }  // namespace
 
-void AddNodeCommand(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("node", "run one node of a cluster");
-  command->footer(kExamples);
-  DefineExperiment(*command,
+void AddNodeCommand(CommandLine& line) {
+  Command command = line.AddCommand("node", "run one node of a cluster");
+  command.SetFooter(kExamples);
+  DefineExperiment(command,
                    FieldsInGroups({"Experiment", "Model and data", "Training", "Output",
-                                   "Time-outs", "Cluster", "Security"}),
-                   exit_code, RunNode);
+                                   "Measurement", "Time-outs", "Cluster", "Security"}),
+                   RunNode);
 }
 
 }  // namespace grapevine

@@ -2,11 +2,11 @@
 #ifndef GRAPEVINE_CLI_NODE_COMMAND_H_
 #define GRAPEVINE_CLI_NODE_COMMAND_H_
 
-#include <CLI/CLI.hpp>
+#include "cli/command_line.h"
 
 namespace grapevine {
 
-void AddNodeCommand(CLI::App& app, int& exit_code);
+void AddNodeCommand(CommandLine& line);
 
 }  // namespace grapevine
 

@@ -1,4 +1,4 @@
-// What a real run is recorded into beside its metrics: a trace.
+// What a real run is recorded into beside its metrics: a trace, a compute profile.
 //
 // Every node records by itself and leaves its part in its folder of the run
 // directory; rank 0 joins the parts once all nodes are done. Parts on another
@@ -7,11 +7,16 @@
 #define GRAPEVINE_CLI_NODE_RECORDING_H_
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cli/profile_recorder.h"
+#include "cli/text_output.h"
+#include "node/runner.h"
 #include "node/trace_recorder.h"
 #include "run/chrome_trace.h"
 #include "run/config.pb.h"
@@ -22,13 +27,15 @@ namespace grapevine {
 // Thread-compatible; the recorder that it lends is thread-safe.
 class NodeRecording {
  public:
-  // Records what `config` asks for (--trace). Rank 0 begins the file at once: a path
-  // that cannot be written ends the run before it begins (kOutput).
+  // Records what `config` asks for (--trace, --profile). Rank 0 begins the files at once:
+  // a path that cannot be written ends the run before it begins (kOutput).
   static absl::StatusOr<std::unique_ptr<NodeRecording>> Make(const Config& config, Rank rank,
                                                              std::string run_directory);
 
   // Null when no trace is wanted.
   TraceRecorder* trace() { return recorder_.get(); }
+
+  void OnRound(const RoundReport& report);
 
   // This node's part, once it has trained and before it says so.
   absl::Status WritePart();
@@ -36,15 +43,24 @@ class NodeRecording {
   absl::Status Join();
 
  private:
-  NodeRecording(Rank rank, Rank nodes, std::string run_directory);
+  NodeRecording(const Config& config, Rank rank, std::string run_directory);
 
+  absl::Status BeginFiles();
+  absl::Status WriteTracePart();
   absl::Status JoinTraces();
+  absl::Status JoinProfiles();
+  // The nodes' parts of the trace or the profile.
+  std::vector<std::string> Parts(std::string (*path)(const std::string& folder)) const;
+  void WarnOfMissing(std::string_view what, const std::vector<Rank>& missing) const;
 
+  const Config config_;
   const Rank rank_;
-  const Rank nodes_;
   const std::string run_directory_;
   std::unique_ptr<TraceRecorder> recorder_;
-  std::unique_ptr<ChromeTrace> trace_;  // rank 0's
+  std::unique_ptr<ProfileRecorder> profiler_;
+  // Rank 0's:
+  std::unique_ptr<ChromeTrace> trace_;
+  std::optional<TextOutput> profile_;
 };
 
 }  // namespace grapevine

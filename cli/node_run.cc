@@ -181,6 +181,7 @@ void NodeRun::OnRound(const RoundReport& report, const SharedVector& model) {
   mix_seconds_ += report.mix_seconds;
   seconds_ += report.seconds;
   ++rounds_;
+  recording_->OnRound(report);
   if (experiment_->Measured(report.completed)) Measure(report.completed, model);
 }
 

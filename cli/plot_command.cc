@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include "cli/command_line.h"
 #include "report/plot.h"
 #include "report/sweep_plot.h"
 
@@ -53,39 +52,48 @@ absl::Status Plot(const Given& given) {
 
 }  // namespace
 
-void AddPlotCommand(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("plot", "draw how runs converged, or what a sweep of the simulator says");
+void AddPlotCommand(CommandLine& line) {
+  Command command =
+      line.AddCommand("plot", "draw how runs converged, or what a sweep of the simulator says");
   auto given = std::make_shared<Given>();
   command
-      ->add_option("RUN", given->options.runs,
-                   "run directories, or folders of them; runs that differ in the seed alone "
-                   "become one curve with a band")
-      ->type_name("DIR")
-      ->required();
-  command->add_option("-o,--output", given->options.output, "picture to write, .png or .svg")
-      ->type_name("FILE")
-      ->required();
+      .AddFlag({.names = "RUN",
+                .help = "run directories, or folders of them; runs that differ in the seed alone "
+                        "become one curve with a band",
+                .placeholder = "DIR"},
+               &given->options.runs)
+      .Required();
   command
-      ->add_option("--kind", given->kind,
-                   "convergence: loss, accuracy and consensus distance against epoch, bytes and "
+      .AddFlag({.names = "-o,--output",
+                .help = "picture to write, .png or .svg",
+                .placeholder = "FILE"},
+               &given->options.output)
+      .Required();
+  command
+      .AddFlag(
+          {.names = "--kind",
+           .help = "convergence: loss, accuracy and consensus distance against epoch, bytes and "
                    "time; of sweeps: step-time (of a round, against bandwidth and latency), winner "
-                   "(gossip or centralized, over bandwidth and latency), speed-up (against nodes)")
-      ->type_name("KIND")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"convergence", "step-time", "winner", "speed-up"}));
-  command->add_option("--x", given->x, "horizontal axis of convergence: epoch, bytes, time or all")
-      ->type_name("AXIS")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"epoch", "bytes", "time", "all"}));
-  command->add_option("--loss", given->loss, "which loss: train or test")
-      ->type_name("LOSS")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"train", "test"}));
-  command->add_option("--title", given->title, "title in place of what the runs have in common")
-      ->type_name("TEXT");
-  command->footer(kExamples);
-  OnChosen(*command, exit_code, [given] {
+                   "(gossip or centralized, over bandwidth and latency), speed-up (against nodes)",
+           .placeholder = "KIND"},
+          &given->kind)
+      .OneOf({"convergence", "step-time", "winner", "speed-up"});
+  command
+      .AddFlag({.names = "--x",
+                .help = "horizontal axis of convergence: epoch, bytes, time or all",
+                .placeholder = "AXIS"},
+               &given->x)
+      .OneOf({"epoch", "bytes", "time", "all"});
+  command
+      .AddFlag({.names = "--loss", .help = "which loss: train or test", .placeholder = "LOSS"},
+               &given->loss)
+      .OneOf({"train", "test"});
+  command.AddFlag({.names = "--title",
+                   .help = "title in place of what the runs have in common",
+                   .placeholder = "TEXT"},
+                  &given->title);
+  command.SetFooter(kExamples);
+  command.OnChosen([given] {
     absl::Status status = Plot(*given);
     if (status.ok()) std::cout << "wrote " << given->options.output << std::endl;
     return status;

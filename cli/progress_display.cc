@@ -51,11 +51,6 @@ std::string Position(const RunMetrics& metrics, const ProgressGoal& goal) {
   return text;
 }
 
-template <typename Value>
-void Update(const std::optional<Value>& from, std::optional<Value>* to) {
-  if (from) *to = from;
-}
-
 }  // namespace
 
 std::string ProgressLine(const RunMetrics& metrics, const ProgressGoal& goal) {
@@ -94,11 +89,7 @@ void ProgressDisplay::OnProgress(std::string_view json) {
   const absl::StatusOr<RunMetrics> metrics = RunMetricsFromJson(json);
   if (!metrics.ok()) return;
   started_ = true;
-  latest_.round = metrics->round;
-  latest_.epoch = metrics->epoch;
-  latest_.time_s = metrics->time_s;
-  Update(metrics->train_loss, &latest_.train_loss);
-  Update(metrics->test_accuracy, &latest_.test_accuracy);
+  Remember(*metrics, &latest_);
   if (options_.live) {
     DrawBar();
   } else {

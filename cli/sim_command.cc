@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -29,6 +30,7 @@
 #include "cli/sweep_progress.h"
 #include "cli/sweep_run.h"
 #include "report/sweep_table.h"
+#include "run/compute_profile.h"
 #include "run/failure.h"
 #include "run/run_directory.h"
 #include "run/sweep_directory.h"
@@ -46,6 +48,22 @@ absl::Status FillCompute(const Experiment& experiment, std::vector<SweepCell>* c
   const std::string text = FormatDuration(*time);
   std::cout << "a gradient takes " << text << " here; --compute=" << text << " repeats this run\n";
   for (SweepCell& cell : *cells) cell.resolved.config.set_compute(text);
+  return absl::OkStatus();
+}
+
+// Mixing takes the time that it took where --compute was measured, unless
+// --memory-bandwidth says otherwise.
+absl::Status FillMemoryBandwidth(std::vector<SweepCell>* cells) {
+  const ResolvedConfig& first = cells->front().resolved;
+  const bool given = first.OriginOf("memory_bandwidth").source != Source::kDefault;
+  if (given || !first.config.has_compute()) return absl::OkStatus();
+  const auto device = ProfiledDevice(first.config.compute());
+  if (!device.ok()) return device.status();
+  const std::optional<double> bandwidth = *device ? MixBandwidth(**device) : std::nullopt;
+  if (!bandwidth) return absl::OkStatus();
+  constexpr double kBitsPerSecond = 8e9;  // in a byte per nanosecond
+  const std::string text = FormatBandwidth(std::llround(*bandwidth * kBitsPerSecond));
+  for (SweepCell& cell : *cells) cell.resolved.config.set_memory_bandwidth(text);
   return absl::OkStatus();
 }
 
@@ -143,20 +161,21 @@ absl::StatusOr<std::unique_ptr<Experiment>> BuildFirst(const std::vector<SweepCe
 }
 
 struct AdviceFlags {
-  const CLI::Option* advise;
-  const CLI::Option* json;
+  Flag advise;
+  Flag json;
 };
 
-AdviceFlags DeclareAdvice(CLI::App& command) {
-  CLI::Option* advise = command.add_flag("--advise")
-                            ->description(
-                                "recommend a topology and an algorithm for these nodes, model and "
-                                "network, and say where the choice changes")
-                            ->group("Advice");
-  CLI::Option* json = command.add_flag("--json")
-                          ->description("print the advice as one JSON object")
-                          ->needs(advise)
-                          ->group("Advice");
+AdviceFlags DeclareAdvice(Command command) {
+  const Flag advise = command.AddSwitch(
+      {.names = "--advise",
+       .help = "recommend a topology and an algorithm for these nodes, model and network, and say "
+               "where the choice changes",
+       .group = "Advice"});
+  const Flag json = command
+                        .AddSwitch({.names = "--json",
+                                    .help = "print the advice as one JSON object",
+                                    .group = "Advice"})
+                        .Needs(advise);
   return {advise, json};
 }
 
@@ -176,8 +195,9 @@ absl::Status Simulate(std::vector<SweepCell> cells, bool dry_run, const AdviceFl
   const absl::StatusOr<std::unique_ptr<Interruption>> interruption =
       Interruption::Watch([&interrupted](const absl::Status&) { interrupted = true; });
   if (!interruption.ok()) return interruption.status();
-  if (!advice.advise->empty()) {
-    return AdviseOn(cells, !advice.json->empty(), dry_run, interrupted);
+  if (absl::Status status = FillMemoryBandwidth(&cells); !status.ok()) return status;
+  if (advice.advise.given()) {
+    return AdviseOn(cells, advice.json.given(), dry_run, interrupted);
   }
   absl::StatusOr<std::unique_ptr<Experiment>> first = BuildFirst(cells);
   if (!first.ok()) return first.status();
@@ -198,11 +218,11 @@ absl::Status Simulate(std::vector<SweepCell> cells, bool dry_run, const AdviceFl
 
 }  // namespace
 
-void AddSimCommand(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("sim", "simulate an experiment, or a sweep of them, on a made-up cluster");
-  const AdviceFlags advice = DeclareAdvice(*command);
-  command->footer(
+void AddSimCommand(CommandLine& line) {
+  Command command =
+      line.AddCommand("sim", "simulate an experiment, or a sweep of them, on a made-up cluster");
+  const AdviceFlags advice = DeclareAdvice(command);
+  command.SetFooter(
       "Lists make a sweep, one cell for each combination: --topology, --algorithm, --nodes,\n"
       "--bandwidth, --latency, --straggler and --seed take values separated by commas.\n"
       "Examples:\n"
@@ -212,16 +232,15 @@ void AddSimCommand(CLI::App& app, int& exit_code) {
       "  grapevine sim --advise -n 16 --model=phantom:1.08MB --compute=10ms "
       "--network=cloud-region");
   DefineSweep(
-      *command,
+      command,
       FieldsInGroups({"Experiment", "Model and data", "Training", "Simulated cluster", "Output"}),
-      exit_code,
       [advice](std::vector<SweepCell> cells, bool dry_run) {
         return Simulate(std::move(cells), dry_run, advice);
       },
       // Advice needs no number of rounds.
       [advice]() -> std::optional<std::string> {
-        if (advice.advise->empty()) return std::nullopt;
-        return "1";
+        if (advice.advise.given()) return "1";
+        return std::nullopt;
       });
 }
 

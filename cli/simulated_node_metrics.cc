@@ -3,10 +3,9 @@
 #include <algorithm>
 
 #include "absl/status/statusor.h"
-#include "run/failure.h"
 #include "run/metrics.h"
+#include "run/output_file.h"
 #include "run/run_directory.h"
-#include "system/atomic_file.h"
 
 namespace grapevine {
 namespace {
@@ -64,8 +63,8 @@ absl::Status SimulatedNodeMetrics::Write(const std::string& run) const {
   for (Rank rank = 0; rank < static_cast<Rank>(nodes_.size()); ++rank) {
     const absl::StatusOr<std::string> folder = CreateNodeDirectory(run, rank);
     if (!folder.ok()) return folder.status();
-    absl::Status status = WriteFileAtomically(MetricsPath(*folder), nodes_[rank].lines);
-    if (!status.ok()) return WithFailure(std::move(status), Failure::kOutput);
+    absl::Status status = WriteOutputFile(MetricsPath(*folder), nodes_[rank].lines);
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }

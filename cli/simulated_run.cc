@@ -18,18 +18,6 @@ namespace {
 
 constexpr double kSecondsPerNanosecond = 1e-9;
 
-// Keeps the last value of each measurement: not every round has all of them.
-void Remember(const RunMetrics& metrics, RunMetrics* latest) {
-  RunMetrics next = metrics;
-  if (!next.test_loss) next.test_loss = latest->test_loss;
-  if (!next.test_accuracy) next.test_accuracy = latest->test_accuracy;
-  if (!next.test_loss_recalibrated) next.test_loss_recalibrated = latest->test_loss_recalibrated;
-  if (!next.test_accuracy_recalibrated) {
-    next.test_accuracy_recalibrated = latest->test_accuracy_recalibrated;
-  }
-  *latest = next;
-}
-
 // Of each direction, where all hosts have the same and nothing else limits; else 0.
 double InterfaceBandwidth(const NetworkPlan& network) {
   const std::optional<HostInterfaces> interfaces = network.platform().interfaces();

@@ -9,7 +9,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/command_line.h"
 #include "cli/flag_error.h"
 #include "cli/text_output.h"
 #include "cli/topology_report.h"
@@ -103,28 +102,44 @@ absl::Status RunTopology(const TopologyOptions& options) {
 
 }  // namespace
 
-void AddTopologyCommand(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("topology", "print the properties of a graph, or the graph itself");
+void AddTopologyCommand(CommandLine& line) {
+  Command command =
+      line.AddCommand("topology", "print the properties of a graph, or the graph itself");
   const auto options = std::make_shared<TopologyOptions>();
-  const auto add = [&](const char* name, auto& value, const std::string& help,
-                       const char* placeholder) {
-    return command->add_option(name, value, help)->type_name(placeholder)->capture_default_str();
-  };
-  add("--topology", options->topologies,
-      absl::StrCat("communication graph, or several to compare, separated by commas: ",
-                   absl::StrJoin(TopologyNames(), ", ")),
-      "SPEC");
-  add("-n,--nodes", options->nodes, "number of nodes", "N");
-  add("--mixing", options->mixing, "mixing weights: metropolis, uniform, lazy:MIXING, file:PATH",
-      "SPEC");
-  add("--seed", options->seed, "everything random follows from it", "N");
-  add("--round", options->round, "the round of a schedule to look at", "R");
-  CLI::Option* json = command->add_flag("--json", options->json, "as one JSON object a topology");
-  add("--format", options->format, "write the graph instead: edges, graphml or dot", "FORMAT")
-      ->excludes(json);
-  add("-o,--out", options->out, "write to FILE instead of the standard output", "FILE");
-  OnChosen(*command, exit_code, [options] { return RunTopology(*options); });
+  command.AddFlag(
+      {.names = "--topology",
+       .help = absl::StrCat("communication graph, or several to compare, separated by commas: ",
+                            absl::StrJoin(TopologyNames(), ", ")),
+       .placeholder = "SPEC"},
+      &options->topologies);
+  command.AddFlag({.names = "-n,--nodes", .help = "number of nodes", .placeholder = "N"},
+                  &options->nodes);
+  command.AddFlag({.names = "--mixing",
+                   .help = "mixing weights: metropolis, uniform, lazy:MIXING, file:PATH",
+                   .placeholder = "SPEC"},
+                  &options->mixing);
+  command.AddFlag(
+      {.names = "--seed", .help = "everything random follows from it", .placeholder = "N"},
+      &options->seed);
+  command.AddFlag(
+      {.names = "--round", .help = "the round of a schedule to look at", .placeholder = "R"},
+      &options->round);
+  const Flag json =
+      command.AddSwitch({.names = "--json", .help = "as one JSON object a topology"});
+  command
+      .AddFlag({.names = "--format",
+                .help = "write the graph instead: edges, graphml or dot",
+                .placeholder = "FORMAT"},
+               &options->format)
+      .Excludes(json);
+  command.AddFlag({.names = "-o,--out",
+                   .help = "write to FILE instead of the standard output",
+                   .placeholder = "FILE"},
+                  &options->out);
+  command.OnChosen([options, json] {
+    options->json = json.given();
+    return RunTopology(*options);
+  });
 }
 
 }  // namespace grapevine

@@ -2,12 +2,12 @@
 #ifndef GRAPEVINE_CLI_TOPOLOGY_COMMAND_H_
 #define GRAPEVINE_CLI_TOPOLOGY_COMMAND_H_
 
-#include <CLI/CLI.hpp>
+#include "cli/command_line.h"
 
 namespace grapevine {
 
 // Both arguments must outlive the parsing.
-void AddTopologyCommand(CLI::App& app, int& exit_code);
+void AddTopologyCommand(CommandLine& line);
 
 }  // namespace grapevine
 

@@ -64,6 +64,7 @@ std::vector<std::string> NodeArguments(const Config& config, const std::string& 
                                         absl::StrCat("--log-level=", config.log_level()),
                                         absl::StrCat("--log-format=", config.log_format())};
   if (config.has_trace()) arguments.push_back(absl::StrCat("--trace=", config.trace()));
+  if (config.has_profile()) arguments.push_back(absl::StrCat("--profile=", config.profile()));
   return arguments;
 }
 
@@ -101,21 +102,24 @@ absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {
   if (config.has_trace()) {
     std::cout << "trace: " << config.trace() << " (open it in ui.perfetto.dev)" << std::endl;
   }
+  if (config.has_profile()) {
+    std::cout << "profile: " << config.profile() << " (use it: grapevine sim --compute=profile:"
+              << config.profile() << ")" << std::endl;
+  }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-void AddTrainCommand(CLI::App& app, int& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("train", "train with all nodes as processes of this machine");
-  command->footer(
+void AddTrainCommand(CommandLine& line) {
+  Command command = line.AddCommand("train", "train with all nodes as processes of this machine");
+  command.SetFooter(
       "Examples:\n"
       "  grapevine train -n 8 --topology=ring --data=mnist:DIR --epochs=3\n"
       "  grapevine train -n 4 --model=phantom:100MB --compute=50ms --rounds=20 --slow=2:3");
   DefineExperiment(
-      *command, FieldsInGroups({"Experiment", "Model and data", "Training", "Output", "Time-outs"}),
-      exit_code, Train);
+      command, FieldsInGroups({"Experiment", "Model and data", "Training", "Output", "Measurement", "Time-outs"}),
+      Train);
 }
 
 }  // namespace grapevine

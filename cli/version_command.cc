@@ -11,7 +11,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/command_line.h"
 #include "run/revision.h"
 
 namespace grapevine {
@@ -63,12 +62,12 @@ void PrintText() {
 
 }  // namespace
 
-void AddVersionCommand(CLI::App& app, int& exit_code) {
-  app.set_version_flag("--version", VersionLine(), "print the version and exit");
-  CLI::App* command = app.add_subcommand("version", "print version, compiler and libraries");
-  const CLI::Option* json = command->add_flag("--json")->description("as one JSON object");
-  OnChosen(*command, exit_code, [json] {
-    json->empty() ? PrintText() : PrintJson();
+void AddVersionCommand(CommandLine& line) {
+  line.SetVersion(VersionLine());
+  Command command = line.AddCommand("version", "print version, compiler and libraries");
+  const Flag json = command.AddSwitch({.names = "--json", .help = "as one JSON object"});
+  command.OnChosen([json] {
+    json.given() ? PrintJson() : PrintText();
     return absl::OkStatus();
   });
 }

@@ -10,7 +10,7 @@ namespace grapevine {
 
 Vec VectorTable::New(int64_t size) {
   const Vec vector{++last_id_};
-  vectors_.emplace(vector.id, pool_.Take(size));
+  vectors_.emplace(vector.id, SharedVector{.data = nullptr, .size = size});
   return vector;
 }
 
@@ -21,6 +21,7 @@ void VectorTable::Drop(Vec vector) {
 const SharedVector& VectorTable::At(Vec vector) const {
   const auto it = vectors_.find(vector.id);
   CHECK(it != vectors_.end()) << "vector " << vector.id << " was used after it was dropped";
+  if (!it->second.data) it->second = pool_.Take(it->second.size);
   return it->second;
 }
 

@@ -17,7 +17,7 @@ namespace grapevine {
 
 class VectorTable {
  public:
-  // An undefined vector of `size` elements.
+  // An undefined vector of `size` elements. It gets its memory when it is first used.
   Vec New(int64_t size);
   void Drop(Vec vector);
 
@@ -33,9 +33,9 @@ class VectorTable {
   int64_t bytes() const { return pool_.bytes(); }
 
  private:
-  VectorPool pool_;
+  mutable VectorPool pool_;
   uint32_t last_id_ = 0;
-  std::unordered_map<uint32_t, SharedVector> vectors_;
+  mutable std::unordered_map<uint32_t, SharedVector> vectors_;  // no data until the first use
 };
 
 }  // namespace grapevine

@@ -31,11 +31,6 @@ std::optional<double> MeanSquaredDistance(const Reports& reports, Rank workers) 
   return sum / workers;
 }
 
-template <typename T>
-void Update(const std::optional<T>& value, std::optional<T>* latest) {
-  if (value) *latest = value;
-}
-
 }  // namespace
 
 absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& report) {
@@ -83,7 +78,7 @@ void MetricsCollector::EmitComplete() {
     const RunMetrics metrics = Join(node.key(), node.mapped());
     emitted_ = metrics.round;
     emitted_time_ = metrics.time_s;
-    Remember(metrics);
+    Remember(metrics, &latest_);
     emit_(metrics);
   }
 }
@@ -116,21 +111,6 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
     metrics.test_accuracy_recalibrated = open.evaluation->test_accuracy_recalibrated;
   }
   return metrics;
-}
-
-void MetricsCollector::Remember(const RunMetrics& metrics) {
-  latest_.round = metrics.round;
-  latest_.epoch = metrics.epoch;
-  latest_.time_s = metrics.time_s;
-  Update(metrics.train_loss, &latest_.train_loss);
-  Update(metrics.learning_rate, &latest_.learning_rate);
-  Update(metrics.test_loss, &latest_.test_loss);
-  Update(metrics.test_accuracy, &latest_.test_accuracy);
-  Update(metrics.test_loss_recalibrated, &latest_.test_loss_recalibrated);
-  Update(metrics.test_accuracy_recalibrated, &latest_.test_accuracy_recalibrated);
-  Update(metrics.consensus_distance, &latest_.consensus_distance);
-  Update(metrics.bytes_sent_total, &latest_.bytes_sent_total);
-  Update(metrics.samples_per_s, &latest_.samples_per_s);
 }
 
 RunMetrics MetricsCollector::latest() const {

@@ -57,7 +57,6 @@ class MetricsCollector {
   void EmitComplete() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Complete(Round round, const Open& open) const;
   RunMetrics Join(Round round, const Open& open) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Remember(const RunMetrics& metrics) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Options options_;
   const Emit emit_;

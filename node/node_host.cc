@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "kernels/memory_traffic.h"
@@ -36,8 +37,15 @@ Vec NodeHost::NewOptimizerState(ReplicaRange range) {
 
 void NodeHost::Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) {
   CHECK(parts_.gradients != nullptr) << "a node without an objective was asked for a gradient";
+  gate_.Ask({.at = at, .into = into, .round = round, .cuts = {cuts.begin(), cuts.end()}});
+}
+
+void NodeHost::StartGradient(bool model_held) {
+  std::optional<GradientRequest> request = gate_.Admit(model_held);
+  if (!request) return;
   if (parts_.trace != nullptr) parts_.trace->BeginGradient();
-  parts_.gradients->Compute(vectors_.At(at), vectors_.At(into), round, {cuts.begin(), cuts.end()});
+  parts_.gradients->Compute(vectors_.At(request->at), vectors_.At(request->into), request->round,
+                            std::move(request->cuts));
 }
 
 void NodeHost::Combine(Part out, std::span<const Term> terms) {
@@ -73,6 +81,7 @@ void NodeHost::Send(Rank to, Tag tag, Part part) {
   if (parts_.trace != nullptr) {
     parts_.trace->BeginSend(to, tag, part.size * static_cast<int64_t>(sizeof(float)));
   }
+  gate_.OnSend(tag.round);
   status_.Update(parts_.transport->Send(to, tag, vectors_.Slice(part)));
 }
 

@@ -11,6 +11,7 @@
 #include "algorithm/host.h"
 #include "kernels/replica_layout.h"
 #include "kernels/vector_table.h"
+#include "node/gradient_gate.h"
 #include "node/gradient_worker.h"
 #include "node/trace_recorder.h"
 #include "node/transport.h"
@@ -54,6 +55,12 @@ class NodeHost final : public Host {
   void Boundary(Round completed, Vec model) override;
   void Rest(Vec model) override;
 
+  // Begins the gradient that was asked for, if there is one and it may begin now.
+  // To be called after every event; `model_held` while one is kept for its evaluation.
+  void StartGradient(bool model_held);
+  // A message of the algorithm has left.
+  void OnSent(Tag tag) { gate_.OnSent(tag.round); }
+
   // The first error of a request; requests cannot fail to their caller.
   const absl::Status& status() const { return status_; }
   const Arithmetic& arithmetic() const { return arithmetic_; }
@@ -66,6 +73,7 @@ class NodeHost final : public Host {
 
   Parts parts_;
   VectorTable vectors_;
+  GradientGate gate_;
   absl::Status status_;
   Arithmetic arithmetic_;
 };

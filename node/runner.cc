@@ -132,6 +132,7 @@ absl::Status Runner::OnMessage(const Received& received) {
 
 absl::Status Runner::OnMessageSent(const Sent& sent) {
   if (sent.tag.channel == ModelReduction::kChannel) return reduction_->OnSent(sent.to, sent.tag);
+  host_->OnSent(sent.tag);
   held_.push_back(sent);
   return absl::OkStatus();
 }
@@ -157,6 +158,7 @@ absl::Status Runner::OnGradient(const GradientResult& result) {
 absl::Status Runner::Pump() {
   while (true) {
     if (absl::Status status = AdvanceReductions(); !status.ok()) return status;
+    host_->StartGradient(/*model_held=*/!reduction_->idle() || average_out_);
     // A reduction that waits for an earlier one holds the run up: replicas of
     // two past rounds would be kept.
     if (held_.empty() || !due_.empty()) return absl::OkStatus();

@@ -1,11 +1,9 @@
 #include "report/picture.h"
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "report/gnuplot.h"
 #include "run/failure.h"
-#include "system/atomic_file.h"
+#include "run/output_file.h"
 
 namespace grapevine {
 
@@ -22,8 +20,7 @@ absl::Status WritePicture(const std::string& output,
   // The user's path stays out of the script.
   const absl::StatusOr<std::string> picture = RunGnuplot(script_for("picture"), "picture");
   if (!picture.ok()) return picture.status();
-  absl::Status written = WriteFileAtomically(output, *picture);
-  return written.ok() ? written : WithFailure(std::move(written), Failure::kOutput);
+  return WriteOutputFile(output, *picture);
 }
 
 }  // namespace grapevine

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "random/keyed_random.h"
 #include "random/portable_math.h"
+#include "run/compute_profile.h"
 #include "run/units.h"
 #include "topology/spec.h"
 
@@ -131,6 +134,18 @@ Draw Pareto(Options& options) {
   };
 }
 
+// By the inverse of the distribution function, which joins the quantiles by lines.
+Draw Measured(const DeviceProfile& device) {
+  return [times = std::vector<int64_t>(device.gradient_ns().begin(),
+                                       device.gradient_ns().end())](KeyedRandom& random) {
+    const double place = random.Unit() * static_cast<double>(times.size() - 1);
+    const auto below = static_cast<size_t>(place);
+    const auto low = static_cast<double>(times[below]);
+    if (below + 1 == times.size()) return low;
+    return low + (place - static_cast<double>(below)) * (static_cast<double>(times[below + 1]) - low);
+  };
+}
+
 constexpr std::pair<const char*, Draw (*)(Options&)> kDistributions[] = {
     {"normal", Normal}, {"exponential", Exponential}, {"lognormal", LogNormal}, {"pareto", Pareto}};
 
@@ -150,7 +165,7 @@ absl::StatusOr<std::unique_ptr<const ComputeTime>> Make(const Spec& spec, uint64
     if (absl::Status status = options.Finish(); !status.ok()) return status;
     return std::make_unique<DrawnComputeTime>(seed, std::move(draw));
   }
-  return SpecError(spec.text, absl::StrCat("known are a time such as 10ms", known));
+  return SpecError(spec.text, absl::StrCat("known are a time such as 10ms", known, ", profile:FILE"));
 }
 
 }  // namespace
@@ -163,9 +178,12 @@ int64_t ToGradientTime(double nanoseconds) {
 
 absl::StatusOr<std::unique_ptr<const ComputeTime>> MakeComputeTime(std::string_view text,
                                                                    uint64_t seed) {
+  const absl::StatusOr<std::optional<DeviceProfile>> device = ProfiledDevice(text);
+  if (!device.ok()) return device.status();
+  if (*device) return std::make_unique<DrawnComputeTime>(seed, Measured(**device));
   const std::string flag = absl::StrCat("--compute=", std::string(text));
   absl::StatusOr<Spec> spec = ParseSpec(text);
-  if (!spec.ok()) return SpecError("--compute", std::string(spec.status().message()));
+  if (!spec.ok()) return spec.status();
   spec->text = flag;  // what errors quote
   return Make(*spec, seed);
 }

@@ -48,9 +48,11 @@ class FixedComputeTime final : public ComputeTime {
 //   exponential:mean=10ms
 //   lognormal:median=10ms:sigma=0.3
 //   pareto:min=8ms:alpha=3         mean min * alpha / (alpha - 1)
+//   profile:FILE[:device=cpu]      as measured (run/compute_profile.h), between
+//                                  neighbouring quantiles with equal probability
 //
 // A draw is keyed by (seed, rank, round). Errors are kUsage, begin with
-// "--compute=SPEC" and say what is wrong.
+// "--compute=SPEC" and say what is wrong, or kInput and name the file.
 absl::StatusOr<std::unique_ptr<const ComputeTime>> MakeComputeTime(std::string_view spec,
                                                                    uint64_t seed);
 

@@ -187,7 +187,12 @@ absl::Status CheckStragglers(const ResolvedConfig& resolved) {
 
 absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
-  if (!config.has_compute() || config.model().starts_with("phantom")) return absl::OkStatus();
+  const bool phantom = config.model().starts_with("phantom");
+  if (phantom && config.has_profile()) {
+    return Refuse(absl::StrCat(Culprit(resolved, "profile"), ": --model=", config.model(),
+                               " computes nothing; measure the model that it stands for"));
+  }
+  if (!config.has_compute() || phantom) return absl::OkStatus();
   return Refuse(absl::StrCat(Culprit(resolved, "compute"), ": --model=", config.model(),
                              " takes the time it takes; use --model=phantom:SIZE"));
 }

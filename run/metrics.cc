@@ -37,6 +37,19 @@ constexpr auto kNodeMembers = [](auto& record, auto&& visit) {
 
 }  // namespace
 
+void Remember(const RunMetrics& metrics, RunMetrics* latest) {
+  latest->round = metrics.round;
+  latest->epoch = metrics.epoch;
+  latest->time_s = metrics.time_s;
+  const auto update = [&](auto... members) {
+    ((metrics.*members ? void(latest->*members = metrics.*members) : void()), ...);
+  };
+  update(&RunMetrics::train_loss, &RunMetrics::learning_rate, &RunMetrics::test_loss,
+         &RunMetrics::test_accuracy, &RunMetrics::test_loss_recalibrated,
+         &RunMetrics::test_accuracy_recalibrated, &RunMetrics::consensus_distance,
+         &RunMetrics::bytes_sent_total, &RunMetrics::samples_per_s);
+}
+
 std::string ToJsonLine(const RunMetrics& metrics) { return Dump(ToJson(metrics, kRunMembers)); }
 
 std::string ToJsonLine(const NodeMetrics& metrics) { return Dump(ToJson(metrics, kNodeMembers)); }

@@ -38,6 +38,9 @@ struct RunMetrics {
   std::optional<double> samples_per_s;
 };
 
+// Makes `latest` the last known value of each measurement: not every round has all.
+void Remember(const RunMetrics& metrics, RunMetrics* latest);
+
 // The averaged model of a round, evaluated.
 struct ModelEvaluation {
   int64_t round = 0;

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "run/failure.h"
 #include "run/json_record.h"
-#include "system/atomic_file.h"
+#include "run/output_file.h"
 #include "system/mapped_file.h"
 
 namespace grapevine {
@@ -81,8 +81,7 @@ absl::Status WriteNodeTrace(const std::string& path, const NodeTrace& trace) {
   bytes.append(reinterpret_cast<const char*>(&kByteOrder), sizeof(kByteOrder));
   bytes.append(reinterpret_cast<const char*>(trace.records.data()),
                trace.records.size() * sizeof(TraceRecord));
-  absl::Status status = WriteFileAtomically(path, bytes);
-  return status.ok() ? status : WithFailure(std::move(status), Failure::kOutput);
+  return WriteOutputFile(path, bytes);
 }
 
 absl::StatusOr<NodeTrace> ReadNodeTrace(const std::string& path, Rank nodes) {

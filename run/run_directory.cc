@@ -13,16 +13,12 @@
 #include "absl/strings/str_cat.h"
 #include "run/config_file.h"
 #include "run/failure.h"
-#include "system/atomic_file.h"
+#include "run/output_file.h"
 
 namespace grapevine {
 namespace {
 
 namespace fs = std::filesystem;
-
-absl::Status OutputError(std::string message) {
-  return WithFailure(absl::FailedPreconditionError(std::move(message)), Failure::kOutput);
-}
 
 absl::Status InputError(std::string message) {
   return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kInput);
@@ -144,11 +140,6 @@ absl::StatusOr<std::string> CreateDefault(const Config& config, absl::Time now) 
   return OutputError(absl::StrCat(first, " and ", kMost, " more exist; give --out"));
 }
 
-absl::Status WriteWhole(const std::string& path, std::string_view text) {
-  absl::Status status = WriteFileAtomically(path, text);
-  return status.ok() ? status : WithFailure(std::move(status), Failure::kOutput);
-}
-
 }  // namespace
 
 std::string NodeDirectory(const std::string& run, int rank) {
@@ -182,7 +173,7 @@ absl::StatusOr<std::string> CreateRunDirectory(const Config& config, absl::Time 
     if (!fresh.ok()) return fresh.status();
     path = *std::move(fresh);
   }
-  absl::Status written = WriteWhole(ConfigPath(path), ConfigFileText(config));
+  absl::Status written = WriteOutputFile(ConfigPath(path), ConfigFileText(config));
   if (!written.ok()) return written;
   return path;
 }
@@ -205,11 +196,11 @@ absl::StatusOr<Summary> ReadSummary(const std::string& run) {
 }
 
 absl::Status WriteStatistics(const std::string& run, const Statistics& statistics) {
-  return WriteWhole(StatisticsPath(run), ToJsonText(statistics));
+  return WriteOutputFile(StatisticsPath(run), ToJsonText(statistics));
 }
 
 absl::Status WriteSummary(const std::string& run, const Summary& summary) {
-  return WriteWhole(SummaryPath(run), ToJsonText(summary));
+  return WriteOutputFile(SummaryPath(run), ToJsonText(summary));
 }
 
 }  // namespace grapevine

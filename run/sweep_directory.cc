@@ -1,27 +1,16 @@
 #include "run/sweep_directory.h"
 
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "run/config_file.h"
-#include "run/failure.h"
-#include "system/atomic_file.h"
+#include "run/output_file.h"
 
 namespace grapevine {
 namespace {
 
 namespace fs = std::filesystem;
-
-absl::Status OutputError(std::string message) {
-  return WithFailure(absl::FailedPreconditionError(std::move(message)), Failure::kOutput);
-}
-
-absl::Status WriteWhole(const std::string& path, std::string_view text) {
-  absl::Status status = WriteFileAtomically(path, text);
-  return status.ok() ? status : WithFailure(std::move(status), Failure::kOutput);
-}
 
 std::string MarkerPath(const std::string& sweep) { return absl::StrCat(sweep, "/sweep.textproto"); }
 
@@ -43,7 +32,7 @@ absl::StatusOr<std::string> PrepareSweepDirectory(const Config& config, absl::Ti
     return OutputError(absl::StrCat(
         path, " is neither empty nor an earlier sweep's folder; choose another --out"));
   }
-  absl::Status marked = WriteWhole(MarkerPath(path), ConfigFileText(config));
+  absl::Status marked = WriteOutputFile(MarkerPath(path), ConfigFileText(config));
   if (!marked.ok()) return marked;
   return path;
 }
@@ -52,9 +41,9 @@ std::string SweepCsvPath(const std::string& sweep) { return absl::StrCat(sweep, 
 
 absl::Status WriteSweepTables(const std::string& sweep, const std::string& csv,
                               const std::string& text) {
-  absl::Status status = WriteWhole(SweepCsvPath(sweep), csv);
+  absl::Status status = WriteOutputFile(SweepCsvPath(sweep), csv);
   if (!status.ok()) return status;
-  return WriteWhole(absl::StrCat(sweep, "/sweep.txt"), text);
+  return WriteOutputFile(absl::StrCat(sweep, "/sweep.txt"), text);
 }
 
 }  // namespace grapevine

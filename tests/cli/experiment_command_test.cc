@@ -7,9 +7,7 @@
 #include <fstream>
 #include <optional>
 
-#include "cli/command_line.h"
 #include "cli/config_flags.h"
-#include "cli/help_formatter.h"
 #include "run/failure.h"
 
 namespace grapevine {
@@ -28,12 +26,9 @@ struct Outcome {
 
 Outcome Call(std::vector<std::string> arguments, absl::Status result = absl::OkStatus()) {
   Outcome outcome;
-  CLI::App app("test", "grapevine");
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.require_subcommand(1);
-  CLI::App* train = app.add_subcommand("train", "train something");
-  DefineExperiment(*train, FieldsInGroups({"Experiment", "Model and data", "Training", "Output"}),
-                   outcome.exit_code, [&](const ResolvedConfig& resolved, bool) {
+  CommandLine line("grapevine", "test");
+  DefineExperiment(line.AddCommand("train", "train something"),
+                   FieldsInGroups({"Experiment", "Model and data", "Training", "Output"}), [&](const ResolvedConfig& resolved, bool) {
                      outcome.resolved = resolved;
                      return result;
                    });
@@ -42,8 +37,7 @@ Outcome Call(std::vector<std::string> arguments, absl::Status result = absl::OkS
   for (std::string& argument : arguments) argv.push_back(argument.data());
   ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
-  outcome.exit_code =
-      RunCommandLine(app, static_cast<int>(argv.size()), argv.data(), outcome.exit_code);
+  outcome.exit_code = line.Run(static_cast<int>(argv.size()), argv.data());
   outcome.out = ::testing::internal::GetCapturedStdout();
   outcome.error = ::testing::internal::GetCapturedStderr();
   return outcome;

@@ -3,11 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/command_line.h"
+#include "tests/testing/file_text.h"
 
 namespace grapevine {
 namespace {
@@ -23,22 +22,19 @@ struct Result {
 
 // `grapevine topology ARGUMENTS -o FILE`, and what is in the file.
 Result Grapevine(std::vector<std::string> arguments) {
-  const std::string path = testing::TempDir() + "/topology.out";
+  const std::string path = ::testing::TempDir() + "/topology.out";
   std::remove(path.c_str());
   arguments.insert(arguments.begin(), {"grapevine", "topology"});
   arguments.insert(arguments.end(), {"-o", path});
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
-  CLI::App app("", "grapevine");
+  CommandLine line("grapevine", "");
+  AddTopologyCommand(line);
   Result result{};
-  AddTopologyCommand(app, result.exit_code);
-  testing::internal::CaptureStderr();
-  result.exit_code =
-      RunCommandLine(app, static_cast<int>(argv.size()), argv.data(), result.exit_code);
-  result.err = testing::internal::GetCapturedStderr();
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  result.out = text.str();
+  ::testing::internal::CaptureStderr();
+  result.exit_code = line.Run(static_cast<int>(argv.size()), argv.data());
+  result.err = ::testing::internal::GetCapturedStderr();
+  result.out = testing::FileText(path);
   return result;
 }
 

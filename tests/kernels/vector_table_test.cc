@@ -24,6 +24,17 @@ TEST(VectorTable, MemoryIsUsedAgainOnlyOnceNobodyHoldsIt) {
   EXPECT_EQ(table.live(), 2u);
 }
 
+TEST(VectorTable, TakesMemoryAtTheFirstUse) {
+  VectorTable table;
+  const Vec early = table.New(100);
+  EXPECT_EQ(table.bytes(), 0);
+  const Vec other = table.New(100);
+  float* const memory = table.At(other).data.get();
+  table.Drop(other);
+  EXPECT_EQ(table.At(early).data.get(), memory) << "what came back in the meantime";
+  EXPECT_EQ(table.bytes(), 400);
+}
+
 TEST(VectorTable, CombineAddsInTheListedOrderInPlaceToo) {
   VectorTable table;
   const Vec a = table.New(10), b = table.New(4);

@@ -4,10 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +17,7 @@
 #include "run/config_resolve.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/testing/file_text.h"
 
 namespace grapevine::testing {
 namespace {
@@ -64,11 +63,9 @@ std::vector<std::string> ModelPaths(const std::string& run, int workers) {
 }
 
 std::string Bytes(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  return bytes.str();
+  const std::string bytes = FileText(path);
+  EXPECT_FALSE(bytes.empty()) << path;
+  return bytes;
 }
 
 std::vector<std::string> Models(const std::string& run, int workers) {

@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/testing/file_text.h"
 
 namespace grapevine::testing {
 namespace {
@@ -21,12 +20,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr int kUsage = 2, kInput = 3, kOutput = 4, kInterrupted = 130;
-
-std::string Read(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 // `flags` after those of a small timing-only run.
 std::vector<std::string> Sim(std::vector<std::string> flags) {
@@ -70,10 +63,10 @@ TEST(Sim, ACellThatCannotBeIsReportedAndTheOthersFinish) {
   EXPECT_EQ(ended.exit_code, kUsage);
   EXPECT_THAT(ended.output,
               HasSubstr("1 of 4 cells failed; the first, nodes=6_topology=hypercube: "));
-  const std::string csv = Read(out + "/sweep.csv");
+  const std::string csv = FileText(out + "/sweep.csv");
   EXPECT_EQ(std::ranges::count(csv, '\n'), 5);
   EXPECT_THAT(csv, HasSubstr("not for 6 nodes"));
-  EXPECT_THAT(Read(out + "/sweep.txt"), HasSubstr("hypercube"));
+  EXPECT_THAT(FileText(out + "/sweep.txt"), HasSubstr("hypercube"));
   int finished = 0;
   for (const auto& entry : std::filesystem::directory_iterator(out)) {
     finished += std::filesystem::exists(entry.path() / "summary.json");
@@ -88,7 +81,7 @@ TEST(Sim, SweepsFillAFolderAndATable) {
       Sim({"--topology=ring,torus", "--bandwidth=100Mbit,1Gbit", "-n", "4", "--out=" + out}));
   EXPECT_EQ(ended.exit_code, 0) << ended.output;
   EXPECT_THAT(ended.output, AllOf(HasSubstr("4 cells"), HasSubstr("sweep.csv")));
-  EXPECT_THAT(Read(out + "/sweep.csv"),
+  EXPECT_THAT(FileText(out + "/sweep.csv"),
               HasSubstr("topology,bandwidth,rounds,epochs,simulated_time_s,seconds_per_round"));
   EXPECT_TRUE(std::filesystem::exists(out + "/topology=torus_bandwidth=1Gbit/summary.json"));
   // What is no sweep is not written over.
@@ -132,7 +125,7 @@ TEST(Sim, AnInterruptedSweepLosesNothingAndGoesOn) {
   EXPECT_THAT(process.output(), HasSubstr("the same command with this --out goes on"));
   const auto kept = finished();
   ASSERT_LT(kept.size(), 24u);
-  EXPECT_THAT(Read(out + "/sweep.csv"), HasSubstr("interrupted"));
+  EXPECT_THAT(FileText(out + "/sweep.csv"), HasSubstr("interrupted"));
 
   // Goes on: what was finished is not done again.
   GrapevineProcess second(sweep);

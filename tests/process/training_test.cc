@@ -12,6 +12,7 @@
 #include "run/straggler.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/testing/file_text.h"
 #include "tests/testing/trace_file.h"
 
 namespace grapevine::testing {
@@ -20,6 +21,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr int kUsage = 2, kOutput = 4, kDiverged = 7;
 
@@ -180,6 +182,34 @@ TEST(Training, ATraceTellsWhatEveryNodeDid) {
     EXPECT_FALSE(std::filesystem::exists(folder.File("run") + "/node-" + std::to_string(rank) +
                                          "/trace.bin"));
   }
+}
+
+TEST(Training, AProfileTellsTheSimulatorHowLongGradientsTake) {
+  const ScratchFolder folder;
+  const std::string profile = folder.File("profile.textproto");
+  const Ended trained = RunGrapevine({"train", "-n", "3", "--model=softmax",
+                                      "--data=synthetic:train=512:test=100", "--rounds=9",
+                                      "--out=" + folder.File("run"), "--profile=" + profile});
+  ASSERT_EQ(trained.exit_code, 0) << trained.output;
+  EXPECT_THAT(trained.output, HasSubstr("grapevine sim --compute=profile:" + profile));
+  EXPECT_FALSE(std::filesystem::exists(folder.File("run") + "/node-0/profile.textproto"));
+  const Ended simulated =
+      RunGrapevine({"sim", "-n", "64", "--model=phantom:1MB", "--compute=profile:" + profile,
+                    "--rounds=5", "--out=" + folder.File("sim")});
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+  const std::string config = FileText(folder.File("sim") + "/config.textproto");
+  EXPECT_THAT(config, HasSubstr("compute: \"profile:" + profile));
+  // Measured, not the default.
+  EXPECT_THAT(config, HasSubstr("memory_bandwidth: "));
+  EXPECT_THAT(config, Not(HasSubstr("memory_bandwidth: \"80Gbit\"")));
+}
+
+TEST(Training, AProfileThatCannotBeWrittenEndsTheRunBeforeItBegins) {
+  const ScratchFolder folder;
+  const Ended ended = RunGrapevine(
+      Training(folder.File("run"), {"--rounds=100000", "--profile=/no/such/profile.textproto"}));
+  EXPECT_EQ(ended.exit_code, kOutput);
+  EXPECT_THAT(ended.output, HasSubstr("/no/such/profile.textproto"));
 }
 
 TEST(Training, ATraceThatCannotBeWrittenEndsTheRunBeforeItBegins) {

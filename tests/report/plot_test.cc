@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <sstream>
 
 #include "absl/cleanup/cleanup.h"
 #include "report/gnuplot.h"
 #include "run/failure.h"
 #include "tests/report/run_folder.h"
+#include "tests/testing/file_text.h"
 
 namespace grapevine {
 namespace {
@@ -23,12 +23,6 @@ constexpr char kMetrics[] =
     "\"consensus_distance\":0,\"bytes_sent_total\":0}\n"
     "{\"round\":9,\"epoch\":1,\"time_s\":5,\"train_loss\":0.4,\"test_accuracy\":0.9,"
     "\"consensus_distance\":0.2,\"bytes_sent_total\":1000000}\n";
-
-std::string Read(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 bool GnuplotIsMissing() {
   return absl::IsNotFound(RunGnuplot("set output 'x'\n", "picture").status()) &&
@@ -51,10 +45,10 @@ class PlotTest : public ::testing::Test {
 TEST_F(PlotTest, WritesPictures) {
   if (GnuplotIsMissing()) GTEST_SKIP() << "gnuplot is not installed";
   ASSERT_EQ(PlotRuns(options_), absl::OkStatus());
-  EXPECT_THAT(Read(options_.output), StartsWith("\x89PNG"));
+  EXPECT_THAT(testing::FileText(options_.output), StartsWith("\x89PNG"));
   options_.output = folder_ + "/plot.svg";
   ASSERT_EQ(PlotRuns(options_), absl::OkStatus());
-  const std::string svg = Read(options_.output);
+  const std::string svg = testing::FileText(options_.output);
   EXPECT_THAT(svg, HasSubstr("<svg"));
   EXPECT_THAT(svg, HasSubstr("ring, dpsgd"));
 }

@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "run/failure.h"
 #include "tests/report/run_folder.h"
+#include "tests/testing/file_text.h"
 
 namespace grapevine {
 namespace {
@@ -18,12 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 bool GnuplotIsMissing() { return system("command -v gnuplot > /dev/null") != 0; }
-
-std::string Read(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 class SweepPlotTest : public ::testing::Test {
  protected:
@@ -67,7 +61,7 @@ TEST_F(SweepPlotTest, WritesEveryPicture) {
   for (const SweepPicture picture : {SweepPicture::kStepTime, SweepPicture::kSpeedUp}) {
     options_.picture = picture;
     ASSERT_EQ(PlotSweep(options_), absl::OkStatus());
-    EXPECT_THAT(Read(options_.output), StartsWith("\x89PNG"));
+    EXPECT_THAT(testing::FileText(options_.output), StartsWith("\x89PNG"));
   }
   options_.picture = SweepPicture::kWinner;
   EXPECT_THAT(std::string(PlotSweep(options_).message()), HasSubstr("several values of --nodes"));
@@ -78,8 +72,8 @@ TEST_F(SweepPlotTest, WritesEveryPicture) {
   }
   options_.output = folder_ + "/picture.svg";
   ASSERT_EQ(PlotSweep(options_), absl::OkStatus());
-  EXPECT_THAT(Read(options_.output), HasSubstr("<svg"));
-  EXPECT_THAT(Read(options_.output), HasSubstr("ring"));
+  EXPECT_THAT(testing::FileText(options_.output), HasSubstr("<svg"));
+  EXPECT_THAT(testing::FileText(options_.output), HasSubstr("ring"));
 }
 
 TEST_F(SweepPlotTest, LeavesOutCellsThatDidNotFinish) {
@@ -90,7 +84,7 @@ TEST_F(SweepPlotTest, LeavesOutCellsThatDidNotFinish) {
 
 TEST_F(SweepPlotTest, RefusesRealRunsAndEmptySweeps) {
   const std::string path = folder_ + "/nodes=4_dpsgd10Mbit1ms";
-  std::string summary = Read(path + "/summary.json");
+  std::string summary = testing::FileText(path + "/summary.json");
   summary.replace(summary.find("simulated"), 9, "wall");
   WriteText(path + "/summary.json", summary);
   const absl::Status status = PlotSweep(options_);

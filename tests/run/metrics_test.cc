@@ -37,6 +37,18 @@ TEST(RunMetrics, ReadBack) {
   EXPECT_FALSE(read->test_accuracy.has_value());
 }
 
+TEST(RunMetrics, AreRememberedUntilMeasuredAnew) {
+  RunMetrics latest{.round = 1, .train_loss = 2.0, .test_accuracy = 0.5};
+  Remember({.round = 2, .epoch = 0.1, .time_s = 3, .train_loss = 1.5, .bytes_sent_total = 7},
+           &latest);
+  EXPECT_EQ(latest.round, 2);
+  EXPECT_EQ(latest.time_s, 3);
+  EXPECT_EQ(latest.train_loss, 1.5);
+  EXPECT_EQ(latest.test_accuracy, 0.5);
+  EXPECT_EQ(latest.bytes_sent_total, 7);
+  EXPECT_FALSE(latest.samples_per_s.has_value());
+}
+
 TEST(RunMetrics, HaveNoPlaceForNaN) {
   RunMetrics metrics;
   metrics.train_loss = std::nan("");

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "run/failure.h"
 #include "run/trace_merge.h"
+#include "tests/testing/file_text.h"
 #include "tests/testing/trace_file.h"
 
 namespace grapevine::testing {
@@ -43,12 +43,6 @@ NodeTrace Trace(Rank rank, const std::string& clock, int64_t start) {
   return trace;
 }
 
-std::string Contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 std::string ErrorOf(const std::string& contents) {
   const std::string path = PathOf("hostile.bin");
   std::ofstream(path, std::ios::binary) << contents;
@@ -78,7 +72,7 @@ TEST(NodeTrace, ReadsBack) {
 TEST(NodeTrace, RefusesWhatIsBroken) {
   const std::string path = PathOf("whole.bin");
   ASSERT_TRUE(WriteNodeTrace(path, Trace(1, "clock", 1000)).ok());
-  const std::string whole = Contents(path);
+  const std::string whole = testing::FileText(path);
   const size_t body = whole.find('\n') + 1;
   EXPECT_THAT(ErrorOf(""), HasSubstr("no header"));
   EXPECT_THAT(ErrorOf(std::string(100'000, '{')), HasSubstr("no header"));

@@ -4,15 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <string>
 
 #include "run/failure.h"
 #include "sim/network_presets.h"
 #include "system/atomic_file.h"
 #include "tests/sim/network_driver.h"
+#include "tests/testing/file_text.h"
 
 namespace grapevine {
 namespace {
@@ -95,12 +94,10 @@ TEST(NetworkPlanTest, EveryPresetLoads) {
 }
 
 TEST(NetworkPlanTest, TheDocumentationHasEveryPreset) {
-  std::ifstream file("docs/networks.md");
-  std::stringstream text;
-  text << file.rdbuf();
-  ASSERT_FALSE(text.str().empty());
+  const std::string text = testing::FileText("docs/networks.md");
+  ASSERT_FALSE(text.empty());
   for (const NetworkPreset& preset : AllNetworkPresets()) {
-    EXPECT_THAT(text.str(), HasSubstr("`" + preset.name + "` | `" + preset.network + "`"));
+    EXPECT_THAT(text, HasSubstr("`" + preset.name + "` | `" + preset.network + "`"));
   }
 }
 
@@ -117,7 +114,7 @@ TEST(NetworkPlanTest, WhatCannotBeIsRefused) {
 }
 
 TEST(NetworkPlanTest, AFileMayHaveMoreHostsThanRanks) {
-  const std::string path = testing::TempDir() + "/plan.textproto";
+  const std::string path = ::testing::TempDir() + "/plan.textproto";
   ASSERT_TRUE(WriteFileAtomically(path, R"(
 host { name: "a" } host { name: "b" } host { name: "far" }
 link { a: "a" b: "b" bandwidth: "1Gbit" latency: "1us" })")

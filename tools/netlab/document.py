@@ -50,13 +50,13 @@ while it computes, so that a step should take little more than one of the two. G
 
 WINDOW = """## Where it should not be trusted: rounds that overtake each other
 
-By default a node posts the receive buffers of two rounds at once (`--window=2` while they are
-small). A neighbour that is ahead then sends its next replica while the one before is still on its
-way from others, and both share one interface: the late one gets later. When the network bounds the
+With `--window=2` a node posts the receive buffers of two rounds at once. A neighbour that is ahead
+then sends its next replica while the one before is still on its way from others, and both share one
+interface: the late one gets later. Where every round has other neighbours and the network bounds the
 step, the hosts fall out of step with each other and interfaces idle in turns. The simulator's
 hosts begin in step, and nothing disturbs them: it shows the step time of nodes that stay in step.
-`--window=1` keeps rounds apart, costs one latency, and is predictable; where it makes a
-difference the table above uses it.
+`--window=1` keeps rounds apart, costs one latency, and is predictable. It is the default on graphs
+that change from round to round; on those that stay the same two rounds hide that latency.
 
 | cell | measured, ms | predicted, ms |
 |---|---|---|

@@ -1,0 +1,49 @@
+// When a gradient may begin.
+//
+// Usually when it is asked for. While a model is held for its evaluation it waits
+// until the messages of earlier rounds have left: a late neighbour's replica and a
+// model on its way to be evaluated would both be kept beside what a round needs,
+// one vector above the bound on a node's memory (docs/benchmarks.md). That ends by
+// itself: peers can take messages of earlier rounds whatever this node does next.
+//
+// Thread-compatible: the runner's thread.
+#ifndef GRAPEVINE_NODE_GRADIENT_GATE_H_
+#define GRAPEVINE_NODE_GRADIENT_GATE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "algorithm/event.h"
+#include "kernels/vector_handle.h"
+
+namespace grapevine {
+
+struct GradientRequest {
+  Vec at;
+  Vec into;
+  Round round = 0;
+  std::vector<int64_t> cuts;
+};
+
+class GradientGate {
+ public:
+  // One at a time.
+  void Ask(GradientRequest request);
+
+  void OnSend(Round round) { ++unsent_[round]; }
+  // CHECKs that a message of that round is on its way.
+  void OnSent(Round round);
+
+  // The gradient that was asked for, once, if it may begin.
+  std::optional<GradientRequest> Admit(bool model_held);
+
+ private:
+  std::optional<GradientRequest> request_;
+  std::map<Round, int64_t> unsent_;  // messages on their way
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_GRADIENT_GATE_H_

@@ -1,0 +1,19 @@
+#include "run/output_file.h"
+
+#include <utility>
+
+#include "run/failure.h"
+#include "system/atomic_file.h"
+
+namespace grapevine {
+
+absl::Status OutputError(const std::string& message) {
+  return WithFailure(absl::FailedPreconditionError(message), Failure::kOutput);
+}
+
+absl::Status WriteOutputFile(const std::string& path, std::string_view bytes) {
+  absl::Status status = WriteFileAtomically(path, bytes);
+  return status.ok() ? status : WithFailure(std::move(status), Failure::kOutput);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,20 @@
+// Files that a command leaves, written whole or not at all.
+#ifndef GRAPEVINE_RUN_OUTPUT_FILE_H_
+#define GRAPEVINE_RUN_OUTPUT_FILE_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace grapevine {
+
+// An error of Failure::kOutput.
+absl::Status OutputError(const std::string& message);
+
+// Written aside, fsynced, renamed. Errors are kOutput and name the path.
+absl::Status WriteOutputFile(const std::string& path, std::string_view bytes);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_OUTPUT_FILE_H_
