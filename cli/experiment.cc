@@ -6,17 +6,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/experiment_problem.h"
 #include "cli/flag_error.h"
-#include "model/dataset_registry.h"
-#include "model/network_objective.h"
-#include "model/network_registry.h"
-#include "model/phantom_objective.h"
 #include "model/safetensors.h"
-#include "model/shard_batches.h"
 #include "optim/schedule.h"
 #include "run/failure.h"
-#include "run/units.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 namespace {
@@ -30,21 +24,6 @@ absl::Status UsageError(const std::string& message) {
   return WithFailure(absl::InvalidArgumentError(message), Failure::kUsage);
 }
 
-// Elements of "phantom:SIZE"; absent for other models.
-absl::StatusOr<std::optional<int64_t>> PhantomSize(const std::string& model) {
-  absl::StatusOr<Spec> spec = ParseSpec(model);
-  if (!spec.ok()) return spec.status();
-  if (spec->name != "phantom") return std::nullopt;
-  SpecReader reader(*spec);
-  const std::string size = reader.Argument();
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
-  absl::StatusOr<int64_t> bytes = ParseSize(size);
-  if (!bytes.ok()) return bytes.status();
-  if (*bytes < int64_t{sizeof(float)})
-    return UsageError("a replica has at least one fp32 number (4B)");
-  return *bytes / int64_t{sizeof(float)};
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& config,
@@ -52,7 +31,10 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& conf
   std::unique_ptr<Experiment> experiment(new Experiment(config));
   if (absl::Status status = experiment->BuildRoles(); !status.ok()) return status;
   if (absl::Status status = experiment->BuildGraph(); !status.ok()) return status;
-  if (absl::Status status = experiment->BuildModel(cache); !status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<Problem>> problem =
+      MakeProblem(config, experiment->workers_, cache);
+  if (!problem.ok()) return problem.status();
+  experiment->problem_ = *std::move(problem);
   if (absl::Status status = experiment->BuildCompute(); !status.ok()) return status;
   if (absl::Status status = experiment->BuildTraining(); !status.ok()) return status;
   // Names the algorithm's errors before anything starts.
@@ -60,7 +42,7 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& conf
     return NamingFlag("--algorithm", config.algorithm(), algorithm.status());
   }
   if (config.has_init_from()) {
-    std::vector<float> replica(experiment->layout_.size);
+    std::vector<float> replica(experiment->layout().size);
     if (absl::Status status = experiment->Initialize(replica.data()); !status.ok()) return status;
   }
   return experiment;
@@ -81,29 +63,6 @@ absl::Status Experiment::BuildGraph() {
       MakeMixing(config_.mixing(), *std::move(topology));
   if (!mixing.ok()) return NamingFlag("--mixing", config_.mixing(), mixing.status());
   mixing_ = *std::move(mixing);
-  return absl::OkStatus();
-}
-
-absl::Status Experiment::BuildModel(DatasetCache* cache) {
-  absl::StatusOr<std::optional<int64_t>> phantom = PhantomSize(config_.model());
-  if (!phantom.ok()) return NamingFlag("--model", config_.model(), phantom.status());
-  phantom_size_ = *phantom;
-  if (phantom_size_) {
-    layout_ = PhantomObjective({.elements = *phantom_size_}).layout();
-    return absl::OkStatus();
-  }
-  absl::StatusOr<TrainTest> data =
-      cache != nullptr ? cache->Get(config_.data()) : MakeDataset(config_.data());
-  if (!data.ok()) return NamingFlag("--data", config_.data(), data.status());
-  data_ = *std::move(data);
-  absl::StatusOr<Shards> shards =
-      SplitOverNodes(config_.split(), data_->train->labels(), workers_, config_.seed());
-  if (!shards.ok()) return NamingFlag("--split", config_.split(), shards.status());
-  shards_ = *std::move(shards);
-  absl::StatusOr<std::unique_ptr<Network>> network = MakeNetwork();
-  if (!network.ok()) return NamingFlag("--model", config_.model(), network.status());
-  network_ = *std::move(network);
-  layout_ = network_->layout();
   return absl::OkStatus();
 }
 
@@ -130,9 +89,9 @@ absl::Status Experiment::BuildTraining() {
                     {.momentum = config_.momentum(), .weight_decay = config_.weight_decay()});
   if (!optimizer.ok()) return NamingFlag("--optimizer", config_.optimizer(), optimizer.status());
   optimizer_ = *std::move(optimizer);
-  if (data_) {
+  if (const TrainTest* data = problem_->data()) {
     rounds_per_epoch_ =
-        static_cast<double>(data_->train->size()) / static_cast<double>(global_batch());
+        static_cast<double>(data->train->size()) / static_cast<double>(global_batch());
   }
   rounds_ = config_.has_rounds()
                 ? config_.rounds()
@@ -154,7 +113,7 @@ double Experiment::Epoch(Round completed) const {
 }
 
 bool Experiment::Evaluated(Round completed) const {
-  if (phantom_size_ || completed == 0) return false;
+  if (!problem_->learns() || completed == 0) return false;
   if (completed == rounds_) return true;
   // Whether a multiple of eval_every lies in this round.
   const double every = config_.eval_every() * rounds_per_epoch_;
@@ -179,7 +138,7 @@ int Experiment::WindowFor(Rank rank) const {
   if (mixing_->topology().period() != 1) return 1;
   std::vector<Rank> neighbours;
   mixing_->topology().InNeighbours(rank, 0, &neighbours);
-  const int64_t bytes = layout_.size * static_cast<int64_t>(sizeof(float) * neighbours.size());
+  const int64_t bytes = layout().size * static_cast<int64_t>(sizeof(float) * neighbours.size());
   return bytes <= kEagerWindowBytes ? 2 : 1;
 }
 
@@ -190,40 +149,13 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeAlgorithm(Rank rank) 
                                                         .window = WindowFor(rank)});
 }
 
-absl::StatusOr<std::unique_ptr<Objective>> Experiment::MakeObjective(
-    Rank rank, std::shared_ptr<Network> network) const {
-  if (phantom_size_) {
-    return std::make_unique<PhantomObjective>(
-        PhantomOptions{.elements = *phantom_size_, .batch_size = config_.batch()});
-  }
-  if (network == nullptr) {
-    absl::StatusOr<std::unique_ptr<Network>> own = MakeNetwork();
-    if (!own.ok()) return own.status();
-    network = *std::move(own);
-  }
-  auto batches = std::make_unique<ShardBatches>(
-      data_->train, shards_[rank],
-      ShardOptions{.batch_size = config_.batch(), .seed = config_.seed(), .node = rank});
-  return std::make_unique<NetworkObjective>(std::move(network), std::move(batches), config_.seed());
-}
-
-absl::StatusOr<std::unique_ptr<Network>> Experiment::MakeNetwork() const {
-  const DatasetTraits& traits = data_->train->traits();
-  return grapevine::MakeNetwork(config_.model(), traits.shape, traits.classes,
-                                {.label_smoothing = static_cast<float>(config_.label_smoothing())});
-}
-
 absl::Status Experiment::Initialize(float* replica) const {
   if (config_.has_init_from()) {
     absl::StatusOr<Safetensors> file = Safetensors::Open(config_.init_from());
     if (!file.ok()) return file.status();
-    return file->Load(layout_, replica);
+    return file->Load(layout(), replica);
   }
-  if (network_) {
-    network_->Initialize(config_.seed(), replica);
-  } else {
-    std::fill_n(replica, layout_.size, 0.0f);
-  }
+  problem_->Initialize(replica);
   return absl::OkStatus();
 }
 

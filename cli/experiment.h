@@ -8,17 +8,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
 #include "cli/dataset_cache.h"
 #include "kernels/replica_layout.h"
-#include "model/dataset.h"
-#include "model/network.h"
-#include "model/objective.h"
-#include "model/split.h"
+#include "model/problem.h"
 #include "optim/optimizer.h"
 #include "run/compute_time.h"
 #include "run/config.pb.h"
@@ -39,20 +35,18 @@ class Experiment {
   const Config& config() const { return config_; }
   const Mixing& mixing() const { return *mixing_; }
   const Optimizer& optimizer() const { return *optimizer_; }
-  const ReplicaLayout& layout() const { return layout_; }
+  const Problem& problem() const { return *problem_; }
+  const ReplicaLayout& layout() const { return problem_->layout(); }
   double learning_rate(Round round) const { return learning_rate_(round); }
   // Canonical spec: "dpsgd:order=awc".
   const std::string& algorithm_name() const { return config_.algorithm(); }
-
-  // Absent for a phantom model.
-  const std::optional<TrainTest>& data() const { return data_; }
 
   // The ranks that compute gradients and hold a model count up from 0; those past
   // them are parameter servers (algorithm/algorithm.h).
   Rank workers() const { return workers_; }
   Round rounds() const { return rounds_; }
   // Samples seen by all workers in `completed` rounds, over the data set's size;
-  // rounds for a phantom model.
+  // rounds where there are no data.
   double Epoch(Round completed) const;
   int64_t global_batch() const { return int64_t{config_.batch()} * workers_; }
   // Whether the averaged model is evaluated (metrics are taken) once so many
@@ -68,12 +62,6 @@ class Experiment {
   const Stragglers& stragglers() const { return stragglers_; }
 
   absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(Rank rank) const;
-  // For workers. With a `network` given, the objective computes on that one (not for a
-  // phantom model); it may then be shared by objectives of the same thread.
-  absl::StatusOr<std::unique_ptr<Objective>> MakeObjective(
-      Rank rank, std::shared_ptr<Network> network = nullptr) const;
-  // For evaluation; not for a phantom model.
-  absl::StatusOr<std::unique_ptr<Network>> MakeNetwork() const;
   // The starting replica, of layout().size elements: --init-from, or drawn.
   absl::Status Initialize(float* replica) const;
 
@@ -82,7 +70,6 @@ class Experiment {
 
   absl::Status BuildRoles();
   absl::Status BuildGraph();
-  absl::Status BuildModel(DatasetCache* cache);
   absl::Status BuildCompute();
   absl::Status BuildTraining();
   int WindowFor(Rank rank) const;
@@ -91,11 +78,7 @@ class Experiment {
   Rank workers_ = 0;
   std::shared_ptr<const Mixing> mixing_;
   std::unique_ptr<Optimizer> optimizer_;
-  std::optional<TrainTest> data_;
-  Shards shards_;
-  std::optional<int64_t> phantom_size_;  // elements
-  std::unique_ptr<Network> network_;     // describes the model; never run
-  ReplicaLayout layout_;
+  std::unique_ptr<Problem> problem_;
   Stragglers stragglers_;
   std::unique_ptr<const ComputeTime> compute_;
   LearningRate learning_rate_;

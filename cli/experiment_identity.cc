@@ -94,9 +94,9 @@ absl::StatusOr<std::vector<IdentityItem>> IdentityOf(const Experiment& experimen
     if (item.name == "mixing") item.value = MixingIdentity(experiment);
     if (item.name == "init_from") item.value = *start;
     if (item.name == "compute") item.value = *compute;
-    // A phantom reads no data.
     if (item.name == "data") {
-      item.value = experiment.data() ? DescribeContents(*experiment.data()) : "";
+      const TrainTest* data = experiment.problem().data();
+      item.value = data != nullptr ? DescribeContents(*data) : "";
     }
   }
   items.push_back(

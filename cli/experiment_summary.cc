@@ -10,7 +10,7 @@ Summary SummaryOf(const Experiment& experiment, const RunMetrics& latest) {
                   .mixing = experiment.mixing().name(),
                   .algorithm = config.algorithm(),
                   .model = config.model(),
-                  .data = config.data(),
+                  .data = experiment.problem().data() != nullptr ? config.data() : "",
                   .seed = static_cast<int64_t>(config.seed()),
                   .rounds = latest.round,
                   .epochs = latest.epoch,

@@ -24,7 +24,8 @@ std::chrono::nanoseconds ThreeDigits(std::chrono::nanoseconds time) {
 }  // namespace
 
 absl::StatusOr<std::chrono::nanoseconds> MeasureGradient(const Experiment& experiment) {
-  absl::StatusOr<std::unique_ptr<Objective>> objective = experiment.MakeObjective(0);
+  const absl::StatusOr<std::vector<std::unique_ptr<Objective>>> objective =
+      experiment.problem().MakeObjectives(0, 1);
   if (!objective.ok()) return objective.status();
   const SharedVector replica = NewSharedVector(experiment.layout().size);
   const SharedVector gradient = NewSharedVector(experiment.layout().size);
@@ -33,7 +34,7 @@ absl::StatusOr<std::chrono::nanoseconds> MeasureGradient(const Experiment& exper
   for (int i = 0; i < kWarmUps + kGradients; ++i) {
     const auto begin = std::chrono::steady_clock::now();
     const absl::StatusOr<double> loss =
-        (*objective)->Gradient(replica.data.get(), i, gradient.data.get());
+        objective->front()->Gradient(replica.data.get(), i, gradient.data.get());
     if (!loss.ok()) return loss.status();
     if (i >= kWarmUps) times.push_back(std::chrono::steady_clock::now() - begin);
   }

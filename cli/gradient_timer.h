@@ -11,7 +11,7 @@
 namespace grapevine {
 
 // The median of a few gradients of rank 0 on one thread, rounded to three
-// digits. Not for a phantom model.
+// digits. Where the problem learns.
 absl::StatusOr<std::chrono::nanoseconds> MeasureGradient(const Experiment& experiment);
 
 }  // namespace grapevine

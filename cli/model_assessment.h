@@ -10,24 +10,14 @@
 #include "cli/experiment.h"
 #include "kernels/aligned_buffer.h"
 #include "model/averaged_model.h"
-#include "model/network.h"
+#include "model/problem.h"
 #include "run/metrics.h"
 
 namespace grapevine {
 
-// Mean loss (nats) and accuracy over the test set.
-struct TestResult {
-  double loss = 0;
-  double accuracy = 0;
-};
-
-// `network` is scratch: one of the experiment's, used by nobody else meanwhile.
-absl::StatusOr<TestResult> AssessModel(const Experiment& experiment, const SharedVector& model,
-                                       Network& network);
-// With averaged batch-norm statistics and, where the network has any, with
+// With averaged batch-norm statistics and, where the model has any, with
 // recalibrated ones, which are written into `average` meanwhile.
-absl::StatusOr<ModelEvaluation> AssessAverage(const Experiment& experiment,
-                                              const AveragedModel& average, Network& network);
+absl::StatusOr<ModelEvaluation> AssessAverage(const AveragedModel& average, Assessor& assessor);
 
 // `run`/model.safetensors.
 absl::Status WriteAveragedModel(const Experiment& experiment, const AveragedModel& average,

@@ -70,20 +70,21 @@ absl::Status NodeRun::Run() {
 // What docs/benchmarks.md compares a node's memory with; networks add their
 // activations.
 void NodeRun::LogSizes() const {
-  const std::optional<TrainTest>& data = experiment_->data();
+  const TrainTest* data = experiment_->problem().data();
   LOG(INFO) << "rank " << options_.rank << ": "
             << experiment_->layout().size * int64_t{sizeof(float)} << " bytes of replica, "
-            << (data ? data->train->bytes() + data->test->bytes() : 0) << " bytes of data set";
+            << (data != nullptr ? data->train->bytes() + data->test->bytes() : 0) << " bytes of data set";
 }
 
 absl::Status NodeRun::PrepareLearning() {
-  absl::StatusOr<std::unique_ptr<Objective>> objective = experiment_->MakeObjective(options_.rank);
+  const Problem& problem = experiment_->problem();
+  absl::StatusOr<std::vector<std::unique_ptr<Objective>>> objective =
+      problem.MakeObjectives(options_.rank, options_.rank + 1);
   if (!objective.ok()) return objective.status();
-  objective_ = *std::move(objective);
-  if (!experiment_->data()) return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<Network>> network = experiment_->MakeNetwork();
-  if (!network.ok()) return network.status();
-  network_ = *std::move(network);
+  objective_ = std::move(objective->front());
+  absl::StatusOr<std::unique_ptr<Assessor>> assessor = problem.MakeAssessor();
+  if (!assessor.ok()) return assessor.status();
+  assessor_ = *std::move(assessor);
   return absl::OkStatus();
 }
 
@@ -197,7 +198,7 @@ void NodeRun::Measure(Round completed, const SharedVector& model) {
   }
   report.set_bytes_sent(counters.bytes_sent);
   report.set_bytes_received(counters.bytes_received);
-  if (network_) {
+  if (assessor_) {
     report.set_train_loss_sum(loss_sum_ * static_cast<double>(objective_->batch_size()));
     const Sketch sketch = SketchOf(model.data.get(), experiment_->layout().parameter_size,
                                    experiment_->config().seed());
@@ -221,7 +222,7 @@ absl::Status NodeRun::WriteNodeMetrics(Round completed, double time_s) {
                       .wait_s = std::max(0.0, seconds_ - gradient_seconds_ - mix_seconds_),
                       .bytes_sent_total = counters.bytes_sent,
                       .bytes_received_total = counters.bytes_received};
-  if (network_) metrics.train_loss = loss_sum_ / static_cast<double>(rounds_);
+  if (assessor_) metrics.train_loss = loss_sum_ / static_cast<double>(rounds_);
   if (objective_) {
     metrics.gradient_s = gradient_seconds_;
     if (seconds_ > 0) {
@@ -236,25 +237,25 @@ absl::Status NodeRun::OnTrained(const SharedVector& model) {
     if (absl::Status status = evaluations_->Drain(); !status.ok()) return status;
   }
   if (absl::Status status = recording_->WritePart(); !status.ok()) return status;
-  if (!network_) return absl::OkStatus();
+  if (!assessor_) return absl::OkStatus();
   if (absl::Status status = ReportLocalModel(model); !status.ok()) return status;
   return WriteNodeModel(*experiment_, options_.rank, model, node_directory_);
 }
 
 absl::Status NodeRun::ReportLocalModel(const SharedVector& model) {
-  const absl::StatusOr<TestResult> local = AssessModel(*experiment_, model, *network_);
+  const absl::StatusOr<Assessment> local = assessor_->Assess(model);
   if (!local.ok()) return local.status();
+  if (!local->accuracy) return absl::OkStatus();
   control::NodeMetrics report;
   report.set_round(runner_->progress().round);
   report.set_test_loss(local->loss);
-  report.set_test_accuracy(local->accuracy);
+  report.set_test_accuracy(*local->accuracy);
   session_->Report(std::move(report));
   return absl::OkStatus();
 }
 
 absl::Status NodeRun::Evaluate(const AveragedModel& average) {
-  const absl::StatusOr<ModelEvaluation> evaluation =
-      AssessAverage(*experiment_, average, *network_);
+  const absl::StatusOr<ModelEvaluation> evaluation = AssessAverage(average, *assessor_);
   if (!evaluation.ok()) return evaluation.status();
   if (target_.OnEvaluation(*evaluation)) {
     session_->ExtendRoundLimit(target_.limit(), target_.final());

@@ -76,9 +76,9 @@ class NodeRun final : private RunObserver {
   const std::string node_directory_;
 
   std::unique_ptr<Objective> objective_;  // null on a parameter server
-  // Evaluates; rank 0: on the evaluation thread. Null on a parameter server and
-  // for a phantom.
-  std::unique_ptr<Network> network_;
+  // Rank 0: on the evaluation thread. Null on a parameter server and where nothing
+  // learns.
+  std::unique_ptr<Assessor> assessor_;
   std::unique_ptr<NodeRecording> recording_;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<NodeSession> session_;

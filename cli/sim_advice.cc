@@ -39,13 +39,14 @@ absl::Status MakePhantom(Config* config, AdviceBasis* basis) {
   const absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(*config);
   if (!experiment.ok()) return experiment.status();
   basis->replica_bytes = 4.0 * static_cast<double>((*experiment)->layout().size);
-  if ((*experiment)->data() && !config->has_compute()) {
+  const bool learns = (*experiment)->problem().learns();
+  if (learns && !config->has_compute()) {
     const absl::StatusOr<std::chrono::nanoseconds> time = MeasureGradient(**experiment);
     if (!time.ok()) return time.status();
     config->set_compute(FormatDuration(*time));
     basis->compute_measured = true;
   }
-  if ((*experiment)->data()) {
+  if (learns) {
     config->set_model(absl::StrCat("phantom:", 4 * (*experiment)->layout().size, "B"));
     config->clear_init_from();
     config->clear_target_accuracy();

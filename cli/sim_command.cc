@@ -42,7 +42,7 @@ namespace {
 // A model that learns takes the time its gradients take on this machine, unless
 // --compute says otherwise; the configuration keeps what was measured.
 absl::Status FillCompute(const Experiment& experiment, std::vector<SweepCell>* cells) {
-  if (!experiment.data() || experiment.config().has_compute()) return absl::OkStatus();
+  if (!experiment.problem().learns() || experiment.config().has_compute()) return absl::OkStatus();
   const absl::StatusOr<std::chrono::nanoseconds> time = MeasureGradient(experiment);
   if (!time.ok()) return time.status();
   const std::string text = FormatDuration(*time);

@@ -46,10 +46,10 @@ absl::Status SimulatedRun::Prepare() {
   absl::StatusOr<std::unique_ptr<VectorStore>> vectors = MakeVectorStore(*experiment_);
   if (!vectors.ok()) return vectors.status();
   vectors_ = *std::move(vectors);
-  if (experiment_->data()) {
-    absl::StatusOr<std::unique_ptr<Network>> network = experiment_->MakeNetwork();
-    if (!network.ok()) return network.status();
-    network_ = *std::move(network);
+  absl::StatusOr<std::unique_ptr<Assessor>> assessor = experiment_->problem().MakeAssessor();
+  if (!assessor.ok()) return assessor.status();
+  assessor_ = *std::move(assessor);
+  if (assessor_) {
     node_metrics_ =
         std::make_unique<SimulatedNodeMetrics>(experiment_, experiment_->config().nodes());
   }
@@ -132,7 +132,7 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
     metrics.samples_per_s = static_cast<double>(measured.gradients) *
                             experiment_->config().batch() / (time_s - latest_.time_s);
   }
-  if (network_) {
+  if (assessor_) {
     metrics.train_loss = measured.loss_sum / static_cast<double>(measured.gradients);
     if (absl::Status status = Assess(measured, &metrics); !status.ok()) return status;
   }
@@ -146,8 +146,7 @@ absl::Status SimulatedRun::Assess(const MeasuredRound& measured, RunMetrics* met
       AverageReplicas(experiment_->layout(), measured.completed, measured.models);
   metrics->consensus_distance = average.consensus_distance;
   if (!experiment_->Evaluated(measured.completed)) return absl::OkStatus();
-  const absl::StatusOr<ModelEvaluation> evaluation =
-      AssessAverage(*experiment_, average, *network_);
+  const absl::StatusOr<ModelEvaluation> evaluation = AssessAverage(average, *assessor_);
   if (!evaluation.ok()) return evaluation.status();
   metrics->test_loss = evaluation->test_loss;
   metrics->test_accuracy = evaluation->test_accuracy;
@@ -161,8 +160,8 @@ absl::StatusOr<Summary> SimulatedRun::Conclude() {
   Summary summary = SummaryOf(*experiment_, latest_);
   if (target_.reached()) summary.stopped = "target accuracy";
   summary.simulated_time_s = latest_.time_s;
-  if (network_) {
-    const absl::StatusOr<Spread> local = AssessNodes();
+  if (assessor_) {
+    const absl::StatusOr<std::optional<Spread>> local = AssessNodes();
     if (!local.ok()) return local.status();
     summary.local_test_accuracy = *local;
     if (absl::Status status = node_metrics_->Write(options_.run_directory); !status.ok()) {
@@ -184,15 +183,18 @@ absl::StatusOr<Summary> SimulatedRun::Conclude() {
   return summary;
 }
 
-absl::StatusOr<Spread> SimulatedRun::AssessNodes() {
-  Spread spread{.min = 1, .mean = 0, .max = 0};
+absl::StatusOr<std::optional<Spread>> SimulatedRun::AssessNodes() {
+  std::optional<Spread> spread;
   for (Rank rank = 0; rank < workers_; ++rank) {
     const SharedVector model = vectors_->At(simulation_->model(rank));
-    const absl::StatusOr<TestResult> result = AssessModel(*experiment_, model, *network_);
+    const absl::StatusOr<Assessment> result = assessor_->Assess(model);
     if (!result.ok()) return result.status();
-    spread.min = std::min(spread.min, result->accuracy);
-    spread.max = std::max(spread.max, result->accuracy);
-    spread.mean += result->accuracy / workers_;
+    if (const std::optional<double> accuracy = result->accuracy) {
+      if (!spread) spread = Spread{.min = *accuracy, .mean = 0, .max = *accuracy};
+      spread->min = std::min(spread->min, *accuracy);
+      spread->max = std::max(spread->max, *accuracy);
+      spread->mean += *accuracy / workers_;
+    }
     const absl::StatusOr<std::string> folder = CreateNodeDirectory(options_.run_directory, rank);
     if (!folder.ok()) return folder.status();
     absl::Status status = WriteNodeModel(*experiment_, rank, model, *folder);

@@ -61,14 +61,14 @@ class SimulatedRun final : private SimObserver {
   // where it is to be evaluated.
   absl::Status Assess(const MeasuredRound& measured, RunMetrics* metrics);
   absl::StatusOr<Summary> Conclude();
-  absl::StatusOr<Spread> AssessNodes();
+  absl::StatusOr<std::optional<Spread>> AssessNodes();
 
   const Experiment* const experiment_;
   const SimulatedRunOptions options_;
 
   std::unique_ptr<SimulatedCluster> cluster_;
   std::unique_ptr<VectorStore> vectors_;
-  std::unique_ptr<Network> network_;  // evaluates; absent for a phantom
+  std::unique_ptr<Assessor> assessor_;  // null where nothing learns
   std::unique_ptr<Simulation> simulation_;
   std::unique_ptr<RoundCollector> collector_;
   std::unique_ptr<StepStatistics> statistics_;

@@ -41,9 +41,10 @@ absl::StatusOr<Plan> MakePlan(const Config& config) {
                         experiment.mixing().topology().name(), experiment.mixing().name(),
                         experiment.algorithm_name());
   const std::string size = HumanSize(4.0 * static_cast<double>(experiment.layout().size));
-  if (!experiment.data()) {
-    absl::StrAppendFormat(&plan.header, "%s: replicas of %s that learn nothing, %d rounds\n",
-                          config.model(), size, plan.goal.rounds);
+  if (experiment.problem().data() == nullptr) {
+    absl::StrAppendFormat(&plan.header, "%s: replicas of %s%s, %d rounds\n", config.model(), size,
+                          experiment.problem().learns() ? "" : " that learn nothing",
+                          plan.goal.rounds);
     return plan;
   }
   absl::StrAppendFormat(&plan.header, "%s on %s: %s of parameters and buffers\n", config.model(),

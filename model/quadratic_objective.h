@@ -17,6 +17,7 @@ struct QuadraticOptions {
   double curvature = 1;        // h
   double noise = 0;            // deviation of the gradient's noise per coordinate
   float start = 0;             // of every coordinate
+  int64_t batch_size = 1;      // samples that a gradient counts as
   uint64_t seed = 0;
   int64_t node = 0;
 };
@@ -30,7 +31,7 @@ class QuadraticObjective : public Objective {
   void Initialize(float* replica) override;
   // Never fails; the loss is f_i(replica), without noise.
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override;
-  int64_t batch_size() const override { return 1; }
+  int64_t batch_size() const override { return options_.batch_size; }
 
  private:
   const QuadraticOptions options_;

@@ -34,6 +34,7 @@ enum class Purpose : uint64_t {
   kMessageEffect = 14,
   kRouting = 15,
   kPlacement = 16,
+  kOptimum = 17,
 };
 
 // One well-mixed 64-bit word for a key and a counter (SplitMix64's finalizer

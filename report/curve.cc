@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "run/config_field.h"
+#include "run/model_kind.h"
 
 namespace grapevine {
 namespace {
@@ -35,9 +36,6 @@ std::vector<std::string> DifferingSettings(Configs configs, const std::set<std::
   }
   return names;
 }
-
-// Does a phantom's learning say anything to a reader?
-bool Learns(const Config& config) { return !absl::StartsWith(config.model(), "phantom"); }
 
 std::string WithCount(const Curve& curve) {
   const size_t count = curve.runs.size();
@@ -100,13 +98,13 @@ std::string CommonTitle(Configs configs) {
     if (!Differs(name, configs)) parts.push_back(std::move(text));
   };
   add("model", config.model());
-  if (Learns(config)) {
+  if (ReadsData(config)) {
     // A data set's folder says nothing to a reader.
     add("data", absl::StrCat("on ", config.data().substr(0, config.data().find(':'))));
     add("split", absl::StrCat("split ", config.split()));
   }
   add("nodes", absl::StrCat(config.nodes(), " nodes"));
-  if (Learns(config)) {
+  if (!IsPhantom(config)) {
     add("batch", absl::StrCat("batch ", config.batch()));
     add("lr", absl::StrCat("lr ", ValueOf("lr", config)));
   } else {

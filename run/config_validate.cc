@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "run/config_field.h"
 #include "run/failure.h"
+#include "run/model_kind.h"
 #include "run/straggler.h"
 
 namespace grapevine {
@@ -121,21 +122,30 @@ absl::Status CheckTimeouts(const ResolvedConfig& resolved) {
   return absl::OkStatus();
 }
 
-// A phantom has sizes and times, but no weights and no samples.
-absl::Status CheckPhantom(const ResolvedConfig& resolved) {
+absl::Status CheckModelWithoutData(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
-  if (!config.model().starts_with("phantom")) return absl::OkStatus();
-  if (!config.has_compute()) {
-    return Refuse(absl::StrCat(Culprit(resolved, "model"),
-                               ": needs --compute=TIME, the time of one gradient (--compute=5ms)"));
-  }
+  if (ReadsData(config)) return absl::OkStatus();
   if (!config.has_rounds()) {
     return Refuse(absl::StrCat(Culprit(resolved, "model"),
                                ": sees no data, so that epochs mean nothing; use --rounds=R"));
   }
-  for (const char* name : {"target_accuracy", "init_from"}) {
-    if (!HasField(ConfigFieldNamed(name), config)) continue;
-    return Refuse(absl::StrCat(Culprit(resolved, name), ": --model=", config.model(),
+  if (config.has_target_accuracy()) {
+    return Refuse(absl::StrCat(Culprit(resolved, "target_accuracy"), ": --model=", config.model(),
+                               " has no accuracy; drop it or choose another model"));
+  }
+  return absl::OkStatus();
+}
+
+// A phantom has sizes and times, but no weights.
+absl::Status CheckPhantom(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (!IsPhantom(config)) return absl::OkStatus();
+  if (!config.has_compute()) {
+    return Refuse(absl::StrCat(Culprit(resolved, "model"),
+                               ": needs --compute=TIME, the time of one gradient (--compute=5ms)"));
+  }
+  if (config.has_init_from()) {
+    return Refuse(absl::StrCat(Culprit(resolved, "init_from"), ": --model=", config.model(),
                                " learns nothing; drop it or choose another model"));
   }
   return absl::OkStatus();
@@ -187,18 +197,18 @@ absl::Status CheckStragglers(const ResolvedConfig& resolved) {
 
 absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
-  const bool phantom = config.model().starts_with("phantom");
-  if (phantom && config.has_profile()) {
+  if (IsPhantom(config) && config.has_profile()) {
     return Refuse(absl::StrCat(Culprit(resolved, "profile"), ": --model=", config.model(),
                                " computes nothing; measure the model that it stands for"));
   }
-  if (!config.has_compute() || phantom) return absl::OkStatus();
+  if (!config.has_compute() || !ReadsData(config)) return absl::OkStatus();
   return Refuse(absl::StrCat(Culprit(resolved, "compute"), ": --model=", config.model(),
                              " takes the time it takes; use --model=phantom:SIZE"));
 }
 
 absl::Status ValidateConfig(const ResolvedConfig& resolved) {
-  for (auto check : {CheckRanges, CheckChoices, CheckTimeouts, CheckPhantom, CheckCluster,
+  for (auto check : {CheckRanges, CheckChoices, CheckTimeouts, CheckPhantom,
+                     CheckModelWithoutData, CheckCluster,
                      CheckSecurity, CheckOutput, CheckStragglers}) {
     if (absl::Status status = check(resolved); !status.ok()) return status;
   }

@@ -1,6 +1,7 @@
 // Training to accuracy: what docs/convergence.md promises, in minutes.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -16,7 +17,7 @@ namespace {
 double AccuracyOf(std::vector<std::string> flags) {
   const ScratchFolder folder;
   flags.insert(flags.begin(), {"train", "--out", folder.File("run")});
-  const Ended ended = RunGrapevine(flags);
+  const Ended ended = RunGrapevine(flags, {.patience = std::chrono::minutes(10)});
   EXPECT_EQ(ended.exit_code, 0) << ended.output;
   if (ended.exit_code != 0) return 0;
   const auto summary = nlohmann::json::parse(std::ifstream(folder.File("run") + "/summary.json"));

@@ -91,7 +91,8 @@ bool Eventually(const std::function<bool()>& condition, std::chrono::seconds pat
   return true;
 }
 
-GrapevineProcess::GrapevineProcess(std::vector<std::string> arguments, const Options& options) {
+GrapevineProcess::GrapevineProcess(std::vector<std::string> arguments, const Options& options)
+    : patience_(options.patience) {
   arguments.insert(arguments.begin(), options.program);
   std::vector<std::string> environment = Environment(options.environment);
   const std::vector<char*> argv = Pointers(arguments), envp = Pointers(environment);
@@ -161,11 +162,14 @@ bool GrapevineProcess::Reap() {
 }
 
 int GrapevineProcess::Await() {
-  Eventually([this] {
-    ReadAll();  // a full pipe would hold it up
-    return Reap();
-  });
+  const bool ended = Eventually(
+      [this] {
+        ReadAll();  // a full pipe would hold it up
+        return Reap();
+      },
+      patience_);
   ReadAll();
+  if (!ended) text_ += "[still running after " + std::to_string(patience_.count()) + " s]\n";
   return exit_code_.value_or(-1);
 }
 

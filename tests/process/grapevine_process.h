@@ -34,6 +34,8 @@ class GrapevineProcess {
     std::map<std::string, std::string> environment = {};
     // A file may not grow beyond so many bytes; writing more is an error.
     std::optional<size_t> largest_file = {};
+    // How long Await waits for its end.
+    std::chrono::seconds patience = kPatience;
   };
 
   explicit GrapevineProcess(std::vector<std::string> arguments)
@@ -55,8 +57,8 @@ class GrapevineProcess {
   pid_t Node(int rank) const;
   void Signal(int signal) const;
 
-  // The exit code, or 128 and the signal that killed it. Ends the test's hope
-  // (-1) after kPatience.
+  // The exit code, or 128 and the signal that killed it; -1 when it does not end
+  // within its patience, which the output says then.
   int Await();
   // Living processes of the session, itself included; zombies do not count.
   std::vector<pid_t> Alive() const;
@@ -66,6 +68,7 @@ class GrapevineProcess {
   bool Reap();
   void ReadAll();
 
+  const std::chrono::seconds patience_;
   pid_t pid_;
   UniqueDescriptor output_;
   std::string text_;

@@ -91,7 +91,9 @@ class NodeInMemory {
  public:
   NodeInMemory(const Experiment& experiment, Rank rank, std::shared_ptr<MemoryHub> hub)
       : experiment_(experiment),
-        objective_(rank < experiment.workers() ? *experiment.MakeObjective(rank) : nullptr),
+        objective_(rank < experiment.workers()
+                       ? std::move(experiment.problem().MakeObjectives(rank, rank + 1)->front())
+                       : nullptr),
         runner_({.rank = rank,
                  .workers = experiment.workers(),
                  .rounds = experiment.rounds(),

@@ -1,0 +1,75 @@
+#include "cli/experiment_problem.h"
+
+#include <string>
+#include <utility>
+
+#include "cli/flag_error.h"
+#include "model/network_problem.h"
+#include "model/phantom_problem.h"
+#include "model/quadratic_problem.h"
+#include "run/units.h"
+#include "topology/spec.h"
+
+namespace grapevine {
+namespace {
+
+// "phantom:SIZE"
+absl::StatusOr<std::unique_ptr<Problem>> MakePhantom(const Spec& spec, const Config& config) {
+  SpecReader reader(spec);
+  const std::string size = reader.Argument();
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  const absl::StatusOr<int64_t> bytes = ParseSize(size);
+  if (!bytes.ok()) return bytes.status();
+  constexpr int64_t kElement = sizeof(float);
+  if (*bytes < kElement) return SpecError(spec.text, "a replica has at least one fp32 number (4B)");
+  return std::make_unique<PhantomProblem>(
+      PhantomOptions{.elements = *bytes / kElement, .batch_size = config.batch()});
+}
+
+absl::StatusOr<std::unique_ptr<Problem>> MakeQuadratic(const Spec& spec, const Config& config,
+                                                       Rank workers) {
+  absl::StatusOr<QuadraticProblemOptions> options = ParseQuadratic(spec);
+  if (!options.ok()) return options.status();
+  options->nodes = workers;
+  options->batch_size = config.batch();
+  options->seed = config.seed();
+  return std::make_unique<QuadraticProblem>(*options);
+}
+
+absl::StatusOr<std::unique_ptr<Problem>> MakeNetworkProblem(const Config& config, Rank workers,
+                                                            DatasetCache* cache) {
+  absl::StatusOr<TrainTest> data =
+      cache != nullptr ? cache->Get(config.data()) : MakeDataset(config.data());
+  if (!data.ok()) return NamingFlag("--data", config.data(), data.status());
+  absl::StatusOr<Shards> shards =
+      SplitOverNodes(config.split(), data->train->labels(), workers, config.seed());
+  if (!shards.ok()) return NamingFlag("--split", config.split(), shards.status());
+  auto problem = NetworkProblem::Make({.network = config.model(),
+                                       .data = *std::move(data),
+                                       .shards = *std::move(shards),
+                                       .batch_size = config.batch(),
+                                       .label_smoothing = config.label_smoothing(),
+                                       .seed = config.seed()});
+  if (!problem.ok()) return problem.status();
+  return *std::move(problem);
+}
+
+absl::StatusOr<std::unique_ptr<Problem>> Make(const Config& config, Rank workers,
+                                              DatasetCache* cache) {
+  const absl::StatusOr<Spec> spec = ParseSpec(config.model());
+  if (!spec.ok()) return spec.status();
+  if (spec->name == "phantom") return MakePhantom(*spec, config);
+  if (spec->name == "quadratic") return MakeQuadratic(*spec, config, workers);
+  return MakeNetworkProblem(config, workers, cache);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Problem>> MakeProblem(const Config& config, Rank workers,
+                                                     DatasetCache* cache) {
+  absl::StatusOr<std::unique_ptr<Problem>> problem = Make(config, workers, cache);
+  if (!problem.ok()) return NamingFlag("--model", config.model(), problem.status());
+  return problem;
+}
+
+}  // namespace grapevine

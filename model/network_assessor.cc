@@ -1,0 +1,47 @@
+#include "model/network_assessor.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "model/batch_norm_recalibration.h"
+#include "model/dataset_evaluation.h"
+#include "model/shard_batches.h"
+
+namespace grapevine {
+namespace {
+
+// Training batches from which batch-norm statistics are measured anew.
+constexpr int64_t kRecalibrationBatches = 50;
+
+}  // namespace
+
+absl::StatusOr<Assessment> NetworkAssessor::Assess(const SharedVector& model) {
+  const absl::StatusOr<Evaluation> result = EvaluateOn(data_.test, model.data.get(), *network_);
+  if (!result.ok()) return result.status();
+  const double samples = static_cast<double>(result->samples);
+  return Assessment{.loss = result->loss_sum / samples,
+                    .accuracy = static_cast<double>(result->correct) / samples};
+}
+
+// Only the buffers differ: they are put back, and no second model is held.
+absl::StatusOr<std::optional<Assessment>> NetworkAssessor::AssessRecalibrated(
+    const SharedVector& model) {
+  const ReplicaLayout& layout = network_->layout();
+  if (layout.buffers.empty()) return std::nullopt;
+  std::vector<int32_t> all(data_.train->size());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int32_t>(i);
+  ShardBatches batches(data_.train, std::move(all),
+                       {.batch_size = options_.batch_size, .seed = options_.seed});
+  const std::span<float> buffers = model.span().subspan(layout.parameter_size);
+  const std::vector<float> averaged(buffers.begin(), buffers.end());
+  absl::Status status =
+      RecalibrateBatchNorm(*network_, batches, 0, kRecalibrationBatches, model.data.get());
+  if (!status.ok()) return status;
+  absl::StatusOr<Assessment> result = Assess(model);
+  std::ranges::copy(averaged, buffers.begin());
+  if (!result.ok()) return result.status();
+  return *result;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,38 @@
+// Loss and accuracy of a network's weights on a test set.
+#ifndef GRAPEVINE_MODEL_NETWORK_ASSESSOR_H_
+#define GRAPEVINE_MODEL_NETWORK_ASSESSOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "model/dataset.h"
+#include "model/network.h"
+#include "model/problem.h"
+
+namespace grapevine {
+
+// The training batches from which batch-norm statistics are measured anew.
+struct RecalibrationOptions {
+  int64_t batch_size = 1;
+  uint64_t seed = 0;
+};
+
+class NetworkAssessor final : public Assessor {
+ public:
+  NetworkAssessor(std::unique_ptr<Network> network, TrainTest data, RecalibrationOptions options)
+      : network_(std::move(network)), data_(std::move(data)), options_(options) {}
+
+  absl::StatusOr<Assessment> Assess(const SharedVector& model) override;
+  absl::StatusOr<std::optional<Assessment>> AssessRecalibrated(const SharedVector& model) override;
+
+ private:
+  const std::unique_ptr<Network> network_;
+  const TrainTest data_;
+  const RecalibrationOptions options_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_NETWORK_ASSESSOR_H_

@@ -1,0 +1,51 @@
+#include "model/network_problem.h"
+
+#include <utility>
+
+#include "model/network_assessor.h"
+#include "model/network_objective.h"
+#include "model/network_registry.h"
+#include "model/shard_batches.h"
+
+namespace grapevine {
+
+absl::StatusOr<std::unique_ptr<NetworkProblem>> NetworkProblem::Make(
+    NetworkProblemOptions options) {
+  std::unique_ptr<NetworkProblem> problem(new NetworkProblem(std::move(options)));
+  absl::StatusOr<std::unique_ptr<Network>> network = problem->NewNetwork();
+  if (!network.ok()) return network.status();
+  problem->network_ = *std::move(network);
+  return problem;
+}
+
+absl::StatusOr<std::unique_ptr<Network>> NetworkProblem::NewNetwork() const {
+  const DatasetTraits& traits = options_.data.train->traits();
+  return MakeNetwork(options_.network, traits.shape, traits.classes,
+                     {.label_smoothing = static_cast<float>(options_.label_smoothing)});
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObjectives(
+    int64_t first, int64_t last) const {
+  absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork();
+  if (!network.ok()) return network.status();
+  const std::shared_ptr<Network> shared = *std::move(network);
+  std::vector<std::unique_ptr<Objective>> objectives;
+  for (int64_t node = first; node < last; ++node) {
+    auto batches = std::make_unique<ShardBatches>(
+        options_.data.train, options_.shards[node],
+        ShardOptions{.batch_size = options_.batch_size, .seed = options_.seed, .node = node});
+    objectives.push_back(
+        std::make_unique<NetworkObjective>(shared, std::move(batches), options_.seed));
+  }
+  return objectives;
+}
+
+absl::StatusOr<std::unique_ptr<Assessor>> NetworkProblem::MakeAssessor() const {
+  absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork();
+  if (!network.ok()) return network.status();
+  return std::make_unique<NetworkAssessor>(
+      *std::move(network), options_.data,
+      RecalibrationOptions{.batch_size = options_.batch_size, .seed = options_.seed});
+}
+
+}  // namespace grapevine
