@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "kernels/weighted_sum.h"
@@ -18,11 +19,39 @@ void VectorTable::Drop(Vec vector) {
   CHECK_EQ(vectors_.erase(vector.id), 1u) << "vector " << vector.id << " was dropped twice";
 }
 
-const SharedVector& VectorTable::At(Vec vector) const {
+SharedVector& VectorTable::Find(Vec vector) const {
   const auto it = vectors_.find(vector.id);
   CHECK(it != vectors_.end()) << "vector " << vector.id << " was used after it was dropped";
-  if (!it->second.data) it->second = pool_.Take(it->second.size);
   return it->second;
+}
+
+int64_t VectorTable::size(Vec vector) const { return Find(vector).size; }
+
+const SharedVector& VectorTable::At(Vec vector) const {
+  SharedVector& memory = Find(vector);
+  if (!memory.data) memory = Take(memory.size);
+  return memory;
+}
+
+SharedVector VectorTable::Take(int64_t size) const {
+  SharedVector memory = pool_.Take(size);
+  shared_.erase(memory.data.get());  // nobody else has it any more
+  return memory;
+}
+
+void VectorTable::Share(const SharedVector& whole, Vec into) {
+  SharedVector& memory = Find(into);
+  CHECK_EQ(whole.size, memory.size) << "vectors that share their memory differ in size";
+  memory = whole;
+  shared_.insert(whole.data.get());
+}
+
+void VectorTable::MakeOwn(Vec vector) {
+  SharedVector& memory = Find(vector);
+  if (!shared_.contains(memory.data.get())) return;
+  const SharedVector own = Take(memory.size);
+  std::copy_n(memory.data.get(), memory.size, own.data.get());
+  memory = own;
 }
 
 SharedSlice VectorTable::Slice(const Part& part) const {

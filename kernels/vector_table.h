@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/vector_handle.h"
@@ -21,9 +22,16 @@ class VectorTable {
   Vec New(int64_t size);
   void Drop(Vec vector);
 
-  // CHECKs that the handle is live: a dead one is a bug of the algorithm.
+  // CHECK that the handle is live: a dead one is a bug of the algorithm.
+  int64_t size(Vec vector) const;
   const SharedVector& At(Vec vector) const;
   SharedSlice Slice(const Part& part) const;
+
+  // Lets `into` have the memory behind `whole`, another vector's of the same size,
+  // in place of a copy. MakeOwn before either is written again.
+  void Share(const SharedVector& whole, Vec into);
+  // Gives `vector` memory of its own, with its elements, if it was shared.
+  void MakeOwn(Vec vector);
 
   // out <- sum of terms in the listed order, element-wise; a term may be `out`.
   void Combine(const Part& out, std::span<const Term> terms);
@@ -33,9 +41,13 @@ class VectorTable {
   int64_t bytes() const { return pool_.bytes(); }
 
  private:
+  SharedVector& Find(Vec vector) const;
+  SharedVector Take(int64_t size) const;
+
   mutable VectorPool pool_;
   uint32_t last_id_ = 0;
   mutable std::unordered_map<uint32_t, SharedVector> vectors_;  // no data until the first use
+  mutable std::unordered_set<const float*> shared_;  // by several vectors, once or still
 };
 
 }  // namespace grapevine

@@ -30,8 +30,14 @@ Vec ReplicaVectors::NewOptimizerState(ReplicaRange range) {
   return grapevine::NewOptimizerState(*parts_.optimizer, *parts_.layout, range, table_);
 }
 
+void ReplicaVectors::Combine(Part out, std::span<const Term> terms) {
+  table_.MakeOwn(out.vector);
+  table_.Combine(out, terms);
+}
+
 void ReplicaVectors::Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own,
                           Vec gradient, Vec state, const StepParams& params) {
+  table_.MakeOwn(out);
   ApplyStep(*parts_.optimizer, *parts_.layout,
             {.range = range,
              .out = out,
@@ -45,13 +51,14 @@ void ReplicaVectors::Step(ReplicaRange range, Vec out, std::span<const Term> mix
 }
 
 void ReplicaVectors::BeginGradient(Rank rank, Vec at, Vec into, Round round) {
-  gradients_[rank] = {table_.At(at), table_.At(into), round};
+  gradients_[rank] = {at, into, round};
 }
 
 absl::StatusOr<double> ReplicaVectors::EndGradient(Rank rank) {
   const PendingGradient work = std::exchange(gradients_[rank], {});
-  absl::StatusOr<double> loss =
-      parts_.objectives[rank]->Gradient(work.at.data.get(), work.round, work.into.data.get());
+  table_.MakeOwn(work.into);
+  absl::StatusOr<double> loss = parts_.objectives[rank]->Gradient(
+      table_.At(work.at).data.get(), work.round, table_.At(work.into).data.get());
   if (loss.ok() && !std::isfinite(*loss)) {
     return WithFailure(absl::OutOfRangeError(absl::StrCat("the loss is ", *loss)),
                        Failure::kDiverged);
@@ -61,14 +68,20 @@ absl::StatusOr<double> ReplicaVectors::EndGradient(Rank rank) {
 
 void ReplicaVectors::Hold(MessageId message, Part part) {
   if (message >= held_.size()) held_.resize(message + 1);
-  held_[message] = table_.Slice(part);
+  held_[message] = {table_.Slice(part), part.size == table_.size(part.vector)};
 }
 
 void ReplicaVectors::Deliver(MessageId message, Part into) {
-  const SharedSlice from = std::exchange(held_[message], {});
-  const SharedSlice to = table_.Slice(into);
-  CHECK_EQ(from.size, to.size) << "a message and its place differ in size";
-  std::copy_n(from.begin(), from.size, to.begin());
+  const auto [from, whole] = std::exchange(held_[message], {});
+  CHECK_EQ(from.size, into.size) << "a message and its place differ in size";
+  // A replica is shared: copies of it, one for each neighbour, would cost as much
+  // as a small network's gradient.
+  if (whole && into.size == table_.size(into.vector)) {
+    table_.Share({from.owner, from.size}, into.vector);
+  } else {
+    table_.MakeOwn(into.vector);
+    std::copy_n(from.begin(), from.size, table_.Slice(into).begin());
+  }
 }
 
 }  // namespace grapevine

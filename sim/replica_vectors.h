@@ -36,7 +36,7 @@ class ReplicaVectors final : public VectorStore {
   Vec New(int64_t size) override { return table_.New(size); }
   Vec NewOptimizerState(ReplicaRange range) override;
   void Drop(Vec vector) override { table_.Drop(vector); }
-  void Combine(Part out, std::span<const Term> terms) override { table_.Combine(out, terms); }
+  void Combine(Part out, std::span<const Term> terms) override;
   void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
             Vec state, const StepParams& params) override;
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override;
@@ -51,16 +51,22 @@ class ReplicaVectors final : public VectorStore {
 
  private:
   struct PendingGradient {
-    SharedVector at;
-    SharedVector into;
+    Vec at;
+    Vec into;
     Round round = 0;
+  };
+  // What a message carries: a vector, or a part of one, which is not written before
+  // it has left.
+  struct HeldPart {
+    SharedSlice slice;
+    bool whole = false;
   };
 
   const Parts parts_;
   VectorTable table_;
   SharedVector initial_;  // drawn once, copied for every node
   std::vector<PendingGradient> gradients_;
-  std::vector<SharedSlice> held_;
+  std::vector<HeldPart> held_;
 };
 
 }  // namespace grapevine

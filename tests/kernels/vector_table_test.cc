@@ -35,6 +35,27 @@ TEST(VectorTable, TakesMemoryAtTheFirstUse) {
   EXPECT_EQ(table.bytes(), 400);
 }
 
+TEST(VectorTable, SharesMemoryUntilOneIsWritten) {
+  VectorTable table;
+  const Vec one = table.New(3), other = table.New(3);
+  std::ranges::fill(table.At(one).span(), 7.0f);
+  table.Share(table.At(one), other);
+  EXPECT_EQ(table.At(other).data.get(), table.At(one).data.get());
+  EXPECT_EQ(table.bytes(), 12);
+
+  table.MakeOwn(one);
+  table.At(one).data[0] = 1;
+  EXPECT_EQ(table.At(other).data[0], 7);
+  EXPECT_EQ(table.At(one).data[2], 7);
+
+  float* const memory = table.At(other).data.get();
+  table.Drop(other);
+  const Vec next = table.New(3);
+  EXPECT_EQ(table.At(next).data.get(), memory);
+  table.MakeOwn(next);
+  EXPECT_EQ(table.At(next).data.get(), memory) << "nobody shares it any more";
+}
+
 TEST(VectorTable, CombineAddsInTheListedOrderInPlaceToo) {
   VectorTable table;
   const Vec a = table.New(10), b = table.New(4);
