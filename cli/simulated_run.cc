@@ -11,6 +11,7 @@
 #include "cli/simulated_nodes.h"
 #include "run/failure.h"
 #include "run/run_directory.h"
+#include "sim/link_statistics.h"
 #include "sim/replica_average.h"
 
 namespace grapevine {
@@ -175,12 +176,21 @@ absl::StatusOr<Summary> SimulatedRun::Conclude() {
                    << " events of the run; simulate fewer rounds or nodes to see all";
     }
   }
-  absl::Status written = WriteStatistics(options_.run_directory, statistics_->Result());
+  absl::Status written = WriteStatistics(options_.run_directory, statistics());
   if (!written.ok()) return written;
   if (absl::Status status = WriteSummary(options_.run_directory, summary); !status.ok()) {
     return status;
   }
   return summary;
+}
+
+Statistics SimulatedRun::statistics() const {
+  constexpr size_t kMostLinks = 10;
+  Statistics statistics = statistics_->Result();
+  statistics.busiest_links =
+      BusiestLinks(cluster_->network().platform(), simulation_->network().link_bytes(),
+                   simulation_->now(), kMostLinks);
+  return statistics;
 }
 
 absl::StatusOr<std::optional<Spread>> SimulatedRun::AssessNodes() {

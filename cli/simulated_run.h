@@ -47,7 +47,7 @@ class SimulatedRun final : private SimObserver {
   // the nodes' folders of a phantom model.
   absl::StatusOr<Summary> Run();
   // After Run: where the time went.
-  Statistics statistics() const { return statistics_->Result(); }
+  Statistics statistics() const;
 
  private:
   absl::Status Prepare();

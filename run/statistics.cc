@@ -35,6 +35,12 @@ constexpr auto kNodeMembers = [](auto& record, auto&& visit) {
   visit("bytes_received", record.bytes_received);
 };
 
+constexpr auto kLinkMembers = [](auto& record, auto&& visit) {
+  visit("name", record.name);
+  visit("bytes", record.bytes);
+  visit("utilization", record.utilization);
+};
+
 double Seconds(int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) * kSecondsPerNanosecond;
 }
@@ -102,6 +108,13 @@ std::string ToJsonText(const Statistics& statistics) {
   if (statistics.ingress_utilization) {
     json["ingress_utilization"] = ToJson(*statistics.ingress_utilization, kSpreadMembers);
   }
+  if (!statistics.busiest_links.empty()) {
+    Json links = Json::array();
+    for (const LinkStatistics& link : statistics.busiest_links) {
+      links.push_back(ToJson(link, kLinkMembers));
+    }
+    json["busiest_links"] = std::move(links);
+  }
   Json nodes = Json::array();
   for (const NodeStatistics& node : statistics.listed) nodes.push_back(Node(node));
   json["listed"] = std::move(nodes);
@@ -128,6 +141,11 @@ std::string ToReadableText(const Statistics& statistics) {
     absl::StrAppendFormat(&text, "interfaces are busy: sending %s, receiving %s\n",
                           Percents(*statistics.egress_utilization),
                           Percents(*statistics.ingress_utilization));
+  }
+  if (!statistics.busiest_links.empty()) {
+    const LinkStatistics& link = statistics.busiest_links.front();
+    absl::StrAppendFormat(&text, "the busiest link is %s: %.1f %%\n", link.name,
+                          100 * link.utilization);
   }
   return text;
 }

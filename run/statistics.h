@@ -31,6 +31,13 @@ struct NodeStatistics {
   int64_t bytes_received = 0;
 };
 
+// One direction of a link of a physical network.
+struct LinkStatistics {
+  std::string name;
+  int64_t bytes = 0;       // that crossed it
+  double utilization = 0;  // over what it could have carried in the whole run
+};
+
 struct Statistics {
   int64_t nodes = 0;
   double time_s = 0;  // of the whole run
@@ -49,6 +56,8 @@ struct Statistics {
   // absent where its rate is not known.
   std::optional<Spread> egress_utilization;
   std::optional<Spread> ingress_utilization;
+  // Busiest first, at most ten; none where links are not modelled one by one.
+  std::vector<LinkStatistics> busiest_links;
   // In the order of ranks; of large runs only those that waited longest.
   std::vector<NodeStatistics> listed;
 };

@@ -9,6 +9,7 @@
 #define GRAPEVINE_SIM_FLOW_NETWORK_H_
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "sim/fluid_flows.h"
@@ -31,8 +32,7 @@ class FlowNetwork final : public NetworkModel {
   void Settle(Nanoseconds now) override;
   Nanoseconds Latency(Rank from, Rank to) const override { return RouteOf(from, to).latency; }
 
-  // Bytes of the messages that began to cross the link.
-  double bytes(LinkId link) const { return bytes_[link]; }
+  std::span<const double> link_bytes() const override { return bytes_; }
   // In bytes per nanosecond, since the last Settle.
   double rate(FlowId id) const { return shared_.rate(id); }
 

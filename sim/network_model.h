@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "sim/nanoseconds.h"
 #include "topology/topology.h"
@@ -51,6 +52,10 @@ class NetworkModel {
 
   // From the last byte's leaving to its arrival; does not occupy the network.
   virtual Nanoseconds Latency(Rank from, Rank to) const = 0;
+
+  // By link of the platform, the bytes of the messages that began to cross it; empty
+  // where links are not modelled one by one.
+  virtual std::span<const double> link_bytes() const { return {}; }
 };
 
 }  // namespace grapevine

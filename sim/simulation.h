@@ -69,6 +69,7 @@ class Simulation final : private Host, private AlarmClock {
   int64_t bytes_sent() const;
   // The final model of a node, after Run.
   Vec model(Rank rank) const { return nodes_[rank].model; }
+  const NetworkModel& network() const { return *network_; }
   // When `rank` came to rest.
   Nanoseconds rested(Rank rank) const { return nodes_[rank].rested; }
 

@@ -20,8 +20,8 @@ absl::Status SystemError(int error, std::string_view what, const std::string& pa
 
 // A rename is durable only once its folder is on the disk.
 absl::Status SyncFolderOf(const std::string& path) {
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  if (folder.empty()) folder = ".";
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return SystemError(errno, "cannot open folder", folder);
   // Some file systems refuse to fsync a folder; the file itself is safe then.

@@ -74,6 +74,19 @@ TEST(Sim, ACellThatCannotBeIsReportedAndTheOthersFinish) {
   EXPECT_EQ(finished, 3);
 }
 
+TEST(Sim, TellsTheBusiestLinkOfAPhysicalNetwork) {
+  const ScratchFolder folder;
+  const std::string out = folder.File("run");
+  const Ended ended = RunGrapevine(
+      Sim({"-n", "8", "--network=racks:hosts=4:oversubscription=8", "--out=" + out}));
+  ASSERT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("the busiest link is rack"));
+  const auto links = nlohmann::json::parse(FileText(out + "/statistics.json"))["busiest_links"];
+  ASSERT_EQ(links.size(), 10u);
+  EXPECT_GE(links[0]["utilization"], links[9]["utilization"]);
+  EXPECT_GT(links[0]["bytes"], 0);
+}
+
 TEST(Sim, SweepsFillAFolderAndATable) {
   const ScratchFolder folder;
   const std::string out = folder.File("sweep");

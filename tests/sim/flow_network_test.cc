@@ -101,7 +101,7 @@ TEST(FlowNetworkTest, LinksCountTheBytesThatCrossThem) {
              {.from = 3, .to = 1, .bytes = 1, .start = 5}});
   std::map<std::string, double> bytes;
   for (LinkId link = 0; link < bench.platform->links().size(); ++link) {
-    bytes[bench.platform->LinkName(link)] = bench.network.bytes(link);
+    bytes[bench.platform->LinkName(link)] = bench.network.link_bytes()[link];
   }
   EXPECT_EQ(bytes["host0->rack0"], 110);
   EXPECT_EQ(bytes["rack0->host1"], 101);
