@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -115,8 +116,7 @@ Flag Command::AddFlag(const FlagText& text, FlagTarget target) {
 }
 
 Flag Command::AddText(const FlagText& text, bool repeated) {
-  CLI::Option* option =
-      InGroup(app_->add_option(text.names, CLI::callback_t(), text.help), text);
+  CLI::Option* option = InGroup(app_->add_option(text.names, CLI::callback_t(), text.help), text);
   return Flag(repeated ? option->take_all() : option->take_last());
 }
 

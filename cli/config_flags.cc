@@ -31,8 +31,7 @@ Flag DeclareValue(Command command, const ConfigField& field, const FieldInfo& in
 
 Flag Declare(Command command, const ConfigField& field) {
   const FieldInfo& info = InfoOf(field);
-  return IsSwitch(field) ? DeclareSwitch(command, field, info)
-                         : DeclareValue(command, field, info);
+  return IsSwitch(field) ? DeclareSwitch(command, field, info) : DeclareValue(command, field, info);
 }
 
 Flag DeclareFile(Command command) {

@@ -90,8 +90,8 @@ void AddEvalCommand(CommandLine& line) {
   command.AddFlag(
       {.names = "--data", .help = "synthetic, mnist:DIR, cifar10:DIR", .placeholder = "SPEC"},
       &options->data);
-  const Flag train = command.AddSwitch(
-      {.names = "--train", .help = "the training part instead of the test part"});
+  const Flag train =
+      command.AddSwitch({.names = "--train", .help = "the training part instead of the test part"});
   const Flag json =
       command.AddSwitch({.names = "--json", .help = "one JSON object instead of text"});
   command.SetFooter(kExamples);

@@ -25,9 +25,8 @@ absl::Status CarryOutSweep(const ConfigFlags& flags, bool dry_run, const SweepBo
   absl::StatusOr<std::vector<SweepCell>> cells = flags.ResolveSweep(rounds);
   if (!cells.ok()) return cells.status();
   ConfigureLogging(cells->front().resolved.config);
-  const ResolvedConfig first = cells->front().resolved;
-  if (absl::Status status = body(*std::move(cells), dry_run); !status.ok()) return status;
-  if (dry_run) std::cout << "\n" << PrintResolved(first);
+  if (absl::Status status = body(*cells, dry_run); !status.ok()) return status;
+  if (dry_run) std::cout << "\n" << PrintResolved(cells->front().resolved);
   return absl::OkStatus();
 }
 
@@ -47,10 +46,9 @@ void Define(Command command, const std::vector<const ConfigField*>& fields,
 
 void DefineExperiment(Command command, const std::vector<const ConfigField*>& fields,
                       ExperimentBody body) {
-  Define(command, fields,
-         [body = std::move(body)](const ConfigFlags& flags, bool dry_run) {
-           return CarryOut(flags, dry_run, body);
-         });
+  Define(command, fields, [body = std::move(body)](const ConfigFlags& flags, bool dry_run) {
+    return CarryOut(flags, dry_run, body);
+  });
 }
 
 void DefineSweep(Command command, const std::vector<const ConfigField*>& fields, SweepBody body,

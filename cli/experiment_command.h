@@ -25,8 +25,9 @@ using ExperimentBody = std::function<absl::Status(const ResolvedConfig& resolved
 void DefineExperiment(Command command, const std::vector<const ConfigField*>& fields,
                       ExperimentBody body);
 
-// Likewise for a grid of experiments (run/sweep.h): at least one cell.
-using SweepBody = std::function<absl::Status(std::vector<SweepCell> cells, bool dry_run)>;
+// Likewise for a grid of experiments (run/sweep.h): at least one cell. What the body
+// fills in by itself a dry run prints with the rest.
+using SweepBody = std::function<absl::Status(std::vector<SweepCell>& cells, bool dry_run)>;
 // `rounds` gives the rounds of experiments whose user need not name any.
 void DefineSweep(
     Command command, const std::vector<const ConfigField*>& fields, SweepBody body,

@@ -7,6 +7,7 @@
 #include "model/network_problem.h"
 #include "model/phantom_problem.h"
 #include "model/quadratic_problem.h"
+#include "run/model_kind.h"
 #include "run/units.h"
 #include "topology/spec.h"
 
@@ -58,9 +59,15 @@ absl::StatusOr<std::unique_ptr<Problem>> Make(const Config& config, Rank workers
                                               DatasetCache* cache) {
   const absl::StatusOr<Spec> spec = ParseSpec(config.model());
   if (!spec.ok()) return spec.status();
-  if (spec->name == "phantom") return MakePhantom(*spec, config);
-  if (spec->name == "quadratic") return MakeQuadratic(*spec, config, workers);
-  return MakeNetworkProblem(config, workers, cache);
+  switch (KindOf(config)) {
+    case ModelKind::kPhantom:
+      return MakePhantom(*spec, config);
+    case ModelKind::kQuadratic:
+      return MakeQuadratic(*spec, config, workers);
+    case ModelKind::kNetwork:
+      return MakeNetworkProblem(config, workers, cache);
+  }
+  return absl::InternalError("a model of no kind");
 }
 
 }  // namespace

@@ -6,20 +6,13 @@
 
 #include "kernels/aligned_buffer.h"
 #include "model/objective.h"
+#include "run/units.h"
 
 namespace grapevine {
 namespace {
 
 constexpr int kWarmUps = 2;
 constexpr int kGradients = 9;
-
-// 12,345 ns as 12,300 ns: more digits would pretend to a precision that no
-// measurement of a few gradients has.
-std::chrono::nanoseconds ThreeDigits(std::chrono::nanoseconds time) {
-  int64_t unit = 1;
-  while (time.count() / unit >= 1000) unit *= 10;
-  return std::chrono::nanoseconds((time.count() + unit / 2) / unit * unit);
-}
 
 }  // namespace
 
@@ -39,7 +32,7 @@ absl::StatusOr<std::chrono::nanoseconds> MeasureGradient(const Experiment& exper
     if (i >= kWarmUps) times.push_back(std::chrono::steady_clock::now() - begin);
   }
   std::ranges::nth_element(times, times.begin() + kGradients / 2);
-  return ThreeDigits(times[kGradients / 2]);
+  return std::chrono::nanoseconds(ThreeDigits(times[kGradients / 2].count()));
 }
 
 }  // namespace grapevine

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "run/compute_profile.h"
+#include "run/failure.h"
 #include "run/node_trace.h"
 #include "run/output_file.h"
 #include "run/revision.h"
@@ -53,8 +54,8 @@ absl::Status NodeRecording::BeginFiles() {
     trace_ = *std::move(trace);
   }
   if (config_.has_profile()) {
-    absl::StatusOr<TextOutput> profile = TextOutput::Open(config_.profile());
-    if (!profile.ok()) return profile.status();
+    absl::StatusOr<std::unique_ptr<AtomicFile>> profile = AtomicFile::Create(config_.profile());
+    if (!profile.ok()) return WithFailure(profile.status(), Failure::kOutput);
     profile_ = *std::move(profile);
   }
   return absl::OkStatus();
@@ -67,10 +68,12 @@ void NodeRecording::OnRound(const RoundReport& report) {
 }
 
 absl::Status NodeRecording::WritePart() {
-  if (absl::Status status = WriteTracePart(); !status.ok()) return status;
-  if (!profiler_) return absl::OkStatus();
-  return WriteOutputFile(NodeProfilePath(NodeDirectory(run_directory_, rank_)),
-                         ToText(profiler_->Profile()));
+  absl::Status status = WriteTracePart();
+  if (profiler_) {
+    status.Update(WriteOutputFile(NodeProfilePath(NodeDirectory(run_directory_, rank_)),
+                                  ToText(profiler_->Profile())));
+  }
+  return status;
 }
 
 absl::Status NodeRecording::WriteTracePart() {
@@ -84,10 +87,10 @@ absl::Status NodeRecording::WriteTracePart() {
 }
 
 absl::Status NodeRecording::Join() {
-  if (trace_) {
-    if (absl::Status status = JoinTraces(); !status.ok()) return status;
-  }
-  return profile_ ? JoinProfiles() : absl::OkStatus();
+  absl::Status status;
+  if (trace_) status.Update(JoinTraces());
+  if (profile_) status.Update(JoinProfiles());
+  return status;
 }
 
 std::vector<std::string> NodeRecording::Parts(
@@ -135,8 +138,9 @@ absl::Status NodeRecording::JoinProfiles() {
   profile.set_batch(config_.batch());
   profile.set_nodes(config_.nodes());
   profile.set_revision(Revision());
-  if (absl::Status status = profile_->Append(ToText(profile)); !status.ok()) return status;
-  if (absl::Status status = profile_->Close(); !status.ok()) return status;
+  absl::Status status = profile_->Append(ToText(profile));
+  if (status.ok()) status = profile_->Commit();
+  if (!status.ok()) return WithFailure(std::move(status), Failure::kOutput);
   Remove(files);
   return absl::OkStatus();
 }

@@ -7,7 +7,6 @@
 #define GRAPEVINE_CLI_NODE_RECORDING_H_
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,11 +14,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/profile_recorder.h"
-#include "cli/text_output.h"
 #include "node/runner.h"
 #include "node/trace_recorder.h"
 #include "run/chrome_trace.h"
 #include "run/config.pb.h"
+#include "system/atomic_file.h"
 #include "topology/topology.h"
 
 namespace grapevine {
@@ -60,7 +59,7 @@ class NodeRecording {
   std::unique_ptr<ProfileRecorder> profiler_;
   // Rank 0's:
   std::unique_ptr<ChromeTrace> trace_;
-  std::optional<TextOutput> profile_;
+  std::unique_ptr<AtomicFile> profile_;
 };
 
 }  // namespace grapevine

@@ -73,7 +73,8 @@ void NodeRun::LogSizes() const {
   const TrainTest* data = experiment_->problem().data();
   LOG(INFO) << "rank " << options_.rank << ": "
             << experiment_->layout().size * int64_t{sizeof(float)} << " bytes of replica, "
-            << (data != nullptr ? data->train->bytes() + data->test->bytes() : 0) << " bytes of data set";
+            << (data != nullptr ? data->train->bytes() + data->test->bytes() : 0)
+            << " bytes of data set";
 }
 
 absl::Status NodeRun::PrepareLearning() {

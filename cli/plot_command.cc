@@ -64,10 +64,9 @@ void AddPlotCommand(CommandLine& line) {
                &given->options.runs)
       .Required();
   command
-      .AddFlag({.names = "-o,--output",
-                .help = "picture to write, .png or .svg",
-                .placeholder = "FILE"},
-               &given->options.output)
+      .AddFlag(
+          {.names = "-o,--output", .help = "picture to write, .png or .svg", .placeholder = "FILE"},
+          &given->options.output)
       .Required();
   command
       .AddFlag(

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"

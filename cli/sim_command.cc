@@ -53,17 +53,25 @@ absl::Status FillCompute(const Experiment& experiment, std::vector<SweepCell>* c
 
 // Mixing takes the time that it took where --compute was measured, unless
 // --memory-bandwidth says otherwise.
-absl::Status FillMemoryBandwidth(std::vector<SweepCell>* cells) {
+absl::Status FillMemoryBandwidth(bool quiet, std::vector<SweepCell>* cells) {
   const ResolvedConfig& first = cells->front().resolved;
   const bool given = first.OriginOf("memory_bandwidth").source != Source::kDefault;
   if (given || !first.config.has_compute()) return absl::OkStatus();
+  const std::string first_compute = absl::StrCat("--compute=", first.config.compute());
   const auto device = ProfiledDevice(first.config.compute());
   if (!device.ok()) return device.status();
   const std::optional<double> bandwidth = *device ? MixBandwidth(**device) : std::nullopt;
   if (!bandwidth) return absl::OkStatus();
   constexpr double kBitsPerSecond = 8e9;  // in a byte per nanosecond
-  const std::string text = FormatBandwidth(std::llround(*bandwidth * kBitsPerSecond));
-  for (SweepCell& cell : *cells) cell.resolved.config.set_memory_bandwidth(text);
+  const std::string text = FormatBandwidth(ThreeDigits(std::llround(*bandwidth * kBitsPerSecond)));
+  if (!quiet) {
+    std::cout << "mixing takes the time of " << text << " of memory bandwidth, as measured; "
+              << "--memory-bandwidth changes that\n";
+  }
+  for (SweepCell& cell : *cells) {
+    cell.resolved.config.set_memory_bandwidth(text);
+    cell.resolved.origins["memory_bandwidth"] = {Source::kFile, first_compute};
+  }
   return absl::OkStatus();
 }
 
@@ -119,7 +127,8 @@ absl::Status SweepStatus(const std::vector<SweepCell>& cells,
       FailureOf(first->status()));
 }
 
-absl::Status SimulateSweep(std::vector<SweepCell> cells, const std::atomic<bool>& interrupted) {
+absl::Status SimulateSweep(const std::vector<SweepCell>& cells,
+                           const std::atomic<bool>& interrupted) {
   const Config& config = cells.front().resolved.config;
   if (config.has_trace()) {
     return WithFailure(absl::InvalidArgumentError(
@@ -171,11 +180,11 @@ AdviceFlags DeclareAdvice(Command command) {
        .help = "recommend a topology and an algorithm for these nodes, model and network, and say "
                "where the choice changes",
        .group = "Advice"});
-  const Flag json = command
-                        .AddSwitch({.names = "--json",
-                                    .help = "print the advice as one JSON object",
-                                    .group = "Advice"})
-                        .Needs(advise);
+  const Flag json =
+      command
+          .AddSwitch(
+              {.names = "--json", .help = "print the advice as one JSON object", .group = "Advice"})
+          .Needs(advise);
   return {advise, json};
 }
 
@@ -190,12 +199,13 @@ absl::Status AdviseOn(const std::vector<SweepCell>& cells, bool json, bool dry_r
                      Failure::kUsage);
 }
 
-absl::Status Simulate(std::vector<SweepCell> cells, bool dry_run, const AdviceFlags& advice) {
+absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceFlags& advice) {
   std::atomic<bool> interrupted = false;
   const absl::StatusOr<std::unique_ptr<Interruption>> interruption =
       Interruption::Watch([&interrupted](const absl::Status&) { interrupted = true; });
   if (!interruption.ok()) return interruption.status();
-  if (absl::Status status = FillMemoryBandwidth(&cells); !status.ok()) return status;
+  if (absl::Status status = FillMemoryBandwidth(advice.json.given(), &cells); !status.ok())
+    return status;
   if (advice.advise.given()) {
     return AdviseOn(cells, advice.json.given(), dry_run, interrupted);
   }
@@ -209,7 +219,7 @@ absl::Status Simulate(std::vector<SweepCell> cells, bool dry_run, const AdviceFl
     return absl::OkStatus();
   }
   if (absl::Status status = FillCompute(**first, &cells); !status.ok()) return status;
-  if (cells.size() > 1) return SimulateSweep(std::move(cells), interrupted);
+  if (cells.size() > 1) return SimulateSweep(cells, interrupted);
   first = Experiment::Build(cells.front().resolved.config);  // with the measured time
   if (!first.ok()) return first.status();
   std::cout << Header(**first, (*cluster)->network());
@@ -234,8 +244,8 @@ void AddSimCommand(CommandLine& line) {
   DefineSweep(
       command,
       FieldsInGroups({"Experiment", "Model and data", "Training", "Simulated cluster", "Output"}),
-      [advice](std::vector<SweepCell> cells, bool dry_run) {
-        return Simulate(std::move(cells), dry_run, advice);
+      [advice](std::vector<SweepCell>& cells, bool dry_run) {
+        return Simulate(cells, dry_run, advice);
       },
       // Advice needs no number of rounds.
       [advice]() -> std::optional<std::string> {

@@ -124,8 +124,7 @@ void AddTopologyCommand(CommandLine& line) {
   command.AddFlag(
       {.names = "--round", .help = "the round of a schedule to look at", .placeholder = "R"},
       &options->round);
-  const Flag json =
-      command.AddSwitch({.names = "--json", .help = "as one JSON object a topology"});
+  const Flag json = command.AddSwitch({.names = "--json", .help = "as one JSON object a topology"});
   command
       .AddFlag({.names = "--format",
                 .help = "write the graph instead: edges, graphml or dot",

@@ -6,7 +6,6 @@
 
 namespace grapevine {
 
-// Both arguments must outlive the parsing.
 void AddTopologyCommand(CommandLine& line);
 
 }  // namespace grapevine

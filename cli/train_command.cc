@@ -104,8 +104,9 @@ absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {
     std::cout << "trace: " << config.trace() << " (open it in ui.perfetto.dev)" << std::endl;
   }
   if (config.has_profile()) {
-    std::cout << "profile: " << config.profile() << " (use it: grapevine sim --compute=profile:"
-              << config.profile() << ")" << std::endl;
+    std::cout << "profile: " << config.profile()
+              << " (use it: grapevine sim --compute=profile:" << config.profile() << ")"
+              << std::endl;
   }
   return absl::OkStatus();
 }
@@ -118,9 +119,10 @@ void AddTrainCommand(CommandLine& line) {
       "Examples:\n"
       "  grapevine train -n 8 --topology=ring --data=mnist:DIR --epochs=3\n"
       "  grapevine train -n 4 --model=phantom:100MB --compute=50ms --rounds=20 --slow=2:3");
-  DefineExperiment(
-      command, FieldsInGroups({"Experiment", "Model and data", "Training", "Output", "Measurement", "Time-outs"}),
-      Train);
+  DefineExperiment(command,
+                   FieldsInGroups({"Experiment", "Model and data", "Training", "Output",
+                                   "Measurement", "Time-outs"}),
+                   Train);
 }
 
 }  // namespace grapevine

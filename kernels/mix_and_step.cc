@@ -1,11 +1,10 @@
 #include "kernels/mix_and_step.h"
 
 #include "kernels/block_sum.h"
+#include "kernels/sgd_update.h"
 
 namespace grapevine {
 namespace {
-
-enum class Momentum { kNone, kHeavyBall, kNesterov };
 
 // block <- block - learning_rate * update at `offset`.
 template <Momentum kMomentum, bool kDecay>
@@ -15,18 +14,11 @@ GRAPEVINE_INLINE void StepBlock(const SgdStep& step, int64_t offset, int64_t siz
   const float* gradient = step.gradient + offset;
   float* __restrict velocity = step.velocity + (kMomentum == Momentum::kNone ? 0 : offset);
   const float rate = step.learning_rate;
-  const float scale = step.gradient_scale;
-  const float decay = step.weight_decay;
-  const float beta = step.momentum;
+  const SgdCoefficients sgd{step.gradient_scale, step.weight_decay, step.momentum};
   for (int64_t i = 0; i < size; ++i) {
-    float update = scale * gradient[i];
-    if constexpr (kDecay) update += decay * own[i];
-    if constexpr (kMomentum != Momentum::kNone) {
-      const float moved = beta * velocity[i] + update;
-      velocity[i] = moved;
-      update = kMomentum == Momentum::kNesterov ? update + beta * moved : moved;
-    }
-    block[i] -= rate * update;
+    block[i] -=
+        rate * SgdUpdate<kMomentum, kDecay>(sgd, gradient[i], kDecay ? own[i] : 0,
+                                            kMomentum == Momentum::kNone ? nullptr : velocity + i);
   }
 }
 

@@ -63,6 +63,7 @@ SharedSlice VectorTable::Slice(const Part& part) const {
 }
 
 void VectorTable::Combine(const Part& out, std::span<const Term> terms) {
+  MakeOwn(out.vector);
   std::vector<WeightedVector> vectors;
   vectors.reserve(terms.size());
   for (const Term& term : terms) {

@@ -1,6 +1,7 @@
 // The memory behind an algorithm's handles, on the CPU.
 //
-// Thread-compatible: the driver's thread. The SharedVectors and slices that it
+// One thread at a time, const methods too, since a vector gets its memory when it is
+// first used: the driver's thread. The SharedVectors and slices that it
 // gives out may be held by any thread and keep the memory alive after Drop.
 #ifndef GRAPEVINE_KERNELS_VECTOR_TABLE_H_
 #define GRAPEVINE_KERNELS_VECTOR_TABLE_H_
@@ -27,6 +28,8 @@ class VectorTable {
   const SharedVector& At(Vec vector) const;
   SharedSlice Slice(const Part& part) const;
 
+  // Whoever writes through At or Slice calls MakeOwn first, where vectors are shared.
+  //
   // Lets `into` have the memory behind `whole`, another vector's of the same size,
   // in place of a copy. MakeOwn before either is written again.
   void Share(const SharedVector& whole, Vec into);
@@ -47,7 +50,7 @@ class VectorTable {
   mutable VectorPool pool_;
   uint32_t last_id_ = 0;
   mutable std::unordered_map<uint32_t, SharedVector> vectors_;  // no data until the first use
-  mutable std::unordered_set<const float*> shared_;  // by several vectors, once or still
+  mutable std::unordered_set<const float*> shared_;             // by several vectors, once or still
 };
 
 }  // namespace grapevine

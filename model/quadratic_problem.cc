@@ -35,7 +35,7 @@ class DistanceToOptimum final : public Assessor {
 absl::StatusOr<QuadraticProblemOptions> ParseQuadratic(const Spec& spec) {
   SpecReader reader(spec);
   QuadraticProblemOptions options;
-  options.dimension = reader.Integer("dim", options.dimension, 1, int64_t{1} << 32);
+  options.dimension = reader.Integer("dim", options.dimension, 1, int64_t{1} << 28);
   options.curvature = reader.Real("curvature", options.curvature, 1e-6, kMost);
   options.noise = reader.Real("noise", options.noise, 0, kMost);
   options.spread = reader.Real("spread", options.spread, 0, kMost);
@@ -80,7 +80,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> QuadraticProblem::MakeOb
 
 absl::StatusOr<std::unique_ptr<Assessor>> QuadraticProblem::MakeAssessor() const {
   std::vector<double> mean(static_cast<size_t>(options_.dimension));
-  for (int64_t node = 0; node < options_.nodes; ++node) {
+  const int64_t drawn = options_.spread == 0 ? 0 : options_.nodes;  // else all are 0
+  for (int64_t node = 0; node < drawn; ++node) {
     const std::vector<float> optimum = OptimumOf(node);
     for (size_t i = 0; i < mean.size(); ++i) {
       mean[i] += optimum[i] / static_cast<double>(options_.nodes);

@@ -16,13 +16,14 @@
 #include <vector>
 
 #include "algorithm/event.h"
+#include "kernels/aligned_buffer.h"
 #include "kernels/vector_handle.h"
 
 namespace grapevine {
 
 struct GradientRequest {
-  Vec at;
-  Vec into;
+  SharedVector at;
+  Vec into;  // gets its memory when the gradient begins
   Round round = 0;
   std::vector<int64_t> cuts;
 };
@@ -38,6 +39,9 @@ class GradientGate {
 
   // The gradient that was asked for, once, if it may begin.
   std::optional<GradientRequest> Admit(bool model_held);
+
+  // Whether one was asked for and has not begun.
+  bool holds_back() const { return request_.has_value(); }
 
  private:
   std::optional<GradientRequest> request_;

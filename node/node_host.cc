@@ -37,14 +37,15 @@ Vec NodeHost::NewOptimizerState(ReplicaRange range) {
 
 void NodeHost::Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) {
   CHECK(parts_.gradients != nullptr) << "a node without an objective was asked for a gradient";
-  gate_.Ask({.at = at, .into = into, .round = round, .cuts = {cuts.begin(), cuts.end()}});
+  gate_.Ask(
+      {.at = vectors_.At(at), .into = into, .round = round, .cuts = {cuts.begin(), cuts.end()}});
 }
 
 void NodeHost::StartGradient(bool model_held) {
   std::optional<GradientRequest> request = gate_.Admit(model_held);
   if (!request) return;
   if (parts_.trace != nullptr) parts_.trace->BeginGradient();
-  parts_.gradients->Compute(vectors_.At(request->at), vectors_.At(request->into), request->round,
+  parts_.gradients->Compute(std::move(request->at), vectors_.At(request->into), request->round,
                             std::move(request->cuts));
 }
 

@@ -58,6 +58,7 @@ class NodeHost final : public Host {
   // Begins the gradient that was asked for, if there is one and it may begin now.
   // To be called after every event; `model_held` while one is kept for its evaluation.
   void StartGradient(bool model_held);
+  bool holds_gradient_back() const { return gate_.holds_back(); }
   // A message of the algorithm has left.
   void OnSent(Tag tag) { gate_.OnSent(tag.round); }
 

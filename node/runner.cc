@@ -246,7 +246,9 @@ std::string Runner::WaitingText() const {
       absl::StrAppend(&text, text.empty() ? " for rank " : ", ", message.peer);
     }
   }
-  return text.empty() ? " for its own gradient" : text;
+  if (!text.empty()) return text;
+  return host_->holds_gradient_back() ? " for its neighbours to take the replicas of earlier rounds"
+                                      : " for its own gradient";
 }
 
 absl::Status Runner::StepTimeout() const {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "run/config_field.h"
@@ -98,13 +97,13 @@ std::string CommonTitle(Configs configs) {
     if (!Differs(name, configs)) parts.push_back(std::move(text));
   };
   add("model", config.model());
-  if (ReadsData(config)) {
+  if (KindOf(config) == ModelKind::kNetwork) {
     // A data set's folder says nothing to a reader.
     add("data", absl::StrCat("on ", config.data().substr(0, config.data().find(':'))));
     add("split", absl::StrCat("split ", config.split()));
   }
   add("nodes", absl::StrCat(config.nodes(), " nodes"));
-  if (!IsPhantom(config)) {
+  if (KindOf(config) != ModelKind::kPhantom) {
     add("batch", absl::StrCat("batch ", config.batch()));
     add("lr", absl::StrCat("lr ", ValueOf("lr", config)));
   } else {

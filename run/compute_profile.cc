@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "run/failure.h"
@@ -16,6 +17,11 @@ namespace {
 
 // Enough to tell one gradient in a thousand.
 constexpr size_t kMostQuantiles = 1001;
+// A petabyte, two weeks: sums over many nodes still fit 64 bits.
+constexpr int64_t kMostInAll = int64_t{1} << 50;
+// Bytes per nanosecond: 1 MB/s and 1 PB/s.
+constexpr double kSlowestMix = 1e-3;
+constexpr double kFastestMix = 1e6;
 
 absl::Status BadProfile(const std::string& path, std::string_view why) {
   return WithFailure(
@@ -28,11 +34,18 @@ absl::Status CheckDevice(const DeviceProfile& device, const std::string& path) {
   const auto& times = device.gradient_ns();
   if (device.device().empty()) return BadProfile(path, "a device has no name");
   if (!std::ranges::is_sorted(times) || (!times.empty() && times[0] < 0)) {
-    return BadProfile(path, absl::StrCat("gradient_ns of ", device.device(),
-                                         " do not ascend from 0 on"));
+    return BadProfile(path,
+                      absl::StrCat("gradient_ns of ", device.device(), " do not ascend from 0 on"));
   }
-  if (device.mix_bytes() < 0 || device.mix_ns() < 0) {
-    return BadProfile(path, absl::StrCat("mixing of ", device.device(), " is negative"));
+  const std::optional<double> bandwidth = MixBandwidth(device);
+  for (const int64_t sum : {device.gradients(), device.mix_bytes(), device.mix_ns()}) {
+    if (sum >= 0 && sum <= kMostInAll) continue;
+    return BadProfile(
+        path, absl::StrCat("sums of ", device.device(), " are not within 0 and ", kMostInAll));
+  }
+  if (bandwidth && (*bandwidth < kSlowestMix || *bandwidth > kFastestMix)) {
+    return BadProfile(path, absl::StrCat("mixing of ", device.device(), " at ", *bandwidth,
+                                         " bytes a nanosecond is not plausible"));
   }
   return absl::OkStatus();
 }
@@ -46,14 +59,14 @@ std::string NamesOf(const ComputeProfile& profile) {
 }
 
 absl::StatusOr<DeviceProfile> Choose(const ComputeProfile& profile, const std::string& name,
-                                     const Spec& spec) {
+                                     const std::string& flag) {
   if (name.empty() && profile.devices_size() == 1) return profile.devices(0);
   for (const DeviceProfile& device : profile.devices()) {
     if (device.device() == name) return device;
   }
-  return SpecError(spec.text, absl::StrCat(name.empty() ? "it has several devices, choose with device="
-                                                      : "it has no such device, but ",
-                                         NamesOf(profile)));
+  return SpecError(flag, absl::StrCat(name.empty() ? "the file has several devices"
+                                                   : "the file has no such device",
+                                      "; choose one of ", NamesOf(profile), " by :device=NAME"));
 }
 
 }  // namespace
@@ -113,18 +126,19 @@ absl::StatusOr<ComputeProfile> ReadComputeProfile(const std::string& path) {
 }
 
 absl::StatusOr<std::optional<DeviceProfile>> ProfiledDevice(std::string_view compute) {
-  absl::StatusOr<Spec> spec = ParseSpec(compute);
-  if (!spec.ok()) return SpecError("--compute", std::string(spec.status().message()));
-  if (spec->name != "profile") return std::nullopt;
-  spec->text = absl::StrCat("--compute=", spec->text);  // what errors quote
-  SpecReader reader(*spec);
-  const std::string path = reader.Argument();
-  const std::string name = reader.Text("device", "");
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
-  if (path.empty()) return SpecError(spec->text, "needs a file: --compute=profile:FILE");
+  constexpr std::string_view kName = "profile", kDevice = ":device=";
+  const std::string flag = absl::StrCat("--compute=", std::string(compute));
+  if (compute.substr(0, compute.find(':')) != kName) return std::nullopt;
+  compute.remove_prefix(std::min(compute.size(), kName.size() + 1));
+  // Not a spec's fields: the name of a file may have colons.
+  const size_t option = compute.rfind(kDevice);
+  const std::string path(compute.substr(0, option));
+  if (path.empty()) return SpecError(flag, "needs a file: --compute=profile:FILE");
+  const std::string name(
+      option == std::string_view::npos ? "" : compute.substr(option + kDevice.size()));
   const absl::StatusOr<ComputeProfile> profile = ReadComputeProfile(path);
   if (!profile.ok()) return profile.status();
-  absl::StatusOr<DeviceProfile> device = Choose(*profile, name, *spec);
+  absl::StatusOr<DeviceProfile> device = Choose(*profile, name, flag);
   if (!device.ok()) return device.status();
   if (device->gradient_ns().empty()) {
     return BadProfile(path, absl::StrCat(device->device(), " has no gradient_ns"));

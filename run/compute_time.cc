@@ -136,13 +136,14 @@ Draw Pareto(Options& options) {
 
 // By the inverse of the distribution function, which joins the quantiles by lines.
 Draw Measured(const DeviceProfile& device) {
-  return [times = std::vector<int64_t>(device.gradient_ns().begin(),
-                                       device.gradient_ns().end())](KeyedRandom& random) {
+  return [times = std::vector<int64_t>(device.gradient_ns().begin(), device.gradient_ns().end())](
+             KeyedRandom& random) {
     const double place = random.Unit() * static_cast<double>(times.size() - 1);
     const auto below = static_cast<size_t>(place);
     const auto low = static_cast<double>(times[below]);
     if (below + 1 == times.size()) return low;
-    return low + (place - static_cast<double>(below)) * (static_cast<double>(times[below + 1]) - low);
+    return low +
+           (place - static_cast<double>(below)) * (static_cast<double>(times[below + 1]) - low);
   };
 }
 
@@ -165,7 +166,8 @@ absl::StatusOr<std::unique_ptr<const ComputeTime>> Make(const Spec& spec, uint64
     if (absl::Status status = options.Finish(); !status.ok()) return status;
     return std::make_unique<DrawnComputeTime>(seed, std::move(draw));
   }
-  return SpecError(spec.text, absl::StrCat("known are a time such as 10ms", known, ", profile:FILE"));
+  return SpecError(spec.text, absl::StrCat("known are a time such as 10ms", known,
+                                           ", profile:FILE[:device=NAME]"));
 }
 
 }  // namespace
@@ -183,7 +185,7 @@ absl::StatusOr<std::unique_ptr<const ComputeTime>> MakeComputeTime(std::string_v
   if (*device) return std::make_unique<DrawnComputeTime>(seed, Measured(**device));
   const std::string flag = absl::StrCat("--compute=", std::string(text));
   absl::StatusOr<Spec> spec = ParseSpec(text);
-  if (!spec.ok()) return spec.status();
+  if (!spec.ok()) return SpecError("--compute", std::string(spec.status().message()));
   spec->text = flag;  // what errors quote
   return Make(*spec, seed);
 }

@@ -124,7 +124,7 @@ absl::Status CheckTimeouts(const ResolvedConfig& resolved) {
 
 absl::Status CheckModelWithoutData(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
-  if (ReadsData(config)) return absl::OkStatus();
+  if (KindOf(config) == ModelKind::kNetwork) return absl::OkStatus();
   if (!config.has_rounds()) {
     return Refuse(absl::StrCat(Culprit(resolved, "model"),
                                ": sees no data, so that epochs mean nothing; use --rounds=R"));
@@ -139,7 +139,7 @@ absl::Status CheckModelWithoutData(const ResolvedConfig& resolved) {
 // A phantom has sizes and times, but no weights.
 absl::Status CheckPhantom(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
-  if (!IsPhantom(config)) return absl::OkStatus();
+  if (KindOf(config) != ModelKind::kPhantom) return absl::OkStatus();
   if (!config.has_compute()) {
     return Refuse(absl::StrCat(Culprit(resolved, "model"),
                                ": needs --compute=TIME, the time of one gradient (--compute=5ms)"));
@@ -193,23 +193,31 @@ absl::Status CheckStragglers(const ResolvedConfig& resolved) {
   return Stragglers::Make(resolved.config, resolved.config.nodes()).status();
 }
 
+bool MakesUpTimes(const Config& config) {
+  return config.has_compute() || config.slow_size() > 0 || config.straggler() != "none";
+}
+
 }  // namespace
 
 absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
-  if (IsPhantom(config) && config.has_profile()) {
+  if (KindOf(config) == ModelKind::kPhantom && config.has_profile()) {
     return Refuse(absl::StrCat(Culprit(resolved, "profile"), ": --model=", config.model(),
                                " computes nothing; measure the model that it stands for"));
   }
-  if (!config.has_compute() || !ReadsData(config)) return absl::OkStatus();
+  if (config.has_profile() && MakesUpTimes(config)) {
+    return Refuse(absl::StrCat(Culprit(resolved, "profile"),
+                               ": --compute, --slow and --straggler change how long gradients "
+                               "take; drop them while measuring"));
+  }
+  if (!config.has_compute() || KindOf(config) != ModelKind::kNetwork) return absl::OkStatus();
   return Refuse(absl::StrCat(Culprit(resolved, "compute"), ": --model=", config.model(),
                              " takes the time it takes; use --model=phantom:SIZE"));
 }
 
 absl::Status ValidateConfig(const ResolvedConfig& resolved) {
-  for (auto check : {CheckRanges, CheckChoices, CheckTimeouts, CheckPhantom,
-                     CheckModelWithoutData, CheckCluster,
-                     CheckSecurity, CheckOutput, CheckStragglers}) {
+  for (auto check : {CheckRanges, CheckChoices, CheckTimeouts, CheckPhantom, CheckModelWithoutData,
+                     CheckCluster, CheckSecurity, CheckOutput, CheckStragglers}) {
     if (absl::Status status = check(resolved); !status.ok()) return status;
   }
   return absl::OkStatus();

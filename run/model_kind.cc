@@ -3,19 +3,13 @@
 #include <string_view>
 
 namespace grapevine {
-namespace {
 
-bool IsNamed(const Config& config, std::string_view name) {
+ModelKind KindOf(const Config& config) {
   const std::string_view model = config.model();
-  return model.substr(0, model.find(':')) == name;
-}
-
-}  // namespace
-
-bool IsPhantom(const Config& config) { return IsNamed(config, "phantom"); }
-
-bool ReadsData(const Config& config) {
-  return !IsPhantom(config) && !IsNamed(config, "quadratic");
+  const std::string_view name = model.substr(0, model.find(':'));
+  if (name == "phantom") return ModelKind::kPhantom;
+  if (name == "quadratic") return ModelKind::kQuadratic;
+  return ModelKind::kNetwork;
 }
 
 }  // namespace grapevine

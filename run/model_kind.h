@@ -8,11 +8,13 @@
 
 namespace grapevine {
 
-// A phantom has a size and takes time, but has no weights to learn.
-bool IsPhantom(const Config& config);
+enum class ModelKind {
+  kNetwork,    // over a data set
+  kQuadratic,  // "quadratic:...": no data, epochs or accuracy
+  kPhantom,    // "phantom:SIZE": nothing to learn either
+};
 
-// Whether --data and --split mean anything: not to phantoms and quadratics.
-bool ReadsData(const Config& config);
+ModelKind KindOf(const Config& config);
 
 }  // namespace grapevine
 

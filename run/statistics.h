@@ -34,7 +34,7 @@ struct NodeStatistics {
 // One direction of a link of a physical network.
 struct LinkStatistics {
   std::string name;
-  int64_t bytes = 0;       // that crossed it
+  int64_t bytes = 0;       // of the messages that began to cross it
   double utilization = 0;  // over what it could have carried in the whole run
 };
 

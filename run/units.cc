@@ -229,4 +229,10 @@ std::string HumanDuration(double seconds) {
   return absl::StrFormat("%d h %02d min", whole / 3600, whole % 3600 / 60);
 }
 
+int64_t ThreeDigits(int64_t value) {
+  int64_t unit = 1;
+  while (value / unit >= 1000) unit *= 10;
+  return (value + unit / 2) / unit * unit;
+}
+
 }  // namespace grapevine

@@ -35,6 +35,9 @@ std::string FormatDuration(std::chrono::nanoseconds duration);
 std::string HumanSize(double bytes);
 std::string HumanDuration(double seconds);
 
+// 12,345 as 12,300: what a short measurement knows.
+int64_t ThreeDigits(int64_t value);
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_RUN_UNITS_H_

@@ -30,11 +30,6 @@ Vec ReplicaVectors::NewOptimizerState(ReplicaRange range) {
   return grapevine::NewOptimizerState(*parts_.optimizer, *parts_.layout, range, table_);
 }
 
-void ReplicaVectors::Combine(Part out, std::span<const Term> terms) {
-  table_.MakeOwn(out.vector);
-  table_.Combine(out, terms);
-}
-
 void ReplicaVectors::Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own,
                           Vec gradient, Vec state, const StepParams& params) {
   table_.MakeOwn(out);
@@ -51,14 +46,14 @@ void ReplicaVectors::Step(ReplicaRange range, Vec out, std::span<const Term> mix
 }
 
 void ReplicaVectors::BeginGradient(Rank rank, Vec at, Vec into, Round round) {
-  gradients_[rank] = {at, into, round};
+  gradients_[rank] = {table_.At(at), into, round};
 }
 
 absl::StatusOr<double> ReplicaVectors::EndGradient(Rank rank) {
   const PendingGradient work = std::exchange(gradients_[rank], {});
   table_.MakeOwn(work.into);
-  absl::StatusOr<double> loss = parts_.objectives[rank]->Gradient(
-      table_.At(work.at).data.get(), work.round, table_.At(work.into).data.get());
+  absl::StatusOr<double> loss = parts_.objectives[rank]->Gradient(work.at.data.get(), work.round,
+                                                                  table_.At(work.into).data.get());
   if (loss.ok() && !std::isfinite(*loss)) {
     return WithFailure(absl::OutOfRangeError(absl::StrCat("the loss is ", *loss)),
                        Failure::kDiverged);

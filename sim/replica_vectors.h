@@ -36,7 +36,7 @@ class ReplicaVectors final : public VectorStore {
   Vec New(int64_t size) override { return table_.New(size); }
   Vec NewOptimizerState(ReplicaRange range) override;
   void Drop(Vec vector) override { table_.Drop(vector); }
-  void Combine(Part out, std::span<const Term> terms) override;
+  void Combine(Part out, std::span<const Term> terms) override { table_.Combine(out, terms); }
   void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
             Vec state, const StepParams& params) override;
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override;
@@ -51,7 +51,7 @@ class ReplicaVectors final : public VectorStore {
 
  private:
   struct PendingGradient {
-    Vec at;
+    SharedVector at;
     Vec into;
     Round round = 0;
   };

@@ -1,7 +1,7 @@
 """precompiled_header: headers that many files begin with, parsed once.
 
-GCC takes FILE.h.gch in place of FILE.h where it was made with the same flags, and
-the text of FILE.h, silently, where not.
+GCC takes FILE.h.gch in place of FILE.h where it was made with the same flags, else
+the text of FILE.h.
 """
 
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "ACTION_NAMES")
@@ -70,7 +70,8 @@ precompiled_header = rule(
 def prefix_copts(path):
     return select({
         "//third_party:no_prefixes": [],
-        "//conditions:default": ["-include", path],
+        # A header that was made with other flags is not taken: say so.
+        "//conditions:default": ["-include", path, "-Winvalid-pch"],
     })
 
 def prefix_deps(label):

@@ -28,7 +28,8 @@ Outcome Call(std::vector<std::string> arguments, absl::Status result = absl::OkS
   Outcome outcome;
   CommandLine line("grapevine", "test");
   DefineExperiment(line.AddCommand("train", "train something"),
-                   FieldsInGroups({"Experiment", "Model and data", "Training", "Output"}), [&](const ResolvedConfig& resolved, bool) {
+                   FieldsInGroups({"Experiment", "Model and data", "Training", "Output"}),
+                   [&](const ResolvedConfig& resolved, bool) {
                      outcome.resolved = resolved;
                      return result;
                    });

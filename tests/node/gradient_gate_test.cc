@@ -6,7 +6,7 @@ namespace grapevine {
 namespace {
 
 GradientRequest OfRound(Round round) {
-  return {.at = Vec{1}, .into = Vec{2}, .round = round, .cuts = {}};
+  return {.at = {}, .into = Vec{2}, .round = round, .cuts = {}};
 }
 
 TEST(GradientGateTest, AdmitsAtOnceAndOnce) {
@@ -28,6 +28,7 @@ TEST(GradientGateTest, WaitsForEarlierRoundsWhileAModelIsHeld) {
   gate.Ask(OfRound(3));
   gate.OnSend(3);  // of the same round: may stay
   EXPECT_FALSE(gate.Admit(true).has_value());
+  EXPECT_TRUE(gate.holds_back());
   gate.OnSent(2);
   EXPECT_FALSE(gate.Admit(true).has_value());
   gate.OnSent(2);

@@ -77,8 +77,8 @@ TEST(Sim, ACellThatCannotBeIsReportedAndTheOthersFinish) {
 TEST(Sim, TellsTheBusiestLinkOfAPhysicalNetwork) {
   const ScratchFolder folder;
   const std::string out = folder.File("run");
-  const Ended ended = RunGrapevine(
-      Sim({"-n", "8", "--network=racks:hosts=4:oversubscription=8", "--out=" + out}));
+  const Ended ended =
+      RunGrapevine(Sim({"-n", "8", "--network=racks:hosts=4:oversubscription=8", "--out=" + out}));
   ASSERT_EQ(ended.exit_code, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("the busiest link is rack"));
   const auto links = nlohmann::json::parse(FileText(out + "/statistics.json"))["busiest_links"];

@@ -187,9 +187,9 @@ TEST(Training, ATraceTellsWhatEveryNodeDid) {
 TEST(Training, AProfileTellsTheSimulatorHowLongGradientsTake) {
   const ScratchFolder folder;
   const std::string profile = folder.File("profile.textproto");
-  const Ended trained = RunGrapevine({"train", "-n", "3", "--model=softmax",
-                                      "--data=synthetic:train=512:test=100", "--rounds=9",
-                                      "--out=" + folder.File("run"), "--profile=" + profile});
+  const Ended trained =
+      RunGrapevine({"train", "-n", "3", "--model=softmax", "--data=synthetic:train=512:test=100",
+                    "--rounds=9", "--out=" + folder.File("run"), "--profile=" + profile});
   ASSERT_EQ(trained.exit_code, 0) << trained.output;
   EXPECT_THAT(trained.output, HasSubstr("grapevine sim --compute=profile:" + profile));
   EXPECT_FALSE(std::filesystem::exists(folder.File("run") + "/node-0/profile.textproto"));
@@ -202,6 +202,21 @@ TEST(Training, AProfileTellsTheSimulatorHowLongGradientsTake) {
   // Measured, not the default.
   EXPECT_THAT(config, HasSubstr("memory_bandwidth: "));
   EXPECT_THAT(config, Not(HasSubstr("memory_bandwidth: \"80Gbit\"")));
+}
+
+TEST(Training, QuadraticsComeNearTheirOptimumOverGrpc) {
+  const ScratchFolder folder;
+  const std::string out = folder.File("run");
+  const Ended ended =
+      RunGrapevine({"train", "-n", "4", "--model=quadratic:dim=50:spread=1:noise=0.1",
+                    "--rounds=100", "--lr=0.1", "--eval-every=50", "--out", out});
+  ASSERT_EQ(ended.exit_code, 0) << ended.output;
+  const nlohmann::json summary = Summary(out);
+  EXPECT_EQ(summary["data"], "");
+  EXPECT_FALSE(summary.contains("test_accuracy"));
+  EXPECT_FALSE(summary.contains("local_test_accuracy"));
+  EXPECT_LT(summary["test_loss"], 0.1) << "50 coordinates began 1 away";
+  EXPECT_GT(summary["consensus_distance"], 0);
 }
 
 TEST(Training, AProfileThatCannotBeWrittenEndsTheRunBeforeItBegins) {

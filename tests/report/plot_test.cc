@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-
 #include "absl/cleanup/cleanup.h"
 #include "report/gnuplot.h"
 #include "run/failure.h"

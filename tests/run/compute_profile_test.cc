@@ -93,6 +93,18 @@ TEST(ComputeProfileTest, ASingleTimeIsAFixedOne) {
   EXPECT_EQ((*compute)->Gradient(9, 1), 77);
 }
 
+TEST(ComputeProfileTest, TheNameOfAFileMayHaveColons) {
+  const std::string path = ::testing::TempDir() + "/12:30:lr=0.1.textproto";
+  std::ofstream(path) << ToText(OneDevice("cpu", {5}));
+  for (const char* device : {"", ":device=cpu"}) {
+    const auto found = ProfiledDevice("profile:" + path + device);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ((*found)->gradient_ns(0), 5);
+  }
+  EXPECT_EQ(*ProfiledDevice("profiles:" + path), std::nullopt);
+  EXPECT_EQ(*ProfiledDevice("10ms"), std::nullopt);
+}
+
 TEST(ComputeProfileTest, ErrorsSayWhatIsWrong) {
   const auto error = [](const std::string& compute) {
     return std::string(MakeComputeTime(compute, 1).status().message());
@@ -115,10 +127,16 @@ TEST(ComputeProfileTest, ErrorsSayWhatIsWrong) {
   EXPECT_THAT(with("devices { device: 'a' } devices { device: 'a' }"),
               HasSubstr("a is there twice"));
   EXPECT_THAT(with("wrong: 1"), HasSubstr("profile.textproto:1: "));
+  EXPECT_THAT(with("devices { device: 'a' gradient_ns: 1 mix_bytes: 1000000000000 mix_ns: 1 }"),
+              HasSubstr("mixing of a at 1e+12 bytes a nanosecond is not plausible"));
+  EXPECT_THAT(with("devices { device: 'a' gradient_ns: 1 mix_bytes: 9000000000000000000 }"),
+              HasSubstr("sums of a are not within 0 and "));
+  EXPECT_THAT(with("devices { device: 'a' gradient_ns: 1 gradients: -1 }"),
+              HasSubstr("sums of a are not within"));
   const std::string two = "devices { device: 'a' gradient_ns: 1 } devices { device: 'b' }";
-  EXPECT_THAT(with(two), HasSubstr("choose with device=a, b"));
+  EXPECT_THAT(with(two), HasSubstr("several devices; choose one of a, b by :device=NAME"));
   EXPECT_THAT(error("profile:" + Written(two) + ":device=c"),
-              HasSubstr("no such device, but a, b"));
+              HasSubstr("no such device; choose one of a, b"));
 }
 
 }  // namespace

@@ -119,6 +119,10 @@ TEST(ResolveConfig, RefusesWhatMakesNoSense) {
       {{{"model", "phantom:1MB"}, {"compute", "5ms"}}, "use --rounds=R"},
       {{{"model", "phantom:1MB"}, {"compute", "5ms"}, {"rounds", "9"}, {"init_from", "x"}},
        "--init-from=x: --model=phantom:1MB learns nothing"},
+      {{{"model", "quadratic"}}, "--model=quadratic: sees no data"},
+      {{{"model", "quadratic:dim=3"}, {"rounds", "9"}, {"target_accuracy", "0.9"}},
+       "--target-accuracy=0.9: --model=quadratic:dim=3 has no accuracy"},
+      {{{"profile", ""}}, "--profile: the value is empty"},
       {{{"hostfile", "h"}, {"hosts", "a:1"}}, "both list the nodes"},
       {{{"rank", "4"}, {"world_size", "4"}}, "--rank=4: ranks count from 0 to 3"},
       {{{"nodes", "3"}, {"world_size", "4"}}, "--world-size=4 and --nodes=3 differ"},
@@ -175,6 +179,20 @@ TEST(ResolveConfig, LeavesTheTimeOfARealGradientToTheSimulator) {
       ResolveConfig({.flags = {{"compute", "5ms"}, {"model", "phantom:1MB"}, {"rounds", "3"}}});
   ASSERT_TRUE(phantom.ok()) << phantom.status();
   EXPECT_TRUE(ValidateForRealNodes(*phantom).ok());
+}
+
+// A profile is of the device, not of what was made up.
+TEST(ResolveConfig, MeasuresNothingThatIsMadeUp) {
+  using Flags = std::map<std::string, std::string>;
+  for (const Flags& flags : {Flags{{"slow", "1:2"}}, Flags{{"straggler", "rank=1:factor=2"}},
+                             Flags{{"model", "quadratic"}, {"rounds", "9"}, {"compute", "5ms"}}}) {
+    Flags all = flags;
+    all["profile"] = "p.textproto";
+    const absl::StatusOr<ResolvedConfig> resolved = ResolveConfig({.flags = all});
+    ASSERT_TRUE(resolved.ok()) << resolved.status();
+    EXPECT_THAT(std::string(ValidateForRealNodes(*resolved).message()),
+                HasSubstr("--profile=p.textproto: --compute, --slow and --straggler change"));
+  }
 }
 
 }  // namespace

@@ -121,5 +121,13 @@ TEST(Human, HasThreeDigits) {
   EXPECT_EQ(HumanDuration(3900), "1 h 05 min");
 }
 
+TEST(Units, ThreeDigitsAreEnoughForAMeasurement) {
+  EXPECT_EQ(ThreeDigits(0), 0);
+  EXPECT_EQ(ThreeDigits(999), 999);
+  EXPECT_EQ(ThreeDigits(12'345), 12'300);
+  EXPECT_EQ(ThreeDigits(12'350), 12'400);
+  EXPECT_EQ(ThreeDigits(87'432'187'654), 87'400'000'000);
+}
+
 }  // namespace
 }  // namespace grapevine

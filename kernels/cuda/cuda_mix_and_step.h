@@ -1,0 +1,30 @@
+// The fused pass of decentralized SGD (kernels/mix_and_step.h) on a GPU: with the
+// same bits as on the CPU, one sweep over device memory.
+//
+// Bytes moved: 4 an element for each mixed vector, the gradient, the result, and
+// twice for the momentum.
+#ifndef GRAPEVINE_KERNELS_CUDA_CUDA_MIX_AND_STEP_H_
+#define GRAPEVINE_KERNELS_CUDA_CUDA_MIX_AND_STEP_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <span>
+
+#include "kernels/mix_and_step.h"
+#include "kernels/weighted_vector.h"
+
+namespace grapevine {
+
+// The kernel's arguments hold so many vectors.
+inline constexpr size_t kMostCudaTerms = 192;
+
+// Begins the pass on `stream`. All pointers are device memory, aligned to 16 bytes;
+// which may be equal is said in mix_and_step.h. At most kMostCudaTerms vectors, else
+// cudaErrorInvalidValue.
+cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
+                           float* out, cudaStream_t stream);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_CUDA_CUDA_MIX_AND_STEP_H_

@@ -1,0 +1,3 @@
+#include <gtest/gtest.h>
+
+TEST(Cuda, IsTested) { GTEST_SKIP() << "built without the CUDA Toolkit"; }
