@@ -58,7 +58,7 @@ precompiled_header = rule(
     implementation = _precompiled_header_impl,
     attrs = {
         "header": attr.label(allow_single_file = [".h"], mandatory = True),
-        "copts": attr.string_list(doc = "what --per_file_copt adds for the files that begin with it"),
+        "copts": attr.string_list(doc = "what the files that begin with it are compiled with besides"),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     fragments = ["cpp"],

@@ -1,6 +1,6 @@
 """cc_proto: the system's protoc (and gRPC plugin) as one genrule and a library."""
 
-load("@rules_cc//cc:defs.bzl", "cc_library")
+load("//third_party:cc_library.bzl", "cc_library")
 
 def cc_proto(name, src, grpc = False, imports = [], deps = [], **kwargs):
     """A C++ library for one .proto file.
