@@ -9,10 +9,11 @@
 #ifndef GRAPEVINE_KERNELS_SGD_UPDATE_H_
 #define GRAPEVINE_KERNELS_SGD_UPDATE_H_
 
+// Part of its caller, whatever that is compiled for.
 #ifdef __CUDACC__
-#define GRAPEVINE_HOST_DEVICE __host__ __device__
+#define GRAPEVINE_ELEMENTWISE __host__ __device__ __forceinline__
 #else
-#define GRAPEVINE_HOST_DEVICE
+#define GRAPEVINE_ELEMENTWISE inline __attribute__((always_inline))
 #endif
 
 namespace grapevine {
@@ -27,8 +28,8 @@ struct SgdCoefficients {
 
 // u. `own` means nothing without decay; `velocity`, m, is not touched without momentum.
 template <Momentum kMomentum, bool kDecay>
-GRAPEVINE_HOST_DEVICE inline float SgdUpdate(const SgdCoefficients& sgd, float gradient, float own,
-                                             float* velocity) {
+GRAPEVINE_ELEMENTWISE float SgdUpdate(const SgdCoefficients& sgd, float gradient, float own,
+                                      float* velocity) {
   float update = sgd.gradient_scale * gradient;
   if constexpr (kDecay) update += sgd.weight_decay * own;
   if constexpr (kMomentum != Momentum::kNone) {
