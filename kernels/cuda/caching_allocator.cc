@@ -75,8 +75,7 @@ CachingAllocator::~CachingAllocator() {
   state_->Trim();
 }
 
-absl::StatusOr<std::shared_ptr<void>> CachingAllocator::Take(int64_t bytes,
-                                                             std::string_view what) {
+absl::StatusOr<std::shared_ptr<void>> CachingAllocator::Take(int64_t bytes, std::string_view what) {
   const int64_t rounded = (bytes + kGranule - 1) / kGranule * kGranule;
   void* memory = state_->Reuse(rounded);
   if (memory == nullptr) {
@@ -88,8 +87,8 @@ absl::StatusOr<std::shared_ptr<void>> CachingAllocator::Take(int64_t bytes,
     if (!fresh.ok()) {
       return absl::Status(
           fresh.status().code(),
-          absl::StrCat("no memory for ", std::string(what), " (", bytes, " bytes, ",
-                       bytes_in_use(), " in use): ", std::string(fresh.status().message())));
+          absl::StrCat("no memory for ", std::string(what), " (", bytes, " bytes, ", bytes_in_use(),
+                       " in use): ", std::string(fresh.status().message())));
     }
     memory = *fresh;
   }

@@ -40,8 +40,8 @@ absl::StatusOr<std::vector<CudaDevice>> FindCudaDevices() {
   }
   if (!devices.empty()) return devices;
   if (too_old.empty()) return NoUsableGpu("the machine has none");
-  return NoUsableGpu(absl::StrCat(too_old, " is older than compute capability ", kOldest / 10, ".",
-                                  kOldest % 10));
+  return NoUsableGpu(
+      absl::StrCat(too_old, " is older than compute capability ", kOldest / 10, ".", kOldest % 10));
 }
 
 }  // namespace grapevine

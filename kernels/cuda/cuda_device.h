@@ -13,9 +13,9 @@
 namespace grapevine {
 
 struct CudaDevice {
-  int index = 0;     // as the CUDA runtime counts
-  std::string name;  // "NVIDIA H200"
-  int64_t memory = 0;  // bytes
+  int index = 0;               // as the CUDA runtime counts
+  std::string name;            // "NVIDIA H200"
+  int64_t memory = 0;          // bytes
   int compute_capability = 0;  // 90 is 9.0
 };
 

@@ -26,8 +26,9 @@ absl::StatusCode CodeOf(cudaError_t error) {
 
 absl::Status CudaStatus(cudaError_t error, std::string_view call) {
   if (error == cudaSuccess) return absl::OkStatus();
-  return absl::Status(CodeOf(error), absl::StrCat(std::string(call), ": ", cudaGetErrorString(error),
-                                                  " (", cudaGetErrorName(error), ")"));
+  return absl::Status(CodeOf(error),
+                      absl::StrCat(std::string(call), ": ", cudaGetErrorString(error), " (",
+                                   cudaGetErrorName(error), ")"));
 }
 
 }  // namespace grapevine

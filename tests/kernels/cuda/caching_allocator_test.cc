@@ -81,9 +81,9 @@ TEST(CachingAllocatorTest, SaysWhatTheMemoryWasFor) {
   const auto held = allocator.Take(3000, "weights");
   const auto refused = allocator.Take(2000, "the momentum");
   EXPECT_TRUE(absl::IsResourceExhausted(refused.status()));
-  EXPECT_THAT(std::string(refused.status().message()),
-              AllOf(HasSubstr("the momentum (2000 bytes, 3072 in use)"),
-                    HasSubstr("out of memory")));
+  EXPECT_THAT(
+      std::string(refused.status().message()),
+      AllOf(HasSubstr("the momentum (2000 bytes, 3072 in use)"), HasSubstr("out of memory")));
 }
 
 TEST(CachingAllocatorTest, BuffersOutliveIt) {
