@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "run/compute_profile.h"
-#include "run/failure.h"
 #include "run/node_trace.h"
 #include "run/output_file.h"
 #include "run/revision.h"
@@ -55,7 +54,7 @@ absl::Status NodeRecording::BeginFiles() {
   }
   if (config_.has_profile()) {
     absl::StatusOr<std::unique_ptr<AtomicFile>> profile = AtomicFile::Create(config_.profile());
-    if (!profile.ok()) return WithFailure(profile.status(), Failure::kOutput);
+    if (!profile.ok()) return AsOutputStatus(profile.status());
     profile_ = *std::move(profile);
   }
   return absl::OkStatus();
@@ -140,7 +139,7 @@ absl::Status NodeRecording::JoinProfiles() {
   profile.set_revision(Revision());
   absl::Status status = profile_->Append(ToText(profile));
   if (status.ok()) status = profile_->Commit();
-  if (!status.ok()) return WithFailure(std::move(status), Failure::kOutput);
+  if (!status.ok()) return AsOutputStatus(std::move(status));
   Remove(files);
   return absl::OkStatus();
 }

@@ -4,14 +4,10 @@
 #include <cstdio>
 #include <utility>
 
-#include "run/failure.h"
+#include "run/output_file.h"
 
 namespace grapevine {
 namespace {
-
-absl::Status AsOutput(absl::Status status) {
-  return status.ok() ? status : WithFailure(std::move(status), Failure::kOutput);
-}
 
 absl::Status WriteStandardOutput(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
@@ -25,7 +21,7 @@ absl::Status WriteStandardOutput(std::string_view text) {
 absl::StatusOr<TextOutput> TextOutput::Open(const std::string& path) {
   if (path.empty() || path == "-") return TextOutput(nullptr);
   auto file = AtomicFile::Create(path);
-  if (!file.ok()) return AsOutput(file.status());
+  if (!file.ok()) return AsOutputStatus(file.status());
   return TextOutput(*std::move(file));
 }
 
@@ -37,12 +33,12 @@ absl::Status TextOutput::Append(std::string_view text) {
 
 absl::Status TextOutput::Close() {
   absl::Status status = Flush();
-  return status.ok() && file_ != nullptr ? AsOutput(file_->Commit()) : status;
+  return status.ok() && file_ != nullptr ? AsOutputStatus(file_->Commit()) : status;
 }
 
 absl::Status TextOutput::Flush() {
   const std::string text = std::exchange(pending_, {});
-  return AsOutput(file_ != nullptr ? file_->Append(text) : WriteStandardOutput(text));
+  return AsOutputStatus(file_ != nullptr ? file_->Append(text) : WriteStandardOutput(text));
 }
 
 }  // namespace grapevine

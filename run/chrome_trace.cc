@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "run/failure.h"
+#include "run/output_file.h"
 
 namespace grapevine {
 namespace {
@@ -34,7 +34,7 @@ void AppendLane(const ChromeTrace::Lane& lane, std::string* out) {
 absl::StatusOr<std::unique_ptr<ChromeTrace>> ChromeTrace::Create(const std::string& path,
                                                                  int64_t most_events) {
   absl::StatusOr<std::unique_ptr<AtomicFile>> file = AtomicFile::Create(path);
-  if (!file.ok()) return WithFailure(file.status(), Failure::kOutput);
+  if (!file.ok()) return AsOutputStatus(file.status());
   return std::unique_ptr<ChromeTrace>(new ChromeTrace(*std::move(file), most_events));
 }
 
@@ -118,7 +118,7 @@ absl::Status ChromeTrace::Finish() {
   absl::StrAppend(&pending_, "\n],\"otherData\":{\"dropped_events\":", dropped_, "}}\n");
   Flush(0);
   if (status_.ok()) status_ = file_->Commit();
-  return status_.ok() ? status_ : WithFailure(status_, Failure::kOutput);
+  return AsOutputStatus(status_);
 }
 
 }  // namespace grapevine

@@ -11,9 +11,12 @@ absl::Status OutputError(const std::string& message) {
   return WithFailure(absl::FailedPreconditionError(message), Failure::kOutput);
 }
 
-absl::Status WriteOutputFile(const std::string& path, std::string_view bytes) {
-  absl::Status status = WriteFileAtomically(path, bytes);
+absl::Status AsOutputStatus(absl::Status status) {
   return status.ok() ? status : WithFailure(std::move(status), Failure::kOutput);
+}
+
+absl::Status WriteOutputFile(const std::string& path, std::string_view bytes) {
+  return AsOutputStatus(WriteFileAtomically(path, bytes));
 }
 
 }  // namespace grapevine

@@ -12,6 +12,9 @@ namespace grapevine {
 // An error of Failure::kOutput.
 absl::Status OutputError(const std::string& message);
 
+// The same status as one of Failure::kOutput; OK stays OK.
+absl::Status AsOutputStatus(absl::Status status);
+
 // Written aside, fsynced, renamed. Errors are kOutput and name the path.
 absl::Status WriteOutputFile(const std::string& path, std::string_view bytes);
 

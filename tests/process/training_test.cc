@@ -219,20 +219,14 @@ TEST(Training, QuadraticsComeNearTheirOptimumOverGrpc) {
   EXPECT_GT(summary["consensus_distance"], 0);
 }
 
-TEST(Training, AProfileThatCannotBeWrittenEndsTheRunBeforeItBegins) {
-  const ScratchFolder folder;
-  const Ended ended = RunGrapevine(
-      Training(folder.File("run"), {"--rounds=100000", "--profile=/no/such/profile.textproto"}));
-  EXPECT_EQ(ended.exit_code, kOutput);
-  EXPECT_THAT(ended.output, HasSubstr("/no/such/profile.textproto"));
-}
-
-TEST(Training, ATraceThatCannotBeWrittenEndsTheRunBeforeItBegins) {
-  const ScratchFolder folder;
-  const Ended ended = RunGrapevine(
-      Training(folder.File("run"), {"--rounds=100000", "--trace=/no/such/trace.json"}));
-  EXPECT_EQ(ended.exit_code, kOutput);
-  EXPECT_THAT(ended.output, HasSubstr("/no/such/trace.json"));
+TEST(Training, ARecordThatCannotBeWrittenEndsTheRunBeforeItBegins) {
+  for (const std::string flag : {"--trace", "--profile"}) {
+    const ScratchFolder folder;
+    const Ended ended = RunGrapevine(
+        Training(folder.File("run"), {"--rounds=100000", flag + "=/no/such/folder/file"}));
+    EXPECT_EQ(ended.exit_code, kOutput) << flag;
+    EXPECT_THAT(ended.output, HasSubstr("/no/such/folder/file")) << flag;
+  }
 }
 
 TEST(Training, AnEarlierRunStaysUnlessToldOtherwise) {
