@@ -90,7 +90,7 @@ class Trainer {
                       .own = replica,
                       .gradient = gradient_.data.get(),
                       .learning_rate = 0.01f},
-                     state_.data.get(), replica);
+                     state_.data.get(), replica, cpu_);
   }
 
   const Batch batch_;
@@ -99,6 +99,7 @@ class Trainer {
   SharedVector replica_;
   SharedVector gradient_;
   SharedVector state_;
+  CpuPasses cpu_;
 };
 
 double Median(std::vector<double> values) {

@@ -177,17 +177,18 @@ double NodeRun::Elapsed() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-void NodeRun::OnRound(const RoundReport& report, const SharedVector& model) {
+absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel& model) {
   loss_sum_ += report.loss;
   gradient_seconds_ += report.gradient_seconds;
   mix_seconds_ += report.mix_seconds;
   seconds_ += report.seconds;
   ++rounds_;
   recording_->OnRound(report);
-  if (experiment_->Measured(report.completed)) Measure(report.completed, model);
+  if (!experiment_->Measured(report.completed)) return absl::OkStatus();
+  return Measure(report.completed, model);
 }
 
-void NodeRun::Measure(Round completed, const SharedVector& model) {
+absl::Status NodeRun::Measure(Round completed, const BoundaryModel& model) {
   const double time_s = Elapsed();
   const TransportCounters counters = session_->counters();
   control::NodeMetrics report;
@@ -201,16 +202,16 @@ void NodeRun::Measure(Round completed, const SharedVector& model) {
   report.set_bytes_received(counters.bytes_received);
   if (assessor_) {
     report.set_train_loss_sum(loss_sum_ * static_cast<double>(objective_->batch_size()));
-    const Sketch sketch = SketchOf(model.data.get(), experiment_->layout().parameter_size,
-                                   experiment_->config().seed());
-    report.mutable_sketch()->Add(sketch.begin(), sketch.end());
+    const absl::StatusOr<Sketch> sketch =
+        model.SketchOf(experiment_->layout().parameter_size, experiment_->config().seed());
+    if (!sketch.ok()) return sketch.status();
+    report.mutable_sketch()->Add(sketch->begin(), sketch->end());
   }
   session_->Report(std::move(report));
-  if (absl::Status status = WriteNodeMetrics(completed, time_s); !status.ok()) {
-    session_->Interrupt(std::move(status));
-  }
+  if (absl::Status status = WriteNodeMetrics(completed, time_s); !status.ok()) return status;
   loss_sum_ = gradient_seconds_ = mix_seconds_ = seconds_ = 0;
   rounds_ = 0;
+  return absl::OkStatus();
 }
 
 absl::Status NodeRun::WriteNodeMetrics(Round completed, double time_s) {

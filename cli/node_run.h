@@ -55,9 +55,9 @@ class NodeRun final : private RunObserver {
   NodeSessionOptions SessionOptions(const std::vector<IdentityItem>& identity) const;
   NodeSessionCallbacks Callbacks();
 
-  void OnRound(const RoundReport& report, const SharedVector& model) override;
+  absl::Status OnRound(const RoundReport& report, const BoundaryModel& model) override;
   void OnAverage(AveragedModel average) override { evaluations_->Submit(std::move(average)); }
-  void Measure(Round completed, const SharedVector& model);
+  absl::Status Measure(Round completed, const BoundaryModel& model);
   absl::Status WriteNodeMetrics(Round completed, double time_s);
   absl::Status OnStart();
   double Elapsed() const;

@@ -45,7 +45,7 @@ class Training {
                         .own = replica_.data(),
                         .gradient = gradient_.data(),
                         .learning_rate = learning_rate_},
-                       state_.data(), replica_.data());
+                       state_.data(), replica_.data(), cpu_);
     }
   }
 
@@ -76,6 +76,7 @@ class Training {
   int64_t rounds_per_epoch_;
   int64_t round_ = 0;
   std::vector<float> replica_, gradient_, state_;
+  CpuPasses cpu_;
 };
 
 // The best test accuracy after any of the epochs.
