@@ -31,8 +31,8 @@ absl::StatusOr<std::unique_ptr<DeviceDataPath>> DeviceDataPath::Make(
     if (!made.ok()) return made.status();
     *stream = *std::move(made);
   }
-  return std::unique_ptr<DeviceDataPath>(new DeviceDataPath(
-      options, std::move(on_pass), std::move(on_failure), std::move(streams)));
+  return std::unique_ptr<DeviceDataPath>(
+      new DeviceDataPath(options, std::move(on_pass), std::move(on_failure), std::move(streams)));
 }
 
 DeviceDataPath::DeviceDataPath(const DeviceDataPathOptions& options, OnPass on_pass,
@@ -57,8 +57,8 @@ DeviceDataPath::~DeviceDataPath() {
 }
 
 SharedVector DeviceDataPath::AllocateVector(int64_t size) {
-  absl::StatusOr<std::shared_ptr<void>> memory = options_.device->Allocate(
-      size * kElement, absl::StrCat("a vector of ", size, " elements"));
+  absl::StatusOr<std::shared_ptr<void>> memory =
+      options_.device->Allocate(size * kElement, absl::StrCat("a vector of ", size, " elements"));
   status_.Update(memory.status());
   return memory.ok() ? AsVector(*std::move(memory), size) : SharedVector{};
 }

@@ -27,7 +27,7 @@
 namespace grapevine {
 
 struct DeviceDataPathOptions {
-  Device* device = nullptr;          // outlives the path and the transport
+  Device* device = nullptr;           // outlives the path and the transport
   DeviceStream* gradients = nullptr;  // on which the objective computes; likewise
   // The longest that a vector may take to come to host memory.
   std::chrono::nanoseconds timeout = std::chrono::minutes(15);
@@ -46,8 +46,7 @@ class DeviceDataPath final : public DataPath {
   ~DeviceDataPath() override;
 
   VectorTable& vectors() override { return vectors_; }
-  absl::Status Write(Vec vector,
-                     const std::function<absl::Status(float* memory)>& write) override;
+  absl::Status Write(Vec vector, const std::function<absl::Status(float* memory)>& write) override;
   void Pass(std::span<const Vec> reads, std::span<const Vec> writes, int64_t bytes,
             const std::function<void()>& pass) override;
   void BeforeGradient(const SharedVector& at, const SharedVector& into) override;
@@ -109,9 +108,9 @@ class DeviceDataPath final : public DataPath {
   StreamOrder order_;
   std::map<uint32_t, std::vector<Mirror>> mirrors_;  // by vector
   std::map<std::pair<Rank, Tag>, Arrival> arrivals_;
-  std::deque<TimedPass> passes_;   // not over when last looked at
-  std::deque<Retired> retired_;    // host memory that a copy may still read
-  EventWatcher watcher_;           // last: its thread ends first
+  std::deque<TimedPass> passes_;  // not over when last looked at
+  std::deque<Retired> retired_;   // host memory that a copy may still read
+  EventWatcher watcher_;          // last: its thread ends first
 };
 
 }  // namespace grapevine

@@ -13,8 +13,7 @@ class HostDataPath final : public DataPath {
   explicit HostDataPath(OnPass on_pass) : on_pass_(std::move(on_pass)) {}
 
   VectorTable& vectors() override { return vectors_; }
-  absl::Status Write(Vec vector,
-                     const std::function<absl::Status(float* memory)>& write) override {
+  absl::Status Write(Vec vector, const std::function<absl::Status(float* memory)>& write) override {
     return write(vectors_.At(vector).data.get());
   }
   void Pass(std::span<const Vec> reads, std::span<const Vec> writes, int64_t bytes,

@@ -175,12 +175,12 @@ absl::StatusOr<std::shared_ptr<void>> EmulatedDevice::Allocate(int64_t bytes,
   }
   std::shared_ptr<void> memory = NewMemory(bytes);
   void* const begin = memory.get();
-  return std::shared_ptr<void>(
-      begin, [state = state_, bytes, memory = std::move(memory)](void*) mutable {
-        memory.reset();
-        MutexLock lock(state->mutex);
-        state->allocated -= bytes;
-      });
+  return std::shared_ptr<void>(begin,
+                               [state = state_, bytes, memory = std::move(memory)](void*) mutable {
+                                 memory.reset();
+                                 MutexLock lock(state->mutex);
+                                 state->allocated -= bytes;
+                               });
 }
 
 absl::StatusOr<std::shared_ptr<void>> EmulatedDevice::AllocatePinned(int64_t bytes,
