@@ -80,10 +80,10 @@ void NodeRun::LogSizes() const {
 absl::Status NodeRun::PrepareLearning() {
   const Problem& problem = experiment_->problem();
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> objective =
-      problem.MakeObjectives(options_.rank, options_.rank + 1);
+      problem.MakeObjectives(options_.rank, options_.rank + 1, device_->training());
   if (!objective.ok()) return objective.status();
   objective_ = std::move(objective->front());
-  absl::StatusOr<std::unique_ptr<Assessor>> assessor = problem.MakeAssessor();
+  absl::StatusOr<std::unique_ptr<Assessor>> assessor = problem.MakeAssessor(device_->assessment());
   if (!assessor.ok()) return assessor.status();
   assessor_ = *std::move(assessor);
   return absl::OkStatus();
@@ -95,6 +95,10 @@ absl::Status NodeRun::Prepare() {
       NodeRecording::Make(experiment_->config(), options_.rank, options_.run_directory);
   if (!recording.ok()) return recording.status();
   recording_ = *std::move(recording);
+  absl::StatusOr<std::unique_ptr<NodeDevice>> device =
+      NodeDevice::Open(experiment_->config(), options_.local_rank);
+  if (!device.ok()) return device.status();
+  device_ = *std::move(device);
   if (options_.rank < experiment_->workers()) {
     if (absl::Status status = PrepareLearning(); !status.ok()) return status;
   }
@@ -109,7 +113,8 @@ absl::Status NodeRun::Prepare() {
           .evaluate = [this](Round completed) { return experiment_->Evaluated(completed); },
           .step_timeout = options_.session.step_timeout,
           .pace = PaceOf(*experiment_, options_.rank),
-          .trace = recording_->trace()},
+          .trace = recording_->trace(),
+          .data_path = device_->data_path(options_.session.step_timeout)},
       *std::move(algorithm), objective_.get(), &experiment_->layout(), &experiment_->optimizer(),
       observer);
   const absl::StatusOr<std::vector<IdentityItem>> identity = IdentityOf(*experiment_);

@@ -16,6 +16,7 @@
 #include "cli/accuracy_target.h"
 #include "cli/experiment.h"
 #include "cli/experiment_identity.h"
+#include "cli/node_device.h"
 #include "cli/node_recording.h"
 #include "node/evaluation_thread.h"
 #include "node/metrics_collector.h"
@@ -27,6 +28,7 @@ namespace grapevine {
 
 struct NodeRunOptions {
   Rank rank = 0;
+  int local_rank = 0;         // among the nodes of this machine
   std::string run_directory;  // exists
   // Where this node is and how long it waits; what follows from the experiment
   // is filled in.
@@ -75,6 +77,7 @@ class NodeRun final : private RunObserver {
   const bool coordinates_;  // rank 0
   const std::string node_directory_;
 
+  std::unique_ptr<NodeDevice> device_;
   std::unique_ptr<Objective> objective_;  // null on a parameter server
   // Rank 0: on the evaluation thread. Null on a parameter server and where nothing
   // learns.

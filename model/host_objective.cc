@@ -13,13 +13,13 @@ constexpr int64_t kElement = sizeof(float);
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HostObjective>> HostObjective::Make(
-    std::unique_ptr<Objective> objective, Device* device, DeviceStream* stream) {
+    std::unique_ptr<Objective> objective, const ComputePlace& place) {
   const int64_t bytes = 2 * objective->layout().size * kElement;
   absl::StatusOr<std::shared_ptr<void>> memory =
-      device->AllocatePinned(bytes, "a replica and a gradient on the CPU");
+      place.device->AllocatePinned(bytes, "a replica and a gradient on the CPU");
   if (!memory.ok()) return memory.status();
   return std::unique_ptr<HostObjective>(
-      new HostObjective(std::move(objective), stream, *std::move(memory)));
+      new HostObjective(std::move(objective), place.stream, *std::move(memory)));
 }
 
 HostObjective::HostObjective(std::unique_ptr<Objective> objective, DeviceStream* stream,

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/device/device.h"
+#include "model/compute_place.h"
 #include "model/objective.h"
 
 namespace grapevine {
@@ -16,9 +17,9 @@ namespace grapevine {
 // the host's.
 class HostObjective final : public Objective {
  public:
-  // Both outlive it. ResourceExhausted when there is no host memory for the copies.
+  // ResourceExhausted when there is no host memory for the copies.
   static absl::StatusOr<std::unique_ptr<HostObjective>> Make(std::unique_ptr<Objective> objective,
-                                                             Device* device, DeviceStream* stream);
+                                                             const ComputePlace& place);
 
   const ReplicaLayout& layout() const override { return objective_->layout(); }
   void Initialize(float* replica) override { objective_->Initialize(replica); }

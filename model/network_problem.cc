@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<Network>> NetworkProblem::NewNetwork() const {
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObjectives(
-    int64_t first, int64_t last) const {
+    int64_t first, int64_t last, const ComputePlace& place) const {
   absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork();
   if (!network.ok()) return network.status();
   const std::shared_ptr<Network> shared = *std::move(network);
@@ -40,7 +40,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObje
   return objectives;
 }
 
-absl::StatusOr<std::unique_ptr<Assessor>> NetworkProblem::MakeAssessor() const {
+absl::StatusOr<std::unique_ptr<Assessor>> NetworkProblem::MakeAssessor(
+    const ComputePlace& place) const {
   absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork();
   if (!network.ok()) return network.status();
   return std::make_unique<NetworkAssessor>(

@@ -35,8 +35,8 @@ class NetworkProblem final : public Problem {
   const ReplicaLayout& layout() const override { return network_->layout(); }
   void Initialize(float* replica) const override { network_->Initialize(options_.seed, replica); }
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
-      int64_t first, int64_t last) const override;
-  absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor() const override;
+      int64_t first, int64_t last, const ComputePlace& place) const override;
+  absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor(const ComputePlace& place) const override;
   const TrainTest* data() const override { return &options_.data; }
 
  private:

@@ -49,6 +49,15 @@ class PinnedMemory final : public MemorySource {
   void Free(void* memory) override { cudaFreeHost(memory); }
 };
 
+// The runtime calls a missing driver an old one.
+std::string Reason(cudaError_t error) {
+  if (error == cudaErrorInsufficientDriver) {
+    return absl::StrCat("there is no NVIDIA driver, or it is older than CUDA ",
+                        CUDART_VERSION / 1000, ".", CUDART_VERSION % 1000 / 10, " needs");
+  }
+  return std::string(CudaStatus(error, "cudaGetDeviceCount").message());
+}
+
 absl::StatusOr<GpuInfo> InfoOf(int index) {
   cudaDeviceProp properties;
   const cudaError_t error = cudaGetDeviceProperties(&properties, index);
@@ -63,8 +72,8 @@ absl::StatusOr<GpuInfo> InfoOf(int index) {
 
 absl::StatusOr<std::vector<GpuInfo>> FindGpus() {
   int count = 0;
-  const absl::Status counted = CudaStatus(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
-  if (!counted.ok()) return NoUsableGpu(std::string(counted.message()));
+  const cudaError_t counted = cudaGetDeviceCount(&count);
+  if (counted != cudaSuccess) return NoUsableGpu(Reason(counted));
   std::vector<GpuInfo> gpus;
   std::string too_old;
   for (int index = 0; index < count; ++index) {

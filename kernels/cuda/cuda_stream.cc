@@ -38,9 +38,9 @@ absl::Status CudaEvent::Wait(std::chrono::nanoseconds timeout) {
     const cudaError_t state = cudaEventQuery(event_);
     if (state != cudaErrorNotReady) return CudaStatus(state, "work on the GPU");
     if (std::chrono::steady_clock::now() >= deadline) {
-      return absl::DeadlineExceededError(absl::StrCat(
-          "the GPU did not finish its work in ",
-          std::chrono::duration<double>(timeout).count(), " s"));
+      return absl::DeadlineExceededError(
+          absl::StrCat("the GPU did not finish its work in ",
+                       std::chrono::duration<double>(timeout).count(), " s"));
     }
     if (looks < kQuickLooks) {
       std::this_thread::yield();
@@ -115,8 +115,8 @@ void CudaStream::WeightedSum(std::span<const WeightedVector> terms, int64_t size
         absl::StrCat("a sum of ", terms.size(), " vectors"));
 }
 
-void CudaStream::MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step,
-                            int64_t size, float* out) {
+void CudaStream::MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
+                            float* out) {
   if (!Enter()) return;
   Check(CudaMixAndStep(mix, step, size, out, stream_),
         absl::StrCat("a mixture of ", mix.size(), " vectors"));

@@ -52,7 +52,7 @@ class DeviceStream : public VectorPasses {
   virtual absl::Status status() const = 0;
 };
 
-// Thread-safe. Outlives its streams; memory may outlive it.
+// Thread-safe. Outlives its streams and all memory that it gives.
 class Device {
  public:
   virtual ~Device() = default;

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/device/gpu.h"
 #include "model/host_objective.h"
 #include "node/device_data_path.h"
 #include "node/memory_transport.h"
@@ -36,7 +37,8 @@ struct Experiment {
   Rank nodes = 5;
   Round rounds = 20;
   int window = 1;
-  bool on_device = false;
+  enum class Place { kHost, kEmulatedDevice, kGpu };
+  Place place = Place::kHost;
   EmulatedDeviceOptions device = {};
 };
 
@@ -92,7 +94,7 @@ struct NodeUnderTest {
                                               .mixing = mixing,
                                               .learning_rate = [](Round) { return 0.1; },
                                               .window = experiment.window});
-    if (experiment.on_device) PutOnDevice(experiment, rank, &options);
+    if (experiment.place != Experiment::Place::kHost) PutOnDevice(experiment, rank, &options);
     options.rank = rank;
     options.workers = *WorkerCount(experiment.algorithm, experiment.nodes);
     const bool trains = rank < options.workers;
@@ -116,11 +118,12 @@ struct NodeUnderTest {
   }
 
   void PutOnDevice(const Experiment& experiment, Rank rank, RunnerOptions* options) {
-    EmulatedDeviceOptions device_options = experiment.device;
-    device_options.seed += static_cast<uint64_t>(rank);
-    device = std::make_unique<EmulatedDevice>(device_options);
+    EmulatedDeviceOptions emulated = experiment.device;
+    emulated.seed += static_cast<uint64_t>(rank);
+    const bool gpu = experiment.place == Experiment::Place::kGpu;
+    device = gpu ? *OpenGpu(0) : std::unique_ptr<Device>(new EmulatedDevice(emulated));
     stream = *device->NewStream();
-    on_device = *HostObjective::Make(std::move(owned), device.get(), stream.get());
+    on_device = *HostObjective::Make(std::move(owned), {device.get(), stream.get()});
     options->data_path = [this](OnPass on_pass, std::function<void(absl::Status)> on_failure) {
       // Several chunks in a vector, the last one short.
       return DeviceDataPath::Make({.device = device.get(), .gradients = stream.get(), .chunk = 7},
@@ -129,7 +132,7 @@ struct NodeUnderTest {
   }
 
   Recorder recorder;
-  std::unique_ptr<EmulatedDevice> device;
+  std::unique_ptr<Device> device;
   std::unique_ptr<DeviceStream> stream;
   std::unique_ptr<FunctionObjective> owned;
   FunctionObjective* objective = nullptr;
@@ -181,6 +184,16 @@ std::vector<float> ClusterReplica(const Experiment& experiment, Rank rank) {
   return {cluster.replica(rank).begin(), cluster.replica(rank).end()};
 }
 
+void ExpectTheBitsOfACluster(const Experiment& experiment) {
+  Fleet fleet(experiment);
+  for (const absl::Status& status : fleet.Run()) ASSERT_TRUE(status.ok()) << status;
+  for (Rank rank = 0; rank < experiment.nodes; ++rank) {
+    const auto model = fleet.nodes[rank]->runner->model().span();
+    EXPECT_EQ(std::vector<float>(model.begin(), model.end()), ClusterReplica(experiment, rank))
+        << "rank " << rank;
+  }
+}
+
 class RunnerParity
     : public ::testing::TestWithParam<std::tuple<const char*, const char*, Rank, int>> {
  protected:
@@ -188,7 +201,6 @@ class RunnerParity
     const auto [algorithm, topology, nodes, window] = GetParam();
     return {.algorithm = algorithm, .topology = topology, .nodes = nodes, .window = window};
   }
-  static void ExpectTheBitsOfACluster(const Experiment& experiment);
 };
 
 TEST_P(RunnerParity, ThreadsAndAShuffledQueueGiveTheSameBits) {
@@ -198,21 +210,11 @@ TEST_P(RunnerParity, ThreadsAndAShuffledQueueGiveTheSameBits) {
 // Streams that do everything as late as they may: whatever forgot to wait shows.
 TEST_P(RunnerParity, OnADeviceTheBitsAreTheSame) {
   Experiment experiment = Parameters();
-  experiment.on_device = true;
+  experiment.place = Experiment::Place::kEmulatedDevice;
   for (const uint64_t seed : {1, 2, 3}) {
     SCOPED_TRACE(seed);
     experiment.device.seed = 1000 * seed;
     ExpectTheBitsOfACluster(experiment);
-  }
-}
-
-void RunnerParity::ExpectTheBitsOfACluster(const Experiment& experiment) {
-  Fleet fleet(experiment);
-  for (const absl::Status& status : fleet.Run()) ASSERT_TRUE(status.ok()) << status;
-  for (Rank rank = 0; rank < experiment.nodes; ++rank) {
-    const auto model = fleet.nodes[rank]->runner->model().span();
-    EXPECT_EQ(std::vector<float>(model.begin(), model.end()), ClusterReplica(experiment, rank))
-        << "rank " << rank;
   }
 }
 
@@ -234,6 +236,20 @@ INSTANTIATE_TEST_SUITE_P(ParameterServer, RunnerParity,
                          ::testing::Combine(::testing::Values("ps", "ps:servers=2"),
                                             ::testing::Values("ring"), ::testing::Values(3, 5),
                                             ::testing::Values(1)));
+
+TEST(RunnerOnAGpu, TheBitsAreTheSame) {
+  if (const auto gpus = FindGpus(); !gpus.ok()) GTEST_SKIP() << gpus.status().message();
+  for (const char* algorithm : {"dpsgd", "dpsgd:order=atc", "allreduce", "ps"}) {
+    for (const char* topology : {"ring", "one-peer-exponential"}) {
+      SCOPED_TRACE(std::string(algorithm) + " on " + topology);
+      ExpectTheBitsOfACluster({.algorithm = algorithm,
+                               .topology = topology,
+                               .nodes = 4,
+                               .window = 2,
+                               .place = Experiment::Place::kGpu});
+    }
+  }
+}
 
 TEST(Runner, TheAverageOfAParameterServersRunIsThatOfItsWorkers) {
   const Experiment experiment{.algorithm = "ps:servers=2", .nodes = 6};

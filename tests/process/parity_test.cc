@@ -94,7 +94,7 @@ class NodeInMemory {
   NodeInMemory(const Experiment& experiment, Rank rank, std::shared_ptr<MemoryHub> hub)
       : experiment_(experiment),
         objective_(rank < experiment.workers()
-                       ? std::move(experiment.problem().MakeObjectives(rank, rank + 1)->front())
+                       ? std::move(experiment.problem().MakeObjectives(rank, rank + 1, {})->front())
                        : nullptr),
         runner_({.rank = rank,
                  .workers = experiment.workers(),
