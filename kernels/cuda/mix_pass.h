@@ -97,8 +97,7 @@ class MixPack {
 
   __device__ __forceinline__ void Store(const MixTerms<kTerms>& terms, const Step& step, int64_t i,
                                         float* out) {
-    const Pack<kWidth> sum =
-        kTerms == kAnyNumber ? vectors_[0] : SumGroup(terms, 0, {});
+    const Pack<kWidth> sum = kTerms == kAnyNumber ? vectors_[0] : SumGroup(terms, 0, {});
     StorePack(step.Apply(sum, i, streams_), out + i);
   }
 
@@ -177,10 +176,9 @@ inline MixShape ShapeOf(std::span<const WeightedVector> terms,
   const auto agrees = [past](const float* vector) {
     return vector == nullptr || PastBoundary(vector) == past;
   };
-  const bool agree =
-      std::all_of(streams.begin(), streams.end(), agrees) &&
-      std::all_of(terms.begin(), terms.end(),
-                  [&](const WeightedVector& term) { return agrees(term.vector); });
+  const bool agree = std::all_of(streams.begin(), streams.end(), agrees) &&
+                     std::all_of(terms.begin(), terms.end(),
+                                 [&](const WeightedVector& term) { return agrees(term.vector); });
   if (!agree) return {.head = size, .packs = 0, .size = size};
   const int64_t head = std::min((4 - past) % 4, size);
   return {.head = head, .packs = (size - head) / 4, .size = size};
@@ -197,7 +195,9 @@ cudaError_t LaunchMix(std::span<const WeightedVector> terms, const Step& step,
   }
   // A block for each of its packs' worth: the scheduler then overlaps one block's
   // stores with another's loads, and any GPU is full.
-  const auto blocks = [](int64_t work, int64_t of_block) { return (work + of_block - 1) / of_block; };
+  const auto blocks = [](int64_t work, int64_t of_block) {
+    return (work + of_block - 1) / of_block;
+  };
   const int64_t wanted = std::max(blocks(shape.packs, MixUnroll(kTerms) * kMixThreads),
                                   blocks(shape.singles(), kMixThreads));
   MixKernel<kTerms, Step>
