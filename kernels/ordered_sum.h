@@ -72,8 +72,8 @@ template <typename Term>
 GRAPEVINE_ELEMENTWISE double OrderedSum(int64_t begin, int64_t end, const Term& term) {
   const int64_t first = begin / kSumChunk, chunks = ChunksOf(begin, end);
   // The lanes that are not empty, and so many that they can be halved.
-  const auto used = static_cast<int64_t>(
-      std::bit_ceil(static_cast<uint64_t>(std::min(chunks, kChunkLanes))));
+  const auto used =
+      static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::min(chunks, kChunkLanes))));
   alignas(64) double lanes[kChunkLanes];
   std::fill_n(lanes, used, 0.0);
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {

@@ -32,8 +32,8 @@ std::vector<double> Norms(const std::vector<float>& vector, const ReplicaLayout&
   return norms;
 }
 
-const std::vector<int64_t> kSizes = {1,    3,    0,         255,  256, 257, 1, 4095, 4096,
-                                     4097, 8192, 1'000'003, 0, 10, 64};
+const std::vector<int64_t> kSizes = {1,    3,    0,    255,       256, 257, 1, 4095,
+                                     4096, 4097, 8192, 1'000'003, 0,   10,  64};
 
 TEST(TensorNormsTest, AgreesWithThePlainSumOfEveryTensor) {
   const ReplicaLayout layout = LayoutOf(kSizes);
@@ -97,8 +97,8 @@ TEST(TensorNormsTest, CountsTheChunksThatTensorsTouch) {
 TEST(TensorNormsTest, KeepsExtremesAndPassesNonNumbersOn) {
   constexpr float kLargest = std::numeric_limits<float>::max();
   constexpr float kSmallest = std::numeric_limits<float>::denorm_min();
-  const std::vector<float> vector = {kLargest, kLargest, kSmallest, kSmallest, -0.0f, NAN,
-                                     1,        INFINITY, -INFINITY, 3};
+  const std::vector<float> vector = {kLargest, kLargest, kSmallest, kSmallest, -0.0f,
+                                     NAN,      1,        INFINITY,  -INFINITY, 3};
   const std::vector<double> norms = Norms(vector, LayoutOf({2, 2, 1, 2, 2, 1}));
   EXPECT_EQ(norms[0], 2 * static_cast<double>(kLargest) * kLargest);
   EXPECT_EQ(norms[1], 2 * static_cast<double>(kSmallest) * kSmallest);

@@ -21,9 +21,9 @@ TEST_F(CudaSketchTest, HasTheBitsOfTheCpu) {
     const OnDevice<float> gpu_vector(vector, size % 4);
     const OnDevice<double> sketch(std::vector<double>(kSketchSize, -1));
     const OnDevice<char> workspace(std::vector<char>(CudaSketchWorkspace(elements)));
-    ExpectCuda(CudaSketch(gpu_vector.get(), elements, /*seed=*/7, sketch.get(), workspace.get(),
-                          nullptr),
-               "sketch");
+    ExpectCuda(
+        CudaSketch(gpu_vector.get(), elements, /*seed=*/7, sketch.get(), workspace.get(), nullptr),
+        "sketch");
     const Sketch expected = SketchOf(vector.data(), elements, /*seed=*/7);
     EXPECT_EQ(sketch.Read(), std::vector<double>(expected.begin(), expected.end()));
   }

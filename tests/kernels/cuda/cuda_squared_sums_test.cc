@@ -52,10 +52,10 @@ TEST_F(CudaSquaredSumsTest, NormsHaveTheBitsOfTheCpu) {
       const OnDevice<double> gpu_norms(norms);
       const int64_t chunks = TotalChunks(spans);
       const OnDevice<char> workspace(std::vector<char>(CudaTensorNormsWorkspace(chunks)));
-      ExpectCuda(CudaTensorSquaredNorms(gpu_vector.get(), gpu_spans.get(),
-                                        static_cast<int>(spans.size()), chunks, gpu_norms.get(),
-                                        workspace.get(), nullptr),
-                 "norms");
+      ExpectCuda(
+          CudaTensorSquaredNorms(gpu_vector.get(), gpu_spans.get(), static_cast<int>(spans.size()),
+                                 chunks, gpu_norms.get(), workspace.get(), nullptr),
+          "norms");
       TensorSquaredNorms(vector.data(), spans, norms.data());
       EXPECT_EQ(gpu_norms.Read(), norms);
     }
