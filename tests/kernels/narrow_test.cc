@@ -27,8 +27,8 @@ uint32_t Bits(float value) { return std::bit_cast<uint32_t>(value); }
 // number after the largest, as in rounding.
 double HalfByDefinition(uint32_t half) {
   const int exponent = half >> 10 & 31, mantissa = half & 1023;
-  const double magnitude = exponent == 0 ? std::ldexp(mantissa, -24)
-                                         : std::ldexp(1024 + mantissa, exponent - 25);
+  const double magnitude =
+      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
   return (half & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
