@@ -1,5 +1,4 @@
 #include "kernels/cuda/cuda_mix_and_step.h"
-
 #include "kernels/cuda/mix_pass.h"
 #include "kernels/sgd_update.h"
 
@@ -27,8 +26,8 @@ struct SgdPass {
   template <int kWidth>
   __device__ __forceinline__ Pack<kWidth> Apply(const Pack<kWidth>& sum, int64_t i,
                                                 Streams<kWidth>& streams) const {
-    const Pack<kWidth> result = step.weight_decay != 0 ? Decayed<true>(sum, &streams)
-                                                       : Decayed<false>(sum, &streams);
+    const Pack<kWidth> result =
+        step.weight_decay != 0 ? Decayed<true>(sum, &streams) : Decayed<false>(sum, &streams);
     if constexpr (kMomentum) StorePack(streams.velocity, step.velocity + i);
     return result;
   }
@@ -51,9 +50,9 @@ struct SgdPass {
     const SgdCoefficients sgd{step.gradient_scale, step.weight_decay, step.momentum};
 #pragma unroll
     for (int j = 0; j < kWidth; ++j) {
-      sum.lane[j] -= step.learning_rate *
-                     SgdUpdate<kRule, kDecay>(sgd, streams->gradient.lane[j], streams->own.lane[j],
-                                              &streams->velocity.lane[j]);
+      sum.lane[j] -= step.learning_rate * SgdUpdate<kRule, kDecay>(sgd, streams->gradient.lane[j],
+                                                                   streams->own.lane[j],
+                                                                   &streams->velocity.lane[j]);
     }
     return sum;
   }

@@ -1,5 +1,4 @@
 #include "kernels/cuda/cuda_weighted_sum.h"
-
 #include "kernels/cuda/mix_pass.h"
 
 namespace grapevine {
