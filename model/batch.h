@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace grapevine {
 
 // One image's extents.
@@ -33,8 +35,8 @@ class BatchSource {
   virtual int64_t classes() const = 0;
   virtual int64_t batch_size() const = 0;
   // The batch of `round`: a function of (seed, node, round) alone. Reuses the
-  // memory of `batch`.
-  virtual void Fill(int64_t round, Batch* batch) = 0;
+  // memory of `batch`, or exchanges it. Errors are those of the files behind it.
+  virtual absl::Status Fill(int64_t round, Batch* batch) = 0;
 };
 
 }  // namespace grapevine

@@ -14,11 +14,11 @@ constexpr int64_t kBatch = 100;
 
 absl::StatusOr<Evaluation> EvaluateOn(std::shared_ptr<const Dataset> data, const float* replica,
                                       Network& network) {
-  const EvaluationBatches batches(std::move(data), kBatch);
+  EvaluationBatches batches(std::move(data), kBatch);
   Evaluation total;
   Batch batch;
   for (int64_t i = 0; i < batches.count(); ++i) {
-    batches.Fill(i, &batch);
+    if (absl::Status status = batches.Fill(i, &batch); !status.ok()) return status;
     absl::StatusOr<Evaluation> part = network.Evaluate(replica, batch);
     if (!part.ok()) return part.status();
     total.loss_sum += part->loss_sum;

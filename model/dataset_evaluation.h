@@ -10,7 +10,8 @@
 
 namespace grapevine {
 
-// Sums over all samples of `data`, in inference mode. Errors are the network's.
+// Sums over all samples of `data`, in inference mode. Errors are the network's and the
+// data set's.
 absl::StatusOr<Evaluation> EvaluateOn(std::shared_ptr<const Dataset> data, const float* replica,
                                       Network& network);
 
