@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "model/batch_memory.h"
 
 namespace grapevine {
 
@@ -22,7 +23,7 @@ struct ImageShape {
 // Images are fp32, normalized, channels last: (size, height, width, channels).
 struct Batch {
   int64_t size = 0;
-  std::vector<float> images;
+  BatchVector images;
   std::vector<int32_t> labels;
 };
 

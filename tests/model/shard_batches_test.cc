@@ -118,7 +118,7 @@ TEST(ShardBatchesTest, AugmentsAnewInEveryRoundButReproducibly) {
   EXPECT_EQ(images(0), images(0));
   EXPECT_NE(images(0), images(1));
   // Some crop of the 16 has black in it, and none is all black.
-  const std::vector<float> first = images(0);
+  const BatchVector first = images(0);
   EXPECT_GT(std::ranges::count(first, 0.0f), 0);
   for (int i = 0; i < 16; ++i) {
     const auto bright = [](float value) { return value > 50; };
