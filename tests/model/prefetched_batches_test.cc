@@ -136,9 +136,7 @@ TEST(PrefetchedBatchesTest, AnErrorComesWithItsBatchAndIsTheFirstOfIt) {
 
 TEST(PrefetchedBatchesTest, FillsNoMoreThanItsDepthAhead) {
   const auto data = std::make_shared<const Breakable>();
-  {
-    PrefetchedBatches idle(Shard(data, 10, 1), {.threads = 3, .depth = 2});
-  }
+  { PrefetchedBatches idle(Shard(data, 10, 1), {.threads = 3, .depth = 2}); }
   EXPECT_EQ(data->asked(), 0);
   {
     PrefetchedBatches prefetched(Shard(data, 10, 1), {.threads = 3, .depth = 2});

@@ -2,10 +2,15 @@
 #ifndef GRAPEVINE_TESTS_MODEL_WRITE_JPEG_H_
 #define GRAPEVINE_TESTS_MODEL_WRITE_JPEG_H_
 
+// jpeglib.h needs FILE and size_t.
+// clang-format off
+#include <cstddef>
+#include <cstdio>
 #include <jpeglib.h>
+// clang-format on
 
 #include <cstdint>
-#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
