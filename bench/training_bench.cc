@@ -38,6 +38,7 @@ constexpr int kTurns = 15;
 constexpr double kTurnSeconds = 0.25;
 
 ImageShape InputOf(const std::string& name) {
+  if (name == "resnet50") return {64, 64, 3};
   return name.starts_with("resnet") ? ImageShape{32, 32, 3} : ImageShape{28, 28, 1};
 }
 

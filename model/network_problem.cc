@@ -29,13 +29,14 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObje
   absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork();
   if (!network.ok()) return network.status();
   const std::shared_ptr<Network> shared = *std::move(network);
+  const PrefetchOptions prefetch = last - first == 1 ? options_.prefetch : PrefetchOptions();
   std::vector<std::unique_ptr<Objective>> objectives;
   for (int64_t node = first; node < last; ++node) {
     auto batches = std::make_unique<ShardBatches>(
         options_.data.train, options_.shards[node],
         ShardOptions{.batch_size = options_.batch_size, .seed = options_.seed, .node = node});
-    objectives.push_back(
-        std::make_unique<NetworkObjective>(shared, std::move(batches), options_.seed));
+    objectives.push_back(std::make_unique<NetworkObjective>(
+        shared, Prefetched(std::move(batches), prefetch), options_.seed));
   }
   return objectives;
 }
@@ -46,7 +47,8 @@ absl::StatusOr<std::unique_ptr<Assessor>> NetworkProblem::MakeAssessor(
   if (!network.ok()) return network.status();
   return std::make_unique<NetworkAssessor>(
       *std::move(network), options_.data,
-      RecalibrationOptions{.batch_size = options_.batch_size, .seed = options_.seed});
+      NetworkAssessorOptions{
+          .batch_size = options_.batch_size, .seed = options_.seed, .prefetch = options_.prefetch});
 }
 
 }  // namespace grapevine

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "model/dataset.h"
 #include "model/network.h"
+#include "model/prefetched_batches.h"
 #include "model/problem.h"
 #include "model/split.h"
 
@@ -25,6 +26,9 @@ struct NetworkProblemOptions {
   int64_t batch_size = 1;
   double label_smoothing = 0;
   uint64_t seed = 0;
+  // How batches are filled: those of a single node, and those of assessors. Nodes
+  // that share a thread fill theirs themselves.
+  PrefetchOptions prefetch;
 };
 
 class NetworkProblem final : public Problem {

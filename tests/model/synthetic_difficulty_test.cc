@@ -37,7 +37,7 @@ class Training {
   void Epoch() {
     Batch batch;
     for (int64_t i = 0; i < rounds_per_epoch_; ++i) {
-      batches_.Fill(round_++, &batch);
+      ASSERT_TRUE(batches_.Fill(round_++, &batch).ok());
       ASSERT_TRUE(network_->Gradient(replica_.data(), batch, gradient_.data()).ok());
       const WeightedVector own{1, replica_.data()};
       optimizer_->Step(network_->layout(),
@@ -53,7 +53,7 @@ class Training {
     Batch batch;
     int64_t correct = 0, samples = 0;
     for (int64_t i = 0; i < test_.count(); ++i) {
-      test_.Fill(i, &batch);
+      EXPECT_TRUE(test_.Fill(i, &batch).ok());
       const Evaluation evaluation = *network_->Evaluate(replica_.data(), batch);
       correct += evaluation.correct;
       samples += evaluation.samples;
