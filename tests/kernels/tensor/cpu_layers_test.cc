@@ -1,5 +1,5 @@
 // The CPU's layers against the references in fp32.
-#include "kernels/tensor/cpu_layers.h"
+#include "kernels/tensor/cpu_tensor_device.h"
 
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ class LayerUnderTest {
       request.wants_gradient.push_back(true);
     }
     formats_ = request.inputs;
-    auto layer = CpuLayers().Make(request);
+    auto layer = CpuTensorDevice().MakeLayer(request);
     EXPECT_TRUE(layer.ok()) << layer.status();
     layer_ = *std::move(layer);
   }
