@@ -37,21 +37,26 @@ constexpr int kNoRegion = -1;
 // i's Backward at 2 L - i.
 class ExecutionPlanner {
  public:
-  ExecutionPlanner(const NetworkGraph& graph, int64_t batch_size, Pass pass)
+  ExecutionPlanner(const NetworkGraph& graph, TensorDevice& device, int64_t batch_size, Pass pass)
       : graph_(graph),
+        device_(device),
         backward_(pass == Pass::kGradient),
         mode_(pass == Pass::kInference ? Mode::kInference : Mode::kTraining),
         loss_time_(static_cast<int>(graph.nodes.size())),
         wants_gradient_(WantsGradient(graph)),
-        plan_(new ExecutionPlan()) {
+        plan_(new ExecutionPlan()),
+        arena_(device.alignment()) {
     plan_->batch_size_ = batch_size;
-    const ImageShape& image = graph.input;
-    formats_.push_back({{batch_size, image.channels, image.height, image.width}, Layout::kNhwc});
   }
 
-  absl::StatusOr<std::unique_ptr<ExecutionPlan>> Make(const LayerFactory& factory) {
+  absl::StatusOr<std::unique_ptr<ExecutionPlan>> Make() {
+    const ImageShape& image = graph_.input;
+    absl::StatusOr<TensorFormat> images = device_.PrepareInput(
+        {plan_->batch_size_, image.channels, image.height, image.width});
+    if (!images.ok()) return images.status();
+    formats_.push_back(*images);
     for (const GraphNode& node : graph_.nodes) {
-      absl::StatusOr<std::unique_ptr<Layer>> layer = factory.Make(Request(node));
+      absl::StatusOr<std::unique_ptr<Layer>> layer = device_.MakeLayer(Request(node));
       if (!layer.ok()) return layer.status();
       formats_.push_back((*layer)->output());
       plan_->layers_.push_back(*std::move(layer));
@@ -59,7 +64,7 @@ class ExecutionPlanner {
     PlanActivations();
     PlanWorkspaces();
     if (backward_) PlanGradients();
-    Allocate();
+    if (absl::Status status = Allocate(); !status.ok()) return status;
     return std::move(plan_);
   }
 
@@ -135,20 +140,23 @@ class ExecutionPlanner {
     return arena_.Add(formats_[tensor].bytes());
   }
 
-  void Allocate() {
+  absl::Status Allocate() {
     arena_.Solve();
-    plan_->arena_ = NewSharedVector(arena_.bytes() / static_cast<int64_t>(sizeof(float)));
-    // Padding that no layer writes must not hold NaNs of an earlier life.
-    std::fill_n(plan_->arena_.data.get(), plan_->arena_.size, 0.0f);
+    absl::StatusOr<std::shared_ptr<void>> memory = device_.NewArena(arena_.bytes());
+    if (!memory.ok()) return memory.status();
+    plan_->arena_ = *std::move(memory);
+    plan_->arena_bytes_ = arena_.bytes();
     for (int i = 0; i < layers(); ++i) plan_->layers_[i]->Bind(Tensors(i));
-    plan_->images_ = {At(activations_[0]), static_cast<size_t>(formats_[0].size())};
+    plan_->images_format_ = formats_[0];
+    plan_->images_ = At(activations_[0]);
     plan_->logits_ = At(activations_.back());
     if (backward_) plan_->logits_gradient_ = At(gradients_of_.back()[0]);
+    return absl::OkStatus();
   }
 
-  float* At(int region) const {
+  void* At(int region) const {
     if (region == kNoRegion) return nullptr;
-    return plan_->arena_.data.get() + arena_.offset(region) / static_cast<int64_t>(sizeof(float));
+    return static_cast<char*>(plan_->arena_.get()) + arena_.offset(region);
   }
 
   LayerTensors Tensors(int i) const {
@@ -164,6 +172,7 @@ class ExecutionPlanner {
   }
 
   const NetworkGraph& graph_;
+  TensorDevice& device_;
   const bool backward_;
   const Mode mode_;
   const int loss_time_;
@@ -179,9 +188,9 @@ class ExecutionPlanner {
 };
 
 absl::StatusOr<std::unique_ptr<ExecutionPlan>> ExecutionPlan::Make(const NetworkGraph& graph,
-                                                                   const LayerFactory& layers,
+                                                                   TensorDevice& device,
                                                                    int64_t batch_size, Pass pass) {
-  return ExecutionPlanner(graph, batch_size, pass).Make(layers);
+  return ExecutionPlanner(graph, device, batch_size, pass).Make();
 }
 
 void ExecutionPlan::Forward(const float* replica, float* gradient) {

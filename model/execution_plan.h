@@ -1,19 +1,19 @@
 // A network made ready to run for one batch size: its layers, and one arena for
 // every activation, gradient and scratch region, planned before the first step.
 //
-// Thread-compatible; calls run inside a TensorThread.
+// Calls are queued on the device. Thread-compatible; calls run inside a TensorThread.
 #ifndef GRAPEVINE_MODEL_EXECUTION_PLAN_H_
 #define GRAPEVINE_MODEL_EXECUTION_PLAN_H_
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "kernels/aligned_buffer.h"
 #include "kernels/tensor/layer.h"
+#include "kernels/tensor/tensor_device.h"
+#include "kernels/tensor/tensor_format.h"
 #include "model/network_graph.h"
 
 namespace grapevine {
@@ -27,20 +27,22 @@ enum class Pass {
 
 class ExecutionPlan {
  public:
+  // The device outlives the plan.
   static absl::StatusOr<std::unique_ptr<ExecutionPlan>> Make(const NetworkGraph& graph,
-                                                             const LayerFactory& layers,
+                                                             TensorDevice& device,
                                                              int64_t batch_size, Pass pass);
 
   int64_t batch_size() const { return batch_size_; }
   // Bytes of activations, gradients and scratch.
-  int64_t arena_bytes() const { return arena_.size * static_cast<int64_t>(sizeof(float)); }
+  int64_t arena_bytes() const { return arena_bytes_; }
 
-  // Where the images go before Forward, (batch_size, height, width, channels).
-  std::span<float> images() const { return images_; }
+  // Where the images go before Forward.
+  void* images() const { return images_; }
+  const TensorFormat& images_format() const { return images_format_; }
   // (batch_size, classes), valid from Forward to Backward.
-  float* logits() const { return logits_; }
-  // Where the loss's gradient goes before Backward, in the shape of the logits.
-  float* logits_gradient() const { return logits_gradient_; }
+  const void* logits() const { return logits_; }
+  // Where the loss's gradient goes before Backward, in the format of the logits.
+  void* logits_gradient() const { return logits_gradient_; }
 
   // `gradient` takes the batch's statistics; null in inference.
   void Forward(const float* replica, float* gradient);
@@ -53,10 +55,12 @@ class ExecutionPlan {
 
   int64_t batch_size_ = 0;
   std::vector<std::unique_ptr<Layer>> layers_;
-  SharedVector arena_;
-  std::span<float> images_;
-  float* logits_ = nullptr;
-  float* logits_gradient_ = nullptr;
+  std::shared_ptr<void> arena_;
+  int64_t arena_bytes_ = 0;
+  TensorFormat images_format_;
+  void* images_ = nullptr;
+  void* logits_ = nullptr;
+  void* logits_gradient_ = nullptr;
 };
 
 }  // namespace grapevine

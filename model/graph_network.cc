@@ -2,12 +2,9 @@
 
 #include <glog/logging.h>
 
-#include <algorithm>
-#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/tensor/softmax_cross_entropy.h"
 #include "kernels/tensor/tensor_thread.h"
 #include "model/fusion.h"
 #include "random/keyed_random.h"
@@ -29,11 +26,11 @@ const char* NameOf(Pass pass) {
 
 }  // namespace
 
-GraphNetwork::GraphNetwork(NetworkGraph graph, std::unique_ptr<const LayerFactory> layers,
+GraphNetwork::GraphNetwork(NetworkGraph graph, std::unique_ptr<TensorDevice> device,
                            const NetworkOptions& options)
     : graph_(Fuse(std::move(graph))),
       progress_(graph_),
-      layers_(std::move(layers)),
+      device_(std::move(device)),
       options_(options) {}
 
 void GraphNetwork::Initialize(uint64_t seed, float* replica) const {
@@ -61,15 +58,23 @@ absl::StatusOr<double> GraphNetwork::GradientInParts(
     absl::Status status = Prepare(&training_, batch.size, Pass::kGradient);
     if (!status.ok()) return status;
   }
-  std::copy(batch.images.begin(), batch.images.end(), training_->images().begin());
+  BeginBatch(*training_, batch);
   training_->Forward(replica, gradient);
-  const double loss =
-      SoftmaxCrossEntropy({.classes = classes(), .label_smoothing = options_.label_smoothing},
-                          training_->logits(), batch.labels, training_->logits_gradient());
+  device_->ComputeLoss(
+      {.loss = {.classes = classes(), .label_smoothing = options_.label_smoothing},
+       .logits = training_->logits(),
+       .gradient = training_->logits_gradient()});
+  const bool in_parts = final_from && device_->final_in_parts();
   training_->Backward(replica, gradient, [&](int operation) {
-    if (final_from) final_from(progress_.FinalFrom(operation));
+    if (in_parts) final_from(progress_.FinalFrom(operation));
   });
-  return loss / static_cast<double>(batch.size);
+  device_->EndGradient({.replica = replica,
+                        .gradient = gradient,
+                        .parameter_size = layout().parameter_size,
+                        .size = layout().size});
+  absl::StatusOr<BatchResult> result = device_->Finish();
+  if (!result.ok()) return result.status();
+  return result->loss_sum / static_cast<double>(batch.size);
 }
 
 absl::Status GraphNetwork::Statistics(const float* replica, const Batch& batch, float* statistics) {
@@ -79,9 +84,9 @@ absl::Status GraphNetwork::Statistics(const float* replica, const Batch& batch, 
     absl::Status status = Prepare(&statistics_, batch.size, Pass::kStatistics);
     if (!status.ok()) return status;
   }
-  std::copy(batch.images.begin(), batch.images.end(), statistics_->images().begin());
+  BeginBatch(*statistics_, batch);
   statistics_->Forward(replica, statistics);
-  return absl::OkStatus();
+  return device_->Finish().status();
 }
 
 absl::StatusOr<Evaluation> GraphNetwork::Evaluate(const float* replica, const Batch& batch) {
@@ -93,13 +98,13 @@ absl::StatusOr<Evaluation> GraphNetwork::Evaluate(const float* replica, const Ba
   }
   // In inference no image touches another one: a smaller batch leaves what was
   // there behind its own.
-  std::copy(batch.images.begin(), batch.images.end(), evaluation_->images().begin());
+  BeginBatch(*evaluation_, batch);
   evaluation_->Forward(replica, nullptr);
-  const float* logits = evaluation_->logits();
+  device_->ComputeLoss({.loss = {.classes = classes()}, .logits = evaluation_->logits()});
+  absl::StatusOr<BatchResult> result = device_->Finish();
+  if (!result.ok()) return result.status();
   return Evaluation{
-      .loss_sum = SoftmaxCrossEntropy({.classes = classes()}, logits, batch.labels, nullptr),
-      .correct = CountCorrect(classes(), logits, batch.labels),
-      .samples = batch.size};
+      .loss_sum = result->loss_sum, .correct = result->correct, .samples = batch.size};
 }
 
 absl::Status GraphNetwork::CheckBatch(const Batch& batch) const {
@@ -122,12 +127,17 @@ absl::Status GraphNetwork::Prepare(std::unique_ptr<ExecutionPlan>* plan, int64_t
                                    Pass pass) {
   plan->reset();  // before the new one: only one arena at a time
   absl::StatusOr<std::unique_ptr<ExecutionPlan>> made =
-      ExecutionPlan::Make(graph_, *layers_, batch_size, pass);
+      ExecutionPlan::Make(graph_, *device_, batch_size, pass);
   if (!made.ok()) return made.status();
   *plan = *std::move(made);
   LOG(INFO) << name() << ": " << (*plan)->arena_bytes() << " bytes of activations for "
             << NameOf(pass) << " of " << batch_size << " samples";
   return absl::OkStatus();
+}
+
+void GraphNetwork::BeginBatch(const ExecutionPlan& plan, const Batch& batch) {
+  device_->BeginBatch({.images = batch.images, .labels = batch.labels}, plan.images_format(),
+                      plan.images());
 }
 
 }  // namespace grapevine

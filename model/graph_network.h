@@ -1,7 +1,9 @@
-// Runs a NetworkGraph on one device's layers.
+// Runs a NetworkGraph on one device: the CPU or a GPU.
 //
 // Keeps one plan for gradients, one for statistics and one for evaluations, each
 // for the batch size last seen (evaluation: the largest, smaller batches fit in).
+// Replicas and gradients are the device's memory, but for Initialize, which writes host
+// memory; batches are host memory. Every call waits for its result.
 #ifndef GRAPEVINE_MODEL_GRAPH_NETWORK_H_
 #define GRAPEVINE_MODEL_GRAPH_NETWORK_H_
 
@@ -11,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/tensor/layer.h"
+#include "kernels/tensor/tensor_device.h"
 #include "model/backward_progress.h"
 #include "model/execution_plan.h"
 #include "model/network.h"
@@ -25,7 +27,7 @@ struct NetworkOptions {
 
 class GraphNetwork : public Network {
  public:
-  GraphNetwork(NetworkGraph graph, std::unique_ptr<const LayerFactory> layers,
+  GraphNetwork(NetworkGraph graph, std::unique_ptr<TensorDevice> device,
                const NetworkOptions& options);
 
   const std::string& name() const override { return graph_.name; }
@@ -34,7 +36,7 @@ class GraphNetwork : public Network {
   int64_t classes() const override { return graph_.classes(); }
 
   void Initialize(uint64_t seed, float* replica) const override;
-  // Errors: a batch that does not fit the network; InternalError from oneDNN.
+  // Errors: a batch that does not fit the network; what the device's libraries say.
   absl::StatusOr<double> Gradient(const float* replica, const Batch& batch,
                                   float* gradient) override;
   absl::StatusOr<double> GradientInParts(
@@ -47,10 +49,11 @@ class GraphNetwork : public Network {
  private:
   absl::Status CheckBatch(const Batch& batch) const;
   absl::Status Prepare(std::unique_ptr<ExecutionPlan>* plan, int64_t batch_size, Pass pass);
+  void BeginBatch(const ExecutionPlan& plan, const Batch& batch);
 
   const NetworkGraph graph_;  // fused
   const BackwardProgress progress_;
-  const std::unique_ptr<const LayerFactory> layers_;
+  const std::unique_ptr<TensorDevice> device_;  // before its layers
   const NetworkOptions options_;
   std::unique_ptr<ExecutionPlan> training_;
   std::unique_ptr<ExecutionPlan> statistics_;

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "kernels/tensor/cpu_layers.h"
+#include "kernels/tensor/cpu_tensor_device.h"
 #include "model/networks/lenet5.h"
 #include "model/networks/mlp.h"
 #include "model/networks/resnet20.h"
@@ -65,7 +65,8 @@ std::vector<std::string> NetworkNames() { return TheRegistry().Names(); }
 
 absl::StatusOr<std::unique_ptr<Network>> MakeNetwork(std::string_view spec, ImageShape input,
                                                      int64_t classes,
-                                                     const NetworkOptions& options) {
+                                                     const NetworkOptions& options,
+                                                     std::unique_ptr<TensorDevice> device) {
   const absl::StatusOr<Spec> parsed = ParseSpec(spec);
   if (!parsed.ok()) return parsed.status();
   const DescribeNetwork describe = TheRegistry().Find(parsed->name);
@@ -83,7 +84,8 @@ absl::StatusOr<std::unique_ptr<Network>> MakeNetwork(std::string_view spec, Imag
     return SpecError(
         spec, absl::StrCat("describes ", graph->classes(), " logits for ", classes, " classes"));
   }
-  return std::make_unique<GraphNetwork>(*std::move(graph), std::make_unique<CpuLayers>(), options);
+  if (device == nullptr) device = std::make_unique<CpuTensorDevice>();
+  return std::make_unique<GraphNetwork>(*std::move(graph), std::move(device), options);
 }
 
 }  // namespace grapevine

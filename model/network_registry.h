@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "kernels/tensor/tensor_device.h"
 #include "model/graph_network.h"
 #include "model/network.h"
 #include "model/network_builder.h"
@@ -34,11 +35,13 @@ void RegisterNetwork(std::string name, DescribeNetwork describe);
 // Names of all networks, sorted.
 std::vector<std::string> NetworkNames();
 
-// "softmax", "mlp", "lenet5", "resnet20", "resnet50", or a registered one, on the CPU.
+// "softmax", "mlp", "lenet5", "resnet20", "resnet50", or a registered one, on `device`;
+// without one on the CPU.
 // Errors carry Failure::kUsage and name the spec, what is wrong and what is known.
 absl::StatusOr<std::unique_ptr<Network>> MakeNetwork(std::string_view spec, ImageShape input,
                                                      int64_t classes,
-                                                     const NetworkOptions& options);
+                                                     const NetworkOptions& options,
+                                                     std::unique_ptr<TensorDevice> device = {});
 
 }  // namespace grapevine
 

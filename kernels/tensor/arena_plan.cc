@@ -6,7 +6,7 @@
 namespace grapevine {
 
 int ArenaPlan::Add(int64_t bytes) {
-  regions_.push_back({.bytes = (bytes + 63) / 64 * 64});
+  regions_.push_back({.bytes = (bytes + alignment_ - 1) / alignment_ * alignment_});
   return static_cast<int>(regions_.size()) - 1;
 }
 

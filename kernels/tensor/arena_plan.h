@@ -16,12 +16,15 @@ namespace grapevine {
 
 class ArenaPlan {
  public:
+  // Offsets are multiples of `alignment` bytes.
+  explicit ArenaPlan(int64_t alignment) : alignment_(alignment) {}
+
   // A region of `bytes`, not alive yet. Returns its index.
   int Add(int64_t bytes);
   // The region is read or written at `time`; extends its lifetime.
   void Touch(int region, int time);
 
-  // Chooses offsets, each a multiple of 64 bytes.
+  // Chooses offsets.
   void Solve();
   int64_t offset(int region) const { return regions_[region].offset; }
   // Bytes of the whole arena.
@@ -36,6 +39,7 @@ class ArenaPlan {
   };
   int64_t Place(const Region& region, const std::vector<const Region*>& placed) const;
 
+  const int64_t alignment_;
   std::vector<Region> regions_;
   int64_t bytes_ = 0;
 };

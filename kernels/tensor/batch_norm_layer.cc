@@ -50,7 +50,7 @@ class BatchNormLayer : public Layer {
     return input == (has_shortcut_ ? 1 : 0) && !from_blocks_[input].needed();
   }
 
-  void Bind(const LayerTensors& tensors) override { tensors_ = tensors; }
+  void Bind(const LayerTensors& tensors) override { tensors_ = AsFloats(tensors); }
 
   void Forward(const float* replica, float* gradient) override {
     const float* x = Input(0);
@@ -180,7 +180,7 @@ class BatchNormLayer : public Layer {
   std::vector<Conversion> from_blocks_;  // of its gradient
   std::vector<int64_t> copy_;
   int64_t gradient_copy_ = 0;
-  LayerTensors tensors_;
+  FloatTensors tensors_;
   // One value per lane. Backward reuses shift_ and offset_ for its sums.
   std::vector<float> mean_;
   std::vector<float> inverse_deviation_;

@@ -1,7 +1,7 @@
 // Batch normalization with its neighbours fused: shortcut, ReLU.
 //
 // Inputs: x, and the shortcut where there is one. Internal to kernels/tensor/; made by
-// cpu_layers.h.
+// cpu_tensor_device.h.
 #ifndef GRAPEVINE_KERNELS_TENSOR_BATCH_NORM_LAYER_H_
 #define GRAPEVINE_KERNELS_TENSOR_BATCH_NORM_LAYER_H_
 

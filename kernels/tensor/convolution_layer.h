@@ -1,4 +1,4 @@
-// Convolution by oneDNN. Internal to kernels/tensor/; made by cpu_layers.h.
+// Convolution by oneDNN. Internal to kernels/tensor/; made by cpu_tensor_device.h.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CONVOLUTION_LAYER_H_
 #define GRAPEVINE_KERNELS_TENSOR_CONVOLUTION_LAYER_H_
 

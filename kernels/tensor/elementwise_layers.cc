@@ -16,7 +16,7 @@ class ReluLayer : public Layer {
   const TensorFormat& output() const override { return output_; }
   bool backward_reads_output() const override { return true; }
   bool shares_gradient(int input) const override { return true; }
-  void Bind(const LayerTensors& tensors) override { tensors_ = tensors; }
+  void Bind(const LayerTensors& tensors) override { tensors_ = AsFloats(tensors); }
 
   void Forward(const float* replica, float* gradient) override {
     ReluInto(tensors_.inputs[0], tensors_.output, output_.size());
@@ -29,7 +29,7 @@ class ReluLayer : public Layer {
 
  private:
   const TensorFormat output_;
-  LayerTensors tensors_;
+  FloatTensors tensors_;
 };
 
 // The second summand is brought into the layout of the first.
@@ -45,7 +45,7 @@ class AddLayer : public Layer {
   int64_t scratch_bytes() const override { return to_output_.to_bytes(); }
   bool backward_reads_output() const override { return relu_; }
   bool shares_gradient(int input) const override { return input == 0; }
-  void Bind(const LayerTensors& tensors) override { tensors_ = tensors; }
+  void Bind(const LayerTensors& tensors) override { tensors_ = AsFloats(tensors); }
 
   void Forward(const float* replica, float* gradient) override {
     const void* second = to_output_.Run(tensors_.inputs[1], tensors_.scratch);
@@ -66,7 +66,7 @@ class AddLayer : public Layer {
   const TensorFormat output_;
   Conversion to_output_;
   Conversion from_output_;
-  LayerTensors tensors_;
+  FloatTensors tensors_;
 };
 
 // Rows of contiguous channels: what a pixel's copy moves at once.
@@ -81,7 +81,7 @@ class SubsampleLayer : public Layer {
   }
 
   const TensorFormat& output() const override { return output_; }
-  void Bind(const LayerTensors& tensors) override { tensors_ = tensors; }
+  void Bind(const LayerTensors& tensors) override { tensors_ = AsFloats(tensors); }
 
   void Forward(const float* replica, float* gradient) override {
     std::fill_n(tensors_.output, output_.size(), 0.0f);
@@ -137,7 +137,7 @@ class SubsampleLayer : public Layer {
   const int64_t stride_;
   const TensorFormat input_;
   TensorFormat output_;
-  LayerTensors tensors_;
+  FloatTensors tensors_;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // ReLU, addition and the parameter-free shortcut, for any layout.
 //
-// Internal to kernels/tensor/; made by cpu_layers.h.
+// Internal to kernels/tensor/; made by cpu_tensor_device.h.
 #ifndef GRAPEVINE_KERNELS_TENSOR_ELEMENTWISE_LAYERS_H_
 #define GRAPEVINE_KERNELS_TENSOR_ELEMENTWISE_LAYERS_H_
 

@@ -1,4 +1,4 @@
-// Inner product by oneDNN. Internal to kernels/tensor/; made by cpu_layers.h.
+// Inner product by oneDNN. Internal to kernels/tensor/; made by cpu_tensor_device.h.
 #ifndef GRAPEVINE_KERNELS_TENSOR_INNER_PRODUCT_LAYER_H_
 #define GRAPEVINE_KERNELS_TENSOR_INNER_PRODUCT_LAYER_H_
 

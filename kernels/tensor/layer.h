@@ -3,7 +3,8 @@
 // A Layer is one operation made ready for fixed shapes: it has chosen its
 // layouts, generated its code and said how much memory it needs. Whoever runs
 // it gives the memory once (Bind) and the weights with every call. A
-// LayerFactory makes the layers of one device; cpu_layers.h has the CPU's.
+// TensorDevice (tensor_device.h) makes the layers of one device; all pointers
+// are that device's memory.
 //
 // Weights lie in the flat replica in PyTorch's order; a layer knows their
 // offsets, writes their gradients to the same offsets of the gradient vector,
@@ -15,11 +16,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <variant>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "kernels/tensor/tensor_format.h"
 
 namespace grapevine {
@@ -86,19 +85,36 @@ using Operation =
 
 enum class Mode { kTraining, kInference };
 
-// Where a layer's tensors lie, as long as it lives. A gradient has its tensor's
-// format. The pointers to gradients are used in training only.
-struct LayerTensors {
-  std::vector<const float*> inputs;
-  float* output = nullptr;
+// Where a layer's tensors lie, as long as it lives; what they hold is said by
+// their formats. A gradient has its tensor's format. The pointers to gradients
+// are used in training only.
+template <typename Element>
+struct TensorsOf {
+  std::vector<const Element*> inputs;
+  Element* output = nullptr;
   // One per consumer of the output; the gradient is their sum. Backward may
   // overwrite them.
-  std::vector<float*> output_gradients;
+  std::vector<Element*> output_gradients;
   // Parallel to inputs; null where nobody wants it.
-  std::vector<float*> input_gradients;
+  std::vector<Element*> input_gradients;
   void* kept = nullptr;     // from Forward to Backward
   void* scratch = nullptr;  // within a call
 };
+using LayerTensors = TensorsOf<void>;
+// For layers whose tensors are all fp32.
+using FloatTensors = TensorsOf<float>;
+
+inline FloatTensors AsFloats(const LayerTensors& tensors) {
+  FloatTensors floats{.output = static_cast<float*>(tensors.output),
+                      .kept = tensors.kept,
+                      .scratch = tensors.scratch};
+  for (const void* x : tensors.inputs) floats.inputs.push_back(static_cast<const float*>(x));
+  for (void* g : tensors.output_gradients) {
+    floats.output_gradients.push_back(static_cast<float*>(g));
+  }
+  for (void* g : tensors.input_gradients) floats.input_gradients.push_back(static_cast<float*>(g));
+  return floats;
+}
 
 class Layer {
  public:
@@ -127,13 +143,6 @@ struct LayerRequest {
   Mode mode = Mode::kTraining;
   // Parallel to inputs: whether its gradient is wanted.
   std::vector<bool> wants_gradient;
-};
-
-class LayerFactory {
- public:
-  virtual ~LayerFactory() = default;
-  // Errors name the operation and what the library said.
-  virtual absl::StatusOr<std::unique_ptr<Layer>> Make(const LayerRequest& request) const = 0;
 };
 
 }  // namespace grapevine

@@ -117,12 +117,6 @@ const void* Conversion::Run(const void* from, void* to) {
   return to;
 }
 
-int64_t RegionPlan::Reserve(int64_t bytes) {
-  const int64_t offset = bytes_;
-  bytes_ += (bytes + 63) / 64 * 64;
-  return offset;
-}
-
 absl::StatusOr<std::unique_ptr<Layer>> CatchOneDnn(
     std::string_view what, const std::function<std::unique_ptr<Layer>()>& make) {
   try {

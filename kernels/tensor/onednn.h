@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "dnnl.hpp"
 #include "kernels/tensor/layer.h"
+#include "kernels/tensor/region_plan.h"
 #include "kernels/tensor/tensor_format.h"
 
 namespace grapevine {
@@ -75,18 +76,6 @@ class Conversion {
   dnnl::memory::desc to_;
   BoundPrimitive reorder_;
 };
-
-// Hands out 64-byte aligned pieces of a region whose size is their sum.
-class RegionPlan {
- public:
-  int64_t Reserve(int64_t bytes);
-  int64_t bytes() const { return bytes_; }
-
- private:
-  int64_t bytes_ = 0;
-};
-
-inline char* At(void* region, int64_t offset) { return static_cast<char*>(region) + offset; }
 
 // Runs `make`, turning oneDNN's exceptions into a Status that names `what`.
 absl::StatusOr<std::unique_ptr<Layer>> CatchOneDnn(

@@ -48,7 +48,7 @@ class PoolingLayer : public Layer {
   int64_t scratch_bytes() const override { return scratch_bytes_; }
 
   void Bind(const LayerTensors& tensors) override {
-    tensors_ = tensors;
+    tensors_ = AsFloats(tensors);
     forward_.Bind(DNNL_ARG_SRC, tensors.inputs[0]);
     forward_.Bind(DNNL_ARG_DST, tensors.output);
     forward_.Bind(DNNL_ARG_SCRATCHPAD, tensors.scratch);
@@ -94,7 +94,7 @@ class PoolingLayer : public Layer {
   int64_t scratch_bytes_ = 0;
   BoundPrimitive forward_;
   BoundPrimitive backward_;
-  LayerTensors tensors_;
+  FloatTensors tensors_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Pooling by oneDNN. Internal to kernels/tensor/; made by cpu_layers.h.
+// Pooling by oneDNN. Internal to kernels/tensor/; made by cpu_tensor_device.h.
 #ifndef GRAPEVINE_KERNELS_TENSOR_POOLING_LAYER_H_
 #define GRAPEVINE_KERNELS_TENSOR_POOLING_LAYER_H_
 

@@ -1,7 +1,8 @@
 #include "kernels/tensor/softmax_cross_entropy.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "kernels/tensor/softmax_row.h"
 
 namespace grapevine {
 namespace {
@@ -10,26 +11,15 @@ namespace {
 double Row(const CrossEntropy& loss, const float* logits, int32_t label, float scale,
            float* gradient) {
   const int64_t classes = loss.classes;
-  const float largest = *std::max_element(logits, logits + classes);
-  double sum = 0;
-  double logit_sum = 0;
-  for (int64_t c = 0; c < classes; ++c) {
-    sum += std::exp(logits[c] - largest);
-    logit_sum += logits[c] - largest;
-  }
-  const double log_sum = std::log(sum);
-  const double spread = loss.label_smoothing / static_cast<double>(classes);
+  SoftmaxSums sums{.largest = *std::max_element(logits, logits + classes)};
+  for (int64_t c = 0; c < classes; ++c) AddLogit(logits[c], &sums);
   if (gradient != nullptr) {
-    const float inverse = static_cast<float>(1 / sum);
+    const LogitGradient row = RowGradient(classes, loss.label_smoothing, sums, scale);
     for (int64_t c = 0; c < classes; ++c) {
-      const float target =
-          static_cast<float>(spread) + (c == label ? 1 - loss.label_smoothing : 0.0f);
-      gradient[c] = scale * (std::exp(logits[c] - largest) * inverse - target);
+      gradient[c] = GradientOfLogit(row, logits[c] - sums.largest, c == label);
     }
   }
-  const double nll = log_sum - (logits[label] - largest);
-  const double uniform = log_sum * static_cast<double>(classes) - logit_sum;
-  return (1 - loss.label_smoothing) * nll + spread * uniform;
+  return RowLoss(classes, loss.label_smoothing, sums, logits[label]);
 }
 
 }  // namespace

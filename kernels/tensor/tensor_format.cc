@@ -19,7 +19,21 @@ const char* Name(Layout layout) {
   return "";
 }
 
+const char* Suffix(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat32:
+      return "";
+    case ElementType::kBFloat16:
+      return " bf16";
+    case ElementType::kFloat16:
+      return " fp16";
+  }
+  return "";
+}
+
 }  // namespace
+
+int64_t BytesOf(ElementType type) { return type == ElementType::kFloat32 ? 4 : 2; }
 
 int64_t BlockChannels(Layout layout) {
   switch (layout) {
@@ -39,7 +53,8 @@ int64_t TensorFormat::size() const {
 
 std::string ToString(const TensorFormat& format) {
   const TensorShape& s = format.shape;
-  return absl::StrCat(s.n, "x", s.c, "x", s.h, "x", s.w, " ", Name(format.layout));
+  return absl::StrCat(s.n, "x", s.c, "x", s.h, "x", s.w, " ", Name(format.layout),
+                      Suffix(format.type));
 }
 
 }  // namespace grapevine

@@ -2,7 +2,7 @@
 //
 // Every tensor is logically (n, c, h, w); a matrix has h = w = 1. The layout
 // says in which order its elements lie; it is chosen by the layer that writes
-// the tensor. Values; thread-safe.
+// the tensor, its element type by the device. Values; thread-safe.
 #ifndef GRAPEVINE_KERNELS_TENSOR_TENSOR_FORMAT_H_
 #define GRAPEVINE_KERNELS_TENSOR_TENSOR_FORMAT_H_
 
@@ -26,20 +26,25 @@ struct TensorShape {
 // block padded with zeros.
 enum class Layout { kNchw, kNhwc, kNchw8c, kNchw16c };
 
+enum class ElementType { kFloat32, kBFloat16, kFloat16 };
+
+int64_t BytesOf(ElementType type);
+
 struct TensorFormat {
   TensorShape shape;
   Layout layout = Layout::kNhwc;
+  ElementType type = ElementType::kFloat32;
 
   // Elements in memory, padding included.
   int64_t size() const;
-  int64_t bytes() const { return size() * static_cast<int64_t>(sizeof(float)); }
+  int64_t bytes() const { return size() * BytesOf(type); }
   friend bool operator==(const TensorFormat&, const TensorFormat&) = default;
 };
 
 // Channels in one block of `layout`; 1 when it is plain.
 int64_t BlockChannels(Layout layout);
 
-// "32x16x28x28 nChw16c", for messages.
+// "32x16x28x28 nChw16c", "32x16x28x28 nhwc bf16", for messages.
 std::string ToString(const TensorFormat& format);
 
 }  // namespace grapevine

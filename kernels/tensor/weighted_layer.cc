@@ -26,7 +26,7 @@ class WeightedLayer : public Layer {
   bool backward_reads_output() const override { return weights_.relu; }
 
   void Bind(const LayerTensors& tensors) override {
-    tensors_ = tensors;
+    tensors_ = AsFloats(tensors);
     forward_.Bind(DNNL_ARG_DST, tensors.output);
     forward_.Bind(DNNL_ARG_SCRATCHPAD, At(tensors.scratch, forward_scratchpad_));
   }
@@ -138,7 +138,7 @@ class WeightedLayer : public Layer {
 
   const LinearFormats formats_;
   const LinearWeights weights_;
-  LayerTensors tensors_;
+  FloatTensors tensors_;
 
   RegionPlan kept_;
   RegionPlan forward_scratch_;

@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-
-#include "kernels/tensor/cpu_layers.h"
+#include "kernels/tensor/cpu_tensor_device.h"
 #include "model/fusion.h"
 #include "model/networks/resnet20.h"
 #include "topology/spec.h"
@@ -18,35 +16,36 @@ constexpr int64_t kBatch = 32;
 // in the second and the third.
 constexpr int64_t kActivation = kBatch * 16 * 32 * 32 * 4;
 
-std::unique_ptr<ExecutionPlan> Plan(Pass pass) {
+int64_t ArenaBytes(Pass pass) {
   const auto spec = ParseSpec("resnet20");
   SpecReader options(*spec);
   NetworkBuilder builder("resnet20", {32, 32, 3});
   const auto graph = builder.Build(DescribeResNet20(options, 10, builder));
   EXPECT_TRUE(graph.ok()) << graph.status();
-  auto plan = ExecutionPlan::Make(Fuse(*graph), CpuLayers(), kBatch, pass);
+  CpuTensorDevice device;
+  auto plan = ExecutionPlan::Make(Fuse(*graph), device, kBatch, pass);
   EXPECT_TRUE(plan.ok()) << plan.status();
-  return *std::move(plan);
+  return (*plan)->arena_bytes();
 }
 
 TEST(ExecutionPlanTest, TrainingKeepsEachActivationOnce) {
   // Each convolution and each normalization writes one: 14 in the first stage,
   // 12 and 12 in the others, which are a half and a quarter of the size.
   constexpr int64_t kKept = 14 * kActivation + 12 * kActivation / 2 + 12 * kActivation / 4;
-  const int64_t bytes = Plan(Pass::kGradient)->arena_bytes();
+  const int64_t bytes = ArenaBytes(Pass::kGradient);
   EXPECT_GT(bytes, kKept);
   // Gradients and scratch of the largest step, and the images.
   EXPECT_LT(bytes, kKept + 4 * kActivation);
 }
 
 TEST(ExecutionPlanTest, StatisticsKeepWhatABlockNeeds) {
-  const int64_t bytes = Plan(Pass::kStatistics)->arena_bytes();
+  const int64_t bytes = ArenaBytes(Pass::kStatistics);
   EXPECT_GE(bytes, 3 * kActivation);
   EXPECT_LT(bytes, 5 * kActivation);
 }
 
 TEST(ExecutionPlanTest, InferenceKeepsWhatABlockNeeds) {
-  const int64_t bytes = Plan(Pass::kInference)->arena_bytes();
+  const int64_t bytes = ArenaBytes(Pass::kInference);
   EXPECT_GE(bytes, 3 * kActivation);  // the shortcut, an input and an output
   EXPECT_LT(bytes, 4 * kActivation);
 }

@@ -11,7 +11,7 @@ namespace grapevine {
 namespace {
 
 TEST(ArenaPlanTest, LifetimesThatDoNotMeetShareMemory) {
-  ArenaPlan plan;
+  ArenaPlan plan(64);
   const int early = plan.Add(1000);
   const int late = plan.Add(1000);
   plan.Touch(early, 0);
@@ -24,7 +24,7 @@ TEST(ArenaPlanTest, LifetimesThatDoNotMeetShareMemory) {
 }
 
 TEST(ArenaPlanTest, LifetimesThatMeetInOneCallDoNot) {
-  ArenaPlan plan;
+  ArenaPlan plan(64);
   const int early = plan.Add(64);
   const int late = plan.Add(64);
   plan.Touch(early, 0);
@@ -36,7 +36,7 @@ TEST(ArenaPlanTest, LifetimesThatMeetInOneCallDoNot) {
 }
 
 TEST(ArenaPlanTest, AGapIsFilled) {
-  ArenaPlan plan;
+  ArenaPlan plan(64);
   const int below = plan.Add(256);
   const int middle = plan.Add(192);
   const int small = plan.Add(64);
@@ -50,7 +50,7 @@ TEST(ArenaPlanTest, AGapIsFilled) {
 }
 
 TEST(ArenaPlanTest, UntouchedAndEmptyRegionsCostNothing) {
-  ArenaPlan plan;
+  ArenaPlan plan(64);
   plan.Add(1 << 20);
   plan.Touch(plan.Add(0), 3);
   plan.Solve();
@@ -65,7 +65,7 @@ TEST(ArenaPlanTest, RandomRegionsNeverOverlapWhileAlive) {
   };
   for (uint64_t seed = 0; seed < 20; ++seed) {
     KeyedRandom random(seed, Purpose::kSyntheticData);
-    ArenaPlan plan;
+    ArenaPlan plan(64);
     std::vector<Region> regions;
     int64_t sum = 0;
     for (int i = 0; i < 60; ++i) {

@@ -1,0 +1,139 @@
+#include "kernels/tensor/cuda/cuda_tensor_context.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/cuda/cuda_status.h"
+#include "kernels/tensor/cuda/cudnn_graph.h"
+
+namespace grapevine {
+namespace {
+
+constexpr int kAmpere = 80;  // the first with bf16
+constexpr int kMeasuredRuns = 3;
+
+int64_t Rounded(int64_t bytes) { return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment; }
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<void>> NewDeviceMemory(int64_t bytes, std::string_view what) {
+  void* memory = nullptr;
+  // One byte where nothing is asked for: a pointer of its own.
+  const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
+  absl::Status status =
+      CudaStatus(cudaMalloc(&memory, size),
+                 absl::StrCat("cudaMalloc of ", bytes, " bytes for ", std::string(what)));
+  if (!status.ok()) {
+    cudaGetLastError();  // not to be found by the next launch
+    return status;
+  }
+  return std::shared_ptr<void>(memory, [](void* held) { cudaFree(held); });
+}
+
+absl::StatusOr<std::unique_ptr<CudaTensorContext>> CudaTensorContext::Make(
+    cudaStream_t stream, const CudaTensorOptions& options) {
+  std::unique_ptr<CudaTensorContext> context(new CudaTensorContext(stream, options));
+  if (context->options_.plans == nullptr) context->options_.plans = std::make_shared<PlanCache>();
+  if (absl::Status status = context->Open(); !status.ok()) return status;
+  return context;
+}
+
+absl::Status CudaTensorContext::Open() {
+  absl::Status status = CudaStatus(cudaSetDevice(options_.device), "cudaSetDevice");
+  if (!status.ok()) return status;
+  cudaDeviceProp properties;
+  status = CudaStatus(cudaGetDeviceProperties(&properties, options_.device),
+                      "cudaGetDeviceProperties");
+  if (!status.ok()) return status;
+  if (options_.type == ElementType::kBFloat16 &&
+      10 * properties.major + properties.minor < kAmpere) {
+    return absl::UnavailableError(absl::StrCat(
+        properties.name, " computes no bf16 (compute capability ", properties.major, ".",
+        properties.minor, ", it needs 8.0): use fp16 or fp32"));
+  }
+  device_ = absl::StrCat(properties.name, ", cuDNN ", cudnnGetVersion(), ", cuBLASLt ",
+                         cublasLtGetVersion());
+  status = CudnnStatus(cudnnCreate(&cudnn_), "cudnnCreate");
+  if (status.ok()) status = CudnnStatus(cudnnSetStream(cudnn_, stream_), "cudnnSetStream");
+  if (!status.ok()) return status;
+  if (const cublasStatus_t made = cublasLtCreate(&blas_); made != CUBLAS_STATUS_SUCCESS) {
+    return absl::InternalError(absl::StrCat("cublasLtCreate: ", cublasLtGetStatusString(made)));
+  }
+  status = CudaStatus(cudaEventCreate(&begin_), "cudaEventCreate");
+  if (status.ok()) status = CudaStatus(cudaEventCreate(&end_), "cudaEventCreate");
+  return status;
+}
+
+CudaTensorContext::~CudaTensorContext() {
+  if (end_ != nullptr) cudaEventDestroy(end_);
+  if (begin_ != nullptr) cudaEventDestroy(begin_);
+  if (blas_ != nullptr) cublasLtDestroy(blas_);
+  if (cudnn_ != nullptr) cudnnDestroy(cudnn_);
+}
+
+void CudaTensorContext::NoteError(cudaError_t error, std::string_view call) {
+  Note(CudaStatus(error, call));
+}
+
+absl::Status CudaTensorContext::TakeError() {
+  absl::Status error = error_;
+  error_ = absl::OkStatus();
+  return error;
+}
+
+absl::StatusOr<size_t> CudaTensorContext::FastestPlan(const Candidates& candidates) {
+  if (candidates.workspace_bytes.empty()) {
+    return absl::InternalError(absl::StrCat(candidates.key, ": no plan"));
+  }
+  // Made when the first candidate is measured: what is remembered needs none.
+  std::shared_ptr<void> memory;
+  std::vector<void*> arguments;
+  const auto allocate = [&]() -> absl::Status {
+    std::vector<int64_t> bytes = candidates.argument_bytes;
+    int64_t workspace = 0;
+    for (int64_t needed : candidates.workspace_bytes) {
+      if (needed <= options_.most_workspace_bytes) workspace = std::max(workspace, needed);
+    }
+    bytes.push_back(workspace);
+    int64_t total = 0;
+    for (int64_t size : bytes) total += Rounded(size);
+    absl::StatusOr<std::shared_ptr<void>> made =
+        NewDeviceMemory(total, absl::StrCat("measuring ", candidates.key));
+    if (!made.ok()) return made.status();
+    memory = *std::move(made);
+    char* at = static_cast<char*>(memory.get());
+    for (int64_t size : bytes) {
+      arguments.push_back(at);
+      at += Rounded(size);
+    }
+    return CudaStatus(cudaMemsetAsync(memory.get(), 0, static_cast<size_t>(total), stream_),
+                      "cudaMemsetAsync");
+  };
+  const PlanChoice choice{.key = absl::StrCat(candidates.key, " on ", device_),
+                          .workspace_bytes = candidates.workspace_bytes,
+                          .most_workspace_bytes = options_.most_workspace_bytes};
+  return options_.plans->Choose(choice, [&](size_t index) -> absl::StatusOr<double> {
+    if (memory == nullptr) {
+      if (absl::Status status = allocate(); !status.ok()) return status;
+    }
+    absl::StatusOr<double> seconds = Seconds([&] { return candidates.run(index, arguments); });
+    if (!seconds.ok()) cudaGetLastError();  // not to be found by the next launch
+    return seconds;
+  });
+}
+
+absl::StatusOr<double> CudaTensorContext::Seconds(const std::function<absl::Status()>& run) {
+  if (absl::Status status = run(); !status.ok()) return status;  // loads what it needs
+  absl::Status status = CudaStatus(cudaEventRecord(begin_, stream_), "cudaEventRecord");
+  for (int i = 0; i < kMeasuredRuns && status.ok(); ++i) status = run();
+  if (status.ok()) status = CudaStatus(cudaEventRecord(end_, stream_), "cudaEventRecord");
+  if (status.ok()) status = CudaStatus(cudaEventSynchronize(end_), "cudaEventSynchronize");
+  float milliseconds = 0;
+  if (status.ok()) {
+    status = CudaStatus(cudaEventElapsedTime(&milliseconds, begin_, end_), "cudaEventElapsedTime");
+  }
+  if (!status.ok()) return status;
+  return 1e-3 * static_cast<double>(milliseconds) / kMeasuredRuns;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,95 @@
+// What the layers of one GPU share: its stream and libraries, the precision, how
+// gradients are unscaled, the first error, and the measuring of plans.
+//
+// Thread-compatible: belongs to one CudaTensorDevice, which outlives its layers.
+#ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_TENSOR_CONTEXT_H_
+#define GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_TENSOR_CONTEXT_H_
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn_graph.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/tensor/cuda/cuda_tensor_options.h"
+#include "kernels/tensor/cuda/loss_scaled.h"
+#include "kernels/tensor/cuda/plan_cache.h"
+#include "kernels/tensor/tensor_format.h"
+
+namespace grapevine {
+
+// Of every region in device memory that a layer divides; a multiple of what the
+// libraries want (16 and 256 bytes).
+inline constexpr int64_t kCudaAlignment = 256;
+
+// Of the calling thread's GPU. Its end waits for the device: not within a step.
+absl::StatusOr<std::shared_ptr<void>> NewDeviceMemory(int64_t bytes, std::string_view what);
+
+class CudaTensorContext {
+ public:
+  static absl::StatusOr<std::unique_ptr<CudaTensorContext>> Make(cudaStream_t stream,
+                                                                 const CudaTensorOptions& options);
+  ~CudaTensorContext();
+  CudaTensorContext(const CudaTensorContext&) = delete;
+  CudaTensorContext& operator=(const CudaTensorContext&) = delete;
+
+  cudaStream_t stream() const { return stream_; }
+  cudnnHandle_t cudnn() const { return cudnn_; }
+  cublasLtHandle_t blas() const { return blas_; }
+  const CudaTensorOptions& options() const { return options_; }
+
+  // How layers write the replica's gradient in this step.
+  const LossScaled& loss_scaled() const { return loss_scaled_; }
+  void set_loss_scaled(const LossScaled& scaled) { loss_scaled_ = scaled; }
+
+  // Makes the GPU the calling thread's.
+  void UseDevice() { Note(cudaSetDevice(options_.device), "cudaSetDevice"); }
+
+  // Keeps the first error of what was queued, for TakeError.
+  void Note(cudaError_t error, std::string_view call) {
+    if (error != cudaSuccess) NoteError(error, call);
+  }
+  void Note(const absl::Status& status) {
+    if (!status.ok() && error_.ok()) error_ = status;
+  }
+  absl::Status TakeError();
+
+  // Chooses among plans: `run` queues plan `index` on memory of its own, argument i having
+  // argument_bytes[i] and the last one being the workspace.
+  struct Candidates {
+    std::string key;  // operation, shapes and types
+    std::vector<int64_t> workspace_bytes;
+    std::vector<int64_t> argument_bytes;
+    std::function<absl::Status(size_t index, std::span<void* const> arguments)> run;
+  };
+  absl::StatusOr<size_t> FastestPlan(const Candidates& candidates);
+
+ private:
+  CudaTensorContext(cudaStream_t stream, const CudaTensorOptions& options)
+      : stream_(stream), options_(options) {}
+  absl::Status Open();
+  void NoteError(cudaError_t error, std::string_view call);
+  absl::StatusOr<double> Seconds(const std::function<absl::Status()>& run);
+
+  const cudaStream_t stream_;
+  CudaTensorOptions options_;
+  std::string device_;  // its name and the libraries' versions
+  cudnnHandle_t cudnn_ = nullptr;
+  cublasLtHandle_t blas_ = nullptr;
+  cudaEvent_t begin_ = nullptr;
+  cudaEvent_t end_ = nullptr;
+  LossScaled loss_scaled_;
+  absl::Status error_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_TENSOR_CONTEXT_H_

@@ -1,0 +1,227 @@
+#include "kernels/tensor/cuda/cuda_tensor_device.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cuda/cuda_status.h"
+#include "kernels/tensor/cuda/cuda_batch_norm_layer.h"
+#include "kernels/tensor/cuda/cuda_convolution_layer.h"
+#include "kernels/tensor/cuda/cuda_elementwise.h"
+#include "kernels/tensor/cuda/cuda_inner_product_layer.h"
+#include "kernels/tensor/cuda/cuda_small_layers.h"
+#include "kernels/tensor/cuda/cuda_softmax.h"
+#include "kernels/tensor/cuda/cuda_tensor_context.h"
+#include "kernels/tensor/cuda/cuda_weights.h"
+#include "kernels/tensor/cuda/loss_scaling.h"
+
+namespace grapevine {
+namespace {
+
+struct Maker {
+  using Result = absl::StatusOr<std::unique_ptr<Layer>>;
+
+  Result operator()(const Convolution& o) const {
+    return MakeCudaConvolutionLayer(context, o, request);
+  }
+  Result operator()(const InnerProduct& o) const {
+    return MakeCudaInnerProductLayer(context, o, request);
+  }
+  Result operator()(const BatchNormalization& o) const {
+    return MakeCudaBatchNormLayer(context, o, request);
+  }
+  Result operator()(const Pooling& o) const { return MakeCudaPoolingLayer(context, o, request); }
+  Result operator()(const Relu&) const { return MakeCudaReluLayer(context, request); }
+  Result operator()(const Add& o) const { return MakeCudaAddLayer(context, o, request); }
+  Result operator()(const Subsample& o) const {
+    return MakeCudaSubsampleLayer(context, o, request);
+  }
+
+  CudaTensorContext& context;
+  const LayerRequest& request;
+};
+
+// What a step brings back to the host.
+struct StepResult {
+  CudaLossSums sums;
+  int overflow = 0;
+};
+
+class CudaTensorDevice : public TensorDevice {
+ public:
+  CudaTensorDevice(std::unique_ptr<CudaTensorContext> context, const CudaTensorOptions& options)
+      : context_(std::move(context)),
+        type_(options.type),
+        scales_loss_(type_ == ElementType::kFloat16),
+        loss_scaling_(options.loss_scaling) {}
+
+  ~CudaTensorDevice() override {
+    if (result_ != nullptr) cudaFreeHost(result_);
+    if (done_ != nullptr) cudaEventDestroy(done_);
+  }
+
+  absl::Status Open() {
+    absl::Status status = CudaStatus(cudaEventCreateWithFlags(&done_, cudaEventDisableTiming),
+                                     "cudaEventCreateWithFlags");
+    if (!status.ok()) return status;
+    void* pinned = nullptr;
+    status = CudaStatus(cudaMallocHost(&pinned, sizeof(StepResult)), "cudaMallocHost");
+    if (!status.ok()) return status;
+    result_ = new (pinned) StepResult();
+    absl::StatusOr<std::shared_ptr<void>> memory =
+        NewDeviceMemory(sizeof(StepResult), "a step's result");
+    if (!memory.ok()) return memory.status();
+    device_result_ = *std::move(memory);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::unique_ptr<Layer>> MakeLayer(const LayerRequest& request) override {
+    context_->UseDevice();
+    return std::visit(Maker{*context_, request}, request.operation);
+  }
+
+  absl::StatusOr<TensorFormat> PrepareInput(const TensorShape& images) override {
+    context_->UseDevice();
+    absl::Status status = Grow(images.n * static_cast<int64_t>(sizeof(int32_t)), "labels", &labels_);
+    if (status.ok()) {
+      status = Grow(images.n * static_cast<int64_t>(sizeof(CudaLossSums)), "losses", &row_sums_);
+    }
+    if (status.ok() && type_ != ElementType::kFloat32) {
+      status = Grow(images.size() * static_cast<int64_t>(sizeof(float)), "images", &images_);
+    }
+    if (!status.ok()) return status;
+    return TensorFormat{images, Layout::kNhwc, type_};
+  }
+
+  int64_t alignment() const override { return kCudaAlignment; }
+
+  absl::StatusOr<std::shared_ptr<void>> NewArena(int64_t bytes) override {
+    context_->UseDevice();
+    absl::StatusOr<std::shared_ptr<void>> memory = NewDeviceMemory(bytes, "activations");
+    if (!memory.ok()) return memory;
+    context_->Note(
+        cudaMemsetAsync(memory->get(), 0, static_cast<size_t>(bytes), context_->stream()),
+        "cudaMemsetAsync");
+    return memory;
+  }
+
+  void BeginBatch(const HostBatch& batch, const TensorFormat& format, void* images) override {
+    context_->UseDevice();
+    const cudaStream_t stream = context_->stream();
+    rows_ = static_cast<int64_t>(batch.labels.size());
+    context_->set_loss_scaled({});
+    context_->Note(cudaMemsetAsync(device_result_.get(), 0, sizeof(StepResult), stream),
+                   "cudaMemsetAsync");
+    const bool rounded = type_ != ElementType::kFloat32;
+    context_->Note(cudaMemcpyAsync(rounded ? images_.memory.get() : images, batch.images.data(),
+                                   batch.images.size_bytes(), cudaMemcpyHostToDevice, stream),
+                   "a batch's images");
+    if (rounded) {
+      context_->Note(CudaRound(static_cast<const float*>(images_.memory.get()),
+                               static_cast<int64_t>(batch.images.size()), type_, images, stream),
+                     "a batch's images");
+    }
+    context_->Note(cudaMemcpyAsync(labels_.memory.get(), batch.labels.data(),
+                                   batch.labels.size_bytes(), cudaMemcpyHostToDevice, stream),
+                   "a batch's labels");
+  }
+
+  void ComputeLoss(const LossCall& call) override {
+    float scale = 1 / static_cast<float>(rows_);
+    if (scales_loss_ && call.gradient != nullptr) {
+      // A power of two: nothing is rounded on its way there and back.
+      scale *= loss_scaling_.scale();
+      context_->set_loss_scaled({1 / loss_scaling_.scale(), &DeviceResult()->overflow});
+    }
+    context_->Note(
+        CudaSoftmaxCrossEntropy({.loss = call.loss,
+                                 .type = type_,
+                                 .rows = rows_,
+                                 .logits = call.logits,
+                                 .labels = static_cast<const int32_t*>(labels_.memory.get()),
+                                 .gradient_scale = scale,
+                                 .gradient = call.gradient,
+                                 .row_sums = static_cast<CudaLossSums*>(row_sums_.memory.get()),
+                                 .sums = &DeviceResult()->sums},
+                                context_->stream()),
+        "loss");
+  }
+
+  void EndGradient(const GradientVector& vector) override {
+    if (!scales_loss_) return;
+    ends_scaled_step_ = true;
+    if (!loss_scaling_.drops_overflows()) return;
+    context_->Note(DropOnOverflow(&DeviceResult()->overflow, vector.replica, vector.parameter_size,
+                                  vector.size, vector.gradient, context_->stream()),
+                   "a gradient that overflowed");
+  }
+  bool final_in_parts() const override { return !scales_loss_; }
+
+  absl::StatusOr<BatchResult> Finish() override {
+    context_->Note(cudaMemcpyAsync(result_, device_result_.get(), sizeof(StepResult),
+                                   cudaMemcpyDeviceToHost, context_->stream()),
+                   "a step's result");
+    context_->Note(cudaEventRecord(done_, context_->stream()), "cudaEventRecord");
+    context_->Note(cudaEventSynchronize(done_), "a step");
+    const bool scaled = std::exchange(ends_scaled_step_, false);
+    if (absl::Status error = context_->TakeError(); !error.ok()) return error;
+    if (scaled) UpdateScale(result_->overflow != 0);
+    return BatchResult{.loss_sum = result_->sums.loss, .correct = result_->sums.correct};
+  }
+
+ private:
+  struct Buffer {
+    std::shared_ptr<void> memory;
+    int64_t bytes = 0;
+  };
+  static absl::Status Grow(int64_t bytes, std::string_view what, Buffer* buffer) {
+    if (bytes <= buffer->bytes) return absl::OkStatus();
+    *buffer = {};  // before the new one
+    absl::StatusOr<std::shared_ptr<void>> memory = NewDeviceMemory(bytes, what);
+    if (!memory.ok()) return memory.status();
+    *buffer = {*std::move(memory), bytes};
+    return absl::OkStatus();
+  }
+
+  StepResult* DeviceResult() const { return static_cast<StepResult*>(device_result_.get()); }
+
+  void UpdateScale(bool overflowed) {
+    const float before = loss_scaling_.scale();
+    const bool dropped = overflowed && loss_scaling_.drops_overflows();
+    loss_scaling_.Update(overflowed);
+    if (overflowed) {
+      LOG(WARNING) << "A gradient overflowed fp16 at a loss scale of " << before
+                   << (dropped ? "; this step has none, the next one's scale is "
+                               : ", the smallest; it is kept, and the scale stays ")
+                   << loss_scaling_.scale();
+    }
+  }
+
+  const std::unique_ptr<CudaTensorContext> context_;
+  const ElementType type_;
+  const bool scales_loss_;
+  LossScaling loss_scaling_;
+  bool ends_scaled_step_ = false;
+  int64_t rows_ = 0;
+  Buffer labels_;
+  Buffer row_sums_;
+  Buffer images_;  // as they come, where layers read another type
+  std::shared_ptr<void> device_result_;
+  StepResult* result_ = nullptr;  // pinned
+  cudaEvent_t done_ = nullptr;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TensorDevice>> MakeCudaTensorDevice(
+    cudaStream_t stream, const CudaTensorOptions& options) {
+  absl::StatusOr<std::unique_ptr<CudaTensorContext>> context =
+      CudaTensorContext::Make(stream, options);
+  if (!context.ok()) return context.status();
+  auto device = std::make_unique<CudaTensorDevice>(*std::move(context), options);
+  if (absl::Status status = device->Open(); !status.ok()) return status;
+  return device;
+}
+
+}  // namespace grapevine

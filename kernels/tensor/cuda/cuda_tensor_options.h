@@ -1,0 +1,34 @@
+// How a GPU computes networks.
+#ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_TENSOR_OPTIONS_H_
+#define GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_TENSOR_OPTIONS_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/tensor/cuda/loss_scaling.h"
+#include "kernels/tensor/tensor_format.h"
+
+namespace grapevine {
+
+class PlanCache;
+
+struct CudaTensorOptions {
+  int device = 0;  // as the CUDA runtime counts
+  // Of activations, their gradients, and the weights that products read. Sums are fp32,
+  // and so are the replica, its gradient, biases there, and all of batch normalization's
+  // own. bf16 needs compute capability 8.0.
+  ElementType type = ElementType::kFloat32;
+  // fp32 products by tensor cores, which round their operands to 10 bits of mantissa.
+  bool tf32 = true;
+  // Engines whose sums have the same order in every run.
+  bool deterministic = true;
+  int64_t most_workspace_bytes = int64_t{1} << 30;  // of one operation
+  int plans_to_measure = 8;                         // of each operation, at most
+  LossScalingOptions loss_scaling;                  // for fp16
+  // What was measured; shared by devices of one process. Null: one of its own.
+  std::shared_ptr<PlanCache> plans;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_TENSOR_OPTIONS_H_

@@ -1,0 +1,45 @@
+// Dynamic loss scaling for fp16 (Micikevicius et al. 2018): the loss's gradient is
+// multiplied by a power of two, so that small gradients do not vanish, and what arrives
+// at the weights is divided by it again.
+//
+// A step whose gradient overflows halves the scale. Its local gradient is dropped, not its
+// round: in decentralized SGD every node must do its part of each round, so the step goes
+// on with a zero gradient (and the replica's own running statistics), which leaves the
+// mixing alone. At the smallest scale an overflow is the model's own: then it is kept, so
+// that a diverged run shows.
+//
+// Thread-compatible.
+#ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_LOSS_SCALING_H_
+#define GRAPEVINE_KERNELS_TENSOR_CUDA_LOSS_SCALING_H_
+
+#include <cstdint>
+
+namespace grapevine {
+
+struct LossScalingOptions {
+  float start = 65536;
+  float smallest = 1;
+  float largest = 16777216;
+  int64_t growth_steps = 2000;  // without an overflow, after which the scale doubles
+};
+
+class LossScaling {
+ public:
+  explicit LossScaling(const LossScalingOptions& options) : options_(options) {}
+
+  float scale() const { return scale_; }
+  // Whether a step at this scale that overflows is dropped.
+  bool drops_overflows() const { return scale_ > options_.smallest; }
+
+  // After a step at scale().
+  void Update(bool overflowed);
+
+ private:
+  const LossScalingOptions options_;
+  float scale_ = options_.start;
+  int64_t good_steps_ = 0;  // since the scale changed last
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_TENSOR_CUDA_LOSS_SCALING_H_

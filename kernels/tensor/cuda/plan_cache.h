@@ -1,0 +1,44 @@
+// Which of several ways to compute the same thing is the fastest: each is measured once,
+// and the answer remembered.
+//
+// Thread-safe; two threads that ask for the same at once both measure.
+#ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_PLAN_CACHE_H_
+#define GRAPEVINE_KERNELS_TENSOR_CUDA_PLAN_CACHE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+// What the candidates need, in the order of their maker.
+struct PlanChoice {
+  // Operation, shapes, types, device and library version: equal keys have equal candidates.
+  std::string key;
+  std::span<const int64_t> workspace_bytes;
+  int64_t most_workspace_bytes = 0;
+};
+
+class PlanCache {
+ public:
+  // Seconds that candidate `index` takes, or why it cannot run.
+  using Measure = std::function<absl::StatusOr<double>(size_t index)>;
+
+  // The fastest candidate whose workspace fits; of equals the first. Candidates that
+  // cannot run are passed over. Errors: none fits, or the last one's reason.
+  absl::StatusOr<size_t> Choose(const PlanChoice& choice, const Measure& measure);
+
+ private:
+  Mutex mutex_;
+  std::map<std::string, size_t> chosen_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_TENSOR_CUDA_PLAN_CACHE_H_

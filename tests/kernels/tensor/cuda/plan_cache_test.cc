@@ -1,0 +1,60 @@
+#include "kernels/tensor/cuda/plan_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace grapevine {
+namespace {
+
+// Candidates that need `bytes` and take `seconds`; a negative time cannot run.
+struct Candidates {
+  std::vector<int64_t> bytes;
+  std::vector<double> seconds;
+  std::vector<size_t> measured;
+
+  absl::StatusOr<size_t> Choose(PlanCache& cache, const std::string& key, int64_t most = 100) {
+    return cache.Choose({key, bytes, most}, [&](size_t index) -> absl::StatusOr<double> {
+      measured.push_back(index);
+      if (seconds[index] < 0) return absl::InternalError("plan " + std::to_string(index));
+      return seconds[index];
+    });
+  }
+};
+
+TEST(PlanCacheTest, TakesTheFastestAndRemembersIt) {
+  PlanCache cache;
+  Candidates candidates{{0, 50, 10}, {3, 1, 2}};
+  EXPECT_EQ(*candidates.Choose(cache, "a"), 1u);
+  EXPECT_EQ(candidates.measured, (std::vector<size_t>{0, 1, 2}));
+  candidates.seconds = {1, 2, 3};
+  EXPECT_EQ(*candidates.Choose(cache, "a"), 1u);
+  EXPECT_EQ(candidates.measured.size(), 3u) << "measured again";
+  EXPECT_EQ(*candidates.Choose(cache, "b"), 0u) << "another key has an answer of its own";
+}
+
+TEST(PlanCacheTest, OfEquallyFastOnesTheFirst) {
+  PlanCache cache;
+  Candidates candidates{{0, 0}, {2, 2}};
+  EXPECT_EQ(*candidates.Choose(cache, "a"), 0u);
+}
+
+TEST(PlanCacheTest, PassesOverWhatNeedsTooMuchOrCannotRun) {
+  PlanCache cache;
+  Candidates candidates{{101, 0, 100, 0}, {1, -1, 3, 4}};
+  EXPECT_EQ(*candidates.Choose(cache, "a"), 2u);
+  EXPECT_EQ(candidates.measured, (std::vector<size_t>{1, 2, 3}));
+  EXPECT_EQ(*candidates.Choose(cache, "a", 50), 3u) << "what is remembered needs too much now";
+}
+
+TEST(PlanCacheTest, SaysWhyThereIsNone) {
+  PlanCache cache;
+  Candidates large{{200}, {1}};
+  EXPECT_EQ(large.Choose(cache, "product").status().message(),
+            "product: no plan needs at most 100 bytes of workspace");
+  Candidates broken{{0, 0}, {-1, -1}};
+  EXPECT_EQ(broken.Choose(cache, "product").status().message(), "plan 1");
+}
+
+}  // namespace
+}  // namespace grapevine

@@ -1,0 +1,192 @@
+// Networks on a GPU against the CPU's. Skips where there is no GPU.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/cuda_device.h"
+#include "kernels/cuda/cuda_status.h"
+#include "kernels/tensor/cuda/cuda_tensor_device.h"
+#include "model/network.h"
+#include "model/network_registry.h"
+#include "random/keyed_random.h"
+
+namespace grapevine {
+namespace {
+
+constexpr int64_t kClasses = 10;
+constexpr int64_t kBatch = 16;
+
+struct NetworkCase {
+  std::string spec;
+  ImageShape image;
+};
+
+struct Precision {
+  std::string name;
+  ElementType type;
+  bool tf32;
+  double tolerance;  // of a gradient, relative to its norm
+};
+
+Batch MakeBatch(const ImageShape& image, uint64_t stream) {
+  KeyedRandom random(3, Purpose::kSyntheticData, stream);
+  Batch batch{.size = kBatch};
+  for (int64_t i = 0; i < kBatch; ++i) {
+    batch.labels.push_back(static_cast<int32_t>(random.Below(kClasses)));
+    for (int64_t k = 0; k < image.size(); ++k) {
+      batch.images.push_back(static_cast<float>(random.Normal()) +
+                             (k % kClasses == batch.labels.back() ? 1.0f : 0.0f));
+    }
+  }
+  return batch;
+}
+
+// A replica or a gradient on the GPU.
+class OnGpu {
+ public:
+  explicit OnGpu(const std::vector<float>& values) : size_(values.size()) {
+    EXPECT_TRUE(CudaStatus(cudaMalloc(&memory_, bytes()), "cudaMalloc").ok());
+    EXPECT_TRUE(
+        CudaStatus(cudaMemcpy(memory_, values.data(), bytes(), cudaMemcpyDefault), "copy").ok());
+  }
+  ~OnGpu() { cudaFree(memory_); }
+  OnGpu(const OnGpu&) = delete;
+  OnGpu& operator=(const OnGpu&) = delete;
+
+  float* get() const { return static_cast<float*>(memory_); }
+  std::vector<float> Read() const {
+    std::vector<float> values(size_);
+    const cudaError_t copied = cudaMemcpy(values.data(), memory_, bytes(), cudaMemcpyDefault);
+    EXPECT_TRUE(CudaStatus(copied, "copy").ok());
+    return values;
+  }
+
+ private:
+  size_t bytes() const { return size_ * sizeof(float); }
+
+  const size_t size_;
+  void* memory_ = nullptr;
+};
+
+double Norm(const std::vector<float>& x, int64_t begin, int64_t end) {
+  double sum = 0;
+  for (int64_t i = begin; i < end; ++i) sum += double{x[i]} * double{x[i]};
+  return std::sqrt(sum);
+}
+
+class CudaNetworkTest : public testing::TestWithParam<std::tuple<NetworkCase, Precision>> {
+ protected:
+  void SetUp() override {
+    const auto gpus = FindCudaDevices();
+    if (!gpus.ok()) GTEST_SKIP() << gpus.status().message();
+    if (precision().type == ElementType::kBFloat16 && gpus->front().compute_capability < 80) {
+      GTEST_SKIP() << gpus->front().name << " computes no bf16";
+    }
+    ASSERT_TRUE(CudaStatus(cudaStreamCreate(&stream_), "cudaStreamCreate").ok());
+    auto device =
+        MakeCudaTensorDevice(stream_, {.type = precision().type, .tf32 = precision().tf32});
+    ASSERT_TRUE(device.ok()) << device.status();
+    const NetworkOptions options{.label_smoothing = 0.1f};
+    const NetworkCase& c = std::get<0>(GetParam());
+    auto gpu = MakeNetwork(c.spec, c.image, kClasses, options, *std::move(device));
+    ASSERT_TRUE(gpu.ok()) << gpu.status();
+    gpu_ = *std::move(gpu);
+    cpu_ = *MakeNetwork(c.spec, c.image, kClasses, options);
+    replica_.resize(cpu_->layout().size);
+    cpu_->Initialize(1, replica_.data());
+  }
+  void TearDown() override {
+    gpu_.reset();
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
+
+  static const Precision& precision() { return std::get<1>(GetParam()); }
+  static const ImageShape& image() { return std::get<0>(GetParam()).image; }
+
+  // Relative to the norm of what is expected in [begin, end).
+  static void ExpectNear(const std::vector<float>& actual, const std::vector<float>& expected,
+                         int64_t begin, int64_t end, const std::string& what) {
+    std::vector<float> difference(expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) difference[i] = actual[i] - expected[i];
+    EXPECT_LE(Norm(difference, begin, end), precision().tolerance * Norm(expected, begin, end))
+        << what;
+  }
+
+  cudaStream_t stream_ = nullptr;
+  std::unique_ptr<Network> gpu_;
+  std::unique_ptr<Network> cpu_;
+  std::vector<float> replica_;
+};
+
+TEST_P(CudaNetworkTest, TheGradientIsTheCpus) {
+  const Batch batch = MakeBatch(image(), 0);
+  std::vector<float> expected(replica_.size());
+  const auto cpu_loss = cpu_->Gradient(replica_.data(), batch, expected.data());
+  const OnGpu replica(replica_);
+  const OnGpu gradient(std::vector<float>(replica_.size(), std::nanf("")));
+  const auto gpu_loss = gpu_->Gradient(replica.get(), batch, gradient.get());
+  ASSERT_TRUE(gpu_loss.ok()) << gpu_loss.status();
+  EXPECT_NEAR(*gpu_loss, *cpu_loss, precision().tolerance * *cpu_loss);
+  const std::vector<float> actual = gradient.Read();
+  const ReplicaLayout& layout = cpu_->layout();
+  ExpectNear(actual, expected, 0, layout.parameter_size, "parameters");
+  ExpectNear(actual, expected, layout.parameter_size, layout.size, "statistics");
+  for (const TensorView& view : layout.parameters) {
+    for (int64_t i = 0; i < view.size; ++i) {
+      ASSERT_TRUE(std::isfinite(actual[view.offset + i])) << view.name << " element " << i;
+    }
+  }
+}
+
+TEST_P(CudaNetworkTest, StatisticsAndEvaluationAreTheCpus) {
+  const Batch batch = MakeBatch(image(), 1);
+  std::vector<float> expected(replica_.size());
+  ASSERT_TRUE(cpu_->Statistics(replica_.data(), batch, expected.data()).ok());
+  const OnGpu replica(replica_);
+  const OnGpu statistics(std::vector<float>(replica_.size(), 0.0f));
+  const absl::Status status = gpu_->Statistics(replica.get(), batch, statistics.get());
+  ASSERT_TRUE(status.ok()) << status;
+  ExpectNear(statistics.Read(), expected, 0, cpu_->layout().size, "statistics");
+  const auto cpu = cpu_->Evaluate(replica_.data(), batch);
+  const auto gpu = gpu_->Evaluate(replica.get(), batch);
+  ASSERT_TRUE(gpu.ok()) << gpu.status();
+  EXPECT_NEAR(gpu->loss_sum, cpu->loss_sum, precision().tolerance * cpu->loss_sum);
+  EXPECT_EQ(gpu->samples, cpu->samples);
+}
+
+TEST_P(CudaNetworkTest, RepeatsItselfBitByBit) {
+  const OnGpu replica(replica_);
+  const OnGpu first(replica_), second(replica_);
+  ASSERT_TRUE(gpu_->Gradient(replica.get(), MakeBatch(image(), 0), first.get()).ok());
+  ASSERT_TRUE(gpu_->Gradient(replica.get(), MakeBatch(image(), 1), second.get()).ok());
+  ASSERT_TRUE(gpu_->Evaluate(replica.get(), MakeBatch(image(), 2)).ok());
+  ASSERT_TRUE(gpu_->Gradient(replica.get(), MakeBatch(image(), 0), second.get()).ok());
+  EXPECT_EQ(second.Read(), first.Read());
+}
+
+TEST_P(CudaNetworkTest, ANanInTheReplicaShowsInTheLoss) {
+  for (int64_t i = 0; i < cpu_->layout().parameter_size; ++i) replica_[i] = std::nanf("");
+  const OnGpu replica(replica_);
+  const OnGpu gradient(replica_);
+  const auto loss = gpu_->Gradient(replica.get(), MakeBatch(image(), 0), gradient.get());
+  ASSERT_TRUE(loss.ok()) << loss.status();
+  EXPECT_TRUE(std::isnan(*loss));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks, CudaNetworkTest,
+    testing::Combine(testing::Values(NetworkCase{"softmax", {28, 28, 1}},
+                                     NetworkCase{"mlp", {28, 28, 1}},
+                                     NetworkCase{"lenet5", {28, 28, 1}},
+                                     NetworkCase{"resnet20", {32, 32, 3}}),
+                     testing::Values(Precision{"Fp32", ElementType::kFloat32, false, 1e-3},
+                                     Precision{"Tf32", ElementType::kFloat32, true, 3e-2},
+                                     Precision{"Bf16", ElementType::kBFloat16, true, 0.2},
+                                     Precision{"Fp16", ElementType::kFloat16, true, 3e-2})),
+    [](const auto& info) { return std::get<0>(info.param).spec + std::get<1>(info.param).name; });
+
+}  // namespace
+}  // namespace grapevine
