@@ -3,12 +3,14 @@
 #define GRAPEVINE_MODEL_COMPUTE_PLACE_H_
 
 #include "kernels/device/device.h"
+#include "kernels/tensor/gpu_tensor_device.h"
 
 namespace grapevine {
 
 struct ComputePlace {
   Device* device = nullptr;        // null: the CPU
   DeviceStream* stream = nullptr;  // of the device, on which everything is queued
+  Precision precision = Precision::kFp32;  // of networks on a device
 };
 
 }  // namespace grapevine

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "kernels/tensor/gpu_tensor_device.h"
+#include "model/host_network.h"
 #include "model/network_assessor.h"
 #include "model/network_objective.h"
 #include "model/network_registry.h"
@@ -12,21 +14,30 @@ namespace grapevine {
 absl::StatusOr<std::unique_ptr<NetworkProblem>> NetworkProblem::Make(
     NetworkProblemOptions options) {
   std::unique_ptr<NetworkProblem> problem(new NetworkProblem(std::move(options)));
-  absl::StatusOr<std::unique_ptr<Network>> network = problem->NewNetwork();
+  absl::StatusOr<std::unique_ptr<Network>> network = problem->NewNetwork({});
   if (!network.ok()) return network.status();
   problem->network_ = *std::move(network);
   return problem;
 }
 
-absl::StatusOr<std::unique_ptr<Network>> NetworkProblem::NewNetwork() const {
+absl::StatusOr<std::unique_ptr<Network>> NetworkProblem::NewNetwork(
+    const ComputePlace& place) const {
+  std::unique_ptr<TensorDevice> device;
+  if (place.device != nullptr) {
+    absl::StatusOr<std::unique_ptr<TensorDevice>> made =
+        MakeGpuTensorDevice(*place.device, *place.stream, place.precision);
+    if (!made.ok()) return made.status();
+    device = *std::move(made);
+  }
   const DatasetTraits& traits = options_.data.train->traits();
   return MakeNetwork(options_.network, traits.shape, traits.classes,
-                     {.label_smoothing = static_cast<float>(options_.label_smoothing)});
+                     {.label_smoothing = static_cast<float>(options_.label_smoothing)},
+                     std::move(device));
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObjectives(
     int64_t first, int64_t last, const ComputePlace& place) const {
-  absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork();
+  absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork(place);
   if (!network.ok()) return network.status();
   const std::shared_ptr<Network> shared = *std::move(network);
   const PrefetchOptions prefetch = last - first == 1 ? options_.prefetch : PrefetchOptions();
@@ -43,8 +54,14 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObje
 
 absl::StatusOr<std::unique_ptr<Assessor>> NetworkProblem::MakeAssessor(
     const ComputePlace& place) const {
-  absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork();
+  absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork(place);
   if (!network.ok()) return network.status();
+  if (place.device != nullptr) {
+    absl::StatusOr<std::unique_ptr<HostNetwork>> from_host =
+        HostNetwork::Make(*std::move(network), place);
+    if (!from_host.ok()) return from_host.status();
+    network = *std::move(from_host);
+  }
   return std::make_unique<NetworkAssessor>(
       *std::move(network), options_.data,
       NetworkAssessorOptions{

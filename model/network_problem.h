@@ -46,7 +46,8 @@ class NetworkProblem final : public Problem {
  private:
   explicit NetworkProblem(NetworkProblemOptions options) : options_(std::move(options)) {}
 
-  absl::StatusOr<std::unique_ptr<Network>> NewNetwork() const;
+  // Whose replicas lie there.
+  absl::StatusOr<std::unique_ptr<Network>> NewNetwork(const ComputePlace& place) const;
 
   const NetworkProblemOptions options_;
   std::unique_ptr<Network> network_;  // describes the model; never run

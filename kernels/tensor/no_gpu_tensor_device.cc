@@ -1,0 +1,10 @@
+#include "kernels/tensor/gpu_tensor_device.h"
+
+namespace grapevine {
+
+absl::StatusOr<std::unique_ptr<TensorDevice>> MakeGpuTensorDevice(Device&, DeviceStream&,
+                                                                  Precision) {
+  return absl::UnavailableError("this build has no GPUs");
+}
+
+}  // namespace grapevine
