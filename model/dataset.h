@@ -81,7 +81,7 @@ class Dataset {
   const std::vector<Label> labels_;
 };
 
-// The two parts of a data set, with the same traits but for augmentation.
+// The two parts of a data set, with the same traits.
 struct TrainTest {
   std::shared_ptr<const Dataset> train;
   std::shared_ptr<const Dataset> test;

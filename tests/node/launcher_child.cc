@@ -47,8 +47,8 @@ int main(int argc, char** argv) {
 
   if (mode == "ok") {
     Say(std::string("rank ") + getenv("RANK") + " of " + getenv("WORLD_SIZE") + " local " +
-        getenv("LOCAL_RANK") + " at " + getenv("MASTER_ADDR") + ":" + getenv("MASTER_PORT") +
-        " omp " + getenv("OMP_NUM_THREADS"));
+        getenv("LOCAL_RANK") + " of " + getenv("LOCAL_WORLD_SIZE") + " at " +
+        getenv("MASTER_ADDR") + ":" + getenv("MASTER_PORT") + " omp " + getenv("OMP_NUM_THREADS"));
     fprintf(stderr, "to errors\n");
     if (rank == 0) WriteTo("GRAPEVINE_PROGRESS_FD", "{\"round\":1}\n{\"round\":2}\n");
     return getenv("GRAPEVINE_BATCH") == nullptr ? 0 : 98;

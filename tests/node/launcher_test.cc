@@ -72,12 +72,13 @@ TEST(Launcher, HandsOutRanksAndRankZerosPort) {
   Launched launched(3, "ok");
   EXPECT_TRUE(launched.Run().ok());
   unsetenv("GRAPEVINE_BATCH");
-  EXPECT_THAT(launched.lines,
-              UnorderedElementsAre(Line{0, false, "rank 0 of 3 local 0 at 127.0.0.1:0 omp 1"},
-                                   Line{1, false, "rank 1 of 3 local 1 at 127.0.0.1:4321 omp 1"},
-                                   Line{2, false, "rank 2 of 3 local 2 at 127.0.0.1:4321 omp 1"},
-                                   Line{0, true, "to errors"}, Line{1, true, "to errors"},
-                                   Line{2, true, "to errors"}));
+  EXPECT_THAT(
+      launched.lines,
+      UnorderedElementsAre(Line{0, false, "rank 0 of 3 local 0 of 3 at 127.0.0.1:0 omp 1"},
+                           Line{1, false, "rank 1 of 3 local 1 of 3 at 127.0.0.1:4321 omp 1"},
+                           Line{2, false, "rank 2 of 3 local 2 of 3 at 127.0.0.1:4321 omp 1"},
+                           Line{0, true, "to errors"}, Line{1, true, "to errors"},
+                           Line{2, true, "to errors"}));
   EXPECT_THAT(launched.progress, ElementsAre("{\"round\":1}", "{\"round\":2}"));
 }
 

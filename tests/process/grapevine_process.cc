@@ -52,8 +52,8 @@ std::optional<ProcessState> StateOf(const fs::path& process) {
 }
 
 std::vector<std::string> Environment(const std::map<std::string, std::string>& added) {
-  static constexpr std::string_view kHidden[] = {"GRAPEVINE_",  "RANK=",  "WORLD_SIZE=", "MASTER_",
-                                                 "LOCAL_RANK=", "SLURM_", "OMPI_",       "PMI_"};
+  static constexpr std::string_view kHidden[] = {"GRAPEVINE_", "RANK=",  "WORLD_SIZE=", "MASTER_",
+                                                 "LOCAL_",     "SLURM_", "OMPI_",       "PMI_"};
   std::vector<std::string> result;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text(*variable);

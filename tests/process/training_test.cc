@@ -11,6 +11,7 @@
 #include "run/compute_time.h"
 #include "run/straggler.h"
 #include "tests/model/scratch_folder.h"
+#include "tests/model/write_jpeg.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
 #include "tests/testing/trace_file.h"
@@ -23,7 +24,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int kUsage = 2, kOutput = 4, kDiverged = 7;
+constexpr int kUsage = 2, kInput = 3, kOutput = 4, kDiverged = 7;
 
 // Two nodes on a little data, and what differs.
 std::vector<std::string> Training(const std::string& out, std::vector<std::string> flags) {
@@ -107,6 +108,50 @@ TEST(Training, ALossThatIsNoNumberEndsTheRun) {
   EXPECT_THAT(run.output(), AllOf(ContainsRegex("rank [01]"), ContainsRegex("in round [0-9]+"),
                                   HasSubstr("--lr")));
   EXPECT_TRUE(run.AwaitNobody());
+}
+
+// Two classes with four images each to train and to test on.
+void WriteImages(const ScratchFolder& folder) {
+  for (const std::string name : {"train/cat", "train/ant", "val/cat", "val/ant"}) {
+    std::filesystem::create_directories(folder.File("images/" + name));
+    for (int i = 0; i < 4; ++i) {
+      const auto value = [&](int x, int y, int c) { return 5 * x + (i + 3) * y + 7 * c; };
+      folder.Write("images/" + name + "/" + std::to_string(i) + ".jpg",
+                   JpegBytes({.width = 24 + i, .height = 20}, value));
+    }
+  }
+}
+
+std::vector<std::string> OnImages(const std::string& command, const ScratchFolder& folder) {
+  return {command,
+          "-n",
+          "2",
+          "--batch=3",
+          "--rounds=4",
+          "--model=softmax",
+          "--data=image-folder:" + folder.File("images") + ":size=8",
+          "--out",
+          folder.File(command)};
+}
+
+TEST(Training, AFolderOfImagesGivesTheSimulatorsModel) {
+  const ScratchFolder folder;
+  WriteImages(folder);
+  for (const std::string command : {"train", "sim"}) {
+    const Ended ended = RunGrapevine(OnImages(command, folder));
+    ASSERT_EQ(ended.exit_code, 0) << ended.output;
+  }
+  EXPECT_TRUE(FileText(folder.File("train/model.safetensors")) ==
+              FileText(folder.File("sim/model.safetensors")));
+}
+
+TEST(Training, AnImageThatCannotBeDecodedEndsTheRun) {
+  const ScratchFolder folder;
+  WriteImages(folder);
+  const std::string broken = folder.Write("images/train/ant/2.jpg", "a text");
+  const Ended ended = RunGrapevine(OnImages("train", folder));
+  EXPECT_EQ(ended.exit_code, kInput) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr(broken + ": cannot decode it as JPEG: Not a JPEG file"));
 }
 
 TEST(Training, ReachingTheTargetAccuracyEndsTheRun) {
