@@ -3,7 +3,7 @@
 #define GRAPEVINE_MODEL_COMPUTE_PLACE_H_
 
 #include "kernels/device/device.h"
-#include "kernels/tensor/gpu_tensor_device.h"
+#include "kernels/tensor/precision.h"
 
 namespace grapevine {
 
