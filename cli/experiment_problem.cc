@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<Problem>> MakeNetworkProblem(const Config& config
   absl::StatusOr<Shards> shards =
       SplitOverNodes(config.split(), data->train->labels(), workers, config.seed());
   if (!shards.ok()) return NamingFlag("--split", config.split(), shards.status());
-  const int threads = PrefetchThreads(*data->train, LocalProcesses(), /*gpu=*/false);
+  const int threads = PrefetchThreads(*data->train, LocalProcesses(), config.device() != "cpu");
   auto problem = NetworkProblem::Make({.network = config.model(),
                                        .data = *std::move(data),
                                        .shards = *std::move(shards),

@@ -6,12 +6,21 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/device/gpu.h"
+#include "model/pinned_batch_memory.h"
 #include "node/device_data_path.h"
 #include "run/device_spec.h"
 #include "run/failure.h"
 
 namespace grapevine {
 namespace {
+
+// Of the names that run/config_validate.cc lets pass.
+Precision PrecisionOf(const Config& config) {
+  if (config.precision() == "tf32") return Precision::kTf32;
+  if (config.precision() == "bf16") return Precision::kBf16;
+  if (config.precision() == "fp16") return Precision::kFp16;
+  return Precision::kFp32;
+}
 
 absl::Status Unusable(const Config& config, const absl::Status& why) {
   return WithFailure(absl::Status(why.code(), absl::StrCat("--device=", config.device(), ": ",
@@ -29,8 +38,7 @@ absl::Status CheckDevice(const Config& config) {
   return gpus.ok() ? absl::OkStatus() : Unusable(config, gpus.status());
 }
 
-absl::StatusOr<std::unique_ptr<NodeDevice>> NodeDevice::Open(const Config& config,
-                                                             int local_rank) {
+absl::StatusOr<std::unique_ptr<NodeDevice>> NodeDevice::Open(const Config& config, int local_rank) {
   const absl::StatusOr<DeviceSpec> spec = ParseDevice(config.device());
   if (!spec.ok()) return spec.status();
   std::unique_ptr<NodeDevice> opened(new NodeDevice());
@@ -41,6 +49,8 @@ absl::StatusOr<std::unique_ptr<NodeDevice>> NodeDevice::Open(const Config& confi
       OpenGpu(spec->Gpu(local_rank, static_cast<int>(gpus->size())));
   if (!device.ok()) return Unusable(config, device.status());
   opened->device_ = *std::move(device);
+  opened->precision_ = PrecisionOf(config);
+  opened->batches_ = std::make_unique<PinnedBatchMemory>(opened->device_.get());
   for (std::unique_ptr<DeviceStream>* stream : {&opened->gradients_, &opened->evaluations_}) {
     absl::StatusOr<std::unique_ptr<DeviceStream>> made = opened->device_->NewStream();
     if (!made.ok()) return Unusable(config, made.status());

@@ -25,8 +25,12 @@ class NodeDevice {
   static absl::StatusOr<std::unique_ptr<NodeDevice>> Open(const Config& config, int local_rank);
 
   // Of gradients; and of evaluations, which run beside them.
-  ComputePlace training() const { return {device_.get(), gradients_.get()}; }
-  ComputePlace assessment() const { return {device_.get(), evaluations_.get()}; }
+  ComputePlace training() const {
+    return {device_.get(), gradients_.get(), precision_, batches_.get()};
+  }
+  ComputePlace assessment() const {
+    return {device_.get(), evaluations_.get(), precision_, batches_.get()};
+  }
 
   // What a runner needs; nothing on the CPU.
   MakeDataPath data_path(std::chrono::nanoseconds timeout) const;
@@ -37,6 +41,8 @@ class NodeDevice {
   std::unique_ptr<Device> device_;  // null: the CPU
   std::unique_ptr<DeviceStream> gradients_;
   std::unique_ptr<DeviceStream> evaluations_;
+  Precision precision_ = Precision::kFp32;
+  std::unique_ptr<BatchMemory> batches_;
 };
 
 }  // namespace grapevine

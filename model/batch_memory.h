@@ -12,11 +12,14 @@
 
 namespace grapevine {
 
-// A kind of memory that the processor can read and write. A constant that outlives
-// all batches; its functions are called from any thread.
-struct BatchMemory {
-  void* (*allocate)(size_t bytes);  // aligned for any number; never null
-  void (*release)(void* memory, size_t bytes);
+// A kind of memory that the processor can read and write. Thread-safe; outlives all
+// batches.
+class BatchMemory {
+ public:
+  virtual ~BatchMemory() = default;
+  // Aligned for any number; never null.
+  virtual void* Allocate(size_t bytes) = 0;
+  virtual void Release(void* memory) = 0;
 };
 
 // The allocator of a vector whose memory is of some kind and moves along with it.
@@ -31,17 +34,17 @@ class BatchAllocator {
 
   BatchAllocator() = default;
   // Null is ordinary memory.
-  explicit BatchAllocator(const BatchMemory* memory) : memory_(memory) {}
+  explicit BatchAllocator(BatchMemory* memory) : memory_(memory) {}
   template <typename U>
   BatchAllocator(const BatchAllocator<U>& other) : memory_(other.memory()) {}
 
   T* allocate(size_t n) {
     if (memory_ == nullptr) return std::allocator<T>().allocate(n);
-    return static_cast<T*>(memory_->allocate(n * sizeof(T)));
+    return static_cast<T*>(memory_->Allocate(n * sizeof(T)));
   }
   void deallocate(T* values, size_t n) {
     if (memory_ == nullptr) return std::allocator<T>().deallocate(values, n);
-    memory_->release(values, n * sizeof(T));
+    memory_->Release(values);
   }
   template <typename U>
   void construct(U* value) {
@@ -52,14 +55,14 @@ class BatchAllocator {
     ::new (static_cast<void*>(value)) U(std::forward<Argument>(argument));
   }
 
-  const BatchMemory* memory() const { return memory_; }
+  BatchMemory* memory() const { return memory_; }
   template <typename U>
   friend bool operator==(const BatchAllocator& a, const BatchAllocator<U>& b) {
     return a.memory() == b.memory();
   }
 
  private:
-  const BatchMemory* memory_ = nullptr;
+  BatchMemory* memory_ = nullptr;
 };
 
 using BatchVector = std::vector<float, BatchAllocator<float>>;

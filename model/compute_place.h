@@ -4,13 +4,15 @@
 
 #include "kernels/device/device.h"
 #include "kernels/tensor/precision.h"
+#include "model/batch_memory.h"
 
 namespace grapevine {
 
 struct ComputePlace {
-  Device* device = nullptr;        // null: the CPU
-  DeviceStream* stream = nullptr;  // of the device, on which everything is queued
+  Device* device = nullptr;                // null: the CPU
+  DeviceStream* stream = nullptr;          // of the device, on which everything is queued
   Precision precision = Precision::kFp32;  // of networks on a device
+  BatchMemory* batches = nullptr;          // of their images; null: ordinary memory
 };
 
 }  // namespace grapevine

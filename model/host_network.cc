@@ -14,8 +14,8 @@ constexpr int64_t kElement = sizeof(float);
 
 absl::StatusOr<std::unique_ptr<HostNetwork>> HostNetwork::Make(std::unique_ptr<Network> network,
                                                                const ComputePlace& place) {
-  absl::StatusOr<std::shared_ptr<void>> memory = place.device->Allocate(
-      2 * network->layout().size * kElement, "a model that is evaluated");
+  absl::StatusOr<std::shared_ptr<void>> memory =
+      place.device->Allocate(2 * network->layout().size * kElement, "a model that is evaluated");
   if (!memory.ok()) return memory.status();
   return std::unique_ptr<HostNetwork>(
       new HostNetwork(std::move(network), place.stream, *std::move(memory)));
@@ -47,8 +47,7 @@ absl::StatusOr<double> HostNetwork::Gradient(const float* replica, const Batch& 
   return loss;
 }
 
-absl::Status HostNetwork::Statistics(const float* replica, const Batch& batch,
-                                     float* statistics) {
+absl::Status HostNetwork::Statistics(const float* replica, const Batch& batch, float* statistics) {
   Upload(replica);
   if (absl::Status status = network_->Statistics(replica_, batch, gradient_); !status.ok()) {
     return status;

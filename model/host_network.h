@@ -38,8 +38,7 @@ class HostNetwork final : public Network {
   absl::StatusOr<Evaluation> Evaluate(const float* replica, const Batch& batch) override;
 
  private:
-  HostNetwork(std::unique_ptr<Network> network, DeviceStream* stream,
-              std::shared_ptr<void> memory);
+  HostNetwork(std::unique_ptr<Network> network, DeviceStream* stream, std::shared_ptr<void> memory);
 
   void Upload(const float* replica);
   // From there on; waits.

@@ -40,7 +40,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObje
   absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork(place);
   if (!network.ok()) return network.status();
   const std::shared_ptr<Network> shared = *std::move(network);
-  const PrefetchOptions prefetch = last - first == 1 ? options_.prefetch : PrefetchOptions();
+  PrefetchOptions prefetch = last - first == 1 ? options_.prefetch : PrefetchOptions();
+  prefetch.memory = place.batches;
   std::vector<std::unique_ptr<Objective>> objectives;
   for (int64_t node = first; node < last; ++node) {
     auto batches = std::make_unique<ShardBatches>(
@@ -62,10 +63,12 @@ absl::StatusOr<std::unique_ptr<Assessor>> NetworkProblem::MakeAssessor(
     if (!from_host.ok()) return from_host.status();
     network = *std::move(from_host);
   }
+  PrefetchOptions prefetch = options_.prefetch;
+  prefetch.memory = place.batches;
   return std::make_unique<NetworkAssessor>(
       *std::move(network), options_.data,
       NetworkAssessorOptions{
-          .batch_size = options_.batch_size, .seed = options_.seed, .prefetch = options_.prefetch});
+          .batch_size = options_.batch_size, .seed = options_.seed, .prefetch = prefetch});
 }
 
 }  // namespace grapevine

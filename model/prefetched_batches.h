@@ -27,7 +27,7 @@ struct PrefetchOptions {
   int threads = 0;  // that fill batches; with none they are filled when asked for
   int depth = 2;    // batches that are filled or wait, beside the caller's
   // Of the batches' images; null is ordinary memory.
-  const BatchMemory* memory = nullptr;
+  BatchMemory* memory = nullptr;
   // There are no rounds from here on.
   int64_t rounds = std::numeric_limits<int64_t>::max();
 };

@@ -86,7 +86,8 @@ struct ChoiceRule {
 };
 
 absl::Status CheckChoices(const ResolvedConfig& resolved) {
-  const ChoiceRule rules[] = {{"log_level", {"debug", "info", "warning", "error"}},
+  const ChoiceRule rules[] = {{"precision", {"fp32", "tf32", "bf16", "fp16"}},
+                              {"log_level", {"debug", "info", "warning", "error"}},
                               {"log_format", {"text", "json"}},
                               {"network_model", {"auto", "nic", "flow"}}};
   for (const ChoiceRule& rule : rules) {
@@ -99,11 +100,17 @@ absl::Status CheckChoices(const ResolvedConfig& resolved) {
     }
     if (!found) return Refuse(absl::StrCat(Culprit(resolved, rule.field), ": known are ", known));
   }
-  if (const auto device = ParseDevice(resolved.config.device()); !device.ok()) {
+  return absl::OkStatus();
+}
+
+absl::Status CheckDevice(const ResolvedConfig& resolved) {
+  const absl::StatusOr<DeviceSpec> device = ParseDevice(resolved.config.device());
+  if (!device.ok()) {
     return Refuse(
         absl::StrCat(Culprit(resolved, "device"), ": ", std::string(device.status().message())));
   }
-  return absl::OkStatus();
+  if (device->cuda || resolved.config.precision() == "fp32") return absl::OkStatus();
+  return Refuse(absl::StrCat(Culprit(resolved, "precision"), ": needs --device=cuda"));
 }
 
 absl::Status CheckTimeouts(const ResolvedConfig& resolved) {
@@ -223,8 +230,9 @@ absl::Status ValidateForSimulation(const ResolvedConfig& resolved) {
 }
 
 absl::Status ValidateConfig(const ResolvedConfig& resolved) {
-  for (auto check : {CheckRanges, CheckChoices, CheckTimeouts, CheckPhantom, CheckModelWithoutData,
-                     CheckCluster, CheckSecurity, CheckOutput, CheckStragglers}) {
+  for (auto check :
+       {CheckRanges, CheckChoices, CheckDevice, CheckTimeouts, CheckPhantom, CheckModelWithoutData,
+        CheckCluster, CheckSecurity, CheckOutput, CheckStragglers}) {
     if (absl::Status status = check(resolved); !status.ok()) return status;
   }
   return absl::OkStatus();

@@ -147,36 +147,37 @@ TEST(PrefetchedBatchesTest, FillsNoMoreThanItsDepthAhead) {
   EXPECT_LE(data->asked(), 70);
 }
 
-std::atomic<int> allocated = 0, released = 0;
+class CountedMemory final : public BatchMemory {
+ public:
+  void* Allocate(size_t bytes) override {
+    ++allocated;
+    return std::malloc(bytes);
+  }
+  void Release(void* memory) override {
+    ++released;
+    std::free(memory);
+  }
 
-constexpr BatchMemory kCounted = {.allocate =
-                                      [](size_t bytes) {
-                                        ++allocated;
-                                        return std::malloc(bytes);
-                                      },
-                                  .release =
-                                      [](void* memory, size_t) {
-                                        ++released;
-                                        std::free(memory);
-                                      }};
+  std::atomic<int> allocated = 0, released = 0;
+};
 
 TEST(PrefetchedBatchesTest, BatchesLieInTheMemoryThatWasAskedFor) {
   const std::shared_ptr<const Dataset> data = Noise();
   const std::unique_ptr<ShardBatches> plain = Shard(data, 8, 1);
+  CountedMemory counted;
   {
     Batch batch;
-    PrefetchedBatches prefetched(Shard(data, 8, 1),
-                                 {.threads = 2, .depth = 3, .memory = &kCounted});
+    PrefetchedBatches prefetched(Shard(data, 8, 1), {.threads = 2, .depth = 3, .memory = &counted});
     for (int64_t i = 0; i < 50; ++i) {
       ExpectSame(prefetched, *plain, i, &batch);
-      EXPECT_EQ(batch.images.get_allocator().memory(), &kCounted);
+      EXPECT_EQ(batch.images.get_allocator().memory(), &counted);
     }
     // One for each batch ahead and the caller's, used over and over.
-    EXPECT_LE(allocated, 4);
+    EXPECT_LE(counted.allocated, 4);
     // The caller's outlives the source.
   }
-  EXPECT_GT(allocated, 0);
-  EXPECT_EQ(allocated, released);
+  EXPECT_GT(counted.allocated, 0);
+  EXPECT_EQ(counted.allocated, counted.released);
 }
 
 TEST(PrefetchedTest, ThreadsAreForImagesThatAreDecodedAndForGpus) {

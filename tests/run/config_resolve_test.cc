@@ -113,6 +113,8 @@ TEST(ResolveConfig, RefusesWhatMakesNoSense) {
       {{{"device", "tpu"}}, "--device=tpu: known are cpu, cuda"},
       {{{"device", "cuda:-1"}}, "--device=cuda:-1: known are cpu, cuda, cuda:INDEX, cuda:auto"},
       {{{"device", "cuda:x"}}, "--device=cuda:x: known are cpu"},
+      {{{"precision", "fp8"}}, "--precision=fp8: known are fp32, tf32, bf16, fp16"},
+      {{{"precision", "bf16"}}, "--precision=bf16: needs --device=cuda"},
       {{{"log_format", "xml"}}, "--log-format=xml: known are text, json"},
       {{{"peer_timeout", "0"}}, "--peer-timeout=0s: must be positive"},
       {{{"step_timeout", "10s"}}, "--step-timeout=10s: is below --peer-timeout=30s"},

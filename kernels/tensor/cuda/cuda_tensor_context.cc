@@ -12,7 +12,9 @@ namespace {
 constexpr int kAmpere = 80;  // the first with bf16
 constexpr int kMeasuredRuns = 3;
 
-int64_t Rounded(int64_t bytes) { return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment; }
+int64_t Rounded(int64_t bytes) {
+  return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
+}
 
 }  // namespace
 
@@ -42,14 +44,14 @@ absl::Status CudaTensorContext::Open() {
   absl::Status status = CudaStatus(cudaSetDevice(options_.device), "cudaSetDevice");
   if (!status.ok()) return status;
   cudaDeviceProp properties;
-  status = CudaStatus(cudaGetDeviceProperties(&properties, options_.device),
-                      "cudaGetDeviceProperties");
+  status =
+      CudaStatus(cudaGetDeviceProperties(&properties, options_.device), "cudaGetDeviceProperties");
   if (!status.ok()) return status;
   if (options_.type == ElementType::kBFloat16 &&
       10 * properties.major + properties.minor < kAmpere) {
-    return absl::UnavailableError(absl::StrCat(
-        properties.name, " computes no bf16 (compute capability ", properties.major, ".",
-        properties.minor, ", it needs 8.0): use fp16 or fp32"));
+    return absl::UnavailableError(
+        absl::StrCat(properties.name, " computes no bf16 (compute capability ", properties.major,
+                     ".", properties.minor, ", it needs 8.0): use fp16 or fp32"));
   }
   device_ = absl::StrCat(properties.name, ", cuDNN ", cudnnGetVersion(), ", cuBLASLt ",
                          cublasLtGetVersion());

@@ -83,7 +83,8 @@ class CudaTensorDevice : public TensorDevice {
 
   absl::StatusOr<TensorFormat> PrepareInput(const TensorShape& images) override {
     context_->UseDevice();
-    absl::Status status = Grow(images.n * static_cast<int64_t>(sizeof(int32_t)), "labels", &labels_);
+    absl::Status status =
+        Grow(images.n * static_cast<int64_t>(sizeof(int32_t)), "labels", &labels_);
     if (status.ok()) {
       status = Grow(images.n * static_cast<int64_t>(sizeof(CudaLossSums)), "losses", &row_sums_);
     }

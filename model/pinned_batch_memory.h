@@ -1,0 +1,32 @@
+// Host memory from which a device copies a batch's images by itself, while the
+// processor does other things.
+#ifndef GRAPEVINE_MODEL_PINNED_BATCH_MEMORY_H_
+#define GRAPEVINE_MODEL_PINNED_BATCH_MEMORY_H_
+
+#include <map>
+#include <memory>
+
+#include "kernels/device/device.h"
+#include "model/batch_memory.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+class PinnedBatchMemory final : public BatchMemory {
+ public:
+  // `device` outlives it.
+  explicit PinnedBatchMemory(Device* device) : device_(device) {}
+
+  // Ordinary memory, which only costs a copy, where there is no more to pin.
+  void* Allocate(size_t bytes) override;
+  void Release(void* memory) override;
+
+ private:
+  Device* const device_;
+  Mutex mutex_;
+  std::map<void*, std::shared_ptr<void>> given_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_PINNED_BATCH_MEMORY_H_
