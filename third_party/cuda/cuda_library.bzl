@@ -15,6 +15,7 @@ _FLAGS = [
     "-std=c++20",
     "-fmad=false",
     "--expt-relaxed-constexpr",
+    "-I.",
     "-Xcompiler=-fPIC,-Wall,-Wno-unused-parameter",
 ]
 
