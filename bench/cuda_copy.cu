@@ -1,6 +1,6 @@
-#include "bench/cuda_copy.h"
-
 #include <cuda_runtime.h>
+
+#include "bench/cuda_copy.h"
 
 namespace grapevine {
 namespace {

@@ -182,9 +182,8 @@ std::vector<Contender> Contenders(const Memory& memory, cudaStream_t stream) {
     return [=, mix = terms(count)] { return CudaWeightedSum(mix, size, out, stream); };
   };
   const auto fused = [=](int neighbours, const SgdStep& rule) {
-    return [=, mix = terms(neighbours + 1)] {
-      return CudaMixAndStep(mix, rule, size, out, stream);
-    };
+    return
+        [=, mix = terms(neighbours + 1)] { return CudaMixAndStep(mix, rule, size, out, stream); };
   };
   const auto narrow = [=](NarrowFloat format) {
     return [=] {
@@ -249,7 +248,8 @@ void Measure(int64_t size, int rounds) {
   const double needed = 1.05 * kVectors * static_cast<double>(size) * sizeof(float);
   if (needed > static_cast<double>(free_bytes)) {
     std::printf("\n%lld elements: skipped, %.1f GB needed and %.1f GB free\n",
-                static_cast<long long>(size), 1e-9 * needed, 1e-9 * static_cast<double>(free_bytes));
+                static_cast<long long>(size), 1e-9 * needed,
+                1e-9 * static_cast<double>(free_bytes));
     return;
   }
   const Memory memory(size);

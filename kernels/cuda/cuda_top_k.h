@@ -18,8 +18,8 @@ size_t CudaTopKWorkspace(int64_t size);
 
 // Begins the selection on `stream`; all pointers are device memory.
 // cudaErrorInvalidValue unless 0 <= k <= size < 2^32.
-cudaError_t CudaTopK(const float* vector, int64_t size, int64_t k, uint32_t* indices,
-                     float* values, void* workspace, cudaStream_t stream);
+cudaError_t CudaTopK(const float* vector, int64_t size, int64_t k, uint32_t* indices, float* values,
+                     void* workspace, cudaStream_t stream);
 
 }  // namespace grapevine
 

@@ -257,18 +257,26 @@ TEST(Int8Test, NonNumbersTakeTheirBlockWithThem) {
   }
 }
 
-TEST(Int8Test, KeepsTheLargestAndDropsWhatHasADenormalScale) {
+TEST(Int8Test, KeepsTheLargestAndDropsTheSmallest) {
   constexpr float kLargest = std::numeric_limits<float>::max();
   const std::vector<float> large = {kLargest, -kLargest, -0.0f};
   EXPECT_EQ(Dequantize(Quantize(large, 1), 3)[1], -127 * (kLargest / 127));
-  const std::vector<float> limit = {127 * 0x1p-126f};
-  EXPECT_EQ(ScaleOf(Quantize(limit, 1), 0), 0x1p-126f);
-  for (float tiny : {126 * 0x1p-126f, 0x1p-149f, -0.0f}) {
-    const std::vector<std::byte> wire = Quantize({tiny, -tiny}, 1);
-    EXPECT_EQ(wire, std::vector<std::byte>(18, std::byte{0})) << tiny;
-    const FlushDenormals flush;
-    EXPECT_EQ(Quantize({tiny, -tiny}, 1), wire);
+  for (float tiny : {126 * 0x1p-108f, 0x1p-149f, -0.0f}) {
+    EXPECT_EQ(Quantize({tiny, -tiny}, 1), std::vector<std::byte>(18, std::byte{0})) << tiny;
   }
+}
+
+TEST(Int8Test, FlushedDenormalsChangeNothing) {
+  std::vector<float> vector = {127 * 0x1p-108f};  // the smallest scale there is
+  EXPECT_EQ(ScaleOf(Quantize(vector, 1), 0), 0x1p-108f);
+  for (uint32_t bits = 0; bits < 0x01000000; bits += 0x3fff) {
+    vector.push_back(std::bit_cast<float>(bits));
+    vector.push_back(-std::bit_cast<float>(bits));
+  }
+  vector.resize(1024);
+  const std::vector<std::byte> wire = Quantize(vector, 1);
+  const FlushDenormals flush;
+  EXPECT_EQ(Quantize(vector, 1), wire);
 }
 
 }  // namespace

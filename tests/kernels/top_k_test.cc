@@ -67,7 +67,8 @@ TEST(TopKTest, OfEqualOnesTakesThoseWithLowIndices) {
   std::vector<float> vector(10'000, 1.0f);
   for (size_t i = 1; i < vector.size(); i += 2) vector[i] = -1;
   vector[7000] = 2;
-  for (int64_t k : {1, 2, 100, 9999}) EXPECT_EQ(Indices(vector, k), Expected(Sorted(vector), k)) << k;
+  for (int64_t k : {1, 2, 100, 9999})
+    EXPECT_EQ(Indices(vector, k), Expected(Sorted(vector), k)) << k;
   EXPECT_EQ(Indices(vector, 3), (std::vector<uint32_t>{0, 1, 7000}));
   EXPECT_EQ(Indices(std::vector<float>(5, 0.0f), 2), (std::vector<uint32_t>{0, 1}));
 }
@@ -79,7 +80,8 @@ TEST(TopKTest, TellsNeighboursApart) {
     for (uint32_t j = 0; j < 300; ++j) {
       vector.push_back(std::bit_cast<float>(0x3f800000 + step * (j * 7919 % 300)));
     }
-    for (int64_t k : {1, 150, 299}) EXPECT_EQ(Indices(vector, k), Expected(Sorted(vector), k)) << step;
+    for (int64_t k : {1, 150, 299})
+      EXPECT_EQ(Indices(vector, k), Expected(Sorted(vector), k)) << step;
   }
 }
 
