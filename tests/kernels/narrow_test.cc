@@ -1,5 +1,6 @@
 #include "kernels/narrow.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -233,6 +234,28 @@ TEST(Int8Test, TheMeanOverKeysIsTheElement) {
     EXPECT_NEAR(means[i], vector[i], 5.0 / 64 * 0.5 / 127) << i;
   }
   EXPECT_EQ(means[7], 0);
+}
+
+TEST(Int8Test, TheMeanOverAllDrawsIsTheElementToHalfAPlace) {
+  const Int8Scale scale = Int8ScaleOf(MagnitudeBits(1.0f));
+  for (float value : {0.3f, -0.3f, 0.7001f, -0.00001f, 1.0f, -1.0f, 0.0f}) {
+    int64_t sum = 0;
+    for (uint32_t random = 0; random < 0x10000; ++random) {
+      sum += Int8Element(value, scale.inverse, random);
+    }
+    EXPECT_NEAR(static_cast<double>(sum), static_cast<double>(value) * 127 * 65536, 0.51) << value;
+  }
+}
+
+// The quotient of the largest may be rounded past 127.
+TEST(Int8Test, NeverPasses127) {
+  KeyedRandom random(/*seed=*/3, Purpose::kGradientNoise);
+  for (int i = 0; i < 10'000; ++i) {
+    const auto largest = static_cast<float>(random.Normal());
+    const Int8Scale scale = Int8ScaleOf(MagnitudeBits(largest));
+    ASSERT_EQ(Int8Element(std::abs(largest), scale.inverse, 0xffff), 127) << largest;
+    ASSERT_EQ(Int8Element(-std::abs(largest), scale.inverse, 0), -127) << largest;
+  }
 }
 
 TEST(Int8Test, KeysOfNodesAndRoundsDiffer) {
