@@ -8,7 +8,8 @@
 //   127, so that no element is off by a scale or more. Rounding is stochastic (QSGD,
 //   arXiv:1610.02132): the mean of an element's value over keys is the element, to half
 //   of the last place of the block's largest. A block with NaN or infinity has the
-//   scale NaN: all of it becomes NaN, so that a run that diverged is seen to.
+//   scale NaN: all of it becomes NaN, so that a run that diverged is seen to. One that
+//   is below 3e-31 everywhere becomes 0.
 //
 // The same bits on every instruction set and GPU: narrow_element.h.
 //

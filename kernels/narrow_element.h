@@ -81,11 +81,12 @@ struct Int8Scale {
 };
 
 // `largest` are the MagnitudeBits of the block's largest element. A block whose scale
-// would be denormal is 0; one that is not finite gets the scale NaN.
+// would be below 2^-108 (3e-33) is 0, so that denormals, which only some threads flush,
+// never count; one that is not finite gets the scale NaN.
 GRAPEVINE_ELEMENTWISE Int8Scale Int8ScaleOf(uint32_t largest) {
   if (largest >= kFloatInfinity) return {std::bit_cast<float>(0x7fc00000u), 0};
   const float magnitude = std::bit_cast<float>(largest);
-  if (magnitude < 127 * 0x1p-126f) return {0, 0};
+  if (magnitude < 127 * 0x1p-108f) return {0, 0};
   return {magnitude / 127, 127 / magnitude};
 }
 

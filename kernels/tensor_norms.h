@@ -28,7 +28,8 @@ int64_t TotalChunks(std::span<const TensorSpan> tensors);
 
 // norms[t] <- the sum of the squares of tensor t, in double precision, in the order
 // of ordered_sum.h, which fixes the bits. No double overflows or loses a float's
-// square; a tensor with NaN or infinity has that norm, one without elements 0.
+// square, but denormals are 0 to threads that flush them and to GPUs; a tensor with NaN
+// or infinity has that norm, one without elements 0.
 void TensorSquaredNorms(const float* vector, std::span<const TensorSpan> tensors, double* norms,
                         InstructionSet set = BestInstructionSet());
 

@@ -1,5 +1,6 @@
 // The fused pass of decentralized SGD (kernels/mix_and_step.h) on a GPU: with the
-// same bits as on the CPU, one sweep over device memory.
+// same bits as on a CPU's thread that flushes denormals (kernels/denormals.h; NaN is NaN,
+// whichever), one sweep over device memory.
 //
 // Bytes moved: 4 an element for each mixed vector, the gradient, the result, and
 // twice for the momentum.

@@ -1,5 +1,6 @@
-// The sum of vectors (kernels/weighted_sum.h) on a GPU: with the same bits as on the
-// CPU, one sweep over device memory.
+// The sum of vectors (kernels/weighted_sum.h) on a GPU: with the same bits as on a CPU's
+// thread that flushes denormals (kernels/denormals.h; NaN is NaN, whichever), one sweep
+// over device memory.
 //
 // Thread-safety: pure function over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_CUDA_CUDA_WEIGHTED_SUM_H_

@@ -1,5 +1,6 @@
 #include "kernels/narrow.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -235,6 +236,28 @@ TEST(Int8Test, TheMeanOverKeysIsTheElement) {
   EXPECT_EQ(means[7], 0);
 }
 
+TEST(Int8Test, TheMeanOverAllDrawsIsTheElementToHalfAPlace) {
+  const Int8Scale scale = Int8ScaleOf(MagnitudeBits(1.0f));
+  for (float value : {0.3f, -0.3f, 0.7001f, -0.00001f, 1.0f, -1.0f, 0.0f}) {
+    int64_t sum = 0;
+    for (uint32_t random = 0; random < 0x10000; ++random) {
+      sum += Int8Element(value, scale.inverse, random);
+    }
+    EXPECT_NEAR(static_cast<double>(sum), static_cast<double>(value) * 127 * 65536, 0.51) << value;
+  }
+}
+
+// The quotient of the largest may be rounded past 127.
+TEST(Int8Test, NeverPasses127) {
+  KeyedRandom random(/*seed=*/3, Purpose::kGradientNoise);
+  for (int i = 0; i < 10'000; ++i) {
+    const auto largest = static_cast<float>(random.Normal());
+    const Int8Scale scale = Int8ScaleOf(MagnitudeBits(largest));
+    ASSERT_EQ(Int8Element(std::abs(largest), scale.inverse, 0xffff), 127) << largest;
+    ASSERT_EQ(Int8Element(-std::abs(largest), scale.inverse, 0), -127) << largest;
+  }
+}
+
 TEST(Int8Test, KeysOfNodesAndRoundsDiffer) {
   EXPECT_NE(Int8Key(1, 2, 3), Int8Key(1, 3, 2));
   EXPECT_NE(Int8Key(1, 2, 3), Int8Key(2, 2, 3));
@@ -257,18 +280,26 @@ TEST(Int8Test, NonNumbersTakeTheirBlockWithThem) {
   }
 }
 
-TEST(Int8Test, KeepsTheLargestAndDropsWhatHasADenormalScale) {
+TEST(Int8Test, KeepsTheLargestAndDropsTheSmallest) {
   constexpr float kLargest = std::numeric_limits<float>::max();
   const std::vector<float> large = {kLargest, -kLargest, -0.0f};
   EXPECT_EQ(Dequantize(Quantize(large, 1), 3)[1], -127 * (kLargest / 127));
-  const std::vector<float> limit = {127 * 0x1p-126f};
-  EXPECT_EQ(ScaleOf(Quantize(limit, 1), 0), 0x1p-126f);
-  for (float tiny : {126 * 0x1p-126f, 0x1p-149f, -0.0f}) {
-    const std::vector<std::byte> wire = Quantize({tiny, -tiny}, 1);
-    EXPECT_EQ(wire, std::vector<std::byte>(18, std::byte{0})) << tiny;
-    const FlushDenormals flush;
-    EXPECT_EQ(Quantize({tiny, -tiny}, 1), wire);
+  for (float tiny : {126 * 0x1p-108f, 0x1p-149f, -0.0f}) {
+    EXPECT_EQ(Quantize({tiny, -tiny}, 1), std::vector<std::byte>(18, std::byte{0})) << tiny;
   }
+}
+
+TEST(Int8Test, FlushedDenormalsChangeNothing) {
+  std::vector<float> vector = {127 * 0x1p-108f};  // the smallest scale there is
+  EXPECT_EQ(ScaleOf(Quantize(vector, 1), 0), 0x1p-108f);
+  for (uint32_t bits = 0; bits < 0x01000000; bits += 0x3fff) {
+    vector.push_back(std::bit_cast<float>(bits));
+    vector.push_back(-std::bit_cast<float>(bits));
+  }
+  vector.resize(1024);
+  const std::vector<std::byte> wire = Quantize(vector, 1);
+  const FlushDenormals flush;
+  EXPECT_EQ(Quantize(vector, 1), wire);
 }
 
 }  // namespace

@@ -10,11 +10,14 @@ _TARGETS = [
     "-gencode=arch=compute_75,code=compute_75",
 ]
 
-# No contraction: the same bits as the CPU's passes.
+# No contraction, and denormals are flushed (kernels/denormals.h): the same bits as the
+# CPU's passes.
 _FLAGS = [
     "-std=c++20",
     "-fmad=false",
+    "-ftz=true",
     "--expt-relaxed-constexpr",
+    "-I.",
     "-Xcompiler=-fPIC,-Wall,-Wno-unused-parameter",
 ]
 

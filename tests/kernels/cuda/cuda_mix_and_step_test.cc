@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -56,6 +59,35 @@ TEST_F(CudaWeightedSumTest, HasTheBitsOfTheCpu) {
         WeightedSum(mixture.cpu, static_cast<int64_t>(size), out.data());
         EXPECT_EQ(gpu_out.Read(), out);
       }
+    }
+  }
+}
+
+// Every pair of special values; NaN is NaN, whichever.
+TEST_F(CudaWeightedSumTest, TreatsSpecialValuesAsTheCpu) {
+  constexpr float kSpecial[] = {0,      -0.0f, 1,        -1e-40f,   1e-38f,
+                                -3e38f, 3e38f, INFINITY, -INFINITY, NAN};
+  std::vector<float> a, b;
+  for (const float x : kSpecial) {
+    for (const float y : kSpecial) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  }
+  const OnDevice<float> gpu_a(a), gpu_b(b);
+  for (const float weight : {1.0f, 0.25f, -2.0f}) {
+    std::vector<float> out(a.size());
+    const OnDevice<float> gpu_out(out);
+    const auto size = static_cast<int64_t>(a.size());
+    ExpectCuda(CudaWeightedSum(std::vector<WeightedVector>{{weight, gpu_a.get()}, {1, gpu_b.get()}},
+                               size, gpu_out.get(), nullptr),
+               "sum");
+    WeightedSum(std::vector<WeightedVector>{{weight, a.data()}, {1, b.data()}}, size, out.data());
+    const std::vector<float> read = gpu_out.Read();
+    for (size_t i = 0; i < out.size(); ++i) {
+      EXPECT_TRUE(std::bit_cast<uint32_t>(read[i]) == std::bit_cast<uint32_t>(out[i]) ||
+                  (std::isnan(read[i]) && std::isnan(out[i])))
+          << weight << " * " << a[i] << " + " << b[i] << ": " << read[i] << " against " << out[i];
     }
   }
 }

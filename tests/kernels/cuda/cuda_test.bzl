@@ -19,6 +19,7 @@ def cuda_test(name, deps, **kwargs):
         }),
         deps = ["//tests/testing:gtest_main"] + select({
             "@cuda//:enabled": deps + [
+                "//kernels:denormals",
                 "//kernels/cuda:cuda_device",
                 "//kernels/cuda:cuda_status",
                 "//random:keyed_random",

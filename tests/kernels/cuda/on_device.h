@@ -11,6 +11,7 @@
 
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/cuda_status.h"
+#include "kernels/denormals.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {
@@ -56,7 +57,7 @@ inline std::vector<float> Noise(uint64_t key, size_t size) {
   return values;
 }
 
-// A test of a kernel: skipped where there is no GPU.
+// A test of a kernel: skipped where there is no GPU. Denormals are flushed, as kernels do.
 class CudaTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -64,6 +65,9 @@ class CudaTest : public testing::Test {
       GTEST_SKIP() << devices.status().message();
     }
   }
+
+ private:
+  const FlushDenormals flush_denormals_;
 };
 
 }  // namespace grapevine
