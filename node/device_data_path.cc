@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 
@@ -199,9 +200,26 @@ absl::StatusOr<SharedVector> DeviceDataPath::Read(Vec vector) {
 }
 
 absl::StatusOr<Sketch> DeviceDataPath::SketchOf(Vec vector, int64_t size, uint64_t seed) {
-  const absl::StatusOr<SharedVector> model = Read(vector);
-  if (!model.ok()) return model.status();
-  return grapevine::SketchOf(model->data.get(), size, seed);
+  constexpr int64_t kBytes = sizeof(Sketch);
+  const SharedVector& memory = vectors_.At(vector);
+  if (!status_.ok()) return status_;
+  absl::StatusOr<std::shared_ptr<void>> workspace =
+      options_.device->Allocate(kBytes + streams_.mix->SketchWorkspace(size), "a sketch");
+  if (!workspace.ok()) return workspace.status();
+  absl::StatusOr<SharedVector> pinned = NewPinned(kBytes / kElement);
+  if (!pinned.ok()) return pinned.status();
+  auto* const sketch = static_cast<double*>(workspace->get());
+  const void* const read[] = {memory.data.get()};
+  order_.Before(*streams_.mix, read, {});
+  streams_.mix->ComputeSketch(memory.data.get(), size, seed, sketch + kSketchSize, sketch);
+  order_.After(*streams_.mix, read, {});
+  streams_.mix->Download(sketch, kBytes, pinned->data.get());
+  if (absl::Status status = streams_.mix->Record()->Wait(options_.timeout); !status.ok()) {
+    return status;
+  }
+  Sketch result;
+  std::memcpy(result.data(), pinned->data.get(), kBytes);
+  return result;
 }
 
 void DeviceDataPath::Drop(Vec vector) {

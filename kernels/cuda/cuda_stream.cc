@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/cuda_mix_and_step.h"
+#include "kernels/cuda/cuda_sketch.h"
 #include "kernels/cuda/cuda_status.h"
 #include "kernels/cuda/cuda_weighted_sum.h"
 
@@ -120,6 +121,16 @@ void CudaStream::MixAndStep(std::span<const WeightedVector> mix, const SgdStep& 
   if (!Enter()) return;
   Check(CudaMixAndStep(mix, step, size, out, stream_),
         absl::StrCat("a mixture of ", mix.size(), " vectors"));
+}
+
+int64_t CudaStream::SketchWorkspace(int64_t size) const {
+  return static_cast<int64_t>(CudaSketchWorkspace(size));
+}
+
+void CudaStream::ComputeSketch(const float* vector, int64_t size, uint64_t seed, void* workspace,
+                               double* sketch) {
+  if (!Enter()) return;
+  Check(CudaSketch(vector, size, seed, sketch, workspace, stream_), "a sketch");
 }
 
 }  // namespace grapevine

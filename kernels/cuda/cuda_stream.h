@@ -48,6 +48,9 @@ class CudaStream final : public DeviceStream {
   void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) override;
   void MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
                   float* out) override;
+  int64_t SketchWorkspace(int64_t size) const override;
+  void ComputeSketch(const float* vector, int64_t size, uint64_t seed, void* workspace,
+                     double* sketch) override;
   absl::Status status() const override;
 
   int device() const { return device_; }

@@ -159,6 +159,15 @@ TEST_P(DeviceDataPathTest, AGradientWaitsForItsReplicaAndIsReportedOnceItIsThere
   EXPECT_THAT(seen, Each(60));
 }
 
+TEST_P(DeviceDataPathTest, SketchesAreThoseOfHostMemory) {
+  const Vec a = NewVector(3), b = path_->vectors().New(kSize);
+  Scale(2, a, b);
+  const absl::StatusOr<Sketch> sketch = path_->SketchOf(b, kSize - 1, /*seed=*/5);
+  ASSERT_TRUE(sketch.ok()) << sketch.status();
+  const std::vector<float> expected(kSize, 6.0f);
+  EXPECT_EQ(*sketch, SketchOf(expected.data(), kSize - 1, 5));
+}
+
 TEST_P(DeviceDataPathTest, DroppedMemoryBecomesAnothersInItsTurn) {
   Vec a = NewVector(3);
   const Vec b = path_->vectors().New(kSize);

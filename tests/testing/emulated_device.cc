@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/aligned_buffer.h"
+#include "kernels/sketch.h"
 #include "random/keyed_random.h"
 #include "system/mutex.h"
 
@@ -135,6 +136,11 @@ class EmulatedStream final : public DeviceStream {
                   float* out) override {
     Queue(Always,
           [kept = Keep(mix), step, size, out] { CpuPasses().MixAndStep(kept, step, size, out); });
+  }
+  int64_t SketchWorkspace(int64_t) const override { return 8; }
+  void ComputeSketch(const float* vector, int64_t size, uint64_t seed, void*,
+                     double* sketch) override {
+    Queue(Always, [=] { std::ranges::copy(SketchOf(vector, size, seed), sketch); });
   }
   absl::Status status() const override { return absl::OkStatus(); }
 
