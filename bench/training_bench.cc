@@ -1,12 +1,13 @@
-// Training steps per second on one thread at batch 32 against PyTorch.
+// Training steps per second against PyTorch.
 //
 //   bazel build -c opt //bench:training_bench
 //   taskset -c 0 bazel-bin/bench/training_bench [NETWORK…]
+//   bazel-bin/bench/training_bench --device=cuda --precision=bf16 --batch=256 --image=224 resnet50
 //
-// A step is forward, backward and momentum SGD. Ours and the peer
-// (bench/peers/torch_training.py, Debian's python3-torch with
-// libopenblas0-openmp) take turns on the same core; the ratio is that of the
-// medians. Run it from the root of the source tree.
+// On the CPU: one thread at batch 32. A step is forward, backward and momentum SGD.
+// Ours and the peer (bench/peers/torch_training.py, Debian's python3-torch with
+// libopenblas0-openmp) take turns on the same core or GPU; the ratio is that of the
+// medians. Run it from the root of the source tree. $PYTHON names another interpreter.
 #include <glog/logging.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,13 +19,17 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "bench/peers/peer_process.h"
 #include "kernels/aligned_buffer.h"
 #include "kernels/denormals.h"
+#include "kernels/device/gpu.h"
+#include "kernels/tensor/gpu_tensor_device.h"
 #include "model/network_registry.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
@@ -32,24 +37,84 @@
 namespace grapevine {
 namespace {
 
-constexpr int64_t kBatch = 32;
 constexpr int64_t kClasses = 10;
 constexpr int kTurns = 15;
 constexpr double kTurnSeconds = 0.25;
 
-ImageShape InputOf(const std::string& name) {
-  if (name == "resnet50") return {64, 64, 3};
+struct Setup {
+  bool gpu = false;
+  std::string precision = "fp32";
+  int64_t batch = 32;
+  int64_t image = 64;  // of ResNet-50
+};
+
+ImageShape InputOf(const std::string& name, const Setup& setup) {
+  if (name == "resnet50") return {setup.image, setup.image, 3};
   return name.starts_with("resnet") ? ImageShape{32, 32, 3} : ImageShape{28, 28, 1};
 }
 
+Precision PrecisionOf(const std::string& name) {
+  if (name == "tf32") return Precision::kTf32;
+  if (name == "bf16") return Precision::kBf16;
+  if (name == "fp16") return Precision::kFp16;
+  return Precision::kFp32;
+}
+
+template <typename T>
+T Take(absl::StatusOr<T> made) {
+  CHECK(made.ok()) << made.status();
+  return *std::move(made);
+}
+
+// Where the steps run: vectors, passes over them and networks.
+class Place {
+ public:
+  explicit Place(const Setup& setup) : precision_(PrecisionOf(setup.precision)) {
+    if (!setup.gpu) return;
+    device_ = Take(OpenGpu(0));
+    stream_ = Take(device_->NewStream());
+  }
+
+  VectorPasses& passes() { return device_ ? static_cast<VectorPasses&>(*stream_) : cpu_; }
+  std::unique_ptr<TensorDevice> NewTensorDevice() {
+    return device_ ? Take(MakeGpuTensorDevice(*device_, *stream_, precision_)) : nullptr;
+  }
+  // With the elements of `host`.
+  SharedVector NewVector(const std::vector<float>& host) {
+    const auto size = static_cast<int64_t>(host.size());
+    if (!device_) {
+      SharedVector vector = NewSharedVector(size);
+      std::ranges::copy(host, vector.data.get());
+      return vector;
+    }
+    const auto bytes = size * int64_t{sizeof(float)};
+    auto memory = Take(device_->Allocate(bytes, "a vector"));
+    stream_->Upload(host.data(), bytes, memory.get());
+    Wait();
+    float* const data = static_cast<float*>(memory.get());
+    return {std::shared_ptr<float[]>(std::move(memory), data), size};
+  }
+  void Wait() {
+    if (!device_) return;
+    const absl::Status done = stream_->Record()->Wait(std::chrono::minutes(1));
+    CHECK(done.ok()) << done;
+  }
+
+ private:
+  const Precision precision_;
+  CpuPasses cpu_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<DeviceStream> stream_;
+};
+
 // Any numbers will do: the time does not depend on them.
-Batch RandomBatch(const ImageShape& image) {
+Batch RandomBatch(const ImageShape& image, int64_t size) {
   KeyedRandom random(1, Purpose::kSyntheticData);
-  Batch batch{.size = kBatch};
-  for (int64_t i = 0; i < kBatch * image.size(); ++i) {
+  Batch batch{.size = size};
+  for (int64_t i = 0; i < size * image.size(); ++i) {
     batch.images.push_back(static_cast<float>(random.Normal()));
   }
-  for (int64_t i = 0; i < kBatch; ++i) {
+  for (int64_t i = 0; i < size; ++i) {
     batch.labels.push_back(static_cast<int32_t>(random.Below(kClasses)));
   }
   return batch;
@@ -57,33 +122,33 @@ Batch RandomBatch(const ImageShape& image) {
 
 class Trainer {
  public:
-  explicit Trainer(const std::string& name) : batch_(RandomBatch(InputOf(name))) {
-    auto network = MakeNetwork(name, InputOf(name), kClasses, {});
-    CHECK(network.ok()) << network.status();
-    network_ = *std::move(network);
-    auto optimizer = MakeOptimizer("sgd", {.momentum = 0.9});
-    CHECK(optimizer.ok()) << optimizer.status();
-    optimizer_ = *std::move(optimizer);
+  Trainer(const std::string& name, const Setup& setup)
+      : place_(setup),
+        batch_(RandomBatch(InputOf(name, setup), setup.batch)),
+        network_(
+            Take(MakeNetwork(name, InputOf(name, setup), kClasses, {}, place_.NewTensorDevice()))),
+        optimizer_(Take(MakeOptimizer("sgd", {.momentum = 0.9}))) {
     const ReplicaLayout& layout = network_->layout();
-    replica_ = NewSharedVector(layout.size);
-    gradient_ = NewSharedVector(layout.size);
-    state_ = NewSharedVector(layout.parameter_size * optimizer_->state_vectors());
-    std::fill_n(state_.data.get(), state_.size, 0.0f);
-    network_->Initialize(1, replica_.data.get());
+    std::vector<float> start(static_cast<size_t>(layout.size));
+    network_->Initialize(1, start.data());
+    replica_ = place_.NewVector(start);
+    gradient_ = place_.NewVector(std::vector<float>(start.size()));
+    state_ = place_.NewVector(std::vector<float>(
+        static_cast<size_t>(layout.parameter_size * optimizer_->state_vectors())));
   }
 
   // Seconds for so many steps.
   double Run(int64_t steps) {
     const auto start = std::chrono::steady_clock::now();
     for (int64_t i = 0; i < steps; ++i) Step();
+    place_.Wait();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
  private:
   void Step() {
     float* replica = replica_.data.get();
-    const auto loss = network_->Gradient(replica, batch_, gradient_.data.get());
-    CHECK(loss.ok()) << loss.status();
+    Take(network_->Gradient(replica, batch_, gradient_.data.get()));
     const WeightedVector self{.weight = 1, .vector = replica};
     const FlushDenormals flush_denormals;
     optimizer_->Step(network_->layout(),
@@ -91,16 +156,16 @@ class Trainer {
                       .own = replica,
                       .gradient = gradient_.data.get(),
                       .learning_rate = 0.01f},
-                     state_.data.get(), replica, cpu_);
+                     state_.data.get(), replica, place_.passes());
   }
 
+  Place place_;
   const Batch batch_;
-  std::unique_ptr<Network> network_;
-  std::unique_ptr<Optimizer> optimizer_;
+  const std::unique_ptr<Network> network_;
+  const std::unique_ptr<Optimizer> optimizer_;
   SharedVector replica_;
   SharedVector gradient_;
   SharedVector state_;
-  CpuPasses cpu_;
 };
 
 double Median(std::vector<double> values) {
@@ -108,8 +173,8 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void Compare(const std::string& name, PeerProcess* peer) {
-  Trainer ours(name);
+void Compare(const std::string& name, const Setup& setup, PeerProcess* peer) {
+  Trainer ours(name, setup);
   ours.Run(5);
   const auto steps = std::max<int64_t>(1, std::llround(kTurnSeconds / (ours.Run(5) / 5)));
   const std::string request = absl::StrCat(name, " ", steps);
@@ -117,7 +182,7 @@ void Compare(const std::string& name, PeerProcess* peer) {
   std::vector<double> own_rates;
   std::vector<double> peer_rates;
   for (int turn = 0; turn < kTurns; ++turn) {
-    const double samples = static_cast<double>(steps * kBatch);
+    const double samples = static_cast<double>(steps * setup.batch);
     own_rates.push_back(samples / ours.Run(steps));
     const std::optional<double> seconds = has_peer ? peer->Ask(request) : std::nullopt;
     has_peer = seconds.has_value();
@@ -134,19 +199,52 @@ void Compare(const std::string& name, PeerProcess* peer) {
   std::fflush(stdout);
 }
 
-int Main(const std::vector<std::string>& names) {
+int Main(const Setup& setup, const std::vector<std::string>& names) {
   signal(SIGPIPE, SIG_IGN);
   setenv("OMP_NUM_THREADS", "1", 1);
-  PeerProcess peer({"/usr/bin/python3", "bench/peers/torch_training.py"});
-  for (const std::string& name : names) Compare(name, &peer);
+  const char* python = getenv("PYTHON");
+  PeerProcess peer({python != nullptr ? python : "/usr/bin/python3",
+                    "bench/peers/torch_training.py", setup.gpu ? "cuda" : "cpu", setup.precision,
+                    std::to_string(setup.batch), std::to_string(setup.image)});
+  if (const auto gpus = FindGpus(); setup.gpu && !gpus.ok()) {
+    std::fprintf(stderr, "training_bench: %s\n", std::string(gpus.status().message()).c_str());
+    return 1;
+  }
+  for (const std::string& name : names) Compare(name, setup, &peer);
   return 0;
+}
+
+// False for a flag that there is not.
+bool Set(const std::string& flag, Setup* setup) {
+  const size_t equals = flag.find('=');
+  const std::string name = flag.substr(0, equals);
+  const std::string value = equals == std::string::npos ? "" : flag.substr(equals + 1);
+  if (name == "--device") {
+    setup->gpu = value == "cuda";
+    return setup->gpu || value == "cpu";
+  }
+  if (name == "--precision") {
+    setup->precision = value;
+    return true;
+  }
+  if (name == "--batch") return absl::SimpleAtoi(value, &setup->batch) && setup->batch > 0;
+  return name == "--image" && absl::SimpleAtoi(value, &setup->image) && setup->image >= 32;
 }
 
 }  // namespace
 }  // namespace grapevine
 
 int main(int argc, char** argv) {
-  std::vector<std::string> names(argv + 1, argv + argc);
+  grapevine::Setup setup;
+  std::vector<std::string> names;
+  for (const char* argument : std::span(argv + 1, argv + argc)) {
+    if (*argument != '-') {
+      names.push_back(argument);
+    } else if (!grapevine::Set(argument, &setup)) {
+      std::fprintf(stderr, "training_bench: %s is no flag with a value of mine\n", argument);
+      return 2;
+    }
+  }
   if (names.empty()) names = {"softmax", "mlp", "lenet5", "resnet20"};
-  return grapevine::Main(names);
+  return grapevine::Main(setup, names);
 }
