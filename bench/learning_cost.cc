@@ -75,7 +75,7 @@ absl::StatusOr<std::unique_ptr<NetworkProblem>> MakeProblem(const Options& optio
 absl::Status Measure(const Options& options) {
   const auto problem = MakeProblem(options);
   if (!problem.ok()) return problem.status();
-  auto objectives = (*problem)->MakeObjectives(0, options.nodes);
+  auto objectives = (*problem)->MakeObjectives(0, options.nodes, {});
   if (!objectives.ok()) return objectives.status();
   double gradients = 0;
   for (std::unique_ptr<Objective>& objective : *objectives) {

@@ -38,6 +38,7 @@ constexpr int kTurns = 15;
 constexpr double kTurnSeconds = 0.25;
 
 ImageShape InputOf(const std::string& name) {
+  if (name == "resnet50") return {64, 64, 3};
   return name.starts_with("resnet") ? ImageShape{32, 32, 3} : ImageShape{28, 28, 1};
 }
 
@@ -90,7 +91,7 @@ class Trainer {
                       .own = replica,
                       .gradient = gradient_.data.get(),
                       .learning_rate = 0.01f},
-                     state_.data.get(), replica);
+                     state_.data.get(), replica, cpu_);
   }
 
   const Batch batch_;
@@ -99,6 +100,7 @@ class Trainer {
   SharedVector replica_;
   SharedVector gradient_;
   SharedVector state_;
+  CpuPasses cpu_;
 };
 
 double Median(std::vector<double> values) {

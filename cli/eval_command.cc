@@ -12,6 +12,7 @@
 #include "model/dataset_evaluation.h"
 #include "model/dataset_registry.h"
 #include "model/network_registry.h"
+#include "model/prefetched_batches.h"
 #include "model/safetensors.h"
 
 namespace grapevine {
@@ -68,7 +69,9 @@ absl::Status Evaluate(const EvalOptions& options) {
   if (absl::Status status = file->Load((*network)->layout(), replica.data()); !status.ok()) {
     return status;
   }
-  absl::StatusOr<Evaluation> evaluation = EvaluateOn(part, replica.data(), **network);
+  absl::StatusOr<Evaluation> evaluation =
+      EvaluateOn(part, replica.data(), **network,
+                 {.threads = PrefetchThreads(*part, /*processes=*/1, /*gpu=*/false)});
   if (!evaluation.ok()) return evaluation.status();
   Print(options, model, *evaluation);
   return absl::OkStatus();
@@ -87,9 +90,10 @@ void AddEvalCommand(CommandLine& line) {
                    .help = "its network (default: what the file's metadata say, else lenet5)",
                    .placeholder = "SPEC"},
                   &options->model);
-  command.AddFlag(
-      {.names = "--data", .help = "synthetic, mnist:DIR, cifar10:DIR", .placeholder = "SPEC"},
-      &options->data);
+  command.AddFlag({.names = "--data",
+                   .help = "synthetic, mnist:DIR, cifar10:DIR, image-folder:DIR",
+                   .placeholder = "SPEC"},
+                  &options->data);
   const Flag train =
       command.AddSwitch({.names = "--train", .help = "the training part instead of the test part"});
   const Flag json =

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "cli/flag_error.h"
+#include "cli/local_processes.h"
 #include "model/network_problem.h"
 #include "model/phantom_problem.h"
+#include "model/prefetched_batches.h"
 #include "model/quadratic_problem.h"
 #include "run/model_kind.h"
 #include "run/units.h"
@@ -45,12 +47,14 @@ absl::StatusOr<std::unique_ptr<Problem>> MakeNetworkProblem(const Config& config
   absl::StatusOr<Shards> shards =
       SplitOverNodes(config.split(), data->train->labels(), workers, config.seed());
   if (!shards.ok()) return NamingFlag("--split", config.split(), shards.status());
+  const int threads = PrefetchThreads(*data->train, LocalProcesses(), /*gpu=*/false);
   auto problem = NetworkProblem::Make({.network = config.model(),
                                        .data = *std::move(data),
                                        .shards = *std::move(shards),
                                        .batch_size = config.batch(),
                                        .label_smoothing = config.label_smoothing(),
-                                       .seed = config.seed()});
+                                       .seed = config.seed(),
+                                       .prefetch = {.threads = threads}});
   if (!problem.ok()) return problem.status();
   return *std::move(problem);
 }

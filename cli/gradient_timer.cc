@@ -18,7 +18,7 @@ constexpr int kGradients = 9;
 
 absl::StatusOr<std::chrono::nanoseconds> MeasureGradient(const Experiment& experiment) {
   const absl::StatusOr<std::vector<std::unique_ptr<Objective>>> objective =
-      experiment.problem().MakeObjectives(0, 1);
+      experiment.problem().MakeObjectives(0, 1, {});
   if (!objective.ok()) return objective.status();
   const SharedVector replica = NewSharedVector(experiment.layout().size);
   const SharedVector gradient = NewSharedVector(experiment.layout().size);

@@ -102,7 +102,7 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   for (const auto* timeout : {&peer, &rendezvous, &step}) {
     if (!timeout->ok()) return timeout->status();
   }
-  NodeRunOptions options{.rank = identity.rank.value};
+  NodeRunOptions options{.rank = identity.rank.value, .local_rank = identity.local_rank.value};
   options.session.run_id = NewRunId();
   options.session.coordinator = placement->coordinator;
   options.session.bind = placement->bind;

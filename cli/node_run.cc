@@ -80,10 +80,10 @@ void NodeRun::LogSizes() const {
 absl::Status NodeRun::PrepareLearning() {
   const Problem& problem = experiment_->problem();
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> objective =
-      problem.MakeObjectives(options_.rank, options_.rank + 1);
+      problem.MakeObjectives(options_.rank, options_.rank + 1, device_->training());
   if (!objective.ok()) return objective.status();
   objective_ = std::move(objective->front());
-  absl::StatusOr<std::unique_ptr<Assessor>> assessor = problem.MakeAssessor();
+  absl::StatusOr<std::unique_ptr<Assessor>> assessor = problem.MakeAssessor(device_->assessment());
   if (!assessor.ok()) return assessor.status();
   assessor_ = *std::move(assessor);
   return absl::OkStatus();
@@ -95,6 +95,10 @@ absl::Status NodeRun::Prepare() {
       NodeRecording::Make(experiment_->config(), options_.rank, options_.run_directory);
   if (!recording.ok()) return recording.status();
   recording_ = *std::move(recording);
+  absl::StatusOr<std::unique_ptr<NodeDevice>> device =
+      NodeDevice::Open(experiment_->config(), options_.local_rank);
+  if (!device.ok()) return device.status();
+  device_ = *std::move(device);
   if (options_.rank < experiment_->workers()) {
     if (absl::Status status = PrepareLearning(); !status.ok()) return status;
   }
@@ -109,7 +113,8 @@ absl::Status NodeRun::Prepare() {
           .evaluate = [this](Round completed) { return experiment_->Evaluated(completed); },
           .step_timeout = options_.session.step_timeout,
           .pace = PaceOf(*experiment_, options_.rank),
-          .trace = recording_->trace()},
+          .trace = recording_->trace(),
+          .data_path = device_->data_path(options_.session.step_timeout)},
       *std::move(algorithm), objective_.get(), &experiment_->layout(), &experiment_->optimizer(),
       observer);
   const absl::StatusOr<std::vector<IdentityItem>> identity = IdentityOf(*experiment_);
@@ -177,17 +182,18 @@ double NodeRun::Elapsed() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-void NodeRun::OnRound(const RoundReport& report, const SharedVector& model) {
+absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel& model) {
   loss_sum_ += report.loss;
   gradient_seconds_ += report.gradient_seconds;
   mix_seconds_ += report.mix_seconds;
   seconds_ += report.seconds;
   ++rounds_;
   recording_->OnRound(report);
-  if (experiment_->Measured(report.completed)) Measure(report.completed, model);
+  if (!experiment_->Measured(report.completed)) return absl::OkStatus();
+  return Measure(report.completed, model);
 }
 
-void NodeRun::Measure(Round completed, const SharedVector& model) {
+absl::Status NodeRun::Measure(Round completed, const BoundaryModel& model) {
   const double time_s = Elapsed();
   const TransportCounters counters = session_->counters();
   control::NodeMetrics report;
@@ -201,16 +207,16 @@ void NodeRun::Measure(Round completed, const SharedVector& model) {
   report.set_bytes_received(counters.bytes_received);
   if (assessor_) {
     report.set_train_loss_sum(loss_sum_ * static_cast<double>(objective_->batch_size()));
-    const Sketch sketch = SketchOf(model.data.get(), experiment_->layout().parameter_size,
-                                   experiment_->config().seed());
-    report.mutable_sketch()->Add(sketch.begin(), sketch.end());
+    const absl::StatusOr<Sketch> sketch =
+        model.SketchOf(experiment_->layout().parameter_size, experiment_->config().seed());
+    if (!sketch.ok()) return sketch.status();
+    report.mutable_sketch()->Add(sketch->begin(), sketch->end());
   }
   session_->Report(std::move(report));
-  if (absl::Status status = WriteNodeMetrics(completed, time_s); !status.ok()) {
-    session_->Interrupt(std::move(status));
-  }
+  if (absl::Status status = WriteNodeMetrics(completed, time_s); !status.ok()) return status;
   loss_sum_ = gradient_seconds_ = mix_seconds_ = seconds_ = 0;
   rounds_ = 0;
+  return absl::OkStatus();
 }
 
 absl::Status NodeRun::WriteNodeMetrics(Round completed, double time_s) {

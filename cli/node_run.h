@@ -16,6 +16,7 @@
 #include "cli/accuracy_target.h"
 #include "cli/experiment.h"
 #include "cli/experiment_identity.h"
+#include "cli/node_device.h"
 #include "cli/node_recording.h"
 #include "node/evaluation_thread.h"
 #include "node/metrics_collector.h"
@@ -27,6 +28,7 @@ namespace grapevine {
 
 struct NodeRunOptions {
   Rank rank = 0;
+  int local_rank = 0;         // among the nodes of this machine
   std::string run_directory;  // exists
   // Where this node is and how long it waits; what follows from the experiment
   // is filled in.
@@ -55,9 +57,9 @@ class NodeRun final : private RunObserver {
   NodeSessionOptions SessionOptions(const std::vector<IdentityItem>& identity) const;
   NodeSessionCallbacks Callbacks();
 
-  void OnRound(const RoundReport& report, const SharedVector& model) override;
+  absl::Status OnRound(const RoundReport& report, const BoundaryModel& model) override;
   void OnAverage(AveragedModel average) override { evaluations_->Submit(std::move(average)); }
-  void Measure(Round completed, const SharedVector& model);
+  absl::Status Measure(Round completed, const BoundaryModel& model);
   absl::Status WriteNodeMetrics(Round completed, double time_s);
   absl::Status OnStart();
   double Elapsed() const;
@@ -75,6 +77,7 @@ class NodeRun final : private RunObserver {
   const bool coordinates_;  // rank 0
   const std::string node_directory_;
 
+  std::unique_ptr<NodeDevice> device_;
   std::unique_ptr<Objective> objective_;  // null on a parameter server
   // Rank 0: on the evaluation thread. Null on a parameter server and where nothing
   // learns.

@@ -31,6 +31,7 @@
 #include "cli/sweep_run.h"
 #include "report/sweep_table.h"
 #include "run/compute_profile.h"
+#include "run/config_validate.h"
 #include "run/failure.h"
 #include "run/run_directory.h"
 #include "run/sweep_directory.h"
@@ -200,6 +201,9 @@ absl::Status AdviseOn(const std::vector<SweepCell>& cells, bool json, bool dry_r
 }
 
 absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceFlags& advice) {
+  if (absl::Status status = ValidateForSimulation(cells.front().resolved); !status.ok()) {
+    return status;
+  }
   std::atomic<bool> interrupted = false;
   const absl::StatusOr<std::unique_ptr<Interruption>> interruption =
       Interruption::Watch([&interrupted](const absl::Status&) { interrupted = true; });

@@ -13,7 +13,7 @@ absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& e
                                             experiment.optimizer().state_vectors());
   }
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> objectives =
-      experiment.problem().MakeObjectives(0, experiment.workers());
+      experiment.problem().MakeObjectives(0, experiment.workers(), {});
   if (!objectives.ok()) return objectives.status();
   return std::make_unique<ReplicaVectors>(ReplicaVectors::Parts{
       .layout = &experiment.layout(),

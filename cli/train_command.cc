@@ -15,6 +15,7 @@
 #include "cli/experiment.h"
 #include "cli/experiment_command.h"
 #include "cli/interruption.h"
+#include "cli/node_device.h"
 #include "cli/progress_display.h"
 #include "node/launcher.h"
 #include "run/config_validate.h"
@@ -86,6 +87,7 @@ absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std:
 absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {
   if (absl::Status status = ValidateForRealNodes(resolved); !status.ok()) return status;
   const Config& config = resolved.config;
+  if (absl::Status status = CheckDevice(config); !status.ok()) return status;
   const absl::StatusOr<Plan> plan = MakePlan(config);
   if (!plan.ok()) return plan.status();
   if (dry_run) {

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "cli/grapevine.h"
 #include "model/dataset_registry.h"
+#include "model/memory_dataset.h"
 #include "model/network_registry.h"
 #include "random/keyed_random.h"
 
@@ -37,9 +38,9 @@ std::shared_ptr<const Dataset> MakeWaves(int64_t size, uint64_t seed) {
   constexpr int64_t kDirections = 4;
   grapevine::KeyedRandom random(seed, grapevine::Purpose::kSyntheticData);
   std::vector<uint8_t> pixels;
-  std::vector<uint8_t> labels;
+  std::vector<grapevine::Label> labels;
   for (int64_t i = 0; i < size; ++i) {
-    labels.push_back(static_cast<uint8_t>(random.Below(kDirections)));
+    labels.push_back(static_cast<grapevine::Label>(random.Below(kDirections)));
     const double angle = std::numbers::pi * labels.back() / kDirections;
     const double phase = 2 * std::numbers::pi * random.Unit();
     for (int64_t p = 0; p < kSide * kSide; ++p) {
@@ -49,7 +50,7 @@ std::shared_ptr<const Dataset> MakeWaves(int64_t size, uint64_t seed) {
       pixels.push_back(static_cast<uint8_t>(std::clamp(value, 0.0, 255.0)));
     }
   }
-  return std::make_shared<Dataset>(
+  return std::make_shared<grapevine::MemoryDataset>(
       grapevine::DatasetTraits{.name = "waves",
                                .shape = {kSide, kSide, 1},
                                .classes = kDirections,

@@ -10,8 +10,9 @@
 
 namespace grapevine {
 
-// sum_i (a_i - b_i)^2 in double precision. The order of summation is fixed: 16
-// partial sums over i mod 16, added pairwise; so are the bits.
+// sum_i (a_i - b_i)^2 in double precision, in the order of ordered_sum.h, which
+// fixes the bits. NaN where a or b has one, or both the same infinity; infinite
+// where one of them is.
 double SquaredDistance(const float* a, const float* b, int64_t size,
                        InstructionSet set = BestInstructionSet());
 

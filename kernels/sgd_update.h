@@ -9,12 +9,7 @@
 #ifndef GRAPEVINE_KERNELS_SGD_UPDATE_H_
 #define GRAPEVINE_KERNELS_SGD_UPDATE_H_
 
-// Part of its caller, whatever that is compiled for.
-#ifdef __CUDACC__
-#define GRAPEVINE_ELEMENTWISE __host__ __device__ __forceinline__
-#else
-#define GRAPEVINE_ELEMENTWISE inline __attribute__((always_inline))
-#endif
+#include "kernels/elementwise_function.h"
 
 namespace grapevine {
 

@@ -15,7 +15,8 @@ struct VectorPool::State {
   int64_t bytes ABSL_GUARDED_BY(mutex) = 0;
 };
 
-VectorPool::VectorPool() : state_(std::make_shared<State>()) {}
+VectorPool::VectorPool(AllocateVector allocate)
+    : allocate_(std::move(allocate)), state_(std::make_shared<State>()) {}
 
 SharedVector VectorPool::Take(int64_t size) {
   std::shared_ptr<float[]> memory;
@@ -25,11 +26,10 @@ SharedVector VectorPool::Take(int64_t size) {
     if (!idle.empty()) {
       memory = std::move(idle.back());
       idle.pop_back();
-    } else {
-      state_->bytes += size * static_cast<int64_t>(sizeof(float));
     }
   }
-  if (memory == nullptr) memory = NewSharedVector(size).data;
+  if (memory == nullptr) memory = Allocate(size);
+  if (memory == nullptr) return {nullptr, size};
   float* const data = memory.get();
   // The returned owner hands the memory back to the pool, if that still exists.
   auto give_back = [memory = std::move(memory), size,
@@ -40,6 +40,14 @@ SharedVector VectorPool::Take(int64_t size) {
     }
   };
   return {std::shared_ptr<float[]>(data, std::move(give_back)), size};
+}
+
+std::shared_ptr<float[]> VectorPool::Allocate(int64_t size) {
+  std::shared_ptr<float[]> memory = allocate_(size).data;
+  if (memory == nullptr) return memory;
+  MutexLock lock(state_->mutex);
+  state_->bytes += size * static_cast<int64_t>(sizeof(float));
+  return memory;
 }
 
 int64_t VectorPool::bytes() const {

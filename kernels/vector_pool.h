@@ -3,18 +3,23 @@
 #define GRAPEVINE_KERNELS_VECTOR_POOL_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "kernels/aligned_buffer.h"
 
 namespace grapevine {
 
+// Where vectors come from: undefined elements, or no data where there is no memory.
+using AllocateVector = std::function<SharedVector(int64_t size)>;
+
 // Thread-safe. Vectors may outlive the pool: the last holder frees them then.
 class VectorPool {
  public:
-  VectorPool();
+  explicit VectorPool(AllocateVector allocate = NewSharedVector);
 
-  // An undefined vector of `size` elements: one that came back, or a new one.
+  // An undefined vector of `size` elements: one that came back, or a new one; no data
+  // where `allocate` had none.
   SharedVector Take(int64_t size);
 
   // Bytes in vectors that are out or waiting to be used again.
@@ -22,6 +27,9 @@ class VectorPool {
 
  private:
   struct State;
+  std::shared_ptr<float[]> Allocate(int64_t size);
+
+  const AllocateVector allocate_;
   std::shared_ptr<State> state_;
 };
 

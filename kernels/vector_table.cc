@@ -3,11 +3,23 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
-#include "kernels/weighted_sum.h"
-
 namespace grapevine {
+namespace {
+
+VectorPasses* TheCpu() {
+  static CpuPasses cpu;
+  return &cpu;
+}
+
+}  // namespace
+
+VectorTable::VectorTable() : VectorTable(TheCpu(), NewSharedVector) {}
+
+VectorTable::VectorTable(VectorPasses* passes, AllocateVector allocate)
+    : passes_(passes), pool_(std::move(allocate)) {}
 
 Vec VectorTable::New(int64_t size) {
   const Vec vector{++last_id_};
@@ -70,7 +82,12 @@ void VectorTable::Combine(const Part& out, std::span<const Term> terms) {
     CHECK_EQ(term.part.size, out.size) << "terms of a sum differ in size";
     vectors.push_back({static_cast<float>(term.weight), Slice(term.part).begin()});
   }
-  WeightedSum(vectors, out.size, Slice(out).begin());
+  passes_->WeightedSum(vectors, out.size, Slice(out).begin());
+}
+
+void VectorTable::Clear(Vec vector) {
+  const SharedVector& memory = At(vector);
+  passes_->WeightedSum({}, memory.size, memory.data.get());
 }
 
 }  // namespace grapevine

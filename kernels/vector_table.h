@@ -1,4 +1,4 @@
-// The memory behind an algorithm's handles, on the CPU.
+// The memory behind an algorithm's handles: the CPU's, or a device's.
 //
 // One thread at a time, const methods too, since a vector gets its memory when it is
 // first used: the driver's thread. The SharedVectors and slices that it
@@ -13,18 +13,25 @@
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/vector_handle.h"
+#include "kernels/vector_passes.h"
 #include "kernels/vector_pool.h"
 
 namespace grapevine {
 
 class VectorTable {
  public:
+  // On the CPU.
+  VectorTable();
+  // Memory from `allocate`, on which `passes`, which outlives the table, work.
+  VectorTable(VectorPasses* passes, AllocateVector allocate);
+
   // An undefined vector of `size` elements. It gets its memory when it is first used.
   Vec New(int64_t size);
   void Drop(Vec vector);
 
   // CHECK that the handle is live: a dead one is a bug of the algorithm.
   int64_t size(Vec vector) const;
+  // No data where there was no memory for it.
   const SharedVector& At(Vec vector) const;
   SharedSlice Slice(const Part& part) const;
 
@@ -38,6 +45,10 @@ class VectorTable {
 
   // out <- sum of terms in the listed order, element-wise; a term may be `out`.
   void Combine(const Part& out, std::span<const Term> terms);
+  // All elements zero.
+  void Clear(Vec vector);
+
+  VectorPasses& passes() const { return *passes_; }
 
   // Live handles, for tests of leaks.
   size_t live() const { return vectors_.size(); }
@@ -47,6 +58,7 @@ class VectorTable {
   SharedVector& Find(Vec vector) const;
   SharedVector Take(int64_t size) const;
 
+  VectorPasses* const passes_;
   mutable VectorPool pool_;
   uint32_t last_id_ = 0;
   mutable std::unordered_map<uint32_t, SharedVector> vectors_;  // no data until the first use

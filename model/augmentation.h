@@ -2,7 +2,7 @@
 //
 // The standard augmentation for CIFAR-10 (He et al. 2016, section 4.2): 4 black
 // pixels on each side, a random crop of the original size, a mirror image for
-// every second.
+// every second. That for ImageNet is in resized_crop.h.
 //
 // Thread-safety: pure functions over the caller's memory.
 #ifndef GRAPEVINE_MODEL_AUGMENTATION_H_
@@ -18,8 +18,9 @@ namespace grapevine {
 struct Augmentation {
   int64_t padding = 0;  // pixels on each side; 0 is no shift
   bool mirror = false;
+  bool resized_crop = false;  // of images in files alone
 
-  bool none() const { return padding == 0 && !mirror; }
+  bool none() const { return padding == 0 && !mirror && !resized_crop; }
 };
 
 // One draw: where the crop begins in the padded image, 0 .. 2 * padding.

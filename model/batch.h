@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "model/batch_memory.h"
+
 namespace grapevine {
 
 // One image's extents.
@@ -20,7 +23,7 @@ struct ImageShape {
 // Images are fp32, normalized, channels last: (size, height, width, channels).
 struct Batch {
   int64_t size = 0;
-  std::vector<float> images;
+  BatchVector images;
   std::vector<int32_t> labels;
 };
 
@@ -33,8 +36,8 @@ class BatchSource {
   virtual int64_t classes() const = 0;
   virtual int64_t batch_size() const = 0;
   // The batch of `round`: a function of (seed, node, round) alone. Reuses the
-  // memory of `batch`.
-  virtual void Fill(int64_t round, Batch* batch) = 0;
+  // memory of `batch`, or exchanges it. Errors are those of the files behind it.
+  virtual absl::Status Fill(int64_t round, Batch* batch) = 0;
 };
 
 }  // namespace grapevine

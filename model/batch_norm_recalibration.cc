@@ -16,7 +16,7 @@ absl::Status RecalibrateBatchNorm(Network& network, BatchSource& batches, int64_
   const SharedVector statistics = NewSharedVector(layout.size);
   std::vector<double> sum(buffers, 0.0);
   for (int64_t round = first_round; round < first_round + count; ++round) {
-    batches.Fill(round, &batch);
+    if (absl::Status status = batches.Fill(round, &batch); !status.ok()) return status;
     absl::Status status = network.Statistics(replica, batch, statistics.data.get());
     if (!status.ok()) return status;
     for (int64_t i = 0; i < buffers; ++i) sum[i] += statistics.data[layout.parameter_size + i];

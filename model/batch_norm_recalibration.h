@@ -16,7 +16,7 @@ namespace grapevine {
 
 // Writes the buffers of `replica` from the batches of rounds [first_round,
 // first_round + count), count > 0. A network without buffers costs nothing.
-// Errors are the network's; `replica` is then as before.
+// Errors are the network's and the batches'; `replica` is then as before.
 absl::Status RecalibrateBatchNorm(Network& network, BatchSource& batches, int64_t first_round,
                                   int64_t count, float* replica);
 

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "model/input_error.h"
+#include "model/memory_dataset.h"
 #include "run/failure.h"
 #include "system/mapped_file.h"
 
@@ -24,7 +25,7 @@ constexpr size_t kRecord = 1 + 3 * kPlane;
 
 struct Records {
   std::vector<uint8_t> pixels;  // channels last
-  std::vector<uint8_t> labels;
+  std::vector<Label> labels;
 };
 
 void AppendRecord(std::span<const uint8_t> record, Records* records) {
@@ -86,8 +87,8 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ReadPart(const std::vector<std::s
                        .normalization = {.mean = {0.4914f, 0.4822f, 0.4465f},
                                          .deviation = {0.2470f, 0.2435f, 0.2616f}},
                        .augmentation = augmentation};
-  return std::make_shared<const Dataset>(std::move(traits), std::move(records.pixels),
-                                         std::move(records.labels));
+  return std::make_shared<const MemoryDataset>(std::move(traits), std::move(records.pixels),
+                                               std::move(records.labels));
 }
 
 }  // namespace

@@ -8,21 +8,20 @@
 namespace grapevine {
 namespace {
 
-template <typename Value>
-uint32_t Add(uint32_t crc, std::span<const Value> values) {
+uint32_t Add(uint32_t crc, std::span<const float> values) {
   return Crc32c(crc, values.data(), values.size_bytes());
 }
 
 uint32_t Add(uint32_t crc, const Dataset& part) {
-  for (int64_t i = 0; i < part.size(); ++i) crc = Add(crc, part.pixels(i));
-  crc = Add(crc, part.labels());
+  crc = part.Checksum(crc);
   const DatasetTraits& traits = part.traits();
-  crc = Add(crc, std::span<const float>(traits.normalization.mean));
-  return Add(crc, std::span<const float>(traits.normalization.deviation));
+  crc = Add(crc, traits.normalization.mean);
+  return Add(crc, traits.normalization.deviation);
 }
 
 std::string Augmented(const Augmentation& augmentation) {
   std::string text;
+  if (augmentation.resized_crop) absl::StrAppend(&text, ", cropped and resized");
   if (augmentation.padding > 0) absl::StrAppend(&text, ", padded by ", augmentation.padding);
   if (augmentation.mirror) absl::StrAppend(&text, ", mirrored");
   return text;

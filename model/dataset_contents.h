@@ -12,8 +12,9 @@
 namespace grapevine {
 
 // "mnist: 60000 + 10000 images of 28x28x1 in 10 classes, checksum 5f0c3d2e": equal
-// for equal pixels, labels, normalization and augmentation, in the same order. The
-// checksum is a CRC-32C over all of them.
+// for equal pixels, labels, normalization and augmentation, in the same order; for
+// images in files, for equal names and sizes of files. The checksum is a CRC-32C over
+// all of them.
 std::string DescribeContents(const TrainTest& data);
 
 }  // namespace grapevine

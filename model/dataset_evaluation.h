@@ -7,12 +7,15 @@
 #include "absl/status/statusor.h"
 #include "model/dataset.h"
 #include "model/network.h"
+#include "model/prefetched_batches.h"
 
 namespace grapevine {
 
-// Sums over all samples of `data`, in inference mode. Errors are the network's.
+// Sums over all samples of `data`, in inference mode; `prefetch` says how batches are
+// filled. Errors are the network's and the
+// data set's.
 absl::StatusOr<Evaluation> EvaluateOn(std::shared_ptr<const Dataset> data, const float* replica,
-                                      Network& network);
+                                      Network& network, const PrefetchOptions& prefetch);
 
 }  // namespace grapevine
 

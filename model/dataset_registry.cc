@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "model/cifar10.h"
 #include "model/idx.h"
+#include "model/image_folder.h"
 #include "model/synthetic.h"
 #include "system/mutex.h"
 
@@ -38,6 +39,20 @@ absl::StatusOr<TrainTest> MakeCifar10(const Spec& spec) {
   if (absl::Status status = reader.Finish(); !status.ok()) return status;
   if (folder.empty()) return FolderMissing(spec);
   return ReadCifar10(folder, augment ? Augmentation{.padding = 4, .mirror = true} : Augmentation{});
+}
+
+absl::StatusOr<TrainTest> MakeImageFolder(const Spec& spec) {
+  SpecReader reader(spec);
+  ImageFolderOptions options;
+  const std::string folder = reader.Argument();
+  options.size = reader.Integer("size", options.size, 8, 4096);
+  // The usual proportion: 256 for 224.
+  options.resize = reader.Integer("resize", options.size * 8 / 7, options.size, 8192);
+  options.augment = reader.Choice("augment", {"yes", "no"}) == "yes";
+  options.most_classes = reader.Integer("classes", options.most_classes, 2, kMostClasses);
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  if (folder.empty()) return FolderMissing(spec);
+  return ReadImageFolder(folder, options);
 }
 
 absl::StatusOr<TrainTest> MakeSyntheticFrom(const Spec& spec) {
@@ -76,6 +91,7 @@ class Registry {
   mutable Mutex mutex_;
   std::map<std::string, ReadDataset> datasets_ ABSL_GUARDED_BY(mutex_) = {
       {"cifar10", MakeCifar10},
+      {"image-folder", MakeImageFolder},
       {"mnist", MakeMnist},
       {"synthetic", MakeSyntheticFrom},
   };

@@ -2,6 +2,9 @@
 //
 //   mnist:DIR        the four IDX files, plain or .gz
 //   cifar10:DIR      the binary version; augment=yes (the default) or no
+//   image-folder:DIR JPEG files as ImageNet's, DIR/train/CLASS/*.jpg and DIR/val/...;
+//                    size=224, resize=256, augment=yes (the default) or no,
+//                    classes=N (only the first N)
 //   synthetic        built in; train=10000, test=2000, seed=1
 //
 // As in every spec colons separate: a folder whose name contains one is reached

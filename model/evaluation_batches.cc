@@ -3,27 +3,23 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
 namespace grapevine {
 
 EvaluationBatches::EvaluationBatches(std::shared_ptr<const Dataset> data, int64_t batch_size)
-    : data_(std::move(data)), batch_size_(batch_size), table_(data_->traits().normalization) {
-  CHECK_GT(batch_size_, 0);
+    : DatasetBatches(std::move(data), batch_size) {}
+
+void EvaluationBatches::Choose(int64_t round, std::vector<int32_t>* samples) {
+  CHECK(0 <= round && round < count());
+  const int64_t end = std::min((round + 1) * batch_size(), data().size());
+  for (int64_t i = round * batch_size(); i < end; ++i) samples->push_back(static_cast<int32_t>(i));
 }
 
-void EvaluationBatches::Fill(int64_t i, Batch* batch) const {
-  CHECK(0 <= i && i < count());
-  const int64_t image = data_->traits().shape.size();
-  const int64_t begin = i * batch_size_;
-  batch->size = std::min(batch_size_, data_->size() - begin);
-  batch->images.resize(static_cast<size_t>(batch->size * image));
-  batch->labels.assign(data_->labels().begin() + begin,
-                       data_->labels().begin() + begin + batch->size);
-  for (int64_t j = 0; j < batch->size; ++j) {
-    table_.Normalize(data_->pixels(begin + j), &batch->images[static_cast<size_t>(j * image)]);
-  }
+absl::StatusOr<std::span<const uint8_t>> EvaluationBatches::Pixels(int64_t round, int64_t index,
+                                                                   int32_t sample,
+                                                                   ImageScratch* scratch) const {
+  return data().Image(sample, scratch);
 }
 
 }  // namespace grapevine

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/input_error.h"
+#include "model/memory_dataset.h"
 
 namespace grapevine {
 namespace {
@@ -133,12 +134,12 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ReadPart(const std::string& folde
       .shape = {.height = images->shape[1], .width = images->shape[2], .channels = 1},
       .classes = 10,
       .normalization = {.mean = {0.1307f}, .deviation = {0.3081f}}};
-  if (absl::Status status = CheckLabels(*labels_path, labels->elements, traits.classes);
-      !status.ok()) {
+  std::vector<Label> classes(labels->elements.begin(), labels->elements.end());
+  if (absl::Status status = CheckLabels(*labels_path, classes, traits.classes); !status.ok()) {
     return status;
   }
-  return std::make_shared<const Dataset>(std::move(traits), std::move(images->elements),
-                                         std::move(labels->elements));
+  return std::make_shared<const MemoryDataset>(std::move(traits), std::move(images->elements),
+                                               std::move(classes));
 }
 
 }  // namespace

@@ -19,11 +19,11 @@ absl::Status InputSystemError(std::string_view path, std::string_view message, i
       Failure::kInput);
 }
 
-absl::Status CheckLabels(std::string_view path, std::span<const uint8_t> labels, int64_t classes) {
+absl::Status CheckLabels(std::string_view path, std::span<const uint16_t> labels, int64_t classes) {
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] >= classes) {
       return InputError(path, absl::StrCat("sample ", i, ": expected a label below ", classes,
-                                           ", found ", static_cast<int>(labels[i])));
+                                           ", found ", labels[i]));
     }
   }
   return absl::OkStatus();

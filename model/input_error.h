@@ -18,7 +18,7 @@ absl::Status InputError(std::string_view path, std::string_view message);
 absl::Status InputSystemError(std::string_view path, std::string_view message, int error);
 
 // Refuses a label that is not below `classes`, by its position in the file.
-absl::Status CheckLabels(std::string_view path, std::span<const uint8_t> labels, int64_t classes);
+absl::Status CheckLabels(std::string_view path, std::span<const uint16_t> labels, int64_t classes);
 
 }  // namespace grapevine
 

@@ -1,6 +1,7 @@
 #include "model/network_assessor.h"
 
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -17,7 +18,8 @@ constexpr int64_t kRecalibrationBatches = 50;
 }  // namespace
 
 absl::StatusOr<Assessment> NetworkAssessor::Assess(const SharedVector& model) {
-  const absl::StatusOr<Evaluation> result = EvaluateOn(data_.test, model.data.get(), *network_);
+  const absl::StatusOr<Evaluation> result =
+      EvaluateOn(data_.test, model.data.get(), *network_, options_.prefetch);
   if (!result.ok()) return result.status();
   const double samples = static_cast<double>(result->samples);
   return Assessment{.loss = result->loss_sum / samples,
@@ -31,12 +33,17 @@ absl::StatusOr<std::optional<Assessment>> NetworkAssessor::AssessRecalibrated(
   if (layout.buffers.empty()) return std::nullopt;
   std::vector<int32_t> all(data_.train->size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int32_t>(i);
-  ShardBatches batches(data_.train, std::move(all),
-                       {.batch_size = options_.batch_size, .seed = options_.seed});
+  PrefetchOptions prefetch = options_.prefetch;
+  prefetch.rounds = kRecalibrationBatches;
+  const std::unique_ptr<BatchSource> batches =
+      Prefetched(std::make_unique<ShardBatches>(
+                     data_.train, std::move(all),
+                     ShardOptions{.batch_size = options_.batch_size, .seed = options_.seed}),
+                 prefetch);
   const std::span<float> buffers = model.span().subspan(layout.parameter_size);
   const std::vector<float> averaged(buffers.begin(), buffers.end());
   absl::Status status =
-      RecalibrateBatchNorm(*network_, batches, 0, kRecalibrationBatches, model.data.get());
+      RecalibrateBatchNorm(*network_, *batches, 0, kRecalibrationBatches, model.data.get());
   if (!status.ok()) return status;
   absl::StatusOr<Assessment> result = Assess(model);
   std::ranges::copy(averaged, buffers.begin());

@@ -10,19 +10,21 @@
 #include "absl/status/statusor.h"
 #include "model/dataset.h"
 #include "model/network.h"
+#include "model/prefetched_batches.h"
 #include "model/problem.h"
 
 namespace grapevine {
 
-// The training batches from which batch-norm statistics are measured anew.
-struct RecalibrationOptions {
+struct NetworkAssessorOptions {
+  // Of the training batches from which batch-norm statistics are measured anew.
   int64_t batch_size = 1;
   uint64_t seed = 0;
+  PrefetchOptions prefetch;  // of all batches
 };
 
 class NetworkAssessor final : public Assessor {
  public:
-  NetworkAssessor(std::unique_ptr<Network> network, TrainTest data, RecalibrationOptions options)
+  NetworkAssessor(std::unique_ptr<Network> network, TrainTest data, NetworkAssessorOptions options)
       : network_(std::move(network)), data_(std::move(data)), options_(options) {}
 
   absl::StatusOr<Assessment> Assess(const SharedVector& model) override;
@@ -31,7 +33,7 @@ class NetworkAssessor final : public Assessor {
  private:
   const std::unique_ptr<Network> network_;
   const TrainTest data_;
-  const RecalibrationOptions options_;
+  const NetworkAssessorOptions options_;
 };
 
 }  // namespace grapevine

@@ -80,10 +80,15 @@ NetworkBuilder::Tensor NetworkBuilder::Linear(std::string_view name, Tensor x, i
 }
 
 NetworkBuilder::Tensor NetworkBuilder::BatchNorm(std::string_view name, Tensor x) {
+  return BatchNorm(name, x, BatchNormOptions());
+}
+
+NetworkBuilder::Tensor NetworkBuilder::BatchNorm(std::string_view name, Tensor x,
+                                                 const BatchNormOptions& options) {
   CheckName(name);
   const int64_t channels = shape(x).c;
   BatchNormalization operation;
-  operation.weight = AddParameter(name, "weight", {channels}, 1, 0);
+  operation.weight = AddParameter(name, "weight", {channels}, options.weight, 0);
   operation.bias = AddParameter(name, "bias", {channels}, 0, 0);
   operation.running_mean = AddBuffer(name, "running_mean", channels, 0);
   operation.running_variance = AddBuffer(name, "running_var", channels, 1);

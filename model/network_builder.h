@@ -46,6 +46,9 @@ class NetworkBuilder {
     bool bias = true;
     double gain = kReluGain;
   };
+  struct BatchNormOptions {
+    double weight = 1;  // the start of every channel's
+  };
   struct PoolOptions {
     int64_t kernel = 2;
     int64_t stride = 2;
@@ -64,6 +67,7 @@ class NetworkBuilder {
   Tensor Linear(std::string_view name, Tensor x, int64_t outputs);
   Tensor Linear(std::string_view name, Tensor x, int64_t outputs, const LinearOptions& options);
   Tensor BatchNorm(std::string_view name, Tensor x);
+  Tensor BatchNorm(std::string_view name, Tensor x, const BatchNormOptions& options);
   Tensor Relu(Tensor x);
   Tensor Add(Tensor a, Tensor b);
   Tensor MaxPool(Tensor x, const PoolOptions& options);

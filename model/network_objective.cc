@@ -10,14 +10,14 @@ NetworkObjective::NetworkObjective(std::shared_ptr<Network> network,
 
 absl::StatusOr<double> NetworkObjective::Gradient(const float* replica, int64_t round,
                                                   float* gradient) {
-  batches_->Fill(round, &batch_);
+  if (absl::Status status = batches_->Fill(round, &batch_); !status.ok()) return status;
   return network_->Gradient(replica, batch_, gradient);
 }
 
 absl::StatusOr<double> NetworkObjective::GradientInParts(const float* replica, int64_t round,
                                                          float* gradient,
                                                          const FinalFrom& final_from) {
-  batches_->Fill(round, &batch_);
+  if (absl::Status status = batches_->Fill(round, &batch_); !status.ok()) return status;
   return network_->GradientInParts(replica, batch_, gradient, final_from);
 }
 

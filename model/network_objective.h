@@ -12,7 +12,7 @@
 
 namespace grapevine {
 
-// Thread-compatible. The errors of Gradient are the network's.
+// Thread-compatible. The errors of Gradient are the network's and the batches'.
 class NetworkObjective : public Objective {
  public:
   // `seed` is the run's: all nodes start alike. The network holds nothing but

@@ -25,27 +25,30 @@ absl::StatusOr<std::unique_ptr<Network>> NetworkProblem::NewNetwork() const {
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObjectives(
-    int64_t first, int64_t last) const {
+    int64_t first, int64_t last, const ComputePlace& place) const {
   absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork();
   if (!network.ok()) return network.status();
   const std::shared_ptr<Network> shared = *std::move(network);
+  const PrefetchOptions prefetch = last - first == 1 ? options_.prefetch : PrefetchOptions();
   std::vector<std::unique_ptr<Objective>> objectives;
   for (int64_t node = first; node < last; ++node) {
     auto batches = std::make_unique<ShardBatches>(
         options_.data.train, options_.shards[node],
         ShardOptions{.batch_size = options_.batch_size, .seed = options_.seed, .node = node});
-    objectives.push_back(
-        std::make_unique<NetworkObjective>(shared, std::move(batches), options_.seed));
+    objectives.push_back(std::make_unique<NetworkObjective>(
+        shared, Prefetched(std::move(batches), prefetch), options_.seed));
   }
   return objectives;
 }
 
-absl::StatusOr<std::unique_ptr<Assessor>> NetworkProblem::MakeAssessor() const {
+absl::StatusOr<std::unique_ptr<Assessor>> NetworkProblem::MakeAssessor(
+    const ComputePlace& place) const {
   absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork();
   if (!network.ok()) return network.status();
   return std::make_unique<NetworkAssessor>(
       *std::move(network), options_.data,
-      RecalibrationOptions{.batch_size = options_.batch_size, .seed = options_.seed});
+      NetworkAssessorOptions{
+          .batch_size = options_.batch_size, .seed = options_.seed, .prefetch = options_.prefetch});
 }
 
 }  // namespace grapevine

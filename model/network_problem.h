@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "model/dataset.h"
 #include "model/network.h"
+#include "model/prefetched_batches.h"
 #include "model/problem.h"
 #include "model/split.h"
 
@@ -25,6 +26,9 @@ struct NetworkProblemOptions {
   int64_t batch_size = 1;
   double label_smoothing = 0;
   uint64_t seed = 0;
+  // How batches are filled: those of a single node, and those of assessors. Nodes
+  // that share a thread fill theirs themselves.
+  PrefetchOptions prefetch;
 };
 
 class NetworkProblem final : public Problem {
@@ -35,8 +39,8 @@ class NetworkProblem final : public Problem {
   const ReplicaLayout& layout() const override { return network_->layout(); }
   void Initialize(float* replica) const override { network_->Initialize(options_.seed, replica); }
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
-      int64_t first, int64_t last) const override;
-  absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor() const override;
+      int64_t first, int64_t last, const ComputePlace& place) const override;
+  absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor(const ComputePlace& place) const override;
   const TrainTest* data() const override { return &options_.data; }
 
  private:

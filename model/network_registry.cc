@@ -11,6 +11,7 @@
 #include "model/networks/lenet5.h"
 #include "model/networks/mlp.h"
 #include "model/networks/resnet20.h"
+#include "model/networks/resnet50.h"
 #include "model/networks/softmax_regression.h"
 #include "system/mutex.h"
 
@@ -44,6 +45,7 @@ class Registry {
       {"lenet5", DescribeLeNet5},
       {"mlp", DescribeMlp},
       {"resnet20", DescribeResNet20},
+      {"resnet50", DescribeResNet50},
       {"softmax", DescribeSoftmaxRegression},
   };
 };

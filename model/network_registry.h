@@ -35,8 +35,8 @@ void RegisterNetwork(std::string name, DescribeNetwork describe);
 // Names of all networks, sorted.
 std::vector<std::string> NetworkNames();
 
-// "softmax", "mlp", "lenet5", "resnet20", or a registered one, on `device`; without
-// one on the CPU.
+// "softmax", "mlp", "lenet5", "resnet20", "resnet50", or a registered one, on `device`;
+// without one on the CPU.
 // Errors carry Failure::kUsage and name the spec, what is wrong and what is known.
 absl::StatusOr<std::unique_ptr<Network>> MakeNetwork(std::string_view spec, ImageShape input,
                                                      int64_t classes,

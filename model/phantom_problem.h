@@ -21,8 +21,10 @@ class PhantomProblem final : public Problem {
   // Zeros.
   void Initialize(float* replica) const override;
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
-      int64_t first, int64_t last) const override;
-  absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor() const override { return nullptr; }
+      int64_t first, int64_t last, const ComputePlace& place) const override;
+  absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor(const ComputePlace&) const override {
+    return nullptr;
+  }
   bool learns() const override { return false; }
 
  private:

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/aligned_buffer.h"
 #include "kernels/replica_layout.h"
+#include "model/compute_place.h"
 #include "model/dataset.h"
 #include "model/objective.h"
 
@@ -45,12 +46,15 @@ class Problem {
   // Writes the starting replica, the same on all nodes.
   virtual void Initialize(float* replica) const = 0;
 
-  // F_first to F_(last - 1), for one thread: they may share scratch memory.
+  // F_first to F_(last - 1), for one thread: they may share scratch memory. Replicas and
+  // gradients are memory of the place.
   virtual absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
-      int64_t first, int64_t last) const = 0;
+      int64_t first, int64_t last, const ComputePlace& place) const = 0;
 
-  // Null where models mean nothing, and gradients are nothing but time.
-  virtual absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor() const = 0;
+  // Null where models mean nothing, and gradients are nothing but time. Computes there;
+  // models are in host memory all the same.
+  virtual absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor(
+      const ComputePlace& place) const = 0;
   virtual bool learns() const { return true; }
 
   // The data behind it; null where there are none.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/host_objective.h"
 #include "model/quadratic_objective.h"
 #include "random/keyed_random.h"
 
@@ -63,22 +64,31 @@ std::vector<float> QuadraticProblem::OptimumOf(int64_t node) const {
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> QuadraticProblem::MakeObjectives(
-    int64_t first, int64_t last) const {
+    int64_t first, int64_t last, const ComputePlace& place) const {
   std::vector<std::unique_ptr<Objective>> objectives;
   for (int64_t node = first; node < last; ++node) {
-    objectives.push_back(std::make_unique<QuadraticObjective>(
+    auto objective = std::make_unique<QuadraticObjective>(
         QuadraticOptions{.optimum = OptimumOf(node),
                          .curvature = options_.curvature,
                          .noise = options_.noise,
                          .start = static_cast<float>(options_.start),
                          .batch_size = options_.batch_size,
                          .seed = options_.seed,
-                         .node = node}));
+                         .node = node});
+    if (place.device == nullptr) {
+      objectives.push_back(std::move(objective));
+      continue;
+    }
+    absl::StatusOr<std::unique_ptr<HostObjective>> copied =
+        HostObjective::Make(std::move(objective), place);
+    if (!copied.ok()) return copied.status();
+    objectives.push_back(*std::move(copied));
   }
   return objectives;
 }
 
-absl::StatusOr<std::unique_ptr<Assessor>> QuadraticProblem::MakeAssessor() const {
+absl::StatusOr<std::unique_ptr<Assessor>> QuadraticProblem::MakeAssessor(
+    const ComputePlace&) const {
   std::vector<double> mean(static_cast<size_t>(options_.dimension));
   const int64_t drawn = options_.spread == 0 ? 0 : options_.nodes;  // else all are 0
   for (int64_t node = 0; node < drawn; ++node) {

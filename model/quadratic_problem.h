@@ -38,8 +38,8 @@ class QuadraticProblem final : public Problem {
   const ReplicaLayout& layout() const override { return layout_; }
   void Initialize(float* replica) const override;
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
-      int64_t first, int64_t last) const override;
-  absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor() const override;
+      int64_t first, int64_t last, const ComputePlace& place) const override;
+  absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor(const ComputePlace&) const override;
 
  private:
   // b_i, drawn from (seed, node).

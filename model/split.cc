@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <numeric>
 #include <string>
 
@@ -41,7 +40,7 @@ Shards IidSplit(size_t samples, int64_t nodes, uint64_t seed) {
   return CutEvenly(Shuffled(samples, random), nodes);
 }
 
-Shards LabelSplit(std::span<const uint8_t> labels, int64_t nodes, uint64_t seed) {
+Shards LabelSplit(std::span<const uint16_t> labels, int64_t nodes, uint64_t seed) {
   KeyedRandom random(seed, Purpose::kSplit);
   std::vector<int32_t> order = Shuffled(labels.size(), random);
   std::ranges::stable_sort(order, {}, [&](int32_t sample) { return labels[sample]; });
@@ -65,9 +64,10 @@ std::vector<int64_t> DirichletEnds(size_t samples, int64_t nodes, double alpha,
   return ends;
 }
 
-Shards DirichletDraw(std::span<const uint8_t> labels, int64_t nodes, double alpha,
+Shards DirichletDraw(std::span<const uint16_t> labels, int64_t nodes, double alpha,
                      KeyedRandom& random) {
-  std::vector<std::vector<int32_t>> by_class(std::numeric_limits<uint8_t>::max() + 1);
+  const size_t classes = labels.empty() ? 0 : size_t{1} + *std::ranges::max_element(labels);
+  std::vector<std::vector<int32_t>> by_class(classes);
   for (int32_t sample : Shuffled(labels.size(), random)) by_class[labels[sample]].push_back(sample);
   Shards shards(static_cast<size_t>(nodes));
   for (const std::vector<int32_t>& samples : by_class) {
@@ -83,7 +83,7 @@ Shards DirichletDraw(std::span<const uint8_t> labels, int64_t nodes, double alph
   return shards;
 }
 
-absl::StatusOr<Shards> DirichletSplit(const Spec& spec, std::span<const uint8_t> labels,
+absl::StatusOr<Shards> DirichletSplit(const Spec& spec, std::span<const uint16_t> labels,
                                       int64_t nodes, double alpha, uint64_t seed) {
   for (uint64_t draw = 0; draw < kDirichletDraws; ++draw) {
     KeyedRandom random(seed, Purpose::kSplit, /*a=*/1, draw);
@@ -99,7 +99,7 @@ absl::StatusOr<Shards> DirichletSplit(const Spec& spec, std::span<const uint8_t>
 
 }  // namespace
 
-absl::StatusOr<Shards> SplitOverNodes(std::string_view text, std::span<const uint8_t> labels,
+absl::StatusOr<Shards> SplitOverNodes(std::string_view text, std::span<const uint16_t> labels,
                                       int64_t nodes, uint64_t seed) {
   const absl::StatusOr<Spec> spec = ParseSpec(text);
   if (!spec.ok()) return spec.status();

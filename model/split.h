@@ -25,7 +25,7 @@ using Shards = std::vector<std::vector<int32_t>>;
 // Divides the samples with these labels among `nodes`. A Dirichlet split that
 // leaves a node without samples is drawn again; what cannot give every node a
 // sample is refused. Errors name the spec and the remedy.
-absl::StatusOr<Shards> SplitOverNodes(std::string_view spec, std::span<const uint8_t> labels,
+absl::StatusOr<Shards> SplitOverNodes(std::string_view spec, std::span<const uint16_t> labels,
                                       int64_t nodes, uint64_t seed);
 
 }  // namespace grapevine

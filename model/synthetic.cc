@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/memory_dataset.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {
@@ -155,10 +156,10 @@ void DrawSample(int64_t label, KeyedRandom random, uint8_t* pixels) {
 
 std::shared_ptr<const Dataset> Draw(int64_t samples, uint64_t part, uint64_t seed) {
   std::vector<uint8_t> pixels(static_cast<size_t>(samples * kPixels));
-  std::vector<uint8_t> labels(static_cast<size_t>(samples));
+  std::vector<Label> labels(static_cast<size_t>(samples));
   for (int64_t i = 0; i < samples; ++i) {
     const int64_t label = i % kClasses;
-    labels[static_cast<size_t>(i)] = static_cast<uint8_t>(label);
+    labels[static_cast<size_t>(i)] = static_cast<Label>(label);
     DrawSample(label, KeyedRandom(seed, Purpose::kSyntheticData, part, static_cast<uint64_t>(i)),
                &pixels[static_cast<size_t>(i * kPixels)]);
   }
@@ -168,7 +169,8 @@ std::shared_ptr<const Dataset> Draw(int64_t samples, uint64_t part, uint64_t see
                        // Wider than the pixels' own deviation of 0.21, with which
                        // a learning rate of 0.05 is at the edge of stability.
                        .normalization = {.mean = {0.11f}, .deviation = {0.5f}}};
-  return std::make_shared<const Dataset>(std::move(traits), std::move(pixels), std::move(labels));
+  return std::make_shared<const MemoryDataset>(std::move(traits), std::move(pixels),
+                                               std::move(labels));
 }
 
 }  // namespace

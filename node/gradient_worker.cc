@@ -19,11 +19,13 @@ constexpr auto kIdleWait = std::chrono::seconds(1);
 
 GradientWorker::GradientWorker(Objective* objective, GradientPace pace,
                                std::function<void(GradientResult)> done,
-                               std::function<void(GradientReady)> part)
+                               std::function<void(GradientReady)> part, OnceComputed once_computed)
     : objective_(objective),
       pace_(std::move(pace)),
       done_(std::move(done)),
-      part_(std::move(part)) {
+      part_(std::move(part)),
+      once_computed_(once_computed ? std::move(once_computed)
+                                   : [](std::function<void()> computed) { computed(); }) {
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -62,8 +64,13 @@ void GradientWorker::Loop() {
     absl::StatusOr<double> loss = Compute(work);
     if (pace_) Pace(work, begin);
     const Round round = work.round;
+    const bool failed = !loss.ok();
     work = {};  // the vectors go back before the runner hears of it
-    done_({round, std::move(loss), begin, Clock::now()});
+    // Both may outlive the worker.
+    const auto report = [done = done_, result = GradientResult{round, std::move(loss), begin,
+                                                               Clock::now()}] { done(result); };
+    // What failed need not be waited for.
+    failed ? report() : once_computed_(report);
   }
 }
 
@@ -73,8 +80,12 @@ absl::StatusOr<double> GradientWorker::Compute(const Work& work) {
   if (pace_ || work.cuts.empty()) return objective_->Gradient(at, work.round, into);
   auto next = work.cuts.begin();
   return objective_->GradientInParts(at, work.round, into, [&](int64_t from) {
-    for (; next != work.cuts.end() && *next >= from; ++next) part_({work.round, *next});
+    for (; next != work.cuts.end() && *next >= from; ++next) ReportPart({work.round, *next});
   });
+}
+
+void GradientWorker::ReportPart(const GradientReady& part) {
+  once_computed_([report = part_, part] { report(part); });
 }
 
 void GradientWorker::Pace(const Work& work, Clock::time_point begin) {
@@ -82,7 +93,7 @@ void GradientWorker::Pace(const Work& work, Clock::time_point begin) {
   for (const int64_t cut : work.cuts) {
     DelayUntil(begin +
                std::chrono::duration_cast<Clock::duration>(total * objective_->ReadyAt(cut)));
-    part_({work.round, cut});
+    ReportPart({work.round, cut});
   }
   DelayUntil(begin + std::chrono::duration_cast<Clock::duration>(total));
 }

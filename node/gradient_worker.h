@@ -30,14 +30,18 @@ struct GradientResult {
 using GradientPace =
     std::function<std::chrono::nanoseconds(Round round, std::chrono::nanoseconds computed)>;
 
+// Calls back, in order, once what an objective has queued by now is done.
+using OnceComputed = std::function<void(std::function<void()> computed)>;
+
 // Thread-safe. One gradient at a time.
 class GradientWorker {
  public:
   // `objective` is used by the worker's thread alone from now on and outlives
   // it. Without a `pace` gradients take the time they take. `part` (where cuts are
-  // asked for) and then `done` are called on the worker's thread.
+  // asked for) and then `done` are called through `once_computed`, or on the worker's
+  // thread where there is none.
   GradientWorker(Objective* objective, GradientPace pace, std::function<void(GradientResult)> done,
-                 std::function<void(GradientReady)> part = {});
+                 std::function<void(GradientReady)> part = {}, OnceComputed once_computed = {});
   // Ends after the gradient under way; an artificial delay is cut short.
   ~GradientWorker();
 
@@ -59,6 +63,7 @@ class GradientWorker {
   // Waits for work; false when the worker stops.
   bool Next(Work* work);
   absl::StatusOr<double> Compute(const Work& work);
+  void ReportPart(const GradientReady& part);
   // Gives a gradient that was computed since `begin` the time of its pace.
   void Pace(const Work& work, std::chrono::steady_clock::time_point begin);
   // Waits until then, or until the worker is stopped.
@@ -68,6 +73,7 @@ class GradientWorker {
   const GradientPace pace_;
   const std::function<void(GradientResult)> done_;
   const std::function<void(GradientReady)> part_;
+  const OnceComputed once_computed_;
 
   Mutex mutex_;
   Condition changed_;

@@ -126,7 +126,8 @@ absl::Status GrpcIncomingStream::TakeChunk(const ChunkHeader& chunk,
   absl::StatusOr<uint32_t> crc32c = CopyChunkData(data, landing->into, chunk.size, landing->crc32c);
   if (!crc32c.ok()) return crc32c.status();
   watch_.HeardRound(chunk.tag.round);
-  landing->owner.reset();  // before the sink hears of it
+  if (landing->landed) landing->landed(chunk.offset, chunk.size);
+  *landing = {};  // before the sink hears of it
   return link_->Landed(chunk, *crc32c);
 }
 

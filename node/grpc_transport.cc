@@ -87,16 +87,16 @@ void GrpcTransport::Dial(std::span<const Rank> peers) {
   }
 }
 
-absl::Status GrpcTransport::Send(Rank to, Tag tag, SharedSlice slice) {
+absl::Status GrpcTransport::Send(Rank to, Tag tag, Outgoing message) {
   if (absl::Status status = EnsureDialled(to); !status.ok()) return status;
-  std::shared_ptr<MessageChecksum> checksum = checksums_->Of(slice);
-  return (*links_->To(to))->Send(tag, std::move(slice), std::move(checksum));
+  std::shared_ptr<MessageChecksum> checksum = checksums_->Of(message.slice);
+  return (*links_->To(to))->Send(tag, std::move(message), std::move(checksum));
 }
 
-absl::Status GrpcTransport::Post(Rank from, Tag tag, SharedSlice into) {
+absl::Status GrpcTransport::Post(Rank from, Tag tag, Incoming place) {
   absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(from);
   if (!link.ok()) return link.status();
-  return (*link)->Post(tag, std::move(into));
+  return (*link)->Post(tag, std::move(place));
 }
 
 std::vector<std::shared_ptr<GrpcOutgoingEdge>> GrpcTransport::Edges() {

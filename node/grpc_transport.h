@@ -50,8 +50,8 @@ class GrpcTransport : public Transport {
   void Join(std::string run_id, std::vector<std::string> addresses);
 
   void Dial(std::span<const Rank> peers) override;
-  absl::Status Send(Rank to, Tag tag, SharedSlice slice) override;
-  absl::Status Post(Rank from, Tag tag, SharedSlice into) override;
+  absl::Status Send(Rank to, Tag tag, Outgoing message) override;
+  absl::Status Post(Rank from, Tag tag, Incoming place) override;
   TransportCounters counters() const override { return links_->counters(); }
   // Waits a second for peers to hear the end of what was sent.
   void Shutdown() override;

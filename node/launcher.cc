@@ -121,7 +121,7 @@ class Launcher {
     environment.emplace("OMP_WAIT_POLICY", "passive");
     for (const auto& [name, value] : options_.environment) environment[name] = value;
     environment["RANK"] = environment["LOCAL_RANK"] = absl::StrCat(rank);
-    environment["WORLD_SIZE"] = absl::StrCat(options_.nodes);
+    environment["WORLD_SIZE"] = environment["LOCAL_WORLD_SIZE"] = absl::StrCat(options_.nodes);
     environment["MASTER_ADDR"] = "127.0.0.1";
     environment["MASTER_PORT"] = master_port;
     ChildCommand command{.executable = options_.executable, .arguments = options_.arguments};

@@ -39,23 +39,34 @@ void MemoryHub::Schedule(Rank from, Rank to) {
   endpoints_[to].wake.NotifyOne();
 }
 
-absl::Status MemoryHub::Send(Rank from, Rank to, Tag tag, SharedSlice slice) {
+void MemoryHub::Wake(Rank from, Rank to) {
+  MutexLock lock(mutex_);
+  Schedule(from, to);
+}
+
+absl::Status MemoryHub::Send(Rank from, Rank to, Tag tag, Outgoing message) {
   MutexLock lock(mutex_);
   if (absl::Status status = CheckPeer(from, to); !status.ok()) return status;
   Edge& edge = EdgeBetween(from, to);
   if (!edge.broken.ok()) return edge.broken;
   if (absl::Status status = edge.queue.Admits(tag); !status.ok()) return status;
-  edge.queue.Push(tag, ReportWhenReleased(std::move(slice), endpoints_[from].gate, to, tag));
+  message.slice = ReportWhenReleased(std::move(message.slice), endpoints_[from].gate, to, tag);
+  if (message.written != nullptr) {
+    message.written->OnRise([hub = weak_from_this(), from, to] {
+      if (const std::shared_ptr<MemoryHub> here = hub.lock()) here->Wake(from, to);
+    });
+  }
+  edge.queue.Push(tag, std::move(message));
   Schedule(from, to);
   return absl::OkStatus();
 }
 
-absl::Status MemoryHub::Post(Rank to, Rank from, Tag tag, SharedSlice into) {
+absl::Status MemoryHub::Post(Rank to, Rank from, Tag tag, Incoming place) {
   MutexLock lock(mutex_);
   if (absl::Status status = CheckPeer(to, from); !status.ok()) return status;
   if (const absl::Status& broken = EdgeBetween(to, from).broken; !broken.ok()) return broken;
   Edge& edge = EdgeBetween(from, to);
-  if (absl::Status status = edge.ledger.Post(tag, std::move(into)); !status.ok()) return status;
+  if (absl::Status status = edge.ledger.Post(tag, std::move(place)); !status.ok()) return status;
   if (absl::Status status = edge.queue.Grant(tag); !status.ok()) return status;
   Schedule(from, to);
   return absl::OkStatus();
@@ -90,6 +101,7 @@ absl::Status MemoryHub::Move(Rank from, Rank to, const Piece& piece) {
   if (piece.header.size > 0) {
     std::memcpy(landing->into, piece.data.begin(), static_cast<size_t>(piece.header.size));
   }
+  if (landing->landed) landing->landed(piece.header.offset, piece.header.size);
   std::shared_ptr<SinkGate> gate;
   {
     MutexLock lock(mutex_);
@@ -103,7 +115,7 @@ absl::Status MemoryHub::Move(Rank from, Rank to, const Piece& piece) {
     ++receiver.messages_received;
     gate = endpoints_[to].gate;
   }
-  landing->owner.reset();  // before the sink hears of it
+  *landing = {};  // before the sink hears of it
   gate->Received(from, piece.header.tag);
   return absl::OkStatus();
 }
@@ -162,12 +174,12 @@ MemoryTransport::MemoryTransport(std::shared_ptr<MemoryHub> hub, Rank rank, Tran
   thread_ = std::thread([hub = hub_.get(), rank] { hub->Deliver(rank); });
 }
 
-absl::Status MemoryTransport::Send(Rank to, Tag tag, SharedSlice slice) {
-  return hub_->Send(rank_, to, tag, std::move(slice));
+absl::Status MemoryTransport::Send(Rank to, Tag tag, Outgoing message) {
+  return hub_->Send(rank_, to, tag, std::move(message));
 }
 
-absl::Status MemoryTransport::Post(Rank from, Tag tag, SharedSlice into) {
-  return hub_->Post(rank_, from, tag, std::move(into));
+absl::Status MemoryTransport::Post(Rank from, Tag tag, Incoming place) {
+  return hub_->Post(rank_, from, tag, std::move(place));
 }
 
 void MemoryTransport::Shutdown() {

@@ -27,7 +27,7 @@
 
 namespace grapevine {
 
-class MemoryHub {
+class MemoryHub : public std::enable_shared_from_this<MemoryHub> {
  public:
   explicit MemoryHub(Rank size) : endpoints_(size) {}
 
@@ -52,8 +52,10 @@ class MemoryHub {
   absl::Status CheckPeer(Rank self, Rank peer) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Attach(Rank rank, std::shared_ptr<SinkGate> gate);
   void Leave(Rank rank);
-  absl::Status Send(Rank from, Rank to, Tag tag, SharedSlice slice);
-  absl::Status Post(Rank to, Rank from, Tag tag, SharedSlice into);
+  absl::Status Send(Rank from, Rank to, Tag tag, Outgoing message);
+  absl::Status Post(Rank to, Rank from, Tag tag, Incoming place);
+  // More of a message from one to the other may be there.
+  void Wake(Rank from, Rank to);
   // Delivers to `rank` until it leaves.
   void Deliver(Rank rank);
   TransportCounters counters(Rank rank);
@@ -79,8 +81,8 @@ class MemoryTransport : public Transport {
   ~MemoryTransport() override { Shutdown(); }
 
   void Dial(std::span<const Rank> peers) override {}
-  absl::Status Send(Rank to, Tag tag, SharedSlice slice) override;
-  absl::Status Post(Rank from, Tag tag, SharedSlice into) override;
+  absl::Status Send(Rank to, Tag tag, Outgoing message) override;
+  absl::Status Post(Rank from, Tag tag, Incoming place) override;
   TransportCounters counters() const override { return hub_->counters(rank_); }
   void Shutdown() override;
 

@@ -1,5 +1,5 @@
-// The host of an algorithm in a real node: CPU memory, a gradient thread, and a
-// transport to the peers.
+// The host of an algorithm in a real node: the memory of its data path, a gradient
+// thread, and a transport to the peers.
 #ifndef GRAPEVINE_NODE_NODE_HOST_H_
 #define GRAPEVINE_NODE_NODE_HOST_H_
 
@@ -10,7 +10,8 @@
 #include "absl/status/status.h"
 #include "algorithm/host.h"
 #include "kernels/replica_layout.h"
-#include "kernels/vector_table.h"
+#include "kernels/sketch.h"
+#include "node/data_path.h"
 #include "node/gradient_gate.h"
 #include "node/gradient_worker.h"
 #include "node/trace_recorder.h"
@@ -22,7 +23,7 @@ namespace grapevine {
 // Thread-compatible: the runner's thread. What it points to outlives it.
 class NodeHost final : public Host {
  public:
-  // What its passes over vectors took so far.
+  // What its passes over vectors took so far: those that are over.
   struct Arithmetic {
     double seconds = 0;
     int64_t bytes = 0;  // read and written (kernels/memory_traffic.h)
@@ -33,47 +34,49 @@ class NodeHost final : public Host {
     const Optimizer* optimizer;
     Transport* transport;
     GradientWorker* gradients;  // null where the algorithm asks for none
+    DataPath* data_path;
     // Writes the starting replica.
     std::function<absl::Status(float* replica)> initialize;
-    std::function<void(Round completed, const SharedVector& model)> at_boundary;
-    std::function<void(const SharedVector& model)> at_rest;
+    std::function<void(Round completed, Vec model)> at_boundary;
+    std::function<void(Vec model)> at_rest;
     TraceRecorder* trace = nullptr;  // may be null
   };
   explicit NodeHost(Parts parts);
 
   int64_t replica_size() const override { return parts_.layout->size; }
   Vec InitialReplica(ReplicaRange range) override;
-  Vec New(int64_t size) override { return vectors_.New(size); }
+  Vec New(int64_t size) override { return vectors().New(size); }
   Vec NewOptimizerState(ReplicaRange range) override;
-  void Drop(Vec vector) override { vectors_.Drop(vector); }
+  void Drop(Vec vector) override { parts_.data_path->Drop(vector); }
   void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override;
   void Combine(Part out, std::span<const Term> terms) override;
   void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
             Vec state, const StepParams& params) override;
   void Send(Rank to, Tag tag, Part part) override;
   void Post(Rank from, Tag tag, Part into) override;
-  void Boundary(Round completed, Vec model) override;
-  void Rest(Vec model) override;
+  void Boundary(Round completed, Vec model) override { parts_.at_boundary(completed, model); }
+  void Rest(Vec model) override { parts_.at_rest(model); }
 
   // Begins the gradient that was asked for, if there is one and it may begin now.
   // To be called after every event; `model_held` while one is kept for its evaluation.
   void StartGradient(bool model_held);
   bool holds_gradient_back() const { return gate_.holds_back(); }
-  // A message of the algorithm has left.
+  // A message of the algorithm has arrived, or left.
+  void OnReceived(Rank from, Tag tag) { parts_.data_path->Received(from, tag); }
   void OnSent(Tag tag) { gate_.OnSent(tag.round); }
 
+  // A pass is over: the data path's OnPass.
+  void CountPass(std::chrono::steady_clock::time_point begin,
+                 std::chrono::steady_clock::time_point end, int64_t bytes);
+
   // The first error of a request; requests cannot fail to their caller.
-  const absl::Status& status() const { return status_; }
+  absl::Status status() const;
   const Arithmetic& arithmetic() const { return arithmetic_; }
 
  private:
-  // Counts a pass that began at `begin` and ends now.
-  void CountPass(std::chrono::steady_clock::time_point begin, int64_t bytes);
-  // Empty where the algorithm gives no model.
-  SharedVector Model(Vec model) const;
+  VectorTable& vectors() const { return parts_.data_path->vectors(); }
 
   Parts parts_;
-  VectorTable vectors_;
   GradientGate gate_;
   absl::Status status_;
   Arithmetic arithmetic_;

@@ -10,27 +10,41 @@ absl::Status PeerLink::LeftTheRun() const {
   return absl::UnavailableError(absl::StrCat("rank ", peer_, " left the run"));
 }
 
-absl::Status PeerLink::Send(Tag tag, SharedSlice slice, std::shared_ptr<void> held) {
-  std::shared_ptr<EdgeStream> stream;
+absl::Status PeerLink::Send(Tag tag, Outgoing message, std::shared_ptr<void> held) {
   {
     MutexLock lock(mutex_);
     if (!broken_.ok()) return broken_;
     if (outgoing_ended_) return LeftTheRun();
     if (absl::Status status = queue_.Admits(tag); !status.ok()) return status;
-    queue_.Push(tag, ReportWhenReleased(std::move(slice), gate_, peer_, tag, std::move(held)));
-    stream = streams_.outgoing;
+    if (message.written != nullptr) {
+      message.written->OnRise([link = weak_from_this()] {
+        if (const std::shared_ptr<PeerLink> here = link.lock()) here->WakeOutgoing();
+      });
+    }
+    message.slice =
+        ReportWhenReleased(std::move(message.slice), gate_, peer_, tag, std::move(held));
+    queue_.Push(tag, std::move(message));
   }
-  if (stream != nullptr) stream->Wake();
+  WakeOutgoing();
   return absl::OkStatus();
 }
 
-absl::Status PeerLink::Post(Tag tag, SharedSlice into) {
+void PeerLink::WakeOutgoing() {
+  std::shared_ptr<EdgeStream> stream;
+  {
+    MutexLock lock(mutex_);
+    stream = streams_.outgoing;
+  }
+  if (stream != nullptr) stream->Wake();
+}
+
+absl::Status PeerLink::Post(Tag tag, Incoming place) {
   std::shared_ptr<EdgeStream> stream;
   {
     MutexLock lock(mutex_);
     if (!broken_.ok()) return broken_;
     if (incoming_ended_) return LeftTheRun();
-    if (absl::Status status = ledger_.Post(tag, std::move(into)); !status.ok()) return status;
+    if (absl::Status status = ledger_.Post(tag, std::move(place)); !status.ok()) return status;
     grants_.push_back(tag);
     stream = streams_.incoming;
   }

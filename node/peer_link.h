@@ -36,7 +36,7 @@ class EdgeStream {
   virtual void Leave() = 0;
 };
 
-class PeerLink {
+class PeerLink : public std::enable_shared_from_this<PeerLink> {
  public:
   // `chunk_elements`: the most one chunk carries.
   PeerLink(Rank peer, int64_t chunk_elements, std::shared_ptr<SinkGate> gate)
@@ -44,9 +44,9 @@ class PeerLink {
 
   Rank peer() const { return peer_; }
 
-  // As Transport's. `held` is let go with the slice. After a failure: its status.
-  absl::Status Send(Tag tag, SharedSlice slice, std::shared_ptr<void> held);
-  absl::Status Post(Tag tag, SharedSlice into);
+  // As Transport's. `held` is let go with the message. After a failure: its status.
+  absl::Status Send(Tag tag, Outgoing message, std::shared_ptr<void> held);
+  absl::Status Post(Tag tag, Incoming place);
 
   // A direction's stream; AlreadyExists when it has or had one, the failure
   // when the link is broken.
@@ -90,6 +90,8 @@ class PeerLink {
     std::shared_ptr<EdgeStream> incoming;
   };
   absl::Status LeftTheRun() const;
+  // There may be more of a message.
+  void WakeOutgoing();
   // Marks the link as broken; its streams, or nullopt when it was broken before.
   std::optional<Streams> End(const absl::Status& why);
   void DropAll();

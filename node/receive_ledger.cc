@@ -18,12 +18,12 @@ std::string NameFirst(const std::vector<Tag>& open) {
 
 }  // namespace
 
-absl::Status ReceiveLedger::Post(Tag tag, SharedSlice into) {
+absl::Status ReceiveLedger::Post(Tag tag, Incoming place) {
   if (open_.size() >= Transport::kMaxQueued) {
     return absl::ResourceExhaustedError(
         absl::StrCat("more than ", Transport::kMaxQueued, " messages posted for one peer"));
   }
-  if (!open_.try_emplace(tag, Place{.into = std::move(into)}).second) {
+  if (!open_.try_emplace(tag, Place{.memory = std::move(place)}).second) {
     return absl::AlreadyExistsError(absl::StrCat(Describe(tag), " is already posted"));
   }
   return absl::OkStatus();
@@ -36,7 +36,7 @@ absl::StatusOr<Landing> ReceiveLedger::Accept(const ChunkHeader& chunk) const {
         absl::StrCat("sent ", Describe(chunk.tag), " unasked; ", NameFirst(Open())));
   }
   const Place& place = found->second;
-  const int64_t expected = place.into.bytes();
+  const int64_t expected = place.memory.into.bytes();
   if (chunk.total != expected) {
     return absl::InvalidArgumentError(absl::StrCat("sent ", Describe(chunk.tag), " with ",
                                                    chunk.total, " bytes, expected ", expected));
@@ -51,8 +51,8 @@ absl::StatusOr<Landing> ReceiveLedger::Accept(const ChunkHeader& chunk) const {
                                                    Describe(chunk.tag), ", of which ",
                                                    expected - place.filled, " are missing"));
   }
-  std::byte* const begin = reinterpret_cast<std::byte*>(place.into.begin());
-  return Landing{place.into.owner, begin + place.filled, place.crc32c};
+  std::byte* const begin = reinterpret_cast<std::byte*>(place.memory.into.begin());
+  return Landing{place.memory.into.owner, begin + place.filled, place.crc32c, place.memory.landed};
 }
 
 absl::StatusOr<bool> ReceiveLedger::Landed(const ChunkHeader& chunk, uint32_t crc32c) {

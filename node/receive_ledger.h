@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/aligned_buffer.h"
 #include "node/chunk.h"
+#include "node/message_memory.h"
 
 namespace grapevine {
 
@@ -25,13 +26,15 @@ struct Landing {
   std::shared_ptr<float[]> owner;
   std::byte* into = nullptr;
   uint32_t crc32c = 0;  // of the message's bytes before this chunk
+  // To be called, where there is one, once the chunk's bytes are there.
+  Incoming::Landed landed;
 };
 
 class ReceiveLedger {
  public:
-  // Expects one message with `tag` into `into`. ResourceExhausted beyond
+  // Expects one message with `tag` into `place`. ResourceExhausted beyond
   // Transport::kMaxQueued posts, AlreadyExists for a tag that is still open.
-  absl::Status Post(Tag tag, SharedSlice into);
+  absl::Status Post(Tag tag, Incoming place);
 
   // Checks a chunk that is about to be copied; an error is the peer's
   // violation of the protocol, in words that fit behind "rank 3 ".
@@ -48,7 +51,7 @@ class ReceiveLedger {
 
  private:
   struct Place {
-    SharedSlice into;
+    Incoming memory;
     int64_t filled = 0;
     uint32_t crc32c = 0;
   };

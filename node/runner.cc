@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/tensor/tensor_thread.h"
+#include "node/host_data_path.h"
 #include "run/failure.h"
 
 namespace grapevine {
@@ -39,11 +40,34 @@ absl::Status Runner::Run(Transport* transport,
                          std::function<absl::Status(float* replica)> initialize) {
   const TensorThread tensor_thread;
   transport_ = transport;
+  absl::Status status = Prepare(std::move(initialize));
+  if (status.ok()) status = Begin();
+  if (status.ok()) status = Loop();
+  if (host_ != nullptr) PublishProgress();
+  gradients_.reset();
+  return status;
+}
+
+absl::Status Runner::Prepare(std::function<absl::Status(float* replica)> initialize) {
+  const OnPass on_pass = [this](Clock::time_point begin, Clock::time_point end, int64_t bytes) {
+    host_->CountPass(begin, end, bytes);
+  };
+  if (options_.data_path) {
+    absl::StatusOr<std::unique_ptr<DataPath>> path = options_.data_path(
+        on_pass, [this](absl::Status why) { mailbox_.Put(DeviceFailed{std::move(why)}); });
+    if (!path.ok()) return path.status();
+    data_path_ = *std::move(path);
+  } else {
+    data_path_ = std::make_unique<HostDataPath>(on_pass);
+  }
   if (objective_ != nullptr) {
     gradients_ = std::make_unique<GradientWorker>(
         objective_, options_.pace,
         [this](GradientResult result) { mailbox_.Put(std::move(result)); },
-        [this](GradientReady part) { mailbox_.Put(part); });
+        [this](GradientReady part) { mailbox_.Put(part); },
+        [path = data_path_.get()](std::function<void()> computed) {
+          path->OnceComputed(std::move(computed));
+        });
   }
   reduction_ =
       std::make_unique<ModelReduction>(options_.rank, options_.workers, layout_, transport_);
@@ -52,22 +76,15 @@ absl::Status Runner::Run(Transport* transport,
       .optimizer = optimizer_,
       .transport = transport_,
       .gradients = gradients_.get(),
+      .data_path = data_path_.get(),
       .initialize = std::move(initialize),
-      .at_boundary = [this](Round completed, const SharedVector& m) { AtBoundary(completed, m); },
-      .at_rest =
-          [this](const SharedVector& model) {
-            resting_ = true;
-            model_ = model;
-          },
+      .at_boundary = [this](Round completed, Vec model) { AtBoundary(completed, model); },
+      .at_rest = [this](Vec model) { AtRest(model); },
       .trace = options_.trace,
   });
   boundary_ = Clock::now();
   if (options_.trace != nullptr) options_.trace->Start(boundary_);
-  absl::Status status = Begin();
-  if (status.ok()) status = Loop();
-  PublishProgress();
-  gradients_.reset();
-  return status;
+  return absl::OkStatus();
 }
 
 absl::Status Runner::Begin() {
@@ -119,6 +136,7 @@ absl::Status Runner::Handle(Item item) {
     return absl::OkStatus();
   }
   if (const auto* failure = std::get_if<PeerFailure>(&item)) return Explain(*failure);
+  if (const auto* failed = std::get_if<DeviceFailed>(&item)) return InRound(failed->why);
   return std::get<Abortion>(item).why;
 }
 
@@ -126,6 +144,7 @@ absl::Status Runner::OnMessage(const Received& received) {
   if (received.tag.channel == ModelReduction::kChannel) {
     return reduction_->OnReceived(received.from, received.tag);
   }
+  host_->OnReceived(received.from, received.tag);
   held_.push_back(received);
   return absl::OkStatus();
 }
@@ -138,7 +157,7 @@ absl::Status Runner::OnMessageSent(const Sent& sent) {
 }
 
 absl::Status Runner::OnGradient(const GradientResult& result) {
-  if (!result.loss.ok()) return result.loss.status();
+  if (!result.loss.ok()) return InRound(result.loss.status());
   loss_ = *result.loss;
   gradient_seconds_ = Seconds(result.end - result.begin);
   if (options_.trace != nullptr) {
@@ -165,11 +184,8 @@ absl::Status Runner::Pump() {
     const Event event = held_.front();
     held_.pop_front();
     if (absl::Status status = algorithm_->On(event, *host_); !status.ok()) return status;
-    if (absl::Status status = host_->status(); !status.ok()) {
-      // A send that the transport refused; anything else says itself what it is.
-      const bool classed = FailureOf(status) != Failure::kOther;
-      return classed ? status : WithFailure(std::move(status), Failure::kPeerLost);
-    }
+    if (!observed_.ok()) return observed_;
+    if (absl::Status status = host_->status(); !status.ok()) return Explain(std::move(status));
   }
 }
 
@@ -187,19 +203,31 @@ absl::Status Runner::AdvanceReductions() {
   }
 }
 
-void Runner::AtBoundary(Round completed, const SharedVector& model) {
+SharedVector Runner::Fetch(Vec model) {
+  if (!model) return {};
+  absl::StatusOr<SharedVector> fetched = data_path_->Read(model);
+  observed_.Update(fetched.status());
+  return fetched.ok() ? *std::move(fetched) : SharedVector{};
+}
+
+void Runner::AtRest(Vec model) {
+  resting_ = true;
+  model_ = Fetch(model);
+}
+
+void Runner::AtBoundary(Round completed, Vec model) {
   const Clock::time_point now = Clock::now();
   const NodeHost::Arithmetic mix = host_->arithmetic();
   if (options_.trace != nullptr) options_.trace->EndStep(completed - 1, now);
-  observer_->OnRound({.completed = completed,
-                      .loss = loss_,
-                      .seconds = Seconds(now - std::exchange(boundary_, now)),
-                      .gradient_seconds = gradient_seconds_,
-                      .mix_seconds = mix.seconds - mix_before_.seconds,
-                      .mix_bytes = mix.bytes - mix_before_.bytes},
-                     model);
+  observed_.Update(observer_->OnRound({.completed = completed,
+                                       .loss = loss_,
+                                       .seconds = Seconds(now - std::exchange(boundary_, now)),
+                                       .gradient_seconds = gradient_seconds_,
+                                       .mix_seconds = mix.seconds - mix_before_.seconds,
+                                       .mix_bytes = mix.bytes - mix_before_.bytes},
+                                      BoundaryModel(data_path_.get(), model)));
   mix_before_ = mix;
-  if (model.data && options_.evaluate(completed)) due_.push_back({completed, model});
+  if (model && options_.evaluate(completed)) due_.push_back({completed, Fetch(model)});
   DialAhead();
 }
 
@@ -259,6 +287,22 @@ absl::Status Runner::StepTimeout() const {
                        " s in round ", algorithm_->round(), " while waiting", WaitingText(),
                        "; --step-timeout changes how long that may take")),
       Failure::kPeerLost);
+}
+
+// Of a request: no memory, a device that failed, a send that the transport refused;
+// anything else says itself what it is.
+absl::Status Runner::Explain(absl::Status why) const {
+  if (FailureOf(why) != Failure::kOther) return why;
+  if (!data_path_->status().ok()) return InRound(why);
+  return WithFailure(std::move(why), Failure::kPeerLost);
+}
+
+absl::Status Runner::InRound(const absl::Status& why) const {
+  absl::Status status(why.code(),
+                      absl::StrCat("rank ", options_.rank, ", round ", algorithm_->round(), ": ",
+                                   std::string(why.message())));
+  const Failure known = FailureOf(why);
+  return WithFailure(std::move(status), known == Failure::kOther ? Failure::kDevice : known);
 }
 
 absl::Status Runner::Explain(const PeerFailure& failure) {

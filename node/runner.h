@@ -21,6 +21,8 @@
 #include "kernels/aligned_buffer.h"
 #include "kernels/replica_layout.h"
 #include "model/objective.h"
+#include "node/boundary_model.h"
+#include "node/data_path.h"
 #include "node/gradient_worker.h"
 #include "node/mailbox.h"
 #include "node/model_reduction.h"
@@ -46,8 +48,8 @@ struct RoundReport {
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  // `model` may be held; it is not written again. Empty for a parameter server.
-  virtual void OnRound(const RoundReport& report, const SharedVector& model) = 0;
+  // An error ends the run.
+  virtual absl::Status OnRound(const RoundReport& report, const BoundaryModel& model) = 0;
   // Rank 0 only: the mean over all workers at an evaluation round. The next one is
   // computed once Runner::OnAverageDone says that this one is let go.
   virtual void OnAverage(AveragedModel average) = 0;
@@ -59,6 +61,10 @@ struct Progress {
   std::vector<Waiting> waiting_for;
   std::chrono::steady_clock::time_point since;  // of the last event
 };
+
+// `on_failure` ends the run, from any thread.
+using MakeDataPath = std::function<absl::StatusOr<std::unique_ptr<DataPath>>(
+    OnPass on_pass, std::function<void(absl::Status why)> on_failure)>;
 
 struct RunnerOptions {
   Rank rank = 0;
@@ -75,6 +81,8 @@ struct RunnerOptions {
   std::chrono::nanoseconds step_timeout = std::chrono::minutes(15);
   GradientPace pace = {};          // of this node's gradients; none: the time they take
   TraceRecorder* trace = nullptr;  // outlives the runner; may be null
+  // Makes the way of the node's vectors; host memory where there is none.
+  MakeDataPath data_path = {};
 };
 
 class Runner final : public TransportSink {
@@ -122,10 +130,14 @@ class Runner final : public TransportSink {
     absl::Status why;
   };
   struct AverageReturned {};
+  struct DeviceFailed {
+    absl::Status why;
+  };
   using Item = std::variant<Received, Sent, GradientReady, GradientResult, LimitMoved,
-                            AverageReturned, PeerFailure, Abortion>;
+                            AverageReturned, PeerFailure, DeviceFailed, Abortion>;
   using Clock = std::chrono::steady_clock;
 
+  absl::Status Prepare(std::function<absl::Status(float* replica)> initialize);
   absl::Status Begin();
   absl::Status Loop();
   bool Finished() const;
@@ -136,12 +148,17 @@ class Runner final : public TransportSink {
   // Lets the reductions and the algorithm do all they can with what is here.
   absl::Status Pump();
   absl::Status AdvanceReductions();
-  void AtBoundary(Round completed, const SharedVector& model);
+  void AtBoundary(Round completed, Vec model);
+  void AtRest(Vec model);
+  // In host memory; no data where there is none. Errors go to observed_.
+  SharedVector Fetch(Vec model);
   // Nothing could be done from `since` until `item` came.
   void TraceWait(Clock::time_point since, const Item& item);
   void DialAhead();
   absl::Status StepTimeout() const;
   absl::Status Explain(const PeerFailure& failure);
+  absl::Status Explain(absl::Status why) const;
+  absl::Status InRound(const absl::Status& why) const;
   std::string WaitingText() const;
   void PublishProgress();
 
@@ -154,6 +171,7 @@ class Runner final : public TransportSink {
 
   Mailbox<Item> mailbox_;
   Transport* transport_ = nullptr;
+  std::unique_ptr<DataPath> data_path_;
   std::unique_ptr<GradientWorker> gradients_;
   std::unique_ptr<NodeHost> host_;
   std::unique_ptr<ModelReduction> reduction_;
@@ -171,6 +189,7 @@ class Runner final : public TransportSink {
   bool average_out_ = false;  // the observer holds one
   std::optional<Rank> lost_peer_;
   SharedVector model_;
+  absl::Status observed_;  // the first error at a boundary
   double loss_ = 0;
   double gradient_seconds_ = 0;
   NodeHost::Arithmetic mix_before_;

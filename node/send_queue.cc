@@ -21,11 +21,11 @@ absl::Status SendQueue::Admits(Tag tag) const {
   return absl::OkStatus();
 }
 
-void SendQueue::Push(Tag tag, SharedSlice slice) {
+void SendQueue::Push(Tag tag, Outgoing message) {
   if (credits_.erase(tag) > 0) {
-    ready_.push_back({tag, std::move(slice)});
+    ready_.push_back({tag, std::move(message)});
   } else {
-    waiting_.emplace(tag, std::move(slice));
+    waiting_.emplace(tag, std::move(message));
   }
 }
 
@@ -44,15 +44,22 @@ absl::Status SendQueue::Grant(Tag tag) {
   return absl::OkStatus();
 }
 
+int64_t SendQueue::NextSize() const {
+  const Message& message = ready_.front();
+  const int64_t size = std::min(chunk_elements_, message.memory.slice.size - message.done);
+  return message.done + size <= message.memory.ready() ? size : -1;
+}
+
 std::optional<Piece> SendQueue::Next() {
-  if (ready_.empty()) return std::nullopt;
+  if (!ready()) return std::nullopt;
   Message& message = ready_.front();
-  const int64_t size = std::min(chunk_elements_, message.slice.size - message.done);
+  const SharedSlice& slice = message.memory.slice;
+  const int64_t size = NextSize();
   constexpr int64_t kElement = sizeof(float);
   Piece piece;
-  piece.header = {message.tag, message.done * kElement, size * kElement, message.slice.bytes(), {}};
-  piece.message = message.slice;
-  piece.data = {message.slice.owner, message.slice.offset + message.done, size};
+  piece.header = {message.tag, message.done * kElement, size * kElement, slice.bytes(), {}};
+  piece.message = slice;
+  piece.data = {slice.owner, slice.offset + message.done, size};
   message.done += size;
   if (piece.header.last()) ready_.pop_front();
   return piece;

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "kernels/aligned_buffer.h"
 #include "node/chunk.h"
+#include "node/message_memory.h"
 
 namespace grapevine {
 
@@ -34,30 +35,34 @@ class SendQueue {
   // a tag that has not left yet.
   absl::Status Admits(Tag tag) const;
   // Queues a message that the queue admits.
-  void Push(Tag tag, SharedSlice slice);
+  void Push(Tag tag, Outgoing message);
 
   // The peer's credit for one message. An error is the peer's violation.
   absl::Status Grant(Tag tag);
 
-  // The next piece, in order; nullopt when nothing has credit.
+  // The next piece, in order; nullopt when nothing has credit, or the message whose
+  // turn it is has no further piece written.
   std::optional<Piece> Next();
 
   // No message waits or is underway.
   bool empty() const { return waiting_.empty() && ready_.empty(); }
   // Some piece could leave.
-  bool ready() const { return !ready_.empty(); }
+  bool ready() const { return !ready_.empty() && NextSize() >= 0; }
   void Clear();
 
  private:
   struct Message {
     Tag tag;
-    SharedSlice slice;
+    Outgoing memory;
     int64_t done = 0;  // elements
   };
 
+  // Elements of the first message's next piece; negative when they are not there yet.
+  int64_t NextSize() const;
+
   int64_t chunk_elements_;
-  std::map<Tag, SharedSlice> waiting_;  // without credit
-  std::set<Tag> credits_;               // without message
+  std::map<Tag, Outgoing> waiting_;  // without credit
+  std::set<Tag> credits_;            // without message
   std::deque<Message> ready_;
 };
 

@@ -17,7 +17,7 @@
 
 #include "absl/status/status.h"
 #include "algorithm/event.h"
-#include "kernels/aligned_buffer.h"
+#include "node/message_memory.h"
 
 namespace grapevine {
 
@@ -53,13 +53,13 @@ class Transport {
   // failures come through OnPeerFailed. Sending to a peer dials it anyway.
   virtual void Dial(std::span<const Rank> peers) = 0;
 
-  // Queues a message; never blocks. The slice must not be written before
-  // OnSent. ResourceExhausted when more than kMaxQueued messages wait for one
-  // peer: the algorithm broke its own window.
-  virtual absl::Status Send(Rank to, Tag tag, SharedSlice slice) = 0;
+  // Queues a message; never blocks. It leaves as far as it is there, and what is there
+  // must not be written before OnSent. ResourceExhausted when more than kMaxQueued messages wait
+  // for one peer: the algorithm broke its own window.
+  virtual absl::Status Send(Rank to, Tag tag, Outgoing message) = 0;
 
-  // Grants `from` one message with `tag`, of exactly this size, into `into`.
-  virtual absl::Status Post(Rank from, Tag tag, SharedSlice into) = 0;
+  // Grants `from` one message with `tag`, of exactly this size, into `place`.
+  virtual absl::Status Post(Rank from, Tag tag, Incoming place) = 0;
 
   virtual TransportCounters counters() const = 0;
 

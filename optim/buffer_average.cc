@@ -2,11 +2,10 @@
 
 #include <vector>
 
-#include "kernels/weighted_sum.h"
-
 namespace grapevine {
 
-void AverageBuffers(const ReplicaLayout& layout, const StepInput& input, float* out) {
+void AverageBuffers(const ReplicaLayout& layout, const StepInput& input, float* out,
+                    VectorPasses& passes) {
   const int64_t begin = layout.parameter_size;
   if (begin == layout.size) return;
   const float momentum = layout.buffer_momentum;
@@ -16,7 +15,7 @@ void AverageBuffers(const ReplicaLayout& layout, const StepInput& input, float* 
     terms.push_back({(1 - momentum) * term.weight, term.vector + begin});
   }
   terms.push_back({momentum * input.gradient_scale, input.gradient + begin});
-  WeightedSum(terms, layout.size - begin, out + begin);
+  passes.WeightedSum(terms, layout.size - begin, out + begin);
 }
 
 }  // namespace grapevine

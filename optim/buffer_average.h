@@ -13,7 +13,8 @@ namespace grapevine {
 // In the buffer section of `out`: (1 - m) * sum of input.mix + m * b, where
 // m = layout.buffer_momentum and b = input.gradient_scale * input.gradient holds
 // the batch's statistics.
-void AverageBuffers(const ReplicaLayout& layout, const StepInput& input, float* out);
+void AverageBuffers(const ReplicaLayout& layout, const StepInput& input, float* out,
+                    VectorPasses& passes);
 
 }  // namespace grapevine
 

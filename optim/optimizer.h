@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/replica_layout.h"
+#include "kernels/vector_passes.h"
 #include "kernels/weighted_vector.h"
 
 namespace grapevine {
@@ -44,9 +45,10 @@ class Optimizer {
   // out <- sum of mix - learning_rate * update(own, gradient, state) over the
   // parameters, and the exponential moving average over the buffers
   // (ReplicaLayout::buffer_momentum). `state` has state_vectors() *
-  // layout.parameter_size elements, zero before the first step.
-  virtual void Step(const ReplicaLayout& layout, const StepInput& input, float* state,
-                    float* out) const = 0;
+  // layout.parameter_size elements, zero before the first step. All vectors are memory
+  // of the kind that `passes` work on.
+  virtual void Step(const ReplicaLayout& layout, const StepInput& input, float* state, float* out,
+                    VectorPasses& passes) const = 0;
 };
 
 struct OptimizerOptions {

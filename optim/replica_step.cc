@@ -20,19 +20,17 @@ void ApplyStep(const Optimizer& optimizer, const ReplicaLayout& layout, const Re
   float* const state = vectors.At(step.state).data.get();
   float* const out = vectors.At(step.out).data.get();
   if (step.range.size == layout.size) {
-    optimizer.Step(layout, input, state, out);
+    optimizer.Step(layout, input, state, out, vectors.passes());
   } else {
-    optimizer.Step(layout.Within(step.range), input, state, out);
+    optimizer.Step(layout.Within(step.range), input, state, out, vectors.passes());
   }
 }
 
-Vec NewOptimizerState(const Optimizer& optimizer, const ReplicaLayout& layout, ReplicaRange range,
-                      VectorTable& vectors) {
+int64_t OptimizerStateSize(const Optimizer& optimizer, const ReplicaLayout& layout,
+                           ReplicaRange range) {
   const int64_t parameters =
       std::clamp<int64_t>(layout.parameter_size - range.offset, 0, range.size);
-  const Vec state = vectors.New(optimizer.state_vectors() * parameters);
-  std::ranges::fill(vectors.At(state).span(), 0.0f);
-  return state;
+  return optimizer.state_vectors() * parameters;
 }
 
 }  // namespace grapevine

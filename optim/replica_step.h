@@ -1,4 +1,4 @@
-// Host::Step over the vectors of a table: what every CPU driver does when an
+// Host::Step over the vectors of a table: what every driver does when an
 // algorithm asks for the fused mix and local step, of a replica or a range of it.
 #ifndef GRAPEVINE_OPTIM_REPLICA_STEP_H_
 #define GRAPEVINE_OPTIM_REPLICA_STEP_H_
@@ -28,9 +28,9 @@ struct ReplicaStep {
 void ApplyStep(const Optimizer& optimizer, const ReplicaLayout& layout, const ReplicaStep& step,
                VectorTable& vectors);
 
-// Zeroed state of `optimizer` for a range.
-Vec NewOptimizerState(const Optimizer& optimizer, const ReplicaLayout& layout, ReplicaRange range,
-                      VectorTable& vectors);
+// Elements of the optimizer's state for a range; zeros before the first step.
+int64_t OptimizerStateSize(const Optimizer& optimizer, const ReplicaLayout& layout,
+                           ReplicaRange range);
 
 }  // namespace grapevine
 

@@ -11,8 +11,8 @@ std::string Sgd::name() const {
                       ":weight_decay=", options_.weight_decay);
 }
 
-void Sgd::Step(const ReplicaLayout& layout, const StepInput& input, float* state,
-               float* out) const {
+void Sgd::Step(const ReplicaLayout& layout, const StepInput& input, float* state, float* out,
+               VectorPasses& passes) const {
   const SgdStep step{.own = input.own,
                      .gradient = input.gradient,
                      .velocity = state,
@@ -21,8 +21,8 @@ void Sgd::Step(const ReplicaLayout& layout, const StepInput& input, float* state
                      .weight_decay = static_cast<float>(options_.weight_decay),
                      .momentum = static_cast<float>(options_.momentum),
                      .nesterov = options_.nesterov};
-  MixAndStep(input.mix, step, layout.parameter_size, out);
-  AverageBuffers(layout, input, out);
+  passes.MixAndStep(input.mix, step, layout.parameter_size, out);
+  AverageBuffers(layout, input, out, passes);
 }
 
 }  // namespace grapevine

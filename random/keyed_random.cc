@@ -5,32 +5,10 @@
 #include "random/portable_math.h"
 
 namespace grapevine {
-namespace {
-
-constexpr uint64_t kGolden = 0x9e3779b97f4a7c15u;
-
-uint64_t Finalize(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
-uint64_t Chain(uint64_t key, uint64_t word) { return Finalize((key ^ word) + kGolden); }
-
-uint64_t Key(uint64_t seed, Purpose purpose, uint64_t a, uint64_t b) {
-  return Chain(Chain(Chain(Finalize(seed + kGolden), static_cast<uint64_t>(purpose)), a), b);
-}
-
-}  // namespace
-
-uint64_t Mix(uint64_t seed, Purpose purpose, uint64_t a, uint64_t b, uint64_t counter) {
-  return Finalize(Key(seed, purpose, a, b) + (counter + 1) * kGolden);
-}
-
 KeyedRandom::KeyedRandom(uint64_t seed, Purpose purpose, uint64_t a, uint64_t b)
-    : key_(Key(seed, purpose, a, b)) {}
+    : key_(MixKey(seed, purpose, a, b)) {}
 
-uint64_t KeyedRandom::Next() { return Finalize(key_ + ++counter_ * kGolden); }
+uint64_t KeyedRandom::Next() { return MixAt(key_, counter_++); }
 
 uint64_t KeyedRandom::Below(uint64_t n) {
   unsigned __int128 product = static_cast<unsigned __int128>(Next()) * n;

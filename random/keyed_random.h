@@ -35,11 +35,40 @@ enum class Purpose : uint64_t {
   kRouting = 15,
   kPlacement = 16,
   kOptimum = 17,
+  kQuantization = 18,
 };
 
-// One well-mixed 64-bit word for a key and a counter (SplitMix64's finalizer
-// over a chained key): the stateless form, for one draw per element.
-uint64_t Mix(uint64_t seed, Purpose purpose, uint64_t a, uint64_t b, uint64_t counter);
+// The stateless form, for one draw per element; constexpr, so that device code has it.
+// A word is SplitMix64's finalizer over a chained key.
+namespace keyed_random_internal {
+
+inline constexpr uint64_t kGolden = 0x9e3779b97f4a7c15u;
+
+constexpr uint64_t Finalize(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+constexpr uint64_t Chain(uint64_t key, uint64_t word) { return Finalize((key ^ word) + kGolden); }
+
+}  // namespace keyed_random_internal
+
+// What all draws for a purpose have in common.
+constexpr uint64_t MixKey(uint64_t seed, Purpose purpose, uint64_t a, uint64_t b) {
+  using keyed_random_internal::Chain;
+  const uint64_t start = keyed_random_internal::Finalize(seed + keyed_random_internal::kGolden);
+  return Chain(Chain(Chain(start, static_cast<uint64_t>(purpose)), a), b);
+}
+
+// Draw `counter` of a key: one well-mixed 64-bit word.
+constexpr uint64_t MixAt(uint64_t key, uint64_t counter) {
+  return keyed_random_internal::Finalize(key + (counter + 1) * keyed_random_internal::kGolden);
+}
+
+constexpr uint64_t Mix(uint64_t seed, Purpose purpose, uint64_t a, uint64_t b, uint64_t counter) {
+  return MixAt(MixKey(seed, purpose, a, b), counter);
+}
 
 class KeyedRandom {
  public:

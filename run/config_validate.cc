@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "run/config_field.h"
+#include "run/device_spec.h"
 #include "run/failure.h"
 #include "run/model_kind.h"
 #include "run/straggler.h"
@@ -85,8 +86,7 @@ struct ChoiceRule {
 };
 
 absl::Status CheckChoices(const ResolvedConfig& resolved) {
-  const ChoiceRule rules[] = {{"device", {"cpu", "cuda"}},
-                              {"log_level", {"debug", "info", "warning", "error"}},
+  const ChoiceRule rules[] = {{"log_level", {"debug", "info", "warning", "error"}},
                               {"log_format", {"text", "json"}},
                               {"network_model", {"auto", "nic", "flow"}}};
   for (const ChoiceRule& rule : rules) {
@@ -99,9 +99,9 @@ absl::Status CheckChoices(const ResolvedConfig& resolved) {
     }
     if (!found) return Refuse(absl::StrCat(Culprit(resolved, rule.field), ": known are ", known));
   }
-  if (resolved.config.device() == "cuda") {
-    return Refuse(absl::StrCat(Culprit(resolved, "device"),
-                               ": this build has no CUDA backend; use --device=cpu"));
+  if (const auto device = ParseDevice(resolved.config.device()); !device.ok()) {
+    return Refuse(
+        absl::StrCat(Culprit(resolved, "device"), ": ", std::string(device.status().message())));
   }
   return absl::OkStatus();
 }
@@ -213,6 +213,13 @@ absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
   if (!config.has_compute() || KindOf(config) != ModelKind::kNetwork) return absl::OkStatus();
   return Refuse(absl::StrCat(Culprit(resolved, "compute"), ": --model=", config.model(),
                              " takes the time it takes; use --model=phantom:SIZE"));
+}
+
+absl::Status ValidateForSimulation(const ResolvedConfig& resolved) {
+  if (resolved.config.device() == "cpu") return absl::OkStatus();
+  return Refuse(absl::StrCat(Culprit(resolved, "device"),
+                             ": the simulator learns on the CPU; for a GPU's times give it "
+                             "--compute=profile:FILE, measured by train --profile"));
 }
 
 absl::Status ValidateConfig(const ResolvedConfig& resolved) {

@@ -16,6 +16,9 @@ absl::Status ValidateConfig(const ResolvedConfig& resolved);
 // gradient of a model that learns.
 absl::Status ValidateForRealNodes(const ResolvedConfig& resolved);
 
+// And what a real node can do but a simulated one cannot: compute on a GPU.
+absl::Status ValidateForSimulation(const ResolvedConfig& resolved);
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_RUN_CONFIG_VALIDATE_H_

@@ -16,6 +16,7 @@ enum class Failure : int {
   kRendezvous = 5,     // nodes did not find each other, or do not fit together
   kPeerLost = 6,       // a peer fell silent, died or broke the protocol
   kDiverged = 7,       // a loss became NaN or infinite
+  kDevice = 8,         // no usable GPU, no memory on it, or it failed
   kInterrupted = 130,  // SIGINT
   kTerminated = 143,   // SIGTERM
 };

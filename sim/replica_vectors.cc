@@ -27,7 +27,9 @@ absl::StatusOr<Vec> ReplicaVectors::InitialReplica(ReplicaRange range) {
 }
 
 Vec ReplicaVectors::NewOptimizerState(ReplicaRange range) {
-  return grapevine::NewOptimizerState(*parts_.optimizer, *parts_.layout, range, table_);
+  const Vec state = table_.New(OptimizerStateSize(*parts_.optimizer, *parts_.layout, range));
+  table_.Clear(state);
+  return state;
 }
 
 void ReplicaVectors::Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own,

@@ -123,6 +123,12 @@ def system_libraries():
         targets = {"zlib": ["-lz"]},
     )
     _system_library(
+        name = "jpeg",
+        deb = "libjpeg62-turbo-dev",
+        probe = ["/usr/include/jpeglib.h"],
+        targets = {"jpeg": ["-ljpeg"]},
+    )
+    _system_library(
         name = "json",
         deb = "nlohmann-json3-dev",
         probe = ["/usr/include/nlohmann/json.hpp"],

@@ -43,6 +43,51 @@ class ResNet20(nn.Module):
         return self.fc(x.mean((2, 3)))
 
 
+class Bottleneck(nn.Module):
+    def __init__(self, inputs, width, stride):
+        super().__init__()
+        outputs = 4 * width
+        self.conv1 = nn.Conv2d(inputs, width, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, stride, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, outputs, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(outputs)
+        self.downsample = nn.Sequential()
+        if stride > 1 or inputs != outputs:
+            self.downsample = nn.Sequential(
+                nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        y = F.relu(self.bn1(self.conv1(x)))
+        y = F.relu(self.bn2(self.conv2(y)))
+        return F.relu(self.bn3(self.conv3(y)) + self.downsample(x))
+
+
+class ResNet50(nn.Module):
+    """torchvision's resnet50, which is version 1.5, under its names."""
+
+    def __init__(self, classes=10):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False)
+        self.bn1 = nn.BatchNorm2d(64)
+        self.layer1 = self._stage(64, 64, 3, 1)
+        self.layer2 = self._stage(256, 128, 4, 2)
+        self.layer3 = self._stage(512, 256, 6, 2)
+        self.layer4 = self._stage(1024, 512, 3, 2)
+        self.fc = nn.Linear(2048, classes)
+
+    @staticmethod
+    def _stage(inputs, width, blocks, stride):
+        rest = [Bottleneck(4 * width, width, 1) for _ in range(blocks - 1)]
+        return nn.Sequential(Bottleneck(inputs, width, stride), *rest)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.bn1(self.conv1(x))), 3, 2, 1)
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        return self.fc(x.mean((2, 3)))
+
+
 class LeNet5(nn.Module):
     def __init__(self, channels=1, padding=2):
         super().__init__()
@@ -86,4 +131,5 @@ NETWORKS = {
     "lenet5": (LeNet5, (1, 28, 28)),
     "lenet5-cifar": (lambda: LeNet5(channels=3, padding=0), (3, 32, 32)),
     "resnet20": (ResNet20, (3, 32, 32)),
+    "resnet50": (ResNet50, (3, 64, 64)),
 }

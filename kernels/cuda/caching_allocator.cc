@@ -1,5 +1,6 @@
 #include "kernels/cuda/caching_allocator.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -76,7 +77,7 @@ CachingAllocator::~CachingAllocator() {
 }
 
 absl::StatusOr<std::shared_ptr<void>> CachingAllocator::Take(int64_t bytes, std::string_view what) {
-  const int64_t rounded = (bytes + kGranule - 1) / kGranule * kGranule;
+  const int64_t rounded = std::max<int64_t>(1, (bytes + kGranule - 1) / kGranule) * kGranule;
   void* memory = state_->Reuse(rounded);
   if (memory == nullptr) {
     absl::StatusOr<void*> fresh = state_->Allocate(rounded);

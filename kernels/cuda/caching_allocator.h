@@ -1,7 +1,7 @@
 // Device memory that is used again instead of being freed: cudaMalloc and cudaFree
 // wait for the whole device.
 //
-// Sizes are rounded up to kGranule; a buffer that came back serves the next request of
+// Sizes are rounded up to kGranule, nothing too; a buffer that came back serves the next request of
 // its rounded size. What to do with memory that a stream may still use is the
 // caller's: a buffer is given back once its last use has been recorded and has passed.
 //

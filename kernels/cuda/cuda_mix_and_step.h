@@ -3,6 +3,8 @@
 //
 // Bytes moved: 4 an element for each mixed vector, the gradient, the result, and
 // twice for the momentum.
+//
+// Thread-safety: pure function over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_CUDA_CUDA_MIX_AND_STEP_H_
 #define GRAPEVINE_KERNELS_CUDA_CUDA_MIX_AND_STEP_H_
 
@@ -16,12 +18,9 @@
 
 namespace grapevine {
 
-// The kernel's arguments hold so many vectors.
-inline constexpr size_t kMostCudaTerms = 192;
-
-// Begins the pass on `stream`. All pointers are device memory, aligned to 16 bytes;
-// which may be equal is said in mix_and_step.h. At most kMostCudaTerms vectors, else
-// cudaErrorInvalidValue.
+// Begins the pass on `stream`; `mix` and `step` may be gone when it returns. All
+// vectors are device memory; which may be equal is said in mix_and_step.h, and how
+// they should be aligned, and how many there may be, in cuda_weighted_sum.h.
 cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
                            float* out, cudaStream_t stream);
 

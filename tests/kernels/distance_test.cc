@@ -17,7 +17,7 @@ std::vector<float> Noise(uint64_t stream, int64_t size) {
 }
 
 TEST(DistanceTest, AgreesWithThePlainSum) {
-  for (int64_t size : {0, 1, 15, 16, 17, 1000, 100'003}) {
+  for (int64_t size : {0, 1, 3, 63, 64, 65, 255, 256, 257, 4096, 4097, 1'000'003}) {
     const std::vector<float> a = Noise(1, size), b = Noise(2, size);
     long double expected = 0;
     for (int64_t i = 0; i < size; ++i) {
@@ -42,6 +42,16 @@ TEST(DistanceTest, EveryInstructionSetGivesTheSameBits) {
   for (InstructionSet set : AvailableInstructionSets()) {
     EXPECT_EQ(SquaredDistance(a.data(), b.data(), 10'007, set), baseline);
   }
+}
+
+TEST(DistanceTest, PassesNonNumbersOn) {
+  std::vector<float> a(1000, 1), b(1000, 2);
+  a[500] = INFINITY;
+  EXPECT_EQ(SquaredDistance(a.data(), b.data(), 1000), INFINITY);
+  b[500] = INFINITY;
+  EXPECT_TRUE(std::isnan(SquaredDistance(a.data(), b.data(), 1000)));
+  a[500] = NAN;
+  EXPECT_TRUE(std::isnan(SquaredDistance(a.data(), b.data(), 1000)));
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #include "kernels/sketch.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/sketch_order.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {
@@ -80,11 +82,42 @@ TEST(SketchTest, TheSeedChoosesTheProjection) {
 }
 
 TEST(SketchTest, EveryInstructionSetGivesTheSameBits) {
-  const std::vector<float> x = Noise(10'007);
-  const Sketch baseline = SketchOf(x.data(), 10'007, 1, InstructionSet::kBaseline);
-  for (InstructionSet set : AvailableInstructionSets()) {
-    EXPECT_EQ(SketchOf(x.data(), 10'007, 1, set), baseline);
+  for (int64_t size : {int64_t{1}, int64_t{65}, 3 * SketchChunk(0) + 7}) {
+    const std::vector<float> x = Noise(size);
+    const Sketch baseline = SketchOf(x.data(), size, 1, InstructionSet::kBaseline);
+    for (InstructionSet set : AvailableInstructionSets()) {
+      EXPECT_EQ(SketchOf(x.data(), size, 1, set), baseline);
+    }
   }
+}
+
+// Chunks are a matter of order alone: every element is in one, once.
+TEST(SketchTest, ChunksLeaveNothingOut) {
+  const int64_t chunk = SketchChunk(0), size = 40 * chunk + 7;
+  const Sketch ones = SketchOf(std::vector<float>(size, 1).data(), size, 1);
+  Sketch sum = {};
+  const SketchHash hash(1);
+  for (int64_t i = 0; i < size; ++i) {
+    const int64_t group = i / kSketchGroup, j = i % kSketchGroup;
+    sum[(hash.Bucket(group) + j) % kSketchSize] += SketchTerm(1, hash.Signs(group), j);
+  }
+  EXPECT_EQ(ones, sum);  // of small integers: exact in any order
+}
+
+TEST(SketchTest, ThereAreSoManyChunksAtMost) {
+  for (int64_t size :
+       {int64_t{0}, int64_t{1}, int64_t{1} << 25, (int64_t{1} << 25) + 1, int64_t{1} << 40}) {
+    EXPECT_LE(SketchChunks(size), 2048) << size;
+    EXPECT_GE(SketchChunks(size) * SketchChunk(size), size);
+    EXPECT_EQ(SketchChunk(size) % kSketchRound, 0);
+  }
+}
+
+TEST(SketchTest, NonNumbersStayInTheirBuckets) {
+  std::vector<float> x(1000, 1.0f);
+  x[70] = NAN;
+  const Sketch sketch = SketchOf(x.data(), 1000, 1);
+  EXPECT_EQ(std::count_if(sketch.begin(), sketch.end(), [](double y) { return std::isnan(y); }), 1);
 }
 
 TEST(SketchTest, AnEmptyVectorHasAZeroSketch) { EXPECT_EQ(SketchOf(nullptr, 0, 1), Sketch{}); }

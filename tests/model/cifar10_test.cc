@@ -1,10 +1,12 @@
 #include "model/cifar10.h"
 
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "run/failure.h"
+#include "tests/model/image_of.h"
 #include "tests/model/scratch_folder.h"
 
 namespace grapevine {
@@ -16,6 +18,12 @@ using testing::HasSubstr;
 std::string Record(int label, char red, char green, char blue) {
   return std::string(1, static_cast<char>(label)) + std::string(1024, red) +
          std::string(1024, green) + std::string(1024, blue);
+}
+
+// The bytes [begin, end) of an image.
+std::vector<uint8_t> Part(const Dataset& data, int64_t i, int64_t begin, int64_t end) {
+  const std::vector<uint8_t> image = ImageOf(data, i);
+  return {image.begin() + begin, image.begin() + end};
 }
 
 std::string Refusal(const ScratchFolder& folder) {
@@ -37,8 +45,8 @@ TEST(Cifar10Test, ReadsAnyNumberOfBatchesInTheOrderOfTheirNumbers) {
   EXPECT_EQ(data->train->traits().shape, (ImageShape{32, 32, 3}));
   EXPECT_EQ(data->train->traits().augmentation.padding, 4);
   // Planes become channels.
-  EXPECT_THAT(data->train->pixels(2).first(6), testing::ElementsAre('d', 'e', 'f', 'd', 'e', 'f'));
-  EXPECT_THAT(data->train->pixels(1).last(3), testing::ElementsAre('x', 'y', 'z'));
+  EXPECT_THAT(Part(*data->train, 2, 0, 6), testing::ElementsAre('d', 'e', 'f', 'd', 'e', 'f'));
+  EXPECT_THAT(Part(*data->train, 1, 3069, 3072), testing::ElementsAre('x', 'y', 'z'));
 }
 
 TEST(Cifar10Test, KeepsThePlaceOfEveryPixel) {
@@ -49,7 +57,7 @@ TEST(Cifar10Test, KeepsThePlaceOfEveryPixel) {
   folder.Write("test_batch.bin", record);
   const absl::StatusOr<TrainTest> data = ReadCifar10(folder.path(), {});
   ASSERT_TRUE(data.ok()) << data.status();
-  EXPECT_EQ(data->train->pixels(0)[(5 * 32 + 7) * 3 + 1], 'g');
+  EXPECT_EQ(ImageOf(*data->train, 0)[(5 * 32 + 7) * 3 + 1], 'g');
 }
 
 TEST(Cifar10Test, BrokenFoldersAreRefused) {

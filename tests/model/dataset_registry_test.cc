@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/memory_dataset.h"
 #include "run/failure.h"
 
 namespace grapevine {
@@ -28,10 +29,14 @@ TEST(DatasetRegistryTest, MakesTheBuiltInSet) {
 }
 
 TEST(DatasetRegistryTest, BadSpecsAreUsageErrors) {
-  EXPECT_THAT(Refusal("imagenet"),
-              HasSubstr("imagenet: unknown data set; known are cifar10, mnist, synthetic"));
+  EXPECT_THAT(
+      Refusal("imagenet"),
+      HasSubstr("imagenet: unknown data set; known are cifar10, image-folder, mnist, synthetic"));
   EXPECT_THAT(Refusal("mnist"), HasSubstr("mnist: expected a folder, as in mnist:DIR"));
   EXPECT_THAT(Refusal("cifar10"), HasSubstr("cifar10: expected a folder, as in cifar10:DIR"));
+  EXPECT_THAT(Refusal("image-folder"), HasSubstr("expected a folder, as in image-folder:DIR"));
+  EXPECT_THAT(Refusal("image-folder:dir:size=64:resize=63"), HasSubstr("less than 64"));
+  EXPECT_THAT(Refusal("image-folder:dir:classes=1"), HasSubstr("less than 2"));
   EXPECT_THAT(Refusal("cifar10:dir:augment=maybe"), HasSubstr("'maybe' is not one of yes, no"));
   EXPECT_THAT(Refusal("synthetic:train=0"), HasSubstr("less than 1"));
   EXPECT_THAT(Refusal("synthetic:size=9"), HasSubstr("unknown option 'size'"));
@@ -40,19 +45,20 @@ TEST(DatasetRegistryTest, BadSpecsAreUsageErrors) {
 TEST(DatasetRegistryTest, MissingFilesAreInputErrors) {
   EXPECT_EQ(FailureOf(MakeDataset("mnist:/nonexistent").status()), Failure::kInput);
   EXPECT_EQ(FailureOf(MakeDataset("cifar10:/nonexistent").status()), Failure::kInput);
+  EXPECT_EQ(FailureOf(MakeDataset("image-folder:/nonexistent").status()), Failure::kInput);
 }
 
 TEST(DatasetRegistryTest, FindsADataSetOfOnesOwn) {
   RegisterDataset("constant", [](const Spec& spec) -> absl::StatusOr<TrainTest> {
     SpecReader reader(spec);
-    const auto label = static_cast<uint8_t>(reader.Integer("label", 0, 0, 1));
+    const auto label = static_cast<Label>(reader.Integer("label", 0, 0, 1));
     if (absl::Status status = reader.Finish(); !status.ok()) return status;
     const DatasetTraits traits{.name = "constant",
                                .shape = {1, 1, 1},
                                .classes = 2,
                                .normalization = {.mean = {0}, .deviation = {1}}};
-    const auto data = std::make_shared<const Dataset>(traits, std::vector<uint8_t>{7},
-                                                      std::vector<uint8_t>{label});
+    const auto data = std::make_shared<const MemoryDataset>(traits, std::vector<uint8_t>{7},
+                                                            std::vector<Label>{label});
     return TrainTest{data, data};
   });
   const absl::StatusOr<TrainTest> data = MakeDataset("constant:label=1");
@@ -73,7 +79,7 @@ class RealDataTest : public testing::Test {
 
 std::vector<int> ClassCounts(const Dataset& data) {
   std::vector<int> counts(10);
-  for (uint8_t label : data.labels()) ++counts[label];
+  for (Label label : data.labels()) ++counts[label];
   return counts;
 }
 

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "run/failure.h"
+#include "tests/model/image_of.h"
 #include "tests/model/scratch_folder.h"
 
 namespace grapevine {
@@ -113,7 +114,7 @@ TEST(MnistTest, ReadsAFolderWithFilesInEitherForm) {
   EXPECT_EQ(data->test->size(), 2);
   EXPECT_EQ(data->train->traits().shape, (ImageShape{2, 2, 1}));
   EXPECT_THAT(data->train->labels(), testing::ElementsAre(9, 0, 4));
-  EXPECT_THAT(data->train->pixels(1), testing::ElementsAre('e', 'f', 'g', 'h'));
+  EXPECT_THAT(ImageOf(*data->train, 1), testing::ElementsAre('e', 'f', 'g', 'h'));
 }
 
 TEST(MnistTest, InconsistentFoldersAreRefused) {

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/network_registry.h"
@@ -169,7 +171,8 @@ INSTANTIATE_TEST_SUITE_P(Networks, NetworkTest,
                                          NetworkCase{"mlp", {28, 28, 1}, 235146, 0},
                                          NetworkCase{"lenet5", {28, 28, 1}, 61706, 0},
                                          NetworkCase{"lenet5", {32, 32, 3}, 62006, 0},
-                                         NetworkCase{"resnet20", {32, 32, 3}, 269722, 1376}),
+                                         NetworkCase{"resnet20", {32, 32, 3}, 269722, 1376},
+                                         NetworkCase{"resnet50", {32, 32, 3}, 23528522, 53120}),
                          [](const auto& info) {
                            return info.param.spec + std::to_string(info.param.image.channels);
                          });
@@ -182,7 +185,7 @@ void ExpectUsageError(const absl::Status& status, const std::string& part) {
 
 TEST(MakeNetworkTest, NamesWhatIsKnown) {
   ExpectUsageError(MakeNetwork("lenet6", {28, 28, 1}, 10, {}).status(),
-                   "known are lenet5, mlp, resnet20, softmax");
+                   "known are lenet5, mlp, resnet20, resnet50, softmax");
 }
 
 TEST(MakeNetworkTest, RefusesUnknownOptions) {
@@ -194,6 +197,66 @@ TEST(MakeNetworkTest, TheWidthOfAPerceptronIsAnOption) {
   ASSERT_TRUE(network.ok()) << network.status();
   EXPECT_EQ((*network)->layout().parameter_size, (4 + 1) * 6 + (6 + 1) * 3 + (3 + 1) * 10);
   ExpectUsageError(MakeNetwork("mlp:width=1", {2, 2, 1}, 10, {}).status(), "width");
+}
+
+// "NAME EXTENT EXTENT ..."
+std::string Describe(const TensorView& view) {
+  std::string text = view.name;
+  for (const int64_t extent : view.shape) text += " " + std::to_string(extent);
+  return text;
+}
+
+// The beginning of [(n, *p.shape) for n, p in torchvision.models.resnet50().named_parameters()].
+const char* const kResNet50Begins[] = {
+    "conv1.weight 64 3 7 7",
+    "bn1.weight 64",
+    "bn1.bias 64",
+    "layer1.0.conv1.weight 64 64 1 1",
+    "layer1.0.bn1.weight 64",
+    "layer1.0.bn1.bias 64",
+    "layer1.0.conv2.weight 64 64 3 3",
+    "layer1.0.bn2.weight 64",
+    "layer1.0.bn2.bias 64",
+    "layer1.0.conv3.weight 256 64 1 1",
+    "layer1.0.bn3.weight 256",
+    "layer1.0.bn3.bias 256",
+    "layer1.0.downsample.0.weight 256 64 1 1",
+    "layer1.0.downsample.1.weight 256",
+    "layer1.0.downsample.1.bias 256",
+    "layer1.1.conv1.weight 64 256 1 1",
+};
+
+TEST(MakeNetworkTest, ResNet50HasTorchvisionsTensors) {
+  const auto network = MakeNetwork("resnet50", {224, 224, 3}, 1000, {});
+  ASSERT_TRUE(network.ok()) << network.status();
+  const ReplicaLayout& layout = (*network)->layout();
+  EXPECT_EQ(layout.parameter_size, 25'557'032);
+  ASSERT_EQ(layout.parameters.size(), 161u);
+  EXPECT_EQ(layout.buffers.size(), 106u);
+  for (size_t i = 0; i < std::size(kResNet50Begins); ++i) {
+    EXPECT_EQ(Describe(layout.parameters[i]), kResNet50Begins[i]);
+  }
+  EXPECT_EQ(Describe(layout.parameters[159]), "fc.weight 1000 2048");
+  EXPECT_EQ(Describe(layout.parameters[160]), "fc.bias 1000");
+  EXPECT_EQ(Describe(layout.buffers[105]), "layer4.2.bn3.running_var 2048");
+}
+
+TEST(MakeNetworkTest, TheLastNormalizationsOfResNet50StartAtZeroOrOne) {
+  for (const auto& [spec, expected] :
+       {std::pair("resnet50", 0.0f), std::pair("resnet50:zero_gamma=no", 1.0f)}) {
+    const auto network = MakeNetwork(spec, {32, 32, 3}, kClasses, {});
+    ASSERT_TRUE(network.ok()) << network.status();
+    std::vector<float> replica((*network)->layout().size);
+    (*network)->Initialize(1, replica.data());
+    int found = 0;
+    for (const TensorView& view : (*network)->layout().parameters) {
+      if (!view.name.ends_with(".weight") || view.shape.size() != 1) continue;
+      const bool last = view.name.ends_with("bn3.weight");
+      EXPECT_EQ(replica[view.offset], last ? expected : 1) << spec << " " << view.name;
+      found += last;
+    }
+    EXPECT_EQ(found, 16);
+  }
 }
 
 TEST(MakeNetworkTest, RefusesImagesThatAreTooSmall) {

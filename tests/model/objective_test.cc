@@ -24,13 +24,14 @@ class RandomBatches : public BatchSource {
   ImageShape shape() const override { return kImage; }
   int64_t classes() const override { return 10; }
   int64_t batch_size() const override { return 4; }
-  void Fill(int64_t round, Batch* batch) override {
+  absl::Status Fill(int64_t round, Batch* batch) override {
     KeyedRandom random(1, Purpose::kSyntheticData, static_cast<uint64_t>(round));
     batch->size = 4;
     batch->images.resize(batch->size * kImage.size());
     batch->labels.resize(batch->size);
     for (float& pixel : batch->images) pixel = static_cast<float>(random.Normal());
     for (int32_t& label : batch->labels) label = static_cast<int32_t>(random.Below(10));
+    return absl::OkStatus();
   }
 };
 
@@ -52,7 +53,7 @@ TEST(NetworkObjectiveTest, IsTheNetworkOverTheBatchOfTheRound) {
 
   std::vector<float> gradient(replica.size()), expected(replica.size());
   Batch batch;
-  RandomBatches().Fill(17, &batch);
+  ASSERT_TRUE(RandomBatches().Fill(17, &batch).ok());
   const auto loss = objective.Gradient(replica.data(), 17, gradient.data());
   const auto expected_loss = network->Gradient(replica.data(), batch, expected.data());
   ASSERT_TRUE(loss.ok() && expected_loss.ok());
@@ -73,7 +74,7 @@ TEST(BatchNormRecalibrationTest, AveragesTheStatisticsOfTheBatches) {
   for (int64_t round : {3, 4}) {
     Batch batch;
     std::vector<float> gradient(layout.size);
-    batches.Fill(round, &batch);
+    ASSERT_TRUE(batches.Fill(round, &batch).ok());
     ASSERT_TRUE(network->Gradient(replica.data(), batch, gradient.data()).ok());
     for (int64_t i = 0; i < layout.size; ++i) sum[i] += gradient[i];
   }
@@ -92,7 +93,7 @@ TEST(BatchNormRecalibrationTest, EvaluationThenMatchesTraining) {
   network->Initialize(1, replica.data());
   RandomBatches batches;
   Batch batch;
-  batches.Fill(0, &batch);
+  ASSERT_TRUE(batches.Fill(0, &batch).ok());
   const auto loss = network->Gradient(replica.data(), batch, gradient.data());
   ASSERT_TRUE(loss.ok());
   const auto stale = network->Evaluate(replica.data(), batch);

@@ -18,7 +18,7 @@ QuadraticProblemOptions Parse(const std::string& text) {
 }
 
 double Loss(const Problem& problem, const SharedVector& model) {
-  const auto assessor = problem.MakeAssessor();
+  const auto assessor = problem.MakeAssessor({});
   EXPECT_TRUE(assessor.ok());
   const auto assessment = (*assessor)->Assess(model);
   EXPECT_TRUE(assessment.ok());
@@ -58,7 +58,7 @@ TEST(QuadraticProblemTest, TheLossIsTheExcessOfTheMeanObjective) {
   options.nodes = 6;
   options.seed = 11;
   const QuadraticProblem problem(options);
-  const auto objectives = problem.MakeObjectives(0, options.nodes);
+  const auto objectives = problem.MakeObjectives(0, options.nodes, {});
   ASSERT_TRUE(objectives.ok());
   const SharedVector gradient = NewSharedVector(10);
   const auto mean_objective = [&](const SharedVector& model) {
@@ -80,7 +80,7 @@ TEST(QuadraticProblemTest, ANodeHasTheSameObjectiveWhoeverMakesIt) {
   QuadraticProblemOptions options = Parse("quadratic:dim=3:spread=1");
   options.nodes = 4;
   const QuadraticProblem problem(options);
-  const auto all = problem.MakeObjectives(0, 4), third = problem.MakeObjectives(2, 3);
+  const auto all = problem.MakeObjectives(0, 4, {}), third = problem.MakeObjectives(2, 3, {});
   ASSERT_EQ(third->size(), 1u);
   const SharedVector at = NewSharedVector(3), a = NewSharedVector(3), b = NewSharedVector(3);
   problem.Initialize(at.data.get());

@@ -9,23 +9,25 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/evaluation_batches.h"
+#include "model/memory_dataset.h"
 
 namespace grapevine {
 namespace {
 
 // Image i has i in all of its 2 x 2 x 2 bytes and the label i mod 10.
 std::shared_ptr<const Dataset> Numbered(int samples, const Augmentation& augmentation = {}) {
-  std::vector<uint8_t> pixels, labels;
+  std::vector<uint8_t> pixels;
+  std::vector<Label> labels;
   for (int i = 0; i < samples; ++i) {
     pixels.insert(pixels.end(), 8, static_cast<uint8_t>(i));
-    labels.push_back(static_cast<uint8_t>(i % 10));
+    labels.push_back(static_cast<Label>(i % 10));
   }
   DatasetTraits traits{.name = "numbered",
                        .shape = {2, 2, 2},
                        .classes = 10,
                        .normalization = {.mean = {0, 0.5f}, .deviation = {1.0f / 255, 1}},
                        .augmentation = augmentation};
-  return std::make_shared<const Dataset>(traits, pixels, labels);
+  return std::make_shared<const MemoryDataset>(traits, pixels, labels);
 }
 
 std::vector<int32_t> FirstSamples(int32_t count) {
@@ -45,14 +47,14 @@ std::vector<int> Numbers(const Batch& batch) {
 
 std::vector<int> NumbersOf(BatchSource& source, int64_t round) {
   Batch batch;
-  source.Fill(round, &batch);
+  EXPECT_TRUE(source.Fill(round, &batch).ok());
   return Numbers(batch);
 }
 
 TEST(ShardBatchesTest, NormalizesPerChannelAndKeepsLabels) {
   ShardBatches source(Numbered(100), {51}, {.batch_size = 2});
   Batch batch;
-  source.Fill(0, &batch);
+  ASSERT_TRUE(source.Fill(0, &batch).ok());
   EXPECT_EQ(batch.size, 2);
   EXPECT_THAT(batch.labels, testing::ElementsAre(1, 1));
   ASSERT_EQ(batch.images.size(), 16u);
@@ -110,13 +112,13 @@ TEST(ShardBatchesTest, AugmentsAnewInEveryRoundButReproducibly) {
   const auto images = [&](int64_t round) {
     ShardBatches source(Numbered(100, augmentation), {51}, {.batch_size = 16, .seed = 4});
     Batch batch;
-    source.Fill(round, &batch);
+    EXPECT_TRUE(source.Fill(round, &batch).ok());
     return batch.images;
   };
   EXPECT_EQ(images(0), images(0));
   EXPECT_NE(images(0), images(1));
   // Some crop of the 16 has black in it, and none is all black.
-  const std::vector<float> first = images(0);
+  const BatchVector first = images(0);
   EXPECT_GT(std::ranges::count(first, 0.0f), 0);
   for (int i = 0; i < 16; ++i) {
     const auto bright = [](float value) { return value > 50; };
@@ -125,12 +127,12 @@ TEST(ShardBatchesTest, AugmentsAnewInEveryRoundButReproducibly) {
 }
 
 TEST(EvaluationBatchesTest, CoversTheDataInOrderAndUnaugmented) {
-  const EvaluationBatches batches(Numbered(10, {.padding = 1, .mirror = true}), 4);
+  EvaluationBatches batches(Numbered(10, {.padding = 1, .mirror = true}), 4);
   ASSERT_EQ(batches.count(), 3);
   Batch batch;
   std::vector<int> seen;
   for (int64_t i = 0; i < batches.count(); ++i) {
-    batches.Fill(i, &batch);
+    ASSERT_TRUE(batches.Fill(i, &batch).ok());
     EXPECT_EQ(batch.size, i < 2 ? 4 : 2);
     EXPECT_EQ(batch.images.size(), static_cast<size_t>(8 * batch.size));
     for (int64_t j = 0; j < batch.size; ++j) EXPECT_EQ(batch.labels[j], 4 * i + j);

@@ -14,19 +14,19 @@ namespace grapevine {
 namespace {
 
 // 10 classes, interleaved.
-std::vector<uint8_t> Labels(int samples) {
-  std::vector<uint8_t> labels;
-  for (int i = 0; i < samples; ++i) labels.push_back(static_cast<uint8_t>(i % 10));
+std::vector<uint16_t> Labels(int samples) {
+  std::vector<uint16_t> labels;
+  for (int i = 0; i < samples; ++i) labels.push_back(static_cast<uint16_t>(i % 10));
   return labels;
 }
 
-int Classes(const std::vector<int32_t>& shard, const std::vector<uint8_t>& labels) {
-  std::set<uint8_t> classes;
+int Classes(const std::vector<int32_t>& shard, const std::vector<uint16_t>& labels) {
+  std::set<uint16_t> classes;
   for (int32_t sample : shard) classes.insert(labels[sample]);
   return static_cast<int>(classes.size());
 }
 
-double MeanClasses(const Shards& shards, const std::vector<uint8_t>& labels) {
+double MeanClasses(const Shards& shards, const std::vector<uint16_t>& labels) {
   double sum = 0;
   for (const auto& shard : shards) sum += Classes(shard, labels);
   return sum / static_cast<double>(shards.size());
@@ -35,7 +35,7 @@ double MeanClasses(const Shards& shards, const std::vector<uint8_t>& labels) {
 class SplitTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(SplitTest, GivesEverySampleToOneNodeAndEveryNodeASample) {
-  const std::vector<uint8_t> labels = Labels(1003);
+  const std::vector<uint16_t> labels = Labels(1003);
   for (int64_t nodes : {1, 2, 7, 16}) {
     const absl::StatusOr<Shards> shards = SplitOverNodes(GetParam(), labels, nodes, 3);
     ASSERT_TRUE(shards.ok()) << shards.status();
@@ -53,7 +53,7 @@ TEST_P(SplitTest, GivesEverySampleToOneNodeAndEveryNodeASample) {
 }
 
 TEST_P(SplitTest, FollowsFromTheSeed) {
-  const std::vector<uint8_t> labels = Labels(500);
+  const std::vector<uint16_t> labels = Labels(500);
   EXPECT_EQ(*SplitOverNodes(GetParam(), labels, 8, 3), *SplitOverNodes(GetParam(), labels, 8, 3));
   EXPECT_NE(*SplitOverNodes(GetParam(), labels, 8, 3), *SplitOverNodes(GetParam(), labels, 8, 4));
 }
@@ -73,7 +73,7 @@ TEST(SplitTest, IidAndLabelShardsDifferByAtMostOne) {
 }
 
 TEST(SplitTest, SplitsDifferInHowManyClassesANodeSees) {
-  const std::vector<uint8_t> labels = Labels(10000);
+  const std::vector<uint16_t> labels = Labels(10000);
   EXPECT_EQ(MeanClasses(*SplitOverNodes("iid", labels, 10, 1), labels), 10);
   EXPECT_EQ(MeanClasses(*SplitOverNodes("label", labels, 10, 1), labels), 1);
   EXPECT_EQ(MeanClasses(*SplitOverNodes("dirichlet:alpha=100", labels, 10, 1), labels), 10);

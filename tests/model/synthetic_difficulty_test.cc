@@ -37,7 +37,7 @@ class Training {
   void Epoch() {
     Batch batch;
     for (int64_t i = 0; i < rounds_per_epoch_; ++i) {
-      batches_.Fill(round_++, &batch);
+      ASSERT_TRUE(batches_.Fill(round_++, &batch).ok());
       ASSERT_TRUE(network_->Gradient(replica_.data(), batch, gradient_.data()).ok());
       const WeightedVector own{1, replica_.data()};
       optimizer_->Step(network_->layout(),
@@ -45,7 +45,7 @@ class Training {
                         .own = replica_.data(),
                         .gradient = gradient_.data(),
                         .learning_rate = learning_rate_},
-                       state_.data(), replica_.data());
+                       state_.data(), replica_.data(), cpu_);
     }
   }
 
@@ -53,7 +53,7 @@ class Training {
     Batch batch;
     int64_t correct = 0, samples = 0;
     for (int64_t i = 0; i < test_.count(); ++i) {
-      test_.Fill(i, &batch);
+      EXPECT_TRUE(test_.Fill(i, &batch).ok());
       const Evaluation evaluation = *network_->Evaluate(replica_.data(), batch);
       correct += evaluation.correct;
       samples += evaluation.samples;
@@ -76,6 +76,7 @@ class Training {
   int64_t rounds_per_epoch_;
   int64_t round_ = 0;
   std::vector<float> replica_, gradient_, state_;
+  CpuPasses cpu_;
 };
 
 // The best test accuracy after any of the epochs.

@@ -18,7 +18,7 @@
 namespace grapevine {
 namespace {
 
-constexpr double kTolerance = 1e-4;
+constexpr double kLossTolerance = 1e-4;
 constexpr float kLabelSmoothing = 0.1f;  // torch_parity.py has the same
 constexpr int64_t kBatch = 8;
 constexpr int64_t kClasses = 10;
@@ -28,19 +28,25 @@ struct ParityCase {
   std::string name;  // in torch_networks.py
   std::string spec;
   ImageShape image;
+  double tolerance = 1e-4;
 };
 
 const ParityCase kCases[] = {
-    {"softmax", "softmax", {28, 28, 1}},   {"mlp", "mlp", {28, 28, 1}},
-    {"lenet5", "lenet5", {28, 28, 1}},     {"lenet5-cifar", "lenet5", {32, 32, 3}},
+    {"softmax", "softmax", {28, 28, 1}},
+    {"mlp", "mlp", {28, 28, 1}},
+    {"lenet5", "lenet5", {28, 28, 1}},
+    {"lenet5-cifar", "lenet5", {32, 32, 3}},
     {"resnet20", "resnet20", {32, 32, 3}},
+    // Of its millions of ReLUs rounding switches a few, here as in PyTorch's own
+    // fp32, which is up to 2 % from its fp64.
+    {"resnet50", "resnet50", {64, 64, 3}, 3e-2},
 };
 
-template <typename T>
-void WriteFile(const std::string& path, const std::vector<T>& values) {
+template <typename Vector>
+void WriteFile(const std::string& path, const Vector& values) {
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(values.data()),
-             static_cast<std::streamsize>(values.size() * sizeof(T)));
+             static_cast<std::streamsize>(values.size() * sizeof(values[0])));
 }
 
 template <typename T>
@@ -123,7 +129,7 @@ class TorchParityTest : public testing::Test {
 };
 
 void ExpectSameGradient(const Network& network, const std::vector<float>& actual,
-                        const std::vector<float>& expected) {
+                        const std::vector<float>& expected, double tolerance) {
   ASSERT_EQ(actual.size(), expected.size());
   for (const auto* section : {&network.layout().parameters, &network.layout().buffers}) {
     for (const TensorView& view : *section) {
@@ -133,7 +139,7 @@ void ExpectSameGradient(const Network& network, const std::vector<float>& actual
         error = std::max(error, std::abs(double{actual[i]} - double{expected[i]}));
         largest = std::max(largest, std::abs(double{expected[i]}));
       }
-      EXPECT_LT(error, kTolerance * largest) << view.name;
+      EXPECT_LT(error, tolerance * largest) << view.name;
     }
   }
 }
@@ -162,9 +168,10 @@ TEST_F(TorchParityTest, LossGradientsAndStatistics) {
     ASSERT_TRUE(evaluation.ok() && loss.ok());
     const auto expected = ReadFile<double>(Path(kCases[i], ".loss"));
     ASSERT_EQ(expected.size(), 2u);
-    EXPECT_NEAR(evaluation->loss_sum / kBatch, expected[0], kTolerance * (1 + expected[0]));
-    EXPECT_NEAR(*loss, expected[1], kTolerance);
-    ExpectSameGradient(network, gradient, ReadFile<float>(Path(kCases[i], ".gradient")));
+    EXPECT_NEAR(evaluation->loss_sum / kBatch, expected[0], kLossTolerance * (1 + expected[0]));
+    EXPECT_NEAR(*loss, expected[1], kLossTolerance);
+    ExpectSameGradient(network, gradient, ReadFile<float>(Path(kCases[i], ".gradient")),
+                       kCases[i].tolerance);
   }
 }
 

@@ -48,12 +48,12 @@ class Network {
    public:
     End(Network& network, Rank rank) : network_(network), rank_(rank) {}
     void Dial(std::span<const Rank>) override {}
-    absl::Status Send(Rank to, Tag tag, SharedSlice slice) override {
-      network_.queues_[{rank_, to}].push_back({tag, slice});
+    absl::Status Send(Rank to, Tag tag, Outgoing message) override {
+      network_.queues_[{rank_, to}].push_back({tag, message.slice});
       return absl::OkStatus();
     }
-    absl::Status Post(Rank from, Tag tag, SharedSlice into) override {
-      network_.posts_[{{from, rank_}, tag}] = into;
+    absl::Status Post(Rank from, Tag tag, Incoming place) override {
+      network_.posts_[{{from, rank_}, tag}] = place.into;
       return absl::OkStatus();
     }
     TransportCounters counters() const override { return {}; }

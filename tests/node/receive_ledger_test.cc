@@ -90,7 +90,7 @@ TEST(ReceiveLedger, NamesEveryViolation) {
 
 TEST(ReceiveLedger, AnEmptyMessageIsOneEmptyChunk) {
   ReceiveLedger ledger;
-  ASSERT_TRUE(ledger.Post(kTag, {}).ok());
+  ASSERT_TRUE(ledger.Post(kTag, SharedSlice{}).ok());
   const ChunkHeader chunk{.tag = kTag, .crc32c = 0};
   ASSERT_TRUE(ledger.Accept(chunk).ok());
   EXPECT_TRUE(*ledger.Landed(chunk, 0));
@@ -99,15 +99,15 @@ TEST(ReceiveLedger, AnEmptyMessageIsOneEmptyChunk) {
 TEST(ReceiveLedger, BoundsItsPosts) {
   ReceiveLedger ledger;
   for (uint32_t i = 0; i < Transport::kMaxQueued; ++i) {
-    ASSERT_TRUE(ledger.Post({.step = i}, {}).ok());
+    ASSERT_TRUE(ledger.Post({.step = i}, SharedSlice{}).ok());
   }
-  EXPECT_TRUE(absl::IsResourceExhausted(ledger.Post(kTag, {})));
+  EXPECT_TRUE(absl::IsResourceExhausted(ledger.Post(kTag, SharedSlice{})));
 }
 
 TEST(ReceiveLedger, RefusesATagTwice) {
   ReceiveLedger ledger;
-  ASSERT_TRUE(ledger.Post(kTag, {}).ok());
-  EXPECT_TRUE(absl::IsAlreadyExists(ledger.Post(kTag, {})));
+  ASSERT_TRUE(ledger.Post(kTag, SharedSlice{}).ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(ledger.Post(kTag, SharedSlice{})));
 }
 
 }  // namespace

@@ -12,11 +12,15 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/device/gpu.h"
+#include "model/host_objective.h"
+#include "node/device_data_path.h"
 #include "node/memory_transport.h"
 #include "node/trace_recorder.h"
 #include "run/failure.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
+#include "tests/testing/emulated_device.h"
 #include "tests/testing/function_objective.h"
 
 namespace grapevine::testing {
@@ -33,14 +37,22 @@ struct Experiment {
   Rank nodes = 5;
   Round rounds = 20;
   int window = 1;
+  enum class Place { kHost, kEmulatedDevice, kGpu };
+  Place place = Place::kHost;
+  EmulatedDeviceOptions device = {};
 };
 
 // Keeps what a run tells its observer.
 class Recorder final : public RunObserver {
  public:
-  void OnRound(const RoundReport& report, const SharedVector& model) override {
+  absl::Status OnRound(const RoundReport& report, const BoundaryModel& model) override {
     reports.push_back(report);
-    models.emplace_back(model.span().begin(), model.span().end());
+    models.emplace_back();
+    if (!model.exists()) return absl::OkStatus();
+    const absl::StatusOr<SharedVector> read = model.Read();
+    if (!read.ok()) return read.status();
+    models.back().assign(read->span().begin(), read->span().end());
+    return absl::OkStatus();
   }
   // Lets it go on another thread, a little later.
   void OnAverage(AveragedModel average) override {
@@ -72,7 +84,8 @@ struct NodeUnderTest {
     ReplicaLayout layout;
     layout.AddParameter("x", {kParameters});
     layout.AddBuffer("b", {kBuffers});
-    objective = std::make_unique<FunctionObjective>(rank, layout, Quadratic(1, 1, 11));
+    owned = std::make_unique<FunctionObjective>(rank, layout, Quadratic(1, 1, 11));
+    objective = owned.get();
     optimizer = *MakeOptimizer("sgd", {.momentum = 0.9});
     auto mixing =
         *MakeMixing("metropolis", *MakeTopology(experiment.topology, experiment.nodes, 1));
@@ -81,12 +94,14 @@ struct NodeUnderTest {
                                               .mixing = mixing,
                                               .learning_rate = [](Round) { return 0.1; },
                                               .window = experiment.window});
+    if (experiment.place != Experiment::Place::kHost) PutOnDevice(experiment, rank, &options);
     options.rank = rank;
     options.workers = *WorkerCount(experiment.algorithm, experiment.nodes);
     const bool trains = rank < options.workers;
-    runner =
-        std::make_unique<Runner>(options, std::move(algorithm), trains ? objective.get() : nullptr,
-                                 &objective->layout(), optimizer.get(), &recorder);
+    Objective* trained = objective;
+    if (on_device != nullptr) trained = on_device.get();
+    runner = std::make_unique<Runner>(options, std::move(algorithm), trains ? trained : nullptr,
+                                      &objective->layout(), optimizer.get(), &recorder);
     recorder.runner = runner.get();
     transport = std::make_unique<MemoryTransport>(hub, rank, runner.get());
   }
@@ -102,8 +117,26 @@ struct NodeUnderTest {
     });
   }
 
+  void PutOnDevice(const Experiment& experiment, Rank rank, RunnerOptions* options) {
+    EmulatedDeviceOptions emulated = experiment.device;
+    emulated.seed += static_cast<uint64_t>(rank);
+    const bool gpu = experiment.place == Experiment::Place::kGpu;
+    device = gpu ? *OpenGpu(0) : std::unique_ptr<Device>(new EmulatedDevice(emulated));
+    stream = *device->NewStream();
+    on_device = *HostObjective::Make(std::move(owned), {device.get(), stream.get()});
+    options->data_path = [this](OnPass on_pass, std::function<void(absl::Status)> on_failure) {
+      // Several chunks in a vector, the last one short.
+      return DeviceDataPath::Make({.device = device.get(), .gradients = stream.get(), .chunk = 7},
+                                  std::move(on_pass), std::move(on_failure));
+    };
+  }
+
   Recorder recorder;
-  std::unique_ptr<FunctionObjective> objective;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<DeviceStream> stream;
+  std::unique_ptr<FunctionObjective> owned;
+  FunctionObjective* objective = nullptr;
+  std::unique_ptr<HostObjective> on_device;
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<Runner> runner;
   std::unique_ptr<MemoryTransport> transport;
@@ -151,19 +184,37 @@ std::vector<float> ClusterReplica(const Experiment& experiment, Rank rank) {
   return {cluster.replica(rank).begin(), cluster.replica(rank).end()};
 }
 
-class RunnerParity
-    : public ::testing::TestWithParam<std::tuple<const char*, const char*, Rank, int>> {};
-
-TEST_P(RunnerParity, ThreadsAndAShuffledQueueGiveTheSameBits) {
-  const auto [algorithm, topology, nodes, window] = GetParam();
-  const Experiment experiment{
-      .algorithm = algorithm, .topology = topology, .nodes = nodes, .window = window};
+void ExpectTheBitsOfACluster(const Experiment& experiment) {
   Fleet fleet(experiment);
   for (const absl::Status& status : fleet.Run()) ASSERT_TRUE(status.ok()) << status;
-  for (Rank rank = 0; rank < nodes; ++rank) {
+  for (Rank rank = 0; rank < experiment.nodes; ++rank) {
     const auto model = fleet.nodes[rank]->runner->model().span();
     EXPECT_EQ(std::vector<float>(model.begin(), model.end()), ClusterReplica(experiment, rank))
         << "rank " << rank;
+  }
+}
+
+class RunnerParity
+    : public ::testing::TestWithParam<std::tuple<const char*, const char*, Rank, int>> {
+ protected:
+  static Experiment Parameters() {
+    const auto [algorithm, topology, nodes, window] = GetParam();
+    return {.algorithm = algorithm, .topology = topology, .nodes = nodes, .window = window};
+  }
+};
+
+TEST_P(RunnerParity, ThreadsAndAShuffledQueueGiveTheSameBits) {
+  ExpectTheBitsOfACluster(Parameters());
+}
+
+// Streams that do everything as late as they may: whatever forgot to wait shows.
+TEST_P(RunnerParity, OnADeviceTheBitsAreTheSame) {
+  Experiment experiment = Parameters();
+  experiment.place = Experiment::Place::kEmulatedDevice;
+  for (const uint64_t seed : {1, 2, 3}) {
+    SCOPED_TRACE(seed);
+    experiment.device.seed = 1000 * seed;
+    ExpectTheBitsOfACluster(experiment);
   }
 }
 
@@ -185,6 +236,20 @@ INSTANTIATE_TEST_SUITE_P(ParameterServer, RunnerParity,
                          ::testing::Combine(::testing::Values("ps", "ps:servers=2"),
                                             ::testing::Values("ring"), ::testing::Values(3, 5),
                                             ::testing::Values(1)));
+
+TEST(RunnerOnAGpu, TheBitsAreTheSame) {
+  if (const auto gpus = FindGpus(); !gpus.ok()) GTEST_SKIP() << gpus.status().message();
+  for (const char* algorithm : {"dpsgd", "dpsgd:order=atc", "allreduce", "ps"}) {
+    for (const char* topology : {"ring", "one-peer-exponential"}) {
+      SCOPED_TRACE(std::string(algorithm) + " on " + topology);
+      ExpectTheBitsOfACluster({.algorithm = algorithm,
+                               .topology = topology,
+                               .nodes = 4,
+                               .window = 2,
+                               .place = Experiment::Place::kGpu});
+    }
+  }
+}
 
 TEST(Runner, TheAverageOfAParameterServersRunIsThatOfItsWorkers) {
   const Experiment experiment{.algorithm = "ps:servers=2", .nodes = 6};

@@ -12,7 +12,7 @@ Tag Step(uint32_t step) { return {.round = 1, .step = step}; }
 TEST(SendQueue, CutsAMessageIntoChunks) {
   SendQueue queue(4);
   const SharedSlice whole = Pattern(20, 1);
-  queue.Push(Step(1), {whole.owner, 5, 10});
+  queue.Push(Step(1), SharedSlice{whole.owner, 5, 10});
   EXPECT_FALSE(queue.Next().has_value());
   EXPECT_FALSE(queue.ready());
   ASSERT_TRUE(queue.Grant(Step(1)).ok());
@@ -50,7 +50,7 @@ TEST(SendQueue, GoesByCreditNotByOrder) {
 TEST(SendQueue, AnEmptyMessageIsOnePiece) {
   SendQueue queue(100);
   ASSERT_TRUE(queue.Grant(Step(1)).ok());
-  queue.Push(Step(1), {});
+  queue.Push(Step(1), SharedSlice{});
   const auto piece = queue.Next();
   ASSERT_TRUE(piece.has_value());
   EXPECT_EQ(piece->header.size, 0);
@@ -62,7 +62,7 @@ TEST(SendQueue, BoundsMessagesAndCredits) {
   SendQueue queue(100);
   for (uint32_t i = 0; i < Transport::kMaxQueued; ++i) {
     ASSERT_TRUE(queue.Admits(Step(i)).ok());
-    queue.Push(Step(i), {});
+    queue.Push(Step(i), SharedSlice{});
     ASSERT_TRUE(queue.Grant(Step(10000 + i)).ok());
   }
   EXPECT_TRUE(absl::IsResourceExhausted(queue.Admits(Step(5000))));

@@ -1,5 +1,7 @@
 #include "tests/node/transport_contract.h"
 
+#include <algorithm>
+
 #include "gmock/gmock.h"
 
 namespace grapevine {
@@ -58,12 +60,58 @@ TEST_P(TransportContract, DeliversLargeTinyAndEmptyParts) {
   for (const int64_t size : sizes) ExpectDelivery(*network, size, Step(++step));
 }
 
+// The sender writes the message while it travels, for two receivers.
+TEST_P(TransportContract, SendsWhatIsThereAndTheRestWhenItComes) {
+  auto network = Make(3);
+  constexpr int64_t kSize = 600000;  // more than two chunks
+  const SharedSlice whole = Pattern(kSize, 4);
+  const SharedSlice growing = Zeros(kSize);
+  const auto written = std::make_shared<Watermark>();
+  const SharedSlice places[] = {Zeros(kSize), Zeros(kSize)};
+  for (const Rank to : {1, 2}) {
+    ASSERT_TRUE(network->transport(to).Post(0, kTag, places[to - 1]).ok());
+    ASSERT_TRUE(network->transport(0).Send(to, kTag, {growing, written}).ok());
+  }
+  int64_t there = 0;
+  for (const int64_t level : {int64_t{1}, int64_t{300000}, int64_t{300001}, kSize}) {
+    std::copy(whole.begin() + there, whole.begin() + level, growing.begin() + there);
+    there = level;
+    EXPECT_EQ(network->sink(1).received(), 0) << "before it was whole";
+    written->Raise(level);
+  }
+  for (const Rank to : {1, 2}) {
+    ASSERT_TRUE(network->sink(to).AwaitReceived(0, kTag)) << network->sink(to).failures();
+    EXPECT_TRUE(SameBits(whole, places[to - 1]));
+  }
+}
+
+TEST_P(TransportContract, TellsOfEveryByteInOrderBeforeTheWhole) {
+  auto network = Make(2);
+  constexpr int64_t kSize = 600000;
+  const SharedSlice sent = Pattern(kSize, 5), place = Zeros(kSize), copy = Zeros(kSize);
+  int64_t landed = 0;
+  int64_t landed_when_received = 0;
+  network->sink(1).on_received = [&] { landed_when_received = landed; };
+  const auto on_landed = [&](int64_t offset, int64_t size) {
+    EXPECT_EQ(offset, landed);
+    auto* const from = reinterpret_cast<std::byte*>(place.begin());
+    auto* const to = reinterpret_cast<std::byte*>(copy.begin());
+    std::copy(from + offset, from + offset + size, to + offset);
+    landed += size;
+  };
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, {place, on_landed}).ok());
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, sent).ok());
+  ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
+  EXPECT_EQ(landed_when_received, sent.bytes());
+  EXPECT_TRUE(SameBits(sent, copy));
+}
+
 TEST_P(TransportContract, DeliversThePartThatTheSliceNames) {
   auto network = Make(2);
   SharedSlice whole = Pattern(100, 3);
   SharedSlice place = Zeros(100);
-  ASSERT_TRUE(network->transport(1).Post(0, kTag, {place.owner, 50, 20}).ok());
-  ASSERT_TRUE(network->transport(0).Send(1, kTag, {whole.owner, 10, 20}).ok());
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, SharedSlice{place.owner, 50, 20}).ok());
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, SharedSlice{whole.owner, 10, 20}).ok());
   ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
   EXPECT_TRUE(SameBits({whole.owner, 10, 20}, {place.owner, 50, 20}));
   EXPECT_TRUE(SameBits({place.owner, 0, 50}, Zeros(50)));

@@ -58,6 +58,7 @@ class OptimizerContractTest : public testing::TestWithParam<const char*> {
   ReplicaLayout layout_;
   std::unique_ptr<Optimizer> optimizer_ = *MakeOptimizer(GetParam(), {});
   std::vector<float> own_ = Noise(1, kSize), other_ = Noise(2, kSize), gradient_ = Noise(3, kSize);
+  CpuPasses cpu_;
   std::vector<WeightedVector> mix_ = {{0.75f, own_.data()}, {0.25f, other_.data()}};
 };
 
@@ -71,7 +72,7 @@ TEST_P(OptimizerContractTest, AtRateZeroItOnlyMixes) {
   std::vector<float> state = NewState(), out(kSize);
   StepInput input = Input(mix_);
   input.learning_rate = 0;
-  optimizer_->Step(layout_, input, state.data(), out.data());
+  optimizer_->Step(layout_, input, state.data(), out.data(), cpu_);
   for (int64_t i = 0; i < kParameters; ++i) {
     ASSERT_EQ(out[i], 0.75f * own_[i] + 0.25f * other_[i]) << i;
   }
@@ -81,7 +82,7 @@ TEST_P(OptimizerContractTest, BuffersAreAveragedConvexlyAndScaledWithTheGradient
   std::vector<float> state = NewState(), out(kSize);
   StepInput input = Input(mix_);
   input.gradient_scale = 0.5f;
-  optimizer_->Step(layout_, input, state.data(), out.data());
+  optimizer_->Step(layout_, input, state.data(), out.data(), cpu_);
   for (int64_t i = kParameters; i < kSize; ++i) {
     const double mixed = 0.75 * own_[i] + 0.25 * other_[i];
     ASSERT_NEAR(out[i], 0.9 * mixed + 0.1 * 0.5 * gradient_[i], 1e-6) << i;
@@ -91,11 +92,11 @@ TEST_P(OptimizerContractTest, BuffersAreAveragedConvexlyAndScaledWithTheGradient
 TEST_P(OptimizerContractTest, BuffersDoNotReachTheParameters) {
   std::vector<float> state = NewState(), out(kSize), other_state = NewState(), other_out(kSize);
   for (int round = 0; round < 3; ++round) {
-    optimizer_->Step(layout_, Input(mix_), state.data(), out.data());
+    optimizer_->Step(layout_, Input(mix_), state.data(), out.data(), cpu_);
   }
   for (int64_t i = kParameters; i < kSize; ++i) gradient_[i] = own_[i] = NAN;
   for (int round = 0; round < 3; ++round) {
-    optimizer_->Step(layout_, Input(mix_), other_state.data(), other_out.data());
+    optimizer_->Step(layout_, Input(mix_), other_state.data(), other_out.data(), cpu_);
   }
   out.resize(kParameters);
   other_out.resize(kParameters);
@@ -109,12 +110,12 @@ TEST_P(OptimizerContractTest, InPlaceGivesTheSameBits) {
     const std::vector<WeightedVector> mix = {{0.75f, apart.data()}, {0.25f, other_.data()}};
     StepInput input = Input(mix);
     input.own = apart.data();
-    optimizer_->Step(layout_, input, apart_state.data(), fresh.data());
+    optimizer_->Step(layout_, input, apart_state.data(), fresh.data(), cpu_);
     std::swap(apart, fresh);
   }
   std::vector<float> state = NewState();
   for (int round = 0; round < 5; ++round) {
-    optimizer_->Step(layout_, Input(mix_), state.data(), own_.data());
+    optimizer_->Step(layout_, Input(mix_), state.data(), own_.data(), cpu_);
   }
   EXPECT_TRUE(SameBits(own_, apart));
   EXPECT_TRUE(SameBits(state, apart_state));
@@ -123,11 +124,11 @@ TEST_P(OptimizerContractTest, InPlaceGivesTheSameBits) {
 TEST_P(OptimizerContractTest, InTheGradientsPlaceGivesTheSameBits) {
   std::vector<float> state = NewState(), out(kSize), in_place_state = NewState();
   for (int round = 0; round < 3; ++round) {
-    optimizer_->Step(layout_, Input(mix_), state.data(), out.data());
+    optimizer_->Step(layout_, Input(mix_), state.data(), out.data(), cpu_);
     std::vector<float> in_place = gradient_;
     StepInput input = Input(mix_);
     input.gradient = in_place.data();
-    optimizer_->Step(layout_, input, in_place_state.data(), in_place.data());
+    optimizer_->Step(layout_, input, in_place_state.data(), in_place.data(), cpu_);
     EXPECT_TRUE(SameBits(in_place, out)) << "round " << round;
   }
   EXPECT_TRUE(SameBits(in_place_state, state));
@@ -137,9 +138,9 @@ TEST_P(OptimizerContractTest, ScalingTheGradientIsScalingItBefore) {
   std::vector<float> state = NewState(), out(kSize), scaled_state = NewState(), scaled_out(kSize);
   StepInput input = Input(mix_);
   input.gradient_scale = 0.125f;  // a power of two: exact
-  optimizer_->Step(layout_, input, state.data(), out.data());
+  optimizer_->Step(layout_, input, state.data(), out.data(), cpu_);
   for (float& value : gradient_) value *= 0.125f;
-  optimizer_->Step(layout_, Input(mix_), scaled_state.data(), scaled_out.data());
+  optimizer_->Step(layout_, Input(mix_), scaled_state.data(), scaled_out.data(), cpu_);
   out.resize(kParameters);
   scaled_out.resize(kParameters);
   EXPECT_TRUE(SameBits(out, scaled_out));
@@ -152,7 +153,7 @@ TEST_P(OptimizerContractTest, WritesOnlyItsStateAndOut) {
   const size_t used = state.size();
   state.resize(used + 16, kGuard);
   const std::vector<float> own = own_, other = other_, gradient = gradient_;
-  optimizer_->Step(layout_, Input(mix_), state.data(), out.data());
+  optimizer_->Step(layout_, Input(mix_), state.data(), out.data(), cpu_);
   EXPECT_EQ(std::vector<float>(state.begin() + used, state.end()), std::vector<float>(16, kGuard));
   EXPECT_EQ(std::vector<float>(out.begin() + kSize, out.end()), std::vector<float>(16, kGuard));
   EXPECT_TRUE(SameBits(own_, own) && SameBits(other_, other) && SameBits(gradient_, gradient));
@@ -165,7 +166,7 @@ TEST_P(OptimizerContractTest, FindsTheMinimumOfAQuadratic) {
     for (int64_t i = 0; i < kParameters; ++i) gradient_[i] = own_[i] - other_[i];
     StepInput input = Input(alone);
     input.learning_rate = 0.05f;
-    optimizer_->Step(layout_, input, state.data(), own_.data());
+    optimizer_->Step(layout_, input, state.data(), own_.data(), cpu_);
   }
   // Weight decay 0.01 moves the minimum by one per cent.
   for (int64_t i = 0; i < kParameters; ++i) ASSERT_NEAR(own_[i], other_[i], 0.011) << i;
@@ -174,7 +175,7 @@ TEST_P(OptimizerContractTest, FindsTheMinimumOfAQuadratic) {
 TEST_P(OptimizerContractTest, WithoutParametersOrBuffersNothingBreaks) {
   const ReplicaLayout empty;
   float state = 1, out = 2;
-  optimizer_->Step(empty, Input(mix_), &state, &out);
+  optimizer_->Step(empty, Input(mix_), &state, &out, cpu_);
   EXPECT_EQ(state, 1);
   EXPECT_EQ(out, 2);
 }

@@ -41,7 +41,8 @@ void Fill(uint64_t stream, int64_t offset, int64_t size, std::span<float> out) {
 std::vector<float> Stepped(const Optimizer& optimizer, ReplicaRange range) {
   const ReplicaLayout layout = Layout();
   VectorTable vectors;
-  const Vec state = NewOptimizerState(optimizer, layout, range, vectors);
+  const Vec state = vectors.New(OptimizerStateSize(optimizer, layout, range));
+  vectors.Clear(state);
   const Vec own = vectors.New(range.size);
   const Vec gradient = vectors.New(range.size);
   Fill(0, range.offset, layout.size, vectors.At(own).span());

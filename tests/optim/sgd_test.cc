@@ -24,7 +24,8 @@ std::vector<float> Trajectory(const std::string& spec, const OptimizerOptions& o
     const WeightedVector own{1, &x};
     const StepInput input{
         .mix = {&own, 1}, .own = &x, .gradient = &gradient, .learning_rate = 0.1f};
-    optimizer->Step(layout, input, &velocity, &x);
+    CpuPasses cpu;
+    optimizer->Step(layout, input, &velocity, &x, cpu);
     trajectory.push_back(x);
   }
   return trajectory;
@@ -57,8 +58,9 @@ TEST(SgdTest, WeightDecayIsTakenAtTheNodesOwnPoint) {
   const float own = 2, neighbour = 10, gradient = 0;
   const WeightedVector mix[] = {{0.5f, &own}, {0.5f, &neighbour}};
   float out = 0;
+  CpuPasses cpu;
   optimizer->Step(layout, {.mix = mix, .own = &own, .gradient = &gradient, .learning_rate = 0.1f},
-                  nullptr, &out);
+                  nullptr, &out, cpu);
   EXPECT_FLOAT_EQ(out, 6 - 0.1f * 0.5f * 2);
 }
 

@@ -77,7 +77,9 @@ std::vector<std::string> Models(const std::string& run, int workers) {
 // Keeps the last averaged model.
 class LastAverage final : public RunObserver {
  public:
-  void OnRound(const RoundReport& report, const SharedVector& model) override {}
+  absl::Status OnRound(const RoundReport&, const BoundaryModel&) override {
+    return absl::OkStatus();
+  }
   void OnAverage(AveragedModel average) override {
     model = average.model;
     runner->OnAverageDone();
@@ -92,7 +94,7 @@ class NodeInMemory {
   NodeInMemory(const Experiment& experiment, Rank rank, std::shared_ptr<MemoryHub> hub)
       : experiment_(experiment),
         objective_(rank < experiment.workers()
-                       ? std::move(experiment.problem().MakeObjectives(rank, rank + 1)->front())
+                       ? std::move(experiment.problem().MakeObjectives(rank, rank + 1, {})->front())
                        : nullptr),
         runner_({.rank = rank,
                  .workers = experiment.workers(),

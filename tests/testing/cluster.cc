@@ -69,7 +69,10 @@ class Cluster::Node final : public Host {
   }
   Vec New(int64_t size) override { return vectors_.New(size); }
   Vec NewOptimizerState(ReplicaRange range) override {
-    return grapevine::NewOptimizerState(*cluster_.optimizer_, cluster_.layout_, range, vectors_);
+    const int64_t size = OptimizerStateSize(*cluster_.optimizer_, cluster_.layout_, range);
+    const Vec state = vectors_.New(size);
+    vectors_.Clear(state);
+    return state;
   }
   void Drop(Vec vector) override { vectors_.Drop(vector); }
   void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override {

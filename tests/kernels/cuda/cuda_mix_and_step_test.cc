@@ -1,114 +1,151 @@
-// The GPU's pass has the CPU's bits. Skips where there is no GPU.
+// The GPU's passes have the CPU's bits. Skips where there is no GPU.
 #include "kernels/cuda/cuda_mix_and_step.h"
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <vector>
 
-#include "kernels/cuda/cuda_device.h"
-#include "kernels/cuda/cuda_status.h"
-#include "random/keyed_random.h"
+#include "kernels/cuda/cuda_weighted_sum.h"
+#include "kernels/mix_and_step.h"
+#include "kernels/weighted_sum.h"
+#include "tests/kernels/cuda/on_device.h"
 
 namespace grapevine {
 namespace {
 
-// Device memory with a copy of `values`.
-class OnDevice {
- public:
-  explicit OnDevice(const std::vector<float>& values) : size_(values.size()) {
-    EXPECT_TRUE(CudaStatus(cudaMalloc(&memory_, bytes()), "cudaMalloc").ok());
-    EXPECT_TRUE(
-        CudaStatus(cudaMemcpy(memory_, values.data(), bytes(), cudaMemcpyDefault), "copy").ok());
-  }
-  ~OnDevice() { cudaFree(memory_); }
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
+using CudaMixAndStepTest = CudaTest;
+using CudaWeightedSumTest = CudaTest;
 
-  float* get() const { return static_cast<float*>(memory_); }
-  std::vector<float> Read() const {
-    std::vector<float> values(size_);
-    const cudaError_t copied = cudaMemcpy(values.data(), memory_, bytes(), cudaMemcpyDefault);
-    EXPECT_TRUE(CudaStatus(copied, "copy").ok());
-    return values;
+// The same vectors with the same weights on both devices; vector k begins
+// shifts[k mod their number] elements past a boundary of 16 bytes on the GPU.
+struct Mixture {
+  Mixture(size_t count, size_t size, const std::vector<size_t>& shifts) {
+    for (size_t k = 0; k < count; ++k) {
+      vectors.push_back(Noise(k, size));
+      on_device.push_back(
+          std::make_unique<OnDevice<float>>(vectors.back(), shifts[k % shifts.size()]));
+      const float weight = 1.0f / static_cast<float>(k + 2);
+      cpu.push_back({weight, nullptr});
+      gpu.push_back({weight, on_device.back()->get()});
+    }
+    for (size_t k = 0; k < count; ++k) cpu[k].vector = vectors[k].data();
   }
 
- private:
-  size_t bytes() const { return size_ * sizeof(float); }
-
-  const size_t size_;
-  void* memory_ = nullptr;
+  std::vector<std::vector<float>> vectors;
+  std::vector<std::unique_ptr<OnDevice<float>>> on_device;
+  std::vector<WeightedVector> cpu, gpu;
 };
 
-std::vector<float> Random(uint64_t key, size_t size) {
-  KeyedRandom random(5, Purpose::kGradientNoise, key);
-  std::vector<float> values(size);
-  for (float& value : values) value = static_cast<float>(random.Normal());
-  return values;
+constexpr size_t kCounts[] = {0, 1, 2, 3, 4, 5, 6, 9, kMostCudaTerms};
+constexpr size_t kSizes[] = {0, 1, 3, 255, 256, 257, 2049, 1'000'003};
+// Aligned, aligned alike, aligned differently.
+const std::vector<size_t> kShifts[] = {{0}, {1}, {3}, {0, 1, 2}};
+
+TEST_F(CudaWeightedSumTest, HasTheBitsOfTheCpu) {
+  for (const size_t count : kCounts) {
+    for (const size_t size : kSizes) {
+      if (count > 9 && size > 3000) continue;
+      for (const std::vector<size_t>& shifts : kShifts) {
+        SCOPED_TRACE(testing::Message() << count << " of " << size << " from " << shifts.back());
+        Mixture mixture(count, size, shifts);
+        std::vector<float> out(size, 42);
+        const OnDevice<float> gpu_out(out, shifts[0]);
+        ExpectCuda(CudaWeightedSum(mixture.gpu, static_cast<int64_t>(size), gpu_out.get(), nullptr),
+                   "sum");
+        WeightedSum(mixture.cpu, static_cast<int64_t>(size), out.data());
+        EXPECT_EQ(gpu_out.Read(), out);
+      }
+    }
+  }
 }
 
-struct Setting {
-  size_t vectors;
-  size_t size;
+TEST_F(CudaWeightedSumTest, SumsInPlace) {
+  for (const size_t count : {size_t{3}, size_t{9}}) {
+    Mixture mixture(count, 5001, {0});
+    ExpectCuda(CudaWeightedSum(mixture.gpu, 5001, mixture.on_device[1]->get(), nullptr), "sum");
+    WeightedSum(mixture.cpu, 5001, mixture.vectors[1].data());
+    EXPECT_EQ(mixture.on_device[1]->Read(), mixture.vectors[1]);
+  }
+}
+
+TEST(CudaWeightedSumLimitsTest, RefusesMoreVectorsThanItsArgumentsHold) {
+  const std::vector<WeightedVector> mix(kMostCudaTerms + 1);
+  EXPECT_EQ(CudaWeightedSum(mix, 4, nullptr, nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(CudaMixAndStep(mix, {}, 4, nullptr, nullptr), cudaErrorInvalidValue);
+}
+
+struct Rule {
   float momentum;
   bool nesterov;
   float weight_decay;
 };
 
-void Compare(const Setting& setting) {
-  SCOPED_TRACE(::testing::Message() << setting.vectors << " vectors of " << setting.size
-                                    << ", momentum " << setting.momentum);
-  std::vector<std::vector<float>> vectors;
-  std::vector<std::unique_ptr<OnDevice>> on_device;
-  std::vector<WeightedVector> cpu_mix, gpu_mix;
-  for (size_t k = 0; k < setting.vectors; ++k) {
-    vectors.push_back(Random(k, setting.size));
-    on_device.push_back(std::make_unique<OnDevice>(vectors.back()));
-    const float weight = 1.0f / static_cast<float>(k + 2);
-    gpu_mix.push_back({weight, on_device.back()->get()});
-  }
-  for (size_t k = 0; k < setting.vectors; ++k) {
-    cpu_mix.push_back({gpu_mix[k].weight, vectors[k].data()});
-  }
-  std::vector<float> gradient = Random(1000, setting.size), velocity = Random(1001, setting.size),
-                     out(setting.size);
-  const OnDevice gpu_gradient(gradient), gpu_velocity(velocity), gpu_out(out);
-  SgdStep step{.own = vectors[0].data(),
+// Of out and of velocity.
+void ExpectBitsOfCpu(size_t count, size_t size, const std::vector<size_t>& shifts,
+                     const Rule& rule) {
+  SCOPED_TRACE(testing::Message() << count << " of " << size << " from " << shifts.back()
+                                  << ", momentum " << rule.momentum);
+  Mixture mixture(count, size, shifts);
+  const std::vector<float> own = Noise(999, size), gradient = Noise(1000, size);
+  std::vector<float> velocity = Noise(1001, size), out(size);
+  const OnDevice<float> gpu_own(own, shifts[0]), gpu_gradient(gradient, shifts[0]),
+      gpu_velocity(velocity, shifts.back()), gpu_out(out, shifts[0]);
+  SgdStep step{.own = own.data(),
                .gradient = gradient.data(),
                .velocity = velocity.data(),
                .learning_rate = 0.1f,
                .gradient_scale = 0.5f,
-               .weight_decay = setting.weight_decay,
-               .momentum = setting.momentum,
-               .nesterov = setting.nesterov};
-  const auto size = static_cast<int64_t>(setting.size);
+               .weight_decay = rule.weight_decay,
+               .momentum = rule.momentum,
+               .nesterov = rule.nesterov};
   SgdStep gpu_step = step;
-  gpu_step.own = on_device[0]->get();
+  gpu_step.own = rule.weight_decay == 0 ? nullptr : gpu_own.get();
   gpu_step.gradient = gpu_gradient.get();
-  gpu_step.velocity = gpu_velocity.get();
-  ASSERT_TRUE(
-      CudaStatus(CudaMixAndStep(gpu_mix, gpu_step, size, gpu_out.get(), nullptr), "mix").ok());
-  MixAndStep(cpu_mix, step, size, out.data());
+  gpu_step.velocity = rule.momentum == 0 ? nullptr : gpu_velocity.get();
+  ExpectCuda(
+      CudaMixAndStep(mixture.gpu, gpu_step, static_cast<int64_t>(size), gpu_out.get(), nullptr),
+      "mix");
+  MixAndStep(mixture.cpu, step, static_cast<int64_t>(size), out.data());
   EXPECT_EQ(gpu_out.Read(), out);
   EXPECT_EQ(gpu_velocity.Read(), velocity);
 }
 
-TEST(CudaMixAndStepTest, HasTheBitsOfTheCpu) {
-  if (const auto devices = FindCudaDevices(); !devices.ok()) {
-    GTEST_SKIP() << devices.status().message();
-  }
-  for (const size_t vectors : {size_t{1}, size_t{3}, size_t{5}, kMostCudaTerms}) {
-    for (const size_t size : {1, 3, 4, 1027, 1 << 20}) {
-      if (vectors == kMostCudaTerms && size > 2000) continue;
-      Compare({vectors, size, 0, false, 0});
-      Compare({vectors, size, 0.9f, false, 0});
-      Compare({vectors, size, 0.9f, true, 1e-4f});
+TEST_F(CudaMixAndStepTest, HasTheBitsOfTheCpu) {
+  for (const size_t count : kCounts) {
+    for (const size_t size : kSizes) {
+      if (size > 3000 && count != 3 && count != 6) continue;
+      for (const Rule& rule :
+           {Rule{0, false, 0}, Rule{0, false, 1e-4f}, Rule{0.9f, false, 0},
+            Rule{0.9f, false, 1e-4f}, Rule{0.9f, true, 0}, Rule{0.9f, true, 1e-4f}}) {
+        for (const std::vector<size_t>& shifts : kShifts) {
+          ExpectBitsOfCpu(count, size, shifts, rule);
+        }
+      }
     }
   }
 }
 
-TEST(CudaMixAndStepTest, RefusesMoreVectorsThanItsArgumentsHold) {
-  const std::vector<WeightedVector> mix(kMostCudaTerms + 1);
-  EXPECT_EQ(CudaMixAndStep(mix, {}, 4, nullptr, nullptr), cudaErrorInvalidValue);
+TEST_F(CudaMixAndStepTest, OutMayBeATermAndOwn) {
+  Mixture mixture(3, 5001, {0});
+  const std::vector<float> gradient = Noise(1000, 5001);
+  std::vector<float> velocity = Noise(1001, 5001);
+  const OnDevice<float> gpu_gradient(gradient), gpu_velocity(velocity);
+  SgdStep step{.own = mixture.vectors[0].data(),
+               .gradient = gradient.data(),
+               .velocity = velocity.data(),
+               .learning_rate = 0.1f,
+               .weight_decay = 1e-4f,
+               .momentum = 0.9f};
+  SgdStep gpu_step = step;
+  float* const gpu_own = mixture.on_device[0]->get();
+  gpu_step.own = gpu_own;
+  gpu_step.gradient = gpu_gradient.get();
+  gpu_step.velocity = gpu_velocity.get();
+  ExpectCuda(CudaMixAndStep(mixture.gpu, gpu_step, 5001, gpu_own, nullptr), "mix");
+  MixAndStep(mixture.cpu, step, 5001, mixture.vectors[0].data());
+  EXPECT_EQ(mixture.on_device[0]->Read(), mixture.vectors[0]);
+  EXPECT_EQ(gpu_velocity.Read(), velocity);
 }
 
 }  // namespace

@@ -1,0 +1,63 @@
+#include "cli/node_device.h"
+
+#include <glog/logging.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/device/gpu.h"
+#include "node/device_data_path.h"
+#include "run/device_spec.h"
+#include "run/failure.h"
+
+namespace grapevine {
+namespace {
+
+absl::Status Unusable(const Config& config, const absl::Status& why) {
+  return WithFailure(absl::Status(why.code(), absl::StrCat("--device=", config.device(), ": ",
+                                                           std::string(why.message()))),
+                     Failure::kDevice);
+}
+
+}  // namespace
+
+absl::Status CheckDevice(const Config& config) {
+  const absl::StatusOr<DeviceSpec> spec = ParseDevice(config.device());
+  if (!spec.ok()) return spec.status();
+  if (!spec->cuda) return absl::OkStatus();
+  const absl::StatusOr<std::vector<GpuInfo>> gpus = FindGpus();
+  return gpus.ok() ? absl::OkStatus() : Unusable(config, gpus.status());
+}
+
+absl::StatusOr<std::unique_ptr<NodeDevice>> NodeDevice::Open(const Config& config,
+                                                             int local_rank) {
+  const absl::StatusOr<DeviceSpec> spec = ParseDevice(config.device());
+  if (!spec.ok()) return spec.status();
+  std::unique_ptr<NodeDevice> opened(new NodeDevice());
+  if (!spec->cuda) return opened;
+  const absl::StatusOr<std::vector<GpuInfo>> gpus = FindGpus();
+  if (!gpus.ok()) return Unusable(config, gpus.status());
+  absl::StatusOr<std::unique_ptr<Device>> device =
+      OpenGpu(spec->Gpu(local_rank, static_cast<int>(gpus->size())));
+  if (!device.ok()) return Unusable(config, device.status());
+  opened->device_ = *std::move(device);
+  for (std::unique_ptr<DeviceStream>* stream : {&opened->gradients_, &opened->evaluations_}) {
+    absl::StatusOr<std::unique_ptr<DeviceStream>> made = opened->device_->NewStream();
+    if (!made.ok()) return Unusable(config, made.status());
+    *stream = *std::move(made);
+  }
+  LOG(INFO) << "computing on " << opened->device_->name();
+  return opened;
+}
+
+MakeDataPath NodeDevice::data_path(std::chrono::nanoseconds timeout) const {
+  if (device_ == nullptr) return {};
+  const DeviceDataPathOptions options{
+      .device = device_.get(), .gradients = gradients_.get(), .timeout = timeout};
+  return [options](OnPass on_pass, std::function<void(absl::Status why)> on_failure)
+             -> absl::StatusOr<std::unique_ptr<DataPath>> {
+    return DeviceDataPath::Make(options, std::move(on_pass), std::move(on_failure));
+  };
+}
+
+}  // namespace grapevine

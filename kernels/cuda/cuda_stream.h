@@ -1,0 +1,72 @@
+// Streams and events of CUDA, as the project's DeviceStream and DeviceEvent.
+#ifndef GRAPEVINE_KERNELS_CUDA_CUDA_STREAM_H_
+#define GRAPEVINE_KERNELS_CUDA_CUDA_STREAM_H_
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/device/device.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+// Thread-safe.
+class CudaEvent final : public DeviceEvent {
+ public:
+  // Of the current device. Recorded on `stream`; errors come out of Wait.
+  explicit CudaEvent(cudaStream_t stream);
+  ~CudaEvent() override;
+
+  bool passed() override;
+  // Asks again and again, more and more rarely: at most every 50 us.
+  absl::Status Wait(std::chrono::nanoseconds timeout) override;
+  std::chrono::nanoseconds Since(const DeviceEvent& earlier) const override;
+
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+  cudaError_t created_ = cudaSuccess;
+};
+
+// Thread-safe: makes its device the calling thread's current one.
+class CudaStream final : public DeviceStream {
+ public:
+  // One that does not wait for the default stream.
+  static absl::StatusOr<std::unique_ptr<CudaStream>> Make(int device);
+  ~CudaStream() override;
+
+  std::shared_ptr<DeviceEvent> Record() override;
+  void WaitFor(const DeviceEvent& event) override;
+  void Upload(const void* host, int64_t bytes, void* device) override;
+  void Download(const void* device, int64_t bytes, void* host) override;
+  // Of at most kMostCudaTerms vectors; more are an error.
+  void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) override;
+  void MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
+                  float* out) override;
+  absl::Status status() const override;
+
+  int device() const { return device_; }
+  cudaStream_t get() const { return stream_; }
+
+ private:
+  CudaStream(int device, cudaStream_t stream) : device_(device), stream_(stream) {}
+
+  // Makes the device current; false after an error.
+  bool Enter();
+  // Keeps the first error.
+  void Check(cudaError_t error, std::string_view call);
+
+  const int device_;
+  const cudaStream_t stream_;
+  mutable Mutex mutex_;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_CUDA_CUDA_STREAM_H_

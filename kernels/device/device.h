@@ -1,0 +1,75 @@
+// A device with memory of its own, as the rest of the project sees it: no header of
+// CUDA, so that what drives it is tested where there is no GPU.
+//
+// Work is queued on streams. One stream does its work in the order in which it was
+// queued; between streams there is no order but what Record and WaitFor make.
+// kernels/cuda/ has the real one, tests/testing/emulated_device.h one in CPU memory
+// that does everything as late as it is allowed to.
+#ifndef GRAPEVINE_KERNELS_DEVICE_DEVICE_H_
+#define GRAPEVINE_KERNELS_DEVICE_DEVICE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/vector_passes.h"
+
+namespace grapevine {
+
+// A point in the work of a stream. Thread-safe.
+class DeviceEvent {
+ public:
+  virtual ~DeviceEvent() = default;
+
+  // Whether all work before it is done; a device that failed passes everything.
+  virtual bool passed() = 0;
+  // Waits for it on this thread. The device's error, if it failed;
+  // DeadlineExceeded when the work takes longer.
+  virtual absl::Status Wait(std::chrono::nanoseconds timeout) = 0;
+  // From `earlier` to this one, as the device saw it; both have passed.
+  virtual std::chrono::nanoseconds Since(const DeviceEvent& earlier) const = 0;
+};
+
+// Calls return at once. Thread-safe; what two threads queue has some order. What a
+// call names stays alive, and host memory untouched, until the work is done.
+class DeviceStream : public VectorPasses {
+ public:
+  // Of all that was queued so far.
+  virtual std::shared_ptr<DeviceEvent> Record() = 0;
+  // What is queued from now on waits for `event`, of any stream.
+  virtual void WaitFor(const DeviceEvent& event) = 0;
+
+  // Copies between pinned host memory and the device's.
+  virtual void Upload(const void* host, int64_t bytes, void* device) = 0;
+  virtual void Download(const void* device, int64_t bytes, void* host) = 0;
+
+  // The first error of queueing; later calls do nothing. Errors of the work itself
+  // come out of DeviceEvent::Wait.
+  virtual absl::Status status() const = 0;
+};
+
+// Thread-safe. Outlives its streams and all memory that it gives.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  // "cuda:0 (NVIDIA H200)"
+  virtual const std::string& name() const = 0;
+
+  // Memory of the device, and host memory that it can copy from and to on its own;
+  // aligned to 256 bytes, undefined. It goes back when the last holder lets go: not
+  // before the work that uses it is done. ResourceExhausted names `what` it was for.
+  virtual absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes, std::string_view what) = 0;
+  virtual absl::StatusOr<std::shared_ptr<void>> AllocatePinned(int64_t bytes,
+                                                               std::string_view what) = 0;
+
+  virtual absl::StatusOr<std::unique_ptr<DeviceStream>> NewStream() = 0;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_DEVICE_DEVICE_H_

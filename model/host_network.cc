@@ -1,0 +1,64 @@
+#include "model/host_network.h"
+
+#include <chrono>
+#include <utility>
+
+namespace grapevine {
+namespace {
+
+// A gradient's worth of memory takes milliseconds.
+constexpr auto kTimeout = std::chrono::minutes(1);
+constexpr int64_t kElement = sizeof(float);
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HostNetwork>> HostNetwork::Make(std::unique_ptr<Network> network,
+                                                               const ComputePlace& place) {
+  absl::StatusOr<std::shared_ptr<void>> memory = place.device->Allocate(
+      2 * network->layout().size * kElement, "a model that is evaluated");
+  if (!memory.ok()) return memory.status();
+  return std::unique_ptr<HostNetwork>(
+      new HostNetwork(std::move(network), place.stream, *std::move(memory)));
+}
+
+HostNetwork::HostNetwork(std::unique_ptr<Network> network, DeviceStream* stream,
+                         std::shared_ptr<void> memory)
+    : network_(std::move(network)),
+      stream_(stream),
+      memory_(std::move(memory)),
+      replica_(static_cast<float*>(memory_.get())),
+      gradient_(replica_ + layout().size) {}
+
+void HostNetwork::Upload(const float* replica) {
+  stream_->Upload(replica, layout().size * kElement, replica_);
+}
+
+absl::Status HostNetwork::DownloadGradient(int64_t from, float* gradient) {
+  stream_->Download(gradient_ + from, (layout().size - from) * kElement, gradient + from);
+  return stream_->Record()->Wait(kTimeout);
+}
+
+absl::StatusOr<double> HostNetwork::Gradient(const float* replica, const Batch& batch,
+                                             float* gradient) {
+  Upload(replica);
+  absl::StatusOr<double> loss = network_->Gradient(replica_, batch, gradient_);
+  if (!loss.ok()) return loss;
+  if (absl::Status status = DownloadGradient(0, gradient); !status.ok()) return status;
+  return loss;
+}
+
+absl::Status HostNetwork::Statistics(const float* replica, const Batch& batch,
+                                     float* statistics) {
+  Upload(replica);
+  if (absl::Status status = network_->Statistics(replica_, batch, gradient_); !status.ok()) {
+    return status;
+  }
+  return DownloadGradient(layout().parameter_size, statistics);
+}
+
+absl::StatusOr<Evaluation> HostNetwork::Evaluate(const float* replica, const Batch& batch) {
+  Upload(replica);
+  return network_->Evaluate(replica_, batch);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,57 @@
+// A network on a device, for those whose replicas are in host memory: evaluations of
+// averaged models, which come from the wire.
+//
+// Every call copies the replica to the device: some milliseconds for ResNet-50, beside
+// the batch's own time.
+#ifndef GRAPEVINE_MODEL_HOST_NETWORK_H_
+#define GRAPEVINE_MODEL_HOST_NETWORK_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "kernels/device/device.h"
+#include "model/compute_place.h"
+#include "model/network.h"
+
+namespace grapevine {
+
+// Thread-compatible. All pointers are the host's.
+class HostNetwork final : public Network {
+ public:
+  // `network` computes at `place`. ResourceExhausted without memory for a replica and a
+  // gradient.
+  static absl::StatusOr<std::unique_ptr<HostNetwork>> Make(std::unique_ptr<Network> network,
+                                                           const ComputePlace& place);
+
+  const std::string& name() const override { return network_->name(); }
+  const ReplicaLayout& layout() const override { return network_->layout(); }
+  ImageShape input() const override { return network_->input(); }
+  int64_t classes() const override { return network_->classes(); }
+  void Initialize(uint64_t seed, float* replica) const override {
+    network_->Initialize(seed, replica);
+  }
+
+  absl::StatusOr<double> Gradient(const float* replica, const Batch& batch,
+                                  float* gradient) override;
+  absl::Status Statistics(const float* replica, const Batch& batch, float* statistics) override;
+  absl::StatusOr<Evaluation> Evaluate(const float* replica, const Batch& batch) override;
+
+ private:
+  HostNetwork(std::unique_ptr<Network> network, DeviceStream* stream,
+              std::shared_ptr<void> memory);
+
+  void Upload(const float* replica);
+  // From there on; waits.
+  absl::Status DownloadGradient(int64_t from, float* gradient);
+
+  const std::unique_ptr<Network> network_;
+  DeviceStream* const stream_;
+  const std::shared_ptr<void> memory_;  // the device's: of the two below
+  float* const replica_;
+  float* const gradient_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_HOST_NETWORK_H_

@@ -1,0 +1,220 @@
+#include "node/device_data_path.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace grapevine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kElement = sizeof(float);
+// What is queued at the end takes milliseconds, unless the device hangs.
+constexpr auto kLinger = std::chrono::seconds(10);
+
+SharedVector AsVector(std::shared_ptr<void> memory, int64_t size) {
+  float* const data = static_cast<float*>(memory.get());
+  return {std::shared_ptr<float[]>(std::move(memory), data), size};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DeviceDataPath>> DeviceDataPath::Make(
+    const DeviceDataPathOptions& options, OnPass on_pass,
+    std::function<void(absl::Status why)> on_failure) {
+  Streams streams;
+  for (std::unique_ptr<DeviceStream>* stream : {&streams.mix, &streams.down, &streams.up}) {
+    absl::StatusOr<std::unique_ptr<DeviceStream>> made = options.device->NewStream();
+    if (!made.ok()) return made.status();
+    *stream = *std::move(made);
+  }
+  return std::unique_ptr<DeviceDataPath>(
+      new DeviceDataPath(options, std::move(on_pass), std::move(on_failure), std::move(streams)));
+}
+
+DeviceDataPath::DeviceDataPath(const DeviceDataPathOptions& options, OnPass on_pass,
+                               std::function<void(absl::Status why)> on_failure, Streams streams)
+    : options_(options),
+      on_pass_(std::move(on_pass)),
+      streams_(std::move(streams)),
+      pinned_([this](int64_t size) -> SharedVector {
+        absl::StatusOr<std::shared_ptr<void>> memory =
+            options_.device->AllocatePinned(size * kElement, "a message in host memory");
+        status_.Update(memory.status());
+        return memory.ok() ? AsVector(*std::move(memory), size) : SharedVector{};
+      }),
+      vectors_(streams_.mix.get(), [this](int64_t size) { return AllocateVector(size); }),
+      watcher_(std::move(on_failure)) {}
+
+DeviceDataPath::~DeviceDataPath() {
+  for (DeviceStream* stream : {streams_.mix.get(), streams_.down.get(), streams_.up.get()}) {
+    const absl::Status status = stream->Record()->Wait(kLinger);
+    if (!status.ok()) LOG(ERROR) << options_.device->name() << ": " << status.message();
+  }
+}
+
+SharedVector DeviceDataPath::AllocateVector(int64_t size) {
+  absl::StatusOr<std::shared_ptr<void>> memory =
+      options_.device->Allocate(size * kElement, absl::StrCat("a vector of ", size, " elements"));
+  status_.Update(memory.status());
+  return memory.ok() ? AsVector(*std::move(memory), size) : SharedVector{};
+}
+
+absl::StatusOr<SharedVector> DeviceDataPath::NewPinned(int64_t size) {
+  SharedVector memory = pinned_.Take(size);
+  if (memory.data == nullptr) return status_;
+  return memory;
+}
+
+std::vector<const void*> DeviceDataPath::Memory(std::span<const Vec> vectors) {
+  std::vector<const void*> memory;
+  for (const Vec vector : vectors) memory.push_back(vectors_.At(vector).data.get());
+  return memory;
+}
+
+absl::Status DeviceDataPath::Write(Vec vector,
+                                   const std::function<absl::Status(float* memory)>& write) {
+  const SharedVector& memory = vectors_.At(vector);
+  absl::StatusOr<SharedVector> pinned = NewPinned(memory.size);
+  if (!status_.ok()) return status_;
+  if (absl::Status status = write(pinned->data.get()); !status.ok()) return status;
+  const void* const written[] = {memory.data.get()};
+  Invalidate(vector);
+  order_.Before(*streams_.up, {}, written);
+  streams_.up->Upload(pinned->data.get(), memory.size * kElement, memory.data.get());
+  order_.After(*streams_.up, {}, written);
+  retired_.push_back({streams_.up->Record(), *std::move(pinned)});
+  return absl::OkStatus();
+}
+
+void DeviceDataPath::Pass(std::span<const Vec> reads, std::span<const Vec> writes, int64_t bytes,
+                          const std::function<void()>& pass) {
+  const std::vector<const void*> read = Memory(reads), written = Memory(writes);
+  if (!status_.ok()) return;
+  for (const Vec vector : writes) Invalidate(vector);
+  order_.Before(*streams_.mix, read, written);
+  TimedPass timed{Clock::now(), bytes, streams_.mix->Record(), nullptr};
+  pass();
+  timed.end = streams_.mix->Record();
+  order_.After(*streams_.mix, read, written);
+  passes_.push_back(std::move(timed));
+  ReportPasses();
+}
+
+// A pass is reported from when it was queued: it may have waited for messages, but the
+// time it took is the device's.
+void DeviceDataPath::ReportPasses() {
+  while (!passes_.empty() && passes_.front().end->passed()) {
+    const TimedPass& pass = passes_.front();
+    on_pass_(pass.queued, pass.queued + pass.end->Since(*pass.begin), pass.bytes);
+    passes_.pop_front();
+  }
+}
+
+void DeviceDataPath::ReleaseRetired() {
+  while (!retired_.empty() && retired_.front().event->passed()) retired_.pop_front();
+}
+
+void DeviceDataPath::BeforeGradient(const SharedVector& at, const SharedVector& into) {
+  if (!status_.ok()) return;
+  const void* const read[] = {at.data.get()};
+  const void* const written[] = {into.data.get()};
+  // Nobody need wait for the gradient in turn: it is over when the runner hears of it.
+  order_.Before(*options_.gradients, read, written);
+}
+
+void DeviceDataPath::OnceComputed(std::function<void()> computed) {
+  watcher_.Watch(options_.gradients->Record(), std::move(computed));
+}
+
+absl::StatusOr<Outgoing> DeviceDataPath::Send(const Part& part) {
+  const SharedSlice from = vectors_.Slice(part);
+  if (!status_.ok()) return status_;
+  std::vector<Mirror>& mirrors = mirrors_[part.vector.id];
+  for (const Mirror& mirror : mirrors) {
+    if (mirror.offset == part.offset && mirror.size == part.size) return mirror.memory;
+  }
+  absl::StatusOr<SharedVector> pinned = NewPinned(part.size);
+  if (!pinned.ok()) return pinned.status();
+  const Outgoing message(SharedSlice{pinned->data, 0, part.size}, std::make_shared<Watermark>());
+  CopyDown(from, message);
+  mirrors.push_back({part.offset, part.size, message});
+  return message;
+}
+
+void DeviceDataPath::CopyDown(const SharedSlice& from, const Outgoing& to) {
+  const void* const read[] = {from.owner.get()};
+  order_.Before(*streams_.down, read, {});
+  for (int64_t begin = 0; begin < from.size;) {
+    const int64_t end = std::min(begin + options_.chunk, from.size);
+    streams_.down->Download(from.begin() + begin, (end - begin) * kElement,
+                            to.slice.begin() + begin);
+    watcher_.Watch(streams_.down->Record(), [to, end] { to.written->Raise(end); });
+    begin = end;
+  }
+  order_.After(*streams_.down, read, {});
+}
+
+absl::StatusOr<Incoming> DeviceDataPath::Post(Rank from, Tag tag, const Part& into) {
+  const SharedSlice place = vectors_.Slice(into);
+  if (!status_.ok()) return status_;
+  ReleaseRetired();
+  absl::StatusOr<SharedVector> pinned = NewPinned(into.size);
+  if (!pinned.ok()) return pinned.status();
+  Invalidate(into.vector);
+  const void* const written[] = {place.owner.get()};
+  order_.Before(*streams_.up, {}, written);
+  arrivals_[{from, tag}] = {vectors_.At(into.vector), *pinned};
+  const auto go_up = [up = streams_.up.get(), host = *pinned, place](int64_t offset, int64_t size) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(host.data.get());
+    up->Upload(bytes + offset, size, reinterpret_cast<std::byte*>(place.begin()) + offset);
+  };
+  return Incoming(SharedSlice{pinned->data, 0, into.size}, go_up);
+}
+
+void DeviceDataPath::Received(Rank from, Tag tag) {
+  const auto arrival = arrivals_.extract({from, tag});
+  CHECK(!arrival.empty()) << "a message arrived that was not posted";
+  const void* const written[] = {arrival.mapped().vector.data.get()};
+  order_.After(*streams_.up, {}, written);
+  retired_.push_back({streams_.up->Record(), std::move(arrival.mapped().pinned)});
+}
+
+absl::StatusOr<SharedVector> DeviceDataPath::Read(Vec vector) {
+  const SharedVector& memory = vectors_.At(vector);
+  if (!status_.ok()) return status_;
+  absl::StatusOr<SharedVector> pinned = NewPinned(memory.size);
+  if (!pinned.ok()) return pinned.status();
+  const void* const read[] = {memory.data.get()};
+  order_.Before(*streams_.down, read, {});
+  streams_.down->Download(memory.data.get(), memory.size * kElement, pinned->data.get());
+  order_.After(*streams_.down, read, {});
+  if (absl::Status status = streams_.down->Record()->Wait(options_.timeout); !status.ok()) {
+    return status;
+  }
+  return *std::move(pinned);
+}
+
+absl::StatusOr<Sketch> DeviceDataPath::SketchOf(Vec vector, int64_t size, uint64_t seed) {
+  const absl::StatusOr<SharedVector> model = Read(vector);
+  if (!model.ok()) return model.status();
+  return grapevine::SketchOf(model->data.get(), size, seed);
+}
+
+void DeviceDataPath::Drop(Vec vector) {
+  Invalidate(vector);
+  vectors_.Drop(vector);
+}
+
+absl::Status DeviceDataPath::status() const {
+  absl::Status status = status_;
+  for (const DeviceStream* stream : {streams_.mix.get(), streams_.down.get(), streams_.up.get()}) {
+    status.Update(stream->status());
+  }
+  return status;
+}
+
+}  // namespace grapevine

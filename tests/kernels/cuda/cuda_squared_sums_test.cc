@@ -1,0 +1,66 @@
+// The GPU's squared norms and distances have the CPU's bits. Skips where there is no
+// GPU.
+#include "kernels/cuda/cuda_squared_sums.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels/distance.h"
+#include "kernels/tensor_norms.h"
+#include "tests/kernels/cuda/on_device.h"
+
+namespace grapevine {
+namespace {
+
+using CudaSquaredSumsTest = CudaTest;
+
+TEST_F(CudaSquaredSumsTest, DistancesHaveTheBitsOfTheCpu) {
+  for (const size_t size : {0, 1, 3, 255, 256, 257, 4096, 4097, 1'000'003, 5'000'000}) {
+    for (const size_t shift : {0, 1}) {
+      SCOPED_TRACE(testing::Message() << size << " from " << shift);
+      const std::vector<float> a = Noise(1, size), b = Noise(2, size);
+      const OnDevice<float> gpu_a(a, shift), gpu_b(b);
+      const OnDevice<double> distance({-1});
+      const auto elements = static_cast<int64_t>(size);
+      const OnDevice<char> workspace(std::vector<char>(CudaSquaredDistanceWorkspace(elements)));
+      ExpectCuda(CudaSquaredDistance(gpu_a.get(), gpu_b.get(), elements, distance.get(),
+                                     workspace.get(), nullptr),
+                 "distance");
+      EXPECT_EQ(distance.Read()[0], SquaredDistance(a.data(), b.data(), elements));
+    }
+  }
+}
+
+TEST_F(CudaSquaredSumsTest, NormsHaveTheBitsOfTheCpu) {
+  for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
+           {},
+           {0},
+           {1},
+           {1, 3, 0, 255, 256, 257, 1, 4095, 4096, 4097, 8192, 1'000'003, 0, 10, 64, 0},
+           {5'000'000, 17},
+           std::vector<int64_t>(1000, 100)}) {
+    for (const size_t shift : {0, 1}) {
+      SCOPED_TRACE(testing::Message() << sizes.size() << " tensors from " << shift);
+      ReplicaLayout layout;
+      for (const int64_t size : sizes) layout.AddParameter("tensor", {size});
+      const std::vector<TensorSpan> spans = TensorSpans(layout.parameters);
+      const std::vector<float> vector = Noise(1, static_cast<size_t>(layout.size));
+      std::vector<double> norms(sizes.size(), -1);
+      const OnDevice<float> gpu_vector(vector, shift);
+      const OnDevice<TensorSpan> gpu_spans(spans);
+      const OnDevice<double> gpu_norms(norms);
+      const int64_t chunks = TotalChunks(spans);
+      const OnDevice<char> workspace(std::vector<char>(CudaTensorNormsWorkspace(chunks)));
+      ExpectCuda(
+          CudaTensorSquaredNorms(gpu_vector.get(), gpu_spans.get(), static_cast<int>(spans.size()),
+                                 chunks, gpu_norms.get(), workspace.get(), nullptr),
+          "norms");
+      TensorSquaredNorms(vector.data(), spans, norms.data());
+      EXPECT_EQ(gpu_norms.Read(), norms);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace grapevine

@@ -1,0 +1,71 @@
+// What tests of kernels on a GPU have in common.
+#ifndef GRAPEVINE_TESTS_KERNELS_CUDA_ON_DEVICE_H_
+#define GRAPEVINE_TESTS_KERNELS_CUDA_ON_DEVICE_H_
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/cuda/cuda_device.h"
+#include "kernels/cuda/cuda_status.h"
+#include "random/keyed_random.h"
+
+namespace grapevine {
+
+inline void ExpectCuda(cudaError_t error, const char* what) {
+  const absl::Status status = CudaStatus(error, what);
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+// Device memory with a copy of `values`; `shift` elements past a boundary of 256 bytes.
+template <typename T>
+class OnDevice {
+ public:
+  explicit OnDevice(const std::vector<T>& values, size_t shift = 0)
+      : size_(values.size()), shift_(shift) {
+    // Never empty, so that there is a pointer to pass.
+    ExpectCuda(cudaMalloc(&memory_, (size_ + shift_ + 1) * sizeof(T)), "cudaMalloc");
+    ExpectCuda(cudaMemcpy(get(), values.data(), size_ * sizeof(T), cudaMemcpyDefault), "copy");
+  }
+  ~OnDevice() { cudaFree(memory_); }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+  T* get() const { return static_cast<T*>(memory_) + shift_; }
+  // After all that was begun.
+  std::vector<T> Read() const {
+    std::vector<T> values(size_);
+    ExpectCuda(cudaDeviceSynchronize(), "the kernel");
+    ExpectCuda(cudaMemcpy(values.data(), get(), size_ * sizeof(T), cudaMemcpyDefault), "copy");
+    return values;
+  }
+
+ private:
+  const size_t size_;
+  const size_t shift_;
+  void* memory_ = nullptr;
+};
+
+inline std::vector<float> Noise(uint64_t key, size_t size) {
+  KeyedRandom random(/*seed=*/5, Purpose::kGradientNoise, key);
+  std::vector<float> values(size);
+  for (float& value : values) value = static_cast<float>(random.Normal());
+  return values;
+}
+
+// A test of a kernel: skipped where there is no GPU.
+class CudaTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto devices = FindCudaDevices(); !devices.ok()) {
+      GTEST_SKIP() << devices.status().message();
+    }
+  }
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_TESTS_KERNELS_CUDA_ON_DEVICE_H_
