@@ -51,8 +51,8 @@ class ExecutionPlanner {
 
   absl::StatusOr<std::unique_ptr<ExecutionPlan>> Make() {
     const ImageShape& image = graph_.input;
-    absl::StatusOr<TensorFormat> images = device_.PrepareInput(
-        {plan_->batch_size_, image.channels, image.height, image.width});
+    absl::StatusOr<TensorFormat> images =
+        device_.PrepareInput({plan_->batch_size_, image.channels, image.height, image.width});
     if (!images.ok()) return images.status();
     formats_.push_back(*images);
     for (const GraphNode& node : graph_.nodes) {

@@ -60,10 +60,9 @@ absl::StatusOr<double> GraphNetwork::GradientInParts(
   }
   BeginBatch(*training_, batch);
   training_->Forward(replica, gradient);
-  device_->ComputeLoss(
-      {.loss = {.classes = classes(), .label_smoothing = options_.label_smoothing},
-       .logits = training_->logits(),
-       .gradient = training_->logits_gradient()});
+  device_->ComputeLoss({.loss = {.classes = classes(), .label_smoothing = options_.label_smoothing},
+                        .logits = training_->logits(),
+                        .gradient = training_->logits_gradient()});
   const bool in_parts = final_from && device_->final_in_parts();
   training_->Backward(replica, gradient, [&](int operation) {
     if (in_parts) final_from(progress_.FinalFrom(operation));

@@ -64,8 +64,7 @@ void RegisterNetwork(std::string name, DescribeNetwork describe) {
 std::vector<std::string> NetworkNames() { return TheRegistry().Names(); }
 
 absl::StatusOr<std::unique_ptr<Network>> MakeNetwork(std::string_view spec, ImageShape input,
-                                                     int64_t classes,
-                                                     const NetworkOptions& options,
+                                                     int64_t classes, const NetworkOptions& options,
                                                      std::unique_ptr<TensorDevice> device) {
   const absl::StatusOr<Spec> parsed = ParseSpec(spec);
   if (!parsed.ok()) return parsed.status();

@@ -39,8 +39,7 @@ std::vector<std::string> NetworkNames();
 // without one on the CPU.
 // Errors carry Failure::kUsage and name the spec, what is wrong and what is known.
 absl::StatusOr<std::unique_ptr<Network>> MakeNetwork(std::string_view spec, ImageShape input,
-                                                     int64_t classes,
-                                                     const NetworkOptions& options,
+                                                     int64_t classes, const NetworkOptions& options,
                                                      std::unique_ptr<TensorDevice> device = {});
 
 }  // namespace grapevine

@@ -70,8 +70,8 @@ struct BlasMatmul::Descriptors {
     Note(cublasLtMatmulPreferenceCreate(&preference));
     if (!status.ok()) return status;
     const auto most = static_cast<uint64_t>(options.most_workspace_bytes);
-    Note(cublasLtMatmulPreferenceSetAttribute(
-        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, sizeof(most)));
+    Note(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                              &most, sizeof(most)));
     if (options.deterministic) {
       // Not in place: whoever comes first adds first.
       const uint32_t schemes =
@@ -118,11 +118,10 @@ absl::StatusOr<BlasMatmul> BlasMatmul::Make(CudaTensorContext& context,
   }
   std::vector<cublasLtMatmulHeuristicResult_t> found(context.options().plans_to_measure);
   int count = 0;
-  const absl::Status asked =
-      BlasStatus(cublasLtMatmulAlgoGetHeuristic(context.blas(), d.operation, d.a, d.b, d.d, d.d,
-                                                d.preference, static_cast<int>(found.size()),
-                                                found.data(), &count),
-                 product.name);
+  const absl::Status asked = BlasStatus(
+      cublasLtMatmulAlgoGetHeuristic(context.blas(), d.operation, d.a, d.b, d.d, d.d, d.preference,
+                                     static_cast<int>(found.size()), found.data(), &count),
+      product.name);
   if (!asked.ok()) return asked;
   if (count == 0) {
     return absl::UnimplementedError(absl::StrCat(product.name, ": cuBLASLt has no algorithm"));
@@ -163,8 +162,8 @@ absl::Status BlasMatmul::RunWith(const cublasLtMatmulAlgo_t& algorithm,
   const float one = 1;
   const float zero = 0;
   return BlasStatus(
-      cublasLtMatmul(context_->blas(), d.operation, &one, arguments.a, d.a, arguments.b, d.b,
-                     &zero, arguments.d, d.d, arguments.d, d.d, &algorithm, arguments.workspace,
+      cublasLtMatmul(context_->blas(), d.operation, &one, arguments.a, d.a, arguments.b, d.b, &zero,
+                     arguments.d, d.d, arguments.d, d.d, &algorithm, arguments.workspace,
                      static_cast<size_t>(workspace_bytes_), context_->stream()),
       d.product.name);
 }

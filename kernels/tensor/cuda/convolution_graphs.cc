@@ -34,8 +34,8 @@ CudnnGraph ConvolutionGraphs::Product(CudnnGraph::Pass pass) const {
 
 CudnnGraph ConvolutionGraphs::Fused() const {
   const bool bias = operation_.bias != kNoOffset;
-  CudnnGraph graph(Name(absl::StrCat("forward", bias ? " with bias" : "",
-                                     operation_.relu ? " and ReLU" : "")));
+  CudnnGraph graph(
+      Name(absl::StrCat("forward", bias ? " with bias" : "", operation_.relu ? " and ReLU" : "")));
   TensorFormat within = output_;
   within.type = ElementType::kFloat32;
   int64_t id = kBias + 1;

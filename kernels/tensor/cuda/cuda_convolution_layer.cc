@@ -24,8 +24,7 @@ class ConvolutionLayer : public Layer {
       : context_(context),
         operation_(operation),
         graphs_(operation, request.inputs[0]),
-        output_matrix_{output().type, output().shape.n * output().shape.area(),
-                       output().shape.c} {}
+        output_matrix_{output().type, output().shape.n * output().shape.area(), output().shape.c} {}
 
   absl::Status Plan(const LayerRequest& request) {
     if (absl::Status status = PlanForward(); !status.ok()) return status;
@@ -59,8 +58,8 @@ class ConvolutionLayer : public Layer {
     if (tensors.output_gradients.empty()) return;
     const CudnnPlan::Argument dy{kOutput, tensors.output_gradients[0]};
     if (weights_gradient_) {
-      weights_gradient_call_ = Call(
-          *weights_gradient_, {x, {kWeights, At(tensors.scratch, packed_gradient_)}, dy});
+      weights_gradient_call_ =
+          Call(*weights_gradient_, {x, {kWeights, At(tensors.scratch, packed_gradient_)}, dy});
     }
     if (input_gradient_ && tensors.input_gradients[0] != nullptr) {
       input_gradient_call_ =
@@ -71,10 +70,9 @@ class ConvolutionLayer : public Layer {
   void Forward(const float* replica, float* gradient) override {
     const cudaStream_t stream = context_.stream();
     void* const bias = At(tensors_.kept, packed_bias_);
-    context_.Note(
-        PackWeights(graphs_.weights().shape, replica + operation_.weight, output().type,
-                    At(tensors_.kept, packed_weights_), stream),
-        "weights of a convolution");
+    context_.Note(PackWeights(graphs_.weights().shape, replica + operation_.weight, output().type,
+                              At(tensors_.kept, packed_weights_), stream),
+                  "weights of a convolution");
     if (has_bias()) {
       context_.Note(PackWeights({1, operation_.outputs}, replica + operation_.bias, output().type,
                                 bias, stream),

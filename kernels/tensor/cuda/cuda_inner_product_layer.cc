@@ -168,8 +168,9 @@ class InnerProductLayer : public Layer {
                                &weights_gradient_, &fused_bias_gradient_);
     if (!status.ok() || !request.wants_gradient[0]) return status;
     bool fused = false;
-    return Take({.name = Name("gradient of the input"), .a = Weights(), .b = Output(), .d = Input()},
-                CUBLASLT_EPILOGUE_DEFAULT, &input_gradient_, &fused);
+    return Take(
+        {.name = Name("gradient of the input"), .a = Weights(), .b = Output(), .d = Input()},
+        CUBLASLT_EPILOGUE_DEFAULT, &input_gradient_, &fused);
   }
 
   void WriteBiasGradient(const void* dy, const float* computed, float* gradient) {
@@ -181,9 +182,9 @@ class InnerProductLayer : public Layer {
       return;
     }
     auto* const partial = reinterpret_cast<float*>(At(tensors_.scratch, partial_sums_));
-    context_.Note(CudaBiasGradient(output_matrix_, dy, context_.loss_scaled(), gradient, partial,
-                                   stream),
-                  "gradient of an inner product's bias");
+    context_.Note(
+        CudaBiasGradient(output_matrix_, dy, context_.loss_scaled(), gradient, partial, stream),
+        "gradient of an inner product's bias");
   }
 
   CudaTensorContext& context_;

@@ -17,8 +17,7 @@ inline void* SumGradients(CudaTensorContext& context, const LayerTensors& tensor
   void* const sum = tensors.output_gradients[0];
   for (size_t k = 1; k < count; ++k) {
     context.Note(CudaElementwise(ElementwisePass::kAdd, format.type, sum,
-                                 tensors.output_gradients[k], format.size(), sum,
-                                 context.stream()),
+                                 tensors.output_gradients[k], format.size(), sum, context.stream()),
                  "a sum of gradients");
   }
   return sum;

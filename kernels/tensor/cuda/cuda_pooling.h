@@ -32,8 +32,8 @@ struct PoolingWindows {
 // Windows have at most 65536 positions.
 cudaError_t CudaPool(const PoolingWindows& windows, const void* x, void* y, uint16_t* largest,
                      cudaStream_t stream);
-cudaError_t CudaPoolGradient(const PoolingWindows& windows, const void* dy,
-                             const uint16_t* largest, void* dx, cudaStream_t stream);
+cudaError_t CudaPoolGradient(const PoolingWindows& windows, const void* dy, const uint16_t* largest,
+                             void* dx, cudaStream_t stream);
 
 }  // namespace grapevine
 

@@ -29,9 +29,9 @@ class PoolingLayer : public Layer {
   void Backward(const float* replica, float* gradient) override {
     if (tensors_.input_gradients[0] == nullptr) return;
     const void* const dy = GradientPastRelu(context_, tensors_, false, windows_.output);
-    context_.Note(CudaPoolGradient(windows_, dy, Places(), tensors_.input_gradients[0],
-                                   context_.stream()),
-                  "gradient of pooling");
+    context_.Note(
+        CudaPoolGradient(windows_, dy, Places(), tensors_.input_gradients[0], context_.stream()),
+        "gradient of pooling");
   }
 
  private:
@@ -81,11 +81,10 @@ class AddLayer : public Layer {
   void Bind(const LayerTensors& tensors) override { tensors_ = tensors; }
 
   void Forward(const float* replica, float* gradient) override {
-    context_.Note(
-        CudaElementwise(relu_ ? ElementwisePass::kAddRelu : ElementwisePass::kAdd, output_.type,
-                        tensors_.inputs[0], tensors_.inputs[1], output_.size(), tensors_.output,
-                        context_.stream()),
-        "addition");
+    context_.Note(CudaElementwise(relu_ ? ElementwisePass::kAddRelu : ElementwisePass::kAdd,
+                                  output_.type, tensors_.inputs[0], tensors_.inputs[1],
+                                  output_.size(), tensors_.output, context_.stream()),
+                  "addition");
   }
   void Backward(const float* replica, float* gradient) override {
     const void* const dy = GradientPastRelu(context_, tensors_, relu_, output_);

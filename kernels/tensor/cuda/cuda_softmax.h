@@ -22,8 +22,8 @@ struct CudaLossCall {
   int64_t rows = 0;
   const void* logits = nullptr;
   const int32_t* labels = nullptr;
-  float gradient_scale = 1;  // times the gradient of the loss's sum
-  void* gradient = nullptr;  // null: none
+  float gradient_scale = 1;          // times the gradient of the loss's sum
+  void* gradient = nullptr;          // null: none
   CudaLossSums* row_sums = nullptr;  // one per row
   CudaLossSums* sums = nullptr;      // over the rows, in their order
 };

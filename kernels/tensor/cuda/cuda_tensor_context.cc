@@ -11,7 +11,9 @@ namespace {
 constexpr int kAmpere = 80;  // the first with bf16
 constexpr int kMeasuredRuns = 3;
 
-int64_t Rounded(int64_t bytes) { return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment; }
+int64_t Rounded(int64_t bytes) {
+  return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
+}
 
 }  // namespace
 
@@ -41,14 +43,14 @@ absl::Status CudaTensorContext::Open() {
   absl::Status status = CudaStatus(cudaSetDevice(options_.device), "cudaSetDevice");
   if (!status.ok()) return status;
   cudaDeviceProp properties;
-  status = CudaStatus(cudaGetDeviceProperties(&properties, options_.device),
-                      "cudaGetDeviceProperties");
+  status =
+      CudaStatus(cudaGetDeviceProperties(&properties, options_.device), "cudaGetDeviceProperties");
   if (!status.ok()) return status;
   if (options_.type == ElementType::kBFloat16 &&
       10 * properties.major + properties.minor < kAmpere) {
-    return absl::UnavailableError(absl::StrCat(
-        properties.name, " computes no bf16 (compute capability ", properties.major, ".",
-        properties.minor, ", it needs 8.0): use fp16 or fp32"));
+    return absl::UnavailableError(
+        absl::StrCat(properties.name, " computes no bf16 (compute capability ", properties.major,
+                     ".", properties.minor, ", it needs 8.0): use fp16 or fp32"));
   }
   device_ = absl::StrCat(properties.name, ", cuDNN ", cudnnGetVersion(), ", cuBLASLt ",
                          cublasLtGetVersion());
@@ -125,10 +127,10 @@ absl::StatusOr<CudnnPlan> CudaTensorContext::FastestPlan(CudnnGraph graph) {
   if (const auto known = cudnn_plans_.find(graph.name()); known != cudnn_plans_.end()) {
     return known->second;
   }
-  const absl::StatusOr<std::vector<CudnnPlan>> plans = graph.Plans(
-      CudnnTarget(cudnn_),
-      {.tensor_cores_for_fp32 = options_.tf32, .deterministic = options_.deterministic},
-      options_.plans_to_measure);
+  const absl::StatusOr<std::vector<CudnnPlan>> plans =
+      graph.Plans(CudnnTarget(cudnn_),
+                  {.tensor_cores_for_fp32 = options_.tf32, .deterministic = options_.deterministic},
+                  options_.plans_to_measure);
   if (!plans.ok()) return plans.status();
   Candidates candidates{.key = absl::StrCat(graph.name(), Conditions())};
   for (const CudnnPlan& plan : *plans) {

@@ -63,9 +63,9 @@ class CudaTensorDevice : public TensorDevice {
 
   absl::Status Open() {
     // Finish sleeps: the node's other threads have messages to send meanwhile.
-    absl::Status status = CudaStatus(
-        cudaEventCreateWithFlags(&done_, cudaEventDisableTiming | cudaEventBlockingSync),
-        "cudaEventCreateWithFlags");
+    absl::Status status =
+        CudaStatus(cudaEventCreateWithFlags(&done_, cudaEventDisableTiming | cudaEventBlockingSync),
+                   "cudaEventCreateWithFlags");
     if (!status.ok()) return status;
     void* pinned = nullptr;
     status = CudaStatus(cudaMallocHost(&pinned, sizeof(StepResult)), "cudaMallocHost");
@@ -85,7 +85,8 @@ class CudaTensorDevice : public TensorDevice {
 
   absl::StatusOr<TensorFormat> PrepareInput(const TensorShape& images) override {
     context_->UseDevice();
-    absl::Status status = Grow(images.n * static_cast<int64_t>(sizeof(int32_t)), "labels", &labels_);
+    absl::Status status =
+        Grow(images.n * static_cast<int64_t>(sizeof(int32_t)), "labels", &labels_);
     if (status.ok()) {
       status = Grow(images.n * static_cast<int64_t>(sizeof(CudaLossSums)), "losses", &row_sums_);
     }

@@ -12,7 +12,9 @@ constexpr int64_t kTensorAlignment = 16;  // bytes, of every pointer given to a 
 constexpr int64_t kMostConfigurations = 16;
 
 std::vector<int64_t> Dimensions(const TensorShape& s) { return {s.n, s.c, s.h, s.w}; }
-std::vector<int64_t> NhwcStrides(const TensorShape& s) { return {s.c * s.area(), 1, s.w * s.c, s.c}; }
+std::vector<int64_t> NhwcStrides(const TensorShape& s) {
+  return {s.c * s.area(), 1, s.w * s.c, s.c};
+}
 
 // The descriptors that `owner` gives out under `name`.
 absl::StatusOr<std::vector<CudnnDescriptor>> Children(const CudnnDescriptor& owner,
@@ -26,10 +28,10 @@ absl::StatusOr<std::vector<CudnnDescriptor>> Children(const CudnnDescriptor& own
     raw.push_back(children.back().get());
   }
   int64_t count = 0;
-  absl::Status status = CudnnStatus(
-      cudnnBackendGetAttribute(owner.get(), name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most, &count,
-                               raw.data()),
-      "engine configurations");
+  absl::Status status =
+      CudnnStatus(cudnnBackendGetAttribute(owner.get(), name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most,
+                                           &count, raw.data()),
+                  "engine configurations");
   if (!status.ok()) return status;
   children.resize(std::min(count, most));
   return children;
@@ -45,8 +47,8 @@ struct Notes {
 };
 
 absl::StatusOr<Notes> NotesOf(const CudnnDescriptor& configuration) {
-  auto engines = Children(configuration, CUDNN_ATTR_ENGINECFG_ENGINE,
-                          CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
+  auto engines =
+      Children(configuration, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
   if (!engines.ok()) return engines.status();
   if (engines->empty()) return absl::InternalError("a configuration without an engine");
   const cudnnBackendDescriptor_t engine = (*engines)[0].get();
@@ -124,10 +126,10 @@ absl::StatusOr<CudnnTarget> CudnnTarget::Described(std::string_view json) {
   CudnnTarget target;
   target.device_ = CudnnDescriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   std::string text(json);
-  absl::Status status = CudnnStatus(
-      target.device_.Set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
-                         static_cast<int64_t>(text.size()) + 1, text.c_str()),
-      "a described GPU");
+  absl::Status status =
+      CudnnStatus(target.device_.Set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                                     static_cast<int64_t>(text.size()) + 1, text.c_str()),
+                  "a described GPU");
   if (!status.ok()) return status;
   status = CudnnStatus(target.device_.Finalize(), "a described GPU");
   if (!status.ok()) return status;
@@ -156,8 +158,8 @@ absl::StatusOr<CudnnCall> CudnnPlan::Bind(std::span<const Argument> arguments,
   const auto count = static_cast<int64_t>(ids.size());
   cudnnStatus_t status = pack.Set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
   if (status == CUDNN_STATUS_SUCCESS) {
-    status = pack.Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count,
-                      memory.data());
+    status =
+        pack.Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, memory.data());
   }
   if (status == CUDNN_STATUS_SUCCESS) {
     status = pack.Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
@@ -328,8 +330,7 @@ absl::StatusOr<CudnnPlan> CudnnGraph::Plan(const CudnnDescriptor& configuration,
   CudnnPlan plan;
   plan.name_ = name_;
   plan.plan_ = CudnnDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-  cudnnStatus_t status =
-      plan.plan_.Set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+  cudnnStatus_t status = plan.plan_.Set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
   if (status == CUDNN_STATUS_SUCCESS) {
     const cudnnHandle_t handle = target.handle();
     status = handle == nullptr

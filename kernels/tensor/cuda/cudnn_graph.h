@@ -70,7 +70,7 @@ class CudnnTarget {
 // A tensor of a graph. One that is `within` lies in no memory: it goes from one operation
 // to the next.
 struct CudnnTensor {
-  int64_t id = 0;  // by which CudnnPlan::Run finds its memory
+  int64_t id = 0;       // by which CudnnPlan::Run finds its memory
   TensorFormat format;  // nhwc; for weights (out, in, kh, kw) likewise: cuDNN's KRSC
   bool within = false;
 };
@@ -129,8 +129,8 @@ class CudnnGraph {
   enum class Pass { kForward, kDataGradient, kFilterGradient };
   // x, w, y are the operands, or their gradients where the pass writes those. fp32
   // accumulation.
-  void Convolution(Pass pass, const CudnnWindow& window, const CudnnTensor& x,
-                   const CudnnTensor& w, const CudnnTensor& y);
+  void Convolution(Pass pass, const CudnnWindow& window, const CudnnTensor& x, const CudnnTensor& w,
+                   const CudnnTensor& y);
   // y = a + b, b broadcast.
   void Add(const CudnnTensor& a, const CudnnTensor& b, const CudnnTensor& y);
   void Relu(const CudnnTensor& x, const CudnnTensor& y);
@@ -152,8 +152,7 @@ class CudnnGraph {
   absl::StatusOr<std::vector<CudnnDescriptor>> Configurations(const CudnnDescriptor& operations,
                                                               cudnnBackendHeurMode_t mode,
                                                               const CudnnTarget& target);
-  absl::StatusOr<CudnnPlan> Plan(const CudnnDescriptor& configuration,
-                                 const CudnnTarget& target);
+  absl::StatusOr<CudnnPlan> Plan(const CudnnDescriptor& configuration, const CudnnTarget& target);
 
   const std::string name_;
   absl::Status status_;

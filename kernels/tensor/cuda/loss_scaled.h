@@ -6,12 +6,14 @@ namespace grapevine {
 
 // How elements of the replica's gradient are written.
 struct LossScaled {
-  float inverse = 1;        // 1 / the loss's scale
-  int* overflow = nullptr;  // device memory; set to 1 where an element is not finite. Null: nobody asks
+  float inverse = 1;  // 1 / the loss's scale
+  int* overflow =
+      nullptr;  // device memory; set to 1 where an element is not finite. Null: nobody asks
 };
 
 #ifdef __CUDACC__
-__device__ __forceinline__ void WriteGradient(const LossScaled& scaled, float value, float* gradient) {
+__device__ __forceinline__ void WriteGradient(const LossScaled& scaled, float value,
+                                              float* gradient) {
   const float written = value * scaled.inverse;
   if (scaled.overflow != nullptr && !isfinite(written)) *scaled.overflow = 1;
   *gradient = written;

@@ -16,9 +16,8 @@ absl::StatusOr<size_t> PlanCache::Choose(const PlanChoice& choice, const Measure
     const auto known = chosen_.find(choice.key);
     if (known != chosen_.end() && fits(known->second)) return known->second;
   }
-  absl::Status why = absl::ResourceExhaustedError(
-      absl::StrCat(choice.key, ": no plan needs at most ", choice.most_workspace_bytes,
-                   " bytes of workspace"));
+  absl::Status why = absl::ResourceExhaustedError(absl::StrCat(
+      choice.key, ": no plan needs at most ", choice.most_workspace_bytes, " bytes of workspace"));
   std::optional<size_t> fastest;
   double least = 0;
   for (size_t index = 0; index < choice.workspace_bytes.size(); ++index) {

@@ -140,8 +140,8 @@ class LayerUnderTest {
       inputs_[k].Write(Packing(formats_[k]).Pack(call.inputs[k]));
     }
     replica_ = std::make_unique<Numbers>(New(call.replica));
-    gradient_ = std::make_unique<Numbers>(
-        New(std::vector<float>(call.replica.size(), std::nanf(""))));
+    gradient_ =
+        std::make_unique<Numbers>(New(std::vector<float>(call.replica.size(), std::nanf(""))));
     layer_->Forward(Floats(*replica_), Floats(*gradient_));
     Finish();
     return Packing(layer_->output()).Unpack(output_->Read());
@@ -153,8 +153,8 @@ class LayerUnderTest {
     const std::vector<float> packed = Packing(layer_->output()).Pack(dy);
     for (int k = 0; k < consumers_; ++k) {
       std::vector<float> part = packed;
-      const float share = consumers_ == 1 ? 1.0f
-                          : k == 0        ? 0.25f
+      const float share = consumers_ == 1   ? 1.0f
+                          : k == 0          ? 0.25f
                           : consumers_ == 2 ? 0.75f
                                             : 0.375f;
       for (float& value : part) value *= share;

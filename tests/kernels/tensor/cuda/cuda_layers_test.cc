@@ -38,8 +38,7 @@ class GpuUnderTest : public DeviceUnderTest {
       : precision_(precision) {
     EXPECT_TRUE(CudaStatus(cudaStreamCreate(&stream_), "cudaStreamCreate").ok());
     auto device = MakeCudaTensorDevice(
-        stream_,
-        {.type = precision.type, .tf32 = precision.tf32, .loss_scaling = scaling});
+        stream_, {.type = precision.type, .tf32 = precision.tf32, .loss_scaling = scaling});
     EXPECT_TRUE(device.ok()) << device.status();
     device_ = *std::move(device);
   }
@@ -153,8 +152,8 @@ class Overflow {
     layer_ = *gpu_.device().MakeLayer(request);
     for (std::shared_ptr<void>* memory :
          {&x_, &y_, &dy_, &kept_, &scratch_, &replica_, &gradient_}) {
-      *memory = *gpu_.device().NewArena(
-          256 + std::max(layer_->kept_bytes(), layer_->scratch_bytes()));
+      *memory =
+          *gpu_.device().NewArena(256 + std::max(layer_->kept_bytes(), layer_->scratch_bytes()));
     }
     layer_->Bind({.inputs = {x_.get()},
                   .output = y_.get(),
@@ -176,8 +175,7 @@ class Overflow {
     layer_->Forward(replica, gradient);
     device.ComputeLoss({.loss = {2}, .logits = y_.get(), .gradient = dy_.get()});
     layer_->Backward(replica, gradient);
-    device.EndGradient(
-        {.replica = replica, .gradient = gradient, .parameter_size = 2, .size = 2});
+    device.EndGradient({.replica = replica, .gradient = gradient, .parameter_size = 2, .size = 2});
     const auto finished = device.Finish();
     EXPECT_TRUE(finished.ok()) << finished.status();
     std::vector<float> values(2);
