@@ -3,7 +3,9 @@
 // Keeps one plan for gradients, one for statistics and one for evaluations, each
 // for the batch size last seen (evaluation: the largest, smaller batches fit in).
 // Replicas and gradients are the device's memory, but for Initialize, which writes host
-// memory; batches are host memory. Every call waits for its result.
+// memory; batches are host memory. Every call waits for its result. What GradientInParts
+// calls final on the way is so in the order of the device's stream: on a GPU, for what is
+// queued behind it or waits for an event recorded then.
 #ifndef GRAPEVINE_MODEL_GRAPH_NETWORK_H_
 #define GRAPEVINE_MODEL_GRAPH_NETWORK_H_
 

@@ -28,7 +28,9 @@ struct Precision {
   std::string name;
   ElementType type;
   bool tf32;
-  double tolerance;  // of a gradient, relative to its norm
+  // Of a gradient, relative to its norm. Rounding to bf16 alone moves that of ResNet-20 by
+  // a fifth (PyTorch, measured); fp32 is where a mistake shows.
+  double tolerance;
 };
 
 Batch MakeBatch(const ImageShape& image, uint64_t stream) {
@@ -86,8 +88,10 @@ class CudaNetworkTest : public testing::TestWithParam<std::tuple<NetworkCase, Pr
       GTEST_SKIP() << gpus->front().name << " computes no bf16";
     }
     ASSERT_TRUE(CudaStatus(cudaStreamCreate(&stream_), "cudaStreamCreate").ok());
-    auto device =
-        MakeCudaTensorDevice(stream_, {.type = precision().type, .tf32 = precision().tf32});
+    // A loss scale at which no gradient here overflows: the first steps are compared.
+    auto device = MakeCudaTensorDevice(
+        stream_,
+        {.type = precision().type, .tf32 = precision().tf32, .loss_scaling = {.start = 256}});
     ASSERT_TRUE(device.ok()) << device.status();
     const NetworkOptions options{.label_smoothing = 0.1f};
     const NetworkCase& c = std::get<0>(GetParam());
@@ -181,11 +185,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(NetworkCase{"softmax", {28, 28, 1}},
                                      NetworkCase{"mlp", {28, 28, 1}},
                                      NetworkCase{"lenet5", {28, 28, 1}},
-                                     NetworkCase{"resnet20", {32, 32, 3}}),
+                                     NetworkCase{"resnet20", {32, 32, 3}},
+                                     NetworkCase{"resnet50", {64, 64, 3}}),
                      testing::Values(Precision{"Fp32", ElementType::kFloat32, false, 1e-3},
-                                     Precision{"Tf32", ElementType::kFloat32, true, 3e-2},
-                                     Precision{"Bf16", ElementType::kBFloat16, true, 0.2},
-                                     Precision{"Fp16", ElementType::kFloat16, true, 3e-2})),
+                                     Precision{"Tf32", ElementType::kFloat32, true, 8e-2},
+                                     Precision{"Bf16", ElementType::kBFloat16, true, 0.5},
+                                     Precision{"Fp16", ElementType::kFloat16, true, 8e-2})),
     [](const auto& info) { return std::get<0>(info.param).spec + std::get<1>(info.param).name; });
 
 }  // namespace

@@ -129,8 +129,7 @@ absl::StatusOr<BlasMatmul> BlasMatmul::Make(CudaTensorContext& context,
   found.resize(count);
   CudaTensorContext::Candidates candidates{
       .key = absl::StrCat(product.name, " (", Text(product.a), " by ", Text(product.b), " to ",
-                          Text(product.d), ")", context.options().tf32 ? "" : " without TF32",
-                          context.options().deterministic ? "" : " in any order"),
+                          Text(product.d), ")", context.Conditions()),
       .argument_bytes = {product.a.bytes(), product.b.bytes(), product.d.bytes(),
                          product.bias_size * BytesOf(product.bias)}};
   for (const cublasLtMatmulHeuristicResult_t& result : found) {

@@ -199,7 +199,7 @@ __global__ void NormalizeKernel(const T* x, const T* shortcut, bool relu, const 
     scales[k] = scale[part.group * kWidth + k];
     shifts[k] = shift[part.group * kWidth + k];
   }
-#pragma unroll 4
+#pragma unroll 2
   for (int64_t row = part.first_row; row < part.last_row; row += blockDim.y) {
     const int64_t at = row * channels + part.group * kWidth;
     float values[kWidth];
@@ -334,7 +334,7 @@ __global__ void InputGradientKernel(const T* x, const T* g, ChannelCoefficients 
     b[k] = input.b[channel];
     c[k] = input.c[channel];
   }
-#pragma unroll 4
+#pragma unroll 2
   for (int64_t row = part.first_row; row < part.last_row; row += blockDim.y) {
     const int64_t at = row * channels + part.group * kWidth;
     float values[kWidth];

@@ -1,14 +1,13 @@
 // The passes of batch normalization over nhwc tensors on a GPU, fused with their
 // neighbours: ReLU, the addition of a shortcut, the sum of two gradients.
 //
-// Our own, not cuDNN's: a residual network's normalization is bound by memory, and what
-// counts is that each tensor is walked once for all that stands next to it. cuDNN fuses
-// the shortcut and the ReLU for some types, multiples of channels and GPUs only, never
-// the sum of two consumers' gradients, and keeps a mask beside the output that our ReLU
-// needs no more than the CPU's does. These passes are the same from Turing to Blackwell
-// in fp32, bf16 and fp16. Statistics are Welford's in fp32 within a thread, joined as
-// Chan, Golub and LeVeque (1979) do, in double at the end, in a fixed order: the same
-// bits in every run.
+// Our own rather than cuDNN's: a residual network's normalization is bound by memory, and
+// what counts is that each tensor is walked once for all that stands next to it: the
+// shortcut, the ReLU (whose mask is read off the output), the sum of two consumers'
+// gradients, and the unbiased variance that the replica's buffers want. These passes are
+// the same from Turing to Blackwell in fp32, bf16 and fp16. Statistics are Welford's in
+// fp32 within a thread, joined as Chan, Golub and LeVeque (1979) do, in double at the end,
+// in a fixed order: the same bits in every run.
 //
 // All pointers are device memory; tensors are aligned to 16 bytes.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_BATCH_NORM_H_

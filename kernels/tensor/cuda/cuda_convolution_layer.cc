@@ -17,37 +17,6 @@ namespace {
 
 using Pass = CudnnGraph::Pass;
 
-// The fastest plan of a graph on the context's GPU.
-absl::StatusOr<CudnnPlan> FastestPlan(CudaTensorContext& context, CudnnGraph graph) {
-  const CudaTensorOptions& options = context.options();
-  const absl::StatusOr<std::vector<CudnnPlan>> plans =
-      graph.Plans(CudnnTarget(context.cudnn()),
-                  {.tensor_cores_for_fp32 = options.tf32, .deterministic = options.deterministic},
-                  options.plans_to_measure);
-  if (!plans.ok()) return plans.status();
-  CudaTensorContext::Candidates candidates{.key = graph.name()};
-  if (!options.tf32) candidates.key += " without TF32";
-  if (!options.deterministic) candidates.key += " in any order";
-  for (const CudnnPlan& plan : *plans) {
-    candidates.workspace_bytes.push_back(plan.workspace_bytes());
-  }
-  for (const CudnnTensor& tensor : graph.arguments()) {
-    candidates.argument_bytes.push_back(tensor.format.bytes());
-  }
-  candidates.run = [&](size_t index, std::span<void* const> memory) -> absl::Status {
-    std::vector<CudnnPlan::Argument> arguments;
-    for (size_t i = 0; i < graph.arguments().size(); ++i) {
-      arguments.push_back({graph.arguments()[i].id, memory[i]});
-    }
-    const absl::StatusOr<CudnnCall> call = (*plans)[index].Bind(arguments, memory.back());
-    if (!call.ok()) return call.status();
-    return call->Run(context.cudnn());
-  };
-  const absl::StatusOr<size_t> fastest = context.FastestPlan(candidates);
-  if (!fastest.ok()) return fastest.status();
-  return (*plans)[*fastest];
-}
-
 class ConvolutionLayer : public Layer {
  public:
   ConvolutionLayer(CudaTensorContext& context, const Convolution& operation,
@@ -145,7 +114,7 @@ class ConvolutionLayer : public Layer {
 
   absl::Status PlanForward() {
     if (has_bias() || operation_.relu) {
-      absl::StatusOr<CudnnPlan> plan = FastestPlan(context_, graphs_.Fused());
+      absl::StatusOr<CudnnPlan> plan = context_.FastestPlan(graphs_.Fused());
       if (plan.ok()) {
         forward_ = *std::move(plan);
         return absl::OkStatus();
@@ -166,7 +135,7 @@ class ConvolutionLayer : public Layer {
   }
 
   absl::Status Take(CudnnGraph graph, std::optional<CudnnPlan>* taken) {
-    absl::StatusOr<CudnnPlan> plan = FastestPlan(context_, std::move(graph));
+    absl::StatusOr<CudnnPlan> plan = context_.FastestPlan(std::move(graph));
     if (!plan.ok()) return plan.status();
     *taken = *std::move(plan);
     return absl::OkStatus();

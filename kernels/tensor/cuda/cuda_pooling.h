@@ -1,9 +1,9 @@
 // Pooling of nhwc tensors on a GPU.
 //
-// Our own: the graph API has no engine that pools fp32, bf16 and fp16 on every GPU from
-// Turing on, cuDNN's older calls are on their way out, and the result is to be the CPU's,
-// the gradient of equal largest values going to the first of them. Backward gathers, so
-// that it is the same in every run.
+// Our own rather than cuDNN's: one pass without a workspace or engines to choose among,
+// the same from Turing to Blackwell in every precision; padding does not count in an
+// average, and of equal largest values the first one gets the gradient, as on the CPU.
+// Backward gathers, so that it is the same in every run.
 //
 // All pointers are device memory.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_POOLING_H_

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/cuda_status.h"
-#include "kernels/tensor/cuda/cudnn_graph.h"
 
 namespace grapevine {
 namespace {
@@ -122,6 +121,41 @@ absl::StatusOr<size_t> CudaTensorContext::FastestPlan(const Candidates& candidat
     if (!seconds.ok()) cudaGetLastError();  // not to be found by the next launch
     return seconds;
   });
+}
+
+absl::StatusOr<CudnnPlan> CudaTensorContext::FastestPlan(CudnnGraph graph) {
+  if (const auto known = cudnn_plans_.find(graph.name()); known != cudnn_plans_.end()) {
+    return known->second;
+  }
+  const absl::StatusOr<std::vector<CudnnPlan>> plans =
+      graph.Plans(CudnnTarget(cudnn_),
+                  {.tensor_cores_for_fp32 = options_.tf32, .deterministic = options_.deterministic},
+                  options_.plans_to_measure);
+  if (!plans.ok()) return plans.status();
+  Candidates candidates{.key = absl::StrCat(graph.name(), Conditions())};
+  for (const CudnnPlan& plan : *plans) {
+    candidates.workspace_bytes.push_back(plan.workspace_bytes());
+  }
+  for (const CudnnTensor& tensor : graph.arguments()) {
+    candidates.argument_bytes.push_back(tensor.format.bytes());
+  }
+  candidates.run = [&](size_t index, std::span<void* const> memory) -> absl::Status {
+    std::vector<CudnnPlan::Argument> arguments;
+    for (size_t i = 0; i < graph.arguments().size(); ++i) {
+      arguments.push_back({graph.arguments()[i].id, memory[i]});
+    }
+    const absl::StatusOr<CudnnCall> call = (*plans)[index].Bind(arguments, memory.back());
+    if (!call.ok()) return call.status();
+    return call->Run(cudnn_);
+  };
+  const absl::StatusOr<size_t> fastest = FastestPlan(candidates);
+  if (!fastest.ok()) return fastest.status();
+  return cudnn_plans_.emplace(graph.name(), (*plans)[*fastest]).first->second;
+}
+
+std::string CudaTensorContext::Conditions() const {
+  return absl::StrCat(options_.tf32 ? "" : " without TF32",
+                      options_.deterministic ? "" : " in any order");
 }
 
 absl::StatusOr<double> CudaTensorContext::Seconds(const std::function<absl::Status()>& run) {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/tensor/cuda/cuda_tensor_options.h"
+#include "kernels/tensor/cuda/cudnn_graph.h"
 #include "kernels/tensor/cuda/loss_scaled.h"
 #include "kernels/tensor/cuda/plan_cache.h"
 #include "kernels/tensor/tensor_format.h"
@@ -53,6 +55,9 @@ class CudaTensorContext {
   // Makes the GPU the calling thread's.
   void UseDevice() { Note(cudaSetDevice(options_.device), "cudaSetDevice"); }
 
+  // What engines may do, as a part of a plan's key.
+  std::string Conditions() const;
+
   // Keeps the first error of what was queued, for TakeError.
   void Note(cudaError_t error, std::string_view call) {
     if (error != cudaSuccess) NoteError(error, call);
@@ -71,6 +76,8 @@ class CudaTensorContext {
     std::function<absl::Status(size_t index, std::span<void* const> arguments)> run;
   };
   absl::StatusOr<size_t> FastestPlan(const Candidates& candidates);
+  // The fastest plan of a graph. Layers of equal graphs share it.
+  absl::StatusOr<CudnnPlan> FastestPlan(CudnnGraph graph);
 
  private:
   CudaTensorContext(cudaStream_t stream, const CudaTensorOptions& options)
@@ -86,6 +93,7 @@ class CudaTensorContext {
   cublasLtHandle_t blas_ = nullptr;
   cudaEvent_t begin_ = nullptr;
   cudaEvent_t end_ = nullptr;
+  std::map<std::string, CudnnPlan> cudnn_plans_;  // by the names of their graphs
   LossScaled loss_scaled_;
   absl::Status error_;
 };

@@ -62,8 +62,10 @@ class CudaTensorDevice : public TensorDevice {
   }
 
   absl::Status Open() {
-    absl::Status status = CudaStatus(cudaEventCreateWithFlags(&done_, cudaEventDisableTiming),
-                                     "cudaEventCreateWithFlags");
+    // Finish sleeps: the node's other threads have messages to send meanwhile.
+    absl::Status status =
+        CudaStatus(cudaEventCreateWithFlags(&done_, cudaEventDisableTiming | cudaEventBlockingSync),
+                   "cudaEventCreateWithFlags");
     if (!status.ok()) return status;
     void* pinned = nullptr;
     status = CudaStatus(cudaMallocHost(&pinned, sizeof(StepResult)), "cudaMallocHost");

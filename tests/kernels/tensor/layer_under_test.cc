@@ -54,6 +54,7 @@ std::vector<float> Decode(const std::vector<char>& bytes, ElementType type) {
   return values;
 }
 std::vector<float> Rounded(const std::vector<float>& values, ElementType type) {
+  if (values.empty()) return values;  // a replica of none
   return Decode(Encode(values, type), type);
 }
 
@@ -101,10 +102,12 @@ class Numbers {
 
   void* get() const { return memory_.get(); }
   void Write(const std::vector<float>& values) {
+    if (values.empty()) return;
     const std::vector<char> encoded = Encode(values, type_);
     device_.Write(encoded.data(), bytes_, get());
   }
   std::vector<float> Read() const {
+    if (bytes_ == 0) return {};
     std::vector<char> encoded(bytes_);
     device_.Read(get(), bytes_, encoded.data());
     return Decode(encoded, type_);

@@ -1,7 +1,9 @@
 // A GPU's layers against the references, in every precision. Skips where there is no GPU.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,16 +75,24 @@ std::string WhyNot(const Precision& precision) {
   return "";
 }
 
+// One for all tests of a precision: libraries and plans are made once.
+GpuUnderTest& SharedGpu(const Precision& precision) {
+  static auto* gpus = new std::map<std::string, std::unique_ptr<GpuUnderTest>>();
+  std::unique_ptr<GpuUnderTest>& gpu = (*gpus)[precision.name];
+  if (gpu == nullptr) gpu = std::make_unique<GpuUnderTest>(precision);
+  return *gpu;
+}
+
 class CudaLayersTest : public testing::TestWithParam<std::tuple<Precision, LayerCase>> {
  protected:
   void SetUp() override {
-    const Precision& precision = std::get<0>(GetParam());
-    if (const std::string why = WhyNot(precision); !why.empty()) GTEST_SKIP() << why;
-    device_ = std::make_unique<GpuUnderTest>(precision);
+    if (const std::string why = WhyNot(precision()); !why.empty()) GTEST_SKIP() << why;
+    device_ = &SharedGpu(precision());
   }
+  const Precision& precision() const { return std::get<0>(GetParam()); }
   const LayerCase& layer() const { return std::get<1>(GetParam()); }
 
-  std::unique_ptr<GpuUnderTest> device_;
+  GpuUnderTest* device_ = nullptr;
 };
 
 TEST_P(CudaLayersTest, AgreesWithTheReference) { ExpectAgreesWithTheReference(layer(), *device_); }
