@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "bench/cuda_copy.h"
-#include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/cuda_mix_and_step.h"
 #include "kernels/cuda/cuda_narrow.h"
 #include "kernels/cuda/cuda_sketch.h"
@@ -25,6 +24,7 @@
 #include "kernels/cuda/cuda_status.h"
 #include "kernels/cuda/cuda_top_k.h"
 #include "kernels/cuda/cuda_weighted_sum.h"
+#include "kernels/device/gpu.h"
 #include "kernels/sketch.h"
 #include "random/keyed_random.h"
 
@@ -279,7 +279,7 @@ void Measure(int64_t size, int rounds) {
 }
 
 int Main(int rounds) {
-  const absl::StatusOr<std::vector<CudaDevice>> devices = FindCudaDevices();
+  const absl::StatusOr<std::vector<GpuInfo>> devices = FindGpus();
   if (!devices.ok()) {
     std::fprintf(stderr, "cuda_vector_passes: %s\n",
                  std::string(devices.status().message()).c_str());

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/cuda_status.h"
+#include "kernels/device/gpu.h"
 #include "kernels/tensor/cuda/cuda_tensor_device.h"
 #include "model/network.h"
 #include "model/network_registry.h"
@@ -82,7 +82,7 @@ double Norm(const std::vector<float>& x, int64_t begin, int64_t end) {
 class CudaNetworkTest : public testing::TestWithParam<std::tuple<NetworkCase, Precision>> {
  protected:
   void SetUp() override {
-    const auto gpus = FindCudaDevices();
+    const auto gpus = FindGpus();
     if (!gpus.ok()) GTEST_SKIP() << gpus.status().message();
     if (precision().type == ElementType::kBFloat16 && gpus->front().compute_capability < 80) {
       GTEST_SKIP() << gpus->front().name << " computes no bf16";

@@ -20,7 +20,8 @@ def cuda_test(name, deps, **kwargs):
         deps = ["//tests/testing:gtest_main"] + select({
             "@cuda//:enabled": deps + [
                 "//kernels:denormals",
-                "//kernels/cuda:cuda_device",
+                "//kernels/device:gpu",
+                "//kernels/device:gpu_interface",
                 "//kernels/cuda:cuda_status",
                 "//random:keyed_random",
             ],

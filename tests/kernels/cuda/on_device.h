@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/cuda_status.h"
+#include "kernels/device/gpu.h"
 #include "kernels/denormals.h"
 #include "random/keyed_random.h"
 
@@ -61,7 +61,7 @@ inline std::vector<float> Noise(uint64_t key, size_t size) {
 class CudaTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (const auto devices = FindCudaDevices(); !devices.ok()) {
+    if (const auto devices = FindGpus(); !devices.ok()) {
       GTEST_SKIP() << devices.status().message();
     }
   }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/cuda_status.h"
+#include "kernels/device/gpu.h"
 #include "kernels/tensor/cuda/cuda_tensor_device.h"
 #include "kernels/tensor/softmax_cross_entropy.h"
 #include "tests/kernels/tensor/layer_under_test.h"
@@ -67,7 +67,7 @@ class GpuUnderTest : public DeviceUnderTest {
 
 // Why `precision` is not tested here; empty: it is.
 std::string WhyNot(const Precision& precision) {
-  const auto gpus = FindCudaDevices();
+  const auto gpus = FindGpus();
   if (!gpus.ok()) return std::string(gpus.status().message());
   if (precision.type == ElementType::kBFloat16 && gpus->front().compute_capability < 80) {
     return gpus->front().name + " computes no bf16";
