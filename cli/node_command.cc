@@ -20,6 +20,7 @@
 #include "cli/experiment.h"
 #include "cli/experiment_command.h"
 #include "cli/interruption.h"
+#include "cli/node_device.h"
 #include "cli/node_placement.h"
 #include "cli/node_run.h"
 #include "cli/progress_display.h"
@@ -130,6 +131,7 @@ absl::Status RunNode(ResolvedConfig resolved, bool dry_run) {
   if (absl::Status status = ValidateForRealNodes(resolved); !status.ok()) return status;
   absl::StatusOr<NodeIdentity> identity = IdentifyNode(&resolved);
   if (!identity.ok()) return identity.status();
+  if (absl::Status status = CheckDevice(resolved.config); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(resolved.config);
   if (!experiment.ok()) return experiment.status();
   absl::StatusOr<NodeRunOptions> options = Options(resolved.config, *identity);

@@ -21,7 +21,9 @@ class BoundaryModel {
   // A parameter server has none; nothing else may be asked then.
   bool exists() const { return static_cast<bool>(model_); }
   // In host memory. May be held; it is not written again.
-  absl::StatusOr<SharedVector> Read() const { return data_path_->Read(model_); }
+  absl::StatusOr<SharedVector> Read() const {
+    return data_path_->Read(data_path_->vectors().At(model_));
+  }
   // Of its first `size` elements (kernels/sketch.h).
   absl::StatusOr<Sketch> SketchOf(int64_t size, uint64_t seed) const {
     return data_path_->SketchOf(model_, size, seed);

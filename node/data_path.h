@@ -57,8 +57,8 @@ class DataPath {
   // What was posted has arrived.
   virtual void Received(Rank from, Tag tag) = 0;
 
-  // A vector in host memory, which may be held. Waits for it.
-  virtual absl::StatusOr<SharedVector> Read(Vec vector) = 0;
+  // The elements of a vector's memory in host memory, which may be held. Waits for them.
+  virtual absl::StatusOr<SharedVector> Read(const SharedVector& memory) = 0;
   // kernels/sketch.h, of the first `size` elements.
   virtual absl::StatusOr<Sketch> SketchOf(Vec vector, int64_t size, uint64_t seed) = 0;
 

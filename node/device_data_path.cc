@@ -184,8 +184,7 @@ void DeviceDataPath::Received(Rank from, Tag tag) {
   retired_.push_back({streams_.up->Record(), std::move(arrival.mapped().pinned)});
 }
 
-absl::StatusOr<SharedVector> DeviceDataPath::Read(Vec vector) {
-  const SharedVector& memory = vectors_.At(vector);
+absl::StatusOr<SharedVector> DeviceDataPath::Read(const SharedVector& memory) {
   if (!status_.ok()) return status_;
   absl::StatusOr<SharedVector> pinned = NewPinned(memory.size);
   if (!pinned.ok()) return pinned.status();

@@ -54,7 +54,7 @@ class DeviceDataPath final : public DataPath {
   absl::StatusOr<Outgoing> Send(const Part& part) override;
   absl::StatusOr<Incoming> Post(Rank from, Tag tag, const Part& into) override;
   void Received(Rank from, Tag tag) override;
-  absl::StatusOr<SharedVector> Read(Vec vector) override;
+  absl::StatusOr<SharedVector> Read(const SharedVector& memory) override;
   absl::StatusOr<Sketch> SketchOf(Vec vector, int64_t size, uint64_t seed) override;
   void Drop(Vec vector) override;
   absl::Status status() const override;

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "kernels/finite_tensors.h"
 #include "kernels/memory_traffic.h"
 #include "optim/replica_step.h"
 
@@ -47,7 +49,22 @@ void NodeHost::StartGradient(bool model_held) {
   const SharedVector& into = vectors().At(request->into);
   parts_.data_path->BeforeGradient(request->at, into);
   if (!parts_.data_path->status().ok()) return;
+  gradient_at_ = request->at;
+  gradient_ = into;
   parts_.gradients->Compute(std::move(request->at), into, request->round, std::move(request->cuts));
+}
+
+void NodeHost::EndGradient() { gradient_at_ = gradient_ = {}; }
+
+std::string NodeHost::WhereNotFinite() {
+  for (const auto& [memory, whose] :
+       {std::pair(gradient_at_, "replica"), std::pair(gradient_, "gradient")}) {
+    const absl::StatusOr<SharedVector> vector = parts_.data_path->Read(memory);
+    if (!vector.ok()) continue;
+    const std::string tensor = FirstNonFinite(*parts_.layout, vector->data.get());
+    if (!tensor.empty()) return absl::StrCat(tensor, " of its ", whose);
+  }
+  return "";
 }
 
 void NodeHost::Combine(Part out, std::span<const Term> terms) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "algorithm/host.h"
@@ -60,6 +61,11 @@ class NodeHost final : public Host {
   // Begins the gradient that was asked for, if there is one and it may begin now.
   // To be called after every event; `model_held` while one is kept for its evaluation.
   void StartGradient(bool model_held);
+  // Between the end of a gradient and EndGradient: where it is not finite, or the replica
+  // that it was taken at: "conv1.weight of its replica"; empty where both are.
+  std::string WhereNotFinite();
+  // Lets go of both.
+  void EndGradient();
   bool holds_gradient_back() const { return gate_.holds_back(); }
   // A message of the algorithm has arrived, or left.
   void OnReceived(Rank from, Tag tag) { parts_.data_path->Received(from, tag); }
@@ -78,6 +84,8 @@ class NodeHost final : public Host {
 
   Parts parts_;
   GradientGate gate_;
+  SharedVector gradient_at_;  // of the gradient under way
+  SharedVector gradient_;
   absl::Status status_;
   Arithmetic arithmetic_;
 };

@@ -163,29 +163,33 @@ absl::Status Runner::OnGradient(const GradientResult& result) {
   if (options_.trace != nullptr) {
     options_.trace->EndGradient(result.round, result.begin, result.end);
   }
-  if (!std::isfinite(loss_)) {
-    return WithFailure(
-        absl::OutOfRangeError(absl::StrCat(
-            "rank ", options_.rank, ": the loss became ", loss_, " in round ", result.round,
-            "; a lower --lr, a warm-up (--schedule) or less --momentum may help")),
-        Failure::kDiverged);
-  }
+  if (!std::isfinite(loss_)) return Diverged(result.round);
+  host_->EndGradient();
   held_.push_back(GradientReady{result.round});
   return absl::OkStatus();
+}
+
+absl::Status Runner::Diverged(Round round) {
+  const std::string where = host_->WhereNotFinite();
+  return WithFailure(absl::OutOfRangeError(absl::StrCat(
+                         "rank ", options_.rank, ": the loss became ", loss_, " in round ", round,
+                         where.empty() ? "" : ", and " + where + " is not finite",
+                         "; a lower --lr, a warm-up (--schedule) or less --momentum may help")),
+                     Failure::kDiverged);
 }
 
 absl::Status Runner::Pump() {
   while (true) {
     if (absl::Status status = AdvanceReductions(); !status.ok()) return status;
     host_->StartGradient(/*model_held=*/!reduction_->idle() || average_out_);
+    if (absl::Status status = host_->status(); !status.ok()) return Explain(std::move(status));
     // A reduction that waits for an earlier one holds the run up: replicas of
     // two past rounds would be kept.
     if (held_.empty() || !due_.empty()) return absl::OkStatus();
     const Event event = held_.front();
     held_.pop_front();
     if (absl::Status status = algorithm_->On(event, *host_); !status.ok()) return status;
-    if (!observed_.ok()) return observed_;
-    if (absl::Status status = host_->status(); !status.ok()) return Explain(std::move(status));
+    if (!observed_.ok()) return InRound(observed_);
   }
 }
 
@@ -205,7 +209,7 @@ absl::Status Runner::AdvanceReductions() {
 
 SharedVector Runner::Fetch(Vec model) {
   if (!model) return {};
-  absl::StatusOr<SharedVector> fetched = data_path_->Read(model);
+  absl::StatusOr<SharedVector> fetched = data_path_->Read(data_path_->vectors().At(model));
   observed_.Update(fetched.status());
   return fetched.ok() ? *std::move(fetched) : SharedVector{};
 }
@@ -302,7 +306,8 @@ absl::Status Runner::InRound(const absl::Status& why) const {
                       absl::StrCat("rank ", options_.rank, ", round ", algorithm_->round(), ": ",
                                    std::string(why.message())));
   const Failure known = FailureOf(why);
-  return WithFailure(std::move(status), known == Failure::kOther ? Failure::kDevice : known);
+  if (known != Failure::kOther) return WithFailure(std::move(status), known);
+  return options_.data_path ? WithFailure(std::move(status), Failure::kDevice) : status;
 }
 
 absl::Status Runner::Explain(const PeerFailure& failure) {

@@ -145,6 +145,7 @@ class Runner final : public TransportSink {
   absl::Status OnMessage(const Received& received);
   absl::Status OnMessageSent(const Sent& sent);
   absl::Status OnGradient(const GradientResult& result);
+  absl::Status Diverged(Round round);
   // Lets the reductions and the algorithm do all they can with what is here.
   absl::Status Pump();
   absl::Status AdvanceReductions();

@@ -61,7 +61,7 @@ class DeviceDataPathTest : public ::testing::TestWithParam<uint64_t> {
     });
   }
   std::vector<float> Read(Vec vector) {
-    const absl::StatusOr<SharedVector> read = path_->Read(vector);
+    const absl::StatusOr<SharedVector> read = path_->Read(path_->vectors().At(vector));
     EXPECT_TRUE(read.ok()) << read.status();
     return {read->span().begin(), read->span().end()};
   }
@@ -197,7 +197,7 @@ TEST_P(DeviceDataPathTest, WithoutMemoryNothingRunsAndTheErrorSaysForWhat) {
   EXPECT_THAT(std::string(path_->status().message()), HasSubstr("a vector of 100 elements"));
   EXPECT_FALSE(path_->Send({d, 0, kSize}).ok());
   EXPECT_FALSE(path_->Post(1, kTag, {d, 0, kSize}).ok());
-  EXPECT_FALSE(path_->Read(d).ok());
+  EXPECT_FALSE(path_->Read(path_->vectors().At(d)).ok());
   for (const Vec vector : {a, b, c, d}) path_->Drop(vector);
 }
 
@@ -207,7 +207,7 @@ TEST_P(DeviceDataPathTest, ADeviceThatIsLostIsReported) {
   for (int i = 0; i < 10; ++i) Scale(1, a, a);
   ASSERT_TRUE(path_->Send({a, 0, kSize}).ok());
   EXPECT_THAT(std::string(AwaitFailure().message()), HasSubstr("is lost"));
-  EXPECT_FALSE(path_->Read(a).ok());
+  EXPECT_FALSE(path_->Read(path_->vectors().At(a)).ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, DeviceDataPathTest, ::testing::Range<uint64_t>(1, 17));

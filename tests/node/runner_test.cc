@@ -374,6 +374,39 @@ TEST(Runner, ALossThatIsNotANumberNamesRankAndRound) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0: the loss became nan in round 0"));
 }
 
+TEST(Runner, AGradientThatIsNotFiniteIsNamed) {
+  for (const auto place : {Experiment::Place::kHost, Experiment::Place::kEmulatedDevice}) {
+    Fleet fleet({.nodes = 1, .place = place});
+    fleet.nodes[0]->objective->set_loss(std::numeric_limits<double>::infinity());
+    fleet.nodes[0]->objective->set_gradient(std::numeric_limits<float>::quiet_NaN());
+    EXPECT_THAT(std::string(fleet.Run()[0].message()),
+                HasSubstr("the loss became inf in round 0, and x of its gradient is not finite"));
+  }
+}
+
+TEST(Runner, ADeviceWithoutMemoryEndsTheRunAndTheErrorNamesRankRoundAndVector) {
+  Experiment experiment{.nodes = 1, .place = Experiment::Place::kEmulatedDevice};
+  const int64_t replica = (kParameters + kBuffers) * int64_t{sizeof(float)};
+  experiment.device.memory = 2 * replica;  // no room for the momentum
+  Fleet fleet(experiment);
+  const absl::Status status = fleet.Run()[0];
+  EXPECT_EQ(FailureOf(status), Failure::kDevice) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0, round 0: "));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no memory for a vector of"));
+}
+
+TEST(Runner, ADeviceThatIsLostEndsTheRun) {
+  for (const int64_t work : {1, 50, 200, 333}) {
+    Experiment experiment{.nodes = 1, .place = Experiment::Place::kEmulatedDevice};
+    experiment.device.work = work;
+    Fleet fleet(experiment);
+    const absl::Status status = fleet.Run()[0];
+    EXPECT_EQ(FailureOf(status), Failure::kDevice) << status << " after " << work;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0, round "));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("the emulated device is lost"));
+  }
+}
+
 TEST(Runner, AnAbortEndsTheRunWithItsReason) {
   const Experiment experiment{.nodes = 2};
   Fleet fleet(experiment);  // of which rank 1 never runs

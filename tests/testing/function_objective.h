@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -27,6 +28,7 @@ class FunctionObjective final : public Objective {
     const size_t size = static_cast<size_t>(layout_.size);
     std::fill_n(gradient, size, 0.0f);
     gradient_(rank_, round, {replica, size}, {gradient, size});
+    if (constant_) std::fill_n(gradient, size, *constant_);
     return loss_;
   }
   // The last half first.
@@ -40,12 +42,15 @@ class FunctionObjective final : public Objective {
   int64_t batch_size() const override { return 1; }
 
   void set_loss(double loss) { loss_ = loss; }
+  // Of all elements, from now on.
+  void set_gradient(float constant) { constant_ = constant; }
 
  private:
   const Rank rank_;
   const ReplicaLayout layout_;
   const Function gradient_;
   double loss_ = 0.5;
+  std::optional<float> constant_;
 };
 
 }  // namespace grapevine::testing

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "kernels/cuda/cuda_status.h"
-#include "kernels/device/gpu.h"
 #include "kernels/denormals.h"
+#include "kernels/device/gpu.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {
