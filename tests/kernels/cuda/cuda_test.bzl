@@ -13,6 +13,7 @@ def cuda_test(name, deps, **kwargs):
     cc_test(
         name = name,
         size = "small",
+        tags = ["gpu"],
         srcs = select({
             "@cuda//:enabled": [name + ".cc", "on_device.h"],
             "//conditions:default": ["without_cuda_test.cc"],
