@@ -51,8 +51,9 @@ absl::StatusOr<std::unique_ptr<NodeDevice>> NodeDevice::Open(const Config& confi
   opened->device_ = *std::move(device);
   opened->precision_ = PrecisionOf(config);
   opened->batches_ = std::make_unique<PinnedBatchMemory>(opened->device_.get());
-  for (std::unique_ptr<DeviceStream>* stream : {&opened->gradients_, &opened->evaluations_}) {
-    absl::StatusOr<std::unique_ptr<DeviceStream>> made = opened->device_->NewStream();
+  for (const auto& [stream, priority] : {std::pair(&opened->gradients_, StreamPriority::kNormal),
+                                         std::pair(&opened->evaluations_, StreamPriority::kLow)}) {
+    absl::StatusOr<std::unique_ptr<DeviceStream>> made = opened->device_->NewStream(priority);
     if (!made.ok()) return Unusable(config, made.status());
     *stream = *std::move(made);
   }

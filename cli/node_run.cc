@@ -249,9 +249,18 @@ absl::Status NodeRun::OnTrained(const SharedVector& model) {
   return WriteNodeModel(*experiment_, options_.rank, model, node_directory_);
 }
 
+absl::Status NodeRun::InEvaluation(Round round, const absl::Status& why) const {
+  absl::Status status(why.code(), absl::StrCat("rank ", options_.rank, ", evaluation of round ",
+                                               round, ": ", std::string(why.message())));
+  const Failure known = FailureOf(why);
+  if (known != Failure::kOther) return WithFailure(std::move(status), known);
+  return experiment_->config().device() == "cpu" ? status
+                                                 : WithFailure(std::move(status), Failure::kDevice);
+}
+
 absl::Status NodeRun::ReportLocalModel(const SharedVector& model) {
   const absl::StatusOr<Assessment> local = assessor_->Assess(model);
-  if (!local.ok()) return local.status();
+  if (!local.ok()) return InEvaluation(runner_->progress().round, local.status());
   if (!local->accuracy) return absl::OkStatus();
   control::NodeMetrics report;
   report.set_round(runner_->progress().round);
@@ -263,7 +272,7 @@ absl::Status NodeRun::ReportLocalModel(const SharedVector& model) {
 
 absl::Status NodeRun::Evaluate(const AveragedModel& average) {
   const absl::StatusOr<ModelEvaluation> evaluation = AssessAverage(average, *assessor_);
-  if (!evaluation.ok()) return evaluation.status();
+  if (!evaluation.ok()) return InEvaluation(average.round, evaluation.status());
   if (target_.OnEvaluation(*evaluation)) {
     session_->ExtendRoundLimit(target_.limit(), target_.final());
   }

@@ -65,6 +65,7 @@ class NodeRun final : private RunObserver {
   double Elapsed() const;
 
   absl::Status OnTrained(const SharedVector& model);
+  absl::Status InEvaluation(Round round, const absl::Status& why) const;
   absl::Status ReportLocalModel(const SharedVector& model);
 
   // Rank 0's part:

@@ -28,7 +28,8 @@ absl::StatusOr<std::unique_ptr<DeviceDataPath>> DeviceDataPath::Make(
     std::function<void(absl::Status why)> on_failure) {
   Streams streams;
   for (std::unique_ptr<DeviceStream>* stream : {&streams.mix, &streams.down, &streams.up}) {
-    absl::StatusOr<std::unique_ptr<DeviceStream>> made = options.device->NewStream();
+    absl::StatusOr<std::unique_ptr<DeviceStream>> made =
+        options.device->NewStream(StreamPriority::kHigh);
     if (!made.ok()) return made.status();
     *stream = *std::move(made);
   }
@@ -48,7 +49,8 @@ DeviceDataPath::DeviceDataPath(const DeviceDataPathOptions& options, OnPass on_p
         return memory.ok() ? AsVector(*std::move(memory), size) : SharedVector{};
       }),
       vectors_(streams_.mix.get(), [this](int64_t size) { return AllocateVector(size); }),
-      watcher_(std::move(on_failure)) {}
+      gradient_watcher_(on_failure),
+      copy_watcher_(std::move(on_failure)) {}
 
 DeviceDataPath::~DeviceDataPath() {
   for (DeviceStream* stream : {streams_.mix.get(), streams_.down.get(), streams_.up.get()}) {
@@ -97,12 +99,13 @@ void DeviceDataPath::Pass(std::span<const Vec> reads, std::span<const Vec> write
   if (!status_.ok()) return;
   for (const Vec vector : writes) Invalidate(vector);
   order_.Before(*streams_.mix, read, written);
-  TimedPass timed{Clock::now(), bytes, streams_.mix->Record(), nullptr};
+  TimedPass timed{Clock::now(), bytes, streams_.mix->RecordTimed(), nullptr};
   pass();
-  timed.end = streams_.mix->Record();
+  timed.end = streams_.mix->RecordTimed();
   order_.After(*streams_.mix, read, written);
   passes_.push_back(std::move(timed));
   ReportPasses();
+  ReleaseRetired();
 }
 
 // A pass is reported from when it was queued: it may have waited for messages, but the
@@ -128,7 +131,7 @@ void DeviceDataPath::BeforeGradient(const SharedVector& at, const SharedVector& 
 }
 
 void DeviceDataPath::OnceComputed(std::function<void()> computed) {
-  watcher_.Watch(options_.gradients->Record(), std::move(computed));
+  gradient_watcher_.Watch(options_.gradients->Record(), std::move(computed));
 }
 
 absl::StatusOr<Outgoing> DeviceDataPath::Send(const Part& part) {
@@ -153,7 +156,7 @@ void DeviceDataPath::CopyDown(const SharedSlice& from, const Outgoing& to) {
     const int64_t end = std::min(begin + options_.chunk, from.size);
     streams_.down->Download(from.begin() + begin, (end - begin) * kElement,
                             to.slice.begin() + begin);
-    watcher_.Watch(streams_.down->Record(), [to, end] { to.written->Raise(end); });
+    copy_watcher_.Watch(streams_.down->Record(), [to, end] { to.written->Raise(end); });
     begin = end;
   }
   order_.After(*streams_.down, read, {});

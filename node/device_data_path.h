@@ -110,7 +110,9 @@ class DeviceDataPath final : public DataPath {
   std::map<std::pair<Rank, Tag>, Arrival> arrivals_;
   std::deque<TimedPass> passes_;  // not over when last looked at
   std::deque<Retired> retired_;   // host memory that a copy may still read
-  EventWatcher watcher_;          // last: its thread ends first
+  // Last: their threads end first. Copies do not wait behind gradients.
+  EventWatcher gradient_watcher_;
+  EventWatcher copy_watcher_;
 };
 
 }  // namespace grapevine

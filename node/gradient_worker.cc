@@ -64,13 +64,13 @@ void GradientWorker::Loop() {
     absl::StatusOr<double> loss = Compute(work);
     if (pace_) Pace(work, begin);
     const Round round = work.round;
-    const bool failed = !loss.ok();
+    // What failed need not be waited for, nor what the objective has waited for.
+    const bool at_once = !loss.ok() || work.cuts.empty();
     work = {};  // the vectors go back before the runner hears of it
     // Both may outlive the worker.
     const auto report = [done = done_, result = GradientResult{round, std::move(loss), begin,
                                                                Clock::now()}] { done(result); };
-    // What failed need not be waited for.
-    failed ? report() : once_computed_(report);
+    at_once ? report() : once_computed_(report);
   }
 }
 

@@ -38,8 +38,8 @@ class GradientWorker {
  public:
   // `objective` is used by the worker's thread alone from now on and outlives
   // it. Without a `pace` gradients take the time they take. `part` (where cuts are
-  // asked for) and then `done` are called through `once_computed`, or on the worker's
-  // thread where there is none.
+  // asked for) and then `done` are called on the worker's thread; parts, and `done` after
+  // them, through `once_computed` where there is one.
   GradientWorker(Objective* objective, GradientPace pace, std::function<void(GradientResult)> done,
                  std::function<void(GradientReady)> part = {}, OnceComputed once_computed = {});
   // Ends after the gradient under way; an artificial delay is cut short.

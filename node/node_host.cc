@@ -40,10 +40,11 @@ void NodeHost::Gradient(Vec at, Vec into, Round round, std::span<const int64_t> 
   CHECK(parts_.gradients != nullptr) << "a node without an objective was asked for a gradient";
   gate_.Ask(
       {.at = vectors().At(at), .into = into, .round = round, .cuts = {cuts.begin(), cuts.end()}});
+  StartGradient();  // before the sends that follow, so that the device has work
 }
 
-void NodeHost::StartGradient(bool model_held) {
-  std::optional<GradientRequest> request = gate_.Admit(model_held);
+void NodeHost::StartGradient() {
+  std::optional<GradientRequest> request = gate_.Admit(parts_.model_held());
   if (!request) return;
   if (parts_.trace != nullptr) parts_.trace->BeginGradient();
   const SharedVector& into = vectors().At(request->into);

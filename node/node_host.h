@@ -36,6 +36,8 @@ class NodeHost final : public Host {
     Transport* transport;
     GradientWorker* gradients;  // null where the algorithm asks for none
     DataPath* data_path;
+    // Whether a model is kept for its evaluation.
+    std::function<bool()> model_held;
     // Writes the starting replica.
     std::function<absl::Status(float* replica)> initialize;
     std::function<void(Round completed, Vec model)> at_boundary;
@@ -58,9 +60,9 @@ class NodeHost final : public Host {
   void Boundary(Round completed, Vec model) override { parts_.at_boundary(completed, model); }
   void Rest(Vec model) override { parts_.at_rest(model); }
 
-  // Begins the gradient that was asked for, if there is one and it may begin now.
-  // To be called after every event; `model_held` while one is kept for its evaluation.
-  void StartGradient(bool model_held);
+  // Begins the gradient that was asked for, if there is one that could not begin at once
+  // and may now. To be called after every event.
+  void StartGradient();
   // Between the end of a gradient and EndGradient: where it is not finite, or the replica
   // that it was taken at: "conv1.weight of its replica"; empty where both are.
   std::string WhereNotFinite();

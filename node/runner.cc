@@ -77,6 +77,7 @@ absl::Status Runner::Prepare(std::function<absl::Status(float* replica)> initial
       .transport = transport_,
       .gradients = gradients_.get(),
       .data_path = data_path_.get(),
+      .model_held = [this] { return !reduction_->idle() || average_out_ || !due_.empty(); },
       .initialize = std::move(initialize),
       .at_boundary = [this](Round completed, Vec model) { AtBoundary(completed, model); },
       .at_rest = [this](Vec model) { AtRest(model); },
@@ -181,7 +182,7 @@ absl::Status Runner::Diverged(Round round) {
 absl::Status Runner::Pump() {
   while (true) {
     if (absl::Status status = AdvanceReductions(); !status.ok()) return status;
-    host_->StartGradient(/*model_held=*/!reduction_->idle() || average_out_);
+    host_->StartGradient();
     if (absl::Status status = host_->status(); !status.ok()) return Explain(std::move(status));
     // A reduction that waits for an earlier one holds the run up: replicas of
     // two past rounds would be kept.

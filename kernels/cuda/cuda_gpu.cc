@@ -36,17 +36,25 @@ class DeviceMemory final : public MemorySource {
   const int device_;
 };
 
+// Copied by any GPU; allocated by one, so that no other gets a context.
 class PinnedMemory final : public MemorySource {
  public:
+  explicit PinnedMemory(int device) : device_(device) {}
+
   absl::StatusOr<void*> Allocate(int64_t bytes) override {
     void* memory = nullptr;
-    const cudaError_t error =
-        cudaHostAlloc(&memory, static_cast<size_t>(bytes), cudaHostAllocPortable);
+    cudaError_t error = cudaSetDevice(device_);
+    if (error == cudaSuccess) {
+      error = cudaHostAlloc(&memory, static_cast<size_t>(bytes), cudaHostAllocPortable);
+    }
     if (error == cudaSuccess) return memory;
     cudaGetLastError();
     return CudaStatus(error, absl::StrCat("cudaHostAlloc of ", bytes, " bytes"));
   }
   void Free(void* memory) override { cudaFreeHost(memory); }
+
+ private:
+  const int device_;
 };
 
 // The runtime calls a missing driver an old one.
@@ -105,7 +113,7 @@ CudaGpu::CudaGpu(const GpuInfo& info)
     : index_(info.index),
       name_(absl::StrCat("cuda:", info.index, " (", info.name, ")")),
       memory_source_(std::make_unique<DeviceMemory>(info.index)),
-      pinned_source_(std::make_unique<PinnedMemory>()),
+      pinned_source_(std::make_unique<PinnedMemory>(info.index)),
       memory_(memory_source_.get()),
       pinned_(pinned_source_.get()) {}
 
@@ -118,8 +126,8 @@ absl::StatusOr<std::shared_ptr<void>> CudaGpu::AllocatePinned(int64_t bytes,
   return pinned_.Take(bytes, absl::StrCat(std::string(what), ", pinned for ", name_));
 }
 
-absl::StatusOr<std::unique_ptr<DeviceStream>> CudaGpu::NewStream() {
-  absl::StatusOr<std::unique_ptr<CudaStream>> stream = CudaStream::Make(index_);
+absl::StatusOr<std::unique_ptr<DeviceStream>> CudaGpu::NewStream(StreamPriority priority) {
+  absl::StatusOr<std::unique_ptr<CudaStream>> stream = CudaStream::Make(index_, priority);
   if (!stream.ok()) return stream.status();
   return *std::move(stream);
 }

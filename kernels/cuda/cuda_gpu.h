@@ -20,7 +20,8 @@ class CudaGpu final : public Device {
   absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes, std::string_view what) override;
   absl::StatusOr<std::shared_ptr<void>> AllocatePinned(int64_t bytes,
                                                        std::string_view what) override;
-  absl::StatusOr<std::unique_ptr<DeviceStream>> NewStream() override;
+  absl::StatusOr<std::unique_ptr<DeviceStream>> NewStream(StreamPriority priority) override;
+  using Device::NewStream;
 
   int index() const { return index_; }
 

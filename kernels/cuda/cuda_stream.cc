@@ -17,10 +17,25 @@ namespace {
 constexpr int kQuickLooks = 200;
 constexpr auto kPause = std::chrono::microseconds(50);
 
+// The runtime's numbers: the smaller, the earlier. It knows at least one.
+int PriorityOf(StreamPriority priority) {
+  int lowest = 0, highest = 0;
+  if (cudaDeviceGetStreamPriorityRange(&lowest, &highest) != cudaSuccess) return 0;
+  switch (priority) {
+    case StreamPriority::kHigh:
+      return highest;
+    case StreamPriority::kNormal:
+      return (lowest + highest) / 2;
+    case StreamPriority::kLow:
+      return lowest;
+  }
+  return lowest;
+}
+
 }  // namespace
 
-CudaEvent::CudaEvent(cudaStream_t stream) {
-  created_ = cudaEventCreate(&event_);
+CudaEvent::CudaEvent(cudaStream_t stream, bool timed) {
+  created_ = cudaEventCreateWithFlags(&event_, timed ? cudaEventDefault : cudaEventDisableTiming);
   if (created_ == cudaSuccess) created_ = cudaEventRecord(event_, stream);
 }
 
@@ -28,15 +43,20 @@ CudaEvent::~CudaEvent() {
   if (event_ != nullptr) cudaEventDestroy(event_);
 }
 
-bool CudaEvent::passed() {
-  return created_ != cudaSuccess || cudaEventQuery(event_) != cudaErrorNotReady;
+bool CudaEvent::passed() { return created_ != cudaSuccess || Query() != cudaErrorNotReady; }
+
+// Not to be ready is no error, and not to be found by the next launch.
+cudaError_t CudaEvent::Query() const {
+  const cudaError_t state = cudaEventQuery(event_);
+  if (state == cudaErrorNotReady) cudaGetLastError();
+  return state;
 }
 
 absl::Status CudaEvent::Wait(std::chrono::nanoseconds timeout) {
   if (created_ != cudaSuccess) return CudaStatus(created_, "cudaEventRecord");
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   for (int looks = 0;; ++looks) {
-    const cudaError_t state = cudaEventQuery(event_);
+    const cudaError_t state = Query();
     if (state != cudaErrorNotReady) return CudaStatus(state, "work on the GPU");
     if (std::chrono::steady_clock::now() >= deadline) {
       return absl::DeadlineExceededError(
@@ -54,16 +74,20 @@ absl::Status CudaEvent::Wait(std::chrono::nanoseconds timeout) {
 std::chrono::nanoseconds CudaEvent::Since(const DeviceEvent& earlier) const {
   float milliseconds = 0;
   const auto& begin = static_cast<const CudaEvent&>(earlier);
-  if (cudaEventElapsedTime(&milliseconds, begin.event_, event_) != cudaSuccess) return {};
+  if (cudaEventElapsedTime(&milliseconds, begin.event_, event_) != cudaSuccess) {
+    cudaGetLastError();
+    return {};
+  }
   return std::chrono::nanoseconds(std::llround(1e6 * static_cast<double>(milliseconds)));
 }
 
-absl::StatusOr<std::unique_ptr<CudaStream>> CudaStream::Make(int device) {
+absl::StatusOr<std::unique_ptr<CudaStream>> CudaStream::Make(int device, StreamPriority priority) {
   if (absl::Status status = CudaStatus(cudaSetDevice(device), "cudaSetDevice"); !status.ok()) {
     return status;
   }
   cudaStream_t stream = nullptr;
-  const cudaError_t made = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  const cudaError_t made =
+      cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, PriorityOf(priority));
   if (made != cudaSuccess) return CudaStatus(made, "cudaStreamCreate");
   return std::unique_ptr<CudaStream>(new CudaStream(device, stream));
 }
@@ -87,9 +111,18 @@ absl::Status CudaStream::status() const {
   return status_;
 }
 
-std::shared_ptr<DeviceEvent> CudaStream::Record() {
+std::shared_ptr<DeviceEvent> CudaStream::NewEvent(bool timed) {
   Check(cudaSetDevice(device_), "cudaSetDevice");
-  return std::make_shared<CudaEvent>(stream_);
+  return std::make_shared<CudaEvent>(stream_, timed);
+}
+
+bool CudaStream::Fits(size_t terms) {
+  if (terms <= kMostCudaTerms) return true;
+  MutexLock lock(mutex_);
+  status_.Update(absl::InvalidArgumentError(
+      absl::StrCat("a mixture of ", terms, " vectors; a GPU takes ", kMostCudaTerms,
+                   " at most: use a topology with fewer neighbours, or --device=cpu")));
+  return false;
 }
 
 void CudaStream::WaitFor(const DeviceEvent& event) {
@@ -111,14 +144,14 @@ void CudaStream::Download(const void* device, int64_t bytes, void* host) {
 }
 
 void CudaStream::WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) {
-  if (!Enter()) return;
+  if (!Enter() || !Fits(terms.size())) return;
   Check(CudaWeightedSum(terms, size, out, stream_),
         absl::StrCat("a sum of ", terms.size(), " vectors"));
 }
 
 void CudaStream::MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
                             float* out) {
-  if (!Enter()) return;
+  if (!Enter() || !Fits(mix.size())) return;
   Check(CudaMixAndStep(mix, step, size, out, stream_),
         absl::StrCat("a mixture of ", mix.size(), " vectors"));
 }

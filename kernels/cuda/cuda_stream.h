@@ -18,7 +18,7 @@ namespace grapevine {
 class CudaEvent final : public DeviceEvent {
  public:
   // Of the current device. Recorded on `stream`; errors come out of Wait.
-  explicit CudaEvent(cudaStream_t stream);
+  CudaEvent(cudaStream_t stream, bool timed);
   ~CudaEvent() override;
 
   bool passed() override;
@@ -29,6 +29,8 @@ class CudaEvent final : public DeviceEvent {
   cudaEvent_t get() const { return event_; }
 
  private:
+  cudaError_t Query() const;
+
   cudaEvent_t event_ = nullptr;
   cudaError_t created_ = cudaSuccess;
 };
@@ -37,14 +39,15 @@ class CudaEvent final : public DeviceEvent {
 class CudaStream final : public DeviceStream {
  public:
   // One that does not wait for the default stream.
-  static absl::StatusOr<std::unique_ptr<CudaStream>> Make(int device);
+  static absl::StatusOr<std::unique_ptr<CudaStream>> Make(int device, StreamPriority priority);
   ~CudaStream() override;
 
-  std::shared_ptr<DeviceEvent> Record() override;
+  std::shared_ptr<DeviceEvent> Record() override { return NewEvent(/*timed=*/false); }
+  std::shared_ptr<DeviceEvent> RecordTimed() override { return NewEvent(/*timed=*/true); }
   void WaitFor(const DeviceEvent& event) override;
   void Upload(const void* host, int64_t bytes, void* device) override;
   void Download(const void* device, int64_t bytes, void* host) override;
-  // Of at most kMostCudaTerms vectors; more are an error.
+  // Of at most kMostCudaTerms vectors.
   void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) override;
   void MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
                   float* out) override;
@@ -59,6 +62,9 @@ class CudaStream final : public DeviceStream {
  private:
   CudaStream(int device, cudaStream_t stream) : device_(device), stream_(stream) {}
 
+  std::shared_ptr<DeviceEvent> NewEvent(bool timed);
+  // False, and an error, for more vectors than a kernel's arguments hold.
+  bool Fits(size_t terms);
   // Makes the device current; false after an error.
   bool Enter();
   // Keeps the first error.

@@ -30,9 +30,12 @@ class DeviceEvent {
   // Waits for it on this thread. The device's error, if it failed;
   // DeadlineExceeded when the work takes longer.
   virtual absl::Status Wait(std::chrono::nanoseconds timeout) = 0;
-  // From `earlier` to this one, as the device saw it; both have passed.
+  // From `earlier` to this one, as the device saw it; both are timed and have passed.
   virtual std::chrono::nanoseconds Since(const DeviceEvent& earlier) const = 0;
 };
+
+// Which stream's work a device does first, where several have some.
+enum class StreamPriority { kHigh, kNormal, kLow };
 
 // Calls return at once. Thread-safe; what two threads queue has some order. What a
 // call names stays alive, and host memory untouched, until the work is done.
@@ -40,6 +43,8 @@ class DeviceStream : public VectorPasses {
  public:
   // Of all that was queued so far.
   virtual std::shared_ptr<DeviceEvent> Record() = 0;
+  // The same, for DeviceEvent::Since.
+  virtual std::shared_ptr<DeviceEvent> RecordTimed() = 0;
   // What is queued from now on waits for `event`, of any stream.
   virtual void WaitFor(const DeviceEvent& event) = 0;
 
@@ -73,7 +78,10 @@ class Device {
   virtual absl::StatusOr<std::shared_ptr<void>> AllocatePinned(int64_t bytes,
                                                                std::string_view what) = 0;
 
-  virtual absl::StatusOr<std::unique_ptr<DeviceStream>> NewStream() = 0;
+  virtual absl::StatusOr<std::unique_ptr<DeviceStream>> NewStream(StreamPriority priority) = 0;
+  absl::StatusOr<std::unique_ptr<DeviceStream>> NewStream() {
+    return NewStream(StreamPriority::kNormal);
+  }
 };
 
 }  // namespace grapevine

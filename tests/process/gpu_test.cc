@@ -1,4 +1,6 @@
 // Runs with --device=cuda: on a GPU where there is one, and what is said where not.
+#include "kernels/device/gpu.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/device/gpu.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 
@@ -53,10 +54,9 @@ TEST(Gpu, TrainsAsTheCpuDoes) {
     double loss[2];
     for (const char* device : {"cpu", "cuda:auto"}) {
       const std::string out = folder.File(std::string(model) + "-" + device);
-      const Ended ended =
-          RunGrapevine({"train", "-n", "4", "--data=synthetic:train=2000:test=500", "--epochs=3",
-                        std::string("--model=") + model, std::string("--device=") + device,
-                        "--out", out});
+      const Ended ended = RunGrapevine({"train", "-n", "4", "--data=synthetic:train=2000:test=500",
+                                        "--epochs=3", std::string("--model=") + model,
+                                        std::string("--device=") + device, "--out", out});
       ASSERT_EQ(ended.exit_code, 0) << ended.output;
       const auto summary = nlohmann::json::parse(std::ifstream(out + "/summary.json"));
       loss[std::string(device) != "cpu"] = summary["test_loss"];

@@ -113,6 +113,7 @@ class EmulatedStream final : public DeviceStream {
     Queue(Always, [flag = event->flag()] { *flag = true; });
     return event;
   }
+  std::shared_ptr<DeviceEvent> RecordTimed() override { return Record(); }
   void WaitFor(const DeviceEvent& event) override {
     const auto& other = dynamic_cast<const EmulatedEvent&>(event);
     Queue([flag = other.flag()] { return *flag; }, [] {});
@@ -194,7 +195,7 @@ absl::StatusOr<std::shared_ptr<void>> EmulatedDevice::AllocatePinned(int64_t byt
   return NewMemory(bytes);
 }
 
-absl::StatusOr<std::unique_ptr<DeviceStream>> EmulatedDevice::NewStream() {
+absl::StatusOr<std::unique_ptr<DeviceStream>> EmulatedDevice::NewStream(StreamPriority) {
   return std::make_unique<EmulatedStream>(state_);
 }
 

@@ -33,7 +33,8 @@ class EmulatedDevice final : public Device {
   absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes, std::string_view what) override;
   absl::StatusOr<std::shared_ptr<void>> AllocatePinned(int64_t bytes,
                                                        std::string_view what) override;
-  absl::StatusOr<std::unique_ptr<DeviceStream>> NewStream() override;
+  absl::StatusOr<std::unique_ptr<DeviceStream>> NewStream(StreamPriority priority) override;
+  using Device::NewStream;
 
   // Copies of bytes so far.
   int64_t uploaded() const;
