@@ -1,8 +1,9 @@
 // The passes of batch normalization over nhwc tensors on a GPU, fused with their
 // neighbours: ReLU, the addition of a shortcut, the sum of two gradients.
 //
-// Our own rather than cuDNN's: a residual network's normalization is bound by memory, and
-// what counts is that each tensor is walked once for all that stands next to it: the
+// Our own rather than cuDNN's, which has no engine for Turing nor for every number of
+// channels (README.md). A residual network's normalization is bound by memory, and what
+// counts is that each tensor is walked once for all that stands next to it: the
 // shortcut, the ReLU (whose mask is read off the output), the sum of two consumers'
 // gradients, and the unbiased variance that the replica's buffers want. These passes are
 // the same from Turing to Blackwell in fp32, bf16 and fp16. Statistics are Welford's in

@@ -1,9 +1,9 @@
 // Pooling of nhwc tensors on a GPU.
 //
-// Our own rather than cuDNN's: one pass without a workspace or engines to choose among,
-// the same from Turing to Blackwell in every precision; padding does not count in an
-// average, and of equal largest values the first one gets the gradient, as on the CPU.
-// Backward gathers, so that it is the same in every run.
+// Our own rather than cuDNN's, which compiles its engines at run time and does not say
+// where the gradient of equal largest values goes (README.md); here the first one gets it,
+// as on the CPU, and padding does not count in an average. Backward gathers, so that it is
+// the same in every run.
 //
 // All pointers are device memory.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_POOLING_H_
