@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/cuda_status.h"
+#include "kernels/tensor/cuda/blas_library.h"
+#include "kernels/tensor/cuda/cudnn_library.h"
 
 namespace grapevine {
 namespace {
@@ -52,13 +54,16 @@ absl::Status CudaTensorContext::Open() {
         absl::StrCat(properties.name, " computes no bf16 (compute capability ", properties.major,
                      ".", properties.minor, ", it needs 8.0): use fp16 or fp32"));
   }
-  device_ = absl::StrCat(properties.name, ", cuDNN ", cudnnGetVersion(), ", cuBLASLt ",
-                         cublasLtGetVersion());
-  status = CudnnStatus(cudnnCreate(&cudnn_), "cudnnCreate");
-  if (status.ok()) status = CudnnStatus(cudnnSetStream(cudnn_, stream_), "cudnnSetStream");
+  status = LoadCudnn();
+  if (status.ok()) status = LoadBlas();
   if (!status.ok()) return status;
-  if (const cublasStatus_t made = cublasLtCreate(&blas_); made != CUBLAS_STATUS_SUCCESS) {
-    return absl::InternalError(absl::StrCat("cublasLtCreate: ", cublasLtGetStatusString(made)));
+  device_ = absl::StrCat(properties.name, ", cuDNN ", Cudnn().get_version(), ", cuBLASLt ",
+                         Blas().get_version());
+  status = CudnnStatus(Cudnn().create(&cudnn_), "cudnnCreate");
+  if (status.ok()) status = CudnnStatus(Cudnn().set_stream(cudnn_, stream_), "cudnnSetStream");
+  if (!status.ok()) return status;
+  if (const cublasStatus_t made = Blas().create(&blas_); made != CUBLAS_STATUS_SUCCESS) {
+    return absl::InternalError(absl::StrCat("cublasLtCreate: ", Blas().get_status_string(made)));
   }
   status = CudaStatus(cudaEventCreate(&begin_), "cudaEventCreate");
   if (status.ok()) status = CudaStatus(cudaEventCreate(&end_), "cudaEventCreate");
@@ -68,8 +73,8 @@ absl::Status CudaTensorContext::Open() {
 CudaTensorContext::~CudaTensorContext() {
   if (end_ != nullptr) cudaEventDestroy(end_);
   if (begin_ != nullptr) cudaEventDestroy(begin_);
-  if (blas_ != nullptr) cublasLtDestroy(blas_);
-  if (cudnn_ != nullptr) cudnnDestroy(cudnn_);
+  if (blas_ != nullptr) Blas().destroy(blas_);
+  if (cudnn_ != nullptr) Cudnn().destroy(cudnn_);
 }
 
 void CudaTensorContext::NoteError(cudaError_t error, std::string_view call) {
