@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "kernels/tensor/arena_plan.h"
 
 namespace grapevine {
@@ -32,6 +33,18 @@ constexpr int kNoRegion = -1;
 
 }  // namespace
 
+const char* NameOf(Pass pass) {
+  switch (pass) {
+    case Pass::kGradient:
+      return "gradients";
+    case Pass::kStatistics:
+      return "statistics";
+    case Pass::kInference:
+      return "evaluations";
+  }
+  return "";
+}
+
 // Makes the layers, then gives each tensor its region. Time runs over the calls
 // of a step: layer i's Forward at i, the loss at the number of layers L, layer
 // i's Backward at 2 L - i.
@@ -40,6 +53,7 @@ class ExecutionPlanner {
   ExecutionPlanner(const NetworkGraph& graph, TensorDevice& device, int64_t batch_size, Pass pass)
       : graph_(graph),
         device_(device),
+        pass_(pass),
         backward_(pass == Pass::kGradient),
         mode_(pass == Pass::kInference ? Mode::kInference : Mode::kTraining),
         loss_time_(static_cast<int>(graph.nodes.size())),
@@ -142,7 +156,9 @@ class ExecutionPlanner {
 
   absl::Status Allocate() {
     arena_.Solve();
-    absl::StatusOr<std::shared_ptr<void>> memory = device_.NewArena(arena_.bytes());
+    absl::StatusOr<std::shared_ptr<void>> memory = device_.NewArena(
+        arena_.bytes(), absl::StrCat("activations for ", NameOf(pass_), " of ", plan_->batch_size_,
+                                     " samples of ", graph_.name));
     if (!memory.ok()) return memory.status();
     plan_->arena_ = *std::move(memory);
     plan_->arena_bytes_ = arena_.bytes();
@@ -173,6 +189,7 @@ class ExecutionPlanner {
 
   const NetworkGraph& graph_;
   TensorDevice& device_;
+  const Pass pass_;
   const bool backward_;
   const Mode mode_;
   const int loss_time_;

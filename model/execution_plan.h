@@ -25,9 +25,12 @@ enum class Pass {
   kInference,   // Forward with running statistics
 };
 
+// "gradients"
+const char* NameOf(Pass pass);
+
 class ExecutionPlan {
  public:
-  // The device outlives the plan.
+  // The device outlives the plan. Without memory the error says what for.
   static absl::StatusOr<std::unique_ptr<ExecutionPlan>> Make(const NetworkGraph& graph,
                                                              TensorDevice& device,
                                                              int64_t batch_size, Pass pass);

@@ -10,22 +10,6 @@
 #include "random/keyed_random.h"
 
 namespace grapevine {
-namespace {
-
-const char* NameOf(Pass pass) {
-  switch (pass) {
-    case Pass::kGradient:
-      return "gradients";
-    case Pass::kStatistics:
-      return "statistics";
-    case Pass::kInference:
-      return "evaluations";
-  }
-  return "";
-}
-
-}  // namespace
-
 GraphNetwork::GraphNetwork(NetworkGraph graph, std::unique_ptr<TensorDevice> device,
                            const NetworkOptions& options)
     : graph_(Fuse(std::move(graph))),

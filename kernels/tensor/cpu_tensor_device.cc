@@ -37,7 +37,7 @@ absl::StatusOr<TensorFormat> CpuTensorDevice::PrepareInput(const TensorShape& im
   return TensorFormat{images, Layout::kNhwc};
 }
 
-absl::StatusOr<std::shared_ptr<void>> CpuTensorDevice::NewArena(int64_t bytes) {
+absl::StatusOr<std::shared_ptr<void>> CpuTensorDevice::NewArena(int64_t bytes, std::string_view) {
   const SharedVector memory = NewSharedVector(bytes / static_cast<int64_t>(sizeof(float)));
   std::fill_n(memory.data.get(), memory.size, 0.0f);
   return std::shared_ptr<void>(memory.data, memory.data.get());

@@ -18,7 +18,7 @@ class CpuTensorDevice : public TensorDevice {
   absl::StatusOr<std::unique_ptr<Layer>> MakeLayer(const LayerRequest& request) override;
   absl::StatusOr<TensorFormat> PrepareInput(const TensorShape& images) override;
   int64_t alignment() const override { return 64; }
-  absl::StatusOr<std::shared_ptr<void>> NewArena(int64_t bytes) override;
+  absl::StatusOr<std::shared_ptr<void>> NewArena(int64_t bytes, std::string_view what) override;
 
   void BeginBatch(const HostBatch& batch, const TensorFormat& format, void* images) override;
   void ComputeLoss(const LossCall& call) override;

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "kernels/tensor/layer.h"
@@ -54,7 +55,9 @@ class TensorDevice {
   // Of each tensor in an arena, in bytes.
   virtual int64_t alignment() const = 0;
   // Memory of zeros: padding that no layer writes must not hold NaNs of an earlier life.
-  virtual absl::StatusOr<std::shared_ptr<void>> NewArena(int64_t bytes) = 0;
+  // It goes back when the last holder lets go, not before Finish. ResourceExhausted names
+  // `what` it was for.
+  virtual absl::StatusOr<std::shared_ptr<void>> NewArena(int64_t bytes, std::string_view what) = 0;
 
   // Copies the images to `images`, which may hold more of them, and the labels to where
   // ComputeLoss reads them.
@@ -73,7 +76,8 @@ class TensorDevice {
   // order of its stream), or waits for EndGradient.
   virtual bool final_in_parts() const { return true; }
 
-  // Waits for all that was queued. Zeros where no loss was asked for.
+  // Waits for all that was queued. Zeros where no loss was asked for. DeadlineExceeded
+  // when it takes too long; what is then still queued uses its memory.
   virtual absl::StatusOr<BatchResult> Finish() = 0;
 };
 

@@ -89,8 +89,11 @@ class CudaNetworkTest : public testing::TestWithParam<std::tuple<NetworkCase, Pr
     }
     ASSERT_TRUE(CudaStatus(cudaStreamCreate(&stream_), "cudaStreamCreate").ok());
     // A loss scale at which no gradient here overflows: the first steps are compared.
+    auto opened = OpenGpu(0);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    device_ = *std::move(opened);
     auto device = MakeCudaTensorDevice(
-        stream_,
+        *device_, stream_,
         {.type = precision().type, .tf32 = precision().tf32, .loss_scaling = {.start = 256}});
     ASSERT_TRUE(device.ok()) << device.status();
     const NetworkOptions options{.label_smoothing = 0.1f};
@@ -119,6 +122,7 @@ class CudaNetworkTest : public testing::TestWithParam<std::tuple<NetworkCase, Pr
         << what;
   }
 
+  std::unique_ptr<Device> device_;
   cudaStream_t stream_ = nullptr;
   std::unique_ptr<Network> gpu_;
   std::unique_ptr<Network> cpu_;

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
 #include "kernels/tensor/cpu_tensor_device.h"
 #include "model/fusion.h"
 #include "model/networks/resnet20.h"
@@ -16,14 +21,19 @@ constexpr int64_t kBatch = 32;
 // in the second and the third.
 constexpr int64_t kActivation = kBatch * 16 * 32 * 32 * 4;
 
-int64_t ArenaBytes(Pass pass) {
+NetworkGraph ResNet20() {
   const auto spec = ParseSpec("resnet20");
   SpecReader options(*spec);
   NetworkBuilder builder("resnet20", {32, 32, 3});
   const auto graph = builder.Build(DescribeResNet20(options, 10, builder));
   EXPECT_TRUE(graph.ok()) << graph.status();
+  return Fuse(*graph);
+}
+
+int64_t ArenaBytes(Pass pass) {
+  const NetworkGraph graph = ResNet20();
   CpuTensorDevice device;
-  auto plan = ExecutionPlan::Make(Fuse(*graph), device, kBatch, pass);
+  auto plan = ExecutionPlan::Make(graph, device, kBatch, pass);
   EXPECT_TRUE(plan.ok()) << plan.status();
   return (*plan)->arena_bytes();
 }
@@ -48,6 +58,22 @@ TEST(ExecutionPlanTest, InferenceKeepsWhatABlockNeeds) {
   const int64_t bytes = ArenaBytes(Pass::kInference);
   EXPECT_GE(bytes, 3 * kActivation);  // the shortcut, an input and an output
   EXPECT_LT(bytes, 4 * kActivation);
+}
+
+// A device without memory.
+class FullDevice : public CpuTensorDevice {
+ public:
+  absl::StatusOr<std::shared_ptr<void>> NewArena(int64_t, std::string_view what) override {
+    return absl::ResourceExhaustedError(absl::StrCat("no memory for ", std::string(what)));
+  }
+};
+
+TEST(ExecutionPlanTest, SaysWhatThereIsNoMemoryFor) {
+  FullDevice device;
+  const auto plan = ExecutionPlan::Make(ResNet20(), device, kBatch, Pass::kGradient);
+  EXPECT_EQ(plan.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(plan.status().message(),
+            "no memory for activations for gradients of 32 samples of resnet20");
 }
 
 }  // namespace

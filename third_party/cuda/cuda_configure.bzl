@@ -1,7 +1,8 @@
 """@cuda: the CUDA Toolkit of this machine, or empty stand-ins.
 
 Looked for in $CUDA_HOME, $CUDA_PATH and /usr/local/cuda: bin/nvcc and
-include/cudnn.h. $GRAPEVINE_CUDA=0 turns it off, 1 makes its absence an error;
+include/cudnn.h. cuDNN and cuBLASLt are not linked: kernels/tensor/cuda/shared_library.h
+loads them. $GRAPEVINE_CUDA=0 turns it off, 1 makes its absence an error;
 --@cuda//:enable=false turns it off for one build.
 """
 
@@ -31,22 +32,10 @@ cc_library(
     linkopts = ["-L{home}/lib64", "-lcudart_static", "-ldl", "-lrt", "-pthread"],
     deps = [":headers"],
 )
-
-cc_library(
-    name = "cudnn",
-    linkopts = ["-L{home}/lib64", "-Wl,-rpath,{home}/lib64", "-lcudnn"],
-    deps = [":cudart"],
-)
-
-cc_library(
-    name = "cublas",
-    linkopts = ["-L{home}/lib64", "-Wl,-rpath,{home}/lib64", "-lcublasLt"],
-    deps = [":cudart"],
-)
 """
 
 _NO_LIBRARIES = """
-[cc_library(name = name) for name in ["headers", "cudart", "cudnn", "cublas"]]
+[cc_library(name = name) for name in ["headers", "cudart"]]
 """
 
 def _find(ctx):

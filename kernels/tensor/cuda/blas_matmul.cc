@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/tensor/cuda/blas_library.h"
 
 namespace grapevine {
 namespace {
@@ -25,8 +26,8 @@ absl::Status BlasStatus(cublasStatus_t status, const std::string& what) {
   const absl::StatusCode code = status == CUBLAS_STATUS_NOT_SUPPORTED
                                     ? absl::StatusCode::kUnimplemented
                                     : absl::StatusCode::kInternal;
-  return absl::Status(code, absl::StrCat(what, ": ", cublasLtGetStatusName(status), ": ",
-                                         cublasLtGetStatusString(status)));
+  return absl::Status(code, absl::StrCat(what, ": ", Blas().get_status_name(status), ": ",
+                                         Blas().get_status_string(status)));
 }
 
 // Any address: heuristics read the alignment from it.
@@ -42,18 +43,18 @@ std::string Text(const BlasMatrix& matrix) {
 struct BlasMatmul::Descriptors {
   explicit Descriptors(const BlasProduct& of) : product(of) {}
   ~Descriptors() {
-    if (preference != nullptr) cublasLtMatmulPreferenceDestroy(preference);
+    if (preference != nullptr) Blas().destroy_preference(preference);
     for (cublasLtMatrixLayout_t layout : {a, b, d}) {
-      if (layout != nullptr) cublasLtMatrixLayoutDestroy(layout);
+      if (layout != nullptr) Blas().destroy_layout(layout);
     }
-    if (operation != nullptr) cublasLtMatmulDescDestroy(operation);
+    if (operation != nullptr) Blas().destroy_operation(operation);
   }
   Descriptors(const Descriptors&) = delete;
   Descriptors& operator=(const Descriptors&) = delete;
 
   absl::Status Make(const CudaTensorOptions& options) {
     const bool fp32 = product.a.type == ElementType::kFloat32;
-    Note(cublasLtMatmulDescCreate(
+    Note(Blas().create_operation(
         &operation, fp32 && options.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
         CUDA_R_32F));
     if (!status.ok()) return status;
@@ -67,17 +68,17 @@ struct BlasMatmul::Descriptors {
     MakeLayout(product.a, &a);
     MakeLayout(product.b, &b);
     MakeLayout(product.d, &d);
-    Note(cublasLtMatmulPreferenceCreate(&preference));
+    Note(Blas().create_preference(&preference));
     if (!status.ok()) return status;
     const auto most = static_cast<uint64_t>(options.most_workspace_bytes);
-    Note(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                              &most, sizeof(most)));
+    Note(Blas().set_preference_attribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                         &most, sizeof(most)));
     if (options.deterministic) {
       // Not in place: whoever comes first adds first.
       const uint32_t schemes =
           CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
-      Note(cublasLtMatmulPreferenceSetAttribute(
-          preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof(schemes)));
+      Note(Blas().set_preference_attribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                           &schemes, sizeof(schemes)));
     }
     return status;
   }
@@ -98,12 +99,11 @@ struct BlasMatmul::Descriptors {
   }
   template <typename Value>
   void Set(cublasLtMatmulDescAttributes_t attribute, const Value& value) {
-    Note(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof(value)));
+    Note(Blas().set_operation_attribute(operation, attribute, &value, sizeof(value)));
   }
   void MakeLayout(const BlasMatrix& matrix, cublasLtMatrixLayout_t* layout) {
-    Note(cublasLtMatrixLayoutCreate(layout, BlasType(matrix.type),
-                                    static_cast<uint64_t>(matrix.rows),
-                                    static_cast<uint64_t>(matrix.columns), matrix.rows));
+    Note(Blas().create_layout(layout, BlasType(matrix.type), static_cast<uint64_t>(matrix.rows),
+                              static_cast<uint64_t>(matrix.columns), matrix.rows));
   }
 };
 
@@ -119,8 +119,8 @@ absl::StatusOr<BlasMatmul> BlasMatmul::Make(CudaTensorContext& context,
   std::vector<cublasLtMatmulHeuristicResult_t> found(context.options().plans_to_measure);
   int count = 0;
   const absl::Status asked = BlasStatus(
-      cublasLtMatmulAlgoGetHeuristic(context.blas(), d.operation, d.a, d.b, d.d, d.d, d.preference,
-                                     static_cast<int>(found.size()), found.data(), &count),
+      Blas().find_algorithms(context.blas(), d.operation, d.a, d.b, d.d, d.d, d.preference,
+                             static_cast<int>(found.size()), found.data(), &count),
       product.name);
   if (!asked.ok()) return asked;
   if (count == 0) {
@@ -162,9 +162,9 @@ absl::Status BlasMatmul::RunWith(const cublasLtMatmulAlgo_t& algorithm,
   const float one = 1;
   const float zero = 0;
   return BlasStatus(
-      cublasLtMatmul(context_->blas(), d.operation, &one, arguments.a, d.a, arguments.b, d.b, &zero,
-                     arguments.d, d.d, arguments.d, d.d, &algorithm, arguments.workspace,
-                     static_cast<size_t>(workspace_bytes_), context_->stream()),
+      Blas().matmul(context_->blas(), d.operation, &one, arguments.a, d.a, arguments.b, d.b, &zero,
+                    arguments.d, d.d, arguments.d, d.d, &algorithm, arguments.workspace,
+                    static_cast<size_t>(workspace_bytes_), context_->stream()),
       d.product.name);
 }
 

@@ -1,9 +1,13 @@
 #include "kernels/tensor/cuda/cuda_tensor_context.h"
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/cuda_status.h"
+#include "kernels/tensor/cuda/blas_library.h"
+#include "kernels/tensor/cuda/cudnn_library.h"
 
 namespace grapevine {
 namespace {
@@ -15,15 +19,13 @@ int64_t Rounded(int64_t bytes) {
   return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
 }
 
-}  // namespace
-
-absl::StatusOr<std::shared_ptr<void>> NewDeviceMemory(int64_t bytes, std::string_view what) {
+// Of the calling thread's GPU. Freed at once, not kept for the next one: plans want many
+// sizes, once each.
+absl::StatusOr<std::shared_ptr<void>> MemoryToMeasure(int64_t bytes, const std::string& key) {
   void* memory = nullptr;
-  // One byte where nothing is asked for: a pointer of its own.
-  const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
   absl::Status status =
-      CudaStatus(cudaMalloc(&memory, size),
-                 absl::StrCat("cudaMalloc of ", bytes, " bytes for ", std::string(what)));
+      CudaStatus(cudaMalloc(&memory, static_cast<size_t>(bytes)),
+                 absl::StrCat("cudaMalloc of ", bytes, " bytes to measure ", key));
   if (!status.ok()) {
     cudaGetLastError();  // not to be found by the next launch
     return status;
@@ -31,9 +33,11 @@ absl::StatusOr<std::shared_ptr<void>> NewDeviceMemory(int64_t bytes, std::string
   return std::shared_ptr<void>(memory, [](void* held) { cudaFree(held); });
 }
 
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<CudaTensorContext>> CudaTensorContext::Make(
-    cudaStream_t stream, const CudaTensorOptions& options) {
-  std::unique_ptr<CudaTensorContext> context(new CudaTensorContext(stream, options));
+    Device& memory, cudaStream_t stream, const CudaTensorOptions& options) {
+  std::unique_ptr<CudaTensorContext> context(new CudaTensorContext(memory, stream, options));
   if (context->options_.plans == nullptr) context->options_.plans = std::make_shared<PlanCache>();
   if (absl::Status status = context->Open(); !status.ok()) return status;
   return context;
@@ -52,24 +56,23 @@ absl::Status CudaTensorContext::Open() {
         absl::StrCat(properties.name, " computes no bf16 (compute capability ", properties.major,
                      ".", properties.minor, ", it needs 8.0): use fp16 or fp32"));
   }
-  device_ = absl::StrCat(properties.name, ", cuDNN ", cudnnGetVersion(), ", cuBLASLt ",
-                         cublasLtGetVersion());
-  status = CudnnStatus(cudnnCreate(&cudnn_), "cudnnCreate");
-  if (status.ok()) status = CudnnStatus(cudnnSetStream(cudnn_, stream_), "cudnnSetStream");
+  status = LoadCudnn();
+  if (status.ok()) status = LoadBlas();
   if (!status.ok()) return status;
-  if (const cublasStatus_t made = cublasLtCreate(&blas_); made != CUBLAS_STATUS_SUCCESS) {
-    return absl::InternalError(absl::StrCat("cublasLtCreate: ", cublasLtGetStatusString(made)));
+  device_ = absl::StrCat(properties.name, ", cuDNN ", Cudnn().get_version(), ", cuBLASLt ",
+                         Blas().get_version());
+  status = CudnnStatus(Cudnn().create(&cudnn_), "cudnnCreate");
+  if (status.ok()) status = CudnnStatus(Cudnn().set_stream(cudnn_, stream_), "cudnnSetStream");
+  if (!status.ok()) return status;
+  if (const cublasStatus_t made = Blas().create(&blas_); made != CUBLAS_STATUS_SUCCESS) {
+    return absl::InternalError(absl::StrCat("cublasLtCreate: ", Blas().get_status_string(made)));
   }
-  status = CudaStatus(cudaEventCreate(&begin_), "cudaEventCreate");
-  if (status.ok()) status = CudaStatus(cudaEventCreate(&end_), "cudaEventCreate");
-  return status;
+  return absl::OkStatus();
 }
 
 CudaTensorContext::~CudaTensorContext() {
-  if (end_ != nullptr) cudaEventDestroy(end_);
-  if (begin_ != nullptr) cudaEventDestroy(begin_);
-  if (blas_ != nullptr) cublasLtDestroy(blas_);
-  if (cudnn_ != nullptr) cudnnDestroy(cudnn_);
+  if (blas_ != nullptr) Blas().destroy(blas_);
+  if (cudnn_ != nullptr) Cudnn().destroy(cudnn_);
 }
 
 void CudaTensorContext::NoteError(cudaError_t error, std::string_view call) {
@@ -98,8 +101,11 @@ absl::StatusOr<size_t> CudaTensorContext::FastestPlan(const Candidates& candidat
     bytes.push_back(workspace);
     int64_t total = 0;
     for (int64_t size : bytes) total += Rounded(size);
-    absl::StatusOr<std::shared_ptr<void>> made =
-        NewDeviceMemory(total, absl::StrCat("measuring ", candidates.key));
+    absl::StatusOr<std::shared_ptr<void>> made = MemoryToMeasure(total, candidates.key);
+    // The device may have some that it keeps.
+    if (absl::IsResourceExhausted(made.status())) {
+      made = memory_.Allocate(total, absl::StrCat("measuring ", candidates.key));
+    }
     if (!made.ok()) return made.status();
     memory = *std::move(made);
     char* at = static_cast<char*>(memory.get());
@@ -113,14 +119,18 @@ absl::StatusOr<size_t> CudaTensorContext::FastestPlan(const Candidates& candidat
   const PlanChoice choice{.key = absl::StrCat(candidates.key, " on ", device_),
                           .workspace_bytes = candidates.workspace_bytes,
                           .most_workspace_bytes = options_.most_workspace_bytes};
-  return options_.plans->Choose(choice, [&](size_t index) -> absl::StatusOr<double> {
-    if (memory == nullptr) {
-      if (absl::Status status = allocate(); !status.ok()) return status;
-    }
-    absl::StatusOr<double> seconds = Seconds([&] { return candidates.run(index, arguments); });
-    if (!seconds.ok()) cudaGetLastError();  // not to be found by the next launch
-    return seconds;
-  });
+  absl::StatusOr<size_t> fastest =
+      options_.plans->Choose(choice, [&](size_t index) -> absl::StatusOr<double> {
+        if (memory == nullptr) {
+          if (absl::Status status = allocate(); !status.ok()) return status;
+        }
+        absl::StatusOr<double> seconds = Seconds([&] { return candidates.run(index, arguments); });
+        if (!seconds.ok()) cudaGetLastError();  // not to be found by the next launch
+        return seconds;
+      });
+  // Still in use; to free it would be to wait on.
+  if (absl::IsDeadlineExceeded(fastest.status())) new std::shared_ptr<void>(std::move(memory));
+  return fastest;
 }
 
 absl::StatusOr<CudnnPlan> CudaTensorContext::FastestPlan(CudnnGraph graph) {
@@ -159,17 +169,15 @@ std::string CudaTensorContext::Conditions() const {
 }
 
 absl::StatusOr<double> CudaTensorContext::Seconds(const std::function<absl::Status()>& run) {
-  if (absl::Status status = run(); !status.ok()) return status;  // loads what it needs
-  absl::Status status = CudaStatus(cudaEventRecord(begin_, stream_), "cudaEventRecord");
+  absl::Status status = run();  // loads what it needs
+  const CudaEvent begin(stream_);
   for (int i = 0; i < kMeasuredRuns && status.ok(); ++i) status = run();
-  if (status.ok()) status = CudaStatus(cudaEventRecord(end_, stream_), "cudaEventRecord");
-  if (status.ok()) status = CudaStatus(cudaEventSynchronize(end_), "cudaEventSynchronize");
-  float milliseconds = 0;
-  if (status.ok()) {
-    status = CudaStatus(cudaEventElapsedTime(&milliseconds, begin_, end_), "cudaEventElapsedTime");
-  }
+  CudaEvent end(stream_);
+  // After an error too: what was queued uses memory that is freed next.
+  const absl::Status done = end.Wait(options_.timeout);
+  if (!done.ok()) return done;
   if (!status.ok()) return status;
-  return 1e-3 * static_cast<double>(milliseconds) / kMeasuredRuns;
+  return std::chrono::duration<double>(end.Since(begin)).count() / kMeasuredRuns;
 }
 
 }  // namespace grapevine

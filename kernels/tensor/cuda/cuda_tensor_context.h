@@ -20,6 +20,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/cuda/cuda_stream.h"
+#include "kernels/device/device.h"
 #include "kernels/tensor/cuda/cuda_tensor_options.h"
 #include "kernels/tensor/cuda/cudnn_graph.h"
 #include "kernels/tensor/cuda/loss_scaled.h"
@@ -32,17 +34,17 @@ namespace grapevine {
 // libraries want (16 and 256 bytes).
 inline constexpr int64_t kCudaAlignment = 256;
 
-// Of the calling thread's GPU. Its end waits for the device: not within a step.
-absl::StatusOr<std::shared_ptr<void>> NewDeviceMemory(int64_t bytes, std::string_view what);
-
 class CudaTensorContext {
  public:
-  static absl::StatusOr<std::unique_ptr<CudaTensorContext>> Make(cudaStream_t stream,
+  static absl::StatusOr<std::unique_ptr<CudaTensorContext>> Make(Device& memory,
+                                                                 cudaStream_t stream,
                                                                  const CudaTensorOptions& options);
   ~CudaTensorContext();
   CudaTensorContext(const CudaTensorContext&) = delete;
   CudaTensorContext& operator=(const CudaTensorContext&) = delete;
 
+  // What device and host memory come from.
+  Device& memory() const { return memory_; }
   cudaStream_t stream() const { return stream_; }
   cudnnHandle_t cudnn() const { return cudnn_; }
   cublasLtHandle_t blas() const { return blas_; }
@@ -51,6 +53,9 @@ class CudaTensorContext {
   // How layers write the replica's gradient in this step.
   const LossScaled& loss_scaled() const { return loss_scaled_; }
   void set_loss_scaled(const LossScaled& scaled) { loss_scaled_ = scaled; }
+
+  // Waits for what was queued; its error, or DeadlineExceeded after options().timeout.
+  absl::Status Wait() { return CudaEvent(stream_).Wait(options_.timeout); }
 
   // Makes the GPU the calling thread's.
   void UseDevice() { Note(cudaSetDevice(options_.device), "cudaSetDevice"); }
@@ -80,19 +85,18 @@ class CudaTensorContext {
   absl::StatusOr<CudnnPlan> FastestPlan(CudnnGraph graph);
 
  private:
-  CudaTensorContext(cudaStream_t stream, const CudaTensorOptions& options)
-      : stream_(stream), options_(options) {}
+  CudaTensorContext(Device& memory, cudaStream_t stream, const CudaTensorOptions& options)
+      : memory_(memory), stream_(stream), options_(options) {}
   absl::Status Open();
   void NoteError(cudaError_t error, std::string_view call);
   absl::StatusOr<double> Seconds(const std::function<absl::Status()>& run);
 
+  Device& memory_;
   const cudaStream_t stream_;
   CudaTensorOptions options_;
   std::string device_;  // its name and the libraries' versions
   cudnnHandle_t cudnn_ = nullptr;
   cublasLtHandle_t blas_ = nullptr;
-  cudaEvent_t begin_ = nullptr;
-  cudaEvent_t end_ = nullptr;
   std::map<std::string, CudnnPlan> cudnn_plans_;  // by the names of their graphs
   LossScaled loss_scaled_;
   absl::Status error_;

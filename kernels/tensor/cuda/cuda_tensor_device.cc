@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/cuda/cuda_status.h"
 #include "kernels/tensor/cuda/cuda_batch_norm_layer.h"
 #include "kernels/tensor/cuda/cuda_convolution_layer.h"
 #include "kernels/tensor/cuda/cuda_elementwise.h"
@@ -56,26 +55,12 @@ class CudaTensorDevice : public TensorDevice {
         scales_loss_(type_ == ElementType::kFloat16),
         loss_scaling_(options.loss_scaling) {}
 
-  ~CudaTensorDevice() override {
-    if (result_ != nullptr) cudaFreeHost(result_);
-    if (done_ != nullptr) cudaEventDestroy(done_);
-  }
-
   absl::Status Open() {
-    // Finish sleeps: the node's other threads have messages to send meanwhile.
-    absl::Status status =
-        CudaStatus(cudaEventCreateWithFlags(&done_, cudaEventDisableTiming | cudaEventBlockingSync),
-                   "cudaEventCreateWithFlags");
-    if (!status.ok()) return status;
-    void* pinned = nullptr;
-    status = CudaStatus(cudaMallocHost(&pinned, sizeof(StepResult)), "cudaMallocHost");
-    if (!status.ok()) return status;
-    result_ = new (pinned) StepResult();
-    absl::StatusOr<std::shared_ptr<void>> memory =
-        NewDeviceMemory(sizeof(StepResult), "a step's result");
-    if (!memory.ok()) return memory.status();
-    device_result_ = *std::move(memory);
-    return absl::OkStatus();
+    absl::StatusOr<std::shared_ptr<void>> pinned =
+        context_->memory().AllocatePinned(sizeof(StepResult), "a step's result");
+    if (!pinned.ok()) return pinned.status();
+    result_ = std::static_pointer_cast<StepResult>(*std::move(pinned));
+    return Grow(sizeof(StepResult), "a step's result", &device_result_);
   }
 
   absl::StatusOr<std::unique_ptr<Layer>> MakeLayer(const LayerRequest& request) override {
@@ -99,9 +84,9 @@ class CudaTensorDevice : public TensorDevice {
 
   int64_t alignment() const override { return kCudaAlignment; }
 
-  absl::StatusOr<std::shared_ptr<void>> NewArena(int64_t bytes) override {
+  absl::StatusOr<std::shared_ptr<void>> NewArena(int64_t bytes, std::string_view what) override {
     context_->UseDevice();
-    absl::StatusOr<std::shared_ptr<void>> memory = NewDeviceMemory(bytes, "activations");
+    absl::StatusOr<std::shared_ptr<void>> memory = context_->memory().Allocate(bytes, what);
     if (!memory.ok()) return memory;
     context_->Note(
         cudaMemsetAsync(memory->get(), 0, static_cast<size_t>(bytes), context_->stream()),
@@ -114,7 +99,7 @@ class CudaTensorDevice : public TensorDevice {
     const cudaStream_t stream = context_->stream();
     rows_ = static_cast<int64_t>(batch.labels.size());
     context_->set_loss_scaled({});
-    context_->Note(cudaMemsetAsync(device_result_.get(), 0, sizeof(StepResult), stream),
+    context_->Note(cudaMemsetAsync(device_result_.memory.get(), 0, sizeof(StepResult), stream),
                    "cudaMemsetAsync");
     const bool rounded = type_ != ElementType::kFloat32;
     context_->Note(cudaMemcpyAsync(rounded ? images_.memory.get() : images, batch.images.data(),
@@ -162,11 +147,11 @@ class CudaTensorDevice : public TensorDevice {
   bool final_in_parts() const override { return !scales_loss_; }
 
   absl::StatusOr<BatchResult> Finish() override {
-    context_->Note(cudaMemcpyAsync(result_, device_result_.get(), sizeof(StepResult),
+    context_->UseDevice();
+    context_->Note(cudaMemcpyAsync(result_.get(), DeviceResult(), sizeof(StepResult),
                                    cudaMemcpyDeviceToHost, context_->stream()),
                    "a step's result");
-    context_->Note(cudaEventRecord(done_, context_->stream()), "cudaEventRecord");
-    context_->Note(cudaEventSynchronize(done_), "a step");
+    context_->Note(context_->Wait());
     const bool scaled = std::exchange(ends_scaled_step_, false);
     if (absl::Status error = context_->TakeError(); !error.ok()) return error;
     if (scaled) UpdateScale(result_->overflow != 0);
@@ -178,16 +163,16 @@ class CudaTensorDevice : public TensorDevice {
     std::shared_ptr<void> memory;
     int64_t bytes = 0;
   };
-  static absl::Status Grow(int64_t bytes, std::string_view what, Buffer* buffer) {
+  absl::Status Grow(int64_t bytes, std::string_view what, Buffer* buffer) {
     if (bytes <= buffer->bytes) return absl::OkStatus();
     *buffer = {};  // before the new one
-    absl::StatusOr<std::shared_ptr<void>> memory = NewDeviceMemory(bytes, what);
+    absl::StatusOr<std::shared_ptr<void>> memory = context_->memory().Allocate(bytes, what);
     if (!memory.ok()) return memory.status();
     *buffer = {*std::move(memory), bytes};
     return absl::OkStatus();
   }
 
-  StepResult* DeviceResult() const { return static_cast<StepResult*>(device_result_.get()); }
+  StepResult* DeviceResult() const { return static_cast<StepResult*>(device_result_.memory.get()); }
 
   void UpdateScale(bool overflowed) {
     const float before = loss_scaling_.scale();
@@ -210,17 +195,16 @@ class CudaTensorDevice : public TensorDevice {
   Buffer labels_;
   Buffer row_sums_;
   Buffer images_;  // as they come, where layers read another type
-  std::shared_ptr<void> device_result_;
-  StepResult* result_ = nullptr;  // pinned
-  cudaEvent_t done_ = nullptr;
+  Buffer device_result_;
+  std::shared_ptr<StepResult> result_;  // pinned
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TensorDevice>> MakeCudaTensorDevice(
-    cudaStream_t stream, const CudaTensorOptions& options) {
+    Device& memory, cudaStream_t stream, const CudaTensorOptions& options) {
   absl::StatusOr<std::unique_ptr<CudaTensorContext>> context =
-      CudaTensorContext::Make(stream, options);
+      CudaTensorContext::Make(memory, stream, options);
   if (!context.ok()) return context.status();
   auto device = std::make_unique<CudaTensorDevice>(*std::move(context), options);
   if (absl::Status status = device->Open(); !status.ok()) return status;

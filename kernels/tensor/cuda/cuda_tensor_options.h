@@ -2,6 +2,7 @@
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_TENSOR_OPTIONS_H_
 #define GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_TENSOR_OPTIONS_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -24,7 +25,9 @@ struct CudaTensorOptions {
   bool deterministic = true;
   int64_t most_workspace_bytes = int64_t{1} << 30;  // of one operation
   int plans_to_measure = 8;                         // of each operation, at most
-  LossScalingOptions loss_scaling;                  // for fp16
+  // Of a wait for the GPU: for a step, for the measuring of a plan.
+  std::chrono::nanoseconds timeout = std::chrono::minutes(15);
+  LossScalingOptions loss_scaling;  // for fp16
   // What was measured; shared by devices of one process. Null: one of its own.
   std::shared_ptr<PlanCache> plans;
 };

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/tensor/cuda/cudnn_library.h"
 
 namespace grapevine {
 namespace {
@@ -29,8 +30,8 @@ absl::StatusOr<std::vector<CudnnDescriptor>> Children(const CudnnDescriptor& own
   }
   int64_t count = 0;
   absl::Status status =
-      CudnnStatus(cudnnBackendGetAttribute(owner.get(), name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most,
-                                           &count, raw.data()),
+      CudnnStatus(Cudnn().get_attribute(owner.get(), name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most,
+                                        &count, raw.data()),
                   "engine configurations");
   if (!status.ok()) return status;
   children.resize(std::min(count, most));
@@ -56,13 +57,13 @@ absl::StatusOr<Notes> NotesOf(const CudnnDescriptor& configuration) {
   notes.numerical.resize(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
   int64_t count = 0;
   absl::Status status = CudnnStatus(
-      cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                               CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes.numerical.data()),
+      Cudnn().get_attribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                            CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes.numerical.data()),
       "numerical notes");
   if (!status.ok()) return status;
   notes.numerical.resize(count);
-  status = CudnnStatus(cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX,
-                                                CUDNN_TYPE_INT64, 1, &count, &notes.engine),
+  status = CudnnStatus(Cudnn().get_attribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX,
+                                             CUDNN_TYPE_INT64, 1, &count, &notes.engine),
                        "engine index");
   if (!status.ok()) return status;
   return notes;
@@ -80,8 +81,8 @@ bool Allowed(const Notes& notes, const CudnnEngineRules& rules, bool fp32) {
 absl::Status CudnnStatus(cudnnStatus_t status, std::string_view what) {
   if (status == CUDNN_STATUS_SUCCESS) return absl::OkStatus();
   std::array<char, 1024> words{};
-  cudnnGetLastErrorString(words.data(), words.size());
-  return absl::InternalError(absl::StrCat(std::string(what), ": ", cudnnGetErrorString(status),
+  Cudnn().get_last_error_string(words.data(), words.size());
+  return absl::InternalError(absl::StrCat(std::string(what), ": ", Cudnn().get_error_string(status),
                                           words[0] == '\0' ? "" : ": ", words.data()));
 }
 
@@ -99,15 +100,15 @@ cudnnDataType_t CudnnType(ElementType type) {
 
 CudnnDescriptor::CudnnDescriptor(cudnnBackendDescriptorType_t type) {
   cudnnBackendDescriptor_t made = nullptr;
-  if (cudnnBackendCreateDescriptor(type, &made) != CUDNN_STATUS_SUCCESS) return;
+  if (Cudnn().create_descriptor(type, &made) != CUDNN_STATUS_SUCCESS) return;
   descriptor_ = std::shared_ptr<void>(
-      made, [](cudnnBackendDescriptor_t held) { cudnnBackendDestroyDescriptor(held); });
+      made, [](cudnnBackendDescriptor_t held) { Cudnn().destroy_descriptor(held); });
 }
 
 cudnnStatus_t CudnnDescriptor::Set(cudnnBackendAttributeName_t name,
                                    cudnnBackendAttributeType_t type, int64_t count,
                                    const void* values) {
-  return cudnnBackendSetAttribute(get(), name, type, count, values);
+  return Cudnn().set_attribute(get(), name, type, count, values);
 }
 
 cudnnStatus_t CudnnDescriptor::Set(cudnnBackendAttributeName_t name, const CudnnDescriptor& value) {
@@ -120,9 +121,10 @@ cudnnStatus_t CudnnDescriptor::Set(cudnnBackendAttributeName_t name,
   return Set(name, CUDNN_TYPE_INT64, static_cast<int64_t>(values.size()), values.data());
 }
 
-cudnnStatus_t CudnnDescriptor::Finalize() { return cudnnBackendFinalize(get()); }
+cudnnStatus_t CudnnDescriptor::Finalize() { return Cudnn().finalize(get()); }
 
 absl::StatusOr<CudnnTarget> CudnnTarget::Described(std::string_view json) {
+  if (absl::Status loaded = LoadCudnn(); !loaded.ok()) return loaded;
   CudnnTarget target;
   target.device_ = CudnnDescriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   std::string text(json);
@@ -137,7 +139,7 @@ absl::StatusOr<CudnnTarget> CudnnTarget::Described(std::string_view json) {
 }
 
 absl::Status CudnnCall::Run(cudnnHandle_t handle) const {
-  const cudnnStatus_t status = cudnnBackendExecute(handle, plan_.get(), arguments_.get());
+  const cudnnStatus_t status = Cudnn().execute(handle, plan_.get(), arguments_.get());
   if (status == CUDNN_STATUS_SUCCESS) return absl::OkStatus();
   return CudnnStatus(status, name_);
 }
@@ -340,8 +342,8 @@ absl::StatusOr<CudnnPlan> CudnnGraph::Plan(const CudnnDescriptor& configuration,
   if (status == CUDNN_STATUS_SUCCESS) status = plan.plan_.Finalize();
   int64_t count = 0;
   if (status == CUDNN_STATUS_SUCCESS) {
-    status = cudnnBackendGetAttribute(plan.plan_.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
-                                      CUDNN_TYPE_INT64, 1, &count, &plan.workspace_bytes_);
+    status = Cudnn().get_attribute(plan.plan_.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                                   CUDNN_TYPE_INT64, 1, &count, &plan.workspace_bytes_);
   }
   if (status != CUDNN_STATUS_SUCCESS) return CudnnStatus(status, absl::StrCat(name_, ": plan"));
   return plan;

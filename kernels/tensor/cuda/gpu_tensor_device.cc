@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<TensorDevice>> MakeGpuTensorDevice(Device& device
   options.device = static_cast<CudaGpu&>(device).index();
   options.type = TypeOf(precision);
   options.tf32 = precision != Precision::kFp32;
-  return MakeCudaTensorDevice(static_cast<CudaStream&>(stream).get(), options);
+  return MakeCudaTensorDevice(device, static_cast<CudaStream&>(stream).get(), options);
 }
 
 }  // namespace grapevine

@@ -23,6 +23,7 @@ absl::StatusOr<size_t> PlanCache::Choose(const PlanChoice& choice, const Measure
   for (size_t index = 0; index < choice.workspace_bytes.size(); ++index) {
     if (!fits(index)) continue;
     const absl::StatusOr<double> seconds = measure(index);
+    if (absl::IsDeadlineExceeded(seconds.status())) return seconds.status();
     if (!seconds.ok()) {
       why = seconds.status();
     } else if (!fastest || *seconds < least) {

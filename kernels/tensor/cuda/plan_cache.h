@@ -31,7 +31,8 @@ class PlanCache {
   using Measure = std::function<absl::StatusOr<double>(size_t index)>;
 
   // The fastest candidate whose workspace fits; of equals the first. Candidates that
-  // cannot run are passed over. Errors: none fits, or the last one's reason.
+  // cannot run are passed over; after one that does not end (DeadlineExceeded) no other
+  // is tried. Errors: none fits, or the last one's reason.
   absl::StatusOr<size_t> Choose(const PlanChoice& choice, const Measure& measure);
 
  private:

@@ -95,7 +95,7 @@ class Numbers {
  public:
   Numbers(DeviceUnderTest& device, ElementType type, int64_t size)
       : device_(device), type_(type), bytes_(size * BytesOf(type)) {
-    auto memory = device.device().NewArena((bytes_ + 255) / 256 * 256 + 256);
+    auto memory = device.device().NewArena((bytes_ + 255) / 256 * 256 + 256, "a tensor");
     EXPECT_TRUE(memory.ok()) << memory.status();
     memory_ = *std::move(memory);
   }

@@ -37,8 +37,11 @@ class GpuUnderTest : public DeviceUnderTest {
   explicit GpuUnderTest(const Precision& precision, const LossScalingOptions& scaling = {})
       : precision_(precision) {
     EXPECT_TRUE(CudaStatus(cudaStreamCreate(&stream_), "cudaStreamCreate").ok());
+    auto gpu = OpenGpu(0);
+    EXPECT_TRUE(gpu.ok()) << gpu.status();
+    gpu_ = *std::move(gpu);
     auto device = MakeCudaTensorDevice(
-        stream_, {.type = precision.type, .tf32 = precision.tf32, .loss_scaling = scaling});
+        *gpu_, stream_, {.type = precision.type, .tf32 = precision.tf32, .loss_scaling = scaling});
     EXPECT_TRUE(device.ok()) << device.status();
     device_ = *std::move(device);
   }
@@ -61,6 +64,7 @@ class GpuUnderTest : public DeviceUnderTest {
   }
 
   const Precision precision_;
+  std::unique_ptr<Device> gpu_;
   cudaStream_t stream_ = nullptr;
   std::unique_ptr<TensorDevice> device_;
 };
@@ -129,7 +133,7 @@ TEST_P(CudaTensorDeviceTest, TheLossIsTheCpus) {
   // The logits come as images, so that they are rounded as a batch is.
   const auto format = gpu.device().PrepareInput({rows, kClasses});
   ASSERT_TRUE(format.ok()) << format.status();
-  const auto memory = *gpu.device().NewArena(format->bytes());
+  const auto memory = *gpu.device().NewArena(format->bytes(), "logits");
   gpu.device().BeginBatch({.images = logits, .labels = labels}, *format, memory.get());
   gpu.device().ComputeLoss({.loss = {kClasses, 0.1f}, .logits = memory.get()});
   const auto result = gpu.device().Finish();
@@ -152,8 +156,8 @@ class Overflow {
     layer_ = *gpu_.device().MakeLayer(request);
     for (std::shared_ptr<void>* memory :
          {&x_, &y_, &dy_, &kept_, &scratch_, &replica_, &gradient_}) {
-      *memory =
-          *gpu_.device().NewArena(256 + std::max(layer_->kept_bytes(), layer_->scratch_bytes()));
+      *memory = *gpu_.device().NewArena(
+          256 + std::max(layer_->kept_bytes(), layer_->scratch_bytes()), "a tensor");
     }
     layer_->Bind({.inputs = {x_.get()},
                   .output = y_.get(),

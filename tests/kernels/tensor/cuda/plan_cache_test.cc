@@ -47,6 +47,20 @@ TEST(PlanCacheTest, PassesOverWhatNeedsTooMuchOrCannotRun) {
   EXPECT_EQ(*candidates.Choose(cache, "a", 50), 3u) << "what is remembered needs too much now";
 }
 
+TEST(PlanCacheTest, TriesNoOtherAfterOneThatDoesNotEnd) {
+  PlanCache cache;
+  std::vector<size_t> measured;
+  const std::vector<int64_t> bytes = {0, 0, 0};
+  const auto choice =
+      cache.Choose({"product", bytes, 100}, [&](size_t index) -> absl::StatusOr<double> {
+        measured.push_back(index);
+        if (index == 1) return absl::DeadlineExceededError("plan 1");
+        return 1;
+      });
+  EXPECT_EQ(choice.status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(measured, (std::vector<size_t>{0, 1}));
+}
+
 TEST(PlanCacheTest, SaysWhyThereIsNone) {
   PlanCache cache;
   Candidates large{{200}, {1}};
