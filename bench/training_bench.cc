@@ -31,6 +31,7 @@
 #include "kernels/device/gpu.h"
 #include "kernels/tensor/gpu_tensor_device.h"
 #include "model/network_registry.h"
+#include "model/pinned_batch_memory.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
 
@@ -72,6 +73,7 @@ class Place {
   explicit Place(const Setup& setup) : precision_(PrecisionOf(setup.precision)) {
     if (!setup.gpu) return;
     device_ = Take(OpenGpu(0));
+    batches_ = std::make_unique<PinnedBatchMemory>(device_.get());
     stream_ = Take(device_->NewStream());
   }
 
@@ -94,6 +96,8 @@ class Place {
     float* const data = static_cast<float*>(memory.get());
     return {std::shared_ptr<float[]>(std::move(memory), data), size};
   }
+  // Null: ordinary memory.
+  BatchMemory* batches() const { return batches_.get(); }
   void Wait() {
     if (!device_) return;
     const absl::Status done = stream_->Record()->Wait(std::chrono::minutes(1));
@@ -105,12 +109,13 @@ class Place {
   CpuPasses cpu_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<DeviceStream> stream_;
+  std::unique_ptr<BatchMemory> batches_;
 };
 
 // Any numbers will do: the time does not depend on them.
-Batch RandomBatch(const ImageShape& image, int64_t size) {
+Batch RandomBatch(const ImageShape& image, int64_t size, BatchMemory* memory) {
   KeyedRandom random(1, Purpose::kSyntheticData);
-  Batch batch{.size = size};
+  Batch batch{.size = size, .images = BatchVector(BatchAllocator<float>(memory))};
   for (int64_t i = 0; i < size * image.size(); ++i) {
     batch.images.push_back(static_cast<float>(random.Normal()));
   }
@@ -124,7 +129,7 @@ class Trainer {
  public:
   Trainer(const std::string& name, const Setup& setup)
       : place_(setup),
-        batch_(RandomBatch(InputOf(name, setup), setup.batch)),
+        batch_(RandomBatch(InputOf(name, setup), setup.batch, place_.batches())),
         network_(
             Take(MakeNetwork(name, InputOf(name, setup), kClasses, {}, place_.NewTensorDevice()))),
         optimizer_(Take(MakeOptimizer("sgd", {.momentum = 0.9}))) {

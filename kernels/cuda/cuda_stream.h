@@ -18,7 +18,7 @@ namespace grapevine {
 class CudaEvent final : public DeviceEvent {
  public:
   // Of the current device. Recorded on `stream`; errors come out of Wait.
-  CudaEvent(cudaStream_t stream, bool timed);
+  explicit CudaEvent(cudaStream_t stream, bool timed = false);
   ~CudaEvent() override;
 
   bool passed() override;

@@ -170,9 +170,9 @@ std::string CudaTensorContext::Conditions() const {
 
 absl::StatusOr<double> CudaTensorContext::Seconds(const std::function<absl::Status()>& run) {
   absl::Status status = run();  // loads what it needs
-  const CudaEvent begin(stream_);
+  const CudaEvent begin(stream_, /*timed=*/true);
   for (int i = 0; i < kMeasuredRuns && status.ok(); ++i) status = run();
-  CudaEvent end(stream_);
+  CudaEvent end(stream_, /*timed=*/true);
   // After an error too: what was queued uses memory that is freed next.
   const absl::Status done = end.Wait(options_.timeout);
   if (!done.ok()) return done;
