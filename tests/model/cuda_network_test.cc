@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "kernels/cuda/cuda_status.h"
@@ -12,6 +13,7 @@
 #include "model/network.h"
 #include "model/network_registry.h"
 #include "random/keyed_random.h"
+#include "tests/testing/gpu_cases.h"
 
 namespace grapevine {
 namespace {
@@ -184,18 +186,26 @@ TEST_P(CudaNetworkTest, ANanInTheReplicaShowsInTheLoss) {
   EXPECT_TRUE(std::isnan(*loss));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Networks, CudaNetworkTest,
-    testing::Combine(testing::Values(NetworkCase{"softmax", {28, 28, 1}},
-                                     NetworkCase{"mlp", {28, 28, 1}},
-                                     NetworkCase{"lenet5", {28, 28, 1}},
-                                     NetworkCase{"resnet20", {32, 32, 3}},
-                                     NetworkCase{"resnet50", {64, 64, 3}}),
-                     testing::Values(Precision{"Fp32", ElementType::kFloat32, false, 1e-3},
-                                     Precision{"Tf32", ElementType::kFloat32, true, 8e-2},
-                                     Precision{"Bf16", ElementType::kBFloat16, true, 0.5},
-                                     Precision{"Fp16", ElementType::kFloat16, true, 8e-2})),
-    [](const auto& info) { return std::get<0>(info.param).spec + std::get<1>(info.param).name; });
+std::vector<std::tuple<NetworkCase, Precision>> AllCases() {
+  std::vector<std::tuple<NetworkCase, Precision>> cases;
+  for (const NetworkCase& network :
+       {NetworkCase{"softmax", {28, 28, 1}}, NetworkCase{"mlp", {28, 28, 1}},
+        NetworkCase{"lenet5", {28, 28, 1}}, NetworkCase{"resnet20", {32, 32, 3}},
+        NetworkCase{"resnet50", {64, 64, 3}}}) {
+    for (const Precision& precision : {Precision{"Fp32", ElementType::kFloat32, false, 1e-3},
+                                       Precision{"Tf32", ElementType::kFloat32, true, 8e-2},
+                                       Precision{"Bf16", ElementType::kBFloat16, true, 0.5},
+                                       Precision{"Fp16", ElementType::kFloat16, true, 8e-2}}) {
+      cases.emplace_back(network, precision);
+    }
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, CudaNetworkTest, testing::ValuesIn(GpuCases(AllCases())),
+                         [](const auto& info) {
+                           return std::get<0>(info.param).spec + std::get<1>(info.param).name;
+                         });
 
 }  // namespace
 }  // namespace grapevine

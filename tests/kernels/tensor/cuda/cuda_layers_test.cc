@@ -13,6 +13,7 @@
 #include "kernels/tensor/cuda/cuda_tensor_device.h"
 #include "kernels/tensor/softmax_cross_entropy.h"
 #include "tests/kernels/tensor/layer_under_test.h"
+#include "tests/testing/gpu_cases.h"
 
 namespace grapevine {
 namespace {
@@ -103,8 +104,8 @@ TEST_P(CudaLayersTest, AgreesWithTheReference) { ExpectAgreesWithTheReference(la
 TEST_P(CudaLayersTest, AgreesInInference) { ExpectAgreesInInference(layer(), *device_); }
 
 INSTANTIATE_TEST_SUITE_P(Operations, CudaLayersTest,
-                         testing::Combine(testing::ValuesIn(Precisions()),
-                                          testing::ValuesIn(LayerCases({Layout::kNhwc}))),
+                         testing::Combine(testing::ValuesIn(GpuCases(Precisions())),
+                                          testing::ValuesIn(GpuCases(LayerCases({Layout::kNhwc})))),
                          [](const auto& info) {
                            return std::get<0>(info.param).name + NameOf(std::get<1>(info.param));
                          });
@@ -143,7 +144,8 @@ TEST_P(CudaTensorDeviceTest, TheLossIsTheCpus) {
   EXPECT_EQ(result->correct, CountCorrect(kClasses, logits.data(), labels));
 }
 
-INSTANTIATE_TEST_SUITE_P(Precisions, CudaTensorDeviceTest, testing::ValuesIn(Precisions()),
+INSTANTIATE_TEST_SUITE_P(Precisions, CudaTensorDeviceTest,
+                         testing::ValuesIn(GpuCases(Precisions())),
                          [](const auto& info) { return info.param.name; });
 
 // One inner product whose gradient is too large for fp16 at the first scale.
