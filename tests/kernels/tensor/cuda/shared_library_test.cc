@@ -1,9 +1,9 @@
 #include "kernels/tensor/cuda/shared_library.h"
 
+#include <string>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-
-#include <string>
 
 namespace grapevine {
 namespace {
