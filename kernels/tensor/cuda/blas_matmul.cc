@@ -31,7 +31,7 @@ absl::Status BlasStatus(cublasStatus_t status, const std::string& what) {
 }
 
 // Any address: heuristics read the alignment from it.
-void* AlignedAddress() { return reinterpret_cast<void*>(kCudaAlignment); }
+void* AlignedAddress() { return reinterpret_cast<void*>(kProductAlignment); }
 
 std::string Text(const BlasMatrix& matrix) {
   const TensorFormat format{{matrix.rows, matrix.columns}, Layout::kNhwc, matrix.type};
@@ -71,19 +71,23 @@ struct BlasMatmul::Descriptors {
     Note(Blas().create_preference(&preference));
     if (!status.ok()) return status;
     const auto most = static_cast<uint64_t>(options.most_workspace_bytes);
-    Note(Blas().set_preference_attribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                         &most, sizeof(most)));
+    Prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, most);
+    const auto alignment = static_cast<uint32_t>(kProductAlignment);
+    for (const auto matrix :
+         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+      Prefer(matrix, alignment);
+    }
     if (options.deterministic) {
       // Not in place: whoever comes first adds first.
       const uint32_t schemes =
           CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
-      Note(Blas().set_preference_attribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                                           &schemes, sizeof(schemes)));
+      Prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes);
     }
     return status;
   }
 
-  void SetBias(void* bias) { Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias); }
+  void SetBias(const void* bias) { Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias); }
 
   const BlasProduct product;
   cublasLtMatmulDesc_t operation = nullptr;
@@ -100,6 +104,10 @@ struct BlasMatmul::Descriptors {
   template <typename Value>
   void Set(cublasLtMatmulDescAttributes_t attribute, const Value& value) {
     Note(Blas().set_operation_attribute(operation, attribute, &value, sizeof(value)));
+  }
+  template <typename Value>
+  void Prefer(cublasLtMatmulPreferenceAttributes_t attribute, const Value& value) {
+    Note(Blas().set_preference_attribute(preference, attribute, &value, sizeof(value)));
   }
   void MakeLayout(const BlasMatrix& matrix, cublasLtMatrixLayout_t* layout) {
     Note(Blas().create_layout(layout, BlasType(matrix.type), static_cast<uint64_t>(matrix.rows),

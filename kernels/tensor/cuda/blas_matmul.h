@@ -48,8 +48,8 @@ class BlasMatmul {
     const void* a = nullptr;
     const void* b = nullptr;
     void* d = nullptr;
-    void* bias = nullptr;
-    void* workspace = nullptr;  // all aligned to kCudaAlignment
+    const void* bias = nullptr;  // written where the epilogue has its gradient
+    void* workspace = nullptr;   // aligned to kCudaAlignment, the rest to kProductAlignment
   };
   // Queues the product.
   absl::Status Run(const Arguments& arguments) const;

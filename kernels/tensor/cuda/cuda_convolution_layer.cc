@@ -8,14 +8,47 @@
 #include "kernels/tensor/cuda/convolution_graphs.h"
 #include "kernels/tensor/cuda/cuda_batch_norm.h"
 #include "kernels/tensor/cuda/cuda_layer.h"
-#include "kernels/tensor/cuda/cuda_weights.h"
 #include "kernels/tensor/cuda/cudnn_graph.h"
+#include "kernels/tensor/cuda/product_parameters.h"
 #include "kernels/tensor/region_plan.h"
 
 namespace grapevine {
 namespace {
 
 using Pass = CudnnGraph::Pass;
+
+// A plan, bound to what it ran on before: the replicas of a few nodes take turns.
+class RepeatedPlan {
+ public:
+  explicit RepeatedPlan(CudnnPlan plan) : plan_(std::move(plan)) {}
+
+  int64_t workspace_bytes() const { return plan_.workspace_bytes(); }
+
+  absl::Status Run(cudnnHandle_t handle, const std::vector<CudnnPlan::Argument>& arguments,
+                   void* workspace) {
+    for (const Bound& bound : bound_) {
+      if (bound.workspace == workspace && bound.arguments == arguments) {
+        return bound.call.Run(handle);
+      }
+    }
+    absl::StatusOr<CudnnCall> call = plan_.Bind(arguments, workspace);
+    if (!call.ok()) return call.status();
+    if (bound_.size() == kMostBound) bound_.erase(bound_.begin());
+    bound_.push_back({arguments, workspace, *std::move(call)});
+    return bound_.back().call.Run(handle);
+  }
+
+ private:
+  static constexpr size_t kMostBound = 4;
+  struct Bound {
+    std::vector<CudnnPlan::Argument> arguments;
+    void* workspace;
+    CudnnCall call;
+  };
+
+  CudnnPlan plan_;
+  std::vector<Bound> bound_;
+};
 
 class ConvolutionLayer : public Layer {
  public:
@@ -24,7 +57,17 @@ class ConvolutionLayer : public Layer {
       : context_(context),
         operation_(operation),
         graphs_(operation, request.inputs[0]),
-        output_matrix_{output().type, output().shape.n * output().shape.area(), output().shape.c} {}
+        output_matrix_{output().type, output().shape.n * output().shape.area(), output().shape.c},
+        weights_{.name = "weights of a convolution",
+                 .shape = graphs_.weights().shape,
+                 .offset = operation.weight,
+                 .type = output().type,
+                 .gradient_type = output().type},
+        bias_{.name = "bias of a convolution",
+              .shape = {1, operation.outputs},
+              .offset = operation.bias,
+              .type = output().type,
+              .gradient_type = output().type} {}
 
   absl::Status Plan(const LayerRequest& request) {
     if (absl::Status status = PlanForward(); !status.ok()) return status;
@@ -34,7 +77,7 @@ class ConvolutionLayer : public Layer {
       if (absl::Status status = PlanBackward(request); !status.ok()) return status;
     }
     int64_t workspace = forward_->workspace_bytes();
-    for (const std::optional<CudnnPlan>* plan : {&weights_gradient_, &input_gradient_}) {
+    for (const std::optional<RepeatedPlan>* plan : {&weights_gradient_, &input_gradient_}) {
       if (plan->has_value()) workspace = std::max(workspace, (*plan)->workspace_bytes());
     }
     workspace_ = scratch_.Reserve(workspace);
@@ -47,38 +90,18 @@ class ConvolutionLayer : public Layer {
   bool backward_reads_inputs() const override { return true; }
   bool backward_reads_output() const override { return operation_.relu; }
 
-  void Bind(const LayerTensors& tensors) override {
-    tensors_ = tensors;
-    void* const weights = At(tensors.kept, packed_weights_);
-    const CudnnPlan::Argument x{kInput, tensors.inputs[0]};
-    std::vector<CudnnPlan::Argument> arguments = {
-        x, {kWeights, weights}, {kOutput, tensors.output}};
-    if (fused_ && has_bias()) arguments.push_back({kBias, At(tensors.kept, packed_bias_)});
-    forward_call_ = Call(*forward_, arguments);
-    if (tensors.output_gradients.empty()) return;
-    const CudnnPlan::Argument dy{kOutput, tensors.output_gradients[0]};
-    if (weights_gradient_) {
-      weights_gradient_call_ =
-          Call(*weights_gradient_, {x, {kWeights, At(tensors.scratch, packed_gradient_)}, dy});
-    }
-    if (input_gradient_ && tensors.input_gradients[0] != nullptr) {
-      input_gradient_call_ =
-          Call(*input_gradient_, {{kInput, tensors.input_gradients[0]}, {kWeights, weights}, dy});
-    }
-  }
+  void Bind(const LayerTensors& tensors) override { tensors_ = tensors; }
 
   void Forward(const float* replica, float* gradient) override {
     const cudaStream_t stream = context_.stream();
-    void* const bias = At(tensors_.kept, packed_bias_);
-    context_.Note(PackWeights(graphs_.weights().shape, replica + operation_.weight, output().type,
-                              At(tensors_.kept, packed_weights_), stream),
-                  "weights of a convolution");
-    if (has_bias()) {
-      context_.Note(PackWeights({1, operation_.outputs}, replica + operation_.bias, output().type,
-                                bias, stream),
-                    "bias of a convolution");
-    }
-    context_.Note(forward_call_.Run(context_.cudnn()));
+    std::vector<CudnnPlan::Argument> arguments = {
+        {kInput, tensors_.inputs[0]},
+        {kWeights, weights_.Pack(context_, replica, At(tensors_.kept, packed_weights_))},
+        {kOutput, tensors_.output}};
+    const void* bias = nullptr;
+    if (has_bias()) bias = bias_.Pack(context_, replica, At(tensors_.kept, packed_bias_));
+    if (fused_ && has_bias()) arguments.push_back({kBias, bias});
+    Run(*forward_, arguments);
     if (fused_) return;
     if (has_bias()) {
       context_.Note(CudaAddBias(output(), bias, operation_.relu, tensors_.output, stream),
@@ -99,14 +122,16 @@ class ConvolutionLayer : public Layer {
                                      gradient + operation_.bias, partial, stream),
                     "gradient of a convolution's bias");
     }
-    context_.Note(weights_gradient_call_.Run(context_.cudnn()));
-    context_.Note(UnpackGradient(graphs_.weights().shape, output().type,
-                                 At(tensors_.scratch, packed_gradient_), context_.loss_scaled(),
-                                 gradient + operation_.weight, stream),
-                  "gradient of a convolution's weights");
-    if (tensors_.input_gradients[0] != nullptr) {
-      context_.Note(input_gradient_call_.Run(context_.cudnn()));
-    }
+    void* const packed = At(tensors_.scratch, packed_gradient_);
+    Run(*weights_gradient_,
+        {{kInput, tensors_.inputs[0]},
+         {kWeights, weights_.GradientPlace(context_.loss_scaled(), gradient, packed)},
+         {kOutput, dy}});
+    weights_.UnpackGradient(context_, gradient, packed);
+    if (tensors_.input_gradients[0] == nullptr) return;
+    Run(*input_gradient_, {{kInput, tensors_.input_gradients[0]},
+                           {kWeights, weights_.Place(replica, At(tensors_.kept, packed_weights_))},
+                           {kOutput, dy}});
   }
 
  private:
@@ -116,7 +141,7 @@ class ConvolutionLayer : public Layer {
     if (has_bias() || operation_.relu) {
       absl::StatusOr<CudnnPlan> plan = context_.FastestPlan(graphs_.Fused());
       if (plan.ok()) {
-        forward_ = *std::move(plan);
+        forward_.emplace(*std::move(plan));
         return absl::OkStatus();
       }
     }
@@ -134,27 +159,27 @@ class ConvolutionLayer : public Layer {
     return status;
   }
 
-  absl::Status Take(CudnnGraph graph, std::optional<CudnnPlan>* taken) {
+  absl::Status Take(CudnnGraph graph, std::optional<RepeatedPlan>* taken) {
     absl::StatusOr<CudnnPlan> plan = context_.FastestPlan(std::move(graph));
     if (!plan.ok()) return plan.status();
-    *taken = *std::move(plan);
+    taken->emplace(*std::move(plan));
     return absl::OkStatus();
   }
 
-  CudnnCall Call(const CudnnPlan& plan, const std::vector<CudnnPlan::Argument>& arguments) {
-    absl::StatusOr<CudnnCall> call = plan.Bind(arguments, At(tensors_.scratch, workspace_));
-    context_.Note(call.status());
-    return call.ok() ? *std::move(call) : CudnnCall();
+  void Run(RepeatedPlan& plan, const std::vector<CudnnPlan::Argument>& arguments) {
+    context_.Note(plan.Run(context_.cudnn(), arguments, At(tensors_.scratch, workspace_)));
   }
 
   CudaTensorContext& context_;
   const Convolution operation_;
   const ConvolutionGraphs graphs_;
   const ChannelMatrix output_matrix_;
+  const ProductParameters weights_;
+  const ProductParameters bias_;
   bool fused_ = true;
-  std::optional<CudnnPlan> forward_;
-  std::optional<CudnnPlan> weights_gradient_;
-  std::optional<CudnnPlan> input_gradient_;
+  std::optional<RepeatedPlan> forward_;
+  std::optional<RepeatedPlan> weights_gradient_;
+  std::optional<RepeatedPlan> input_gradient_;
   RegionPlan kept_{kCudaAlignment};
   int64_t packed_weights_ = 0;  // offsets in their regions
   int64_t packed_bias_ = 0;
@@ -163,9 +188,6 @@ class ConvolutionLayer : public Layer {
   int64_t partial_sums_ = 0;
   int64_t workspace_ = 0;
   LayerTensors tensors_;
-  CudnnCall forward_call_;
-  CudnnCall weights_gradient_call_;
-  CudnnCall input_gradient_call_;
 };
 
 }  // namespace

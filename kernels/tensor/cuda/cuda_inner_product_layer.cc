@@ -9,7 +9,7 @@
 #include "kernels/tensor/cuda/blas_matmul.h"
 #include "kernels/tensor/cuda/cuda_batch_norm.h"
 #include "kernels/tensor/cuda/cuda_layer.h"
-#include "kernels/tensor/cuda/cuda_weights.h"
+#include "kernels/tensor/cuda/product_parameters.h"
 #include "kernels/tensor/region_plan.h"
 
 namespace grapevine {
@@ -25,12 +25,21 @@ class InnerProductLayer : public Layer {
         operation_(operation),
         input_(request.inputs[0]),
         output_{{input_.shape.n, operation.outputs}, Layout::kNhwc, input_.type},
-        weights_{operation.outputs, input_.shape.c, input_.shape.h, input_.shape.w},
-        output_matrix_{output_.type, output_.shape.n, output_.shape.c} {}
+        output_matrix_{output_.type, output_.shape.n, output_.shape.c},
+        weights_{.name = "weights of an inner product",
+                 .shape = {operation.outputs, input_.shape.c, input_.shape.h, input_.shape.w},
+                 .offset = operation.weight,
+                 .type = input_.type,
+                 .gradient_type = ElementType::kFloat32},
+        bias_{.name = "bias of an inner product",
+              .shape = {1, operation.outputs},
+              .offset = operation.bias,
+              .type = input_.type,
+              .gradient_type = ElementType::kFloat32} {}
 
   absl::Status Plan(const LayerRequest& request) {
     absl::Status status = PlanForward();
-    packed_weights_ = kept_.Reserve(weights_.size() * BytesOf(input_.type));
+    packed_weights_ = kept_.Reserve(weights_.shape.size() * BytesOf(input_.type));
     packed_bias_ = kept_.Reserve(operation_.outputs * BytesOf(input_.type));
     if (status.ok() && request.mode == Mode::kTraining) status = PlanBackward(request);
     if (!status.ok()) return status;
@@ -52,16 +61,11 @@ class InnerProductLayer : public Layer {
 
   void Forward(const float* replica, float* gradient) override {
     const cudaStream_t stream = context_.stream();
-    void* const bias = At(tensors_.kept, packed_bias_);
-    context_.Note(PackWeights(weights_, replica + operation_.weight, input_.type,
-                              At(tensors_.kept, packed_weights_), stream),
-                  "weights of an inner product");
-    if (has_bias()) {
-      context_.Note(PackWeights({1, operation_.outputs}, replica + operation_.bias, input_.type,
-                                bias, stream),
-                    "bias of an inner product");
-    }
-    context_.Note(forward_->Run({.a = At(tensors_.kept, packed_weights_),
+    const void* const weights =
+        weights_.Pack(context_, replica, At(tensors_.kept, packed_weights_));
+    const void* bias = nullptr;
+    if (has_bias()) bias = bias_.Pack(context_, replica, At(tensors_.kept, packed_bias_));
+    context_.Note(forward_->Run({.a = weights,
                                  .b = tensors_.inputs[0],
                                  .d = tensors_.output,
                                  .bias = bias,
@@ -78,33 +82,36 @@ class InnerProductLayer : public Layer {
   }
 
   void Backward(const float* replica, float* gradient) override {
-    const cudaStream_t stream = context_.stream();
     const void* const dy = GradientPastRelu(context_, tensors_, operation_.relu, output_);
-    void* const weights = At(tensors_.scratch, packed_gradient_);
-    auto* const bias = reinterpret_cast<float*>(At(tensors_.scratch, bias_gradient_));
+    const LossScaled& scaled = context_.loss_scaled();
+    void* const packed = At(tensors_.scratch, packed_gradient_);
+    void* const packed_bias = At(tensors_.scratch, bias_gradient_);
+    const void* bias = nullptr;
+    if (has_bias()) bias = bias_.GradientPlace(scaled, gradient, packed_bias);
     context_.Note(weights_gradient_->Run({.a = tensors_.inputs[0],
                                           .b = dy,
-                                          .d = weights,
+                                          .d = weights_.GradientPlace(scaled, gradient, packed),
                                           .bias = bias,
                                           .workspace = At(tensors_.scratch, workspace_)}));
-    context_.Note(UnpackGradient(weights_, ElementType::kFloat32, weights, context_.loss_scaled(),
-                                 gradient + operation_.weight, stream),
-                  "gradient of an inner product's weights");
-    if (has_bias()) WriteBiasGradient(dy, bias, gradient + operation_.bias);
+    weights_.UnpackGradient(context_, gradient, packed);
+    if (has_bias()) WriteBiasGradient(dy, gradient, packed_bias);
     if (tensors_.input_gradients[0] == nullptr) return;
-    context_.Note(input_gradient_->Run({.a = At(tensors_.kept, packed_weights_),
-                                        .b = dy,
-                                        .d = tensors_.input_gradients[0],
-                                        .workspace = At(tensors_.scratch, workspace_)}));
+    context_.Note(
+        input_gradient_->Run({.a = weights_.Place(replica, At(tensors_.kept, packed_weights_)),
+                              .b = dy,
+                              .d = tensors_.input_gradients[0],
+                              .workspace = At(tensors_.scratch, workspace_)}));
   }
 
  private:
   bool has_bias() const { return operation_.bias != kNoOffset; }
 
   BlasMatrix Weights() const {
-    return {input_.type, weights_.size() / weights_.n, operation_.outputs};
+    return {input_.type, weights_.shape.size() / weights_.shape.n, operation_.outputs};
   }
-  BlasMatrix Input() const { return {input_.type, weights_.size() / weights_.n, input_.shape.n}; }
+  BlasMatrix Input() const {
+    return {input_.type, weights_.shape.size() / weights_.shape.n, input_.shape.n};
+  }
   BlasMatrix Output() const { return {output_.type, operation_.outputs, input_.shape.n}; }
 
   std::string Name(std::string_view pass) const {
@@ -151,7 +158,7 @@ class InnerProductLayer : public Layer {
 
   // The gradient of the weights is summed and written in fp32.
   absl::Status PlanBackward(const LayerRequest& request) {
-    packed_gradient_ = scratch_.Reserve(weights_.size() * BytesOf(ElementType::kFloat32));
+    packed_gradient_ = scratch_.Reserve(weights_.shape.size() * BytesOf(ElementType::kFloat32));
     bias_gradient_ = scratch_.Reserve(operation_.outputs * BytesOf(ElementType::kFloat32));
     partial_sums_ = scratch_.Reserve(PartialSumBytes(output_matrix_));
     BlasMatrix dy = Output();
@@ -173,26 +180,24 @@ class InnerProductLayer : public Layer {
         CUBLASLT_EPILOGUE_DEFAULT, &input_gradient_, &fused);
   }
 
-  void WriteBiasGradient(const void* dy, const float* computed, float* gradient) {
-    const cudaStream_t stream = context_.stream();
+  void WriteBiasGradient(const void* dy, float* gradient, void* packed) {
     if (fused_bias_gradient_) {
-      context_.Note(UnpackGradient({1, operation_.outputs}, ElementType::kFloat32, computed,
-                                   context_.loss_scaled(), gradient, stream),
-                    "gradient of an inner product's bias");
+      bias_.UnpackGradient(context_, gradient, packed);
       return;
     }
     auto* const partial = reinterpret_cast<float*>(At(tensors_.scratch, partial_sums_));
-    context_.Note(
-        CudaBiasGradient(output_matrix_, dy, context_.loss_scaled(), gradient, partial, stream),
-        "gradient of an inner product's bias");
+    context_.Note(CudaBiasGradient(output_matrix_, dy, context_.loss_scaled(),
+                                   gradient + operation_.bias, partial, context_.stream()),
+                  "gradient of an inner product's bias");
   }
 
   CudaTensorContext& context_;
   const InnerProduct operation_;
   const TensorFormat input_;
   const TensorFormat output_;
-  const TensorShape weights_;  // (outputs, c, h, w)
   const ChannelMatrix output_matrix_;
+  const ProductParameters weights_;
+  const ProductParameters bias_;
   bool fused_forward_ = false;
   bool fused_bias_gradient_ = false;
   std::optional<BlasMatmul> forward_;

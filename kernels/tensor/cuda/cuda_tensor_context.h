@@ -33,6 +33,8 @@ namespace grapevine {
 // Of every region in device memory that a layer divides; a multiple of what the
 // libraries want (16 and 256 bytes).
 inline constexpr int64_t kCudaAlignment = 256;
+// Of every tensor that a product reads or writes.
+inline constexpr int64_t kProductAlignment = 16;
 
 class CudaTensorContext {
  public:

@@ -108,6 +108,7 @@ class CudnnPlan {
   struct Argument {
     int64_t id = 0;
     const void* memory = nullptr;  // aligned to 16 bytes
+    bool operator==(const Argument&) const = default;
   };
   absl::StatusOr<CudnnCall> Bind(std::span<const Argument> arguments, void* workspace) const;
 
