@@ -89,18 +89,19 @@ absl::StatusOr<size_t> CudaTensorContext::FastestPlan(const Candidates& candidat
   if (candidates.workspace_bytes.empty()) {
     return absl::InternalError(absl::StrCat(candidates.key, ": no plan"));
   }
-  // Made when the first candidate is measured: what is remembered needs none.
+  // Made when a candidate is measured that needs more: what is remembered needs none, and
+  // where memory is short, a candidate with a small workspace still has its chance.
   std::shared_ptr<void> memory;
+  int64_t allocated = 0;
   std::vector<void*> arguments;
-  const auto allocate = [&]() -> absl::Status {
+  const auto allocate = [&](int64_t workspace) -> absl::Status {
     std::vector<int64_t> bytes = candidates.argument_bytes;
-    int64_t workspace = 0;
-    for (int64_t needed : candidates.workspace_bytes) {
-      if (needed <= options_.most_workspace_bytes) workspace = std::max(workspace, needed);
-    }
     bytes.push_back(workspace);
     int64_t total = 0;
     for (int64_t size : bytes) total += Rounded(size);
+    if (memory != nullptr && total <= allocated) return absl::OkStatus();
+    memory = nullptr;  // before the new one
+    arguments.clear();
     absl::StatusOr<std::shared_ptr<void>> made = MemoryToMeasure(total, candidates.key);
     // The device may have some that it keeps.
     if (absl::IsResourceExhausted(made.status())) {
@@ -108,6 +109,7 @@ absl::StatusOr<size_t> CudaTensorContext::FastestPlan(const Candidates& candidat
     }
     if (!made.ok()) return made.status();
     memory = *std::move(made);
+    allocated = total;
     char* at = static_cast<char*>(memory.get());
     for (int64_t size : bytes) {
       arguments.push_back(at);
@@ -121,13 +123,11 @@ absl::StatusOr<size_t> CudaTensorContext::FastestPlan(const Candidates& candidat
                           .most_workspace_bytes = options_.most_workspace_bytes};
   absl::StatusOr<size_t> fastest =
       options_.plans->Choose(choice, [&](size_t index) -> absl::StatusOr<double> {
-        if (memory == nullptr) {
-          if (absl::Status status = allocate(); !status.ok()) return status;
-        }
-        absl::StatusOr<double> seconds = Seconds([&] { return candidates.run(index, arguments); });
-        if (!seconds.ok()) cudaGetLastError();  // not to be found by the next launch
-        return seconds;
+        const absl::Status status = allocate(candidates.workspace_bytes[index]);
+        if (!status.ok()) return status;
+        return Seconds([&] { return candidates.run(index, arguments); });
       });
+  cudaGetLastError();  // what the libraries tried is not to be found by the next launch
   // Still in use; to free it would be to wait on.
   if (absl::IsDeadlineExceeded(fastest.status())) new std::shared_ptr<void>(std::move(memory));
   return fastest;
@@ -165,7 +165,8 @@ absl::StatusOr<CudnnPlan> CudaTensorContext::FastestPlan(CudnnGraph graph) {
 
 std::string CudaTensorContext::Conditions() const {
   return absl::StrCat(options_.tf32 ? "" : " without TF32",
-                      options_.deterministic ? "" : " in any order");
+                      options_.deterministic ? "" : " in any order", ", the best of ",
+                      options_.plans_to_measure);
 }
 
 absl::StatusOr<double> CudaTensorContext::Seconds(const std::function<absl::Status()>& run) {

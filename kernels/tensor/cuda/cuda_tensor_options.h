@@ -24,7 +24,8 @@ struct CudaTensorOptions {
   // Engines whose sums have the same order in every run.
   bool deterministic = true;
   int64_t most_workspace_bytes = int64_t{1} << 30;  // of one operation
-  int plans_to_measure = 8;                         // of each operation, at most
+  // Of each operation, at most. A plan takes up to half a second to make.
+  int plans_to_measure = 4;
   // Of a wait for the GPU: for a step, for the measuring of a plan.
   std::chrono::nanoseconds timeout = std::chrono::minutes(15);
   LossScalingOptions loss_scaling;  // for fp16
