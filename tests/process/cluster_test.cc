@@ -115,7 +115,7 @@ TEST(Cluster, ANodeThatDoesNotComeIsMissed) {
   const Ended ended = RunGrapevine(
       Node(0, FreePort(), folder.File("run"), With(kShortRun, "--rendezvous-timeout=2s")));
   EXPECT_EQ(ended.exit_code, kRendezvous);
-  EXPECT_THAT(ended.output, AllOf(HasSubstr("not all of 2 nodes came within 2 s"),
+  EXPECT_THAT(ended.output, AllOf(HasSubstr("not all of 2 nodes came within 2.0 s"),
                                   HasSubstr("rank 1"), HasSubstr("--rendezvous-timeout")));
 }
 
