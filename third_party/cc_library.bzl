@@ -1,24 +1,43 @@
-"""cc_library, whose files begin with the headers of gRPC or Abseil, parsed once, if they
-use them."""
+"""cc_library, whose files begin with the headers of gRPC, JSON or Abseil, parsed once,
+if they use them."""
 
 load("@rules_cc//cc:defs.bzl", _cc_library = "cc_library")
 load("//third_party:precompiled_header.bzl", "prefix_copts", "prefix_deps")
 
-_GRPC = ["@grpc//:grpc++"]
 _ABSEIL = ["@absl//:status", "@absl//:statusor", "@absl//:strings"]
 
 # Some of gRPC's users get this from other libraries: all must, to share its header.
 GRPC_COPTS = ["-DNOMINMAX"]
 
-def _prefix(deps):
-    for name, users, copts in [("grpc_prefix", _GRPC, GRPC_COPTS), ("abseil_prefix", _ABSEIL, [])]:
-        if [dep for dep in deps if dep in users]:
-            return name, copts
-    return None, []
+# The first of which a dependency is one; the headers of one hold the last one's too.
+_PREFIXES = [
+    ("grpc", ["@grpc//:grpc++"]),
+    ("json", ["@json"]),
+    ("abseil", _ABSEIL),
+]
 
-def cc_library(name, srcs = [], deps = [], copts = [], **kwargs):
-    prefix, prefix_flags = _prefix(deps)
+def _prefix(deps):
+    for name, users in _PREFIXES:
+        if [dep for dep in deps if dep in users]:
+            return name
+    return None
+
+def cc_library(name, srcs = [], deps = [], copts = [], prefix = None, **kwargs):
+    """As rules_cc's.
+
+    Args:
+      name: the library.
+      srcs: its sources.
+      deps: what they use.
+      copts: flags for them.
+      prefix: "grpc", "json" or "abseil", where deps do not say by what the sources
+        include through others.
+      **kwargs: passed on.
+    """
+    prefix = prefix or _prefix(deps)
     if srcs and prefix:
-        copts = copts + prefix_flags + prefix_copts("third_party/%s.h" % prefix)
-        deps = deps + prefix_deps("//third_party:" + prefix)
+        if prefix == "grpc":
+            copts = copts + GRPC_COPTS
+        copts = copts + prefix_copts("third_party/%s_prefix.h" % prefix)
+        deps = deps + prefix_deps("//third_party:%s_prefix" % prefix)
     _cc_library(name = name, srcs = srcs, deps = deps, copts = copts, **kwargs)

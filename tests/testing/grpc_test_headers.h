@@ -1,0 +1,12 @@
+// What tests that speak gRPC include besides, precompiled as //tests/testing:grpc_test_prefix.
+#ifndef GRAPEVINE_TESTS_TESTING_GRPC_TEST_HEADERS_H_
+#define GRAPEVINE_TESTS_TESTING_GRPC_TEST_HEADERS_H_
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+
+#endif  // GRAPEVINE_TESTS_TESTING_GRPC_TEST_HEADERS_H_
