@@ -99,7 +99,8 @@ void TraceRecorder::Receive(Rank from, const Tag& tag) {
 
 NodeTrace TraceRecorder::Take(Rank rank) {
   MutexLock lock(mutex_);
-  std::ranges::rotate(records_, records_.begin() + static_cast<std::ptrdiff_t>(next_));
+  std::rotate(records_.begin(), records_.begin() + static_cast<std::ptrdiff_t>(next_),
+              records_.end());
   next_ = 0;
   return {.rank = rank,
           .clock = BootId(),
