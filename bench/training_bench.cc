@@ -54,13 +54,6 @@ ImageShape InputOf(const std::string& name, const Setup& setup) {
   return name.starts_with("resnet") ? ImageShape{32, 32, 3} : ImageShape{28, 28, 1};
 }
 
-Precision PrecisionOf(const std::string& name) {
-  if (name == "tf32") return Precision::kTf32;
-  if (name == "bf16") return Precision::kBf16;
-  if (name == "fp16") return Precision::kFp16;
-  return Precision::kFp32;
-}
-
 template <typename T>
 T Take(absl::StatusOr<T> made) {
   CHECK(made.ok()) << made.status();
@@ -70,7 +63,7 @@ T Take(absl::StatusOr<T> made) {
 // Where the steps run: vectors, passes over them and networks.
 class Place {
  public:
-  explicit Place(const Setup& setup) : precision_(PrecisionOf(setup.precision)) {
+  explicit Place(const Setup& setup) : precision_(PrecisionNamed(setup.precision).value()) {
     if (!setup.gpu) return;
     device_ = Take(OpenGpu(0));
     batches_ = std::make_unique<PinnedBatchMemory>(device_.get());
@@ -230,7 +223,7 @@ bool Set(const std::string& flag, Setup* setup) {
   }
   if (name == "--precision") {
     setup->precision = value;
-    return true;
+    return PrecisionNamed(value).has_value();
   }
   if (name == "--batch") return absl::SimpleAtoi(value, &setup->batch) && setup->batch > 0;
   return name == "--image" && absl::SimpleAtoi(value, &setup->image) && setup->image >= 32;

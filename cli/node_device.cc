@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/device/gpu.h"
+#include "kernels/tensor/precision.h"
 #include "model/pinned_batch_memory.h"
 #include "node/device_data_path.h"
 #include "run/device_spec.h"
@@ -13,14 +14,6 @@
 
 namespace grapevine {
 namespace {
-
-// Of the names that run/config_validate.cc lets pass.
-Precision PrecisionOf(const Config& config) {
-  if (config.precision() == "tf32") return Precision::kTf32;
-  if (config.precision() == "bf16") return Precision::kBf16;
-  if (config.precision() == "fp16") return Precision::kFp16;
-  return Precision::kFp32;
-}
 
 absl::Status Unusable(const Config& config, const absl::Status& why) {
   return WithFailure(absl::Status(why.code(), absl::StrCat("--device=", config.device(), ": ",
@@ -49,7 +42,8 @@ absl::StatusOr<std::unique_ptr<NodeDevice>> NodeDevice::Open(const Config& confi
       OpenGpu(spec->Gpu(local_rank, static_cast<int>(gpus->size())));
   if (!device.ok()) return Unusable(config, device.status());
   opened->device_ = *std::move(device);
-  opened->precision_ = PrecisionOf(config);
+  // run/config_validate.cc lets no other name pass.
+  opened->precision_ = PrecisionNamed(config.precision()).value();
   opened->batches_ = std::make_unique<PinnedBatchMemory>(opened->device_.get());
   for (const auto& [stream, priority] : {std::pair(&opened->gradients_, StreamPriority::kNormal),
                                          std::pair(&opened->evaluations_, StreamPriority::kLow)}) {

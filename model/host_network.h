@@ -1,8 +1,7 @@
 // A network on a device, for those whose replicas are in host memory: evaluations of
 // averaged models, which come from the wire.
 //
-// Every call copies the replica to the device: some milliseconds for ResNet-50, beside
-// the batch's own time.
+// Every call copies the replica to the device, beside the batch.
 #ifndef GRAPEVINE_MODEL_HOST_NETWORK_H_
 #define GRAPEVINE_MODEL_HOST_NETWORK_H_
 

@@ -93,7 +93,6 @@ class ConvolutionLayer : public Layer {
   void Bind(const LayerTensors& tensors) override { tensors_ = tensors; }
 
   void Forward(const float* replica, float* gradient) override {
-    const cudaStream_t stream = context_.stream();
     std::vector<CudnnPlan::Argument> arguments = {
         {kInput, tensors_.inputs[0]},
         {kWeights, weights_.Pack(context_, replica, At(tensors_.kept, packed_weights_))},
@@ -102,15 +101,7 @@ class ConvolutionLayer : public Layer {
     if (has_bias()) bias = bias_.Pack(context_, replica, At(tensors_.kept, packed_bias_));
     if (fused_ && has_bias()) arguments.push_back({kBias, bias});
     Run(*forward_, arguments);
-    if (fused_) return;
-    if (has_bias()) {
-      context_.Note(CudaAddBias(output(), bias, operation_.relu, tensors_.output, stream),
-                    "bias of a convolution");
-    } else if (operation_.relu) {
-      context_.Note(CudaElementwise(ElementwisePass::kRelu, output().type, tensors_.output, nullptr,
-                                    output().size(), tensors_.output, stream),
-                    "ReLU of a convolution");
-    }
+    if (!fused_) AddBiasAndRelu(context_, output(), bias, operation_.relu, tensors_.output);
   }
 
   void Backward(const float* replica, float* gradient) override {

@@ -60,7 +60,6 @@ class InnerProductLayer : public Layer {
   void Bind(const LayerTensors& tensors) override { tensors_ = tensors; }
 
   void Forward(const float* replica, float* gradient) override {
-    const cudaStream_t stream = context_.stream();
     const void* const weights =
         weights_.Pack(context_, replica, At(tensors_.kept, packed_weights_));
     const void* bias = nullptr;
@@ -70,14 +69,8 @@ class InnerProductLayer : public Layer {
                                  .d = tensors_.output,
                                  .bias = bias,
                                  .workspace = At(tensors_.scratch, workspace_)}));
-    if (fused_forward_) return;
-    if (has_bias()) {
-      context_.Note(CudaAddBias(output_, bias, operation_.relu, tensors_.output, stream),
-                    "bias of an inner product");
-    } else if (operation_.relu) {
-      context_.Note(CudaElementwise(ElementwisePass::kRelu, output_.type, tensors_.output, nullptr,
-                                    output_.size(), tensors_.output, stream),
-                    "ReLU of an inner product");
+    if (!fused_forward_) {
+      AddBiasAndRelu(context_, output_, bias, operation_.relu, tensors_.output);
     }
   }
 

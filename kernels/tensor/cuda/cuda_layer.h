@@ -35,6 +35,18 @@ inline void* GradientPastRelu(CudaTensorContext& context, const LayerTensors& te
   return dy;
 }
 
+// Queues what a product left undone: y + bias where there is one, then ReLU.
+inline void AddBiasAndRelu(CudaTensorContext& context, const TensorFormat& format, const void* bias,
+                           bool relu, void* y) {
+  if (bias != nullptr) {
+    context.Note(CudaAddBias(format, bias, relu, y, context.stream()), "a bias");
+  } else if (relu) {
+    context.Note(CudaElementwise(ElementwisePass::kRelu, format.type, y, nullptr, format.size(), y,
+                                 context.stream()),
+                 "a ReLU");
+  }
+}
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_LAYER_H_
