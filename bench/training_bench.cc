@@ -4,6 +4,8 @@
 //   taskset -c 0 bazel-bin/bench/training_bench [NETWORK…]
 //   bazel-bin/bench/training_bench --device=cuda --precision=bf16 --batch=256 --image=224 resnet50
 //
+// --recorded=no queues every step of a GPU call by call.
+//
 // On the CPU: one thread at batch 32. A step is forward, backward and momentum SGD.
 // Ours and the peer (bench/peers/torch_training.py, Debian's python3-torch with
 // libopenblas0-openmp) take turns on the same core or GPU; the ratio is that of the
@@ -41,12 +43,14 @@ namespace {
 constexpr int64_t kClasses = 10;
 constexpr int kTurns = 15;
 constexpr double kTurnSeconds = 0.25;
+constexpr auto kTimeout = std::chrono::minutes(1);  // of one wait for a GPU
 
 struct Setup {
   bool gpu = false;
   std::string precision = "fp32";
   int64_t batch = 32;
-  int64_t image = 64;  // of ResNet-50
+  int64_t image = 64;    // of ResNet-50
+  bool recorded = true;  // steps, on a GPU
 };
 
 ImageShape InputOf(const std::string& name, const Setup& setup) {
@@ -72,7 +76,7 @@ class Place {
 
   VectorPasses& passes() { return device_ ? static_cast<VectorPasses&>(*stream_) : cpu_; }
   std::unique_ptr<TensorDevice> NewTensorDevice() {
-    return device_ ? Take(MakeGpuTensorDevice(*device_, *stream_, precision_)) : nullptr;
+    return device_ ? Take(MakeGpuTensorDevice(*device_, *stream_, precision_, kTimeout)) : nullptr;
   }
   // With the elements of `host`.
   SharedVector NewVector(const std::vector<float>& host) {
@@ -93,7 +97,7 @@ class Place {
   BatchMemory* batches() const { return batches_.get(); }
   void Wait() {
     if (!device_) return;
-    const absl::Status done = stream_->Record()->Wait(std::chrono::minutes(1));
+    const absl::Status done = stream_->Record()->Wait(kTimeout);
     CHECK(done.ok()) << done;
   }
 
@@ -123,8 +127,8 @@ class Trainer {
   Trainer(const std::string& name, const Setup& setup)
       : place_(setup),
         batch_(RandomBatch(InputOf(name, setup), setup.batch, place_.batches())),
-        network_(
-            Take(MakeNetwork(name, InputOf(name, setup), kClasses, {}, place_.NewTensorDevice()))),
+        network_(Take(MakeNetwork(name, InputOf(name, setup), kClasses,
+                                  {.record_steps = setup.recorded}, place_.NewTensorDevice()))),
         optimizer_(Take(MakeOptimizer("sgd", {.momentum = 0.9}))) {
     const ReplicaLayout& layout = network_->layout();
     std::vector<float> start(static_cast<size_t>(layout.size));
@@ -224,6 +228,10 @@ bool Set(const std::string& flag, Setup* setup) {
   if (name == "--precision") {
     setup->precision = value;
     return PrecisionNamed(value).has_value();
+  }
+  if (name == "--recorded") {
+    setup->recorded = value == "yes";
+    return setup->recorded || value == "no";
   }
   if (name == "--batch") return absl::SimpleAtoi(value, &setup->batch) && setup->batch > 0;
   return name == "--image" && absl::SimpleAtoi(value, &setup->image) && setup->image >= 32;

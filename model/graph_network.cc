@@ -10,12 +10,14 @@
 #include "random/keyed_random.h"
 
 namespace grapevine {
+
 GraphNetwork::GraphNetwork(NetworkGraph graph, std::unique_ptr<TensorDevice> device,
                            const NetworkOptions& options)
     : graph_(Fuse(std::move(graph))),
       progress_(graph_),
       device_(std::move(device)),
-      options_(options) {}
+      options_(options),
+      recorded_(device_.get()) {}
 
 void GraphNetwork::Initialize(uint64_t seed, float* replica) const {
   for (size_t i = 0; i < graph_.initial_values.size(); ++i) {
@@ -39,25 +41,37 @@ absl::StatusOr<double> GraphNetwork::GradientInParts(
   if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
   const TensorThread thread;
   if (training_ == nullptr || training_->batch_size() != batch.size) {
+    recorded_ = RecordedSteps(device_.get());
     absl::Status status = Prepare(&training_, batch.size, Pass::kGradient);
     if (!status.ok()) return status;
   }
   BeginBatch(*training_, batch);
+  // Somebody waits for parts while the rest is queued: a recording has none.
+  if (final_from && device_->final_in_parts()) {
+    QueueGradient(replica, gradient, final_from);
+  } else if (!options_.record_steps) {
+    QueueGradient(replica, gradient, {});
+  } else {
+    recorded_.Queue(replica, gradient, [&] { QueueGradient(replica, gradient, {}); });
+  }
+  absl::StatusOr<BatchResult> result = device_->Finish();
+  if (!result.ok()) return result.status();
+  return result->loss_sum / static_cast<double>(batch.size);
+}
+
+void GraphNetwork::QueueGradient(const float* replica, float* gradient,
+                                 const std::function<void(int64_t from)>& final_from) {
   training_->Forward(replica, gradient);
   device_->ComputeLoss({.loss = {.classes = classes(), .label_smoothing = options_.label_smoothing},
                         .logits = training_->logits(),
                         .gradient = training_->logits_gradient()});
-  const bool in_parts = final_from && device_->final_in_parts();
   training_->Backward(replica, gradient, [&](int operation) {
-    if (in_parts) final_from(progress_.FinalFrom(operation));
+    if (final_from) final_from(progress_.FinalFrom(operation));
   });
   device_->EndGradient({.replica = replica,
                         .gradient = gradient,
                         .parameter_size = layout().parameter_size,
                         .size = layout().size});
-  absl::StatusOr<BatchResult> result = device_->Finish();
-  if (!result.ok()) return result.status();
-  return result->loss_sum / static_cast<double>(batch.size);
 }
 
 absl::Status GraphNetwork::Statistics(const float* replica, const Batch& batch, float* statistics) {

@@ -20,11 +20,13 @@
 #include "model/execution_plan.h"
 #include "model/network.h"
 #include "model/network_graph.h"
+#include "model/recorded_steps.h"
 
 namespace grapevine {
 
 struct NetworkOptions {
   float label_smoothing = 0;  // in training only; Evaluate reports the plain loss
+  bool record_steps = true;   // where the device can, and steps come again: RecordedSteps
 };
 
 class GraphNetwork : public Network {
@@ -52,12 +54,16 @@ class GraphNetwork : public Network {
   absl::Status CheckBatch(const Batch& batch) const;
   absl::Status Prepare(std::unique_ptr<ExecutionPlan>* plan, int64_t batch_size, Pass pass);
   void BeginBatch(const ExecutionPlan& plan, const Batch& batch);
+  // Queues forward, loss and backward of the batch begun last.
+  void QueueGradient(const float* replica, float* gradient,
+                     const std::function<void(int64_t from)>& final_from);
 
   const NetworkGraph graph_;  // fused
   const BackwardProgress progress_;
   const std::unique_ptr<TensorDevice> device_;  // before its layers
   const NetworkOptions options_;
   std::unique_ptr<ExecutionPlan> training_;
+  RecordedSteps recorded_;  // of training_, but for gradients in parts
   std::unique_ptr<ExecutionPlan> statistics_;
   std::unique_ptr<ExecutionPlan> evaluation_;
 };

@@ -14,10 +14,12 @@
 #define GRAPEVINE_KERNELS_TENSOR_TENSOR_DEVICE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/tensor/layer.h"
 #include "kernels/tensor/softmax_cross_entropy.h"
@@ -40,6 +42,14 @@ struct LossCall {
 struct BatchResult {
   double loss_sum = 0;
   int64_t correct = 0;  // rows whose largest logit is the label's
+};
+
+// What a step queued once, to be queued again by one call.
+class StepRecording {
+ public:
+  virtual ~StepRecording() = default;
+  // Between BeginBatch and Finish, in place of the calls that were recorded.
+  virtual void Queue() = 0;
 };
 
 class TensorDevice {
@@ -75,6 +85,17 @@ class TensorDevice {
   // Whether what a layer's Backward writes into the gradient is final (on a GPU: in the
   // order of its stream), or waits for EndGradient.
   virtual bool final_in_parts() const { return true; }
+
+  // Records what `calls` would queue, and queues nothing: calls of this device and of its
+  // layers between BeginBatch and Finish. What they name stays where it is as long as the
+  // recording is used, and the device outlives it. Unimplemented where it gains nothing.
+  virtual absl::StatusOr<std::unique_ptr<StepRecording>> Record(
+      const std::function<void()>& calls) {
+    return absl::UnimplementedError("calls are run at once");
+  }
+  // What decides, beside their arguments, what such calls queue: a recording serves as
+  // long as this is what it was.
+  virtual uint64_t step_state() const { return 0; }
 
   // Waits for all that was queued. Zeros where no loss was asked for. DeadlineExceeded
   // when it takes too long; what is then still queued uses its memory.

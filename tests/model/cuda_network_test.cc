@@ -12,6 +12,7 @@
 #include "kernels/tensor/cuda/cuda_tensor_device.h"
 #include "model/network.h"
 #include "model/network_registry.h"
+#include "model/recorded_steps.h"
 #include "random/keyed_random.h"
 #include "tests/testing/gpu_cases.h"
 
@@ -178,6 +179,23 @@ TEST_P(CudaNetworkTest, RepeatsItselfBitByBit) {
   ASSERT_TRUE(gpu_->Evaluate(replica.get(), MakeBatch(image(), 2)).ok());
   ASSERT_TRUE(gpu_->Gradient(replica.get(), MakeBatch(image(), 0), second.get()).ok());
   EXPECT_EQ(second.Read(), first.Read());
+}
+
+TEST_P(CudaNetworkTest, ARecordedStepIsThePlainOne) {
+  const OnGpu replica(replica_);
+  const OnGpu plain(replica_), recorded(replica_);
+  const Batch batch = MakeBatch(image(), 0);
+  const auto loss = gpu_->Gradient(replica.get(), batch, plain.get());
+  ASSERT_TRUE(loss.ok()) << loss.status();
+  // What an evaluation, or another batch, left behind is not seen.
+  ASSERT_TRUE(gpu_->Evaluate(replica.get(), MakeBatch(image(), 2)).ok());
+  for (int step = 0; step < RecordedSteps::kPlainSteps + 2; ++step) {
+    ASSERT_TRUE(gpu_->Gradient(replica.get(), MakeBatch(image(), 1), recorded.get()).ok());
+    const auto again = gpu_->Gradient(replica.get(), batch, recorded.get());
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(*again, *loss) << "step " << step;
+    EXPECT_EQ(recorded.Read(), plain.Read()) << "step " << step;
+  }
 }
 
 TEST_P(CudaNetworkTest, ANanInTheReplicaShowsInTheLoss) {

@@ -72,6 +72,7 @@ class CudaTensorContext {
   void Note(const absl::Status& status) {
     if (!status.ok() && error_.ok()) error_ = status;
   }
+  bool ok() const { return error_.ok(); }
   absl::Status TakeError();
 
   // Chooses among plans: `run` queues plan `index` on memory of its own, argument i having

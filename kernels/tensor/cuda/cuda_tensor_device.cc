@@ -3,8 +3,10 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
+#include "kernels/cuda/cuda_recording.h"
 #include "kernels/tensor/cuda/cuda_batch_norm_layer.h"
 #include "kernels/tensor/cuda/cuda_convolution_layer.h"
 #include "kernels/tensor/cuda/cuda_elementwise.h"
@@ -146,6 +148,21 @@ class CudaTensorDevice : public TensorDevice {
   }
   bool final_in_parts() const override { return !scales_loss_; }
 
+  absl::StatusOr<std::unique_ptr<StepRecording>> Record(
+      const std::function<void()>& calls) override {
+    if (!context_->ok()) return absl::UnavailableError("the step has failed already");
+    absl::StatusOr<CudaRecording> recorded = CudaRecording::Of(context_->stream(), calls);
+    const bool ends_scaled_step = std::exchange(ends_scaled_step_, false);
+    absl::Status error = context_->TakeError();
+    if (!recorded.ok()) return recorded.status();
+    if (!error.ok()) return error;
+    return std::make_unique<Recording>(this, *std::move(recorded), ends_scaled_step);
+  }
+  // The scale is an argument of kernels.
+  uint64_t step_state() const override {
+    return scales_loss_ ? std::bit_cast<uint32_t>(loss_scaling_.scale()) : 0;
+  }
+
   absl::StatusOr<BatchResult> Finish() override {
     context_->UseDevice();
     context_->Note(cudaMemcpyAsync(result_.get(), DeviceResult(), sizeof(StepResult),
@@ -159,6 +176,22 @@ class CudaTensorDevice : public TensorDevice {
   }
 
  private:
+  class Recording final : public StepRecording {
+   public:
+    Recording(CudaTensorDevice* device, CudaRecording work, bool ends_scaled_step)
+        : device_(*device), work_(std::move(work)), ends_scaled_step_(ends_scaled_step) {}
+
+    void Queue() override {
+      device_.context_->Note(work_.Queue(device_.context_->stream()), "a recorded step");
+      device_.ends_scaled_step_ = ends_scaled_step_;
+    }
+
+   private:
+    CudaTensorDevice& device_;
+    const CudaRecording work_;
+    const bool ends_scaled_step_;
+  };
+
   struct Buffer {
     std::shared_ptr<void> memory;
     int64_t bytes = 0;
