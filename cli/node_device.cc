@@ -31,10 +31,11 @@ absl::Status CheckDevice(const Config& config) {
   return gpus.ok() ? absl::OkStatus() : Unusable(config, gpus.status());
 }
 
-absl::StatusOr<std::unique_ptr<NodeDevice>> NodeDevice::Open(const Config& config, int local_rank) {
+absl::StatusOr<std::unique_ptr<NodeDevice>> NodeDevice::Open(const Config& config, int local_rank,
+                                                             std::chrono::nanoseconds timeout) {
   const absl::StatusOr<DeviceSpec> spec = ParseDevice(config.device());
   if (!spec.ok()) return spec.status();
-  std::unique_ptr<NodeDevice> opened(new NodeDevice());
+  std::unique_ptr<NodeDevice> opened(new NodeDevice(timeout));
   if (!spec->cuda) return opened;
   const absl::StatusOr<std::vector<GpuInfo>> gpus = FindGpus();
   if (!gpus.ok()) return Unusable(config, gpus.status());
@@ -55,10 +56,10 @@ absl::StatusOr<std::unique_ptr<NodeDevice>> NodeDevice::Open(const Config& confi
   return opened;
 }
 
-MakeDataPath NodeDevice::data_path(std::chrono::nanoseconds timeout) const {
+MakeDataPath NodeDevice::data_path() const {
   if (device_ == nullptr) return {};
   const DeviceDataPathOptions options{
-      .device = device_.get(), .gradients = gradients_.get(), .timeout = timeout};
+      .device = device_.get(), .gradients = gradients_.get(), .timeout = timeout_};
   return [options](OnPass on_pass, std::function<void(absl::Status why)> on_failure)
              -> absl::StatusOr<std::unique_ptr<DataPath>> {
     return DeviceDataPath::Make(options, std::move(on_pass), std::move(on_failure));

@@ -21,23 +21,26 @@ absl::Status CheckDevice(const Config& config);
 // Outlives whatever computes on it.
 class NodeDevice {
  public:
-  // `local_rank`: among the nodes of this machine. Errors as CheckDevice's.
-  static absl::StatusOr<std::unique_ptr<NodeDevice>> Open(const Config& config, int local_rank);
+  // `local_rank`: among the nodes of this machine; `timeout`: of one wait for the device.
+  // Errors as CheckDevice's.
+  static absl::StatusOr<std::unique_ptr<NodeDevice>> Open(const Config& config, int local_rank,
+                                                          std::chrono::nanoseconds timeout);
 
   // Of gradients; and of evaluations, which run beside them.
-  ComputePlace training() const {
-    return {device_.get(), gradients_.get(), precision_, batches_.get()};
-  }
-  ComputePlace assessment() const {
-    return {device_.get(), evaluations_.get(), precision_, batches_.get()};
-  }
+  ComputePlace training() const { return PlaceOf(gradients_); }
+  ComputePlace assessment() const { return PlaceOf(evaluations_); }
 
   // What a runner needs; nothing on the CPU.
-  MakeDataPath data_path(std::chrono::nanoseconds timeout) const;
+  MakeDataPath data_path() const;
 
  private:
-  NodeDevice() = default;
+  explicit NodeDevice(std::chrono::nanoseconds timeout) : timeout_(timeout) {}
 
+  ComputePlace PlaceOf(const std::unique_ptr<DeviceStream>& stream) const {
+    return {device_.get(), stream.get(), precision_, batches_.get(), timeout_};
+  }
+
+  const std::chrono::nanoseconds timeout_;
   std::unique_ptr<Device> device_;  // null: the CPU
   std::unique_ptr<DeviceStream> gradients_;
   std::unique_ptr<DeviceStream> evaluations_;

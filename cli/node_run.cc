@@ -96,7 +96,7 @@ absl::Status NodeRun::Prepare() {
   if (!recording.ok()) return recording.status();
   recording_ = *std::move(recording);
   absl::StatusOr<std::unique_ptr<NodeDevice>> device =
-      NodeDevice::Open(experiment_->config(), options_.local_rank);
+      NodeDevice::Open(experiment_->config(), options_.local_rank, options_.session.step_timeout);
   if (!device.ok()) return device.status();
   device_ = *std::move(device);
   if (options_.rank < experiment_->workers()) {
@@ -114,7 +114,7 @@ absl::Status NodeRun::Prepare() {
           .step_timeout = options_.session.step_timeout,
           .pace = PaceOf(*experiment_, options_.rank),
           .trace = recording_->trace(),
-          .data_path = device_->data_path(options_.session.step_timeout)},
+          .data_path = device_->data_path()},
       *std::move(algorithm), objective_.get(), &experiment_->layout(), &experiment_->optimizer(),
       observer);
   const absl::StatusOr<std::vector<IdentityItem>> identity = IdentityOf(*experiment_);

@@ -15,6 +15,7 @@ absl::Status RecalibrateBatchNorm(Network& network, BatchSource& batches, int64_
   // Uninitialized, and touched in the buffer section alone.
   const SharedVector statistics = NewSharedVector(layout.size);
   std::vector<double> sum(buffers, 0.0);
+  const HeldReplica held(network, replica);
   for (int64_t round = first_round; round < first_round + count; ++round) {
     if (absl::Status status = batches.Fill(round, &batch); !status.ok()) return status;
     absl::Status status = network.Statistics(replica, batch, statistics.data.get());

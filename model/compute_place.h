@@ -2,6 +2,8 @@
 #ifndef GRAPEVINE_MODEL_COMPUTE_PLACE_H_
 #define GRAPEVINE_MODEL_COMPUTE_PLACE_H_
 
+#include <chrono>
+
 #include "kernels/device/device.h"
 #include "kernels/tensor/precision.h"
 #include "model/batch_memory.h"
@@ -13,6 +15,8 @@ struct ComputePlace {
   DeviceStream* stream = nullptr;          // of the device, on which everything is queued
   Precision precision = Precision::kFp32;  // of networks on a device
   BatchMemory* batches = nullptr;          // of their images; null: ordinary memory
+  // Of one wait for the device.
+  std::chrono::nanoseconds timeout = std::chrono::minutes(15);
 };
 
 }  // namespace grapevine

@@ -18,6 +18,7 @@ absl::StatusOr<Evaluation> EvaluateOn(std::shared_ptr<const Dataset> data, const
   PrefetchOptions options = prefetch;
   options.rounds = source->count();
   const std::unique_ptr<BatchSource> batches = Prefetched(std::move(source), options);
+  const HeldReplica held(network, replica);
   Evaluation total;
   Batch batch;
   for (int64_t i = 0; i < options.rounds; ++i) {

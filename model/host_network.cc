@@ -1,13 +1,10 @@
 #include "model/host_network.h"
 
-#include <chrono>
 #include <utility>
 
 namespace grapevine {
 namespace {
 
-// A gradient's worth of memory takes milliseconds.
-constexpr auto kTimeout = std::chrono::minutes(1);
 constexpr int64_t kElement = sizeof(float);
 
 }  // namespace
@@ -18,24 +15,31 @@ absl::StatusOr<std::unique_ptr<HostNetwork>> HostNetwork::Make(std::unique_ptr<N
       place.device->Allocate(2 * network->layout().size * kElement, "a model that is evaluated");
   if (!memory.ok()) return memory.status();
   return std::unique_ptr<HostNetwork>(
-      new HostNetwork(std::move(network), place.stream, *std::move(memory)));
+      new HostNetwork(std::move(network), place, *std::move(memory)));
 }
 
-HostNetwork::HostNetwork(std::unique_ptr<Network> network, DeviceStream* stream,
+HostNetwork::HostNetwork(std::unique_ptr<Network> network, const ComputePlace& place,
                          std::shared_ptr<void> memory)
     : network_(std::move(network)),
-      stream_(stream),
+      stream_(place.stream),
+      timeout_(place.timeout),
       memory_(std::move(memory)),
       replica_(static_cast<float*>(memory_.get())),
       gradient_(replica_ + layout().size) {}
 
+void HostNetwork::Hold(const float* replica) {
+  Upload(replica);
+  held_ = replica;
+}
+
 void HostNetwork::Upload(const float* replica) {
+  if (replica == held_) return;
   stream_->Upload(replica, layout().size * kElement, replica_);
 }
 
 absl::Status HostNetwork::DownloadGradient(int64_t from, float* gradient) {
   stream_->Download(gradient_ + from, (layout().size - from) * kElement, gradient + from);
-  return stream_->Record()->Wait(kTimeout);
+  return stream_->Record()->Wait(timeout_);
 }
 
 absl::StatusOr<double> HostNetwork::Gradient(const float* replica, const Batch& batch,

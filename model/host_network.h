@@ -1,10 +1,12 @@
 // A network on a device, for those whose replicas are in host memory: evaluations of
 // averaged models, which come from the wire.
 //
-// Every call copies the replica to the device, beside the batch.
+// Every call copies the replica to the device, beside the batch, but where it is held
+// (HeldReplica).
 #ifndef GRAPEVINE_MODEL_HOST_NETWORK_H_
 #define GRAPEVINE_MODEL_HOST_NETWORK_H_
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -37,17 +39,24 @@ class HostNetwork final : public Network {
   absl::StatusOr<Evaluation> Evaluate(const float* replica, const Batch& batch) override;
 
  private:
-  HostNetwork(std::unique_ptr<Network> network, DeviceStream* stream, std::shared_ptr<void> memory);
+  HostNetwork(std::unique_ptr<Network> network, const ComputePlace& place,
+              std::shared_ptr<void> memory);
 
+  void Hold(const float* replica) override;
+  void Release() override { held_ = nullptr; }
+
+  // Unless it is the one that is held.
   void Upload(const float* replica);
   // From there on; waits.
   absl::Status DownloadGradient(int64_t from, float* gradient);
 
   const std::unique_ptr<Network> network_;
   DeviceStream* const stream_;
+  const std::chrono::nanoseconds timeout_;
   const std::shared_ptr<void> memory_;  // the device's: of the two below
   float* const replica_;
   float* const gradient_;
+  const float* held_ = nullptr;  // the host's: what replica_ has a copy of
 };
 
 }  // namespace grapevine

@@ -1,13 +1,10 @@
 #include "model/host_objective.h"
 
-#include <chrono>
 #include <utility>
 
 namespace grapevine {
 namespace {
 
-// Copies take milliseconds; a device that hangs shall not hold up the end of a run.
-constexpr auto kTimeout = std::chrono::minutes(1);
 constexpr int64_t kElement = sizeof(float);
 
 }  // namespace
@@ -19,13 +16,14 @@ absl::StatusOr<std::unique_ptr<HostObjective>> HostObjective::Make(
       place.device->AllocatePinned(bytes, "a replica and a gradient on the CPU");
   if (!memory.ok()) return memory.status();
   return std::unique_ptr<HostObjective>(
-      new HostObjective(std::move(objective), place.stream, *std::move(memory)));
+      new HostObjective(std::move(objective), place, *std::move(memory)));
 }
 
-HostObjective::HostObjective(std::unique_ptr<Objective> objective, DeviceStream* stream,
+HostObjective::HostObjective(std::unique_ptr<Objective> objective, const ComputePlace& place,
                              std::shared_ptr<void> memory)
     : objective_(std::move(objective)),
-      stream_(stream),
+      stream_(place.stream),
+      timeout_(place.timeout),
       memory_(std::move(memory)),
       replica_(static_cast<float*>(memory_.get())),
       gradient_(replica_ + objective_->layout().size) {}
@@ -34,7 +32,7 @@ absl::StatusOr<double> HostObjective::GradientInParts(const float* replica, int6
                                                       float* gradient,
                                                       const FinalFrom& final_from) {
   stream_->Download(replica, layout().size * kElement, replica_);
-  if (absl::Status status = stream_->Record()->Wait(kTimeout); !status.ok()) return status;
+  if (absl::Status status = stream_->Record()->Wait(timeout_); !status.ok()) return status;
   int64_t end = layout().size;
   const auto upload_from = [&](int64_t from) {
     stream_->Upload(gradient_ + from, (end - from) * kElement, gradient + from);
@@ -47,7 +45,7 @@ absl::StatusOr<double> HostObjective::GradientInParts(const float* replica, int6
       });
   if (!loss.ok()) return loss;
   upload_from(0);
-  if (absl::Status status = stream_->Record()->Wait(kTimeout); !status.ok()) return status;
+  if (absl::Status status = stream_->Record()->Wait(timeout_); !status.ok()) return status;
   return loss;
 }
 

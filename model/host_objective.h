@@ -3,6 +3,7 @@
 #ifndef GRAPEVINE_MODEL_HOST_OBJECTIVE_H_
 #define GRAPEVINE_MODEL_HOST_OBJECTIVE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -32,11 +33,12 @@ class HostObjective final : public Objective {
   int64_t batch_size() const override { return objective_->batch_size(); }
 
  private:
-  HostObjective(std::unique_ptr<Objective> objective, DeviceStream* stream,
+  HostObjective(std::unique_ptr<Objective> objective, const ComputePlace& place,
                 std::shared_ptr<void> memory);
 
   const std::unique_ptr<Objective> objective_;
   DeviceStream* const stream_;
+  const std::chrono::nanoseconds timeout_;
   const std::shared_ptr<void> memory_;  // pinned: of the two below
   float* const replica_;
   float* const gradient_;

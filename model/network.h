@@ -54,6 +54,27 @@ class Network {
 
   // Inference mode, running statistics from the replica's buffers.
   virtual absl::StatusOr<Evaluation> Evaluate(const float* replica, const Batch& batch) = 0;
+
+ private:
+  friend class HeldReplica;
+  // See HeldReplica.
+  virtual void Hold(const float* replica) {}
+  virtual void Release() {}
+};
+
+// Calls of `network` with this replica, one after the other, while it stays as it is: a
+// network that copies replicas copies it once. One at a time.
+class HeldReplica {
+ public:
+  HeldReplica(Network& network, const float* replica) : network_(network) {
+    network_.Hold(replica);
+  }
+  ~HeldReplica() { network_.Release(); }
+  HeldReplica(const HeldReplica&) = delete;
+  HeldReplica& operator=(const HeldReplica&) = delete;
+
+ private:
+  Network& network_;
 };
 
 }  // namespace grapevine

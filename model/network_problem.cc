@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<Network>> NetworkProblem::NewNetwork(
   std::unique_ptr<TensorDevice> device;
   if (place.device != nullptr) {
     absl::StatusOr<std::unique_ptr<TensorDevice>> made =
-        MakeGpuTensorDevice(*place.device, *place.stream, place.precision);
+        MakeGpuTensorDevice(*place.device, *place.stream, place.precision, place.timeout);
     if (!made.ok()) return made.status();
     device = *std::move(made);
   }

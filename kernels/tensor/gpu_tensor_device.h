@@ -4,6 +4,7 @@
 #ifndef GRAPEVINE_KERNELS_TENSOR_GPU_TENSOR_DEVICE_H_
 #define GRAPEVINE_KERNELS_TENSOR_GPU_TENSOR_DEVICE_H_
 
+#include <chrono>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -13,11 +14,13 @@
 
 namespace grapevine {
 
-// Queues on `stream`, of `device`; both outlive it. Unavailable where the GPU does not
+// Queues on `stream`, of `device`; both outlive it. Waits no longer than `timeout` for a
+// step, nor for the measuring of a plan. Unavailable where the GPU does not
 // compute so, or the build has no GPUs; Internal with what the libraries say.
 absl::StatusOr<std::unique_ptr<TensorDevice>> MakeGpuTensorDevice(Device& device,
                                                                   DeviceStream& stream,
-                                                                  Precision precision);
+                                                                  Precision precision,
+                                                                  std::chrono::nanoseconds timeout);
 
 }  // namespace grapevine
 

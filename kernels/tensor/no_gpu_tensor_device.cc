@@ -2,8 +2,8 @@
 
 namespace grapevine {
 
-absl::StatusOr<std::unique_ptr<TensorDevice>> MakeGpuTensorDevice(Device&, DeviceStream&,
-                                                                  Precision) {
+absl::StatusOr<std::unique_ptr<TensorDevice>> MakeGpuTensorDevice(Device&, DeviceStream&, Precision,
+                                                                  std::chrono::nanoseconds) {
   return absl::UnavailableError("this build has no GPUs");
 }
 

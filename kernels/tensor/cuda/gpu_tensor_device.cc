@@ -23,12 +23,12 @@ ElementType TypeOf(Precision precision) {
 }  // namespace
 
 // All devices and streams of a build with CUDA are CUDA's.
-absl::StatusOr<std::unique_ptr<TensorDevice>> MakeGpuTensorDevice(Device& device,
-                                                                  DeviceStream& stream,
-                                                                  Precision precision) {
+absl::StatusOr<std::unique_ptr<TensorDevice>> MakeGpuTensorDevice(
+    Device& device, DeviceStream& stream, Precision precision, std::chrono::nanoseconds timeout) {
   CudaTensorOptions options;
   options.device = static_cast<CudaGpu&>(device).index();
   options.type = TypeOf(precision);
+  options.timeout = timeout;
   options.tf32 = precision != Precision::kFp32;
   return MakeCudaTensorDevice(device, static_cast<CudaStream&>(stream).get(), options);
 }
