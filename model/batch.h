@@ -3,9 +3,11 @@
 #define GRAPEVINE_MODEL_BATCH_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "kernels/device/device_copy.h"
 #include "model/batch_memory.h"
 
 namespace grapevine {
@@ -25,6 +27,8 @@ struct Batch {
   int64_t size = 0;
   BatchVector images;
   std::vector<int32_t> labels;
+  // Of these images; null: none. Whoever writes images lets go of it.
+  std::shared_ptr<const DeviceCopy> on_device = nullptr;
 };
 
 // Thread-compatible.

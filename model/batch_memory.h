@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/device/device_copy.h"
+
 namespace grapevine {
 
 // A kind of memory that the processor can read and write. Thread-safe; outlives all
@@ -20,6 +22,11 @@ class BatchMemory {
   // Aligned for any number; never null.
   virtual void* Allocate(size_t bytes) = 0;
   virtual void Release(void* memory) = 0;
+  // A copy of what `memory` holds, where what reads batches computes; null where it reads
+  // this memory itself, or there is no room.
+  virtual std::shared_ptr<const DeviceCopy> Upload(const void* memory, size_t bytes) {
+    return nullptr;
+  }
 };
 
 // The allocator of a vector whose memory is of some kind and moves along with it.

@@ -24,6 +24,7 @@ absl::Status DatasetBatches::Fill(int64_t round, Batch* batch) {
 void DatasetBatches::Begin(int64_t round, Batch* batch, std::vector<int32_t>* samples) {
   samples->clear();
   Choose(round, samples);
+  batch->on_device = nullptr;
   batch->size = static_cast<int64_t>(samples->size());
   batch->images.resize(static_cast<size_t>(batch->size * shape().size()));
   batch->labels.clear();

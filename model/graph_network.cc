@@ -133,8 +133,9 @@ absl::Status GraphNetwork::Prepare(std::unique_ptr<ExecutionPlan>* plan, int64_t
 }
 
 void GraphNetwork::BeginBatch(const ExecutionPlan& plan, const Batch& batch) {
-  device_->BeginBatch({.images = batch.images, .labels = batch.labels}, plan.images_format(),
-                      plan.images());
+  device_->BeginBatch(
+      {.images = batch.images, .labels = batch.labels, .on_device = batch.on_device.get()},
+      plan.images_format(), plan.images());
 }
 
 }  // namespace grapevine

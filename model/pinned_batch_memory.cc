@@ -23,6 +23,19 @@ void* PinnedBatchMemory::Allocate(size_t bytes) {
   return begin;
 }
 
+std::shared_ptr<const DeviceCopy> PinnedBatchMemory::Upload(const void* memory, size_t bytes) {
+  MutexLock lock(mutex_);
+  if (uploads_ == nullptr) {
+    absl::StatusOr<std::unique_ptr<DeviceStream>> stream =
+        device_->NewStream(StreamPriority::kHigh);
+    if (!stream.ok()) return nullptr;
+    uploads_ = *std::move(stream);
+  }
+  absl::StatusOr<std::shared_ptr<const DeviceCopy>> copy =
+      DeviceCopy::Make(*device_, *uploads_, memory, static_cast<int64_t>(bytes), "a batch");
+  return copy.ok() ? *std::move(copy) : nullptr;  // then it goes up when it is needed
+}
+
 void PinnedBatchMemory::Release(void* memory) {
   MutexLock lock(mutex_);
   given_.erase(memory);

@@ -1,5 +1,5 @@
 // Host memory from which a device copies a batch's images by itself, while the
-// processor does other things.
+// processor does other things, and while it computes on the batch before.
 #ifndef GRAPEVINE_MODEL_PINNED_BATCH_MEMORY_H_
 #define GRAPEVINE_MODEL_PINNED_BATCH_MEMORY_H_
 
@@ -20,10 +20,13 @@ class PinnedBatchMemory final : public BatchMemory {
   // Ordinary memory, which only costs a copy, where there is no more to pin.
   void* Allocate(size_t bytes) override;
   void Release(void* memory) override;
+  // On a stream of its own. All copies are gone before this is.
+  std::shared_ptr<const DeviceCopy> Upload(const void* memory, size_t bytes) override;
 
  private:
   Device* const device_;
   Mutex mutex_;
+  std::unique_ptr<DeviceStream> uploads_ ABSL_GUARDED_BY(mutex_);  // null before the first
   std::map<void*, std::shared_ptr<void>> given_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -62,19 +62,16 @@ absl::Status PrefetchedBatches::Fill(int64_t round, Batch* batch) {
     next_round_ = round;
   }
   work_.NotifyAll();
-  while (!Ready()) ready_.WaitUntil(mutex_, IdleDeadline());
+  while (pending_.empty() || !pending_.front()->ready) ready_.WaitUntil(mutex_, IdleDeadline());
   const std::shared_ptr<Pending> first = pending_.front();
   pending_.pop_front();
   std::swap(*batch, first->batch);
+  first->batch.on_device = nullptr;  // the caller is done with it
   if (first->batch.images.get_allocator().memory() == options_.memory) {
     spare_.push_back(std::move(first->batch));
   }
   work_.NotifyAll();
   return first->status;
-}
-
-bool PrefetchedBatches::Ready() const {
-  return !pending_.empty() && pending_.front()->done == pending_.front()->batch.size;
 }
 
 void PrefetchedBatches::Work() {
@@ -132,13 +129,27 @@ void PrefetchedBatches::FillShare(const Share& share, ImageScratch* scratch) {
                                 &pending.batch);
     if (!status.ok()) break;
   }
-  MutexLock lock(mutex_);
-  if (!status.ok() && i < pending.failed) {
-    pending.failed = i;
-    pending.status = std::move(status);
+  {
+    MutexLock lock(mutex_);
+    if (!status.ok() && i < pending.failed) {
+      pending.failed = i;
+      pending.status = std::move(status);
+    }
+    pending.done += share.end - share.begin;
+    if (pending.done < pending.batch.size) return;
   }
-  pending.done += share.end - share.begin;
-  if (pending.done == pending.batch.size) ready_.NotifyAll();
+  Complete(&pending);
+}
+
+void PrefetchedBatches::Complete(Pending* pending) {
+  const BatchVector& images = pending->batch.images;
+  if (options_.memory != nullptr && pending->status.ok() && !stopping_) {
+    pending->batch.on_device =
+        options_.memory->Upload(images.data(), images.size() * sizeof(float));
+  }
+  MutexLock lock(mutex_);
+  pending->ready = true;
+  ready_.NotifyAll();
 }
 
 std::unique_ptr<BatchSource> Prefetched(std::unique_ptr<DatasetBatches> source,

@@ -61,6 +61,7 @@ class PrefetchedBatches final : public BatchSource {
     std::vector<int32_t> samples;
     int64_t claimed = 0;
     int64_t done = 0;
+    bool ready = false;                                    // all done, and on its way to a device
     int64_t failed = std::numeric_limits<int64_t>::max();  // the image that `status` is of
     absl::Status status;
   };
@@ -76,10 +77,11 @@ class PrefetchedBatches final : public BatchSource {
   // Waits for a share; false at the end.
   bool Claim(Share* share);
   void FillShare(const Share& share, ImageScratch* scratch);
+  // After the last image.
+  void Complete(Pending* pending);
 
   std::shared_ptr<Pending> Unclaimed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Begin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool Ready() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::unique_ptr<DatasetBatches> source_;  // Begin with mutex_ held
   const PrefetchOptions options_;

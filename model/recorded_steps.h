@@ -48,7 +48,7 @@ class RecordedSteps {
   void Record(const std::function<void()>& calls, Step* step);
 
   TensorDevice* device_;
-  bool records_ = true;  // until a recording failed
+  bool records_ = true;    // until a recording failed
   std::list<Step> steps_;  // the one queued last first
 };
 

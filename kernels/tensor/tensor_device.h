@@ -21,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/device/device_copy.h"
 #include "kernels/tensor/layer.h"
 #include "kernels/tensor/softmax_cross_entropy.h"
 #include "kernels/tensor/tensor_format.h"
@@ -31,6 +32,8 @@ namespace grapevine {
 struct HostBatch {
   std::span<const float> images;
   std::span<const int32_t> labels;
+  // Of the images, on the device that is asked; null: none. It lives until Finish.
+  const DeviceCopy* on_device = nullptr;
 };
 
 struct LossCall {

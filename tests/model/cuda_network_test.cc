@@ -12,6 +12,7 @@
 #include "kernels/tensor/cuda/cuda_tensor_device.h"
 #include "model/network.h"
 #include "model/network_registry.h"
+#include "model/pinned_batch_memory.h"
 #include "model/recorded_steps.h"
 #include "random/keyed_random.h"
 #include "tests/testing/gpu_cases.h"
@@ -178,6 +179,18 @@ TEST_P(CudaNetworkTest, RepeatsItselfBitByBit) {
   ASSERT_TRUE(gpu_->Gradient(replica.get(), MakeBatch(image(), 1), second.get()).ok());
   ASSERT_TRUE(gpu_->Evaluate(replica.get(), MakeBatch(image(), 2)).ok());
   ASSERT_TRUE(gpu_->Gradient(replica.get(), MakeBatch(image(), 0), second.get()).ok());
+  EXPECT_EQ(second.Read(), first.Read());
+}
+
+TEST_P(CudaNetworkTest, ABatchThatWasBroughtAheadGivesTheSame) {
+  const OnGpu replica(replica_);
+  const OnGpu first(replica_), second(replica_);
+  PinnedBatchMemory memory(device_.get());
+  Batch batch = MakeBatch(image(), 0);
+  ASSERT_TRUE(gpu_->Gradient(replica.get(), batch, first.get()).ok());
+  batch.on_device = memory.Upload(batch.images.data(), batch.images.size() * sizeof(float));
+  ASSERT_NE(batch.on_device, nullptr);
+  ASSERT_TRUE(gpu_->Gradient(replica.get(), batch, second.get()).ok());
   EXPECT_EQ(second.Read(), first.Read());
 }
 

@@ -128,8 +128,7 @@ TEST_F(HostNetworkTest, WhatHasChangedIsUploadedAgain) {
 TEST_F(HostNetworkTest, SaysWhatThereIsNoMemoryFor) {
   EmulatedDevice small({.memory = 1000});
   const auto stream = *small.NewStream();
-  const auto made =
-      HostNetwork::Make(NewNetwork(), {.device = &small, .stream = stream.get()});
+  const auto made = HostNetwork::Make(NewNetwork(), {.device = &small, .stream = stream.get()});
   EXPECT_TRUE(absl::IsResourceExhausted(made.status())) << made.status();
   EXPECT_NE(made.status().message().find("a model that is evaluated"), std::string::npos)
       << made.status();

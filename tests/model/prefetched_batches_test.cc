@@ -1,6 +1,7 @@
 #include "model/prefetched_batches.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
@@ -13,11 +14,15 @@
 #include "gtest/gtest.h"
 #include "model/evaluation_batches.h"
 #include "model/memory_dataset.h"
+#include "model/pinned_batch_memory.h"
 #include "model/shard_batches.h"
 #include "random/keyed_random.h"
+#include "tests/testing/emulated_device.h"
 
 namespace grapevine {
 namespace {
+
+using testing::EmulatedDevice;
 
 constexpr int64_t kSamples = 60;
 
@@ -180,12 +185,47 @@ TEST(PrefetchedBatchesTest, BatchesLieInTheMemoryThatWasAskedFor) {
   EXPECT_EQ(counted.allocated, counted.released);
 }
 
+// What a device would read of a batch.
+std::vector<float> OnDevice(const Batch& batch) {
+  const absl::Status arrived = batch.on_device->arrived().Wait(std::chrono::seconds(10));
+  EXPECT_TRUE(arrived.ok()) << arrived;
+  const auto* images = static_cast<const float*>(batch.on_device->get());
+  return {images, images + batch.images.size()};
+}
+
+TEST(PrefetchedBatchesTest, BatchesAreOnTheDeviceBeforeTheyAreAskedFor) {
+  const std::shared_ptr<const Dataset> data = Noise();
+  const std::unique_ptr<ShardBatches> plain = Shard(data, 8, 1);
+  EmulatedDevice device({.seed = 7});
+  PinnedBatchMemory pinned(&device);
+  Batch batch;
+  PrefetchedBatches prefetched(Shard(data, 8, 1), {.threads = 2, .depth = 2, .memory = &pinned});
+  for (const int64_t round : {0, 1, 2, 9, 10, 3, 4}) {
+    ExpectSame(prefetched, *plain, round, &batch);
+    ASSERT_NE(batch.on_device, nullptr);
+    EXPECT_EQ(OnDevice(batch), std::vector<float>(batch.images.begin(), batch.images.end()));
+  }
+  // Whoever writes new images has no copy of them.
+  ASSERT_TRUE(plain->Fill(5, &batch).ok());
+  EXPECT_EQ(batch.on_device, nullptr);
+}
+
+TEST(PrefetchedBatchesTest, WithoutRoomOnTheDeviceBatchesStayInHostMemory) {
+  const std::shared_ptr<const Dataset> data = Noise();
+  EmulatedDevice device({.memory = 8});
+  PinnedBatchMemory pinned(&device);
+  Batch batch;
+  PrefetchedBatches prefetched(Shard(data, 8, 1), {.threads = 1, .depth = 2, .memory = &pinned});
+  ExpectSame(prefetched, *Shard(data, 8, 1), 0, &batch);
+  EXPECT_EQ(batch.on_device, nullptr);
+}
+
 TEST(PrefetchedTest, ThreadsAreForImagesThatAreDecodedAndForGpus) {
   EXPECT_EQ(PrefetchThreads(*Noise(), 1, /*gpu=*/false), 0);
   EXPECT_EQ(PrefetchThreads(*Noise(), 1, /*gpu=*/true), 1);
   const Breakable decoded;
   EXPECT_THAT(PrefetchThreads(decoded, 1, /*gpu=*/false),
-              testing::AllOf(testing::Ge(1), testing::Le(8)));
+              ::testing::AllOf(::testing::Ge(1), ::testing::Le(8)));
   EXPECT_EQ(PrefetchThreads(decoded, 100'000, /*gpu=*/false), 1);
   auto source = Shard(Noise(), 8, 1);
   const BatchSource* plain = source.get();

@@ -137,8 +137,8 @@ TEST(RecordedNetworkTest, ComputesTheSameGradients) {
 
 TEST(RecordedNetworkTest, GradientsInPartsAreNotRecorded) {
   RecordingTensorDevice::Counts counts;
-  const auto network = MakeNetwork("mlp", {28, 28, 1}, 10, {},
-                                   std::make_unique<RecordingTensorDevice>(&counts));
+  const auto network =
+      MakeNetwork("mlp", {28, 28, 1}, 10, {}, std::make_unique<RecordingTensorDevice>(&counts));
   ASSERT_TRUE(network.ok());
   std::vector<float> replica(static_cast<size_t>((*network)->layout().size)), gradient = replica;
   Batch batch{.size = 1, .images = BatchVector(28 * 28), .labels = {3}};

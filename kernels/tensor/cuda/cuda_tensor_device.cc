@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/cuda/cuda_recording.h"
+#include "kernels/cuda/cuda_stream.h"
 #include "kernels/tensor/cuda/cuda_batch_norm_layer.h"
 #include "kernels/tensor/cuda/cuda_convolution_layer.h"
 #include "kernels/tensor/cuda/cuda_elementwise.h"
@@ -72,8 +73,9 @@ class CudaTensorDevice : public TensorDevice {
 
   absl::StatusOr<TensorFormat> PrepareInput(const TensorShape& images) override {
     context_->UseDevice();
-    absl::Status status =
-        Grow(images.n * static_cast<int64_t>(sizeof(int32_t)), "labels", &labels_);
+    const int64_t label_bytes = images.n * static_cast<int64_t>(sizeof(int32_t));
+    absl::Status status = Grow(label_bytes, "labels", &labels_);
+    if (status.ok()) status = GrowPinned(label_bytes, "labels", &pinned_labels_);
     if (status.ok()) {
       status = Grow(images.n * static_cast<int64_t>(sizeof(CudaLossSums)), "losses", &row_sums_);
     }
@@ -103,16 +105,22 @@ class CudaTensorDevice : public TensorDevice {
     context_->set_loss_scaled({});
     context_->Note(cudaMemsetAsync(device_result_.memory.get(), 0, sizeof(StepResult), stream),
                    "cudaMemsetAsync");
-    const bool rounded = type_ != ElementType::kFloat32;
-    context_->Note(cudaMemcpyAsync(rounded ? images_.memory.get() : images, batch.images.data(),
-                                   batch.images.size_bytes(), cudaMemcpyHostToDevice, stream),
-                   "a batch's images");
-    if (rounded) {
-      context_->Note(CudaRound(static_cast<const float*>(images_.memory.get()),
+    if (type_ == ElementType::kFloat32) {
+      BringImages(batch, images);
+    } else {
+      const void* source = images_.memory.get();
+      if (batch.on_device != nullptr) {
+        source = AfterArrival(*batch.on_device);
+      } else {
+        BringImages(batch, images_.memory.get());
+      }
+      context_->Note(CudaRound(static_cast<const float*>(source),
                                static_cast<int64_t>(batch.images.size()), type_, images, stream),
                      "a batch's images");
     }
-    context_->Note(cudaMemcpyAsync(labels_.memory.get(), batch.labels.data(),
+    // Nothing of an earlier batch is under way: Finish has waited for it.
+    std::ranges::copy(batch.labels, static_cast<int32_t*>(pinned_labels_.memory.get()));
+    context_->Note(cudaMemcpyAsync(labels_.memory.get(), pinned_labels_.memory.get(),
                                    batch.labels.size_bytes(), cudaMemcpyHostToDevice, stream),
                    "a batch's labels");
   }
@@ -196,13 +204,38 @@ class CudaTensorDevice : public TensorDevice {
     std::shared_ptr<void> memory;
     int64_t bytes = 0;
   };
+  using Allocate = absl::StatusOr<std::shared_ptr<void>> (Device::*)(int64_t bytes,
+                                                                     std::string_view what);
+
   absl::Status Grow(int64_t bytes, std::string_view what, Buffer* buffer) {
+    return GrowBy(&Device::Allocate, bytes, what, buffer);
+  }
+  absl::Status GrowPinned(int64_t bytes, std::string_view what, Buffer* buffer) {
+    return GrowBy(&Device::AllocatePinned, bytes, what, buffer);
+  }
+  absl::Status GrowBy(Allocate allocate, int64_t bytes, std::string_view what, Buffer* buffer) {
     if (bytes <= buffer->bytes) return absl::OkStatus();
     *buffer = {};  // before the new one
-    absl::StatusOr<std::shared_ptr<void>> memory = context_->memory().Allocate(bytes, what);
+    absl::StatusOr<std::shared_ptr<void>> memory = (context_->memory().*allocate)(bytes, what);
     if (!memory.ok()) return memory.status();
     *buffer = {*std::move(memory), bytes};
     return absl::OkStatus();
+  }
+
+  // The copy's memory, for what is queued from now on.
+  const void* AfterArrival(const DeviceCopy& copy) {
+    const auto& arrived = static_cast<const CudaEvent&>(copy.arrived());
+    context_->Note(cudaStreamWaitEvent(context_->stream(), arrived.get(), 0),
+                   "cudaStreamWaitEvent");
+    return copy.get();
+  }
+  // The images as they are, from where they are.
+  void BringImages(const HostBatch& batch, void* images) {
+    const void* const source =
+        batch.on_device != nullptr ? AfterArrival(*batch.on_device) : batch.images.data();
+    context_->Note(cudaMemcpyAsync(images, source, batch.images.size_bytes(), cudaMemcpyDefault,
+                                   context_->stream()),
+                   "a batch's images");
   }
 
   StepResult* DeviceResult() const { return static_cast<StepResult*>(device_result_.memory.get()); }
@@ -226,6 +259,7 @@ class CudaTensorDevice : public TensorDevice {
   bool ends_scaled_step_ = false;
   int64_t rows_ = 0;
   Buffer labels_;
+  Buffer pinned_labels_;
   Buffer row_sums_;
   Buffer images_;  // as they come, where layers read another type
   Buffer device_result_;
