@@ -12,7 +12,7 @@
 
 namespace grapevine {
 
-// Thread-compatible. May go while its work is under way.
+// Thread-compatible. May go while its work is under way (cuGraphExecDestroy).
 class CudaRecording {
  public:
   // Records what `calls` queue on `stream`, of the current device; nothing of it runs.

@@ -13,8 +13,8 @@
 namespace grapevine {
 namespace {
 
-// Short kernels are over before a sleep would be.
-constexpr int kQuickLooks = 200;
+// A small network's step is over before a sleep would be, which takes 100 us at least.
+constexpr auto kAttention = std::chrono::milliseconds(2);
 constexpr auto kPause = std::chrono::microseconds(50);
 
 // The runtime's numbers: the smaller, the earlier. It knows at least one.
@@ -54,16 +54,17 @@ cudaError_t CudaEvent::Query() const {
 
 absl::Status CudaEvent::Wait(std::chrono::nanoseconds timeout) {
   if (created_ != cudaSuccess) return CudaStatus(created_, "cudaEventRecord");
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
-  for (int looks = 0;; ++looks) {
+  const auto begin = std::chrono::steady_clock::now();
+  while (true) {
     const cudaError_t state = Query();
     if (state != cudaErrorNotReady) return CudaStatus(state, "work on the GPU");
-    if (std::chrono::steady_clock::now() >= deadline) {
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    if (waited >= timeout) {
       return absl::DeadlineExceededError(
           absl::StrCat("the GPU did not finish its work in ",
                        std::chrono::duration<double>(timeout).count(), " s"));
     }
-    if (looks < kQuickLooks) {
+    if (waited < kAttention) {
       std::this_thread::yield();
     } else {
       std::this_thread::sleep_for(kPause);

@@ -37,10 +37,10 @@ struct Precision {
   double tolerance;
 };
 
-Batch MakeBatch(const ImageShape& image, uint64_t stream) {
+Batch MakeBatch(const ImageShape& image, uint64_t stream, int64_t size = kBatch) {
   KeyedRandom random(3, Purpose::kSyntheticData, stream);
-  Batch batch{.size = kBatch};
-  for (int64_t i = 0; i < kBatch; ++i) {
+  Batch batch{.size = size};
+  for (int64_t i = 0; i < size; ++i) {
     batch.labels.push_back(static_cast<int32_t>(random.Below(kClasses)));
     for (int64_t k = 0; k < image.size(); ++k) {
       batch.images.push_back(static_cast<float>(random.Normal()) +
@@ -211,8 +211,24 @@ TEST_P(CudaNetworkTest, ARecordedStepIsThePlainOne) {
   }
 }
 
+TEST_P(CudaNetworkTest, ALargerBatchInBetweenChangesNothing) {
+  const OnGpu replica(replica_);
+  const OnGpu first(replica_), last(replica_);
+  const Batch batch = MakeBatch(image(), 0);
+  for (int step = 0; step <= RecordedSteps::kPlainSteps; ++step) {
+    ASSERT_TRUE(gpu_->Gradient(replica.get(), batch, first.get()).ok());
+  }
+  ASSERT_TRUE(gpu_->Gradient(replica.get(), batch, last.get()).ok());
+  EXPECT_EQ(last.Read(), first.Read());
+  ASSERT_TRUE(gpu_->Evaluate(replica.get(), MakeBatch(image(), 1, 3 * kBatch)).ok());
+  ASSERT_TRUE(gpu_->Gradient(replica.get(), batch, first.get()).ok());
+  EXPECT_EQ(first.Read(), last.Read());
+}
+
+// In the first tensor: every layer behind it must keep it.
 TEST_P(CudaNetworkTest, ANanInTheReplicaShowsInTheLoss) {
-  for (int64_t i = 0; i < cpu_->layout().parameter_size; ++i) replica_[i] = std::nanf("");
+  const TensorView& tensor = cpu_->layout().parameters.front();
+  for (int64_t i = 0; i < tensor.size; ++i) replica_[tensor.offset + i] = std::nanf("");
   const OnGpu replica(replica_);
   const OnGpu gradient(replica_);
   const auto loss = gpu_->Gradient(replica.get(), MakeBatch(image(), 0), gradient.get());

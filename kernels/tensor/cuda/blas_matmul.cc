@@ -131,10 +131,13 @@ absl::StatusOr<BlasMatmul> BlasMatmul::Make(CudaTensorContext& context,
                              static_cast<int>(found.size()), found.data(), &count),
       product.name);
   if (!asked.ok()) return asked;
-  if (count == 0) {
+  found.resize(count);
+  std::erase_if(found, [](const cublasLtMatmulHeuristicResult_t& result) {
+    return result.state != CUBLAS_STATUS_SUCCESS;  // its other fields say nothing
+  });
+  if (found.empty()) {
     return absl::UnimplementedError(absl::StrCat(product.name, ": cuBLASLt has no algorithm"));
   }
-  found.resize(count);
   CudaTensorContext::Candidates candidates{
       .key = absl::StrCat(product.name, " (", Text(product.a), " by ", Text(product.b), " to ",
                           Text(product.d), ")", context.Conditions()),

@@ -6,8 +6,10 @@ namespace grapevine {
 namespace {
 
 constexpr int kWarp = 32;
-// Blocks that fill any GPU; a constant, so that sums are the same on all of them.
-constexpr int64_t kBlocks = 1024;
+// Blocks; a constant, so that sums are the same on all GPUs. Three for each multiprocessor
+// of a large GPU, which these kernels' registers let run at once: no last wave of a few.
+constexpr int64_t kBlocks = 384;
+constexpr int kResidentBlocks = 3;
 // Rows that a thread should have at least.
 constexpr int64_t kRowsOfThread = 8;
 
@@ -63,6 +65,31 @@ __device__ inline Part PartOf(int64_t groups, int64_t rows, int64_t chunk_rows) 
   return part;
 }
 
+// Calls run.operator()<kRows>(row) for kRows rows of the part at once, blockDim.y apart,
+// then <1> for those that are left. With all loads before the first use or store, a thread
+// has kRows loads of each tensor under way (four in all: what kResidentBlocks leaves
+// registers for); the compiler cannot move them there, since the tensors may be the same.
+template <int kRows, typename Run>
+__device__ __forceinline__ void ForRows(const Part& part, const Run& run) {
+  int64_t row = part.first_row;
+  for (; row + (kRows - 1) * int64_t{blockDim.y} < part.last_row; row += kRows * blockDim.y) {
+    run.template operator()<kRows>(row);
+  }
+  for (; row < part.last_row; row += blockDim.y) run.template operator()<1>(row);
+}
+
+// The same group of kRows rows of a tensor; zeros where there is no tensor.
+template <typename T, int kWidth, int kRows>
+struct RowsOf {
+  __device__ __forceinline__ RowsOf(const T* x, int64_t at, int64_t stride) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      rows[r] = x == nullptr ? Neighbours<T, kWidth>{} : Fetch<kWidth>(x, at + r * stride);
+    }
+  }
+  Neighbours<T, kWidth> rows[kRows];
+};
+
 struct Moments {
   double count;
   double mean;
@@ -79,25 +106,31 @@ __device__ inline Moments Join(const Moments& a, const Moments& b) {
 
 // Both arrays of `partial` hold a value per (channel, chunk).
 template <typename T, int kWidth>
-__global__ void MomentsKernel(const T* x, int64_t channels, int64_t rows, int64_t chunk_rows,
+__global__ void __launch_bounds__(kThreads, kResidentBlocks)
+    MomentsKernel(const T* x, int64_t channels, int64_t rows, int64_t chunk_rows,
                               float* partial) {
   const Part part = PartOf(channels / kWidth, rows, chunk_rows);
   float mean[kWidth] = {};
   float deviation[kWidth] = {};
   float count = 0;
   if (part.inside) {
-    for (int64_t row = part.first_row; row < part.last_row; row += blockDim.y) {
-      float values[kWidth];
-      Load(x, row * channels + part.group * kWidth, values);
-      count += 1;
-      const float share = 1 / count;
+    const int64_t stride = blockDim.y * channels;
+    ForRows<4>(part, [&]<int kRows>(int64_t row) {
+      const RowsOf<T, kWidth, kRows> fetched(x, row * channels + part.group * kWidth, stride);
 #pragma unroll
-      for (int k = 0; k < kWidth; ++k) {
-        const float delta = values[k] - mean[k];
-        mean[k] = fmaf(delta, share, mean[k]);
-        deviation[k] = fmaf(delta, values[k] - mean[k], deviation[k]);
+      for (int r = 0; r < kRows; ++r) {
+        float values[kWidth];
+        Widen(fetched.rows[r], values);
+        count += 1;
+        const float share = 1 / count;
+#pragma unroll
+        for (int k = 0; k < kWidth; ++k) {
+          const float delta = values[k] - mean[k];
+          mean[k] = fmaf(delta, share, mean[k]);
+          deviation[k] = fmaf(delta, values[k] - mean[k], deviation[k]);
+        }
       }
-    }
+    });
   }
   __shared__ float means[kThreads * kWidth];
   __shared__ float deviations[kThreads * kWidth];
@@ -187,7 +220,8 @@ __global__ void RunningCoefficientsKernel(int64_t channels, const float* mean,
 }
 
 template <typename T, int kWidth>
-__global__ void NormalizeKernel(const T* x, const T* shortcut, bool relu, const float* scale,
+__global__ void __launch_bounds__(kThreads, kResidentBlocks)
+    NormalizeKernel(const T* x, const T* shortcut, bool relu, const float* scale,
                                 const float* shift, int64_t channels, int64_t rows,
                                 int64_t chunk_rows, T* y) {
   const Part part = PartOf(channels / kWidth, rows, chunk_rows);
@@ -199,25 +233,31 @@ __global__ void NormalizeKernel(const T* x, const T* shortcut, bool relu, const 
     scales[k] = scale[part.group * kWidth + k];
     shifts[k] = shift[part.group * kWidth + k];
   }
-#pragma unroll 2
-  for (int64_t row = part.first_row; row < part.last_row; row += blockDim.y) {
+  const int64_t stride = blockDim.y * channels;
+  ForRows<4>(part, [&]<int kRows>(int64_t row) {
     const int64_t at = row * channels + part.group * kWidth;
-    float values[kWidth];
-    float added[kWidth] = {};
-    Load(x, at, values);
-    if (shortcut != nullptr) Load(shortcut, at, added);
+    const RowsOf<T, kWidth, kRows> fetched(x, at, stride);
+    const RowsOf<T, kWidth, kRows> added(shortcut, at, stride);
 #pragma unroll
-    for (int k = 0; k < kWidth; ++k) {
-      values[k] = fmaf(values[k], scales[k], shifts[k]) + added[k];
-      if (relu) values[k] = ReluOf(values[k]);
+    for (int r = 0; r < kRows; ++r) {
+      float values[kWidth];
+      float more[kWidth];
+      Widen(fetched.rows[r], values);
+      Widen(added.rows[r], more);
+#pragma unroll
+      for (int k = 0; k < kWidth; ++k) {
+        values[k] = fmaf(values[k], scales[k], shifts[k]) + more[k];
+        if (relu) values[k] = ReluOf(values[k]);
+      }
+      Save(values, y, at + r * stride);
     }
-    Save(values, y, at);
-  }
+  });
 }
 
 // Without x: the sums of dy alone.
 template <typename T, int kWidth>
-__global__ void GradientSumsKernel(const T* x, const T* y, T* dy, const T* dy2, const float* mean,
+__global__ void __launch_bounds__(kThreads, kResidentBlocks)
+    GradientSumsKernel(const T* x, const T* y, T* dy, const T* dy2, const float* mean,
                                    int64_t channels, int64_t rows, int64_t chunk_rows,
                                    float* partial) {
   const Part part = PartOf(channels / kWidth, rows, chunk_rows);
@@ -229,30 +269,33 @@ __global__ void GradientSumsKernel(const T* x, const T* y, T* dy, const T* dy2, 
 #pragma unroll
       for (int k = 0; k < kWidth; ++k) means[k] = mean[part.group * kWidth + k];
     }
-#pragma unroll 2
-    for (int64_t row = part.first_row; row < part.last_row; row += blockDim.y) {
+    const int64_t stride = blockDim.y * channels;
+    ForRows<1>(part, [&]<int kRows>(int64_t row) {
       const int64_t at = row * channels + part.group * kWidth;
-      float g[kWidth];
-      float second[kWidth] = {};
-      float values[kWidth] = {};
-      Load(dy, at, g);
-      if (dy2 != nullptr) Load(dy2, at, second);
-      if (x != nullptr) Load(x, at, values);
+      const RowsOf<T, kWidth, kRows> gradients(dy, at, stride);
+      const RowsOf<T, kWidth, kRows> seconds(dy2, at, stride);
+      const RowsOf<T, kWidth, kRows> inputs(x, at, stride);
+      const RowsOf<T, kWidth, kRows> outputs(y, at, stride);
 #pragma unroll
-      for (int k = 0; k < kWidth; ++k) g[k] += second[k];
-      if (y != nullptr) {
-        float outputs[kWidth];
-        Load(y, at, outputs);
+      for (int r = 0; r < kRows; ++r) {
+        float g[kWidth];
+        float second[kWidth];
+        float values[kWidth];
+        float output[kWidth];
+        Widen(gradients.rows[r], g);
+        Widen(seconds.rows[r], second);
+        Widen(inputs.rows[r], values);
+        Widen(outputs.rows[r], output);
 #pragma unroll
-        for (int k = 0; k < kWidth; ++k) g[k] = outputs[k] > 0 ? g[k] : 0.0f;
+        for (int k = 0; k < kWidth; ++k) {
+          g[k] += second[k];
+          if (y != nullptr) g[k] = output[k] > 0 ? g[k] : 0.0f;
+          sum[k] += g[k];
+          dot[k] = fmaf(g[k], values[k] - means[k], dot[k]);
+        }
+        if (y != nullptr || dy2 != nullptr) Save(g, dy, at + r * stride);
       }
-      if (y != nullptr || dy2 != nullptr) Save(g, dy, at);
-#pragma unroll
-      for (int k = 0; k < kWidth; ++k) {
-        sum[k] += g[k];
-        dot[k] = fmaf(g[k], values[k] - means[k], dot[k]);
-      }
-    }
+    });
   }
   __shared__ float sums[kThreads * kWidth];
   __shared__ float dots[kThreads * kWidth];
@@ -317,7 +360,8 @@ __global__ void SumResultsKernel(const float* partial, int64_t channels, int64_t
 }
 
 template <typename T, int kWidth>
-__global__ void InputGradientKernel(const T* x, const T* g, ChannelCoefficients coefficients,
+__global__ void __launch_bounds__(kThreads, kResidentBlocks)
+    InputGradientKernel(const T* x, const T* g, ChannelCoefficients coefficients,
                                     InputCoefficients input, int64_t channels, int64_t rows,
                                     int64_t chunk_rows, T* dx) {
   const Part part = PartOf(channels / kWidth, rows, chunk_rows);
@@ -334,19 +378,24 @@ __global__ void InputGradientKernel(const T* x, const T* g, ChannelCoefficients 
     b[k] = input.b[channel];
     c[k] = input.c[channel];
   }
-#pragma unroll 2
-  for (int64_t row = part.first_row; row < part.last_row; row += blockDim.y) {
+  const int64_t stride = blockDim.y * channels;
+  ForRows<2>(part, [&]<int kRows>(int64_t row) {
     const int64_t at = row * channels + part.group * kWidth;
-    float values[kWidth];
-    float gradient[kWidth];
-    Load(x, at, values);
-    Load(g, at, gradient);
+    const RowsOf<T, kWidth, kRows> inputs(x, at, stride);
+    const RowsOf<T, kWidth, kRows> gradients(g, at, stride);
 #pragma unroll
-    for (int k = 0; k < kWidth; ++k) {
-      gradient[k] = fmaf(a[k], gradient[k], fmaf(b[k], values[k] - mean[k], c[k]));
+    for (int r = 0; r < kRows; ++r) {
+      float values[kWidth];
+      float gradient[kWidth];
+      Widen(inputs.rows[r], values);
+      Widen(gradients.rows[r], gradient);
+#pragma unroll
+      for (int k = 0; k < kWidth; ++k) {
+        gradient[k] = fmaf(a[k], gradient[k], fmaf(b[k], values[k] - mean[k], c[k]));
+      }
+      Save(gradient, dx, at + r * stride);
     }
-    Save(gradient, dx, at);
-  }
+  });
 }
 
 // Calls run.operator()<T, width>() for the matrix's type and the division's width.

@@ -69,9 +69,8 @@ class InnerProductLayer : public Layer {
                                  .d = tensors_.output,
                                  .bias = bias,
                                  .workspace = At(tensors_.scratch, workspace_)}));
-    if (!fused_forward_) {
-      AddBiasAndRelu(context_, output_, bias, operation_.relu, tensors_.output);
-    }
+    const void* const missing_bias = fused_forward_ ? nullptr : bias;
+    AddBiasAndRelu(context_, output_, missing_bias, operation_.relu, tensors_.output);
   }
 
   void Backward(const float* replica, float* gradient) override {
@@ -132,12 +131,9 @@ class InnerProductLayer : public Layer {
   }
 
   absl::Status PlanForward() {
-    cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-    if (has_bias()) {
-      epilogue = operation_.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
-    } else if (operation_.relu) {
-      epilogue = CUBLASLT_EPILOGUE_RELU;
-    }
+    // Its ReLU need not keep a NaN, as ours does: it is a pass behind.
+    const cublasLtEpilogue_t epilogue =
+        has_bias() ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
     BlasMatrix weights = Weights();
     weights.transposed = true;
     return Take({.name = Name("forward"),

@@ -166,9 +166,9 @@ class CudaTensorDevice : public TensorDevice {
     if (!error.ok()) return error;
     return std::make_unique<Recording>(this, *std::move(recorded), ends_scaled_step);
   }
-  // The scale is an argument of kernels.
+  // Arguments of kernels are the scale, and the memory that grows with the largest batch.
   uint64_t step_state() const override {
-    return scales_loss_ ? std::bit_cast<uint32_t>(loss_scaling_.scale()) : 0;
+    return uint64_t{times_grown_} << 32 | std::bit_cast<uint32_t>(loss_scaling_.scale());
   }
 
   absl::StatusOr<BatchResult> Finish() override {
@@ -216,6 +216,7 @@ class CudaTensorDevice : public TensorDevice {
   absl::Status GrowBy(Allocate allocate, int64_t bytes, std::string_view what, Buffer* buffer) {
     if (bytes <= buffer->bytes) return absl::OkStatus();
     *buffer = {};  // before the new one
+    ++times_grown_;
     absl::StatusOr<std::shared_ptr<void>> memory = (context_->memory().*allocate)(bytes, what);
     if (!memory.ok()) return memory.status();
     *buffer = {*std::move(memory), bytes};
@@ -258,6 +259,7 @@ class CudaTensorDevice : public TensorDevice {
   LossScaling loss_scaling_;
   bool ends_scaled_step_ = false;
   int64_t rows_ = 0;
+  uint32_t times_grown_ = 0;
   Buffer labels_;
   Buffer pinned_labels_;
   Buffer row_sums_;

@@ -24,8 +24,9 @@ struct CudaTensorOptions {
   // Engines whose sums have the same order in every run.
   bool deterministic = true;
   int64_t most_workspace_bytes = int64_t{1} << 30;  // of one operation
-  // Of each operation, at most. A plan takes up to half a second to make.
-  int plans_to_measure = 4;
+  // Of each operation, at most: as many as PyTorch's cudnn.benchmark tries. The best is
+  // seldom the first, and the first few are often one engine with other tiles.
+  int plans_to_measure = 10;
   // Of a wait for the GPU: for a step, for the measuring of a plan.
   std::chrono::nanoseconds timeout = std::chrono::minutes(15);
   LossScalingOptions loss_scaling;  // for fp16

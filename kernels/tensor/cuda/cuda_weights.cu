@@ -5,26 +5,39 @@
 namespace grapevine {
 namespace {
 
-// (out, in, area) to (out, area, in) or, with the two exchanged, back.
+// (out, in, area) to (out, area, in) or, with the two exchanged, back. 32 bits: a division
+// of 64 takes longer than the memory.
 struct Transposition {
-  int64_t inner;  // the last extent of what is written
-  int64_t outer;  // the one before
-  int64_t size;
+  uint32_t inner;  // the last extent of what is written
+  uint32_t outer;  // the one before
+  uint32_t size;
 };
 
+bool Fits(const TensorShape& shape) { return shape.size() <= int64_t{1} << 31; }
+
+Transposition Of(const TensorShape& shape, int64_t inner, int64_t outer) {
+  return {static_cast<uint32_t>(inner), static_cast<uint32_t>(outer),
+          static_cast<uint32_t>(shape.size())};
+}
+
 // Where in what is read the element is that goes to `i`.
-__device__ inline int64_t Source(const Transposition& t, int64_t i) {
-  const int64_t plane = t.inner * t.outer;
-  const int64_t block = i / plane;
-  const int64_t within = i - block * plane;
-  const int64_t row = within / t.inner;
-  const int64_t column = within - row * t.inner;
+__device__ inline uint32_t Source(const Transposition& t, uint32_t i) {
+  const uint32_t plane = t.inner * t.outer;
+  const uint32_t block = i / plane;
+  const uint32_t within = i - block * plane;
+  const uint32_t row = within / t.inner;
+  const uint32_t column = within - row * t.inner;
   return block * plane + column * t.outer + row;
 }
 
+// With the grid's stride added to the largest index there is no overflow: both are at most
+// 2^31.
+__device__ inline uint32_t FirstElement() { return static_cast<uint32_t>(FirstIndex()); }
+__device__ inline uint32_t ElementStride() { return static_cast<uint32_t>(IndexStride()); }
+
 template <typename T>
 __global__ void PackKernel(Transposition t, const float* weights, T* packed) {
-  for (int64_t i = FirstIndex(); i < t.size; i += IndexStride()) {
+  for (uint32_t i = FirstElement(); i < t.size; i += ElementStride()) {
     Store(weights[Source(t, i)], packed + i);
   }
 }
@@ -32,7 +45,7 @@ __global__ void PackKernel(Transposition t, const float* weights, T* packed) {
 template <typename T>
 __global__ void UnpackKernel(Transposition t, const T* packed, LossScaled scaled,
                              float* gradient) {
-  for (int64_t i = FirstIndex(); i < t.size; i += IndexStride()) {
+  for (uint32_t i = FirstElement(); i < t.size; i += ElementStride()) {
     WriteGradient(scaled, ToFloat(packed[Source(t, i)]), gradient + i);
   }
 }
@@ -49,20 +62,22 @@ __global__ void DropKernel(const int* overflow, const float* replica, int64_t pa
 
 cudaError_t PackWeights(const TensorShape& shape, const float* weights, ElementType type,
                         void* packed, cudaStream_t stream) {
+  if (!Fits(shape)) return cudaErrorInvalidValue;
   return WithElement(type, [&](auto element) {
     using T = decltype(element);
     PackKernel<T><<<BlocksFor(shape.size()), kThreads, 0, stream>>>(
-        {shape.c, shape.area(), shape.size()}, weights, static_cast<T*>(packed));
+        Of(shape, shape.c, shape.area()), weights, static_cast<T*>(packed));
     return cudaGetLastError();
   });
 }
 
 cudaError_t UnpackGradient(const TensorShape& shape, ElementType type, const void* packed,
                            const LossScaled& scaled, float* gradient, cudaStream_t stream) {
+  if (!Fits(shape)) return cudaErrorInvalidValue;
   return WithElement(type, [&](auto element) {
     using T = decltype(element);
     UnpackKernel<T><<<BlocksFor(shape.size()), kThreads, 0, stream>>>(
-        {shape.area(), shape.c, shape.size()}, static_cast<const T*>(packed), scaled, gradient);
+        Of(shape, shape.area(), shape.c), static_cast<const T*>(packed), scaled, gradient);
     return cudaGetLastError();
   });
 }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/narrow_element.h"
 #include "kernels/tensor/tensor_format.h"
 
 namespace grapevine {
@@ -21,8 +22,9 @@ __device__ __forceinline__ float ToFloat(__nv_bfloat16 x) { return __bfloat162fl
 __device__ __forceinline__ float ToFloat(__half x) { return __half2float(x); }
 
 __device__ __forceinline__ void Store(float value, float* x) { *x = value; }
+// The toolkit's conversion is this one with branches, where code is made for Turing too.
 __device__ __forceinline__ void Store(float value, __nv_bfloat16* x) {
-  *x = __float2bfloat16_rn(value);
+  *x = __ushort_as_bfloat16(BrainBits(value));
 }
 __device__ __forceinline__ void Store(float value, __half* x) { *x = __float2half_rn(value); }
 
@@ -35,12 +37,21 @@ struct alignas(sizeof(T) * kWidth) Neighbours {
   T values[kWidth];
 };
 
-// kWidth elements from `at`, which is a multiple of kWidth.
+// kWidth elements from `at`, which is a multiple of kWidth: fetched, which takes half the
+// registers of floats while they are under way; widened; and both.
+template <int kWidth, typename T>
+__device__ __forceinline__ Neighbours<T, kWidth> Fetch(const T* x, int64_t at) {
+  return *reinterpret_cast<const Neighbours<T, kWidth>*>(x + at);
+}
+template <int kWidth, typename T>
+__device__ __forceinline__ void Widen(const Neighbours<T, kWidth>& fetched,
+                                      float (&values)[kWidth]) {
+#pragma unroll
+  for (int k = 0; k < kWidth; ++k) values[k] = ToFloat(fetched.values[k]);
+}
 template <int kWidth, typename T>
 __device__ __forceinline__ void Load(const T* x, int64_t at, float (&values)[kWidth]) {
-  const auto loaded = *reinterpret_cast<const Neighbours<T, kWidth>*>(x + at);
-#pragma unroll
-  for (int k = 0; k < kWidth; ++k) values[k] = ToFloat(loaded.values[k]);
+  Widen(Fetch<kWidth>(x, at), values);
 }
 template <int kWidth, typename T>
 __device__ __forceinline__ void Save(const float (&values)[kWidth], T* x, int64_t at) {

@@ -1,4 +1,4 @@
-// Which of several ways to compute the same thing is the fastest: each is measured once,
+// Which of several ways to compute the same thing is the fastest: each is measured twice,
 // and the answer remembered.
 //
 // Thread-safe; two threads that ask for the same at once both measure.
@@ -30,7 +30,8 @@ class PlanCache {
   // Seconds that candidate `index` takes, or why it cannot run.
   using Measure = std::function<absl::StatusOr<double>(size_t index)>;
 
-  // The fastest candidate whose workspace fits; of equals the first. Candidates that
+  // The fastest candidate whose workspace fits, each at its best; of equals the first. A
+  // single one is measured once, to know that it runs. Candidates that
   // cannot run are passed over; after one that does not end (DeadlineExceeded) no other
   // is tried. Errors: none fits, or the last one's reason.
   absl::StatusOr<size_t> Choose(const PlanChoice& choice, const Measure& measure);

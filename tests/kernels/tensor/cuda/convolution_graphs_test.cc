@@ -110,6 +110,17 @@ TEST_P(ConvolutionGraphsTest, Fp32HasAPlanWithoutTensorCores) {
 INSTANTIATE_TEST_SUITE_P(Gpus, ConvolutionGraphsTest, testing::Values(75, 80, 86, 90, 100, 120),
                          [](const auto& info) { return "Sm" + std::to_string(info.param); });
 
+// What the heuristics put first needs tensor cores; the fast engines without stand behind.
+TEST(CudnnGraphTest, Fp32WithoutTensorCoresHasMoreToMeasureThanTheFallback) {
+  const Convolution operation{.outputs = 64, .kernel = 3, .padding = 1};
+  const ConvolutionGraphs graphs(operation, {{128, 64, 56, 56}, Layout::kNhwc});
+  for (Pass pass : {Pass::kForward, Pass::kDataGradient}) {
+    const auto plans = graphs.Product(pass).Plans(Gpu(90), {.tensor_cores_for_fp32 = false}, 10);
+    ASSERT_TRUE(plans.ok()) << plans.status();
+    EXPECT_GE(plans->size(), 5u);
+  }
+}
+
 TEST(CudnnGraphTest, SaysWhatCudnnRefuses) {
   // Three channels of x for two of the weights.
   CudnnGraph graph("a convolution");

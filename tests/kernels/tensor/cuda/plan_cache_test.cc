@@ -26,10 +26,10 @@ TEST(PlanCacheTest, TakesTheFastestAndRemembersIt) {
   PlanCache cache;
   Candidates candidates{{0, 50, 10}, {3, 1, 2}};
   EXPECT_EQ(*candidates.Choose(cache, "a"), 1u);
-  EXPECT_EQ(candidates.measured, (std::vector<size_t>{0, 1, 2}));
+  EXPECT_EQ(candidates.measured, (std::vector<size_t>{0, 1, 2, 0, 1, 2}));
   candidates.seconds = {1, 2, 3};
   EXPECT_EQ(*candidates.Choose(cache, "a"), 1u);
-  EXPECT_EQ(candidates.measured.size(), 3u) << "measured again";
+  EXPECT_EQ(candidates.measured.size(), 6u) << "measured again";
   EXPECT_EQ(*candidates.Choose(cache, "b"), 0u) << "another key has an answer of its own";
 }
 
@@ -39,11 +39,22 @@ TEST(PlanCacheTest, OfEquallyFastOnesTheFirst) {
   EXPECT_EQ(*candidates.Choose(cache, "a"), 0u);
 }
 
+TEST(PlanCacheTest, ASlowStartDoesNotDecide) {
+  PlanCache cache;
+  // The first is the fastest, but for its first time.
+  const std::vector<int64_t> bytes = {0, 0};
+  std::vector<double> seconds = {5, 2, 1, 2};
+  auto next = seconds.begin();
+  const auto choice = cache.Choose({"product", bytes, 100},
+                                   [&](size_t) -> absl::StatusOr<double> { return *next++; });
+  EXPECT_EQ(*choice, 0u);
+}
+
 TEST(PlanCacheTest, PassesOverWhatNeedsTooMuchOrCannotRun) {
   PlanCache cache;
   Candidates candidates{{101, 0, 100, 0}, {1, -1, 3, 4}};
   EXPECT_EQ(*candidates.Choose(cache, "a"), 2u);
-  EXPECT_EQ(candidates.measured, (std::vector<size_t>{1, 2, 3}));
+  EXPECT_EQ(candidates.measured, (std::vector<size_t>{1, 2, 3, 2, 3}));
   EXPECT_EQ(*candidates.Choose(cache, "a", 50), 3u) << "what is remembered needs too much now";
 }
 
