@@ -49,7 +49,7 @@ void AllreduceSgd::BeginRound(Host& host) {
     return;
   }
   in_round_ = true;
-  gradient_ = host.New(host.replica_size());
+  gradient_ = host.New(host.replica_size(), "the gradient");
   ready_from_ = host.replica_size();
   sum_.Begin(gradient_);
   host.Gradient(replica_, gradient_, round_, sum_.cuts());
@@ -67,7 +67,7 @@ absl::Status AllreduceSgd::OnGradient(const GradientReady& event, Host& host) {
 
 void AllreduceSgd::EndRoundIfSummed(Host& host) {
   if (!in_round_ || ready_from_ > 0 || !sum_.summed()) return;
-  const Vec next = host.New(host.replica_size());
+  const Vec next = host.New(host.replica_size(), "the stepped replica");
   const Term own{1.0, {replica_, 0, host.replica_size()}};
   host.Step(host.whole_replica(), next, {&own, 1}, replica_, gradient_, optimizer_state_,
             {.learning_rate = options_.learning_rate(round_),

@@ -46,7 +46,7 @@ void Collective::Prepare(int64_t elements, Host& host) {
   // that do not, where they cost little.
   const int64_t affordable = std::max(elements, kEagerElements) / slot_size_;
   const int64_t slots = std::min(messages, std::clamp<int64_t>(affordable, 2, kMaxAhead));
-  scratch_ = host.New(slots * slot_size_);
+  scratch_ = host.New(slots * slot_size_, "an allreduce's partial sums");
   for (int64_t slot = slots; slot-- > 0;) free_slots_.push_back(slot * slot_size_);
   PostAhead(host);
 }

@@ -116,7 +116,7 @@ void Dpsgd::PostAhead(Host& host) {
 void Dpsgd::Post(Inbox* inbox, Host& host) {
   inbox->places.clear();
   for (const Neighbour& neighbour : inbox->row.in) {
-    const Vec replica = host.New(host.replica_size());
+    const Vec replica = host.New(host.replica_size(), "a neighbour's replica");
     inbox->places.push_back({.replica = replica, .arrived = false});
     host.Post(neighbour.rank, ReplicaTag(inbox->round), Whole(replica, host));
   }
@@ -131,7 +131,7 @@ void Dpsgd::BeginRound(Host& host) {
   PostAhead(host);
   in_round_ = true;
   gradient_ready_ = false;
-  gradient_ = host.New(host.replica_size());
+  gradient_ = host.New(host.replica_size(), "the gradient");
   host.Gradient(replica_, gradient_, round_);
   if (order_ == DpsgdOrder::kAwc) ShareReplica(host);
 }
@@ -185,7 +185,7 @@ void Dpsgd::EndRoundIfComplete(Host& host) {
   if (order_ == DpsgdOrder::kAwc) {
     mixed = StepOverGradient(terms, host);
   } else {
-    mixed = host.New(host.replica_size());
+    mixed = host.New(host.replica_size(), "the mixed replica");
     host.Combine(Whole(mixed, host), terms);
   }
   for (const Place& place : InboxOf(round_).places) host.Drop(place.replica);

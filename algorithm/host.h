@@ -40,7 +40,9 @@ class Host {
   // A range of the starting replica, one reference; the same on every node.
   virtual Vec InitialReplica(ReplicaRange range) = 0;
 
-  virtual Vec New(int64_t size) = 0;
+  // `role` says in messages of errors what the vector is for: "a neighbour's replica".
+  // A literal: it is kept.
+  virtual Vec New(int64_t size, const char* role) = 0;
   // The local optimizer's state for a range, zeroed (momentum buffers, say); opaque.
   virtual Vec NewOptimizerState(ReplicaRange range) = 0;
   virtual void Drop(Vec vector) = 0;

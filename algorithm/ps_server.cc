@@ -62,7 +62,7 @@ void PsServer::PostGradients(Host& host) {
   if (!started_ || !gradients_.empty() || stepped_ >= limit_) return;
   const int64_t size = Range(host).size;
   for (Rank worker = 0; worker < servers_.workers(); ++worker) {
-    gradients_.push_back(host.New(size));
+    gradients_.push_back(host.New(size, "a worker's gradient"));
     missing_.insert(worker);
     host.Post(worker, ParameterServers::GradientTag(stepped_), {gradients_.back(), 0, size});
   }
@@ -81,7 +81,7 @@ void PsServer::Step(Host& host) {
   std::vector<Term> sum;
   for (const Vec gradient : gradients_) sum.push_back({1.0, {gradient, 0, range.size}});
   if (sum.size() > 1) host.Combine(sum.front().part, sum);
-  const Vec next = host.New(range.size);
+  const Vec next = host.New(range.size, "the stepped weights");
   const Term own{1.0, {weights_, 0, range.size}};
   host.Step(range, next, {&own, 1}, weights_, gradients_.front(), optimizer_state_,
             {.learning_rate = options_.learning_rate(stepped_),

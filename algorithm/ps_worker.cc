@@ -72,13 +72,13 @@ void PsWorker::BeginRound(Host& host) {
     return;
   }
   computing_ = true;
-  gradient_ = host.New(host.replica_size());
+  gradient_ = host.New(host.replica_size(), "the gradient");
   host.Gradient(weights_, gradient_, round_);
 }
 
 void PsWorker::PostWeights(Host& host) {
   host.Drop(std::exchange(weights_, Vec{}));
-  weights_ = host.New(host.replica_size());
+  weights_ = host.New(host.replica_size(), "the servers' weights");
   for (Rank index = 0; index < servers_.servers(); ++index) {
     const Rank server = servers_.ServerRank(index);
     missing_.insert(server);

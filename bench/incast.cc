@@ -33,7 +33,7 @@ std::vector<Rank> Incast::Peers(Round from, Round to) const {
 
 Part Incast::Replicas(Rank count, Host& host) const {
   const int64_t elements = count * host.replica_size();
-  return {host.New(elements), 0, elements};
+  return {host.New(elements, "replicas"), 0, elements};
 }
 
 }  // namespace grapevine

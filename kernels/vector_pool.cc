@@ -15,10 +15,13 @@ struct VectorPool::State {
   int64_t bytes ABSL_GUARDED_BY(mutex) = 0;
 };
 
+VectorPool::VectorPool()
+    : VectorPool([](int64_t size, std::string_view) { return NewSharedVector(size); }) {}
+
 VectorPool::VectorPool(AllocateVector allocate)
     : allocate_(std::move(allocate)), state_(std::make_shared<State>()) {}
 
-SharedVector VectorPool::Take(int64_t size) {
+SharedVector VectorPool::Take(int64_t size, std::string_view what) {
   std::shared_ptr<float[]> memory;
   {
     MutexLock lock(state_->mutex);
@@ -28,7 +31,7 @@ SharedVector VectorPool::Take(int64_t size) {
       idle.pop_back();
     }
   }
-  if (memory == nullptr) memory = Allocate(size);
+  if (memory == nullptr) memory = Allocate(size, what);
   if (memory == nullptr) return {nullptr, size};
   float* const data = memory.get();
   // The returned owner hands the memory back to the pool, if that still exists.
@@ -42,8 +45,8 @@ SharedVector VectorPool::Take(int64_t size) {
   return {std::shared_ptr<float[]>(data, std::move(give_back)), size};
 }
 
-std::shared_ptr<float[]> VectorPool::Allocate(int64_t size) {
-  std::shared_ptr<float[]> memory = allocate_(size).data;
+std::shared_ptr<float[]> VectorPool::Allocate(int64_t size, std::string_view what) {
+  std::shared_ptr<float[]> memory = allocate_(size, what).data;
   if (memory == nullptr) return memory;
   MutexLock lock(state_->mutex);
   state_->bytes += size * static_cast<int64_t>(sizeof(float));

@@ -22,15 +22,19 @@ class VectorTable {
  public:
   // On the CPU.
   VectorTable();
-  // Memory from `allocate`, on which `passes`, which outlives the table, work.
+  // Memory from `allocate`, on which `passes`, which outlives the table, work. `allocate`
+  // is told a vector's role.
   VectorTable(VectorPasses* passes, AllocateVector allocate);
 
   // An undefined vector of `size` elements. It gets its memory when it is first used.
-  Vec New(int64_t size);
+  // `role`, for messages of errors alone, says what it is for: "a neighbour's replica". It
+  // is kept as it is, since a simulation has millions of vectors: a literal.
+  Vec New(int64_t size, const char* role);
   void Drop(Vec vector);
 
   // CHECK that the handle is live: a dead one is a bug of the algorithm.
   int64_t size(Vec vector) const;
+  const char* role(Vec vector) const;
   // No data where there was no memory for it.
   const SharedVector& At(Vec vector) const;
   SharedSlice Slice(const Part& part) const;
@@ -55,14 +59,20 @@ class VectorTable {
   int64_t bytes() const { return pool_.bytes(); }
 
  private:
-  SharedVector& Find(Vec vector) const;
-  SharedVector Take(int64_t size) const;
+  struct Entry {
+    SharedVector memory;  // no data until the first use
+    const char* role;
+  };
+
+  Entry& Find(Vec vector) const;
+  // Memory for an entry that has none, or one that others have too.
+  SharedVector Take(const Entry& entry) const;
 
   VectorPasses* const passes_;
   mutable VectorPool pool_;
   uint32_t last_id_ = 0;
-  mutable std::unordered_map<uint32_t, SharedVector> vectors_;  // no data until the first use
-  mutable std::unordered_set<const float*> shared_;             // by several vectors, once or still
+  mutable std::unordered_map<uint32_t, Entry> vectors_;
+  mutable std::unordered_set<const float*> shared_;  // by several vectors, once or still
 };
 
 }  // namespace grapevine

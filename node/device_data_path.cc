@@ -42,13 +42,9 @@ DeviceDataPath::DeviceDataPath(const DeviceDataPathOptions& options, OnPass on_p
     : options_(options),
       on_pass_(std::move(on_pass)),
       streams_(std::move(streams)),
-      pinned_([this](int64_t size) -> SharedVector {
-        absl::StatusOr<std::shared_ptr<void>> memory =
-            options_.device->AllocatePinned(size * kElement, "a message in host memory");
-        status_.Update(memory.status());
-        return memory.ok() ? AsVector(*std::move(memory), size) : SharedVector{};
-      }),
-      vectors_(streams_.mix.get(), [this](int64_t size) { return AllocateVector(size); }),
+      pinned_([this](int64_t size, std::string_view what) { return AllocatePinned(size, what); }),
+      vectors_(streams_.mix.get(),
+               [this](int64_t size, std::string_view role) { return AllocateVector(size, role); }),
       gradient_watcher_(on_failure),
       copy_watcher_(std::move(on_failure)) {}
 
@@ -59,15 +55,22 @@ DeviceDataPath::~DeviceDataPath() {
   }
 }
 
-SharedVector DeviceDataPath::AllocateVector(int64_t size) {
-  absl::StatusOr<std::shared_ptr<void>> memory =
-      options_.device->Allocate(size * kElement, absl::StrCat("a vector of ", size, " elements"));
+SharedVector DeviceDataPath::AllocateVector(int64_t size, std::string_view role) {
+  absl::StatusOr<std::shared_ptr<void>> memory = options_.device->Allocate(
+      size * kElement, absl::StrCat(std::string(role), " (a vector of ", size, " elements)"));
   status_.Update(memory.status());
   return memory.ok() ? AsVector(*std::move(memory), size) : SharedVector{};
 }
 
-absl::StatusOr<SharedVector> DeviceDataPath::NewPinned(int64_t size) {
-  SharedVector memory = pinned_.Take(size);
+SharedVector DeviceDataPath::AllocatePinned(int64_t size, std::string_view what) {
+  absl::StatusOr<std::shared_ptr<void>> memory = options_.device->AllocatePinned(
+      size * kElement, absl::StrCat(std::string(what), " in host memory"));
+  status_.Update(memory.status());
+  return memory.ok() ? AsVector(*std::move(memory), size) : SharedVector{};
+}
+
+absl::StatusOr<SharedVector> DeviceDataPath::NewPinned(int64_t size, std::string_view what) {
+  SharedVector memory = pinned_.Take(size, what);
   if (memory.data == nullptr) return status_;
   return memory;
 }
@@ -81,7 +84,7 @@ std::vector<const void*> DeviceDataPath::Memory(std::span<const Vec> vectors) {
 absl::Status DeviceDataPath::Write(Vec vector,
                                    const std::function<absl::Status(float* memory)>& write) {
   const SharedVector& memory = vectors_.At(vector);
-  absl::StatusOr<SharedVector> pinned = NewPinned(memory.size);
+  absl::StatusOr<SharedVector> pinned = NewPinned(memory.size, vectors_.role(vector));
   if (!status_.ok()) return status_;
   if (absl::Status status = write(pinned->data.get()); !status.ok()) return status;
   const void* const written[] = {memory.data.get()};
@@ -141,7 +144,7 @@ absl::StatusOr<Outgoing> DeviceDataPath::Send(const Part& part) {
   for (const Mirror& mirror : mirrors) {
     if (mirror.offset == part.offset && mirror.size == part.size) return mirror.memory;
   }
-  absl::StatusOr<SharedVector> pinned = NewPinned(part.size);
+  absl::StatusOr<SharedVector> pinned = NewPinned(part.size, "an outgoing message");
   if (!pinned.ok()) return pinned.status();
   const Outgoing message(SharedSlice{pinned->data, 0, part.size}, std::make_shared<Watermark>());
   CopyDown(from, message);
@@ -166,7 +169,8 @@ absl::StatusOr<Incoming> DeviceDataPath::Post(Rank from, Tag tag, const Part& in
   const SharedSlice place = vectors_.Slice(into);
   if (!status_.ok()) return status_;
   ReleaseRetired();
-  absl::StatusOr<SharedVector> pinned = NewPinned(into.size);
+  absl::StatusOr<SharedVector> pinned =
+      NewPinned(into.size, absl::StrCat("a message from rank ", from));
   if (!pinned.ok()) return pinned.status();
   Invalidate(into.vector);
   const void* const written[] = {place.owner.get()};
@@ -189,7 +193,7 @@ void DeviceDataPath::Received(Rank from, Tag tag) {
 
 absl::StatusOr<SharedVector> DeviceDataPath::Read(const SharedVector& memory) {
   if (!status_.ok()) return status_;
-  absl::StatusOr<SharedVector> pinned = NewPinned(memory.size);
+  absl::StatusOr<SharedVector> pinned = NewPinned(memory.size, "a copy of a vector");
   if (!pinned.ok()) return pinned.status();
   const void* const read[] = {memory.data.get()};
   order_.Before(*streams_.down, read, {});
@@ -208,7 +212,7 @@ absl::StatusOr<Sketch> DeviceDataPath::SketchOf(Vec vector, int64_t size, uint64
   absl::StatusOr<std::shared_ptr<void>> workspace =
       options_.device->Allocate(kBytes + streams_.mix->SketchWorkspace(size), "a sketch");
   if (!workspace.ok()) return workspace.status();
-  absl::StatusOr<SharedVector> pinned = NewPinned(kBytes / kElement);
+  absl::StatusOr<SharedVector> pinned = NewPinned(kBytes / kElement, "a sketch");
   if (!pinned.ok()) return pinned.status();
   auto* const sketch = static_cast<double*>(workspace->get());
   const void* const read[] = {memory.data.get()};

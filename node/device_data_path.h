@@ -88,8 +88,10 @@ class DeviceDataPath final : public DataPath {
   DeviceDataPath(const DeviceDataPathOptions& options, OnPass on_pass,
                  std::function<void(absl::Status why)> on_failure, Streams streams);
 
-  SharedVector AllocateVector(int64_t size);
-  absl::StatusOr<SharedVector> NewPinned(int64_t size);
+  SharedVector AllocateVector(int64_t size, std::string_view role);
+  SharedVector AllocatePinned(int64_t size, std::string_view what);
+  // `what` goes through it, in messages of errors.
+  absl::StatusOr<SharedVector> NewPinned(int64_t size, std::string_view what);
   // The memory of vectors, which they get if they have none.
   std::vector<const void*> Memory(std::span<const Vec> vectors);
   // Copies down, chunk by chunk, raising the mirror's watermark.

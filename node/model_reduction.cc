@@ -49,7 +49,7 @@ absl::Status ModelReduction::Begin(Round round, SharedVector replica) {
   if (!idle()) return absl::InternalError("two model reductions at once");
   round_ = round;
   if (rank_ == 0) {
-    mean_ = means_.Take(layout_->size);
+    mean_ = means_.Take(layout_->size, "the averaged model");
     std::copy_n(replica.data.get(), layout_->size, mean_.data.get());
   } else {
     replica_ = std::move(replica);

@@ -16,7 +16,7 @@ namespace grapevine {
 NodeHost::NodeHost(Parts parts) : parts_(std::move(parts)) {}
 
 Vec NodeHost::InitialReplica(ReplicaRange range) {
-  const Vec replica = vectors().New(range.size);
+  const Vec replica = vectors().New(range.size, "the starting replica");
   status_.Update(parts_.data_path->Write(replica, [&](float* memory) {
     if (range.size == replica_size()) return parts_.initialize(memory);
     // Not from a pool, which would keep the memory of a whole replica.
@@ -30,7 +30,7 @@ Vec NodeHost::InitialReplica(ReplicaRange range) {
 
 Vec NodeHost::NewOptimizerState(ReplicaRange range) {
   const int64_t size = OptimizerStateSize(*parts_.optimizer, *parts_.layout, range);
-  const Vec state = vectors().New(size);
+  const Vec state = vectors().New(size, "the optimizer's state");
   const int64_t bytes = CombineTraffic(0, size);
   parts_.data_path->Pass({}, {&state, 1}, bytes, [&] { vectors().Clear(state); });
   return state;

@@ -48,7 +48,7 @@ class NodeHost final : public Host {
 
   int64_t replica_size() const override { return parts_.layout->size; }
   Vec InitialReplica(ReplicaRange range) override;
-  Vec New(int64_t size) override { return vectors().New(size); }
+  Vec New(int64_t size, const char* role) override { return vectors().New(size, role); }
   Vec NewOptimizerState(ReplicaRange range) override;
   void Drop(Vec vector) override { parts_.data_path->Drop(vector); }
   void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override;

@@ -20,7 +20,7 @@ class PhantomVectors final : public VectorStore {
   int optimizer_vectors() const override { return optimizer_vectors_; }
   // No request looks behind a handle: one does for all.
   absl::StatusOr<Vec> InitialReplica(ReplicaRange range) override { return kVector; }
-  Vec New(int64_t size) override { return kVector; }
+  Vec New(int64_t size, const char* role) override { return kVector; }
   Vec NewOptimizerState(ReplicaRange range) override { return kVector; }
   void Drop(Vec vector) override {}
   void Combine(Part out, std::span<const Term> terms) override {}

@@ -21,13 +21,14 @@ absl::StatusOr<Vec> ReplicaVectors::InitialReplica(ReplicaRange range) {
     if (absl::Status status = parts_.initialize(initial.data.get()); !status.ok()) return status;
     initial_ = initial;
   }
-  const Vec replica = table_.New(range.size);
+  const Vec replica = table_.New(range.size, "the starting replica");
   std::copy_n(initial_.data.get() + range.offset, range.size, table_.At(replica).data.get());
   return replica;
 }
 
 Vec ReplicaVectors::NewOptimizerState(ReplicaRange range) {
-  const Vec state = table_.New(OptimizerStateSize(*parts_.optimizer, *parts_.layout, range));
+  const Vec state = table_.New(OptimizerStateSize(*parts_.optimizer, *parts_.layout, range),
+                               "the optimizer's state");
   table_.Clear(state);
   return state;
 }

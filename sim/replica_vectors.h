@@ -33,7 +33,7 @@ class ReplicaVectors final : public VectorStore {
   int64_t replica_size() const override { return parts_.layout->size; }
   int optimizer_vectors() const override { return parts_.optimizer->state_vectors(); }
   absl::StatusOr<Vec> InitialReplica(ReplicaRange range) override;
-  Vec New(int64_t size) override { return table_.New(size); }
+  Vec New(int64_t size, const char* role) override { return table_.New(size, role); }
   Vec NewOptimizerState(ReplicaRange range) override;
   void Drop(Vec vector) override { table_.Drop(vector); }
   void Combine(Part out, std::span<const Term> terms) override { table_.Combine(out, terms); }

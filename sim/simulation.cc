@@ -218,7 +218,7 @@ Vec Simulation::InitialReplica(ReplicaRange range) {
   const absl::StatusOr<Vec> replica = parts_.vectors->InitialReplica(range);
   if (replica.ok()) return *replica;
   status_.Update(replica.status());
-  return parts_.vectors->New(range.size);
+  return parts_.vectors->New(range.size, "the starting replica");
 }
 
 void Simulation::Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) {

@@ -116,7 +116,7 @@ class Simulation final : private Host, private AlarmClock {
   // Host, for the node whose event is being handled:
   int64_t replica_size() const override { return parts_.vectors->replica_size(); }
   Vec InitialReplica(ReplicaRange range) override;
-  Vec New(int64_t size) override { return parts_.vectors->New(size); }
+  Vec New(int64_t size, const char* role) override { return parts_.vectors->New(size, role); }
   Vec NewOptimizerState(ReplicaRange range) override {
     return parts_.vectors->NewOptimizerState(range);
   }

@@ -32,7 +32,7 @@ class VectorStore {
 
   // As in algorithm/host.h.
   virtual absl::StatusOr<Vec> InitialReplica(ReplicaRange range) = 0;
-  virtual Vec New(int64_t size) = 0;
+  virtual Vec New(int64_t size, const char* role) = 0;
   virtual Vec NewOptimizerState(ReplicaRange range) = 0;
   virtual void Drop(Vec vector) = 0;
   virtual void Combine(Part out, std::span<const Term> terms) = 0;

@@ -66,7 +66,7 @@ class Summation final : public Algorithm {
     }
     if (!started_ || data_) return;
     if (round_ < limit_) {
-      data_ = host.New(host.replica_size());
+      data_ = host.New(host.replica_size(), "the sum");
       host.Gradient(zero_, data_, round_);
     } else if (collective_.idle()) {
       host.Rest(zero_);

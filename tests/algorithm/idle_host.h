@@ -17,7 +17,7 @@ class IdleHost final : public Host {
 
   int64_t replica_size() const override { return replica_size_; }
   Vec InitialReplica(ReplicaRange) override { return {1}; }
-  Vec New(int64_t size) override {
+  Vec New(int64_t size, const char*) override {
     allocated += size;
     return {2};
   }

@@ -43,7 +43,7 @@ class DeviceDataPathTest : public ::testing::TestWithParam<uint64_t> {
   }
 
   Vec NewVector(float value) {
-    const Vec vector = path_->vectors().New(kSize);
+    const Vec vector = path_->vectors().New(kSize, "the replica");
     EXPECT_TRUE(Write(vector, value).ok());
     return vector;
   }
@@ -96,7 +96,7 @@ class DeviceDataPathTest : public ::testing::TestWithParam<uint64_t> {
 };
 
 TEST_P(DeviceDataPathTest, PassesSeeWhatWasWrittenBefore) {
-  const Vec a = NewVector(3), b = path_->vectors().New(kSize);
+  const Vec a = NewVector(3), b = path_->vectors().New(kSize, "a vector");
   Scale(2, a, b);
   ASSERT_TRUE(Write(a, 5).ok());
   EXPECT_THAT(Read(b), Each(6));
@@ -104,7 +104,7 @@ TEST_P(DeviceDataPathTest, PassesSeeWhatWasWrittenBefore) {
 }
 
 TEST_P(DeviceDataPathTest, AMessageThatArrivesWaitsForWhoeverReadsItsPlace) {
-  const Vec a = NewVector(3), b = path_->vectors().New(kSize);
+  const Vec a = NewVector(3), b = path_->vectors().New(kSize, "a vector");
   Scale(2, a, b);
   const absl::StatusOr<Incoming> place = path_->Post(7, kTag, {a, 0, kSize});
   ASSERT_TRUE(place.ok()) << place.status();
@@ -135,7 +135,7 @@ TEST_P(DeviceDataPathTest, WhatIsWrittenAgainIsCopiedAgain) {
 }
 
 TEST_P(DeviceDataPathTest, AGradientWaitsForItsReplicaAndIsReportedOnceItIsThere) {
-  const Vec a = NewVector(3), b = path_->vectors().New(kSize), into = NewVector(1);
+  const Vec a = NewVector(3), b = path_->vectors().New(kSize, "a vector"), into = NewVector(1);
   Scale(2, a, b);
   const SharedVector at = path_->vectors().At(b), gradient = path_->vectors().At(into);
   path_->BeforeGradient(at, gradient);
@@ -160,7 +160,7 @@ TEST_P(DeviceDataPathTest, AGradientWaitsForItsReplicaAndIsReportedOnceItIsThere
 }
 
 TEST_P(DeviceDataPathTest, SketchesAreThoseOfHostMemory) {
-  const Vec a = NewVector(3), b = path_->vectors().New(kSize);
+  const Vec a = NewVector(3), b = path_->vectors().New(kSize, "a vector");
   Scale(2, a, b);
   const absl::StatusOr<Sketch> sketch = path_->SketchOf(b, kSize - 1, /*seed=*/5);
   ASSERT_TRUE(sketch.ok()) << sketch.status();
@@ -170,7 +170,7 @@ TEST_P(DeviceDataPathTest, SketchesAreThoseOfHostMemory) {
 
 TEST_P(DeviceDataPathTest, DroppedMemoryBecomesAnothersInItsTurn) {
   Vec a = NewVector(3);
-  const Vec b = path_->vectors().New(kSize);
+  const Vec b = path_->vectors().New(kSize, "a vector");
   const void* const memory = path_->vectors().At(a).data.get();
   Scale(2, a, b);
   path_->Drop(a);
@@ -191,14 +191,31 @@ TEST_P(DeviceDataPathTest, WithoutMemoryNothingRunsAndTheErrorSaysForWhat) {
   Start({.seed = GetParam(), .memory = 3 * kSize * 4});
   const Vec a = NewVector(3), b = NewVector(4), c = NewVector(5);
   EXPECT_TRUE(path_->status().ok());
-  const Vec d = path_->vectors().New(kSize);
+  const Vec d = path_->vectors().New(kSize, "the fourth");
   Scale(2, a, d);
   EXPECT_TRUE(absl::IsResourceExhausted(path_->status()));
-  EXPECT_THAT(std::string(path_->status().message()), HasSubstr("a vector of 100 elements"));
+  EXPECT_EQ(path_->status().message(), "no memory for the fourth (a vector of 100 elements)");
   EXPECT_FALSE(path_->Send({d, 0, kSize}).ok());
   EXPECT_FALSE(path_->Post(1, kTag, {d, 0, kSize}).ok());
   EXPECT_FALSE(path_->Read(path_->vectors().At(d)).ok());
   for (const Vec vector : {a, b, c, d}) path_->Drop(vector);
+}
+
+TEST_P(DeviceDataPathTest, WithoutHostMemoryTheErrorNamesTheMessage) {
+  constexpr int64_t kPart = 30;
+  const auto start = [this] {
+    Start({.seed = GetParam(), .pinned = (kSize + kPart - 1) * 4});
+    return NewVector(3);  // through host memory, which stays with the path
+  };
+  const Vec sent = start();
+  EXPECT_EQ(path_->Send({sent, 0, kPart}).status().message(),
+            "no memory for an outgoing message in host memory");
+  const Vec posted = start();
+  EXPECT_EQ(path_->Post(7, kTag, {posted, 0, kPart}).status().message(),
+            "no memory for a message from rank 7 in host memory");
+  start();
+  EXPECT_EQ(Write(path_->vectors().New(kSize, "the gradient"), 4).message(),
+            "no memory for the gradient in host memory");
 }
 
 TEST_P(DeviceDataPathTest, ADeviceThatIsLostIsReported) {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "kernels/device/gpu.h"
 #include "model/host_objective.h"
 #include "node/device_data_path.h"
@@ -384,15 +385,34 @@ TEST(Runner, AGradientThatIsNotFiniteIsNamed) {
   }
 }
 
+// The first error of rank 0 on a device with room for so many replicas.
+absl::Status RunWithMemoryFor(double replicas, const std::string& algorithm) {
+  Experiment experiment{
+      .algorithm = algorithm, .nodes = 3, .place = Experiment::Place::kEmulatedDevice};
+  experiment.device.memory =
+      static_cast<int64_t>(replicas * (kParameters + kBuffers)) * int64_t{sizeof(float)};
+  return Fleet(experiment).nodes[0]->Run();  // its peers never run
+}
+
 TEST(Runner, ADeviceWithoutMemoryEndsTheRunAndTheErrorNamesRankRoundAndVector) {
-  Experiment experiment{.nodes = 1, .place = Experiment::Place::kEmulatedDevice};
-  const int64_t replica = (kParameters + kBuffers) * int64_t{sizeof(float)};
-  experiment.device.memory = 2 * replica;  // no room for the momentum
-  Fleet fleet(experiment);
-  const absl::Status status = fleet.Run()[0];
-  EXPECT_EQ(FailureOf(status), Failure::kDevice) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0, round 0: "));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("no memory for a vector of"));
+  struct Case {
+    double replicas;
+    const char* algorithm;
+    const char* vector;
+  };
+  for (const auto& [replicas, algorithm, vector] : {
+           Case{0.5, "dpsgd", "the starting replica (a vector of 45 elements)"},
+           Case{1.5, "dpsgd", "the optimizer's state (a vector of 41 elements)"},
+           Case{2.5, "dpsgd", "a neighbour's replica (a vector of 45 elements)"},
+           Case{4.5, "dpsgd", "the gradient (a vector of 45 elements)"},
+           Case{2.5, "allreduce", "an allreduce's partial sums (a vector of 30 elements)"},
+           Case{1.5, "ps", "the gradient (a vector of 45 elements)"},
+       }) {
+    const absl::Status status = RunWithMemoryFor(replicas, algorithm);
+    EXPECT_EQ(FailureOf(status), Failure::kDevice) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(absl::StrCat("rank 0, round 0: no memory for ", vector)));
+  }
 }
 
 TEST(Runner, ADeviceThatIsLostEndsTheRun) {

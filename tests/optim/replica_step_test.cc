@@ -41,10 +41,10 @@ void Fill(uint64_t stream, int64_t offset, int64_t size, std::span<float> out) {
 std::vector<float> Stepped(const Optimizer& optimizer, ReplicaRange range) {
   const ReplicaLayout layout = Layout();
   VectorTable vectors;
-  const Vec state = vectors.New(OptimizerStateSize(optimizer, layout, range));
+  const Vec state = vectors.New(OptimizerStateSize(optimizer, layout, range), "a vector");
   vectors.Clear(state);
-  const Vec own = vectors.New(range.size);
-  const Vec gradient = vectors.New(range.size);
+  const Vec own = vectors.New(range.size, "a vector");
+  const Vec gradient = vectors.New(range.size, "a vector");
   Fill(0, range.offset, layout.size, vectors.At(own).span());
   for (int round = 0; round < kRounds; ++round) {
     Fill(1 + round, range.offset, layout.size, vectors.At(gradient).span());

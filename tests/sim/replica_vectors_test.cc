@@ -35,7 +35,7 @@ class ReplicaVectorsTest : public ::testing::Test {
   }
 
   Vec Filled(float value) {
-    const Vec vector = vectors_->New(kSize);
+    const Vec vector = vectors_->New(kSize, "a vector");
     std::ranges::fill(vectors_->At(vector).span(), value);
     return vector;
   }
@@ -43,7 +43,7 @@ class ReplicaVectorsTest : public ::testing::Test {
   // What `from` holds, by message, in a new vector.
   Vec Received(Vec from) {
     vectors_->Hold(0, Whole(from));
-    const Vec into = vectors_->New(kSize);
+    const Vec into = vectors_->New(kSize, "a vector");
     vectors_->Deliver(0, Whole(into));
     return into;
   }
@@ -106,14 +106,14 @@ TEST_F(ReplicaVectorsTest, AMessageOutlivesItsSendersVector) {
   vectors_->Hold(5, Whole(sender));
   vectors_->Drop(sender);
   const Vec other = Filled(9);
-  const Vec receiver = vectors_->New(kSize);
+  const Vec receiver = vectors_->New(kSize, "a vector");
   vectors_->Deliver(5, Whole(receiver));
   EXPECT_EQ(Values(receiver), All(7));
   EXPECT_EQ(Values(other), All(9));
 }
 
 TEST_F(ReplicaVectorsTest, WhatAGradientReadsMayBeDropped) {
-  const Vec at = Filled(3), into = vectors_->New(kSize);
+  const Vec at = Filled(3), into = vectors_->New(kSize, "a vector");
   vectors_->BeginGradient(0, at, into, 0);
   vectors_->Drop(at);
   const absl::StatusOr<double> loss = vectors_->EndGradient(0);

@@ -184,9 +184,9 @@ class Deaf final : public Algorithm {
   absl::Status On(const Event& event, Host& host) override {
     if (!std::holds_alternative<Start>(event)) return absl::OkStatus();
     if (rank_ == 1) {
-      host.Rest(host.New(1));
+      host.Rest(host.New(1, "a vector"));
     } else {
-      host.Post(1, {.channel = 0, .round = 0, .step = 5}, {host.New(1), 0, 1});
+      host.Post(1, {.channel = 0, .round = 0, .step = 5}, {host.New(1, "a vector"), 0, 1});
     }
     return absl::OkStatus();
   }
@@ -229,14 +229,14 @@ class Burst final : public Algorithm {
     if (std::holds_alternative<Start>(event)) {
       for (uint32_t step = 0; step < 3; ++step) {
         const Tag tag{.channel = 0, .round = 0, .step = step};
-        const Part part{host.New(kElements), 0, kElements};
+        const Part part{host.New(kElements, "a vector"), 0, kElements};
         if (rank_ == 0) host.Send(1, tag, part);
         if (rank_ == 1) host.Post(0, tag, part);
       }
     }
     const bool done =
         std::holds_alternative<Sent>(event) || std::holds_alternative<Received>(event);
-    if (done && ++done_ == 3) host.Rest(host.New(1));
+    if (done && ++done_ == 3) host.Rest(host.New(1, "a vector"));
     return absl::OkStatus();
   }
   Round round() const override { return 0; }

@@ -63,14 +63,14 @@ class Cluster::Node final : public Host {
   Vec InitialReplica(ReplicaRange range) override {
     std::vector<float> whole(replica_size());
     if (cluster_.options_.initial) cluster_.options_.initial(rank_, whole);
-    const Vec replica = vectors_.New(range.size);
+    const Vec replica = vectors_.New(range.size, "the starting replica");
     std::copy_n(whole.begin() + range.offset, range.size, vectors_.At(replica).data.get());
     return replica;
   }
-  Vec New(int64_t size) override { return vectors_.New(size); }
+  Vec New(int64_t size, const char* role) override { return vectors_.New(size, role); }
   Vec NewOptimizerState(ReplicaRange range) override {
     const int64_t size = OptimizerStateSize(*cluster_.optimizer_, cluster_.layout_, range);
-    const Vec state = vectors_.New(size);
+    const Vec state = vectors_.New(size, "the optimizer's state");
     vectors_.Clear(state);
     return state;
   }

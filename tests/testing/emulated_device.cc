@@ -33,7 +33,8 @@ bool Always() { return true; }
 }  // namespace
 
 struct EmulatedDevice::State {
-  explicit State(const EmulatedDeviceOptions& with) : options(with) {}
+  explicit State(const EmulatedDeviceOptions& with)
+      : options(with), memory_left(with.memory), pinned_left(with.pinned) {}
 
   // Runs one piece that is ready, if there is one.
   bool RunOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
@@ -56,7 +57,8 @@ struct EmulatedDevice::State {
   mutable Mutex mutex;
   std::vector<WorkQueue*> queues ABSL_GUARDED_BY(mutex);
   int64_t done ABSL_GUARDED_BY(mutex) = 0;
-  int64_t allocated ABSL_GUARDED_BY(mutex) = 0;
+  int64_t memory_left ABSL_GUARDED_BY(mutex);  // bytes
+  int64_t pinned_left ABSL_GUARDED_BY(mutex);
   std::atomic<int64_t> uploaded = 0;
   std::atomic<int64_t> downloaded = 0;
 };
@@ -158,11 +160,26 @@ class EmulatedStream final : public DeviceStream {
   WorkQueue queue_;
 };
 
-std::shared_ptr<void> NewMemory(int64_t bytes) {
+// Filled with NaNs; taken from what is `left`.
+absl::StatusOr<std::shared_ptr<void>> NewMemory(const std::shared_ptr<State>& state,
+                                                int64_t State::*left, int64_t bytes,
+                                                std::string_view what) {
+  {
+    MutexLock lock(state->mutex);
+    if (bytes > (*state).*left) {
+      return absl::ResourceExhaustedError(absl::StrCat("no memory for ", std::string(what)));
+    }
+    (*state).*left -= bytes;
+  }
   const auto size = (bytes + 3) / 4;
   SharedVector vector = NewSharedVector(size);
   std::fill_n(vector.data.get(), size, std::numeric_limits<float>::quiet_NaN());
-  return vector.data;
+  void* const begin = vector.data.get();
+  return std::shared_ptr<void>(begin, [=, memory = std::move(vector.data)](void*) mutable {
+    memory.reset();
+    MutexLock lock(state->mutex);
+    (*state).*left += bytes;
+  });
 }
 
 }  // namespace
@@ -173,26 +190,12 @@ EmulatedDevice::~EmulatedDevice() = default;
 
 absl::StatusOr<std::shared_ptr<void>> EmulatedDevice::Allocate(int64_t bytes,
                                                                std::string_view what) {
-  {
-    MutexLock lock(state_->mutex);
-    if (state_->allocated + bytes > state_->options.memory) {
-      return absl::ResourceExhaustedError(absl::StrCat("no memory for ", std::string(what)));
-    }
-    state_->allocated += bytes;
-  }
-  std::shared_ptr<void> memory = NewMemory(bytes);
-  void* const begin = memory.get();
-  return std::shared_ptr<void>(begin,
-                               [state = state_, bytes, memory = std::move(memory)](void*) mutable {
-                                 memory.reset();
-                                 MutexLock lock(state->mutex);
-                                 state->allocated -= bytes;
-                               });
+  return NewMemory(state_, &State::memory_left, bytes, what);
 }
 
 absl::StatusOr<std::shared_ptr<void>> EmulatedDevice::AllocatePinned(int64_t bytes,
-                                                                     std::string_view) {
-  return NewMemory(bytes);
+                                                                     std::string_view what) {
+  return NewMemory(state_, &State::pinned_left, bytes, what);
 }
 
 absl::StatusOr<std::unique_ptr<DeviceStream>> EmulatedDevice::NewStream(StreamPriority) {

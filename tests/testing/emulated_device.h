@@ -16,8 +16,10 @@ namespace grapevine::testing {
 
 struct EmulatedDeviceOptions {
   uint64_t seed = 1;  // of the order
-  // Bytes of device memory, and pieces of work after which the device is lost.
+  // Bytes of device memory and of pinned memory, and pieces of work after which the device
+  // is lost.
   int64_t memory = int64_t{1} << 30;
+  int64_t pinned = int64_t{1} << 30;
   int64_t work = int64_t{1} << 40;
 };
 
