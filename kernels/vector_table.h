@@ -35,6 +35,7 @@ class VectorTable {
   // CHECK that the handle is live: a dead one is a bug of the algorithm.
   int64_t size(Vec vector) const;
   const char* role(Vec vector) const;
+  Part Whole(Vec vector) const { return {vector, 0, size(vector)}; }
   // No data where there was no memory for it.
   const SharedVector& At(Vec vector) const;
   SharedSlice Slice(const Part& part) const;

@@ -39,9 +39,9 @@ class DataPath {
   // Writes a vector from host memory of its size, which `write` fills.
   virtual absl::Status Write(Vec vector,
                              const std::function<absl::Status(float* memory)>& write) = 0;
-  // Runs `pass`, which reads and writes the named vectors and moves `bytes`. Tells
+  // Runs `pass`, which reads and writes these parts of vectors and moves `bytes`. Tells
   // `on_pass` when it ran, at once or later.
-  virtual void Pass(std::span<const Vec> reads, std::span<const Vec> writes, int64_t bytes,
+  virtual void Pass(std::span<const Part> reads, std::span<const Part> writes, int64_t bytes,
                     const std::function<void()>& pass) = 0;
 
   // A gradient that reads and writes this memory may begin: what it needs is there, or

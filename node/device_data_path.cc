@@ -21,6 +21,12 @@ SharedVector AsVector(std::shared_ptr<void> memory, int64_t size) {
   return {std::shared_ptr<float[]>(std::move(memory), data), size};
 }
 
+MemoryRange RangeOf(const SharedSlice& slice) {
+  return {slice.owner.get(), slice.offset, slice.offset + slice.size};
+}
+
+MemoryRange RangeOf(const SharedVector& whole) { return {whole.data.get(), 0, whole.size}; }
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<DeviceDataPath>> DeviceDataPath::Make(
@@ -75,10 +81,19 @@ absl::StatusOr<SharedVector> DeviceDataPath::NewPinned(int64_t size, std::string
   return memory;
 }
 
-std::vector<const void*> DeviceDataPath::Memory(std::span<const Vec> vectors) {
-  std::vector<const void*> memory;
-  for (const Vec vector : vectors) memory.push_back(vectors_.At(vector).data.get());
-  return memory;
+std::vector<MemoryRange> DeviceDataPath::Ranges(std::span<const Part> parts) const {
+  std::vector<MemoryRange> ranges;
+  ranges.reserve(parts.size());
+  for (const Part& part : parts) ranges.push_back(RangeOf(vectors_.Slice(part)));
+  return ranges;
+}
+
+void DeviceDataPath::Invalidate(const Part& part) {
+  const auto mirrors = mirrors_.find(part.vector.id);
+  if (mirrors == mirrors_.end()) return;
+  std::erase_if(mirrors->second, [&](const Mirror& mirror) {
+    return mirror.offset < part.offset + part.size && part.offset < mirror.offset + mirror.size;
+  });
 }
 
 absl::Status DeviceDataPath::Write(Vec vector,
@@ -87,20 +102,19 @@ absl::Status DeviceDataPath::Write(Vec vector,
   absl::StatusOr<SharedVector> pinned = NewPinned(memory.size, vectors_.role(vector));
   if (!status_.ok()) return status_;
   if (absl::Status status = write(pinned->data.get()); !status.ok()) return status;
-  const void* const written[] = {memory.data.get()};
-  Invalidate(vector);
+  const MemoryRange written[] = {RangeOf(memory)};
+  Invalidate(vectors_.Whole(vector));
   order_.Before(*streams_.up, {}, written);
   streams_.up->Upload(pinned->data.get(), memory.size * kElement, memory.data.get());
-  order_.After(*streams_.up, {}, written);
-  retired_.push_back({streams_.up->Record(), *std::move(pinned)});
+  retired_.push_back({order_.After(*streams_.up, {}, written), *std::move(pinned)});
   return absl::OkStatus();
 }
 
-void DeviceDataPath::Pass(std::span<const Vec> reads, std::span<const Vec> writes, int64_t bytes,
+void DeviceDataPath::Pass(std::span<const Part> reads, std::span<const Part> writes, int64_t bytes,
                           const std::function<void()>& pass) {
-  const std::vector<const void*> read = Memory(reads), written = Memory(writes);
+  const std::vector<MemoryRange> read = Ranges(reads), written = Ranges(writes);
   if (!status_.ok()) return;
-  for (const Vec vector : writes) Invalidate(vector);
+  for (const Part& part : writes) Invalidate(part);
   order_.Before(*streams_.mix, read, written);
   TimedPass timed{Clock::now(), bytes, streams_.mix->RecordTimed(), nullptr};
   pass();
@@ -127,8 +141,7 @@ void DeviceDataPath::ReleaseRetired() {
 
 void DeviceDataPath::BeforeGradient(const SharedVector& at, const SharedVector& into) {
   if (!status_.ok()) return;
-  const void* const read[] = {at.data.get()};
-  const void* const written[] = {into.data.get()};
+  const MemoryRange read[] = {RangeOf(at)}, written[] = {RangeOf(into)};
   // Nobody need wait for the gradient in turn: it is over when the runner hears of it.
   order_.Before(*options_.gradients, read, written);
 }
@@ -153,7 +166,7 @@ absl::StatusOr<Outgoing> DeviceDataPath::Send(const Part& part) {
 }
 
 void DeviceDataPath::CopyDown(const SharedSlice& from, const Outgoing& to) {
-  const void* const read[] = {from.owner.get()};
+  const MemoryRange read[] = {RangeOf(from)};
   order_.Before(*streams_.down, read, {});
   for (int64_t begin = 0; begin < from.size;) {
     const int64_t end = std::min(begin + options_.chunk, from.size);
@@ -172,10 +185,10 @@ absl::StatusOr<Incoming> DeviceDataPath::Post(Rank from, Tag tag, const Part& in
   absl::StatusOr<SharedVector> pinned =
       NewPinned(into.size, absl::StrCat("a message from rank ", from));
   if (!pinned.ok()) return pinned.status();
-  Invalidate(into.vector);
-  const void* const written[] = {place.owner.get()};
+  Invalidate(into);
+  const MemoryRange written[] = {RangeOf(place)};
   order_.Before(*streams_.up, {}, written);
-  arrivals_[{from, tag}] = {vectors_.At(into.vector), *pinned};
+  arrivals_[{from, tag}] = {place, *pinned};
   const auto go_up = [up = streams_.up.get(), host = *pinned, place](int64_t offset, int64_t size) {
     const auto* bytes = reinterpret_cast<const std::byte*>(host.data.get());
     up->Upload(bytes + offset, size, reinterpret_cast<std::byte*>(place.begin()) + offset);
@@ -186,19 +199,18 @@ absl::StatusOr<Incoming> DeviceDataPath::Post(Rank from, Tag tag, const Part& in
 void DeviceDataPath::Received(Rank from, Tag tag) {
   const auto arrival = arrivals_.extract({from, tag});
   CHECK(!arrival.empty()) << "a message arrived that was not posted";
-  const void* const written[] = {arrival.mapped().vector.data.get()};
-  order_.After(*streams_.up, {}, written);
-  retired_.push_back({streams_.up->Record(), std::move(arrival.mapped().pinned)});
+  const MemoryRange written[] = {RangeOf(arrival.mapped().place)};
+  retired_.push_back({order_.After(*streams_.up, {}, written), std::move(arrival.mapped().pinned)});
 }
 
 absl::StatusOr<SharedVector> DeviceDataPath::Read(const SharedVector& memory) {
   if (!status_.ok()) return status_;
   absl::StatusOr<SharedVector> pinned = NewPinned(memory.size, "a copy of a vector");
   if (!pinned.ok()) return pinned.status();
-  const void* const read[] = {memory.data.get()};
+  const MemoryRange read[] = {RangeOf(memory)};
   order_.Before(*streams_.down, read, {});
   streams_.down->Download(memory.data.get(), memory.size * kElement, pinned->data.get());
-  order_.After(*streams_.down, read, {});
+  // It is over when this returns: nobody else need wait for it.
   if (absl::Status status = streams_.down->Record()->Wait(options_.timeout); !status.ok()) {
     return status;
   }
@@ -215,10 +227,9 @@ absl::StatusOr<Sketch> DeviceDataPath::SketchOf(Vec vector, int64_t size, uint64
   absl::StatusOr<SharedVector> pinned = NewPinned(kBytes / kElement, "a sketch");
   if (!pinned.ok()) return pinned.status();
   auto* const sketch = static_cast<double*>(workspace->get());
-  const void* const read[] = {memory.data.get()};
+  const MemoryRange read[] = {{memory.data.get(), 0, size}};
   order_.Before(*streams_.mix, read, {});
   streams_.mix->ComputeSketch(memory.data.get(), size, seed, sketch + kSketchSize, sketch);
-  order_.After(*streams_.mix, read, {});
   streams_.mix->Download(sketch, kBytes, pinned->data.get());
   if (absl::Status status = streams_.mix->Record()->Wait(options_.timeout); !status.ok()) {
     return status;
@@ -229,7 +240,7 @@ absl::StatusOr<Sketch> DeviceDataPath::SketchOf(Vec vector, int64_t size, uint64
 }
 
 void DeviceDataPath::Drop(Vec vector) {
-  Invalidate(vector);
+  mirrors_.erase(vector.id);
   vectors_.Drop(vector);
 }
 

@@ -6,7 +6,7 @@
 //   up stream       what arrives: each run of bytes goes up as soon as it has landed
 //   gradient stream the objective's
 //
-// Streams wait for each other where they touch the same memory (StreamOrder); the
+// Streams wait for each other where they touch the same part of a vector (StreamOrder); the
 // runner's thread waits for a stream only where somebody wants a vector in host
 // memory. A vector is copied down once, however many neighbours get it.
 #ifndef GRAPEVINE_NODE_DEVICE_DATA_PATH_H_
@@ -47,7 +47,7 @@ class DeviceDataPath final : public DataPath {
 
   VectorTable& vectors() override { return vectors_; }
   absl::Status Write(Vec vector, const std::function<absl::Status(float* memory)>& write) override;
-  void Pass(std::span<const Vec> reads, std::span<const Vec> writes, int64_t bytes,
+  void Pass(std::span<const Part> reads, std::span<const Part> writes, int64_t bytes,
             const std::function<void()>& pass) override;
   void BeforeGradient(const SharedVector& at, const SharedVector& into) override;
   void OnceComputed(std::function<void()> computed) override;
@@ -71,7 +71,7 @@ class DeviceDataPath final : public DataPath {
   };
   // A place for a message, on its way to the device.
   struct Arrival {
-    SharedVector vector;
+    SharedSlice place;
     SharedVector pinned;
   };
   struct TimedPass {
@@ -92,12 +92,12 @@ class DeviceDataPath final : public DataPath {
   SharedVector AllocatePinned(int64_t size, std::string_view what);
   // `what` goes through it, in messages of errors.
   absl::StatusOr<SharedVector> NewPinned(int64_t size, std::string_view what);
-  // The memory of vectors, which they get if they have none.
-  std::vector<const void*> Memory(std::span<const Vec> vectors);
+  // Where parts are in the memory of their vectors, which get it if they have none.
+  std::vector<MemoryRange> Ranges(std::span<const Part> parts) const;
   // Copies down, chunk by chunk, raising the mirror's watermark.
   void CopyDown(const SharedSlice& from, const Outgoing& to);
-  // Forgets what was copied from a vector that is written again.
-  void Invalidate(Vec vector) { mirrors_.erase(vector.id); }
+  // Forgets what was copied from a part that is written again.
+  void Invalidate(const Part& part);
   void ReportPasses();
   void ReleaseRetired();
 

@@ -2,7 +2,7 @@
 
 namespace grapevine {
 
-void HostDataPath::Pass(std::span<const Vec>, std::span<const Vec>, int64_t bytes,
+void HostDataPath::Pass(std::span<const Part>, std::span<const Part>, int64_t bytes,
                         const std::function<void()>& pass) {
   const auto begin = std::chrono::steady_clock::now();
   pass();

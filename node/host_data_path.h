@@ -16,7 +16,7 @@ class HostDataPath final : public DataPath {
   absl::Status Write(Vec vector, const std::function<absl::Status(float* memory)>& write) override {
     return write(vectors_.At(vector).data.get());
   }
-  void Pass(std::span<const Vec> reads, std::span<const Vec> writes, int64_t bytes,
+  void Pass(std::span<const Part> reads, std::span<const Part> writes, int64_t bytes,
             const std::function<void()>& pass) override;
   void BeforeGradient(const SharedVector&, const SharedVector&) override {}
   void OnceComputed(std::function<void()> computed) override { computed(); }

@@ -32,7 +32,8 @@ Vec NodeHost::NewOptimizerState(ReplicaRange range) {
   const int64_t size = OptimizerStateSize(*parts_.optimizer, *parts_.layout, range);
   const Vec state = vectors().New(size, "the optimizer's state");
   const int64_t bytes = CombineTraffic(0, size);
-  parts_.data_path->Pass({}, {&state, 1}, bytes, [&] { vectors().Clear(state); });
+  const Part written = vectors().Whole(state);
+  parts_.data_path->Pass({}, {&written, 1}, bytes, [&] { vectors().Clear(state); });
   return state;
 }
 
@@ -69,9 +70,9 @@ std::string NodeHost::WhereNotFinite() {
 }
 
 void NodeHost::Combine(Part out, std::span<const Term> terms) {
-  std::vector<Vec> reads;
-  for (const Term& term : terms) reads.push_back(term.part.vector);
-  parts_.data_path->Pass(reads, {&out.vector, 1}, CombineTraffic(terms.size(), out.size),
+  std::vector<Part> reads;
+  for (const Term& term : terms) reads.push_back(term.part);
+  parts_.data_path->Pass(reads, {&out, 1}, CombineTraffic(terms.size(), out.size),
                          [&] { vectors().Combine(out, terms); });
 }
 
@@ -85,9 +86,9 @@ void NodeHost::Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec 
                          .state = state,
                          .learning_rate = params.learning_rate,
                          .gradient_scale = params.gradient_scale};
-  std::vector<Vec> reads = {own, gradient};
-  for (const Term& term : mix) reads.push_back(term.part.vector);
-  const Vec writes[] = {out, state};
+  std::vector<Part> reads = {vectors().Whole(own), vectors().Whole(gradient)};
+  for (const Term& term : mix) reads.push_back(term.part);
+  const Part writes[] = {vectors().Whole(out), vectors().Whole(state)};
   parts_.data_path->Pass(reads, writes,
                          StepTraffic(mix.size(), parts_.optimizer->state_vectors(), range.size),
                          [&] { ApplyStep(*parts_.optimizer, *parts_.layout, step, vectors()); });

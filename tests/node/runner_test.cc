@@ -416,7 +416,7 @@ TEST(Runner, ADeviceWithoutMemoryEndsTheRunAndTheErrorNamesRankRoundAndVector) {
 }
 
 TEST(Runner, ADeviceThatIsLostEndsTheRun) {
-  for (const int64_t work : {1, 50, 200, 333}) {
+  for (const int64_t work : {1, 50, 150, 250}) {
     Experiment experiment{.nodes = 1, .place = Experiment::Place::kEmulatedDevice};
     experiment.device.work = work;
     Fleet fleet(experiment);

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <limits>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -56,6 +57,8 @@ struct EmulatedDevice::State {
   const EmulatedDeviceOptions options;
   mutable Mutex mutex;
   std::vector<WorkQueue*> queues ABSL_GUARDED_BY(mutex);
+  int streams ABSL_GUARDED_BY(mutex) = 0;  // made so far
+  std::map<std::pair<int, int>, int> waits ABSL_GUARDED_BY(mutex);
   int64_t done ABSL_GUARDED_BY(mutex) = 0;
   int64_t memory_left ABSL_GUARDED_BY(mutex);  // bytes
   int64_t pinned_left ABSL_GUARDED_BY(mutex);
@@ -69,7 +72,8 @@ using State = EmulatedDevice::State;
 
 class EmulatedEvent final : public DeviceEvent {
  public:
-  explicit EmulatedEvent(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  EmulatedEvent(std::shared_ptr<State> state, int of_stream)
+      : stream(of_stream), state_(std::move(state)) {}
 
   bool passed() override {
     MutexLock lock(state_->mutex);
@@ -94,6 +98,8 @@ class EmulatedEvent final : public DeviceEvent {
   // Under the device's lock.
   const std::shared_ptr<bool>& flag() const { return passed_; }
 
+  const int stream;
+
  private:
   const std::shared_ptr<State> state_;
   const std::shared_ptr<bool> passed_ = std::make_shared<bool>(false);
@@ -104,6 +110,7 @@ class EmulatedStream final : public DeviceStream {
   explicit EmulatedStream(std::shared_ptr<State> state) : state_(std::move(state)) {
     MutexLock lock(state_->mutex);
     state_->queues.push_back(&queue_);
+    index_ = state_->streams++;
   }
   ~EmulatedStream() override {
     MutexLock lock(state_->mutex);
@@ -111,13 +118,17 @@ class EmulatedStream final : public DeviceStream {
   }
 
   std::shared_ptr<DeviceEvent> Record() override {
-    auto event = std::make_shared<EmulatedEvent>(state_);
+    auto event = std::make_shared<EmulatedEvent>(state_, index_);
     Queue(Always, [flag = event->flag()] { *flag = true; });
     return event;
   }
   std::shared_ptr<DeviceEvent> RecordTimed() override { return Record(); }
   void WaitFor(const DeviceEvent& event) override {
     const auto& other = dynamic_cast<const EmulatedEvent&>(event);
+    {
+      MutexLock lock(state_->mutex);
+      ++state_->waits[{index_, other.stream}];
+    }
     Queue([flag = other.flag()] { return *flag; }, [] {});
   }
   void Upload(const void* host, int64_t bytes, void* device) override {
@@ -157,6 +168,7 @@ class EmulatedStream final : public DeviceStream {
   }
 
   const std::shared_ptr<State> state_;
+  int index_ = 0;
   WorkQueue queue_;
 };
 
@@ -200,6 +212,11 @@ absl::StatusOr<std::shared_ptr<void>> EmulatedDevice::AllocatePinned(int64_t byt
 
 absl::StatusOr<std::unique_ptr<DeviceStream>> EmulatedDevice::NewStream(StreamPriority) {
   return std::make_unique<EmulatedStream>(state_);
+}
+
+int EmulatedDevice::waits(int stream, int other) const {
+  MutexLock lock(state_->mutex);
+  return state_->waits[{stream, other}];
 }
 
 int64_t EmulatedDevice::uploaded() const { return state_->uploaded; }

@@ -38,6 +38,10 @@ class EmulatedDevice final : public Device {
   absl::StatusOr<std::unique_ptr<DeviceStream>> NewStream(StreamPriority priority) override;
   using Device::NewStream;
 
+  // How often `stream` was told to wait for `other`: streams are counted from 0 in the order
+  // in which they were made.
+  int waits(int stream, int other) const;
+
   // Copies of bytes so far.
   int64_t uploaded() const;
   int64_t downloaded() const;
