@@ -44,9 +44,9 @@ class DataPath {
   virtual void Pass(std::span<const Part> reads, std::span<const Part> writes, int64_t bytes,
                     const std::function<void()>& pass) = 0;
 
-  // A gradient that reads and writes this memory may begin: what it needs is there, or
-  // its stream waits for it.
-  virtual void BeforeGradient(const SharedVector& at, const SharedVector& into) = 0;
+  // A gradient at this memory, whose vector may be dropped by now, into that vector may
+  // begin: what it needs is there, or its stream waits for it.
+  virtual void BeforeGradient(const SharedVector& at, Vec into) = 0;
   // Calls `computed` once all that the objective has queued by now is done: at once on
   // this thread, or later on another; in the order of the calls. From any thread.
   virtual void OnceComputed(std::function<void()> computed) = 0;

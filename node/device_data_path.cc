@@ -139,9 +139,10 @@ void DeviceDataPath::ReleaseRetired() {
   while (!retired_.empty() && retired_.front().event->passed()) retired_.pop_front();
 }
 
-void DeviceDataPath::BeforeGradient(const SharedVector& at, const SharedVector& into) {
+void DeviceDataPath::BeforeGradient(const SharedVector& at, Vec into) {
+  const MemoryRange read[] = {RangeOf(at)}, written[] = {RangeOf(vectors_.At(into))};
   if (!status_.ok()) return;
-  const MemoryRange read[] = {RangeOf(at)}, written[] = {RangeOf(into)};
+  Invalidate(vectors_.Whole(into));
   // Nobody need wait for the gradient in turn: it is over when the runner hears of it.
   order_.Before(*options_.gradients, read, written);
 }

@@ -49,7 +49,7 @@ class DeviceDataPath final : public DataPath {
   absl::Status Write(Vec vector, const std::function<absl::Status(float* memory)>& write) override;
   void Pass(std::span<const Part> reads, std::span<const Part> writes, int64_t bytes,
             const std::function<void()>& pass) override;
-  void BeforeGradient(const SharedVector& at, const SharedVector& into) override;
+  void BeforeGradient(const SharedVector& at, Vec into) override;
   void OnceComputed(std::function<void()> computed) override;
   absl::StatusOr<Outgoing> Send(const Part& part) override;
   absl::StatusOr<Incoming> Post(Rank from, Tag tag, const Part& into) override;

@@ -18,7 +18,7 @@ class HostDataPath final : public DataPath {
   }
   void Pass(std::span<const Part> reads, std::span<const Part> writes, int64_t bytes,
             const std::function<void()>& pass) override;
-  void BeforeGradient(const SharedVector&, const SharedVector&) override {}
+  void BeforeGradient(const SharedVector&, Vec) override {}
   void OnceComputed(std::function<void()> computed) override { computed(); }
   absl::StatusOr<Outgoing> Send(const Part& part) override { return vectors_.Slice(part); }
   absl::StatusOr<Incoming> Post(Rank, Tag, const Part& into) override {

@@ -48,12 +48,12 @@ void NodeHost::StartGradient() {
   std::optional<GradientRequest> request = gate_.Admit(parts_.model_held());
   if (!request) return;
   if (parts_.trace != nullptr) parts_.trace->BeginGradient();
-  const SharedVector& into = vectors().At(request->into);
-  parts_.data_path->BeforeGradient(request->at, into);
+  parts_.data_path->BeforeGradient(request->at, request->into);
   if (!parts_.data_path->status().ok()) return;
   gradient_at_ = request->at;
-  gradient_ = into;
-  parts_.gradients->Compute(std::move(request->at), into, request->round, std::move(request->cuts));
+  gradient_ = vectors().At(request->into);
+  parts_.gradients->Compute(std::move(request->at), gradient_, request->round,
+                            std::move(request->cuts));
 }
 
 void NodeHost::EndGradient() { gradient_at_ = gradient_ = {}; }

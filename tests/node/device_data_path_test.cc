@@ -67,6 +67,26 @@ class DeviceDataPathTest : public ::testing::TestWithParam<uint64_t> {
       path_->vectors().Combine(out, {&term, 1});
     });
   }
+  // A gradient that is ten times its replica, as it was when it was said to be there.
+  std::vector<float> TenTimes(Vec replica, Vec into) {
+    const SharedVector at = path_->vectors().At(replica);
+    path_->BeforeGradient(at, into);
+    const SharedVector gradient = path_->vectors().At(into);
+    const WeightedVector term{10, at.data.get()};
+    gradients_->WeightedSum({&term, 1}, kSize, gradient.data.get());
+    std::vector<float> seen;
+    path_->OnceComputed([&] {
+      MutexLock lock(mutex_);
+      seen.assign(gradient.data.get(), gradient.data.get() + kSize);
+      changed_.NotifyAll();
+    });
+    MutexLock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (seen.empty() && changed_.WaitUntil(mutex_, deadline)) {
+    }
+    EXPECT_FALSE(seen.empty());
+    return seen;
+  }
   // A message of one value lands in a place that was posted for it.
   void Land(const Incoming& place, float value) {
     std::fill_n(place.into.begin(), place.into.size, value);
@@ -238,26 +258,15 @@ TEST_P(DeviceDataPathTest, AMessageMayArriveInAVectorThatWasDropped) {
 TEST_P(DeviceDataPathTest, AGradientWaitsForItsReplicaAndIsReportedOnceItIsThere) {
   const Vec a = NewVector(3), b = path_->vectors().New(kSize, "a vector"), into = NewVector(1);
   Scale(2, a, b);
-  const SharedVector at = path_->vectors().At(b), gradient = path_->vectors().At(into);
-  path_->BeforeGradient(at, gradient);
-  const WeightedVector term{10, at.data.get()};
-  gradients_->WeightedSum({&term, 1}, kSize, gradient.data.get());
-  std::vector<float> seen;
-  bool computed = false;
-  path_->OnceComputed([&] {
-    MutexLock lock(mutex_);
-    seen.assign(gradient.data.get(), gradient.data.get() + kSize);
-    computed = true;
-    changed_.NotifyAll();
-  });
-  {
-    MutexLock lock(mutex_);
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!computed && changed_.WaitUntil(mutex_, deadline)) {
-    }
-  }
-  ASSERT_TRUE(computed);
-  EXPECT_THAT(seen, Each(60));
+  EXPECT_THAT(TenTimes(b, into), Each(60));
+}
+
+TEST_P(DeviceDataPathTest, AGradientGoesWhereWhatWasSentIsStillCopied) {
+  const Vec a = NewVector(3), into = NewVector(1);
+  const Outgoing first = *path_->Send({into, 0, kSize});
+  EXPECT_THAT(TenTimes(a, into), Each(30));
+  EXPECT_THAT(Sent(first), Each(1));
+  EXPECT_THAT(Sent(*path_->Send({into, 0, kSize})), Each(30)) << "the copy of before";
 }
 
 TEST_P(DeviceDataPathTest, SketchesAreThoseOfHostMemory) {
