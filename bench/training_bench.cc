@@ -4,7 +4,8 @@
 //   taskset -c 0 bazel-bin/bench/training_bench [NETWORK…]
 //   bazel-bin/bench/training_bench --device=cuda --precision=bf16 --batch=256 --image=224 resnet50
 //
-// --recorded=no queues every step of a GPU call by call.
+// On a GPU the floor is printed too: the step's products by cuDNN and cuBLASLt, each timed
+// alone. --recorded=no queues every step call by call.
 //
 // On the CPU: one thread at batch 32. A step is forward, backward and momentum SGD.
 // Ours and the peer (bench/peers/torch_training.py, Debian's python3-torch with
@@ -127,8 +128,7 @@ class Trainer {
   Trainer(const std::string& name, const Setup& setup)
       : place_(setup),
         batch_(RandomBatch(InputOf(name, setup), setup.batch, place_.batches())),
-        network_(Take(MakeNetwork(name, InputOf(name, setup), kClasses,
-                                  {.record_steps = setup.recorded}, place_.NewTensorDevice()))),
+        network_(NewNetwork(name, setup)),
         optimizer_(Take(MakeOptimizer("sgd", {.momentum = 0.9}))) {
     const ReplicaLayout& layout = network_->layout();
     std::vector<float> start(static_cast<size_t>(layout.size));
@@ -137,6 +137,11 @@ class Trainer {
     gradient_ = place_.NewVector(std::vector<float>(start.size()));
     state_ = place_.NewVector(std::vector<float>(
         static_cast<size_t>(layout.parameter_size * optimizer_->state_vectors())));
+  }
+
+  // Of a step's products by cuDNN and cuBLASLt, each alone; 0 on the CPU.
+  double product_seconds() const {
+    return tensor_device_ == nullptr ? 0 : tensor_device_->product_seconds();
   }
 
   // Seconds for so many steps.
@@ -148,6 +153,12 @@ class Trainer {
   }
 
  private:
+  std::unique_ptr<Network> NewNetwork(const std::string& name, const Setup& setup) {
+    std::unique_ptr<TensorDevice> device = place_.NewTensorDevice();
+    tensor_device_ = device.get();
+    return Take(MakeNetwork(name, InputOf(name, setup), kClasses, {.record_steps = setup.recorded},
+                            std::move(device)));
+  }
   void Step() {
     float* replica = replica_.data.get();
     Take(network_->Gradient(replica, batch_, gradient_.data.get()));
@@ -163,6 +174,7 @@ class Trainer {
 
   Place place_;
   const Batch batch_;
+  const TensorDevice* tensor_device_ = nullptr;  // the network's; null: the CPU
   const std::unique_ptr<Network> network_;
   const std::unique_ptr<Optimizer> optimizer_;
   SharedVector replica_;
@@ -191,13 +203,18 @@ void Compare(const std::string& name, const Setup& setup, PeerProcess* peer) {
     if (has_peer) peer_rates.push_back(samples / *seconds);
   }
   const double own = Median(own_rates);
-  if (!has_peer) {
-    std::printf("%-10s %9.0f samples/s; PyTorch does not run here\n", name.c_str(), own);
-    return;
+  std::printf("%-10s %9.0f samples/s", name.c_str(), own);
+  if (has_peer) {
+    const double theirs = Median(peer_rates);
+    std::printf(", PyTorch %9.0f, ratio %.2f", theirs, own / theirs);
+  } else {
+    std::printf("; PyTorch does not run here");
   }
-  const double theirs = Median(peer_rates);
-  std::printf("%-10s %9.0f samples/s, PyTorch %9.0f, ratio %.2f\n", name.c_str(), own, theirs,
-              own / theirs);
+  if (const double seconds = ours.product_seconds(); seconds > 0) {
+    const double alone = static_cast<double>(setup.batch) / seconds;
+    std::printf("; cuDNN's and cuBLASLt's calls alone %.0f, ratio %.2f", alone, own / alone);
+  }
+  std::printf("\n");
   std::fflush(stdout);
 }
 

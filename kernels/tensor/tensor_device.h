@@ -100,6 +100,10 @@ class TensorDevice {
   // long as this is what it was.
   virtual uint64_t step_state() const { return 0; }
 
+  // What the libraries' products of all layers made so far take, each alone, as measured
+  // when they were chosen: the floor of a step. 0 where nothing is measured.
+  virtual double product_seconds() const { return 0; }
+
   // Waits for all that was queued. Zeros where no loss was asked for. DeadlineExceeded
   // when it takes too long; what is then still queued uses its memory.
   virtual absl::StatusOr<BatchResult> Finish() = 0;

@@ -154,7 +154,7 @@ absl::StatusOr<BlasMatmul> BlasMatmul::Make(CudaTensorContext& context,
                                               .bias = memory[3],
                                               .workspace = memory[4]});
   };
-  const absl::StatusOr<size_t> fastest = context.FastestPlan(candidates);
+  const absl::StatusOr<size_t> fastest = context.Fastest(candidates);
   if (!fastest.ok()) return fastest.status();
   matmul.algorithm_ = found[*fastest].algo;
   matmul.workspace_bytes_ = candidates.workspace_bytes[*fastest];

@@ -130,7 +130,7 @@ class ConvolutionLayer : public Layer {
 
   absl::Status PlanForward() {
     if (has_bias() || operation_.relu) {
-      absl::StatusOr<CudnnPlan> plan = context_.FastestPlan(graphs_.Fused());
+      absl::StatusOr<CudnnPlan> plan = context_.Fastest(graphs_.Fused());
       if (plan.ok()) {
         forward_.emplace(*std::move(plan));
         return absl::OkStatus();
@@ -151,7 +151,7 @@ class ConvolutionLayer : public Layer {
   }
 
   absl::Status Take(CudnnGraph graph, std::optional<RepeatedPlan>* taken) {
-    absl::StatusOr<CudnnPlan> plan = context_.FastestPlan(std::move(graph));
+    absl::StatusOr<CudnnPlan> plan = context_.Fastest(std::move(graph));
     if (!plan.ok()) return plan.status();
     taken->emplace(*std::move(plan));
     return absl::OkStatus();

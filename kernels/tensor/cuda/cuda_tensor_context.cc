@@ -85,7 +85,14 @@ absl::Status CudaTensorContext::TakeError() {
   return error;
 }
 
-absl::StatusOr<size_t> CudaTensorContext::FastestPlan(const Candidates& candidates) {
+absl::StatusOr<size_t> CudaTensorContext::Fastest(const Candidates& candidates) {
+  const absl::StatusOr<FastestPlan> fastest = Measured(candidates);
+  if (!fastest.ok()) return fastest.status();
+  product_seconds_ += fastest->seconds;
+  return fastest->index;
+}
+
+absl::StatusOr<FastestPlan> CudaTensorContext::Measured(const Candidates& candidates) {
   if (candidates.workspace_bytes.empty()) {
     return absl::InternalError(absl::StrCat(candidates.key, ": no plan"));
   }
@@ -121,7 +128,7 @@ absl::StatusOr<size_t> CudaTensorContext::FastestPlan(const Candidates& candidat
   const PlanChoice choice{.key = absl::StrCat(candidates.key, " on ", device_),
                           .workspace_bytes = candidates.workspace_bytes,
                           .most_workspace_bytes = options_.most_workspace_bytes};
-  absl::StatusOr<size_t> fastest =
+  absl::StatusOr<FastestPlan> fastest =
       options_.plans->Choose(choice, [&](size_t index) -> absl::StatusOr<double> {
         const absl::Status status = allocate(candidates.workspace_bytes[index]);
         if (!status.ok()) return status;
@@ -133,9 +140,10 @@ absl::StatusOr<size_t> CudaTensorContext::FastestPlan(const Candidates& candidat
   return fastest;
 }
 
-absl::StatusOr<CudnnPlan> CudaTensorContext::FastestPlan(CudnnGraph graph) {
+absl::StatusOr<CudnnPlan> CudaTensorContext::Fastest(CudnnGraph graph) {
   if (const auto known = cudnn_plans_.find(graph.name()); known != cudnn_plans_.end()) {
-    return known->second;
+    product_seconds_ += known->second.seconds;
+    return known->second.plan;
   }
   const absl::StatusOr<std::vector<CudnnPlan>> plans =
       graph.Plans(CudnnTarget(cudnn_),
@@ -158,9 +166,12 @@ absl::StatusOr<CudnnPlan> CudaTensorContext::FastestPlan(CudnnGraph graph) {
     if (!call.ok()) return call.status();
     return call->Run(cudnn_);
   };
-  const absl::StatusOr<size_t> fastest = FastestPlan(candidates);
+  const absl::StatusOr<FastestPlan> fastest = Measured(candidates);
   if (!fastest.ok()) return fastest.status();
-  return cudnn_plans_.emplace(graph.name(), (*plans)[*fastest]).first->second;
+  product_seconds_ += fastest->seconds;
+  const CudnnPlan& plan = (*plans)[fastest->index];
+  cudnn_plans_.emplace(graph.name(), KnownPlan{plan, fastest->seconds});
+  return plan;
 }
 
 std::string CudaTensorContext::Conditions() const {

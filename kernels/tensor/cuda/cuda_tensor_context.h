@@ -83,15 +83,19 @@ class CudaTensorContext {
     std::vector<int64_t> argument_bytes;
     std::function<absl::Status(size_t index, std::span<void* const> arguments)> run;
   };
-  absl::StatusOr<size_t> FastestPlan(const Candidates& candidates);
+  absl::StatusOr<size_t> Fastest(const Candidates& candidates);
   // The fastest plan of a graph. Layers of equal graphs share it.
-  absl::StatusOr<CudnnPlan> FastestPlan(CudnnGraph graph);
+  absl::StatusOr<CudnnPlan> Fastest(CudnnGraph graph);
+  // Of all products that were chosen so far, each alone, as measured; layers of equal ones
+  // count each.
+  double product_seconds() const { return product_seconds_; }
 
  private:
   CudaTensorContext(Device& memory, cudaStream_t stream, const CudaTensorOptions& options)
       : memory_(memory), stream_(stream), options_(options) {}
   absl::Status Open();
   void NoteError(cudaError_t error, std::string_view call);
+  absl::StatusOr<FastestPlan> Measured(const Candidates& candidates);
   absl::StatusOr<double> Seconds(const std::function<absl::Status()>& run);
 
   Device& memory_;
@@ -100,7 +104,12 @@ class CudaTensorContext {
   std::string device_;  // its name and the libraries' versions
   cudnnHandle_t cudnn_ = nullptr;
   cublasLtHandle_t blas_ = nullptr;
-  std::map<std::string, CudnnPlan> cudnn_plans_;  // by the names of their graphs
+  struct KnownPlan {
+    CudnnPlan plan;
+    double seconds;
+  };
+  std::map<std::string, KnownPlan> cudnn_plans_;  // by the names of their graphs
+  double product_seconds_ = 0;
   LossScaled loss_scaled_;
   absl::Status error_;
 };

@@ -171,6 +171,8 @@ class CudaTensorDevice : public TensorDevice {
     return uint64_t{times_grown_} << 32 | std::bit_cast<uint32_t>(loss_scaling_.scale());
   }
 
+  double product_seconds() const override { return context_->product_seconds(); }
+
   absl::StatusOr<BatchResult> Finish() override {
     context_->UseDevice();
     context_->Note(cudaMemcpyAsync(result_.get(), DeviceResult(), sizeof(StepResult),

@@ -14,10 +14,9 @@ namespace {
 constexpr int kTurns = 2;
 
 // Of equals the first; `why` when none runs and says nothing else.
-absl::StatusOr<size_t> FastestOf(std::vector<size_t> candidates, const PlanCache::Measure& measure,
-                                 absl::Status why) {
-  std::optional<size_t> fastest;
-  double least = 0;
+absl::StatusOr<FastestPlan> FastestOf(std::vector<size_t> candidates,
+                                      const PlanCache::Measure& measure, absl::Status why) {
+  std::optional<FastestPlan> fastest;
   for (int turn = 0; turn < kTurns; ++turn) {
     std::vector<size_t> measured;
     for (const size_t index : candidates) {
@@ -28,9 +27,7 @@ absl::StatusOr<size_t> FastestOf(std::vector<size_t> candidates, const PlanCache
         continue;
       }
       measured.push_back(index);
-      if (fastest && *seconds >= least) continue;
-      fastest = index;
-      least = *seconds;
+      if (!fastest || *seconds < fastest->seconds) fastest = {index, *seconds};
     }
     candidates = std::move(measured);
     if (candidates.size() < 2) break;
@@ -41,7 +38,7 @@ absl::StatusOr<size_t> FastestOf(std::vector<size_t> candidates, const PlanCache
 
 }  // namespace
 
-absl::StatusOr<size_t> PlanCache::Choose(const PlanChoice& choice, const Measure& measure) {
+absl::StatusOr<FastestPlan> PlanCache::Choose(const PlanChoice& choice, const Measure& measure) {
   const auto fits = [&](size_t index) {
     return index < choice.workspace_bytes.size() &&
            choice.workspace_bytes[index] <= choice.most_workspace_bytes;
@@ -49,13 +46,13 @@ absl::StatusOr<size_t> PlanCache::Choose(const PlanChoice& choice, const Measure
   {
     const MutexLock lock(mutex_);
     const auto known = chosen_.find(choice.key);
-    if (known != chosen_.end() && fits(known->second)) return known->second;
+    if (known != chosen_.end() && fits(known->second.index)) return known->second;
   }
   std::vector<size_t> candidates;
   for (size_t index = 0; index < choice.workspace_bytes.size(); ++index) {
     if (fits(index)) candidates.push_back(index);
   }
-  const absl::StatusOr<size_t> fastest =
+  const absl::StatusOr<FastestPlan> fastest =
       FastestOf(std::move(candidates), measure,
                 absl::ResourceExhaustedError(absl::StrCat(choice.key, ": no plan needs at most ",
                                                           choice.most_workspace_bytes,

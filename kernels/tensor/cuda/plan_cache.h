@@ -25,6 +25,12 @@ struct PlanChoice {
   int64_t most_workspace_bytes = 0;
 };
 
+// The best of them.
+struct FastestPlan {
+  size_t index = 0;
+  double seconds = 0;
+};
+
 class PlanCache {
  public:
   // Seconds that candidate `index` takes, or why it cannot run.
@@ -34,11 +40,11 @@ class PlanCache {
   // single one is measured once, to know that it runs. Candidates that
   // cannot run are passed over; after one that does not end (DeadlineExceeded) no other
   // is tried. Errors: none fits, or the last one's reason.
-  absl::StatusOr<size_t> Choose(const PlanChoice& choice, const Measure& measure);
+  absl::StatusOr<FastestPlan> Choose(const PlanChoice& choice, const Measure& measure);
 
  private:
   Mutex mutex_;
-  std::map<std::string, size_t> chosen_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, FastestPlan> chosen_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace grapevine

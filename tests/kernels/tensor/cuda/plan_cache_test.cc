@@ -14,11 +14,14 @@ struct Candidates {
   std::vector<size_t> measured;
 
   absl::StatusOr<size_t> Choose(PlanCache& cache, const std::string& key, int64_t most = 100) {
-    return cache.Choose({key, bytes, most}, [&](size_t index) -> absl::StatusOr<double> {
-      measured.push_back(index);
-      if (seconds[index] < 0) return absl::InternalError("plan " + std::to_string(index));
-      return seconds[index];
-    });
+    const auto fastest =
+        cache.Choose({key, bytes, most}, [&](size_t index) -> absl::StatusOr<double> {
+          measured.push_back(index);
+          if (seconds[index] < 0) return absl::InternalError("plan " + std::to_string(index));
+          return seconds[index];
+        });
+    if (!fastest.ok()) return fastest.status();
+    return fastest->index;
   }
 };
 
@@ -47,7 +50,8 @@ TEST(PlanCacheTest, ASlowStartDoesNotDecide) {
   auto next = seconds.begin();
   const auto choice = cache.Choose({"product", bytes, 100},
                                    [&](size_t) -> absl::StatusOr<double> { return *next++; });
-  EXPECT_EQ(*choice, 0u);
+  EXPECT_EQ(choice->index, 0u);
+  EXPECT_EQ(choice->seconds, 1);
 }
 
 TEST(PlanCacheTest, PassesOverWhatNeedsTooMuchOrCannotRun) {
