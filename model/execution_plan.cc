@@ -88,7 +88,7 @@ class ExecutionPlanner {
   int layers() const { return loss_time_; }
 
   LayerRequest Request(const GraphNode& node) const {
-    LayerRequest request{.operation = node.operation, .mode = mode_};
+    LayerRequest request{.operation = node.operation, .mode = mode_, .backward = backward_};
     for (int input : node.inputs) {
       request.inputs.push_back(formats_[input]);
       request.wants_gradient.push_back(wants_gradient_[input]);

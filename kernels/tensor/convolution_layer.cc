@@ -28,7 +28,7 @@ class ConvolutionPrimitives {
     const auto hint = HintOfKnownLayout();
     primitives.forward = {dnnl::convolution_forward(hint), hint.src_desc(), hint.weights_desc(),
                           hint.dst_desc(), hint.scratchpad_desc()};
-    if (request_.mode == Mode::kInference) return primitives;
+    if (!request_.backward) return primitives;
     primitives.backward_weights = Weights(hint);
     if (request_.wants_gradient[0]) primitives.backward_data = Data(hint);
     return primitives;

@@ -34,7 +34,7 @@ class InnerProductPrimitives {
     const auto hint = Hint();
     primitives.forward = {dnnl::inner_product_forward(hint), hint.src_desc(), hint.weights_desc(),
                           hint.dst_desc(), hint.scratchpad_desc()};
-    if (request_.mode == Mode::kInference) return primitives;
+    if (!request_.backward) return primitives;
     primitives.backward_weights = Weights(hint);
     if (request_.wants_gradient[0]) primitives.backward_data = Data(hint);
     return primitives;

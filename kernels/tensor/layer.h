@@ -141,6 +141,7 @@ struct LayerRequest {
   Operation operation;
   std::vector<TensorFormat> inputs;
   Mode mode = Mode::kTraining;
+  bool backward = true;  // whether Backward will be called; not in inference
   // Parallel to inputs: whether its gradient is wanted.
   std::vector<bool> wants_gradient;
 };

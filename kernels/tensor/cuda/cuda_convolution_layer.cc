@@ -73,7 +73,7 @@ class ConvolutionLayer : public Layer {
     if (absl::Status status = PlanForward(); !status.ok()) return status;
     packed_weights_ = kept_.Reserve(graphs_.weights().bytes());
     packed_bias_ = kept_.Reserve(operation_.outputs * BytesOf(output().type));
-    if (request.mode == Mode::kTraining) {
+    if (request.backward) {
       if (absl::Status status = PlanBackward(request); !status.ok()) return status;
     }
     int64_t workspace = forward_->workspace_bytes();

@@ -41,7 +41,7 @@ class InnerProductLayer : public Layer {
     absl::Status status = PlanForward();
     packed_weights_ = kept_.Reserve(weights_.shape.size() * BytesOf(input_.type));
     packed_bias_ = kept_.Reserve(operation_.outputs * BytesOf(input_.type));
-    if (status.ok() && request.mode == Mode::kTraining) status = PlanBackward(request);
+    if (status.ok() && request.backward) status = PlanBackward(request);
     if (!status.ok()) return status;
     int64_t workspace = 0;
     for (const std::optional<BlasMatmul>* product :

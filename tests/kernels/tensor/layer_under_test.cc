@@ -125,7 +125,8 @@ class LayerUnderTest {
  public:
   LayerUnderTest(const LayerCase& c, Mode mode, DeviceUnderTest& device)
       : device_(device), consumers_(c.consumers) {
-    LayerRequest request{.operation = c.operation.operation, .mode = mode};
+    LayerRequest request{
+        .operation = c.operation.operation, .mode = mode, .backward = mode == Mode::kTraining};
     for (const TensorShape& shape : c.operation.inputs) {
       request.inputs.push_back({shape, c.layout, device.type()});
       request.wants_gradient.push_back(true);
