@@ -85,7 +85,7 @@ cudaError_t Convert(const In* in, int64_t size, Out* out, cudaStream_t stream) {
   const int64_t fours = IsAligned(in) && IsAligned(out) ? size / 4 : 0;
   const unsigned blocks =
       std::max(Blocks(fours, kUnroll * kThreads), Blocks(size - 4 * fours, kThreads));
-  ConvertKernel<kElement><<<blocks, kThreads, 0, stream>>>(in, fours, size, out);
+  ConvertKernel<kElement, In, Out><<<blocks, kThreads, 0, stream>>>(in, fours, size, out);
   return cudaGetLastError();
 }
 

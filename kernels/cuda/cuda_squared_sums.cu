@@ -222,7 +222,7 @@ cudaError_t CudaSquaredDistance(const float* a, const float* b, int64_t size, do
   double* const sums = static_cast<double*>(workspace);
   if (chunks > 0) {
     const DistanceTerm term{a, b, IsAligned(a) && IsAligned(b)};
-    DistanceChunksKernel<<<BlocksOf(chunks), kThreads, 0, stream>>>(term, size, sums);
+    DistanceChunksKernel<DistanceTerm><<<BlocksOf(chunks), kThreads, 0, stream>>>(term, size, sums);
   }
   DistanceKernel<<<1, kChunkLanes, 0, stream>>>(sums, chunks, distance);
   return cudaGetLastError();

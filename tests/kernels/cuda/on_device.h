@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "kernels/cuda/cuda_status.h"
@@ -50,11 +51,16 @@ class OnDevice {
   void* memory_ = nullptr;
 };
 
+// Drawn once for each key: to draw is slower than what is tested.
 inline std::vector<float> Noise(uint64_t key, size_t size) {
-  KeyedRandom random(/*seed=*/5, Purpose::kGradientNoise, key);
-  std::vector<float> values(size);
-  for (float& value : values) value = static_cast<float>(random.Normal());
-  return values;
+  static auto* const drawn = new std::map<uint64_t, std::vector<float>>;
+  std::vector<float>& values = (*drawn)[key];
+  if (values.size() < size) {
+    values.resize(size);
+    KeyedRandom random(/*seed=*/5, Purpose::kGradientNoise, key);
+    for (float& value : values) value = static_cast<float>(random.Normal());
+  }
+  return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
 // A test of a kernel: skipped where there is no GPU. Denormals are flushed, as kernels do.

@@ -1,0 +1,57 @@
+// A block of a kernel's threads, run on the CPU: part of the emulation of CUDA (README.md).
+//
+// The threads are fibers of the calling thread. Each runs until it waits for others (a
+// barrier, an exchange within its warp), in another order in every block: what is right in
+// one order only gives a wrong result sooner or later.
+//
+// What CUDA leaves undefined ends the process with a message: a barrier that threads meet
+// at different places, or that some do not reach; an exchange that a named lane does not
+// come to, or that reads a lane which is not named; more than 48 KiB of shared memory,
+// which is filled with NaNs before a block begins.
+//
+// One block runs at a time: callers hold the device's lock (runtime.h).
+#ifndef GRAPEVINE_TESTS_EMULATED_CUDA_BLOCK_H_
+#define GRAPEVINE_TESTS_EMULATED_CUDA_BLOCK_H_
+
+#include <vector_types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <source_location>
+
+namespace emulated_cuda {
+
+// Where the thread that runs is: threadIdx and the like.
+struct Place {
+  uint3 thread;
+  uint3 block;
+  dim3 block_size;
+  dim3 grid_size;
+};
+extern Place place;
+
+// Runs `thread` once for each thread of block `block`.
+void RunBlock(const dim3& grid_size, const dim3& block_size, const uint3& block,
+              const std::function<void()>& thread);
+
+// The following are called by threads of a block.
+
+// Shared memory that the kernel declares.
+void UseShared(void* memory, size_t bytes);
+
+// Waits for all threads that have not returned.
+void MeetBlock(const std::source_location& where);
+
+// Waits for all lanes in `mask`. The value of lane `source`, itself in the mask.
+uint64_t Exchange(unsigned mask, uint64_t value, unsigned source,
+                  const std::source_location& where);
+// Likewise; bit i is lane i's.
+unsigned Vote(unsigned mask, bool mine, const std::source_location& where);
+
+// Of this thread in its warp.
+unsigned Lane();
+
+}  // namespace emulated_cuda
+
+#endif  // GRAPEVINE_TESTS_EMULATED_CUDA_BLOCK_H_

@@ -1,0 +1,50 @@
+// Memory of the emulated GPU, and pinned memory: part of the emulation of CUDA (README.md).
+//
+// Filled with NaNs. It ends at a page that nobody may touch, or less than kAlignment bytes
+// before; those are checked when it is freed.
+//
+// Callers hold the device's lock (runtime.h).
+#ifndef GRAPEVINE_TESTS_EMULATED_CUDA_MEMORY_H_
+#define GRAPEVINE_TESTS_EMULATED_CUDA_MEMORY_H_
+
+#include <cstddef>
+#include <map>
+
+namespace emulated_cuda {
+
+enum class MemoryKind { kPageable, kPinned, kDevice };
+
+class Memory {
+ public:
+  // What cudaMalloc promises.
+  static constexpr size_t kAlignment = 256;
+
+  // Null where `limit` bytes of the kind would be exceeded.
+  void* Allocate(MemoryKind kind, size_t bytes, size_t limit);
+  // False for what was not allocated so.
+  bool Free(MemoryKind kind, void* memory);
+
+  // Of the byte at `address`.
+  MemoryKind KindOf(const void* address) const;
+  // Whether all of it is of one kind, and of one allocation if it has one.
+  bool Holds(const void* begin, size_t bytes) const;
+
+  size_t device_bytes() const { return device_bytes_; }
+
+ private:
+  struct Allocation {
+    MemoryKind kind;
+    size_t bytes;
+    void* mapping;
+    size_t mapped;
+  };
+
+  const std::pair<const char* const, Allocation>* Find(const void* address) const;
+
+  std::map<const char*, Allocation> allocations_;  // by where they begin
+  size_t device_bytes_ = 0;
+};
+
+}  // namespace emulated_cuda
+
+#endif  // GRAPEVINE_TESTS_EMULATED_CUDA_MEMORY_H_
