@@ -6,10 +6,12 @@
 #ifndef GRAPEVINE_TESTS_EMULATED_CUDA_DEVICE_CODE_H_
 #define GRAPEVINE_TESTS_EMULATED_CUDA_DEVICE_CODE_H_
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
+#include <math.h>  // all names, outside of std too
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <source_location>
@@ -17,6 +19,9 @@
 
 #include "tests/emulated_cuda/block.h"
 #include "tests/emulated_cuda/launch.h"
+
+// For our own headers. The toolkit's, above, were read as a C++ compiler reads them.
+#define __CUDACC__
 
 #undef __launch_bounds__
 #define __launch_bounds__(...)

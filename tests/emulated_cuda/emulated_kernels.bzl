@@ -109,18 +109,18 @@ _emulation = aspect(
 )
 
 def _emulated_kernels_impl(ctx):
-    infos = [ctx.attr._runtime[CcInfo]]
+    infos = [ctx.attr._libraries[CcInfo]]
     for dep in ctx.attr.deps:
         infos += [CcInfo(linking_context = context) for context in dep[_EmulatedKernels].linking]
     return [cc_common.merge_cc_infos(cc_infos = infos)]
 
-# Every kernel that `deps` reach, in whatever cuda_library, and the runtime. All of it is
-# linked, and what is linked is not looked for in a library: a test that names this before
-# `deps` has neither nvcc's kernels nor libcudart, and the rest of `deps` as it is.
+# Every kernel that `deps` reach, in whatever cuda_library, the runtime, cuDNN and cuBLASLt.
+# All of it is linked, and what is linked is not looked for in a library: a test that names
+# this before `deps` has neither nvcc's kernels nor libcudart, and the rest of `deps` as it is.
 emulated_kernels = rule(
     implementation = _emulated_kernels_impl,
     attrs = {
         "deps": attr.label_list(aspects = [_emulation]),
-        "_runtime": attr.label(default = "//tests/emulated_cuda:runtime"),
+        "_libraries": attr.label(default = "//tests/emulated_cuda:libraries"),
     },
 )

@@ -258,6 +258,13 @@ void LaunchThreads(const dim3& grid, const dim3& block, size_t shared, cudaStrea
   Queue(stream, [grid, block, thread = std::move(thread)] { RunGrid(grid, block, thread); });
 }
 
+bool Reaches(const void* memory, size_t bytes) {
+  Device& device = TheDevice();
+  const Lock lock(device.mutex);
+  return device.memory.KindOf(memory) != MemoryKind::kPageable &&
+         device.memory.Holds(memory, bytes);
+}
+
 void SetDeviceMemory(size_t bytes) {
   Device& device = TheDevice();
   const Lock lock(device.mutex);

@@ -21,6 +21,9 @@ namespace emulated_cuda {
 // lock and calls nothing of the runtime.
 cudaError_t Queue(cudaStream_t stream, std::function<void()> work);
 
+// Whether the GPU reaches the `bytes` bytes at `memory`, and they are one allocation's.
+bool Reaches(const void* memory, size_t bytes);
+
 // The device's memory in bytes from now on; 4 GiB at first.
 void SetDeviceMemory(size_t bytes);
 
