@@ -172,21 +172,22 @@ struct Convolution {
   }
 
   // Of the three, the result begins as zeros.
-  void Run(std::vector<float>& xs, std::vector<float>& ws, std::vector<float>& ys) const {
-    for (int64_t n = 0; n < y.n; ++n) {
-      for (int64_t row = 0; row < y.h; ++row) {
-        for (int64_t column = 0; column < y.w; ++column) {
-          for (int64_t i = 0; i < w.h; ++i) {
-            for (int64_t j = 0; j < w.w; ++j) {
-              const int64_t from_row = row * stride - padding + i;
-              const int64_t from_column = column * stride - padding + j;
-              if (from_row < 0 || from_row >= x.h || from_column < 0 || from_column >= x.w) continue;
-              RunAt(&xs[((n * x.h + from_row) * x.w + from_column) * x.c], &ws[(i * w.w + j) * w.c],
-                    &ys[((n * y.h + row) * y.w + column) * y.c]);
-            }
-          }
-        }
-      }
+  void Run(float* xs, float* ws, float* ys) const {
+    // Of one pixel of x and y, and one place of the window: for its k-th output.
+    if (&names == &kForward) {
+      ForEachPair(xs, ws, ys, [c = x.c](const float* x, const float* w, float* y) {
+        float sum = 0;
+        for (int64_t i = 0; i < c; ++i) sum += x[i] * w[i];
+        *y += sum;
+      });
+    } else if (&names == &kDataGradient) {
+      ForEachPair(xs, ws, ys, [c = x.c](float* __restrict__ x, const float* w, const float* y) {
+        for (int64_t i = 0; i < c; ++i) x[i] += *y * w[i];
+      });
+    } else {
+      ForEachPair(xs, ws, ys, [c = x.c](const float* x, float* __restrict__ w, const float* y) {
+        for (int64_t i = 0; i < c; ++i) w[i] += *y * x[i];
+      });
     }
   }
 
@@ -196,17 +197,24 @@ struct Convolution {
   int64_t padding;
 
  private:
-  // One pixel of x and y, one of the window.
-  void RunAt(float* xs, float* ws, float* ys) const {
-    for (int64_t k = 0; k < y.c; ++k, ws += w.h * w.w * w.c) {
-      if (&names == &kForward) {
-        float sum = 0;
-        for (int64_t c = 0; c < x.c; ++c) sum += xs[c] * ws[c];
-        ys[k] += sum;
-      } else if (&names == &kDataGradient) {
-        for (int64_t c = 0; c < x.c; ++c) xs[c] += ys[k] * ws[c];
-      } else {
-        for (int64_t c = 0; c < x.c; ++c) ws[c] += ys[k] * xs[c];
+  // Calls run(pixel of x, weights, number of y) for all that meet.
+  template <typename Function>
+  void ForEachPair(float* xs, float* ws, float* ys, const Function& run) const {
+    for (int64_t n = 0; n < y.n; ++n) {
+      for (int64_t row = 0; row < y.h; ++row) {
+        for (int64_t column = 0; column < y.w; ++column, ys += y.c) {
+          for (int64_t i = 0; i < w.h; ++i) {
+            for (int64_t j = 0; j < w.w; ++j) {
+              const int64_t h = row * stride - padding + i;
+              const int64_t v = column * stride - padding + j;
+              if (h < 0 || h >= x.h || v < 0 || v >= x.w) continue;
+              float* const pixel = xs + ((n * x.h + h) * x.w + v) * x.c;
+              for (int64_t k = 0; k < y.c; ++k) {
+                run(pixel, ws + ((k * w.h + i) * w.w + j) * w.c, ys + k);
+              }
+            }
+          }
+        }
       }
     }
   }
@@ -285,7 +293,7 @@ class Run {
     std::vector<float> x = operand(convolution.x);
     std::vector<float> w = operand(convolution.w);
     std::vector<float> y = operand(convolution.y);
-    convolution.Run(x, w, y);
+    convolution.Run(x.data(), w.data(), y.data());
     std::vector<float>& result = &convolution.result() == &convolution.x   ? x
                                  : &convolution.result() == &convolution.w ? w
                                                                            : y;

@@ -14,6 +14,7 @@
 
 #include "kernels/denormals.h"
 #include "tests/emulated_cuda/block.h"
+#include "tests/emulated_cuda/gpu_name.h"
 #include "tests/emulated_cuda/launch.h"
 #include "tests/emulated_cuda/memory.h"
 
@@ -286,7 +287,7 @@ cudaError_t cudaSetDevice(int device) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (device != 0) return Fail(cudaErrorInvalidDevice);
   *properties = {};
-  std::strcpy(properties->name, "Emulated GPU");
+  std::strcpy(properties->name, kGpuName);
   properties->major = 9;
   const Lock lock(TheDevice().mutex);
   properties->totalGlobalMem = TheDevice().memory_size;

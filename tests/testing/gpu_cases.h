@@ -2,17 +2,31 @@
 #ifndef GRAPEVINE_TESTS_TESTING_GPU_CASES_H_
 #define GRAPEVINE_TESTS_TESTING_GPU_CASES_H_
 
+#include <utility>
 #include <vector>
 
 #include "kernels/device/gpu.h"
+#include "tests/emulated_cuda/gpu_name.h"
 
 namespace grapevine {
 
-// All where there is a GPU; else the first alone, which says why it is skipped.
+// All where there is a GPU, `emulated` where that is emulated; else the first alone, which
+// says why it is skipped.
 template <typename T>
-std::vector<T> GpuCases(std::vector<T> cases) {
-  if (!FindGpus().ok()) cases.resize(1);
+std::vector<T> GpuCases(std::vector<T> cases, std::vector<T> emulated) {
+  const auto gpus = FindGpus();
+  if (!gpus.ok()) {
+    cases.resize(1);
+  } else if (gpus->front().name == emulated_cuda::kGpuName) {
+    return emulated;
+  }
   return cases;
+}
+
+// The same ones on either.
+template <typename T>
+std::vector<T> GpuCases(const std::vector<T>& cases) {
+  return GpuCases(cases, cases);
 }
 
 }  // namespace grapevine
