@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/emulated_cuda/gpu_name.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 
@@ -46,9 +47,16 @@ TEST(Gpu, ANodeOfAClusterSaysItToo) {
   EXPECT_THAT(ended.output, HasSubstr("no usable GPU"));
 }
 
+// The program, with an emulated GPU if this test has one.
+GrapevineProcess::Options Program(const std::vector<GpuInfo>& gpus) {
+  if (gpus.front().name != emulated_cuda::kGpuName) return {};
+  return {.program = "tests/process/grapevine_on_emulated_gpu"};
+}
+
 // Four nodes on one GPU: as the same run on the CPU, but for the order of sums.
 TEST(Gpu, TrainsAsTheCpuDoes) {
-  if (const auto gpus = FindGpus(); !gpus.ok()) GTEST_SKIP() << gpus.status().message();
+  const auto gpus = FindGpus();
+  if (!gpus.ok()) GTEST_SKIP() << gpus.status().message();
   const ScratchFolder folder;
   for (const char* model : {"softmax", "lenet5"}) {
     double loss[2];
@@ -56,7 +64,8 @@ TEST(Gpu, TrainsAsTheCpuDoes) {
       const std::string out = folder.File(std::string(model) + "-" + device);
       const Ended ended = RunGrapevine({"train", "-n", "4", "--data=synthetic:train=2000:test=500",
                                         "--epochs=3", std::string("--model=") + model,
-                                        std::string("--device=") + device, "--out", out});
+                                        std::string("--device=") + device, "--out", out},
+                                       Program(*gpus));
       ASSERT_EQ(ended.exit_code, 0) << ended.output;
       const auto summary = nlohmann::json::parse(std::ifstream(out + "/summary.json"));
       loss[std::string(device) != "cpu"] = summary["test_loss"];

@@ -6,6 +6,28 @@ load("//tests/testing:cc_test.bzl", "cc_test", "test_cases")
 def _with_toolkit(values, otherwise = []):
     return select({"@cuda//:enabled": values, "//conditions:default": otherwise})
 
+def emulated_gpu_test(name, cases, deps, args = [], data = [], size = "small"):
+    """A test's cases with an emulated GPU (tests/emulated_cuda); a skip without the toolkit.
+
+    Args:
+      name: the test.
+      cases: a library of test_cases.
+      deps: what they reach GPUs by: all kernels below are emulated.
+      args: the test's.
+      data: files for it.
+      size: Bazel's.
+    """
+    kernels = name + "_kernels"
+    emulated_kernels(name = kernels, testonly = True, tags = ["manual"], deps = deps)
+    cc_test(
+        name = name,
+        size = size,
+        srcs = _with_toolkit([], ["//tests/testing:without_cuda_test.cc"]),
+        args = args,
+        data = _with_toolkit(data),
+        deps = _with_toolkit([kernels, cases]) + ["//tests/testing:gtest_main"],
+    )
+
 def cuda_test(name, deps, srcs = [], gpu = True, emulated = False, size = "small"):
     """A test NAME.cc, of which nothing is left but a skip without the toolkit.
 
@@ -14,8 +36,8 @@ def cuda_test(name, deps, srcs = [], gpu = True, emulated = False, size = "small
       deps: what it tests and compares with.
       srcs: its further files.
       gpu: whether it has cases for a GPU, so that tools/gpu_check takes it along.
-      emulated: whether there is also a test whose name ends in "_emulated_test" that has
-        the same cases and an emulated GPU (tests/emulated_cuda).
+      emulated: whether there is a second test, whose name ends in "_emulated_test", that has
+        the same cases and an emulated GPU.
       size: Bazel's.
     """
     cases = name + "_cases"
@@ -24,18 +46,16 @@ def cuda_test(name, deps, srcs = [], gpu = True, emulated = False, size = "small
         srcs = _with_toolkit([name + ".cc"] + srcs, ["//tests/testing:without_cuda_test.cc"]),
         deps = ["@gtest"] + _with_toolkit(deps),
     )
-    main = "//tests/testing:gtest_main"
     cc_test(
         name = name,
         size = size,
         tags = ["gpu"] if gpu else [],
-        deps = [cases, main],
+        deps = [cases, "//tests/testing:gtest_main"],
     )
     if emulated:
-        kernels = name + "_emulated_kernels"
-        emulated_kernels(name = kernels, testonly = True, tags = ["manual"], deps = deps)
-        cc_test(
+        emulated_gpu_test(
             name = name.rpartition("_")[0] + "_emulated_test",
             size = size,
-            deps = _with_toolkit([kernels]) + [cases, main],
+            cases = cases,
+            deps = deps,
         )
