@@ -1,4 +1,5 @@
 // Networks on a GPU against the CPU's. Skips where there is no GPU.
+#include <glog/logging.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -75,6 +76,23 @@ class OnGpu {
 
   const size_t size_;
   void* memory_ = nullptr;
+};
+
+// What is logged as a warning while it lives: that steps are not recorded, above all,
+// which changes no number.
+class Warnings : public google::LogSink {
+ public:
+  Warnings() { google::AddLogSink(this); }
+  ~Warnings() override { google::RemoveLogSink(this); }
+
+  void send(google::LogSeverity severity, const char*, const char*, int,
+            const google::LogMessageTime&, const char* message, size_t length) override {
+    if (severity >= google::GLOG_WARNING) text_.append(message, length).append("\n");
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
 };
 
 double Norm(const std::vector<float>& x, int64_t begin, int64_t end) {
@@ -195,6 +213,7 @@ TEST_P(CudaNetworkTest, ABatchThatWasBroughtAheadGivesTheSame) {
 }
 
 TEST_P(CudaNetworkTest, ARecordedStepIsThePlainOne) {
+  const Warnings warnings;
   const OnGpu replica(replica_);
   const OnGpu plain(replica_), recorded(replica_);
   const Batch batch = MakeBatch(image(), 0);
@@ -209,6 +228,7 @@ TEST_P(CudaNetworkTest, ARecordedStepIsThePlainOne) {
     EXPECT_EQ(*again, *loss) << "step " << step;
     EXPECT_EQ(recorded.Read(), plain.Read()) << "step " << step;
   }
+  EXPECT_EQ(warnings.text(), "");
 }
 
 TEST_P(CudaNetworkTest, ALargerBatchInBetweenChangesNothing) {
