@@ -1,6 +1,7 @@
 #include "tests/emulated_cuda/block.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -75,7 +76,7 @@ struct Block {
 };
 
 Block block;
-Thread* current = nullptr;
+Thread* current = nullptr;  // null between blocks
 jmp_buf caller;  // of RunBlock
 std::vector<std::unique_ptr<Fiber>> fibers;
 std::vector<Fiber*> idle;
@@ -100,6 +101,12 @@ std::string Text(const std::source_location& where) {
   std::fprintf(stderr, "emulated CUDA: block %s, thread %s: %s\n", Text(place.block).c_str(),
                Text(place.thread).c_str(), why.c_str());
   std::abort();
+}
+
+// Says which thread it was that touched memory that is none; otherwise does nothing about it.
+void NameFault(int signal) {
+  if (current != nullptr) Die("touches memory that is not there");
+  ::signal(signal, SIG_DFL);
 }
 
 bool Same(const std::source_location& a, const std::source_location& b) {
@@ -268,6 +275,7 @@ void Meet(unsigned mask, const std::source_location& where, const Finish& finish
 
 void RunBlock(const dim3& grid_size, const dim3& block_size, const uint3& index,
               const std::function<void()>& thread) {
+  [[maybe_unused]] static const auto before = signal(SIGSEGV, NameFault);
   place = {.block = index, .block_size = block_size, .grid_size = grid_size};
   const unsigned count = block_size.x * block_size.y * block_size.z;
   block.body = &thread;
@@ -284,6 +292,7 @@ void RunBlock(const dim3& grid_size, const dim3& block_size, const uint3& index,
   } while (count > 1 && std::gcd(block.stride, count) != 1);
   block.ready_first = Random(2) == 0;
   if (_setjmp(caller) == 0) SwitchTo(Idle());
+  current = nullptr;
 }
 
 void UseShared(void* memory, size_t bytes) {

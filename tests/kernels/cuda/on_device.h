@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -28,8 +29,8 @@ class OnDevice {
  public:
   explicit OnDevice(const std::vector<T>& values, size_t shift = 0)
       : size_(values.size()), shift_(shift) {
-    // Never empty, so that there is a pointer to pass.
-    ExpectCuda(cudaMalloc(&memory_, (size_ + shift_ + 1) * sizeof(T)), "cudaMalloc");
+    // Never empty, so that there is a pointer to pass; else nothing behind the end.
+    ExpectCuda(cudaMalloc(&memory_, std::max<size_t>(1, size_ + shift_) * sizeof(T)), "cudaMalloc");
     ExpectCuda(cudaMemcpy(get(), values.data(), size_ * sizeof(T), cudaMemcpyDefault), "copy");
   }
   ~OnDevice() { cudaFree(memory_); }
