@@ -47,7 +47,8 @@ const Matrix& Of(cublasLtMatrixLayout_t d) { return *reinterpret_cast<const Matr
 
 size_t GetVersion() { return CUBLAS_VER_MAJOR * 10000; }
 const char* GetStatusName(cublasStatus_t status) {
-  return status == CUBLAS_STATUS_SUCCESS ? "CUBLAS_STATUS_SUCCESS" : "an error of emulated cuBLASLt";
+  return status == CUBLAS_STATUS_SUCCESS ? "CUBLAS_STATUS_SUCCESS"
+                                         : "an error of emulated cuBLASLt";
 }
 
 cublasStatus_t Create(cublasLtHandle_t* handle) {

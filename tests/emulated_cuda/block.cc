@@ -77,7 +77,7 @@ struct Block {
 
 Block block;
 Thread* current = nullptr;  // null between blocks
-jmp_buf caller;  // of RunBlock
+jmp_buf caller;             // of RunBlock
 std::vector<std::unique_ptr<Fiber>> fibers;
 std::vector<Fiber*> idle;
 uint64_t random_state = 1;

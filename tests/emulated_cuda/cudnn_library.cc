@@ -100,8 +100,8 @@ struct Tensor {
     c = extents.at(1);
     h = extents.at(2);
     w = extents.at(3);
-    is_nhwc = d.All<int64_t>(CUDNN_ATTR_TENSOR_STRIDES) ==
-              std::vector<int64_t>{h * w * c, 1, w * c, c};
+    is_nhwc =
+        d.All<int64_t>(CUDNN_ATTR_TENSOR_STRIDES) == std::vector<int64_t>{h * w * c, 1, w * c, c};
   }
 
   size_t size() const { return static_cast<size_t>(n * c * h * w); }

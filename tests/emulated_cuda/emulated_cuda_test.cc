@@ -278,13 +278,20 @@ TEST_F(EmulatedCaptureTest, ForbidsToAllocateAndToWait) {
   void* memory = nullptr;
   constexpr auto kUnsupported = cudaErrorStreamCaptureUnsupported;
   cudaEventRecord(event_, b_);
-  ExpectForbidden(a_, [&] { return cudaMalloc(&memory, 1); }, kUnsupported);
-  ExpectForbidden(a_, [&] { return cudaHostAlloc(&memory, 1, 0); }, kUnsupported);
-  ExpectForbidden(a_, [&] { return cudaFree(memory); }, kUnsupported);
-  ExpectForbidden(a_, [&] { return cudaDeviceSynchronize(); }, kUnsupported);
-  ExpectForbidden(a_, [&] { return cudaStreamSynchronize(a_); }, kUnsupported);
-  ExpectForbidden(a_, [&] { return cudaEventSynchronize(event_); }, kUnsupported);
-  ExpectForbidden(a_, [&] { return cudaEventQuery(event_); }, kUnsupported);
+  ExpectForbidden(
+      a_, [&] { return cudaMalloc(&memory, 1); }, kUnsupported);
+  ExpectForbidden(
+      a_, [&] { return cudaHostAlloc(&memory, 1, 0); }, kUnsupported);
+  ExpectForbidden(
+      a_, [&] { return cudaFree(memory); }, kUnsupported);
+  ExpectForbidden(
+      a_, [&] { return cudaDeviceSynchronize(); }, kUnsupported);
+  ExpectForbidden(
+      a_, [&] { return cudaStreamSynchronize(a_); }, kUnsupported);
+  ExpectForbidden(
+      a_, [&] { return cudaEventSynchronize(event_); }, kUnsupported);
+  ExpectForbidden(
+      a_, [&] { return cudaEventQuery(event_); }, kUnsupported);
   int pageable = 0;
   ExpectForbidden(
       a_, [&] { return cudaMemcpy(&pageable, &pageable, 4, cudaMemcpyDefault); }, kUnsupported);

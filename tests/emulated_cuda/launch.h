@@ -25,10 +25,9 @@ auto Launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared 
   static_assert((sizeof(Parameters) + ... + 0) <= 4096, "what a kernel's arguments may take");
   static_assert((std::is_trivially_copyable_v<Parameters> && ...), "they are copied as bytes");
   return [=](Parameters... arguments) {
-    LaunchThreads(grid, block, shared, stream,
-                  [kernel, all = std::tuple<Parameters...>(arguments...)] {
-                    std::apply(kernel, all);
-                  });
+    LaunchThreads(
+        grid, block, shared, stream,
+        [kernel, all = std::tuple<Parameters...>(arguments...)] { std::apply(kernel, all); });
   };
 }
 

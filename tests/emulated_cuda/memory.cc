@@ -68,7 +68,8 @@ MemoryKind Memory::KindOf(const void* address) const {
 
 bool Memory::Holds(const void* begin, size_t bytes) const {
   const auto* const found = Find(begin);
-  if (found == nullptr) return bytes == 0 || Find(static_cast<const char*>(begin) + bytes - 1) == nullptr;
+  if (found == nullptr)
+    return bytes == 0 || Find(static_cast<const char*>(begin) + bytes - 1) == nullptr;
   return static_cast<const char*>(begin) + bytes <= found->first + found->second.bytes;
 }
 

@@ -31,7 +31,7 @@ struct Moment {
 };
 
 struct Piece {
-  uint64_t number;                         // in the order of all calls
+  uint64_t number;                        // in the order of all calls
   std::shared_ptr<const Moment> awaited;  // or null
   Work run;
 };
@@ -403,9 +403,7 @@ cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t 
   return Put(device, StreamOf(device, on), [=] { std::memset(memory, value, bytes); });
 }
 
-cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  return NewStream(stream, cudaStreamDefault);
-}
+cudaError_t cudaStreamCreate(cudaStream_t* stream) { return NewStream(stream, cudaStreamDefault); }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   return NewStream(stream, flags);
 }
@@ -441,7 +439,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t on, cudaEvent_t event, unsigned) {
   }
   if (stream->graph != nullptr) return Spoil(stream, cudaErrorStreamCaptureIsolation);
   if (event->recorded == nullptr) return cudaSuccess;
-  return Put(device, stream, [] {}, event->recorded);
+  return Put(
+      device, stream, [] {}, event->recorded);
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
@@ -498,8 +497,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
     if (!event->recorded->passed) return Fail(cudaErrorNotReady);
   }
   *milliseconds =
-      std::chrono::duration<float, std::milli>(end->recorded->when - begin->recorded->when)
-          .count();
+      std::chrono::duration<float, std::milli>(end->recorded->when - begin->recorded->when).count();
   return cudaSuccess;
 }
 

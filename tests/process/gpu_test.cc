@@ -62,10 +62,10 @@ TEST(Gpu, TrainsAsTheCpuDoes) {
     double loss[2];
     for (const char* device : {"cpu", "cuda:auto"}) {
       const std::string out = folder.File(std::string(model) + "-" + device);
-      const Ended ended = RunGrapevine({"train", "-n", "4", "--data=synthetic:train=2000:test=500",
-                                        "--epochs=3", std::string("--model=") + model,
-                                        std::string("--device=") + device, "--out", out},
-                                       Program(*gpus));
+      const Ended ended = RunGrapevine(
+          {"train", "-n", "4", "--data=synthetic:train=2000:test=500", "--epochs=3",
+           std::string("--model=") + model, std::string("--device=") + device, "--out", out},
+          Program(*gpus));
       ASSERT_EQ(ended.exit_code, 0) << ended.output;
       const auto summary = nlohmann::json::parse(std::ifstream(out + "/summary.json"));
       loss[std::string(device) != "cpu"] = summary["test_loss"];

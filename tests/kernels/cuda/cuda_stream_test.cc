@@ -104,7 +104,8 @@ TEST_F(CudaStreamTest, WhoAsksAnEventOftenEnoughSeesItPass) {
 }
 
 TEST_F(CudaStreamTest, MixesAndSketchesAsTheCpu) {
-  std::vector<float> mixed = Noise(1, kSize), gradient = Noise(2, kSize), velocity = Noise(3, kSize);
+  std::vector<float> mixed = Noise(1, kSize), gradient = Noise(2, kSize),
+                     velocity = Noise(3, kSize);
   const OnDevice<float> gpu_in(mixed), gpu_gradient(gradient), gpu_velocity(velocity);
   const OnDevice<float> gpu_out(mixed);
   SgdStep step{.own = mixed.data(),
