@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -56,6 +57,18 @@ std::vector<float> Decode(const std::vector<char>& bytes, ElementType type) {
 std::vector<float> Rounded(const std::vector<float>& values, ElementType type) {
   if (values.empty()) return values;  // a replica of none
   return Decode(Encode(values, type), type);
+}
+// As the operation reads them on the device.
+std::vector<float> Rounded(const std::vector<float>& values, const Operation& operation,
+                           const DeviceUnderTest& device) {
+  std::vector<float> rounded = Rounded(values, device.type());
+  const bool is_product = std::holds_alternative<Convolution>(operation) ||
+                          std::holds_alternative<InnerProduct>(operation);
+  if (!device.tf32() || !is_product) return rounded;
+  for (float& value : rounded) {
+    value = std::bit_cast<float>(std::bit_cast<uint32_t>(value) & 0xffffe000);
+  }
+  return rounded;
 }
 
 // Converts between plain nchw and a layout, zeros in the padding.
@@ -240,15 +253,17 @@ void ExpectNear(const std::vector<float>& actual, const std::vector<float>& expe
   }
 }
 
-// Numbers that the device's tensors hold exactly.
-ReferenceCall<float> MakeRoundedCall(const OperationCase& c, ElementType type) {
+// Numbers that the device reads exactly: where it rounded them, a ReLU of a sum near 0 could
+// go either way, and a gradient with it.
+ReferenceCall<float> MakeRoundedCall(const OperationCase& c, const DeviceUnderTest& device) {
   ReferenceCall<float> call = MakeCall<float>(c);
-  for (std::vector<float>& input : call.inputs) input = Rounded(input, type);
-  call.replica = Rounded(call.replica, type);
+  for (std::vector<float>& input : call.inputs) input = Rounded(input, c.operation, device);
+  call.replica = Rounded(call.replica, c.operation, device);
   return call;
 }
-std::vector<float> MakeOutputGradient(const OperationCase& c, ElementType type) {
-  return Rounded(RandomValues<float>(ReferenceShapeOf(c.operation, c.inputs).size(), 9), type);
+std::vector<float> MakeOutputGradient(const OperationCase& c, const DeviceUnderTest& device) {
+  return Rounded(RandomValues<float>(ReferenceShapeOf(c.operation, c.inputs).size(), 9),
+                 c.operation, device);
 }
 
 }  // namespace
@@ -273,11 +288,11 @@ std::string NameOf(const LayerCase& c) {
 
 void ExpectAgreesWithTheReference(const LayerCase& layer_case, DeviceUnderTest& device) {
   const OperationCase& c = layer_case.operation;
-  const ReferenceCall<float> call = MakeRoundedCall(c, device.type());
+  const ReferenceCall<float> call = MakeRoundedCall(c, device);
   LayerUnderTest layer(layer_case, Mode::kTraining, device);
   ExpectNear(layer.Forward(call), RunReference(c.operation, call), device.tolerance(), "output");
 
-  const std::vector<float> dy = MakeOutputGradient(c, device.type());
+  const std::vector<float> dy = MakeOutputGradient(c, device);
   const ReferenceGradient<float> expected = RunReferenceBackward(c.operation, call, dy);
   const ReferenceGradient<float> actual = layer.Backward(call, dy);
   for (size_t k = 0; k < expected.inputs.size(); ++k) {
@@ -289,9 +304,9 @@ void ExpectAgreesWithTheReference(const LayerCase& layer_case, DeviceUnderTest& 
 
 void ExpectAgreesInInference(const LayerCase& layer_case, DeviceUnderTest& device) {
   const OperationCase& c = layer_case.operation;
-  ReferenceCall<float> call = MakeRoundedCall(c, device.type());
+  ReferenceCall<float> call = MakeRoundedCall(c, device);
   for (float& value : call.replica) value = std::abs(value) + 0.125f;  // variances are positive
-  call.replica = Rounded(call.replica, device.type());
+  call.replica = Rounded(call.replica, c.operation, device);
   call.mode = Mode::kInference;
   LayerUnderTest layer(layer_case, Mode::kInference, device);
   ExpectNear(layer.Forward(call), RunReference(c.operation, call), device.tolerance(), "output");
@@ -299,8 +314,8 @@ void ExpectAgreesInInference(const LayerCase& layer_case, DeviceUnderTest& devic
 
 void ExpectRepeatsItselfBitByBit(const LayerCase& layer_case, DeviceUnderTest& device) {
   const OperationCase& c = layer_case.operation;
-  const ReferenceCall<float> call = MakeRoundedCall(c, device.type());
-  const std::vector<float> dy = MakeOutputGradient(c, device.type());
+  const ReferenceCall<float> call = MakeRoundedCall(c, device);
+  const std::vector<float> dy = MakeOutputGradient(c, device);
   LayerUnderTest first(layer_case, Mode::kTraining, device);
   LayerUnderTest second(layer_case, Mode::kTraining, device);
   EXPECT_EQ(first.Forward(call), second.Forward(call));

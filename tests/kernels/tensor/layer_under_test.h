@@ -22,6 +22,8 @@ class DeviceUnderTest {
 
   virtual TensorDevice& device() = 0;
   virtual ElementType type() const { return ElementType::kFloat32; }
+  // Whether products keep 10 bits of fp32's factors.
+  virtual bool tf32() const { return false; }
   // Of the largest value of a tensor.
   virtual float tolerance() const = 0;
   virtual void Write(const void* host, int64_t bytes, void* memory) = 0;

@@ -53,6 +53,7 @@ class GpuUnderTest : public DeviceUnderTest {
 
   TensorDevice& device() override { return *device_; }
   ElementType type() const override { return precision_.type; }
+  bool tf32() const override { return precision_.type == ElementType::kFloat32 && precision_.tf32; }
   float tolerance() const override { return precision_.tolerance; }
   void Write(const void* host, int64_t bytes, void* memory) override { Copy(host, bytes, memory); }
   void Read(const void* memory, int64_t bytes, void* host) override { Copy(memory, bytes, host); }
