@@ -271,11 +271,8 @@ void Meet(unsigned mask, const std::source_location& where, const Finish& finish
   Release(std::move(waited));
 }
 
-}  // namespace
-
 void RunBlock(const dim3& grid_size, const dim3& block_size, const uint3& index,
               const std::function<void()>& thread) {
-  [[maybe_unused]] static const auto before = signal(SIGSEGV, NameFault);
   place = {.block = index, .block_size = block_size, .grid_size = grid_size};
   const unsigned count = block_size.x * block_size.y * block_size.z;
   block.body = &thread;
@@ -293,6 +290,22 @@ void RunBlock(const dim3& grid_size, const dim3& block_size, const uint3& index,
   block.ready_first = Random(2) == 0;
   if (_setjmp(caller) == 0) SwitchTo(Idle());
   current = nullptr;
+}
+
+}  // namespace
+
+void RunGrid(const dim3& grid_size, const dim3& block_size, const std::function<void()>& thread) {
+  [[maybe_unused]] static const auto before = signal(SIGSEGV, NameFault);
+  const uint64_t count = uint64_t{grid_size.x} * grid_size.y * grid_size.z;
+  const bool backwards = Random(2) == 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t at = backwards ? count - 1 - i : i;
+    const uint64_t row = at / grid_size.x;
+    RunBlock(grid_size, block_size,
+             {static_cast<unsigned>(at % grid_size.x), static_cast<unsigned>(row % grid_size.y),
+              static_cast<unsigned>(row / grid_size.y)},
+             thread);
+  }
 }
 
 void UseShared(void* memory, size_t bytes) {

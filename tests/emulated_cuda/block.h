@@ -9,7 +9,7 @@
 // come to, or that reads a lane which is not named; more than 48 KiB of shared memory,
 // which is filled with NaNs before a block begins.
 //
-// One block runs at a time: callers hold the device's lock (runtime.h).
+// One grid runs at a time: callers hold the device's lock (runtime.h).
 #ifndef GRAPEVINE_TESTS_EMULATED_CUDA_BLOCK_H_
 #define GRAPEVINE_TESTS_EMULATED_CUDA_BLOCK_H_
 
@@ -31,9 +31,9 @@ struct Place {
 };
 extern Place place;
 
-// Runs `thread` once for each thread of block `block`.
-void RunBlock(const dim3& grid_size, const dim3& block_size, const uint3& block,
-              const std::function<void()>& thread);
+// Runs `thread` once for each thread of a grid: one block after the other, from the first
+// to the last or the other way round.
+void RunGrid(const dim3& grid_size, const dim3& block_size, const std::function<void()>& thread);
 
 // The following are called by threads of a block.
 

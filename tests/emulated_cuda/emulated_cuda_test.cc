@@ -46,14 +46,15 @@ void Rotate(unsigned* taken) {
 template <bool kWaits>
 bool RotatesAlways() {
   unsigned* taken = nullptr;
-  EXPECT_EQ(cudaMalloc(reinterpret_cast<void**>(&taken), 100 * sizeof(unsigned)), cudaSuccess);
+  EXPECT_EQ(cudaHostAlloc(reinterpret_cast<void**>(&taken), 100 * sizeof(unsigned), 0),
+            cudaSuccess);
   bool always = true;
   for (int i = 0; i < 20; ++i) {
     Launch(Rotate<kWaits>, 1, 100)(taken);
     cudaDeviceSynchronize();
     for (unsigned t = 0; t < 100; ++t) always = always && taken[t] == (t + 1) % 100;
   }
-  cudaFree(taken);
+  cudaFreeHost(taken);
   return always;
 }
 
@@ -132,8 +133,9 @@ TEST(EmulatedMemoryDeathTest, NothingIsTouchedOutside) {
     Launch(Write, 1, 1)(memory + at);
     cudaFree(memory);
   };
-  EXPECT_DEATH(write(1000), "something wrote past the end of 1000 bytes");
+  EXPECT_DEATH(write(1000), "something wrote outside of 1000 bytes");
   EXPECT_DEATH(write(1024), "block .0, 0, 0., thread .0, 0, 0.: touches memory that is not there");
+  EXPECT_DEATH(write(-1), "something wrote outside of 1000 bytes");
   write(999);
 }
 

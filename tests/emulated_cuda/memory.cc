@@ -22,16 +22,15 @@ void* Memory::Allocate(MemoryKind kind, size_t bytes, size_t limit) {
   if (kind == MemoryKind::kDevice && (bytes > limit || device_bytes_ > limit - bytes)) {
     return nullptr;
   }
-  const size_t taken = std::max<size_t>(1, RoundedUp(bytes, kAlignment));
-  const size_t whole = RoundedUp(taken, kPage);
-  void* const mapping = mmap(nullptr, whole + kPage, PROT_READ | PROT_WRITE,
+  const size_t reserved = RoundedUp(bytes, kAlignment);
+  const size_t mapped = RoundedUp(reserved, kPage);
+  void* const mapping = mmap(nullptr, mapped + kPage, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) return nullptr;
-  char* const end = static_cast<char*>(mapping) + whole;
-  mprotect(end, kPage, PROT_NONE);
-  char* const begin = end - RoundedUp(bytes, kAlignment);
-  std::memset(begin, kFilling, RoundedUp(bytes, kAlignment));
-  allocations_[begin] = {kind, bytes, mapping, whole + kPage};
+  char* const begin = static_cast<char*>(mapping) + mapped - reserved;
+  std::memset(mapping, kFilling, mapped);
+  mprotect(begin + reserved, kPage, PROT_NONE);
+  allocations_[begin] = {kind, bytes, static_cast<char*>(mapping), mapped};
   if (kind == MemoryKind::kDevice) device_bytes_ += bytes;
   return begin;
 }
@@ -41,14 +40,14 @@ bool Memory::Free(MemoryKind kind, void* memory) {
   if (found == allocations_.end() || found->second.kind != kind) return false;
   const auto& [begin, allocation] = *found;
   const auto untouched = [](char byte) { return byte == static_cast<char>(kFilling); };
-  if (!std::all_of(begin + allocation.bytes, begin + RoundedUp(allocation.bytes, kAlignment),
-                   untouched)) {
-    std::fprintf(stderr, "emulated CUDA: something wrote past the end of %zu bytes\n",
-                 allocation.bytes);
+  if (!std::all_of<const char*>(allocation.mapping, begin, untouched) ||
+      !std::all_of<const char*>(begin + allocation.bytes, allocation.mapping + allocation.mapped,
+                                untouched)) {
+    std::fprintf(stderr, "emulated CUDA: something wrote outside of %zu bytes\n", allocation.bytes);
     std::abort();
   }
   if (kind == MemoryKind::kDevice) device_bytes_ -= allocation.bytes;
-  munmap(allocation.mapping, allocation.mapped);
+  munmap(allocation.mapping, allocation.mapped + kPage);
   allocations_.erase(found);
   return true;
 }

@@ -1,7 +1,7 @@
 // Memory of the emulated GPU, and pinned memory: part of the emulation of CUDA (README.md).
 //
 // Filled with NaNs. It ends at a page that nobody may touch, or less than kAlignment bytes
-// before; those are checked when it is freed.
+// before; what is left of its pages is checked when it is freed.
 //
 // Callers hold the device's lock (runtime.h).
 #ifndef GRAPEVINE_TESTS_EMULATED_CUDA_MEMORY_H_
@@ -35,8 +35,8 @@ class Memory {
   struct Allocation {
     MemoryKind kind;
     size_t bytes;
-    void* mapping;
-    size_t mapped;
+    char* mapping;
+    size_t mapped;  // without the page behind
   };
 
   const std::pair<const char* const, Allocation>* Find(const void* address) const;
