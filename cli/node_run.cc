@@ -81,10 +81,11 @@ absl::Status NodeRun::PrepareLearning() {
   const Problem& problem = experiment_->problem();
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> objective =
       problem.MakeObjectives(options_.rank, options_.rank + 1, device_->training());
-  if (!objective.ok()) return objective.status();
+  constexpr std::string_view kWhen = "before the first round";
+  if (!objective.ok()) return At(kWhen, objective.status());
   objective_ = std::move(objective->front());
   absl::StatusOr<std::unique_ptr<Assessor>> assessor = problem.MakeAssessor(device_->assessment());
-  if (!assessor.ok()) return assessor.status();
+  if (!assessor.ok()) return At(kWhen, assessor.status());
   assessor_ = *std::move(assessor);
   return absl::OkStatus();
 }
@@ -250,8 +251,12 @@ absl::Status NodeRun::OnTrained(const SharedVector& model) {
 }
 
 absl::Status NodeRun::InEvaluation(Round round, const absl::Status& why) const {
-  absl::Status status(why.code(), absl::StrCat("rank ", options_.rank, ", evaluation of round ",
-                                               round, ": ", std::string(why.message())));
+  return At(absl::StrCat("evaluation of round ", round), why);
+}
+
+absl::Status NodeRun::At(std::string_view when, const absl::Status& why) const {
+  absl::Status status(why.code(), absl::StrCat("rank ", options_.rank, ", ", std::string(when),
+                                               ": ", std::string(why.message())));
   const Failure known = FailureOf(why);
   if (known != Failure::kOther) return WithFailure(std::move(status), known);
   return experiment_->config().device() == "cpu" ? status

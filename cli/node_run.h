@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -65,6 +66,8 @@ class NodeRun final : private RunObserver {
   double Elapsed() const;
 
   absl::Status OnTrained(const SharedVector& model);
+  // `why`, with this node's rank and when it was.
+  absl::Status At(std::string_view when, const absl::Status& why) const;
   absl::Status InEvaluation(Round round, const absl::Status& why) const;
   absl::Status ReportLocalModel(const SharedVector& model);
 

@@ -68,10 +68,20 @@ constexpr int kHighestPriority = -5;
 constexpr unsigned kMostThreads = 1024;
 constexpr unsigned kMostBlocksBeside = 65535;
 
+// The number that a variable of the environment has.
+uint64_t NumberOf(const char* variable, uint64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
 struct Device {
+  // Whether it has stopped working, for good.
+  bool lost() const { return done >= most_pieces; }
+
   std::mutex mutex;
   Memory memory;
-  size_t memory_size = size_t{4} << 30;
+  size_t memory_size = NumberOf("EMULATED_GPU_BYTES", uint64_t{4} << 30);
+  const uint64_t most_pieces = NumberOf("EMULATED_GPU_PIECES", UINT64_MAX);
   CUstream_st default_stream;
   std::vector<std::unique_ptr<CUstream_st>> streams;
   uint64_t pieces = 0;  // queued so far
@@ -85,6 +95,9 @@ Device& TheDevice() {
 }
 
 using Lock = std::lock_guard<std::mutex>;
+
+// What every call says after it.
+constexpr cudaError_t kLost = cudaErrorECCUncorrectable;
 
 // Of the calling thread.
 thread_local cudaError_t last_error = cudaSuccess;
@@ -122,6 +135,7 @@ bool Ready(const Device& device, const CUstream_st& stream) {
 
 // Runs a piece that is ready, if there is one.
 bool RunOne(Device& device) {
+  if (device.lost()) return false;
   std::vector<CUstream_st*> ready;
   if (Ready(device, device.default_stream)) ready.push_back(&device.default_stream);
   for (const auto& stream : device.streams) {
@@ -139,12 +153,14 @@ bool RunOne(Device& device) {
 }
 
 template <typename Done>
-void RunUntil(Device& device, const Done& done) {
+cudaError_t RunUntil(Device& device, const Done& done) {
   while (!done()) {
     if (RunOne(device)) continue;
+    if (device.lost()) return Fail(kLost);
     std::fprintf(stderr, "emulated CUDA: work waits for what was never queued\n");
     std::abort();
   }
+  return cudaSuccess;
 }
 
 void RunAll(Device& device) {
@@ -161,6 +177,7 @@ CUstream_st* StreamOf(Device& device, cudaStream_t stream) {
 // that.
 cudaError_t Put(Device& device, CUstream_st* stream, Work work,
                 std::shared_ptr<const Moment> awaited = nullptr) {
+  if (device.lost()) return Fail(kLost);
   if (stream == &device.default_stream) {
     for (const auto& other : device.streams) {
       if (other->graph != nullptr && other->waits_for_default) {
@@ -312,6 +329,7 @@ const char* cudaGetErrorName(cudaError_t error) {
     NAME(cudaErrorInvalidDevice);
     NAME(cudaErrorInvalidResourceHandle);
     NAME(cudaErrorNotReady);
+    NAME(cudaErrorECCUncorrectable);
     NAME(cudaErrorIllegalState);
     NAME(cudaErrorStreamCaptureUnsupported);
     NAME(cudaErrorStreamCaptureInvalidated);
@@ -353,8 +371,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
     std::memcpy(to, from, bytes);
     done = true;
   });
-  if (error == cudaSuccess) RunUntil(device, [&] { return done; });
-  return error;
+  return error == cudaSuccess ? RunUntil(device, [&] { return done; }) : error;
 }
 
 // Pageable memory is read before the call returns, and written likewise; a capture, which
@@ -381,8 +398,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     std::memcpy(to, from, bytes);
     *done = true;
   });
-  if (error == cudaSuccess && writes_pageable) RunUntil(device, [&] { return *done; });
-  return error;
+  if (error != cudaSuccess || !writes_pageable) return error;
+  return RunUntil(device, [&] { return *done; });
 }
 
 cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t on) {
@@ -417,8 +434,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t on) {
   if (const cudaError_t error = ForbiddenInCapture(); error != cudaSuccess) return error;
   CUstream_st* const stream = StreamOf(device, on);
   if (stream->graph != nullptr) return Spoil(stream, cudaErrorStreamCaptureUnsupported);
-  RunUntil(device, [&] { return stream->queue.empty(); });
-  return cudaSuccess;
+  return RunUntil(device, [&] { return stream->queue.empty(); });
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t on, cudaEvent_t event, unsigned) {
@@ -469,7 +485,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (event->recorded->passed) return cudaSuccess;
   const int pieces = event->asked++ == 0 ? 1 : 1 << std::min(event->asked, 16);
   for (int i = 0; i < pieces && !event->recorded->passed; ++i) RunOne(device);
-  return event->recorded->passed ? cudaSuccess : Fail(cudaErrorNotReady);
+  if (event->recorded->passed) return cudaSuccess;
+  return Fail(device.lost() ? kLost : cudaErrorNotReady);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
@@ -477,8 +494,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const Lock lock(device.mutex);
   if (const cudaError_t error = ForbiddenInCapture(); error != cudaSuccess) return error;
   if (event->captured_on != nullptr) return Fail(cudaErrorCapturedEvent);
-  if (event->recorded != nullptr) RunUntil(device, [&] { return event->recorded->passed; });
-  return cudaSuccess;
+  if (event->recorded == nullptr) return cudaSuccess;
+  return RunUntil(device, [&] { return event->recorded->passed; });
 }
 
 // A piece of work takes a microsecond: what depends on times is the same in every run.

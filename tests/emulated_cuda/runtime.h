@@ -6,6 +6,9 @@
 // something sees its absence. While a stream is captured its work is recorded only, and
 // what may not be done meanwhile fails, as CUDA says, and spoils the capture.
 //
+// In the environment EMULATED_GPU_BYTES is the device's memory, 4 GiB by default, and
+// EMULATED_GPU_PIECES the pieces of work after which it is lost (copies, kernels, events).
+//
 // Thread-safe.
 #ifndef GRAPEVINE_TESTS_EMULATED_CUDA_RUNTIME_H_
 #define GRAPEVINE_TESTS_EMULATED_CUDA_RUNTIME_H_
@@ -24,7 +27,7 @@ cudaError_t Queue(cudaStream_t stream, std::function<void()> work);
 // Whether the GPU reaches the `bytes` bytes at `memory`, and they are one allocation's.
 bool Reaches(const void* memory, size_t bytes);
 
-// The device's memory in bytes from now on; 4 GiB at first.
+// The device's memory in bytes from now on.
 void SetDeviceMemory(size_t bytes);
 
 }  // namespace emulated_cuda

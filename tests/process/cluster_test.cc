@@ -1,5 +1,4 @@
 // Nodes that are started one by one, as on a cluster.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -15,6 +14,7 @@
 
 #include "system/unique_descriptor.h"
 #include "tests/model/scratch_folder.h"
+#include "tests/process/free_port.h"
 #include "tests/process/grapevine_process.h"
 
 namespace grapevine::testing {
@@ -25,34 +25,6 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 constexpr int kUsage = 2, kInput = 3, kOutput = 4, kRendezvous = 5;
-
-sockaddr_in Loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
-
-// A port that is taken while this lives, and free of TIME_WAIT afterwards.
-class TakenPort {
- public:
-  TakenPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address = Loopback(0);
-    socklen_t size = sizeof(address);
-    EXPECT_EQ(bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(listen(socket_.get(), 1), 0);
-    EXPECT_EQ(getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
-    port_ = ntohs(address.sin_port);
-  }
-  int port() const { return port_; }
-
- private:
-  UniqueDescriptor socket_;
-  int port_ = 0;
-};
-
-int FreePort() { return TakenPort().port(); }
 
 // One of two nodes; `flags` override nothing and are appended.
 std::vector<std::string> Node(int rank, int port, const std::string& out,
