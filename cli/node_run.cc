@@ -82,10 +82,10 @@ absl::Status NodeRun::PrepareLearning() {
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> objective =
       problem.MakeObjectives(options_.rank, options_.rank + 1, device_->training());
   constexpr std::string_view kWhen = "before the first round";
-  if (!objective.ok()) return At(kWhen, objective.status());
+  if (!objective.ok()) return Explained(kWhen, objective.status());
   objective_ = std::move(objective->front());
   absl::StatusOr<std::unique_ptr<Assessor>> assessor = problem.MakeAssessor(device_->assessment());
-  if (!assessor.ok()) return At(kWhen, assessor.status());
+  if (!assessor.ok()) return Explained(kWhen, assessor.status());
   assessor_ = *std::move(assessor);
   return absl::OkStatus();
 }
@@ -251,10 +251,10 @@ absl::Status NodeRun::OnTrained(const SharedVector& model) {
 }
 
 absl::Status NodeRun::InEvaluation(Round round, const absl::Status& why) const {
-  return At(absl::StrCat("evaluation of round ", round), why);
+  return Explained(absl::StrCat("evaluation of round ", round), why);
 }
 
-absl::Status NodeRun::At(std::string_view when, const absl::Status& why) const {
+absl::Status NodeRun::Explained(std::string_view when, const absl::Status& why) const {
   absl::Status status(why.code(), absl::StrCat("rank ", options_.rank, ", ", std::string(when),
                                                ": ", std::string(why.message())));
   const Failure known = FailureOf(why);

@@ -67,7 +67,7 @@ class NodeRun final : private RunObserver {
 
   absl::Status OnTrained(const SharedVector& model);
   // `why`, with this node's rank and when it was.
-  absl::Status At(std::string_view when, const absl::Status& why) const;
+  absl::Status Explained(std::string_view when, const absl::Status& why) const;
   absl::Status InEvaluation(Round round, const absl::Status& why) const;
   absl::Status ReportLocalModel(const SharedVector& model);
 

@@ -63,7 +63,7 @@ class GraphNetwork : public Network {
   const std::unique_ptr<TensorDevice> device_;  // before its layers
   const NetworkOptions options_;
   std::unique_ptr<ExecutionPlan> training_;
-  RecordedSteps recorded_;  // of training_, but for gradients in parts
+  RecordedSteps recorded_;  // of training_, but for gradients that are final in parts
   std::unique_ptr<ExecutionPlan> statistics_;
   std::unique_ptr<ExecutionPlan> evaluation_;
 };

@@ -27,24 +27,21 @@ HostNetwork::HostNetwork(std::unique_ptr<Network> network, const ComputePlace& p
       replica_(static_cast<float*>(memory_.get())),
       gradient_(replica_ + layout().size) {}
 
-void HostNetwork::Hold(const float* replica) {
-  Upload(replica);
-  held_ = replica;
-}
-
-void HostNetwork::Upload(const float* replica) {
-  if (replica == held_) return;
-  stream_->Upload(replica, layout().size * kElement, replica_);
+absl::Status HostNetwork::Upload(const float* replica) {
+  if (replica != uploaded_) stream_->Upload(replica, layout().size * kElement, replica_);
+  uploaded_ = replica == held_ ? replica : nullptr;
+  return stream_->status();
 }
 
 absl::Status HostNetwork::DownloadGradient(int64_t from, float* gradient) {
   stream_->Download(gradient_ + from, (layout().size - from) * kElement, gradient + from);
-  return stream_->Record()->Wait(timeout_);
+  if (absl::Status status = stream_->Record()->Wait(timeout_); !status.ok()) return status;
+  return stream_->status();
 }
 
 absl::StatusOr<double> HostNetwork::Gradient(const float* replica, const Batch& batch,
                                              float* gradient) {
-  Upload(replica);
+  if (absl::Status status = Upload(replica); !status.ok()) return status;
   absl::StatusOr<double> loss = network_->Gradient(replica_, batch, gradient_);
   if (!loss.ok()) return loss;
   if (absl::Status status = DownloadGradient(0, gradient); !status.ok()) return status;
@@ -52,7 +49,7 @@ absl::StatusOr<double> HostNetwork::Gradient(const float* replica, const Batch& 
 }
 
 absl::Status HostNetwork::Statistics(const float* replica, const Batch& batch, float* statistics) {
-  Upload(replica);
+  if (absl::Status status = Upload(replica); !status.ok()) return status;
   if (absl::Status status = network_->Statistics(replica_, batch, gradient_); !status.ok()) {
     return status;
   }
@@ -60,7 +57,7 @@ absl::Status HostNetwork::Statistics(const float* replica, const Batch& batch, f
 }
 
 absl::StatusOr<Evaluation> HostNetwork::Evaluate(const float* replica, const Batch& batch) {
-  Upload(replica);
+  if (absl::Status status = Upload(replica); !status.ok()) return status;
   return network_->Evaluate(replica_, batch);
 }
 

@@ -42,11 +42,11 @@ class HostNetwork final : public Network {
   HostNetwork(std::unique_ptr<Network> network, const ComputePlace& place,
               std::shared_ptr<void> memory);
 
-  void Hold(const float* replica) override;
-  void Release() override { held_ = nullptr; }
+  void Hold(const float* replica) override { held_ = replica; }
+  void Release() override { held_ = uploaded_ = nullptr; }
 
-  // Unless it is the one that is held.
-  void Upload(const float* replica);
+  // Unless it is the one that is held, and there already. An error of queueing before.
+  absl::Status Upload(const float* replica);
   // From there on; waits.
   absl::Status DownloadGradient(int64_t from, float* gradient);
 
@@ -56,7 +56,9 @@ class HostNetwork final : public Network {
   const std::shared_ptr<void> memory_;  // the device's: of the two below
   float* const replica_;
   float* const gradient_;
-  const float* held_ = nullptr;  // the host's: what replica_ has a copy of
+  // The host's: what stays as it is, and that once replica_ has a copy of it.
+  const float* held_ = nullptr;
+  const float* uploaded_ = nullptr;
 };
 
 }  // namespace grapevine

@@ -25,15 +25,25 @@ void* PinnedBatchMemory::Allocate(size_t bytes) {
 
 std::shared_ptr<const DeviceCopy> PinnedBatchMemory::Upload(const void* memory, size_t bytes) {
   MutexLock lock(mutex_);
+  if (!uploads_ahead_) return nullptr;
+  absl::StatusOr<std::shared_ptr<const DeviceCopy>> copy = Queue(memory, bytes);
+  if (copy.ok()) return *std::move(copy);
+  // Not to be tried for every batch: where there is no room, that waits for the device.
+  uploads_ahead_ = false;
+  LOG(WARNING) << copy.status().message() << "; batches go to the device when they are needed";
+  return nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<const DeviceCopy>> PinnedBatchMemory::Queue(const void* memory,
+                                                                           size_t bytes) {
   if (uploads_ == nullptr) {
     absl::StatusOr<std::unique_ptr<DeviceStream>> stream =
         device_->NewStream(StreamPriority::kHigh);
-    if (!stream.ok()) return nullptr;
+    if (!stream.ok()) return stream.status();
     uploads_ = *std::move(stream);
   }
-  absl::StatusOr<std::shared_ptr<const DeviceCopy>> copy =
-      DeviceCopy::Make(*device_, *uploads_, memory, static_cast<int64_t>(bytes), "a batch");
-  return copy.ok() ? *std::move(copy) : nullptr;  // then it goes up when it is needed
+  return DeviceCopy::Make(*device_, *uploads_, memory, static_cast<int64_t>(bytes),
+                          "a batch that is brought ahead");
 }
 
 void PinnedBatchMemory::Release(void* memory) {

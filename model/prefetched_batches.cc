@@ -56,6 +56,7 @@ PrefetchedBatches::~PrefetchedBatches() {
 
 absl::Status PrefetchedBatches::Fill(int64_t round, Batch* batch) {
   CHECK(0 <= round && round < options_.rounds);
+  batch->on_device = nullptr;  // the caller is done with it
   MutexLock lock(mutex_);
   if (pending_.empty() ? next_round_ != round : pending_.front()->round != round) {
     pending_.clear();
@@ -66,7 +67,6 @@ absl::Status PrefetchedBatches::Fill(int64_t round, Batch* batch) {
   const std::shared_ptr<Pending> first = pending_.front();
   pending_.pop_front();
   std::swap(*batch, first->batch);
-  first->batch.on_device = nullptr;  // the caller is done with it
   if (first->batch.images.get_allocator().memory() == options_.memory) {
     spare_.push_back(std::move(first->batch));
   }

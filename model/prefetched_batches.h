@@ -42,7 +42,8 @@ class PrefetchedBatches final : public BatchSource {
  public:
   // options.threads and options.depth are positive.
   PrefetchedBatches(std::unique_ptr<DatasetBatches> source, const PrefetchOptions& options);
-  // Waits for no more than the images in the threads' hands.
+  // Waits for no more than the images in the threads' hands, and batches on their way to a
+  // device.
   ~PrefetchedBatches() override;
 
   ImageShape shape() const override { return source_->shape(); }

@@ -10,13 +10,13 @@ namespace grapevine {
 void RecordedSteps::Queue(const float* replica, const float* gradient,
                           const std::function<void()>& calls) {
   if (!records_) return calls();
-  Step& step = Latest(replica, gradient);
+  Step& step = MoveToFront(replica, gradient);
   if (step.times_queued++ < kPlainSteps) return calls();
   if (step.recording == nullptr) Record(calls, &step);
   step.recording == nullptr ? calls() : step.recording->Queue();
 }
 
-RecordedSteps::Step& RecordedSteps::Latest(const float* replica, const float* gradient) {
+RecordedSteps::Step& RecordedSteps::MoveToFront(const float* replica, const float* gradient) {
   const uint64_t state = device_->step_state();
   const auto found = std::ranges::find_if(steps_, [&](const Step& step) {
     return step.replica == replica && step.gradient == gradient && step.device_state == state;
@@ -36,6 +36,7 @@ void RecordedSteps::Record(const std::function<void()>& calls, Step* step) {
     step->recording = *std::move(recording);
     return;
   }
+  if (absl::IsUnavailable(recording.status())) return;  // the step has failed; the next may not
   records_ = false;
   if (absl::IsUnimplemented(recording.status())) return;
   LOG(WARNING) << "Steps are queued call by call: " << recording.status().message();

@@ -24,8 +24,8 @@ class RecordedSteps {
   // How often a step is queued call by call first: what libraries load or choose at a
   // first call is no part of a step, and not every step comes again.
   static constexpr int kPlainSteps = 2;
-  // Steps that are remembered: those queued last.
-  static constexpr size_t kMost = 16;
+  // Steps that are remembered: those queued last. D-PSGD's take window + 2 vectors in turn.
+  static constexpr size_t kMost = 64;
 
   // The device outlives this.
   explicit RecordedSteps(TensorDevice* device) : device_(device) {}
@@ -43,8 +43,8 @@ class RecordedSteps {
     std::unique_ptr<StepRecording> recording = nullptr;  // null: not yet
   };
 
-  // The step of these, now the first of the list.
-  Step& Latest(const float* replica, const float* gradient);
+  // The step of these, found or new, now the first of the list.
+  Step& MoveToFront(const float* replica, const float* gradient);
   void Record(const std::function<void()>& calls, Step* step);
 
   TensorDevice* device_;

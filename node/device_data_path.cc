@@ -247,7 +247,8 @@ void DeviceDataPath::Drop(Vec vector) {
 
 absl::Status DeviceDataPath::status() const {
   absl::Status status = status_;
-  for (const DeviceStream* stream : {streams_.mix.get(), streams_.down.get(), streams_.up.get()}) {
+  for (const DeviceStream* stream :
+       {streams_.mix.get(), streams_.down.get(), streams_.up.get(), options_.gradients}) {
     status.Update(stream->status());
   }
   return status;

@@ -22,7 +22,7 @@ class CudaEvent final : public DeviceEvent {
   ~CudaEvent() override;
 
   bool passed() override;
-  // Asks again and again, more and more rarely: at most every 50 us.
+  // Asks again and again: for 2 ms without a pause, then with pauses of 50 us.
   absl::Status Wait(std::chrono::nanoseconds timeout) override;
   std::chrono::nanoseconds Since(const DeviceEvent& earlier) const override;
 

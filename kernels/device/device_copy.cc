@@ -20,7 +20,9 @@ absl::StatusOr<std::shared_ptr<const DeviceCopy>> DeviceCopy::Make(Device& devic
   absl::StatusOr<std::shared_ptr<void>> memory = device.Allocate(bytes, what);
   if (!memory.ok()) return memory.status();
   stream.Upload(host, bytes, memory->get());
-  return std::shared_ptr<const DeviceCopy>(new DeviceCopy(*std::move(memory), stream.Record()));
+  std::shared_ptr<const DeviceCopy> copy(new DeviceCopy(*std::move(memory), stream.Record()));
+  if (absl::Status status = stream.status(); !status.ok()) return status;
+  return copy;
 }
 
 DeviceCopy::DeviceCopy(std::shared_ptr<void> memory, std::shared_ptr<DeviceEvent> arrived)

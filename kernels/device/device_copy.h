@@ -11,12 +11,13 @@
 
 namespace grapevine {
 
-// Thread-safe. Who reads it on a stream lets that wait for arrived(), and lets go of the
-// copy when what was queued there is done. The host memory stays as it is until then.
+// Thread-safe. Whoever reads it on a stream makes the stream wait for arrived(), and lets
+// go of the copy when what was queued there is done. The host memory stays as it is until
+// arrived() has passed.
 class DeviceCopy {
  public:
   // Queues the copy of `bytes` bytes on `stream`, of `device`; both outlive it. Errors are
-  // Device::Allocate's.
+  // Device::Allocate's and DeviceStream::status's.
   static absl::StatusOr<std::shared_ptr<const DeviceCopy>> Make(Device& device,
                                                                 DeviceStream& stream,
                                                                 const void* host, int64_t bytes,

@@ -91,7 +91,8 @@ class TensorDevice {
 
   // Records what `calls` would queue, and queues nothing: calls of this device and of its
   // layers between BeginBatch and Finish. What they name stays where it is as long as the
-  // recording is used, and the device outlives it. Unimplemented where it gains nothing.
+  // recording is used, and the device outlives it. Unimplemented where it gains nothing,
+  // Unavailable where the step has failed already.
   virtual absl::StatusOr<std::unique_ptr<StepRecording>> Record(
       const std::function<void()>& calls) {
     return absl::UnimplementedError("calls are run at once");

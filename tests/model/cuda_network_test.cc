@@ -2,6 +2,8 @@
 #include <glog/logging.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -110,22 +112,14 @@ class CudaNetworkTest : public testing::TestWithParam<std::tuple<NetworkCase, Pr
       GTEST_SKIP() << gpus->front().name << " computes no bf16";
     }
     ASSERT_TRUE(CudaStatus(cudaStreamCreate(&stream_), "cudaStreamCreate").ok());
-    // A loss scale at which no gradient here overflows: the first steps are compared.
     auto opened = OpenGpu(0);
     ASSERT_TRUE(opened.ok()) << opened.status();
     device_ = *std::move(opened);
-    auto device =
-        MakeCudaTensorDevice(*device_, stream_,
-                             {.type = precision().type,
-                              .tf32 = precision().tf32,
-                              .plans_to_measure = 1,  // what is fastest is not the question
-                              .loss_scaling = {.start = 256}});
-    ASSERT_TRUE(device.ok()) << device.status();
+    // A loss scale at which no gradient here overflows: the first steps are compared.
+    gpu_ = OnTheGpu({.start = 256}, /*record=*/true);
+    ASSERT_NE(gpu_, nullptr);
     const NetworkOptions options{.label_smoothing = 0.1f};
     const NetworkCase& c = std::get<0>(GetParam());
-    auto gpu = MakeNetwork(c.spec, c.image, kClasses, options, *std::move(device));
-    ASSERT_TRUE(gpu.ok()) << gpu.status();
-    gpu_ = *std::move(gpu);
     cpu_ = *MakeNetwork(c.spec, c.image, kClasses, options);
     replica_.resize(cpu_->layout().size);
     cpu_->Initialize(1, replica_.data());
@@ -133,6 +127,23 @@ class CudaNetworkTest : public testing::TestWithParam<std::tuple<NetworkCase, Pr
   void TearDown() override {
     gpu_.reset();
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
+  }
+
+  std::unique_ptr<Network> OnTheGpu(const LossScalingOptions& loss_scaling, bool record) const {
+    auto device =
+        MakeCudaTensorDevice(*device_, stream_,
+                             {.type = precision().type,
+                              .tf32 = precision().tf32,
+                              .plans_to_measure = 1,  // what is fastest is not the question
+                              .loss_scaling = loss_scaling});
+    EXPECT_TRUE(device.ok()) << device.status();
+    if (!device.ok()) return nullptr;
+    const NetworkCase& c = std::get<0>(GetParam());
+    auto network =
+        MakeNetwork(c.spec, c.image, kClasses, {.label_smoothing = 0.1f, .record_steps = record},
+                    *std::move(device));
+    EXPECT_TRUE(network.ok()) << network.status();
+    return network.ok() ? *std::move(network) : nullptr;
   }
 
   static const Precision& precision() { return std::get<1>(GetParam()); }
@@ -208,6 +219,8 @@ TEST_P(CudaNetworkTest, ABatchThatWasBroughtAheadGivesTheSame) {
   ASSERT_TRUE(gpu_->Gradient(replica.get(), batch, first.get()).ok());
   batch.on_device = memory.Upload(batch.images.data(), batch.images.size() * sizeof(float));
   ASSERT_NE(batch.on_device, nullptr);
+  ASSERT_TRUE(batch.on_device->arrived().Wait(std::chrono::seconds(10)).ok());
+  std::ranges::fill(batch.images, std::nanf(""));  // not what is read
   ASSERT_TRUE(gpu_->Gradient(replica.get(), batch, second.get()).ok());
   EXPECT_EQ(second.Read(), first.Read());
 }
@@ -231,18 +244,40 @@ TEST_P(CudaNetworkTest, ARecordedStepIsThePlainOne) {
   EXPECT_EQ(warnings.text(), "");
 }
 
-TEST_P(CudaNetworkTest, ALargerBatchInBetweenChangesNothing) {
+TEST_P(CudaNetworkTest, ARecordedStepScalesItsLossAsAPlainOne) {
+  if (precision().type != ElementType::kFloat16) GTEST_SKIP() << "for fp16";
+  // Gradients overflow at first, and again whenever the scale has grown.
+  const LossScalingOptions scaling{.start = 16777216, .growth_steps = 5};
+  const auto recorded = OnTheGpu(scaling, true), plain = OnTheGpu(scaling, false);
   const OnGpu replica(replica_);
-  const OnGpu first(replica_), last(replica_);
+  const OnGpu got(replica_), wanted(replica_);
   const Batch batch = MakeBatch(image(), 0);
-  for (int step = 0; step <= RecordedSteps::kPlainSteps; ++step) {
-    ASSERT_TRUE(gpu_->Gradient(replica.get(), batch, first.get()).ok());
+  int dropped = 0, kept = 0;
+  for (int step = 0; step < 30; ++step) {
+    ASSERT_TRUE(recorded->Gradient(replica.get(), batch, got.get()).ok());
+    ASSERT_TRUE(plain->Gradient(replica.get(), batch, wanted.get()).ok());
+    const std::vector<float> gradient = wanted.Read();
+    ASSERT_EQ(got.Read(), gradient) << "step " << step;
+    ++(Norm(gradient, 0, cpu_->layout().parameter_size) == 0 ? dropped : kept);
   }
-  ASSERT_TRUE(gpu_->Gradient(replica.get(), batch, last.get()).ok());
-  EXPECT_EQ(last.Read(), first.Read());
-  ASSERT_TRUE(gpu_->Evaluate(replica.get(), MakeBatch(image(), 1, 3 * kBatch)).ok());
-  ASSERT_TRUE(gpu_->Gradient(replica.get(), batch, first.get()).ok());
-  EXPECT_EQ(first.Read(), last.Read());
+  EXPECT_GT(dropped, 0);
+  EXPECT_GT(kept, 5);
+}
+
+TEST_P(CudaNetworkTest, ALargerBatchInBetweenChangesNothing) {
+  // More labels than an allocation of the smallest size holds.
+  constexpr int64_t kLarge = 130;
+  const OnGpu replica(replica_);
+  const OnGpu gradient(replica_);
+  const Batch one = MakeBatch(image(), 0), other = MakeBatch(image(), 1);
+  ASSERT_TRUE(gpu_->Gradient(replica.get(), other, gradient.get()).ok());
+  const std::vector<float> expected = gradient.Read();
+  for (int step = 0; step <= RecordedSteps::kPlainSteps; ++step) {
+    ASSERT_TRUE(gpu_->Gradient(replica.get(), one, gradient.get()).ok());
+  }
+  ASSERT_TRUE(gpu_->Evaluate(replica.get(), MakeBatch(image(), 2, kLarge)).ok());
+  ASSERT_TRUE(gpu_->Gradient(replica.get(), other, gradient.get()).ok());
+  EXPECT_EQ(gradient.Read(), expected) << "labels where they were before";
 }
 
 // In the first tensor: every layer behind it must keep it.

@@ -67,8 +67,8 @@ __device__ inline Part PartOf(int64_t groups, int64_t rows, int64_t chunk_rows) 
 
 // Calls run.operator()<kRows>(row) for kRows rows of the part at once, blockDim.y apart,
 // then <1> for those that are left. With all loads before the first use or store, a thread
-// has kRows loads of each tensor under way (four in all: what kResidentBlocks leaves
-// registers for); the compiler cannot move them there, since the tensors may be the same.
+// has kRows loads of each tensor under way (four to eight in all: what kResidentBlocks
+// leaves registers for); the compiler cannot move them there, since the tensors may be the same.
 template <int kRows, typename Run>
 __device__ __forceinline__ void ForRows(const Part& part, const Run& run) {
   int64_t row = part.first_row;

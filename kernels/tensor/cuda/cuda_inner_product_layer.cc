@@ -131,7 +131,7 @@ class InnerProductLayer : public Layer {
   }
 
   absl::Status PlanForward() {
-    // Its ReLU need not keep a NaN, as ours does: it is a pass behind.
+    // cuBLASLt's ReLU may drop a NaN: ours runs behind it.
     const cublasLtEpilogue_t epilogue =
         has_bias() ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
     BlasMatrix weights = Weights();

@@ -86,13 +86,13 @@ absl::Status CudaTensorContext::TakeError() {
 }
 
 absl::StatusOr<size_t> CudaTensorContext::Fastest(const Candidates& candidates) {
-  const absl::StatusOr<FastestPlan> fastest = Measured(candidates);
+  const absl::StatusOr<FastestPlan> fastest = ChooseFastest(candidates);
   if (!fastest.ok()) return fastest.status();
   product_seconds_ += fastest->seconds;
   return fastest->index;
 }
 
-absl::StatusOr<FastestPlan> CudaTensorContext::Measured(const Candidates& candidates) {
+absl::StatusOr<FastestPlan> CudaTensorContext::ChooseFastest(const Candidates& candidates) {
   if (candidates.workspace_bytes.empty()) {
     return absl::InternalError(absl::StrCat(candidates.key, ": no plan"));
   }
@@ -166,7 +166,7 @@ absl::StatusOr<CudnnPlan> CudaTensorContext::Fastest(CudnnGraph graph) {
     if (!call.ok()) return call.status();
     return call->Run(cudnn_);
   };
-  const absl::StatusOr<FastestPlan> fastest = Measured(candidates);
+  const absl::StatusOr<FastestPlan> fastest = ChooseFastest(candidates);
   if (!fastest.ok()) return fastest.status();
   product_seconds_ += fastest->seconds;
   const CudnnPlan& plan = (*plans)[fastest->index];

@@ -95,7 +95,7 @@ class CudaTensorContext {
       : memory_(memory), stream_(stream), options_(options) {}
   absl::Status Open();
   void NoteError(cudaError_t error, std::string_view call);
-  absl::StatusOr<FastestPlan> Measured(const Candidates& candidates);
+  absl::StatusOr<FastestPlan> ChooseFastest(const Candidates& candidates);
   absl::StatusOr<double> Seconds(const std::function<absl::Status()>& run);
 
   Device& memory_;

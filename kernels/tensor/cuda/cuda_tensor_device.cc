@@ -79,9 +79,6 @@ class CudaTensorDevice : public TensorDevice {
     if (status.ok()) {
       status = Grow(images.n * static_cast<int64_t>(sizeof(CudaLossSums)), "losses", &row_sums_);
     }
-    if (status.ok() && type_ != ElementType::kFloat32) {
-      status = Grow(images.size() * static_cast<int64_t>(sizeof(float)), "images", &images_);
-    }
     if (!status.ok()) return status;
     return TensorFormat{images, Layout::kNhwc, type_};
   }
@@ -108,12 +105,8 @@ class CudaTensorDevice : public TensorDevice {
     if (type_ == ElementType::kFloat32) {
       BringImages(batch, images);
     } else {
-      const void* source = images_.memory.get();
-      if (batch.on_device != nullptr) {
-        source = AfterArrival(*batch.on_device);
-      } else {
-        BringImages(batch, images_.memory.get());
-      }
+      const void* const source = ImagesToRound(batch);
+      if (source == nullptr) return;  // there was no memory
       context_->Note(CudaRound(static_cast<const float*>(source),
                                static_cast<int64_t>(batch.images.size()), type_, images, stream),
                      "a batch's images");
@@ -232,6 +225,14 @@ class CudaTensorDevice : public TensorDevice {
                    "cudaStreamWaitEvent");
     return copy.get();
   }
+  // Where the images are in fp32 on the GPU, for what is queued from now on.
+  const void* ImagesToRound(const HostBatch& batch) {
+    if (batch.on_device != nullptr) return AfterArrival(*batch.on_device);
+    const auto bytes = static_cast<int64_t>(batch.images.size_bytes());
+    context_->Note(Grow(bytes, "images", &images_));
+    if (images_.memory != nullptr) BringImages(batch, images_.memory.get());
+    return images_.memory.get();
+  }
   // The images as they are, from where they are.
   void BringImages(const HostBatch& batch, void* images) {
     const void* const source =
@@ -265,7 +266,7 @@ class CudaTensorDevice : public TensorDevice {
   Buffer labels_;
   Buffer pinned_labels_;
   Buffer row_sums_;
-  Buffer images_;  // as they come, where layers read another type
+  Buffer images_;  // as they come, where layers read another type; of batches not ahead
   Buffer device_result_;
   std::shared_ptr<StepResult> result_;  // pinned
 };

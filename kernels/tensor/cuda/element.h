@@ -22,7 +22,7 @@ __device__ __forceinline__ float ToFloat(__nv_bfloat16 x) { return __bfloat162fl
 __device__ __forceinline__ float ToFloat(__half x) { return __half2float(x); }
 
 __device__ __forceinline__ void Store(float value, float* x) { *x = value; }
-// The toolkit's conversion is this one with branches, where code is made for Turing too.
+// Code for Turing makes the toolkit's conversion branch; this one does not.
 __device__ __forceinline__ void Store(float value, __nv_bfloat16* x) {
   *x = __ushort_as_bfloat16(BrainBits(value));
 }
@@ -37,8 +37,9 @@ struct alignas(sizeof(T) * kWidth) Neighbours {
   T values[kWidth];
 };
 
-// kWidth elements from `at`, which is a multiple of kWidth: fetched, which takes half the
-// registers of floats while they are under way; widened; and both.
+// kWidth elements from `at`, which is a multiple of kWidth. Fetch leaves them as they are,
+// in 16 bits in half the registers while they are under way; Widen makes them floats; Load
+// does both.
 template <int kWidth, typename T>
 __device__ __forceinline__ Neighbours<T, kWidth> Fetch(const T* x, int64_t at) {
   return *reinterpret_cast<const Neighbours<T, kWidth>*>(x + at);

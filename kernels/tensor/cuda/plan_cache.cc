@@ -1,6 +1,7 @@
 #include "kernels/tensor/cuda/plan_cache.h"
 
-#include <optional>
+#include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -14,26 +15,27 @@ namespace {
 constexpr int kTurns = 2;
 
 // Of equals the first; `why` when none runs and says nothing else.
-absl::StatusOr<FastestPlan> FastestOf(std::vector<size_t> candidates,
+absl::StatusOr<FastestPlan> FastestOf(const std::vector<size_t>& candidates,
                                       const PlanCache::Measure& measure, absl::Status why) {
-  std::optional<FastestPlan> fastest;
-  for (int turn = 0; turn < kTurns; ++turn) {
-    std::vector<size_t> measured;
-    for (const size_t index : candidates) {
-      const absl::StatusOr<double> seconds = measure(index);
-      if (absl::IsDeadlineExceeded(seconds.status())) return seconds.status();
-      if (!seconds.ok()) {
-        why = seconds.status();
-        continue;
-      }
-      measured.push_back(index);
-      if (!fastest || *seconds < fastest->seconds) fastest = {index, *seconds};
-    }
-    candidates = std::move(measured);
-    if (candidates.size() < 2) break;
+  std::vector<FastestPlan> plans;
+  for (const size_t index : candidates) {
+    plans.push_back({index, std::numeric_limits<double>::infinity()});
   }
-  if (!fastest) return why;
-  return *fastest;
+  for (int turn = 0; turn == 0 || (turn < kTurns && plans.size() > 1); ++turn) {
+    std::vector<FastestPlan> run;
+    for (const FastestPlan& plan : plans) {
+      const absl::StatusOr<double> seconds = measure(plan.index);
+      if (absl::IsDeadlineExceeded(seconds.status())) return seconds.status();
+      if (seconds.ok()) {
+        run.push_back({plan.index, std::min(plan.seconds, *seconds)});
+      } else {
+        why = seconds.status();
+      }
+    }
+    plans = std::move(run);
+  }
+  if (plans.empty()) return why;
+  return *std::ranges::min_element(plans, {}, &FastestPlan::seconds);
 }
 
 }  // namespace
@@ -53,7 +55,7 @@ absl::StatusOr<FastestPlan> PlanCache::Choose(const PlanChoice& choice, const Me
     if (fits(index)) candidates.push_back(index);
   }
   const absl::StatusOr<FastestPlan> fastest =
-      FastestOf(std::move(candidates), measure,
+      FastestOf(candidates, measure,
                 absl::ResourceExhaustedError(absl::StrCat(choice.key, ": no plan needs at most ",
                                                           choice.most_workspace_bytes,
                                                           " bytes of workspace")));

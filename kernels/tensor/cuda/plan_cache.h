@@ -1,5 +1,5 @@
-// Which of several ways to compute the same thing is the fastest: each is measured twice,
-// and the answer remembered.
+// Which of several ways to compute the same thing is the fastest: each is measured in two
+// turns, and the answer remembered.
 //
 // Thread-safe; two threads that ask for the same at once both measure.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_PLAN_CACHE_H_

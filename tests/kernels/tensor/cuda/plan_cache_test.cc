@@ -54,6 +54,15 @@ TEST(PlanCacheTest, ASlowStartDoesNotDecide) {
   EXPECT_EQ(choice->seconds, 1);
 }
 
+TEST(PlanCacheTest, WhatFailsInItsSecondTurnIsNotTaken) {
+  PlanCache cache;
+  const std::vector<int64_t> bytes = {0, 0};
+  std::vector<absl::StatusOr<double>> seconds = {1, 2, absl::InternalError("once only"), 2};
+  auto next = seconds.begin();
+  const auto choice = cache.Choose({"product", bytes, 100}, [&](size_t) { return *next++; });
+  EXPECT_EQ(choice->index, 1u);
+}
+
 TEST(PlanCacheTest, PassesOverWhatNeedsTooMuchOrCannotRun) {
   PlanCache cache;
   Candidates candidates{{101, 0, 100, 0}, {1, -1, 3, 4}};
