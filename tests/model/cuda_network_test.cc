@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -29,6 +30,10 @@ constexpr int64_t kBatch = 16;
 struct NetworkCase {
   std::string spec;
   ImageShape image;
+
+  friend std::ostream& operator<<(std::ostream& out, const NetworkCase& c) {
+    return out << c.spec << " of " << c.image.height << "x" << c.image.width;
+  }
 };
 
 struct Precision {
@@ -38,6 +43,8 @@ struct Precision {
   // Of a gradient, relative to its norm. Rounding to bf16 alone moves that of ResNet-20 by
   // a fifth (PyTorch, measured); fp32 is where a mistake shows.
   double tolerance;
+
+  friend std::ostream& operator<<(std::ostream& out, const Precision& p) { return out << p.name; }
 };
 
 Batch MakeBatch(const ImageShape& image, uint64_t stream, int64_t size = kBatch) {
