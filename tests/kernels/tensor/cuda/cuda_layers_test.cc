@@ -125,6 +125,26 @@ std::vector<float> Logits(int64_t size) {
   return logits;
 }
 
+// Layers that are equal count each; a layer without a product does not.
+TEST_P(CudaTensorDeviceTest, KnowsWhatItsProductsTake) {
+  GpuUnderTest gpu(GetParam());
+  TensorDevice& device = gpu.device();
+  EXPECT_EQ(device.product_seconds(), 0);
+  const auto images = device.PrepareInput({4, 8, 6, 6});
+  ASSERT_TRUE(images.ok()) << images.status();
+  const LayerRequest product{.operation = Convolution{.outputs = 8, .kernel = 3, .padding = 1},
+                             .inputs = {*images},
+                             .wants_gradient = {true}};
+  ASSERT_TRUE(device.MakeLayer(product).ok());
+  const double one = device.product_seconds();
+  EXPECT_GT(one, 0);
+  ASSERT_TRUE(device.MakeLayer(product).ok());
+  EXPECT_DOUBLE_EQ(device.product_seconds(), 2 * one);
+  const LayerRequest relu{.operation = Relu{}, .inputs = {*images}, .wants_gradient = {true}};
+  ASSERT_TRUE(device.MakeLayer(relu).ok());
+  EXPECT_DOUBLE_EQ(device.product_seconds(), 2 * one);
+}
+
 TEST_P(CudaTensorDeviceTest, TheLossIsTheCpus) {
   constexpr int64_t kClasses = 70;
   std::vector<int32_t> labels;
