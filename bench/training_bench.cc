@@ -98,7 +98,7 @@ class Place {
   BatchMemory* batches() const { return batches_.get(); }
   void Wait() {
     if (!device_) return;
-    const absl::Status done = stream_->Record()->Wait(kTimeout);
+    const absl::Status done = stream_->Finish(kTimeout);
     CHECK(done.ok()) << done;
   }
 

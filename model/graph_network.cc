@@ -47,12 +47,11 @@ absl::StatusOr<double> GraphNetwork::GradientInParts(
   }
   BeginBatch(*training_, batch);
   // Somebody waits for parts while the rest is queued: a recording has none.
-  if (final_from && device_->final_in_parts()) {
-    QueueGradient(replica, gradient, final_from);
-  } else if (!options_.record_steps) {
-    QueueGradient(replica, gradient, {});
+  const bool in_parts = final_from && device_->final_in_parts();
+  if (in_parts || !options_.record_steps) {
+    QueueGradient(replica, gradient, in_parts ? final_from : nullptr);
   } else {
-    recorded_.Queue(replica, gradient, [&] { QueueGradient(replica, gradient, {}); });
+    recorded_.Queue(replica, gradient, [&] { QueueGradient(replica, gradient, nullptr); });
   }
   absl::StatusOr<BatchResult> result = device_->Finish();
   if (!result.ok()) return result.status();

@@ -35,8 +35,7 @@ absl::Status HostNetwork::Upload(const float* replica) {
 
 absl::Status HostNetwork::DownloadGradient(int64_t from, float* gradient) {
   stream_->Download(gradient_ + from, (layout().size - from) * kElement, gradient + from);
-  if (absl::Status status = stream_->Record()->Wait(timeout_); !status.ok()) return status;
-  return stream_->status();
+  return stream_->Finish(timeout_);
 }
 
 absl::StatusOr<double> HostNetwork::Gradient(const float* replica, const Batch& batch,

@@ -32,8 +32,7 @@ absl::StatusOr<double> HostObjective::GradientInParts(const float* replica, int6
                                                       float* gradient,
                                                       const FinalFrom& final_from) {
   stream_->Download(replica, layout().size * kElement, replica_);
-  if (absl::Status status = stream_->Record()->Wait(timeout_); !status.ok()) return status;
-  if (absl::Status status = stream_->status(); !status.ok()) return status;
+  if (absl::Status status = stream_->Finish(timeout_); !status.ok()) return status;
   int64_t end = layout().size;
   const auto upload_from = [&](int64_t from) {
     stream_->Upload(gradient_ + from, (end - from) * kElement, gradient + from);
@@ -46,8 +45,7 @@ absl::StatusOr<double> HostObjective::GradientInParts(const float* replica, int6
       });
   if (!loss.ok()) return loss;
   upload_from(0);
-  if (absl::Status status = stream_->Record()->Wait(timeout_); !status.ok()) return status;
-  if (absl::Status status = stream_->status(); !status.ok()) return status;
+  if (absl::Status status = stream_->Finish(timeout_); !status.ok()) return status;
   return loss;
 }
 

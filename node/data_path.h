@@ -44,8 +44,8 @@ class DataPath {
   virtual void Pass(std::span<const Part> reads, std::span<const Part> writes, int64_t bytes,
                     const std::function<void()>& pass) = 0;
 
-  // A gradient at this memory, whose vector may be dropped by now, into that vector may
-  // begin: what it needs is there, or its stream waits for it.
+  // A gradient may begin that reads `at`, whose vector may be dropped by now, and writes
+  // `into`: what it needs is there, or its stream waits for it.
   virtual void BeforeGradient(const SharedVector& at, Vec into) = 0;
   // Calls `computed` once all that the objective has queued by now is done: at once on
   // this thread, or later on another; in the order of the calls. From any thread.

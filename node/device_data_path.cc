@@ -56,7 +56,7 @@ DeviceDataPath::DeviceDataPath(const DeviceDataPathOptions& options, OnPass on_p
 
 DeviceDataPath::~DeviceDataPath() {
   for (DeviceStream* stream : {streams_.mix.get(), streams_.down.get(), streams_.up.get()}) {
-    const absl::Status status = stream->Record()->Wait(kLinger);
+    const absl::Status status = stream->Finish(kLinger);
     if (!status.ok()) LOG(ERROR) << options_.device->name() << ": " << status.message();
   }
 }
@@ -212,7 +212,7 @@ absl::StatusOr<SharedVector> DeviceDataPath::Read(const SharedVector& memory) {
   order_.Before(*streams_.down, read, {});
   streams_.down->Download(memory.data.get(), memory.size * kElement, pinned->data.get());
   // It is over when this returns: nobody else need wait for it.
-  if (absl::Status status = streams_.down->Record()->Wait(options_.timeout); !status.ok()) {
+  if (absl::Status status = streams_.down->Finish(options_.timeout); !status.ok()) {
     return status;
   }
   return *std::move(pinned);
@@ -232,7 +232,7 @@ absl::StatusOr<Sketch> DeviceDataPath::SketchOf(Vec vector, int64_t size, uint64
   order_.Before(*streams_.mix, read, {});
   streams_.mix->ComputeSketch(memory.data.get(), size, seed, sketch + kSketchSize, sketch);
   streams_.mix->Download(sketch, kBytes, pinned->data.get());
-  if (absl::Status status = streams_.mix->Record()->Wait(options_.timeout); !status.ok()) {
+  if (absl::Status status = streams_.mix->Finish(options_.timeout); !status.ok()) {
     return status;
   }
   Sketch result;

@@ -61,6 +61,12 @@ class DeviceStream : public VectorPasses {
   // The first error of queueing; later calls do nothing. Errors of the work itself
   // come out of DeviceEvent::Wait.
   virtual absl::Status status() const = 0;
+
+  // Waits for all that was queued so far; its first error, of queueing or of the work.
+  absl::Status Finish(std::chrono::nanoseconds timeout) {
+    absl::Status done = Record()->Wait(timeout);
+    return done.ok() ? status() : done;
+  }
 };
 
 // Thread-safe. Outlives its streams and all memory that it gives.

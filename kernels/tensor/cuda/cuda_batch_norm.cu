@@ -108,7 +108,7 @@ __device__ inline Moments Join(const Moments& a, const Moments& b) {
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     MomentsKernel(const T* x, int64_t channels, int64_t rows, int64_t chunk_rows,
-                              float* partial) {
+                  float* partial) {
   const Part part = PartOf(channels / kWidth, rows, chunk_rows);
   float mean[kWidth] = {};
   float deviation[kWidth] = {};
@@ -222,8 +222,8 @@ __global__ void RunningCoefficientsKernel(int64_t channels, const float* mean,
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     NormalizeKernel(const T* x, const T* shortcut, bool relu, const float* scale,
-                                const float* shift, int64_t channels, int64_t rows,
-                                int64_t chunk_rows, T* y) {
+                    const float* shift, int64_t channels, int64_t rows,
+                    int64_t chunk_rows, T* y) {
   const Part part = PartOf(channels / kWidth, rows, chunk_rows);
   if (!part.inside) return;
   float scales[kWidth];
@@ -258,8 +258,8 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     GradientSumsKernel(const T* x, const T* y, T* dy, const T* dy2, const float* mean,
-                                   int64_t channels, int64_t rows, int64_t chunk_rows,
-                                   float* partial) {
+                       int64_t channels, int64_t rows, int64_t chunk_rows,
+                       float* partial) {
   const Part part = PartOf(channels / kWidth, rows, chunk_rows);
   float sum[kWidth] = {};
   float dot[kWidth] = {};
@@ -362,8 +362,8 @@ __global__ void SumResultsKernel(const float* partial, int64_t channels, int64_t
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     InputGradientKernel(const T* x, const T* g, ChannelCoefficients coefficients,
-                                    InputCoefficients input, int64_t channels, int64_t rows,
-                                    int64_t chunk_rows, T* dx) {
+                        InputCoefficients input, int64_t channels, int64_t rows,
+                        int64_t chunk_rows, T* dx) {
   const Part part = PartOf(channels / kWidth, rows, chunk_rows);
   if (!part.inside) return;
   float mean[kWidth];

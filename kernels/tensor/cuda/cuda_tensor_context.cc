@@ -141,10 +141,18 @@ absl::StatusOr<FastestPlan> CudaTensorContext::ChooseFastest(const Candidates& c
 }
 
 absl::StatusOr<CudnnPlan> CudaTensorContext::Fastest(CudnnGraph graph) {
-  if (const auto known = cudnn_plans_.find(graph.name()); known != cudnn_plans_.end()) {
-    product_seconds_ += known->second.seconds;
-    return known->second.plan;
+  const std::string name = graph.name();
+  auto known = cudnn_plans_.find(name);
+  if (known == cudnn_plans_.end()) {
+    absl::StatusOr<KnownPlan> chosen = ChooseFastest(std::move(graph));
+    if (!chosen.ok()) return chosen.status();
+    known = cudnn_plans_.emplace(name, *std::move(chosen)).first;
   }
+  product_seconds_ += known->second.seconds;
+  return known->second.plan;
+}
+
+absl::StatusOr<CudaTensorContext::KnownPlan> CudaTensorContext::ChooseFastest(CudnnGraph graph) {
   const absl::StatusOr<std::vector<CudnnPlan>> plans =
       graph.Plans(CudnnTarget(cudnn_),
                   {.tensor_cores_for_fp32 = options_.tf32, .deterministic = options_.deterministic},
@@ -168,10 +176,7 @@ absl::StatusOr<CudnnPlan> CudaTensorContext::Fastest(CudnnGraph graph) {
   };
   const absl::StatusOr<FastestPlan> fastest = ChooseFastest(candidates);
   if (!fastest.ok()) return fastest.status();
-  product_seconds_ += fastest->seconds;
-  const CudnnPlan& plan = (*plans)[fastest->index];
-  cudnn_plans_.emplace(graph.name(), KnownPlan{plan, fastest->seconds});
-  return plan;
+  return KnownPlan{(*plans)[fastest->index], fastest->seconds};
 }
 
 std::string CudaTensorContext::Conditions() const {

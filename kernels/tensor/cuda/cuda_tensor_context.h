@@ -95,7 +95,12 @@ class CudaTensorContext {
       : memory_(memory), stream_(stream), options_(options) {}
   absl::Status Open();
   void NoteError(cudaError_t error, std::string_view call);
+  struct KnownPlan {
+    CudnnPlan plan;
+    double seconds;
+  };
   absl::StatusOr<FastestPlan> ChooseFastest(const Candidates& candidates);
+  absl::StatusOr<KnownPlan> ChooseFastest(CudnnGraph graph);
   absl::StatusOr<double> Seconds(const std::function<absl::Status()>& run);
 
   Device& memory_;
@@ -104,10 +109,6 @@ class CudaTensorContext {
   std::string device_;  // its name and the libraries' versions
   cudnnHandle_t cudnn_ = nullptr;
   cublasLtHandle_t blas_ = nullptr;
-  struct KnownPlan {
-    CudnnPlan plan;
-    double seconds;
-  };
   std::map<std::string, KnownPlan> cudnn_plans_;  // by the names of their graphs
   double product_seconds_ = 0;
   LossScaled loss_scaled_;
