@@ -40,6 +40,17 @@
 namespace grapevine {
 namespace {
 
+// What a sweep measured first holds for all of it, however often it is interrupted.
+void KeepMeasuredTime(std::vector<SweepCell>* cells) {
+  const Config& config = cells->front().resolved.config;
+  const std::optional<Config> earlier = EarlierSweep(config);
+  if (config.has_compute() || !earlier || !earlier->has_compute()) return;
+  for (SweepCell& cell : *cells) {
+    cell.resolved.config.set_compute(earlier->compute());
+    cell.resolved.origins["compute"] = {Source::kFile, config.out()};
+  }
+}
+
 // A model that learns takes the time its gradients take on this machine, unless
 // --compute says otherwise; the configuration keeps what was measured.
 absl::Status FillCompute(const Experiment& experiment, std::vector<SweepCell>* cells) {
@@ -108,16 +119,19 @@ absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& 
 
 // The class of the first error, and how many there are.
 absl::Status SweepStatus(const std::vector<SweepCell>& cells,
-                         const std::vector<absl::StatusOr<Summary>>& summaries, bool interrupted) {
+                         const std::vector<absl::StatusOr<Summary>>& summaries,
+                         const std::string& folder, bool interrupted) {
   const auto failed = [](const absl::StatusOr<Summary>& summary) { return !summary.ok(); };
   const auto first = std::ranges::find_if(summaries, failed);
   if (first == summaries.end()) return absl::OkStatus();
   const auto count = std::ranges::count_if(summaries, failed);
   if (interrupted) {
     return WithFailure(
-        absl::CancelledError(absl::StrCat("interrupted; ", count, " of ", cells.size(),
-                                          " cells are left, and the same command with this --out "
-                                          "goes on with them")),
+        absl::CancelledError(absl::StrCat(
+            "interrupted; ", count, " of ", cells.size(),
+            " cells are left, and the same command with --out=", folder,
+            cells.front().resolved.config.overwrite() ? " and without --overwrite" : "",
+            " goes on with them")),
         Failure::kInterrupted);
   }
   return WithFailure(
@@ -137,7 +151,7 @@ absl::Status SimulateSweep(const std::vector<SweepCell>& cells,
                                         " cells has no one trace; simulate one of them")),
                        Failure::kUsage);
   }
-  const absl::StatusOr<std::string> folder = PrepareSweepDirectory(config, absl::Now());
+  const absl::StatusOr<std::string> folder = CreateSweepDirectory(cells, absl::Now());
   if (!folder.ok()) return folder.status();
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::cout << cells.size() << " cells on " << threads << " threads, in " << *folder << std::endl;
@@ -155,7 +169,13 @@ absl::Status SimulateSweep(const std::vector<SweepCell>& cells,
     return status;
   }
   std::cout << SweepText(rows) << "table: " << SweepCsvPath(*folder) << std::endl;
-  return SweepStatus(cells, summaries, interrupted);
+  return SweepStatus(cells, summaries, *folder, interrupted);
+}
+
+// Before anything is measured or computed: whether its files have a place.
+absl::Status CheckOutput(const std::vector<SweepCell>& cells) {
+  return cells.size() > 1 ? CheckSweepDirectory(cells)
+                          : CheckRunDirectory(cells.front().resolved.config);
 }
 
 // Of the first cell that can be built: a grid may hold graphs that some numbers
@@ -213,8 +233,10 @@ absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceF
   if (advice.advise.given()) {
     return AdviseOn(cells, advice.json.given(), dry_run, interrupted);
   }
+  if (cells.size() > 1) KeepMeasuredTime(&cells);
   absl::StatusOr<std::unique_ptr<Experiment>> first = BuildFirst(cells);
   if (!first.ok()) return first.status();
+  if (absl::Status status = CheckOutput(cells); !status.ok()) return status;
   const auto cluster = SimulatedCluster::Make((*first)->config());
   if (!cluster.ok()) return cluster.status();
   if (dry_run) {

@@ -41,11 +41,6 @@ absl::StatusOr<std::vector<RunMetrics>> ReadMetrics(const std::string& path) {
   return metrics;
 }
 
-bool IsRun(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(ConfigPath(path.string()), error);
-}
-
 }  // namespace
 
 absl::StatusOr<RecordedRun> ReadRun(const std::string& path) {
@@ -64,10 +59,10 @@ absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {
   if (!fs::is_directory(path, error)) {
     return InputError(absl::StrCat(path, " is no folder; name a run directory"));
   }
-  if (IsRun(path)) return std::vector<std::string>{path};
+  if (IsRunDirectory(path)) return std::vector<std::string>{path};
   std::vector<std::string> runs;
   for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
-    if (IsRun(entry.path())) runs.push_back(entry.path().string());
+    if (IsRunDirectory(entry.path().string())) runs.push_back(entry.path().string());
   }
   if (error) return InputError(absl::StrCat("cannot read ", path, ": ", error.message()));
   if (runs.empty()) {

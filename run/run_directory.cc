@@ -1,19 +1,18 @@
 #include "run/run_directory.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "run/config_file.h"
 #include "run/failure.h"
 #include "run/output_file.h"
+#include "run/output_folder.h"
 
 namespace grapevine {
 namespace {
@@ -22,13 +21,6 @@ namespace fs = std::filesystem;
 
 absl::Status InputError(std::string message) {
   return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kInput);
-}
-
-absl::Status SystemError(const std::error_code& error, std::string_view what,
-                         const std::string& path) {
-  return WithFailure(
-      absl::ErrnoToStatus(error.value(), absl::StrCat("cannot ", std::string(what), " ", path)),
-      Failure::kOutput);
 }
 
 // A spec as part of a file name: "random:d=3" -> "random-d-3".
@@ -51,93 +43,25 @@ bool IsOurs(const fs::path& entry) {
                      [](unsigned char c) { return std::isdigit(c); });
 }
 
-// config.textproto goes last: until then this is still a run directory, should
-// we be interrupted.
-absl::Status RemoveEarlierRun(const std::string& run) {
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(run, error)) {
-    if (!IsOurs(entry.path())) continue;
-    fs::remove_all(entry.path(), error);
-    if (error) return SystemError(error, "remove", entry.path().string());
-  }
-  if (error) return SystemError(error, "read", run);
-  fs::remove(ConfigPath(run), error);
-  if (error) return SystemError(error, "remove", ConfigPath(run));
-  return absl::OkStatus();
-}
-
-// What the folder of a run is before the run.
-enum class Found { kNothing, kEmpty, kEarlierRun };
-
-absl::StatusOr<Found> Inspect(const std::string& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) return Found::kNothing;
-  if (error) return SystemError(error, "look at", path);
-  if (!fs::is_directory(status)) {
-    return OutputError(absl::StrCat(path, " exists and is no folder; choose another --out"));
-  }
-  const bool empty = fs::is_empty(path, error);
-  if (error) return SystemError(error, "read", path);
-  if (empty) return Found::kEmpty;
-  if (!fs::exists(ConfigPath(path), error)) {
+absl::Status CheckOut(const std::string& path, bool overwrite) {
+  const absl::StatusOr<FoundFolder> found = LookAtFolder(path);
+  if (!found.ok()) return found.status();
+  if (*found == FoundFolder::kFull && !IsRunDirectory(path)) {
     return OutputError(absl::StrCat(
         path,
         " exists and is no run directory (it has no config.textproto); choose another --out"));
   }
-  return Found::kEarlierRun;
-}
-
-// The folder itself, or the first above it that exists, must let us in.
-absl::Status CheckWritable(const std::string& path) {
-  fs::path folder = fs::absolute(path);
-  std::error_code error;
-  while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
-  if (!fs::is_directory(folder, error)) {
-    return OutputError(
-        absl::StrCat("cannot create ", path, ": ", folder.string(), " is no folder"));
-  }
-  if (access(folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
-  return SystemError(std::error_code(errno, std::generic_category()), "write to", folder.string());
-}
-
-absl::Status CheckOut(const std::string& path, bool overwrite) {
-  const absl::StatusOr<Found> found = Inspect(path);
-  if (!found.ok()) return found.status();
-  if (*found == Found::kEarlierRun && !overwrite) {
+  if (*found == FoundFolder::kFull && !overwrite) {
     return OutputError(absl::StrCat(
         path, " holds an earlier run; choose another --out, or replace it with --overwrite"));
   }
   return CheckWritable(path);
 }
 
-absl::Status CreateFolders(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) return SystemError(error, "create", path);
-  return absl::OkStatus();
-}
-
 absl::Status PrepareOut(const std::string& path, bool overwrite) {
   if (absl::Status status = CheckOut(path, overwrite); !status.ok()) return status;
   if (absl::Status status = CreateFolders(path); !status.ok()) return status;
-  return overwrite ? RemoveEarlierRun(path) : absl::OkStatus();
-}
-
-// mkdir decides between runs that start in the same second.
-absl::StatusOr<std::string> CreateDefault(const Config& config, absl::Time now) {
-  const std::string first = DefaultRunPath(config, now);
-  if (absl::Status status = CreateFolders(fs::path(first).parent_path().string()); !status.ok()) {
-    return status;
-  }
-  constexpr int kMost = 1000;
-  for (int i = 1; i <= kMost; ++i) {
-    const std::string path = i == 1 ? first : absl::StrCat(first, "-", i);
-    std::error_code error;
-    if (fs::create_directory(path, error)) return path;
-    if (error) return SystemError(error, "create", path);
-  }
-  return OutputError(absl::StrCat(first, " and ", kMost, " more exist; give --out"));
+  return overwrite ? RemoveRun(path) : absl::OkStatus();
 }
 
 }  // namespace
@@ -158,6 +82,28 @@ std::string DefaultRunPath(const Config& config, absl::Time now) {
                       config.nodes());
 }
 
+bool IsRunDirectory(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(ConfigPath(path), error);
+}
+
+// config.textproto goes last: until then this is still a run directory, should
+// we be interrupted.
+absl::Status RemoveRun(const std::string& run) {
+  std::error_code error;
+  std::vector<fs::path> ours;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run, error)) {
+    if (IsOurs(entry.path())) ours.push_back(entry.path());
+  }
+  if (error) return OutputFolderError(error, "read", run);
+  ours.push_back(ConfigPath(run));
+  for (const fs::path& path : ours) {
+    fs::remove_all(path, error);
+    if (error) return OutputFolderError(error, "remove", path.string());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckRunDirectory(const Config& config) {
   if (config.has_out()) return CheckOut(config.out(), config.overwrite());
   return CheckWritable("runs");
@@ -169,7 +115,7 @@ absl::StatusOr<std::string> CreateRunDirectory(const Config& config, absl::Time 
     absl::Status status = PrepareOut(path, config.overwrite());
     if (!status.ok()) return status;
   } else {
-    absl::StatusOr<std::string> fresh = CreateDefault(config, now);
+    absl::StatusOr<std::string> fresh = CreateFreshFolder(DefaultRunPath(config, now));
     if (!fresh.ok()) return fresh.status();
     path = *std::move(fresh);
   }

@@ -25,6 +25,12 @@ namespace grapevine {
 // "runs/20261120-123320-ring-dpsgd-n4": where a run goes that names no --out.
 std::string DefaultRunPath(const Config& config, absl::Time now);
 
+// Whether there is a run: a config.textproto, however far the run came.
+bool IsRunDirectory(const std::string& path);
+
+// Removes the files of the run, and no others; the folder stays.
+absl::Status RemoveRun(const std::string& run);
+
 // Whether CreateRunDirectory would succeed, for a dry run: nothing is touched.
 absl::Status CheckRunDirectory(const Config& config);
 

@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr int kUsage = 2, kInput = 3, kOutput = 4, kInterrupted = 130;
 
@@ -106,6 +107,57 @@ TEST(Sim, SweepsFillAFolderAndATable) {
   EXPECT_THAT(refused.output, HasSubstr("choose another --out"));
 }
 
+TEST(Sim, AFinishedSweepIsNotOverwrittenUnasked) {
+  const ScratchFolder folder;
+  const std::string out = folder.File("sweep");
+  const auto sweep = [&out](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"-n", "4", "--out=" + out});
+    return RunGrapevine(Sim(std::move(flags)));
+  };
+  ASSERT_EQ(sweep({"--topology=ring,torus"}).exit_code, 0);
+  const std::string csv = FileText(out + "/sweep.csv");
+  const std::string summary = FileText(out + "/topology=ring/summary.json");
+
+  // Another setting, and other lists.
+  const Ended batch = sweep({"--topology=ring,torus", "--latency=5ms"});
+  EXPECT_EQ(batch.exit_code, kOutput) << batch.output;
+  EXPECT_THAT(batch.output,
+              HasSubstr(out + " holds another sweep (`latency: \"5ms\"` is not in it); choose "
+                              "another --out, or replace it with --overwrite"));
+  const Ended lists = sweep({"--topology=ring,star"});
+  EXPECT_EQ(lists.exit_code, kOutput) << lists.output;
+  EXPECT_THAT(lists.output, HasSubstr("`# --topology=ring,star` is not in it"));
+  EXPECT_EQ(sweep({"--topology=ring,star", "--dry-run"}).exit_code, kOutput);
+  EXPECT_EQ(FileText(out + "/sweep.csv"), csv);
+  EXPECT_EQ(FileText(out + "/topology=ring/summary.json"), summary);
+  EXPECT_FALSE(std::filesystem::exists(out + "/topology=star"));
+
+  // The same goes on: nothing is done again.
+  const auto written = std::filesystem::last_write_time(out + "/topology=ring/summary.json");
+  EXPECT_EQ(sweep({"--topology=ring,torus"}).exit_code, 0);
+  EXPECT_EQ(std::filesystem::last_write_time(out + "/topology=ring/summary.json"), written);
+
+  // Asked for, another takes its place, and no cell of the first stays.
+  EXPECT_EQ(sweep({"--topology=ring,star", "--overwrite"}).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(out + "/topology=torus"));
+  EXPECT_TRUE(std::filesystem::exists(out + "/topology=star/summary.json"));
+}
+
+TEST(Sim, ASweepThatMeasuredGradientsGoesOnWithTheirTime) {
+  const ScratchFolder folder;
+  const std::vector<std::string> sweep = {
+      "sim",        "--model=softmax",       "--data=synthetic:train=64:test=20",
+      "--rounds=1", "--topology=ring,torus", "--out=" + folder.File("sweep")};
+  const Ended first = RunGrapevine(sweep);
+  ASSERT_EQ(first.exit_code, 0) << first.output;
+  const std::string summary = folder.File("sweep/topology=ring/summary.json");
+  const auto written = std::filesystem::last_write_time(summary);
+  const Ended second = RunGrapevine(sweep);
+  EXPECT_EQ(second.exit_code, 0) << second.output;
+  EXPECT_THAT(second.output, Not(HasSubstr("a gradient takes")));
+  EXPECT_EQ(std::filesystem::last_write_time(summary), written);
+}
+
 TEST(Sim, AnInterruptedSweepLosesNothingAndGoesOn) {
   const ScratchFolder folder;
   const std::string out = folder.File("sweep");
@@ -135,7 +187,7 @@ TEST(Sim, AnInterruptedSweepLosesNothingAndGoesOn) {
   ASSERT_TRUE(Eventually([&] { return !finished().empty(); })) << process.output();
   process.Signal(SIGINT);
   EXPECT_EQ(process.Await(), kInterrupted);
-  EXPECT_THAT(process.output(), HasSubstr("the same command with this --out goes on"));
+  EXPECT_THAT(process.output(), HasSubstr("the same command with --out=" + out + " goes on"));
   const auto kept = finished();
   ASSERT_LT(kept.size(), 24u);
   EXPECT_THAT(FileText(out + "/sweep.csv"), HasSubstr("interrupted"));

@@ -1,0 +1,141 @@
+#include "run/sweep_directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "run/config_file.h"
+#include "run/failure.h"
+#include "run/run_directory.h"
+#include "tests/model/scratch_folder.h"
+#include "tests/testing/file_text.h"
+
+namespace grapevine {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+class SweepDirectoryTest : public ::testing::Test {
+ protected:
+  std::vector<SweepCell> Cells(std::map<std::string, std::string> flags) {
+    flags.emplace("out", out_);
+    flags.emplace("topology", "ring,torus");
+    auto cells = ResolveSweep({.flags = std::move(flags)});
+    EXPECT_TRUE(cells.ok()) << cells.status();
+    return *std::move(cells);
+  }
+
+  // As RunSweep does.
+  void Finish(const std::string& label) {
+    Config config;
+    config.set_out(out_ + "/" + label);
+    ASSERT_TRUE(CreateRunDirectory(config, now_).ok());
+    ASSERT_TRUE(WriteSummary(config.out(), Summary()).ok());
+  }
+
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(out_)) names.push_back(entry.path().filename());
+    return names;
+  }
+
+  std::string ErrorOf(const std::vector<SweepCell>& cells) {
+    const absl::Status checked = CheckSweepDirectory(cells);
+    const absl::Status created = CreateSweepDirectory(cells, now_).status();
+    EXPECT_EQ(FailureOf(created), Failure::kOutput);
+    EXPECT_EQ(checked.message(), created.message());
+    return std::string(created.message());
+  }
+
+  const ScratchFolder folder_;
+  const std::string out_ = folder_.File("sweep");
+  const absl::Time now_ = absl::FromUnixSeconds(1763642003);
+};
+
+TEST_F(SweepDirectoryTest, SaysWhatTheSweepIs) {
+  const auto sweep = CreateSweepDirectory(Cells({{"nodes", "8,4"}, {"seed", "7"}}), now_);
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  EXPECT_EQ(*sweep, out_);
+  const std::string marker = testing::FileText(out_ + "/sweep.textproto");
+  EXPECT_TRUE(marker.starts_with("# --nodes=8,4\n# --topology=ring,torus\n")) << marker;
+  EXPECT_EQ(ReadConfigFile(out_ + "/sweep.textproto")->config.seed(), 7u);
+}
+
+TEST_F(SweepDirectoryTest, GoesOnWithTheSameSweepAlone) {
+  ASSERT_TRUE(CreateSweepDirectory(Cells({}), now_).ok());
+  Finish("topology=ring");
+  EXPECT_TRUE(CheckSweepDirectory(Cells({})).ok());
+  EXPECT_TRUE(CreateSweepDirectory(Cells({}), now_).ok());
+  EXPECT_TRUE(fs::exists(out_ + "/topology=ring/summary.json"));
+
+  EXPECT_EQ(ErrorOf(Cells({{"topology", "ring,torus,star"}})),
+            out_ +
+                " holds another sweep (`# --topology=ring,torus,star` is not in it); choose "
+                "another --out, or replace it with --overwrite");
+  EXPECT_THAT(ErrorOf(Cells({{"batch", "3"}})), HasSubstr("`batch: 3` is not in it"));
+  // The same values in another order are the same cells, but another table.
+  EXPECT_THAT(ErrorOf(Cells({{"topology", "torus,ring"}})), HasSubstr("torus,ring` is not in it"));
+  EXPECT_TRUE(fs::exists(out_ + "/topology=ring/summary.json"));
+}
+
+TEST_F(SweepDirectoryTest, NamesWhatIsGivenNoMore) {
+  ASSERT_TRUE(CreateSweepDirectory(Cells({{"compute", "5ms"}}), now_).ok());
+  EXPECT_THAT(ErrorOf(Cells({})), HasSubstr("holds another sweep (it has `compute: \"5ms\"`)"));
+}
+
+TEST_F(SweepDirectoryTest, ReplacedLeavesNothingOfTheEarlierAndAllElse) {
+  ASSERT_TRUE(CreateSweepDirectory(Cells({}), now_).ok());
+  Finish("topology=ring");
+  Finish("topology=torus");
+  Finish("mine");  // somebody's run, named as no cell is
+  folder_.Write("sweep/topology=torus/notes.txt", "x");
+  folder_.Write("sweep/plot.png", "x");
+  ASSERT_TRUE(WriteSweepTables(out_, "csv", "text").ok());
+  ASSERT_TRUE(
+      CreateSweepDirectory(Cells({{"topology", "star,path"}, {"overwrite", "true"}}), now_).ok());
+  EXPECT_THAT(Names(),
+              UnorderedElementsAre("sweep.textproto", "mine", "plot.png", "topology=torus"));
+  EXPECT_TRUE(fs::exists(out_ + "/topology=torus/notes.txt"));
+  EXPECT_FALSE(IsRunDirectory(out_ + "/topology=torus"));
+  EXPECT_THAT(testing::FileText(out_ + "/sweep.textproto"), HasSubstr("# --topology=star,path\n"));
+}
+
+TEST_F(SweepDirectoryTest, NeverReplacesAStrangersFolder) {
+  fs::create_directories(out_);
+  folder_.Write("sweep/thesis.tex", "x");
+  EXPECT_EQ(ErrorOf(Cells({{"overwrite", "true"}})),
+            out_ + " is neither empty nor an earlier sweep's folder; choose another --out");
+  EXPECT_THAT(Names(), UnorderedElementsAre("thesis.tex"));
+}
+
+TEST_F(SweepDirectoryTest, HasADefaultThatTellsSweepsApart) {
+  std::vector<SweepCell> cells = Cells({});
+  for (SweepCell& cell : cells) cell.resolved.config.clear_out();
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_.path());
+  const auto first = CreateSweepDirectory(cells, now_);
+  const auto second = CreateSweepDirectory(cells, now_);
+  fs::current_path(before);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(*first, "runs/20251120-123323-sweep");
+  EXPECT_EQ(*second, *first + "-2");
+}
+
+TEST_F(SweepDirectoryTest, TellsWhatTheEarlierSweepMeasured) {
+  EXPECT_FALSE(EarlierSweep(Cells({}).front().resolved.config));
+  ASSERT_TRUE(CreateSweepDirectory(Cells({{"compute", "5ms"}}), now_).ok());
+  const auto earlier = EarlierSweep(Cells({}).front().resolved.config);
+  ASSERT_TRUE(earlier);
+  EXPECT_EQ(earlier->compute(), "5ms");
+  // What is replaced does not count.
+  EXPECT_FALSE(EarlierSweep(Cells({{"overwrite", "true"}}).front().resolved.config));
+}
+
+}  // namespace
+}  // namespace grapevine
