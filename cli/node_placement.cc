@@ -34,10 +34,10 @@ absl::StatusOr<std::optional<Sourced<HostPlaces>>> GivenHosts(const ResolvedConf
   return Sourced<HostPlaces>{*std::move(places), config.has_hostfile() ? "--hostfile" : "--hosts"};
 }
 
-// "host", "host:port" or ":port"; both bind and advertise addresses.
-absl::StatusOr<HostAddress> AddressOf(const std::string& text) {
-  if (text.find(':') == std::string::npos) return HostAddress{text, 0};
-  return ParseHostAddress(text);
+// What listens where rank 0 is found under a name of this machine alone.
+std::string Listening(const std::string& master) {
+  if (!IsLoopback(master)) return "0.0.0.0";
+  return master == "localhost" ? "127.0.0.1" : master;
 }
 
 }  // namespace
@@ -76,21 +76,21 @@ absl::StatusOr<NodePlacement> PlaceNode(const Config& config, const NodeIdentity
   NodePlacement placement{.coordinator = {identity.master_host.value, identity.master_port.value},
                           .bind = {},
                           .advertise = {}};
-  placement.bind.host = IsLoopback(identity.master_host.value) ? "127.0.0.1" : "0.0.0.0";
+  placement.bind.host = Listening(identity.master_host.value);
   if (identity.rank.value == 0) {
     placement.bind.port = any_port ? 0 : identity.master_port.value;
   } else if (identity.place) {
     placement.bind.port = identity.place->port;
   }
   if (config.has_bind()) {
-    absl::StatusOr<HostAddress> bind = AddressOf(config.bind());
+    absl::StatusOr<HostAddress> bind = ParseHostAddress(config.bind(), 0);
     if (!bind.ok()) return bind.status();
     placement.bind.host = bind->host.empty() ? placement.bind.host : bind->host;
     placement.bind.port = bind->port > 0 ? bind->port : placement.bind.port;
   }
   if (identity.place) placement.advertise.host = identity.place->host;
   if (config.has_advertise()) {
-    absl::StatusOr<HostAddress> advertise = AddressOf(config.advertise());
+    absl::StatusOr<HostAddress> advertise = ParseHostAddress(config.advertise(), 0);
     if (!advertise.ok()) return advertise.status();
     placement.advertise = *advertise;
   }

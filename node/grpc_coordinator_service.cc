@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/str_replace.h"
 #include "node/host_address.h"
+#include "node/peer_address.h"
 
 namespace grapevine {
 namespace {
@@ -24,22 +24,13 @@ constexpr milliseconds kMaxTick{1000};
 // For a stranger to register, and for a node to leave after the last directive.
 constexpr milliseconds kPatience{5000};
 
-// The host in gRPC's "ipv4:10.0.0.7:41234" or "ipv6:%5B::1%5D:41234"; empty for
-// connections without one.
-std::string HostOf(std::string_view peer) {
-  const size_t colon = peer.find(':');
-  if (colon == std::string_view::npos) return "";
-  const std::string address =
-      absl::StrReplaceAll(std::string(peer.substr(colon + 1)), {{"%5B", "["}, {"%5D", "]"}});
-  const absl::StatusOr<HostAddress> parsed = ParseHostAddress(address);
-  return parsed.ok() ? parsed->host : "";
-}
-
-// Fills in the host that a node left out of its advertised address.
+// Notes from where a node comes, and fills in the host that it left out of its
+// advertised address.
 void CompleteAddress(std::string_view peer, control::Registration* registration) {
+  registration->set_seen_from(HostOfConnection(peer));
   absl::StatusOr<HostAddress> address = ParseHostAddress(registration->address());
   if (!address.ok() || !address->host.empty()) return;
-  address->host = HostOf(peer);
+  address->host = registration->seen_from();
   registration->set_address(FormatHostAddress(*address));
 }
 

@@ -22,6 +22,10 @@ struct HostAddress {
 // message holds the text and the form that is expected.
 absl::StatusOr<HostAddress> ParseHostAddress(std::string_view text);
 
+// Likewise where a host may stand alone ("node1", "::1", "[::1]"): its port is
+// then `port_if_none`.
+absl::StatusOr<HostAddress> ParseHostAddress(std::string_view text, int port_if_none);
+
 // The reverse; brackets around an IPv6 address.
 std::string FormatHostAddress(const HostAddress& address);
 
@@ -30,6 +34,10 @@ bool ParsePort(std::string_view text, int* port);
 
 // Whether `host` can only be this machine: "localhost", 127.0.0.0/8, ::1.
 bool IsLoopback(std::string_view host);
+
+// Whether `host` stands for every address of a machine, and so for none that
+// could be dialled: 0.0.0.0, ::.
+bool IsEverywhere(std::string_view host);
 
 }  // namespace grapevine
 

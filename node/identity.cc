@@ -27,6 +27,8 @@ constexpr LauncherVariables kPmi = {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"};
 constexpr const LauncherVariables* kLaunchers[] = {&kPlain, &kOpenMpi, &kSlurm, &kPmi};
 // How many of the ranks run on this machine.
 constexpr char kOpenMpiLocalSize[] = "OMPI_COMM_WORLD_LOCAL_SIZE";
+constexpr char kMasterAddress[] = "MASTER_ADDR";
+constexpr char kMasterPort[] = "MASTER_PORT";
 // The step's nodes, for it may use fewer than the job has.
 constexpr const char* kSlurmNodelists[] = {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST",
                                            "SLURM_NODELIST"};
@@ -194,20 +196,34 @@ class Resolver {
   }
 
   absl::Status FindMaster() {
-    if (options_.master_host) {
-      identity_.master_host = *options_.master_host;
-      return absl::OkStatus();
-    }
+    if (options_.master_host) return SetMaster(*options_.master_host);
     if (options_.hosts) {
       identity_.master_host = {options_.hosts->value.front().host, options_.hosts->origin};
       return absl::OkStatus();
     }
-    const std::optional<std::string> host = environment_("MASTER_ADDR");
-    if (host && !host->empty()) {
-      identity_.master_host = {*host, "MASTER_ADDR"};
-      return absl::OkStatus();
-    }
+    const std::optional<std::string> host = environment_(kMasterAddress);
+    if (host && !host->empty()) return SetMaster({*host, kMasterAddress});
     return launcher_ == &kSlurm ? FindSlurmMaster() : FindLocalMaster();
+  }
+
+  // A host that may have its port with it.
+  absl::Status SetMaster(const Sourced<std::string>& text) {
+    constexpr int kNoPort = -1;
+    const absl::StatusOr<HostAddress> address = ParseHostAddress(text.value, kNoPort);
+    if (!address.ok()) {
+      return UsageError(absl::StrCat(text.origin, ": ", address.status().message()));
+    }
+    if (address->host.empty()) {
+      return UsageError(absl::StrCat(text.origin, "=", text.value, " names no host"));
+    }
+    if (IsEverywhere(address->host) && identity_.rank.value != 0) {
+      return UsageError(absl::StrCat(text.origin, "=", text.value,
+                                     " is no address of one machine; name rank 0's host there "
+                                     "(on rank 0, --bind says where it listens)"));
+    }
+    identity_.master_host = {address->host, text.origin};
+    if (address->port != kNoPort) master_port_beside_ = {address->port, text.origin};
+    return absl::OkStatus();
   }
 
   absl::Status FindSlurmMaster() {
@@ -240,15 +256,18 @@ class Resolver {
   }
 
   absl::Status FindMasterPort() {
-    absl::StatusOr<std::optional<Sourced<int>>> variable = Number("MASTER_PORT");
+    absl::StatusOr<std::optional<Sourced<int>>> variable = Number(kMasterPort);
     if (!variable.ok()) return variable.status();
-    const bool from_hosts = options_.hosts && options_.hosts->value.front().port != 0;
+    const auto told = OnePort(options_.master_port, options_.master_host.has_value());
+    if (!told.ok()) return told.status();
+    const auto in_environment = OnePort(*variable, identity_.master_host.origin == kMasterAddress);
+    if (!in_environment.ok()) return in_environment.status();
     identity_.master_port = {kDefaultMasterPort, "default"};
-    if (*variable) identity_.master_port = **variable;
-    if (from_hosts) {
+    if (*in_environment) identity_.master_port = **in_environment;
+    if (options_.hosts && options_.hosts->value.front().port != 0) {
       identity_.master_port = {options_.hosts->value.front().port, options_.hosts->origin};
     }
-    if (options_.master_port) identity_.master_port = *options_.master_port;
+    if (*told) identity_.master_port = **told;
     const int port = identity_.master_port.value;
     // Rank 0 alone may let the system choose.
     if (port >= 0 && port <= 65535 && (port != 0 || identity_.rank.value == 0)) {
@@ -258,10 +277,23 @@ class Resolver {
                                    "); give one from 1 to 65535"));
   }
 
+  // The port that was given alone, or else the one beside the host, where that
+  // came by the same way (`beside`). kUsage when there are two.
+  absl::StatusOr<std::optional<Sourced<int>>> OnePort(const std::optional<Sourced<int>>& alone,
+                                                      bool beside) const {
+    if (!beside || !master_port_beside_) return alone;
+    if (!alone) return master_port_beside_;
+    if (alone->value == master_port_beside_->value) return alone;
+    return UsageError(absl::StrCat("rank 0's port: ", master_port_beside_->origin, " says ",
+                                   master_port_beside_->value, " and ", alone->origin, " says ",
+                                   alone->value, "; leave one out"));
+  }
+
   const IdentityOptions& options_;
   const Environment& environment_;
   const LauncherVariables* launcher_ = nullptr;
   Sourced<int> launcher_rank_;
+  std::optional<Sourced<int>> master_port_beside_;  // as in MASTER_ADDR=node1:29500
   NodeIdentity identity_;
 };
 

@@ -8,7 +8,8 @@
 //   local rank   LOCAL_RANK > the launcher of the rank > 0
 //   rank 0's host  --master-addr > first of the host file > MASTER_ADDR > first
 //                of Slurm's nodes > this machine, if every rank is on it
-//   its port     --master-port > that line of the host file > MASTER_PORT > 29500
+//   its port     --master-port > that line of the host file > MASTER_PORT > 29500;
+//                --master-addr and MASTER_ADDR may have it with them (HOST:PORT)
 //
 // Open MPI comes before Slurm: in a process that mpirun started inside a Slurm
 // job both are set, and Slurm's say where mpirun runs.

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "node/grpc_arguments.h"
 #include "node/grpc_keepalive.h"
+#include "node/peer_address.h"
 #include "node/registration.h"
 #include "run/failure.h"
 
@@ -26,13 +27,16 @@ uint64_t ProcessNonce() {
   return (uint64_t{device()} << 32 | device()) ^ static_cast<uint64_t>(getpid());
 }
 
-HostAddress Advertised(const HostAddress& wanted, const HostAddress& bound) {
-  HostAddress address = wanted;
-  if (address.port == 0) address.port = bound.port;
-  const bool everywhere = bound.host == "0.0.0.0" || bound.host == "::";
-  // An empty host means: the one from which rank 0 sees this node come.
-  if (address.host.empty() && !everywhere) address.host = bound.host;
-  return address;
+// Where to dial each node of the roster; it comes from the network.
+absl::StatusOr<std::vector<std::string>> Dialled(const control::Roster& roster,
+                                                 const HostAddress& coordinator) {
+  std::vector<std::string> addresses;
+  for (const std::string& text : roster.addresses()) {
+    const absl::StatusOr<HostAddress> told = ParseHostAddress(text);
+    if (!told.ok()) return told.status();
+    addresses.push_back(FormatHostAddress(DialledAddress(*told, coordinator)));
+  }
+  return addresses;
 }
 
 }  // namespace
@@ -96,7 +100,7 @@ absl::Status NodeSession::Listen() {
       {.bind = options_.bind, .peer_timeout = options_.peer_timeout}, *credentials, services);
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
-  advertised_ = Advertised(options_.advertise, server_->address());
+  advertised_ = AdvertisedAddress(options_.advertise, server_->address());
   return callbacks_.on_listening(server_->address());
 }
 
@@ -146,7 +150,9 @@ absl::Status NodeSession::Join() {
                                      .peer_timeout = options_.peer_timeout});
   absl::StatusOr<control::Roster> roster = AwaitRoster();
   if (!roster.ok()) return roster.status();
-  transport_->Join(roster->run_id(), {roster->addresses().begin(), roster->addresses().end()});
+  absl::StatusOr<std::vector<std::string>> addresses = Dialled(*roster, options_.coordinator);
+  if (!addresses.ok()) return addresses.status();
+  transport_->Join(roster->run_id(), *std::move(addresses));
   runner_->SetLimit(roster->round_limit(), roster->round_limit() >= options_.rounds);
   server_->SetReady(true);
   return absl::OkStatus();

@@ -30,7 +30,7 @@ struct NodeSessionOptions {
   Rank rank = 0;
   Rank size = 1;
   std::string run_id;       // rank 0's; the others learn it
-  HostAddress coordinator;  // where rank 0 listens; unused on rank 0
+  HostAddress coordinator;  // where rank 0 is found
   HostAddress bind{"127.0.0.1", 0};
   HostAddress advertise;  // empty parts are taken from the bound address
   TlsOptions tls;

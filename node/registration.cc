@@ -73,9 +73,16 @@ std::string Objection(const control::Registration& own, const control::Registrat
   }
   const absl::StatusOr<HostAddress> address = ParseHostAddress(given.address());
   if (!address.ok()) return std::string(address.status().message());
-  if (address->host.empty() || address->port == 0) {
+  if (address->port == 0 || IsEverywhere(address->host)) {
     return absl::StrCat("its advertised address \"", given.address(),
                         "\" cannot be dialled; give --advertise=HOST:PORT");
+  }
+  const bool elsewhere = !given.seen_from().empty() && !IsLoopback(given.seen_from());
+  if (IsLoopback(address->host) && elsewhere) {
+    return absl::StrCat("its address ", given.address(),
+                        " can be dialled on its own machine only, and it comes from ",
+                        given.seen_from(),
+                        "; let it listen with --bind=0.0.0.0, or give --advertise=HOST:PORT");
   }
   return Disagreement(own, given);
 }

@@ -152,6 +152,12 @@ TEST_F(CoordinatorTest, RefusesWhatDoesNotFitWithBothValues) {
       {[](auto& r) { r.set_rank(-1); }, {"rank -1 does not exist"}},
       {[](auto& r) { r.set_address("nonsense"); }, {"nonsense", "HOST:PORT"}},
       {[](auto& r) { r.set_address("host:0"); }, {"host:0", "--advertise"}},
+      {[](auto& r) { r.set_address("0.0.0.0:7000"); }, {"0.0.0.0:7000", "--advertise"}},
+      {[](auto& r) {
+         r.set_address("127.0.0.1:7000");
+         r.set_seen_from("10.0.0.2");
+       },
+       {"127.0.0.1:7000", "comes from 10.0.0.2", "--bind", "--advertise"}},
       {[](auto& r) { r.mutable_agreements(0)->set_value("torus:2x4"); },
        {"topology is \"torus:2x4\" there and \"ring\" on rank 0", "same configuration"}},
       {[](auto& r) { r.mutable_agreements()->RemoveLast(); },
@@ -173,6 +179,22 @@ TEST_F(CoordinatorTest, RefusesWhatDoesNotFitWithBothValues) {
     EXPECT_THAT(ended_, ElementsAre(7));
     EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kGathering);
   }
+}
+
+// Rank 0 knows no host of its own where it listens on every address; each of
+// the others knows one.
+TEST_F(CoordinatorTest, LeavesOutTheHostOfRankZerosMachine) {
+  Begin(2);
+  control::Registration zero = RegistrationOf(0, 2);
+  zero.set_address(":7000");
+  Register(0, zero);
+  control::Registration beside = RegistrationOf(1, 2);
+  beside.set_address("127.0.0.1:7001");
+  beside.set_seen_from("127.0.0.1");
+  Register(1, beside);
+  ASSERT_EQ(directives_[1].size(), 1u);
+  EXPECT_THAT(directives_[1][0].roster().addresses(), ElementsAre(":7000", "127.0.0.1:7001"))
+      << directives_[1][0].abort().message();
 }
 
 TEST_F(CoordinatorTest, RefusesASecondProcessWithTheSameRank) {

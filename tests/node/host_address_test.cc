@@ -27,6 +27,31 @@ TEST(HostAddress, RefusesTheRestByName) {
   }
 }
 
+TEST(HostAddress, ReadsAHostAloneWhereOneMayStandAlone) {
+  const struct {
+    const char* text;
+    HostAddress address;
+  } cases[] = {{"node1", {"node1", 7}},     {"node1:80", {"node1", 80}},
+               {"::1", {"::1", 7}},         {"[::1]", {"::1", 7}},
+               {"[::1]:80", {"::1", 80}},   {":80", {"", 80}},
+               {"fd00::7", {"fd00::7", 7}}, {"", {"", 7}}};
+  for (const auto& c : cases) {
+    const auto address = ParseHostAddress(c.text, 7);
+    ASSERT_TRUE(address.ok()) << address.status();
+    EXPECT_EQ(*address, c.address) << c.text;
+  }
+  for (const char* text : {"host:", "host:x", "a b", "fd00::7::80", "[node1", "a/b"}) {
+    EXPECT_EQ(FailureOf(ParseHostAddress(text, 7).status()), Failure::kUsage) << text;
+  }
+}
+
+TEST(HostAddress, KnowsWhatIsEverywhere) {
+  for (const char* host : {"0.0.0.0", "::", "0:0::0"}) EXPECT_TRUE(IsEverywhere(host)) << host;
+  for (const char* host : {"", "::1", "127.0.0.1", "node-1"}) {
+    EXPECT_FALSE(IsEverywhere(host)) << host;
+  }
+}
+
 TEST(HostAddress, KnowsLoopback) {
   for (const char* host : {"localhost", "127.0.0.1", "127.8.8.8", "::1"}) {
     EXPECT_TRUE(IsLoopback(host)) << host;

@@ -128,6 +128,60 @@ TEST(Identity, ContradictionsNameBothSides) {
               HasSubstr("rank 8 (RANK) does not exist among 8 nodes (WORLD_SIZE)"));
 }
 
+TEST(Identity, RankZerosHostMayComeWithItsPort) {
+  const Variables rank = {{"RANK", "1"}, {"WORLD_SIZE", "2"}};
+  const std::pair<const char*, const char*> cases[] = {{"node1", "node1:29500"},
+                                                       {"node1:4000", "node1:4000"},
+                                                       {"::1", "::1:29500"},
+                                                       {"[::1]", "::1:29500"},
+                                                       {"[fd00::7]:4000", "fd00::7:4000"}};
+  for (const auto& [text, master] : cases) {
+    EXPECT_THAT(Text(Resolve(rank, {.master_host = {{text, "--master-addr"}}})),
+                HasSubstr(std::string(" at ") + master + " <"));
+    Variables variables = rank;
+    variables["MASTER_ADDR"] = text;
+    EXPECT_THAT(Text(Resolve(variables)), HasSubstr(std::string(" at ") + master + " <"));
+  }
+  // Saying it twice is no contradiction, and a flag beats a variable.
+  EXPECT_THAT(Text(Resolve(rank, {.master_host = {{"node1:4000", "--master-addr"}},
+                                  .master_port = {{4000, "--master-port"}}})),
+              HasSubstr("node1:4000"));
+  Variables variables = rank;
+  variables["MASTER_ADDR"] = "node2:5000";
+  variables["MASTER_PORT"] = "5000";
+  EXPECT_THAT(Text(Resolve(variables)), HasSubstr("node2:5000"));
+  EXPECT_THAT(Text(Resolve(variables, {.master_host = {{"node1:4000", "--master-addr"}}})),
+              HasSubstr("node1:4000"));
+  EXPECT_THAT(Text(Resolve(variables, {.master_port = {{4000, "--master-port"}}})),
+              HasSubstr("node2:4000"));
+}
+
+TEST(Identity, WhatIsNoAddressOfRankZeroIsRefusedAtOnce) {
+  const Variables rank = {{"RANK", "1"}, {"WORLD_SIZE", "2"}};
+  const struct {
+    const char* host;
+    std::optional<int> port;
+    std::vector<const char*> message;
+  } cases[] = {
+      {"node1:4000", 4001, {"--master-addr", "4000", "--master-port", "4001"}},
+      {"node1:http", {}, {"--master-addr", "node1:http", "port"}},
+      {"fd00::7::29500", {}, {"--master-addr", "brackets"}},
+      {":4000", {}, {"--master-addr", ":4000", "host"}},
+      {"0.0.0.0", {}, {"--master-addr", "0.0.0.0", "--bind"}},
+  };
+  for (const auto& c : cases) {
+    IdentityOptions options = {.master_host = {{c.host, "--master-addr"}}};
+    if (c.port) options.master_port = {*c.port, "--master-port"};
+    const auto identity = Resolve(rank, options);
+    EXPECT_EQ(FailureOf(identity.status()), Failure::kUsage) << c.host;
+    for (const char* part : c.message) EXPECT_THAT(Text(identity), HasSubstr(part));
+  }
+  EXPECT_THAT(
+      Text(Resolve(
+          {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "node1:1"}, {"MASTER_PORT", "2"}})),
+      AllOf(HasSubstr("MASTER_ADDR says 1"), HasSubstr("MASTER_PORT says 2")));
+}
+
 TEST(Identity, WhatIsMissingIsNamedWithTheRemedy) {
   const std::pair<Variables, const char*> cases[] = {
       {{}, "grapevine train"},

@@ -61,6 +61,38 @@ TEST(Cluster, NodesFindEachOtherAndTrain) {
   EXPECT_TRUE(std::filesystem::exists(folder.File("run/model.safetensors")));
 }
 
+// Rank 0 listens on every address and is not told which of them the others use.
+TEST(Cluster, RankZeroListensEverywhere) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  std::vector<std::string> flags = With(kShortRun, "--insecure");
+  GrapevineProcess zero(
+      Node(0, port, folder.File("run"), With(flags, "--bind=0.0.0.0:" + std::to_string(port))));
+  GrapevineProcess one(Node(1, port, folder.File("run"), flags));
+  EXPECT_EQ(zero.Await(), 0) << zero.output();
+  EXPECT_EQ(one.Await(), 0) << one.output();
+}
+
+TEST(Cluster, RankZeroOnIpv6Loopback) {
+  if (!std::filesystem::exists("/proc/net/if_inet6")) GTEST_SKIP() << "no IPv6 here";
+  const ScratchFolder folder;
+  const int port = FreePort();
+  const std::string master = "--master-addr=[::1]:" + std::to_string(port);
+  GrapevineProcess zero(Node(0, port, folder.File("run"), With(kShortRun, master)));
+  GrapevineProcess one(Node(1, port, folder.File("run"), With(kShortRun, master)));
+  EXPECT_EQ(one.Await(), 0) << one.output();
+  EXPECT_EQ(zero.Await(), 0) << zero.output();
+}
+
+TEST(Cluster, TwoPortsOfRankZeroAreAContradiction) {
+  const ScratchFolder folder;
+  const Ended ended = RunGrapevine(
+      Node(1, FreePort(), folder.File("run"), With(kShortRun, "--master-addr=node1:29500")));
+  EXPECT_EQ(ended.exit_code, kUsage) << ended.output;
+  EXPECT_THAT(ended.output,
+              AllOf(HasSubstr("--master-addr says 29500"), HasSubstr("--master-port says")));
+}
+
 TEST(Cluster, APortInUseIsNamedWithTheRemedy) {
   const ScratchFolder folder;
   const TakenPort taken;
