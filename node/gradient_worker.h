@@ -13,17 +13,10 @@
 #include "algorithm/event.h"
 #include "kernels/aligned_buffer.h"
 #include "model/objective.h"
+#include "node/gradient_computer.h"
 #include "system/mutex.h"
 
 namespace grapevine {
-
-struct GradientResult {
-  Round round;
-  absl::StatusOr<double> loss;  // mean over the batch
-  // When it began and ended, artificial delays included.
-  std::chrono::steady_clock::time_point begin;
-  std::chrono::steady_clock::time_point end;
-};
 
 // How long the gradient of a round shall take when computing it took `computed`:
 // longer for a straggler, and for a phantom, which computes nothing.
@@ -34,7 +27,7 @@ using GradientPace =
 using OnceComputed = std::function<void(std::function<void()> computed)>;
 
 // Thread-safe. One gradient at a time.
-class GradientWorker {
+class GradientWorker final : public GradientComputer {
  public:
   // `objective` is used by the worker's thread alone from now on and outlives
   // it. Without a `pace` gradients take the time they take. `part` (where cuts are
@@ -43,13 +36,12 @@ class GradientWorker {
   GradientWorker(Objective* objective, GradientPace pace, std::function<void(GradientResult)> done,
                  std::function<void(GradientReady)> part = {}, OnceComputed once_computed = {});
   // Ends after the gradient under way; an artificial delay is cut short.
-  ~GradientWorker();
+  ~GradientWorker() override;
 
-  // Writes the gradient at `at` into `into`, both of the layout's size. Reports a
-  // part for each of `cuts` (descending) when all from there on is final: as the
-  // backward pass gets there, or, at a pace, in the part of its time that the
-  // objective estimates.
-  void Compute(SharedVector at, SharedVector into, Round round, std::vector<int64_t> cuts = {});
+  // Parts are reported as the backward pass gets there, or, at a pace, in the part of
+  // its time that the objective estimates.
+  void Compute(SharedVector at, SharedVector into, Round round,
+               std::vector<int64_t> cuts = {}) override;
 
  private:
   struct Work {

@@ -5,33 +5,22 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "run/failure.h"
 
 namespace grapevine {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kMinPulse{10};
-constexpr milliseconds kMaxPulse{1000};
+// Waits end by a notification; the deadline only bounds a lost one.
+constexpr milliseconds kMaxWait{1000};
 constexpr milliseconds kRetryInterval{100};
 constexpr milliseconds kLeaveTimeout{1000};
-
-std::string Seconds(nanoseconds duration) {
-  return absl::StrFormat("%.1f s", std::chrono::duration<double>(duration).count());
-}
-
-absl::Status Verdict(const std::string& message, int failure) {
-  // A number from the network must not turn a failure into success.
-  if (failure == static_cast<int>(Failure::kNone)) failure = static_cast<int>(Failure::kOther);
-  return WithFailure(absl::AbortedError(message), static_cast<Failure>(failure));
-}
 
 }  // namespace
 
@@ -53,7 +42,6 @@ class GrpcControlClient::Stream final
     {
       MutexLock lock(client_.mutex_);
       if (ok) {
-        answered_ = true;
         client_.OnDirective(incoming_);
         StartRead(&incoming_);
         return;
@@ -104,7 +92,6 @@ class GrpcControlClient::Stream final
   void Cancel() { context_.TryCancel(); }
 
   size_t queued() const { return queue_.size(); }
-  bool answered() const { return answered_; }
   bool done() const { return done_; }
   const grpc::Status& status() const { return status_; }
 
@@ -115,7 +102,6 @@ class GrpcControlClient::Stream final
   control::Report outgoing_;
   std::deque<control::Report> queue_;
   grpc::Status status_;
-  bool answered_ = false;
   bool writing_ = false;
   bool read_closed_ = false;
   bool leaving_ = false;
@@ -124,12 +110,10 @@ class GrpcControlClient::Stream final
 };
 
 GrpcControlClient::GrpcControlClient(std::shared_ptr<grpc::Channel> channel,
-                                     ControlClientOptions options)
+                                     ControlLineOptions options)
     : stub_(control::Control::NewStub(channel)),
-      options_(std::move(options)),
-      pulse_(std::clamp<nanoseconds>(options_.peer_timeout / 8, kMinPulse, kMaxPulse)),
-      last_heard_(steady_clock::now()),
-      last_pulse_(last_heard_),
+      coordinator_(options.coordinator),
+      line_(std::move(options), steady_clock::now()),
       pulser_([this] { Pulse(); }) {}
 
 GrpcControlClient::~GrpcControlClient() {
@@ -146,7 +130,7 @@ GrpcControlClient::~GrpcControlClient() {
   while (!stream_->done() && steady_clock::now() < deadline) changed_.WaitUntil(mutex_, deadline);
   if (!stream_->done()) stream_->Cancel();
   // gRPC ends a cancelled call without the peer's help.
-  while (!stream_->done()) changed_.WaitUntil(mutex_, steady_clock::now() + kMaxPulse);
+  while (!stream_->done()) changed_.WaitUntil(mutex_, steady_clock::now() + kMaxWait);
 }
 
 absl::StatusOr<control::Roster> GrpcControlClient::Join(const control::Registration& registration,
@@ -155,8 +139,8 @@ absl::StatusOr<control::Roster> GrpcControlClient::Join(const control::Registrat
   while (true) {
     Attempt(registration, deadline);
     MutexLock lock(mutex_);
-    if (verdict_) return *verdict_;
-    if (roster_) return *roster_;
+    if (line_.verdict()) return *line_.verdict();
+    if (line_.roster()) return *line_.roster();
     const grpc::Status& status = stream_->status();
     if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
       return NotReached("what answers there is no grapevine coordinator");
@@ -164,34 +148,34 @@ absl::StatusOr<control::Roster> GrpcControlClient::Join(const control::Registrat
     if (!status.error_message().empty()) last_error = status.error_message();
     const SteadyTime retry = steady_clock::now() + kRetryInterval;
     if (retry >= deadline) return NotReached(last_error);
-    while (!verdict_ && steady_clock::now() < retry) changed_.WaitUntil(mutex_, retry);
+    while (!line_.verdict() && steady_clock::now() < retry) changed_.WaitUntil(mutex_, retry);
   }
 }
 
 void GrpcControlClient::Cancel(absl::Status why) {
   MutexLock lock(mutex_);
-  End(std::move(why));
-  changed_.NotifyAll();
+  line_.End(std::move(why));
+  OnChange();
 }
 
 void GrpcControlClient::Attempt(const control::Registration& registration, SteadyTime deadline) {
   control::Report report;
   *report.mutable_registration() = registration;
   MutexLock lock(mutex_);
-  last_heard_ = steady_clock::now();
+  line_.OnConnecting(steady_clock::now());
   stream_ = std::make_unique<Stream>(*this, std::move(report));
-  while (!stream_->done() && !roster_ && !verdict_) {
+  while (!stream_->done() && !line_.roster() && !line_.verdict()) {
     const SteadyTime now = steady_clock::now();
     // Once rank 0 has answered, the gathering is in its hands.
-    if (now >= deadline && !stream_->answered()) stream_->Cancel();
-    changed_.WaitUntil(mutex_, std::max(deadline, now + kMaxPulse));
+    if (now >= deadline && !line_.answered()) stream_->Cancel();
+    changed_.WaitUntil(mutex_, std::max(deadline, now + kMaxWait));
   }
 }
 
 absl::Status GrpcControlClient::NotReached(const std::string& last_error) const {
   return WithFailure(
       absl::UnavailableError(absl::StrCat(
-          "cannot join the run: rank 0 at ", options_.coordinator, ": ", last_error,
+          "cannot join the run: rank 0 at ", coordinator_, ": ", last_error,
           "; is it started, are MASTER_ADDR and MASTER_PORT its address, do both sides use TLS "
           "or neither? (--rendezvous-timeout gives more time)")),
       Failure::kRendezvous);
@@ -199,7 +183,7 @@ absl::Status GrpcControlClient::NotReached(const std::string& last_error) const 
 
 void GrpcControlClient::Start(Callbacks callbacks, Snapshot snapshot) {
   MutexLock lock(mutex_);
-  CHECK(roster_.has_value() && !started_) << "Start comes once, after Join";
+  CHECK(line_.roster().has_value() && !started_) << "Start comes once, after Join";
   callbacks_ = std::move(callbacks);
   snapshot_ = std::move(snapshot);
   started_ = true;
@@ -208,18 +192,19 @@ void GrpcControlClient::Start(Callbacks callbacks, Snapshot snapshot) {
 
 absl::Status GrpcControlClient::Send(control::Report report) {
   MutexLock lock(mutex_);
-  if (verdict_ && !verdict_->ok()) return *verdict_;
-  if (verdict_ || !roster_) return absl::FailedPreconditionError("no run is going on");
+  const std::optional<absl::Status>& verdict = line_.verdict();
+  if (verdict && !verdict->ok()) return *verdict;
+  if (verdict || !line_.roster()) return absl::FailedPreconditionError("no run is going on");
   if (stream_->queued() >= kMaxQueued) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(kMaxQueued, " reports wait for rank 0 at ", options_.coordinator));
+        absl::StrCat(kMaxQueued, " reports wait for rank 0 at ", coordinator_));
   }
   stream_->Enqueue(std::move(report));
   return absl::OkStatus();
 }
 
 absl::Status GrpcControlClient::AwaitVerdict(control::Failure failure, SteadyTime deadline) {
-  const absl::Status own = Verdict(failure.message(), failure.failure());
+  const absl::Status own = FailedWith(failure.message(), failure.failure());
   control::Report report;
   *report.mutable_failure() = std::move(failure);
   // When it cannot be sent, the run is over, or rank 0 hears nobody.
@@ -227,84 +212,44 @@ absl::Status GrpcControlClient::AwaitVerdict(control::Failure failure, SteadyTim
     return absl::IsAborted(sent) ? sent : own;
   }
   MutexLock lock(mutex_);
-  while (!verdict_ && steady_clock::now() < deadline) changed_.WaitUntil(mutex_, deadline);
-  return verdict_ && !verdict_->ok() ? *verdict_ : own;
+  while (!line_.verdict() && steady_clock::now() < deadline) changed_.WaitUntil(mutex_, deadline);
+  return line_.Conclude(own);
 }
 
 void GrpcControlClient::OnDirective(const control::Directive& directive) {
-  last_heard_ = steady_clock::now();
-  switch (directive.kind_case()) {
-    case control::Directive::kRoster:
-      roster_ = directive.roster();
-      break;
-    case control::Directive::kRoundLimit:
-      new_limit_ = directive.round_limit();
-      break;
-    case control::Directive::kAbort:
-      End(Verdict(directive.abort().message(), directive.abort().failure()));
-      break;
-    case control::Directive::kFinish:
-      End(absl::OkStatus());
-      break;
-    default:
-      break;
-  }
-  changed_.NotifyAll();
+  line_.OnDirective(directive, steady_clock::now());
+  OnChange();
 }
 
 void GrpcControlClient::OnStreamDone(const grpc::Status& status) {
-  if (roster_ && !verdict_ && !stopped_) {
-    End(RankZeroLost(absl::StrCat("died: its connection broke (",
-                                  status.ok() ? "closed" : status.error_message(), ")")));
-  }
+  if (!stopped_) line_.OnClosed(status.ok() ? "closed" : status.error_message());
+  OnChange();
+}
+
+void GrpcControlClient::OnChange() {
+  if (line_.verdict() && stream_ != nullptr) stream_->Leave();
   changed_.NotifyAll();
-}
-
-void GrpcControlClient::End(absl::Status verdict) {
-  if (verdict_) return;
-  verdict_ = std::move(verdict);
-  if (stream_ != nullptr) stream_->Leave();
-}
-
-absl::Status GrpcControlClient::RankZeroLost(const std::string& how) const {
-  return Verdict(absl::StrCat("rank 0 (the coordinator at ", options_.coordinator, ") ", how,
-                              "; its own output or its host's log says why"),
-                 static_cast<int>(Failure::kPeerLost));
 }
 
 void GrpcControlClient::Pulse() {
   MutexLock lock(mutex_);
+  SteadyTime next = steady_clock::now() + line_.pulse();
   while (!stopped_) {
     if (Deliver()) continue;
     const SteadyTime now = steady_clock::now();
-    if (now >= last_pulse_ + pulse_) {
-      CheckSilence(now);
-      last_pulse_ = now;
+    if (now >= next) {
+      next = now + line_.pulse();
+      const bool alive = line_.OnPulse(now);
+      if (!alive && stream_ != nullptr) stream_->Cancel();
+      OnChange();
       Beat();
     }
-    changed_.WaitUntil(mutex_, last_pulse_ + pulse_);
+    changed_.WaitUntil(mutex_, next);
   }
-}
-
-void GrpcControlClient::CheckSilence(SteadyTime now) {
-  // When this process itself stood still, what rank 0 said may still be unread.
-  const nanoseconds gap = now - last_pulse_;
-  if (gap >= options_.peer_timeout / 2) last_heard_ += gap;
-  const nanoseconds silence = now - last_heard_;
-  if (silence < options_.peer_timeout || stream_ == nullptr || !stream_->answered()) return;
-  if (roster_) {
-    End(RankZeroLost(absl::StrCat(
-        "is silent: last heard ", Seconds(silence),
-        " ago; its process is stopped, or its host or network is down (--peer-timeout=",
-        std::chrono::duration<double>(options_.peer_timeout).count(),
-        "s is how long that may last)")));
-    changed_.NotifyAll();
-  }
-  stream_->Cancel();
 }
 
 void GrpcControlClient::Beat() {
-  if (verdict_ || stream_ == nullptr || stream_->done()) return;
+  if (line_.verdict() || stream_ == nullptr || stream_->done()) return;
   control::Report report;
   report.mutable_heartbeat();
   if (started_) {
@@ -318,16 +263,15 @@ void GrpcControlClient::Beat() {
 
 bool GrpcControlClient::Deliver() {
   if (!started_ || verdict_delivered_) return false;
-  if (new_limit_) {
-    const control::RoundLimit moved = *std::exchange(new_limit_, std::nullopt);
+  if (const std::optional<control::RoundLimit> moved = line_.TakeLimit()) {
     mutex_.unlock();
-    callbacks_.on_round_limit(moved.limit(), moved.final());
+    callbacks_.on_round_limit(moved->limit(), moved->final());
     mutex_.lock();
     return true;
   }
-  if (!verdict_) return false;
+  if (!line_.verdict()) return false;
   verdict_delivered_ = true;
-  const absl::Status verdict = *verdict_;
+  const absl::Status verdict = *line_.verdict();
   mutex_.unlock();
   if (verdict.ok()) {
     callbacks_.on_finish();

@@ -2,8 +2,7 @@
 // its server's in-process channel.
 //
 // It registers, keeps the heartbeat, and turns what comes back into three
-// callbacks. It also notices rank 0's own death and silence, and then ends the
-// node with kPeerLost.
+// callbacks. What comes back means what control_line.h says, also when nothing does.
 //
 // Thread-safety: all methods from any thread; Join, then Start, once each.
 // Callbacks and the snapshot come one at a time from the client's own thread and
@@ -16,7 +15,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 
@@ -24,18 +22,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "node/control.pb.h"
+#include "node/control_line.h"
 #include "node/grpc_control.grpc.pb.h"
 #include "system/mutex.h"
 #include "topology/topology.h"
 
 namespace grapevine {
-
-using SteadyTime = std::chrono::steady_clock::time_point;
-
-struct ControlClientOptions {
-  std::string coordinator;                        // rank 0's address, for messages
-  std::chrono::milliseconds peer_timeout{30000};  // --peer-timeout
-};
 
 class GrpcControlClient {
  public:
@@ -50,7 +42,7 @@ class GrpcControlClient {
   // What the node does at this moment.
   using Snapshot = std::function<control::Heartbeat()>;
 
-  GrpcControlClient(std::shared_ptr<grpc::Channel> channel, ControlClientOptions options);
+  GrpcControlClient(std::shared_ptr<grpc::Channel> channel, ControlLineOptions options);
   // Leaves: waits a moment until rank 0 knows, then breaks the connection.
   ~GrpcControlClient();
 
@@ -85,33 +77,27 @@ class GrpcControlClient {
   // or the stream has ended.
   void Attempt(const control::Registration& registration, SteadyTime deadline);
   absl::Status NotReached(const std::string& last_error) const;
-  absl::Status RankZeroLost(const std::string& how) const;
   void OnDirective(const control::Directive& directive) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnStreamDone(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void End(absl::Status verdict) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Leaves once the run is over; wakes whoever waits for a change.
+  void OnChange() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Pulse();
-  void CheckSilence(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Beat() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Runs one callback that is due; false when none is.
   bool Deliver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::unique_ptr<control::Control::Stub> stub_;
-  const ControlClientOptions options_;
-  const std::chrono::nanoseconds pulse_;
+  const std::string coordinator_;
 
   Mutex mutex_;
   Condition changed_;
   std::unique_ptr<Stream> stream_ ABSL_GUARDED_BY(mutex_);
-  std::optional<control::Roster> roster_ ABSL_GUARDED_BY(mutex_);
-  std::optional<control::RoundLimit> new_limit_ ABSL_GUARDED_BY(mutex_);
-  std::optional<absl::Status> verdict_ ABSL_GUARDED_BY(mutex_);  // OK: finished
+  ControlLine line_ ABSL_GUARDED_BY(mutex_);
   bool verdict_delivered_ ABSL_GUARDED_BY(mutex_) = false;
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   Callbacks callbacks_;  // constant once started_
   Snapshot snapshot_;    // likewise
-  SteadyTime last_heard_ ABSL_GUARDED_BY(mutex_);
-  SteadyTime last_pulse_ ABSL_GUARDED_BY(mutex_);
   std::thread pulser_;
 };
 

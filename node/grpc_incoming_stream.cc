@@ -1,12 +1,9 @@
 #include "node/grpc_incoming_stream.h"
 
-#include <google/protobuf/io/coded_stream.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <utility>
-#include <variant>
 
-#include "absl/strings/str_cat.h"
 #include "node/grpc_bytes.h"
 
 namespace grapevine {
@@ -22,6 +19,16 @@ grpc::Status ToGrpc(const absl::Status& status) {
 
 }  // namespace
 
+GrpcIncomingStream::GrpcIncomingStream(std::shared_ptr<GrpcDoorkeeper> doorkeeper,
+                                       std::function<Round()> round)
+    : doorkeeper_(std::move(doorkeeper)),
+      talk_({.round = std::move(round),
+             .introduce =
+                 [this](EdgeIdentity caller) {
+                   doorkeeper_->Introduce(shared_from_this(), std::move(caller));
+                 },
+             .leave = [this] { Leave(); }}) {}
+
 void GrpcIncomingStream::Await(RawGossip& service, GrpcQueue& queue) {
   service.RequestExchange(&call_, &stream_, queue.cq(), queue.cq(),
                           accept_.Arm(shared_from_this()));
@@ -34,9 +41,7 @@ void GrpcIncomingStream::Accepted(bool ok) {
 void GrpcIncomingStream::ReadNext() { stream_.Read(&incoming_, read_.Arm(shared_from_this())); }
 
 void GrpcIncomingStream::Admit(std::shared_ptr<PeerLink> link, const EdgeIdentity& self) {
-  link_ = std::move(link);
-  hello_ = self;
-  admitted_ = true;
+  talk_.Admit(std::move(link), self);
   Wake();
 }
 
@@ -59,26 +64,15 @@ void GrpcIncomingStream::Finish() {
 }
 
 void GrpcIncomingStream::Beat() {
-  beat_ = true;
+  talk_.Beat();
   Wake();
 }
 
-bool GrpcIncomingStream::Write(const ToSender& message) {
-  stream_.Write(ToByteBuffer(Encode(message)), write_.Arm(shared_from_this()));
-  return true;
-}
-
 bool GrpcIncomingStream::WriteNext() {
-  if (!admitted_) return false;
-  if (!answered_) {
-    answered_ = true;
-    return Write(hello_);
-  }
-  if (std::vector<Tag> tags = link_->TakeGrants(); !tags.empty()) {
-    return Write(Grant{std::move(tags)});
-  }
-  if (beat_.exchange(false)) return Write(Heartbeat{round_()});
-  return false;
+  const std::optional<ToSender> message = talk_.Next();
+  if (!message.has_value()) return false;
+  stream_.Write(ToByteBuffer(Encode(*message)), write_.Arm(shared_from_this()));
+  return true;
 }
 
 void GrpcIncomingStream::Written(bool ok) {
@@ -88,55 +82,16 @@ void GrpcIncomingStream::Written(bool ok) {
 
 void GrpcIncomingStream::Read(bool ok) {
   if (!ok) return Disconnected();
-  watch_.Heard();
-  if (absl::Status status = Take(); !status.ok()) Violated(status);
+  grpc::ProtoBufferReader reader(&incoming_);
+  const absl::Status heard = talk_.Hear(&reader, static_cast<int64_t>(incoming_.Length()));
+  if (!heard.ok()) Violated(heard);
   incoming_.Clear();
   if (!Ending()) ReadNext();
 }
 
-absl::Status GrpcIncomingStream::Take() {
-  grpc::ProtoBufferReader reader(&incoming_);
-  google::protobuf::io::CodedInputStream in(&reader);
-  absl::StatusOr<ToReceiver> message =
-      DecodeToReceiver(&in, static_cast<int64_t>(incoming_.Length()));
-  if (!message.ok()) return message.status();
-  if (auto* hello = std::get_if<EdgeIdentity>(&*message)) return Meet(std::move(*hello));
-  if (!admitted_) return absl::InvalidArgumentError("did not introduce itself");
-  if (const auto* chunk = std::get_if<ChunkHeader>(&*message)) return TakeChunk(*chunk, &in);
-  if (const auto* heartbeat = std::get_if<Heartbeat>(&*message)) {
-    watch_.HeardRound(heartbeat->round);
-  } else {
-    link_->IncomingEnded();
-    Leave();
-  }
-  return absl::OkStatus();
-}
-
-absl::Status GrpcIncomingStream::Meet(EdgeIdentity peer) {
-  if (introduced_) return absl::InvalidArgumentError("introduced itself twice");
-  introduced_ = true;
-  doorkeeper_->Introduce(shared_from_this(), std::move(peer));
-  return absl::OkStatus();
-}
-
-absl::Status GrpcIncomingStream::TakeChunk(const ChunkHeader& chunk,
-                                           google::protobuf::io::CodedInputStream* data) {
-  absl::StatusOr<Landing> landing = link_->Accept(chunk);
-  if (!landing.ok()) return landing.status();
-  absl::StatusOr<uint32_t> crc32c = CopyChunkData(data, landing->into, chunk.size, landing->crc32c);
-  if (!crc32c.ok()) return crc32c.status();
-  watch_.HeardRound(chunk.tag.round);
-  if (landing->landed) landing->landed(chunk.offset, chunk.size);
-  *landing = {};  // before the sink hears of it
-  return link_->Landed(chunk, *crc32c);
-}
-
 void GrpcIncomingStream::Violated(const absl::Status& how) {
-  if (!admitted_) return doorkeeper_->TurnAway(*this, how);
-  const absl::Status why(how.code(), absl::StrCat("rank ", link_->peer(), " (", address(), ") ",
-                                                  std::string(how.message())));
-  link_->Break(why);
-  Abort(why);
+  if (!admitted()) return doorkeeper_->TurnAway(*this, how);
+  Abort(talk_.Violated(how, address()));
 }
 
 bool GrpcIncomingStream::Ending() {
@@ -145,11 +100,7 @@ bool GrpcIncomingStream::Ending() {
 }
 
 void GrpcIncomingStream::Disconnected() {
-  if (!Ending() && admitted_) {
-    link_->IncomingBroke(
-        absl::UnavailableError(absl::StrCat("rank ", link_->peer(), " (", address(),
-                                            ") broke the connection off; ", watch_.Describe())));
-  }
+  if (!Ending() && admitted()) talk_.Broke(address());
   Abort(absl::CancelledError("the caller is gone"));
 }
 
@@ -162,15 +113,9 @@ void GrpcIncomingStream::Tick(std::chrono::milliseconds tick, const GrpcTranspor
       return;
     }
   }
-  const std::chrono::milliseconds silence = watch_.Tick(tick);
-  if (!admitted_) {
-    if (silence >= kHelloTimeout) {
-      doorkeeper_->TurnAway(*this, absl::DeadlineExceededError("did not introduce itself in time"));
-    }
-    return;
-  }
-  if (silence < options.peer_timeout) return;
-  link_->Break(SilentPeer(link_->peer(), address(), watch_, options.peer_timeout));
+  if (admitted()) return talk_.Tick(tick, options.peer_timeout, address());
+  if (talk_.watch().Tick(tick) < kHelloTimeout) return;
+  doorkeeper_->TurnAway(*this, absl::DeadlineExceededError("did not introduce itself in time"));
 }
 
 }  // namespace grapevine

@@ -2,8 +2,8 @@
 // Gossip.Exchange.
 //
 // Until its Hello has been admitted it is a stranger's, bounded in what it may
-// send and for how long; then it belongs to a peer's link, announces credits
-// and copies chunks to where they were posted.
+// send and for how long; then it belongs to a peer's link. What is said on it is
+// receiving_end.h's.
 //
 // Thread-safe. Operations underway keep it alive.
 #ifndef GRAPEVINE_NODE_GRPC_INCOMING_STREAM_H_
@@ -13,7 +13,6 @@
 #include <grpcpp/support/async_stream.h>
 #include <grpcpp/support/byte_buffer.h>
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -27,7 +26,7 @@
 #include "node/grpc_queue.h"
 #include "node/grpc_transport_options.h"
 #include "node/peer_link.h"
-#include "node/silence_watch.h"
+#include "node/receiving_end.h"
 #include "node/wire_format.h"
 #include "node/write_loop.h"
 #include "system/mutex.h"
@@ -55,8 +54,7 @@ class GrpcDoorkeeper {
 class GrpcIncomingStream final : public EdgeStream,
                                  public std::enable_shared_from_this<GrpcIncomingStream> {
  public:
-  GrpcIncomingStream(std::shared_ptr<GrpcDoorkeeper> doorkeeper, std::function<Round()> round)
-      : doorkeeper_(std::move(doorkeeper)), round_(std::move(round)) {}
+  GrpcIncomingStream(std::shared_ptr<GrpcDoorkeeper> doorkeeper, std::function<Round()> round);
 
   // Waits for a caller.
   void Await(RawGossip& service, GrpcQueue& queue);
@@ -74,7 +72,7 @@ class GrpcIncomingStream final : public EdgeStream,
   void Beat();
   // Where the caller's connection comes from.
   std::string address() const { return call_.peer(); }
-  bool admitted() const { return admitted_; }
+  bool admitted() const { return talk_.admitted(); }
 
  private:
   void Accepted(bool ok);
@@ -83,17 +81,12 @@ class GrpcIncomingStream final : public EdgeStream,
   void Written(bool ok);
   void Finish();
   bool WriteNext();
-  bool Write(const ToSender& message);
-  // Handles incoming_.
-  absl::Status Take();
-  absl::Status TakeChunk(const ChunkHeader& chunk, google::protobuf::io::CodedInputStream* data);
-  absl::Status Meet(EdgeIdentity peer);
   void Violated(const absl::Status& how);
   void Disconnected();
   bool Ending();
 
   const std::shared_ptr<GrpcDoorkeeper> doorkeeper_;
-  const std::function<Round()> round_;
+  ReceivingEnd talk_;
   grpc::ServerContext call_;
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_{&call_};
   GrpcTag accept_{[this](bool ok) { Accepted(ok); }};
@@ -102,13 +95,6 @@ class GrpcIncomingStream final : public EdgeStream,
   GrpcTag finish_{[this](bool) { doorkeeper_->Gone(this); }};
   WriteLoop writes_{[this] { return WriteNext(); }, [this] { Finish(); }};
   grpc::ByteBuffer incoming_;
-  SilenceWatch watch_;
-  std::shared_ptr<PeerLink> link_;  // set once, before admitted_
-  ToSender hello_;                  // likewise
-  std::atomic<bool> admitted_ = false;
-  bool answered_ = false;    // the Hello is written; within the write loop
-  bool introduced_ = false;  // a Hello has come; within reads
-  std::atomic<bool> beat_ = false;
 
   Mutex mutex_;
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);      // set when it is ending

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
+#include "node/dial_attempts.h"
 #include "node/edge_identity.h"
 #include "node/grpc_outgoing_stream.h"
 #include "node/grpc_queue.h"
@@ -47,17 +47,14 @@ class GrpcOutgoingEdge : public std::enable_shared_from_this<GrpcOutgoingEdge> {
   void Cancel();
 
  private:
-  void NoteRetry(const absl::Status& why);
   void NotConnected(std::chrono::milliseconds tick);
   std::shared_ptr<GrpcOutgoingStream> stream();
 
   const Context context_;
   const std::shared_ptr<grpc::Channel> channel_;
+  DialAttempts attempts_;
   Mutex mutex_;
   std::shared_ptr<GrpcOutgoingStream> stream_ ABSL_GUARDED_BY(mutex_);
-  std::chrono::milliseconds trying_ ABSL_GUARDED_BY(mutex_){0};
-  bool retry_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status last_error_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace grapevine

@@ -1,8 +1,7 @@
 // One attempt at the stream that carries this node's vectors to one peer.
 //
-// The client's end of Gossip.Exchange: introduces this node, checks who
-// answers, takes credits and writes chunks for them. Operations underway keep
-// the object alive.
+// The client's end of Gossip.Exchange: what is said there is sending_end.h's.
+// Operations underway keep the object alive.
 //
 // Thread-safe.
 #ifndef GRAPEVINE_NODE_GRPC_OUTGOING_STREAM_H_
@@ -14,19 +13,15 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "node/edge_identity.h"
 #include "node/grpc_queue.h"
-#include "node/message_checksum.h"
 #include "node/peer_link.h"
+#include "node/sending_end.h"
 #include "node/silence_watch.h"
-#include "node/wire_format.h"
 #include "node/write_loop.h"
 
 namespace grapevine {
@@ -35,18 +30,14 @@ class GrpcOutgoingStream final : public EdgeStream,
                                  public std::enable_shared_from_this<GrpcOutgoingStream> {
  public:
   struct Context {
-    EdgeIdentity self;
-    std::shared_ptr<PeerLink> link;
-    std::string address;
-    std::shared_ptr<ChecksumsInFlight> checksums;
-    std::function<Round()> round;
+    SendingEnd::Context end;
     // The stream is over for a reason that another attempt may mend.
     std::function<void(const absl::Status& why)> retry;
     // The stream is over; called last.
     std::function<void()> done;
   };
 
-  explicit GrpcOutgoingStream(Context context) : context_(std::move(context)) {}
+  explicit GrpcOutgoingStream(Context context) : context_(std::move(context)), end_(context_.end) {}
   void Start(const std::shared_ptr<grpc::Channel>& channel, GrpcQueue& queue);
 
   void Wake() override { writes_.Wake(); }
@@ -56,8 +47,8 @@ class GrpcOutgoingStream final : public EdgeStream,
 
   // Sends a heartbeat soon.
   void Beat();
-  bool connected() const { return connected_; }
-  SilenceWatch& watch() { return watch_; }
+  bool connected() const { return end_.connected(); }
+  SilenceWatch& watch() { return end_.watch(); }
 
  private:
   void Started(bool ok);
@@ -67,14 +58,9 @@ class GrpcOutgoingStream final : public EdgeStream,
   void Finish();
   void Finished();
   bool WriteNext();
-  bool Write(const grpc::ByteBuffer& message);
-  grpc::ByteBuffer ChunkMessage(Piece piece);
-  absl::Status Take(const ToSender& message);
-  absl::Status Meet(const EdgeIdentity& peer);
-  void Report();
-  std::string PeerName() const;
 
   const Context context_;
+  SendingEnd end_;
   grpc::ClientContext call_;
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
   GrpcTag start_{[this](bool ok) { Started(ok); }};
@@ -84,13 +70,7 @@ class GrpcOutgoingStream final : public EdgeStream,
   WriteLoop writes_{[this] { return WriteNext(); }, [this] { Finish(); }};
   grpc::Status status_;
   grpc::ByteBuffer incoming_;
-  SilenceWatch watch_;
   std::atomic<bool> started_ = false;
-  bool introduced_ = false;              // the Hello is written; within the write loop
-  std::atomic<bool> connected_ = false;  // the peer's Hello is checked
-  std::atomic<bool> beat_ = false;
-  std::atomic<bool> leaving_ = false;
-  absl::Status violation_;  // by the peer; within reads
 };
 
 }  // namespace grapevine

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_format.h"
 #include "glog/logging.h"
 
 namespace grapevine {
@@ -127,14 +126,7 @@ void GrpcTransport::Monitor() {
 void GrpcTransport::Tick() {
   service_->Tick(tick_);
   for (const auto& edge : Edges()) edge->Tick(tick_);
-  for (const auto& link : links_->All()) {
-    link->Tick();
-    if (!link->AwaitsIncoming()) continue;
-    if ((awaited_[link->peer()] += tick_) < options_.connect_timeout) continue;
-    link->Break(absl::DeadlineExceededError(absl::StrFormat(
-        "rank %d, whose vector is awaited, has not connected for %.1f s (--connect-timeout)",
-        link->peer(), static_cast<double>(options_.connect_timeout.count()) / 1000)));
-  }
+  for (const auto& link : links_->All()) link->Tick(tick_, options_.connect_timeout);
 }
 
 void GrpcTransport::StopMonitor() {

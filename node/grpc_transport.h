@@ -80,7 +80,6 @@ class GrpcTransport : public Transport {
   std::map<Rank, std::shared_ptr<GrpcOutgoingEdge>> edges_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   Condition stop_;
-  std::map<Rank, std::chrono::milliseconds> awaited_;  // the monitor's
 
   Mutex shutdown_;
   std::thread monitor_ ABSL_GUARDED_BY(shutdown_);

@@ -13,8 +13,8 @@
 #include "kernels/replica_layout.h"
 #include "kernels/sketch.h"
 #include "node/data_path.h"
+#include "node/gradient_computer.h"
 #include "node/gradient_gate.h"
-#include "node/gradient_worker.h"
 #include "node/trace_recorder.h"
 #include "node/transport.h"
 #include "optim/optimizer.h"
@@ -34,7 +34,7 @@ class NodeHost final : public Host {
     const ReplicaLayout* layout;
     const Optimizer* optimizer;
     Transport* transport;
-    GradientWorker* gradients;  // null where the algorithm asks for none
+    GradientComputer* gradients;  // null where the algorithm asks for none
     DataPath* data_path;
     // Whether a model is kept for its evaluation.
     std::function<bool()> model_held;

@@ -146,7 +146,7 @@ absl::Status NodeSession::Join() {
   absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = ControlChannel();
   if (!channel.ok()) return channel.status();
   control_ = std::make_unique<GrpcControlClient>(
-      *channel, ControlClientOptions{.coordinator = FormatHostAddress(options_.coordinator),
+      *channel, ControlLineOptions{.coordinator = FormatHostAddress(options_.coordinator),
                                      .peer_timeout = options_.peer_timeout});
   absl::StatusOr<control::Roster> roster = AwaitRoster();
   if (!roster.ok()) return roster.status();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace grapevine {
 
@@ -136,14 +137,22 @@ void PeerLink::IncomingBroke(const absl::Status& why) {
   incoming_broke_ = why;
 }
 
-void PeerLink::Tick() {
+void PeerLink::Tick(std::chrono::milliseconds tick, std::chrono::milliseconds connect_timeout) {
   absl::Status why;
   {
     MutexLock lock(mutex_);
-    if (incoming_broke_.ok() || ++ticks_since_ < 2) return;
-    why = incoming_broke_;
+    why = Overdue(tick, connect_timeout);
   }
-  Break(why);
+  if (!why.ok()) Break(why);
+}
+
+absl::Status PeerLink::Overdue(std::chrono::milliseconds tick,
+                               std::chrono::milliseconds connect_timeout) {
+  if (!incoming_broke_.ok() && ++ticks_since_ >= 2) return incoming_broke_;
+  if (!AwaitsIncoming() || (awaited_ += tick) < connect_timeout) return absl::OkStatus();
+  return absl::DeadlineExceededError(absl::StrFormat(
+      "rank %d, whose vector is awaited, has not connected for %.1f s (--connect-timeout)", peer_,
+      static_cast<double>(connect_timeout.count()) / 1000));
 }
 
 std::optional<PeerLink::Streams> PeerLink::End(const absl::Status& why) {
@@ -183,8 +192,7 @@ bool PeerLink::broken() {
   return !broken_.ok();
 }
 
-bool PeerLink::AwaitsIncoming() {
-  MutexLock lock(mutex_);
+bool PeerLink::AwaitsIncoming() const {
   return broken_.ok() && streams_.incoming == nullptr && !incoming_ended_ && !ledger_.empty();
 }
 

@@ -9,6 +9,7 @@
 #ifndef GRAPEVINE_NODE_PEER_LINK_H_
 #define GRAPEVINE_NODE_PEER_LINK_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -70,8 +71,9 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   // The incoming stream broke. The outgoing one often knows why, a moment later:
   // the peer is given up by a Tick after that.
   void IncomingBroke(const absl::Status& why);
-  // Called regularly.
-  void Tick();
+  // `tick` has passed, and a peer from which something is awaited has `connect_timeout`
+  // to come.
+  void Tick(std::chrono::milliseconds tick, std::chrono::milliseconds connect_timeout);
 
   // Gives the peer up, once. `why` names it.
   void Break(const absl::Status& why);
@@ -80,8 +82,6 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
 
   // Given up, or left.
   bool broken();
-  // Something is posted, but no stream has come.
-  bool AwaitsIncoming();
   TransportCounters counters();
 
  private:
@@ -90,6 +90,11 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
     std::shared_ptr<EdgeStream> incoming;
   };
   absl::Status LeftTheRun() const;
+  // Something is posted, but no stream has come.
+  bool AwaitsIncoming() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Why a Tick gives the peer up.
+  absl::Status Overdue(std::chrono::milliseconds tick, std::chrono::milliseconds connect_timeout)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // There may be more of a message.
   void WakeOutgoing();
   // Marks the link as broken; its streams, or nullopt when it was broken before.
@@ -102,6 +107,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);
   absl::Status incoming_broke_ ABSL_GUARDED_BY(mutex_);
   int ticks_since_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::chrono::milliseconds awaited_ ABSL_GUARDED_BY(mutex_){0};
   bool outgoing_ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool incoming_ended_ ABSL_GUARDED_BY(mutex_) = false;
   SendQueue queue_ ABSL_GUARDED_BY(mutex_);

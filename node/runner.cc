@@ -39,13 +39,33 @@ Runner::~Runner() = default;
 absl::Status Runner::Run(Transport* transport,
                          std::function<absl::Status(float* replica)> initialize) {
   const TensorThread tensor_thread;
+  absl::Status status = BeginRun(transport, std::move(initialize));
+  if (status.ok()) status = Loop();
+  if (host_ != nullptr) PublishProgress();
+  EndRun();
+  return status;
+}
+
+absl::Status Runner::BeginRun(Transport* transport,
+                              std::function<absl::Status(float* replica)> initialize) {
   transport_ = transport;
   absl::Status status = Prepare(std::move(initialize));
   if (status.ok()) status = Begin();
-  if (status.ok()) status = Loop();
-  if (host_ != nullptr) PublishProgress();
-  gradients_.reset();
   return status;
+}
+
+void Runner::EndRun() { gradients_.reset(); }
+
+std::unique_ptr<GradientComputer> Runner::NewGradients() {
+  GradientReports reports{
+      .done = [this](GradientResult result) { mailbox_.Put(std::move(result)); },
+      .part = [this](GradientReady part) { mailbox_.Put(part); }};
+  if (options_.gradients) return options_.gradients(std::move(reports));
+  return std::make_unique<GradientWorker>(
+      objective_, options_.pace, std::move(reports.done), std::move(reports.part),
+      [path = data_path_.get()](std::function<void()> computed) {
+        path->OnceComputed(std::move(computed));
+      });
 }
 
 absl::Status Runner::Prepare(std::function<absl::Status(float* replica)> initialize) {
@@ -60,15 +80,7 @@ absl::Status Runner::Prepare(std::function<absl::Status(float* replica)> initial
   } else {
     data_path_ = std::make_unique<HostDataPath>(on_pass);
   }
-  if (objective_ != nullptr) {
-    gradients_ = std::make_unique<GradientWorker>(
-        objective_, options_.pace,
-        [this](GradientResult result) { mailbox_.Put(std::move(result)); },
-        [this](GradientReady part) { mailbox_.Put(part); },
-        [path = data_path_.get()](std::function<void()> computed) {
-          path->OnceComputed(std::move(computed));
-        });
-  }
+  if (objective_ != nullptr) gradients_ = NewGradients();
   reduction_ =
       std::make_unique<ModelReduction>(options_.rank, options_.workers, layout_, transport_);
   host_ = std::make_unique<NodeHost>(NodeHost::Parts{
@@ -83,7 +95,7 @@ absl::Status Runner::Prepare(std::function<absl::Status(float* replica)> initial
       .at_rest = [this](Vec model) { AtRest(model); },
       .trace = options_.trace,
   });
-  boundary_ = Clock::now();
+  boundary_ = last_mail_ = options_.now();
   if (options_.trace != nullptr) options_.trace->Start(boundary_);
   return absl::OkStatus();
 }
@@ -97,20 +109,38 @@ absl::Status Runner::Begin() {
 }
 
 absl::Status Runner::Loop() {
-  while (!Finished()) {
+  while (!finished()) {
     const bool idle = mailbox_.empty();
     if (idle) PublishProgress();
-    const Clock::time_point since = Clock::now();
+    const Clock::time_point since = options_.now();
     std::optional<Item> item = mailbox_.Take(since + options_.step_timeout);
     if (!item) return StepTimeout();
     if (idle && options_.trace != nullptr) TraceWait(since, *item);
-    if (absl::Status status = Handle(*std::move(item)); !status.ok()) return status;
-    if (absl::Status status = Pump(); !status.ok()) return status;
+    if (absl::Status status = Digest(*std::move(item)); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
-bool Runner::Finished() const {
+absl::Status Runner::HandleMail() {
+  const Clock::time_point now = options_.now();
+  if (mailbox_.empty()) {
+    return now - last_mail_ < options_.step_timeout ? absl::OkStatus() : StepTimeout();
+  }
+  last_mail_ = now;
+  while (!finished() && !mailbox_.empty()) {
+    std::optional<Item> item = mailbox_.Take(now);
+    if (absl::Status status = Digest(*std::move(item)); !status.ok()) return status;
+  }
+  PublishProgress();
+  return absl::OkStatus();
+}
+
+absl::Status Runner::Digest(Item item) {
+  if (absl::Status status = Handle(std::move(item)); !status.ok()) return status;
+  return Pump();
+}
+
+bool Runner::finished() const {
   return resting_ && limit_final_ && held_.empty() && due_.empty() && reduction_->idle();
 }
 
@@ -221,7 +251,7 @@ void Runner::AtRest(Vec model) {
 }
 
 void Runner::AtBoundary(Round completed, Vec model) {
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = options_.now();
   const NodeHost::Arithmetic mix = host_->arithmetic();
   if (options_.trace != nullptr) options_.trace->EndStep(completed - 1, now);
   observed_.Update(observer_->OnRound({.completed = completed,
@@ -237,7 +267,7 @@ void Runner::AtBoundary(Round completed, Vec model) {
 }
 
 void Runner::TraceWait(Clock::time_point since, const Item& item) {
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = options_.now();
   if (const auto* received = std::get_if<Received>(&item)) {
     options_.trace->Wait(received->from, since, now);
   } else if (const auto* sent = std::get_if<Sent>(&item)) {
@@ -324,7 +354,7 @@ absl::Status Runner::Explain(const PeerFailure& failure) {
 void Runner::PublishProgress() {
   Progress progress{.round = algorithm_->round(),
                     .waiting_for = algorithm_->waiting_for(),
-                    .since = Clock::now()};
+                    .since = options_.now()};
   MutexLock lock(progress_mutex_);
   progress_ = std::move(progress);
 }

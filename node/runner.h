@@ -23,6 +23,7 @@
 #include "model/objective.h"
 #include "node/boundary_model.h"
 #include "node/data_path.h"
+#include "node/gradient_computer.h"
 #include "node/gradient_worker.h"
 #include "node/mailbox.h"
 #include "node/model_reduction.h"
@@ -83,6 +84,10 @@ struct RunnerOptions {
   TraceRecorder* trace = nullptr;  // outlives the runner; may be null
   // Makes the way of the node's vectors; host memory where there is none.
   MakeDataPath data_path = {};
+  // Makes what computes gradients; a thread of the runner's own where there is none.
+  MakeGradients gradients = {};
+  // The time of all that the runner measures and waits for in HandleMail.
+  std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
 
 class Runner final : public TransportSink {
@@ -97,6 +102,19 @@ class Runner final : public TransportSink {
   // Runs to the final limit, the last model reduction included. Errors carry a
   // Failure and name this rank, the round, the peer and the time.
   absl::Status Run(Transport* transport, std::function<absl::Status(float* replica)> initialize);
+
+  // Run in steps, for a driver that has many runners on one thread: BeginRun, then
+  // HandleMail whenever something may have come and at least every few
+  // step_timeout, until one of them fails or the runner has finished; then EndRun.
+  absl::Status BeginRun(Transport* transport,
+                        std::function<absl::Status(float* replica)> initialize);
+  // Handles what is in the mailbox now. Never blocks. An error too when nothing came
+  // for step_timeout.
+  absl::Status HandleMail();
+  // Whether the final limit is reached, and the last reduction done.
+  bool finished() const;
+  // No gradient is under way after it.
+  void EndRun();
 
   // Any thread:
   // Moves the limit; a final one is where Run returns.
@@ -140,7 +158,9 @@ class Runner final : public TransportSink {
   absl::Status Prepare(std::function<absl::Status(float* replica)> initialize);
   absl::Status Begin();
   absl::Status Loop();
-  bool Finished() const;
+  std::unique_ptr<GradientComputer> NewGradients();
+  // Takes one item of mail as far as it goes.
+  absl::Status Digest(Item item);
   absl::Status Handle(Item item);
   absl::Status OnMessage(const Received& received);
   absl::Status OnMessageSent(const Sent& sent);
@@ -173,7 +193,7 @@ class Runner final : public TransportSink {
   Mailbox<Item> mailbox_;
   Transport* transport_ = nullptr;
   std::unique_ptr<DataPath> data_path_;
-  std::unique_ptr<GradientWorker> gradients_;
+  std::unique_ptr<GradientComputer> gradients_;
   std::unique_ptr<NodeHost> host_;
   std::unique_ptr<ModelReduction> reduction_;
 
@@ -195,6 +215,7 @@ class Runner final : public TransportSink {
   double gradient_seconds_ = 0;
   NodeHost::Arithmetic mix_before_;
   Clock::time_point boundary_;
+  Clock::time_point last_mail_;  // HandleMail's
   Round dialled_ = 0;
 
   mutable Mutex progress_mutex_;

@@ -10,6 +10,8 @@ namespace {
 using testing::HasSubstr;
 
 constexpr Tag kTag{.round = 4};
+constexpr std::chrono::milliseconds kTick{100};
+constexpr std::chrono::milliseconds kConnectTimeout{500};
 
 class FakeStream : public EdgeStream {
  public:
@@ -24,6 +26,8 @@ class FakeStream : public EdgeStream {
 
 class PeerLinkTest : public testing::Test {
  protected:
+  void Tick() { link_.Tick(kTick, kConnectTimeout); }
+
   RecordingSink sink_;
   std::shared_ptr<SinkGate> gate_ = std::make_shared<SinkGate>(&sink_);
   PeerLink link_{3, 1000, gate_};
@@ -34,9 +38,7 @@ class PeerLinkTest : public testing::Test {
 TEST_F(PeerLinkTest, KeepsWhatPrecedesItsStreams) {
   ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
   ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
-  EXPECT_TRUE(link_.AwaitsIncoming());
   ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
-  EXPECT_FALSE(link_.AwaitsIncoming());
   EXPECT_EQ(link_.TakeGrants(), std::vector<Tag>{kTag});
   EXPECT_TRUE(link_.TakeGrants().empty());
   EXPECT_FALSE(link_.NextPiece().has_value());
@@ -100,19 +102,36 @@ TEST_F(PeerLinkTest, APeerThatLeavesAMessageBehindFailed) {
 
 TEST_F(PeerLinkTest, ABrokenIncomingStreamLetsTheOutgoingSpeakFirst) {
   link_.IncomingBroke(absl::UnavailableError("broke off"));
-  link_.Tick();
+  Tick();
   EXPECT_EQ(sink_.failures(), 0);
   link_.Break(absl::AbortedError("the reason"));
-  link_.Tick();
+  Tick();
   EXPECT_EQ(sink_.AwaitFailure(3).message(), "the reason");
 }
 
 TEST_F(PeerLinkTest, ABrokenIncomingStreamIsAFailure) {
-  link_.Tick();
+  Tick();
   link_.IncomingBroke(absl::UnavailableError("broke off"));
-  link_.Tick();
-  link_.Tick();
+  Tick();
+  Tick();
   EXPECT_EQ(sink_.AwaitFailure(3).message(), "broke off");
+}
+
+TEST_F(PeerLinkTest, APeerWhoseVectorIsAwaitedHasTheConnectTimeoutToCome) {
+  for (int tick = 0; tick < 10; ++tick) Tick();  // before anything is awaited
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
+  for (int tick = 0; tick < 4; ++tick) Tick();
+  EXPECT_EQ(sink_.failures(), 0);
+  Tick();
+  EXPECT_EQ(sink_.AwaitFailure(3).message(),
+            "rank 3, whose vector is awaited, has not connected for 0.5 s (--connect-timeout)");
+}
+
+TEST_F(PeerLinkTest, APeerThatHasComeIsNotAwaited) {
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
+  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  for (int tick = 0; tick < 10; ++tick) Tick();
+  EXPECT_EQ(sink_.failures(), 0);
 }
 
 TEST_F(PeerLinkTest, LeavingIsNoFailure) {

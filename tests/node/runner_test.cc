@@ -355,6 +355,85 @@ TEST(Runner, AnOpenEndMovesUntilItIsFinal) {
   for (const auto& node : fleet.nodes) EXPECT_EQ(node->recorder.reports.back().completed, 12);
 }
 
+// Computes when it is told to, on the thread that tells it.
+class GradientsOnDemand final : public GradientComputer {
+ public:
+  GradientsOnDemand(Objective* objective, GradientReports reports)
+      : objective_(objective), reports_(std::move(reports)) {}
+  void Compute(SharedVector at, SharedVector into, Round round, std::vector<int64_t>) override {
+    work = [=, this] {
+      absl::StatusOr<double> loss = objective_->Gradient(at.data.get(), round, into.data.get());
+      reports_.done({round, std::move(loss), {}, {}});
+    };
+  }
+  std::function<void()> work;
+
+ private:
+  Objective* const objective_;
+  const GradientReports reports_;
+};
+
+// A node alone, at a clock and with gradients of the test's own.
+struct SteppedNode {
+  SteppedNode() : alone({.nodes = 1, .rounds = 3}, 0, std::make_shared<MemoryHub>(1), Options()) {}
+
+  RunnerOptions Options() {
+    return {.rounds = 3,
+            .limit = 3,
+            .evaluate = [](Round) { return false; },
+            .step_timeout = std::chrono::seconds(20),
+            .gradients =
+                [this](GradientReports reports) {
+                  auto made =
+                      std::make_unique<GradientsOnDemand>(alone.objective, std::move(reports));
+                  gradients = made.get();
+                  return made;
+                },
+            .now = [this] { return now; }};
+  }
+  absl::Status Begin() {
+    return alone.runner->BeginRun(alone.transport.get(), [this](float* replica) {
+      alone.objective->Initialize(replica);
+      return absl::OkStatus();
+    });
+  }
+
+  std::chrono::steady_clock::time_point now{};
+  GradientsOnDemand* gradients = nullptr;
+  NodeUnderTest alone;
+};
+
+TEST(Runner, RunsInStepsOnADriversThreadAndClock) {
+  SteppedNode node;
+  ASSERT_TRUE(node.Begin().ok());
+  Runner& runner = *node.alone.runner;
+  for (Round round = 0; round < 3; ++round) {
+    EXPECT_FALSE(runner.finished());
+    EXPECT_EQ(runner.progress().round, round);
+    node.now += std::chrono::seconds(2);
+    std::exchange(node.gradients->work, {})();
+    ASSERT_TRUE(runner.HandleMail().ok());
+    EXPECT_EQ(node.alone.recorder.reports.back().seconds, 2);
+  }
+  EXPECT_TRUE(runner.finished());
+  runner.EndRun();
+  const auto model = runner.model().span();
+  EXPECT_EQ(std::vector<float>(model.begin(), model.end()),
+            ClusterReplica({.nodes = 1, .rounds = 3}, 0));
+}
+
+TEST(Runner, InStepsTheStepTimeoutIsThatOfTheDriversClock) {
+  SteppedNode node;
+  ASSERT_TRUE(node.Begin().ok());
+  node.now += std::chrono::seconds(19);
+  EXPECT_TRUE(node.alone.runner->HandleMail().ok());
+  node.now += std::chrono::seconds(1);
+  const absl::Status status = node.alone.runner->HandleMail();
+  EXPECT_EQ(FailureOf(status), Failure::kPeerLost);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("nothing happened for 20 s in round 0 while waiting for its own gradient"));
+}
+
 TEST(Runner, APeerThatDoesNotFitIsNoLostPeer) {
   for (const Failure known : {Failure::kOther, Failure::kRendezvous}) {
     Fleet fleet({.nodes = 2});

@@ -1,0 +1,36 @@
+#include "node/dial_attempts.h"
+
+#include <gtest/gtest.h>
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(DialAttempts, OneThatFailedIsRepeatedOnce) {
+  DialAttempts attempts(2, "node3:29500", milliseconds(1000));
+  EXPECT_FALSE(*attempts.Tick(milliseconds(100)));  // the first is under way
+  attempts.Failed(absl::UnavailableError("refused"));
+  EXPECT_TRUE(*attempts.Tick(milliseconds(100)));
+  EXPECT_FALSE(*attempts.Tick(milliseconds(100)));
+}
+
+TEST(DialAttempts, WhenTimeIsUpTheLastErrorIsTold) {
+  DialAttempts attempts(2, "node3:29500", milliseconds(200));
+  attempts.Failed(absl::UnavailableError("connection refused"));
+  EXPECT_TRUE(*attempts.Tick(milliseconds(100)));
+  EXPECT_EQ(attempts.Tick(milliseconds(100)).status(),
+            absl::UnavailableError("rank 2 (node3:29500) could not be reached within 0.2 s "
+                                   "(--connect-timeout); last: connection refused"));
+}
+
+TEST(DialAttempts, APeerThatNeverAnswersIsGivenUp) {
+  DialAttempts attempts(2, "node3:29500", milliseconds(200));
+  EXPECT_FALSE(*attempts.Tick(milliseconds(100)));
+  EXPECT_EQ(attempts.Tick(milliseconds(100)).status(),
+            absl::UnavailableError("rank 2 (node3:29500) could not be reached within 0.2 s "
+                                   "(--connect-timeout); last: no answer"));
+}
+
+}  // namespace
+}  // namespace grapevine
