@@ -70,7 +70,9 @@ class Host {
 
   // Round `completed` is over and `model` is this node's model: where metrics
   // are taken and state can be exported. Never a barrier. A node that holds no
-  // whole model, a parameter server, gives no vector, here and to Rest.
+  // whole model, a parameter server, gives no vector, here and to Rest. Whatever the
+  // rounds before `completed` send has been asked for, and nothing of later ones; what
+  // they receive is here.
   virtual void Boundary(Round completed, Vec model) = 0;
   // The algorithm is at rest: it has done every round below the limit, and
   // nothing of its own is in flight. `model` is final unless the limit moves.

@@ -16,6 +16,7 @@ Summary SummaryOf(const Experiment& experiment, const RunMetrics& latest) {
                   .epochs = latest.epoch,
                   .stopped = "finished",
                   .bytes_sent_total = latest.bytes_sent_total,
+                  .evaluation_bytes_sent_total = latest.evaluation_bytes_sent_total,
                   .train_loss = latest.train_loss,
                   .test_loss = latest.test_loss,
                   .test_accuracy = latest.test_accuracy,

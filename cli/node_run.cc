@@ -12,6 +12,7 @@
 #include "cli/experiment_summary.h"
 #include "cli/model_assessment.h"
 #include "kernels/sketch.h"
+#include "model/averaged_model.h"
 #include "random/keyed_random.h"
 #include "run/compute_time.h"
 #include "run/failure.h"
@@ -132,7 +133,8 @@ absl::Status NodeRun::Prepare() {
           .size = experiment_->config().nodes(),
           .workers = experiment_->workers(),
           .evaluated = [this](Round round) { return experiment_->Evaluated(round); },
-          .learning_rate = [this](Round round) { return experiment_->learning_rate(round); }},
+          .learning_rate = [this](Round round) { return experiment_->learning_rate(round); },
+          .evaluation_bytes = MergeBytes(experiment_->workers(), experiment_->layout().size)},
       [this](const RunMetrics& metrics) { Record(metrics); });
   evaluations_ = std::make_unique<EvaluationThread>(
       [this](const AveragedModel& average) { return Evaluate(average); },
@@ -191,12 +193,12 @@ absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel& mo
   ++rounds_;
   recording_->OnRound(report);
   if (!experiment_->Measured(report.completed)) return absl::OkStatus();
-  return Measure(report.completed, model);
+  return Measure(report, model);
 }
 
-absl::Status NodeRun::Measure(Round completed, const BoundaryModel& model) {
+absl::Status NodeRun::Measure(const RoundReport& round, const BoundaryModel& model) {
+  const Round completed = round.completed;
   const double time_s = Elapsed();
-  const TransportCounters counters = session_->counters();
   control::NodeMetrics report;
   report.set_round(completed);
   report.set_epoch(experiment_->Epoch(completed));
@@ -204,8 +206,8 @@ absl::Status NodeRun::Measure(Round completed, const BoundaryModel& model) {
   if (objective_) {
     report.set_samples(rounds_ * objective_->batch_size());
   }
-  report.set_bytes_sent(counters.bytes_sent);
-  report.set_bytes_received(counters.bytes_received);
+  report.set_bytes_sent(round.bytes_sent);
+  report.set_bytes_received(round.bytes_received);
   if (assessor_) {
     report.set_train_loss_sum(loss_sum_ * static_cast<double>(objective_->batch_size()));
     const absl::StatusOr<Sketch> sketch =
@@ -214,22 +216,21 @@ absl::Status NodeRun::Measure(Round completed, const BoundaryModel& model) {
     report.mutable_sketch()->Add(sketch->begin(), sketch->end());
   }
   session_->Report(std::move(report));
-  if (absl::Status status = WriteNodeMetrics(completed, time_s); !status.ok()) return status;
+  if (absl::Status status = WriteNodeMetrics(round, time_s); !status.ok()) return status;
   loss_sum_ = gradient_seconds_ = mix_seconds_ = seconds_ = 0;
   rounds_ = 0;
   return absl::OkStatus();
 }
 
-absl::Status NodeRun::WriteNodeMetrics(Round completed, double time_s) {
-  const TransportCounters counters = session_->counters();
-  NodeMetrics metrics{.round = completed,
-                      .epoch = experiment_->Epoch(completed),
+absl::Status NodeRun::WriteNodeMetrics(const RoundReport& round, double time_s) {
+  NodeMetrics metrics{.round = round.completed,
+                      .epoch = experiment_->Epoch(round.completed),
                       .time_s = time_s,
-                      .learning_rate = experiment_->learning_rate(completed - 1),
+                      .learning_rate = experiment_->learning_rate(round.completed - 1),
                       .mix_s = mix_seconds_,
                       .wait_s = std::max(0.0, seconds_ - gradient_seconds_ - mix_seconds_),
-                      .bytes_sent_total = counters.bytes_sent,
-                      .bytes_received_total = counters.bytes_received};
+                      .bytes_sent_total = round.bytes_sent,
+                      .bytes_received_total = round.bytes_received};
   if (assessor_) metrics.train_loss = loss_sum_ / static_cast<double>(rounds_);
   if (objective_) {
     metrics.gradient_s = gradient_seconds_;

@@ -60,8 +60,8 @@ class NodeRun final : private RunObserver {
 
   absl::Status OnRound(const RoundReport& report, const BoundaryModel& model) override;
   void OnAverage(AveragedModel average) override { evaluations_->Submit(std::move(average)); }
-  absl::Status Measure(Round completed, const BoundaryModel& model);
-  absl::Status WriteNodeMetrics(Round completed, double time_s);
+  absl::Status Measure(const RoundReport& round, const BoundaryModel& model);
+  absl::Status WriteNodeMetrics(const RoundReport& round, double time_s);
   absl::Status OnStart();
   double Elapsed() const;
 

@@ -25,7 +25,7 @@ void SimulatedNodeMetrics::OnGradient(const GradientTimes& gradient) {
 }
 
 void SimulatedNodeMetrics::OnMessage(const MessageTimes& message) {
-  nodes_[message.to].bytes_received += message.bytes;
+  nodes_[message.to].bytes_received.Add(message.tag.round, message.bytes);
 }
 
 void SimulatedNodeMetrics::OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {
@@ -35,6 +35,7 @@ void SimulatedNodeMetrics::OnArithmetic(Rank rank, Nanoseconds begin, Nanosecond
 void SimulatedNodeMetrics::OnBoundary(Rank rank, Round completed, Nanoseconds now,
                                       int64_t bytes_sent) {
   Node& node = nodes_[rank];
+  const int64_t bytes_received = node.bytes_received.Before(completed);
   if (!experiment_->Measured(completed) || node.gradients == 0) return;
   const double seconds = Seconds(now - node.last_line);
   NodeMetrics metrics{.round = completed,
@@ -46,7 +47,7 @@ void SimulatedNodeMetrics::OnBoundary(Rank rank, Round completed, Nanoseconds no
                       .mix_s = Seconds(node.mix),
                       .wait_s = std::max(0.0, seconds - Seconds(node.gradient + node.mix)),
                       .bytes_sent_total = bytes_sent,
-                      .bytes_received_total = node.bytes_received};
+                      .bytes_received_total = bytes_received};
   if (seconds > 0) {
     metrics.samples_per_s =
         static_cast<double>(node.gradients) * experiment_->config().batch() / seconds;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "algorithm/round_bytes.h"
 #include "cli/experiment.h"
 #include "sim/nanoseconds.h"
 #include "sim/sim_observer.h"
@@ -36,7 +37,7 @@ class SimulatedNodeMetrics {
     Nanoseconds gradient = 0;
     Nanoseconds mix = 0;
     Nanoseconds last_line = 0;
-    int64_t bytes_received = 0;
+    RoundBytes bytes_received;
     std::string lines;
   };
 

@@ -9,6 +9,7 @@
 #include "cli/experiment_summary.h"
 #include "cli/model_assessment.h"
 #include "cli/simulated_nodes.h"
+#include "model/averaged_model.h"
 #include "run/failure.h"
 #include "run/run_directory.h"
 #include "sim/link_statistics.h"
@@ -129,6 +130,10 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
   for (Rank server = workers_; server < experiment_->config().nodes(); ++server) {
     *metrics.bytes_sent_total += simulation_->bytes_sent(server);
   }
+  if (experiment_->Evaluated(measured.completed)) {
+    evaluation_bytes_ += MergeBytes(workers_, experiment_->layout().size);
+  }
+  metrics.evaluation_bytes_sent_total = evaluation_bytes_;
   if (time_s > latest_.time_s) {
     metrics.samples_per_s = static_cast<double>(measured.gradients) *
                             experiment_->config().batch() / (time_s - latest_.time_s);

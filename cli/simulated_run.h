@@ -79,6 +79,8 @@ class SimulatedRun final : private SimObserver {
   std::unique_ptr<SimulatedNodeMetrics> node_metrics_;  // absent for a phantom
   std::unique_ptr<LineFile> metrics_file_;
   Rank workers_ = 0;  // ranks from here on are servers
+  // What real nodes would send to merge their models: no time is charged for it.
+  int64_t evaluation_bytes_ = 0;
   AccuracyTarget target_;
   RunMetrics latest_;
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/aligned_buffer.h"
+#include "topology/topology.h"
 
 namespace grapevine {
 
@@ -14,6 +15,16 @@ struct AveragedModel {
   // (1/n) sum_i |x_i - mean|^2 over the parameters.
   double consensus_distance = 0;
 };
+
+// Sums of squared distances that a rank passes on beside the mean of its subtree.
+inline constexpr int64_t kMergeSums = 1;
+
+// Payload of the messages that merge the models of so many ranks up a tree: all but rank
+// 0 send as many bytes as a replica has, and the sums.
+inline int64_t MergeBytes(Rank ranks, int64_t replica_size) {
+  return (ranks - 1) *
+         (replica_size * int64_t{sizeof(float)} + kMergeSums * int64_t{sizeof(double)});
+}
 
 }  // namespace grapevine
 

@@ -99,6 +99,8 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
   if (loss) metrics.train_loss = *loss / static_cast<double>(samples);
   metrics.learning_rate = options_.learning_rate(round - 1);
   metrics.bytes_sent_total = bytes;
+  if (open.evaluation) ++evaluations_;
+  metrics.evaluation_bytes_sent_total = evaluations_ * options_.evaluation_bytes;
   if (metrics.time_s > emitted_time_) {
     metrics.samples_per_s = static_cast<double>(samples) / (metrics.time_s - emitted_time_);
   }

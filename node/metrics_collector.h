@@ -30,6 +30,7 @@ class MetricsCollector {
     // Whether a measurement of this round waits for an evaluation.
     std::function<bool(Round)> evaluated;
     std::function<double(Round)> learning_rate;
+    int64_t evaluation_bytes = 0;  // that all nodes send to merge their models for one
   };
   using Emit = std::function<void(const RunMetrics&)>;
 
@@ -64,6 +65,7 @@ class MetricsCollector {
   std::map<Round, Open> open_ ABSL_GUARDED_BY(mutex_);
   Round emitted_ ABSL_GUARDED_BY(mutex_) = 0;
   double emitted_time_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t evaluations_ ABSL_GUARDED_BY(mutex_) = 0;  // emitted
   RunMetrics latest_ ABSL_GUARDED_BY(mutex_);
   std::map<Rank, double> local_accuracy_ ABSL_GUARDED_BY(mutex_);
 };

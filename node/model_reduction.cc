@@ -16,6 +16,7 @@ constexpr int64_t kWindow = 4;
 // A double in the place of two floats, bit for bit.
 constexpr int64_t kDoubleInFloats = 2;
 static_assert(sizeof(double) == kDoubleInFloats * sizeof(float));
+static_assert(kMergeSums == 1);
 
 int64_t SubtreeSize(int64_t root, int64_t n) {
   if (root >= n) return 0;

@@ -7,7 +7,8 @@
 // replica of that round and a few chunks, never a second vector; rank 0 copies
 // its replica at once and holds the growing result instead.
 //
-// Steps and bytes: 2 ceil(log2 n) chunk hops, M bytes sent by every node but 0.
+// Steps and bytes: 2 ceil(log2 n) chunk hops, M bytes sent by every node but 0
+// (MergeBytes in model/averaged_model.h).
 //
 // Only ranks below the size take part: a run's parameter servers, at the ranks
 // above, hold no model.

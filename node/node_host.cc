@@ -13,6 +13,12 @@
 #include "optim/replica_step.h"
 
 namespace grapevine {
+namespace {
+
+int64_t BytesOf(Part part) { return part.size * static_cast<int64_t>(sizeof(float)); }
+
+}  // namespace
+
 NodeHost::NodeHost(Parts parts) : parts_(std::move(parts)) {}
 
 Vec NodeHost::InitialReplica(ReplicaRange range) {
@@ -103,8 +109,9 @@ void NodeHost::CountPass(std::chrono::steady_clock::time_point begin,
 
 void NodeHost::Send(Rank to, Tag tag, Part part) {
   if (parts_.trace != nullptr) {
-    parts_.trace->BeginSend(to, tag, part.size * static_cast<int64_t>(sizeof(float)));
+    parts_.trace->BeginSend(to, tag, BytesOf(part));
   }
+  bytes_sent_ += BytesOf(part);
   gate_.OnSend(tag.round);
   absl::StatusOr<Outgoing> message = parts_.data_path->Send(part);
   status_.Update(message.status());
@@ -112,6 +119,7 @@ void NodeHost::Send(Rank to, Tag tag, Part part) {
 }
 
 void NodeHost::Post(Rank from, Tag tag, Part into) {
+  bytes_received_.Add(tag.round, BytesOf(into));
   absl::StatusOr<Incoming> place = parts_.data_path->Post(from, tag, into);
   status_.Update(place.status());
   if (place.ok()) status_.Update(parts_.transport->Post(from, tag, *std::move(place)));

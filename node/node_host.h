@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "algorithm/host.h"
+#include "algorithm/round_bytes.h"
 #include "kernels/replica_layout.h"
 #include "kernels/sketch.h"
 #include "node/data_path.h"
@@ -81,6 +82,10 @@ class NodeHost final : public Host {
   absl::Status status() const;
   const Arithmetic& arithmetic() const { return arithmetic_; }
 
+  // Payload of the algorithm's messages of the rounds that are over, at a boundary.
+  int64_t bytes_sent() const { return bytes_sent_; }
+  int64_t BytesReceived(Round completed) { return bytes_received_.Before(completed); }
+
  private:
   VectorTable& vectors() const { return parts_.data_path->vectors(); }
 
@@ -90,6 +95,8 @@ class NodeHost final : public Host {
   SharedVector gradient_;
   absl::Status status_;
   Arithmetic arithmetic_;
+  int64_t bytes_sent_ = 0;
+  RoundBytes bytes_received_;  // counted as they are posted for
 };
 
 }  // namespace grapevine

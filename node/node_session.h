@@ -77,8 +77,6 @@ class NodeSession {
   // Rank 0: moves the end of the run; a final one is the end.
   void ExtendRoundLimit(Round limit, bool final);
 
-  TransportCounters counters() const { return transport_->counters(); }
-
  private:
   absl::Status Listen();
   absl::Status Join();

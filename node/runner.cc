@@ -259,7 +259,9 @@ void Runner::AtBoundary(Round completed, Vec model) {
                                        .seconds = Seconds(now - std::exchange(boundary_, now)),
                                        .gradient_seconds = gradient_seconds_,
                                        .mix_seconds = mix.seconds - mix_before_.seconds,
-                                       .mix_bytes = mix.bytes - mix_before_.bytes},
+                                       .mix_bytes = mix.bytes - mix_before_.bytes,
+                                       .bytes_sent = host_->bytes_sent(),
+                                       .bytes_received = host_->BytesReceived(completed)},
                                       BoundaryModel(data_path_.get(), model)));
   mix_before_ = mix;
   if (model && options_.evaluate(completed)) due_.push_back({completed, Fetch(model)});

@@ -43,6 +43,8 @@ struct RoundReport {
   double gradient_seconds;  // on the gradient thread, in parallel
   double mix_seconds;       // arithmetic on the runner's thread
   int64_t mix_bytes;        // that it read and wrote
+  int64_t bytes_sent;       // payload of the algorithm's messages, of all rounds completed
+  int64_t bytes_received;   // likewise
 };
 
 // Called on the runner's thread.

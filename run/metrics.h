@@ -33,8 +33,10 @@ struct RunMetrics {
   // (1/n) sum over nodes of |x_i - mean x|^2, parameters only.
   std::optional<double> consensus_distance;
 
-  // Summed over all nodes.
+  // Summed over all nodes. Bytes are payload: what the algorithm's messages of all these
+  // rounds carry, and, apart, what merging the models for evaluations up to here takes.
   std::optional<int64_t> bytes_sent_total;
+  std::optional<int64_t> evaluation_bytes_sent_total;
   std::optional<double> samples_per_s;
 };
 
@@ -66,6 +68,7 @@ struct NodeMetrics {
   std::optional<double> mix_s;
   std::optional<double> wait_s;
   std::optional<double> samples_per_s;
+  // As in RunMetrics, without what evaluations take.
   std::optional<int64_t> bytes_sent_total;
   std::optional<int64_t> bytes_received_total;
   std::optional<int64_t> resident_bytes;

@@ -28,6 +28,7 @@ constexpr auto kSummaryMembers = [](auto& record, auto&& visit) {
   visit("wall_time_s", record.wall_time_s);
   visit("simulated_time_s", record.simulated_time_s);
   visit("bytes_sent_total", record.bytes_sent_total);
+  visit("evaluation_bytes_sent_total", record.evaluation_bytes_sent_total);
   visit("samples_per_s", record.samples_per_s);
   visit("train_loss", record.train_loss);
   visit("test_loss", record.test_loss);

@@ -38,6 +38,7 @@ struct Summary {
   std::optional<double> wall_time_s;
   std::optional<double> simulated_time_s;
   std::optional<int64_t> bytes_sent_total;
+  std::optional<int64_t> evaluation_bytes_sent_total;
   std::optional<double> samples_per_s;
 
   std::optional<double> train_loss;

@@ -45,6 +45,7 @@ void MessageExchange::Send(Rank from, Rank to, Tag tag, Part part, Nanoseconds w
                                    .begun = 0,
                                    .left = 0,
                                    .arrived = 0});
+  bytes_sent_[from] += messages_[id].times.bytes;
   vectors_->Hold(id, part);
   Sender& sender = senders_[from];
   const auto credit = std::ranges::find_if(
@@ -130,7 +131,6 @@ const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nan
   if (!network_->OnAlarm(id, version, now)) return nullptr;
   Message& message = messages_[id];
   MessageTimes& times = message.times;
-  bytes_sent_[times.from] += times.bytes;
   if (effects_ != nullptr) connections_.End(times.from, times.to, now);
   Advance(id, now);
   // The sender may overwrite its part from now on; the receiver looks at its own

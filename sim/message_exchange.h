@@ -41,6 +41,7 @@ class MessageExchange {
   // The message that has arrived; its slot is used again.
   MessageTimes OnArrival(MessageId id, Nanoseconds now);
 
+  // Of all messages that were asked for.
   int64_t bytes_sent(Rank rank) const { return bytes_sent_[rank]; }
 
  private:

@@ -65,6 +65,7 @@ class Simulation final : private Host, private AlarmClock {
   // When the last event happened.
   Nanoseconds now() const { return now_; }
   int64_t events() const { return events_; }
+  // Of all messages that were asked for: at a boundary, those of the rounds completed.
   int64_t bytes_sent(Rank rank) const { return exchange_->bytes_sent(rank); }
   int64_t bytes_sent() const;
   // The final model of a node, after Run.

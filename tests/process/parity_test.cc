@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,6 +27,8 @@ namespace {
 
 using Flags = std::map<std::string, std::string>;
 
+constexpr Round kRounds = 6;
+
 struct Method {
   std::string algorithm, topology;
   int nodes = 3;
@@ -41,12 +46,106 @@ Flags SmallExperiment(const Method& method) {
           {"model", "lenet5"},
           {"data", "synthetic:train=512:test=200"},
           {"batch", "8"},
-          {"rounds", "6"}};
+          {"rounds", std::to_string(kRounds)},
+          {"log_every", "2"},
+          {"eval_every", "0.1"}};  // epochs: some rounds are, some are not
+}
+
+// What all nodes send for a round, as docs/algorithms.md has it: beside the counting of
+// any node.
+int64_t RoundPayload(const Experiment& experiment, const Method& method, Round round) {
+  const int64_t replica = experiment.layout().size * int64_t{sizeof(float)};
+  if (method.servers > 0) return 2 * replica * method.workers();
+  if (method.algorithm.starts_with("allreduce")) return 2 * replica * (method.nodes - 1);
+  int64_t messages = 0;
+  std::vector<Rank> neighbours;
+  for (Rank rank = 0; rank < method.nodes; ++rank) {
+    experiment.mixing().topology().OutNeighbours(rank, round, &neighbours);
+    messages += static_cast<int64_t>(neighbours.size());
+  }
+  return messages * replica;
+}
+
+struct Payload {
+  int64_t training = 0;
+  int64_t evaluation = 0;
+  bool operator==(const Payload&) const = default;
+  friend std::ostream& operator<<(std::ostream& out, const Payload& payload) {
+    return out << payload.training << " bytes to train, " << payload.evaluation << " to evaluate";
+  }
+};
+
+// By completed rounds. A merge of models moves every worker's but rank 0's, each with its
+// sums of distances.
+std::vector<Payload> ExpectedPayload(const Experiment& experiment, const Method& method) {
+  const int64_t merge =
+      (method.workers() - 1) *
+      (experiment.layout().size * int64_t{sizeof(float)} + int64_t{sizeof(double)});
+  std::vector<Payload> expected(1);
+  for (Round completed = 1; completed <= kRounds; ++completed) {
+    Payload next = expected.back();
+    next.training += RoundPayload(experiment, method, completed - 1);
+    next.evaluation += experiment.Evaluated(completed) ? merge : 0;
+    expected.push_back(next);
+  }
+  EXPECT_GT(expected.back().evaluation, merge);
+  return expected;
+}
+
+Payload PayloadOf(const nlohmann::json& json) {
+  return {json.at("bytes_sent_total"), json.at("evaluation_bytes_sent_total")};
+}
+
+std::vector<nlohmann::json> Lines(const std::string& path) {
+  std::istringstream file(FileText(path));
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+void ExpectPayload(const std::string& run, const Experiment& experiment,
+                   const std::vector<Payload>& expected) {
+  SCOPED_TRACE(run);
+  EXPECT_EQ(PayloadOf(nlohmann::json::parse(FileText(run + "/summary.json"))), expected.back());
+  const std::vector<nlohmann::json> lines = Lines(run + "/metrics.jsonl");
+  size_t measured = 0;
+  for (Round completed = 1; completed <= kRounds; ++completed) {
+    measured += experiment.Measured(completed) ? 1 : 0;
+  }
+  EXPECT_EQ(lines.size(), measured);
+  for (const nlohmann::json& line : lines) {
+    EXPECT_EQ(PayloadOf(line), expected[line.at("round")]) << line;
+  }
+}
+
+// What the nodes of a run say that they sent and received.
+std::vector<std::vector<int64_t>> NodePayload(const std::string& run, int workers) {
+  std::vector<std::vector<int64_t>> counted;
+  for (int rank = 0; rank < workers; ++rank) {
+    for (const nlohmann::json& line :
+         Lines(run + "/node-" + std::to_string(rank) + "/metrics.jsonl")) {
+      counted.push_back(
+          {rank, line.at("round"), line.at("bytes_sent_total"), line.at("bytes_received_total")});
+    }
+  }
+  return counted;
+}
+
+std::unique_ptr<Experiment> Build(const Flags& flags) {
+  const absl::StatusOr<ResolvedConfig> resolved = ResolveConfig({.flags = flags});
+  EXPECT_TRUE(resolved.ok()) << resolved.status();
+  auto experiment = Experiment::Build(resolved->config);
+  EXPECT_TRUE(experiment.ok()) << experiment.status();
+  return *std::move(experiment);
 }
 
 Ended RunCommand(const std::string& command, const Flags& flags, const std::string& out) {
   std::vector<std::string> arguments = {command, "--out=" + out};
-  for (const auto& [name, value] : flags) arguments.push_back("--" + name + "=" + value);
+  for (const auto& [field, value] : flags) {
+    std::string flag = field;
+    std::ranges::replace(flag, '_', '-');
+    arguments.push_back("--" + flag + "=" + value);
+  }
   return RunGrapevine(std::move(arguments));
 }
 
@@ -115,6 +214,7 @@ class NodeInMemory {
 
   const SharedVector& model() const { return runner_.model(); }
   const SharedVector& average() const { return observer_.model; }
+  TransportCounters counters() const { return transport_.counters(); }
 
  private:
   const Experiment& experiment_;
@@ -124,8 +224,12 @@ class NodeInMemory {
   MemoryTransport transport_;
 };
 
-// As ModelPaths orders them.
-std::vector<SharedVector> TrainInMemory(const Experiment& experiment) {
+struct TrainedInMemory {
+  std::vector<SharedVector> models;  // as ModelPaths orders them
+  int64_t payload = 0;               // that went through the transport
+};
+
+TrainedInMemory TrainInMemory(const Experiment& experiment) {
   auto hub = std::make_shared<MemoryHub>(experiment.config().nodes());
   std::vector<std::unique_ptr<NodeInMemory>> nodes;
   for (Rank rank = 0; rank < experiment.config().nodes(); ++rank) {
@@ -134,10 +238,13 @@ std::vector<SharedVector> TrainInMemory(const Experiment& experiment) {
   std::vector<std::thread> threads;
   for (auto& node : nodes) threads.emplace_back([&node] { node->Run(); });
   for (std::thread& thread : threads) thread.join();
-  std::vector<SharedVector> models;
-  for (Rank rank = 0; rank < experiment.workers(); ++rank) models.push_back(nodes[rank]->model());
-  models.push_back(nodes[0]->average());
-  return models;
+  TrainedInMemory trained;
+  for (const auto& node : nodes) trained.payload += node->counters().bytes_sent;
+  for (Rank rank = 0; rank < experiment.workers(); ++rank) {
+    trained.models.push_back(nodes[rank]->model());
+  }
+  trained.models.push_back(nodes[0]->average());
+  return trained;
 }
 
 class RunParity : public ::testing::TestWithParam<Method> {};
@@ -172,19 +279,18 @@ TEST_P(TransportParity, GrpcAndMemoryGiveTheSameBits) {
   const Ended ended = Train(flags, folder.File("run"));
   ASSERT_EQ(ended.exit_code, 0) << ended.output;
 
-  const absl::StatusOr<ResolvedConfig> resolved = ResolveConfig({.flags = flags});
-  ASSERT_TRUE(resolved.ok()) << resolved.status();
-  const auto experiment = Experiment::Build(resolved->config);
-  ASSERT_TRUE(experiment.ok()) << experiment.status();
-  const std::vector<SharedVector> models = TrainInMemory(**experiment);
+  const std::unique_ptr<Experiment> experiment = Build(flags);
+  const auto [models, payload] = TrainInMemory(*experiment);
+  const Payload expected = ExpectedPayload(*experiment, GetParam()).back();
+  EXPECT_EQ(payload, expected.training + expected.evaluation);
 
   const std::vector<std::string> paths = ModelPaths(folder.File("run"), GetParam().workers());
   ASSERT_EQ(models.size(), paths.size());
   for (size_t i = 0; i < paths.size(); ++i) {
     const absl::StatusOr<Safetensors> file = Safetensors::Open(paths[i]);
     ASSERT_TRUE(file.ok()) << file.status();
-    std::vector<float> written((*experiment)->layout().size);
-    ASSERT_TRUE(file->Load((*experiment)->layout(), written.data()).ok());
+    std::vector<float> written(experiment->layout().size);
+    ASSERT_TRUE(file->Load(experiment->layout(), written.data()).ok());
     ASSERT_EQ(models[i].size, static_cast<int64_t>(written.size()));
     EXPECT_EQ(memcmp(models[i].data.get(), written.data(), written.size() * sizeof(float)), 0)
         << paths[i];
@@ -194,7 +300,7 @@ TEST_P(TransportParity, GrpcAndMemoryGiveTheSameBits) {
 class SimulatorParity : public ::testing::TestWithParam<Method> {};
 
 // Whatever the simulated network does to the order of events.
-TEST_P(SimulatorParity, NodesAndSimulatorWriteTheSameModels) {
+TEST_P(SimulatorParity, NodesAndSimulatorWriteTheSameModelsAndBytes) {
   const ScratchFolder folder;
   Flags flags = SmallExperiment(GetParam());
   const Ended real = Train(flags, folder.File("real"));
@@ -211,6 +317,13 @@ TEST_P(SimulatorParity, NodesAndSimulatorWriteTheSameModels) {
   for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_TRUE(actual[i] == expected[i]) << ModelPaths("", GetParam().workers())[i] << " differs";
   }
+  const std::unique_ptr<Experiment> experiment = Build(flags);
+  const std::vector<Payload> payload = ExpectedPayload(*experiment, GetParam());
+  for (const char* run : {"real", "simulated"}) {
+    ExpectPayload(folder.File(run), *experiment, payload);
+  }
+  EXPECT_EQ(NodePayload(folder.File("simulated"), GetParam().workers()),
+            NodePayload(folder.File("real"), GetParam().workers()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, SimulatorParity,

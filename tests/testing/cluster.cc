@@ -104,6 +104,7 @@ class Cluster::Node final : public Host {
   }
   void Send(Rank to, Tag tag, Part part) override {
     Say(absl::StrCat("sends ", Name(tag), " to ", to));
+    CHECK_EQ(tag.round, completed_) << "sent beside the round's boundaries";
     bytes_sent_ += part.size * static_cast<int64_t>(sizeof(float));
     CHECK(
         cluster_.nodes_[to]->arriving_.emplace(std::pair(rank_, tag), vectors_.Slice(part)).second)
@@ -115,6 +116,7 @@ class Cluster::Node final : public Host {
   }
   void Boundary(Round completed, Vec model) override {
     Say(absl::StrCat("ends round ", completed - 1));
+    completed_ = completed;
     if (cluster_.options_.at_boundary) {
       cluster_.options_.at_boundary(rank_, completed, Numbers(model));
     }
@@ -179,6 +181,7 @@ class Cluster::Node final : public Host {
   bool resting_ = false;
   Vec model_;
   int64_t bytes_sent_ = 0;
+  Round completed_ = 0;
 };
 
 Cluster::Cluster(ClusterOptions options)
