@@ -16,22 +16,26 @@ namespace {
 
 constexpr char kInterrupted[] = "interrupted (SIGINT)";
 constexpr char kTerminated[] = "terminated (SIGTERM)";
+constexpr char kHungUp[] = "terminated (SIGHUP)";
 
 absl::Status StatusOf(int signal) {
-  return signal == SIGINT ? WithFailure(absl::CancelledError(kInterrupted), Failure::kInterrupted)
-                          : WithFailure(absl::CancelledError(kTerminated), Failure::kTerminated);
+  if (signal == SIGINT) {
+    return WithFailure(absl::CancelledError(kInterrupted), Failure::kInterrupted);
+  }
+  return WithFailure(absl::CancelledError(signal == SIGHUP ? kHungUp : kTerminated),
+                     Failure::kTerminated);
 }
 
 }  // namespace
 
 bool TellsOfInterruption(std::string_view line) {
-  return line.ends_with(kInterrupted) || line.ends_with(kTerminated);
+  return line.ends_with(kInterrupted) || line.ends_with(kTerminated) || line.ends_with(kHungUp);
 }
 
 absl::StatusOr<std::unique_ptr<Interruption>> Interruption::Watch(
     std::function<void(const absl::Status&)> interrupt) {
   absl::StatusOr<std::unique_ptr<SignalDescriptor>> signals =
-      SignalDescriptor::Open({SIGINT, SIGTERM});
+      SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP});
   if (!signals.ok()) return signals.status();
   UniqueDescriptor stop(eventfd(0, EFD_CLOEXEC));
   if (stop.get() < 0) return absl::ErrnoToStatus(errno, "cannot watch for signals");
@@ -60,6 +64,7 @@ void Interruption::Loop() {
     if (watched[1].revents != 0) return;
     const std::optional<int> signal = signals_->Read();
     if (!signal) continue;
+    if (told && *signal == SIGHUP) continue;  // a closing terminal sends it more than once
     const absl::Status status = StatusOf(*signal);
     if (std::exchange(told, true)) _exit(ExitCode(status));
     interrupt_(status);

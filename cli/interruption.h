@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM as a call, on a thread of its own.
+// SIGINT, SIGTERM and SIGHUP as a call, on a thread of its own.
 #ifndef GRAPEVINE_CLI_INTERRUPTION_H_
 #define GRAPEVINE_CLI_INTERRUPTION_H_
 
@@ -14,9 +14,9 @@
 
 namespace grapevine {
 
-// While it lives, the first SIGINT or SIGTERM calls `interrupt` with a status
-// that says which (kInterrupted, kTerminated); a second one ends the process at
-// once with that exit code. Made before other threads exist.
+// While it lives, the first SIGINT, SIGTERM or SIGHUP calls `interrupt` with a status
+// that says which (kInterrupted, else kTerminated); a second SIGINT or SIGTERM ends the
+// process at once with that exit code. Made before other threads exist.
 class Interruption {
  public:
   static absl::StatusOr<std::unique_ptr<Interruption>> Watch(

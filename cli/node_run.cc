@@ -61,11 +61,27 @@ NodeRun::~NodeRun() = default;
 
 absl::Status NodeRun::Run() {
   if (absl::Status status = Prepare(); !status.ok()) return status;
+  if (absl::Status status = BecomeInterruptible(); !status.ok()) return status;
   absl::Status status =
       session_->Run([this](float* replica) { return experiment_->Initialize(replica); });
   if (status.ok() && coordinates_) status = WriteSummary();
   if (status.ok() && coordinates_) status = recording_->Join();
   return status;
+}
+
+void NodeRun::Interrupt(absl::Status why) {
+  MutexLock lock(mutex_);
+  if (interruptible_) {
+    session_->Interrupt(std::move(why));
+  } else {
+    interrupted_.Update(why);
+  }
+}
+
+absl::Status NodeRun::BecomeInterruptible() {
+  MutexLock lock(mutex_);
+  interruptible_ = true;
+  return interrupted_;
 }
 
 // What docs/benchmarks.md compares a node's memory with; networks add their

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +23,7 @@
 #include "node/node_session.h"
 #include "node/runner.h"
 #include "run/line_file.h"
+#include "system/mutex.h"
 
 namespace grapevine {
 
@@ -47,13 +47,15 @@ class NodeRun final : private RunObserver {
 
   // Trains; see NodeSession::Run for errors.
   absl::Status Run();
-  // Makes Run return `why`; from any thread.
-  void Interrupt(absl::Status why) { session_->Interrupt(std::move(why)); }
+  // Makes Run return `why`; from any thread, and at any time.
+  void Interrupt(absl::Status why);
   Round round() const { return runner_->progress().round; }
 
  private:
   absl::Status Prepare();
   absl::Status PrepareLearning();
+  // From here on an interruption goes to the session; the one that came before.
+  absl::Status BecomeInterruptible();
   void LogSizes() const;
   NodeSessionOptions SessionOptions(const std::vector<IdentityItem>& identity) const;
   NodeSessionCallbacks Callbacks();
@@ -103,6 +105,10 @@ class NodeRun final : private RunObserver {
   std::unique_ptr<MetricsCollector> collector_;
   std::unique_ptr<EvaluationThread> evaluations_;
   AccuracyTarget target_;
+
+  Mutex mutex_;
+  bool interruptible_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status interrupted_ ABSL_GUARDED_BY(mutex_);  // while it was not
 };
 
 }  // namespace grapevine

@@ -1,8 +1,10 @@
 #include "cli/train_command.h"
 
+#include <chrono>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,6 +20,7 @@
 #include "cli/node_device.h"
 #include "cli/progress_display.h"
 #include "node/launcher.h"
+#include "run/config_field.h"
 #include "run/config_validate.h"
 #include "run/run_directory.h"
 #include "run/summary.h"
@@ -70,10 +73,17 @@ std::vector<std::string> NodeArguments(const Config& config, const std::string& 
   return arguments;
 }
 
+std::chrono::milliseconds Milliseconds(const std::string& duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(ResolvedDuration(duration));
+}
+
 absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std::string& run) {
   ProgressDisplay display(TerminalOptions(goal), std::cout, std::cerr);
   bool interrupted = false;
-  return Launch({.nodes = config.nodes(), .arguments = NodeArguments(config, run)},
+  return Launch({.plan = {.nodes = config.nodes(),
+                          .rendezvous_timeout = Milliseconds(config.rendezvous_timeout()),
+                          .finish_timeout = Milliseconds(config.step_timeout())},
+                 .arguments = NodeArguments(config, run)},
                 {.on_line =
                      [&](Rank rank, bool errors, std::string_view line) {
                        // Said once, by the launcher, instead of by every node.
@@ -81,7 +91,11 @@ absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std:
                          display.OnLine(rank, errors, line);
                      },
                  .on_progress = [&](std::string_view line) { display.OnProgress(line); },
-                 .on_interrupt = [&] { interrupted = true; }});
+                 .on_interrupt = [&] { interrupted = true; },
+                 .on_notice =
+                     [](std::string_view notice) {
+                       std::cerr << "grapevine train: " << notice << std::endl;
+                     }});
 }
 
 absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {

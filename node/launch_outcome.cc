@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "run/failure.h"
 
 namespace grapevine {
@@ -33,8 +35,19 @@ const char* Remedy(int signal) {
 
 }  // namespace
 
-absl::Status Interrupted(int signal) {
-  return WithFailure(absl::CancelledError(absl::StrCat("ended by ", SignalText(signal))),
+absl::Status Interrupted(std::span<const ChildEnd> ends, int signal) {
+  std::vector<Rank> killed;
+  for (const ChildEnd& end : ends) {
+    if (end.signalled && WIFSIGNALED(end.wait_status) && WTERMSIG(end.wait_status) == SIGKILL) {
+      killed.push_back(end.rank);
+    }
+  }
+  std::string text = absl::StrCat("ended by ", SignalText(signal));
+  if (!killed.empty()) {
+    std::ranges::sort(killed);
+    absl::StrAppend(&text, "; rank ", absl::StrJoin(killed, ", "), " had to be killed");
+  }
+  return WithFailure(absl::CancelledError(text),
                      signal == SIGINT ? Failure::kInterrupted : Failure::kTerminated);
 }
 
@@ -43,7 +56,7 @@ absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by) {
       std::min_element(ends.begin(), ends.end(),
                        [](const ChildEnd& a, const ChildEnd& b) { return Weight(a) < Weight(b); });
   if (cause == ends.end() || cause->wait_status == 0) return absl::OkStatus();
-  if (interrupted_by != 0) return Interrupted(interrupted_by);
+  if (interrupted_by != 0) return Interrupted(ends, interrupted_by);
   const std::string who = absl::StrCat("rank ", cause->rank, " (process ", cause->pid, ")");
   if (WIFSIGNALED(cause->wait_status) && cause->signalled) {
     return WithFailure(

@@ -26,8 +26,9 @@ struct ChildEnd {
 // rest, the first in order.
 absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by);
 
-// The outcome of a launch that the user's signal ended.
-absl::Status Interrupted(int signal);
+// The outcome of a launch that the user's signal ended; names those that had to be
+// killed.
+absl::Status Interrupted(std::span<const ChildEnd> ends, int signal);
 
 }  // namespace grapevine
 

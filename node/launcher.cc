@@ -15,8 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "node/host_address.h"
-#include "node/launch_outcome.h"
-#include "run/failure.h"
+#include "node/launch_plan.h"
 #include "system/child_process.h"
 #include "system/line_reader.h"
 #include "system/signal_descriptor.h"
@@ -27,7 +26,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-using Time = steady_clock::time_point;
 
 // Should a signal get lost, the loop still comes round.
 constexpr milliseconds kLongestPoll{1000};
@@ -36,8 +34,7 @@ struct Child {
   Rank rank;
   std::unique_ptr<ChildProcess> process;
   LineReader output, errors;
-  std::optional<int> wait_status = {};
-  bool signalled = false;  // by the launcher
+  bool ended = false;
 };
 
 // A pipe whose write end rank 0 inherits.
@@ -80,20 +77,22 @@ class Launcher {
         sinks_(sinks),
         cpus_(options.pin_cpus ? AllowedCpus() : std::vector<int>()),
         port_reader_([this](std::string_view line) { OnPort(line); }),
-        progress_reader_([this](std::string_view line) { sinks_.on_progress(line); }) {}
+        progress_reader_([this](std::string_view line) { sinks_.on_progress(line); }),
+        plan_(options.plan, steady_clock::now()) {}
 
   absl::Status Run() {
     if (absl::Status status = Begin(); !status.ok()) return status;
-    while (!AllEnded()) {
+    StartChildren();
+    while (!plan_.over()) {
       Wait();
       OnSignals();
       ReadAll();
-      Reap();
-      StartOthers();
-      Enforce(steady_clock::now());
+      Look();
+      StartChildren();
+      Obey();
     }
     ReadAll();
-    return Outcome();
+    return plan_.Outcome();
   }
 
  private:
@@ -105,12 +104,29 @@ class Launcher {
     absl::StatusOr<Channel> port = OpenChannel(), progress = OpenChannel();
     if (!port.ok()) return port.status();
     if (!progress.ok()) return progress.status();
-    port_ = std::move(port->read);
-    progress_ = std::move(progress->read);
-    port_deadline_ = steady_clock::now() + options_.port_timeout;
-    return StartChild(0, "0",
-                      {{kPortDescriptorVariable, port->write.get()},
-                       {kProgressDescriptorVariable, progress->write.get()}});
+    port_ = *std::move(port);
+    progress_ = *std::move(progress);
+    return absl::OkStatus();
+  }
+
+  void StartChildren() {
+    while (const std::optional<Rank> rank = plan_.next()) {
+      absl::Status status;
+      if (*rank != 0) {
+        status = StartChild(*rank, master_port_, {});
+      } else {
+        status = StartChild(0, "0",
+                            {{kPortDescriptorVariable, port_.write.get()},
+                             {kProgressDescriptorVariable, progress_.write.get()}});
+        port_.write.Close();
+        progress_.write.Close();
+      }
+      if (!status.ok()) {
+        plan_.OnFailure(
+            absl::Status(status.code(), absl::StrCat("rank ", *rank, ": ", status.message())),
+            steady_clock::now());
+      }
+    }
   }
 
   absl::Status StartChild(Rank rank, const std::string& master_port,
@@ -121,7 +137,7 @@ class Launcher {
     environment.emplace("OMP_WAIT_POLICY", "passive");
     for (const auto& [name, value] : options_.environment) environment[name] = value;
     environment["RANK"] = environment["LOCAL_RANK"] = absl::StrCat(rank);
-    environment["WORLD_SIZE"] = environment["LOCAL_WORLD_SIZE"] = absl::StrCat(options_.nodes);
+    environment["WORLD_SIZE"] = environment["LOCAL_WORLD_SIZE"] = absl::StrCat(options_.plan.nodes);
     environment["MASTER_ADDR"] = "127.0.0.1";
     environment["MASTER_PORT"] = master_port;
     ChildCommand command{.executable = options_.executable, .arguments = options_.arguments};
@@ -135,14 +151,15 @@ class Launcher {
     if (!cpus_.empty()) command.cpu = cpus_[static_cast<size_t>(rank) % cpus_.size()];
     absl::StatusOr<std::unique_ptr<ChildProcess>> process = ChildProcess::Start(command);
     if (!process.ok()) return process.status();
-    children_.push_back(
-        {.rank = rank,
-         .process = *std::move(process),
-         .output =
-             LineReader([this, rank](std::string_view line) { sinks_.on_line(rank, false, line); }),
-         .errors =
-             LineReader([this, rank](std::string_view line) { sinks_.on_line(rank, true, line); }),
-         .wait_status = {}});
+    plan_.OnStarted((*process)->pid());
+    children_.push_back({.rank = rank,
+                         .process = *std::move(process),
+                         .output = LineReader([this, rank](std::string_view line) {
+                           sinks_.on_line(rank, false, line);
+                         }),
+                         .errors = LineReader([this, rank](std::string_view line) {
+                           sinks_.on_line(rank, true, line);
+                         })});
     return absl::OkStatus();
   }
 
@@ -150,21 +167,11 @@ class Launcher {
     int port = 0;
     if (ParsePort(line, &port) && port > 0) {
       master_port_ = std::string(line);
+      plan_.OnListening();
     } else {
-      Fail(absl::InternalError(
-          absl::StrCat("rank 0 reported \"", std::string(line), "\" as its port")));
-    }
-  }
-
-  // The other ranks, once rank 0's port is known.
-  void StartOthers() {
-    if (!master_port_ || ending()) return;
-    while (static_cast<Rank>(children_.size()) < options_.nodes) {
-      const auto rank = static_cast<Rank>(children_.size());
-      if (absl::Status status = StartChild(rank, *master_port_, {}); !status.ok()) {
-        return Fail(
-            absl::Status(status.code(), absl::StrCat("rank ", rank, ": ", status.message())));
-      }
+      plan_.OnFailure(absl::InternalError(
+                          absl::StrCat("rank 0 reported \"", std::string(line), "\" as its port")),
+                      steady_clock::now());
     }
   }
 
@@ -174,18 +181,15 @@ class Launcher {
       if (descriptor >= 0) polled.push_back({descriptor, POLLIN, 0});
     };
     add(signals_->descriptor());
-    add(port_.get());
-    add(progress_.get());
+    add(port_.read.get());
+    add(progress_.read.get());
     for (Child& child : children_) {
       add(child.process->output().get());
       add(child.process->errors().get());
     }
-    const Time now = steady_clock::now();
     milliseconds timeout = kLongestPoll;
-    for (const Time deadline :
-         {terminate_at_, kill_at_, awaiting_port() ? port_deadline_ : kNever}) {
-      if (deadline == kNever) continue;
-      const auto left = std::chrono::ceil<milliseconds>(deadline - now);
+    if (const LaunchPlan::Time deadline = plan_.deadline(); deadline != LaunchPlan::kNever) {
+      const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
       timeout = std::clamp(left, milliseconds(0), timeout);
     }
     (void)poll(polled.data(), polled.size(), static_cast<int>(timeout.count()));
@@ -194,120 +198,50 @@ class Launcher {
   void OnSignals() {
     while (const std::optional<int> signal = signals_->Read()) {
       if (*signal == SIGCHLD) continue;
-      if (interrupted_by_ != 0) {
-        SignalAll(SIGKILL);
-      } else {
-        interrupted_by_ = *signal;
-        if (sinks_.on_interrupt) sinks_.on_interrupt();
-        SignalAll(*signal == SIGHUP ? SIGTERM : *signal);
-      }
+      if (!plan_.interrupted() && sinks_.on_interrupt) sinks_.on_interrupt();
+      plan_.OnSignal(*signal, steady_clock::now());
     }
   }
 
   void ReadAll() {
-    port_reader_.Read(port_);
-    progress_reader_.Read(progress_);
+    port_reader_.Read(port_.read);
+    progress_reader_.Read(progress_.read);
     for (Child& child : children_) {
       child.output.Read(child.process->output());
       child.errors.Read(child.process->errors());
     }
   }
 
-  void Reap() {
+  // What has become of the children.
+  void Look() {
+    const LaunchPlan::Time now = steady_clock::now();
     for (Child& child : children_) {
-      if (child.wait_status) continue;
-      child.wait_status = child.process->Poll();
-      if (!child.wait_status) continue;
-      ends_.push_back({child.rank, child.process->pid(), *child.wait_status, child.signalled});
-      if (*child.wait_status != 0 || interrupted_by_ != 0) BeginEnd();
-      if (awaiting_port()) Fail(absl::InternalError("rank 0 ended before it reported its port"));
+      if (child.ended) continue;
+      if (const std::optional<int> wait_status = child.process->Poll()) {
+        child.ended = true;
+        plan_.OnEnded(child.rank, *wait_status, now);
+      } else {
+        plan_.OnHeld(child.rank, child.process->Stopped(), now);
+      }
     }
   }
 
-  // A stopped child hears no verdict and no SIGTERM: the end need not wait for it.
-  void KillStopped() {
-    for (Child& child : children_) {
-      if (child.wait_status || !child.process->Stopped()) continue;
-      child.signalled = true;
-      child.process->Signal(SIGKILL);
+  void Obey() {
+    for (const LaunchPlan::Order& order : plan_.Due(steady_clock::now())) {
+      if (!order.why.empty() && sinks_.on_notice) sinks_.on_notice(order.why);
+      children_[static_cast<size_t>(order.rank)].process->Signal(order.signal);
     }
   }
-
-  // Time-outs.
-  void Enforce(Time now) {
-    if (ending_) KillStopped();
-    if (awaiting_port() && now >= port_deadline_) {
-      Fail(WithFailure(
-          absl::DeadlineExceededError(absl::StrCat(
-              "rank 0 did not report its port within ",
-              std::chrono::duration_cast<std::chrono::seconds>(options_.port_timeout).count(),
-              " s")),
-          Failure::kRendezvous));
-    }
-    if (now >= terminate_at_) {
-      terminate_at_ = kNever;
-      kill_at_ = now + options_.kill_grace;
-      SignalAll(SIGTERM);
-    }
-    if (now >= kill_at_) {
-      kill_at_ = kNever;
-      SignalAll(SIGKILL);
-    }
-  }
-
-  void SignalAll(int signal) {
-    for (Child& child : children_) {
-      if (child.wait_status) continue;
-      child.signalled = true;
-      child.process->Signal(signal);
-    }
-  }
-
-  // The launcher's own failure: nothing to wait for.
-  void Fail(absl::Status status) {
-    if (own_failure_.ok()) own_failure_ = std::move(status);
-    BeginEnd();
-    terminate_at_ = std::min(terminate_at_, steady_clock::now());
-  }
-
-  void BeginEnd() {
-    if (ending_) return;
-    ending_ = true;
-    terminate_at_ = steady_clock::now() + options_.grace;
-  }
-
-  bool ending() const { return ending_ || interrupted_by_ != 0; }
-  bool awaiting_port() const { return !master_port_ && !ending() && options_.nodes > 1; }
-
-  bool AllEnded() const {
-    return (ending() || static_cast<Rank>(children_.size()) == options_.nodes) &&
-           std::all_of(children_.begin(), children_.end(),
-                       [](const Child& child) { return child.wait_status.has_value(); });
-  }
-
-  absl::Status Outcome() const {
-    if (!own_failure_.ok()) return own_failure_;
-    if (static_cast<Rank>(ends_.size()) < options_.nodes && interrupted_by_ != 0) {
-      return Interrupted(interrupted_by_);
-    }
-    return LaunchOutcome(ends_, interrupted_by_);
-  }
-
-  static constexpr Time kNever = Time::max();
 
   const LaunchOptions& options_;
   const LaunchSinks& sinks_;
   const std::vector<int> cpus_;
   std::unique_ptr<SignalDescriptor> signals_;
-  UniqueDescriptor port_, progress_;
+  Channel port_, progress_;
   LineReader port_reader_, progress_reader_;
-  std::optional<std::string> master_port_;
+  std::string master_port_;
+  LaunchPlan plan_;
   std::vector<Child> children_;  // by rank
-  std::vector<ChildEnd> ends_;   // in the order in which they came
-  absl::Status own_failure_;
-  int interrupted_by_ = 0;
-  bool ending_ = false;
-  Time port_deadline_ = kNever, terminate_at_ = kNever, kill_at_ = kNever;
 };
 
 }  // namespace

@@ -7,13 +7,13 @@
 //
 // No child outlives the launch: when one fails, the others have a grace period
 // to say why they end, then they are terminated, then killed (at once if they
-// are stopped); SIGINT, SIGTERM
-// and SIGHUP are passed on, and a second one kills; when this process itself is
-// killed, the kernel kills the children.
+// are stopped); SIGINT, SIGTERM and SIGHUP are passed on (unless this process was
+// started with SIGHUP ignored, as by nohup), and who has not ended after the grace
+// period, or at a second one, is killed; when this process itself is killed, the
+// kernel kills the children. node/launch_plan decides all that.
 #ifndef GRAPEVINE_NODE_LAUNCHER_H_
 #define GRAPEVINE_NODE_LAUNCHER_H_
 
-#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "node/launch_plan.h"
 #include "topology/topology.h"
 
 namespace grapevine {
@@ -29,7 +30,7 @@ inline constexpr char kPortDescriptorVariable[] = "GRAPEVINE_PORT_FD";
 inline constexpr char kProgressDescriptorVariable[] = "GRAPEVINE_PROGRESS_FD";
 
 struct LaunchOptions {
-  Rank nodes = 1;
+  LaunchPlanOptions plan;
   std::string executable = "/proc/self/exe";
   std::vector<std::string> arguments;  // the same for all, with the program's name first
   // Added to this process's environment, from which GRAPEVINE_* are taken out:
@@ -38,11 +39,6 @@ struct LaunchOptions {
   // Rank r runs on the r-th core only, counted round. Off: the kernel knows
   // better, unless there are as many cores as nodes and nothing else runs.
   bool pin_cpus = false;
-  std::chrono::milliseconds port_timeout{60000};  // for rank 0 to report its port
-  // From the first failure to SIGTERM for the rest: time to learn the verdict.
-  std::chrono::milliseconds grace{10000};
-  // From there to SIGKILL.
-  std::chrono::milliseconds kill_grace{2000};
 };
 
 struct LaunchSinks {
@@ -52,6 +48,9 @@ struct LaunchSinks {
   std::function<void(std::string_view line)> on_progress;
   // This process was told to end, and is about to tell the children. May be absent.
   std::function<void()> on_interrupt = {};
+  // Something that this process does and nobody expects, such as to kill a child. May be
+  // absent.
+  std::function<void(std::string_view notice)> on_notice = {};
 };
 
 // Runs until every child has ended; OK when all ended with 0. Otherwise the

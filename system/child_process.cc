@@ -1,6 +1,7 @@
 #include "system/child_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -64,9 +65,14 @@ void Execute(const Prepared& prepared) {
   execve(prepared.executable, prepared.arguments.data(), prepared.environment.data());
 }
 
+// What a fork may take to its exec, on a machine that is busy.
+constexpr int kExecPatienceMs = 30000;
+
 // Empty when the program runs: its exec closed the other end.
 std::optional<int> ReadExecError(int descriptor) {
   int error = 0;
+  pollfd polled{descriptor, POLLIN, 0};
+  if (poll(&polled, 1, kExecPatienceMs) == 0) return ETIMEDOUT;  // it is held
   ssize_t got;
   do {
     got = read(descriptor, &error, sizeof(error));
@@ -120,6 +126,7 @@ absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ChildCom
   exec_error->write.Close();
   if (const std::optional<int> error = ReadExecError(exec_error->read.get())) {
     int wait_status;
+    kill(pid, SIGKILL);
     WaitFor(pid, 0, &wait_status);
     return absl::ErrnoToStatus(*error, absl::StrCat("cannot execute ", command.executable));
   }

@@ -9,12 +9,23 @@
 #include "absl/status/status.h"
 
 namespace grapevine {
+namespace {
+
+// As nohup leaves it. A blocked signal would come even so.
+bool HangUpIsIgnored() {
+  struct sigaction current;
+  return sigaction(SIGHUP, nullptr, &current) == 0 && current.sa_handler == SIG_IGN;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<SignalDescriptor>> SignalDescriptor::Open(
     std::initializer_list<int> signals) {
   sigset_t set, previous;
   sigemptyset(&set);
-  for (const int signal : signals) sigaddset(&set, signal);
+  for (const int signal : signals) {
+    if (signal != SIGHUP || !HangUpIsIgnored()) sigaddset(&set, signal);
+  }
   pthread_sigmask(SIG_BLOCK, &set, &previous);
   const int descriptor = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (descriptor < 0) {

@@ -16,7 +16,8 @@ namespace grapevine {
 // Blocks the signals in the calling thread, and in those that it starts, from
 // Open to destruction; to be opened before other threads exist, for one that
 // does not block them would take them. Signals that nobody read by then are
-// dropped. Read by one thread, destroyed by the one that opened it.
+// dropped. A SIGHUP that the process ignores stays ignored. Read by one thread,
+// destroyed by the one that opened it.
 class SignalDescriptor {
  public:
   static absl::StatusOr<std::unique_ptr<SignalDescriptor>> Open(std::initializer_list<int> signals);

@@ -22,6 +22,11 @@ void Say(const std::string& text) {
   fflush(stdout);
 }
 
+void Hold() {
+  Say("held");
+  raise(SIGSTOP);
+}
+
 [[noreturn]] void WaitForever() {
   Say("ready");
   while (true) pause();
@@ -42,6 +47,8 @@ int main(int argc, char** argv) {
   const int rank = Variable("RANK");
   if (rank == 0 && mode == "bad-port") WriteTo("GRAPEVINE_PORT_FD", "http\n");
   if (rank == 0 && mode == "no-port") WaitForever();
+  if (mode == "held-before-port") signal(SIGTERM, &EndOn);
+  if (mode == "held-before-port") Hold();
   if (rank == 0 && mode == "early-end") return 0;
   if (rank == 0 && mode != "bad-port") WriteTo("GRAPEVINE_PORT_FD", "4321\n");
 
@@ -65,6 +72,21 @@ int main(int argc, char** argv) {
     raise(SIGSTOP);
   }
   if (mode == "stop" && rank != 0) return 6;
+  if (mode == "held-first" || mode == "held-last") {
+    // Has trained, as the others have.
+    if (rank == (mode == "held-first" ? 0 : 2)) Hold();
+    return 0;
+  }
+  if (mode == "all-held") {
+    signal(SIGTERM, &EndOn);
+    Hold();
+    WaitForever();
+  }
+  if (mode == "all-held-and-deaf") {
+    signal(SIGTERM, SIG_IGN);
+    Hold();
+    Hold();
+  }
   // Ends on SIGTERM as a node does.
   if (mode == "stop") signal(SIGTERM, &EndOn);
   if (mode == "polite" || mode == "one-deaf") {

@@ -38,11 +38,11 @@ struct Line {
 // One launch of n children in `mode`, and what came of it.
 struct Launched {
   explicit Launched(Rank n, const std::string& mode, milliseconds grace = milliseconds(50)) {
-    options.nodes = n;
+    awaited = options.plan.nodes = n;
     options.executable = kChild;
     options.arguments = {"child", mode};
-    options.grace = grace;
-    options.kill_grace = milliseconds(50);
+    options.plan.grace = grace;
+    options.plan.kill_grace = milliseconds(50);
   }
 
   absl::Status Run() {
@@ -50,9 +50,11 @@ struct Launched {
         .on_line =
             [this](Rank rank, bool errors, std::string_view text) {
               lines.push_back({rank, errors, std::string(text)});
-              if (text == "ready" && ++ready == options.nodes && when_ready) when_ready();
+              if (text != "ready" && text != "held") return;
+              if (++ready == awaited && when_ready) when_ready();
             },
-        .on_progress = [this](std::string_view line) { progress.emplace_back(line); }};
+        .on_progress = [this](std::string_view line) { progress.emplace_back(line); },
+        .on_notice = [this](std::string_view notice) { notices.emplace_back(notice); }};
     const absl::Status status = Launch(options, sinks);
     // Whatever happened, no child is left, not even as a zombie.
     EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
@@ -63,8 +65,9 @@ struct Launched {
   LaunchOptions options;
   std::function<void()> when_ready;
   int ready = 0;
+  int awaited;  // until when_ready is called
   std::vector<Line> lines;
-  std::vector<std::string> progress;
+  std::vector<std::string> progress, notices;
 };
 
 TEST(Launcher, HandsOutRanksAndRankZerosPort) {
@@ -115,7 +118,7 @@ TEST(Launcher, AKilledNodeIsNamedWithItsSignal) {
 
 TEST(Launcher, AStoppedNodeIsKilledWithoutAGracePeriodAndNamed) {
   Launched launched(3, "stop");
-  launched.options.kill_grace = std::chrono::hours(1);  // it cannot hear SIGTERM
+  launched.options.plan.kill_grace = std::chrono::hours(1);  // it cannot hear SIGTERM
   const absl::Status status = launched.Run();
   EXPECT_EQ(FailureOf(status), Failure::kPeerLost);
   EXPECT_THAT(std::string(status.message()),
@@ -135,10 +138,51 @@ TEST(Launcher, SignalsArePassedOnOnce) {
   }
 }
 
-TEST(Launcher, ANodeThatIgnoresTheSignalIsKilledOnceAnotherHasEnded) {
+TEST(Launcher, ANodeThatIgnoresTheSignalIsKilled) {
   Launched launched(3, "one-deaf");
   launched.when_ready = [] { kill(getpid(), SIGINT); };
   EXPECT_EQ(FailureOf(launched.Run()), Failure::kInterrupted);
+}
+
+TEST(Launcher, OneSignalIsFollowedByForceWhereNobodyHearsIt) {
+  Launched launched(3, "deaf");
+  launched.when_ready = [] { kill(getpid(), SIGTERM); };
+  const absl::Status status = launched.Run();
+  EXPECT_EQ(FailureOf(status), Failure::kTerminated);
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("ended by signal 15"), HasSubstr("rank 0, 1, 2 had to be killed")));
+  EXPECT_THAT(launched.notices,
+              UnorderedElementsAre(AllOf(HasSubstr("rank 0 (process"), HasSubstr("within 0.05 s")),
+                                   HasSubstr("rank 1 (process"), HasSubstr("rank 2 (process")));
+}
+
+TEST(Launcher, AStoppedNodeHearsTheUsersSignal) {
+  for (const char* mode : {"all-held", "held-before-port"}) {
+    Launched launched(3, mode, milliseconds(60000));
+    if (mode == std::string("held-before-port")) launched.awaited = 1;
+    launched.when_ready = [] { kill(getpid(), SIGTERM); };
+    EXPECT_EQ(FailureOf(launched.Run()), Failure::kTerminated) << mode;
+    EXPECT_THAT(launched.notices, ElementsAre()) << mode;
+  }
+}
+
+TEST(Launcher, ANodeThatStaysStoppedAfterTheUsersSignalIsKilled) {
+  Launched launched(3, "all-held-and-deaf");
+  launched.when_ready = [] { kill(getpid(), SIGTERM); };
+  const absl::Status status = launched.Run();
+  EXPECT_EQ(FailureOf(status), Failure::kTerminated);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0, 1, 2 had to be killed"));
+}
+
+TEST(Launcher, ANodeThatIsStoppedAfterTheOthersHaveTrainedIsKilledAndNamed) {
+  for (const auto& [mode, rank] : {std::pair("held-first", "rank 0"), {"held-last", "rank 2"}}) {
+    Launched launched(3, mode);
+    const absl::Status status = launched.Run();
+    EXPECT_EQ(FailureOf(status), Failure::kPeerLost);
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr(rank), HasSubstr("did not end when the others did")));
+    EXPECT_THAT(launched.notices, ElementsAre(AllOf(HasSubstr(rank), HasSubstr("is stopped"))));
+  }
 }
 
 TEST(Launcher, ASecondSignalKills) {
@@ -167,10 +211,11 @@ TEST(Launcher, OutputIsWholeAndLinesAreBounded) {
 
 TEST(Launcher, RankZeroMustReportAPort) {
   Launched silent(2, "no-port");
-  silent.options.port_timeout = milliseconds(1000);
+  silent.options.plan.rendezvous_timeout = milliseconds(1000);
   const absl::Status late = silent.Run();
   EXPECT_EQ(FailureOf(late), Failure::kRendezvous);
-  EXPECT_THAT(std::string(late.message()), HasSubstr("did not report its port within 1 s"));
+  EXPECT_THAT(std::string(late.message()),
+              AllOf(HasSubstr("did not listen within 1 s"), HasSubstr("--rendezvous-timeout")));
 
   const absl::Status bad = Launched(2, "bad-port").Run();
   EXPECT_THAT(std::string(bad.message()), HasSubstr("\"http\" as its port"));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -18,6 +19,14 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr int kPeerLost = 6;
+
+bool Contains(const std::string& path, const std::string& text) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
 
 // Three nodes that would go on for long, in their first rounds.
 class LossOfProcess : public ::testing::Test {
@@ -139,11 +148,79 @@ TEST_F(LossOfProcess, TerminationEndsAllNodesAndIsSaidOnce) {
                                    Not(HasSubstr("grapevine node"))));
 }
 
+TEST_F(LossOfProcess, AClosedTerminalEndsAllNodes) {
+  run_.Signal(SIGHUP);
+  run_.Signal(SIGHUP);  // the kernel's and the shell's
+  ExpectEnd(128 + SIGTERM);
+  EXPECT_THAT(run_.output(), AllOf(HasSubstr("grapevine train: ended by signal 1, Hangup"),
+                                   Not(HasSubstr("killed")), Not(HasSubstr("grapevine node"))));
+}
+
+TEST_F(LossOfProcess, TerminationReachesNodesThatAreStopped) {
+  for (int rank = 0; rank < 3; ++rank) SignalNode(rank, SIGSTOP);
+  run_.Signal(SIGTERM);
+  ExpectEnd(128 + SIGTERM);
+}
+
+TEST_F(LossOfProcess, ANodeWhoseTerminalClosesIsNamedByAll) {
+  SignalNode(1, SIGHUP);
+  ExpectEnd(128 + SIGTERM);
+  EXPECT_THAT(run_.output(),
+              ContainsRegex("\\[2\\] grapevine node: rank 1 at .*: terminated .SIGHUP."));
+}
+
 TEST_F(LossOfProcess, ANodeThatIsTerminatedAloneIsNamedByAll) {
   SignalNode(1, SIGTERM);
   ExpectEnd(128 + SIGTERM);
   EXPECT_THAT(run_.output(),
               ContainsRegex("\\[2\\] grapevine node: rank 1 at .*: terminated .SIGTERM."));
+}
+
+// Nodes that take a while to prepare, and to evaluate what they trained.
+class LossOfLearner : public ::testing::Test {
+ protected:
+  pid_t AwaitNode(int rank) {
+    pid_t node = 0;
+    EXPECT_TRUE(Eventually([&] { return (node = run_.Node(rank)) != 0; })) << run_.output();
+    return node;
+  }
+
+  ScratchFolder folder_;
+  GrapevineProcess run_{{"train", "-n", "3", "--model=lenet5",
+                         "--data=synthetic:train=6000:test=20000", "--rounds=3", "--log-every=1",
+                         "--log-level=info", "--peer-timeout=30s", "--out", folder_.File("run")}};
+};
+
+TEST_F(LossOfLearner, ANodeThatIsStoppedOnceItHasTrainedIsKilledAndNamed) {
+  const pid_t late = AwaitNode(2), stopped = AwaitNode(1);
+  // The last node evaluates until the other one has trained and is stopped.
+  const std::string measured = folder_.File("run/node-2/metrics.jsonl");
+  ASSERT_TRUE(Eventually([&] { return Contains(measured, "\"round\":3,"); })) << run_.output();
+  ASSERT_EQ(kill(late, SIGSTOP), 0);
+  const std::string model = folder_.File("run/node-1/model.safetensors");
+  ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(model); })) << run_.output();
+  ASSERT_EQ(kill(stopped, SIGSTOP), 0);
+  ASSERT_EQ(kill(late, SIGCONT), 0);
+  EXPECT_EQ(run_.Await(), kPeerLost) << run_.output();
+  EXPECT_TRUE(run_.AwaitNobody());
+  EXPECT_THAT(run_.output(),
+              ContainsRegex("grapevine train: rank 1 .process [0-9]+. did not end when the others "
+                            "did, and was killed; it was stopped"));
+}
+
+TEST_F(LossOfLearner, TerminationReachesANodeThatIsStoppedBeforeItListens) {
+  ASSERT_EQ(kill(AwaitNode(0), SIGSTOP), 0);
+  run_.Signal(SIGTERM);
+  EXPECT_EQ(run_.Await(), 128 + SIGTERM) << run_.output();
+  EXPECT_TRUE(run_.AwaitNobody());
+}
+
+TEST_F(LossOfLearner, ANodeThatPreparesCanBeTerminated) {
+  ASSERT_TRUE(run_.AwaitOutput("rank 0: ")) << run_.output();  // what it prepares
+  ASSERT_EQ(kill(AwaitNode(0), SIGTERM), 0);
+  EXPECT_EQ(run_.Await(), 128 + SIGTERM) << run_.output();
+  EXPECT_THAT(run_.output(), HasSubstr("[0] grapevine node: terminated (SIGTERM)"));
+  EXPECT_TRUE(run_.AwaitNobody());
 }
 
 }  // namespace
