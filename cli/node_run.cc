@@ -13,7 +13,6 @@
 #include "cli/model_assessment.h"
 #include "kernels/sketch.h"
 #include "model/averaged_model.h"
-#include "random/keyed_random.h"
 #include "run/compute_time.h"
 #include "run/failure.h"
 #include "run/metrics.h"

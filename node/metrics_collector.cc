@@ -17,14 +17,16 @@ using Reports = std::map<Rank, control::NodeMetrics>;
 std::optional<double> MeanSquaredDistance(const Reports& reports, Rank workers) {
   const int size = reports.begin()->second.sketch_size();
   if (size == 0) return std::nullopt;
-  const std::ranges::subrange trained(reports.begin(), reports.lower_bound(workers));
+  const auto servers = reports.lower_bound(workers);
   std::vector<double> mean(size);
-  for (const auto& [rank, report] : trained) {
+  for (auto it = reports.begin(); it != servers; ++it) {
+    const control::NodeMetrics& report = it->second;
     if (report.sketch_size() != size) return std::nullopt;
     for (int i = 0; i < size; ++i) mean[i] += report.sketch(i) / workers;
   }
   double sum = 0;
-  for (const auto& [rank, report] : trained) {
+  for (auto it = reports.begin(); it != servers; ++it) {
+    const control::NodeMetrics& report = it->second;
     for (int i = 0; i < size; ++i)
       sum += (report.sketch(i) - mean[i]) * (report.sketch(i) - mean[i]);
   }

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "random/keyed_random.h"
 #include "run/failure.h"
-#include "topology/line_reader.h"
+#include "topology/field_reader.h"
 #include "topology/spec.h"
 
 namespace grapevine {
@@ -24,7 +24,7 @@ class FilePlacement {
       : path_(path), platform_(platform), hosts_(n, kUnplaced) {}
 
   absl::StatusOr<std::vector<HostId>> Read() {
-    absl::StatusOr<LineReader> lines = LineReader::Open(path_);
+    absl::StatusOr<FieldReader> lines = FieldReader::Open(path_);
     if (!lines.ok()) return lines.status();
     while (lines->Next()) {
       if (absl::Status status = AddLine(*lines); !status.ok()) return status;
@@ -42,7 +42,7 @@ class FilePlacement {
  private:
   static constexpr HostId kUnplaced = -1;
 
-  absl::Status AddLine(const LineReader& line) {
+  absl::Status AddLine(const FieldReader& line) {
     const auto& fields = line.fields();
     if (fields.size() > 2) return line.Error("more than two fields; write HOST or RANK HOST");
     if (numbered_.value_or(fields.size() == 2) != (fields.size() == 2)) {

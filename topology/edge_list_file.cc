@@ -5,14 +5,14 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "topology/line_reader.h"
+#include "topology/field_reader.h"
 
 namespace grapevine {
 namespace {
 
 constexpr Rank kHighest = std::numeric_limits<Rank>::max() - 1;
 
-absl::StatusOr<Rank> ParseRank(const LineReader& line, std::string_view field) {
+absl::StatusOr<Rank> ParseRank(const FieldReader& line, std::string_view field) {
   int64_t rank = 0;
   if (!absl::SimpleAtoi(std::string(field), &rank) || rank < 0 || rank > kHighest) {
     return line.Error(absl::StrCat(Quoted(field), " is not a rank; ranks are 0, 1, 2, ..."));
@@ -20,7 +20,7 @@ absl::StatusOr<Rank> ParseRank(const LineReader& line, std::string_view field) {
   return static_cast<Rank>(rank);
 }
 
-absl::StatusOr<Edge> ParseEdge(const LineReader& line) {
+absl::StatusOr<Edge> ParseEdge(const FieldReader& line) {
   const auto& fields = line.fields();
   if (fields.size() == 3 && (fields[1] == "->" || fields[1] == "-->")) {
     return line.Error(
@@ -44,7 +44,7 @@ absl::StatusOr<Edge> ParseEdge(const LineReader& line) {
 }  // namespace
 
 absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path) {
-  auto line = LineReader::Open(path);
+  auto line = FieldReader::Open(path);
   if (!line.ok()) return line.status();
   GraphDescription graph;
   Rank lowest = kHighest, highest = -1;

@@ -8,7 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "run/failure.h"
-#include "topology/line_reader.h"
+#include "topology/field_reader.h"
 #include "topology/spec.h"
 #include "topology/stored_graph.h"
 
@@ -46,7 +46,7 @@ std::optional<double> ParseWeight(std::string_view field) {
 }
 
 // The present line as row `rank`.
-absl::StatusOr<MixingRow> ParseRow(const LineReader& line, Rank rank, const Topology& topology) {
+absl::StatusOr<MixingRow> ParseRow(const FieldReader& line, Rank rank, const Topology& topology) {
   if (line.fields().size() != static_cast<size_t>(topology.size())) {
     return line.Error(absl::StrCat("row ", rank, " has ", line.fields().size(), " entries, not ",
                                    topology.size()));
@@ -84,7 +84,7 @@ absl::StatusOr<MixingRow> ParseRow(const LineReader& line, Rank rank, const Topo
 
 absl::StatusOr<std::vector<MixingRow>> ParseRows(const std::string& path,
                                                  const Topology& topology) {
-  auto line = LineReader::Open(path);
+  auto line = FieldReader::Open(path);
   if (!line.ok()) return line.status();
   std::vector<MixingRow> rows;
   while (line->Next()) {

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "random/keyed_random.h"
 #include "run/failure.h"
 #include "sim/platform_registry.h"
 

@@ -10,6 +10,13 @@
 namespace grapevine {
 namespace {
 
+// A number of half precision: Clang has the first name alone on every processor.
+#ifdef __clang__
+using Half = __fp16;
+#else
+using Half = _Float16;
+#endif
+
 // Numbers as a tensor's elements, and back.
 std::vector<char> Encode(const std::vector<float>& values, ElementType type) {
   std::vector<char> bytes(values.size() * BytesOf(type));
@@ -20,7 +27,7 @@ std::vector<char> Encode(const std::vector<float>& values, ElementType type) {
   for (size_t i = 0; i < values.size(); ++i) {
     char* const to = bytes.data() + i * BytesOf(type);
     if (type == ElementType::kFloat16) {
-      const auto half = static_cast<_Float16>(values[i]);
+      const auto half = static_cast<Half>(values[i]);
       std::memcpy(to, &half, sizeof(half));
     } else {
       // To the nearest, of equally near ones to the even one. No NaNs here.
@@ -42,7 +49,7 @@ std::vector<float> Decode(const std::vector<char>& bytes, ElementType type) {
   for (size_t i = 0; i < values.size(); ++i) {
     const char* const from = bytes.data() + i * BytesOf(type);
     if (type == ElementType::kFloat16) {
-      _Float16 half = 0;
+      Half half = 0;
       std::memcpy(&half, from, sizeof(half));
       values[i] = static_cast<float>(half);
     } else {

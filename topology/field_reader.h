@@ -3,8 +3,8 @@
 //
 // Thread-safety: thread-compatible. Fields point into the file and live as long
 // as the reader.
-#ifndef GRAPEVINE_TOPOLOGY_LINE_READER_H_
-#define GRAPEVINE_TOPOLOGY_LINE_READER_H_
+#ifndef GRAPEVINE_TOPOLOGY_FIELD_READER_H_
+#define GRAPEVINE_TOPOLOGY_FIELD_READER_H_
 
 #include <memory>
 #include <string>
@@ -17,10 +17,10 @@
 
 namespace grapevine {
 
-class LineReader {
+class FieldReader {
  public:
   // Errors carry Failure::kInput.
-  static absl::StatusOr<LineReader> Open(const std::string& path);
+  static absl::StatusOr<FieldReader> Open(const std::string& path);
 
   // Moves to the next line with fields; false at the end.
   bool Next();
@@ -30,7 +30,7 @@ class LineReader {
   absl::Status Error(std::string_view message) const;
 
  private:
-  LineReader(std::string path, std::unique_ptr<MappedFile> file);
+  FieldReader(std::string path, std::unique_ptr<MappedFile> file);
 
   std::string path_;
   std::unique_ptr<MappedFile> file_;
@@ -44,4 +44,4 @@ std::string Quoted(std::string_view field);
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_TOPOLOGY_LINE_READER_H_
+#endif  // GRAPEVINE_TOPOLOGY_FIELD_READER_H_

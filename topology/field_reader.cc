@@ -1,4 +1,4 @@
-#include "topology/line_reader.h"
+#include "topology/field_reader.h"
 
 #include <algorithm>
 #include <utility>
@@ -26,18 +26,18 @@ void Split(std::string_view line, std::vector<std::string_view>* fields) {
 
 }  // namespace
 
-absl::StatusOr<LineReader> LineReader::Open(const std::string& path) {
+absl::StatusOr<FieldReader> FieldReader::Open(const std::string& path) {
   auto file = MappedFile::Open(path);
   if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
-  return LineReader(path, *std::move(file));
+  return FieldReader(path, *std::move(file));
 }
 
-LineReader::LineReader(std::string path, std::unique_ptr<MappedFile> file)
+FieldReader::FieldReader(std::string path, std::unique_ptr<MappedFile> file)
     : path_(std::move(path)),
       file_(std::move(file)),
       rest_(reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()) {}
 
-bool LineReader::Next() {
+bool FieldReader::Next() {
   while (!rest_.empty()) {
     const std::string_view line = rest_.substr(0, rest_.find('\n'));
     rest_.remove_prefix(std::min(line.size() + 1, rest_.size()));
@@ -48,7 +48,7 @@ bool LineReader::Next() {
   return false;
 }
 
-absl::Status LineReader::Error(std::string_view message) const {
+absl::Status FieldReader::Error(std::string_view message) const {
   return WithFailure(
       absl::InvalidArgumentError(absl::StrCat(path_, ":", line_, ": ", std::string(message))),
       Failure::kInput);
