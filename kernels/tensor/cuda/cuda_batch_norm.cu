@@ -1,5 +1,4 @@
 #include "kernels/tensor/cuda/cuda_batch_norm.h"
-
 #include "kernels/tensor/cuda/element.h"
 
 namespace grapevine {
@@ -39,8 +38,8 @@ Division Divide(const ChannelMatrix& matrix) {
   while (d.threads_x < kWarp && d.threads_x < d.groups) d.threads_x *= 2;
   d.threads_y = kThreads / d.threads_x;
   d.columns = static_cast<unsigned>((d.groups + d.threads_x - 1) / d.threads_x);
-  const int64_t wanted = (matrix.rows + d.threads_y * kRowsOfThread - 1) /
-                         (d.threads_y * kRowsOfThread);
+  const int64_t wanted =
+      (matrix.rows + d.threads_y * kRowsOfThread - 1) / (d.threads_y * kRowsOfThread);
   const int64_t most = std::max<int64_t>(1, kBlocks / d.columns);
   const int64_t chunks = std::clamp<int64_t>(wanted, 1, most);
   d.chunk_rows = (matrix.rows + chunks - 1) / chunks;
@@ -107,8 +106,7 @@ __device__ inline Moments Join(const Moments& a, const Moments& b) {
 // Both arrays of `partial` hold a value per (channel, chunk).
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
-    MomentsKernel(const T* x, int64_t channels, int64_t rows, int64_t chunk_rows,
-                  float* partial) {
+    MomentsKernel(const T* x, int64_t channels, int64_t rows, int64_t chunk_rows, float* partial) {
   const Part part = PartOf(channels / kWidth, rows, chunk_rows);
   float mean[kWidth] = {};
   float deviation[kWidth] = {};
@@ -222,8 +220,7 @@ __global__ void RunningCoefficientsKernel(int64_t channels, const float* mean,
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     NormalizeKernel(const T* x, const T* shortcut, bool relu, const float* scale,
-                    const float* shift, int64_t channels, int64_t rows,
-                    int64_t chunk_rows, T* y) {
+                    const float* shift, int64_t channels, int64_t rows, int64_t chunk_rows, T* y) {
   const Part part = PartOf(channels / kWidth, rows, chunk_rows);
   if (!part.inside) return;
   float scales[kWidth];
@@ -258,8 +255,7 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     GradientSumsKernel(const T* x, const T* y, T* dy, const T* dy2, const float* mean,
-                       int64_t channels, int64_t rows, int64_t chunk_rows,
-                       float* partial) {
+                       int64_t channels, int64_t rows, int64_t chunk_rows, float* partial) {
   const Part part = PartOf(channels / kWidth, rows, chunk_rows);
   float sum[kWidth] = {};
   float dot[kWidth] = {};
@@ -362,8 +358,8 @@ __global__ void SumResultsKernel(const float* partial, int64_t channels, int64_t
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     InputGradientKernel(const T* x, const T* g, ChannelCoefficients coefficients,
-                        InputCoefficients input, int64_t channels, int64_t rows,
-                        int64_t chunk_rows, T* dx) {
+                        InputCoefficients input, int64_t channels, int64_t rows, int64_t chunk_rows,
+                        T* dx) {
   const Part part = PartOf(channels / kWidth, rows, chunk_rows);
   if (!part.inside) return;
   float mean[kWidth];
@@ -424,8 +420,7 @@ cudaError_t Sums(const ChannelMatrix& matrix, const CudaGradientPass& pass, cons
   const cudaError_t launched = WithWidth(matrix, d, [&]<typename T, int kWidth>() {
     GradientSumsKernel<T, kWidth><<<d.grid(), d.block(), 0, stream>>>(
         static_cast<const T*>(pass.x), static_cast<const T*>(pass.y), static_cast<T*>(pass.dy),
-        static_cast<const T*>(pass.dy2), mean, matrix.channels, matrix.rows, d.chunk_rows,
-        partial);
+        static_cast<const T*>(pass.dy2), mean, matrix.channels, matrix.rows, d.chunk_rows, partial);
   });
   if (launched != cudaSuccess) return launched;
   SumResultsKernel<<<WarpBlocks(matrix.channels), dim3(kWarp, kChannelsOfBlock), 0, stream>>>(
@@ -460,9 +455,8 @@ cudaError_t RunningCoefficients(int64_t channels, const float* running_mean,
                                 const float* running_variance, const ChannelParameters& parameters,
                                 const ChannelCoefficients& coefficients, cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>((channels + kThreads - 1) / kThreads);
-  RunningCoefficientsKernel<<<blocks, kThreads, 0, stream>>>(channels, running_mean,
-                                                             running_variance, parameters,
-                                                             coefficients);
+  RunningCoefficientsKernel<<<blocks, kThreads, 0, stream>>>(
+      channels, running_mean, running_variance, parameters, coefficients);
   return cudaGetLastError();
 }
 
@@ -500,8 +494,8 @@ cudaError_t CudaInputGradient(const ChannelMatrix& matrix, const void* x, const 
 cudaError_t CudaBiasGradient(const ChannelMatrix& matrix, const void* dy, const LossScaled& scaled,
                              float* gradient, float* partial, cudaStream_t stream) {
   // Without x, y and dy2 nothing is written into dy.
-  return Sums(matrix, {.dy = const_cast<void*>(dy)}, nullptr, scaled,
-              {.bias_gradient = gradient}, partial, stream);
+  return Sums(matrix, {.dy = const_cast<void*>(dy)}, nullptr, scaled, {.bias_gradient = gradient},
+              partial, stream);
 }
 
 }  // namespace grapevine

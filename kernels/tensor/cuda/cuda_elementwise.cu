@@ -1,5 +1,4 @@
 #include "kernels/tensor/cuda/cuda_elementwise.h"
-
 #include "kernels/tensor/cuda/element.h"
 
 namespace grapevine {

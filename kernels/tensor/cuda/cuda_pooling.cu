@@ -1,5 +1,4 @@
 #include "kernels/tensor/cuda/cuda_pooling.h"
-
 #include "kernels/tensor/cuda/element.h"
 
 namespace grapevine {
@@ -121,8 +120,8 @@ cudaError_t CudaPool(const PoolingWindows& windows, const void* x, void* y, uint
   });
 }
 
-cudaError_t CudaPoolGradient(const PoolingWindows& windows, const void* dy,
-                             const uint16_t* largest, void* dx, cudaStream_t stream) {
+cudaError_t CudaPoolGradient(const PoolingWindows& windows, const void* dy, const uint16_t* largest,
+                             void* dx, cudaStream_t stream) {
   const auto rows = static_cast<unsigned>(windows.input.shape.n * windows.input.shape.h);
   return WithElement(windows.input.type, [&](auto element) {
     using T = decltype(element);

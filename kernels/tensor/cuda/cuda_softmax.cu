@@ -1,5 +1,4 @@
 #include "kernels/tensor/cuda/cuda_softmax.h"
-
 #include "kernels/tensor/cuda/element.h"
 #include "kernels/tensor/softmax_row.h"
 
@@ -81,8 +80,8 @@ cudaError_t CudaSoftmaxCrossEntropy(const CudaLossCall& call, cudaStream_t strea
   const cudaError_t launched = WithElement(call.type, [&](auto element) {
     using T = decltype(element);
     RowsKernel<T><<<blocks, dim3(kWarp, kRowsOfBlock), 0, stream>>>(
-        call.loss, call.rows, static_cast<const T*>(call.logits), call.labels,
-        call.gradient_scale, static_cast<T*>(call.gradient), call.row_sums);
+        call.loss, call.rows, static_cast<const T*>(call.logits), call.labels, call.gradient_scale,
+        static_cast<T*>(call.gradient), call.row_sums);
     return cudaGetLastError();
   });
   if (launched != cudaSuccess) return launched;

@@ -1,5 +1,4 @@
 #include "kernels/tensor/cuda/cuda_weights.h"
-
 #include "kernels/tensor/cuda/element.h"
 
 namespace grapevine {
@@ -43,8 +42,7 @@ __global__ void PackKernel(Transposition t, const float* weights, T* packed) {
 }
 
 template <typename T>
-__global__ void UnpackKernel(Transposition t, const T* packed, LossScaled scaled,
-                             float* gradient) {
+__global__ void UnpackKernel(Transposition t, const T* packed, LossScaled scaled, float* gradient) {
   for (uint32_t i = FirstElement(); i < t.size; i += ElementStride()) {
     WriteGradient(scaled, ToFloat(packed[Source(t, i)]), gradient + i);
   }
