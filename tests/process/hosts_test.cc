@@ -1,0 +1,144 @@
+// Every command of docs/cluster.md, on hosts with names and addresses of their
+// own. Files that differ from host to host are in a folder for each.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/model/scratch_folder.h"
+#include "tests/process/documentation.h"
+#include "tests/process/grapevine_process.h"
+#include "tests/process/host_network.h"
+
+namespace grapevine::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+using Variables = std::map<std::string, std::string>;
+
+constexpr int kHosts = 4;
+constexpr int kRendezvous = 5;
+constexpr char kPage[] = "docs/cluster.md";
+
+// The experiment of the page, but small.
+const Variables kSmall = {{"GRAPEVINE_MODEL", "softmax"},
+                          {"GRAPEVINE_DATA", "synthetic:train=512:test=200"},
+                          {"GRAPEVINE_EPOCHS", "0.5"}};
+
+std::string Block(const std::string& heading, const std::string& language, size_t index = 0) {
+  const std::vector<std::string> blocks = Blocks(kPage, heading, language);
+  return index < blocks.size() ? blocks[index] : "there is no such block";
+}
+
+class Hosts : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    network_.emplace(folder_.path(), kHosts);
+    if (!network_->up()) GTEST_SKIP() << "no network namespaces here: " << network_->output();
+    fs::create_directories(folder_.File("bin"));
+    fs::create_symlink(fs::canonical("grapevine"), folder_.File("bin/grapevine"));
+    for (int host = 1; host <= kHosts; ++host) Provide("node" + std::to_string(host));
+    Provide("shared");
+  }
+
+  // A folder with what the page says is in it.
+  void Provide(const std::string& name) {
+    fs::create_directories(folder_.File(name));
+    folder_.Write(name + "/experiment.textproto", Block("## By hand", "textproto"));
+    folder_.Write(name + "/hosts", Block("## Host files", ""));
+  }
+
+  // As told, by openssl, once for all hosts.
+  void MakeCertificates() {
+    if (std::system("openssl version > /dev/null 2>&1") != 0) GTEST_SKIP() << "openssl is missing";
+    fs::create_directories(folder_.File("authority"));
+    GrapevineProcess openssl(
+        {"-euc", "cd " + folder_.File("authority") + "\n" + Block("## TLS", "sh", 0)},
+        {.program = "/bin/sh"});
+    ASSERT_EQ(openssl.Await(), 0) << openssl.output();
+    for (const char* place : {"node1", "node2", "node3", "node4", "shared"}) {
+      fs::create_directories(folder_.File(std::string(place) + "/tls"));
+      for (const char* file : {"ca.pem", "node.pem", "node.key"}) {
+        fs::copy_file(folder_.File(std::string("authority/") + file),
+                      folder_.File(std::string(place) + "/tls/" + file));
+      }
+    }
+  }
+
+  // Starts what a user of node<host> types in the folder `place`.
+  void Start(int host, const std::string& place, const std::string& command,
+             Variables variables = {}) {
+    variables.insert(kSmall.begin(), kSmall.end());
+    variables["HOME"] = folder_.File("shared");
+    variables["PATH"] = folder_.File("bin") + ":/usr/sbin:/usr/bin:/sbin:/bin";
+    processes_.push_back(std::make_unique<GrapevineProcess>(
+        network_->On(host, "cd " + folder_.File(place) + "\n" + command),
+        GrapevineProcess::Options{.program = HostNetwork::kProgram, .environment = variables}));
+  }
+
+  // The commands of a block of the page, each on its host.
+  void StartAll(const std::string& block, const std::string& security) {
+    const std::vector<HostCommand> commands = Commands(block);
+    ASSERT_THAT(commands, SizeIs(kHosts));
+    for (const HostCommand& command : commands) {
+      Start(command.host.back() - '0', command.host, security + "\n" + command.command);
+    }
+  }
+
+  void ExpectSuccess() {
+    for (const auto& process : processes_) EXPECT_EQ(process->Await(), 0) << process->output();
+    processes_.clear();
+  }
+
+  // What four hosts without a common file system have afterwards.
+  void ExpectFilesOfEachHost() const {
+    EXPECT_TRUE(fs::exists(folder_.File("node1/run/summary.json")));
+    for (int host = 1; host <= kHosts; ++host) {
+      const std::string name = std::to_string(host);
+      EXPECT_TRUE(fs::exists(folder_.File("node" + name + "/run/node-" + std::to_string(host - 1) +
+                                          "/model.safetensors")));
+    }
+  }
+
+  void ExpectRuns(const std::string& block, const std::string& security) {
+    StartAll(block, security);
+    ExpectSuccess();
+    ExpectFilesOfEachHost();
+  }
+
+  const ScratchFolder folder_;
+  std::optional<HostNetwork> network_;
+  std::vector<std::unique_ptr<GrapevineProcess>> processes_;  // go first
+};
+
+constexpr char kInsecure[] = "SECURITY=--insecure";
+
+TEST_F(Hosts, ByHand) { ExpectRuns(Block("## By hand", "sh", 0), kInsecure); }
+TEST_F(Hosts, ByVariables) { ExpectRuns(Block("## By hand", "sh", 1), kInsecure); }
+TEST_F(Hosts, ByHostFile) { ExpectRuns(Block("## Host files", "sh"), kInsecure); }
+
+TEST_F(Hosts, WithTls) {
+  MakeCertificates();
+  if (IsSkipped() || HasFatalFailure()) return;
+  for (const std::string& block :
+       {Block("## By hand", "sh", 0), Block("## By hand", "sh", 1), Block("## Host files", "sh")}) {
+    ExpectRuns(block, Block("## TLS", "sh", 1));
+    for (int host = 1; host <= kHosts; ++host) {
+      fs::remove_all(folder_.File("node" + std::to_string(host) + "/run"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace grapevine::testing
