@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "node/directive.h"
+#include "node/printable.h"
 #include "run/failure.h"
 
 namespace grapevine {
@@ -14,6 +16,8 @@ using std::chrono::nanoseconds;
 
 constexpr milliseconds kMinPulse{10};
 constexpr milliseconds kMaxPulse{1000};
+// What is shown of another's words.
+constexpr size_t kMaxMessage = 4000;
 
 std::string Seconds(nanoseconds duration) {
   return absl::StrFormat("%.1f s", std::chrono::duration<double>(duration).count());
@@ -22,9 +26,8 @@ std::string Seconds(nanoseconds duration) {
 }  // namespace
 
 absl::Status FailedWith(const std::string& message, int failure) {
-  // A number from the network must not turn a failure into success.
-  if (failure == static_cast<int>(Failure::kNone)) failure = static_cast<int>(Failure::kOther);
-  return WithFailure(absl::AbortedError(message), static_cast<Failure>(failure));
+  return WithFailure(absl::AbortedError(Printable(message, kMaxMessage)),
+                     FailureFromNumber(failure));
 }
 
 ControlLine::ControlLine(ControlLineOptions options, SteadyTime now)
@@ -41,6 +44,16 @@ void ControlLine::OnConnecting(SteadyTime now) {
 void ControlLine::OnDirective(const control::Directive& directive, SteadyTime now) {
   last_heard_ = now;
   answered_ = true;
+  const absl::Status fits = CheckDirective(directive, {.world_size = options_.world_size,
+                                                       .rounds = options_.rounds,
+                                                       .joined = roster_.has_value()});
+  if (fits.ok()) return Obey(directive);
+  End(FailedWith(absl::StrCat(RankZero(), " ", std::string(fits.message()),
+                              "; run the same grapevine on every host"),
+                 static_cast<int>(Failure::kPeerLost)));
+}
+
+void ControlLine::Obey(const control::Directive& directive) {
   switch (directive.kind_case()) {
     case control::Directive::kRoster:
       roster_ = directive.roster();
@@ -84,9 +97,12 @@ void ControlLine::End(absl::Status verdict) {
   if (!verdict_) verdict_ = std::move(verdict);
 }
 
+std::string ControlLine::RankZero() const {
+  return absl::StrCat("rank 0 (the coordinator at ", options_.coordinator, ")");
+}
+
 void ControlLine::EndWithoutRankZero(const std::string& how) {
-  End(FailedWith(absl::StrCat("rank 0 (the coordinator at ", options_.coordinator, ") ", how,
-                              "; its own output or its host's log says why"),
+  End(FailedWith(absl::StrCat(RankZero(), " ", how, "; its own output or its host's log says why"),
                  static_cast<int>(Failure::kPeerLost)));
 }
 

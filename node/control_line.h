@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "node/control.pb.h"
+#include "topology/topology.h"
 
 namespace grapevine {
 
@@ -24,6 +25,8 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 struct ControlLineOptions {
   std::string coordinator;                        // rank 0's address, for messages
   std::chrono::milliseconds peer_timeout{30000};  // --peer-timeout
+  Rank world_size = 1;
+  Round rounds = 0;  // of the run: no limit of rounds lies beyond
 };
 
 class ControlLine {
@@ -56,6 +59,8 @@ class ControlLine {
   std::chrono::nanoseconds pulse() const { return pulse_; }
 
  private:
+  void Obey(const control::Directive& directive);
+  std::string RankZero() const;  // for messages
   void EndWithoutRankZero(const std::string& how);
 
   const ControlLineOptions options_;
@@ -68,7 +73,8 @@ class ControlLine {
   std::optional<absl::Status> verdict_;
 };
 
-// The status of a failure that came as text and number.
+// The status of a failure that came as text and number: fit for a terminal, and of the
+// documented ones.
 absl::Status FailedWith(const std::string& message, int failure);
 
 }  // namespace grapevine

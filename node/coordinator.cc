@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "node/printable.h"
 #include "node/registration.h"
 
 namespace grapevine {
@@ -17,6 +18,11 @@ constexpr milliseconds kMissingNoticeInterval{10000};
 // How long a rank that a peer accuses has to speak for itself.
 constexpr milliseconds kMaxHearing{1000};
 constexpr size_t kMaxNamed = 8;
+// Refusals that are told one by one within kMissingNoticeInterval.
+constexpr int64_t kRefusalsTold = 8;
+// What is shown of a node's own words.
+constexpr size_t kMaxMessage = 4000;
+constexpr size_t kMaxState = 80;
 
 std::string Seconds(nanoseconds duration) {
   return absl::StrFormat("%.1f s", std::chrono::duration<double>(duration).count());
@@ -46,6 +52,7 @@ std::string At(const control::Heartbeat& heartbeat) {
 Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
     : options_(std::move(options)),
       round_limit_(options_.round_limit),
+      refusals_told_(kRefusalsTold, kMissingNoticeInterval),
       gather_until_(now + options_.rendezvous_timeout),
       next_missing_notice_(now + kMissingNoticeInterval),
       now_(now) {}
@@ -103,6 +110,7 @@ void Coordinator::OnTick(SteadyTime now) {
   if (phase_ == Phase::kRunning) JudgeAccusation();
   if (phase_ == Phase::kRunning) JudgeStuck();
   if (phase_ == Phase::kRunning) JudgeSlow();
+  CountRefusals();
   control::Directive beat;
   beat.mutable_beat();
   if (phase_ == Phase::kGathering || phase_ == Phase::kRunning) SendToAll(beat);
@@ -134,6 +142,7 @@ void Coordinator::Advance(SteadyTime now) {
 }
 
 void Coordinator::Register(SessionId session, const control::Registration& registration) {
+  if (ranks_.contains(session)) return RegisterAgain(session, registration);
   std::string why = Objection(options_.own, registration);
   if (why.empty()) why = Conflict(registration);
   if (!why.empty()) return Refuse(session, registration, why);
@@ -151,6 +160,21 @@ void Coordinator::Register(SessionId session, const control::Registration& regis
   if (static_cast<Rank>(members_.size()) == world_size()) StartRun();
 }
 
+void Coordinator::RegisterAgain(SessionId session, const control::Registration& registration) {
+  const auto found = ranks_.find(session);
+  const Rank rank = found->second;
+  if (phase_ == Phase::kRunning) {
+    return Abort(rank, Failure::kPeerLost,
+                 absl::StrCat("rank ", rank, " at ", members_.at(rank).registration.address(),
+                              " registered twice; run the same grapevine on every host"));
+  }
+  // Neither counts: nobody knows which of them this process is.
+  members_.erase(rank);
+  ranks_.erase(found);
+  Refuse(session, registration,
+         absl::StrCat("its connection has registered rank ", rank, " already"));
+}
+
 std::string Coordinator::Conflict(const control::Registration& registration) const {
   if (phase_ != Phase::kGathering) return "the run has already begun";
   const auto holder = members_.find(registration.rank());
@@ -163,18 +187,25 @@ std::string Coordinator::Conflict(const control::Registration& registration) con
 
 void Coordinator::Refuse(SessionId session, const control::Registration& registration,
                          const std::string& why) {
-  const std::string message = absl::StrCat("rank 0 refuses rank ", registration.rank(), " at ",
-                                           registration.address(), ": ", why);
+  const std::string message = Printable(absl::StrCat("rank 0 refuses rank ", registration.rank(),
+                                                     " at ", registration.address(), ": ", why),
+                                        kMaxMessage);
   control::Directive directive;
   directive.mutable_abort()->set_message(message);
   directive.mutable_abort()->set_failure(static_cast<int>(Failure::kRendezvous));
   directive.mutable_abort()->set_culprit(registration.rank());
   Send(session, std::move(directive));
   output_.ended.push_back(session);
-  output_.notices.push_back(message);
+  if (refusals_told_.Admit(now_)) output_.notices.push_back(message);
   if (registration.rank() >= 0 && registration.rank() < world_size()) {
-    refusals_[registration.rank()] = why;
+    refusals_[registration.rank()] = Printable(why, kMaxMessage);
   }
+}
+
+void Coordinator::CountRefusals() {
+  const int64_t untold = refusals_told_.TakeHeldBack(now_);
+  if (untold == 0) return;
+  output_.notices.push_back(absl::StrCat("rank 0 refused ", untold, " more registrations"));
 }
 
 void Coordinator::StartRun() {
@@ -194,6 +225,7 @@ void Coordinator::OnHeartbeat(Member& member, const control::Heartbeat& heartbea
   if (heartbeat.progress() != member.heartbeat.progress()) member.moved = now_;
   if (heartbeat.round() != member.heartbeat.round()) member.moved = member.round_since = now_;
   member.heartbeat = heartbeat;
+  member.heartbeat.set_state(Printable(heartbeat.state(), kMaxState));
 }
 
 // Measurements may tell of a round before the next heartbeat does.
@@ -213,13 +245,14 @@ std::string Coordinator::InTheNameOf(Rank reporter, const std::string& message) 
 void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
   if (phase_ != Phase::kRunning) return;
   const bool known = failure.culprit() >= 0 && failure.culprit() < world_size();
+  const Failure kind = FailureFromNumber(failure.failure());
+  const std::string message = Printable(failure.message(), kMaxMessage);
   if (!known || failure.culprit() == reporter) {
-    return Abort(reporter, static_cast<Failure>(failure.failure()),
-                 InTheNameOf(reporter, failure.message()));
+    return Abort(reporter, kind, InTheNameOf(reporter, message));
   }
   if (accusation_) return;
   const nanoseconds hearing = std::min<nanoseconds>(kMaxHearing, options_.peer_timeout / 4);
-  accusation_ = Accusation{failure, now_ + hearing};
+  accusation_ = Accusation{failure.culprit(), kind, message, now_ + hearing};
 }
 
 void Coordinator::FinishIfDone() {
@@ -266,10 +299,9 @@ void Coordinator::JudgeSilence() {
 
 void Coordinator::JudgeAccusation() {
   if (!accusation_ || now_ < accusation_->judged_at) return;
-  const control::Failure& failure = accusation_->failure;
-  const Member& accused = members_.at(failure.culprit());
-  Abort(failure.culprit(), static_cast<Failure>(failure.failure()),
-        absl::StrCat(failure.message(), "; rank 0 heard from rank ", failure.culprit(), " ",
+  const Member& accused = members_.at(accusation_->culprit);
+  Abort(accusation_->culprit, accusation_->failure,
+        absl::StrCat(accusation_->message, "; rank 0 heard from rank ", accusation_->culprit, " ",
                      Seconds(now_ - accused.last_heard), " ago in ", At(accused.heartbeat)));
 }
 
@@ -318,8 +350,6 @@ void Coordinator::JudgeSlow() {
 void Coordinator::Abort(Rank culprit, Failure failure, const std::string& message) {
   if (phase_ == Phase::kFinished || phase_ == Phase::kAborted) return;
   phase_ = Phase::kAborted;
-  // A peer's number is not to be trusted: kNone would turn a failure into success.
-  if (failure == Failure::kNone) failure = Failure::kOther;
   verdict_ = WithFailure(absl::AbortedError(message), failure);
   control::Directive directive;
   directive.mutable_abort()->set_message(message);

@@ -32,6 +32,7 @@
 
 #include "absl/status/status.h"
 #include "node/control.pb.h"
+#include "node/notice_throttle.h"
 #include "run/failure.h"
 #include "topology/topology.h"
 
@@ -92,15 +93,20 @@ class Coordinator {
   };
   // A peer's word against a rank, held back until that rank can have spoken.
   struct Accusation {
-    control::Failure failure;
+    Rank culprit;
+    Failure failure;
+    std::string message;
     SteadyTime judged_at;
   };
 
   void Advance(SteadyTime now);
   void Register(SessionId session, const control::Registration& registration);
+  // A session is one node's: a second registration on it breaks the protocol.
+  void RegisterAgain(SessionId session, const control::Registration& registration);
   // Why there is no room for this node; empty when there is.
   std::string Conflict(const control::Registration& registration) const;
   void Refuse(SessionId session, const control::Registration& registration, const std::string& why);
+  void CountRefusals();
   void StartRun();
   void OnHeartbeat(Member& member, const control::Heartbeat& heartbeat);
   void OnRound(Member& member, Round round);
@@ -126,6 +132,7 @@ class Coordinator {
   std::map<Rank, Member> members_;
   std::map<SessionId, Rank> ranks_;       // of the members
   std::map<Rank, std::string> refusals_;  // the last one of each rank, for Missing
+  NoticeThrottle refusals_told_;
   std::optional<Accusation> accusation_;
   const SteadyTime gather_until_;
   SteadyTime next_missing_notice_;

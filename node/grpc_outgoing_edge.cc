@@ -48,7 +48,7 @@ std::shared_ptr<GrpcOutgoingStream> GrpcOutgoingEdge::stream() {
 }
 
 void GrpcOutgoingEdge::Tick(std::chrono::milliseconds tick) {
-  if (context_.link->broken()) return;
+  if (context_.link->outgoing_over()) return;
   const std::shared_ptr<GrpcOutgoingStream> current = stream();
   if (!current->connected()) return NotConnected(tick);
   const auto silence = current->watch().Tick(tick);

@@ -147,7 +147,9 @@ absl::Status NodeSession::Join() {
   if (!channel.ok()) return channel.status();
   control_ = std::make_unique<GrpcControlClient>(
       *channel, ControlLineOptions{.coordinator = FormatHostAddress(options_.coordinator),
-                                     .peer_timeout = options_.peer_timeout});
+                                   .peer_timeout = options_.peer_timeout,
+                                   .world_size = options_.size,
+                                   .rounds = options_.rounds});
   absl::StatusOr<control::Roster> roster = AwaitRoster();
   if (!roster.ok()) return roster.status();
   absl::StatusOr<std::vector<std::string>> addresses = Dialled(*roster, options_.coordinator);

@@ -192,6 +192,11 @@ bool PeerLink::broken() {
   return !broken_.ok();
 }
 
+bool PeerLink::outgoing_over() {
+  MutexLock lock(mutex_);
+  return !broken_.ok() || outgoing_ended_;
+}
+
 bool PeerLink::AwaitsIncoming() const {
   return broken_.ok() && streams_.incoming == nullptr && !incoming_ended_ && !ledger_.empty();
 }

@@ -82,6 +82,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
 
   // Given up, or left.
   bool broken();
+  // Nothing more is to be heard on the outgoing direction: broken, or ended in order.
+  bool outgoing_over();
   TransportCounters counters();
 
  private:

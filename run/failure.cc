@@ -24,4 +24,13 @@ Failure FailureOf(const absl::Status& status) {
   return static_cast<Failure>(code);
 }
 
+Failure FailureFromNumber(int64_t number) {
+  for (const Failure failure : {Failure::kUsage, Failure::kInput, Failure::kOutput,
+                                Failure::kRendezvous, Failure::kPeerLost, Failure::kDiverged,
+                                Failure::kDevice, Failure::kInterrupted, Failure::kTerminated}) {
+    if (static_cast<int>(failure) == number) return failure;
+  }
+  return Failure::kOther;
+}
+
 }  // namespace grapevine

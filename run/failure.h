@@ -3,6 +3,8 @@
 #ifndef GRAPEVINE_RUN_FAILURE_H_
 #define GRAPEVINE_RUN_FAILURE_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 
 namespace grapevine {
@@ -26,6 +28,11 @@ absl::Status WithFailure(absl::Status status, Failure failure);
 
 // The attached failure; kNone for OK, kOther where none was attached.
 Failure FailureOf(const absl::Status& status);
+
+// What a number from elsewhere (a peer, a child) stands for. kOther unless it is a failure
+// of the list above: an exit code has eight bits, so that 256 would end a failed run
+// with 0.
+Failure FailureFromNumber(int64_t number);
 
 inline int ExitCode(const absl::Status& status) { return static_cast<int>(FailureOf(status)); }
 

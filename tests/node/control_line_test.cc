@@ -20,6 +20,7 @@ control::Directive Beat() {
 control::Directive Roster() {
   control::Directive directive;
   directive.mutable_roster()->set_run_id("run-1");
+  directive.mutable_roster()->add_addresses("node1:29500");
   return directive;
 }
 
@@ -43,7 +44,8 @@ class ControlLineTest : public testing::Test {
   }
 
   SteadyTime now_{};
-  ControlLine line_{{.coordinator = "node1:29500", .peer_timeout = milliseconds(4000)}, now_};
+  ControlLine line_{
+      {.coordinator = "node1:29500", .peer_timeout = milliseconds(4000), .rounds = 10}, now_};
 };
 
 TEST_F(ControlLineTest, RemembersTheRosterAndHandsOutEachLimitOnce) {
@@ -65,9 +67,28 @@ TEST_F(ControlLineTest, TheFirstVerdictStands) {
   EXPECT_EQ(FailureOf(*line_.verdict()), Failure::kPeerLost);
 }
 
-TEST_F(ControlLineTest, ANumberFromTheNetworkIsNoSuccess) {
-  line_.OnDirective(Abort("odd", 0), now_);
-  EXPECT_EQ(ExitCode(*line_.verdict()), 1);
+// An exit code has eight bits: 256 would end a failed run with 0, and 300 with 44.
+TEST(FailedWith, ANumberFromTheNetworkIsADocumentedFailure) {
+  for (const int number : {0, 256, -256, 512, 300, 9}) {
+    EXPECT_EQ(ExitCode(FailedWith("odd", number)), 1) << number;
+  }
+  EXPECT_EQ(ExitCode(FailedWith("disk full", 4)), 4);
+}
+
+TEST_F(ControlLineTest, AVerdictFitsATerminal) {
+  line_.OnDirective(Abort("gone\033[2J\n", 6), now_);
+  EXPECT_EQ(line_.verdict()->message(), "gone\\x1b[2J\\x0a");
+}
+
+TEST_F(ControlLineTest, ADirectiveThatCannotBeObeyedNamesRankZero) {
+  control::Directive finish;
+  finish.mutable_finish();
+  line_.OnDirective(finish, now_);
+  ASSERT_TRUE(line_.verdict().has_value());
+  EXPECT_EQ(FailureOf(*line_.verdict()), Failure::kPeerLost);
+  EXPECT_EQ(line_.verdict()->message(),
+            "rank 0 (the coordinator at node1:29500) ended the run before it began; run the same "
+            "grapevine on every host");
 }
 
 TEST_F(ControlLineTest, RankZerosSilenceIsNoticedOnceItHasSpoken) {
@@ -114,6 +135,7 @@ TEST_F(ControlLineTest, ANodesOwnFailureStandsWhereThereIsNoVerdict) {
 }
 
 TEST_F(ControlLineTest, AFinishedRunDoesNotExcuseAFailure) {
+  line_.OnDirective(Roster(), now_);
   control::Directive finish;
   finish.mutable_finish();
   line_.OnDirective(finish, now_);

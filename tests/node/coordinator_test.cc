@@ -16,6 +16,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr milliseconds kTick{100};
 
@@ -57,6 +58,7 @@ class CoordinatorTest : public testing::Test {
   }
 
   void BeginRunning(Rank n, milliseconds peer_timeout = milliseconds(4000)) {
+    notices_.clear();
     Begin(n, peer_timeout);
     for (Rank rank = 0; rank < n; ++rank) Register(rank, RegistrationOf(rank, n));
     ASSERT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
@@ -351,6 +353,80 @@ TEST_F(CoordinatorTest, AnAbsurdFailureReportEndsWithANonZeroCode) {
   Fail(1, 99, "rubbish", Failure::kNone);
   EXPECT_EQ(Class(), Failure::kOther);
   EXPECT_EQ(directives_[0].back().abort().culprit(), 1);
+}
+
+// An exit code has eight bits: 256 would end a failed run with 0, and 300 with 44.
+TEST_F(CoordinatorTest, AFailureWithAnUndocumentedNumberIsTheOtherFailure) {
+  for (const int number : {256, -256, 512, 300, 9, -1, 1 << 30}) {
+    BeginRunning(2);
+    Fail(1, 1, "rubbish", static_cast<Failure>(number));
+    EXPECT_EQ(Class(), Failure::kOther) << number;
+    EXPECT_EQ(directives_[0].back().abort().failure(), static_cast<int>(Failure::kOther)) << number;
+
+    BeginRunning(2);
+    Fail(1, 0, "rank 1 lost rank 0", static_cast<Failure>(number));
+    Pass(milliseconds(1000), [&] { Beat(0, 1), Beat(1, 1); });
+    EXPECT_EQ(Class(), Failure::kOther) << number;
+  }
+}
+
+TEST_F(CoordinatorTest, WhatNodesSayIsFitForATerminal) {
+  Begin(3);
+  control::Registration hostile = RegistrationOf(1, 3);
+  hostile.set_address("\033]0;title\007\n[0] all is well");
+  Register(7, hostile);
+  for (const std::string& text : {notices_.at(0), directives_[7][0].abort().message()}) {
+    EXPECT_THAT(text, HasSubstr("\\x1b]0;title\\x07\\x0a[0] all is well"));
+    EXPECT_THAT(text, Not(testing::ContainsRegex("[[:cntrl:]]")));
+  }
+
+  BeginRunning(2);
+  Fail(1, 1, "rank 1: \033[2J" + std::string(100000, 'x'), Failure::kOther);
+  EXPECT_THAT(Message(), testing::StartsWith("rank 1: \\x1b[2Jxxx"));
+  EXPECT_LT(Message().size(), 10000u);
+
+  BeginRunning(2);
+  control::Report report;
+  report.mutable_heartbeat()->set_state("\033[31m");
+  coordinator_->OnReport(1, report, now_);
+  coordinator_->OnClosed(1, "", now_);
+  EXPECT_THAT(Message(), HasSubstr("in round 0, \\x1b[31m"));
+}
+
+TEST_F(CoordinatorTest, AFloodOfRefusalsIsCountedNotListed) {
+  BeginRunning(2);
+  for (SessionId session = 10; session < 1010; ++session) Register(session, RegistrationOf(1, 2));
+  EXPECT_LE(notices_.size(), 10u);
+  const size_t listed = notices_.size();
+  EXPECT_EQ(directives_.size(), 1000u) << "each of them hears why";
+  Pass(milliseconds(20000), [&] { Beat(0, 1), Beat(1, 1); });
+  ASSERT_EQ(notices_.size(), listed + 1);
+  EXPECT_THAT(notices_.back(), HasSubstr(std::to_string(1000 - listed) + " more"));
+}
+
+TEST_F(CoordinatorTest, AConnectionThatRegistersTwiceLeavesNoGhost) {
+  Begin(3);
+  Register(1, RegistrationOf(1, 3));
+  Register(1, RegistrationOf(2, 3));
+  ASSERT_EQ(directives_[1].size(), 1u);
+  EXPECT_THAT(directives_[1][0].abort().message(),
+              HasSubstr("its connection has registered rank 1 already"));
+  EXPECT_THAT(ended_, ElementsAre(1));
+  coordinator_->OnClosed(1, "", now_);
+  // Both ranks are as free as before.
+  Register(0, RegistrationOf(0, 3));
+  Register(5, RegistrationOf(1, 3));
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kGathering);
+  Register(6, RegistrationOf(2, 3));
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+}
+
+TEST_F(CoordinatorTest, AMemberThatRegistersAgainBreaksTheProtocol) {
+  BeginRunning(2);
+  Register(1, RegistrationOf(1, 2));
+  EXPECT_EQ(Class(), Failure::kPeerLost);
+  EXPECT_THAT(Message(),
+              AllOf(HasSubstr("rank 1 at 10.0.0.2:7000"), HasSubstr("registered twice")));
 }
 
 TEST_F(CoordinatorTest, AnUnknownReportIsAVerdictAgainstItsSender) {

@@ -26,6 +26,7 @@ using std::chrono::steady_clock;
 using testing::AllOf;
 using testing::HasSubstr;
 
+constexpr Round kRounds = 20;
 constexpr seconds kLong{20};  // for what must happen; a failing test only waits longer
 
 control::Registration RegistrationOf(Rank rank, Rank world_size) {
@@ -82,8 +83,8 @@ struct RankZero {
 class Node {
  public:
   Node(Rank rank, std::shared_ptr<grpc::Channel> channel, const std::string& address,
-       milliseconds peer_timeout = seconds(30))
-      : rank_(rank), client_(std::move(channel), {address, peer_timeout}) {}
+       milliseconds peer_timeout = seconds(30), Rank world_size = 2)
+      : rank_(rank), client_(std::move(channel), {address, peer_timeout, world_size, kRounds}) {}
 
   absl::StatusOr<control::Roster> Join(Rank world_size, seconds patience = kLong) {
     return client_.Join(RegistrationOf(rank_, world_size), steady_clock::now() + patience);
@@ -133,7 +134,7 @@ std::vector<std::unique_ptr<Node>> JoinAll(RankZero& zero, Rank n,
   for (Rank rank = 0; rank < n; ++rank) {
     nodes.push_back(std::make_unique<Node>(
         rank, rank == 0 ? zero.server->InProcessChannel() : Dial(zero.address()), zero.address(),
-        peer_timeout));
+        peer_timeout, n));
     Node& node = *nodes.back();
     joins.push_back(std::async(std::launch::async, [&node, n, rank] {
       control::Registration registration = RegistrationOf(rank, n);
@@ -299,12 +300,15 @@ TEST(GrpcControl, ARefusalAndATimeoutCarryTheirMessages) {
   EXPECT_THAT(std::string(alone.status().message()), HasSubstr("rank 0 is missing"));
 }
 
-// A coordinator that takes the connection, sends the roster, then nothing.
+// A coordinator that takes the connection, says one thing, then nothing.
 class MuteService final : public control::Control::CallbackService {
+ public:
+  explicit MuteService(control::Directive directive) : directive_(std::move(directive)) {}
+
+ private:
   class Mute final : public grpc::ServerBidiReactor<control::Report, control::Directive> {
    public:
-    Mute() {
-      directive_.mutable_roster()->add_addresses("127.0.0.1:1");
+    explicit Mute(const control::Directive& directive) : directive_(directive) {
       StartRead(&report_);
       StartWrite(&directive_);
     }
@@ -316,16 +320,55 @@ class MuteService final : public control::Control::CallbackService {
 
    private:
     control::Report report_;
-    control::Directive directive_;
+    const control::Directive directive_;
   };
   grpc::ServerBidiReactor<control::Report, control::Directive>* Connect(
       grpc::CallbackServerContext*) override {
-    return new Mute;
+    return new Mute(directive_);
   }
+
+  const control::Directive directive_;
 };
 
+control::Directive RosterOf(int size) {
+  control::Directive directive;
+  for (int i = 0; i < size; ++i) directive.mutable_roster()->add_addresses("127.0.0.1:1");
+  return directive;
+}
+
+// What Join of rank 1 of two says when rank 0 has said `directive`.
+absl::Status AfterHearing(const control::Directive& directive) {
+  MuteService mute(directive);
+  const GrpcServer::Register services[] = {
+      [&](grpc::ServerBuilder& builder) { builder.RegisterService(&mute); }};
+  auto server = GrpcServer::Start({}, *GrpcCredentials::Load({}), services);
+  if (!server.ok()) return server.status();
+  const std::string address = FormatHostAddress((*server)->address());
+  Node node(1, Dial(address), address);
+  return node.Join(2).status();
+}
+
+TEST(GrpcControl, ADirectiveThatCannotBeObeyedNamesRankZero) {
+  control::Directive finish;
+  finish.mutable_finish();
+  const struct {
+    control::Directive directive;
+    std::string message;
+  } cases[] = {{RosterOf(1), "sent a roster of 1 addresses for 2 nodes"},
+               {RosterOf(3), "sent a roster of 3 addresses for 2 nodes"},
+               {finish, "ended the run before it began"},
+               {control::Directive(), "sent a directive that this node does not know"}};
+  for (const auto& c : cases) {
+    const absl::Status status = AfterHearing(c.directive);
+    EXPECT_EQ(FailureOf(status), Failure::kPeerLost) << status;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(testing::StartsWith("rank 0 (the coordinator at 127.0.0.1:"),
+                      HasSubstr(c.message), HasSubstr("run the same grapevine on every host")));
+  }
+}
+
 TEST(GrpcControl, RankZerosSilenceIsNoticed) {
-  MuteService mute;
+  MuteService mute(RosterOf(2));
   const GrpcServer::Register services[] = {
       [&](grpc::ServerBuilder& builder) { builder.RegisterService(&mute); }};
   auto server = GrpcServer::Start({}, *GrpcCredentials::Load({}), services);

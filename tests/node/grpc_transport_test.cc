@@ -90,6 +90,30 @@ TEST(GrpcTransport, HeartbeatsKeepAnIdleConnection) {
   EXPECT_TRUE(network.sink(0).StaysWithoutFailure(std::chrono::milliseconds(0)));
 }
 
+TEST(GrpcTransport, APeerThatLeftInOrderIsNotSilent) {
+  // Rank 2 never comes: its failure, two time-outs after rank 1 left, ends the wait.
+  constexpr std::chrono::milliseconds kPeerTimeout{200};
+  const GrpcTransportOptions options{.peer_timeout = kPeerTimeout,
+                                     .connect_timeout = 2 * kPeerTimeout};
+  RecordingSink sink0, sink1;
+  GrpcNode node0(TestIdentity(0, 3), options, &sink0);
+  GrpcNode node1(TestIdentity(1, 3), options, &sink1);
+  const std::vector<std::string> addresses = {node0.address(), node1.address(), "127.0.0.1:1"};
+  node0.transport().Join(kTestRun, addresses);
+  node1.transport().Join(kTestRun, addresses);
+  const SharedSlice place = Zeros(10);
+  ASSERT_TRUE(node0.transport().Post(1, kTag, place).ok());
+  ASSERT_TRUE(node0.transport().Send(1, kTag, Pattern(10, 2)).ok());
+  ASSERT_TRUE(node1.transport().Post(0, kTag, Zeros(10)).ok());
+  ASSERT_TRUE(node1.transport().Send(0, kTag, Pattern(10, 1)).ok());
+  ASSERT_TRUE(sink0.AwaitReceived(1, kTag));
+  ASSERT_TRUE(sink1.AwaitReceived(0, kTag));
+  node1.transport().Shutdown();
+  ASSERT_TRUE(node0.transport().Post(2, kTag, Zeros(10)).ok());
+  EXPECT_FALSE(sink0.AwaitFailure(2).ok());
+  EXPECT_EQ(sink0.failures(), 1) << sink0.AwaitFailure(1);
+}
+
 TEST(GrpcTransport, CanBeShutDownBeforeItJoined) {
   RecordingSink sink;
   GrpcNode node(TestIdentity(0, 2), {}, &sink);

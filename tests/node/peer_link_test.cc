@@ -80,7 +80,10 @@ TEST_F(PeerLinkTest, BreaksOnce) {
 
 TEST_F(PeerLinkTest, APeerMayLeaveWhenNothingIsAwaited) {
   link_.IncomingEnded();
+  EXPECT_FALSE(link_.outgoing_over());
   link_.OutgoingEnded();
+  EXPECT_TRUE(link_.outgoing_over());
+  EXPECT_FALSE(link_.broken());
   EXPECT_EQ(sink_.failures(), 0);
   EXPECT_EQ(link_.Post(kTag, Zeros(1)).message(), "rank 3 left the run");
   EXPECT_EQ(link_.Send(kTag, Zeros(1), nullptr).message(), "rank 3 left the run");
