@@ -53,14 +53,43 @@ std::string DescribeUnknown(const CLI::App& command, const std::string& argument
                                       : absl::StrCat("did you mean ", nearest, "?"));
 }
 
+absl::Status Mistake(const std::string& what) {
+  return WithFailure(absl::InvalidArgumentError(what), Failure::kUsage);
+}
+
+std::string SeeHelp(const CLI::App& command) {
+  return absl::StrCat("; see ", FullName(command), " --help");
+}
+
 // What is left over explains more than what is missing because of it.
 absl::Status UsageError(const CLI::App& command, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = command.remaining();
-  return WithFailure(
-      absl::InvalidArgumentError(
-          unknown.empty() ? absl::StrCat(error.what(), "; see ", FullName(command), " --help")
-                          : DescribeUnknown(command, unknown.front())),
-      Failure::kUsage);
+  return Mistake(unknown.empty() ? error.what() + SeeHelp(command)
+                                 : DescribeUnknown(command, unknown.front()));
+}
+
+// CLI11 gives a flag without a value the next argument, whatever it is.
+std::string CheckValue(const std::string& value) {
+  if (!value.starts_with("--")) return "";
+  return absl::StrCat("needs a value, and ", value, " is a flag");
+}
+
+// "--out=", which CLI11 takes for "--out"; empty when there is none.
+std::string FlagWithEmptyValue(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument(argv[i]);
+    if (argument == "--") break;
+    if (argument.starts_with("--") && argument.find('=') == argument.size() - 1) return argument;
+  }
+  return "";
+}
+
+// The command whose flags these are.
+const CLI::App& NamedFirst(const CLI::App& app, int argc, char** argv) {
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (argc > 1 && command->get_name() == argv[1]) return *command;
+  }
+  return app;
 }
 
 // Prints "grapevine train: <message>" and returns the exit code.
@@ -69,9 +98,13 @@ int ReportFailure(const CLI::App& command, const absl::Status& status) {
   return ExitCode(status);
 }
 
-CLI::Option* InGroup(CLI::Option* option, const FlagText& text) {
+// What all flags have in common.
+CLI::Option* Declared(CLI::Option* option, const FlagText& text) {
   if (!text.placeholder.empty()) option->type_name(text.placeholder);
-  return text.group.empty() ? option : option->group(text.group);
+  if (!text.group.empty()) option->group(text.group);
+  const bool takes_a_value = option->nonpositional() && option->get_expected_min() > 0;
+  if (takes_a_value) option->check(CheckValue);
+  return option;
 }
 
 }  // namespace
@@ -110,18 +143,18 @@ Flag Command::AddFlag(const FlagText& text, FlagTarget target) {
       [&]<typename T>(T* value) {
         CLI::Option* option = app_->add_option(text.names, *value, text.help);
         if constexpr (!std::is_same_v<T, std::vector<std::string>>) option->capture_default_str();
-        return Flag(InGroup(option, text));
+        return Flag(Declared(option, text));
       },
       target);
 }
 
 Flag Command::AddText(const FlagText& text, bool repeated) {
-  CLI::Option* option = InGroup(app_->add_option(text.names, CLI::callback_t(), text.help), text);
+  CLI::Option* option = Declared(app_->add_option(text.names, CLI::callback_t(), text.help), text);
   return Flag(repeated ? option->take_all() : option->take_last());
 }
 
 Flag Command::AddSwitch(const FlagText& text) {
-  return Flag(InGroup(app_->add_flag(text.names)->description(text.help), text));
+  return Flag(Declared(app_->add_flag(text.names)->description(text.help), text));
 }
 
 void Command::SetFooter(const std::string& text) { app_->footer(text); }
@@ -153,8 +186,11 @@ void CommandLine::SetVersion(const std::string& line) {
 int CommandLine::Run(int argc, char** argv) {
   if (argc <= 1) {
     std::cerr << app_->help() << "\n";
-    return ReportFailure(
-        *app_, WithFailure(absl::InvalidArgumentError("a command is missing"), Failure::kUsage));
+    return ReportFailure(*app_, Mistake("a command is missing"));
+  }
+  if (const std::string flag = FlagWithEmptyValue(argc, argv); !flag.empty()) {
+    const CLI::App& command = NamedFirst(*app_, argc, argv);
+    return ReportFailure(command, Mistake(flag + ": the value is empty" + SeeHelp(command)));
   }
   try {
     app_->parse(argc, argv);

@@ -101,7 +101,8 @@ class CommandLine {
   void SetVersion(const std::string& line);
 
   // Parses and runs. An unknown flag or command is answered with the nearest one
-  // that exists, no arguments at all with the help. Returns the exit code of the process.
+  // that exists, no arguments at all with the help; a flag that lacks its value
+  // (`--out=`) is refused and never takes another flag for it. Returns the exit code of the process.
   int Run(int argc, char** argv);
 
  private:

@@ -39,6 +39,14 @@ TEST(Usage, UnknownNamesBringASuggestion) {
                       HasSubstr("grapevine: a command is missing")));
 }
 
+TEST(Usage, AFlagWithoutAValueTrainsIntoNoFolder) {
+  ExpectRefused({"train", "--out=", "--epochs=0.1"}, kUsage,
+                HasSubstr("grapevine train: --out=: the value is empty"));
+  ExpectRefused({"sim", "--out", "--epochs=0.1"}, kUsage,
+                HasSubstr("grapevine sim: --out: needs a value, and --epochs=0.1 is a flag"));
+  EXPECT_FALSE(std::filesystem::exists("--epochs=0.1"));
+}
+
 TEST(Usage, ImpossibleTopologiesNameTheNearestNodes) {
   ExpectRefused({"train", "-n", "6", "--topology=hypercube"}, kUsage,
                 AllOf(HasSubstr("hypercube"), HasSubstr("not for 6 nodes"),
