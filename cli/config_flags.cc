@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/variables.h"
 #include "run/revision.h"
 
 namespace grapevine {
@@ -83,7 +84,9 @@ void ConfigFlags::Complete(Config* config) const {
 }
 
 absl::StatusOr<ResolvedConfig> ConfigFlags::Resolve() const {
-  absl::StatusOr<ResolvedConfig> resolved = ResolveConfig(Sources());
+  const ConfigSources sources = Sources();
+  if (absl::Status status = CheckVariables(sources.environment); !status.ok()) return status;
+  absl::StatusOr<ResolvedConfig> resolved = ResolveConfig(sources);
   if (resolved.ok()) Complete(&resolved->config);
   return resolved;
 }
@@ -91,6 +94,7 @@ absl::StatusOr<ResolvedConfig> ConfigFlags::Resolve() const {
 absl::StatusOr<std::vector<SweepCell>> ConfigFlags::ResolveSweep(
     const std::optional<std::string>& rounds) const {
   ConfigSources sources = Sources();
+  if (absl::Status status = CheckVariables(sources.environment); !status.ok()) return status;
   if (rounds && !sources.flags.contains("epochs")) sources.flags.try_emplace("rounds", *rounds);
   absl::StatusOr<std::vector<SweepCell>> cells = grapevine::ResolveSweep(sources);
   if (!cells.ok()) return cells.status();

@@ -1,14 +1,18 @@
 #include "cli/experiment_problem.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "cli/flag_error.h"
 #include "cli/local_processes.h"
 #include "model/network_problem.h"
 #include "model/phantom_problem.h"
 #include "model/prefetched_batches.h"
 #include "model/quadratic_problem.h"
+#include "run/failure.h"
 #include "run/model_kind.h"
 #include "run/units.h"
 #include "topology/spec.h"
@@ -39,6 +43,17 @@ absl::StatusOr<std::unique_ptr<Problem>> MakeQuadratic(const Spec& spec, const C
   return std::make_unique<QuadraticProblem>(*options);
 }
 
+// No node sees a sample twice in one batch.
+absl::Status CheckBatch(const Config& config, const Shards& shards, size_t samples) {
+  const auto smallest = std::ranges::min_element(shards, {}, &std::vector<int32_t>::size);
+  if (static_cast<size_t>(config.batch()) <= smallest->size()) return absl::OkStatus();
+  return WithFailure(absl::InvalidArgumentError(absl::StrCat(
+                         "--batch=", config.batch(), ": node ", smallest - shards.begin(),
+                         " has only ", smallest->size(), " of the ", samples,
+                         " samples; lower it, or take fewer nodes or another --split")),
+                     Failure::kUsage);
+}
+
 absl::StatusOr<std::unique_ptr<Problem>> MakeNetworkProblem(const Config& config, Rank workers,
                                                             DatasetCache* cache) {
   absl::StatusOr<TrainTest> data =
@@ -47,6 +62,10 @@ absl::StatusOr<std::unique_ptr<Problem>> MakeNetworkProblem(const Config& config
   absl::StatusOr<Shards> shards =
       SplitOverNodes(config.split(), data->train->labels(), workers, config.seed());
   if (!shards.ok()) return NamingFlag("--split", config.split(), shards.status());
+  if (absl::Status status = CheckBatch(config, *shards, data->train->labels().size());
+      !status.ok()) {
+    return status;
+  }
   const int threads = PrefetchThreads(*data->train, LocalProcesses(), config.device() != "cpu");
   auto problem = NetworkProblem::Make({.network = config.model(),
                                        .data = *std::move(data),

@@ -61,6 +61,7 @@ absl::Status PrintAdvice(const ResolvedConfig& resolved, bool json, bool dry_run
                          const std::atomic<bool>& interrupted) {
   if (absl::Status status = CheckNothingIsChosen(resolved); !status.ok()) return status;
   Config config = resolved.config;
+  config.set_schedule("constant");  // of rounds that are too few for any other
   const auto cluster = SimulatedCluster::Make(config);
   if (!cluster.ok()) return cluster.status();
   AdviceBasis basis{.nodes = config.nodes(),

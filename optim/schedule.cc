@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,22 +19,32 @@ namespace {
 // What multiplies the base rate in a round after the ramp.
 using Shape = std::function<double(int64_t)>;
 
-// "5" epochs or "10%" of the run, in rounds; nullopt when it is neither.
-std::optional<int64_t> ParsePosition(std::string text, const ScheduleOptions& options) {
-  const bool share = absl::EndsWith(text, "%");
-  if (share) text.pop_back();
-  double value = 0;
-  if (!absl::SimpleAtod(text, &value) || !std::isfinite(value) || value < 0) return std::nullopt;
-  const double rounds =
-      share ? value / 100 * static_cast<double>(options.rounds) : value * options.rounds_per_epoch;
-  if (rounds > 1e18) return std::nullopt;
-  return std::llround(rounds);
-}
+// A place along the run.
+struct Position {
+  std::string text;   // "5" epochs, "10%" of the run
+  double rounds = 0;  // not above those of the run
 
-absl::Status PositionError(const Spec& spec, std::string_view key, std::string_view text) {
-  return SpecError(
-      spec.text, absl::StrCat(std::string(key), ": '", std::string(text),
-                              "' is not a position; write epochs (5) or a share of the run (10%)"));
+  int64_t round() const { return std::llround(rounds); }
+};
+
+absl::StatusOr<Position> ParsePosition(const Spec& spec, std::string_view key,
+                                       const std::string& text, const ScheduleOptions& options) {
+  const auto refuse = [&](const std::string& why) {
+    return SpecError(spec.text, absl::StrCat(std::string(key), ": '", text, "' ", why));
+  };
+  const bool share = absl::EndsWith(text, "%");
+  double value = 0;
+  if (!absl::SimpleAtod(text.substr(0, text.size() - share), &value) || !std::isfinite(value) ||
+      value < 0) {
+    return refuse("is not a position; write epochs (5) or a share of the run (10%)");
+  }
+  const double run = static_cast<double>(options.rounds);
+  const double rounds = share ? value / 100 * run : value * options.rounds_per_epoch;
+  if (rounds > run) {
+    return refuse(absl::StrCat("is round ", rounds, ", past the end of the run (", options.rounds,
+                               " rounds)"));
+  }
+  return Position{text, rounds};
 }
 
 // 0 at the end of the ramp, 1 at the end of the run.
@@ -47,16 +56,22 @@ double Progress(int64_t round, int64_t ramp, int64_t rounds) {
 
 absl::StatusOr<Shape> StepShape(const Spec& spec, const std::string& at, double factor,
                                 const ScheduleOptions& options) {
-  std::vector<int64_t> positions;
+  std::vector<Position> positions;
   const std::vector<std::string> texts = absl::StrSplit(at, '+');
-  for (const std::string& position : texts) {
-    const std::optional<int64_t> round = ParsePosition(position, options);
-    if (!round) return PositionError(spec, "at", position);
-    positions.push_back(*round);
+  for (const std::string& text : texts) {
+    absl::StatusOr<Position> position = ParsePosition(spec, "at", text, options);
+    if (!position.ok()) return position.status();
+    if (!positions.empty() && position->rounds <= positions.back().rounds) {
+      return SpecError(spec.text,
+                       absl::StrCat("at: '", text, "' does not come after '", positions.back().text,
+                                    "'; write positions in ascending order"));
+    }
+    positions.push_back(*std::move(position));
   }
   return [positions, factor](int64_t round) {
-    const auto passed = std::count_if(positions.begin(), positions.end(),
-                                      [&](int64_t position) { return round >= position; });
+    const auto passed =
+        std::count_if(positions.begin(), positions.end(),
+                      [&](const Position& position) { return round >= position.round(); });
     return std::pow(factor, static_cast<double>(passed));
   };
 }
@@ -109,13 +124,14 @@ absl::StatusOr<Schedule> MakeSchedule(std::string_view text, const ScheduleOptio
   const absl::StatusOr<Spec> spec = ParseSpec(text);
   if (!spec.ok()) return spec.status();
   SpecReader reader(*spec);
-  const std::string warmup = reader.Text("warmup", "0");
-  const std::optional<int64_t> ramp = ParsePosition(warmup, options);
-  if (!ramp) return PositionError(*spec, "warmup", warmup);
-  absl::StatusOr<Shape> shape = MakeShape(*spec, reader, *ramp, options);
+  const absl::StatusOr<Position> warmup =
+      ParsePosition(*spec, "warmup", reader.Text("warmup", "0"), options);
+  if (!warmup.ok()) return warmup.status();
+  const int64_t ramp = warmup->round();
+  absl::StatusOr<Shape> shape = MakeShape(*spec, reader, ramp, options);
   if (!shape.ok()) return shape.status();
   if (absl::Status status = reader.Finish(); !status.ok()) return status;
-  return [base = options.base_rate, last = std::max<int64_t>(options.rounds - 1, 0), ramp = *ramp,
+  return [base = options.base_rate, last = std::max<int64_t>(options.rounds - 1, 0), ramp,
           shape = *std::move(shape)](int64_t round) {
     round = std::clamp<int64_t>(round, 0, last);
     if (round < ramp) return base * static_cast<double>(round + 1) / static_cast<double>(ramp);

@@ -1,15 +1,17 @@
 // How the learning rate changes along a run.
 //
 // Specs, with positions P along the run written in epochs ("5", "2.5") or as a
-// share of the run ("10%"):
+// share of the run ("10%"), none past its end:
 //   constant
-//   step:at=P+P:factor=F    times F at each position (at=50%+75%, factor=0.1)
+//   step:at=P+P:factor=F    times F at each position, ascending (at=50%+75%, factor=0.1)
 //   cosine:end=F            half a cosine down to F times the base rate (end=0);
 //                           Loshchilov and Hutter, arXiv:1608.03983, no restarts
 //   poly:power=K:end=F      base * (end + (1 - end) (1 - t)^K) (power=1, end=0)
 // Each takes warmup=P, a linear ramp from base/w in round 0 to the base rate in
-// round w-1 (Goyal et al., arXiv:1706.02677), w being P in rounds. Cosine and poly
-// let t run from 0 at the end of the ramp to 1 at the end of the run.
+// round w-1, w being P in rounds. (The gradual warm-up of Goyal et al.,
+// arXiv:1706.02677, section 2.2, grows by a constant amount a round as well, but
+// begins at the rate of one worker, base/k for k of them.) Cosine and poly let t
+// run from 0 at the end of the ramp to 1 at the end of the run.
 //
 // Thread-safety: schedules are immutable functions, safe from any thread.
 #ifndef GRAPEVINE_OPTIM_SCHEDULE_H_

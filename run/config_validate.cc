@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "run/config_field.h"
+#include "run/culprit.h"
 #include "run/device_spec.h"
 #include "run/failure.h"
 #include "run/model_kind.h"
@@ -19,16 +20,6 @@ namespace {
 
 absl::Status Refuse(std::string message) {
   return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kUsage);
-}
-
-// "--batch=-3", "GRAPEVINE_BATCH=-3", "ring.textproto:3: batch=-3".
-std::string Culprit(const ResolvedConfig& resolved, const std::string& name) {
-  const ConfigField& field = ConfigFieldNamed(name);
-  const Origin origin = resolved.OriginOf(name);
-  const std::string value = FieldText(field, resolved.config);
-  if (origin.source == Source::kFile) return absl::StrCat(origin.where, ": ", name, "=", value);
-  if (origin.source == Source::kDefault) return absl::StrCat(FlagName(field), "=", value);
-  return absl::StrCat(origin.where, "=", value);
 }
 
 // What a number must satisfy, in words that follow "must".
@@ -143,6 +134,19 @@ absl::Status CheckModelWithoutData(const ResolvedConfig& resolved) {
   return absl::OkStatus();
 }
 
+// What says which data there are, where the model sees none.
+absl::Status CheckDataAreSeen(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (KindOf(config) == ModelKind::kNetwork) return absl::OkStatus();
+  for (const char* name : {"data", "split", "label_smoothing"}) {
+    const ConfigField& field = ConfigFieldNamed(name);
+    if (FieldText(field, config) == FieldText(field, Config())) continue;
+    return Refuse(absl::StrCat(Culprit(resolved, name), ": --model=", config.model(),
+                               " sees no data; drop one of them"));
+  }
+  return absl::OkStatus();
+}
+
 // A phantom has sizes and times, but no weights.
 absl::Status CheckPhantom(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
@@ -232,7 +236,7 @@ absl::Status ValidateForSimulation(const ResolvedConfig& resolved) {
 absl::Status ValidateConfig(const ResolvedConfig& resolved) {
   for (auto check :
        {CheckRanges, CheckChoices, CheckDevice, CheckTimeouts, CheckPhantom, CheckModelWithoutData,
-        CheckCluster, CheckSecurity, CheckOutput, CheckStragglers}) {
+        CheckDataAreSeen, CheckCluster, CheckSecurity, CheckOutput, CheckStragglers}) {
     if (absl::Status status = check(resolved); !status.ok()) return status;
   }
   return absl::OkStatus();

@@ -26,7 +26,8 @@ absl::StatusOr<Edge> ParseEdge(const FieldReader& line) {
     return line.Error(
         "a directed edge; directed graphs need push-sum, write \"u v\" for both ways");
   }
-  if (fields.size() != 2 && !(fields.size() == 3 && fields[2] == "{}")) {
+  const bool attributes = fields.size() > 2 && fields[2].starts_with('{');
+  if (fields.size() != 2 && !attributes) {
     return line.Error(absl::StrCat("expected two ranks, fields found: ", fields.size(),
                                    " (weights come from --mixing)"));
   }

@@ -1,5 +1,6 @@
-// Edge lists: two ranks a line, from 0. A third field "{}", which NetworkX
-// writes for an edge without attributes, is passed over.
+// Edge lists: two ranks a line, from 0. What begins with "{" behind them, the
+// attributes that NetworkX writes ("{'weight': 0.5}"), is passed over: weights
+// come from --mixing.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_TOPOLOGY_EDGE_LIST_FILE_H_

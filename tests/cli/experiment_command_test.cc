@@ -80,6 +80,16 @@ TEST(ExperimentCommand, ReadsTheEnvironment) {
   EXPECT_EQ(outcome.resolved->config.batch(), 7);
 }
 
+TEST(ExperimentCommand, RefusesVariablesThatItDoesNotKnow) {
+  setenv("GRAPEVINE_BACTH", "7", 1);
+  const Outcome outcome = Call({"train"});
+  unsetenv("GRAPEVINE_BACTH");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.error,
+            "grapevine train: unknown variable GRAPEVINE_BACTH; did you mean GRAPEVINE_BATCH?\n");
+  EXPECT_FALSE(outcome.resolved.has_value());
+}
+
 TEST(ExperimentCommand, SuggestsTheNearestFlag) {
   const Outcome outcome = Call({"train", "--bathc=3"});
   EXPECT_EQ(outcome.exit_code, 2);

@@ -71,9 +71,18 @@ TEST(ScheduleTest, RoundsPastTheEndKeepTheLastRate) {
   EXPECT_EQ(rate(1'000'000), rate(199));
 }
 
-TEST(ScheduleTest, ARampLongerThanTheRunNeverEnds) {
-  const Schedule rate = *MakeSchedule("cosine:warmup=100", kRun);
-  EXPECT_DOUBLE_EQ(rate(199), 0.4 * 200 / 2000);
+TEST(ScheduleTest, ARampMayTakeTheWholeRun) {
+  for (const char* spec : {"cosine:warmup=10", "cosine:warmup=100%"}) {
+    EXPECT_DOUBLE_EQ((*MakeSchedule(spec, kRun))(199), 0.4) << spec;
+  }
+}
+
+// Where rounds are few, positions that differ may fall on one round.
+TEST(ScheduleTest, ShortRunsHaveEverySchedule) {
+  for (const char* spec : {"step", "step:at=10%+20%+100%", "cosine:warmup=10%"}) {
+    const auto rate = MakeSchedule(spec, {.base_rate = 1, .rounds_per_epoch = 20, .rounds = 1});
+    EXPECT_TRUE(rate.ok()) << rate.status();
+  }
 }
 
 TEST(ScheduleTest, EmptyRunsAreDefined) {
@@ -94,6 +103,26 @@ TEST(ScheduleTest, ErrorsNameTheSpecAndWhatIsKnown) {
   EXPECT_THAT(refusal("constant:warmup=-1"), testing::HasSubstr("'-1' is not a position"));
   EXPECT_THAT(refusal("cosine:power=2"), testing::HasSubstr("unknown option 'power'"));
   EXPECT_THAT(refusal("poly:power=-1"), testing::HasSubstr("less than 0"));
+}
+
+TEST(ScheduleTest, PositionsPastTheEndOrOutOfOrderAreRefused) {
+  const auto refusal = [](const std::string& spec) {
+    const absl::Status status = MakeSchedule(spec, kRun).status();
+    EXPECT_EQ(FailureOf(status), Failure::kUsage) << status;
+    return std::string(status.message());
+  };
+  EXPECT_EQ(refusal("step:at=120%"),
+            "step:at=120%: at: '120%' is round 240, past the end of the run (200 rounds)");
+  EXPECT_EQ(refusal("step:at=50%+10.5"),
+            "step:at=50%+10.5: at: '10.5' is round 210, past the end of the run (200 rounds)");
+  EXPECT_EQ(
+      refusal("cosine:warmup=200%"),
+      "cosine:warmup=200%: warmup: '200%' is round 400, past the end of the run (200 rounds)");
+  EXPECT_THAT(refusal("constant:warmup=11"), testing::HasSubstr("warmup: '11' is round 220, past"));
+  EXPECT_EQ(refusal("step:at=75%+50%"),
+            "step:at=75%+50%: at: '50%' does not come after '75%'; write positions in ascending "
+            "order");
+  EXPECT_THAT(refusal("step:at=50%+5"), testing::HasSubstr("'5' does not come after '50%'"));
 }
 
 TEST(ScheduleTest, ImpossibleRunsAreRefused) {

@@ -66,6 +66,15 @@ TEST(Usage, ValuesThatMakeNoSenseNameTheFlag) {
                 HasSubstr("use --rounds=R"));
 }
 
+// A node would see a sample twice in one batch.
+TEST(Usage, ABatchLargerThanANodesShardIsRefused) {
+  for (const char* command : {"train", "sim"}) {
+    ExpectRefused({command, "-n", "3", "--batch=22", "--data=synthetic:train=64:test=20"}, kUsage,
+                  HasSubstr("--batch=22: node 0 has only 21 of the 64 samples; lower it, or take "
+                            "fewer nodes or another --split"));
+  }
+}
+
 TEST(Usage, TimesOfGradientsAndStragglersThatMakeNoSense) {
   const std::vector<std::string> phantom = {"train", "--model=phantom:1MB", "--rounds=3"};
   const auto with = [&phantom](std::vector<std::string> flags) {

@@ -56,6 +56,22 @@ TEST(ResolveConfig, ObeysPrecedence) {
   EXPECT_FALSE(resolved->config.has_out());
 }
 
+TEST(ResolveConfig, RefusesDataForAModelThatSeesNone) {
+  const auto error_of = [](const std::string& model, const std::string& field,
+                           const std::string& value) {
+    return ErrorOf(
+        {.flags = {{"model", model}, {"rounds", "3"}, {"compute", "5ms"}, {field, value}}});
+  };
+  EXPECT_EQ(error_of("quadratic:dim=4", "split", "label"),
+            "--split=label: --model=quadratic:dim=4 sees no data; drop one of them");
+  EXPECT_EQ(error_of("phantom:1MB", "data", "mnist:dir"),
+            "--data=mnist:dir: --model=phantom:1MB sees no data; drop one of them");
+  EXPECT_EQ(error_of("quadratic:dim=4", "label_smoothing", "10%"),
+            "--label-smoothing=0.1: --model=quadratic:dim=4 sees no data; drop one of them");
+  EXPECT_EQ(error_of("quadratic:dim=4", "split", "iid"), "no error");
+  EXPECT_EQ(error_of("lenet5", "split", "label"), "no error");
+}
+
 TEST(ResolveConfig, LetsRoundsOverrideEpochsOfAWeakerSource) {
   ConfigSources sources;
   sources.file = FileWith("epochs.textproto", "epochs: 5");

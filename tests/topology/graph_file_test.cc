@@ -80,6 +80,17 @@ TEST(GraphFileTest, EdgeListsMayHaveCommentsBlanksAndEdgesTwice) {
   EXPECT_EQ(topology->Degree(2, 0), 1);
 }
 
+// The lines are those of NetworkX 3: write_edgelist of a graph with attributes.
+TEST(GraphFileTest, AttributesOfEdgesArePassedOver) {
+  const auto topology = Load(Write("data.edges",
+                                   "0 1 {'weight': 0.5, 'color': '#ff, 0'}\n"
+                                   "1 2 {'weight': 0.5}\n"
+                                   "2 3 {}\n"),
+                             4);
+  EXPECT_THAT(Neighbours(*topology, 1), ElementsAre(0, 2));
+  EXPECT_THAT(Neighbours(*topology, 2), ElementsAre(1, 3));
+}
+
 TEST(GraphFileTest, DotNodesAreRankedByNameWithNumbersAsNumbers) {
   const auto topology = Load(Write("n.dot", "graph { n10 -- n2; n2 -- n1; n1 -- m }"), 4);
   // m, n1, n2, n10.
@@ -105,6 +116,7 @@ TEST(GraphFileTest, RefusesEdgeListsByLine) {
             "a.edges:1: '99999999999' is not a rank; ranks are 0, 1, 2, ...");
   EXPECT_EQ(Error("a.edges", "0 1\n\n0 1 2.5\n"),
             "a.edges:3: expected two ranks, fields found: 3 (weights come from --mixing)");
+  EXPECT_EQ(Error("a.edges", "0 {}\n"), "a.edges:1: '{}' is not a rank; ranks are 0, 1, 2, ...");
   EXPECT_EQ(Error("a.edges", "0 1\n1 1\n"),
             "a.edges:2: an edge from 1 to itself; every node averages itself anyway, remove it");
   EXPECT_EQ(Error("a.edges", "0 -> 1\n"),
