@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/config_flags.h"
+#include "cli/flag_error.h"
 #include "cli/logging.h"
 #include "run/config_print.h"
 
@@ -15,7 +16,9 @@ absl::Status CarryOut(const ConfigFlags& flags, bool dry_run, const ExperimentBo
   const absl::StatusOr<ResolvedConfig> resolved = flags.Resolve();
   if (!resolved.ok()) return resolved.status();
   ConfigureLogging(resolved->config);
-  if (absl::Status status = body(*resolved, dry_run); !status.ok()) return status;
+  if (absl::Status status = body(*resolved, dry_run); !status.ok()) {
+    return NamingOrigin(*resolved, status);
+  }
   if (dry_run) std::cout << "\n" << PrintResolved(*resolved);
   return absl::OkStatus();
 }
@@ -25,7 +28,9 @@ absl::Status CarryOutSweep(const ConfigFlags& flags, bool dry_run, const SweepBo
   absl::StatusOr<std::vector<SweepCell>> cells = flags.ResolveSweep(rounds);
   if (!cells.ok()) return cells.status();
   ConfigureLogging(cells->front().resolved.config);
-  if (absl::Status status = body(*cells, dry_run); !status.ok()) return status;
+  if (absl::Status status = body(*cells, dry_run); !status.ok()) {
+    return NamingOrigin(cells->front().resolved, status);
+  }
   if (dry_run) std::cout << "\n" << PrintResolved(cells->front().resolved);
   return absl::OkStatus();
 }

@@ -1,8 +1,11 @@
 #include "cli/flag_error.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "run/config_field.h"
+#include "run/culprit.h"
 #include "run/failure.h"
 
 namespace grapevine {
@@ -19,6 +22,20 @@ absl::Status NamingFlag(std::string_view flag, std::string_view value, absl::Sta
   return WithFailure(absl::Status(status.code(), absl::StrCat(std::string(flag), "=", culprit, ": ",
                                                               std::string(why))),
                      Failure::kUsage);
+}
+
+absl::Status NamingOrigin(const ResolvedConfig& resolved, absl::Status status) {
+  if (FailureOf(status) != Failure::kUsage) return status;
+  const std::string message(status.message());
+  const size_t end = std::min(message.find_first_of("=:"), message.size());
+  const std::string flag = message.substr(0, end);
+  for (const ConfigField* field : ConfigFields()) {
+    if (FlagName(*field) != flag) continue;
+    return WithFailure(absl::Status(status.code(), absl::StrCat(PlaceOf(resolved, field->name()),
+                                                                message.substr(end))),
+                       Failure::kUsage);
+  }
+  return status;
 }
 
 }  // namespace grapevine

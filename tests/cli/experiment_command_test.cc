@@ -80,6 +80,25 @@ TEST(ExperimentCommand, ReadsTheEnvironment) {
   EXPECT_EQ(outcome.resolved->config.batch(), 7);
 }
 
+// Whoever refuses a value names the flag; the frame knows where it came from.
+TEST(ExperimentCommand, BlamesThePlaceThatAValueCameFrom) {
+  const std::string path = ::testing::TempDir() + "/model.textproto";
+  std::ofstream(path) << "batch: 3\nmodel: 'lenet6'\n";
+  const absl::Status refused =
+      WithFailure(absl::InvalidArgumentError("--model=lenet6: unknown network"), Failure::kUsage);
+  const std::vector<std::string> from_file = {"train", "--config=" + path};
+  EXPECT_EQ(Call(from_file, refused).error,
+            "grapevine train: " + path + ":2: model=lenet6: unknown network\n");
+  EXPECT_EQ(Call(from_file, refused).exit_code, 2);
+  setenv("GRAPEVINE_MODEL", "lenet6", 1);
+  EXPECT_EQ(Call({"train"}, refused).error,
+            "grapevine train: GRAPEVINE_MODEL=lenet6: unknown network\n");
+  unsetenv("GRAPEVINE_MODEL");
+  EXPECT_EQ(Call({"train", "--model=lenet6"}, refused).error,
+            "grapevine train: --model=lenet6: unknown network\n");
+  EXPECT_EQ(Call({"train"}, refused).error, "grapevine train: --model=lenet6: unknown network\n");
+}
+
 TEST(ExperimentCommand, RefusesVariablesThatItDoesNotKnow) {
   setenv("GRAPEVINE_BACTH", "7", 1);
   const Outcome outcome = Call({"train"});

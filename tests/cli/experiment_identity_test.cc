@@ -44,7 +44,7 @@ std::string WriteCifar(const ScratchFolder& folder, const std::string& name, cha
 }
 
 Identity WithData(const std::string& data) {
-  return IdentityWith({{"model", "softmax"}, {"data", data}, {"nodes", "1"}});
+  return IdentityWith({{"model", "softmax"}, {"data", data}, {"nodes", "1"}, {"batch", "1"}});
 }
 
 TEST(ExperimentIdentity, DataIsComparedByItsContents) {
@@ -79,7 +79,7 @@ TEST(ExperimentIdentity, GraphsFromFilesAreComparedByTheirContents) {
 TEST(ExperimentIdentity, SettingsAreComparedAsText) {
   const Identity one = WithData("synthetic:train=64:test=20");
   EXPECT_EQ(one.at("topology"), "ring");
-  EXPECT_EQ(one.at("batch"), "16");
+  EXPECT_EQ(one.at("batch"), "1");
   EXPECT_EQ(one.at("init_from"), "");
   const Identity other = IdentityWith({{"model", "softmax"},
                                        {"data", "synthetic:train=64:test=20"},

@@ -31,5 +31,36 @@ TEST(NamingFlag, LeavesOthersAlone) {
   EXPECT_EQ(NamingFlag("--model", "mlp", named), named);
 }
 
+ResolvedConfig Resolved() {
+  ResolvedConfig resolved;
+  resolved.origins["model"] = {Source::kEnvironment, "GRAPEVINE_MODEL"};
+  resolved.origins["peer_timeout"] = {Source::kFile, "ring.textproto:3"};
+  resolved.origins["batch"] = {Source::kCommandLine, "--batch"};
+  return resolved;
+}
+
+TEST(NamingOrigin, PutsThePlaceOfTheValueForItsFlag) {
+  const auto named = [](const char* message) {
+    const absl::Status status = NamingOrigin(Resolved(), Refused(message));
+    EXPECT_EQ(FailureOf(status), Failure::kUsage);
+    return std::string(status.message());
+  };
+  EXPECT_EQ(named("--model=mlp:depth=3: unknown option"),
+            "GRAPEVINE_MODEL=mlp:depth=3: unknown option");
+  EXPECT_EQ(named("--peer-timeout: is too short"), "ring.textproto:3: peer_timeout: is too short");
+  // Of the command line, of a default, no setting at all, and a flag whose name goes on.
+  for (const char* message :
+       {"--batch=0: must be positive", "--lr=2: too much", "--advise is about one cluster",
+        "--models=3: unknown", "the model is unknown", "--", ""}) {
+    EXPECT_EQ(named(message), message);
+  }
+}
+
+TEST(NamingOrigin, LeavesOthersAlone) {
+  EXPECT_TRUE(NamingOrigin(Resolved(), absl::OkStatus()).ok());
+  const absl::Status file = Refused("--model=x: cannot be read", Failure::kInput);
+  EXPECT_EQ(NamingOrigin(Resolved(), file), file);
+}
+
 }  // namespace
 }  // namespace grapevine
