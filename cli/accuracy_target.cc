@@ -8,10 +8,15 @@ AccuracyTarget::AccuracyTarget(const Experiment* experiment)
                  ? experiment->NextEvaluation(experiment->NextEvaluation(0))
                  : experiment->rounds()) {}
 
-bool AccuracyTarget::OnEvaluation(const ModelEvaluation& evaluation) {
+bool AccuracyTarget::Met(const std::optional<double>& test_accuracy) const {
   const Config& config = experiment_->config();
-  if (!config.has_target_accuracy() || reached_) return false;
-  reached_ = *evaluation.test_accuracy >= config.target_accuracy();
+  return config.has_target_accuracy() && test_accuracy &&
+         *test_accuracy >= config.target_accuracy();
+}
+
+bool AccuracyTarget::OnEvaluation(const ModelEvaluation& evaluation) {
+  if (!experiment_->config().has_target_accuracy() || reached_) return false;
+  reached_ = Met(evaluation.test_accuracy);
   if (!reached_) {
     limit_ = experiment_->NextEvaluation(experiment_->NextEvaluation(evaluation.round));
   }

@@ -1,7 +1,8 @@
 // --target-accuracy: the end of a run that nobody knows beforehand.
 //
-// The end is known one evaluation ahead: nobody waits for an evaluation, and the
-// run goes on for at most one interval once the target is reached.
+// The end is known one evaluation ahead: no real node waits for an evaluation, and a run
+// goes on for at most one interval once the target is reached. What counts is the
+// evaluation that met it.
 #ifndef GRAPEVINE_CLI_ACCURACY_TARGET_H_
 #define GRAPEVINE_CLI_ACCURACY_TARGET_H_
 
@@ -24,6 +25,9 @@ class AccuracyTarget {
   // Whether `limit` is where the run ends.
   bool final() const { return reached_ || limit_ >= experiment_->rounds(); }
   bool reached() const { return reached_; }
+
+  // Whether a model of this accuracy meets the target, where there is one.
+  bool Met(const std::optional<double>& test_accuracy) const;
 
   // Moves the limit by what an evaluation says; whether it may have changed.
   bool OnEvaluation(const ModelEvaluation& evaluation);

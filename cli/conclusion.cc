@@ -5,10 +5,25 @@
 #include "run/units.h"
 
 namespace grapevine {
+namespace {
+
+std::string TargetText(const TargetAccuracy& target) {
+  std::string text = absl::StrFormat("target accuracy of %.4g %%", 100 * target.accuracy);
+  if (!target.met) return absl::StrCat(text, " not met\n");
+  absl::StrAppendFormat(
+      &text, " met in round %d (%.4g epochs) after %s: %.2f %%, the model that is kept\n",
+      target.round.value_or(0), target.epoch.value_or(0), HumanDuration(target.time_s.value_or(0)),
+      100 * target.test_accuracy.value_or(0));
+  return text;
+}
+
+}  // namespace
 
 std::string Conclusion(const Summary& summary) {
-  std::string text = absl::StrFormat("%s after %d rounds (%.4g epochs)", summary.stopped,
-                                     summary.rounds, summary.epochs);
+  std::string text = summary.target ? TargetText(*summary.target) : "";
+  const bool stopped = summary.target && summary.target->met;
+  absl::StrAppendFormat(&text, "%s after %d rounds (%.4g epochs)",
+                        stopped ? "stopped" : summary.stopped, summary.rounds, summary.epochs);
   if (summary.wall_time_s) absl::StrAppend(&text, ", ", HumanDuration(*summary.wall_time_s));
   if (summary.simulated_time_s) {
     absl::StrAppend(&text, ", ", HumanDuration(*summary.simulated_time_s), " simulated");

@@ -9,7 +9,7 @@
 namespace grapevine {
 
 // "finished after 300 rounds (3 epochs), 12.3 s, 1.05 GB sent", and a line with
-// the accuracies where there are any.
+// the accuracies where there are any; before them, whether and when a target was met.
 std::string Conclusion(const Summary& summary);
 
 }  // namespace grapevine

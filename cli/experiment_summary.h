@@ -1,6 +1,8 @@
-// What came out of an experiment, from its last measurements.
+// What came out of an experiment, from its measurements.
 #ifndef GRAPEVINE_CLI_EXPERIMENT_SUMMARY_H_
 #define GRAPEVINE_CLI_EXPERIMENT_SUMMARY_H_
+
+#include <optional>
 
 #include "cli/experiment.h"
 #include "run/metrics.h"
@@ -8,9 +10,10 @@
 
 namespace grapevine {
 
-// All but the clock (wall or simulated time) and the nodes' own accuracies;
-// `stopped` is "finished".
-Summary SummaryOf(const Experiment& experiment, const RunMetrics& latest);
+// All but the clock (wall or simulated time) and the nodes' own accuracies. `latest` has
+// the last values, `met` the first that met --target-accuracy, where any did.
+Summary SummaryOf(const Experiment& experiment, const RunMetrics& latest,
+                  const std::optional<RunMetrics>& met);
 
 }  // namespace grapevine
 

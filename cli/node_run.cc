@@ -294,14 +294,17 @@ absl::Status NodeRun::ReportLocalModel(const SharedVector& model) {
 absl::Status NodeRun::Evaluate(const AveragedModel& average) {
   const absl::StatusOr<ModelEvaluation> evaluation = AssessAverage(average, *assessor_);
   if (!evaluation.ok()) return InEvaluation(average.round, evaluation.status());
+  const bool met_before = target_.reached();
   if (target_.OnEvaluation(*evaluation)) {
     session_->ExtendRoundLimit(target_.limit(), target_.final());
   }
   collector_->OnEvaluation(*evaluation);
+  if (met_before) return absl::OkStatus();  // the model that met the target is kept
   return WriteAveragedModel(*experiment_, average, options_.run_directory);
 }
 
 void NodeRun::Record(const RunMetrics& metrics) {
+  if (!met_ && target_.Met(metrics.test_accuracy)) met_ = metrics;
   if (absl::Status status = run_metrics_->Append(ToJsonLine(metrics)); !status.ok()) {
     session_->Interrupt(std::move(status));
   }
@@ -310,8 +313,7 @@ void NodeRun::Record(const RunMetrics& metrics) {
 
 absl::Status NodeRun::WriteSummary() {
   const RunMetrics latest = collector_->latest();
-  Summary summary = SummaryOf(*experiment_, latest);
-  if (target_.reached()) summary.stopped = "target accuracy";
+  Summary summary = SummaryOf(*experiment_, latest, met_);
   summary.wall_time_s = latest.time_s;
   summary.local_test_accuracy = collector_->local_test_accuracy();
   return grapevine::WriteSummary(options_.run_directory, summary);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -105,6 +106,7 @@ class NodeRun final : private RunObserver {
   std::unique_ptr<MetricsCollector> collector_;
   std::unique_ptr<EvaluationThread> evaluations_;
   AccuracyTarget target_;
+  std::optional<RunMetrics> met_;  // the first line that met the target
 
   Mutex mutex_;
   bool interruptible_ ABSL_GUARDED_BY(mutex_) = false;

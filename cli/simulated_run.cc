@@ -159,12 +159,16 @@ absl::Status SimulatedRun::Assess(const MeasuredRound& measured, RunMetrics* met
   metrics->test_loss_recalibrated = evaluation->test_loss_recalibrated;
   metrics->test_accuracy_recalibrated = evaluation->test_accuracy_recalibrated;
   if (target_.OnEvaluation(*evaluation)) simulation_->ExtendLimit(target_.limit());
+  if (target_.reached()) {  // nobody has to be told in time
+    last_models_ = measured.models;
+    simulation_->Stop();
+  }
   return WriteAveragedModel(*experiment_, average, options_.run_directory);
 }
 
 absl::StatusOr<Summary> SimulatedRun::Conclude() {
-  Summary summary = SummaryOf(*experiment_, latest_);
-  if (target_.reached()) summary.stopped = "target accuracy";
+  const std::optional<RunMetrics> met = target_.reached() ? std::optional(latest_) : std::nullopt;
+  Summary summary = SummaryOf(*experiment_, latest_, met);
   summary.simulated_time_s = latest_.time_s;
   if (assessor_) {
     const absl::StatusOr<std::optional<Spread>> local = AssessNodes();
@@ -201,7 +205,8 @@ Statistics SimulatedRun::statistics() const {
 absl::StatusOr<std::optional<Spread>> SimulatedRun::AssessNodes() {
   std::optional<Spread> spread;
   for (Rank rank = 0; rank < workers_; ++rank) {
-    const SharedVector model = vectors_->At(simulation_->model(rank));
+    const SharedVector model =
+        target_.reached() ? last_models_[rank] : vectors_->At(simulation_->model(rank));
     const absl::StatusOr<Assessment> result = assessor_->Assess(model);
     if (!result.ok()) return result.status();
     if (const std::optional<double> accuracy = result->accuracy) {

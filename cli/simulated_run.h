@@ -16,6 +16,7 @@
 #include "cli/experiment.h"
 #include "cli/simulated_cluster.h"
 #include "cli/simulated_node_metrics.h"
+#include "kernels/aligned_buffer.h"
 #include "run/chrome_trace.h"
 #include "run/line_file.h"
 #include "run/metrics.h"
@@ -82,6 +83,7 @@ class SimulatedRun final : private SimObserver {
   // What real nodes would send to merge their models: no time is charged for it.
   int64_t evaluation_bytes_ = 0;
   AccuracyTarget target_;
+  std::vector<SharedVector> last_models_;  // by rank: of the round that met the target
   RunMetrics latest_;
 };
 

@@ -29,28 +29,33 @@ std::optional<double> SecondsPerRound(const Summary& summary) {
   return *summary.simulated_time_s / static_cast<double>(summary.rounds);
 }
 
+// "round 469, 12.3 s".
+std::string WhenMet(const TargetAccuracy& target) {
+  if (!target.met) return "no";
+  return absl::StrCat("round ", target.round.value_or(0), ", ",
+                      HumanDuration(target.time_s.value_or(0)));
+}
+
 // Of one cell, without its coordinates.
 Cells CsvValues(const SweepRow& row) {
   if (!row.summary.ok()) {
-    Cells cells(8);
+    Cells cells(11);
     cells.push_back(std::string(row.summary.status().message()));
     return cells;
   }
   const Summary& summary = *row.summary;
-  return {absl::StrCat(summary.rounds),
-          absl::StrCat(summary.epochs),
-          Number(summary.simulated_time_s),
-          Number(SecondsPerRound(summary)),
-          Number(summary.bytes_sent_total),
-          Number(summary.train_loss),
-          Number(summary.test_accuracy),
-          Number(summary.consensus_distance),
-          ""};
+  const std::optional<TargetAccuracy>& target = summary.target;
+  return {absl::StrCat(summary.rounds),        absl::StrCat(summary.epochs),
+          Number(summary.simulated_time_s),    Number(SecondsPerRound(summary)),
+          Number(summary.bytes_sent_total),    Number(summary.train_loss),
+          Number(summary.test_accuracy),       target ? (target->met ? "true" : "false") : "",
+          target ? Number(target->round) : "", target ? Number(target->time_s) : "",
+          Number(summary.consensus_distance),  ""};
 }
 
 Cells TextValues(const SweepRow& row) {
   if (!row.summary.ok()) {
-    Cells cells(7);
+    Cells cells(8);
     cells.push_back(std::string(row.summary.status().message()));
     return cells;
   }
@@ -62,6 +67,7 @@ Cells TextValues(const SweepRow& row) {
           summary.bytes_sent_total ? HumanSize(static_cast<double>(*summary.bytes_sent_total)) : "",
           summary.train_loss ? absl::StrFormat("%.4f", *summary.train_loss) : "",
           summary.test_accuracy ? absl::StrFormat("%.2f %%", 100 * *summary.test_accuracy) : "",
+          summary.target ? WhenMet(*summary.target) : "",
           summary.consensus_distance ? absl::StrFormat("%.3g", *summary.consensus_distance) : "",
           ""};
 }
@@ -104,9 +110,9 @@ std::string Aligned(const Cells& header, const std::vector<Cells>& rows) {
 
 std::string SweepCsv(const std::vector<SweepRow>& rows) {
   Cells header = CoordinateNames(rows);
-  for (const char* name :
-       {"rounds", "epochs", "simulated_time_s", "seconds_per_round", "bytes_sent_total",
-        "train_loss", "test_accuracy", "consensus_distance", "error"}) {
+  for (const char* name : {"rounds", "epochs", "simulated_time_s", "seconds_per_round",
+                           "bytes_sent_total", "train_loss", "test_accuracy", "target_met",
+                           "target_round", "target_time_s", "consensus_distance", "error"}) {
     header.push_back(name);
   }
   std::string text = absl::StrJoin(header, ",") + "\n";
@@ -120,8 +126,8 @@ std::string SweepCsv(const std::vector<SweepRow>& rows) {
 
 std::string SweepText(const std::vector<SweepRow>& rows) {
   Cells header = CoordinateNames(rows);
-  for (const char* name :
-       {"rounds", "time", "a round", "sent", "train loss", "accuracy", "consensus", "error"}) {
+  for (const char* name : {"rounds", "time", "a round", "sent", "train loss", "accuracy",
+                           "target met", "consensus", "error"}) {
     header.push_back(name);
   }
   std::vector<Cells> lines;

@@ -19,7 +19,8 @@ struct SweepRow {
 
 // A header line and a line a cell (RFC 4180). Columns: the coordinates, rounds,
 // epochs, simulated_time_s, seconds_per_round, bytes_sent_total, train_loss,
-// test_accuracy, consensus_distance, error. What was not measured is empty.
+// test_accuracy, target_met ("true", "false"), target_round, target_time_s,
+// consensus_distance, error. What was not measured is empty.
 std::string SweepCsv(const std::vector<SweepRow>& rows);
 
 // The same with units, leaving out columns that are empty in every row.

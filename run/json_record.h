@@ -50,6 +50,12 @@ inline bool Read(const nlohmann::json& json, int64_t* value) {
   return true;
 }
 
+inline bool Read(const nlohmann::json& json, bool* value) {
+  if (!json.is_boolean()) return false;
+  *value = json.get<bool>();
+  return true;
+}
+
 inline bool Read(const nlohmann::json& json, std::string* value) {
   if (!json.is_string()) return false;
   *value = json.get<std::string>();

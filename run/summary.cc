@@ -6,11 +6,22 @@ namespace grapevine {
 namespace {
 
 constexpr char kLocal[] = "local_test_accuracy";
+constexpr char kTarget[] = "target";
 
 constexpr auto kSpreadMembers = [](auto& record, auto&& visit) {
   visit("min", record.min);
   visit("mean", record.mean);
   visit("max", record.max);
+};
+
+constexpr auto kTargetMembers = [](auto& record, auto&& visit) {
+  visit("accuracy", record.accuracy);
+  visit("met", record.met);
+  visit("round", record.round);
+  visit("epoch", record.epoch);
+  visit("time_s", record.time_s);
+  visit("bytes_sent_total", record.bytes_sent_total);
+  visit("test_accuracy", record.test_accuracy);
 };
 
 constexpr auto kSummaryMembers = [](auto& record, auto&& visit) {
@@ -38,6 +49,21 @@ constexpr auto kSummaryMembers = [](auto& record, auto&& visit) {
   visit("consensus_distance", record.consensus_distance);
 };
 
+// The object under `name`, if there is one.
+template <typename Record, typename Members>
+absl::Status ReadMember(const nlohmann::json& json, const char* name, const Members& members,
+                        std::optional<Record>* record) {
+  const auto found = json.find(name);
+  if (found == json.end() || found->is_null()) return absl::OkStatus();
+  const absl::StatusOr<Record> read = FromJson<Record>(*found, members);
+  if (!read.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", name, "\": ", std::string(read.status().message())));
+  }
+  *record = *read;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string ToJsonText(const Summary& summary) {
@@ -45,6 +71,7 @@ std::string ToJsonText(const Summary& summary) {
   if (summary.local_test_accuracy) {
     json[kLocal] = ToJson(*summary.local_test_accuracy, kSpreadMembers);
   }
+  if (summary.target) json[kTarget] = ToJson(*summary.target, kTargetMembers);
   return Dump(json, 2) + "\n";
 }
 
@@ -53,14 +80,9 @@ absl::StatusOr<Summary> SummaryFromJson(std::string_view text) {
   if (json.is_discarded()) return absl::InvalidArgumentError("is no valid JSON");
   absl::StatusOr<Summary> summary = FromJson<Summary>(json, kSummaryMembers);
   if (!summary.ok()) return summary.status();
-  const auto local = json.find(kLocal);
-  if (local == json.end() || local->is_null()) return summary;
-  const absl::StatusOr<Spread> spread = FromJson<Spread>(*local, kSpreadMembers);
-  if (!spread.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", kLocal, "\": ", std::string(spread.status().message())));
-  }
-  summary->local_test_accuracy = *spread;
+  absl::Status status = ReadMember(json, kLocal, kSpreadMembers, &summary->local_test_accuracy);
+  status.Update(ReadMember(json, kTarget, kTargetMembers, &summary->target));
+  if (!status.ok()) return status;
   return summary;
 }
 

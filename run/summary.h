@@ -19,7 +19,21 @@ struct Spread {
   double max = 0;
 };
 
-// Units and meanings as in run/metrics.h; absent values were not measured.
+// What --target-accuracy asked for, and the first evaluation that met it: absent where
+// none did.
+struct TargetAccuracy {
+  double accuracy = 0;  // asked for
+  bool met = false;
+  std::optional<int64_t> round;
+  std::optional<double> epoch;
+  std::optional<double> time_s;
+  std::optional<int64_t> bytes_sent_total;
+  std::optional<double> test_accuracy;
+};
+
+// Units and meanings as in run/metrics.h; absent values were not measured. Where a target
+// was met, the model that is kept, its losses, accuracies and consensus distance are those
+// of the evaluation that met it.
 struct Summary {
   int64_t nodes = 0;
   // Of these, the ones that compute gradients: all but the parameter servers.
@@ -48,6 +62,8 @@ struct Summary {
   std::optional<double> test_accuracy_recalibrated;
   std::optional<Spread> local_test_accuracy;  // of the nodes' own models
   std::optional<double> consensus_distance;
+
+  std::optional<TargetAccuracy> target;
 };
 
 // Indented JSON with a line break at the end.

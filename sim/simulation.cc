@@ -56,6 +56,7 @@ absl::Status Simulation::Run(Round limit) {
     while (queue_.more_now()) {
       ++events_;
       if (absl::Status status = Handle(queue_.Pop().payload); !status.ok()) return status;
+      if (stopped_) return absl::OkStatus();
     }
     network_->Settle(now_);
     if (wanted_limit_ > limit_) {

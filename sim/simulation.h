@@ -56,11 +56,13 @@ class Simulation final : private Host, private AlarmClock {
                                                           SimulationParts parts);
   ~Simulation() override;
 
-  // Runs until every node rests at `limit`. Errors name the node and the round:
+  // Runs until every node rests at `limit`, or it is stopped. Errors name the node and the round:
   // a gradient's or the observer's, or a node that waits for what cannot come.
   absl::Status Run(Round limit);
   // Moves the limit outwards while Run lasts (from the observer).
   void ExtendLimit(Round limit) { wanted_limit_ = std::max(wanted_limit_, limit); }
+  // Ends Run where it is, whatever the nodes are at (from the observer).
+  void Stop() { stopped_ = true; }
 
   // When the last event happened.
   Nanoseconds now() const { return now_; }
@@ -145,6 +147,7 @@ class Simulation final : private Host, private AlarmClock {
   int64_t events_ = 0;
   Round limit_ = 0;
   Round wanted_limit_ = 0;
+  bool stopped_ = false;
   Rank resting_ = 0;
 
   Rank current_ = 0;        // whose event is being handled
