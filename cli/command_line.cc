@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/help_formatter.h"
 #include "cli/nearest_name.h"
+#include "cli/standard_output.h"
 #include "run/failure.h"
 
 namespace grapevine {
@@ -196,11 +197,13 @@ int CommandLine::Run(int argc, char** argv) {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // Help and version arrive as exceptions too.
-    if (error.get_exit_code() == 0) return app_->exit(error);
     const CLI::App& command = Chosen(*app_);
-    return ReportFailure(command, UsageError(command, error));
+    if (error.get_exit_code() != 0) return ReportFailure(command, UsageError(command, error));
+    app_->exit(error);
   }
-  return exit_code_;
+  if (exit_code_ != 0) return exit_code_;
+  const absl::Status written = FlushStandardOutput();
+  return written.ok() ? 0 : ReportFailure(Chosen(*app_), written);
 }
 
 }  // namespace grapevine

@@ -102,7 +102,8 @@ class CommandLine {
 
   // Parses and runs. An unknown flag or command is answered with the nearest one
   // that exists, no arguments at all with the help; a flag that lacks its value
-  // (`--out=`) is refused and never takes another flag for it. Returns the exit code of the process.
+  // (`--out=`) is refused and never takes another flag for it. Returns the exit code of
+  // the process; a standard output that could not be written is a failure.
   int Run(int argc, char** argv);
 
  private:

@@ -40,7 +40,8 @@ void Define(Command command, const std::vector<const ConfigField*>& fields,
             std::function<absl::Status(const ConfigFlags&, bool dry_run)> carry_out) {
   const Flag dry_run = command.AddSwitch(
       {.names = "--dry-run",
-       .help = "check everything, print each value and where it came from, start nothing"});
+       .help = "check settings, data and the places of files, print each value and where it "
+               "came from, start nothing"});
   const ConfigFlags flags(command, fields);
   command.OnChosen([flags, dry_run, carry_out = std::move(carry_out)] {
     return carry_out(flags, dry_run.given());

@@ -1,5 +1,7 @@
 #include "cli/grapevine.h"
 
+#include <signal.h>
+
 #include "cli/command_line.h"
 #include "cli/eval_command.h"
 #include "cli/logging.h"
@@ -14,6 +16,8 @@ namespace grapevine {
 
 int RunGrapevine(int argc, char** argv) {
   InitializeLogging(argv[0]);
+  // A file that must not grow any more is then an error of its writer.
+  signal(SIGXFSZ, SIG_IGN);
   CommandLine line("grapevine", "Grapevine: decentralized gossip SGD, for real and in a simulator");
   AddEvalCommand(line);
   AddNodeCommand(line);

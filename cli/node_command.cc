@@ -142,6 +142,9 @@ absl::Status RunNode(ResolvedConfig resolved, bool dry_run) {
                            "share a file system"),
                        Failure::kUsage);
   }
+  if (options->rank == 0) {
+    if (absl::Status status = CheckRecordings(resolved.config); !status.ok()) return status;
+  }
   if (dry_run) return CheckRunDirectory(resolved.config);
 
   absl::Status prepared = PrepareRunDirectory(resolved.config, options->rank);

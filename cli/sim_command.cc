@@ -27,6 +27,7 @@
 #include "cli/sim_advice.h"
 #include "cli/simulated_cluster.h"
 #include "cli/simulated_run.h"
+#include "cli/standard_output.h"
 #include "cli/sweep_progress.h"
 #include "cli/sweep_run.h"
 #include "report/sweep_table.h"
@@ -102,6 +103,7 @@ absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& 
   const absl::StatusOr<std::string> run = CreateRunDirectory(experiment.config(), absl::Now());
   if (!run.ok()) return run.status();
   std::cout << "run directory: " << *run << std::endl;
+  if (absl::Status status = FlushStandardOutput(); !status.ok()) return status;
   ProgressDisplay display(
       TerminalOptions({experiment.rounds(), experiment.Epoch(experiment.rounds())}), std::cout,
       std::cerr);
@@ -144,17 +146,11 @@ absl::Status SweepStatus(const std::vector<SweepCell>& cells,
 
 absl::Status SimulateSweep(const std::vector<SweepCell>& cells,
                            const std::atomic<bool>& interrupted) {
-  const Config& config = cells.front().resolved.config;
-  if (config.has_trace()) {
-    return WithFailure(absl::InvalidArgumentError(
-                           absl::StrCat("--trace=", config.trace(), ": a sweep of ", cells.size(),
-                                        " cells has no one trace; simulate one of them")),
-                       Failure::kUsage);
-  }
   const absl::StatusOr<std::string> folder = CreateSweepDirectory(cells, absl::Now());
   if (!folder.ok()) return folder.status();
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::cout << cells.size() << " cells on " << threads << " threads, in " << *folder << std::endl;
+  if (absl::Status status = FlushStandardOutput(); !status.ok()) return status;
   SweepProgress progress(cells.size(), std::cout);
   const std::vector<absl::StatusOr<Summary>> summaries =
       RunSweep(cells, {.directory = *folder,
@@ -174,8 +170,16 @@ absl::Status SimulateSweep(const std::vector<SweepCell>& cells,
 
 // Before anything is measured or computed: whether its files have a place.
 absl::Status CheckOutput(const std::vector<SweepCell>& cells) {
-  return cells.size() > 1 ? CheckSweepDirectory(cells)
-                          : CheckRunDirectory(cells.front().resolved.config);
+  const Config& config = cells.front().resolved.config;
+  if (cells.size() == 1) {
+    absl::Status status = CheckRunDirectory(config);
+    return status.ok() ? CheckRecordings(config) : status;
+  }
+  if (!config.has_trace()) return CheckSweepDirectory(cells);
+  return WithFailure(absl::InvalidArgumentError(
+                         absl::StrCat("--trace=", config.trace(), ": a sweep of ", cells.size(),
+                                      " cells has no one trace; simulate one of them")),
+                     Failure::kUsage);
 }
 
 // Of the first cell that can be built: a grid may hold graphs that some numbers

@@ -1,19 +1,17 @@
 #include "cli/text_output.h"
 
-#include <cerrno>
 #include <cstdio>
 #include <utility>
 
+#include "cli/standard_output.h"
 #include "run/output_file.h"
 
 namespace grapevine {
 namespace {
 
 absl::Status WriteStandardOutput(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
-    return absl::OkStatus();
-  }
-  return absl::ErrnoToStatus(errno, "cannot write to the standard output");
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return FlushStandardOutput();
 }
 
 }  // namespace

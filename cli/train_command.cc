@@ -19,6 +19,7 @@
 #include "cli/interruption.h"
 #include "cli/node_device.h"
 #include "cli/progress_display.h"
+#include "cli/standard_output.h"
 #include "node/launcher.h"
 #include "run/config_field.h"
 #include "run/config_validate.h"
@@ -104,6 +105,7 @@ absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {
   if (absl::Status status = CheckDevice(config); !status.ok()) return status;
   const absl::StatusOr<Plan> plan = MakePlan(config);
   if (!plan.ok()) return plan.status();
+  if (absl::Status status = CheckRecordings(config); !status.ok()) return status;
   if (dry_run) {
     std::cout << plan->header;
     return CheckRunDirectory(config);
@@ -111,6 +113,7 @@ absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {
   const absl::StatusOr<std::string> run = CreateRunDirectory(config, absl::Now());
   if (!run.ok()) return run.status();
   std::cout << plan->header << "run directory: " << *run << std::endl;
+  if (absl::Status status = FlushStandardOutput(); !status.ok()) return status;
   if (absl::Status status = RunNodes(config, plan->goal, *run); !status.ok()) return status;
   const absl::StatusOr<Summary> summary = ReadSummary(*run);
   if (!summary.ok()) return summary.status();

@@ -19,8 +19,9 @@ namespace {
 constexpr size_t kMostQuantiles = 1001;
 // A petabyte, two weeks: sums over many nodes still fit 64 bits.
 constexpr int64_t kMostInAll = int64_t{1} << 50;
-// Bytes per nanosecond: 1 MB/s and 1 PB/s.
-constexpr double kSlowestMix = 1e-3;
+// Bytes per nanosecond: 1 B/s and 1 PB/s. What a pass costs besides its bytes makes a
+// model of a few parameters slow.
+constexpr double kSlowestMix = 1e-9;
 constexpr double kFastestMix = 1e6;
 
 absl::Status BadProfile(const std::string& path, std::string_view why) {

@@ -1,5 +1,6 @@
 #include "run/config_validate.h"
 
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "run/failure.h"
 #include "run/model_kind.h"
 #include "run/straggler.h"
+#include "run/units.h"
 
 namespace grapevine {
 namespace {
@@ -104,11 +106,18 @@ absl::Status CheckDevice(const ResolvedConfig& resolved) {
   return Refuse(absl::StrCat(Culprit(resolved, "precision"), ": needs --device=cuda"));
 }
 
+// Below, heartbeats (eight in the time-out of a peer) come late by what any machine does;
+// above, sums of times overflow.
+constexpr std::chrono::nanoseconds kShortestTimeout = std::chrono::milliseconds(100);
+constexpr std::chrono::nanoseconds kLongestTimeout = std::chrono::hours(24 * 365);
+
 absl::Status CheckTimeouts(const ResolvedConfig& resolved) {
   for (const char* name : {"peer_timeout", "rendezvous_timeout", "step_timeout"}) {
-    const std::string text = FieldText(ConfigFieldNamed(name), resolved.config);
-    if (ResolvedDuration(text).count() == 0) {
-      return Refuse(absl::StrCat(Culprit(resolved, name), ": must be positive"));
+    const auto time = ResolvedDuration(FieldText(ConfigFieldNamed(name), resolved.config));
+    if (time < kShortestTimeout || time > kLongestTimeout) {
+      return Refuse(absl::StrCat(Culprit(resolved, name), ": must be between ",
+                                 FormatDuration(kShortestTimeout), " and ",
+                                 FormatDuration(kLongestTimeout)));
     }
   }
   const Config& config = resolved.config;

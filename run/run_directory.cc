@@ -13,6 +13,7 @@
 #include "run/failure.h"
 #include "run/output_file.h"
 #include "run/output_folder.h"
+#include "system/atomic_file.h"
 
 namespace grapevine {
 namespace {
@@ -107,6 +108,17 @@ absl::Status RemoveRun(const std::string& run) {
 absl::Status CheckRunDirectory(const Config& config) {
   if (config.has_out()) return CheckOut(config.out(), config.overwrite());
   return CheckWritable("runs");
+}
+
+absl::Status CheckRecordings(const Config& config) {
+  for (const std::string& path : {config.trace(), config.profile()}) {
+    if (path.empty()) continue;
+    // Begun and given up.
+    if (const auto file = AtomicFile::Create(path); !file.ok()) {
+      return AsOutputStatus(file.status());
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> CreateRunDirectory(const Config& config, absl::Time now) {

@@ -33,6 +33,8 @@ absl::Status RemoveRun(const std::string& run);
 
 // Whether CreateRunDirectory would succeed, for a dry run: nothing is touched.
 absl::Status CheckRunDirectory(const Config& config);
+// Whether the files of --trace and --profile, where they are wanted, can be written.
+absl::Status CheckRecordings(const Config& config);
 
 // Makes config.out() a fresh run directory, or a default one beside earlier
 // runs, writes config.textproto and returns the path. An existing path is

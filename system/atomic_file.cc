@@ -30,9 +30,21 @@ absl::Status SyncFolderOf(const std::string& path) {
   return absl::OkStatus();
 }
 
+// A rename would put a file in the place of a device, a pipe or a link to one.
+absl::Status CheckReplaceable(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, " exists and is no regular file; choose another name"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(std::string path) {
+  if (absl::Status status = CheckReplaceable(path); !status.ok()) return status;
   std::string temporary = absl::StrCat(path, ".tmp.", getpid());
   const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) return SystemError(errno, "cannot create", temporary);

@@ -17,7 +17,8 @@ namespace grapevine {
 // Thread-compatible.
 class AtomicFile {
  public:
-  // Errors name the path and the system's reason.
+  // What exists at `path` and is no regular file stays what it is. Errors name the path
+  // and the reason.
   static absl::StatusOr<std::unique_ptr<AtomicFile>> Create(std::string path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;

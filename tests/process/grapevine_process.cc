@@ -76,8 +76,6 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
 void LimitFileSize(size_t bytes) {
   const rlimit limit{bytes, bytes};
   setrlimit(RLIMIT_FSIZE, &limit);
-  // Otherwise the first such write kills.
-  signal(SIGXFSZ, SIG_IGN);
 }
 
 }  // namespace
@@ -105,7 +103,8 @@ GrapevineProcess::GrapevineProcess(std::vector<std::string> arguments, const Opt
   PCHECK(pid_ >= 0);
   if (pid_ != 0) return;
   setsid();
-  dup2(ends[1], STDOUT_FILENO);
+  dup2(options.standard_output.empty() ? ends[1] : open(options.standard_output.c_str(), O_WRONLY),
+       STDOUT_FILENO);
   dup2(ends[1], STDERR_FILENO);
   if (options.largest_file) LimitFileSize(*options.largest_file);
   execve(options.program.c_str(), argv.data(), envp.data());

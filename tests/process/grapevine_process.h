@@ -34,6 +34,8 @@ class GrapevineProcess {
     std::map<std::string, std::string> environment = {};
     // A file may not grow beyond so many bytes; writing more is an error.
     std::optional<size_t> largest_file = {};
+    // Where the standard output goes instead.
+    std::string standard_output = {};
     // How long Await waits for its end.
     std::chrono::seconds patience = kPatience;
   };

@@ -105,6 +105,14 @@ TEST(ComputeProfileTest, TheNameOfAFileMayHaveColons) {
   EXPECT_EQ(*ProfiledDevice("10ms"), std::nullopt);
 }
 
+// A pass costs something besides its bytes.
+TEST(ComputeProfileTest, AFewParametersMixSlowly) {
+  const auto device = ProfiledDevice(
+      "profile:" + Written("devices { device: 'cpu' gradient_ns: 5 mix_bytes: 8 mix_ns: 90000 }"));
+  ASSERT_TRUE(device.ok()) << device.status();
+  EXPECT_DOUBLE_EQ(*MixBandwidth(**device), 8.0 / 90000);
+}
+
 TEST(ComputeProfileTest, ErrorsSayWhatIsWrong) {
   const auto error = [](const std::string& compute) {
     return std::string(MakeComputeTime(compute, 1).status().message());
