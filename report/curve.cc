@@ -12,16 +12,24 @@ namespace {
 
 using Configs = std::span<const Config* const>;
 
-// "" for epochs of a run that counts rounds.
+bool OfTheCluster(const std::string& name) {
+  return InfoOf(ConfigFieldNamed(name)).section() == SIMULATION;
+}
+
+// "" for epochs of a run that counts rounds, and for a simulated cluster of real nodes.
 std::string ValueOf(const std::string& name, const Config& config) {
   if (name == "epochs" && config.has_rounds()) return "";
+  if (OfTheCluster(name) && !IsSimulated(config)) return "";
   return FieldText(ConfigFieldNamed(name), config);
 }
 
+// Among those that have such a setting.
 bool Differs(const std::string& name, Configs configs) {
-  return std::ranges::any_of(configs, [&](const Config* config) {
-    return ValueOf(name, *config) != ValueOf(name, *configs.front());
-  });
+  std::set<std::string> values;
+  for (const Config* config : configs) {
+    if (!OfTheCluster(name) || IsSimulated(*config)) values.insert(ValueOf(name, *config));
+  }
+  return values.size() > 1;
 }
 
 std::vector<std::string> DifferingSettings(Configs configs, const std::set<std::string>& apart) {
@@ -39,13 +47,15 @@ std::vector<std::string> DifferingSettings(Configs configs, const std::set<std::
 std::string WithCount(const Curve& curve) {
   const size_t count = curve.runs.size();
   if (count == 1) return curve.label;
-  const bool seeds = std::any_of(curve.runs.begin(), curve.runs.end(), [&](const RecordedRun* run) {
-    return run->config.seed() != curve.runs.front()->config.seed();
-  });
-  return absl::StrCat(curve.label, " (", count, seeds ? " seeds)" : " runs)");
+  std::set<uint64_t> seeds;
+  for (const RecordedRun* run : curve.runs) seeds.insert(run->config.seed());
+  return seeds.size() > 1 ? absl::StrCat(curve.label, " (", seeds.size(), " seeds)")
+                          : absl::StrCat(curve.label, " (", count, " runs)");
 }
 
 }  // namespace
+
+bool IsSimulated(const Config& config) { return config.has_network(); }
 
 bool IsCentralized(const Config& config) {
   const std::string name = config.algorithm().substr(0, config.algorithm().find(':'));
@@ -60,6 +70,9 @@ std::string MethodName(const Config& config) {
 
 std::vector<std::string> CurveLabels(Configs configs, const std::set<std::string>& apart) {
   const std::vector<std::string> settings = DifferingSettings(configs, apart);
+  const bool both = std::ranges::any_of(configs, [&](const Config* config) {
+    return IsSimulated(*config) != IsSimulated(*configs.front());
+  });
   std::vector<std::string> labels;
   for (const Config* config : configs) {
     std::string label = MethodName(*config);
@@ -67,6 +80,7 @@ std::vector<std::string> CurveLabels(Configs configs, const std::set<std::string
       const std::string value = ValueOf(name, *config);
       if (!value.empty()) absl::StrAppend(&label, ", ", name, "=", value);
     }
+    if (both && IsSimulated(*config)) absl::StrAppend(&label, ", simulated");
     labels.push_back(std::move(label));
   }
   return labels;

@@ -12,6 +12,9 @@
 
 namespace grapevine {
 
+// Whether a run was simulated: real nodes keep nothing of a simulated cluster.
+bool IsSimulated(const Config& config);
+
 // Whether all nodes average exactly in every round, by messages that go everywhere
 // (allreduce, a parameter server), so that the topology plays no part.
 bool IsCentralized(const Config& config);
@@ -19,13 +22,14 @@ bool IsCentralized(const Config& config);
 // What trains: "ring, dpsgd", or "allreduce:tree".
 std::string MethodName(const Config& config);
 
-// For each configuration its method and every setting, among those of the
-// experiment and of the simulated cluster, in which the configurations differ, but
-// for seeds and what is `apart`. Equal for those that belong to one curve.
+// For each configuration its method, every setting of the experiment in which the
+// configurations differ, and every one of the simulated cluster in which the simulated
+// ones do, but for seeds and what is `apart`; "simulated" where not all are. Equal for
+// those that belong to one curve.
 std::vector<std::string> CurveLabels(std::span<const Config* const> configs,
                                      const std::set<std::string>& apart = {});
 
-// Runs that differ in the seed alone.
+// Runs that differ in the seed alone, or in a graph that plays no part.
 struct Curve {
   std::string label;  // "ring, dpsgd, lr=0.1 (3 seeds)"
   std::vector<const RecordedRun*> runs;

@@ -63,7 +63,7 @@ std::string Head(const Layout& layout, PictureFormat format, const std::string& 
   return absl::StrCat(GnuplotTerminal(format, layout.width(), layout.height(), output),
                       "set multiplot\n", "set border 3 lc rgb '#606060'\n",
                       "set tics nomirror out textcolor '#303030'\n",
-                      "set grid lc rgb '#d9d9d9' lw 1 dt solid\n", "unset key\n");
+                      "set grid back lc rgb '#b8b8b8' lw 1 dt solid\n", "unset key\n");
 }
 
 std::string DataName(size_t panel, size_t curve) { return absl::StrCat("$p", panel, "c", curve); }
@@ -88,6 +88,26 @@ std::string DataBlock(const std::string& name, const Band& points) {
   return absl::StrCat(block, "EOD\n");
 }
 
+// The parts in lines of a panel's width; "and 3 more" where they do not fit.
+std::vector<std::string> Lines(const std::string& head, const std::vector<std::string>& parts) {
+  constexpr size_t kWidth = 62;  // letters of the size of notes
+  constexpr size_t kMostLines = 3;
+  std::vector<std::string> lines = {head};
+  for (size_t i = 0; i < parts.size(); ++i) {
+    std::string part = parts[i] + (i + 1 < parts.size() ? ";" : "");
+    if (lines.back().size() + 1 + part.size() <= kWidth) {
+      absl::StrAppend(&lines.back(), " ", part);
+    } else if (lines.size() == kMostLines) {
+      absl::StrAppend(&lines.back(), " and ", parts.size() - i, " more");
+      break;
+    } else {
+      if (part.size() > kWidth) part.replace(kWidth - 3, part.npos, "...");
+      lines.push_back(std::move(part));
+    }
+  }
+  return lines;
+}
+
 // A logarithmic axis has no place for runs that agree exactly.
 std::string ZeroNote(const Page& page, const Panel& panel) {
   std::vector<std::string> labels;
@@ -98,8 +118,15 @@ std::string ZeroNote(const Page& page, const Panel& panel) {
     if (zero && !band.empty()) labels.push_back(page.labels[curve]);
   }
   if (labels.empty()) return "";
-  return absl::StrCat("set label 2 ", GnuplotQuoted("0 throughout: " + absl::StrJoin(labels, "; ")),
-                      " at graph 0.03,0.06 left noenhanced font ',8' textcolor '#606060'\n");
+  const std::vector<std::string> lines = Lines("0 throughout:", labels);
+  std::string script;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    absl::StrAppendFormat(
+        &script,
+        "set label %d %s at graph 0.03,%.2f left noenhanced font ',8' textcolor '#606060'\n",
+        10 + i, GnuplotQuoted(lines[i]), 0.06 + 0.06 * static_cast<double>(lines.size() - 1 - i));
+  }
+  return script;
 }
 
 bool HasWidth(const Band& points) {
@@ -113,10 +140,14 @@ std::string BandElement(const std::string& data, size_t curve) {
       data, CurveColour(curve));
 }
 
-std::string LineElement(const std::string& data, size_t curve, bool marked) {
-  return absl::StrFormat("%s using 1:3 notitle with %s lc rgb '%s' dt %s lw 2%s", data,
+std::string LineElement(const Page& page, const std::string& data, size_t curve, bool marked) {
+  const bool hollow = page.hollow.contains(curve);
+  return absl::StrFormat("%s using 1:3 notitle with %s lc rgb '%s' dt %s lw %g%s", data,
                          marked ? "linespoints" : "lines", CurveColour(curve), CurveDash(curve),
-                         marked ? " pt 7 ps 0.5" : "");
+                         hollow ? 1 : 2,
+                         !marked  ? ""
+                         : hollow ? " pt 6 ps 0.7"
+                                  : " pt 7 ps 0.5");
 }
 
 std::string Place(const Layout& layout, size_t panel) {
@@ -197,13 +228,14 @@ std::string DrawPanel(const Page& page, const Layout& layout, size_t index) {
     const std::string data = DataName(index, curve);
     absl::StrAppend(&script, DataBlock(data, points));
     if (HasWidth(points)) absl::StrAppend(&bands, BandElement(data, curve), ", ");
-    absl::StrAppend(&lines, LineElement(data, curve, points.size() <= kMarkedPoints), ", ");
+    absl::StrAppend(&lines, LineElement(page, data, curve, points.size() <= kMarkedPoints), ", ");
   }
   if (lines.empty()) {
     absl::StrAppend(&script, "set label 1 'not measured' at graph 0.5,0.5 center ",
                     "textcolor '#808080'\n");
   }
-  if (panel.y.logarithmic && index % layout.columns == 0) {
+  // Once a row, and in every panel that has an axis of its own.
+  if (panel.y.logarithmic && (!page.shared_rows || index % layout.columns == 0)) {
     absl::StrAppend(&script, ZeroNote(page, panel));
   }
   // NaN draws nothing, and ends the list.
@@ -222,9 +254,9 @@ std::string Legend(const Page& page, const Layout& layout) {
     const double y =
         layout.legend_top() + Layout::kLegendLine * (curve / layout.legend_columns + 0.5);
     absl::StrAppendFormat(
-        &script, "set arrow from screen %s,%s to screen %s,%s nohead lc rgb '%s' dt %s lw 2.5\n",
+        &script, "set arrow from screen %s,%s to screen %s,%s nohead lc rgb '%s' dt %s lw %g\n",
         layout.X(x), layout.Y(y), layout.X(x + 44), layout.Y(y), CurveColour(curve),
-        CurveDash(curve));
+        CurveDash(curve), page.hollow.contains(curve) ? 1.25 : 2.5);
     absl::StrAppendFormat(&script, "set label %s at screen %s,%s left noenhanced\n",
                           GnuplotQuoted(page.labels[curve]), layout.X(x + 54), layout.Y(y));
   }

@@ -2,6 +2,7 @@
 #ifndef GRAPEVINE_REPORT_GNUPLOT_SCRIPT_H_
 #define GRAPEVINE_REPORT_GNUPLOT_SCRIPT_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,9 @@ struct Panel {
 struct Page {
   std::string title;
   std::vector<std::string> labels;  // one a curve
-  std::vector<Panel> panels;        // row by row
+  // The curves that are drawn thin, with open marks: simulated ones beside real ones.
+  std::set<size_t> hollow;
+  std::vector<Panel> panels;  // row by row
   int columns = 3;
   // Whether the panels of a row have one vertical axis, drawn at the left, and
   // those of a column one horizontal axis, drawn below.

@@ -48,36 +48,54 @@ std::vector<Band> Together(const std::vector<Panel>& panels, size_t first, size_
   return curves;
 }
 
+bool IsSimulatedRun(const RecordedRun& run) { return IsSimulated(run.config); }
+bool IsSimulatedCurve(const Curve& curve) { return IsSimulatedRun(*curve.runs.front()); }
+
 // "time (s)" of a simulated run is that of a clock of its own.
 void NameSimulatedTime(const std::vector<RecordedRun>& runs, Axis* axis) {
-  if (std::ranges::none_of(runs, &RecordedRun::simulated)) return;
-  const bool all = std::ranges::all_of(runs, &RecordedRun::simulated);
+  if (std::ranges::none_of(runs, IsSimulatedRun)) return;
+  const bool all = std::ranges::all_of(runs, IsSimulatedRun);
   axis->label = absl::StrCat(all ? "simulated " : "real or simulated ", axis->label);
 }
 
-bool IsEmpty(const Panel& panel) {
-  return std::all_of(panel.curves.begin(), panel.curves.end(),
-                     [](const Band& band) { return band.empty(); });
+// Whether anything of it can be drawn: timing alone has no loss and no model.
+bool IsDrawn(const Curve& curve, std::span<const Vertical> rows,
+             std::span<const Horizontal> against) {
+  for (const Vertical y : rows) {
+    for (const Horizontal x : against) {
+      if (!BandOfCurve(curve, x, y).empty()) return true;
+    }
+  }
+  return false;
+}
+
+void NameCurves(const std::vector<Curve>& curves, Page* page) {
+  const bool all_simulated = std::ranges::all_of(curves, IsSimulatedCurve);
+  for (size_t i = 0; i < curves.size(); ++i) {
+    page->labels.push_back(curves[i].label);
+    if (!all_simulated && IsSimulatedCurve(curves[i])) page->hollow.insert(i);
+  }
 }
 
 }  // namespace
 
 absl::StatusOr<Page> PageOf(const std::vector<RecordedRun>& runs, const PlotOptions& options) {
-  const std::vector<Curve> curves = GroupRuns(runs);
-  Page page;
-  page.title = options.title.value_or(CommonTitle(ConfigsOf(runs)));
-  for (const Curve& curve : curves) page.labels.push_back(curve.label);
   const Vertical rows[] = {options.loss, Vertical::kTestAccuracy, Vertical::kConsensusDistance};
-  for (const Vertical y : rows) {
-    for (const Horizontal x : options.against) {
-      page.panels.push_back({.curves = BandsOf(curves, x, y)});
-    }
-  }
-  if (std::all_of(page.panels.begin(), page.panels.end(), IsEmpty)) {
+  std::vector<Curve> curves = GroupRuns(runs);
+  std::erase_if(curves, [&](const Curve& curve) { return !IsDrawn(curve, rows, options.against); });
+  if (curves.empty()) {
     return WithFailure(
         absl::InvalidArgumentError(absl::StrCat(
             runs.front().path, " has no loss, accuracy or consensus distance to draw")),
         Failure::kInput);
+  }
+  Page page;
+  page.title = options.title.value_or(CommonTitle(ConfigsOf(runs)));
+  NameCurves(curves, &page);
+  for (const Vertical y : rows) {
+    for (const Horizontal x : options.against) {
+      page.panels.push_back({.curves = BandsOf(curves, x, y)});
+    }
   }
   page.shared_rows = options.against.size() > 1;
   page.columns = page.shared_rows ? static_cast<int>(options.against.size()) : 3;

@@ -48,9 +48,7 @@ absl::StatusOr<RecordedRun> ReadRun(const std::string& path) {
   if (!config.ok()) return config.status();
   absl::StatusOr<std::vector<RunMetrics>> metrics = ReadMetrics(MetricsPath(path));
   if (!metrics.ok()) return metrics.status();
-  // Real nodes keep nothing of a simulated cluster.
-  const bool simulated = config->config.has_network();
-  return RecordedRun{path, std::move(config->config), *std::move(metrics), simulated};
+  return RecordedRun{path, std::move(config->config), *std::move(metrics)};
 }
 
 absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {

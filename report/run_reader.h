@@ -15,7 +15,6 @@ struct RecordedRun {
   std::string path;
   Config config;
   std::vector<RunMetrics> metrics;  // in the order of the file, at least one
-  bool simulated = false;           // its time is that of the simulator's clock
 };
 
 // Reads one run. A last line without a line break (the run is still going, or

@@ -1,10 +1,15 @@
 #include "report/series.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
+#include <set>
 
 namespace grapevine {
 namespace {
+
+// A node whose weight of 1e-3 differs in its last bit is 1e-20 away.
+constexpr double kAgreement = 1e-24;
 
 std::optional<double> ValueOf(const RunMetrics& metrics, Horizontal x) {
   switch (x) {
@@ -27,7 +32,10 @@ std::optional<double> ValueOf(const RunMetrics& metrics, Vertical y) {
     case Vertical::kTestAccuracy:
       return metrics.test_accuracy;
     case Vertical::kConsensusDistance:
-      return metrics.consensus_distance;
+      if (!metrics.consensus_distance || *metrics.consensus_distance >= kAgreement) {
+        return metrics.consensus_distance;
+      }
+      return 0;
   }
   return std::nullopt;
 }
@@ -42,30 +50,23 @@ double At(const std::vector<Point>& series, double x) {
   return left->y + (right->y - left->y) * ((x - left->x) / (right->x - left->x));
 }
 
-std::vector<double> CommonPositions(std::span<const std::vector<Point>> all) {
-  double first = all[0].front().x;
-  double last = all[0].back().x;
-  std::vector<double> positions;
-  for (const std::vector<Point>& series : all) {
-    first = std::max(first, series.front().x);
-    last = std::min(last, series.back().x);
-    for (const Point& point : series) positions.push_back(point.x);
-  }
-  std::sort(positions.begin(), positions.end());
-  positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
-  std::erase_if(positions, [&](double x) { return x < first || x > last; });
-  return positions;
+bool Covers(const std::vector<Point>& series, double x) {
+  return !series.empty() && series.front().x <= x && x <= series.back().x;
 }
 
 BandPoint BandAt(std::span<const std::vector<Point>> all, double x) {
-  const double start = At(all[0], x);
-  BandPoint point{x, start, 0, start};
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  BandPoint point{x, kInfinity, 0, -kInfinity};
+  int covering = 0;
   for (const std::vector<Point>& series : all) {
+    if (!Covers(series, x)) continue;
     const double y = At(series, x);
     point.low = std::min(point.low, y);
     point.high = std::max(point.high, y);
-    point.mean += y / static_cast<double>(all.size());
+    point.mean += y;
+    ++covering;
   }
+  point.mean /= covering;
   return point;
 }
 
@@ -94,10 +95,12 @@ std::vector<Point> SeriesOf(std::span<const RunMetrics> metrics, Horizontal x, V
 }
 
 Band BandOf(std::span<const std::vector<Point>> series) {
+  std::set<double> positions;
+  for (const std::vector<Point>& one : series) {
+    for (const Point& point : one) positions.insert(point.x);
+  }
   Band band;
-  const auto empty = [](const std::vector<Point>& one) { return one.empty(); };
-  if (series.empty() || std::any_of(series.begin(), series.end(), empty)) return band;
-  for (const double x : CommonPositions(series)) band.push_back(BandAt(series, x));
+  for (const double x : positions) band.push_back(BandAt(series, x));
   return band;
 }
 

@@ -19,7 +19,8 @@ struct Point {
   double y;
 };
 
-// The points at which both values were measured, ascending in x.
+// The points at which both values were measured, ascending in x. A consensus distance
+// below what a single weight's last bit makes is what rounding left of a mean: 0.
 std::vector<Point> SeriesOf(std::span<const RunMetrics> metrics, Horizontal x, Vertical y);
 
 struct BandPoint {
@@ -29,9 +30,8 @@ struct BandPoint {
 
 using Band = std::vector<BandPoint>;
 
-// Mean, least and greatest of several series at every x that one of them has
-// and all of them cover, with straight lines between points. One series is its
-// own mean; an empty one among several makes the band empty.
+// Mean, least and greatest, at every x that a series has, of those that cover it, with
+// straight lines between points: each is drawn to its end. One series is its own mean.
 Band BandOf(std::span<const std::vector<Point>> series);
 
 // At most about `points` points: means of equally long stretches, with the

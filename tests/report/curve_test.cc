@@ -48,8 +48,40 @@ TEST(GroupRuns, TakesNoNoticeOfAGraphThatPlaysNoPart) {
   EXPECT_EQ(curves[1].label, "allreduce:tree (2 runs)");
 }
 
+TEST(GroupRuns, CountsSeedsNotTheGraphsOnWhichTheyRan) {
+  std::vector<RecordedRun> runs;
+  for (const char* graph : {"ring", "torus"}) {
+    for (const int seed : {1, 2, 3}) {
+      runs.push_back(RunWith(graph, seed));
+      runs.back().config.set_algorithm("allreduce");
+    }
+  }
+  EXPECT_EQ(GroupRuns(runs)[0].label, "allreduce (3 seeds)");
+}
+
+TEST(GroupRuns, TellsSimulatedRunsFromRealOnes) {
+  std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("ring", 1)};
+  runs[1].config.set_network("switch");
+  runs[1].config.set_memory_bandwidth("10Gbit");
+  const std::vector<Curve> curves = GroupRuns(runs);
+  ASSERT_EQ(curves.size(), 2u);
+  EXPECT_EQ(curves[0].label, "ring, dpsgd");
+  EXPECT_EQ(curves[1].label, "ring, dpsgd, simulated");
+}
+
+TEST(GroupRuns, SaysNothingOfAClusterOfRealNodes) {
+  std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("ring", 1), RunWith("ring", 1)};
+  for (size_t i : {1, 2}) runs[i].config.set_network("switch");
+  runs[2].config.set_memory_bandwidth("10Gbit");
+  const std::vector<Curve> curves = GroupRuns(runs);
+  ASSERT_EQ(curves.size(), 3u);
+  EXPECT_EQ(curves[0].label, "ring, dpsgd");
+  EXPECT_EQ(curves[2].label, "ring, dpsgd, memory_bandwidth=10Gbit, simulated");
+}
+
 TEST(GroupRuns, TellsSimulatedClustersApart) {
   std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("ring", 1)};
+  for (RecordedRun& run : runs) run.config.set_network("switch");
   runs[0].config.set_bandwidth("100Mbit");
   runs[1].config.set_bandwidth("1Gbit");
   const std::vector<Curve> curves = GroupRuns(runs);
@@ -59,6 +91,7 @@ TEST(GroupRuns, TellsSimulatedClustersApart) {
 
 TEST(CurveLabels, LeaveOutWhatIsApart) {
   std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("ring", 2)};
+  for (RecordedRun& run : runs) run.config.set_network("switch");
   runs[0].config.set_bandwidth("100Mbit");
   const std::vector<std::string> labels = CurveLabels(ConfigsOf(runs), {"bandwidth"});
   EXPECT_EQ(labels, (std::vector<std::string>{"ring, dpsgd", "ring, dpsgd"}));

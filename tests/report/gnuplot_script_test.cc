@@ -48,6 +48,43 @@ TEST(GnuplotScript, KeepsHostileTextsInsideTheirQuotes) {
   EXPECT_THAT(script, Not(HasSubstr("\"")));
 }
 
+TEST(GnuplotScript, KeepsTheNoteOfAgreementInsideItsPanel) {
+  const Band zero = {{0, 0, 0, 0}, {1, 0, 0, 0}};
+  Page page;
+  Panel panel{.x = AxisOf(Horizontal::kEpoch, std::vector<Band>{zero}),
+              .y = AxisOf(Vertical::kConsensusDistance, std::vector<Band>{zero})};
+  for (int i = 0; i < 8; ++i) {
+    page.labels.push_back("complete, dpsgd, a setting of many letters=" + std::to_string(i));
+    panel.curves.push_back(zero);
+  }
+  page.panels = {panel, panel, panel};
+  page.columns = 3;
+  for (const bool shared : {true, false}) {
+    page.shared_rows = shared;
+    std::istringstream lines(GnuplotScript(page, PictureFormat::kPng, "out.png"));
+    int notes = 0, more = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("at graph 0.03") == line.npos) continue;
+      ++notes;
+      more += line.find("more'") != line.npos;
+      const size_t text = line.find('\'') + 1;
+      EXPECT_LE(line.find('\'', text) - text, 80u) << line;
+    }
+    // Once where the panels share their axis, else in each.
+    EXPECT_EQ(more, shared ? 1 : 3);
+    EXPECT_EQ(notes, shared ? 3 : 9);
+  }
+}
+
+TEST(GnuplotScript, DrawsHollowCurvesThinner) {
+  Page page = SmallPage();
+  page.hollow = {1};
+  const std::string script = GnuplotScript(page, PictureFormat::kPng, "out.png");
+  EXPECT_THAT(script, HasSubstr("$p0c1 using 1:3 notitle with linespoints lc rgb '#D55E00' dt "
+                                "(14,5) lw 1 pt 6 ps 0.7"));
+  EXPECT_THAT(script, HasSubstr("nohead lc rgb '#D55E00' dt (14,5) lw 1.25"));
+}
+
 TEST(GnuplotScript, GivesEachOfManyCurvesItsOwnColourAndDash) {
   Page page;
   for (int i = 0; i < 40; ++i) page.labels.push_back("run");

@@ -14,6 +14,7 @@ namespace grapevine {
 namespace {
 
 using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -91,6 +92,25 @@ TEST_F(PlotTest, WantsSomethingToDraw) {
   EXPECT_EQ(status.message(),
             folder_ + "/phantom has no loss, accuracy or consensus distance to draw");
   EXPECT_EQ(FailureOf(status), Failure::kInput);
+}
+
+TEST_F(PlotTest, LeavesOutOfTheLegendWhatHasNoCurve) {
+  WriteRun(folder_ + "/phantom", "model: \"phantom:1MB\"",
+           "{\"round\":1,\"epoch\":0,\"time_s\":1}\n");
+  const std::vector<RecordedRun> runs = {*ReadRun(folder_ + "/phantom"),
+                                         *ReadRun(folder_ + "/ring")};
+  const absl::StatusOr<Page> page = PageOf(runs, options_);
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_THAT(page->labels, ElementsAre(HasSubstr("ring, dpsgd")));
+  EXPECT_EQ(page->panels[0].curves.size(), 1u);
+}
+
+TEST_F(PlotTest, DrawsSimulatedRunsBesideRealOnesThinner) {
+  WriteRun(folder_ + "/simulated", "topology: \"ring\" network: \"switch\"", kMetrics);
+  const std::vector<RecordedRun> runs = {*ReadRun(folder_ + "/ring"),
+                                         *ReadRun(folder_ + "/simulated")};
+  EXPECT_THAT(PageOf(runs, options_)->hollow, ElementsAre(1u));
+  EXPECT_TRUE(PageOf({runs[1]}, options_)->hollow.empty());
 }
 
 TEST_F(PlotTest, NamesThePackageOfAMissingGnuplot) {

@@ -45,19 +45,35 @@ TEST(BandOf, IsTheSeriesItselfWhenThereIsOne) {
 TEST(BandOf, InterpolatesWhereSeriesAreMeasuredElsewhere) {
   const Series series[] = {{{0, 0}, {4, 8}}, {{1, 1}, {3, 1}, {5, 1}}};
   const Band band = BandOf(series);
-  // 0 and 5 are outside of one of them.
-  ASSERT_EQ(band.size(), 3u);
-  ExpectPoint(band[0], 1, 1, 1.5, 2);
-  ExpectPoint(band[1], 3, 1, 3.5, 6);
-  ExpectPoint(band[2], 4, 1, 4.5, 8);
+  ASSERT_EQ(band.size(), 5u);
+  ExpectPoint(band[0], 0, 0, 0, 0);  // one of them alone
+  ExpectPoint(band[1], 1, 1, 1.5, 2);
+  ExpectPoint(band[2], 3, 1, 3.5, 6);
+  ExpectPoint(band[3], 4, 1, 4.5, 8);
+  ExpectPoint(band[4], 5, 1, 1, 1);  // the other alone
 }
 
-TEST(BandOf, IsEmptyWhereNothingIsCommon) {
-  const Series apart[] = {{{0, 0}, {1, 0}}, {{2, 0}, {3, 0}}};
-  EXPECT_TRUE(BandOf(apart).empty());
-  const Series one_empty[] = {{{0, 0}}, {}};
-  EXPECT_TRUE(BandOf(one_empty).empty());
+TEST(BandOf, DrawsEachSeriesToItsEnd) {
+  const Series apart[] = {{{0, 1}, {1, 2}}, {{2, 3}, {3, 4}}};
+  const Band band = BandOf(apart);
+  ASSERT_EQ(band.size(), 4u);
+  ExpectPoint(band[1], 1, 2, 2, 2);
+  ExpectPoint(band[2], 2, 3, 3, 3);
+  const Series one_empty[] = {{{0, 7}}, {}};
+  ASSERT_EQ(BandOf(one_empty).size(), 1u);
+  ExpectPoint(BandOf(one_empty)[0], 0, 7, 7, 7);
   EXPECT_TRUE(BandOf({}).empty());
+}
+
+TEST(SeriesOf, TakesWhatRoundingLeavesOfAMeanForAgreement) {
+  std::vector<RunMetrics> metrics(2);
+  metrics[0].consensus_distance = 3e-32;
+  metrics[1].consensus_distance = 1e-14;
+  metrics[1].epoch = 1;
+  const Series series = SeriesOf(metrics, Horizontal::kEpoch, Vertical::kConsensusDistance);
+  ASSERT_EQ(series.size(), 2u);
+  EXPECT_EQ(series[0].y, 0);
+  EXPECT_EQ(series[1].y, 1e-14);
 }
 
 TEST(Thin, KeepsMeansExtremesAndTheEnd) {

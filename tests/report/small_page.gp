@@ -8,7 +8,7 @@ set output 'out.png'
 set multiplot
 set border 3 lc rgb '#606060'
 set tics nomirror out textcolor '#303030'
-set grid lc rgb '#d9d9d9' lw 1 dt solid
+set grid back lc rgb '#b8b8b8' lw 1 dt solid
 unset key
 set lmargin at screen 0.1748
 set rmargin at screen 0.9515
@@ -69,7 +69,7 @@ $p2c0 << EOD
 0 2 2.25 2.5
 1 1 1.5 2
 EOD
-set label 2 '0 throughout: complete, allreduce' at graph 0.03,0.06 left noenhanced font ',8' textcolor '#606060'
+set label 10 '0 throughout: complete, allreduce' at graph 0.03,0.06 left noenhanced font ',8' textcolor '#606060'
 plot $p2c0 using 1:2:4 notitle with filledcurves fc rgb '#0072B2' fs transparent solid 0.18 noborder, $p2c0 using 1:3 notitle with linespoints lc rgb '#0072B2' dt solid lw 2 pt 7 ps 0.5, NaN notitle
 unset label
 set lmargin at screen 0
