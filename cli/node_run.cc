@@ -100,6 +100,11 @@ absl::Status NodeRun::PrepareLearning() {
   constexpr std::string_view kWhen = "before the first round";
   if (!objective.ok()) return Explained(kWhen, objective.status());
   objective_ = std::move(objective->front());
+  // On a GPU what may fail waits for the first round: a node that fails before it joins
+  // leaves the others waiting.
+  if (!device_->data_path()) {
+    if (absl::Status status = objective_->Prepare(); !status.ok()) return Explained(kWhen, status);
+  }
   absl::StatusOr<std::unique_ptr<Assessor>> assessor = problem.MakeAssessor(device_->assessment());
   if (!assessor.ok()) return Explained(kWhen, assessor.status());
   assessor_ = *std::move(assessor);

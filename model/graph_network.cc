@@ -30,6 +30,13 @@ void GraphNetwork::Initialize(uint64_t seed, float* replica) const {
   }
 }
 
+absl::Status GraphNetwork::PrepareGradient(int64_t batch_size) {
+  if (training_ != nullptr && training_->batch_size() == batch_size) return absl::OkStatus();
+  const TensorThread thread;
+  recorded_ = RecordedSteps(device_.get());
+  return Prepare(&training_, batch_size, Pass::kGradient);
+}
+
 absl::StatusOr<double> GraphNetwork::Gradient(const float* replica, const Batch& batch,
                                               float* gradient) {
   return GradientInParts(replica, batch, gradient, {});
@@ -40,11 +47,7 @@ absl::StatusOr<double> GraphNetwork::GradientInParts(
     const std::function<void(int64_t from)>& final_from) {
   if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
   const TensorThread thread;
-  if (training_ == nullptr || training_->batch_size() != batch.size) {
-    recorded_ = RecordedSteps(device_.get());
-    absl::Status status = Prepare(&training_, batch.size, Pass::kGradient);
-    if (!status.ok()) return status;
-  }
+  if (absl::Status status = PrepareGradient(batch.size); !status.ok()) return status;
   BeginBatch(*training_, batch);
   // Somebody waits for parts while the rest is queued: a recording has none.
   const bool in_parts = final_from && device_->final_in_parts();

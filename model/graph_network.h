@@ -40,7 +40,9 @@ class GraphNetwork : public Network {
   int64_t classes() const override { return graph_.classes(); }
 
   void Initialize(uint64_t seed, float* replica) const override;
-  // Errors: a batch that does not fit the network; what the device's libraries say.
+  // Errors of all that follow: a batch that does not fit the network; what the device's
+  // libraries say.
+  absl::Status PrepareGradient(int64_t batch_size) override;
   absl::StatusOr<double> Gradient(const float* replica, const Batch& batch,
                                   float* gradient) override;
   absl::StatusOr<double> GradientInParts(

@@ -29,6 +29,9 @@ class HostNetwork final : public Network {
   const ReplicaLayout& layout() const override { return network_->layout(); }
   ImageShape input() const override { return network_->input(); }
   int64_t classes() const override { return network_->classes(); }
+  absl::Status PrepareGradient(int64_t batch_size) override {
+    return network_->PrepareGradient(batch_size);
+  }
   void Initialize(uint64_t seed, float* replica) const override {
     network_->Initialize(seed, replica);
   }

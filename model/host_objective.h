@@ -24,6 +24,7 @@ class HostObjective final : public Objective {
 
   const ReplicaLayout& layout() const override { return objective_->layout(); }
   void Initialize(float* replica) override { objective_->Initialize(replica); }
+  absl::Status Prepare() override { return objective_->Prepare(); }
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override {
     return GradientInParts(replica, round, gradient, [](int64_t) {});
   }

@@ -34,6 +34,9 @@ class Network {
   // otherwise) and running statistics from `seed` alone.
   virtual void Initialize(uint64_t seed, float* replica) const = 0;
 
+  // Makes ready for gradients of `batch_size` samples: the first one does it otherwise.
+  virtual absl::Status PrepareGradient(int64_t batch_size) { return absl::OkStatus(); }
+
   // Training mode: mean loss over the batch, its gradient, and into the buffer
   // section of `gradient` the batch's statistics.
   virtual absl::StatusOr<double> Gradient(const float* replica, const Batch& batch,

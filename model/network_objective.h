@@ -22,6 +22,7 @@ class NetworkObjective : public Objective {
 
   const ReplicaLayout& layout() const override { return network_->layout(); }
   void Initialize(float* replica) override { network_->Initialize(seed_, replica); }
+  absl::Status Prepare() override { return network_->PrepareGradient(batches_->batch_size()); }
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override;
   absl::StatusOr<double> GradientInParts(const float* replica, int64_t round, float* gradient,
                                          const FinalFrom& final_from) override;

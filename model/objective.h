@@ -24,6 +24,10 @@ class Objective {
   // all nodes start alike. `replica` has layout().size elements.
   virtual void Initialize(float* replica) = 0;
 
+  // Does what the first gradient would do before it begins (plans, code for this processor),
+  // so that it takes no longer than the others. Errors are the first gradient's.
+  virtual absl::Status Prepare() { return absl::OkStatus(); }
+
   // The stochastic gradient of this node's batch of `round` at `replica`, into
   // `gradient` (layout().size elements; its buffer section receives the batch's
   // statistics, see ReplicaLayout::buffer_momentum). Returns the batch's mean

@@ -63,7 +63,7 @@ std::string Head(const Layout& layout, PictureFormat format, const std::string& 
   return absl::StrCat(GnuplotTerminal(format, layout.width(), layout.height(), output),
                       "set multiplot\n", "set border 3 lc rgb '#606060'\n",
                       "set tics nomirror out textcolor '#303030'\n",
-                      "set grid back lc rgb '#b8b8b8' lw 1 dt solid\n", "unset key\n");
+                      "set grid back lt 1 dt solid lc rgb '#cccccc' lw 1\n", "unset key\n");
 }
 
 std::string DataName(size_t panel, size_t curve) { return absl::StrCat("$p", panel, "c", curve); }
@@ -230,13 +230,13 @@ std::string DrawPanel(const Page& page, const Layout& layout, size_t index) {
     if (HasWidth(points)) absl::StrAppend(&bands, BandElement(data, curve), ", ");
     absl::StrAppend(&lines, LineElement(page, data, curve, points.size() <= kMarkedPoints), ", ");
   }
-  if (lines.empty()) {
+  // Once a row, and in every panel that has an axis of its own.
+  const bool noted = panel.y.logarithmic && (!page.shared_rows || index % layout.columns == 0);
+  const std::string agreement = panel.y.logarithmic ? ZeroNote(page, panel) : "";
+  if (noted) absl::StrAppend(&script, agreement);
+  if (lines.empty() && agreement.empty()) {
     absl::StrAppend(&script, "set label 1 'not measured' at graph 0.5,0.5 center ",
                     "textcolor '#808080'\n");
-  }
-  // Once a row, and in every panel that has an axis of its own.
-  if (panel.y.logarithmic && (!page.shared_rows || index % layout.columns == 0)) {
-    absl::StrAppend(&script, ZeroNote(page, panel));
   }
   // NaN draws nothing, and ends the list.
   absl::StrAppend(&script, "plot ", bands, lines, "NaN notitle\n", "unset label\n");

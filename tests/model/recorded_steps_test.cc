@@ -135,6 +135,23 @@ TEST(RecordedNetworkTest, ComputesTheSameGradients) {
   EXPECT_EQ(counts.queued_again, 4);
 }
 
+TEST(RecordedNetworkTest, APreparedNetworkMakesNoLayersInItsFirstGradient) {
+  RecordingTensorDevice::Counts counts;
+  const auto network =
+      MakeNetwork("mlp", {28, 28, 1}, 10, {}, std::make_unique<RecordingTensorDevice>(&counts));
+  ASSERT_TRUE(network.ok()) << network.status();
+  Batch batch{.size = 4};
+  batch.images.assign(4 * 784, 0.5f);
+  batch.labels = {0, 1, 2, 3};
+  ASSERT_EQ((*network)->PrepareGradient(batch.size), absl::OkStatus());
+  const int prepared = counts.layers;
+  EXPECT_GT(prepared, 0);
+  std::vector<float> replica((*network)->layout().size), gradient(replica.size());
+  (*network)->Initialize(1, replica.data());
+  ASSERT_TRUE((*network)->Gradient(replica.data(), batch, gradient.data()).ok());
+  EXPECT_EQ(counts.layers, prepared);
+}
+
 TEST(RecordedNetworkTest, GradientsInPartsAreNotRecorded) {
   RecordingTensorDevice::Counts counts;
   const auto network =

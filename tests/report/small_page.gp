@@ -8,7 +8,7 @@ set output 'out.png'
 set multiplot
 set border 3 lc rgb '#606060'
 set tics nomirror out textcolor '#303030'
-set grid back lc rgb '#b8b8b8' lw 1 dt solid
+set grid back lt 1 dt solid lc rgb '#cccccc' lw 1
 unset key
 set lmargin at screen 0.1748
 set rmargin at screen 0.9515

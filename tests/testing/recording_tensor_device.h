@@ -18,6 +18,7 @@ class RecordingTensorDevice : public CpuTensorDevice {
   struct Counts {
     int recorded = 0;
     int queued_again = 0;
+    int layers = 0;
   };
 
   explicit RecordingTensorDevice(Counts* counts) : counts_(counts) {}
@@ -25,6 +26,7 @@ class RecordingTensorDevice : public CpuTensorDevice {
   absl::StatusOr<std::unique_ptr<Layer>> MakeLayer(const LayerRequest& request) override {
     absl::StatusOr<std::unique_ptr<Layer>> layer = CpuTensorDevice::MakeLayer(request);
     if (!layer.ok()) return layer;
+    ++counts_->layers;
     return std::make_unique<RecordedLayer>(this, *std::move(layer));
   }
   void ComputeLoss(const LossCall& call) override {
