@@ -1,0 +1,108 @@
+#include "tests/node/whole_node/random_plan.h"
+
+#include <chrono>
+#include <span>
+
+#include "random/keyed_random.h"
+
+namespace grapevine::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+class Draw {
+ public:
+  explicit Draw(uint64_t seed) : random_(seed, Purpose::kTopology) {}
+
+  int64_t Between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random_.Below(static_cast<uint64_t>(high - low + 1)));
+  }
+  nanoseconds Between(nanoseconds low, nanoseconds high) {
+    return nanoseconds(Between(low.count(), high.count()));
+  }
+  bool OneIn(uint64_t n) { return random_.Below(n) == 0; }
+  template <typename T, size_t n>
+  T Of(const T (&choices)[n]) {
+    return choices[random_.Below(n)];
+  }
+  Rank OtherThan(Rank rank, Rank nodes) {
+    const Rank other = static_cast<Rank>(Between(0, nodes - 2));
+    return other < rank ? other : other + 1;
+  }
+
+ private:
+  KeyedRandom random_;
+};
+
+RunPlan Basics(uint64_t seed, Draw& draw) {
+  RunPlan plan{.seed = seed};
+  plan.nodes = static_cast<Rank>(draw.Between(2, 8));
+  plan.algorithm = draw.Of<const char*>({"dpsgd", "dpsgd", "dpsgd:order=atc", "allreduce",
+                                         "allreduce:buckets=2", "allreduce:halving-doubling",
+                                         "allreduce:tree", "allreduce:hierarchical", "ps"});
+  plan.topology = draw.Of<const char*>(
+      {"ring", "ring", "complete", "path", "star", "one-peer-exponential", "random-matching"});
+  plan.window = static_cast<int>(draw.Between(1, 3));
+  plan.rounds = draw.Between(1, 8);
+  plan.evaluate_every = draw.OneIn(2) ? draw.Between(1, 3) : 0;
+  plan.open_end = plan.evaluate_every > 0 && draw.OneIn(3);
+  plan.latency = draw.Between(nanoseconds(0), milliseconds(5));
+  plan.jitter = draw.Between(nanoseconds(0), milliseconds(10));
+  plan.gradient = draw.Between(nanoseconds(0), milliseconds(10));
+  plan.evaluation = draw.Between(nanoseconds(0), milliseconds(20));
+  plan.last_evaluation = draw.Between(nanoseconds(0), milliseconds(20));
+  return plan;
+}
+
+// Some time in which a run of some rounds may be.
+nanoseconds Moment(Draw& draw) { return draw.Between(milliseconds(200), milliseconds(600)); }
+
+Fault Bump(Draw& draw, const RunPlan& plan) {
+  const nanoseconds below = plan.peer_timeout / 3;
+  Fault fault{.kind = draw.OneIn(2) ? Fault::Kind::kPause : Fault::Kind::kPartition,
+              .at = Moment(draw),
+              .a = static_cast<Rank>(draw.Between(0, plan.nodes - 1)),
+              .lasts = draw.Between(nanoseconds(0), below)};
+  fault.b = draw.OtherThan(fault.a, plan.nodes);
+  return fault;
+}
+
+}  // namespace
+
+RunPlan HealthyPlan(uint64_t seed) {
+  Draw draw(seed);
+  return Basics(seed, draw);
+}
+
+RunPlan BumpyPlan(uint64_t seed) {
+  Draw draw(seed);
+  RunPlan plan = Basics(seed, draw);
+  for (int64_t bumps = draw.Between(0, 2); bumps > 0; --bumps) {
+    plan.faults.push_back(Bump(draw, plan));
+  }
+  if (draw.OneIn(3)) plan.gradient = draw.Between(milliseconds(10), plan.peer_timeout / 6);
+  if (draw.OneIn(3)) plan.evaluation = draw.Between(milliseconds(10), plan.peer_timeout / 3);
+  if (draw.OneIn(3)) plan.last_evaluation = draw.Between(milliseconds(10), 3 * plan.peer_timeout);
+  return plan;
+}
+
+RunPlan FatalPlan(uint64_t seed) {
+  Draw draw(seed);
+  RunPlan plan = Basics(seed, draw);
+  using Kind = Fault::Kind;
+  Fault fault{.kind = draw.Of<Kind>({Kind::kKill, Kind::kKill, Kind::kPause, Kind::kReset,
+                                     Kind::kPartition, Kind::kLostHost, Kind::kInterrupt,
+                                     Kind::kNeverComes, Kind::kMisfit, Kind::kDiverges}),
+              .at = Moment(draw),
+              .a = static_cast<Rank>(draw.Between(0, plan.nodes - 1)),
+              .lasts = draw.Between(2 * plan.peer_timeout, 10 * plan.peer_timeout),
+              .round = draw.Between(0, plan.rounds - 1)};
+  // Rank 0 is the one whose configuration holds.
+  if (fault.kind == Kind::kMisfit && fault.a == 0) fault.a = 1;
+  fault.b = draw.OtherThan(fault.a, plan.nodes);
+  plan.faults.push_back(fault);
+  return plan;
+}
+
+}  // namespace grapevine::testing

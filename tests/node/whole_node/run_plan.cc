@@ -1,0 +1,59 @@
+#include "tests/node/whole_node/run_plan.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace grapevine::testing {
+namespace {
+
+std::string Seconds(std::chrono::nanoseconds time) {
+  return absl::StrFormat("%.6g s", std::chrono::duration<double>(time).count());
+}
+
+std::string What(const Fault& fault) {
+  const std::string between = absl::StrCat(" between ", fault.a, " and ", fault.b);
+  switch (fault.kind) {
+    case Fault::Kind::kKill:
+      return absl::StrCat("kill ", fault.a);
+    case Fault::Kind::kPause:
+      return absl::StrCat("pause ", fault.a, " for ", Seconds(fault.lasts));
+    case Fault::Kind::kReset:
+      return absl::StrCat("reset", between);
+    case Fault::Kind::kPartition:
+      return absl::StrCat("partition", between, " for ", Seconds(fault.lasts));
+    case Fault::Kind::kLostHost:
+      return absl::StrCat("lose the host of ", fault.a);
+    case Fault::Kind::kInterrupt:
+      return absl::StrCat("interrupt ", fault.a);
+    case Fault::Kind::kNeverComes:
+      return absl::StrCat(fault.a, " never comes");
+    case Fault::Kind::kMisfit:
+      return absl::StrCat(fault.a, " has another configuration");
+    case Fault::Kind::kDiverges:
+      return absl::StrCat(fault.a, " diverges in round ", fault.round);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Describe(const Fault& fault) {
+  const bool timed = fault.kind != Fault::Kind::kNeverComes && fault.kind != Fault::Kind::kMisfit &&
+                     fault.kind != Fault::Kind::kDiverges;
+  return timed ? absl::StrCat(What(fault), " at ", Seconds(fault.at)) : What(fault);
+}
+
+std::string Describe(const RunPlan& plan) {
+  std::string text = absl::StrCat(
+      "seed ", plan.seed, ": ", plan.algorithm, " on ", plan.topology, " of ", plan.nodes,
+      ", window ", plan.window, ", ", plan.rounds, " rounds",
+      plan.evaluate_every > 0 ? absl::StrCat(", evaluated every ", plan.evaluate_every) : "",
+      plan.open_end ? ", open end" : "", ", latency ", Seconds(plan.latency), " + ",
+      Seconds(plan.jitter), ", gradient ", Seconds(plan.gradient), ", evaluation ",
+      Seconds(plan.evaluation), ", last evaluation ", Seconds(plan.last_evaluation),
+      ", peer timeout ", Seconds(plan.peer_timeout), ", step timeout ", Seconds(plan.step_timeout));
+  for (const Fault& fault : plan.faults) absl::StrAppend(&text, "; ", Describe(fault));
+  return text;
+}
+
+}  // namespace grapevine::testing

@@ -1,0 +1,63 @@
+// What a simulated run shall be, and what shall go wrong in it. Plain values.
+#ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_RUN_PLAN_H_
+#define GRAPEVINE_TESTS_NODE_WHOLE_NODE_RUN_PLAN_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "topology/topology.h"
+
+namespace grapevine::testing {
+
+struct Fault {
+  enum class Kind {
+    kKill,        // of `a`
+    kPause,       // of `a` for `lasts`
+    kReset,       // of all connections between `a` and `b`
+    kPartition,   // between `a` and `b` for `lasts`
+    kLostHost,    // of `a`: nothing passes any more, nothing is told
+    kInterrupt,   // of `a`, as by SIGTERM
+    kNeverComes,  // `a` is not started
+    kMisfit,      // `a` is started with another configuration
+    kDiverges,    // the loss of `a`, in round `round`
+  };
+  Kind kind = Kind::kKill;
+  std::chrono::nanoseconds at{0};  // since the start
+  Rank a = 0;
+  Rank b = 0;
+  std::chrono::nanoseconds lasts{0};
+  Round round = 0;
+};
+
+// "kill 2 at 0.1 s", ...
+std::string Describe(const Fault& fault);
+
+struct RunPlan {
+  uint64_t seed = 1;  // of latencies and the order of events
+  Rank nodes = 4;
+  std::string algorithm = "dpsgd";
+  std::string topology = "ring";
+  int window = 1;
+  Round rounds = 6;
+  Round evaluate_every = 0;  // never
+  // The limit moves outwards by evaluations, one at a time.
+  bool open_end = false;
+  std::chrono::nanoseconds latency{1000000};
+  std::chrono::nanoseconds jitter{1000000};
+  std::chrono::nanoseconds gradient{5000000};         // mean time of one
+  std::chrono::nanoseconds evaluation{3000000};       // of an averaged model
+  std::chrono::nanoseconds last_evaluation{3000000};  // of a node's own model, at the end
+  std::chrono::milliseconds rendezvous_timeout{4000};
+  std::chrono::milliseconds peer_timeout{2000};
+  std::chrono::milliseconds step_timeout{20000};
+  std::vector<Fault> faults;
+};
+
+// One line that tells all of it.
+std::string Describe(const RunPlan& plan);
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_NODE_WHOLE_NODE_RUN_PLAN_H_

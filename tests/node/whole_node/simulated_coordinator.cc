@@ -1,0 +1,99 @@
+#include "tests/node/whole_node/simulated_coordinator.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "glog/logging.h"
+
+namespace grapevine::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+// As GrpcCoordinatorService's.
+constexpr milliseconds kMinTick{10};
+constexpr milliseconds kMaxTick{1000};
+constexpr milliseconds kPatience{5000};
+
+}  // namespace
+
+SimulatedCoordinator::SimulatedCoordinator(CoordinatorOptions options, SimulatedNetwork* network,
+                                           Process* process, Sinks sinks)
+    : process_(process),
+      sinks_(std::move(sinks)),
+      tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
+      coordinator_(std::move(options), process->now()) {
+  network->Listen(process_, kService, [this](std::shared_ptr<Connection> connection) {
+    Accept(std::move(connection));
+  });
+  ScheduleTick();
+}
+
+void SimulatedCoordinator::Accept(std::shared_ptr<Connection> connection) {
+  const SessionId id = next_++;
+  sessions_[id] = {.connection = connection, .patience_until = process_->now() + kPatience};
+  connection->Read(Connection::End::kCalled,
+                   {.on_message = [this, id](const std::string& bytes) { OnMessage(id, bytes); },
+                    .on_closed = [this, id](const absl::Status& why) { OnClosed(id, why); }});
+}
+
+void SimulatedCoordinator::OnMessage(SessionId id, const std::string& bytes) {
+  control::Report report;
+  CHECK(report.ParseFromString(bytes));
+  if (report.has_registration()) sessions_.at(id).registered = true;
+  coordinator_.OnReport(id, report, process_->now());
+  Flush();
+}
+
+void SimulatedCoordinator::OnClosed(SessionId id, const absl::Status& why) {
+  coordinator_.OnClosed(id, why.ok() ? "closed by the node" : "connection lost", process_->now());
+  Flush();
+  sessions_.at(id).connection->Finish(Connection::End::kCalled, absl::OkStatus());
+  sessions_.erase(id);
+}
+
+void SimulatedCoordinator::ScheduleTick() {
+  process_->After(tick_, [this] {
+    coordinator_.OnTick(process_->now());
+    Flush();
+    for (const auto& [id, session] : sessions_) {
+      if ((session.registered && !session.ended) || process_->now() < session.patience_until) {
+        continue;
+      }
+      session.connection->Break(absl::CancelledError("overdue"));
+    }
+    ScheduleTick();
+  });
+}
+
+void SimulatedCoordinator::ExtendRoundLimit(Round limit, bool final) {
+  coordinator_.ExtendRoundLimit(limit, final);
+  Flush();
+}
+
+void SimulatedCoordinator::Flush() {
+  Coordinator::Output output = coordinator_.Take();
+  for (const auto& [id, directive] : output.directives) {
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end()) continue;
+    found->second.connection->Write(Connection::End::kCalled, directive.SerializeAsString(), {},
+                                    {});
+  }
+  for (const SessionId id : output.ended) {
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end()) continue;
+    found->second.ended = true;
+    found->second.patience_until = process_->now() + kPatience;
+  }
+  for (const auto& [rank, metrics] : output.metrics) sinks_.on_metrics(rank, metrics);
+  for (const std::string& notice : output.notices) sinks_.on_notice(notice);
+}
+
+bool SimulatedCoordinator::AllNodesGone() const {
+  return std::none_of(sessions_.begin(), sessions_.end(),
+                      [](const auto& entry) { return entry.second.registered; });
+}
+
+}  // namespace grapevine::testing

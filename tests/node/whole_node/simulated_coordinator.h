@@ -1,0 +1,60 @@
+// Rank 0's coordinator behind simulated connections: what GrpcCoordinatorService is.
+//
+// Thread-compatible.
+#ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_COORDINATOR_H_
+#define GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_COORDINATOR_H_
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "node/coordinator.h"
+#include "tests/node/whole_node/process.h"
+#include "tests/node/whole_node/simulated_network.h"
+
+namespace grapevine::testing {
+
+class SimulatedCoordinator {
+ public:
+  static constexpr char kService[] = "control";
+
+  struct Sinks {
+    std::function<void(Rank, const control::NodeMetrics&)> on_metrics;
+    std::function<void(const std::string&)> on_notice;
+  };
+
+  SimulatedCoordinator(CoordinatorOptions options, SimulatedNetwork* network, Process* process,
+                       Sinks sinks);
+
+  void ExtendRoundLimit(Round limit, bool final);
+  // Every node has heard the end and left.
+  bool AllNodesGone() const;
+  const Coordinator& coordinator() const { return coordinator_; }
+
+ private:
+  struct Session {
+    std::shared_ptr<Connection> connection;
+    bool registered = false;
+    bool ended = false;
+    SteadyTime patience_until;
+  };
+
+  void Accept(std::shared_ptr<Connection> connection);
+  void OnMessage(SessionId id, const std::string& bytes);
+  void OnClosed(SessionId id, const absl::Status& why);
+  void ScheduleTick();
+  void Flush();
+
+  Process* const process_;
+  const Sinks sinks_;
+  const std::chrono::nanoseconds tick_;
+  Coordinator coordinator_;
+  std::map<SessionId, Session> sessions_;
+  SessionId next_ = 0;
+};
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_COORDINATOR_H_

@@ -1,0 +1,145 @@
+// Connections between simulated processes: as TCP, each direction delivers what was
+// sent, once and in order, or breaks; between connections nothing is ordered.
+//
+// A connection carries messages of bytes both ways and each way's end, as a stream of
+// gRPC does. A direction takes in few messages ahead of its reader, so that a peer that
+// does not read is felt.
+//
+// Thread-compatible.
+#ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_NETWORK_H_
+#define GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_NETWORK_H_
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "kernels/aligned_buffer.h"
+#include "random/keyed_random.h"
+#include "tests/node/whole_node/process.h"
+#include "tests/node/whole_node/virtual_time.h"
+
+namespace grapevine::testing {
+
+class SimulatedNetwork;
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  struct Reader {
+    std::function<void(std::string bytes)> on_message;
+    // Nothing more will come: the other end has finished with this status, or the
+    // connection broke.
+    std::function<void(const absl::Status& why)> on_closed;
+  };
+  enum class End { kCaller = 0, kCalled = 1 };
+
+  Connection(SimulatedNetwork* network, Process* caller, Process* called);
+
+  // Of the end at which the reader is; what has come waits for it.
+  void Read(End end, Reader reader);
+  // `header` and the data behind it, which are read when `written` is called: soon, or
+  // when the other end has read what is ahead.
+  void Write(End end, std::string header, SharedSlice data, std::function<void()> written);
+  // This end writes no more.
+  void Finish(End end, absl::Status status);
+  // Drops what is on its way; both ends hear `why`, but not the one that did it.
+  void Break(absl::Status why);
+  void BreakFrom(End end, absl::Status why);
+  // The process at this end is no more: what it has sent arrives, then the connection
+  // breaks.
+  void Orphan(End end, absl::Status why);
+
+  Rank rank(End end) const { return side(end).process->rank(); }
+
+  // The most messages that a direction takes in ahead of its reader.
+  static constexpr size_t kWindow = 4;
+
+ private:
+  friend class SimulatedNetwork;
+
+  struct Message {
+    std::string bytes;
+    SharedSlice data;  // still to be read
+    std::function<void()> written;
+    bool last = false;
+    bool broken = false;  // the last, since its process is no more
+    absl::Status status;  // of the last
+    SteadyTime arrives;
+  };
+  struct Side {
+    Process* process;
+    Reader reader;
+    std::deque<Message> taken;    // in the network, or in the reader's socket
+    std::deque<Message> waiting;  // for room
+    SteadyTime last_arrival;
+    bool finished = false;  // writes no more
+    bool closed = false;    // has heard the end of the other's writes
+  };
+
+  static End Other(End end) { return end == End::kCaller ? End::kCalled : End::kCaller; }
+  Side& side(End end) { return sides_[static_cast<int>(end)]; }
+  const Side& side(End end) const { return sides_[static_cast<int>(end)]; }
+
+  void TakeIn(End from);
+  // Lets the oldest message of a direction arrive, once the network lets it.
+  void Arrive(End from);
+  void Deliver(End from);
+  void Close(End reader, const absl::Status& why);
+
+  SimulatedNetwork* const network_;
+  Side sides_[2];
+  bool broken_ = false;
+};
+
+class SimulatedNetwork {
+ public:
+  struct Options {
+    std::chrono::nanoseconds latency{1000000};
+    std::chrono::nanoseconds jitter{1000000};  // above it, uniform
+  };
+  using Accept = std::function<void(std::shared_ptr<Connection>)>;
+
+  SimulatedNetwork(Options options, uint64_t seed, VirtualTime* time)
+      : options_(options), random_(seed, Purpose::kMessageEffect), time_(time) {}
+
+  // Lets go of all that connections hold, also of each other's ends.
+  ~SimulatedNetwork();
+
+  // Lets `process` be called by this name: "rank/service".
+  void Listen(Process* process, const std::string& service, Accept accept);
+  // Calls it. Where nobody listens the caller hears Unavailable.
+  std::shared_ptr<Connection> Connect(Process* caller, Process* called, const std::string& service);
+
+  // Nothing passes between the two until then, and nothing is lost.
+  void Partition(Rank a, Rank b, SteadyTime until) { partitions_[Pair(a, b)] = until; }
+  // Ends the process, and its connections as a kernel does.
+  void EndProcess(Process* process, const std::string& why);
+  // All connections between the two.
+  void Reset(Rank a, Rank b);
+
+ private:
+  friend class Connection;
+
+  static std::pair<Rank, Rank> Pair(Rank a, Rank b) { return std::minmax(a, b); }
+  SteadyTime PartitionedUntil(Rank a, Rank b) const;
+  std::chrono::nanoseconds Latency(Rank a, Rank b);
+  std::vector<std::shared_ptr<Connection>> ConnectionsOf(Rank rank);
+
+  const Options options_;
+  KeyedRandom random_;
+  VirtualTime* const time_;
+  std::map<std::pair<Rank, std::string>, Accept> listening_;
+  std::map<std::pair<Rank, Rank>, SteadyTime> partitions_;
+  std::vector<std::weak_ptr<Connection>> connections_;
+};
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_NETWORK_H_

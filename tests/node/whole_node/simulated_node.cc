@@ -1,0 +1,387 @@
+#include "tests/node/whole_node/simulated_node.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "node/registration.h"
+#include "optim/optimizer.h"
+#include "run/failure.h"
+#include "tests/algorithm/quadratics.h"
+#include "tests/node/whole_node/simulated_gradients.h"
+#include "topology/mixing.h"
+
+namespace grapevine::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr milliseconds kRetryInterval{100};
+constexpr milliseconds kDeparture{5000};
+constexpr milliseconds kLinger{1000};
+// How long a runner's thread may take to come to what has arrived.
+constexpr int64_t kMaxTurn = 200000;
+
+}  // namespace
+
+SimulatedNode::SimulatedNode(const World* world, Rank rank)
+    : world_(world), rank_(rank), random_(world->plan->seed, Purpose::kStraggler, rank) {}
+
+SimulatedNode::~SimulatedNode() {
+  if (runner_) runner_->EndRun();
+}
+
+void SimulatedNode::Say(const std::string& what) {
+  if (world_->log) world_->log(absl::StrCat("rank ", rank_, " ", what));
+}
+
+std::string SimulatedNode::State() const {
+  static constexpr const char* kNames[] = {"joining", "training", "trained", "done",
+                                           "asking",  "leaving",  "ended"};
+  return absl::StrCat(kNames[static_cast<int>(stage_)], ", round ", round());
+}
+
+Round SimulatedNode::FirstLimit() const {
+  return plan().open_end ? std::min(plan().evaluate_every, plan().rounds) : plan().rounds;
+}
+
+std::unique_ptr<Algorithm> SimulatedNode::NewAlgorithm() const {
+  auto mixing = *MakeMixing("metropolis", *MakeTopology(plan().topology, plan().nodes, 1));
+  return *MakeAlgorithm(plan().algorithm, {.rank = rank_,
+                                           .mixing = mixing,
+                                           .learning_rate = [](Round) { return 0.1; },
+                                           .window = plan().window});
+}
+
+const Fault* SimulatedNode::Planned(Fault::Kind kind) const {
+  const auto found = std::ranges::find_if(
+      plan().faults, [&](const Fault& fault) { return fault.kind == kind && fault.a == rank_; });
+  return found == plan().faults.end() ? nullptr : &*found;
+}
+
+void SimulatedNode::MakeObjective() {
+  ReplicaLayout layout;
+  layout.AddParameter("x", {kParameters});
+  layout.AddBuffer("b", {kBuffers});
+  objective_ = std::make_unique<FunctionObjective>(
+      rank_, layout,
+      [this, diverges = Planned(Fault::Kind::kDiverges), quadratic = Quadratic(1, 1, 11)](
+          Rank rank, Round round, std::span<const float> x, std::span<float> gradient) {
+        quadratic(rank, round, x, gradient);
+        if (diverges != nullptr && round == diverges->round) {
+          objective_->set_loss(std::numeric_limits<double>::quiet_NaN());
+        }
+      });
+}
+
+void SimulatedNode::MakeRunner() {
+  optimizer_ = *MakeOptimizer("sgd", {.momentum = 0.9});
+  const Rank workers = *WorkerCount(plan().algorithm, plan().nodes);
+  const Round every = plan().evaluate_every;
+  runner_ = std::make_unique<Runner>(
+      RunnerOptions{
+          .rank = rank_,
+          .workers = workers,
+          .rounds = plan().rounds,
+          .evaluate = [every](Round completed) { return every > 0 && completed % every == 0; },
+          .step_timeout = plan().step_timeout,
+          .gradients =
+              [this](GradientReports reports) {
+                return std::make_unique<SimulatedGradients>(
+                    objective_.get(), process(),
+                    [this](Round) {
+                      return nanoseconds(random_.Below(2 * plan().gradient.count() + 1));
+                    },
+                    std::move(reports));
+              },
+          .now = [this] { return now(); }},
+      NewAlgorithm(), rank_ < workers ? objective_.get() : nullptr, &objective_->layout(),
+      optimizer_.get(), this);
+}
+
+void SimulatedNode::MakeTransport() {
+  transport_ = std::make_unique<SimulatedTransport>(
+      EdgeIdentity{.rank = rank_,
+                   .world_size = plan().nodes,
+                   .schema = "x",
+                   .topology = plan().topology,
+                   .algorithm = plan().algorithm},
+      SimulatedTransportOptions{.peer_timeout = plan().peer_timeout,
+                                .connect_timeout = plan().rendezvous_timeout,
+                                .chunk_elements = 5,
+                                .round = [this] { return round(); }},
+      world_->network, world_->processes, runner_.get());
+}
+
+control::Registration SimulatedNode::Registration() const {
+  control::Registration registration;
+  registration.set_protocol_version(kControlProtocolVersion);
+  registration.set_rank(rank_);
+  registration.set_world_size(plan().nodes);
+  registration.set_nonce(static_cast<uint64_t>(rank_) + 1);
+  registration.set_address(absl::StrCat("node", rank_, ":1"));
+  control::Agreement* agreement = registration.add_agreements();
+  agreement->set_name("lr");
+  agreement->set_value(Planned(Fault::Kind::kMisfit) ? "0.2" : "0.1");
+  return registration;
+}
+
+void SimulatedNode::MakeCoordinator() {
+  limit_ = FirstLimit();
+  reported_.resize(plan().nodes);
+  coordinator_ = std::make_unique<SimulatedCoordinator>(
+      CoordinatorOptions{.own = Registration(),
+                         .run_id = "simulated",
+                         .round_limit = limit_,
+                         .rendezvous_timeout = plan().rendezvous_timeout,
+                         .peer_timeout = plan().peer_timeout,
+                         .step_timeout = plan().step_timeout},
+      world_->network, process(),
+      SimulatedCoordinator::Sinks{
+          .on_metrics =
+              [this](Rank rank, const control::NodeMetrics& metrics) {
+                reported_[rank].push_back(metrics.round());
+              },
+          .on_notice = [this](const std::string& notice) { Say("notices: " + notice); }});
+}
+
+void SimulatedNode::Start() {
+  MakeObjective();
+  MakeRunner();
+  MakeTransport();
+  if (rank_ == 0) MakeCoordinator();
+  line_.emplace(ControlLineOptions{.coordinator = "node0:1", .peer_timeout = plan().peer_timeout},
+                now());
+  deadline_ = now() + plan().rendezvous_timeout;
+  process()->set_after_each([this] {
+    if (std::exchange(lived_, false) || std::exchange(live_planned_, true)) return;
+    process()->After(nanoseconds(random_.Below(kMaxTurn)), [this] {
+      live_planned_ = false;
+      Live();
+      lived_ = true;
+    });
+  });
+  Say("starts");
+  Connect();
+  SchedulePulse();
+}
+
+void SimulatedNode::Connect() {
+  line_->OnConnecting(now());
+  control_ =
+      world_->network->Connect(process(), world_->processes[0], SimulatedCoordinator::kService);
+  control_->Read(Connection::End::kCaller,
+                 {.on_message =
+                      [this](const std::string& bytes) {
+                        control::Directive directive;
+                        CHECK(directive.ParseFromString(bytes));
+                        line_->OnDirective(directive, now());
+                      },
+                  .on_closed = [this, connection = control_.get()](
+                                   const absl::Status& why) { OnControlClosed(connection, why); }});
+  control::Report report;
+  *report.mutable_registration() = Registration();
+  Report(report);
+}
+
+void SimulatedNode::OnControlClosed(const Connection* connection, const absl::Status& why) {
+  if (connection != control_.get()) return;
+  line_->OnClosed(why.ok() ? "closed" : std::string(why.message()));
+  if (stage_ != Stage::kJoining || line_->verdict()) return;
+  if (!why.ok()) last_error_ = std::string(why.message());
+  process()->After(kRetryInterval, [this] {
+    if (stage_ != Stage::kJoining || line_->verdict()) return;
+    now() < deadline_ ? Connect() : Leave(NotReached());
+  });
+}
+
+absl::Status SimulatedNode::NotReached() const {
+  return WithFailure(absl::UnavailableError("cannot join the run: rank 0: " + last_error_),
+                     Failure::kRendezvous);
+}
+
+void SimulatedNode::Report(const control::Report& report) {
+  control_->Write(Connection::End::kCaller, report.SerializeAsString(), {}, {});
+}
+
+control::Heartbeat SimulatedNode::Heartbeat() const {
+  const Progress progress = runner_->progress();
+  control::Heartbeat heartbeat;
+  heartbeat.set_round(progress.round);
+  heartbeat.set_state(progress.waiting_for.empty() ? "computing" : "waiting");
+  for (const Waiting& waiting : progress.waiting_for) heartbeat.add_waiting_for(waiting.peer);
+  const TransportCounters counters = transport_->counters();
+  heartbeat.set_progress(progress.round + counters.bytes_sent + counters.bytes_received);
+  return heartbeat;
+}
+
+void SimulatedNode::SchedulePulse() {
+  process()->After(line_->pulse(), [this] {
+    if (stage_ == Stage::kEnded) return;
+    if (!line_->OnPulse(now())) {
+      control_->BreakFrom(Connection::End::kCaller, absl::CancelledError("rank 0 is silent"));
+      OnControlClosed(control_.get(), absl::CancelledError("rank 0 is silent"));
+    }
+    if (!line_->verdict()) {
+      control::Report report;
+      report.mutable_heartbeat();
+      if (stage_ != Stage::kJoining) *report.mutable_heartbeat() = Heartbeat();
+      Report(report);
+    }
+    SchedulePulse();
+  });
+}
+
+void SimulatedNode::Interrupt(absl::Status why) {
+  Say("is interrupted");
+  if (runner_ == nullptr) return EndWith(std::move(why));  // before it has begun
+  if (!end_) end_ = why;
+  if (stage_ == Stage::kJoining) line_->End(why);
+  runner_->Abort(std::move(why));
+}
+
+void SimulatedNode::Live() {
+  HearControl();
+  switch (stage_) {
+    case Stage::kJoining:
+      return Join();
+    case Stage::kTraining:
+      return Train();
+    case Stage::kTrained:
+      return;  // busy with its own model
+    case Stage::kDone:
+      if (end_) end_->ok() ? Leave(*end_) : Fail(*end_);
+      return;
+    case Stage::kAsking:
+      if (line_->verdict() || now() >= deadline_) Leave(line_->Conclude(status_));
+      return;
+    case Stage::kLeaving:
+      return TryToGo();
+    case Stage::kEnded:
+      return;
+  }
+}
+
+void SimulatedNode::HearControl() {
+  if (stage_ == Stage::kJoining) return;
+  if (const std::optional<control::RoundLimit> moved = line_->TakeLimit()) {
+    runner_->SetLimit(moved->limit(), moved->final());
+  }
+  if (!line_->verdict() || std::exchange(verdict_heard_, true)) return;
+  control_->Finish(Connection::End::kCaller, absl::OkStatus());
+  Say(absl::StrCat("hears: ", line_->verdict()->ToString()));
+  if (!end_) end_ = *line_->verdict();
+  if (!line_->verdict()->ok()) runner_->Abort(*line_->verdict());
+}
+
+void SimulatedNode::Join() {
+  if (line_->verdict()) return Leave(*line_->verdict());
+  if (line_->roster()) return Begin();
+  if (now() >= deadline_ && !line_->answered()) Leave(NotReached());
+}
+
+void SimulatedNode::Begin() {
+  const control::Roster& roster = *line_->roster();
+  Say("begins");
+  stage_ = Stage::kTraining;
+  transport_->Join(roster.run_id());
+  runner_->SetLimit(roster.round_limit(), roster.round_limit() >= plan().rounds);
+  const absl::Status status = runner_->BeginRun(transport_.get(), [this](float* replica) {
+    objective_->Initialize(replica);
+    return absl::OkStatus();
+  });
+  status.ok() ? Train() : Fail(status);
+}
+
+void SimulatedNode::Train() {
+  const absl::Status status = runner_->HandleMail();
+  if (!status.ok()) return Fail(status);
+  if (runner_->finished()) FinishTraining();
+}
+
+void SimulatedNode::FinishTraining() {
+  runner_->EndRun();
+  if (evaluating_ > 0) return;  // rank 0 comes back here
+  Say("has trained");
+  stage_ = Stage::kTrained;
+  process()->After(plan().last_evaluation, [this] { SayDone(); });
+}
+
+void SimulatedNode::SayDone() {
+  Say("is done");
+  stage_ = Stage::kDone;
+  if (line_->verdict()) return;
+  control::Report report;
+  report.mutable_done()->set_round_limit(round());
+  Report(report);
+}
+
+void SimulatedNode::Fail(absl::Status symptom) {
+  runner_->EndRun();
+  Say(absl::StrCat("fails: ", symptom.ToString()));
+  status_ = std::move(symptom);
+  stage_ = Stage::kAsking;
+  deadline_ = now() + plan().peer_timeout;
+  if (line_->verdict()) return Leave(line_->Conclude(status_));
+  control::Report report;
+  report.mutable_failure()->set_culprit(runner_->lost_peer().value_or(rank_));
+  report.mutable_failure()->set_message(std::string(status_.message()));
+  report.mutable_failure()->set_failure(ExitCode(status_));
+  Report(report);
+}
+
+void SimulatedNode::Leave(absl::Status status) {
+  Say(absl::StrCat("leaves: ", status.ToString()));
+  status_ = std::move(status);
+  stage_ = Stage::kLeaving;
+  deadline_ = now() + (rank_ == 0 ? kDeparture : milliseconds(0));
+  control_->Finish(Connection::End::kCaller, absl::OkStatus());
+  TryToGo();
+}
+
+void SimulatedNode::TryToGo() {
+  if (!departing_) {
+    if (coordinator_ && !coordinator_->AllNodesGone() && now() < deadline_) return;
+    departing_ = true;
+    deadline_ = now() + kLinger;
+    transport_->Shutdown();
+    process()->After(kLinger, [] {});
+  }
+  if (transport_->quiet() || now() >= deadline_) EndWith(status_);
+}
+
+void SimulatedNode::EndWith(absl::Status status) {
+  Say("ends");
+  stage_ = Stage::kEnded;
+  ending_ = std::move(status);
+  ended_at_ = now();
+  world_->network->EndProcess(process(), "socket closed");
+}
+
+absl::Status SimulatedNode::OnRound(const RoundReport& report, const BoundaryModel&) {
+  Say(absl::StrCat("has done ", report.completed, " rounds"));
+  control::Report message;
+  message.mutable_metrics()->set_round(report.completed);
+  Report(message);
+  return absl::OkStatus();
+}
+
+void SimulatedNode::OnAverage(AveragedModel average) {
+  ++evaluating_;
+  const Round round = average.round;
+  averages_.push_back(std::move(average));
+  process()->After(plan().evaluation, [this, round] {
+    --evaluating_;
+    if (plan().open_end && round == limit_ && limit_ < plan().rounds) {
+      limit_ = std::min(limit_ + plan().evaluate_every, plan().rounds);
+      coordinator_->ExtendRoundLimit(limit_, limit_ == plan().rounds);
+    }
+    runner_->OnAverageDone();
+  });
+}
+
+}  // namespace grapevine::testing

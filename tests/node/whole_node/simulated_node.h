@@ -1,0 +1,137 @@
+// One node of a simulated run: the runner, links, conversations and control line of
+// production, on virtual time.
+//
+// What NodeSession does with threads that wait is done here after each event. A node
+// goes on existing when its process has ended: others may still look at it.
+//
+// Thread-compatible.
+#ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_NODE_H_
+#define GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_NODE_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "node/control_line.h"
+#include "node/runner.h"
+#include "optim/optimizer.h"
+#include "random/keyed_random.h"
+#include "tests/node/whole_node/process.h"
+#include "tests/node/whole_node/run_plan.h"
+#include "tests/node/whole_node/simulated_coordinator.h"
+#include "tests/node/whole_node/simulated_network.h"
+#include "tests/node/whole_node/simulated_transport.h"
+#include "tests/testing/function_objective.h"
+
+namespace grapevine::testing {
+
+class SimulatedNode final : public RunObserver {
+ public:
+  // What all nodes of a run share; outlives them.
+  struct World {
+    const RunPlan* plan;
+    SimulatedNetwork* network;
+    std::vector<Process*> processes;
+    std::function<void(const std::string&)> log;
+  };
+
+  SimulatedNode(const World* world, Rank rank);
+  ~SimulatedNode() override;
+
+  // The process begins.
+  void Start();
+  // It is told to end, as by a signal.
+  void Interrupt(absl::Status why);
+
+  // What the process ended with, once it has.
+  const std::optional<absl::Status>& ending() const { return ending_; }
+  // When that was.
+  SteadyTime ended_at() const { return ended_at_; }
+  // "training, round 3": for who did not end.
+  std::string State() const;
+  Round round() const { return runner_ ? runner_->progress().round : 0; }
+  std::span<const float> model() const { return runner_->model().span(); }
+  const std::vector<AveragedModel>& averages() const { return averages_; }
+  // At rank 0: the rounds that each rank has reported, in the order of arrival.
+  const std::vector<std::vector<Round>>& reported() const { return reported_; }
+
+  static constexpr int64_t kParameters = 13;
+  static constexpr int64_t kBuffers = 2;
+
+  // RunObserver:
+  absl::Status OnRound(const RoundReport& report, const BoundaryModel& model) override;
+  void OnAverage(AveragedModel average) override;
+
+ private:
+  enum class Stage { kJoining, kTraining, kTrained, kDone, kAsking, kLeaving, kEnded };
+
+  const RunPlan& plan() const { return *world_->plan; }
+  Process* process() const { return world_->processes[rank_]; }
+  SteadyTime now() const { return process()->now(); }
+  void Say(const std::string& what);
+
+  std::unique_ptr<Algorithm> NewAlgorithm() const;
+  const Fault* Planned(Fault::Kind kind) const;
+  void MakeObjective();
+  void MakeRunner();
+  void MakeTransport();
+  void MakeCoordinator();
+  control::Registration Registration() const;
+  control::Heartbeat Heartbeat() const;
+  Round FirstLimit() const;
+
+  void Connect();
+  void OnControlClosed(const Connection* connection, const absl::Status& why);
+  absl::Status NotReached() const;
+  void Report(const control::Report& report);
+  void SchedulePulse();
+
+  // What is to be done next, after anything has happened.
+  void Live();
+  void HearControl();
+  void Join();
+  void Begin();
+  void Train();
+  void FinishTraining();
+  void SayDone();
+  void Fail(absl::Status symptom);
+  void Leave(absl::Status status);
+  void TryToGo();
+  void EndWith(absl::Status status);
+
+  const World* const world_;
+  const Rank rank_;
+  KeyedRandom random_;
+  bool live_planned_ = false;
+  bool lived_ = false;  // is what has just happened
+
+  std::unique_ptr<SimulatedCoordinator> coordinator_;
+  std::unique_ptr<FunctionObjective> objective_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<Runner> runner_;
+  std::unique_ptr<SimulatedTransport> transport_;
+  std::optional<ControlLine> line_;
+  std::shared_ptr<Connection> control_;
+  std::string last_error_ = "no answer";
+
+  Stage stage_ = Stage::kJoining;
+  SteadyTime deadline_;  // of the stage, where it has one
+  bool verdict_heard_ = false;
+  bool departing_ = false;           // rank 0 has waited for the others
+  std::optional<absl::Status> end_;  // of the run or by a signal
+  absl::Status status_;              // what it fails or leaves with
+  std::optional<absl::Status> ending_;
+  SteadyTime ended_at_;
+  int evaluating_ = 0;
+  Round limit_ = 0;  // rank 0's
+  std::vector<AveragedModel> averages_;
+  std::vector<std::vector<Round>> reported_;
+};
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_NODE_H_

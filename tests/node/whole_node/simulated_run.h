@@ -1,0 +1,57 @@
+// A whole run on one thread and virtual time: a plan's nodes, network and faults.
+//
+// The same plan gives the same run, event for event.
+#ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_RUN_H_
+#define GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_RUN_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "kernels/tensor/tensor_thread.h"
+#include "tests/node/whole_node/process.h"
+#include "tests/node/whole_node/run_plan.h"
+#include "tests/node/whole_node/simulated_network.h"
+#include "tests/node/whole_node/simulated_node.h"
+#include "tests/node/whole_node/virtual_time.h"
+
+namespace grapevine::testing {
+
+class SimulatedRun {
+ public:
+  // `log` gets a line for everything that a reader of the run wants to know.
+  explicit SimulatedRun(RunPlan plan, std::function<void(const std::string&)> log = {});
+  // In an order in which nothing is looked at that is gone.
+  ~SimulatedRun();
+
+  // Until every process that was not killed has ended. An error names those that had
+  // not by `deadline`, and what they were at.
+  absl::Status Run(std::chrono::nanoseconds deadline);
+
+  const SimulatedNode& node(Rank rank) const { return *nodes_[rank]; }
+  // Neither killed nor never started.
+  bool survives(Rank rank) const;
+  // Since the start, what it ended with included.
+  std::chrono::nanoseconds EndedAfter(Rank rank) const {
+    return nodes_[rank]->ended_at() - SteadyTime();
+  }
+  std::chrono::nanoseconds elapsed() const { return time_.now() - SteadyTime(); }
+
+ private:
+  void Happen(const Fault& fault);
+  bool AllEnded() const;
+
+  const TensorThread tensor_thread_;
+  const RunPlan plan_;
+  VirtualTime time_;
+  SimulatedNetwork network_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  SimulatedNode::World world_;
+  std::vector<std::unique_ptr<SimulatedNode>> nodes_;
+};
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_RUN_H_

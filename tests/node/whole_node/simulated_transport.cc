@@ -1,0 +1,332 @@
+#include "tests/node/whole_node/simulated_transport.h"
+
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "node/dial_attempts.h"
+#include "node/receiving_end.h"
+#include "node/sending_end.h"
+#include "node/wire_format.h"
+#include "node/write_loop.h"
+
+namespace grapevine::testing {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr char kService[] = "gossip";
+constexpr int kTicksPerBeat = 4;
+
+// As GrpcTransport's.
+milliseconds TickFor(milliseconds peer_timeout) {
+  return std::clamp(peer_timeout / (4 * kTicksPerBeat), milliseconds(5), milliseconds(200));
+}
+
+template <typename Talk>
+absl::Status Hear(Talk& talk, const std::string& bytes) {
+  google::protobuf::io::ArrayInputStream in(bytes.data(), static_cast<int>(bytes.size()));
+  return talk.Hear(&in, static_cast<int64_t>(bytes.size()));
+}
+
+}  // namespace
+
+// One attempt to send to a peer: what GrpcOutgoingStream is.
+class OutgoingStream final : public EdgeStream,
+                             public std::enable_shared_from_this<OutgoingStream> {
+ public:
+  using Retry = std::function<void(const absl::Status&)>;
+
+  OutgoingStream(SendingEnd::Context context, Process* process, Retry retry)
+      : talk_(std::move(context)), process_(process), retry_(std::move(retry)) {}
+
+  void Start(std::shared_ptr<Connection> connection) {
+    connection_ = std::move(connection);
+    connection_->Read(
+        Connection::End::kCaller,
+        {.on_message = [self = shared_from_this()](const std::string& bytes) { self->Read(bytes); },
+         .on_closed = [self = shared_from_this()](const absl::Status& why) { self->Closed(why); }});
+    Wake();
+  }
+
+  void Wake() override { writes_.Wake(); }
+  void Abort(const absl::Status&) override { Cancel(); }
+  void Leave() override {
+    if (!connected()) return Cancel();
+    talk_.SayGoodbye();
+    Wake();
+  }
+  void Beat() {
+    talk_.Beat();
+    Wake();
+  }
+  void Cancel() {
+    connection_->BreakFrom(Connection::End::kCaller, absl::CancelledError("the call is cancelled"));
+    process_->After(
+        {}, [self = shared_from_this()] { self->Closed(absl::CancelledError("cancelled here")); });
+  }
+  bool connected() const { return talk_.connected(); }
+  bool closed() const { return closed_; }
+  SilenceWatch& watch() { return talk_.watch(); }
+
+ private:
+  bool WriteNext() {
+    std::optional<SendingEnd::Message> message = talk_.Next();
+    if (!message.has_value()) return false;
+    connection_->Write(Connection::End::kCaller, std::move(message->bytes),
+                       std::move(message->data),
+                       [self = shared_from_this()] { self->writes_.Written(); });
+    return true;
+  }
+  void Read(const std::string& bytes) {
+    if (closed_) return;
+    Hear(talk_, bytes).ok() ? Wake() : Cancel();
+  }
+  void Closed(const absl::Status& why) {
+    if (std::exchange(closed_, true)) return;
+    status_ = why;
+    connection_->Finish(Connection::End::kCaller, absl::OkStatus());
+    writes_.Close();
+  }
+  void Finish() {
+    process_->After({}, [self = shared_from_this()] {
+      const absl::Status mendable = self->talk_.Ended(self->status_);
+      if (!mendable.ok()) self->retry_(mendable);
+    });
+  }
+
+  SendingEnd talk_;
+  Process* const process_;
+  const Retry retry_;
+  std::shared_ptr<Connection> connection_;
+  WriteLoop writes_{[this] { return WriteNext(); }, [this] { Finish(); }};
+  bool closed_ = false;
+  absl::Status status_;
+};
+
+// The attempts to send to one peer: what GrpcOutgoingEdge is.
+class SimulatedTransport::Edge : public std::enable_shared_from_this<Edge> {
+ public:
+  Edge(SimulatedTransport* transport, std::shared_ptr<PeerLink> link)
+      : transport_(*transport),
+        link_(std::move(link)),
+        attempts_(link_->peer(), transport_.Address(link_->peer()),
+                  transport_.options_.connect_timeout) {}
+
+  void Dial() {
+    stream_ = std::make_shared<OutgoingStream>(
+        SendingEnd::Context{transport_.self_, link_, transport_.Address(link_->peer()),
+                            transport_.checksums_, transport_.options_.round},
+        transport_.process(), [edge = weak_from_this()](const absl::Status& why) {
+          if (const auto alive = edge.lock()) alive->attempts_.Failed(why);
+        });
+    stream_->Start(transport_.network_->Connect(transport_.process(),
+                                                transport_.processes_[link_->peer()], kService));
+    if (!link_->AttachOutgoing(stream_).ok()) return stream_->Cancel();
+    stream_->Wake();
+  }
+  void Tick(milliseconds tick) {
+    if (link_->broken()) return;
+    if (!stream_->connected()) return NotConnected(tick);
+    if (stream_->watch().Tick(tick) < transport_.options_.peer_timeout) return;
+    link_->Break(SilentPeer(link_->peer(), transport_.Address(link_->peer()), stream_->watch(),
+                            transport_.options_.peer_timeout));
+  }
+  void Beat() { stream_->Beat(); }
+  bool quiet() const { return stream_->closed(); }
+
+ private:
+  void NotConnected(milliseconds tick) {
+    const absl::StatusOr<bool> again = attempts_.Tick(tick);
+    if (!again.ok()) return link_->Break(again.status());
+    if (*again) Dial();
+  }
+
+  SimulatedTransport& transport_;
+  const std::shared_ptr<PeerLink> link_;
+  DialAttempts attempts_;
+  std::shared_ptr<OutgoingStream> stream_;
+};
+
+// A stream on which a peer sends to this node: what GrpcIncomingStream is.
+class SimulatedTransport::Caller final : public EdgeStream,
+                                         public std::enable_shared_from_this<Caller> {
+ public:
+  Caller(SimulatedTransport* transport, std::shared_ptr<Connection> connection)
+      : transport_(*transport),
+        connection_(std::move(connection)),
+        talk_({.round = transport_.options_.round,
+               .introduce =
+                   [this](const EdgeIdentity& peer) {
+                     transport_.Introduce(shared_from_this(), peer);
+                   },
+               .leave = [this] { Leave(); }}) {}
+
+  void Start() {
+    connection_->Read(
+        Connection::End::kCalled,
+        {.on_message = [self = shared_from_this()](const std::string& bytes) { self->Read(bytes); },
+         .on_closed = [self = shared_from_this()](const absl::Status&) { self->Disconnected(); }});
+  }
+  void Admit(std::shared_ptr<PeerLink> link, const EdgeIdentity& self) {
+    talk_.Admit(std::move(link), self);
+    Wake();
+  }
+
+  void Wake() override { writes_.Wake(); }
+  void Abort(const absl::Status& why) override {
+    if (end_.has_value()) return;
+    end_ = why;
+    writes_.Close();
+  }
+  void Leave() override { Abort(absl::OkStatus()); }
+  bool quiet() const { return end_.has_value(); }
+  void Beat() {
+    talk_.Beat();
+    Wake();
+  }
+  void Tick(milliseconds tick) {
+    if (end_.has_value() || !talk_.admitted()) return;
+    talk_.Tick(tick, transport_.options_.peer_timeout, address());
+  }
+
+ private:
+  std::string address() const {
+    return transport_.Address(connection_->rank(Connection::End::kCaller));
+  }
+  bool WriteNext() {
+    const std::optional<ToSender> message = talk_.Next();
+    if (!message.has_value()) return false;
+    connection_->Write(Connection::End::kCalled, Encode(*message), {},
+                       [self = shared_from_this()] { self->writes_.Written(); });
+    return true;
+  }
+  void Read(const std::string& bytes) {
+    if (end_.has_value()) return;
+    const absl::Status heard = Hear(talk_, bytes);
+    if (heard.ok()) return;
+    Abort(talk_.admitted() ? talk_.Violated(heard, address()) : heard);
+  }
+  void Disconnected() {
+    if (!end_.has_value() && talk_.admitted()) talk_.Broke(address());
+    Abort(absl::CancelledError("the caller is gone"));
+  }
+  void Finish() { connection_->Finish(Connection::End::kCalled, *end_); }
+
+  SimulatedTransport& transport_;
+  const std::shared_ptr<Connection> connection_;
+  ReceivingEnd talk_;
+  WriteLoop writes_{[this] { return WriteNext(); }, [this] { Finish(); }};
+  std::optional<absl::Status> end_;
+};
+
+SimulatedTransport::SimulatedTransport(EdgeIdentity self, SimulatedTransportOptions options,
+                                       SimulatedNetwork* network, std::vector<Process*> processes,
+                                       TransportSink* sink)
+    : self_(std::move(self)),
+      options_(std::move(options)),
+      tick_(TickFor(options_.peer_timeout)),
+      network_(network),
+      processes_(std::move(processes)),
+      gate_(std::make_shared<SinkGate>(sink)),
+      links_(std::make_shared<PeerLinks>(self_.rank, self_.world_size, options_.chunk_elements,
+                                         gate_)),
+      checksums_(std::make_shared<ChecksumsInFlight>()) {
+  network_->Listen(process(), kService, [this](std::shared_ptr<Connection> connection) {
+    joined_ ? Receive(std::move(connection)) : early_.push_back(std::move(connection));
+  });
+  ScheduleTick();
+}
+
+SimulatedTransport::~SimulatedTransport() { gate_->Close(); }
+
+std::string SimulatedTransport::Address(Rank rank) const {
+  return absl::StrCat("node", rank, ":1");
+}
+
+void SimulatedTransport::Join(std::string run_id) {
+  self_.run_id = std::move(run_id);
+  joined_ = true;
+  for (auto& connection : std::exchange(early_, {})) Receive(std::move(connection));
+}
+
+void SimulatedTransport::Receive(std::shared_ptr<Connection> connection) {
+  callers_.push_back(std::make_shared<Caller>(this, std::move(connection)));
+  callers_.back()->Start();
+}
+
+// As GrpcGossipService decides.
+void SimulatedTransport::Introduce(const std::shared_ptr<Caller>& caller,
+                                   const EdgeIdentity& peer) {
+  const auto decide = [&]() -> absl::Status {
+    if (left_) return absl::UnavailableError("came when this node had left the run");
+    if (absl::Status status = CheckSameRun(self_, peer); !status.ok()) return status;
+    const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(peer.rank);
+    if (!link.ok()) return link.status();
+    if (absl::Status status = (*link)->AttachIncoming(caller); !status.ok()) return status;
+    caller->Admit(*link, self_);
+    return absl::OkStatus();
+  };
+  if (const absl::Status status = decide(); !status.ok()) caller->Abort(status);
+}
+
+absl::Status SimulatedTransport::EnsureDialled(Rank peer) {
+  const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(peer);
+  if (!link.ok()) return link.status();
+  if (left_ || edges_.contains(peer)) return absl::OkStatus();
+  const auto edge = std::make_shared<Edge>(this, *link);
+  edges_[peer] = edge;
+  edge->Dial();
+  return absl::OkStatus();
+}
+
+void SimulatedTransport::Dial(std::span<const Rank> peers) {
+  for (const Rank peer : peers) EnsureDialled(peer).IgnoreError();
+}
+
+absl::Status SimulatedTransport::Send(Rank to, Tag tag, Outgoing message) {
+  if (absl::Status status = EnsureDialled(to); !status.ok()) return status;
+  std::shared_ptr<MessageChecksum> checksum = checksums_->Of(message.slice);
+  return (*links_->To(to))->Send(tag, std::move(message), std::move(checksum));
+}
+
+absl::Status SimulatedTransport::Post(Rank from, Tag tag, Incoming place) {
+  const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(from);
+  if (!link.ok()) return link.status();
+  return (*link)->Post(tag, std::move(place));
+}
+
+void SimulatedTransport::ScheduleTick() {
+  process()->After(tick_, [this] {
+    if (left_) return;
+    Tick();
+    ScheduleTick();
+  });
+}
+
+void SimulatedTransport::Tick() {
+  const std::vector<std::shared_ptr<Caller>> callers = callers_;
+  const std::map<Rank, std::shared_ptr<Edge>> edges = edges_;
+  for (const auto& caller : callers) caller->Tick(tick_);
+  for (const auto& [peer, edge] : edges) edge->Tick(tick_);
+  for (const auto& link : links_->All()) link->Tick(tick_, options_.connect_timeout);
+  if (++ticks_ % kTicksPerBeat != 0) return;
+  for (const auto& caller : callers) caller->Beat();
+  for (const auto& [peer, edge] : edges) edge->Beat();
+}
+
+void SimulatedTransport::Shutdown() {
+  gate_->Close();
+  if (std::exchange(left_, true)) return;
+  for (const auto& link : links_->All()) link->Leave();
+}
+
+bool SimulatedTransport::quiet() const {
+  return std::ranges::all_of(edges_, [](const auto& edge) { return edge.second->quiet(); }) &&
+         std::ranges::all_of(callers_, [](const auto& caller) { return caller->quiet(); });
+}
+
+}  // namespace grapevine::testing

@@ -1,0 +1,84 @@
+// The transport of a simulated node: links and conversations of production, over the
+// simulated network.
+//
+// What gRPC does in production is all that is simulated here: streams, their ends and a
+// monitor's ticks. Thread-compatible; the sink outlives it.
+#ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_TRANSPORT_H_
+#define GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_TRANSPORT_H_
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "node/edge_identity.h"
+#include "node/message_checksum.h"
+#include "node/peer_links.h"
+#include "node/sink_gate.h"
+#include "node/transport.h"
+#include "tests/node/whole_node/process.h"
+#include "tests/node/whole_node/simulated_network.h"
+
+namespace grapevine::testing {
+
+struct SimulatedTransportOptions {
+  std::chrono::milliseconds peer_timeout{30000};
+  std::chrono::milliseconds connect_timeout{60000};
+  int64_t chunk_elements = 8;
+  std::function<Round()> round;
+};
+
+class SimulatedTransport final : public Transport {
+ public:
+  // `processes`: of all ranks.
+  SimulatedTransport(EdgeIdentity self, SimulatedTransportOptions options,
+                     SimulatedNetwork* network, std::vector<Process*> processes,
+                     TransportSink* sink);
+  ~SimulatedTransport() override;
+
+  // The run this node belongs to; callers have waited for it.
+  void Join(std::string run_id);
+
+  void Dial(std::span<const Rank> peers) override;
+  absl::Status Send(Rank to, Tag tag, Outgoing message) override;
+  absl::Status Post(Rank from, Tag tag, Incoming place) override;
+  TransportCounters counters() const override { return links_->counters(); }
+  // Says goodbye on all edges; the sink hears nothing more.
+  void Shutdown() override;
+  // After Shutdown: whether every edge has ended.
+  bool quiet() const;
+
+ private:
+  class Edge;
+  class Caller;
+
+  Process* process() const { return processes_[self_.rank]; }
+  std::string Address(Rank rank) const;
+  absl::Status EnsureDialled(Rank peer);
+  void Receive(std::shared_ptr<Connection> connection);
+  void Introduce(const std::shared_ptr<Caller>& caller, const EdgeIdentity& peer);
+  void ScheduleTick();
+  void Tick();
+
+  EdgeIdentity self_;
+  const SimulatedTransportOptions options_;
+  const std::chrono::milliseconds tick_;
+  SimulatedNetwork* const network_;
+  const std::vector<Process*> processes_;
+  const std::shared_ptr<SinkGate> gate_;
+  const std::shared_ptr<PeerLinks> links_;
+  const std::shared_ptr<ChecksumsInFlight> checksums_;
+  bool joined_ = false;
+  bool left_ = false;
+  int ticks_ = 0;
+  std::vector<std::shared_ptr<Connection>> early_;  // came before Join
+  std::map<Rank, std::shared_ptr<Edge>> edges_;
+  std::vector<std::shared_ptr<Caller>> callers_;
+};
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_TRANSPORT_H_

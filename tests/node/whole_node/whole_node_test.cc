@@ -1,0 +1,187 @@
+// Whole nodes, all of a run's on one thread and virtual time: what holds in every
+// order of events, and when something breaks.
+//
+// GRAPEVINE_SEED=17 plays one seed, with a log of what happened; GRAPEVINE_SEEDS=100000
+// that many:
+//   GRAPEVINE_SEED=17 bazel run tests/node/whole_node:whole_node_test -- --gtest_filter=*Healthy*
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "run/failure.h"
+#include "tests/algorithm/quadratics.h"
+#include "tests/node/whole_node/random_plan.h"
+#include "tests/node/whole_node/simulated_run.h"
+#include "tests/testing/cluster.h"
+
+namespace grapevine::testing {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+// Far above what time-outs can add up to.
+constexpr std::chrono::minutes kDeadline{5};
+
+std::optional<uint64_t> Number(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? std::nullopt : std::optional<uint64_t>(std::strtoull(text, nullptr, 10));
+}
+
+void Print(const std::string& line) { std::cout << line << "\n"; }
+
+// Runs the plans of many seeds, or of one, told in full.
+void ForEverySeed(RunPlan (*draw)(uint64_t seed),
+                  const std::function<void(const RunPlan&, SimulatedRun&)>& check) {
+  const std::optional<uint64_t> only = Number("GRAPEVINE_SEED");
+  const uint64_t first = only.value_or(1);
+  const uint64_t last = only ? first : Number("GRAPEVINE_SEEDS").value_or(2000);
+  for (uint64_t seed = first; seed <= last && !::testing::Test::HasFailure(); ++seed) {
+    const RunPlan plan = draw(seed);
+    SCOPED_TRACE(Describe(plan));
+    if (only) Print(Describe(plan));
+    SimulatedRun run(plan, only ? Print : std::function<void(const std::string&)>());
+    check(plan, run);
+  }
+}
+
+std::vector<std::vector<float>> ModelsOfACluster(const RunPlan& plan) {
+  Cluster cluster({.algorithm = plan.algorithm,
+                   .topology = plan.topology,
+                   .nodes = plan.nodes,
+                   .parameters = SimulatedNode::kParameters,
+                   .buffers = SimulatedNode::kBuffers,
+                   .learning_rate = 0.1,
+                   .momentum = 0.9,
+                   .window = plan.window,
+                   .gradient = Quadratic(1, 1, 11)});
+  EXPECT_TRUE(cluster.Run(plan.rounds).ok());
+  std::vector<std::vector<float>> models;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    models.emplace_back(cluster.replica(rank).begin(), cluster.replica(rank).end());
+  }
+  return models;
+}
+
+void ExpectAHealthyRun(const RunPlan& plan, SimulatedRun& run) {
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  const std::vector<std::vector<float>> expected = ModelsOfACluster(plan);
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    SCOPED_TRACE(absl::StrCat("rank ", rank));
+    ASSERT_EQ(*run.node(rank).ending(), absl::OkStatus());
+    const std::span<const float> model = run.node(rank).model();
+    ASSERT_EQ(std::vector<float>(model.begin(), model.end()), expected[rank]);
+    // Rank 0 has heard of every round, in order.
+    const std::vector<Round>& rounds = run.node(0).reported()[rank];
+    ASSERT_EQ(rounds.size(), static_cast<size_t>(plan.rounds));
+    for (Round round = 0; round < plan.rounds; ++round) ASSERT_EQ(rounds[round], round + 1);
+  }
+  const auto& averages = run.node(0).averages();
+  const Round every = plan.evaluate_every;
+  ASSERT_EQ(averages.size(), static_cast<size_t>(every > 0 ? plan.rounds / every : 0));
+  for (size_t k = 0; k < averages.size(); ++k) {
+    ASSERT_EQ(averages[k].round, every * static_cast<Round>(k + 1));
+  }
+}
+
+TEST(WholeNode, AHealthyRunEndsWithTheBitsOfTheCluster) {
+  ForEverySeed(HealthyPlan, ExpectAHealthyRun);
+}
+
+TEST(WholeNode, ARunGetsOverWhatIsShorterThanItsTimeouts) {
+  ForEverySeed(BumpyPlan, ExpectAHealthyRun);
+}
+
+// Who cannot hear rank 0's verdict, or need not: it was itself stopped, refused, told to
+// end, or cut off from rank 0.
+bool JudgesForItself(const Fault& fault, Rank rank) {
+  switch (fault.kind) {
+    case Fault::Kind::kPause:
+    case Fault::Kind::kMisfit:
+    case Fault::Kind::kInterrupt:
+      return rank == fault.a;
+    case Fault::Kind::kPartition:
+    case Fault::Kind::kReset:
+      return (rank == fault.a && fault.b == 0) || (rank == fault.b && fault.a == 0);
+    default:
+      return false;
+  }
+}
+
+// Where the verdict is nobody's to give: nodes tell each other nothing.
+bool RankZeroIsGone(const Fault& fault) {
+  return fault.a == 0 &&
+         (fault.kind == Fault::Kind::kKill || fault.kind == Fault::Kind::kLostHost ||
+          fault.kind == Fault::Kind::kPause || fault.kind == Fault::Kind::kNeverComes);
+}
+
+// What the verdict on a fault says, where it is one, and the exit code. While nodes
+// gather, all that can be said is who is missing.
+void ExpectTheCulprit(const Fault& fault, const absl::Status& ending) {
+  const std::string text(ending.message());
+  const std::string culprit = absl::StrCat("rank ", fault.a);
+  const Failure failure = FailureOf(ending);
+  switch (fault.kind) {
+    case Fault::Kind::kDiverges:
+      ASSERT_EQ(failure, Failure::kDiverged);
+      ASSERT_THAT(text,
+                  HasSubstr(absl::StrCat(culprit, ": the loss became nan in round ", fault.round)));
+      return;
+    case Fault::Kind::kMisfit:
+    case Fault::Kind::kNeverComes:
+      ASSERT_EQ(failure, Failure::kRendezvous);
+      ASSERT_THAT(text, HasSubstr(fault.a == 0 ? "rank 0" : culprit + " is missing"));
+      return;
+    case Fault::Kind::kInterrupt:
+      // Lost, where the signal came between the roster's leaving and its arrival.
+      ASSERT_THAT(failure, AnyOf(Failure::kTerminated, Failure::kRendezvous, Failure::kPeerLost));
+      return;
+    case Fault::Kind::kReset:
+    case Fault::Kind::kPartition:
+      ASSERT_THAT(failure, AnyOf(Failure::kPeerLost, Failure::kRendezvous));
+      ASSERT_THAT(text, AnyOf(HasSubstr(culprit), HasSubstr(absl::StrCat("rank ", fault.b))));
+      return;
+    default:
+      ASSERT_THAT(failure, AnyOf(Failure::kPeerLost, Failure::kRendezvous));
+      ASSERT_THAT(text, HasSubstr(culprit));
+  }
+}
+
+// When all must have ended that are not stopped themselves: a node has
+// --rendezvous-timeout to come and --peer-timeout to be heard, rank 0 some seconds to
+// listen to the accused and to see all leave.
+std::chrono::nanoseconds Latest(const RunPlan& plan) {
+  return plan.faults[0].at + plan.rendezvous_timeout + 2 * plan.peer_timeout +
+         std::chrono::seconds(8);
+}
+
+void ExpectOneVerdict(const RunPlan& plan, SimulatedRun& run) {
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  const Fault& fault = plan.faults[0];
+  std::optional<absl::Status> verdict;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    if (!run.survives(rank) || JudgesForItself(fault, rank)) continue;
+    SCOPED_TRACE(absl::StrCat("rank ", rank));
+    ASSERT_LE(run.EndedAfter(rank), Latest(plan));
+    const absl::Status& ending = *run.node(rank).ending();
+    if (RankZeroIsGone(fault) && ending.ok()) continue;  // it has heard the end just before
+    if (!verdict) verdict = ending;
+    ASSERT_EQ(FailureOf(ending), FailureOf(*verdict)) << ending << "\n" << *verdict;
+    if (RankZeroIsGone(fault)) continue;
+    ASSERT_EQ(ending, *verdict);
+  }
+  if (verdict && !verdict->ok()) ExpectTheCulprit(fault, *verdict);
+}
+
+TEST(WholeNode, OneThatIsLostEndsAllWithOneVerdict) { ForEverySeed(FatalPlan, ExpectOneVerdict); }
+
+}  // namespace
+}  // namespace grapevine::testing
