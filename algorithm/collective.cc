@@ -11,10 +11,6 @@
 namespace grapevine {
 namespace {
 
-int64_t Elements(const AllreduceStep::Ranges& ranges) {
-  return ranges[0].size() + ranges[1].size();
-}
-
 // Bit i: range i is a message.
 unsigned Messages(const AllreduceStep::Ranges& ranges) {
   return (ranges[0].size() > 0 ? 1u : 0u) | (ranges[1].size() > 0 ? 2u : 0u);
@@ -24,6 +20,11 @@ unsigned Messages(const AllreduceStep::Ranges& ranges) {
 
 Collective::Collective(std::unique_ptr<const AllreduceSchedule> schedule, uint16_t channel)
     : schedule_(std::move(schedule)), channel_(channel), level_(schedule_->levels()) {}
+
+int64_t Collective::Elements(int level) const {
+  const AllreduceStep::Ranges ranges = Step(level).received;
+  return ranges[0].size() + ranges[1].size();
+}
 
 Tag Collective::StepTag(Round sum, int level, size_t range) const {
   return {channel_, sum, static_cast<uint32_t>(level + range * schedule_->levels())};
@@ -35,20 +36,41 @@ Part Collective::Own(const ElementRange& range) const {
 
 void Collective::Prepare(int64_t elements, Host& host) {
   elements_ = elements;
-  int64_t messages = 0;
+  int64_t largest = 0;
   for (int level = 0; level < schedule_->reduce_levels(); ++level) {
-    const int64_t received = Elements(Step(level).received);
-    messages += received > 0 ? 1 : 0;
-    slot_size_ = std::max(slot_size_, received);
+    largest = std::max(largest, Elements(level));
   }
-  if (messages == 0) return;
-  // Two hide the latency of a credit where all ranks keep step; more are for those
-  // that do not, where they cost little.
-  const int64_t affordable = std::max(elements, kEagerElements) / slot_size_;
-  const int64_t slots = std::min(messages, std::clamp<int64_t>(affordable, 2, kMaxAhead));
-  scratch_ = host.New(slots * slot_size_, "an allreduce's partial sums");
-  for (int64_t slot = slots; slot-- > 0;) free_slots_.push_back(slot * slot_size_);
+  for (int level = 0; level < schedule_->levels(); ++level) {
+    const int64_t received = Elements(level);
+    if (received == 0) continue;
+    const bool large = 2 * received > largest + 1;  // halves may differ by one
+    Lane& lane = !Reduces(level) ? final_ : large ? large_ : small_;
+    lane.levels.push_back(level);
+  }
+  final_.slots.resize(std::min<size_t>(final_.levels.size(), kMaxAhead));
+  if (largest == 0) return;
+  const int64_t small = MakeSlots(small_, kMaxAhead);
+  // More than two large pieces are for ranks that do not keep step, where they cost
+  // little. One has to do where small ones fill what would be the second.
+  const int64_t affordable = (std::max({elements, 2 * largest, kEagerElements}) - small) / largest;
+  const int64_t large = MakeSlots(large_, std::clamp<int64_t>(affordable, 1, kMaxAhead));
+  scratch_ = host.New(small + large, "an allreduce's partial sums");
+  for (Slot& slot : large_.slots) slot.begin += small;
   PostAhead(host);
+}
+
+int64_t Collective::MakeSlots(Lane& lane, int64_t most) {
+  lane.slots.resize(std::min(lane.levels.size(), static_cast<size_t>(most)));
+  for (size_t i = 0; i < lane.levels.size(); ++i) {
+    Slot& slot = lane.slots[i % lane.slots.size()];
+    slot.size = std::max(slot.size, Elements(lane.levels[i]));
+  }
+  int64_t end = 0;
+  for (Slot& slot : lane.slots) {
+    slot.begin = end;
+    end += slot.size;
+  }
+  return end;
 }
 
 void Collective::Begin(Part data, Host& host) {
@@ -110,12 +132,13 @@ bool Collective::SendLevel(const AllreduceStep& step, Host& host) {
 
 bool Collective::TakeInLevel(const AllreduceStep& step, Host& host) {
   if (Messages(step.received) == 0) return true;
-  if (places_.empty()) return false;
-  const Place place = places_.front();
-  if (place.sum != sum_ || place.level != level_ || place.missing != 0) return false;
-  places_.pop_front();
+  const auto place = FindPlace(sum_, level_);
+  if (place == places_.end() || place->missing != 0) return false;
+  Slot& slot = *place->slot;
+  places_.erase(place);
+  slot.taken = false;
   if (!Reduces(level_)) return true;
-  int64_t arrived = place.slot;
+  int64_t arrived = slot.begin;
   for (const ElementRange& range : step.received) {
     if (range.size() == 0) continue;
     const Part own = Own(range);
@@ -123,49 +146,49 @@ bool Collective::TakeInLevel(const AllreduceStep& step, Host& host) {
     host.Combine(own, terms);
     arrived += range.size();
   }
-  free_slots_.push_back(place.slot);
   return true;
 }
 
 void Collective::PostAhead(Host& host) {
-  while (places_.size() < kMaxAhead) {
-    if (posted_level_ == schedule_->levels()) {
-      if (posted_sum_ > sum_) return;
-      ++posted_sum_;
-      posted_level_ = 0;
-      continue;  // one rank alone has no level
+  for (Lane* lane : {&final_, &large_, &small_}) {
+    while (PostNext(*lane, host)) {
     }
-    const AllreduceStep step = Step(posted_level_);
-    if (Messages(step.received) != 0 && !PostLevel(step, host)) return;
-    ++posted_level_;
   }
 }
 
-bool Collective::PostLevel(const AllreduceStep& step, Host& host) {
-  const bool reduces = Reduces(posted_level_);
-  if (reduces ? free_slots_.empty()
-              : posted_sum_ != sum_ || !HasLeft(schedule_->Mirror(posted_level_))) {
-    return false;
-  }
-  Place place{.sum = posted_sum_,
-              .level = posted_level_,
-              .from = step.from,
-              .slot = 0,
-              .missing = Messages(step.received)};
-  if (reduces) {
-    place.slot = free_slots_.back();
-    free_slots_.pop_back();
-  }
-  int64_t offset = place.slot;
+bool Collective::PostNext(Lane& lane, Host& host) {
+  if (lane.levels.empty()) return false;
+  const int level = lane.levels[lane.next];
+  const bool reduces = Reduces(level);
+  Slot& slot = lane.slots[lane.next % lane.slots.size()];
+  const bool may_be =
+      reduces ? lane.sum <= sum_ + 1 : lane.sum == sum_ && HasLeft(schedule_->Mirror(level));
+  if (slot.taken || !may_be) return false;
+  slot.taken = true;
+  const AllreduceStep step = Step(level);
+  int64_t offset = slot.begin;
   for (size_t range = 0; range < step.received.size(); ++range) {
     const int64_t size = step.received[range].size();
     if (size == 0) continue;
-    host.Post(step.from, StepTag(posted_sum_, posted_level_, range),
+    host.Post(step.from, StepTag(lane.sum, level, range),
               reduces ? Part{scratch_, offset, size} : Own(step.received[range]));
     offset += size;
   }
-  places_.push_back(place);
+  places_.push_back({.sum = lane.sum,
+                     .level = level,
+                     .from = step.from,
+                     .slot = &slot,
+                     .missing = Messages(step.received)});
+  if (++lane.next == lane.levels.size()) {
+    lane.next = 0;
+    ++lane.sum;
+  }
   return true;
+}
+
+std::vector<Collective::Place>::const_iterator Collective::FindPlace(Round sum, int level) const {
+  return std::ranges::find_if(
+      places_, [&](const Place& place) { return place.sum == sum && place.level == level; });
 }
 
 bool Collective::HasLeft(int level) const {
@@ -186,10 +209,9 @@ std::vector<Waiting> Collective::waiting_for() const {
   if (summed()) return waiting;
   if (sent_levels_ == level_) waiting = leaving_;
   const AllreduceStep step = Step(level_);
+  const auto place = FindPlace(sum_, level_);
   for (size_t range = 0; range < step.received.size(); ++range) {
-    const bool arrived = !places_.empty() && places_.front().sum == sum_ &&
-                         places_.front().level == level_ &&
-                         (places_.front().missing >> range & 1) == 0;
+    const bool arrived = place != places_.end() && (place->missing >> range & 1) == 0;
     if (step.received[range].size() > 0 && !arrived) {
       waiting.push_back({step.from, StepTag(sum_, level_, range)});
     }

@@ -240,6 +240,30 @@ TEST(Collective, SaysForWhomItWaits) {
   EXPECT_EQ(collective.waiting_for()[0].tag, host.sent.at(0).tag);
 }
 
+// Up a tree of four in a group, then around a ring of three groups: the credit of a small
+// piece, which may have far to go, leaves at once, however large the vectors are.
+TEST(Collective, ASmallPieceNeedNotWaitForTheRoomOfAWholeVector) {
+  const std::string kind = "allreduce:hierarchical:groups=3";
+  for (const int64_t elements :
+       {Collective::kEagerElements / 3, Collective::kEagerElements / 3 + 1, int64_t{100'000'000}}) {
+    for (const Rank nodes : {6, 12, 24}) {
+      IdleHost host(6);
+      Collective(Schedule(kind, 0, nodes), 1).Prepare(elements, host);
+      int64_t whole = 0;
+      std::vector<uint32_t> small;
+      for (const Waiting& posted : host.posted) {
+        if (posted.peer % (nodes / 3) == 0) {
+          small.push_back(posted.tag.step);
+        } else {
+          ++whole;
+        }
+      }
+      EXPECT_EQ(small.size(), 2u) << elements << " elements on " << nodes << " nodes";
+      EXPECT_GE(whole, 1);
+    }
+  }
+}
+
 TEST(Collective, PostsAheadNoMoreThanItsBound) {
   IdleHost host(6);
   Collective collective(Schedule("allreduce:ring", 0, 5000), 1);
