@@ -1,6 +1,7 @@
 #include "cli/node_command.h"
 
 #include <fcntl.h>
+#include <glog/logging.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -23,8 +24,10 @@
 #include "cli/node_device.h"
 #include "cli/node_placement.h"
 #include "cli/node_run.h"
+#include "cli/node_token.h"
 #include "cli/progress_display.h"
 #include "node/launcher.h"
+#include "node/run_token.h"
 #include "run/config_validate.h"
 #include "run/failure.h"
 #include "run/metrics.h"
@@ -93,10 +96,8 @@ absl::StatusOr<std::chrono::milliseconds> Milliseconds(const std::string& durati
   return std::chrono::duration_cast<std::chrono::milliseconds>(*parsed);
 }
 
-absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity& identity) {
-  const std::optional<int> port = InheritedDescriptor(kPortDescriptorVariable);
-  absl::StatusOr<NodePlacement> placement = PlaceNode(config, identity, port.has_value());
-  if (!placement.ok()) return placement.status();
+absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity& identity,
+                                       const NodePlacement& placement, std::string token) {
   const auto peer = Milliseconds(config.peer_timeout());
   const auto rendezvous = Milliseconds(config.rendezvous_timeout());
   const auto step = Milliseconds(config.step_timeout());
@@ -105,17 +106,19 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   }
   NodeRunOptions options{.rank = identity.rank.value, .local_rank = identity.local_rank.value};
   options.session.run_id = NewRunId();
-  options.session.coordinator = placement->coordinator;
-  options.session.bind = placement->bind;
-  options.session.advertise = placement->advertise;
+  options.session.coordinator = placement.coordinator;
+  options.session.bind = placement.bind;
+  options.session.advertise = placement.advertise;
   options.session.tls = {.ca = config.tls_ca(),
                          .cert = config.tls_cert(),
                          .key = config.tls_key(),
                          .insecure = config.insecure()};
+  options.session.token = RunToken(std::move(token));
   options.session.rendezvous_timeout = *rendezvous;
   options.session.peer_timeout = *peer;
   options.session.step_timeout = *step;
-  options.on_listening = [port](const HostAddress& address) {
+  options.on_listening = [](const HostAddress& address) {
+    const std::optional<int> port = InheritedDescriptor(kPortDescriptorVariable);
     return port ? TellPort(*port, address) : absl::OkStatus();
   };
   return options;
@@ -134,7 +137,14 @@ absl::Status RunNode(ResolvedConfig resolved, bool dry_run) {
   if (absl::Status status = CheckDevice(resolved.config); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(resolved.config);
   if (!experiment.ok()) return experiment.status();
-  absl::StatusOr<NodeRunOptions> options = Options(resolved.config, *identity);
+  const bool any_port = InheritedDescriptor(kPortDescriptorVariable).has_value();
+  absl::StatusOr<NodePlacement> placement = PlaceNode(resolved.config, *identity, any_port);
+  if (!placement.ok()) return placement.status();
+  absl::StatusOr<TokenSource> token = NodeToken(resolved.config, *placement);
+  if (!token.ok()) return token.status();
+  if (!token->warning.empty()) LOG(WARNING) << token->warning;
+  absl::StatusOr<NodeRunOptions> options =
+      Options(resolved.config, *identity, *placement, token->secret);
   if (!options.ok()) return options.status();
   if (!resolved.config.has_out()) {
     return WithFailure(absl::InvalidArgumentError(
@@ -145,7 +155,10 @@ absl::Status RunNode(ResolvedConfig resolved, bool dry_run) {
   if (options->rank == 0) {
     if (absl::Status status = CheckRecordings(resolved.config); !status.ok()) return status;
   }
-  if (dry_run) return CheckRunDirectory(resolved.config);
+  if (dry_run) {
+    std::cout << "token: " << token->origin << "\n";
+    return CheckRunDirectory(resolved.config);
+  }
 
   absl::Status prepared = PrepareRunDirectory(resolved.config, options->rank);
   if (!prepared.ok()) return prepared;

@@ -25,6 +25,7 @@
 #include "run/config_validate.h"
 #include "run/run_directory.h"
 #include "run/summary.h"
+#include "run/token_source.h"
 #include "run/units.h"
 
 namespace grapevine {
@@ -79,12 +80,15 @@ std::chrono::milliseconds Milliseconds(const std::string& duration) {
 }
 
 absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std::string& run) {
+  const absl::StatusOr<std::string> token = DrawToken();
+  if (!token.ok()) return token.status();
   ProgressDisplay display(TerminalOptions(goal), std::cout, std::cerr);
   bool interrupted = false;
   return Launch({.plan = {.nodes = config.nodes(),
                           .rendezvous_timeout = Milliseconds(config.rendezvous_timeout()),
                           .finish_timeout = Milliseconds(config.step_timeout())},
-                 .arguments = NodeArguments(config, run)},
+                 .arguments = NodeArguments(config, run),
+                 .environment = {{kTokenVariable, *token}}},
                 {.on_line =
                      [&](Rank rank, bool errors, std::string_view line) {
                        // Said once, by the launcher, instead of by every node.

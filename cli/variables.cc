@@ -7,12 +7,13 @@
 #include "cli/nearest_name.h"
 #include "run/config_field.h"
 #include "run/failure.h"
+#include "run/token_source.h"
 
 namespace grapevine {
 namespace {
 
 constexpr const char* kOthers[] = {
-    "GRAPEVINE_TOKEN",        // the secret of a run, where no file has it
+    kTokenVariable,           // the secret of a run, where no file has it
     "GRAPEVINE_PORT_FD",      // of the launcher, to its children
     "GRAPEVINE_PROGRESS_FD",  // likewise
     "GRAPEVINE_DATA",         // of the tests: where real data are

@@ -145,6 +145,7 @@ absl::StatusOr<control::Roster> GrpcControlClient::Join(const control::Registrat
     if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
       return NotReached("what answers there is no grapevine coordinator");
     }
+    if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED) return NotBelieved();
     if (!status.error_message().empty()) last_error = status.error_message();
     const SteadyTime retry = steady_clock::now() + kRetryInterval;
     if (retry >= deadline) return NotReached(last_error);
@@ -179,6 +180,14 @@ absl::Status GrpcControlClient::NotReached(const std::string& last_error) const 
           "; is it started, are MASTER_ADDR and MASTER_PORT its address, do both sides use TLS "
           "or neither? (--rendezvous-timeout gives more time)")),
       Failure::kRendezvous);
+}
+
+absl::Status GrpcControlClient::NotBelieved() const {
+  return WithFailure(absl::UnauthenticatedError(absl::StrCat(
+                         "rank 0 at ", coordinator_,
+                         " refuses this node, which does not show the run's token; give every "
+                         "rank the same --token-file or GRAPEVINE_TOKEN")),
+                     Failure::kRendezvous);
 }
 
 void GrpcControlClient::Start(Callbacks callbacks, Snapshot snapshot) {

@@ -77,6 +77,7 @@ class GrpcControlClient {
   // or the stream has ended.
   void Attempt(const control::Registration& registration, SteadyTime deadline);
   absl::Status NotReached(const std::string& last_error) const;
+  absl::Status NotBelieved() const;
   void OnDirective(const control::Directive& directive) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnStreamDone(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Leaves once the run is over; wakes whoever waits for a change.

@@ -9,6 +9,7 @@
 
 #include "node/host_address.h"
 #include "node/peer_address.h"
+#include "node/registration.h"
 
 namespace grapevine {
 namespace {
@@ -53,8 +54,7 @@ class GrpcCoordinatorService::Session final : public Reactor {
 
   void OnReadDone(bool ok) override {
     if (!ok) return service_.OnReadClosed(*this);
-    service_.OnReport(*this);
-    StartRead(&report);
+    if (service_.OnReport(*this)) StartRead(&report);
   }
 
   void OnWriteDone(bool ok) override {
@@ -81,6 +81,12 @@ class GrpcCoordinatorService::Session final : public Reactor {
     read_closed_ = true;
     queue_.clear();  // nobody is left to read it
     Pump();
+  }
+
+  // Ends the stream of a caller that has not registered; nothing was written yet.
+  void Refuse() {
+    finished_ = true;
+    Finish(grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "refused"));
   }
 
   void Cancel() { context_.TryCancel(); }
@@ -117,8 +123,10 @@ class GrpcCoordinatorService::Session final : public Reactor {
   bool finished_ = false;
 };
 
-GrpcCoordinatorService::GrpcCoordinatorService(CoordinatorOptions options, Sinks sinks)
+GrpcCoordinatorService::GrpcCoordinatorService(CoordinatorOptions options, Sinks sinks,
+                                               RunToken token)
     : sinks_(std::move(sinks)),
+      token_(std::move(token)),
       tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
       max_sessions_(static_cast<size_t>(options.own.world_size()) + kMaxStrangers),
       coordinator_(std::move(options), steady_clock::now()),
@@ -164,14 +172,23 @@ Reactor* GrpcCoordinatorService::Connect(grpc::CallbackServerContext* context) {
   return session;
 }
 
-void GrpcCoordinatorService::OnReport(Session& session) {
+bool GrpcCoordinatorService::OnReport(Session& session) {
   MutexLock lock(mutex_);
   if (session.report.has_registration()) {
+    const control::Registration& registration = session.report.registration();
+    if (!session.registered && !IsProven(registration, token_)) {
+      LOG_EVERY_T(WARNING, 1) << "turned away a caller from " << session.peer() << ": calls itself "
+                              << "rank " << registration.rank() << ", but shows "
+                              << (registration.proof().empty() ? "no" : "another") << " token";
+      session.Refuse();
+      return false;
+    }
     session.registered = true;
     CompleteAddress(session.peer(), session.report.mutable_registration());
   }
   coordinator_.OnReport(session.id, session.report, steady_clock::now());
   Flush();
+  return true;
 }
 
 void GrpcCoordinatorService::OnReadClosed(Session& session) {

@@ -20,6 +20,7 @@
 #include "node/control.pb.h"
 #include "node/coordinator.h"
 #include "node/grpc_control.grpc.pb.h"
+#include "node/run_token.h"
 #include "system/mutex.h"
 
 namespace grapevine {
@@ -32,7 +33,8 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
     std::function<void(const std::string&)> on_notice;  // a line for rank 0's log
   };
 
-  GrpcCoordinatorService(CoordinatorOptions options, Sinks sinks);
+  // Who does not show `token` is refused without a word about the run.
+  GrpcCoordinatorService(CoordinatorOptions options, Sinks sinks, RunToken token = {});
   ~GrpcCoordinatorService() override;
 
   // Moves the end of the run; see Coordinator.
@@ -53,7 +55,8 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
 
   grpc::ServerBidiReactor<control::Report, control::Directive>* Connect(
       grpc::CallbackServerContext* context) override;
-  void OnReport(Session& session);
+  // False when the stream has ended with that report.
+  bool OnReport(Session& session);
   void OnReadClosed(Session& session);
   void OnDone(Session& session);
   void TickUntilStopped();
@@ -64,6 +67,7 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   bool AllNodesGone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Sinks sinks_;
+  const RunToken token_;
   const std::chrono::nanoseconds tick_;
   const size_t max_sessions_;
   mutable Mutex mutex_;

@@ -37,7 +37,7 @@ bool GrpcGossipService::Knock(std::shared_ptr<GrpcIncomingStream> stream) {
 absl::Status GrpcGossipService::Register(const std::shared_ptr<GrpcIncomingStream>& stream) {
   MutexLock lock(mutex_);
   const auto strangers = std::count_if(streams_.begin(), streams_.end(),
-                                       [](const auto& entry) { return !entry.second->admitted(); });
+                                       [](const auto& entry) { return !entry.second->greeted(); });
   streams_.emplace(stream.get(), stream);
   if (closed_) return absl::UnavailableError("came when this node had left the run");
   if (strangers < options_.max_unknown_streams) return absl::OkStatus();
@@ -45,31 +45,69 @@ absl::Status GrpcGossipService::Register(const std::shared_ptr<GrpcIncomingStrea
       absl::StrCat("came while ", strangers, " others had not introduced themselves"));
 }
 
-absl::Status GrpcGossipService::Decide(const std::shared_ptr<GrpcIncomingStream>& stream,
-                                       const EdgeIdentity& peer) {
+absl::Status GrpcGossipService::Believe(const EdgeIdentity& peer) const {
+  if (!IsProven(peer, EdgeEnd::kCaller, options_.token)) {
+    return absl::UnauthenticatedError(absl::StrCat("calls itself rank ", peer.rank, ", but shows ",
+                                                   peer.proof.empty() ? "no" : "another",
+                                                   " token"));
+  }
   if (absl::Status status = CheckSameRun(self_, peer); !status.ok()) return status;
-  const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(peer.rank);
+  return links_->To(peer.rank).status();
+}
+
+absl::Status GrpcGossipService::LetIn(const std::shared_ptr<GrpcIncomingStream>& stream,
+                                      Rank peer) {
+  const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(peer);
   if (!link.ok()) return link.status();
   if (absl::Status status = (*link)->AttachIncoming(stream); !status.ok()) return status;
-  stream->Admit(*link, self_);
+  stream->Admit(*link);
   return absl::OkStatus();
 }
 
-void GrpcGossipService::Introduce(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) {
-  const absl::Status status = Decide(stream, peer);
-  if (!status.ok()) TurnAway(*stream, status);
+absl::Status GrpcGossipService::LetInOrWait(const std::shared_ptr<GrpcIncomingStream>& stream,
+                                            Rank peer) {
+  {
+    MutexLock lock(mutex_);
+    if (!neighbours_.contains(peer)) {
+      const bool first = waiting_.emplace(peer, stream).second;
+      return first ? absl::OkStatus() : ConnectedAlready(peer);
+    }
+  }
+  return LetIn(stream, peer);
 }
 
+void GrpcGossipService::Introduce(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) {
+  absl::Status status = Believe(peer);
+  if (status.ok()) status = LetInOrWait(stream, peer.rank);
+  if (!status.ok()) return TurnAway(*stream, status);
+  stream->Greet(Proven(self_, peer.rank, EdgeEnd::kAnswerer, options_.token));
+}
+
+void GrpcGossipService::Expect(std::span<const Rank> neighbours) {
+  for (const Rank peer : neighbours) {
+    std::shared_ptr<GrpcIncomingStream> stream;
+    {
+      MutexLock lock(mutex_);
+      if (!neighbours_.insert(peer).second) continue;
+      if (auto waiting = waiting_.extract(peer)) stream = std::move(waiting.mapped());
+    }
+    if (stream == nullptr) continue;
+    if (absl::Status status = LetIn(stream, peer); !status.ok()) TurnAway(*stream, status);
+  }
+}
+
+// Who is not believed hears only that.
 void GrpcGossipService::TurnAway(GrpcIncomingStream& stream, const absl::Status& why) {
   LOG_EVERY_T(WARNING, 1) << "turned away a caller from " << stream.address() << ": "
                           << why.message();
-  stream.Abort(why);
+  stream.Abort(absl::IsUnauthenticated(why) ? absl::UnauthenticatedError("refused") : why);
 }
 
 void GrpcGossipService::Gone(GrpcIncomingStream* stream) {
   {
     MutexLock lock(mutex_);
     streams_.erase(stream);
+    std::erase_if(waiting_, [&](const auto& entry) { return entry.second.get() == stream; });
   }
   count_->Remove();
 }

@@ -1,4 +1,8 @@
-// The door of a node: accepts the streams of its peers, turns strangers away.
+// The door of a node: accepts the streams of its neighbours, turns strangers away.
+//
+// A caller is believed to be a rank when it shows the run's token and agrees on
+// the run. It is let in, once, when that rank is a neighbour; who will be one in
+// a later round waits at the door until this node is as far.
 //
 // Thread-safe. Held by shared_ptr: streams refer to it until they are over. It
 // must outlive the server that it is registered with.
@@ -8,6 +12,8 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -32,7 +38,9 @@ class GrpcGossipService final : public GrpcDoorkeeper,
 
   // Begins to take callers, as `self`; once. Who came earlier has waited.
   void Open(const EdgeIdentity& self);
-  // Turns away whoever comes from now on, and strangers.
+  // These ranks may come in from now on.
+  void Expect(std::span<const Rank> neighbours);
+  // Turns away whoever comes from now on, and who is still at the door.
   void Close();
   // Ends all streams without waiting for anybody.
   void Cancel();
@@ -48,7 +56,9 @@ class GrpcGossipService final : public GrpcDoorkeeper,
  private:
   void AwaitNext();
   absl::Status Register(const std::shared_ptr<GrpcIncomingStream>& stream);
-  absl::Status Decide(const std::shared_ptr<GrpcIncomingStream>& stream, const EdgeIdentity& peer);
+  absl::Status Believe(const EdgeIdentity& peer) const;
+  absl::Status LetInOrWait(const std::shared_ptr<GrpcIncomingStream>& stream, Rank peer);
+  absl::Status LetIn(const std::shared_ptr<GrpcIncomingStream>& stream, Rank peer);
   std::vector<std::shared_ptr<GrpcIncomingStream>> Streams();
 
   RawGossip service_;
@@ -61,6 +71,9 @@ class GrpcGossipService final : public GrpcDoorkeeper,
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<GrpcIncomingStream*, std::shared_ptr<GrpcIncomingStream>> streams_
       ABSL_GUARDED_BY(mutex_);
+  std::set<Rank> neighbours_ ABSL_GUARDED_BY(mutex_);
+  // Believed, but no neighbours yet; one a rank.
+  std::map<Rank, std::shared_ptr<GrpcIncomingStream>> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace grapevine

@@ -40,8 +40,13 @@ void GrpcIncomingStream::Accepted(bool ok) {
 
 void GrpcIncomingStream::ReadNext() { stream_.Read(&incoming_, read_.Arm(shared_from_this())); }
 
-void GrpcIncomingStream::Admit(std::shared_ptr<PeerLink> link, const EdgeIdentity& self) {
-  talk_.Admit(std::move(link), self);
+void GrpcIncomingStream::Greet(const EdgeIdentity& self) {
+  talk_.Greet(self);
+  Wake();
+}
+
+void GrpcIncomingStream::Admit(std::shared_ptr<PeerLink> link) {
+  talk_.Admit(std::move(link));
   Wake();
 }
 
@@ -114,8 +119,10 @@ void GrpcIncomingStream::Tick(std::chrono::milliseconds tick, const GrpcTranspor
     }
   }
   if (admitted()) return talk_.Tick(tick, options.peer_timeout, address());
-  if (talk_.watch().Tick(tick) < kHelloTimeout) return;
-  doorkeeper_->TurnAway(*this, absl::DeadlineExceededError("did not introduce itself in time"));
+  // Who waits at the door sends heartbeats.
+  const std::chrono::milliseconds patience = greeted() ? options.peer_timeout : kHelloTimeout;
+  if (talk_.watch().Tick(tick) < patience) return;
+  doorkeeper_->TurnAway(*this, absl::DeadlineExceededError("was silent for too long"));
 }
 
 }  // namespace grapevine

@@ -1,8 +1,8 @@
 // A stream on which somebody sends to this node: the server's end of
 // Gossip.Exchange.
 //
-// Until its Hello has been admitted it is a stranger's, bounded in what it may
-// send and for how long; then it belongs to a peer's link. What is said on it is
+// Until it is greeted it is a stranger's, bounded in what it may send and
+// for how long; once admitted it belongs to a peer's link. What is said on it is
 // receiving_end.h's.
 //
 // Thread-safe. Operations underway keep it alive.
@@ -58,8 +58,10 @@ class GrpcIncomingStream final : public EdgeStream,
 
   // Waits for a caller.
   void Await(RawGossip& service, GrpcQueue& queue);
-  // Takes the stream for its peer and answers with `self`.
-  void Admit(std::shared_ptr<PeerLink> link, const EdgeIdentity& self);
+  // The caller is who it says: answers with `self`.
+  void Greet(const EdgeIdentity& self);
+  // Takes the stream for its peer.
+  void Admit(std::shared_ptr<PeerLink> link);
 
   void Wake() override { writes_.Wake(); }
   void Abort(const absl::Status& why) override;
@@ -72,6 +74,7 @@ class GrpcIncomingStream final : public EdgeStream,
   void Beat();
   // Where the caller's connection comes from.
   std::string address() const { return call_.peer(); }
+  bool greeted() const { return talk_.greeted(); }
   bool admitted() const { return talk_.admitted(); }
 
  private:

@@ -28,8 +28,10 @@ void GrpcOutgoingEdge::Dial() {
   auto retry = [edge = weak_from_this()](const absl::Status& why) {
     if (const auto alive = edge.lock()) alive->attempts_.Failed(why);
   };
+  const RunToken& token = context_.options.token;
   auto stream = std::make_shared<GrpcOutgoingStream>(GrpcOutgoingStream::Context{
-      {context_.self, context_.link, context_.address, context_.checksums, context_.options.round},
+      {Proven(context_.self, context_.link->peer(), EdgeEnd::kCaller, token), token, context_.link,
+       context_.address, context_.checksums, context_.options.round},
       retry,
       [streams = context_.streams] { streams->Remove(); }});
   {

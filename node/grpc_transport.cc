@@ -80,6 +80,7 @@ absl::Status GrpcTransport::EnsureDialled(Rank peer) {
 }
 
 void GrpcTransport::Dial(std::span<const Rank> peers) {
+  service_->Expect(peers);
   for (const Rank peer : peers) {
     const absl::Status status = EnsureDialled(peer);
     CHECK(status.ok()) << status;
@@ -95,6 +96,7 @@ absl::Status GrpcTransport::Send(Rank to, Tag tag, Outgoing message) {
 absl::Status GrpcTransport::Post(Rank from, Tag tag, Incoming place) {
   absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(from);
   if (!link.ok()) return link.status();
+  service_->Expect({&from, 1});
   return (*link)->Post(tag, std::move(place));
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 
+#include "node/run_token.h"
 #include "topology/topology.h"
 
 namespace grapevine {
@@ -23,6 +24,8 @@ struct GrpcTransportOptions {
   static constexpr int64_t kMaxChunkBytes = 3 << 20;
   // For outgoing connections; plain text when null.
   std::shared_ptr<grpc::ChannelCredentials> credentials;
+  // What the nodes of the run share; strangers do not have it.
+  RunToken token = {};
   // The round this node is in, for heartbeats; from any thread, without blocking.
   std::function<Round()> round = [] { return Round{0}; };
   // Streams that have not introduced themselves, at most.

@@ -76,6 +76,7 @@ absl::Status NodeSession::Listen() {
       GrpcTransportOptions{.peer_timeout = options_.peer_timeout,
                            .connect_timeout = options_.rendezvous_timeout,
                            .credentials = *outgoing,
+                           .token = options_.token,
                            .round = [this] { return runner_->progress().round; }},
       runner_);
   std::vector<GrpcServer::Register> services;
@@ -92,7 +93,8 @@ absl::Status NodeSession::Listen() {
                            .peer_timeout = options_.peer_timeout,
                            .step_timeout = options_.step_timeout},
         GrpcCoordinatorService::Sinks{.on_metrics = callbacks_.on_metrics,
-                                      .on_notice = callbacks_.on_notice});
+                                      .on_notice = callbacks_.on_notice},
+        options_.token);
     services.push_back(
         [this](grpc::ServerBuilder& builder) { builder.RegisterService(coordinator_.get()); });
   }
@@ -114,6 +116,7 @@ control::Registration NodeSession::Registration() const {
   for (const control::Agreement& agreement : options_.agreements) {
     *registration.add_agreements() = agreement;
   }
+  Prove(options_.token, &registration);
   return registration;
 }
 

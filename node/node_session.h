@@ -22,6 +22,7 @@
 #include "node/grpc_server.h"
 #include "node/grpc_transport.h"
 #include "node/host_address.h"
+#include "node/run_token.h"
 #include "node/runner.h"
 
 namespace grapevine {
@@ -34,6 +35,7 @@ struct NodeSessionOptions {
   HostAddress bind{"127.0.0.1", 0};
   HostAddress advertise;  // empty parts are taken from the bound address
   TlsOptions tls;
+  RunToken token;  // what all ranks share
   // What all ranks must agree on, what explains most first.
   std::vector<control::Agreement> agreements;
   std::string schema;    // fingerprint of the replica's layout

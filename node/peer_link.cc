@@ -7,6 +7,11 @@
 
 namespace grapevine {
 
+absl::Status ConnectedAlready(Rank peer) {
+  return absl::AlreadyExistsError(
+      absl::StrCat("rank ", peer, " is connected already; is the same rank started twice?"));
+}
+
 absl::Status PeerLink::LeftTheRun() const {
   return absl::UnavailableError(absl::StrCat("rank ", peer_, " left the run"));
 }
@@ -63,10 +68,7 @@ absl::Status PeerLink::AttachOutgoing(std::shared_ptr<EdgeStream> stream) {
 absl::Status PeerLink::AttachIncoming(std::shared_ptr<EdgeStream> stream) {
   MutexLock lock(mutex_);
   if (!broken_.ok()) return broken_;
-  if (streams_.incoming != nullptr || incoming_ended_) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("rank ", peer_, " is connected already; is the same rank started twice?"));
-  }
+  if (streams_.incoming != nullptr || incoming_ended_) return ConnectedAlready(peer_);
   streams_.incoming = std::move(stream);
   return absl::OkStatus();
 }

@@ -37,6 +37,9 @@ class EdgeStream {
   virtual void Leave() = 0;
 };
 
+// A rank is let in once.
+absl::Status ConnectedAlready(Rank peer);
+
 class PeerLink : public std::enable_shared_from_this<PeerLink> {
  public:
   // `chunk_elements`: the most one chunk carries.

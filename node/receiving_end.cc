@@ -8,19 +8,25 @@
 
 namespace grapevine {
 
-void ReceivingEnd::Admit(std::shared_ptr<PeerLink> link, const EdgeIdentity& self) {
-  link_ = std::move(link);
+void ReceivingEnd::Greet(const EdgeIdentity& self) {
   hello_ = self;
+  greeted_ = true;
+}
+
+void ReceivingEnd::Admit(std::shared_ptr<PeerLink> link) {
+  link_ = std::move(link);
   admitted_ = true;
 }
 
 std::optional<ToSender> ReceivingEnd::Next() {
-  if (!admitted_) return std::nullopt;
+  if (!greeted_) return std::nullopt;
   if (!answered_) {
     answered_ = true;
     return hello_;
   }
-  if (std::vector<Tag> tags = link_->TakeGrants(); !tags.empty()) return Grant{std::move(tags)};
+  if (admitted_) {
+    if (std::vector<Tag> tags = link_->TakeGrants(); !tags.empty()) return Grant{std::move(tags)};
+  }
   if (beat_.exchange(false)) return Heartbeat{context_.round()};
   return std::nullopt;
 }
@@ -31,14 +37,17 @@ absl::Status ReceivingEnd::Hear(google::protobuf::io::ZeroCopyInputStream* in, i
   absl::StatusOr<ToReceiver> message = DecodeToReceiver(&coded, size);
   if (!message.ok()) return message.status();
   if (auto* hello = std::get_if<EdgeIdentity>(&*message)) return Meet(std::move(*hello));
-  if (!admitted_) return absl::InvalidArgumentError("did not introduce itself");
-  if (const auto* chunk = std::get_if<ChunkHeader>(&*message)) return TakeChunk(*chunk, &coded);
+  if (!greeted_) return absl::InvalidArgumentError("did not introduce itself");
   if (const auto* heartbeat = std::get_if<Heartbeat>(&*message)) {
     watch_.HeardRound(heartbeat->round);
-  } else {
-    link_->IncomingEnded();
-    context_.leave();
+    return absl::OkStatus();
   }
+  if (const auto* chunk = std::get_if<ChunkHeader>(&*message)) {
+    if (!admitted_) return absl::InvalidArgumentError("sent vectors before it was let in");
+    return TakeChunk(*chunk, &coded);
+  }
+  if (admitted_) link_->IncomingEnded();
+  context_.leave();
   return absl::OkStatus();
 }
 

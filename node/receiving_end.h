@@ -1,6 +1,6 @@
 // The receiver's end of the conversation on one edge, without the wire: hears who
-// calls, and once that is admitted, announces credits and copies chunks to where
-// they were posted.
+// calls, greets whom it believes, and once that is admitted, announces credits and
+// copies chunks to where they were posted.
 //
 // Thread-safe as a stream uses it: Next never twice at a time, nor Hear; the rest
 // from any thread.
@@ -30,7 +30,7 @@ class ReceivingEnd {
  public:
   struct Context {
     std::function<Round()> round;
-    // Admits the caller, at once or never (Admit). Called from Hear.
+    // Greets the caller and admits it, now, later or never. Called from Hear.
     std::function<void(EdgeIdentity caller)> introduce;
     // The peer has said goodbye: the stream is to be ended in order. Called from Hear.
     std::function<void()> leave;
@@ -38,8 +38,12 @@ class ReceivingEnd {
 
   explicit ReceivingEnd(Context context) : context_(std::move(context)) {}
 
-  // Takes the caller for the peer of `link` and answers it with `self`.
-  void Admit(std::shared_ptr<PeerLink> link, const EdgeIdentity& self);
+  // Answers the caller with `self`: heartbeats go both ways, so that it may wait for
+  // long until it is admitted. Once.
+  void Greet(const EdgeIdentity& self);
+  bool greeted() const { return greeted_; }
+  // Takes the caller for the peer of `link`. Once.
+  void Admit(std::shared_ptr<PeerLink> link);
   bool admitted() const { return admitted_; }
 
   // What to write next; nullopt when there is nothing.
@@ -66,8 +70,9 @@ class ReceivingEnd {
 
   const Context context_;
   SilenceWatch watch_;
+  ToSender hello_;  // set once, before greeted_
+  std::atomic<bool> greeted_ = false;
   std::shared_ptr<PeerLink> link_;  // set once, before admitted_
-  ToSender hello_;                  // likewise
   std::atomic<bool> admitted_ = false;
   bool answered_ = false;    // the Hello is written; within Next
   bool introduced_ = false;  // a Hello has come; within Hear

@@ -55,7 +55,20 @@ std::string Disagreement(const control::Registration& own, const control::Regist
   return "";
 }
 
+std::string Claim(const control::Registration& registration) {
+  return absl::StrCat("control: rank ", registration.rank(), ", process ", registration.nonce(),
+                      ", at ", registration.address());
+}
+
 }  // namespace
+
+void Prove(const RunToken& token, control::Registration* registration) {
+  registration->set_proof(token.Proof(Claim(*registration)));
+}
+
+bool IsProven(const control::Registration& registration, const RunToken& token) {
+  return token.Accepts(registration.proof(), Claim(registration));
+}
 
 std::string Objection(const control::Registration& own, const control::Registration& given) {
   if (given.protocol_version() != own.protocol_version()) {

@@ -1,4 +1,4 @@
-// Whether a node fits into the run that it wants to join.
+// Whether a node may join a run, and whether it fits into it.
 //
 // Pure functions, safe from any thread.
 #ifndef GRAPEVINE_NODE_REGISTRATION_H_
@@ -7,10 +7,16 @@
 #include <string>
 
 #include "node/control.pb.h"
+#include "node/run_token.h"
 
 namespace grapevine {
 
-inline constexpr uint32_t kControlProtocolVersion = 1;
+inline constexpr uint32_t kControlProtocolVersion = 2;
+
+// Adds the proof that the node has the run's token. It holds for this process
+// and this address only: who hears it can pose as nobody else with it.
+void Prove(const RunToken& token, control::Registration* registration);
+bool IsProven(const control::Registration& registration, const RunToken& token);
 
 // Why the node of `given` cannot be in the run of `own` (rank 0's own
 // registration): the field, both values and the remedy. Empty when it fits.

@@ -15,7 +15,15 @@ bool MayBeMended(absl::StatusCode code) {
 
 // How a receiver turns away whom it understands.
 bool SaysMisfit(absl::StatusCode code) {
-  return code == absl::StatusCode::kFailedPrecondition || code == absl::StatusCode::kAlreadyExists;
+  return code == absl::StatusCode::kFailedPrecondition ||
+         code == absl::StatusCode::kAlreadyExists || code == absl::StatusCode::kUnauthenticated;
+}
+
+// A receiver says no more to whom it does not believe.
+std::string RemedyFor(absl::StatusCode code) {
+  return code == absl::StatusCode::kUnauthenticated
+             ? "; give every rank the same --token-file or GRAPEVINE_TOKEN"
+             : "";
 }
 
 }  // namespace
@@ -64,6 +72,11 @@ absl::Status SendingEnd::Take(const ToSender& message) {
 
 absl::Status SendingEnd::Meet(const EdgeIdentity& peer) {
   if (connected_) return absl::InvalidArgumentError("introduced itself twice");
+  if (!IsProven(peer, EdgeEnd::kAnswerer, context_.token)) {
+    return WithFailure(absl::UnauthenticatedError(
+                           "answers without the run's token; does something else listen there?"),
+                       Failure::kRendezvous);
+  }
   if (peer.rank != context_.link->peer()) {
     return WithFailure(absl::FailedPreconditionError(
                            absl::StrCat("answers as rank ", peer.rank, "; check the host file")),
@@ -94,7 +107,8 @@ absl::Status SendingEnd::Ended(const absl::Status& status) {
   const absl::Status why(
       status.code(),
       absl::StrCat(PeerName(), connected_ ? " ended the connection: " : " refused the connection: ",
-                   std::string(status.message()), connected_ ? "; " + watch_.Describe() : ""));
+                   std::string(status.message()), RemedyFor(status.code()),
+                   connected_ ? "; " + watch_.Describe() : ""));
   if (!connected_ && MayBeMended(status.code())) return why;
   link.Break(!connected_ && SaysMisfit(status.code()) ? WithFailure(why, Failure::kRendezvous)
                                                       : why);

@@ -20,6 +20,7 @@
 #include "node/edge_identity.h"
 #include "node/message_checksum.h"
 #include "node/peer_link.h"
+#include "node/run_token.h"
 #include "node/silence_watch.h"
 #include "node/wire_format.h"
 
@@ -28,7 +29,8 @@ namespace grapevine {
 class SendingEnd {
  public:
   struct Context {
-    EdgeIdentity self;
+    EdgeIdentity self;  // with its proof for this peer
+    RunToken token;
     std::shared_ptr<PeerLink> link;
     std::string address;  // the peer's
     std::shared_ptr<ChecksumsInFlight> checksums;

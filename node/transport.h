@@ -49,8 +49,9 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  // Opens connections to `peers` ahead of their first use; returns at once,
-  // failures come through OnPeerFailed. Sending to a peer dials it anyway.
+  // `peers` are this node's neighbours from now on: opens connections to them ahead
+  // of their first use, and lets theirs in. Returns at once, failures come through
+  // OnPeerFailed. Sending to a peer dials it anyway, and posting for one lets it in.
   virtual void Dial(std::span<const Rank> peers) = 0;
 
   // Queues a message; never blocks. It leaves as far as it is there, and what is there

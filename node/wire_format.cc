@@ -32,11 +32,14 @@ void Fill(const EdgeIdentity& from, gossip::Hello* to) {
   to->set_schema(from.schema);
   to->set_topology(from.topology);
   to->set_algorithm(from.algorithm);
+  to->set_listener(from.listener);
+  to->set_proof(from.proof);
 }
 
 EdgeIdentity IdentityOf(const gossip::Hello& hello) {
-  return {hello.protocol_version(), hello.run_id(),   hello.rank(),     hello.world_size(),
-          hello.schema(),           hello.topology(), hello.algorithm()};
+  return {hello.protocol_version(), hello.run_id(),   hello.rank(),
+          hello.world_size(),       hello.schema(),   hello.topology(),
+          hello.algorithm(),        hello.listener(), hello.proof()};
 }
 
 void Fill(Tag from, gossip::Tag* to) {

@@ -92,6 +92,12 @@ def system_libraries():
         targets = {"protobuf": ["-lprotobuf", "-pthread"]},
     )
     _system_library(
+        name = "openssl",
+        deb = "libssl-dev",
+        probe = ["/usr/include/openssl/ssl.h"],
+        targets = {"crypto": ["-lcrypto"]},
+    )
+    _system_library(
         name = "glog",
         deb = "libgoogle-glog-dev",
         probe = ["/usr/include/glog/logging.h"],

@@ -50,7 +50,7 @@ std::shared_ptr<grpc::Channel> Dial(const std::string& address) {
 // Rank 0's half: server and service.
 struct RankZero {
   explicit RankZero(Rank world_size, milliseconds peer_timeout = seconds(30), int port = 0,
-                    milliseconds rendezvous_timeout = seconds(20))
+                    milliseconds rendezvous_timeout = seconds(20), RunToken token = {})
       : service(CoordinatorOptions{.own = RegistrationOf(0, world_size),
                                    .run_id = "run",
                                    .round_limit = 10,
@@ -60,7 +60,8 @@ struct RankZero {
                      [this](Rank rank, const control::NodeMetrics& metrics) {
                        metrics_of.fetch_add(rank * 1000 + static_cast<int>(metrics.round()));
                      },
-                 .on_notice = [](const std::string&) {}}) {
+                 .on_notice = [](const std::string&) {}},
+                std::move(token)) {
     const GrpcServer::Register services[] = {
         [this](grpc::ServerBuilder& builder) { builder.RegisterService(&service); }};
     auto started =
@@ -298,6 +299,62 @@ TEST(GrpcControl, ARefusalAndATimeoutCarryTheirMessages) {
   const auto alone = fits.Join(2);
   EXPECT_EQ(FailureOf(alone.status()), Failure::kRendezvous);
   EXPECT_THAT(std::string(alone.status().message()), HasSubstr("rank 0 is missing"));
+}
+
+// What a caller is told that sends `registration`: a directive, or how the stream
+// ended.
+struct Answer {
+  std::optional<control::Directive> directive;
+  grpc::Status end;
+};
+Answer Register(const RankZero& zero, const control::Registration& registration) {
+  auto stub = control::Control::NewStub(Dial(zero.address()));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kLong);
+  auto stream = stub->Connect(&context);
+  control::Report report;
+  *report.mutable_registration() = registration;
+  stream->Write(report);
+  control::Directive directive;
+  Answer answer;
+  if (stream->Read(&directive)) {
+    answer.directive = directive;
+    context.TryCancel();
+  }
+  answer.end = stream->Finish();
+  return answer;
+}
+
+TEST(GrpcControl, WhoDoesNotShowTheTokenIsToldNothing) {
+  const RunToken token("the token of this run");
+  RankZero zero(2, seconds(30), 0, seconds(20), token);
+  control::Registration misfit = RegistrationOf(1, 7);
+  control::Registration of_another = RegistrationOf(0, 2);
+  Prove(token, &of_another);
+  of_another.set_rank(1);
+  control::Registration another_token = RegistrationOf(1, 2);
+  Prove(RunToken("the token of another run"), &another_token);
+  for (const auto& registration : {RegistrationOf(1, 2), misfit, of_another, another_token}) {
+    const Answer answer = Register(zero, registration);
+    EXPECT_FALSE(answer.directive.has_value()) << answer.directive->ShortDebugString();
+    EXPECT_EQ(answer.end.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+    EXPECT_EQ(answer.end.error_message(), "refused");
+  }
+  // Who has it is told what is wrong.
+  Prove(token, &misfit);
+  const Answer answer = Register(zero, misfit);
+  ASSERT_TRUE(answer.directive.has_value()) << answer.end.error_message();
+  EXPECT_THAT(answer.directive->abort().message(), HasSubstr("number of nodes is 7 there"));
+}
+
+TEST(GrpcControl, ANodeWithoutTheTokenHearsWhatHelps) {
+  RankZero zero(2, seconds(30), 0, seconds(20), RunToken("the token of this run"));
+  Node node(1, Dial(zero.address()), zero.address());
+  const auto roster = node.Join(2);
+  EXPECT_EQ(FailureOf(roster.status()), Failure::kRendezvous);
+  EXPECT_THAT(std::string(roster.status().message()),
+              AllOf(HasSubstr("rank 0 at " + zero.address() + " refuses this node"),
+                    HasSubstr("--token-file or GRAPEVINE_TOKEN")));
 }
 
 // A coordinator that takes the connection, says one thing, then nothing.

@@ -1,8 +1,12 @@
 // What a node makes of clients that break the protocol: strangers are turned
 // away and harm nobody; a peer that misbehaves is given up with a reason.
+#include <atomic>
+#include <future>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "node/grpc_transport.h"
@@ -18,11 +22,18 @@ constexpr Tag kTag{.round = 7};
 const char kData[] = "twelve bytes";
 constexpr int64_t kElements = 3;
 
+const RunToken kToken("the token of this run"), kNoToken;
+
+// Rank 0, as rank 1 expects it.
+EdgeIdentity Caller(const RunToken& token = kNoToken) {
+  return Proven(TestIdentity(0, 2), 1, EdgeEnd::kCaller, token);
+}
+
 // Rank 1 of two is real; a test plays rank 0.
 class GrpcHostile : public testing::Test {
  protected:
   explicit GrpcHostile(GrpcTransportOptions options = {})
-      : node_(TestIdentity(1, 2), options, &sink_) {
+      : token_(options.token), node_(TestIdentity(1, 2), options, &sink_) {
     node_.transport().Join(kTestRun, {"127.0.0.1:1", node_.address()});
   }
 
@@ -45,7 +56,7 @@ class GrpcHostile : public testing::Test {
     const SharedSlice place = Zeros(kElements);
     ASSERT_TRUE(node_.transport().Post(0, kTag, place).ok());
     RawClient client(node_.address());
-    ASSERT_TRUE(client.Introduce(TestIdentity(0, 2)));
+    ASSERT_TRUE(client.Introduce(Caller(token_)));
     ASSERT_TRUE(client.AwaitGrant(kTag));
     client.SendBytes(bytes);
     const absl::Status failure = sink_.AwaitFailure(0);
@@ -66,7 +77,7 @@ class GrpcHostile : public testing::Test {
     const SharedSlice place = Zeros(kElements);
     ASSERT_TRUE(node_.transport().Post(0, kTag, place).ok());
     RawClient client(node_.address());
-    ASSERT_TRUE(client.Introduce(TestIdentity(0, 2)));
+    ASSERT_TRUE(client.Introduce(Caller(token_)));
     ASSERT_TRUE(client.AwaitGrant(kTag));
     ASSERT_TRUE(client.Send(ChunkMessage(kTag, kData)));
     ASSERT_TRUE(sink_.AwaitReceived(0, kTag));
@@ -74,6 +85,7 @@ class GrpcHostile : public testing::Test {
     EXPECT_EQ(sink_.failures(), 0);
   }
 
+  const RunToken token_;
   RecordingSink sink_;
   GrpcNode node_;
 };
@@ -87,21 +99,28 @@ TEST_F(GrpcHostile, StrangersOfEveryKindAreTurnedAway) {
   ExpectTurnedAway(std::string(70000, 'x'), invalid, "70000 bytes without data");
   ExpectTurnedAway(ChunkMessage(kTag, kData).SerializeAsString(), invalid,
                    "did not introduce itself");
-  ExpectTurnedAway(HelloMessage(TestIdentity(1, 2)).SerializeAsString(), invalid, "no peer");
-  ExpectTurnedAway(HelloMessage(TestIdentity(-5, 2)).SerializeAsString(), invalid, "no peer");
+  for (const Rank rank : {1, -5}) {
+    EdgeIdentity nobody = Caller();
+    nobody.rank = rank;
+    ExpectTurnedAway(HelloMessage(nobody).SerializeAsString(), invalid, "no peer");
+  }
   // More than the server takes in at all.
   ExpectTurnedAway(std::string(8 << 20, 'x'), grpc::StatusCode::RESOURCE_EXHAUSTED, "max");
   ExpectUnharmed();
 }
 
 TEST_F(GrpcHostile, OtherRunsAreTurnedAwayWithBothValues) {
-  const EdgeIdentity ours = TestIdentity(0, 2);
+  const EdgeIdentity ours = Caller();
   EdgeIdentity theirs = ours;
   theirs.protocol_version = 99;
-  ExpectTurnedAway(theirs, "protocol version: 1 at rank 1, 99 at rank 0");
+  ExpectTurnedAway(theirs, absl::StrCat("protocol version: ", EdgeIdentity::kProtocolVersion,
+                                        " at rank 1, 99 at rank 0"));
   theirs = ours;
   theirs.run_id = "other";
-  ExpectTurnedAway(theirs, "run id: 'test-run' at rank 1, 'other' at rank 0");
+  ExpectTurnedAway(theirs, "their run ids differ; stop what is left of another run");
+  theirs = ours;
+  theirs.listener = 4;
+  ExpectTurnedAway(theirs, "rank 0 means rank 4, but this is rank 1; check the host file");
   theirs = ours;
   theirs.world_size = 3;
   ExpectTurnedAway(theirs, "world size: 2 at rank 1, 3 at rank 0");
@@ -117,12 +136,27 @@ TEST_F(GrpcHostile, OtherRunsAreTurnedAwayWithBothValues) {
   ExpectUnharmed();
 }
 
+// What the first call is told must not make a second one welcome.
+TEST_F(GrpcHostile, AStrangerLearnsNothingOfTheRun) {
+  EdgeIdentity guess;
+  guess.run_id = "a guess";
+  RawClient client(node_.address());
+  client.Send(HelloMessage(guess));
+  const grpc::Status end = client.End();
+  EXPECT_FALSE(end.ok());
+  for (const std::string& secret : {std::string(kTestRun), TestIdentity(0, 2).schema,
+                                    TestIdentity(0, 2).topology, TestIdentity(0, 2).algorithm}) {
+    EXPECT_THAT(end.error_message(), testing::Not(HasSubstr(secret)));
+  }
+  ExpectUnharmed();
+}
+
 TEST_F(GrpcHostile, ASecondStreamOfOneRankIsTurnedAway) {
-  RawClient first(node_.address());
-  ASSERT_TRUE(first.Introduce(TestIdentity(0, 2)));
-  ExpectTurnedAway(HelloMessage(TestIdentity(0, 2)).SerializeAsString(),
-                   grpc::StatusCode::ALREADY_EXISTS, "rank 0 is connected already");
   ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
+  RawClient first(node_.address());
+  ASSERT_TRUE(first.Introduce(Caller()));
+  ExpectTurnedAway(HelloMessage(Caller()).SerializeAsString(), grpc::StatusCode::ALREADY_EXISTS,
+                   "rank 0 is connected already");
   ASSERT_TRUE(first.AwaitGrant(kTag));
   ASSERT_TRUE(first.Send(ChunkMessage(kTag, kData)));
   EXPECT_TRUE(sink_.AwaitReceived(0, kTag));
@@ -177,17 +211,17 @@ TEST_F(GrpcHostile, GarbageEndsThePeer) {
 }
 
 TEST_F(GrpcHostile, ASecondHelloEndsThePeer) {
-  ExpectGivenUp(HelloMessage(TestIdentity(0, 2)), absl::StatusCode::kInvalidArgument,
+  ExpectGivenUp(HelloMessage(Caller()), absl::StatusCode::kInvalidArgument,
                 "introduced itself twice");
 }
 
 TEST_F(GrpcHostile, APeerThatBreaksOffIsGivenUp) {
+  ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
   RawClient client(node_.address());
-  ASSERT_TRUE(client.Introduce(TestIdentity(0, 2)));
+  ASSERT_TRUE(client.Introduce(Caller(token_)));
   gossip::ToReceiver heartbeat;
   heartbeat.mutable_heartbeat()->set_round(41);
   ASSERT_TRUE(client.Send(heartbeat));
-  ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
   ASSERT_TRUE(client.AwaitGrant(kTag));
   client.Cancel();
   const absl::Status failure = sink_.AwaitFailure(0);
@@ -204,8 +238,9 @@ class GrpcImpatient : public GrpcHostile {
 };
 
 TEST_F(GrpcImpatient, ASilentPeerIsGivenUp) {
+  ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(1)).ok());
   RawClient client(node_.address());
-  ASSERT_TRUE(client.Introduce(TestIdentity(0, 2)));
+  ASSERT_TRUE(client.Introduce(Caller(token_)));
   gossip::ToReceiver heartbeat;
   heartbeat.mutable_heartbeat()->set_round(812);
   ASSERT_TRUE(client.Send(heartbeat));
@@ -234,14 +269,103 @@ TEST_F(GrpcImpatient, APeerThatNeverComesIsGivenUp) {
   EXPECT_THAT(std::string(failure.message()), HasSubstr("has not connected for 0.6 s"));
 }
 
+class GrpcWithToken : public GrpcHostile {
+ protected:
+  GrpcWithToken() : GrpcHostile({.token = kToken}) {}
+
+  // Turned away without a word of what was wrong, though everything else fits.
+  void ExpectRefused(const EdgeIdentity& identity) {
+    RawClient client(node_.address());
+    client.Send(HelloMessage(identity));
+    const grpc::Status end = client.End();
+    EXPECT_EQ(end.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+    EXPECT_EQ(end.error_message(), "refused");
+  }
+};
+
+TEST_F(GrpcWithToken, WhoHasItGetsThrough) { ExpectUnharmed(); }
+
+TEST_F(GrpcWithToken, WhoDoesNotShowItIsRefusedWithoutAWord) {
+  ExpectRefused(Caller());
+  ExpectRefused(Caller(RunToken("the token of another run")));
+  EdgeIdentity different = Caller();
+  different.run_id = different.topology = "guessed";
+  different.protocol_version = 99;
+  ExpectRefused(different);
+  ExpectUnharmed();
+}
+
+// What was said to another node, by another one, in another run or at the other
+// end of a stream opens nothing here.
+TEST_F(GrpcWithToken, AProofOfSomethingElseIsRefused) {
+  const EdgeIdentity self = TestIdentity(0, 2);
+  EdgeIdentity told_to_another = Proven(self, 2, EdgeEnd::kCaller, kToken);
+  told_to_another.listener = 1;
+  ExpectRefused(told_to_another);
+  EdgeIdentity of_another = Proven(TestIdentity(5, 2), 1, EdgeEnd::kCaller, kToken);
+  of_another.rank = 0;
+  ExpectRefused(of_another);
+  EdgeIdentity in_another_run = self;
+  in_another_run.run_id = "other";
+  in_another_run = Proven(in_another_run, 1, EdgeEnd::kCaller, kToken);
+  in_another_run.run_id = kTestRun;
+  ExpectRefused(in_another_run);
+  ExpectRefused(Proven(self, 1, EdgeEnd::kAnswerer, kToken));
+  ExpectUnharmed();
+}
+
+// Neither a hang-up nor noise in the name of a rank ends the run.
+TEST_F(GrpcWithToken, AStrangerInTheNameOfARankEndsNothing) {
+  ASSERT_TRUE(node_.transport().Post(0, {.round = 1}, Zeros(kElements)).ok());
+  {
+    RawClient client(node_.address());
+    ASSERT_TRUE(client.Send(HelloMessage(Caller())));
+    client.SendBytes("\x1a\xff\xff\xff\xff\x7f");
+    client.Cancel();
+    EXPECT_FALSE(client.End().ok());
+  }
+  ExpectRefused(Caller());
+  ExpectUnharmed();
+}
+
+TEST_F(GrpcWithToken, AVectorOfWhoIsNoNeighbourFailsNothing) {
+  {
+    RawClient client(node_.address());
+    ASSERT_TRUE(client.Introduce(Caller(kToken)));
+    client.Send(ChunkMessage(kTag, kData));
+    EXPECT_THAT(client.End().error_message(), HasSubstr("sent vectors before it was let in"));
+  }
+  EXPECT_EQ(sink_.failures(), 0);
+}
+
+// Rank 0 is rank 1's neighbour once rank 1 dials it or awaits a message of it. Of
+// two that come earlier in its name one is turned away, the other waits.
+TEST_F(GrpcWithToken, WhoIsNoNeighbourYetWaitsAtTheDoor) {
+  RawClient callers[] = {RawClient(node_.address()), RawClient(node_.address())};
+  std::promise<bool> first, second;
+  std::atomic<int> over = 0;
+  std::vector<std::thread> threads;
+  for (RawClient& caller : callers) {
+    threads.emplace_back([&] {
+      caller.Send(HelloMessage(Caller(kToken)));
+      const bool granted = caller.AwaitGrant(kTag);
+      (over++ == 0 ? first : second).set_value(granted);
+    });
+  }
+  EXPECT_FALSE(first.get_future().get());
+  EXPECT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
+  EXPECT_TRUE(second.get_future().get());
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(sink_.failures(), 0);
+}
+
 class GrpcReserved : public GrpcHostile {
  protected:
   GrpcReserved() : GrpcHostile({.max_unknown_streams = 0}) {}
 };
 
 TEST_F(GrpcReserved, StrangersBeyondTheBoundAreTurnedAway) {
-  ExpectTurnedAway(HelloMessage(TestIdentity(0, 2)).SerializeAsString(),
-                   grpc::StatusCode::RESOURCE_EXHAUSTED,
+  ExpectTurnedAway(HelloMessage(Caller()).SerializeAsString(), grpc::StatusCode::RESOURCE_EXHAUSTED,
                    "came while 0 others had not introduced themselves");
 }
 

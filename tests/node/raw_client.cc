@@ -80,6 +80,8 @@ gossip::ToReceiver HelloMessage(const EdgeIdentity& identity) {
   hello->set_schema(identity.schema);
   hello->set_topology(identity.topology);
   hello->set_algorithm(identity.algorithm);
+  hello->set_listener(identity.listener);
+  hello->set_proof(identity.proof);
   return message;
 }
 

@@ -16,6 +16,7 @@
 #include "tests/model/scratch_folder.h"
 #include "tests/process/free_port.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/testing/file_text.h"
 
 namespace grapevine::testing {
 namespace {
@@ -23,6 +24,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr int kUsage = 2, kInput = 3, kOutput = 4, kRendezvous = 5;
 
@@ -231,6 +233,47 @@ TEST(Cluster, OffLoopbackPlainTextMustBeAskedFor) {
       RunGrapevine(Node(0, FreePort(), "unused", With(kShortRun, "--bind=0.0.0.0:0")));
   EXPECT_EQ(ended.exit_code, kUsage) << ended.output;
   EXPECT_THAT(ended.output, AllOf(HasSubstr("--insecure"), HasSubstr("--tls-ca")));
+}
+
+TEST(Cluster, OffLoopbackATokenMustBeGivenOrWaived) {
+  const ScratchFolder folder;
+  std::vector<std::string> flags = kShortRun;
+  for (const char* flag : {"--tls-ca=ca", "--tls-cert=cert", "--tls-key=key"})
+    flags.push_back(flag);
+  for (const char* off : {"--bind=0.0.0.0:0", "--master-addr=192.0.2.1"}) {
+    const Ended ended = RunGrapevine(Node(1, FreePort(), folder.File("run"), With(flags, off)));
+    EXPECT_EQ(ended.exit_code, kUsage) << ended.output;
+    EXPECT_THAT(ended.output, AllOf(HasSubstr("has no token"), HasSubstr("--token-file=FILE"),
+                                    HasSubstr("GRAPEVINE_TOKEN"), HasSubstr("--insecure")));
+  }
+}
+
+TEST(Cluster, ATokenIsKeptAndOnlyItsSourceIsTold) {
+  const ScratchFolder folder;
+  const std::string secret = "a-secret-that-nobody-may-print";
+  const std::string flag = "--token-file=" + folder.Write("token", secret + "\n");
+  const Ended dry = RunGrapevine(
+      Node(0, FreePort(), folder.File("run"), With(With(kShortRun, flag), "--dry-run")));
+  EXPECT_EQ(dry.exit_code, 0) << dry.output;
+  EXPECT_THAT(dry.output, AllOf(HasSubstr("token: " + flag), Not(HasSubstr(secret))));
+
+  const int port = FreePort();
+  GrapevineProcess zero(Node(0, port, folder.File("run"), With(kShortRun, flag)));
+  // Neither none nor another one will do.
+  const std::string other = "--token-file=" + folder.Write("other", "another-secret-altogether");
+  for (const auto& flags : {kShortRun, With(kShortRun, other)}) {
+    const Ended stranger = RunGrapevine(Node(1, port, folder.File("other-run"), flags));
+    EXPECT_EQ(stranger.exit_code, kRendezvous) << stranger.output;
+    EXPECT_THAT(stranger.output, HasSubstr("refuses this node"));
+  }
+  GrapevineProcess one(Node(1, port, folder.File("run"), With(kShortRun, flag)));
+  EXPECT_EQ(one.Await(), 0) << one.output();
+  EXPECT_EQ(zero.Await(), 0) << zero.output();
+  EXPECT_THAT(zero.output(), Not(HasSubstr(secret)));
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folder.File("run"))) {
+    if (!file.is_regular_file()) continue;
+    EXPECT_THAT(FileText(file.path()), Not(HasSubstr(secret))) << file.path();
+  }
 }
 
 // Certificates as docs/cluster.md tells to make them.

@@ -60,6 +60,16 @@ class Hosts : public ::testing::Test {
   }
 
   // As told, by openssl, once for all hosts.
+  void MakeToken() {
+    if (std::system("openssl version > /dev/null 2>&1") != 0) GTEST_SKIP() << "openssl is missing";
+    GrapevineProcess openssl(
+        {"-euc", "cd " + folder_.path() + "\n" + Block("## Who may join: the token", "sh", 0)},
+        {.program = "/bin/sh"});
+    ASSERT_EQ(openssl.Await(), 0) << openssl.output();
+    for (const char* place : {"node1", "node2", "node3", "node4", "shared"}) {
+      fs::copy_file(folder_.File("run.token"), folder_.File(std::string(place) + "/run.token"));
+    }
+  }
   void MakeCertificates() {
     if (std::system("openssl version > /dev/null 2>&1") != 0) GTEST_SKIP() << "openssl is missing";
     fs::create_directories(folder_.File("authority"));
@@ -128,7 +138,15 @@ TEST_F(Hosts, ByHand) { ExpectRuns(Block("## By hand", "sh", 0), kInsecure); }
 TEST_F(Hosts, ByVariables) { ExpectRuns(Block("## By hand", "sh", 1), kInsecure); }
 TEST_F(Hosts, ByHostFile) { ExpectRuns(Block("## Host files", "sh"), kInsecure); }
 
+TEST_F(Hosts, WithAToken) {
+  MakeToken();
+  if (IsSkipped() || HasFatalFailure()) return;
+  ExpectRuns(Block("## By hand", "sh", 0), Block("## Who may join: the token", "sh", 1));
+}
+
 TEST_F(Hosts, WithTls) {
+  MakeToken();
+  if (IsSkipped() || HasFatalFailure()) return;
   MakeCertificates();
   if (IsSkipped() || HasFatalFailure()) return;
   for (const std::string& block :

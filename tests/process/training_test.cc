@@ -1,6 +1,7 @@
 // Local runs to their end, and what makes one end early.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -40,6 +41,40 @@ nlohmann::json Summary(const std::string& run) {
 
 int64_t SizeOfModel(const std::string& run) {
   return static_cast<int64_t>(std::filesystem::file_size(run + "/model.safetensors"));
+}
+
+// Of a process's environment as the system shows it to its owner.
+std::string Variable(pid_t pid, const std::string& name) {
+  const std::string environment = FileText("/proc/" + std::to_string(pid) + "/environ"),
+                    start = name + "=";
+  for (size_t at = 0; at < environment.size(); at = environment.find('\0', at) + 1) {
+    if (environment.compare(at, start.size(), start) == 0) {
+      return environment.substr(at + start.size()).c_str();
+    }
+  }
+  return "";
+}
+
+TEST(Training, ItsNodesShareATokenThatNobodyElseSees) {
+  const ScratchFolder folder;
+  GrapevineProcess train({"train", "-n", "2", "--model=phantom:1MB", "--compute=5ms",
+                          "--rounds=100000", "--out", folder.File("run")});
+  ASSERT_TRUE(train.AwaitOutput("round 2/")) << train.output();
+  const std::string token = Variable(train.Node(0), "GRAPEVINE_TOKEN");
+  EXPECT_EQ(token.size(), 64u) << "256 bits";
+  EXPECT_EQ(Variable(train.Node(1), "GRAPEVINE_TOKEN"), token);
+  EXPECT_EQ(Variable(train.pid(), "GRAPEVINE_TOKEN"), "");
+  for (const int rank : {0, 1}) {
+    EXPECT_THAT(FileText("/proc/" + std::to_string(train.Node(rank)) + "/cmdline"),
+                Not(HasSubstr(token)));
+  }
+  train.Signal(SIGINT);
+  EXPECT_EQ(train.Await(), 128 + SIGINT);
+  EXPECT_THAT(train.output(), Not(HasSubstr(token)));
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folder.File("run"))) {
+    if (!file.is_regular_file()) continue;
+    EXPECT_THAT(FileText(file.path()), Not(HasSubstr(token))) << file.path();
+  }
 }
 
 TEST(Training, AParameterServerRunIsThatOfItsWorkers) {
