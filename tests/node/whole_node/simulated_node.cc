@@ -154,7 +154,10 @@ void SimulatedNode::Start() {
   MakeRunner();
   MakeTransport();
   if (rank_ == 0) MakeCoordinator();
-  line_.emplace(ControlLineOptions{.coordinator = "node0:1", .peer_timeout = plan().peer_timeout},
+  line_.emplace(ControlLineOptions{.coordinator = "node0:1",
+                                   .peer_timeout = plan().peer_timeout,
+                                   .world_size = plan().nodes,
+                                   .rounds = plan().rounds},
                 now());
   deadline_ = now() + plan().rendezvous_timeout;
   process()->set_after_each([this] {

@@ -107,6 +107,9 @@ class OutgoingStream final : public EdgeStream,
   absl::Status status_;
 };
 
+// Nobody here is a stranger.
+const RunToken kNoToken;
+
 // The attempts to send to one peer: what GrpcOutgoingEdge is.
 class SimulatedTransport::Edge : public std::enable_shared_from_this<Edge> {
  public:
@@ -118,7 +121,8 @@ class SimulatedTransport::Edge : public std::enable_shared_from_this<Edge> {
 
   void Dial() {
     stream_ = std::make_shared<OutgoingStream>(
-        SendingEnd::Context{transport_.self_, link_, transport_.Address(link_->peer()),
+        SendingEnd::Context{Proven(transport_.self_, link_->peer(), EdgeEnd::kCaller, kNoToken),
+                            kNoToken, link_, transport_.Address(link_->peer()),
                             transport_.checksums_, transport_.options_.round},
         transport_.process(), [edge = weak_from_this()](const absl::Status& why) {
           if (const auto alive = edge.lock()) alive->attempts_.Failed(why);
@@ -172,7 +176,8 @@ class SimulatedTransport::Caller final : public EdgeStream,
          .on_closed = [self = shared_from_this()](const absl::Status&) { self->Disconnected(); }});
   }
   void Admit(std::shared_ptr<PeerLink> link, const EdgeIdentity& self) {
-    talk_.Admit(std::move(link), self);
+    talk_.Greet(Proven(self, link->peer(), EdgeEnd::kAnswerer, kNoToken));
+    talk_.Admit(std::move(link));
     Wake();
   }
 
