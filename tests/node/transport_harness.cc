@@ -28,10 +28,6 @@ void RecordingSink::OnPeerFailed(Rank peer, const absl::Status& why) {
   changed_.NotifyAll();
 }
 
-bool RecordingSink::StaysWithoutFailure(std::chrono::milliseconds time) {
-  return !Await([&] { return !failed_.empty(); }, time);
-}
-
 bool RecordingSink::Await(const std::function<bool()>& condition, std::chrono::milliseconds time) {
   const auto deadline = std::chrono::steady_clock::now() + time;
   MutexLock lock(mutex_);

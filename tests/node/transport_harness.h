@@ -32,9 +32,6 @@ class RecordingSink : public TransportSink {
   // The status of the failure; OK when none came.
   absl::Status AwaitFailure(Rank peer);
 
-  // Whether no failure comes for so long.
-  bool StaysWithoutFailure(std::chrono::milliseconds time);
-
   int received() const { return Count(received_); }
   int sent() const { return Count(sent_); }
   int failures() const;

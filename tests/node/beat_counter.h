@@ -1,0 +1,38 @@
+// Waits for heartbeats, which tell a test that time has passed for both sides.
+#ifndef GRAPEVINE_TESTS_NODE_BEAT_COUNTER_H_
+#define GRAPEVINE_TESTS_NODE_BEAT_COUNTER_H_
+
+#include <chrono>
+
+#include "system/mutex.h"
+
+namespace grapevine {
+
+// Thread-safe.
+class BeatCounter {
+ public:
+  // To be called for each heartbeat.
+  void Count() {
+    MutexLock lock(mutex_);
+    ++beats_;
+    changed_.NotifyAll();
+  }
+  // Whether so many come within 20 s.
+  bool Await(int beats) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    MutexLock lock(mutex_);
+    while (beats_ < beats && std::chrono::steady_clock::now() < deadline) {
+      changed_.WaitUntil(mutex_, deadline);
+    }
+    return beats_ >= beats;
+  }
+
+ private:
+  Mutex mutex_;
+  Condition changed_;
+  int beats_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_TESTS_NODE_BEAT_COUNTER_H_
