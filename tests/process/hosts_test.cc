@@ -5,16 +5,19 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
 #include "tests/process/documentation.h"
 #include "tests/process/grapevine_process.h"
-#include "tests/process/host_network.h"
+#include "tests/process/virtual_hosts.h"
+#include "tests/testing/file_text.h"
 
 namespace grapevine::testing {
 namespace {
@@ -94,7 +97,7 @@ class Hosts : public ::testing::Test {
     variables["PATH"] = folder_.File("bin") + ":/usr/sbin:/usr/bin:/sbin:/bin";
     processes_.push_back(std::make_unique<GrapevineProcess>(
         network_->On(host, "cd " + folder_.File(place) + "\n" + command),
-        GrapevineProcess::Options{.program = HostNetwork::kProgram, .environment = variables}));
+        GrapevineProcess::Options{.program = VirtualHosts::kProgram, .environment = variables}));
   }
 
   // The commands of a block of the page, each on its host.
@@ -128,7 +131,7 @@ class Hosts : public ::testing::Test {
   }
 
   const ScratchFolder folder_;
-  std::optional<HostNetwork> network_;
+  std::optional<VirtualHosts> network_;
   std::vector<std::unique_ptr<GrapevineProcess>> processes_;  // go first
 };
 
@@ -156,6 +159,116 @@ TEST_F(Hosts, WithTls) {
       fs::remove_all(folder_.File("node" + std::to_string(host) + "/run"));
     }
   }
+}
+
+bool Installed(const std::string& program) {
+  return std::system(("PATH=$PATH:/usr/sbin command -v " + program + " > /dev/null").c_str()) == 0;
+}
+
+// Eight ranks, two on each host; one file system for all.
+class Launchers : public Hosts {
+ protected:
+  static constexpr int kRanks = 8;
+
+  // What a launcher is for: the command after its own flags, once for each rank,
+  // with the launcher's variables.
+  void StartRanks(const std::string& launcher, const std::string& script,
+                  const std::function<Variables(int rank)>& variables) {
+    const std::string stand_in = launcher +
+                                 "() { while [ \"$1\" != grapevine ]; do case $1 in *=*) export "
+                                 "\"$1\";; esac; shift; done; \"$@\"; }\n";
+    for (int rank = 0; rank < kRanks; ++rank) {
+      Start(1 + rank / 2, "shared", stand_in + script, variables(rank));
+    }
+  }
+
+  void ExpectFiles(const std::string& run) const {
+    EXPECT_TRUE(fs::exists(folder_.File("shared/runs/" + run + "/summary.json")));
+    for (int rank = 0; rank < kRanks; ++rank) {
+      const std::string node = "/node-" + std::to_string(rank) + "/model.safetensors";
+      EXPECT_TRUE(fs::exists(folder_.File("shared/runs/" + run + node)));
+    }
+  }
+};
+
+TEST_F(Launchers, VariablesOfSlurm) {
+  MakeCertificates();
+  if (IsSkipped() || HasFatalFailure()) return;
+  StartRanks("srun", Block("## Slurm", "sh"), [](int rank) {
+    return Variables{
+        {"SLURM_PROCID", std::to_string(rank)},      {"SLURM_NTASKS", std::to_string(kRanks)},
+        {"SLURM_LOCALID", std::to_string(rank % 2)}, {"SLURM_JOB_NODELIST", "node[1-4]"},
+        {"SLURM_STEP_NODELIST", "node[1-4]"},        {"SLURM_JOB_ID", "17"}};
+  });
+  ExpectSuccess();
+  ExpectFiles("17");
+}
+
+TEST_F(Launchers, VariablesOfOpenMpi) {
+  StartRanks("mpirun", Block("## mpirun", "sh"), [](int rank) {
+    return Variables{{"OMPI_COMM_WORLD_RANK", std::to_string(rank)},
+                     {"OMPI_COMM_WORLD_SIZE", std::to_string(kRanks)},
+                     {"OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(rank % 2)},
+                     {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
+  });
+  ExpectSuccess();
+  ExpectFiles("1");
+}
+
+TEST_F(Launchers, Mpirun) {
+  if (!Installed("mpirun")) GTEST_SKIP() << "mpirun is not installed";
+  folder_.Write("shared/hosts", Block("## mpirun", ""));
+  // In the place of ssh: AGENT HOST COMMAND...
+  const std::string agent = folder_.Write(
+      "bin/agent", "#!/bin/sh\nhost=$1; shift\nexec nsenter --target=\"$(cat " + folder_.path() +
+                       "/pid.${host#node})\" --net --mount --uts sh -c \"cd '$PWD'; $*\"\n");
+  fs::permissions(agent, fs::perms::owner_all);
+  Start(1, "shared", Block("## mpirun", "sh"),
+        {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+         {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+         {"OMPI_MCA_plm_rsh_agent", agent}});
+  ExpectSuccess();
+  ExpectFiles("1");
+}
+
+// A cluster of Slurm whose controller writes into `folder`; without munge and
+// cgroups, which it would need on real machines.
+std::string SlurmConfiguration(const std::string& folder) {
+  return "ClusterName=test\nSlurmctldHost=node1\nSlurmUser=root\nSlurmdUser=root\n"
+         "AuthType=auth/none\nCredType=cred/none\nProctrackType=proctrack/linuxproc\n"
+         "TaskPlugin=task/none\nJobAcctGatherType=jobacct_gather/none\nMpiDefault=none\n"
+         "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nReturnToService=2\n"
+         "SlurmdParameters=config_overrides\nSlurmdSpoolDir=/mnt\nSlurmdPidFile=/mnt/pid\n"
+         "NodeName=node[1-4] CPUs=16 State=UNKNOWN\nPartitionName=all Nodes=ALL Default=YES\n"
+         "StateSaveLocation=" +
+         folder + "\nSlurmctldPidFile=" + folder + "/pid\n";
+}
+
+TEST_F(Launchers, Sbatch) {
+  for (const char* program : {"sbatch", "srun", "slurmctld", "slurmd"}) {
+    if (!Installed(program)) GTEST_SKIP() << program << " is not installed";
+  }
+  if (FileText("/proc/self/setgroups") != "allow\n") GTEST_SKIP() << "Slurm needs to be root";
+  MakeCertificates();
+  if (IsSkipped() || HasFatalFailure()) return;
+  fs::create_directories(folder_.File("slurm"));
+  const Variables variables = {
+      {"SLURM_CONF", folder_.Write("slurm/slurm.conf", SlurmConfiguration(folder_.File("slurm")))}};
+  Start(1, "slurm", "slurmctld -D -i", variables);
+  for (int host = 1; host <= kHosts; ++host) {
+    // Each host's own, and short enough for the name of a socket.
+    Start(host, "slurm", "mount -t tmpfs spool /mnt && slurmd -D", variables);
+  }
+  const auto daemons = std::exchange(processes_, {});
+  const std::string state = "until [ \"$(sinfo -h -t idle -o %D)\" = 4 ]; do sleep 0.05; done\n";
+
+  folder_.Write("shared/job.sh", Block("## Slurm", "sh"));
+  Start(1, "shared", state + "sbatch --wait --output=job.out job.sh || { cat job.out; exit 1; }",
+        variables);
+  ExpectSuccess();
+  ExpectFiles("1");
+  if (!HasFailure()) return;
+  for (const auto& daemon : daemons) ADD_FAILURE() << daemon->output();
 }
 
 }  // namespace

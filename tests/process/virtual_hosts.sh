@@ -3,7 +3,7 @@
 # Host i has 10.0.0.i and fd00::i, a name, and an /etc/hosts that gives its own
 # name to 127.0.1.1, as Debian's installer writes it.
 #
-#   unshare --net --mount --pid --fork --mount-proc sh host_network.sh FOLDER HOSTS
+#   unshare --net --mount --pid --fork --mount-proc sh virtual_hosts.sh FOLDER HOSTS
 #
 # All of it is in these namespaces: it is gone when their first process is.
 set -eu

@@ -1,11 +1,11 @@
-#include "tests/process/host_network.h"
+#include "tests/process/virtual_hosts.h"
 
 #include <fstream>
 
 namespace grapevine::testing {
 namespace {
 
-constexpr char kScript[] = "tests/process/host_network.sh";
+constexpr char kScript[] = "tests/process/virtual_hosts.sh";
 
 std::vector<pid_t> Children(pid_t process) {
   const std::string id = std::to_string(process);
@@ -19,7 +19,7 @@ std::vector<pid_t> Children(pid_t process) {
 
 // The kernel kills `unshare` when the test dies, then the script, which is the
 // first process of its namespaces, and so everything in them.
-HostNetwork::HostNetwork(const std::string& folder, int hosts)
+VirtualHosts::VirtualHosts(const std::string& folder, int hosts)
     : world_({"--pdeathsig=KILL", "unshare", "--net", "--mount", "--pid", "--fork", "--kill-child",
               "--mount-proc", "sh", kScript, folder, std::to_string(hosts)},
              {.program = "/usr/bin/setpriv"}) {
@@ -27,7 +27,7 @@ HostNetwork::HostNetwork(const std::string& folder, int hosts)
   for (const pid_t script : Children(world_.pid())) holders_ = Children(script);
 }
 
-std::vector<std::string> HostNetwork::On(int host, const std::string& command) const {
+std::vector<std::string> VirtualHosts::On(int host, const std::string& command) const {
   return {"--target=" + std::to_string(holders_.at(static_cast<size_t>(host) - 1)),
           "--net",
           "--mount",

@@ -5,8 +5,8 @@
 // fd00::<i>. Its own name leads to 127.0.1.1 there, as on Debian. The hosts
 // share the file system. Everything lives in namespaces that die with the test,
 // however it ends; networks of several tests do not see each other.
-#ifndef GRAPEVINE_TESTS_PROCESS_HOST_NETWORK_H_
-#define GRAPEVINE_TESTS_PROCESS_HOST_NETWORK_H_
+#ifndef GRAPEVINE_TESTS_PROCESS_VIRTUAL_HOSTS_H_
+#define GRAPEVINE_TESTS_PROCESS_VIRTUAL_HOSTS_H_
 
 #include <string>
 #include <vector>
@@ -16,10 +16,10 @@
 namespace grapevine::testing {
 
 // Thread-compatible. Processes on its hosts must have ended before it does.
-class HostNetwork {
+class VirtualHosts {
  public:
   // `folder` is for its files.
-  HostNetwork(const std::string& folder, int hosts);
+  VirtualHosts(const std::string& folder, int hosts);
 
   // Whether it could be made, which takes root and iproute2; if not, what was said.
   bool up() const { return !holders_.empty(); }
@@ -37,4 +37,4 @@ class HostNetwork {
 
 }  // namespace grapevine::testing
 
-#endif  // GRAPEVINE_TESTS_PROCESS_HOST_NETWORK_H_
+#endif  // GRAPEVINE_TESTS_PROCESS_VIRTUAL_HOSTS_H_
