@@ -13,7 +13,7 @@ namespace grapevine {
 namespace {
 
 absl::Status CarryOut(const ConfigFlags& flags, bool dry_run, const ExperimentBody& body) {
-  const absl::StatusOr<ResolvedConfig> resolved = flags.Resolve();
+  absl::StatusOr<ResolvedConfig> resolved = flags.Resolve();
   if (!resolved.ok()) return resolved.status();
   ConfigureLogging(resolved->config);
   if (absl::Status status = body(*resolved, dry_run); !status.ok()) {

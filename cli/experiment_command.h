@@ -18,15 +18,15 @@ namespace grapevine {
 
 // Carries out `resolved`. With `dry_run`, checks everything that could go wrong
 // (specs, files, the run directory), may print what would happen, and starts
-// nothing; the values and their origins are printed afterwards by the frame.
-using ExperimentBody = std::function<absl::Status(const ResolvedConfig& resolved, bool dry_run)>;
+// nothing; the values and their origins are printed afterwards by the frame, what
+// the body fills in by itself with the rest.
+using ExperimentBody = std::function<absl::Status(ResolvedConfig& resolved, bool dry_run)>;
 
 // Declares flags for `fields` on `command` and runs `body` when it is chosen.
 void DefineExperiment(Command command, const std::vector<const ConfigField*>& fields,
                       ExperimentBody body);
 
-// Likewise for a grid of experiments (run/sweep.h): at least one cell. What the body
-// fills in by itself a dry run prints with the rest.
+// Likewise for a grid of experiments (run/sweep.h): at least one cell.
 using SweepBody = std::function<absl::Status(std::vector<SweepCell>& cells, bool dry_run)>;
 // `rounds` gives the rounds of experiments whose user need not name any.
 void DefineSweep(

@@ -26,6 +26,8 @@
 #include "cli/node_run.h"
 #include "cli/node_token.h"
 #include "cli/progress_display.h"
+#include "cli/real_run_text.h"
+#include "cli/standard_output.h"
 #include "node/launcher.h"
 #include "node/run_token.h"
 #include "run/config_validate.h"
@@ -40,7 +42,7 @@ namespace {
 constexpr char kExamples[] =
     "Examples:\n"
     "  grapevine node --rank=1 --world-size=4 --master-addr=10.0.0.1 --tls-ca=ca.pem "
-    "--tls-cert=node.pem --tls-key=node.key --topology=ring\n"
+    "--tls-cert=node.pem --tls-key=node.key --topology=ring --out=run1\n"
     "  srun grapevine node --config=experiment.textproto --insecure --out=/shared/run1";
 
 // A descriptor that a launcher left open for this process.
@@ -124,21 +126,47 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   return options;
 }
 
+bool Launched() { return std::getenv(kLaunchedVariable) != nullptr; }
+
 // A launcher has made the run directory already; in a cluster rank 0 makes it.
 absl::Status PrepareRunDirectory(const Config& config, Rank rank) {
-  if (rank != 0 || InheritedDescriptor(kPortDescriptorVariable)) return absl::OkStatus();
+  if (rank != 0 || Launched()) return absl::OkStatus();
   return CreateRunDirectory(config, absl::Now()).status();
 }
 
-absl::Status RunNode(ResolvedConfig resolved, bool dry_run) {
+// Rank 0 speaks for the run; the others say only that they are in it.
+absl::Status SayOpening(const Experiment& experiment, const NodeRunOptions& options) {
+  if (Launched()) return absl::OkStatus();
+  const Config& config = experiment.config();
+  if (options.rank == 0) {
+    std::cout << Opening(experiment) << "run directory: " << config.out() << std::endl;
+  } else {
+    std::cout << "rank " << options.rank << " of " << config.nodes() << "; rank 0 is at "
+              << FormatHostAddress(options.session.coordinator) << std::endl;
+  }
+  return FlushStandardOutput();
+}
+
+absl::Status SayClosing(const Config& config, Rank rank) {
+  if (Launched()) return absl::OkStatus();
+  if (rank != 0) {
+    std::cout << "rank " << rank << " is done: " << NodeDirectory(config.out(), rank) << std::endl;
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<std::string> closing = Closing(config, config.out());
+  if (!closing.ok()) return closing.status();
+  std::cout << *closing << std::flush;
+  return absl::OkStatus();
+}
+
+absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   if (absl::Status status = ValidateForRealNodes(resolved); !status.ok()) return status;
   absl::StatusOr<NodeIdentity> identity = IdentifyNode(&resolved);
   if (!identity.ok()) return identity.status();
   if (absl::Status status = CheckDevice(resolved.config); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(resolved.config);
   if (!experiment.ok()) return experiment.status();
-  const bool any_port = InheritedDescriptor(kPortDescriptorVariable).has_value();
-  absl::StatusOr<NodePlacement> placement = PlaceNode(resolved.config, *identity, any_port);
+  absl::StatusOr<NodePlacement> placement = PlaceNode(resolved.config, *identity, Launched());
   if (!placement.ok()) return placement.status();
   absl::StatusOr<TokenSource> token = NodeToken(resolved.config, *placement);
   if (!token.ok()) return token.status();
@@ -156,13 +184,15 @@ absl::Status RunNode(ResolvedConfig resolved, bool dry_run) {
     if (absl::Status status = CheckRecordings(resolved.config); !status.ok()) return status;
   }
   if (dry_run) {
-    std::cout << "token: " << token->origin << "\n";
-    return CheckRunDirectory(resolved.config);
+    std::cout << PlaceText(*identity, *placement) << "token: " << token->origin << "\n"
+              << Opening(**experiment);
+    return options->rank == 0 ? CheckRunDirectory(resolved.config) : absl::OkStatus();
   }
 
   absl::Status prepared = PrepareRunDirectory(resolved.config, options->rank);
   if (!prepared.ok()) return prepared;
   options->run_directory = resolved.config.out();
+  if (absl::Status status = SayOpening(**experiment, *options); !status.ok()) return status;
   const Round rounds = (*experiment)->rounds();
   options->on_metrics = ProgressReport({.rounds = rounds, .epochs = (*experiment)->Epoch(rounds)});
 
@@ -170,7 +200,8 @@ absl::Status RunNode(ResolvedConfig resolved, bool dry_run) {
   absl::StatusOr<std::unique_ptr<Interruption>> interruption =
       Interruption::Watch([&run](const absl::Status& why) { run.Interrupt(why); });
   if (!interruption.ok()) return interruption.status();
-  return run.Run();
+  if (absl::Status status = run.Run(); !status.ok()) return status;
+  return SayClosing(resolved.config, identity->rank.value);
 }
 
 }  // namespace

@@ -40,6 +40,25 @@ std::string Listening(const std::string& master) {
   return master == "localhost" ? "127.0.0.1" : master;
 }
 
+// The configuration says from now on what the identity is, and where it came from.
+void Note(const NodeIdentity& identity, ResolvedConfig* resolved) {
+  const auto set = [resolved](const std::string& field, const std::string& origin) {
+    if (resolved->OriginOf(field).where == origin) return;
+    resolved->origins[field] = {Source::kEnvironment, origin};
+  };
+  Config& config = resolved->config;
+  config.set_nodes(identity.world_size.value);
+  config.set_world_size(identity.world_size.value);
+  config.set_rank(identity.rank.value);
+  config.set_master_addr(identity.master_host.value);
+  config.set_master_port(identity.master_port.value);
+  set("nodes", identity.world_size.origin);
+  set("world_size", identity.world_size.origin);
+  set("rank", identity.rank.origin);
+  set("master_addr", identity.master_host.origin);
+  set("master_port", identity.master_port.origin);
+}
+
 }  // namespace
 
 absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved) {
@@ -66,8 +85,7 @@ absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved) {
             " says ", identity->world_size.value, "; leave --nodes out, or make them agree")),
         Failure::kUsage);
   }
-  config.set_nodes(identity->world_size.value);
-  resolved->origins["nodes"] = {Source::kEnvironment, identity->world_size.origin};
+  Note(*identity, resolved);
   return identity;
 }
 
@@ -95,6 +113,16 @@ absl::StatusOr<NodePlacement> PlaceNode(const Config& config, const NodeIdentity
     placement.advertise = *advertise;
   }
   return placement;
+}
+
+std::string PlaceText(const NodeIdentity& identity, const NodePlacement& placement) {
+  const HostAddress& bind = placement.bind;
+  return absl::StrCat(
+      "rank ", identity.rank.value, " of ", identity.world_size.value, " (", identity.rank.origin,
+      ", ", identity.world_size.origin, "), local rank ", identity.local_rank.value, " (",
+      identity.local_rank.origin, ")\nlistens on ",
+      bind.port == 0 ? absl::StrCat(bind.host, ", any port") : FormatHostAddress(bind),
+      "; rank 0 is at ", FormatHostAddress(placement.coordinator), "\n");
 }
 
 }  // namespace grapevine

@@ -3,6 +3,8 @@
 #ifndef GRAPEVINE_CLI_NODE_PLACEMENT_H_
 #define GRAPEVINE_CLI_NODE_PLACEMENT_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "node/host_address.h"
 #include "node/identity.h"
@@ -11,8 +13,8 @@
 namespace grapevine {
 
 // Rank, world size and rank 0 from the configuration and this process's
-// environment (node/identity.h). Sets `nodes` of the configuration to the world
-// size; kUsage when --nodes says otherwise.
+// environment (node/identity.h). Notes them in the configuration, with their
+// origins, and sets `nodes` to the world size; kUsage when --nodes says otherwise.
 absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved);
 
 struct NodePlacement {
@@ -25,6 +27,10 @@ struct NodePlacement {
 // too listen on a port that the system chooses (a launcher passes it on).
 absl::StatusOr<NodePlacement> PlaceNode(const Config& config, const NodeIdentity& identity,
                                         bool any_port);
+
+// "rank 2 of 4 (RANK, WORLD_SIZE), local rank 0 (default)", and where it and rank 0
+// are, in lines.
+std::string PlaceText(const NodeIdentity& identity, const NodePlacement& placement);
 
 }  // namespace grapevine
 

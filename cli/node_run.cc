@@ -193,7 +193,8 @@ NodeSessionCallbacks NodeRun::Callbacks() {
 // 0's to make.
 absl::Status NodeRun::OnStart() {
   start_ = std::chrono::steady_clock::now();
-  absl::StatusOr<std::string> folder = CreateNodeDirectory(options_.run_directory, options_.rank);
+  absl::StatusOr<std::string> folder = PrepareNodeDirectory(options_.run_directory, options_.rank,
+                                                            experiment_->config().overwrite());
   if (!folder.ok()) return folder.status();
   absl::StatusOr<std::unique_ptr<LineFile>> lines = LineFile::Open(MetricsPath(*folder));
   if (!lines.ok()) return lines.status();

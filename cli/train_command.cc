@@ -10,21 +10,19 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "cli/conclusion.h"
 #include "cli/config_flags.h"
 #include "cli/experiment.h"
 #include "cli/experiment_command.h"
 #include "cli/interruption.h"
 #include "cli/node_device.h"
 #include "cli/progress_display.h"
+#include "cli/real_run_text.h"
 #include "cli/standard_output.h"
 #include "node/launcher.h"
 #include "run/config_field.h"
 #include "run/config_validate.h"
 #include "run/run_directory.h"
-#include "run/summary.h"
 #include "run/token_source.h"
 #include "run/units.h"
 
@@ -39,27 +37,10 @@ struct Plan {
 };
 
 absl::StatusOr<Plan> MakePlan(const Config& config) {
-  const absl::StatusOr<std::unique_ptr<Experiment>> built = Experiment::Build(config);
-  if (!built.ok()) return built.status();
-  const Experiment& experiment = **built;
-  Plan plan{.header = "", .goal = {experiment.rounds(), experiment.Epoch(experiment.rounds())}};
-  absl::StrAppendFormat(&plan.header, "%d nodes, %s, %s weights, %s\n", config.nodes(),
-                        experiment.mixing().topology().name(), experiment.mixing().name(),
-                        experiment.algorithm_name());
-  const std::string size = HumanSize(4.0 * static_cast<double>(experiment.layout().size));
-  if (experiment.problem().data() == nullptr) {
-    absl::StrAppendFormat(&plan.header, "%s: replicas of %s%s, %d rounds\n", config.model(), size,
-                          experiment.problem().learns() ? "" : " that learn nothing",
-                          plan.goal.rounds);
-    return plan;
-  }
-  absl::StrAppendFormat(&plan.header, "%s on %s: %s of parameters and buffers\n", config.model(),
-                        config.data(), size);
-  const Rank workers = experiment.workers();
-  absl::StrAppendFormat(&plan.header, "batch %d x %d %s = %d, %d rounds (%.4g epochs)\n",
-                        config.batch(), workers, workers == config.nodes() ? "nodes" : "workers",
-                        experiment.global_batch(), plan.goal.rounds, plan.goal.epochs);
-  return plan;
+  const absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(config);
+  if (!experiment.ok()) return experiment.status();
+  const Round rounds = (*experiment)->rounds();
+  return Plan{Opening(**experiment), {rounds, (*experiment)->Epoch(rounds)}};
 }
 
 // What config.textproto leaves out because it is about this process.
@@ -119,18 +100,9 @@ absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {
   std::cout << plan->header << "run directory: " << *run << std::endl;
   if (absl::Status status = FlushStandardOutput(); !status.ok()) return status;
   if (absl::Status status = RunNodes(config, plan->goal, *run); !status.ok()) return status;
-  const absl::StatusOr<Summary> summary = ReadSummary(*run);
-  if (!summary.ok()) return summary.status();
-  std::cout << Conclusion(*summary) << "\nplot it: grapevine plot " << *run << " -o convergence.png"
-            << std::endl;
-  if (config.has_trace()) {
-    std::cout << "trace: " << config.trace() << " (open it in ui.perfetto.dev)" << std::endl;
-  }
-  if (config.has_profile()) {
-    std::cout << "profile: " << config.profile()
-              << " (use it: grapevine sim --compute=profile:" << config.profile() << ")"
-              << std::endl;
-  }
+  const absl::StatusOr<std::string> closing = Closing(config, *run);
+  if (!closing.ok()) return closing.status();
+  std::cout << *closing << std::flush;
   return absl::OkStatus();
 }
 

@@ -14,7 +14,8 @@ namespace {
 
 constexpr const char* kOthers[] = {
     kTokenVariable,           // the secret of a run, where no file has it
-    "GRAPEVINE_PORT_FD",      // of the launcher, to its children
+    "GRAPEVINE_LAUNCHED",     // of the launcher, to its children
+    "GRAPEVINE_PORT_FD",      // likewise
     "GRAPEVINE_PROGRESS_FD",  // likewise
     "GRAPEVINE_DATA",         // of the tests: where real data are
     "GRAPEVINE_CUDA",         // of the build: with GPUs or without

@@ -140,6 +140,7 @@ class Launcher {
     environment["WORLD_SIZE"] = environment["LOCAL_WORLD_SIZE"] = absl::StrCat(options_.plan.nodes);
     environment["MASTER_ADDR"] = "127.0.0.1";
     environment["MASTER_PORT"] = master_port;
+    environment[kLaunchedVariable] = "1";
     ChildCommand command{.executable = options_.executable, .arguments = options_.arguments};
     for (const auto& [variable, descriptor] : inherited) {
       environment[variable] = absl::StrCat(descriptor);

@@ -26,6 +26,9 @@
 
 namespace grapevine {
 
+// Whether a process is a node that the launcher started, which speaks for it.
+inline constexpr char kLaunchedVariable[] = "GRAPEVINE_LAUNCHED";
+// Rank 0's: where it tells its port, and where its progress.
 inline constexpr char kPortDescriptorVariable[] = "GRAPEVINE_PORT_FD";
 inline constexpr char kProgressDescriptorVariable[] = "GRAPEVINE_PROGRESS_FD";
 

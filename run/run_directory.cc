@@ -44,6 +44,18 @@ bool IsOurs(const fs::path& entry) {
                      [](unsigned char c) { return std::isdigit(c); });
 }
 
+// What a node of an earlier run left in its folder; an empty file is nothing.
+absl::StatusOr<std::vector<fs::path>> FilesOfARun(const std::string& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (!IsOurs(entry.path()) || !entry.is_regular_file(error)) continue;
+    if (entry.file_size(error) > 0 && !error) files.push_back(entry.path());
+  }
+  if (error) return OutputFolderError(error, "read", folder);
+  return files;
+}
+
 absl::Status CheckOut(const std::string& path, bool overwrite) {
   const absl::StatusOr<FoundFolder> found = LookAtFolder(path);
   if (!found.ok()) return found.status();
@@ -139,6 +151,23 @@ absl::StatusOr<std::string> CreateRunDirectory(const Config& config, absl::Time 
 absl::StatusOr<std::string> CreateNodeDirectory(const std::string& run, int rank) {
   std::string path = NodeDirectory(run, rank);
   if (absl::Status status = CreateFolders(path); !status.ok()) return status;
+  return path;
+}
+
+absl::StatusOr<std::string> PrepareNodeDirectory(const std::string& run, int rank, bool overwrite) {
+  absl::StatusOr<std::string> path = CreateNodeDirectory(run, rank);
+  if (!path.ok()) return path;
+  const absl::StatusOr<std::vector<fs::path>> files = FilesOfARun(*path);
+  if (!files.ok()) return files.status();
+  if (!files->empty() && !overwrite) {
+    return OutputError(absl::StrCat(
+        *path, " holds an earlier run; choose another --out, or replace it with --overwrite"));
+  }
+  for (const fs::path& file : *files) {
+    std::error_code error;
+    fs::remove(file, error);
+    if (error) return OutputFolderError(error, "remove", file.string());
+  }
   return path;
 }
 

@@ -45,6 +45,11 @@ absl::StatusOr<std::string> CreateRunDirectory(const Config& config, absl::Time 
 // Makes `run`/node-RANK (and `run` itself, on another machine); returns it.
 absl::StatusOr<std::string> CreateNodeDirectory(const std::string& run, int rank);
 
+// Likewise for a process that is one node. CreateRunDirectory has seen to the
+// folder where the node shares a file system with rank 0; where it does not, the
+// files of an earlier run are refused, or removed with `overwrite`.
+absl::StatusOr<std::string> PrepareNodeDirectory(const std::string& run, int rank, bool overwrite);
+
 std::string NodeDirectory(const std::string& run, int rank);
 std::string ConfigPath(const std::string& run);
 std::string MetricsPath(const std::string& folder);  // of a run or of a node

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -114,6 +115,72 @@ TEST(Cluster, NobodyAtRankZerosPort) {
   EXPECT_THAT(ended.output,
               AllOf(HasSubstr("cannot join the run: rank 0 at 127.0.0.1:" + std::to_string(port)),
                     HasSubstr("refused")));
+}
+
+// Each machine has its own folder, and rank 0 looks at its own alone.
+TEST(Cluster, ANodeMixesNoTwoRuns) {
+  const ScratchFolder folder;
+  const auto run = [&](const std::string& rank_zeros, const std::string& flag) {
+    const int port = FreePort();
+    GrapevineProcess zero(Node(0, port, folder.File(rank_zeros), kShortRun));
+    GrapevineProcess one(Node(1, port, folder.File("there"), With(kShortRun, flag)));
+    const int exit_code = one.Await();
+    EXPECT_EQ(zero.Await(), exit_code) << zero.output();
+    return Ended{exit_code, zero.output()};
+  };
+  const std::string metrics = folder.File("there/node-1/metrics.jsonl");
+  EXPECT_EQ(run("first", "--overwrite").exit_code, 0);
+  const std::string first = FileText(metrics);
+  const Ended second = run("second", "--overwrite=false");
+  EXPECT_EQ(second.exit_code, kOutput);
+  EXPECT_THAT(second.output,
+              AllOf(HasSubstr("rank 1"), HasSubstr("there/node-1 holds an earlier run"),
+                    HasSubstr("--overwrite")));
+  EXPECT_EQ(FileText(metrics), first);
+  EXPECT_EQ(run("third", "--overwrite").exit_code, 0);
+  EXPECT_EQ(std::ranges::count(FileText(metrics), '\n'), std::ranges::count(first, '\n'));
+}
+
+// What a node says of itself, in the environment of a launcher.
+TEST(Cluster, ADryRunSaysWhichNodeThisIs) {
+  const ScratchFolder folder;
+  const Ended ended = RunGrapevine(
+      {"node", "--dry-run", "--insecure", "--out=" + folder.File("run")},
+      {.environment = {{"RANK", "1"}, {"WORLD_SIZE", "3"}, {"MASTER_ADDR", "node1:4000"}}});
+  ASSERT_EQ(ended.exit_code, 0) << ended.output;
+  for (const char* line : {"rank 1 of 3 \\(RANK, WORLD_SIZE\\), local rank 0 \\(default\\)",
+                           "listens on 0.0.0.0, any port; rank 0 is at node1:4000", "3 nodes, ring",
+                           "nodes +3 +WORLD_SIZE", "rank +1 +RANK",
+                           "master-addr +node1 +MASTER_ADDR", "master-port +4000 +MASTER_ADDR"}) {
+    EXPECT_THAT(ended.output, ContainsRegex(line));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.File("run")));
+}
+
+TEST(Cluster, RankZeroSaysWhatRunsAndWhatCameOut) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  GrapevineProcess zero(Node(0, port, folder.File("run"), kShortRun));
+  GrapevineProcess one(Node(1, port, folder.File("run"), kShortRun));
+  ASSERT_EQ(zero.Await(), 0) << zero.output();
+  ASSERT_EQ(one.Await(), 0) << one.output();
+  EXPECT_THAT(zero.output(),
+              AllOf(HasSubstr("2 nodes, ring"), HasSubstr("run directory: " + folder.File("run")),
+                    HasSubstr("finished after 5 rounds"),
+                    HasSubstr("test accuracy of the averaged model"), HasSubstr("plot it: ")));
+  EXPECT_THAT(one.output(),
+              AllOf(HasSubstr("rank 1 of 2; rank 0 is at 127.0.0.1:" + std::to_string(port)),
+                    HasSubstr("rank 1 is done: " + folder.File("run/node-1"))));
+}
+
+// There is nothing to plot of a run that learns nothing.
+TEST(Cluster, APhantomRunIsNotToBePlotted) {
+  const ScratchFolder folder;
+  const Ended ended = RunGrapevine({"train", "-n", "2", "--model=phantom:1KB", "--compute=1ms",
+                                    "--rounds=3", "--out=" + folder.File("run")});
+  ASSERT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_THAT(ended.output,
+              AllOf(HasSubstr("finished after 3 rounds"), ::testing::Not(HasSubstr("plot it"))));
 }
 
 TEST(Cluster, ANodeThatDoesNotComeIsMissed) {

@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -170,16 +169,22 @@ class Launchers : public Hosts {
  protected:
   static constexpr int kRanks = 8;
 
-  // What a launcher is for: the command after its own flags, once for each rank,
-  // with the launcher's variables.
-  void StartRanks(const std::string& launcher, const std::string& script,
-                  const std::function<Variables(int rank)>& variables) {
-    const std::string stand_in = launcher +
-                                 "() { while [ \"$1\" != grapevine ]; do case $1 in *=*) export "
-                                 "\"$1\";; esac; shift; done; \"$@\"; }\n";
-    for (int rank = 0; rank < kRanks; ++rank) {
-      Start(1 + rank / 2, "shared", stand_in + script, variables(rank));
-    }
+  // A program called `launcher` that does what one is for: it runs the command
+  // after its own flags once for each rank, with the variables that `exports` sets.
+  void StandIn(const std::string& launcher, const std::string& exports) {
+    const std::string program = folder_.Write(
+        "bin/" + launcher,
+        "#!/bin/sh\n"
+        "while [ $1 != grapevine ]; do case $1 in *=*) export $1;; esac; shift; done\n"
+        "ranks=\n"
+        "for rank in $(seq 0 7); do\n  export " +
+            exports + "\n" + "  nsenter --target=$(cat " + folder_.path() +
+            "/pid.$((rank / 2 + 1))) --net --mount "
+            "--uts sh -c 'cd \"$0\"; exec \"$@\"' \"$PWD\" \"$@\" &\n"
+            "  ranks=\"$ranks $!\"\n"
+            "done\n"
+            "for process in $ranks; do wait $process || exit; done\n");
+    fs::permissions(program, fs::perms::owner_all);
   }
 
   void ExpectFiles(const std::string& run) const {
@@ -194,23 +199,19 @@ class Launchers : public Hosts {
 TEST_F(Launchers, VariablesOfSlurm) {
   MakeCertificates();
   if (IsSkipped() || HasFatalFailure()) return;
-  StartRanks("srun", Block("## Slurm", "sh"), [](int rank) {
-    return Variables{
-        {"SLURM_PROCID", std::to_string(rank)},      {"SLURM_NTASKS", std::to_string(kRanks)},
-        {"SLURM_LOCALID", std::to_string(rank % 2)}, {"SLURM_JOB_NODELIST", "node[1-4]"},
-        {"SLURM_STEP_NODELIST", "node[1-4]"},        {"SLURM_JOB_ID", "17"}};
-  });
+  StandIn("srun",
+          "SLURM_PROCID=$rank SLURM_NTASKS=8 SLURM_LOCALID=$((rank % 2)) "
+          "SLURM_STEP_NODELIST='node[1-4]' SLURM_JOB_NODELIST='node[1-4]'");
+  Start(1, "shared", Block("## Slurm", "sh"), {{"SLURM_JOB_ID", "17"}});
   ExpectSuccess();
   ExpectFiles("17");
 }
 
 TEST_F(Launchers, VariablesOfOpenMpi) {
-  StartRanks("mpirun", Block("## mpirun", "sh"), [](int rank) {
-    return Variables{{"OMPI_COMM_WORLD_RANK", std::to_string(rank)},
-                     {"OMPI_COMM_WORLD_SIZE", std::to_string(kRanks)},
-                     {"OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(rank % 2)},
-                     {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
-  });
+  StandIn("mpirun",
+          "OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=8 "
+          "OMPI_COMM_WORLD_LOCAL_RANK=$((rank % 2)) OMPI_COMM_WORLD_LOCAL_SIZE=2");
+  Start(1, "shared", Block("## mpirun", "sh"));
   ExpectSuccess();
   ExpectFiles("1");
 }

@@ -92,6 +92,24 @@ TEST_F(RunDirectoryTest, LosesOnlyItsOwnFilesWhenReplaced) {
   EXPECT_EQ(ReadConfigFile(ConfigPath(config_.out()))->config.seed(), 8u);
 }
 
+// Where nodes share no file system, nobody has looked at a node's folder before.
+TEST_F(RunDirectoryTest, ANodesFolderHoldsOneRun) {
+  const std::string node = NodeDirectory(config_.out(), 3);
+  EXPECT_EQ(*PrepareNodeDirectory(config_.out(), 3, false), node);
+  // Empty so far: nothing to lose.
+  EXPECT_EQ(*PrepareNodeDirectory(config_.out(), 3, false), node);
+  for (const char* file : {"metrics.jsonl", "model.safetensors"}) {
+    Write(node + "/" + file, "an earlier run's");
+    Write(node + "/notes.txt", "somebody's");
+    const std::string error = ErrorOf(PrepareNodeDirectory(config_.out(), 3, false).status());
+    EXPECT_THAT(error, HasSubstr(node + " holds an earlier run"));
+    EXPECT_THAT(error, HasSubstr("--overwrite"));
+    EXPECT_EQ(*PrepareNodeDirectory(config_.out(), 3, true), node);
+    EXPECT_FALSE(fs::exists(node + "/" + file));
+    EXPECT_TRUE(fs::exists(node + "/notes.txt"));
+  }
+}
+
 TEST_F(RunDirectoryTest, NeverReplacesAStrangersFolder) {
   fs::create_directories(config_.out());
   Write(config_.out() + "/thesis.tex", "x");
