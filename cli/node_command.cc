@@ -159,49 +159,53 @@ absl::Status SayClosing(const Config& config, Rank rank) {
   return absl::OkStatus();
 }
 
-absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
-  if (absl::Status status = ValidateForRealNodes(resolved); !status.ok()) return status;
-  absl::StatusOr<NodeIdentity> identity = IdentifyNode(&resolved);
-  if (!identity.ok()) return identity.status();
-  if (absl::Status status = CheckDevice(resolved.config); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(resolved.config);
-  if (!experiment.ok()) return experiment.status();
-  absl::StatusOr<NodePlacement> placement = PlaceNode(resolved.config, *identity, Launched());
-  if (!placement.ok()) return placement.status();
-  absl::StatusOr<TokenSource> token = NodeToken(resolved.config, *placement);
-  if (!token.ok()) return token.status();
-  if (!token->warning.empty()) LOG(WARNING) << token->warning;
-  absl::StatusOr<NodeRunOptions> options =
-      Options(resolved.config, *identity, *placement, token->secret);
-  if (!options.ok()) return options.status();
-  if (!resolved.config.has_out()) {
-    return WithFailure(absl::InvalidArgumentError(
-                           "--out is needed: the run directory, the same on all nodes where they "
-                           "share a file system"),
-                       Failure::kUsage);
-  }
-  if (options->rank == 0) {
-    if (absl::Status status = CheckRecordings(resolved.config); !status.ok()) return status;
-  }
-  if (dry_run) {
-    std::cout << PlaceText(*identity, *placement) << "token: " << token->origin << "\n"
-              << Opening(**experiment);
-    return options->rank == 0 ? CheckRunDirectory(resolved.config) : absl::OkStatus();
-  }
+absl::Status RequireOut(const Config& config) {
+  if (config.has_out()) return absl::OkStatus();
+  return WithFailure(
+      absl::InvalidArgumentError("--out is needed: the run directory, the same on all nodes where "
+                                 "they share a file system"),
+      Failure::kUsage);
+}
 
-  absl::Status prepared = PrepareRunDirectory(resolved.config, options->rank);
-  if (!prepared.ok()) return prepared;
-  options->run_directory = resolved.config.out();
-  if (absl::Status status = SayOpening(**experiment, *options); !status.ok()) return status;
-  const Round rounds = (*experiment)->rounds();
-  options->on_metrics = ProgressReport({.rounds = rounds, .epochs = (*experiment)->Epoch(rounds)});
+absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRunOptions options) {
+  const Rank rank = options.rank;
+  if (absl::Status status = PrepareRunDirectory(config, rank); !status.ok()) return status;
+  if (absl::Status status = SayOpening(experiment, options); !status.ok()) return status;
+  options.run_directory = config.out();
+  const Round rounds = experiment.rounds();
+  options.on_metrics = ProgressReport({.rounds = rounds, .epochs = experiment.Epoch(rounds)});
 
-  NodeRun run(experiment->get(), *std::move(options));
+  NodeRun run(&experiment, std::move(options));
   absl::StatusOr<std::unique_ptr<Interruption>> interruption =
       Interruption::Watch([&run](const absl::Status& why) { run.Interrupt(why); });
   if (!interruption.ok()) return interruption.status();
   if (absl::Status status = run.Run(); !status.ok()) return status;
-  return SayClosing(resolved.config, identity->rank.value);
+  return SayClosing(config, rank);
+}
+
+absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
+  const Config& config = resolved.config;
+  if (absl::Status status = ValidateForRealNodes(resolved); !status.ok()) return status;
+  absl::StatusOr<NodeIdentity> identity = IdentifyNode(&resolved);
+  if (!identity.ok()) return identity.status();
+  if (absl::Status status = RequireOut(config); !status.ok()) return status;
+  absl::StatusOr<NodePlacement> placement = PlaceNode(config, *identity, Launched());
+  if (!placement.ok()) return placement.status();
+  absl::StatusOr<TokenSource> token = NodeToken(config, *placement);
+  if (!token.ok()) return token.status();
+  if (!token->warning.empty()) LOG(WARNING) << token->warning;
+  absl::StatusOr<NodeRunOptions> options = Options(config, *identity, *placement, token->secret);
+  if (!options.ok()) return options.status();
+  if (absl::Status status = CheckDevice(config); !status.ok()) return status;
+  if (options->rank == 0) {
+    if (absl::Status status = CheckRecordings(config); !status.ok()) return status;
+  }
+  absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(config);
+  if (!experiment.ok()) return experiment.status();
+  if (!dry_run) return CarryOut(config, **experiment, *std::move(options));
+  std::cout << PlaceText(*identity, *placement) << "token: " << token->origin << "\n"
+            << Opening(**experiment);
+  return options->rank == 0 ? CheckRunDirectory(config) : absl::OkStatus();
 }
 
 }  // namespace

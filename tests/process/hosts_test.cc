@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,10 @@ std::string Block(const std::string& heading, const std::string& language, size_
   return index < blocks.size() ? blocks[index] : "there is no such block";
 }
 
+bool Installed(const std::string& program) {
+  return std::system(("PATH=$PATH:/usr/sbin command -v " + program + " > /dev/null").c_str()) == 0;
+}
+
 class Hosts : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -61,32 +66,23 @@ class Hosts : public ::testing::Test {
     folder_.Write(name + "/hosts", Block("## Host files", ""));
   }
 
-  // As told, by openssl, once for all hosts.
-  void MakeToken() {
-    if (std::system("openssl version > /dev/null 2>&1") != 0) GTEST_SKIP() << "openssl is missing";
-    GrapevineProcess openssl(
-        {"-euc", "cd " + folder_.path() + "\n" + Block("## Who may join: the token", "sh", 0)},
-        {.program = "/bin/sh"});
+  // As told, by openssl, and copied to every host's folder `to`.
+  void MakeSecrets(const std::string& heading, const std::string& to,
+                   const std::vector<std::string>& files) {
+    if (!Installed("openssl")) GTEST_SKIP() << "openssl is missing";
+    const std::string by = folder_.File("authority");
+    fs::create_directories(by);
+    GrapevineProcess openssl({"-euc", "cd " + by + "\n" + Block(heading, "sh", 0)},
+                             {.program = "/bin/sh"});
     ASSERT_EQ(openssl.Await(), 0) << openssl.output();
     for (const char* place : {"node1", "node2", "node3", "node4", "shared"}) {
-      fs::copy_file(folder_.File("run.token"), folder_.File(std::string(place) + "/run.token"));
+      const fs::path folder = fs::path(folder_.File(place)) / to;
+      fs::create_directories(folder);
+      for (const std::string& file : files) fs::copy(by + "/" + file, folder);
     }
   }
-  void MakeCertificates() {
-    if (std::system("openssl version > /dev/null 2>&1") != 0) GTEST_SKIP() << "openssl is missing";
-    fs::create_directories(folder_.File("authority"));
-    GrapevineProcess openssl(
-        {"-euc", "cd " + folder_.File("authority") + "\n" + Block("## TLS", "sh", 0)},
-        {.program = "/bin/sh"});
-    ASSERT_EQ(openssl.Await(), 0) << openssl.output();
-    for (const char* place : {"node1", "node2", "node3", "node4", "shared"}) {
-      fs::create_directories(folder_.File(std::string(place) + "/tls"));
-      for (const char* file : {"ca.pem", "node.pem", "node.key"}) {
-        fs::copy_file(folder_.File(std::string("authority/") + file),
-                      folder_.File(std::string(place) + "/tls/" + file));
-      }
-    }
-  }
+  void MakeToken() { MakeSecrets("## Who may join: the token", "", {"run.token"}); }
+  void MakeCertificates() { MakeSecrets("## TLS", "tls", {"ca.pem", "node.pem", "node.key"}); }
 
   // Starts what a user of node<host> types in the folder `place`.
   void Start(int host, const std::string& place, const std::string& command,
@@ -124,7 +120,7 @@ class Hosts : public ::testing::Test {
   }
 
   void ExpectRuns(const std::string& block, const std::string& security) {
-    StartAll(block, security);
+    ASSERT_NO_FATAL_FAILURE(StartAll(block, security));
     ExpectSuccess();
     ExpectFilesOfEachHost();
   }
@@ -160,8 +156,55 @@ TEST_F(Hosts, WithTls) {
   }
 }
 
-bool Installed(const std::string& program) {
-  return std::system(("PATH=$PATH:/usr/sbin command -v " + program + " > /dev/null").c_str()) == 0;
+// README's line is rank 0's; the others differ from it in the rank alone.
+TEST_F(Hosts, AsInTheReadme) {
+  std::string line;
+  for (std::istringstream lines(FileText("README.md"));
+       std::getline(lines, line) && !line.starts_with("grapevine node ");) {
+  }
+  const std::string rank = "--rank=0";
+  ASSERT_THAT(line, HasSubstr(rank + " --world-size=4"));
+  for (int host = 1; host <= kHosts; ++host) {
+    std::string command = line;
+    command.replace(command.find(rank), rank.size(), "--rank=" + std::to_string(host - 1));
+    Start(host, "node" + std::to_string(host), command);
+  }
+  ExpectSuccess();
+  ExpectFilesOfEachHost();
+}
+
+TEST_F(Hosts, ByIpv6) {
+  if (!fs::exists("/proc/net/if_inet6")) GTEST_SKIP() << "no IPv6 here";
+  for (int host = 1; host <= kHosts; ++host) {
+    Start(host, "node" + std::to_string(host),
+          "grapevine node --world-size=4 --master-addr='[fd00::1]:29501' --insecure --out=run "
+          "--rank=" +
+              std::to_string(host - 1));
+  }
+  ExpectSuccess();
+  ExpectFilesOfEachHost();
+}
+
+// Rank 0 knows its machine by a name that is no other's business.
+TEST_F(Hosts, RankZeroNeedNotKnowItsAddress) {
+  const std::string node = "grapevine node --world-size=4 --insecure --out=run --master-addr=";
+  Start(1, "node1", node + "localhost --bind=0.0.0.0:29500 --rank=0");
+  Start(1, "node2", node + "localhost --bind=0.0.0.0 --rank=1");
+  Start(3, "node3", node + "10.0.0.1 --rank=2");
+  Start(4, "node4", node + "node1 --rank=3");
+  ExpectSuccess();
+  ExpectFilesOfEachHost();
+}
+
+TEST_F(Hosts, AnAddressThatOnlyItsOwnMachineReachesIsRefused) {
+  const std::string node =
+      "grapevine node --world-size=2 --insecure --out=run --master-addr=node1 ";
+  Start(1, "node1", node + "--rank=0");
+  Start(2, "node2", node + "--rank=1 --bind=127.0.0.1");
+  EXPECT_EQ(processes_[1]->Await(), kRendezvous);
+  EXPECT_THAT(processes_[1]->output(),
+              AllOf(ContainsRegex("rank 0 refuses rank 1 at 127.0.0.1:[0-9]+"),
+                    HasSubstr("comes from 10.0.0.2"), HasSubstr("--bind=0.0.0.0")));
 }
 
 // Eight ranks, two on each host; one file system for all.
