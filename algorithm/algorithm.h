@@ -19,6 +19,7 @@
 #include "algorithm/event.h"
 #include "algorithm/host.h"
 #include "topology/mixing.h"
+#include "topology/topology.h"
 
 namespace grapevine {
 
@@ -71,6 +72,10 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view spec,
 // global batch are theirs alone. Errors as MakeAlgorithm's, where servers leave no
 // worker.
 absl::StatusOr<Rank> WorkerCount(std::string_view spec, Rank nodes);
+
+// How many messages all nodes send in a round of `topology`: what simulating it costs. Of
+// an allreduce on more than some hundreds of nodes an estimate. Errors as MakeAlgorithm's.
+absl::StatusOr<double> MessagesPerRound(std::string_view spec, const Topology& topology);
 
 }  // namespace grapevine
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -5,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/allreduce_registry.h"
+#include "algorithm/allreduce_schedule.h"
 #include "algorithm/allreduce_sgd.h"
 #include "algorithm/bucketed_sum.h"
 #include "algorithm/dpsgd.h"
@@ -52,6 +55,40 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeParameterServer(const Spec& spec,
   return std::make_unique<PsWorker>(*servers, std::move(options));
 }
 
+double NeighbourMessages(const Topology& topology) {
+  double messages = 0;
+  for (Rank rank = 0; rank < topology.size(); ++rank) messages += topology.Degree(rank, 0);
+  return messages;
+}
+
+int64_t MessagesOf(const AllreduceSchedule& schedule) {
+  constexpr int64_t kEnough = int64_t{1} << 40;  // elements: no piece is empty
+  int64_t messages = 0;
+  for (int level = 0; level < schedule.levels(); ++level) {
+    for (const ElementRange& range : schedule.Step(level, kEnough).sent) {
+      messages += range.size() > 0 ? 1 : 0;
+    }
+  }
+  return messages;
+}
+
+absl::StatusOr<double> AllreduceMessages(const Spec& spec, Rank size) {
+  // Ranks that are looked at: all, or some that share no pattern with the powers of two.
+  constexpr Rank kMostRanks = 256, kStride = 7919;
+  SpecReader reader(spec);
+  const absl::StatusOr<AllreduceFactory> make = ReadAllreduce(spec, reader, size);
+  if (!make.ok()) return make.status();
+  const int64_t buckets = reader.Integer("buckets", 1, 1, kMaxBuckets);
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  const Rank seen = std::min(size, kMostRanks);
+  int64_t messages = 0;
+  for (Rank i = 0; i < seen; ++i) {
+    const int64_t rank = seen == size ? i : int64_t{i} * kStride % size;
+    messages += MessagesOf(*(*make)(static_cast<Rank>(rank)));
+  }
+  return static_cast<double>(buckets * messages) * size / seen;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view text,
@@ -72,6 +109,16 @@ absl::StatusOr<Rank> WorkerCount(std::string_view text, Rank nodes) {
   absl::StatusOr<ParameterServers> servers = ParameterServers::Parse(*spec, nodes);
   if (!servers.ok()) return servers.status();
   return servers->workers();
+}
+
+absl::StatusOr<double> MessagesPerRound(std::string_view text, const Topology& topology) {
+  const absl::StatusOr<Spec> spec = ParseSpec(text);
+  if (!spec.ok()) return spec.status();
+  if (spec->name == "allreduce") return AllreduceMessages(*spec, topology.size());
+  if (spec->name != "ps") return NeighbourMessages(topology);
+  const absl::StatusOr<ParameterServers> servers = ParameterServers::Parse(*spec, topology.size());
+  if (!servers.ok()) return servers.status();
+  return 2.0 * servers->workers() * servers->servers();
 }
 
 }  // namespace grapevine

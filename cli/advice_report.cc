@@ -91,6 +91,21 @@ std::string Recommendation(const Advice& advice) {
   return text;
 }
 
+// What a time cannot tell.
+std::string Caution(const Advice& advice, const AdviceBasis& basis) {
+  if (basis.split.empty() || basis.split == "iid") return "";
+  std::string text = absl::StrCat(
+      "  Caution: --split=", basis.split,
+      " gives the nodes unequal data, and how many more rounds ",
+      "that costs a\n  graph is not known here: this is about times alone. Of gossip, prefer few "
+      "rounds to mix");
+  if (advice.best_centralized) {
+    absl::StrAppend(&text, ";\n  ", advice.ranking[*advice.best_centralized].candidate.name(),
+                    " averages exactly in every round");
+  }
+  return absl::StrCat(text, ". Try both with your data.\n");
+}
+
 std::string Table(const ClusterAdvice& advice) {
   size_t width = 0;
   for (const CandidateResult& result : advice.advice.ranking) {
@@ -164,7 +179,8 @@ Json CrossoverJson(const CrossoverSearch& search) {
 }  // namespace
 
 std::string AdviceText(const ClusterAdvice& advice, const AdviceBasis& basis) {
-  std::string text = absl::StrCat(Recommendation(advice.advice), "\n", Table(advice), "\n");
+  std::string text = absl::StrCat(Recommendation(advice.advice), Caution(advice.advice, basis),
+                                  "\n", Table(advice), "\n");
   if (advice.bandwidth && advice.latency) {
     absl::StrAppend(
         &text, "Crossovers of the best gossip and the best centralized method\n",
@@ -200,6 +216,7 @@ std::string AdviceJson(const ClusterAdvice& advice, const AdviceBasis& basis) {
                    {"memory_bandwidth", basis.memory_bandwidth},
                    {"straggler", basis.straggler},
                    {"tolerance", kTolerance}};
+  if (!basis.split.empty()) json["basis"]["split"] = basis.split;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

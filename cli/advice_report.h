@@ -20,6 +20,7 @@ struct AdviceBasis {
   bool compute_measured = false;  // on this machine, rather than given
   std::string memory_bandwidth;   // "80Gbit"
   std::string straggler;
+  std::string split;  // of the data; empty where there are none
 };
 
 // The recommendation, the candidates beside each other, the crossovers, and what it

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "algorithm/algorithm.h"
 #include "cli/experiment.h"
 #include "cli/round_timing.h"
@@ -62,9 +63,11 @@ absl::StatusOr<Contender> MakeContender(const Candidate& candidate, Config confi
 }
 
 // For as many gradients as there are nodes, on `cluster`, of every contender.
-absl::StatusOr<std::vector<double>> TimeAll(const std::vector<Contender>& contenders,
-                                            const Config& cluster,
-                                            const AdviceRunOptions& options) {
+// `on_timed` hears of each.
+absl::StatusOr<std::vector<double>> TimeAll(
+    const std::vector<Contender>& contenders, const Config& cluster,
+    const AdviceRunOptions& options,
+    const std::function<void(const Candidate&)>& on_timed = nullptr) {
   std::vector<double> seconds(contenders.size());
   absl::Status status;
   Mutex mutex;
@@ -83,6 +86,7 @@ absl::StatusOr<std::vector<double>> TimeAll(const std::vector<Contender>& conten
       MutexLock lock(mutex);
       if (time.ok()) {
         seconds[mine] = *time * contender.round_share;
+        if (on_timed) on_timed(contender.candidate);
       } else {
         status.Update(time.status());
       }
@@ -119,20 +123,38 @@ absl::StatusOr<double> Advantage(const std::vector<Contender>& contenders, const
   return centralized / gossip;
 }
 
+// The crossovers over what `place` sets, called `what` ("bandwidth").
+absl::StatusOr<CrossoverSearch> Search(const std::vector<Contender>& contenders,
+                                       const Config& config, const AdviceRunOptions& options,
+                                       const char* what, double low, double high,
+                                       const std::function<std::string(double, Config*)>& place) {
+  int looked_at = 0;
+  return FindCrossovers(low, high, [&](double value) -> absl::StatusOr<double> {
+    Config cluster = config;
+    const std::string text = place(value, &cluster);
+    absl::StatusOr<double> advantage = Advantage(contenders, cluster, options);
+    if (advantage.ok() && options.on_progress) {
+      options.on_progress(absl::StrCat("crossovers: ", what, " ", text, " looked at, ", ++looked_at,
+                                       " of at least ", kScanPoints));
+    }
+    return advantage;
+  });
+}
+
 absl::Status SearchCrossovers(const std::vector<Contender>& contenders, const Config& config,
                               const AdviceRunOptions& options, ClusterAdvice* advice) {
-  absl::StatusOr<CrossoverSearch> bandwidth = FindCrossovers(
-      kLowestBandwidth, kHighestBandwidth, [&](double bits) -> absl::StatusOr<double> {
-        Config cluster = config;
-        cluster.set_bandwidth(FormatBandwidth(std::llround(bits)));
-        return Advantage(contenders, cluster, options);
-      });
+  absl::StatusOr<CrossoverSearch> bandwidth =
+      Search(contenders, config, options, "bandwidth", kLowestBandwidth, kHighestBandwidth,
+             [](double bits, Config* cluster) {
+               cluster->set_bandwidth(FormatBandwidth(std::llround(bits)));
+               return FormatBandwidth(ThreeDigits(std::llround(bits)));
+             });
   if (!bandwidth.ok()) return bandwidth.status();
-  absl::StatusOr<CrossoverSearch> latency = FindCrossovers(
-      kLowestLatency, kHighestLatency, [&](double seconds) -> absl::StatusOr<double> {
-        Config cluster = config;
-        cluster.set_latency(FormatDuration(std::chrono::nanoseconds(std::llround(1e9 * seconds))));
-        return Advantage(contenders, cluster, options);
+  absl::StatusOr<CrossoverSearch> latency = Search(
+      contenders, config, options, "latency", kLowestLatency, kHighestLatency,
+      [](double seconds, Config* cluster) {
+        cluster->set_latency(FormatDuration(std::chrono::nanoseconds(std::llround(1e9 * seconds))));
+        return HumanDuration(seconds);
       });
   if (!latency.ok()) return latency.status();
   advice->bandwidth = *std::move(bandwidth);
@@ -156,13 +178,19 @@ absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRu
     }
   }
   if (contenders.empty()) return result.left_out.front().second;
-  const absl::StatusOr<std::vector<double>> seconds = TimeAll(contenders, config, options);
+  size_t timed = 0;
+  const absl::StatusOr<std::vector<double>> seconds =
+      TimeAll(contenders, config, options, [&](const Candidate& candidate) {
+        if (!options.on_progress) return;
+        options.on_progress(
+            absl::StrCat(++timed, "/", contenders.size(), " candidates timed: ", candidate.name()));
+      });
   if (!seconds.ok()) return seconds.status();
   std::vector<CandidateResult> results;
   for (size_t i = 0; i < contenders.size(); ++i) {
-    CandidateResult timed{.candidate = contenders[i].candidate, .seconds = (*seconds)[i]};
-    if (absl::Status status = Mix(*contenders[i].experiment, &timed); !status.ok()) return status;
-    results.push_back(std::move(timed));
+    CandidateResult ranked{.candidate = contenders[i].candidate, .seconds = (*seconds)[i]};
+    if (absl::Status status = Mix(*contenders[i].experiment, &ranked); !status.ok()) return status;
+    results.push_back(std::move(ranked));
   }
   result.advice = Advise(std::move(results));
   if (!result.advice.best_gossip || !result.advice.best_centralized) {

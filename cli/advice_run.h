@@ -4,6 +4,7 @@
 #define GRAPEVINE_CLI_ADVICE_RUN_H_
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +21,8 @@ namespace grapevine {
 struct AdviceRunOptions {
   int threads = 1;
   const std::atomic<bool>* interrupted = nullptr;
+  // What was just done, "3/19 candidates timed: allreduce:tree"; from one thread at a time.
+  std::function<void(const std::string&)> on_progress;
 };
 
 struct ClusterAdvice {

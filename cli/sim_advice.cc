@@ -1,7 +1,10 @@
 #include "cli/sim_advice.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -40,6 +43,7 @@ absl::Status MakePhantom(Config* config, AdviceBasis* basis) {
   if (!experiment.ok()) return experiment.status();
   basis->replica_bytes = 4.0 * static_cast<double>((*experiment)->layout().size);
   const bool learns = (*experiment)->problem().learns();
+  if ((*experiment)->problem().data() != nullptr) basis->split = config->split();
   if (learns && !config->has_compute()) {
     const absl::StatusOr<std::chrono::nanoseconds> time = MeasureGradient(**experiment);
     if (!time.ok()) return time.status();
@@ -76,9 +80,15 @@ absl::Status PrintAdvice(const ResolvedConfig& resolved, bool json, bool dry_run
     }
     return absl::OkStatus();
   }
+  const bool live = isatty(STDERR_FILENO) == 1;
+  const auto show = [live](const std::string& done) {
+    std::cerr << (live ? absl::StrCat("\r\033[K", done) : absl::StrCat(done, "\n")) << std::flush;
+  };
   const absl::StatusOr<ClusterAdvice> advice = AdviseCluster(
       config, {.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency())),
-               .interrupted = &interrupted});
+               .interrupted = &interrupted,
+               .on_progress = json ? nullptr : std::function<void(const std::string&)>(show)});
+  if (live && !json) std::cerr << "\r\033[K" << std::flush;
   if (!advice.ok()) return advice.status();
   std::cout << (json ? AdviceJson(*advice, basis) : AdviceText(*advice, basis)) << std::flush;
   return absl::OkStatus();

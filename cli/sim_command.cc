@@ -1,11 +1,14 @@
 #include "cli/sim_command.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <thread>
@@ -17,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "cli/cell_cost.h"
 #include "cli/conclusion.h"
 #include "cli/config_flags.h"
 #include "cli/experiment.h"
@@ -151,12 +155,23 @@ absl::Status SimulateSweep(const std::vector<SweepCell>& cells,
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::cout << cells.size() << " cells on " << threads << " threads, in " << *folder << std::endl;
   if (absl::Status status = FlushStandardOutput(); !status.ok()) return status;
-  SweepProgress progress(cells.size(), std::cout);
+  std::vector<double> costs;
+  for (const std::vector<size_t>& shared : SharedCells(cells)) {
+    costs.resize(cells.size());  // of those that share, the first has all
+    costs[shared.front()] = CellCost(cells[shared.front()].resolved.config);
+  }
+  SweepProgress progress({.cells = cells.size(),
+                          .cost = std::accumulate(costs.begin(), costs.end(), 0.0),
+                          .threads = threads,
+                          .live = isatty(STDOUT_FILENO) != 0},
+                         std::cout);
   const std::vector<absl::StatusOr<Summary>> summaries =
       RunSweep(cells, {.directory = *folder,
                        .threads = threads,
                        .interrupted = &interrupted,
-                       .on_progress = [&](size_t done, size_t) { progress.OnDone(done); }});
+                       .on_done = [&](const std::vector<size_t>& done, double seconds) {
+                         progress.OnDone(done.size(), costs[done.front()], seconds);
+                       }});
   progress.Finish();
   std::vector<SweepRow> rows;
   for (size_t i = 0; i < cells.size(); ++i) rows.push_back({cells[i].coordinates, summaries[i]});

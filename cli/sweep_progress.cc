@@ -1,6 +1,6 @@
 #include "cli/sweep_progress.h"
 
-#include <unistd.h>
+#include <algorithm>
 
 #include "absl/strings/str_format.h"
 #include "run/units.h"
@@ -13,25 +13,31 @@ constexpr size_t kParts = 10;
 
 }  // namespace
 
-SweepProgress::SweepProgress(size_t cells, std::ostream& out)
-    : cells_(cells), out_(out), live_(isatty(STDOUT_FILENO) != 0) {}
-
-void SweepProgress::OnDone(size_t done) {
-  const bool due = done == cells_ || done * kParts / cells_ > shown_ * kParts / cells_;
-  if (!live_ && !due) return;
-  shown_ = done;
-  const double seconds =
+void SweepProgress::OnDone(size_t cells, double cost, double seconds) {
+  done_ += cells;
+  cost_ += cost;
+  seconds_ += seconds;
+  const size_t all = options_.cells;
+  const bool due = done_ == all || done_ * kParts / all > shown_ * kParts / all;
+  if (!options_.live && !due) return;
+  shown_ = done_;
+  const double elapsed =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  const double rest = seconds * static_cast<double>(cells_ - done) / static_cast<double>(done);
-  out_ << (live_ ? "\r\033[K" : "")
-       << absl::StrFormat("%d/%d cells  %s  ETA %s", done, cells_, HumanDuration(seconds),
-                          HumanDuration(rest));
-  if (!live_) out_ << "\n";
+  out_ << (options_.live ? "\r\033[K" : "")
+       << absl::StrFormat("%d/%d cells  %s  ETA %s", done_, all, HumanDuration(elapsed),
+                          HumanDuration(SecondsLeft()));
+  if (!options_.live) out_ << "\n";
   out_.flush();
 }
 
+double SweepProgress::SecondsLeft() const {
+  if (cost_ <= 0) return 0;
+  const double left = std::max(0.0, options_.cost - cost_);
+  return seconds_ / cost_ * left / options_.threads;
+}
+
 void SweepProgress::Finish() {
-  if (live_) out_ << std::endl;
+  if (options_.live) out_ << std::endl;
 }
 
 }  // namespace grapevine

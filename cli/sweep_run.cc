@@ -1,14 +1,19 @@
 #include "cli/sweep_run.h"
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "cli/dataset_cache.h"
 #include "cli/experiment.h"
 #include "cli/simulated_run.h"
+#include "run/algorithm_kind.h"
 #include "run/config_file.h"
 #include "run/failure.h"
 #include "run/run_directory.h"
@@ -44,7 +49,38 @@ absl::StatusOr<Summary> RunCell(const SweepCell& cell, const SweepRunOptions& op
       .Run();
 }
 
+// What a cell simulates, as a key.
+std::string Simulated(Config config) {
+  if (IsCentralized(config)) config.clear_topology();
+  config.clear_out();
+  return ConfigFileText(config);
+}
+
+// The result of the first of them that can be built, or the first one's error.
+absl::StatusOr<Summary> RunFirst(const std::vector<SweepCell>& cells,
+                                 const std::vector<size_t>& shared, const SweepRunOptions& options,
+                                 DatasetCache* data) {
+  absl::StatusOr<Summary> result = RunCell(cells[shared.front()], options, data);
+  for (size_t i = 1; i < shared.size() && !result.ok(); ++i) {
+    if (FailureOf(result.status()) != Failure::kUsage) break;  // not for its graph
+    absl::StatusOr<Summary> other = RunCell(cells[shared[i]], options, data);
+    if (other.ok()) return other;
+  }
+  return result;
+}
+
 }  // namespace
+
+std::vector<std::vector<size_t>> SharedCells(const std::vector<SweepCell>& cells) {
+  std::vector<std::vector<size_t>> shared;
+  std::map<std::string, size_t> places;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const auto [place, added] = places.emplace(Simulated(cells[i].resolved.config), shared.size());
+    if (added) shared.emplace_back();
+    shared[place->second].push_back(i);
+  }
+  return shared;
+}
 
 std::string CellDirectory(const std::string& sweep, const SweepCell& cell) {
   return absl::StrCat(sweep, "/", cell.label);
@@ -55,22 +91,24 @@ std::vector<absl::StatusOr<Summary>> RunSweep(const std::vector<SweepCell>& cell
   std::vector<absl::StatusOr<Summary>> results(
       cells.size(),
       WithFailure(absl::CancelledError("interrupted before it began"), Failure::kInterrupted));
+  const std::vector<std::vector<size_t>> shared = SharedCells(cells);
   DatasetCache data;
   Mutex mutex;
   size_t next = 0;
-  size_t done = 0;
   const auto work = [&] {
     while (options.interrupted == nullptr || !*options.interrupted) {
       size_t mine;
       {
         MutexLock lock(mutex);
-        if (next == cells.size()) return;
+        if (next == shared.size()) return;
         mine = next++;
       }
-      absl::StatusOr<Summary> result = RunCell(cells[mine], options, &data);
+      const absl::Time begin = absl::Now();
+      const absl::StatusOr<Summary> result = RunFirst(cells, shared[mine], options, &data);
+      const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
       MutexLock lock(mutex);
-      results[mine] = std::move(result);
-      if (options.on_progress) options.on_progress(++done, cells.size());
+      for (const size_t cell : shared[mine]) results[cell] = result;
+      if (options.on_done) options.on_done(shared[mine], seconds);
     }
   };
   std::vector<std::thread> threads;

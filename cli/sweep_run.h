@@ -1,6 +1,8 @@
 // Carries out the cells of a sweep on all cores.
 //
-// Every cell has its own run directory below the sweep's. A cell that an
+// Cells that differ in nothing but a graph that plays no part, of an allreduce or a
+// parameter server, are simulated once and share the result. Every other cell has its own
+// run directory below the sweep's; those that share have the first one's. A cell that an
 // earlier, interrupted sweep finished with the same configuration is kept.
 #ifndef GRAPEVINE_CLI_SWEEP_RUN_H_
 #define GRAPEVINE_CLI_SWEEP_RUN_H_
@@ -21,9 +23,14 @@ struct SweepRunOptions {
   std::string directory;  // exists
   int threads = 1;
   const std::atomic<bool>* interrupted = nullptr;
-  // After every cell, from one thread at a time.
-  std::function<void(size_t done, size_t total)> on_progress;
+  // Of a cell, and of those that share its result, once there is one; from one thread at a
+  // time. `seconds` is what it took on its thread.
+  std::function<void(const std::vector<size_t>& cells, double seconds)> on_done;
 };
+
+// The cells of each simulation, as indices: the first is the one that is simulated, unless
+// its graph does not exist. Ascending.
+std::vector<std::vector<size_t>> SharedCells(const std::vector<SweepCell>& cells);
 
 // In the order of `cells`. A cell's error is its own; where the sweep was
 // interrupted, the cells that were not finished have kInterrupted.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "run/algorithm_kind.h"
 #include "run/config_field.h"
 #include "run/model_kind.h"
 
@@ -56,11 +57,6 @@ std::string WithCount(const Curve& curve) {
 }  // namespace
 
 bool IsSimulated(const Config& config) { return config.has_network(); }
-
-bool IsCentralized(const Config& config) {
-  const std::string name = config.algorithm().substr(0, config.algorithm().find(':'));
-  return name == "allreduce" || name == "ps";
-}
 
 std::string MethodName(const Config& config) {
   const std::string algorithm = ValueOf("algorithm", config);

@@ -15,10 +15,6 @@ namespace grapevine {
 // Whether a run was simulated: real nodes keep nothing of a simulated cluster.
 bool IsSimulated(const Config& config);
 
-// Whether all nodes average exactly in every round, by messages that go everywhere
-// (allreduce, a parameter server), so that the topology plays no part.
-bool IsCentralized(const Config& config);
-
 // What trains: "ring, dpsgd", or "allreduce:tree".
 std::string MethodName(const Config& config);
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "report/curve.h"
 #include "report/sweep_axis.h"
+#include "run/algorithm_kind.h"
 #include "run/config_field.h"
 #include "run/failure.h"
 

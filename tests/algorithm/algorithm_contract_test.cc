@@ -194,6 +194,32 @@ TEST(Bytes, ARoundCostsWhatTheAlgorithmPromises) {
   EXPECT_EQ(bytes("allreduce", "ring"), 2 * (kNodes - 1) * kElements * 4 / kNodes);
 }
 
+TEST(MessagesPerRound, AreThoseThatAreSent) {
+  std::vector<std::string> algorithms = AllreduceKinds();
+  algorithms.insert(algorithms.end(), {"dpsgd", "allreduce:tree:buckets=3", "ps:servers=2"});
+  for (const std::string& algorithm : algorithms) {
+    for (const char* topology : {"ring", "star", "one-peer-exponential"}) {
+      for (const Rank nodes : {3, 5, 8, 12}) {
+        int64_t sent = 0;
+        Cluster cluster({.algorithm = algorithm,
+                         .topology = topology,
+                         .nodes = nodes,
+                         .parameters = 1000,
+                         .gradient = Quadratic(1, 0, 1),
+                         .transcript = [&](const std::string& line) {
+                           sent += line.find(" sends ") != std::string::npos ? 1 : 0;
+                         }});
+        ASSERT_TRUE(cluster.Run(kRounds).ok());
+        const auto messages = MessagesPerRound(algorithm, **MakeTopology(topology, nodes, 1));
+        ASSERT_TRUE(messages.ok()) << messages.status();
+        EXPECT_EQ(*messages * kRounds, sent) << algorithm << " on " << topology << " of " << nodes;
+      }
+    }
+  }
+  const auto ring = MessagesPerRound("allreduce", **MakeTopology("ring", 1000, 1));
+  EXPECT_EQ(*ring, 1000 * 2 * 999);
+}
+
 TEST(Lead, NoNeighbourIsEverMoreThanOneRoundAhead) {
   Cluster cluster({.nodes = 8, .parameters = 2, .window = 2, .gradient = Quadratic(1, 0, 1)});
   ASSERT_TRUE(cluster.Run(200).ok());

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -158,6 +161,38 @@ TEST(Sim, ASweepThatMeasuredGradientsGoesOnWithTheirTime) {
   EXPECT_EQ(std::filesystem::last_write_time(summary), written);
 }
 
+// An allreduce and a server use no graph: one simulation for all of the list, also where a
+// graph does not exist for so many nodes.
+TEST(Sim, WhatUsesNoGraphIsSimulatedOnceForAllGraphs) {
+  const ScratchFolder folder;
+  const std::string out = folder.File("sweep");
+  const Ended ended =
+      RunGrapevine(Sim({"--topology=hypercube,ring,torus", "--algorithm=dpsgd,allreduce,ps", "-n",
+                        "6", "--out=" + out}));
+  EXPECT_EQ(ended.exit_code, kUsage) << "there is no hypercube of 6";
+  EXPECT_THAT(ended.output, HasSubstr("1 of 9 cells failed"));
+  std::vector<std::string> simulated;
+  for (const auto& entry : std::filesystem::directory_iterator(out)) {
+    if (std::filesystem::exists(entry.path() / "summary.json")) {
+      simulated.push_back(entry.path().filename().string());
+    }
+  }
+  EXPECT_THAT(simulated, ::testing::UnorderedElementsAre(
+                             "topology=ring_algorithm=dpsgd", "topology=torus_algorithm=dpsgd",
+                             "topology=ring_algorithm=allreduce", "topology=ring_algorithm=ps"));
+  std::map<std::string, std::set<std::string>> rows;  // results, by algorithm
+  std::istringstream csv(FileText(out + "/sweep.csv"));
+  std::string line;
+  for (std::getline(csv, line); std::getline(csv, line);) {
+    const size_t comma = line.find(',');
+    const size_t second = line.find(',', comma + 1);
+    rows[line.substr(comma + 1, second - comma - 1)].insert(line.substr(second));
+  }
+  EXPECT_EQ(rows["dpsgd"].size(), 3u);
+  EXPECT_EQ(rows["allreduce"].size(), 1u) << "shared by three rows";
+  EXPECT_EQ(rows["ps"].size(), 1u);
+}
+
 TEST(Sim, AnInterruptedSweepLosesNothingAndGoesOn) {
   const ScratchFolder folder;
   const std::string out = folder.File("sweep");
@@ -209,7 +244,8 @@ TEST(Sim, AdvisesInTextAndJson) {
   EXPECT_EQ(text.exit_code, 0) << text.output;
   EXPECT_THAT(text.output,
               AllOf(HasSubstr("take dpsgd on "), HasSubstr("Crossovers"), HasSubstr("goodput"),
-                    HasSubstr("rests on time per round"), HasSubstr("allreduce:halving-doubling")));
+                    HasSubstr("rests on time per round"), HasSubstr("allreduce:halving-doubling"),
+                    HasSubstr("/19 candidates timed"), HasSubstr("looked at")));
   std::vector<std::string> as_json = flags;
   as_json.push_back("--json");
   const Ended json = RunGrapevine(as_json);
@@ -218,6 +254,25 @@ TEST(Sim, AdvisesInTextAndJson) {
   EXPECT_EQ(parsed["choice"]["algorithm"], "dpsgd");
   EXPECT_EQ(parsed["basis"]["nodes"], 8);
   EXPECT_TRUE(parsed["crossover_latency_s"]["crossovers"].is_array());
+}
+
+TEST(Sim, AdviceSaysThatItKnowsNothingOfUnequalData) {
+  const auto advise = [](const std::string& split, const std::string& json) {
+    std::vector<std::string> flags = {"sim",
+                                      "--advise",
+                                      "-n",
+                                      "3",
+                                      "--model=softmax",
+                                      "--data=synthetic:train=512:test=100",
+                                      "--compute=10ms",
+                                      "--split=" + split};
+    if (!json.empty()) flags.push_back(json);
+    return RunGrapevine(flags).output;
+  };
+  EXPECT_THAT(advise("label", ""), AllOf(HasSubstr("--split=label gives the nodes unequal data"),
+                                         HasSubstr("not known here")));
+  EXPECT_THAT(advise("iid", ""), ::testing::Not(HasSubstr("unequal data, ")));
+  EXPECT_EQ(nlohmann::json::parse(advise("label", "--json"))["basis"]["split"], "label");
 }
 
 TEST(Sim, AdviceRefusesWhatItChooses) {
