@@ -111,10 +111,14 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   options.session.coordinator = placement.coordinator;
   options.session.bind = placement.bind;
   options.session.advertise = placement.advertise;
-  options.session.tls = {.ca = config.tls_ca(),
-                         .cert = config.tls_cert(),
-                         .key = config.tls_key(),
-                         .insecure = config.insecure()};
+  absl::StatusOr<GrpcCredentials> credentials =
+      GrpcCredentials::Load({.ca = config.tls_ca(),
+                             .cert = config.tls_cert(),
+                             .key = config.tls_key(),
+                             .insecure = config.insecure()});
+  if (!credentials.ok()) return credentials.status();
+  if (!credentials->warning().empty()) LOG(WARNING) << credentials->warning();
+  options.session.credentials = *std::move(credentials);
   options.session.token = RunToken(std::move(token));
   options.session.rendezvous_timeout = *rendezvous;
   options.session.peer_timeout = *peer;

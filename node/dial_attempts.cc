@@ -17,7 +17,7 @@ absl::StatusOr<bool> DialAttempts::Tick(std::chrono::milliseconds tick) {
   trying_ += tick;
   if (trying_ < timeout_) return std::exchange(retry_, false);
   return absl::UnavailableError(absl::StrFormat(
-      "rank %d (%s) could not be reached within %.1f s (--connect-timeout); last: %s", peer_,
+      "rank %d (%s) could not be reached within %.1f s (--rendezvous-timeout); last: %s", peer_,
       address_, static_cast<double>(timeout_.count()) / 1000,
       last_error_.ok() ? "no answer" : std::string(last_error_.message())));
 }

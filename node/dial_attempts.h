@@ -18,7 +18,7 @@ namespace grapevine {
 
 class DialAttempts {
  public:
-  // `timeout`: how long to go on trying (--connect-timeout).
+  // `timeout`: how long to go on trying (--rendezvous-timeout).
   DialAttempts(Rank peer, std::string address, std::chrono::milliseconds timeout)
       : peer_(peer), address_(std::move(address)), timeout_(timeout) {}
 

@@ -135,7 +135,7 @@ GrpcControlClient::~GrpcControlClient() {
 
 absl::StatusOr<control::Roster> GrpcControlClient::Join(const control::Registration& registration,
                                                         SteadyTime deadline) {
-  std::string last_error = "no answer";
+  std::string last_error = "no answer: its host is down, or a firewall drops what is sent there";
   while (true) {
     Attempt(registration, deadline);
     MutexLock lock(mutex_);
@@ -146,7 +146,10 @@ absl::StatusOr<control::Roster> GrpcControlClient::Join(const control::Registrat
       return NotReached("what answers there is no grapevine coordinator");
     }
     if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED) return NotBelieved();
-    if (!status.error_message().empty()) last_error = status.error_message();
+    // That this node has given up waiting is no reason.
+    if (status.error_code() != grpc::StatusCode::CANCELLED && !status.error_message().empty()) {
+      last_error = status.error_message();
+    }
     const SteadyTime retry = steady_clock::now() + kRetryInterval;
     if (retry >= deadline) return NotReached(last_error);
     while (!line_.verdict() && steady_clock::now() < retry) changed_.WaitUntil(mutex_, retry);
@@ -177,8 +180,9 @@ absl::Status GrpcControlClient::NotReached(const std::string& last_error) const 
   return WithFailure(
       absl::UnavailableError(absl::StrCat(
           "cannot join the run: rank 0 at ", coordinator_, ": ", last_error,
-          "; is it started, are MASTER_ADDR and MASTER_PORT its address, do both sides use TLS "
-          "or neither? (--rendezvous-timeout gives more time)")),
+          "; is it started, are MASTER_ADDR and MASTER_PORT its address, do both sides use TLS, "
+          "with certificates of one authority that are valid today, or neither? "
+          "(--rendezvous-timeout gives more time)")),
       Failure::kRendezvous);
 }
 

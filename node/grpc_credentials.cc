@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "node/certificate.h"
 #include "node/host_address.h"
 #include "run/failure.h"
 #include "system/mapped_file.h"
@@ -16,8 +16,7 @@ absl::Status UsageError(std::string_view message) {
   return WithFailure(absl::InvalidArgumentError(std::string(message)), Failure::kUsage);
 }
 
-absl::StatusOr<std::string> ReadPem(std::string_view flag, const std::string& path,
-                                    std::string_view kind) {
+absl::StatusOr<PemFile> ReadPem(std::string_view flag, const std::string& path) {
   absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
   if (!file.ok()) {
     return WithFailure(absl::Status(file.status().code(),
@@ -25,20 +24,13 @@ absl::StatusOr<std::string> ReadPem(std::string_view flag, const std::string& pa
                        Failure::kInput);
   }
   const std::span<const uint8_t> bytes = (*file)->bytes();
-  std::string text(bytes.begin(), bytes.end());
-  if (!absl::StrContains(text, "-----BEGIN ") ||
-      !absl::StrContains(text, absl::StrCat(std::string(kind), "-----"))) {
-    return WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                           std::string(flag), ": ", path, " holds no PEM ", std::string(kind),
-                           "; docs/cluster.md shows how to make one")),
-                       Failure::kInput);
-  }
-  return text;
+  return PemFile{.name = absl::StrCat(std::string(flag), ": ", path),
+                 .text = std::string(bytes.begin(), bytes.end())};
 }
 
 }  // namespace
 
-absl::StatusOr<GrpcCredentials> GrpcCredentials::Load(const TlsOptions& options) {
+absl::StatusOr<GrpcCredentials> GrpcCredentials::Load(const TlsOptions& options, absl::Time now) {
   GrpcCredentials credentials;
   credentials.insecure_ = options.insecure;
   const int given = !options.ca.empty() + !options.cert.empty() + !options.key.empty();
@@ -52,19 +44,18 @@ absl::StatusOr<GrpcCredentials> GrpcCredentials::Load(const TlsOptions& options)
   if (options.insecure) {
     return UsageError("--insecure and --tls-ca/--tls-cert/--tls-key exclude each other");
   }
-  const struct {
-    std::string_view flag;
-    const std::string& path;
-    std::string_view kind;
-    std::string* text;
-  } files[] = {{"--tls-ca", options.ca, "CERTIFICATE", &credentials.ca_},
-               {"--tls-cert", options.cert, "CERTIFICATE", &credentials.cert_},
-               {"--tls-key", options.key, "PRIVATE KEY", &credentials.key_}};
-  for (const auto& file : files) {
-    absl::StatusOr<std::string> text = ReadPem(file.flag, file.path, file.kind);
-    if (!text.ok()) return text.status();
-    *file.text = *std::move(text);
+  const absl::StatusOr<PemFile> ca = ReadPem("--tls-ca", options.ca);
+  const absl::StatusOr<PemFile> cert = ReadPem("--tls-cert", options.cert);
+  const absl::StatusOr<PemFile> key = ReadPem("--tls-key", options.key);
+  for (const auto* file : {&ca, &cert, &key}) {
+    if (!file->ok()) return file->status();
   }
+  absl::StatusOr<std::string> warning = CheckCertificate(*ca, *cert, *key, now);
+  if (!warning.ok()) return warning.status();
+  credentials.warning_ = *std::move(warning);
+  credentials.ca_ = ca->text;
+  credentials.cert_ = cert->text;
+  credentials.key_ = key->text;
   return credentials;
 }
 
@@ -90,6 +81,10 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> GrpcCredentials::ForSer
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> GrpcCredentials::ForChannel(
     std::string_view host) const {
   if (absl::Status status = CheckAllowed("connecting to", host); !status.ok()) return status;
+  return ForPeers();
+}
+
+std::shared_ptr<grpc::ChannelCredentials> GrpcCredentials::ForPeers() const {
   if (!tls()) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = ca_;

@@ -16,6 +16,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 
 namespace grapevine {
 
@@ -28,22 +30,31 @@ struct TlsOptions {
 
 class GrpcCredentials {
  public:
+  // Plain text, on loopback only.
+  GrpcCredentials() = default;
+
   // All three files or none. kUsage when some are missing or they contradict
-  // --insecure, kInput with the file's name when one cannot be read or is no PEM.
-  static absl::StatusOr<GrpcCredentials> Load(const TlsOptions& options);
+  // --insecure, kInput with the file's name when one cannot be read or will not do
+  // `now` (certificate.h).
+  static absl::StatusOr<GrpcCredentials> Load(const TlsOptions& options,
+                                              absl::Time now = absl::Now());
 
   bool tls() const { return !ca_.empty(); }
+  // What will soon be wrong with the files; empty where nothing is.
+  const std::string& warning() const { return warning_; }
 
   // kUsage when `host` is not loopback and neither TLS nor --insecure was given.
   absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ForServer(std::string_view host) const;
   absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ForChannel(std::string_view host) const;
+  // To the other nodes, wherever rank 0 says they are: for a node that may listen.
+  std::shared_ptr<grpc::ChannelCredentials> ForPeers() const;
 
  private:
-  GrpcCredentials() = default;
   absl::Status CheckAllowed(std::string_view verb, std::string_view host) const;
 
   std::string ca_, cert_, key_;  // PEM texts
   bool insecure_ = false;
+  std::string warning_;
 };
 
 }  // namespace grapevine

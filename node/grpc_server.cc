@@ -41,15 +41,8 @@ std::string WhyNotBound(const HostAddress& address) {
   return reason;
 }
 
-absl::Status CannotListen(const HostAddress& address, bool tls) {
+absl::Status CannotListen(const HostAddress& address) {
   const std::string reason = WhyNotBound(address);
-  if (reason.empty() && tls) {
-    return WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                           "cannot listen on ", FormatHostAddress(address),
-                           " with TLS: --tls-cert and --tls-key do not belong together, or "
-                           "--tls-ca is no authority's certificate")),
-                       Failure::kInput);
-  }
   return WithFailure(absl::UnavailableError(absl::StrCat(
                          "cannot listen on ", FormatHostAddress(address), ": ",
                          reason.empty() ? "gRPC gave no reason" : reason,
@@ -79,7 +72,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   builder.RegisterService(health.get());
   for (const Register& service : services) service(builder);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr || port == 0) return CannotListen(options.bind, credentials.tls());
+  if (server == nullptr || port == 0) return CannotListen(options.bind);
   address.port = port;
   return std::unique_ptr<GrpcServer>(
       new GrpcServer(std::move(health), std::move(server), std::move(address)));

@@ -17,7 +17,7 @@ namespace grapevine {
 struct GrpcTransportOptions {
   // A peer from which nothing was heard for so long has failed (--peer-timeout).
   std::chrono::milliseconds peer_timeout{30000};
-  // How long to try to reach a peer, and to wait for one to come (--connect-timeout).
+  // How long to try to reach a peer, and to wait for one to come (--rendezvous-timeout).
   std::chrono::milliseconds connect_timeout{60000};
   // Data in one gRPC message, a multiple of 4, at most kMaxChunkBytes.
   int64_t chunk_bytes = 1 << 20;

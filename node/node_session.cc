@@ -60,12 +60,6 @@ absl::Status NodeSession::Run(std::function<absl::Status(float* replica)> initia
 }
 
 absl::Status NodeSession::Listen() {
-  absl::StatusOr<GrpcCredentials> credentials = GrpcCredentials::Load(options_.tls);
-  if (!credentials.ok()) return credentials.status();
-  absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> outgoing =
-      credentials->ForChannel(options_.bind.host);
-  if (!outgoing.ok()) return outgoing.status();
-
   transport_ = std::make_unique<GrpcTransport>(
       EdgeIdentity{.run_id = options_.run_id,
                    .rank = options_.rank,
@@ -75,7 +69,7 @@ absl::Status NodeSession::Listen() {
                    .algorithm = options_.algorithm},
       GrpcTransportOptions{.peer_timeout = options_.peer_timeout,
                            .connect_timeout = options_.rendezvous_timeout,
-                           .credentials = *outgoing,
+                           .credentials = options_.credentials.ForPeers(),
                            .token = options_.token,
                            .round = [this] { return runner_->progress().round; }},
       runner_);
@@ -98,8 +92,9 @@ absl::Status NodeSession::Listen() {
     services.push_back(
         [this](grpc::ServerBuilder& builder) { builder.RegisterService(coordinator_.get()); });
   }
-  absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
-      {.bind = options_.bind, .peer_timeout = options_.peer_timeout}, *credentials, services);
+  absl::StatusOr<std::unique_ptr<GrpcServer>> server =
+      GrpcServer::Start({.bind = options_.bind, .peer_timeout = options_.peer_timeout},
+                        options_.credentials, services);
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
   advertised_ = AdvertisedAddress(options_.advertise, server_->address());
@@ -122,10 +117,8 @@ control::Registration NodeSession::Registration() const {
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> NodeSession::ControlChannel() {
   if (options_.rank == 0) return server_->InProcessChannel();
-  absl::StatusOr<GrpcCredentials> credentials = GrpcCredentials::Load(options_.tls);
-  if (!credentials.ok()) return credentials.status();
   absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> channel =
-      credentials->ForChannel(options_.coordinator.host);
+      options_.credentials.ForChannel(options_.coordinator.host);
   if (!channel.ok()) return channel.status();
   grpc::ChannelArguments arguments;
   SetKeepalive(options_.peer_timeout, &arguments);

@@ -34,7 +34,7 @@ struct NodeSessionOptions {
   HostAddress coordinator;  // where rank 0 is found
   HostAddress bind{"127.0.0.1", 0};
   HostAddress advertise;  // empty parts are taken from the bound address
-  TlsOptions tls;
+  GrpcCredentials credentials;
   RunToken token;  // what all ranks share
   // What all ranks must agree on, what explains most first.
   std::vector<control::Agreement> agreements;

@@ -153,8 +153,8 @@ absl::Status PeerLink::Overdue(std::chrono::milliseconds tick,
   if (!incoming_broke_.ok() && ++ticks_since_ >= 2) return incoming_broke_;
   if (!AwaitsIncoming() || (awaited_ += tick) < connect_timeout) return absl::OkStatus();
   return absl::DeadlineExceededError(absl::StrFormat(
-      "rank %d, whose vector is awaited, has not connected for %.1f s (--connect-timeout)", peer_,
-      static_cast<double>(connect_timeout.count()) / 1000));
+      "rank %d, whose vector is awaited, has not connected for %.1f s (--rendezvous-timeout)",
+      peer_, static_cast<double>(connect_timeout.count()) / 1000));
 }
 
 std::optional<PeerLink::Streams> PeerLink::End(const absl::Status& why) {

@@ -30,6 +30,8 @@ def cc_proto(name, src, grpc = False, imports = [], deps = [], **kwargs):
         srcs = [o for o in outs if o.endswith(".cc")],
         hdrs = [o for o in outs if o.endswith(".h")],
         copts = ["-w"],
+        # Nobody refers to the descriptor of a service, but reflection looks it up.
+        alwayslink = grpc,
         deps = deps + ["@protobuf"] + (["@grpc//:grpc++"] if grpc else []),
         **kwargs
     )

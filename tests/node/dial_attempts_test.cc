@@ -21,7 +21,7 @@ TEST(DialAttempts, WhenTimeIsUpTheLastErrorIsTold) {
   EXPECT_TRUE(*attempts.Tick(milliseconds(100)));
   EXPECT_EQ(attempts.Tick(milliseconds(100)).status(),
             absl::UnavailableError("rank 2 (node3:29500) could not be reached within 0.2 s "
-                                   "(--connect-timeout); last: connection refused"));
+                                   "(--rendezvous-timeout); last: connection refused"));
 }
 
 TEST(DialAttempts, APeerThatNeverAnswersIsGivenUp) {
@@ -29,7 +29,7 @@ TEST(DialAttempts, APeerThatNeverAnswersIsGivenUp) {
   EXPECT_FALSE(*attempts.Tick(milliseconds(100)));
   EXPECT_EQ(attempts.Tick(milliseconds(100)).status(),
             absl::UnavailableError("rank 2 (node3:29500) could not be reached within 0.2 s "
-                                   "(--connect-timeout); last: no answer"));
+                                   "(--rendezvous-timeout); last: no answer"));
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr Round kRounds = 20;
 constexpr seconds kLong{20};  // for what must happen; a failing test only waits longer
@@ -285,11 +286,12 @@ TEST(GrpcControl, AListenerThatNeverAnswersDoesNotHoldUpTheJoin) {
   getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length);
   const std::string text = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
   Node node(1, Dial(text), text);
-  const auto begin = steady_clock::now();
   const auto roster = node.Join(2, seconds(1));
   EXPECT_EQ(FailureOf(roster.status()), Failure::kRendezvous);
-  EXPECT_THAT(std::string(roster.status().message()), HasSubstr(text));
-  EXPECT_LT(steady_clock::now() - begin, kLong);
+  // As where a firewall drops what is sent.
+  EXPECT_THAT(std::string(roster.status().message()),
+              AllOf(HasSubstr("rank 0 at " + text + ": no answer"), HasSubstr("firewall"),
+                    Not(HasSubstr("CANCELLED"))));
   close(listener);
 }
 

@@ -258,7 +258,7 @@ TEST_F(GrpcImpatient, APeerThatIsNotThereIsGivenUp) {
   EXPECT_TRUE(absl::IsUnavailable(failure)) << failure;
   EXPECT_THAT(std::string(failure.message()),
               HasSubstr("rank 0 (127.0.0.1:1) could not be reached within 0.6 s "
-                        "(--connect-timeout)"));
+                        "(--rendezvous-timeout)"));
   EXPECT_THAT(std::string(failure.message()), HasSubstr("onnection refused"));
 }
 

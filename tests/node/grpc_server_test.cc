@@ -1,7 +1,11 @@
 #include "node/grpc_server.h"
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/impl/rpc_method.h>
+#include <grpcpp/support/sync_stream.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -18,6 +22,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> StartOn(HostAddress bind, TlsOptions tls = {}) {
   const absl::StatusOr<GrpcCredentials> credentials = GrpcCredentials::Load(tls);
@@ -73,6 +78,55 @@ TEST(GrpcServer, ReportsTheChosenPortAndItsHealth) {
   EXPECT_EQ(Check((*server)->InProcessChannel(), "grapevine").answer, kServing);
 }
 
+// The answer of gRPC's reflection service about the file that declares `symbol`.
+std::string Describe(const std::shared_ptr<grpc::Channel>& channel, const std::string& symbol) {
+  using google::protobuf::DescriptorPool;
+  using Factory = grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, grpc::ByteBuffer>;
+  // Its messages are linked, but no header has them.
+  const auto prototype = [](const std::string& name) {
+    const std::string type = "grpc.reflection.v1alpha.ServerReflection" + name;
+    return google::protobuf::MessageFactory::generated_factory()->GetPrototype(
+        DescriptorPool::generated_pool()->FindMessageTypeByName(type));
+  };
+  const std::unique_ptr<google::protobuf::Message> request(prototype("Request")->New());
+  request->GetReflection()->SetString(
+      request.get(), request->GetDescriptor()->FindFieldByName("file_containing_symbol"), symbol);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+  const grpc::internal::RpcMethod method(
+      "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+      grpc::internal::RpcMethod::BIDI_STREAMING);
+  const std::unique_ptr<grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> stream(
+      Factory::Create(channel.get(), method, &context));
+  const grpc::Slice sent(request->SerializeAsString());
+  grpc::ByteBuffer received;
+  if (!stream->Write(grpc::ByteBuffer(&sent, 1)) || !stream->Read(&received)) {
+    return stream->Finish().error_message();
+  }
+  context.TryCancel();
+  (void)stream->Finish();
+  grpc::Slice bytes;
+  const std::unique_ptr<google::protobuf::Message> response(prototype("Response")->New());
+  if (!received.DumpToSingleSlice(&bytes).ok() ||
+      !response->ParseFromArray(bytes.begin(), static_cast<int>(bytes.size()))) {
+    return "no response";
+  }
+  return response->ShortDebugString();
+}
+
+TEST(GrpcServer, ReflectionDescribesEveryService) {
+  auto server = StartOn({"127.0.0.1", 0});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const auto channel = grpc::CreateChannel(FormatHostAddress((*server)->address()),
+                                           grpc::InsecureChannelCredentials());
+  for (const std::string service :
+       {"grapevine.gossip.Gossip", "grapevine.control.Control", "grpc.health.v1.Health"}) {
+    EXPECT_THAT(Describe(channel, service),
+                AllOf(HasSubstr("file_descriptor_response"), Not(HasSubstr("error_response"))))
+        << service;
+  }
+}
+
 TEST(GrpcServer, APortInUseIsNamedWithTheRemedy) {
   auto first = StartOn({"127.0.0.1", 0});
   ASSERT_TRUE(first.ok());
@@ -125,7 +179,7 @@ class Tls : public testing::Test {
   }
 
   static void Run(const std::string& command) {
-    ASSERT_EQ(std::system((command + " >/dev/null 2>&1").c_str()), 0) << command;
+    ASSERT_EQ(std::system(("{ " + command + "; } >/dev/null 2>&1").c_str()), 0) << command;
   }
 
   static TlsOptions Options(const std::string& name) {
@@ -141,6 +195,13 @@ class Tls : public testing::Test {
     return Check(grpc::CreateChannel(FormatHostAddress(server.address()), *channel), "").status;
   }
 
+  static void ExpectUnfit(const TlsOptions& options, const testing::Matcher<std::string>& message,
+                          absl::Time now = absl::Now()) {
+    const auto credentials = GrpcCredentials::Load(options, now);
+    EXPECT_EQ(FailureOf(credentials.status()), Failure::kInput);
+    EXPECT_THAT(std::string(credentials.status().message()), message);
+  }
+
   static std::string* folder_;
 };
 std::string* Tls::folder_ = nullptr;
@@ -151,8 +212,10 @@ TEST_F(Tls, OnlyNodesOfTheSameAuthorityTalk) {
   EXPECT_TRUE(CheckWith(**server, Options("one")).ok());
   EXPECT_EQ(CheckWith(**server, Options("two")).error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(CheckWith(**server, {}).error_code(), grpc::StatusCode::UNAVAILABLE);
+  // Trusts the server, but is not trusted.
   TlsOptions stranger = Options("two");
-  stranger.ca = Options("one").ca;  // trusts the server, but is not trusted
+  stranger.ca = *folder_ + "/both.pem";
+  Run("cat " + Options("one").ca + " " + Options("two").ca + " > " + stranger.ca);
   EXPECT_EQ(CheckWith(**server, stranger).error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
@@ -165,9 +228,57 @@ TEST_F(Tls, RankZeroReachesItselfWithoutACertificateForItsName) {
 TEST_F(Tls, AKeyOfAnotherCertificateIsNamed) {
   TlsOptions mixed = Options("one");
   mixed.key = Options("two").key;
-  const auto server = StartOn({"127.0.0.1", 0}, mixed);
-  EXPECT_EQ(FailureOf(server.status()), Failure::kInput);
-  EXPECT_THAT(std::string(server.status().message()), HasSubstr("do not belong together"));
+  ExpectUnfit(mixed, AllOf(HasSubstr("--tls-key: " + mixed.key), HasSubstr(mixed.cert),
+                           HasSubstr("do not belong together")));
+}
+
+TEST_F(Tls, AnEncryptedKeyIsNamed) {
+  TlsOptions encrypted = Options("one");
+  encrypted.key = *folder_ + "/encrypted.key";
+  for (const std::string form : {"pkcs8 -topk8", "rsa -aes256 -traditional"}) {
+    Run("openssl " + form + " -passout pass:secret -in " + Options("one").key + " -out " +
+        encrypted.key);
+    ExpectUnfit(encrypted, AllOf(HasSubstr("--tls-key: " + encrypted.key + " is encrypted"),
+                                 HasSubstr("openssl pkey")));
+  }
+}
+
+TEST_F(Tls, ACertificateOfAnotherAuthorityIsNamed) {
+  TlsOptions foreign = Options("one");
+  foreign.ca = Options("two").ca;
+  ExpectUnfit(foreign, AllOf(HasSubstr("--tls-cert: " + foreign.cert),
+                             HasSubstr("is not one that --tls-ca vouches for")));
+}
+
+// The test's certificates are valid for two days.
+TEST_F(Tls, ItsDatesAreLookedAt) {
+  const absl::Time now = absl::Now();
+  const TlsOptions options = Options("one");
+  const auto valid = GrpcCredentials::Load(options, now);
+  ASSERT_TRUE(valid.ok()) << valid.status();
+  EXPECT_THAT(valid->warning(), AllOf(HasSubstr("--tls-cert: " + options.cert + " expires on 20"),
+                                      HasSubstr(" UTC; connections that begin later will fail")));
+  ExpectUnfit(options,
+              AllOf(HasSubstr("--tls-cert: " + options.cert + " expired on 20"),
+                    HasSubstr(" UTC; make a new one")),
+              now + absl::Hours(72));
+  ExpectUnfit(options,
+              AllOf(HasSubstr("--tls-cert: " + options.cert + " is not valid before 20"),
+                    HasSubstr("clock of this machine")),
+              now - absl::Hours(72));
+}
+
+TEST_F(Tls, AnAuthorityThatExpiresIsNamed) {
+  const std::string base = *folder_ + "/long";
+  Run("openssl x509 -req -days 300 -in " + *folder_ + "/one.csr -CA " + *folder_ +
+      "/one-ca.pem -CAkey " + *folder_ + "/one-ca.key -CAcreateserial -out " + base + ".pem");
+  TlsOptions options = Options("one");
+  options.cert = base + ".pem";
+  const auto valid = GrpcCredentials::Load(options);
+  ASSERT_TRUE(valid.ok()) << valid.status();
+  EXPECT_THAT(valid->warning(), HasSubstr("--tls-ca: " + options.ca + " expires on 20"));
+  ExpectUnfit(options, HasSubstr("--tls-ca: " + options.ca + " expired on 20"),
+              absl::Now() + absl::Hours(72));
 }
 
 TEST_F(Tls, FilesThatAreMissingOrNoPemAreNamed) {

@@ -127,7 +127,7 @@ TEST_F(PeerLinkTest, APeerWhoseVectorIsAwaitedHasTheConnectTimeoutToCome) {
   EXPECT_EQ(sink_.failures(), 0);
   Tick();
   EXPECT_EQ(sink_.AwaitFailure(3).message(),
-            "rank 3, whose vector is awaited, has not connected for 0.5 s (--connect-timeout)");
+            "rank 3, whose vector is awaited, has not connected for 0.5 s (--rendezvous-timeout)");
 }
 
 TEST_F(PeerLinkTest, APeerThatHasComeIsNotAwaited) {

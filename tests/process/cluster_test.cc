@@ -302,6 +302,15 @@ TEST(Cluster, OffLoopbackPlainTextMustBeAskedFor) {
   EXPECT_THAT(ended.output, AllOf(HasSubstr("--insecure"), HasSubstr("--tls-ca")));
 }
 
+TEST(Cluster, ATokenDoesNotReplaceEncryption) {
+  const ScratchFolder folder;
+  const std::string token = "--token-file=" + folder.Write("token", "a-token-of-this-run");
+  const Ended ended = RunGrapevine(
+      Node(0, FreePort(), folder.File("run"), With(With(kShortRun, token), "--bind=0.0.0.0:0")));
+  EXPECT_EQ(ended.exit_code, kUsage) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("listening on 0.0.0.0 without encryption is refused"));
+}
+
 TEST(Cluster, OffLoopbackATokenMustBeGivenOrWaived) {
   const ScratchFolder folder;
   std::vector<std::string> flags = kShortRun;
