@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "cli/config_flags.h"
 #include "cli/flag_error.h"
+#include "cli/json_line.h"
 #include "cli/logging.h"
 #include "run/config_print.h"
 
@@ -16,6 +17,7 @@ absl::Status CarryOut(const ConfigFlags& flags, bool dry_run, const ExperimentBo
   absl::StatusOr<ResolvedConfig> resolved = flags.Resolve();
   if (!resolved.ok()) return resolved.status();
   ConfigureLogging(resolved->config);
+  if (resolved->config.log_format() == "json") UseJsonLines(std::cout, "info");
   if (absl::Status status = body(*resolved, dry_run); !status.ok()) {
     return NamingOrigin(*resolved, status);
   }

@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/time/time.h"
+#include "cli/json_line.h"
 
 namespace grapevine {
 namespace {
@@ -58,6 +60,7 @@ void ConfigureLogging(const Config& config) {
     google::SetLogDestination(severity, "");
   }
   google::AddLogSink(&sink);
+  UseJsonLines(std::cerr, "error");
 }
 
 }  // namespace grapevine

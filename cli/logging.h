@@ -10,7 +10,8 @@ namespace grapevine {
 void InitializeLogging(const char* program);
 
 // Applies log_level and log_format (valid ones) of a configuration. JSON lines
-// have "time" (UTC), "level", "file", "line" and "message".
+// have "time" (UTC), "level", "file", "line" and "message"; what goes to std::cerr
+// from then on is one, too (cli/json_line.h).
 void ConfigureLogging(const Config& config);
 
 }  // namespace grapevine

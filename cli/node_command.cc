@@ -21,6 +21,7 @@
 #include "cli/experiment.h"
 #include "cli/experiment_command.h"
 #include "cli/interruption.h"
+#include "cli/json_line.h"
 #include "cli/node_device.h"
 #include "cli/node_placement.h"
 #include "cli/node_run.h"
@@ -33,8 +34,10 @@
 #include "run/config_validate.h"
 #include "run/failure.h"
 #include "run/metrics.h"
+#include "run/output_file.h"
 #include "run/run_directory.h"
 #include "run/units.h"
+#include "system/background_writer.h"
 
 namespace grapevine {
 namespace {
@@ -63,27 +66,40 @@ absl::Status TellPort(int descriptor, const HostAddress& address) {
   return told ? absl::OkStatus() : absl::InternalError("the launcher does not take rank 0's port");
 }
 
-// Where the run's progress goes: to a launcher, or as lines to the terminal.
+// Where the run's progress goes: to a launcher, or as lines to the terminal, and
+// never waits for either.
 class ProgressReport {
  public:
-  explicit ProgressReport(ProgressGoal goal)
-      : goal_(goal), descriptor_(InheritedDescriptor(kProgressDescriptorVariable)) {
-    // A launcher that does not read must not stop the run.
-    if (descriptor_) fcntl(*descriptor_, F_SETFL, fcntl(*descriptor_, F_GETFL) | O_NONBLOCK);
+  ProgressReport(ProgressGoal goal, bool json)
+      : goal_(goal), json_(json), descriptor_(InheritedDescriptor(kProgressDescriptorVariable)) {
+    if (descriptor_) {
+      fcntl(*descriptor_, F_SETFL, fcntl(*descriptor_, F_GETFL) | O_NONBLOCK);
+    } else {
+      terminal_ = std::make_shared<BackgroundWriter>(
+          STDOUT_FILENO, "the standard output",
+          [json](int64_t dropped) { return DroppedLines(dropped, json); });
+    }
   }
 
   void operator()(const RunMetrics& metrics) const {
-    if (!descriptor_) {
-      std::cout << ProgressLine(metrics, goal_) << std::endl;
+    if (terminal_) {
+      terminal_->Write((json_ ? JsonLine(metrics) : ProgressLine(metrics, goal_)) + "\n");
       return;
     }
     const std::string line = ToJsonLine(metrics) + "\n";
     (void)!write(*descriptor_, line.data(), line.size());
   }
 
+  // Once the run is over: what waits for its reader goes first.
+  absl::Status Finish() const {
+    return terminal_ ? AsOutputStatus(terminal_->Drain()) : absl::OkStatus();
+  }
+
  private:
   const ProgressGoal goal_;
+  const bool json_;
   const std::optional<int> descriptor_;
+  std::shared_ptr<BackgroundWriter> terminal_;
 };
 
 // Names one run among all: only ever compared, so it need not be reproducible.
@@ -177,13 +193,16 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   if (absl::Status status = SayOpening(experiment, options); !status.ok()) return status;
   options.run_directory = config.out();
   const Round rounds = experiment.rounds();
-  options.on_metrics = ProgressReport({.rounds = rounds, .epochs = experiment.Epoch(rounds)});
+  const ProgressReport progress({.rounds = rounds, .epochs = experiment.Epoch(rounds)},
+                                config.log_format() == "json");
+  options.on_metrics = progress;
 
   NodeRun run(&experiment, std::move(options));
   absl::StatusOr<std::unique_ptr<Interruption>> interruption =
       Interruption::Watch([&run](const absl::Status& why) { run.Interrupt(why); });
   if (!interruption.ok()) return interruption.status();
   if (absl::Status status = run.Run(); !status.ok()) return status;
+  if (absl::Status status = progress.Finish(); !status.ok()) return status;
   return SayClosing(config, rank);
 }
 

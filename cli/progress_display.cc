@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/json_line.h"
 #include "run/units.h"
 
 namespace grapevine {
@@ -77,11 +79,17 @@ std::string ProgressBar(const RunMetrics& metrics, const ProgressGoal& goal, int
   return text;
 }
 
-ProgressDisplay::ProgressDisplay(Options options, std::ostream& out, std::ostream& errors)
-    : options_(options), out_(out), errors_(errors) {}
+std::string DroppedLines(int64_t dropped, bool json) {
+  const std::string text =
+      absl::StrCat("[", dropped, " lines of output were dropped here: nobody read them]");
+  return (json ? JsonLine("warning", text) : text) + "\n";
+}
+
+ProgressDisplay::ProgressDisplay(Options options, Sink out, Sink errors)
+    : options_(options), out_(std::move(out)), errors_(std::move(errors)) {}
 
 ProgressDisplay::~ProgressDisplay() {
-  if (options_.live && started_) out_ << std::endl;
+  if (options_.live && started_) out_("\n");
 }
 
 void ProgressDisplay::OnProgress(std::string_view json) {
@@ -92,26 +100,36 @@ void ProgressDisplay::OnProgress(std::string_view json) {
   if (options_.live) {
     DrawBar();
   } else {
-    out_ << ProgressLine(*metrics, options_.goal) << std::endl;
+    out_((options_.json ? JsonLine(*metrics) : ProgressLine(*metrics, options_.goal)) + "\n");
   }
 }
 
 void ProgressDisplay::OnLine(int rank, bool errors, std::string_view line) {
+  Print(errors, options_.json ? JsonLine(errors ? "error" : "info", line, rank)
+                              : absl::StrCat("[", rank, "] ", std::string(line)));
+}
+
+void ProgressDisplay::OnNotice(std::string_view line) {
+  Print(/*errors=*/true, options_.json ? JsonLine("warning", line) : std::string(line));
+}
+
+void ProgressDisplay::Print(bool errors, std::string text) {
   ClearBar();
-  (errors ? errors_ : out_) << '[' << rank << "] " << line << std::endl;
+  (errors ? errors_ : out_)(std::move(text) + "\n");
   if (options_.live && started_) DrawBar();
 }
 
 void ProgressDisplay::ClearBar() {
-  if (options_.live && started_) out_ << kEraseLine << std::flush;
+  if (options_.live && started_) out_(kEraseLine);
 }
 
 void ProgressDisplay::DrawBar() {
-  out_ << kEraseLine << ProgressBar(latest_, options_.goal, options_.width) << std::flush;
+  out_(kEraseLine + ProgressBar(latest_, options_.goal, options_.width));
 }
 
-ProgressDisplay::Options TerminalOptions(const ProgressGoal& goal) {
-  ProgressDisplay::Options options{.goal = goal, .live = isatty(STDOUT_FILENO) == 1};
+ProgressDisplay::Options TerminalOptions(const ProgressGoal& goal, bool json) {
+  ProgressDisplay::Options options{
+      .goal = goal, .live = !json && isatty(STDOUT_FILENO) == 1, .json = json};
   winsize size{};
   if (options.live && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     options.width = size.ws_col;

@@ -109,8 +109,9 @@ absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& 
   std::cout << "run directory: " << *run << std::endl;
   if (absl::Status status = FlushStandardOutput(); !status.ok()) return status;
   ProgressDisplay display(
-      TerminalOptions({experiment.rounds(), experiment.Epoch(experiment.rounds())}), std::cout,
-      std::cerr);
+      TerminalOptions({experiment.rounds(), experiment.Epoch(experiment.rounds())}, /*json=*/false),
+      [](std::string text) { std::cout << text << std::flush; },
+      [](std::string text) { std::cerr << text << std::flush; });
   SimulatedRun simulation(
       &experiment,
       {.run_directory = *run,

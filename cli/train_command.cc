@@ -1,10 +1,13 @@
 #include "cli/train_command.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,6 +18,7 @@
 #include "cli/experiment.h"
 #include "cli/experiment_command.h"
 #include "cli/interruption.h"
+#include "cli/json_line.h"
 #include "cli/node_device.h"
 #include "cli/progress_display.h"
 #include "cli/real_run_text.h"
@@ -22,9 +26,11 @@
 #include "node/launcher.h"
 #include "run/config_field.h"
 #include "run/config_validate.h"
+#include "run/output_file.h"
 #include "run/run_directory.h"
 #include "run/token_source.h"
 #include "run/units.h"
+#include "system/background_writer.h"
 
 namespace grapevine {
 namespace {
@@ -60,10 +66,9 @@ std::chrono::milliseconds Milliseconds(const std::string& duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(ResolvedDuration(duration));
 }
 
-absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std::string& run) {
+absl::Status LaunchNodes(const Config& config, const std::string& run, ProgressDisplay& display) {
   const absl::StatusOr<std::string> token = DrawToken();
   if (!token.ok()) return token.status();
-  ProgressDisplay display(TerminalOptions(goal), std::cout, std::cerr);
   bool interrupted = false;
   return Launch({.plan = {.nodes = config.nodes(),
                           .rendezvous_timeout = Milliseconds(config.rendezvous_timeout()),
@@ -73,15 +78,32 @@ absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std:
                 {.on_line =
                      [&](Rank rank, bool errors, std::string_view line) {
                        // Said once, by the launcher, instead of by every node.
-                       if (!interrupted || !TellsOfInterruption(line))
+                       if (!interrupted || !TellsOfInterruption(MessageOf(line)))
                          display.OnLine(rank, errors, line);
                      },
                  .on_progress = [&](std::string_view line) { display.OnProgress(line); },
                  .on_interrupt = [&] { interrupted = true; },
                  .on_notice =
-                     [](std::string_view notice) {
-                       std::cerr << "grapevine train: " << notice << std::endl;
+                     [&](std::string_view notice) {
+                       display.OnNotice(absl::StrCat("grapevine train: ", std::string(notice)));
                      }});
+}
+
+// A reader that stalls, or goes, holds up neither the nodes nor the launcher.
+absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std::string& run) {
+  const bool json = config.log_format() == "json";
+  const auto note = [json](int64_t dropped) { return DroppedLines(dropped, json); };
+  BackgroundWriter out(STDOUT_FILENO, "the standard output", note);
+  BackgroundWriter errors(STDERR_FILENO, "the standard error", note);
+  absl::Status status;
+  {
+    ProgressDisplay display(
+        TerminalOptions(goal, json), [&](std::string text) { out.Write(std::move(text)); },
+        [&](std::string text) { errors.Write(std::move(text)); });
+    status = LaunchNodes(config, run, display);
+  }
+  const absl::Status written = AsOutputStatus(out.Drain());
+  return status.ok() ? written : status;
 }
 
 absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {

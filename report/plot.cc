@@ -86,7 +86,9 @@ absl::StatusOr<Page> PageOf(const std::vector<RecordedRun>& runs, const PlotOpti
   if (curves.empty()) {
     return WithFailure(
         absl::InvalidArgumentError(absl::StrCat(
-            runs.front().path, " has no loss, accuracy or consensus distance to draw")),
+            runs.front().path,
+            " has no loss, accuracy or consensus distance to draw; of what learns nothing "
+            "there are pictures of sweeps: --kind=step-time, winner or speed-up")),
         Failure::kInput);
   }
   Page page;

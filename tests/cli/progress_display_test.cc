@@ -1,6 +1,9 @@
 #include "cli/progress_display.h"
 
+#include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -21,6 +24,10 @@ RunMetrics Halfway() {
           .test_accuracy = 0.975,
           .consensus_distance = 0.0125,
           .samples_per_s = 5120};
+}
+
+ProgressDisplay::Sink To(std::ostringstream& stream) {
+  return [&stream](std::string text) { stream << text; };
 }
 
 TEST(ProgressLine, HasWhatWasMeasured) {
@@ -62,7 +69,7 @@ TEST(ProgressBar, FitsTheTerminalAndAnyNumbers) {
 TEST(ProgressDisplay, PlainIsALineAMeasurement) {
   std::ostringstream out, errors;
   {
-    ProgressDisplay display({.goal = kGoal}, out, errors);
+    ProgressDisplay display({.goal = kGoal}, To(out), To(errors));
     display.OnProgress(ToJsonLine(Halfway()));
     display.OnLine(3, false, "hello");
     display.OnLine(4, true, "trouble");
@@ -74,7 +81,7 @@ TEST(ProgressDisplay, PlainIsALineAMeasurement) {
 TEST(ProgressDisplay, TheBarStaysBelowLinesAndKeepsItsLastValues) {
   std::ostringstream out;
   {
-    ProgressDisplay display({.goal = kGoal, .live = true, .width = 100}, out, out);
+    ProgressDisplay display({.goal = kGoal, .live = true, .width = 100}, To(out), To(out));
     display.OnLine(0, false, "before");
     display.OnProgress(ToJsonLine(Halfway()));
     display.OnLine(1, true, "between");
@@ -86,9 +93,37 @@ TEST(ProgressDisplay, TheBarStaysBelowLinesAndKeepsItsLastValues) {
   EXPECT_EQ(out.str(), "\r\033[K" + ProgressBar(expected, kGoal, 100) + "\n");
 }
 
+TEST(ProgressDisplay, InJsonEveryLineIsAnObject) {
+  std::ostringstream out, errors;
+  {
+    ProgressDisplay display({.goal = kGoal, .json = true}, To(out), To(errors));
+    display.OnProgress(ToJsonLine(Halfway()));
+    display.OnLine(3, false, "hello \"you\"");
+    display.OnLine(4, true, "{\"level\":\"warning\",\"message\":\"slow\"}");
+    display.OnLine(5, true, "not \xff UTF-8");
+    display.OnNotice("killed");
+  }
+  const auto objects = [](const std::ostringstream& stream) {
+    std::istringstream lines(stream.str());
+    std::vector<nlohmann::json> result;
+    for (std::string line; std::getline(lines, line);)
+      result.push_back(nlohmann::json::parse(line));
+    return result;
+  };
+  const std::vector<nlohmann::json> told = objects(out), wrong = objects(errors);
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0]["metrics"]["round"], 100);
+  EXPECT_EQ(told[1]["message"], "hello \"you\"");
+  EXPECT_EQ(told[1]["rank"], 3);
+  ASSERT_EQ(wrong.size(), 3u);
+  EXPECT_EQ(wrong[0], nlohmann::json({{"level", "warning"}, {"message", "slow"}, {"rank", 4}}));
+  EXPECT_EQ(wrong[1]["rank"], 5);
+  EXPECT_EQ(wrong[2]["message"], "killed");
+}
+
 TEST(ProgressDisplay, RubbishIsIgnored) {
   std::ostringstream out;
-  ProgressDisplay display({.goal = kGoal}, out, out);
+  ProgressDisplay display({.goal = kGoal}, To(out), To(out));
   for (const char* line : {"", "{", "[]", "null", "{\"round\":\"x\"}", "{\"round\":1}",
                            "{\"round\":1e99,\"epoch\":1,\"time_s\":1}"}) {
     display.OnProgress(line);

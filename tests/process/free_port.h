@@ -6,8 +6,15 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "system/unique_descriptor.h"
 
@@ -39,7 +46,49 @@ class TakenPort {
   int port_ = 0;
 };
 
-inline int FreePort() { return TakenPort().port(); }
+// The lowest port that the system gives to whoever asks for any.
+inline int FirstEphemeralPort() {
+  constexpr int kUsual = 32768;
+  int first = 0;
+  return std::ifstream("/proc/sys/net/ipv4/ip_local_port_range") >> first ? first : kUsual;
+}
+
+inline bool CanListen(int port) {
+  const UniqueDescriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int yes = 1;
+  setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  const sockaddr_in address = Loopback(port);
+  return bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+}
+
+// A name among all processes of the network namespace, free again when it is closed;
+// not open where another has it.
+inline UniqueDescriptor TakeName(const std::string& name) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  name.copy(address.sun_path + 1, sizeof(address.sun_path) - 1);  // abstract: it begins with 0
+  UniqueDescriptor holder(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (bind(holder.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0) holder.Close();
+  return holder;
+}
+
+// A port on which nobody listens, and which nobody else gets while this process
+// lives: not from the system, and other tests see that it is taken.
+inline int FreePort() {
+  static std::vector<UniqueDescriptor> taken;
+  constexpr int kLowest = 10000;
+  const int ports = FirstEphemeralPort() - kLowest;
+  for (int i = 0; i < ports; ++i) {
+    const int port = kLowest + (getpid() + i) % ports;
+    UniqueDescriptor name = TakeName("grapevine-test-port-" + std::to_string(port));
+    if (!name.open() || !CanListen(port)) continue;
+    taken.push_back(std::move(name));
+    return port;
+  }
+  ADD_FAILURE() << "no port is free below " << kLowest + ports;
+  return 0;
+}
 
 }  // namespace grapevine::testing
 

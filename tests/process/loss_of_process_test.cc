@@ -187,8 +187,8 @@ class LossOfLearner : public ::testing::Test {
 
   ScratchFolder folder_;
   GrapevineProcess run_{{"train", "-n", "3", "--model=lenet5",
-                         "--data=synthetic:train=6000:test=20000", "--rounds=3", "--log-every=1",
-                         "--log-level=info", "--peer-timeout=30s", "--out", folder_.File("run")}};
+                         "--data=synthetic:train=6000:test=8000", "--rounds=3", "--log-every=1",
+                         "--log-level=info", "--peer-timeout=15s", "--out", folder_.File("run")}};
 };
 
 TEST_F(LossOfLearner, ANodeThatIsStoppedOnceItHasTrainedIsKilledAndNamed) {

@@ -1,27 +1,30 @@
 // What the program does when what it writes has no room, no reader or no place.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
-#include "tests/testing/file_text.h"
 
 namespace grapevine::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
-constexpr int kUsage = 2, kOutput = 4;
+constexpr int kUsage = 2, kInput = 3, kOutput = 4, kPeerLost = 6;
 
 const std::vector<std::string> kTiny = {
     "train", "-n", "2", "--model=softmax", "--data=synthetic:train=64:test=20", "--batch=8"};
@@ -100,6 +103,87 @@ TEST(Output, ADryRunFindsFoldersThatAreMissing) {
                     "--model=phantom:1MB", "--compute=1ms", "--rounds=5"});
   EXPECT_EQ(swept.exit_code, kUsage);
   EXPECT_THAT(swept.output, HasSubstr("a sweep of 2 cells has no one trace"));
+}
+
+// The objects that `text` consists of; a line that is none is a failure.
+std::vector<nlohmann::json> ObjectsOf(const std::string& text) {
+  std::vector<nlohmann::json> objects;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    objects.push_back(nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false));
+    EXPECT_TRUE(objects.back().is_object()) << line;
+  }
+  return objects;
+}
+
+TEST(Output, InJsonEveryLineIsAnObject) {
+  const ScratchFolder folder;
+  const Ended ended =
+      RunGrapevine(With(kTiny, {"--rounds=2", "--log-format=json", "--log-level=info",
+                                "--log-every=1", "--out=" + folder.File("run")}));
+  EXPECT_EQ(ended.exit_code, 0);
+  std::set<int> ranks;
+  int measurements = 0;
+  for (const nlohmann::json& object : ObjectsOf(ended.output)) {
+    EXPECT_TRUE(object.contains("time") && object.contains("level")) << object;
+    if (object.contains("rank")) ranks.insert(object["rank"].get<int>());
+    measurements += object.contains("metrics");
+  }
+  EXPECT_THAT(ranks, ElementsAre(0, 1));
+  EXPECT_EQ(measurements, 2);
+}
+
+TEST(Output, InJsonErrorsAreObjectsToo) {
+  const ScratchFolder folder;
+  GrapevineProcess run({"train", "-n", "3", "--model=phantom:1MB", "--compute=5ms",
+                        "--rounds=100000", "--log-format=json", "--out=" + folder.File("run")});
+  ASSERT_TRUE(run.AwaitOutput("\"round\":3,")) << run.output();
+  ASSERT_EQ(kill(run.Node(1), SIGKILL), 0);
+  EXPECT_EQ(run.Await(), kPeerLost);
+  const std::vector<nlohmann::json> objects = ObjectsOf(run.output());
+  ASSERT_FALSE(objects.empty());
+  EXPECT_EQ(objects.back()["level"], "error");
+  EXPECT_THAT(objects.back()["message"].get<std::string>(),
+              AllOf(StartsWith("grapevine train: rank 1"), HasSubstr("was killed by signal 9")));
+
+  GrapevineProcess interrupted({"train", "-n", "3", "--model=phantom:1MB", "--compute=5ms",
+                                "--rounds=100000", "--log-format=json",
+                                "--out=" + folder.File("interrupted")});
+  ASSERT_TRUE(interrupted.AwaitOutput("\"round\":3,")) << interrupted.output();
+  interrupted.Signal(SIGINT);
+  EXPECT_EQ(interrupted.Await(), 128 + SIGINT);
+  EXPECT_THAT(interrupted.output(), Not(HasSubstr("grapevine node")));  // said once
+}
+
+TEST(Output, PlottingIsOfferedWhereThereIsSomethingToPlot) {
+  const ScratchFolder folder;
+  const Ended learner = RunGrapevine(With(kTiny, {"--rounds=2", "--out=" + folder.File("run")}));
+  EXPECT_THAT(learner.output, HasSubstr("plot it: grapevine plot " + folder.File("run")));
+  const Ended phantom = RunGrapevine({"train", "-n", "2", "--model=phantom:1kB", "--compute=1ms",
+                                      "--rounds=3", "--out=" + folder.File("phantom")});
+  EXPECT_EQ(phantom.exit_code, 0);
+  EXPECT_THAT(phantom.output, Not(HasSubstr("plot it")));
+  const Ended plot =
+      RunGrapevine({"plot", folder.File("phantom"), "-o", folder.File("phantom.png")});
+  EXPECT_EQ(plot.exit_code, kInput);
+  EXPECT_THAT(plot.output, HasSubstr("--kind=step-time"));
+}
+
+// As in a pager that shows its first page.
+TEST(Output, AReaderThatStallsHoldsNobodyUp) {
+  const ScratchFolder folder;
+  GrapevineProcess run({"train", "-n", "2", "--model=phantom:1kB", "--compute=1us",
+                        "--rounds=100000000", "--log-every=1", "--out=" + folder.File("run")});
+  // Some 80 bytes a line, and a pipe takes 64 KiB.
+  ASSERT_TRUE(Eventually([&] {
+    std::error_code error;
+    return std::filesystem::file_size(folder.File("run/metrics.jsonl"), error) > 2'000'000 &&
+           !error;
+  }));
+  run.Signal(SIGTERM);
+  EXPECT_TRUE(Eventually([&] { return run.Alive() == std::vector{run.pid()}; }));
+  EXPECT_EQ(run.Await(), 128 + SIGTERM) << run.output();
+  EXPECT_THAT(run.output(), HasSubstr("grapevine train: ended by signal 15"));
 }
 
 }  // namespace

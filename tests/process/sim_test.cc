@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -197,6 +198,7 @@ TEST(Sim, AnInterruptedSweepLosesNothingAndGoesOn) {
   const ScratchFolder folder;
   const std::string out = folder.File("sweep");
   // Cells that take a second, or minutes on a busy machine.
+  constexpr std::chrono::seconds kCellPatience{240};
   const std::vector<std::string> sweep = {"sim",
                                           "--model=phantom:100kB",
                                           "--compute=exponential:mean=1ms",
@@ -219,7 +221,7 @@ TEST(Sim, AnInterruptedSweepLosesNothingAndGoesOn) {
     return times;
   };
   GrapevineProcess process(sweep);
-  ASSERT_TRUE(Eventually([&] { return !finished().empty(); })) << process.output();
+  ASSERT_TRUE(Eventually([&] { return !finished().empty(); }, kCellPatience)) << process.output();
   process.Signal(SIGINT);
   EXPECT_EQ(process.Await(), kInterrupted);
   EXPECT_THAT(process.output(), HasSubstr("the same command with --out=" + out + " goes on"));
@@ -229,7 +231,8 @@ TEST(Sim, AnInterruptedSweepLosesNothingAndGoesOn) {
 
   // Goes on: what was finished is not done again.
   GrapevineProcess second(sweep);
-  ASSERT_TRUE(Eventually([&] { return finished().size() > kept.size(); })) << second.output();
+  ASSERT_TRUE(Eventually([&] { return finished().size() > kept.size(); }, kCellPatience))
+      << second.output();
   second.Signal(SIGINT);
   second.Await();
   const auto more = finished();

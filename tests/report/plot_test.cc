@@ -90,7 +90,9 @@ TEST_F(PlotTest, WantsSomethingToDraw) {
   options_.runs = {folder_ + "/phantom"};
   const absl::Status status = PlotRuns(options_);
   EXPECT_EQ(status.message(),
-            folder_ + "/phantom has no loss, accuracy or consensus distance to draw");
+            folder_ +
+                "/phantom has no loss, accuracy or consensus distance to draw; of what learns "
+                "nothing there are pictures of sweeps: --kind=step-time, winner or speed-up");
   EXPECT_EQ(FailureOf(status), Failure::kInput);
 }
 
