@@ -4,13 +4,14 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
-#include <limits>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/input_error.h"
+#include "model/safetensors_header.h"
 #include "nlohmann/json.hpp"
 #include "run/failure.h"
 #include "system/atomic_file.h"
@@ -20,7 +21,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors are copied as they lie");
 
-using Json = nlohmann::json;
 // Keeps the order of the layout in written files.
 using OrderedJson = nlohmann::ordered_json;
 
@@ -48,7 +48,7 @@ std::string HeaderOf(const ReplicaLayout& layout, const SafetensorsMetadata& met
     const int64_t end = begin + view->size * static_cast<int64_t>(sizeof(float));
     header[view->name] = {{"dtype", "F32"}, {"shape", view->shape}, {"data_offsets", {begin, end}}};
   }
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = header.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   // Tensors begin at a multiple of 8 bytes.
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;
@@ -70,56 +70,17 @@ absl::Status Write(const std::string& path, const std::string& header, std::stri
   return (*file)->Commit();
 }
 
-// Parses text as JSON; refuses keys that appear twice in any object, which the
-// library would drop silently.
-absl::StatusOr<Json> ParseStrictly(const std::string& path, std::string_view text) {
-  std::vector<std::map<std::string, int>> open_objects;
-  std::string duplicate;
-  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::object_start) open_objects.emplace_back();
-    if (event == Json::parse_event_t::object_end) open_objects.pop_back();
-    if (event == Json::parse_event_t::key) {
-      const std::string key = parsed.get<std::string>();
-      if (++open_objects.back()[key] > 1) duplicate = key;
-    }
-    return true;
-  };
-  const Json header = Json::parse(text, watch, /*allow_exceptions=*/false);
-  if (!duplicate.empty()) {
-    return InputError(path, absl::StrCat("the header names '", duplicate, "' twice"));
-  }
-  if (!header.is_object()) return InputError(path, "the header is not a JSON object");
-  return header;
+// Bytes of an element; 0 of a type that no model here has.
+int64_t ElementSize(std::string_view dtype) {
+  if (dtype == "F32") return sizeof(float);
+  if (dtype == "I64") return sizeof(int64_t);
+  return 0;
 }
 
-absl::StatusOr<SafetensorsMetadata> ParseMetadata(const std::string& path, const Json& json) {
-  SafetensorsMetadata metadata;
-  if (!json.is_object()) return InputError(path, "__metadata__ is not an object");
-  for (const auto& [key, value] : json.items()) {
-    if (!value.is_string()) {
-      return InputError(path, absl::StrCat("__metadata__: '", key, "' is not a string"));
-    }
-    metadata[key] = value.get<std::string>();
-  }
-  return metadata;
-}
-
-// A JSON array of integers in [0, 2^63).
-bool ReadSizes(const Json& json, std::vector<int64_t>* sizes) {
-  if (!json.is_array()) return false;
-  for (const Json& value : json) {
-    if (!value.is_number_unsigned()) return false;
-    const uint64_t size = value.get<uint64_t>();
-    if (size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return false;
-    sizes->push_back(static_cast<int64_t>(size));
-  }
-  return true;
-}
-
-// Bytes of an fp32 tensor, nullopt-like -1 when they are more than `limit`.
-int64_t ByteSize(const std::vector<int64_t>& shape, int64_t limit) {
+// -1 when they are more than `limit`.
+int64_t ByteSize(const std::vector<int64_t>& shape, int64_t element, int64_t limit) {
   if (std::ranges::find(shape, 0) != shape.end()) return 0;
-  int64_t bytes = sizeof(float);
+  int64_t bytes = element;
   for (int64_t extent : shape) {
     if (extent > limit / bytes) return -1;
     bytes *= extent;
@@ -127,34 +88,33 @@ int64_t ByteSize(const std::vector<int64_t>& shape, int64_t limit) {
   return bytes;
 }
 
-absl::StatusOr<Safetensors::Tensor> ParseTensor(const std::string& path, const std::string& name,
-                                                const Json& json, std::span<const uint8_t> data) {
+absl::StatusOr<Safetensors::Tensor> PlaceTensor(const std::string& path,
+                                                SafetensorsHeader::Tensor described,
+                                                std::span<const uint8_t> data) {
   const auto refuse = [&](std::string_view why) {
-    return InputError(path, absl::StrCat("tensor '", name, "': ", std::string(why)));
+    return InputError(path,
+                      absl::StrCat("tensor '", ShownName(described.name), "': ", std::string(why)));
   };
-  if (!json.is_object()) return refuse("expected an object");
-  const Json dtype = json.value("dtype", Json());
-  if (dtype != "F32") return refuse(absl::StrCat("expected dtype F32, found ", dtype.dump()));
-  Safetensors::Tensor tensor;
-  if (!ReadSizes(json.value("shape", Json()), &tensor.shape)) {
-    return refuse("expected a shape of non-negative integers");
+  const int64_t element = ElementSize(described.dtype);
+  if (element == 0) {
+    return refuse(absl::StrCat(
+        "expected dtype F32, found ",
+        described.dtype.empty() ? "none" : absl::StrCat("\"", ShownName(described.dtype), "\"")));
   }
-  std::vector<int64_t> offsets;
-  if (!ReadSizes(json.value("data_offsets", Json()), &offsets) || offsets.size() != 2) {
-    return refuse("expected two data_offsets");
-  }
+  const std::vector<int64_t>& offsets = described.offsets;
+  if (offsets.size() != 2) return refuse("expected two data_offsets");
   const auto limit = static_cast<int64_t>(data.size());
   if (offsets[0] > offsets[1] || offsets[1] > limit) {
     return refuse(absl::StrCat("its bytes ", offsets[0], " to ", offsets[1],
                                " are not within the file's ", limit, " bytes of data"));
   }
-  if (ByteSize(tensor.shape, limit) != offsets[1] - offsets[0]) {
-    return refuse(absl::StrCat("its shape ", ShapeText(tensor.shape), " does not take ",
+  if (ByteSize(described.shape, element, limit) != offsets[1] - offsets[0]) {
+    return refuse(absl::StrCat("its shape ", ShapeText(described.shape), " does not take ",
                                offsets[1] - offsets[0], " bytes"));
   }
-  tensor.bytes =
-      data.subspan(static_cast<size_t>(offsets[0]), static_cast<size_t>(offsets[1] - offsets[0]));
-  return tensor;
+  return Safetensors::Tensor{
+      std::move(described.dtype), std::move(described.shape),
+      data.subspan(static_cast<size_t>(offsets[0]), static_cast<size_t>(offsets[1] - offsets[0]))};
 }
 
 // Tensors must lie end to end from the first to the last byte of the data.
@@ -172,7 +132,7 @@ absl::Status CheckTiling(const std::string& path, std::span<const uint8_t> data,
   for (const auto& [begin, name] : order) {
     if (begin != end) {
       return InputError(
-          path, absl::StrCat("tensor '", *name, "' ",
+          path, absl::StrCat("tensor '", ShownName(*name), "' ",
                              begin < end ? "overlaps another one" : "leaves a hole before it"));
     }
     end += tensors.at(*name).bytes.size();
@@ -182,6 +142,14 @@ absl::Status CheckTiling(const std::string& path, std::span<const uint8_t> data,
                                          " bytes after the last tensor belong to none"));
   }
   return absl::OkStatus();
+}
+
+// PyTorch's batch normalization counts its batches, and needs the count only where
+// it has no momentum. There is none here.
+bool IsBatchCounter(std::string_view name, const Safetensors::Tensor& tensor) {
+  constexpr std::string_view kCounter = "num_batches_tracked";
+  const std::string_view last = name.substr(name.rfind('.') + 1);  // 0 where there is no dot
+  return last == kCounter && tensor.dtype == "I64" && tensor.shape.empty();
 }
 
 absl::StatusOr<uint64_t> HeaderLength(const std::string& path, std::span<const uint8_t> bytes) {
@@ -219,19 +187,15 @@ absl::StatusOr<Safetensors> Safetensors::Open(const std::string& path) {
   const absl::StatusOr<uint64_t> length = HeaderLength(path, bytes);
   if (!length.ok()) return length.status();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data() + kPrefix), *length);
-  const absl::StatusOr<Json> header = ParseStrictly(path, text);
-  if (!header.ok()) return header.status();
+  absl::StatusOr<SafetensorsHeader> header = ParseSafetensorsHeader(text);
+  if (!header.ok()) return InputError(path, std::string(header.status().message()));
+  result.metadata_ = std::move(header->metadata);
   const std::span<const uint8_t> data = bytes.subspan(kPrefix + *length);
-  for (const auto& [name, json] : header->items()) {
-    if (name == kMetadata) {
-      absl::StatusOr<SafetensorsMetadata> metadata = ParseMetadata(path, json);
-      if (!metadata.ok()) return metadata.status();
-      result.metadata_ = *std::move(metadata);
-      continue;
-    }
-    absl::StatusOr<Tensor> tensor = ParseTensor(path, name, json, data);
+  for (SafetensorsHeader::Tensor& described : header->tensors) {
+    std::string name = described.name;
+    absl::StatusOr<Tensor> tensor = PlaceTensor(path, std::move(described), data);
     if (!tensor.ok()) return tensor.status();
-    result.tensors_.emplace(name, *std::move(tensor));
+    result.tensors_.emplace(std::move(name), *std::move(tensor));
   }
   if (absl::Status status = CheckTiling(path, data, result.tensors_); !status.ok()) return status;
   return result;
@@ -246,16 +210,21 @@ absl::Status Safetensors::Load(const ReplicaLayout& layout, float* replica) cons
                                             ShapeText(view->shape), " is missing"));
     }
     const Tensor& tensor = found->second;
+    if (tensor.dtype != "F32") {
+      return InputError(path_, absl::StrCat("tensor '", view->name, "': expected dtype F32, found ",
+                                            tensor.dtype));
+    }
     if (tensor.shape != view->shape) {
       return InputError(
           path_, absl::StrCat("tensor '", view->name, "': expected shape ", ShapeText(view->shape),
                               ", found ", ShapeText(tensor.shape)));
     }
   }
+  std::set<std::string_view> known;
+  for (const TensorView* view : views) known.insert(view->name);
   for (const auto& [name, tensor] : tensors_) {
-    if (std::ranges::find(views, name, &TensorView::name) == views.end()) {
-      return InputError(path_, absl::StrCat("tensor '", name, "' is not in the model"));
-    }
+    if (known.contains(name) || IsBatchCounter(name, tensor)) continue;
+    return InputError(path_, absl::StrCat("tensor '", ShownName(name), "' is not in the model"));
   }
   for (const TensorView* view : views) {
     const Tensor& tensor = tensors_.at(view->name);

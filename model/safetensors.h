@@ -35,8 +35,9 @@ absl::Status WriteSafetensors(const std::string& path, const ReplicaLayout& layo
 class Safetensors {
  public:
   struct Tensor {
+    std::string dtype;  // "F32" or "I64"
     std::vector<int64_t> shape;
-    // Little-endian fp32, maybe not aligned.
+    // Little-endian, maybe not aligned.
     std::span<const uint8_t> bytes;
   };
 
@@ -47,7 +48,8 @@ class Safetensors {
   const std::map<std::string, Tensor>& tensors() const { return tensors_; }
 
   // Fills a replica of `layout`. Refuses files whose tensors are not exactly the
-  // layout's, naming those that are missing, left over or of another shape.
+  // layout's, naming those that are missing, left over or of another shape or type;
+  // only PyTorch's "*.num_batches_tracked" (one int64) may be left over.
   absl::Status Load(const ReplicaLayout& layout, float* replica) const;
 
  private:

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "run/failure.h"
 #include "system/mapped_file.h"
+#include "topology/dot_limits.h"
 #include "topology/xml_depth.h"
 
 namespace grapevine {
@@ -26,8 +27,8 @@ struct NamedNode {
 };
 using BoostGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, NamedNode>;
 
-// Boost's readers descend into what they read: deeper nesting than any graph
-// needs would overflow the stack.
+// Boost's reader descends into what it reads: deeper nesting than any graph needs
+// would overflow the stack.
 constexpr int64_t kDeepest = 250;
 
 absl::Status InputError(const std::string& path, std::string_view message) {
@@ -133,8 +134,8 @@ absl::StatusOr<GraphDescription> ReadGraphml(const std::string& path) {
 absl::StatusOr<GraphDescription> ReadDot(const std::string& path) {
   const auto text = ReadText(path);
   if (!text.ok()) return text.status();
-  if (std::count(text->begin(), text->end(), '{') > kDeepest) {
-    return InputError(path, absl::StrCat("more than ", kDeepest, " '{'"));
+  if (const std::string excess = DotExcess(*text); !excess.empty()) {
+    return InputError(path, excess);
   }
   BoostGraph graph;
   const absl::Status status = Guarded(path, "DOT", [&] {

@@ -4,13 +4,19 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <numeric>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/replica_layout.h"
+#include "model/network_registry.h"
 #include "run/failure.h"
 #include "tests/model/scratch_folder.h"
 
@@ -137,7 +143,7 @@ TEST(SafetensorsTest, HostileFilesAreRefused) {
   EXPECT_THAT(refusal(File("[]")), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal(File(std::string(100'000, '['))), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal(File("{\"a\":1}")), HasSubstr("tensor 'a': expected an object"));
-  EXPECT_THAT(refusal(File(R"({"a":{}})")), HasSubstr("expected dtype F32, found null"));
+  EXPECT_THAT(refusal(File(R"({"a":{}})")), HasSubstr("expected dtype F32, found none"));
   EXPECT_THAT(refusal(File(R"({"a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}})", data)),
               HasSubstr("tensor 'a': expected dtype F32, found \"BF16\""));
   EXPECT_THAT(refusal(File("{" + tensor("a", "[-1]", "[0,4]") + "}", data)),
@@ -172,6 +178,113 @@ TEST(SafetensorsTest, HostileFilesAreRefused) {
               HasSubstr("__metadata__: 'round' is not a string"));
   EXPECT_THAT(refusal(File(R"({"__metadata__":[]})")), HasSubstr("is not an object"));
   EXPECT_THAT(refusal(File("{\"\xff\":1}")), HasSubstr("not a JSON object"));
+}
+
+// Each of these took the stack, or the message, as deep or long as the header.
+TEST(SafetensorsTest, DeepAndLongHeadersAreRefusedInFewWords) {
+  const ScratchFolder folder;
+  const auto refusal = [&](const std::string& header) {
+    const std::string path = folder.Write("m", File(header));
+    const absl::Status status = Safetensors::Open(path).status();
+    EXPECT_EQ(FailureOf(status), Failure::kInput) << status;
+    EXPECT_LT(status.message().size(), path.size() + 1000);
+    return std::string(status.message());
+  };
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  EXPECT_THAT(refusal(R"({"a":{"dtype":)" + deep + "}}"),
+              HasSubstr("tensor 'a': expected dtype F32"));
+  EXPECT_THAT(refusal(R"({"a":{"shape":)" + deep + "}}"),
+              HasSubstr("expected a shape of non-negative integers"));
+  EXPECT_THAT(refusal(R"({"a":{"more":)" + deep + "}}"), HasSubstr("nested more than 64 deep"));
+  EXPECT_THAT(refusal(R"({"__metadata__":)" + deep + "}"), HasSubstr("is not an object"));
+  EXPECT_THAT(refusal("{\"" + std::string(100'000, 'a') + "\":1}"),
+              HasSubstr("aaa...': expected an object"));
+  EXPECT_THAT(refusal("{\"\\u001b[31m\":1}"), HasSubstr("tensor '\\x1b[31m'"));
+  std::string shape = "1";
+  for (int i = 0; i < 100'000; ++i) shape += ",1";
+  EXPECT_THAT(refusal(R"({"a":{"shape":[)" + shape + "]}}"),
+              HasSubstr("has more than 64 dimensions"));
+}
+
+// A reader that takes time in the square of it would need minutes.
+TEST(SafetensorsTest, ManyTensorsTakeTimeInProportion) {
+  constexpr int kTensors = 200'000;
+  std::string header = "{";
+  for (int i = 0; i < kTensors; ++i) {
+    absl::StrAppend(&header, i == 0 ? "" : ",", "\"t", i,
+                    R"(":{"dtype":"F32","shape":[0],"data_offsets":[0,0]})");
+  }
+  const ScratchFolder folder;
+  const absl::StatusOr<Safetensors> file = Safetensors::Open(folder.Write("m", File(header + "}")));
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->tensors().size(), kTensors);
+}
+
+// As safetensors.torch.save_file writes the state_dict() of a network with batch
+// normalization: wide types first, then by name.
+std::string AsPyTorchWrites(const ReplicaLayout& layout, std::span<const float> replica) {
+  std::string header, counters, floats;
+  const auto add = [&](const std::string& name, const char* dtype, const std::string& shape,
+                       const std::string& bytes, std::string* data) {
+    const size_t begin = counters.size() + floats.size();
+    absl::StrAppend(&header, header.empty() ? "{\"__metadata__\":{\"format\":\"pt\"}" : "", ",\"",
+                    name, "\":{\"dtype\":\"", dtype, "\",\"shape\":[", shape,
+                    "],\"data_offsets\":[", begin, ",", begin + bytes.size(), "]}");
+    *data += bytes;
+  };
+  std::map<std::string, TensorView> sorted;
+  for (const TensorView& view : layout.parameters) sorted.emplace(view.name, view);
+  for (const TensorView& view : layout.buffers) sorted.emplace(view.name, view);
+  for (const auto& [name, view] : sorted) {
+    constexpr std::string_view kMean = "running_mean";
+    if (!name.ends_with(kMean)) continue;
+    add(name.substr(0, name.size() - kMean.size()) + "num_batches_tracked", "I64", "",
+        std::string("\x07\0\0\0\0\0\0\0", 8), &counters);
+  }
+  for (const auto& [name, view] : sorted) {
+    const char* bytes = reinterpret_cast<const char*>(replica.data() + view.offset);
+    add(name, "F32", absl::StrJoin(view.shape, ","), std::string(bytes, view.size * sizeof(float)),
+        &floats);
+  }
+  return File(header + "}", counters + floats);
+}
+
+TEST(SafetensorsTest, ReadsAResNetOfPyTorch) {
+  const auto network = MakeNetwork("resnet20", {32, 32, 3}, 10, {});
+  ASSERT_TRUE(network.ok()) << network.status();
+  const ReplicaLayout& layout = (*network)->layout();
+  const std::vector<float> replica = Replica(layout);
+  const ScratchFolder folder;
+  const absl::StatusOr<Safetensors> file =
+      Safetensors::Open(folder.Write("m", AsPyTorchWrites(layout, replica)));
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->tensors().at("bn1.num_batches_tracked").dtype, "I64");
+  std::vector<float> loaded(replica.size());
+  const absl::Status status = file->Load(layout, loaded.data());
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(loaded, replica);
+}
+
+TEST(SafetensorsTest, OtherIntegersAreNoWeights) {
+  const ScratchFolder folder;
+  const auto refusal = [&](const std::string& name, const std::string& shape, size_t bytes) {
+    const std::string path =
+        folder.Write("m", File(absl::StrCat("{\"", name, R"(":{"dtype":"I64","shape":)", shape,
+                                            R"(,"data_offsets":[0,)", bytes, "]}}"),
+                               std::string(bytes, 'x')));
+    const absl::StatusOr<Safetensors> file = Safetensors::Open(path);
+    if (!file.ok()) return std::string(file.status().message());
+    ReplicaLayout layout;
+    if (name == "a") layout.AddParameter("a", {2});
+    std::vector<float> replica(2);
+    const absl::Status status = file->Load(layout, replica.data());
+    EXPECT_EQ(FailureOf(status), Failure::kInput);
+    return std::string(status.message());
+  };
+  EXPECT_THAT(refusal("a", "[2]", 16), HasSubstr("tensor 'a': expected dtype F32, found I64"));
+  EXPECT_THAT(refusal("a", "[2]", 8), HasSubstr("its shape [2] does not take 8 bytes"));
+  EXPECT_THAT(refusal("steps", "[]", 8), HasSubstr("tensor 'steps' is not in the model"));
+  EXPECT_THAT(refusal("bn.num_batches_tracked", "[2]", 16), HasSubstr("is not in the model"));
 }
 
 TEST(SafetensorsTest, EveryTruncationIsRefused) {

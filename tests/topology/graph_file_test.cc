@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "run/failure.h"
 #include "system/atomic_file.h"
 #include "topology/graph_writer.h"
@@ -89,6 +90,35 @@ TEST(GraphFileTest, AttributesOfEdgesArePassedOver) {
                              4);
   EXPECT_THAT(Neighbours(*topology, 1), ElementsAre(0, 2));
   EXPECT_THAT(Neighbours(*topology, 2), ElementsAre(1, 3));
+}
+
+// Boost's reader would need minutes and more for each of these.
+TEST(GraphFileTest, DotThatTakesTheSquareOfItsLengthIsRefused) {
+  std::string quotes;
+  for (int i = 0; i < 5'000'000; ++i) quotes += "\\\"";
+  EXPECT_EQ(Error("q.dot", "graph { a [label=\"" + quotes + "\"]; a -- b }"),
+            "q.dot: a string of more than 16384 bytes");
+  std::string attributes = "x=1", edges;
+  for (int i = 0; i < 20'000; ++i) {
+    absl::StrAppend(&attributes, ",x", i, "=1");
+    edges += "a -- b; ";
+  }
+  EXPECT_EQ(Error("d.dot", "graph { Edge [" + attributes + "]; " + edges + "}"),
+            "d.dot: more than 250 default attributes");
+  EXPECT_EQ(Error("a.dot", "graph { a -- b [" + attributes + "]; }"),
+            "a.dot: more than 250 attributes of one edge or node");
+  std::string statements = "graph { ";
+  for (int i = 0; i < 300; ++i) absl::StrAppend(&statements, "edge [x", i, "=1]; ");
+  EXPECT_EQ(Error("s.dot", statements + edges + "}"), "s.dot: more than 250 default attributes");
+}
+
+TEST(GraphFileTest, DotMayHaveLabelsCommentsAndDefaults) {
+  const std::string label(1000, 'x');
+  const auto topology = Load(
+      Write("l.dot", "graph \"a { graph\" { // { [\n node [shape=circle, label=\"" + label +
+                         "\\\"\"]; edge [len=2]\n# {\n a -- b [label=\"}[\"]; b -- c /* [ */ }"),
+      3);
+  EXPECT_THAT(Neighbours(*topology, 1), ElementsAre(0, 2));
 }
 
 TEST(GraphFileTest, DotNodesAreRankedByNameWithNumbersAsNumbers) {
