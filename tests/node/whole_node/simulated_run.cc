@@ -90,6 +90,12 @@ bool SimulatedRun::AllEnded() const {
   return std::ranges::none_of(processes_, [](const auto& process) { return process->alive(); });
 }
 
+void SimulatedRun::RunUntil(std::chrono::nanoseconds time) {
+  bool reached = false;
+  time_.At(SteadyTime(time), [&reached] { reached = true; });
+  while (!reached) time_.Step();
+}
+
 absl::Status SimulatedRun::Run(std::chrono::nanoseconds deadline) {
   while (!AllEnded() && elapsed() < deadline && time_.Step()) {
   }

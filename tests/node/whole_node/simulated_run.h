@@ -30,6 +30,10 @@ class SimulatedRun {
   // not by `deadline`, and what they were at.
   absl::Status Run(std::chrono::nanoseconds deadline);
 
+  // The same, up to a time since the start, for who breaks things in between.
+  void RunUntil(std::chrono::nanoseconds time);
+  void Happen(const Fault& fault);
+
   const SimulatedNode& node(Rank rank) const { return *nodes_[rank]; }
   // Neither killed nor never started.
   bool survives(Rank rank) const;
@@ -40,7 +44,6 @@ class SimulatedRun {
   std::chrono::nanoseconds elapsed() const { return time_.now() - SteadyTime(); }
 
  private:
-  void Happen(const Fault& fault);
   bool AllEnded() const;
 
   const TensorThread tensor_thread_;

@@ -43,7 +43,7 @@ void ForEverySeed(RunPlan (*draw)(uint64_t seed),
                   const std::function<void(const RunPlan&, SimulatedRun&)>& check) {
   const std::optional<uint64_t> only = Number("GRAPEVINE_SEED");
   const uint64_t first = only.value_or(1);
-  const uint64_t last = only ? first : Number("GRAPEVINE_SEEDS").value_or(2000);
+  const uint64_t last = only ? first : Number("GRAPEVINE_SEEDS").value_or(1000);
   for (uint64_t seed = first; seed <= last && !::testing::Test::HasFailure(); ++seed) {
     const RunPlan plan = draw(seed);
     SCOPED_TRACE(Describe(plan));
