@@ -206,8 +206,8 @@ TEST(MessagesPerRound, AreThoseThatAreSent) {
                          .nodes = nodes,
                          .parameters = 1000,
                          .gradient = Quadratic(1, 0, 1),
-                         .transcript = [&](const std::string& line) {
-                           sent += line.find(" sends ") != std::string::npos ? 1 : 0;
+                         .transcript = [&](Rank, const std::string& what) {
+                           sent += what.starts_with("sends ") ? 1 : 0;
                          }});
         ASSERT_TRUE(cluster.Run(kRounds).ok());
         const auto messages = MessagesPerRound(algorithm, **MakeTopology(topology, nodes, 1));

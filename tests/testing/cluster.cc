@@ -15,8 +15,10 @@
 namespace grapevine::testing {
 namespace {
 
+// "round 2, step 1 of channel 1", what is 0 left out.
 std::string Name(const Tag& tag) {
-  return absl::StrCat("(channel ", tag.channel, ", round ", tag.round, ", step ", tag.step, ")");
+  return absl::StrCat("round ", tag.round, tag.step == 0 ? "" : absl::StrCat(", step ", tag.step),
+                      tag.channel == 0 ? "" : absl::StrCat(" of channel ", tag.channel));
 }
 
 void Copy(const SharedSlice& from, const SharedSlice& to) {
@@ -36,26 +38,28 @@ class Cluster::Node final : public Host {
   absl::Status Deliver(const Event& event) { return algorithm_->On(event, *this); }
   void Wake() { resting_ = false; }
 
-  // What can happen next at this node: its oldest own event, or a message that
-  // has been posted for.
-  struct Choice {
-    bool own;
-    std::pair<Rank, Tag> message;
-  };
   void Choices(std::vector<Choice>* choices) const {
-    if (!own_events_.empty()) choices->push_back({true, {}});
+    if (!gradients_.empty()) choices->push_back({Choice::Kind::kGradient, rank_});
+    if (!sent_.empty()) choices->push_back({Choice::Kind::kSent, rank_});
     for (const auto& [message, slice] : arriving_) {
-      if (posts_.contains(message)) choices->push_back({false, message});
+      if (!posts_.contains(message)) continue;
+      choices->push_back({Choice::Kind::kMessage, rank_, message.first, message.second});
     }
   }
 
   absl::Status Take(const Choice& choice) {
-    if (choice.own) return TakeOwnEvent();
-    const auto [from, tag] = choice.message;
-    Copy(arriving_.extract(choice.message).mapped(), posts_.extract(choice.message).mapped());
-    cluster_.nodes_[from]->own_events_.push_back(Sent{rank_, tag});
-    Say(absl::StrCat("receives ", Name(tag), " from ", from));
-    return Deliver(Received{from, tag});
+    if (choice.kind == Choice::Kind::kGradient) return TakeGradient();
+    if (choice.kind == Choice::Kind::kSent) return TakeSent();
+    const std::pair message(choice.from, choice.tag);
+    Copy(arriving_.extract(message).mapped(), posts_.extract(message).mapped());
+    cluster_.nodes_[choice.from]->sent_.push_back(Sent{rank_, choice.tag});
+    Say(absl::StrCat("receives ", Name(choice.tag), " from ", choice.from));
+    return Deliver(Received{choice.from, choice.tag});
+  }
+
+  void Lose(const Choice& choice) {
+    arriving_.erase(std::pair(choice.from, choice.tag));
+    cluster_.nodes_[choice.from]->sent_.push_back(Sent{rank_, choice.tag});
   }
 
   // Host:
@@ -81,8 +85,8 @@ class Cluster::Node final : public Host {
     cluster_.options_.gradient(rank_, round, vectors_.At(at).span(), gradient_);
     gradient_into_ = vectors_.At(into);
     gradient_from_ = replica_size();
-    for (const int64_t cut : cuts) own_events_.push_back(GradientReady{round, cut});
-    own_events_.push_back(GradientReady{round});
+    for (const int64_t cut : cuts) gradients_.push_back(GradientReady{round, cut});
+    gradients_.push_back(GradientReady{round});
   }
   void Combine(Part out, std::span<const Term> terms) override {
     Say(absl::StrCat("combines ", terms.size(), " vectors of ", out.size));
@@ -143,28 +147,28 @@ class Cluster::Node final : public Host {
     return vector ? vectors_.At(vector).span() : std::span<float>();
   }
 
-  absl::Status TakeOwnEvent() {
-    const Event event = own_events_.front();
-    own_events_.pop_front();
-    if (const auto* ready = std::get_if<GradientReady>(&event)) {
-      Say(absl::StrCat("has its gradient of round ", ready->round,
-                       ready->whole() ? "" : absl::StrCat(" from ", ready->from, " on")));
-      TakeGradient(ready->from);
-    }
-    return Deliver(event);
+  absl::Status TakeSent() {
+    const Sent sent = sent_.front();
+    sent_.pop_front();
+    return Deliver(sent);
   }
 
   // Nothing of a gradient is there before its event.
-  void TakeGradient(int64_t from) {
-    std::copy(gradient_.begin() + from, gradient_.begin() + gradient_from_,
-              gradient_into_.data.get() + from);
-    gradient_from_ = from;
-    if (from == 0) gradient_into_ = {};
+  absl::Status TakeGradient() {
+    const GradientReady ready = gradients_.front();
+    gradients_.pop_front();
+    Say(absl::StrCat("has its gradient of round ", ready.round,
+                     ready.whole() ? "" : absl::StrCat(" from ", ready.from, " on")));
+    std::copy(gradient_.begin() + ready.from, gradient_.begin() + gradient_from_,
+              gradient_into_.data.get() + ready.from);
+    gradient_from_ = ready.from;
+    if (ready.whole()) gradient_into_ = {};
+    return Deliver(ready);
   }
 
   void Say(const std::string& what) {
     if (cluster_.options_.transcript) {
-      cluster_.options_.transcript(absl::StrCat("node ", rank_, " ", what));
+      cluster_.options_.transcript(rank_, what);
     }
   }
 
@@ -174,7 +178,8 @@ class Cluster::Node final : public Host {
   VectorTable vectors_;
   std::map<std::pair<Rank, Tag>, SharedSlice> arriving_;
   std::map<std::pair<Rank, Tag>, SharedSlice> posts_;
-  std::deque<Event> own_events_;
+  std::deque<GradientReady> gradients_;
+  std::deque<Sent> sent_;
   std::vector<float> gradient_;  // under way
   SharedVector gradient_into_;
   int64_t gradient_from_ = 0;  // is there from here on
@@ -216,7 +221,7 @@ std::unique_ptr<Algorithm> Cluster::MakeNode(const AlgorithmOptions& options) co
   return *std::move(algorithm);
 }
 
-absl::Status Cluster::Run(Round limit) {
+absl::Status Cluster::Begin(Round limit) {
   const bool first = !std::exchange(started_, true);
   const bool moved = limit > std::exchange(limit_, std::max(limit, limit_));
   for (auto& node : nodes_) {
@@ -225,8 +230,13 @@ absl::Status Cluster::Run(Round limit) {
     if (!first) continue;
     if (absl::Status status = node->Deliver(Start{}); !status.ok()) return status;
   }
-  absl::Status status;
-  while (StepOnce(&status) && status.ok()) {
+  return absl::OkStatus();
+}
+
+absl::Status Cluster::Run(Round limit) {
+  absl::Status status = Begin(limit);
+  for (std::vector<Choice> all = Choices(); status.ok() && !all.empty(); all = Choices()) {
+    status = Take(all[order_.Below(all.size())]);
   }
   if (!status.ok()) return status;
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
@@ -242,20 +252,17 @@ absl::Status Cluster::Run(Round limit) {
   return absl::OkStatus();
 }
 
-// Lets one thing happen; false when nothing can.
-bool Cluster::StepOnce(absl::Status* status) {
-  std::vector<std::pair<Node*, Node::Choice>> all;
-  std::vector<Node::Choice> choices;
-  for (auto& node : nodes_) {
-    choices.clear();
-    node->Choices(&choices);
-    for (const Node::Choice& choice : choices) all.push_back({node.get(), choice});
-  }
-  if (all.empty()) return false;
-  const auto& [node, choice] = all[order_.Below(all.size())];
-  *status = node->Take(choice);
-  return true;
+std::vector<Cluster::Choice> Cluster::Choices() const {
+  std::vector<Choice> choices;
+  for (const auto& node : nodes_) node->Choices(&choices);
+  return choices;
 }
+
+absl::Status Cluster::Take(const Choice& choice) { return nodes_[choice.node]->Take(choice); }
+void Cluster::Lose(const Choice& message) { nodes_[message.node]->Lose(message); }
+
+bool Cluster::resting(Rank rank) const { return nodes_[rank]->resting(); }
+const Algorithm& Cluster::algorithm(Rank rank) const { return nodes_[rank]->algorithm(); }
 
 std::span<const float> Cluster::replica(Rank rank) const { return nodes_[rank]->model(); }
 

@@ -41,8 +41,8 @@ struct ClusterOptions {
   std::function<void(Rank, Round, std::span<const float> x, std::span<float> gradient)> gradient;
   // Called at every boundary.
   std::function<void(Rank, Round, std::span<const float>)> at_boundary;
-  // One line for every request and event: what golden scenarios compare.
-  std::function<void(const std::string&)> transcript;
+  // Every request and event of a node, in words: what tests/scenarios tells.
+  std::function<void(Rank, const std::string& what)> transcript;
 };
 
 class Cluster {
@@ -54,6 +54,26 @@ class Cluster {
   // Runs until every node rests at `limit`. An error names what a node that
   // cannot go on waits for.
   absl::Status Run(Round limit);
+
+  // The same in steps, for who decides the order. Moves the limit; the first time
+  // the nodes start.
+  absl::Status Begin(Round limit);
+  // What can happen next: a part of a gradient or a message that has left becomes known
+  // to its node, the oldest first; or a message arrives for which there is a place.
+  struct Choice {
+    enum class Kind { kGradient, kSent, kMessage };
+    Kind kind;
+    Rank node;
+    Rank from = 0;  // of a message
+    Tag tag = {};
+  };
+  std::vector<Choice> Choices() const;
+  absl::Status Take(const Choice& choice);
+  // The message is lost: its sender believes that it has left.
+  void Lose(const Choice& message);
+
+  bool resting(Rank rank) const;
+  const Algorithm& algorithm(Rank rank) const;
 
   // The model of a node; empty for a parameter server.
   std::span<const float> replica(Rank rank) const;
@@ -73,7 +93,6 @@ class Cluster {
   class Node;
 
   std::unique_ptr<Algorithm> MakeNode(const AlgorithmOptions& options) const;
-  bool StepOnce(absl::Status* status);
 
   ClusterOptions options_;
   ReplicaLayout layout_;

@@ -62,7 +62,7 @@ void SimulatedCoordinator::ScheduleTick() {
       if ((session.registered && !session.ended) || process_->now() < session.patience_until) {
         continue;
       }
-      session.connection->Break(absl::CancelledError("overdue"));
+      session.connection->Orphan(Connection::End::kCalled, absl::CancelledError("overdue"));
     }
     ScheduleTick();
   });
@@ -78,6 +78,8 @@ void SimulatedCoordinator::Flush() {
   for (const auto& [id, directive] : output.directives) {
     const auto found = sessions_.find(id);
     if (found == sessions_.end()) continue;
+    // A beat says nothing that what waits before it does not.
+    if (directive.has_beat() && found->second.connection->Waits(Connection::End::kCalled)) continue;
     found->second.connection->Write(Connection::End::kCalled, directive.SerializeAsString(), {},
                                     {});
   }

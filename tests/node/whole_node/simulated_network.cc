@@ -12,8 +12,8 @@ constexpr std::chrono::nanoseconds kLocal{20000};
 
 }  // namespace
 
-Connection::Connection(SimulatedNetwork* network, Process* caller, Process* called)
-    : network_(network), sides_{{.process = caller}, {.process = called}} {}
+Connection::Connection(SimulatedNetwork* network, Process* caller, Process* called, size_t window)
+    : network_(network), window_(window), sides_{{.process = caller}, {.process = called}} {}
 
 void Connection::Read(End end, Reader reader) {
   side(end).reader = std::move(reader);
@@ -40,7 +40,7 @@ void Connection::Finish(End end, absl::Status status) {
 
 void Connection::TakeIn(End from) {
   Side& writer = side(from);
-  while (!writer.waiting.empty() && writer.taken.size() < kWindow) {
+  while (!writer.waiting.empty() && writer.taken.size() < window_) {
     Message message = std::move(writer.waiting.front());
     writer.waiting.pop_front();
     if (message.data.size > 0) {
@@ -101,8 +101,14 @@ void Connection::Break(absl::Status why) {
     for (Message& message : std::exchange(one.waiting, {})) {
       if (message.written) one.process->After(kLocal, std::move(message.written));
     }
-    one.process->After(network_->Latency(rank(end), rank(Other(end))),
-                       [self = shared_from_this(), end, why] { self->Close(end, why); });
+    if (one.closed) continue;
+    const SteadyTime healed = network_->PartitionedUntil(rank(end), rank(Other(end)));
+    if (healed == SteadyTime::max()) continue;
+    network_->time_->At(
+        std::max(healed, network_->time_->now()) + network_->Latency(rank(end), rank(Other(end))),
+        [self = shared_from_this(), end, why] {
+          self->side(end).process->Do([self, end, why] { self->Close(end, why); });
+        });
   }
 }
 
@@ -130,8 +136,8 @@ void SimulatedNetwork::Listen(Process* process, const std::string& service, Acce
 }
 
 std::shared_ptr<Connection> SimulatedNetwork::Connect(Process* caller, Process* called,
-                                                      const std::string& service) {
-  auto connection = std::make_shared<Connection>(this, caller, called);
+                                                      const std::string& service, size_t window) {
+  auto connection = std::make_shared<Connection>(this, caller, called, window);
   connections_.push_back(connection);
   const std::pair key(called->rank(), service);
   const SteadyTime starts =

@@ -40,7 +40,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
   enum class End { kCaller = 0, kCalled = 1 };
 
-  Connection(SimulatedNetwork* network, Process* caller, Process* called);
+  // `window`: the most messages that a direction takes in ahead of its reader.
+  Connection(SimulatedNetwork* network, Process* caller, Process* called, size_t window);
 
   // Of the end at which the reader is; what has come waits for it.
   void Read(End end, Reader reader);
@@ -52,14 +53,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Drops what is on its way; both ends hear `why`, but not the one that did it.
   void Break(absl::Status why);
   void BreakFrom(End end, absl::Status why);
-  // The process at this end is no more: what it has sent arrives, then the connection
+  // This end, or its process, is no more: what it has sent arrives, then the connection
   // breaks.
   void Orphan(End end, absl::Status why);
+  // Whether what this end wrote waits for room.
+  bool Waits(End end) const { return !side(end).waiting.empty(); }
 
   Rank rank(End end) const { return side(end).process->rank(); }
-
-  // The most messages that a direction takes in ahead of its reader.
-  static constexpr size_t kWindow = 4;
 
  private:
   friend class SimulatedNetwork;
@@ -94,6 +94,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Close(End reader, const absl::Status& why);
 
   SimulatedNetwork* const network_;
+  const size_t window_;
   Side sides_[2];
   bool broken_ = false;
 };
@@ -115,7 +116,8 @@ class SimulatedNetwork {
   // Lets `process` be called by this name: "rank/service".
   void Listen(Process* process, const std::string& service, Accept accept);
   // Calls it. Where nobody listens the caller hears Unavailable.
-  std::shared_ptr<Connection> Connect(Process* caller, Process* called, const std::string& service);
+  std::shared_ptr<Connection> Connect(Process* caller, Process* called, const std::string& service,
+                                      size_t window);
 
   // Nothing passes between the two until then, and nothing is lost.
   void Partition(Rank a, Rank b, SteadyTime until) { partitions_[Pair(a, b)] = until; }

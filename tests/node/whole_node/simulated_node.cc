@@ -20,6 +20,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
+// Reports and directives are small: sockets hold many.
+constexpr size_t kControlWindow = 100;
 constexpr milliseconds kRetryInterval{100};
 constexpr milliseconds kDeparture{5000};
 constexpr milliseconds kLinger{1000};
@@ -175,8 +177,8 @@ void SimulatedNode::Start() {
 
 void SimulatedNode::Connect() {
   line_->OnConnecting(now());
-  control_ =
-      world_->network->Connect(process(), world_->processes[0], SimulatedCoordinator::kService);
+  control_ = world_->network->Connect(process(), world_->processes[0],
+                                      SimulatedCoordinator::kService, kControlWindow);
   control_->Read(Connection::End::kCaller,
                  {.on_message =
                       [this](const std::string& bytes) {

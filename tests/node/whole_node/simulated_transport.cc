@@ -19,6 +19,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr char kService[] = "gossip";
+// In chunks: a peer that does not read is soon felt.
+constexpr size_t kWindow = 4;
 constexpr int kTicksPerBeat = 4;
 
 // As GrpcTransport's.
@@ -127,8 +129,8 @@ class SimulatedTransport::Edge : public std::enable_shared_from_this<Edge> {
         transport_.process(), [edge = weak_from_this()](const absl::Status& why) {
           if (const auto alive = edge.lock()) alive->attempts_.Failed(why);
         });
-    stream_->Start(transport_.network_->Connect(transport_.process(),
-                                                transport_.processes_[link_->peer()], kService));
+    stream_->Start(transport_.network_->Connect(
+        transport_.process(), transport_.processes_[link_->peer()], kService, kWindow));
     if (!link_->AttachOutgoing(stream_).ok()) return stream_->Cancel();
     stream_->Wake();
   }
