@@ -105,7 +105,8 @@ absl::Status NodeRun::PrepareLearning() {
   if (!device_->data_path()) {
     if (absl::Status status = objective_->Prepare(); !status.ok()) return Explained(kWhen, status);
   }
-  absl::StatusOr<std::unique_ptr<Assessor>> assessor = problem.MakeAssessor(device_->assessment());
+  absl::StatusOr<std::unique_ptr<Assessor>> assessor =
+      problem.MakeAssessor(device_->assessment(), [this] { return session_->OnEvaluatedBatch(); });
   if (!assessor.ok()) return Explained(kWhen, assessor.status());
   assessor_ = *std::move(assessor);
   return absl::OkStatus();
@@ -133,7 +134,6 @@ absl::Status NodeRun::Prepare() {
           .workers = experiment_->workers(),
           .rounds = experiment_->rounds(),
           .evaluate = [this](Round completed) { return experiment_->Evaluated(completed); },
-          .step_timeout = options_.session.step_timeout,
           .pace = PaceOf(*experiment_, options_.rank),
           .trace = recording_->trace(),
           .data_path = device_->data_path()},

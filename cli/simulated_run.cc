@@ -48,7 +48,7 @@ absl::Status SimulatedRun::Prepare() {
   absl::StatusOr<std::unique_ptr<VectorStore>> vectors = MakeVectorStore(*experiment_);
   if (!vectors.ok()) return vectors.status();
   vectors_ = *std::move(vectors);
-  absl::StatusOr<std::unique_ptr<Assessor>> assessor = experiment_->problem().MakeAssessor({});
+  absl::StatusOr<std::unique_ptr<Assessor>> assessor = experiment_->problem().MakeAssessor({}, {});
   if (!assessor.ok()) return assessor.status();
   assessor_ = *std::move(assessor);
   if (assessor_) {

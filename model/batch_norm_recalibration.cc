@@ -7,7 +7,7 @@
 namespace grapevine {
 
 absl::Status RecalibrateBatchNorm(Network& network, BatchSource& batches, int64_t first_round,
-                                  int64_t count, float* replica) {
+                                  int64_t count, float* replica, const BetweenBatches& between) {
   const ReplicaLayout& layout = network.layout();
   const int64_t buffers = layout.size - layout.parameter_size;
   if (buffers == 0) return absl::OkStatus();
@@ -17,6 +17,7 @@ absl::Status RecalibrateBatchNorm(Network& network, BatchSource& batches, int64_
   std::vector<double> sum(buffers, 0.0);
   const HeldReplica held(network, replica);
   for (int64_t round = first_round; round < first_round + count; ++round) {
+    if (absl::Status status = MayGoOn(between); !status.ok()) return status;
     if (absl::Status status = batches.Fill(round, &batch); !status.ok()) return status;
     absl::Status status = network.Statistics(replica, batch, statistics.data.get());
     if (!status.ok()) return status;

@@ -10,15 +10,17 @@
 
 #include "absl/status/status.h"
 #include "model/batch.h"
+#include "model/between_batches.h"
 #include "model/network.h"
 
 namespace grapevine {
 
 // Writes the buffers of `replica` from the batches of rounds [first_round,
 // first_round + count), count > 0. A network without buffers costs nothing.
-// Errors are the network's and the batches'; `replica` is then as before.
+// Errors are the network's, the batches' and those of `between`; `replica` is then as before.
 absl::Status RecalibrateBatchNorm(Network& network, BatchSource& batches, int64_t first_round,
-                                  int64_t count, float* replica);
+                                  int64_t count, float* replica,
+                                  const BetweenBatches& between = {});
 
 }  // namespace grapevine
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "model/between_batches.h"
 #include "model/dataset.h"
 #include "model/network.h"
 #include "model/prefetched_batches.h"
@@ -12,10 +13,11 @@
 namespace grapevine {
 
 // Sums over all samples of `data`, in inference mode; `prefetch` says how batches are
-// filled. Errors are the network's and the
-// data set's.
+// filled. Errors are the network's, the data
+// set's and those of `between`.
 absl::StatusOr<Evaluation> EvaluateOn(std::shared_ptr<const Dataset> data, const float* replica,
-                                      Network& network, const PrefetchOptions& prefetch);
+                                      Network& network, const PrefetchOptions& prefetch,
+                                      const BetweenBatches& between = {});
 
 }  // namespace grapevine
 

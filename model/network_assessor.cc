@@ -19,7 +19,7 @@ constexpr int64_t kRecalibrationBatches = 50;
 
 absl::StatusOr<Assessment> NetworkAssessor::Assess(const SharedVector& model) {
   const absl::StatusOr<Evaluation> result =
-      EvaluateOn(data_.test, model.data.get(), *network_, options_.prefetch);
+      EvaluateOn(data_.test, model.data.get(), *network_, options_.prefetch, options_.between);
   if (!result.ok()) return result.status();
   const double samples = static_cast<double>(result->samples);
   return Assessment{.loss = result->loss_sum / samples,
@@ -42,8 +42,8 @@ absl::StatusOr<std::optional<Assessment>> NetworkAssessor::AssessRecalibrated(
                  prefetch);
   const std::span<float> buffers = model.span().subspan(layout.parameter_size);
   const std::vector<float> averaged(buffers.begin(), buffers.end());
-  absl::Status status =
-      RecalibrateBatchNorm(*network_, *batches, 0, kRecalibrationBatches, model.data.get());
+  absl::Status status = RecalibrateBatchNorm(*network_, *batches, 0, kRecalibrationBatches,
+                                             model.data.get(), options_.between);
   if (!status.ok()) return status;
   absl::StatusOr<Assessment> result = Assess(model);
   std::ranges::copy(averaged, buffers.begin());

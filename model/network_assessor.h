@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "model/between_batches.h"
 #include "model/dataset.h"
 #include "model/network.h"
 #include "model/prefetched_batches.h"
@@ -20,12 +21,13 @@ struct NetworkAssessorOptions {
   int64_t batch_size = 1;
   uint64_t seed = 0;
   PrefetchOptions prefetch;  // of all batches
+  BetweenBatches between;
 };
 
 class NetworkAssessor final : public Assessor {
  public:
   NetworkAssessor(std::unique_ptr<Network> network, TrainTest data, NetworkAssessorOptions options)
-      : network_(std::move(network)), data_(std::move(data)), options_(options) {}
+      : network_(std::move(network)), data_(std::move(data)), options_(std::move(options)) {}
 
   absl::StatusOr<Assessment> Assess(const SharedVector& model) override;
   absl::StatusOr<std::optional<Assessment>> AssessRecalibrated(const SharedVector& model) override;

@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObje
 }
 
 absl::StatusOr<std::unique_ptr<Assessor>> NetworkProblem::MakeAssessor(
-    const ComputePlace& place) const {
+    const ComputePlace& place, BetweenBatches between) const {
   absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork(place);
   if (!network.ok()) return network.status();
   if (place.device != nullptr) {
@@ -65,10 +65,11 @@ absl::StatusOr<std::unique_ptr<Assessor>> NetworkProblem::MakeAssessor(
   }
   PrefetchOptions prefetch = options_.prefetch;
   prefetch.memory = place.batches;
-  return std::make_unique<NetworkAssessor>(
-      *std::move(network), options_.data,
-      NetworkAssessorOptions{
-          .batch_size = options_.batch_size, .seed = options_.seed, .prefetch = prefetch});
+  return std::make_unique<NetworkAssessor>(*std::move(network), options_.data,
+                                           NetworkAssessorOptions{.batch_size = options_.batch_size,
+                                                                  .seed = options_.seed,
+                                                                  .prefetch = prefetch,
+                                                                  .between = std::move(between)});
 }
 
 }  // namespace grapevine

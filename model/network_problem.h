@@ -40,7 +40,8 @@ class NetworkProblem final : public Problem {
   void Initialize(float* replica) const override { network_->Initialize(options_.seed, replica); }
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
       int64_t first, int64_t last, const ComputePlace& place) const override;
-  absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor(const ComputePlace& place) const override;
+  absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor(const ComputePlace& place,
+                                                         BetweenBatches between) const override;
   const TrainTest* data() const override { return &options_.data; }
 
  private:

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/aligned_buffer.h"
 #include "kernels/replica_layout.h"
+#include "model/between_batches.h"
 #include "model/compute_place.h"
 #include "model/dataset.h"
 #include "model/objective.h"
@@ -53,8 +54,8 @@ class Problem {
 
   // Null where models mean nothing, and gradients are nothing but time. Computes there;
   // models are in host memory all the same.
-  virtual absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor(
-      const ComputePlace& place) const = 0;
+  virtual absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor(const ComputePlace& place,
+                                                                 BetweenBatches between) const = 0;
   virtual bool learns() const { return true; }
 
   // The data behind it; null where there are none.

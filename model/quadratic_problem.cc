@@ -87,8 +87,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> QuadraticProblem::MakeOb
   return objectives;
 }
 
-absl::StatusOr<std::unique_ptr<Assessor>> QuadraticProblem::MakeAssessor(
-    const ComputePlace&) const {
+absl::StatusOr<std::unique_ptr<Assessor>> QuadraticProblem::MakeAssessor(const ComputePlace&,
+                                                                         BetweenBatches) const {
   std::vector<double> mean(static_cast<size_t>(options_.dimension));
   const int64_t drawn = options_.spread == 0 ? 0 : options_.nodes;  // else all are 0
   for (int64_t node = 0; node < drawn; ++node) {

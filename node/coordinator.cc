@@ -22,7 +22,7 @@ constexpr size_t kMaxNamed = 8;
 constexpr int64_t kRefusalsTold = 8;
 // What is shown of a node's own words.
 constexpr size_t kMaxMessage = 4000;
-constexpr size_t kMaxState = 80;
+constexpr size_t kMaxState = 400;
 
 std::string Seconds(nanoseconds duration) {
   return absl::StrFormat("%.1f s", std::chrono::duration<double>(duration).count());
@@ -222,7 +222,11 @@ void Coordinator::StartRun() {
 }
 
 void Coordinator::OnHeartbeat(Member& member, const control::Heartbeat& heartbeat) {
-  if (heartbeat.progress() != member.heartbeat.progress()) member.moved = now_;
+  // Who begins or ends to wait has moved, too: an attempt to connect may just have failed.
+  if (heartbeat.progress() != member.heartbeat.progress() ||
+      !std::ranges::equal(heartbeat.waiting_for(), member.heartbeat.waiting_for())) {
+    member.moved = now_;
+  }
   if (heartbeat.round() != member.heartbeat.round()) member.moved = member.round_since = now_;
   member.heartbeat = heartbeat;
   member.heartbeat.set_state(Printable(heartbeat.state(), kMaxState));
@@ -336,10 +340,12 @@ void Coordinator::JudgeSlow() {
     const std::string waiting = WhoWaitsFor(rank);
     const std::string finding = absl::StrCat("rank ", rank, " is slow: alive, but for ",
                                              Seconds(standing), " in ", At(heartbeat), waiting);
-    if (standing >= options_.step_timeout) {
-      return Abort(rank, Failure::kPeerLost,
-                   absl::StrCat(finding, "; ", Flag("--step-timeout", options_.step_timeout),
-                                " allows no more"));
+    // A long evaluation moves, batch by batch.
+    if (now_ - member.moved >= options_.step_timeout) {
+      return Abort(
+          rank, Failure::kPeerLost,
+          absl::StrCat(finding, ", and nothing has moved for ", Seconds(now_ - member.moved), "; ",
+                       Flag("--step-timeout", options_.step_timeout), " allows no more"));
     }
     if (member.slow_noticed == heartbeat.round() || waiting.empty()) continue;
     member.slow_noticed = heartbeat.round();

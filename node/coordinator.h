@@ -86,7 +86,7 @@ class Coordinator {
     control::Registration registration;
     control::Heartbeat heartbeat;
     SteadyTime last_heard;
-    SteadyTime moved;        // when heartbeat.progress last changed
+    SteadyTime moved;        // when heartbeat.progress or waiting_for last changed
     SteadyTime round_since;  // when heartbeat.round last changed
     std::optional<Round> done_below;
     Round slow_noticed = -1;

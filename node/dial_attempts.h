@@ -27,6 +27,8 @@ class DialAttempts {
   // `tick` has passed without a connection. Whether another attempt shall begin now;
   // an error when the peer is to be given up.
   absl::StatusOr<bool> Tick(std::chrono::milliseconds tick);
+  // "rank 3 (10.0.0.4:29500: connection refused)": what has come of it so far.
+  std::string Describe();
 
  private:
   const Rank peer_;

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "algorithm/event.h"
@@ -33,19 +35,20 @@ class GradientGate {
   // One at a time.
   void Ask(GradientRequest request);
 
-  void OnSend(Round round) { ++unsent_[round]; }
-  // CHECKs that a message of that round is on its way.
-  void OnSent(Round round);
+  void OnSend(Rank to, Round round) { ++unsent_[{round, to}]; }
+  // CHECKs that a message of that round is on its way there.
+  void OnSent(Rank to, Round round);
 
   // The gradient that was asked for, once, if it may begin.
   std::optional<GradientRequest> Admit(bool model_held);
 
-  // Whether one was asked for and has not begun.
-  bool holds_back() const { return request_.has_value(); }
+  // The ranks that have yet to take messages of earlier rounds than that of a gradient
+  // that was asked for and has not begun.
+  std::set<Rank> WaitingFor() const;
 
  private:
   std::optional<GradientRequest> request_;
-  std::map<Round, int64_t> unsent_;  // messages on their way
+  std::map<std::pair<Round, Rank>, int64_t> unsent_;  // messages on their way
 };
 
 }  // namespace grapevine

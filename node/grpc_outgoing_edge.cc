@@ -65,6 +65,11 @@ void GrpcOutgoingEdge::NotConnected(std::chrono::milliseconds tick) {
   if (*again) Dial();
 }
 
+std::string GrpcOutgoingEdge::Connecting() {
+  if (context_.link->outgoing_over() || stream()->connected()) return "";
+  return attempts_.Describe();
+}
+
 void GrpcOutgoingEdge::Beat() { stream()->Beat(); }
 
 void GrpcOutgoingEdge::Cancel() { stream()->Cancel(); }

@@ -41,6 +41,8 @@ class GrpcOutgoingEdge : public std::enable_shared_from_this<GrpcOutgoingEdge> {
   void Dial();
   // `tick` has passed: tries again, watches for silence.
   void Tick(std::chrono::milliseconds tick);
+  // "rank 3 (10.0.0.4:29500: connection refused)" while it is trying; else empty.
+  std::string Connecting();
   // Sends a heartbeat.
   void Beat();
   // Ends the stream at once.

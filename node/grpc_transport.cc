@@ -107,6 +107,13 @@ std::vector<std::shared_ptr<GrpcOutgoingEdge>> GrpcTransport::Edges() {
   return edges;
 }
 
+std::string GrpcTransport::Connecting() {
+  for (const auto& edge : Edges()) {
+    if (std::string peer = edge->Connecting(); !peer.empty()) return peer;
+  }
+  return "";
+}
+
 bool GrpcTransport::AwaitTick() {
   const auto deadline = std::chrono::steady_clock::now() + tick_;
   MutexLock lock(mutex_);

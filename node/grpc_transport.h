@@ -52,6 +52,9 @@ class GrpcTransport : public Transport {
   void Dial(std::span<const Rank> peers) override;
   absl::Status Send(Rank to, Tag tag, Outgoing message) override;
   absl::Status Post(Rank from, Tag tag, Incoming place) override;
+  // The first of the peers that it is trying to reach, and what has come of it; empty when
+  // all that were dialled are connected.
+  std::string Connecting();
   TransportCounters counters() const override { return links_->counters(); }
   // Waits a second for peers to hear the end of what was sent.
   void Shutdown() override;

@@ -145,7 +145,7 @@ absl::Status ModelReduction::MergeDistances() {
 
 absl::Status ModelReduction::SendUp(int64_t message, SharedSlice slice) {
   ++unsent_;
-  return transport_->Send((rank_ - 1) / 2, MessageTag(message), std::move(slice));
+  return transport_->Send(Parent(), MessageTag(message), std::move(slice));
 }
 
 void ModelReduction::FinishIfDone() {
@@ -166,12 +166,14 @@ std::vector<Waiting> ModelReduction::waiting_for() const {
   for (const Child& child : children_) {
     if (child.arrived <= merged_) waiting.push_back({child.rank, MessageTag(child.arrived)});
   }
+  // What it sent up is not taken yet.
+  if (unsent_ >= kWindow) waiting.push_back({Parent(), MessageTag(merged_ - unsent_)});
   return waiting;
 }
 
 std::vector<Rank> ModelReduction::Peers() const {
   std::vector<Rank> peers;
-  if (rank_ > 0 && rank_ < size_) peers.push_back((rank_ - 1) / 2);
+  if (rank_ > 0 && rank_ < size_) peers.push_back(Parent());
   for (const Child& child : children_) peers.push_back(child.rank);
   return peers;
 }

@@ -70,6 +70,7 @@ class ModelReduction {
     std::deque<SharedVector> chunks;
   };
 
+  Rank Parent() const { return (rank_ - 1) / 2; }
   int64_t chunks() const { return (layout_->size + chunk_size_ - 1) / chunk_size_; }
   int64_t ChunkSize(int64_t chunk) const;
   // The messages of a subtree: its chunks, then its sum of squared distances.

@@ -112,7 +112,7 @@ void NodeHost::Send(Rank to, Tag tag, Part part) {
     parts_.trace->BeginSend(to, tag, BytesOf(part));
   }
   bytes_sent_ += BytesOf(part);
-  gate_.OnSend(tag.round);
+  gate_.OnSend(to, tag.round);
   absl::StatusOr<Outgoing> message = parts_.data_path->Send(part);
   status_.Update(message.status());
   if (message.ok()) status_.Update(parts_.transport->Send(to, tag, *std::move(message)));

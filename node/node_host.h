@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -69,10 +70,13 @@ class NodeHost final : public Host {
   std::string WhereNotFinite();
   // Lets go of both.
   void EndGradient();
-  bool holds_gradient_back() const { return gate_.holds_back(); }
+  // Whether a gradient is under way.
+  bool computes() const { return gradient_at_.data != nullptr; }
+  // For whom a gradient waits that may not begin yet.
+  std::set<Rank> HoldsGradientBackFor() const { return gate_.WaitingFor(); }
   // A message of the algorithm has arrived, or left.
   void OnReceived(Rank from, Tag tag) { parts_.data_path->Received(from, tag); }
-  void OnSent(Tag tag) { gate_.OnSent(tag.round); }
+  void OnSent(Rank to, Tag tag) { gate_.OnSent(to, tag.round); }
 
   // A pass is over: the data path's OnPass.
   void CountPass(std::chrono::steady_clock::time_point begin,

@@ -52,9 +52,10 @@ absl::Status NodeSession::Run(std::function<absl::Status(float* replica)> initia
   StartControl();
   absl::Status status = callbacks_.on_start();
   if (status.ok()) status = runner_->Run(transport_.get(), std::move(initialize));
+  trained_ = status.ok();
   if (status.ok()) status = callbacks_.on_trained(runner_->model());
   if (status.ok()) status = AwaitEnd();
-  if (!status.ok()) status = Verdict(status);
+  if (!status.ok()) status = Verdict(Cause(status));
   TearDown();
   return status;
 }
@@ -160,10 +161,19 @@ control::Heartbeat NodeSession::Heartbeat() const {
   const Progress progress = runner_->progress();
   control::Heartbeat heartbeat;
   heartbeat.set_round(progress.round);
-  heartbeat.set_state(progress.waiting_for.empty() ? "computing" : "waiting");
-  for (const Waiting& waiting : progress.waiting_for) heartbeat.add_waiting_for(waiting.peer);
   const TransportCounters counters = transport_->counters();
-  heartbeat.set_progress(progress.round + counters.bytes_sent + counters.bytes_received);
+  heartbeat.set_progress(progress.round + counters.bytes_sent + counters.bytes_received +
+                         evaluated_batches_);
+  const std::string connecting = transport_->Connecting();
+  if (trained_) {
+    heartbeat.set_state("evaluating and writing its results");
+  } else if (!connecting.empty()) {
+    // Which ends by itself, with the peer's address and why it cannot be reached.
+    heartbeat.set_state(absl::StrCat("connecting to ", connecting));
+  } else {
+    heartbeat.set_state(progress.doing);
+    for (const Rank peer : progress.waiting_for) heartbeat.add_waiting_for(peer);
+  }
   return heartbeat;
 }
 
@@ -194,6 +204,11 @@ absl::Status NodeSession::AwaitEnd() {
   return *end_;
 }
 
+absl::Status NodeSession::Cause(const absl::Status& symptom) {
+  MutexLock lock(mutex_);
+  return end_ && !end_->ok() ? *end_ : symptom;
+}
+
 absl::Status NodeSession::Verdict(const absl::Status& symptom) {
   control::Failure failure;
   failure.set_culprit(runner_->lost_peer().value_or(options_.rank));
@@ -210,6 +225,12 @@ void NodeSession::Interrupt(absl::Status why) {
     if (joining_) control_->Cancel(why);
   }
   runner_->Abort(std::move(why));
+}
+
+absl::Status NodeSession::OnEvaluatedBatch() {
+  ++evaluated_batches_;
+  MutexLock lock(mutex_);
+  return end_.value_or(absl::OkStatus());
 }
 
 void NodeSession::Report(control::NodeMetrics metrics) {

@@ -6,6 +6,7 @@
 #ifndef GRAPEVINE_NODE_NODE_SESSION_H_
 #define GRAPEVINE_NODE_NODE_SESSION_H_
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -60,7 +61,7 @@ struct NodeSessionCallbacks {
   std::function<absl::Status(const SharedVector& model)> on_trained;
 };
 
-// Run from one thread; Interrupt, Report and ExtendRoundLimit from any.
+// Run from one thread; the others from any.
 class NodeSession {
  public:
   // `runner` outlives the session.
@@ -74,6 +75,9 @@ class NodeSession {
 
   // Makes Run return `why` (an interrupt, a full disk), and tells the others.
   void Interrupt(absl::Status why);
+  // To be called between the batches of an evaluation: heartbeats tell that it moves. The
+  // error with which the run has ended meanwhile, with which the evaluation is to end.
+  absl::Status OnEvaluatedBatch();
   // Queues a report for rank 0.
   void Report(control::NodeMetrics metrics);
   // Rank 0: moves the end of the run; a final one is the end.
@@ -88,6 +92,8 @@ class NodeSession {
   control::Heartbeat Heartbeat() const;
   void StartControl();
   absl::Status AwaitEnd();
+  // What has ended the run for this node, of which `symptom` may be a consequence.
+  absl::Status Cause(const absl::Status& symptom);
   // Asks rank 0 whether something else is behind `symptom`.
   absl::Status Verdict(const absl::Status& symptom);
   void TearDown();
@@ -101,6 +107,9 @@ class NodeSession {
   std::unique_ptr<GrpcCoordinatorService> coordinator_;
   std::unique_ptr<GrpcServer> server_;
   std::unique_ptr<GrpcControlClient> control_;
+
+  std::atomic<bool> trained_ = false;
+  std::atomic<int64_t> evaluated_batches_ = 0;
 
   Mutex mutex_;
   Condition ended_;

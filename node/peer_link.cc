@@ -151,10 +151,11 @@ void PeerLink::Tick(std::chrono::milliseconds tick, std::chrono::milliseconds co
 absl::Status PeerLink::Overdue(std::chrono::milliseconds tick,
                                std::chrono::milliseconds connect_timeout) {
   if (!incoming_broke_.ok() && ++ticks_since_ >= 2) return incoming_broke_;
-  if (!AwaitsIncoming() || (awaited_ += tick) < connect_timeout) return absl::OkStatus();
+  // A peer that cannot reach this node knows why, and gives up first.
+  if (!AwaitsIncoming() || (awaited_ += tick) < connect_timeout * 5 / 4) return absl::OkStatus();
   return absl::DeadlineExceededError(absl::StrFormat(
       "rank %d, whose vector is awaited, has not connected for %.1f s (--rendezvous-timeout)",
-      peer_, static_cast<double>(connect_timeout.count()) / 1000));
+      peer_, static_cast<double>(awaited_.count()) / 1000));
 }
 
 std::optional<PeerLink::Streams> PeerLink::End(const absl::Status& why) {

@@ -13,6 +13,8 @@ namespace {
 
 // Far above what posts, sends and gradients of one node can add up to.
 constexpr size_t kMailboxLimit = size_t{1} << 20;
+// Mail ends a wait; the deadline only bounds a lost notification.
+constexpr std::chrono::seconds kNextLook{1};
 // Connections are dialled for this many rounds ahead.
 constexpr Round kDialAhead = 4;
 
@@ -41,7 +43,7 @@ absl::Status Runner::Run(Transport* transport,
   const TensorThread tensor_thread;
   absl::Status status = BeginRun(transport, std::move(initialize));
   if (status.ok()) status = Loop();
-  if (host_ != nullptr) PublishProgress();
+  if (host_ != nullptr) Publish(CurrentProgress());
   EndRun();
   return status;
 }
@@ -95,7 +97,7 @@ absl::Status Runner::Prepare(std::function<absl::Status(float* replica)> initial
       .at_rest = [this](Vec model) { AtRest(model); },
       .trace = options_.trace,
   });
-  boundary_ = last_mail_ = options_.now();
+  boundary_ = options_.now();
   if (options_.trace != nullptr) options_.trace->Start(boundary_);
   return absl::OkStatus();
 }
@@ -111,10 +113,11 @@ absl::Status Runner::Begin() {
 absl::Status Runner::Loop() {
   while (!finished()) {
     const bool idle = mailbox_.empty();
-    if (idle) PublishProgress();
+    if (idle) Publish(CurrentProgress());
     const Clock::time_point since = options_.now();
-    std::optional<Item> item = mailbox_.Take(since + options_.step_timeout);
-    if (!item) return StepTimeout();
+    std::optional<Item> item;
+    while (!item) item = mailbox_.Take(options_.now() + kNextLook);
+    if (idle) Publish({.round = algorithm_->round(), .doing = "mixing", .waiting_for = {}});
     if (idle && options_.trace != nullptr) TraceWait(since, *item);
     if (absl::Status status = Digest(*std::move(item)); !status.ok()) return status;
   }
@@ -122,16 +125,11 @@ absl::Status Runner::Loop() {
 }
 
 absl::Status Runner::HandleMail() {
-  const Clock::time_point now = options_.now();
-  if (mailbox_.empty()) {
-    return now - last_mail_ < options_.step_timeout ? absl::OkStatus() : StepTimeout();
-  }
-  last_mail_ = now;
   while (!finished() && !mailbox_.empty()) {
-    std::optional<Item> item = mailbox_.Take(now);
+    std::optional<Item> item = mailbox_.Take(options_.now());
     if (absl::Status status = Digest(*std::move(item)); !status.ok()) return status;
   }
-  PublishProgress();
+  Publish(CurrentProgress());
   return absl::OkStatus();
 }
 
@@ -182,7 +180,7 @@ absl::Status Runner::OnMessage(const Received& received) {
 
 absl::Status Runner::OnMessageSent(const Sent& sent) {
   if (sent.tag.channel == ModelReduction::kChannel) return reduction_->OnSent(sent.to, sent.tag);
-  host_->OnSent(sent.tag);
+  host_->OnSent(sent.to, sent.tag);
   held_.push_back(sent);
   return absl::OkStatus();
 }
@@ -303,29 +301,6 @@ void Runner::OnPeerFailed(Rank peer, const absl::Status& why) {
   mailbox_.Put(PeerFailure{peer, why});
 }
 
-std::string Runner::WaitingText() const {
-  std::string text;
-  for (const std::vector<Waiting>& waiting :
-       {algorithm_->waiting_for(), reduction_->waiting_for()}) {
-    for (const Waiting& message : waiting) {
-      absl::StrAppend(&text, text.empty() ? " for rank " : ", ", message.peer);
-    }
-  }
-  if (!text.empty()) return text;
-  return host_->holds_gradient_back() ? " for its neighbours to take the replicas of earlier rounds"
-                                      : " for its own gradient";
-}
-
-absl::Status Runner::StepTimeout() const {
-  return WithFailure(
-      absl::DeadlineExceededError(
-          absl::StrCat("rank ", options_.rank, ": nothing happened for ",
-                       Seconds(std::chrono::duration_cast<Clock::duration>(options_.step_timeout)),
-                       " s in round ", algorithm_->round(), " while waiting", WaitingText(),
-                       "; --step-timeout changes how long that may take")),
-      Failure::kPeerLost);
-}
-
 // Of a request: no memory, a device that failed, a send that the transport refused;
 // anything else says itself what it is.
 absl::Status Runner::Explain(absl::Status why) const {
@@ -353,10 +328,32 @@ absl::Status Runner::Explain(const PeerFailure& failure) {
   return WithFailure(std::move(status), known == Failure::kOther ? Failure::kPeerLost : known);
 }
 
-void Runner::PublishProgress() {
-  Progress progress{.round = algorithm_->round(),
-                    .waiting_for = algorithm_->waiting_for(),
-                    .since = options_.now()};
+bool Runner::AwaitsEvaluation() const { return average_out_ && (resting_ || !due_.empty()); }
+
+std::set<Rank> Runner::WaitingFor() const {
+  std::set<Rank> ranks = host_->HoldsGradientBackFor();
+  for (const Waiting& message : reduction_->waiting_for()) ranks.insert(message.peer);
+  // What reductions hold back from the algorithm may be what it waits for.
+  if (due_.empty()) {
+    for (const Waiting& message : algorithm_->waiting_for()) ranks.insert(message.peer);
+  }
+  if (resting_ && !limit_final_) ranks.insert(0);  // which moves the end, or settles it
+  return ranks;
+}
+
+Progress Runner::CurrentProgress() const {
+  Progress progress{.round = algorithm_->round(), .doing = "computing", .waiting_for = {}};
+  if (AwaitsEvaluation()) {
+    progress.doing = "evaluating";
+  } else if (!host_->computes()) {
+    const std::set<Rank> ranks = WaitingFor();
+    progress.waiting_for.assign(ranks.begin(), ranks.end());
+    if (!ranks.empty()) progress.doing = "waiting";
+  }
+  return progress;
+}
+
+void Runner::Publish(Progress progress) {
   MutexLock lock(progress_mutex_);
   progress_ = std::move(progress);
 }

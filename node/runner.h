@@ -2,7 +2,8 @@
 //
 // Transport threads, the gradient thread and the control connection only put
 // items into the mailbox; the algorithm, all arithmetic of mixing and the model
-// reduction run on the thread that calls Run.
+// reduction run on the thread that calls Run. Who waits for too long is rank 0's to
+// judge (coordinator.h), from what `progress` says.
 #ifndef GRAPEVINE_NODE_RUNNER_H_
 #define GRAPEVINE_NODE_RUNNER_H_
 
@@ -12,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -58,11 +60,13 @@ class RunObserver {
   virtual void OnAverage(AveragedModel average) = 0;
 };
 
-// What a node waits for, in words, for heartbeats and error messages.
+// What a node does at a moment, and for whom it waits: for heartbeats.
 struct Progress {
-  Round round = 0;
-  std::vector<Waiting> waiting_for;
-  std::chrono::steady_clock::time_point since;  // of the last event
+  Round round = 0;  // completed
+  std::string doing = "preparing";
+  // Ranks without whose doing this node can do nothing more. None while it has work of
+  // its own: a gradient, an evaluation that holds the run up, its part of a round.
+  std::vector<Rank> waiting_for;
 };
 
 // `on_failure` ends the run, from any thread.
@@ -80,8 +84,6 @@ struct RunnerOptions {
   // Whether the averaged model is taken once `completed` rounds are done; the
   // same on all nodes.
   std::function<bool(Round completed)> evaluate;
-  // A node that gets no event for so long ends, whatever its peers say.
-  std::chrono::nanoseconds step_timeout = std::chrono::minutes(15);
   GradientPace pace = {};          // of this node's gradients; none: the time they take
   TraceRecorder* trace = nullptr;  // outlives the runner; may be null
   // Makes the way of the node's vectors; host memory where there is none.
@@ -106,12 +108,11 @@ class Runner final : public TransportSink {
   absl::Status Run(Transport* transport, std::function<absl::Status(float* replica)> initialize);
 
   // Run in steps, for a driver that has many runners on one thread: BeginRun, then
-  // HandleMail whenever something may have come and at least every few
-  // step_timeout, until one of them fails or the runner has finished; then EndRun.
+  // HandleMail whenever something may have come, until one of them fails or the runner
+  // has finished; then EndRun.
   absl::Status BeginRun(Transport* transport,
                         std::function<absl::Status(float* replica)> initialize);
-  // Handles what is in the mailbox now. Never blocks. An error too when nothing came
-  // for step_timeout.
+  // Handles what is in the mailbox now. Never blocks.
   absl::Status HandleMail();
   // Whether the final limit is reached, and the last reduction done.
   bool finished() const;
@@ -178,12 +179,14 @@ class Runner final : public TransportSink {
   // Nothing could be done from `since` until `item` came.
   void TraceWait(Clock::time_point since, const Item& item);
   void DialAhead();
-  absl::Status StepTimeout() const;
   absl::Status Explain(const PeerFailure& failure);
   absl::Status Explain(absl::Status why) const;
   absl::Status InRound(const absl::Status& why) const;
-  std::string WaitingText() const;
-  void PublishProgress();
+  // Whether this node's own evaluation holds the run up.
+  bool AwaitsEvaluation() const;
+  std::set<Rank> WaitingFor() const;
+  Progress CurrentProgress() const;
+  void Publish(Progress progress);
 
   const RunnerOptions options_;
   const std::unique_ptr<Algorithm> algorithm_;
@@ -217,7 +220,6 @@ class Runner final : public TransportSink {
   double gradient_seconds_ = 0;
   NodeHost::Arithmetic mix_before_;
   Clock::time_point boundary_;
-  Clock::time_point last_mail_;  // HandleMail's
   Round dialled_ = 0;
 
   mutable Mutex progress_mutex_;

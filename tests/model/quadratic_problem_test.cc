@@ -18,7 +18,7 @@ QuadraticProblemOptions Parse(const std::string& text) {
 }
 
 double Loss(const Problem& problem, const SharedVector& model) {
-  const auto assessor = problem.MakeAssessor({});
+  const auto assessor = problem.MakeAssessor({}, {});
   EXPECT_TRUE(assessor.ok());
   const auto assessment = (*assessor)->Assess(model);
   EXPECT_TRUE(assessment.ok());

@@ -148,7 +148,8 @@ TEST_F(CoordinatorTest, RefusesWhatDoesNotFitWithBothValues) {
     std::function<void(control::Registration&)> spoil;
     std::vector<std::string> message;
   } cases[] = {
-      {[](auto& r) { r.set_protocol_version(9); }, {"version is 9 there and 1 on rank 0"}},
+      {[](auto& r) { r.set_protocol_version(9); },
+       {"version is 9 there and " + std::to_string(kControlProtocolVersion) + " on rank 0"}},
       {[](auto& r) { r.set_world_size(4); }, {"number of nodes is 4 there and 3 on rank 0"}},
       {[](auto& r) { r.set_rank(3); }, {"rank 3 does not exist among 3 nodes"}},
       {[](auto& r) { r.set_rank(-1); }, {"rank -1 does not exist"}},
@@ -297,6 +298,35 @@ TEST_F(CoordinatorTest, ARoundBeyondTheStepTimeoutIsAVerdict) {
                                HasSubstr("--step-timeout=60s")));
 }
 
+// Rank 0 evaluates for longer than every time-out; the others wait for it.
+TEST_F(CoordinatorTest, AnEvaluationThatMovesIsNeitherStuckNorTooSlow) {
+  BeginRunning(3);
+  int64_t batches = 0;
+  const auto beat = [&](bool moves) {
+    Beat(0, 6, {}, batches += moves);
+    Beat(1, 6, {0}, 5);
+    Beat(2, 6, {1}, 5);
+  };
+  Pass(milliseconds(200000), [&] { beat(true); });
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
+  EXPECT_THAT(notices_, ElementsAre(HasSubstr("rank 0 is slow: alive")));
+  Pass(milliseconds(60100), [&] { beat(false); });
+  EXPECT_EQ(Class(), Failure::kPeerLost);
+  EXPECT_THAT(Message(), AllOf(HasSubstr("rank 0 is slow"), HasSubstr("moved for 60.0 s"),
+                               HasSubstr("--step-timeout=60s")));
+}
+
+// After the last round: the others are done.
+TEST_F(CoordinatorTest, AFinalEvaluationMayTakeLongerThanTheStepTimeout) {
+  BeginRunning(2);
+  Done(1, 100);
+  int64_t batches = 0;
+  Pass(milliseconds(200000), [&] { Beat(0, 100, {}, ++batches), Beat(1, 100); });
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
+  Done(0, 100);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kFinished);
+}
+
 TEST_F(CoordinatorTest, WhenAllWaitAndNothingMovesTheRunIsStuck) {
   BeginRunning(2);
   int64_t progress = 0;
@@ -312,6 +342,28 @@ TEST_F(CoordinatorTest, WhenAllWaitAndNothingMovesTheRunIsStuck) {
   EXPECT_EQ(Class(), Failure::kPeerLost);
   EXPECT_THAT(Message(), AllOf(HasSubstr("stuck"), HasSubstr("rank 0 waits for 1 in round 3"),
                                HasSubstr("rank 1 waits for 0 in round 3")));
+}
+
+// Who connects has a time-out and a reason of its own.
+TEST_F(CoordinatorTest, ARunInWhichANodeIsConnectingIsNotStuck) {
+  BeginRunning(3);
+  Pass(milliseconds(30000), [&] {
+    Beat(0, 0);  // connecting to rank 2
+    Beat(1, 0, {0}, 7);
+    Beat(2, 0, {0}, 7);
+  });
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
+  // It gives up; its heartbeat may say so before its report does.
+  const auto wait = [&] {
+    Beat(0, 0, {2});
+    Beat(1, 0, {0}, 7);
+    Beat(2, 0, {0}, 7);
+  };
+  Pass(kTick, wait);
+  Fail(0, 2, "rank 0 lost rank 2 in round 0: rank 2 (10.0.0.3:7000) could not be reached",
+       Failure::kPeerLost);
+  Pass(milliseconds(1000), wait);
+  EXPECT_THAT(Message(), HasSubstr("rank 2 (10.0.0.3:7000) could not be reached"));
 }
 
 TEST_F(CoordinatorTest, ANodesOwnFailureIsTheVerdictAtOnce) {

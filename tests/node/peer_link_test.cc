@@ -123,11 +123,12 @@ TEST_F(PeerLinkTest, ABrokenIncomingStreamIsAFailure) {
 TEST_F(PeerLinkTest, APeerWhoseVectorIsAwaitedHasTheConnectTimeoutToCome) {
   for (int tick = 0; tick < 10; ++tick) Tick();  // before anything is awaited
   ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
-  for (int tick = 0; tick < 4; ++tick) Tick();
+  // And a little more, in which it may say why it could not.
+  for (int tick = 0; tick < 6; ++tick) Tick();
   EXPECT_EQ(sink_.failures(), 0);
   Tick();
   EXPECT_EQ(sink_.AwaitFailure(3).message(),
-            "rank 3, whose vector is awaited, has not connected for 0.5 s (--rendezvous-timeout)");
+            "rank 3, whose vector is awaited, has not connected for 0.7 s (--rendezvous-timeout)");
 }
 
 TEST_F(PeerLinkTest, APeerThatHasComeIsNotAwaited) {

@@ -27,7 +27,9 @@
 namespace grapevine::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr int64_t kParameters = 41;
 constexpr int64_t kBuffers = 4;
@@ -61,6 +63,7 @@ class Recorder final : public RunObserver {
     holds_average = true;
     averages.push_back(std::move(average));
     AwaitEvaluation();
+    if (keeps_averages) return;
     evaluation = std::thread([this] {
       holds_average = false;
       runner->OnAverageDone();
@@ -71,6 +74,7 @@ class Recorder final : public RunObserver {
   }
 
   Runner* runner = nullptr;
+  bool keeps_averages = false;  // until the test calls OnAverageDone
   std::atomic<bool> holds_average = false;
   std::thread evaluation;
   std::vector<RoundReport> reports;
@@ -154,8 +158,7 @@ class Fleet {
           experiment, rank, hub,
           RunnerOptions{.rounds = experiment.rounds,
                         .limit = limit > 0 ? limit : experiment.rounds,
-                        .evaluate = evaluate,
-                        .step_timeout = std::chrono::seconds(20)}));
+                        .evaluate = evaluate}));
     }
   }
 
@@ -317,7 +320,6 @@ TEST(Runner, TellsATraceWhatItDoes) {
         RunnerOptions{.rounds = experiment.rounds,
                       .limit = experiment.rounds,
                       .evaluate = [](Round completed) { return completed == 6; },
-                      .step_timeout = std::chrono::seconds(20),
                       .trace = &traces[rank]}));
   }
   std::vector<std::thread> threads;
@@ -373,15 +375,18 @@ class GradientsOnDemand final : public GradientComputer {
   const GradientReports reports_;
 };
 
-// A node alone, at a clock and with gradients of the test's own.
+// A node at a clock and with gradients of the test's own; alone where there is no hub.
 struct SteppedNode {
-  SteppedNode() : alone({.nodes = 1, .rounds = 3}, 0, std::make_shared<MemoryHub>(1), Options()) {}
+  SteppedNode() : SteppedNode({.nodes = 1, .rounds = 3}, 0, std::make_shared<MemoryHub>(1)) {}
+  SteppedNode(
+      const Experiment& experiment, Rank rank, std::shared_ptr<MemoryHub> hub,
+      std::function<bool(Round)> evaluate = [](Round) { return false; })
+      : alone(experiment, rank, std::move(hub), Options(experiment.rounds, std::move(evaluate))) {}
 
-  RunnerOptions Options() {
-    return {.rounds = 3,
-            .limit = 3,
-            .evaluate = [](Round) { return false; },
-            .step_timeout = std::chrono::seconds(20),
+  RunnerOptions Options(Round rounds, std::function<bool(Round)> evaluate) {
+    return {.rounds = rounds,
+            .limit = rounds,
+            .evaluate = std::move(evaluate),
             .gradients =
                 [this](GradientReports reports) {
                   auto made =
@@ -397,6 +402,13 @@ struct SteppedNode {
       return absl::OkStatus();
     });
   }
+
+  // Computes the gradient that was asked for, and handles what has come.
+  void Step() {
+    if (gradients->work) std::exchange(gradients->work, {})();
+    EXPECT_TRUE(alone.runner->HandleMail().ok());
+  }
+  Progress progress() const { return alone.runner->progress(); }
 
   std::chrono::steady_clock::time_point now{};
   GradientsOnDemand* gradients = nullptr;
@@ -422,16 +434,46 @@ TEST(Runner, RunsInStepsOnADriversThreadAndClock) {
             ClusterReplica({.nodes = 1, .rounds = 3}, 0));
 }
 
-TEST(Runner, InStepsTheStepTimeoutIsThatOfTheDriversClock) {
-  SteppedNode node;
-  ASSERT_TRUE(node.Begin().ok());
-  node.now += std::chrono::seconds(19);
-  EXPECT_TRUE(node.alone.runner->HandleMail().ok());
-  node.now += std::chrono::seconds(1);
-  const absl::Status status = node.alone.runner->HandleMail();
-  EXPECT_EQ(FailureOf(status), Failure::kPeerLost);
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("nothing happened for 20 s in round 0 while waiting for its own gradient"));
+TEST(Runner, SaysForWhomItWaitsWhenItHasNothingElseToDo) {
+  const Experiment experiment{.nodes = 2, .rounds = 3};
+  auto hub = std::make_shared<MemoryHub>(2);
+  SteppedNode here(experiment, 0, hub), there(experiment, 1, hub);
+  ASSERT_TRUE(here.Begin().ok());
+  ASSERT_TRUE(here.alone.runner->HandleMail().ok());
+  EXPECT_EQ(here.progress().doing, "computing");
+  EXPECT_THAT(here.progress().waiting_for, IsEmpty()) << "its neighbour's replica, but not yet";
+  here.Step();
+  EXPECT_EQ(here.progress().doing, "waiting");
+  EXPECT_THAT(here.progress().waiting_for, ElementsAre(1));
+}
+
+// The replicas of the next round are there, and wait behind the evaluation.
+TEST(Runner, AnEvaluationThatHoldsTheRunUpIsNoWait) {
+  const Experiment experiment{.nodes = 2, .rounds = 9};
+  auto hub = std::make_shared<MemoryHub>(2);
+  const auto always = [](Round) { return true; };
+  SteppedNode zero(experiment, 0, hub, always), one(experiment, 1, hub, always);
+  zero.alone.recorder.keeps_averages = true;
+  ASSERT_TRUE(zero.Begin().ok());
+  ASSERT_TRUE(one.Begin().ok());
+  const auto go_on_until = [&](const std::function<bool()>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition() && std::chrono::steady_clock::now() < deadline) zero.Step(), one.Step();
+    return condition();
+  };
+  const auto held_up_in = [&](Round round) {
+    return zero.progress().round == round && zero.progress().doing == "evaluating" &&
+           one.progress().waiting_for == std::vector<Rank>{0};
+  };
+  EXPECT_TRUE(go_on_until([&] { return held_up_in(2); }))
+      << zero.progress().doing << " in round " << zero.progress().round;
+  EXPECT_THAT(zero.progress().waiting_for, IsEmpty());
+  // Each average that is let go lets the run go on by a round.
+  zero.alone.recorder.holds_average = false;
+  zero.alone.runner->OnAverageDone();
+  EXPECT_TRUE(go_on_until([&] { return held_up_in(3); }));
+  zero.alone.runner->EndRun();
+  one.alone.runner->EndRun();
 }
 
 TEST(Runner, APeerThatDoesNotFitIsNoLostPeer) {
@@ -512,21 +554,6 @@ TEST(Runner, AnAbortEndsTheRunWithItsReason) {
   fleet.nodes[0]->runner->Abort(
       WithFailure(absl::CancelledError("interrupted"), Failure::kInterrupted));
   EXPECT_EQ(FailureOf(fleet.nodes[0]->Run()), Failure::kInterrupted);
-}
-
-TEST(Runner, APeerThatNeverSpeaksEndsTheRunByTheStepTimeout) {
-  const Experiment experiment{.nodes = 2};
-  auto hub = std::make_shared<MemoryHub>(2);
-  const RunnerOptions options{.rounds = 3,
-                              .limit = 3,
-                              .evaluate = [](Round) { return false; },
-                              .step_timeout = std::chrono::milliseconds(200)};
-  NodeUnderTest alone(experiment, 0, hub, options);
-  NodeUnderTest silent(experiment, 1, hub, options);
-  const absl::Status status = alone.Run();
-  EXPECT_EQ(FailureOf(status), Failure::kPeerLost);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("round 0 while waiting for rank 1"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("--step-timeout"));
 }
 
 TEST(Runner, ALostPeerIsNamedWithTheRound) {

@@ -27,7 +27,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int kUsage = 2, kInput = 3, kOutput = 4, kRendezvous = 5;
+constexpr int kUsage = 2, kInput = 3, kOutput = 4, kRendezvous = 5, kPeerLost = 6;
 
 // One of two nodes; `flags` override nothing and are appended.
 std::vector<std::string> Node(int rank, int port, const std::string& out,
@@ -279,6 +279,22 @@ TEST(Cluster, ForeignClientsDoNotDisturbTheRun) {
   EXPECT_EQ(zero.Await(), 128 + SIGINT) << zero.output();
   EXPECT_EQ(one.Await(), 128 + SIGINT) << one.output();
   EXPECT_THAT(one.output(), ContainsRegex("rank 0 at 127.0.0.1:[0-9]+: interrupted .SIGINT."));
+}
+
+TEST(Cluster, APeerThatCannotBeReachedIsNamedWithItsAddress) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  std::vector<std::string> flags = {"--model=phantom:1MB", "--compute=5ms", "--rounds=100000",
+                                    "--peer-timeout=1s", "--rendezvous-timeout=4s"};
+  GrapevineProcess zero(Node(0, port, folder.File("run"), flags));
+  // Nobody listens there: as behind a firewall that rejects.
+  GrapevineProcess one(Node(1, port, folder.File("run"), With(flags, "--advertise=127.0.0.1:1")));
+  for (GrapevineProcess* node : {&zero, &one}) {
+    EXPECT_EQ(node->Await(), kPeerLost) << node->output();
+    EXPECT_THAT(node->output(),
+                AllOf(HasSubstr("rank 1 (127.0.0.1:1) could not be reached within 4.0 s"),
+                      HasSubstr("onnection refused")));
+  }
 }
 
 TEST(Cluster, AFullDiskOfOneNodeEndsTheRun) {

@@ -120,6 +120,31 @@ TEST(LossOfServer, AKilledParameterServerIsNamedByItsWorkers) {
   }
 }
 
+// Of an evaluation that would take minutes.
+TEST(Evaluation, TerminationDoesNotWaitForIt) {
+  const ScratchFolder folder;
+  GrapevineProcess run({"train", "-n", "2", "--model=resnet20",
+                        "--data=synthetic:train=64:test=100000", "--rounds=20",
+                        "--eval-every=0.0625", "--batch=2", "--peer-timeout=2s", "--out",
+                        folder.File("run")});
+  ASSERT_TRUE(run.AwaitOutput("evaluating, while rank 1 waits for it")) << run.output();
+  ASSERT_EQ(kill(run.Node(0), SIGTERM), 0);
+  EXPECT_EQ(run.Await(), 128 + SIGTERM) << run.output();
+  EXPECT_TRUE(run.AwaitNobody());
+  EXPECT_THAT(run.output(),
+              ContainsRegex("\\[1\\] grapevine node: rank 0 at .*: terminated .SIGTERM."));
+}
+
+// Longer than both time-outs, between rounds and after the last.
+TEST(Evaluation, ALongOneEndsNothing) {
+  const ScratchFolder folder;
+  const Ended ended = RunGrapevine({"train", "-n", "2", "--data=synthetic:train=320:test=40000",
+                                    "--eval-every=0.2", "--epochs=0.6", "--peer-timeout=1s",
+                                    "--step-timeout=1s", "--out", folder.File("run")});
+  EXPECT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_TRUE(std::filesystem::exists(folder.File("run/summary.json")));
+}
+
 TEST_F(LossOfProcess, AKilledLauncherTakesItsNodesAlong) {
   run_.Signal(SIGKILL);
   ExpectEnd(128 + SIGKILL);

@@ -90,7 +90,6 @@ void SimulatedNode::MakeRunner() {
           .workers = workers,
           .rounds = plan().rounds,
           .evaluate = [every](Round completed) { return every > 0 && completed % every == 0; },
-          .step_timeout = plan().step_timeout,
           .gradients =
               [this](GradientReports reports) {
                 return std::make_unique<SimulatedGradients>(
@@ -217,8 +216,8 @@ control::Heartbeat SimulatedNode::Heartbeat() const {
   const Progress progress = runner_->progress();
   control::Heartbeat heartbeat;
   heartbeat.set_round(progress.round);
-  heartbeat.set_state(progress.waiting_for.empty() ? "computing" : "waiting");
-  for (const Waiting& waiting : progress.waiting_for) heartbeat.add_waiting_for(waiting.peer);
+  heartbeat.set_state(progress.doing);
+  for (const Rank peer : progress.waiting_for) heartbeat.add_waiting_for(peer);
   const TransportCounters counters = transport_->counters();
   heartbeat.set_progress(progress.round + counters.bytes_sent + counters.bytes_received);
   return heartbeat;
