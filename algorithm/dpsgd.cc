@@ -81,8 +81,7 @@ absl::Status Dpsgd::OnSent(const Sent& event, Host& host) {
                                             ", where none is on its way"));
   }
   unsent_.erase(entry);
-  EndRoundIfComplete(host);
-  RestIfDone(host);
+  in_round_ ? EndRoundIfComplete(host) : RestIfDone(host);
   return absl::OkStatus();
 }
 
