@@ -3,6 +3,7 @@
 #define GRAPEVINE_CLI_LOGGING_H_
 
 #include "run/config.pb.h"
+#include "system/background_writer.h"
 
 namespace grapevine {
 
@@ -13,6 +14,19 @@ void InitializeLogging(const char* program);
 // have "time" (UTC), "level", "file", "line" and "message"; what goes to std::cerr
 // from then on is one, too (cli/json_line.h).
 void ConfigureLogging(const Config& config);
+
+// While it lives, nobody who logs waits for the reader of the standard error; its end
+// does. One at a time, after ConfigureLogging.
+class BackgroundLog {
+ public:
+  explicit BackgroundLog(BackgroundWriter::Note note);
+  ~BackgroundLog();
+  BackgroundLog(const BackgroundLog&) = delete;
+  BackgroundLog& operator=(const BackgroundLog&) = delete;
+
+ private:
+  BackgroundWriter writer_;
+};
 
 }  // namespace grapevine
 

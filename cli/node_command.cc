@@ -22,6 +22,7 @@
 #include "cli/experiment_command.h"
 #include "cli/interruption.h"
 #include "cli/json_line.h"
+#include "cli/logging.h"
 #include "cli/node_device.h"
 #include "cli/node_placement.h"
 #include "cli/node_run.h"
@@ -189,12 +190,13 @@ absl::Status RequireOut(const Config& config) {
 
 absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRunOptions options) {
   const Rank rank = options.rank;
+  const bool json = config.log_format() == "json";
+  const BackgroundLog log([json](int64_t dropped) { return DroppedLines(dropped, json); });
   if (absl::Status status = PrepareRunDirectory(config, rank); !status.ok()) return status;
   if (absl::Status status = SayOpening(experiment, options); !status.ok()) return status;
   options.run_directory = config.out();
   const Round rounds = experiment.rounds();
-  const ProgressReport progress({.rounds = rounds, .epochs = experiment.Epoch(rounds)},
-                                config.log_format() == "json");
+  const ProgressReport progress({.rounds = rounds, .epochs = experiment.Epoch(rounds)}, json);
   options.on_metrics = progress;
 
   NodeRun run(&experiment, std::move(options));

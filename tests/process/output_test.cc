@@ -14,12 +14,14 @@
 
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/testing/file_text.h"
 
 namespace grapevine::testing {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -167,6 +169,31 @@ TEST(Output, PlottingIsOfferedWhereThereIsSomethingToPlot) {
       RunGrapevine({"plot", folder.File("phantom"), "-o", folder.File("phantom.png")});
   EXPECT_EQ(plot.exit_code, kInput);
   EXPECT_THAT(plot.output, HasSubstr("--kind=step-time"));
+}
+
+TEST(Output, AFileThatMayNotGrowEndsTheRunAndHasWholeLines) {
+  const ScratchFolder folder;
+  GrapevineProcess run({"train", "-n", "2", "--model=phantom:1kB", "--compute=1us",
+                        "--rounds=1000000", "--log-every=1", "--out=" + folder.File("run")},
+                       {.largest_file = 20000});
+  EXPECT_EQ(run.Await(), kOutput) << run.output();
+  EXPECT_THAT(run.output(), AllOf(HasSubstr("metrics.jsonl"), HasSubstr("File too large")));
+  for (const char* file :
+       {"run/metrics.jsonl", "run/node-0/metrics.jsonl", "run/node-1/metrics.jsonl"}) {
+    EXPECT_FALSE(ObjectsOf(FileText(folder.File(file))).empty()) << file;
+    EXPECT_THAT(FileText(folder.File(file)), EndsWith("}\n")) << file;
+  }
+}
+
+// A node of a cluster, whose terminal nobody reads.
+TEST(Output, ALogThatNobodyReadsHoldsNoNodeUp) {
+  const ScratchFolder folder;
+  const std::string out = folder.File("run");
+  GrapevineProcess run({"node", "--rank=0", "--world-size=1", "--master-addr=127.0.0.1",
+                        "--bind=127.0.0.1:0", "--insecure", "--model=phantom:1kB", "--compute=1us",
+                        "--rounds=20000", "--log-every=1", "--log-level=debug", "--out=" + out});
+  EXPECT_TRUE(Eventually([&] { return std::filesystem::exists(out + "/summary.json"); }));
+  EXPECT_EQ(run.Await(), 0) << run.output();
 }
 
 // As in a pager that shows its first page.
