@@ -135,6 +135,8 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
                              .insecure = config.insecure()});
   if (!credentials.ok()) return credentials.status();
   if (!credentials->warning().empty()) LOG(WARNING) << credentials->warning();
+  const auto listening = credentials->ForServer(placement.bind.host);
+  if (!listening.ok()) return listening.status();
   options.session.credentials = *std::move(credentials);
   options.session.token = RunToken(std::move(token));
   options.session.rendezvous_timeout = *rendezvous;
@@ -155,15 +157,20 @@ absl::Status PrepareRunDirectory(const Config& config, Rank rank) {
   return CreateRunDirectory(config, absl::Now()).status();
 }
 
-// Rank 0 speaks for the run; the others say only that they are in it.
-absl::Status SayOpening(const Experiment& experiment, const NodeRunOptions& options) {
+// The run that ended with `why` before it began leaves no folder that would be
+// in the way of the next attempt.
+absl::Status Undone(const Config& config, Rank rank, const absl::Status& why) {
+  if (rank != 0 || Launched()) return why;
+  if (absl::Status status = RemoveRun(config.out()); !status.ok()) LOG(WARNING) << status.message();
+  return why;
+}
+
+// Rank 0 speaks for the run; the others say only that they are in it, and where.
+absl::Status SayOpening(const Experiment& experiment, Rank rank, const std::string& place) {
   if (Launched()) return absl::OkStatus();
-  const Config& config = experiment.config();
-  if (options.rank == 0) {
-    std::cout << Opening(experiment) << "run directory: " << config.out() << std::endl;
-  } else {
-    std::cout << "rank " << options.rank << " of " << config.nodes() << "; rank 0 is at "
-              << FormatHostAddress(options.session.coordinator) << std::endl;
+  std::cout << place;
+  if (rank == 0) {
+    std::cout << Opening(experiment) << "run directory: " << experiment.config().out() << "\n";
   }
   return FlushStandardOutput();
 }
@@ -188,12 +195,13 @@ absl::Status RequireOut(const Config& config) {
       Failure::kUsage);
 }
 
-absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRunOptions options) {
+absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRunOptions options,
+                      const std::string& place) {
   const Rank rank = options.rank;
   const bool json = config.log_format() == "json";
   const BackgroundLog log([json](int64_t dropped) { return DroppedLines(dropped, json); });
   if (absl::Status status = PrepareRunDirectory(config, rank); !status.ok()) return status;
-  if (absl::Status status = SayOpening(experiment, options); !status.ok()) return status;
+  if (absl::Status status = SayOpening(experiment, rank, place); !status.ok()) return status;
   options.run_directory = config.out();
   const Round rounds = experiment.rounds();
   const ProgressReport progress({.rounds = rounds, .epochs = experiment.Epoch(rounds)}, json);
@@ -203,7 +211,9 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   absl::StatusOr<std::unique_ptr<Interruption>> interruption =
       Interruption::Watch([&run](const absl::Status& why) { run.Interrupt(why); });
   if (!interruption.ok()) return interruption.status();
-  if (absl::Status status = run.Run(); !status.ok()) return status;
+  if (absl::Status status = run.Run(); !status.ok()) {
+    return run.began() ? status : Undone(config, rank, status);
+  }
   if (absl::Status status = progress.Finish(); !status.ok()) return status;
   return SayClosing(config, rank);
 }
@@ -227,9 +237,9 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   }
   absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(config);
   if (!experiment.ok()) return experiment.status();
-  if (!dry_run) return CarryOut(config, **experiment, *std::move(options));
-  std::cout << PlaceText(*identity, *placement) << "token: " << token->origin << "\n"
-            << Opening(**experiment);
+  const std::string place = PlaceText(*identity, *placement);
+  if (!dry_run) return CarryOut(config, **experiment, *std::move(options), place);
+  std::cout << place << "token: " << token->origin << "\n" << Opening(**experiment);
   return options->rank == 0 ? CheckRunDirectory(config) : absl::OkStatus();
 }
 

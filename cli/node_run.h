@@ -50,6 +50,8 @@ class NodeRun final : private RunObserver {
   absl::Status Run();
   // Makes Run return `why`; from any thread, and at any time.
   void Interrupt(absl::Status why);
+  // Whether all nodes came together, so that there may be measurements.
+  bool began() const { return node_metrics_ != nullptr; }
   Round round() const { return runner_->progress().round; }
 
  private:
