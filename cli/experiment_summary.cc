@@ -40,6 +40,7 @@ Summary SummaryOf(const Experiment& experiment, const RunMetrics& latest,
                   .test_loss_recalibrated = kept.test_loss_recalibrated,
                   .test_accuracy_recalibrated = kept.test_accuracy_recalibrated,
                   .consensus_distance = kept.consensus_distance,
+                  .buffer_distance = kept.buffer_distance,
                   .target = TargetOf(config, met)};
   if (latest.time_s > 0) {
     summary.samples_per_s =

@@ -17,6 +17,7 @@ absl::StatusOr<ModelEvaluation> AssessAverage(const AveragedModel& average, Asse
   if (!plain.ok()) return plain.status();
   ModelEvaluation evaluation{.round = average.round,
                              .consensus_distance = average.consensus_distance,
+                             .buffer_distance = average.buffer_distance,
                              .test_loss = plain->loss,
                              .test_accuracy = plain->accuracy};
   const absl::StatusOr<std::optional<Assessment>> recalibrated =

@@ -151,6 +151,7 @@ absl::Status SimulatedRun::Assess(const MeasuredRound& measured, RunMetrics* met
   const AveragedModel average =
       AverageReplicas(experiment_->layout(), measured.completed, measured.models);
   metrics->consensus_distance = average.consensus_distance;
+  metrics->buffer_distance = average.buffer_distance;
   if (!experiment_->Evaluated(measured.completed)) return absl::OkStatus();
   const absl::StatusOr<ModelEvaluation> evaluation = AssessAverage(average, *assessor_);
   if (!evaluation.ok()) return evaluation.status();

@@ -80,12 +80,30 @@ std::string Eigenvalues(const Spectrum& spectrum) {
          (cut ? ", ... (--json has all)" : "");
 }
 
+// Why rho is 1.
+std::string WhyNever(const TopologySummary& summary) {
+  const Spectrum& spectrum = summary.product ? *summary.product : summary.spectrum;
+  constexpr double kNear = 1e-9;
+  int ones = 0;
+  bool minus_one = false;
+  for (const std::complex<double>& value : spectrum.eigenvalues) {
+    ones += std::abs(value - 1.0) < kNear ? 1 : 0;
+    minus_one |= std::abs(value + 1.0) < kNear;
+  }
+  if (ones > 1) return "rho is 1: the weights leave parts of the graph disconnected";
+  if (minus_one) {
+    return "rho is 1: the weights are bipartite, and two halves swap their values for ever; "
+           "--mixing=lazy mends that";
+  }
+  return "rho is 1 up to rounding: disconnected, bipartite or periodic weights";
+}
+
 std::string Pace(const TopologySummary& summary) {
   if (summary.exact) {
     return absl::StrCat("gone after ", Rounds(summary.rounds_to_tenth),
                         summary.rounds_to_tenth == 1 ? " round" : " rounds", " (exact average)");
   }
-  if (std::isinf(summary.rounds_to_tenth)) return "does not shrink";
+  if (std::isinf(summary.rounds_to_tenth)) return absl::StrCat("never ends: ", WhyNever(summary));
   return absl::StrCat("a tenth after ", Unresolved(summary.spectrum) ? "at least " : "",
                       Rounds(summary.rounds_to_tenth), " rounds",
                       summary.contraction ? ", in expectation" : "");

@@ -26,10 +26,11 @@ double Merge(const float* other, float share, int64_t size, float* mean) {
 
 }  // namespace
 
-double MergeMeans(const float* other, double share, int64_t size, int64_t counted, float* mean) {
-  const double distance = Merge(other, static_cast<float>(share), counted, mean);
-  Merge(other + counted, static_cast<float>(share), size - counted, mean + counted);
-  return distance;
+MergedDistances MergeMeans(const float* other, double share, int64_t size, int64_t counted,
+                           float* mean) {
+  return {
+      .counted = Merge(other, static_cast<float>(share), counted, mean),
+      .rest = Merge(other + counted, static_cast<float>(share), size - counted, mean + counted)};
 }
 
 }  // namespace grapevine

@@ -4,9 +4,9 @@
 // A count-sketch (Charikar, Chen, Farach-Colton 2002): every element is added
 // with a random sign to a random bucket. It is linear, and for a difference d of
 // two vectors |S d|^2 has the mean |d|^2 and a standard deviation of at most
-// sqrt(2 / 256) |d|^2, about 9 per cent. Elements are hashed 64 at a time: signs
-// are drawn for each, a bucket for the first, and the others follow in a ring;
-// two elements share a bucket with probability at most 1/256 as before.
+// sqrt(2 / 256) |d|^2, about 9 per cent: twice that is nothing rare. Elements are hashed 64 at a
+// time: signs are drawn for each, a bucket for the first, and the others follow in a ring; two
+// elements share a bucket with probability at most 1/256 as before.
 //
 // Thread-safety: pure functions over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_SKETCH_H_

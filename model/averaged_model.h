@@ -3,6 +3,7 @@
 #define GRAPEVINE_MODEL_AVERAGED_MODEL_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "kernels/aligned_buffer.h"
 #include "topology/topology.h"
@@ -12,12 +13,14 @@ namespace grapevine {
 struct AveragedModel {
   int64_t round = 0;   // completed rounds
   SharedVector model;  // parameters and buffers
-  // (1/n) sum_i |x_i - mean|^2 over the parameters.
+  // (1/n) sum_i |x_i - mean|^2 over the parameters, and over the buffers if there are any.
   double consensus_distance = 0;
+  std::optional<double> buffer_distance;
 };
 
-// Sums of squared distances that a rank passes on beside the mean of its subtree.
-inline constexpr int64_t kMergeSums = 1;
+// Sums of squared distances that a rank passes on beside the mean of its subtree: of
+// parameters and of buffers.
+inline constexpr int64_t kMergeSums = 2;
 
 // Payload of the messages that merge the models of so many ranks up a tree: all but rank
 // 0 send as many bytes as a replica has, and the sums.

@@ -13,22 +13,27 @@ namespace {
 using Reports = std::map<Rank, control::NodeMetrics>;
 
 // (1/n) sum_i |s_i - mean s|^2 over the workers: of sketches an unbiased estimate
-// of the same for the replicas. Absent unless all have the same, positive size.
+// of the same for the replicas. Distances count from the first one's sketch, so that
+// equal replicas are at distance 0 to the bit. Absent unless all have the same, positive
+// size.
 std::optional<double> MeanSquaredDistance(const Reports& reports, Rank workers) {
-  const int size = reports.begin()->second.sketch_size();
+  const control::NodeMetrics& first = reports.begin()->second;
+  const int size = first.sketch_size();
   if (size == 0) return std::nullopt;
   const auto servers = reports.lower_bound(workers);
   std::vector<double> mean(size);
   for (auto it = reports.begin(); it != servers; ++it) {
     const control::NodeMetrics& report = it->second;
     if (report.sketch_size() != size) return std::nullopt;
-    for (int i = 0; i < size; ++i) mean[i] += report.sketch(i) / workers;
+    for (int i = 0; i < size; ++i) mean[i] += (report.sketch(i) - first.sketch(i)) / workers;
   }
   double sum = 0;
   for (auto it = reports.begin(); it != servers; ++it) {
     const control::NodeMetrics& report = it->second;
-    for (int i = 0; i < size; ++i)
-      sum += (report.sketch(i) - mean[i]) * (report.sketch(i) - mean[i]);
+    for (int i = 0; i < size; ++i) {
+      const double distance = report.sketch(i) - first.sketch(i) - mean[i];
+      sum += distance * distance;
+    }
   }
   return sum / workers;
 }
@@ -109,6 +114,7 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
   metrics.consensus_distance = MeanSquaredDistance(open.reports, options_.workers);
   if (open.evaluation) {
     metrics.consensus_distance = open.evaluation->consensus_distance;
+    metrics.buffer_distance = open.evaluation->buffer_distance;
     metrics.test_loss = open.evaluation->test_loss;
     metrics.test_accuracy = open.evaluation->test_accuracy;
     metrics.test_loss_recalibrated = open.evaluation->test_loss_recalibrated;

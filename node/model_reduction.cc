@@ -13,10 +13,9 @@ namespace {
 // Chunks in flight from a child, and up to the parent.
 constexpr int64_t kWindow = 4;
 
-// A double in the place of two floats, bit for bit.
-constexpr int64_t kDoubleInFloats = 2;
-static_assert(sizeof(double) == kDoubleInFloats * sizeof(float));
-static_assert(kMergeSums == 1);
+// Doubles in the place of two floats each, bit for bit.
+constexpr int64_t kSumsInFloats = 2 * kMergeSums;
+static_assert(sizeof(double) == 2 * sizeof(float));
 
 int64_t SubtreeSize(int64_t root, int64_t n) {
   if (root >= n) return 0;
@@ -56,7 +55,7 @@ absl::Status ModelReduction::Begin(Round round, SharedVector replica) {
     replica_ = std::move(replica);
   }
   merged_ = 0;
-  distances_ = 0;
+  distances_ = {};
   for (Child& child : children_) {
     child.posted = child.arrived = 0;
     if (absl::Status status = PostAhead(child); !status.ok()) return status;
@@ -66,7 +65,7 @@ absl::Status ModelReduction::Begin(Round round, SharedVector replica) {
 
 absl::Status ModelReduction::PostAhead(Child& child) {
   for (; child.posted < std::min(messages(), merged_ + kWindow); ++child.posted) {
-    const int64_t size = child.posted < chunks() ? ChunkSize(child.posted) : kDoubleInFloats;
+    const int64_t size = child.posted < chunks() ? ChunkSize(child.posted) : kSumsInFloats;
     child.chunks.push_back(NewSharedVector(size));
     absl::Status status =
         transport_->Post(child.rank, MessageTag(child.posted), Whole(child.chunks.back()));
@@ -124,8 +123,10 @@ absl::Status ModelReduction::MergeChunk(int64_t chunk) {
   for (const Child& child : children_) {
     const double other = static_cast<double>(child.nodes);
     const double share = other / (nodes + other);
-    distances_ += nodes * share *
-                  MergeMeans(child.chunks.front().data.get(), share, size, counted, merged.begin());
+    const MergedDistances added =
+        MergeMeans(child.chunks.front().data.get(), share, size, counted, merged.begin());
+    distances_.counted += nodes * share * added.counted;
+    distances_.rest += nodes * share * added.rest;
     nodes += other;
   }
   return rank_ == 0 ? absl::OkStatus() : SendUp(chunk, merged);
@@ -133,13 +134,15 @@ absl::Status ModelReduction::MergeChunk(int64_t chunk) {
 
 absl::Status ModelReduction::MergeDistances() {
   for (const Child& child : children_) {
-    double distances;
-    std::memcpy(&distances, child.chunks.front().data.get(), sizeof(distances));
-    distances_ += distances;
+    double sums[kMergeSums];
+    std::memcpy(sums, child.chunks.front().data.get(), sizeof(sums));
+    distances_.counted += sums[0];
+    distances_.rest += sums[1];
   }
   if (rank_ == 0) return absl::OkStatus();
-  const SharedVector message = NewSharedVector(kDoubleInFloats);
-  std::memcpy(message.data.get(), &distances_, sizeof(distances_));
+  const SharedVector message = NewSharedVector(kSumsInFloats);
+  const double sums[kMergeSums] = {distances_.counted, distances_.rest};
+  std::memcpy(message.data.get(), sums, sizeof(sums));
   return SendUp(chunks(), Whole(message));
 }
 
@@ -151,7 +154,12 @@ absl::Status ModelReduction::SendUp(int64_t message, SharedSlice slice) {
 void ModelReduction::FinishIfDone() {
   if (merged_ < messages()) return;
   if (rank_ == 0) {
-    result_ = AveragedModel{round_, std::exchange(mean_, {}), distances_ / size_};
+    result_ = AveragedModel{.round = round_,
+                            .model = std::exchange(mean_, {}),
+                            .consensus_distance = distances_.counted / size_,
+                            .buffer_distance = layout_->size > layout_->parameter_size
+                                                   ? std::optional(distances_.rest / size_)
+                                                   : std::nullopt};
   }
   replica_ = {};
 }

@@ -3,7 +3,7 @@
 // Means go up a binary tree over the ranks (children 2r+1 and 2r+2) in chunks,
 // each node merging its own replica with what its children send
 // (kernels/merge_means.h). Rank 0 ends with mean_i x_i over parameters and
-// buffers and (1/n) sum_i |x_i - mean|^2 over the parameters. A node holds its
+// buffers and (1/n) sum_i |x_i - mean|^2 over the parameters and over the buffers. A node holds its
 // replica of that round and a few chunks, never a second vector; rank 0 copies
 // its replica at once and holds the growing result instead.
 //
@@ -27,6 +27,7 @@
 #include "algorithm/algorithm.h"
 #include "algorithm/event.h"
 #include "kernels/aligned_buffer.h"
+#include "kernels/merge_means.h"
 #include "kernels/replica_layout.h"
 #include "kernels/vector_pool.h"
 #include "model/averaged_model.h"
@@ -73,7 +74,7 @@ class ModelReduction {
   Rank Parent() const { return (rank_ - 1) / 2; }
   int64_t chunks() const { return (layout_->size + chunk_size_ - 1) / chunk_size_; }
   int64_t ChunkSize(int64_t chunk) const;
-  // The messages of a subtree: its chunks, then its sum of squared distances.
+  // The messages of a subtree: its chunks, then its sums of squared distances.
   int64_t messages() const { return chunks() + 1; }
   Tag MessageTag(int64_t message) const;
 
@@ -97,7 +98,7 @@ class ModelReduction {
   SharedVector mean_;     // rank 0's result under way, over its own replica
   int64_t merged_ = 0;    // messages merged and sent up
   int64_t unsent_ = 0;
-  double distances_ = 0;  // sum of squared distances to the mean, of this subtree
+  MergedDistances distances_;  // sums of squared distances to the mean, of this subtree
   std::optional<AveragedModel> result_;
 };
 

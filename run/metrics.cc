@@ -16,6 +16,7 @@ constexpr auto kRunMembers = [](auto& record, auto&& visit) {
   visit("test_loss_recalibrated", record.test_loss_recalibrated);
   visit("test_accuracy_recalibrated", record.test_accuracy_recalibrated);
   visit("consensus_distance", record.consensus_distance);
+  visit("buffer_distance", record.buffer_distance);
   visit("bytes_sent_total", record.bytes_sent_total);
   visit("evaluation_bytes_sent_total", record.evaluation_bytes_sent_total);
   visit("samples_per_s", record.samples_per_s);
@@ -48,8 +49,8 @@ void Remember(const RunMetrics& metrics, RunMetrics* latest) {
   update(&RunMetrics::train_loss, &RunMetrics::learning_rate, &RunMetrics::test_loss,
          &RunMetrics::test_accuracy, &RunMetrics::test_loss_recalibrated,
          &RunMetrics::test_accuracy_recalibrated, &RunMetrics::consensus_distance,
-         &RunMetrics::bytes_sent_total, &RunMetrics::evaluation_bytes_sent_total,
-         &RunMetrics::samples_per_s);
+         &RunMetrics::buffer_distance, &RunMetrics::bytes_sent_total,
+         &RunMetrics::evaluation_bytes_sent_total, &RunMetrics::samples_per_s);
 }
 
 std::string ToJsonLine(const RunMetrics& metrics) { return Dump(ToJson(metrics, kRunMembers)); }

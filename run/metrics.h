@@ -30,8 +30,11 @@ struct RunMetrics {
   // ... and with statistics that were estimated again on training data.
   std::optional<double> test_loss_recalibrated;
   std::optional<double> test_accuracy_recalibrated;
-  // (1/n) sum over nodes of |x_i - mean x|^2, parameters only.
+  // (1/n) sum over workers of |x_i - mean x|^2 over the parameters: exact where the model
+  // was evaluated; elsewhere real nodes estimate it (kernels/sketch.h).
   std::optional<double> consensus_distance;
+  // The same over the buffers (batch-norm statistics), where there are any: exact.
+  std::optional<double> buffer_distance;
 
   // Summed over all nodes. Bytes are payload: what the algorithm's messages of all these
   // rounds carry, and, apart, what merging the models for evaluations up to here takes.
@@ -47,6 +50,7 @@ void Remember(const RunMetrics& metrics, RunMetrics* latest);
 struct ModelEvaluation {
   int64_t round = 0;
   double consensus_distance = 0;  // exact
+  std::optional<double> buffer_distance;
   // Absent for a model that learns nothing (phantom).
   std::optional<double> test_loss;
   std::optional<double> test_accuracy;

@@ -47,6 +47,7 @@ constexpr auto kSummaryMembers = [](auto& record, auto&& visit) {
   visit("test_loss_recalibrated", record.test_loss_recalibrated);
   visit("test_accuracy_recalibrated", record.test_accuracy_recalibrated);
   visit("consensus_distance", record.consensus_distance);
+  visit("buffer_distance", record.buffer_distance);
 };
 
 // The object under `name`, if there is one.

@@ -62,6 +62,7 @@ struct Summary {
   std::optional<double> test_accuracy_recalibrated;
   std::optional<Spread> local_test_accuracy;  // of the nodes' own models
   std::optional<double> consensus_distance;
+  std::optional<double> buffer_distance;
 
   std::optional<TargetAccuracy> target;
 };

@@ -12,7 +12,7 @@ namespace {
 struct Subtree {
   SharedVector mean;
   double nodes = 1;
-  double distances = 0;  // sum of squared distances to the mean
+  MergedDistances distances;  // sums of squared distances to the mean
 };
 
 Subtree Merge(const ReplicaLayout& layout, std::span<const SharedVector> replicas, size_t rank) {
@@ -27,9 +27,10 @@ Subtree Merge(const ReplicaLayout& layout, std::span<const SharedVector> replica
     if (child >= replicas.size()) break;
     const Subtree other = Merge(layout, replicas, child);
     const double share = other.nodes / (tree.nodes + other.nodes);
-    tree.distances += other.distances + tree.nodes * share *
-                                            MergeMeans(other.mean.data.get(), share, layout.size,
-                                                       layout.parameter_size, tree.mean.data.get());
+    const MergedDistances merged = MergeMeans(other.mean.data.get(), share, layout.size,
+                                              layout.parameter_size, tree.mean.data.get());
+    tree.distances.counted += other.distances.counted + tree.nodes * share * merged.counted;
+    tree.distances.rest += other.distances.rest + tree.nodes * share * merged.rest;
     tree.nodes += other.nodes;
   }
   return tree;
@@ -44,9 +45,13 @@ AveragedModel AverageReplicas(const ReplicaLayout& layout, int64_t round,
     tree.mean = NewSharedVector(layout.size);
     std::ranges::copy(replicas[0].span(), tree.mean.data.get());
   }
+  const auto nodes = static_cast<double>(replicas.size());
   return {.round = round,
           .model = tree.mean,
-          .consensus_distance = tree.distances / static_cast<double>(replicas.size())};
+          .consensus_distance = tree.distances.counted / nodes,
+          .buffer_distance = layout.size > layout.parameter_size
+                                 ? std::optional(tree.distances.rest / nodes)
+                                 : std::nullopt};
 }
 
 }  // namespace grapevine

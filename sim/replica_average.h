@@ -1,4 +1,4 @@
-// The averaged model and the consensus distance of replicas in one process.
+// The averaged model and the distances to it of replicas in one process.
 #ifndef GRAPEVINE_SIM_REPLICA_AVERAGE_H_
 #define GRAPEVINE_SIM_REPLICA_AVERAGE_H_
 

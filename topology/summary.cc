@@ -7,7 +7,7 @@
 namespace grapevine {
 namespace {
 
-// What rounding leaves of an eigenvalue 0.
+// What rounding leaves of an eigenvalue 0, or takes from one of 1.
 constexpr double kExact = 1e-12;
 
 void DescribeGraph(const Topology& topology, TopologySummary* summary) {
@@ -24,8 +24,11 @@ void DescribeGraph(const Topology& topology, TopologySummary* summary) {
   summary->degree_mean = static_cast<double>(ends) / n;
 }
 
-// `rho` of `rounds` rounds together.
-void SetPace(double rho, Round rounds, TopologySummary* summary) {
+// Of `rounds` rounds together.
+void SetPace(const Spectrum& spectrum, Round rounds, TopologySummary* summary) {
+  // Closed forms know gaps of any size.
+  const bool never = spectrum.method != Spectrum::Method::kClosedForm && spectrum.rho > 1 - kExact;
+  const double rho = never ? 1 : spectrum.rho;
   summary->exact = rho < kExact;
   summary->shrink = std::pow(rho, 1.0 / static_cast<double>(rounds));
   summary->rounds_to_tenth =
@@ -46,7 +49,7 @@ absl::Status DescribePeriod(const Mixing& mixing, TopologySummary* summary) {
   }
   auto product = PeriodSpectrum(mixing);
   if (!product.ok()) return product.status();
-  SetPace(product->rho, summary->period, summary);
+  SetPace(*product, summary->period, summary);
   summary->product = *std::move(product);
   return absl::OkStatus();
 }
@@ -67,7 +70,7 @@ absl::StatusOr<TopologySummary> Summarize(const Mixing& mixing, Round round) {
   if (!spectrum.ok()) return spectrum.status();
   summary.spectrum = *std::move(spectrum);
   if (summary.period == 1) {
-    SetPace(summary.spectrum.rho, 1, &summary);
+    SetPace(summary.spectrum, 1, &summary);
   } else if (summary.period == 0) {
     DescribeEndless(mixing, &summary);
   } else if (absl::Status status = DescribePeriod(mixing, &summary); !status.ok()) {

@@ -39,7 +39,8 @@ struct TopologySummary {
   // What one round does to the disagreement (a norm, not its square) in the long
   // run: rho, or the period's mean, or the root of the expected contraction.
   double shrink = 0;
-  // Rounds until averaging alone leaves a tenth of the disagreement.
+  // Rounds until averaging alone leaves a tenth of the disagreement; infinite where rho is
+  // 1 up to rounding.
   double rounds_to_tenth = 0;
 };
 

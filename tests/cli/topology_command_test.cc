@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -11,6 +12,7 @@
 namespace grapevine {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
@@ -111,6 +113,24 @@ TEST(TopologyCommandTest, TextForPeople) {
             "  spectral gap     0.2\n"
             "  eigenvalues      1, 0.8 (4), 0.6 (6), 0.4 (4), 0.2\n"
             "  disagreement     a tenth after 11 rounds\n");
+}
+
+// One of its eigenvalues is -1: values go back and forth for ever. Rounding makes rho a
+// little less than 1.
+TEST(TopologyCommandTest, WhatNeverAgreesIsSaid) {
+  constexpr int kNodes = 8;
+  const std::string path = ::testing::TempDir() + "/swap.txt";
+  std::ofstream file(path);
+  for (int i = 0; i < kNodes * kNodes; ++i) {
+    const int apart = (i / kNodes - i % kNodes + kNodes) % kNodes;
+    file << (apart == 1 || apart == kNodes - 1 ? "0.5" : "0") << (i % kNodes == 7 ? "\n" : " ");
+  }
+  file.close();
+  const std::vector<std::string> flags = {"--topology=ring", "-n", "8", "--mixing=file:" + path};
+  EXPECT_THAT(Grapevine(flags).out,
+              AllOf(HasSubstr("never ends: rho is 1: the weights are bipartite"),
+                    HasSubstr("--mixing=lazy")));
+  EXPECT_TRUE(GrapevineJson(flags)["rounds_to_tenth"].is_null());
 }
 
 TEST(TopologyCommandTest, SeveralTopologiesMakeATable) {

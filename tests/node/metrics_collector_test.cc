@@ -51,6 +51,15 @@ TEST_F(MetricsCollectorTest, JoinsTheReportsOfARoundOnceAllAreThere) {
   EXPECT_FALSE(emitted_[0].test_accuracy.has_value());
 }
 
+TEST_F(MetricsCollectorTest, EqualReplicasAreAtNoDistanceAtAll) {
+  MetricsCollector collector = Collector(6);
+  for (Rank rank : {0, 1, 2, 3, 4, 5}) {
+    ASSERT_TRUE(collector.OnNode(rank, Report(3, 5, {0.1, -0.7, 1e6 + 0.3})).ok());
+  }
+  ASSERT_EQ(emitted_.size(), 1u);
+  EXPECT_EQ(*emitted_[0].consensus_distance, 0);
+}
+
 TEST_F(MetricsCollectorTest, WhereNothingIsLearntThereIsNoLoss) {
   MetricsCollector collector = Collector(2);
   for (Rank rank : {0, 1}) {

@@ -107,16 +107,19 @@ TEST_P(ModelReductionTest, GivesTheMeanAndTheExactDistanceInAnyOrder) {
       const auto result = network.at(0).TakeResult();
       ASSERT_TRUE(result.has_value());
       EXPECT_EQ(result->round, round);
-      double distance = 0;
+      double distance = 0, of_buffers = 0;
       for (int64_t i = 0; i < layout.size; ++i) {
         double mean = 0;
         for (const SharedVector& replica : replicas) mean += replica.data[i] / nodes;
         EXPECT_NEAR(result->model.data[i], mean, 2e-5);
         for (const SharedVector& replica : replicas) {
-          if (i < layout.parameter_size) distance += std::pow(replica.data[i] - mean, 2) / nodes;
+          (i < layout.parameter_size ? distance : of_buffers) +=
+              std::pow(replica.data[i] - mean, 2) / nodes;
         }
       }
       EXPECT_NEAR(result->consensus_distance, distance, 1e-5 * distance + 1e-12);
+      ASSERT_TRUE(result->buffer_distance.has_value());
+      EXPECT_NEAR(*result->buffer_distance, of_buffers, 1e-5 * of_buffers + 1e-12);
     }
   }
 }

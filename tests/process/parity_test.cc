@@ -80,7 +80,7 @@ struct Payload {
 std::vector<Payload> ExpectedPayload(const Experiment& experiment, const Method& method) {
   const int64_t merge =
       (method.workers() - 1) *
-      (experiment.layout().size * int64_t{sizeof(float)} + int64_t{sizeof(double)});
+      (experiment.layout().size * int64_t{sizeof(float)} + 2 * int64_t{sizeof(double)});
   std::vector<Payload> expected(1);
   for (Round completed = 1; completed <= kRounds; ++completed) {
     Payload next = expected.back();
