@@ -54,8 +54,8 @@ struct AlgorithmOptions {
   Rank rank = 0;
   std::shared_ptr<const Mixing> mixing;  // also gives the number of nodes
   LearningRate learning_rate;
-  // Rounds for which D-PSGD posts receive buffers at once. 1 keeps memory at
-  // (largest in-degree + 4) replicas; 2 hides the credit's latency.
+  // Rounds for which D-PSGD posts receive buffers. 1 keeps memory at (largest in-degree
+  // + 4) replicas; 2 hides the credit's latency for as many replicas more.
   int window = 1;
 };
 

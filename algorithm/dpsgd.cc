@@ -28,7 +28,9 @@ Part Whole(Vec vector, const Host& host) { return {vector, 0, host.replica_size(
 }  // namespace
 
 Dpsgd::Dpsgd(DpsgdOrder order, AlgorithmOptions options)
-    : order_(order), options_(std::move(options)) {}
+    : order_(order),
+      options_(std::move(options)),
+      changing_(options_.mixing->topology().period() != 1) {}
 
 absl::Status Dpsgd::On(const Event& event, Host& host) {
   if (const auto* received = std::get_if<Received>(&event)) return OnReceived(*received, host);
@@ -81,6 +83,7 @@ absl::Status Dpsgd::OnSent(const Sent& event, Host& host) {
                                             ", where none is on its way"));
   }
   unsent_.erase(entry);
+  if (share_due_) ShareReplica(host);
   in_round_ ? EndRoundIfComplete(host) : RestIfDone(host);
   return absl::OkStatus();
 }
@@ -113,11 +116,12 @@ void Dpsgd::PostAhead(Host& host) {
 }
 
 void Dpsgd::Post(Inbox* inbox, Host& host) {
+  const Credit credit = changing_ ? Credit::kInTurn : Credit::kAtOnce;
   inbox->places.clear();
   for (const Neighbour& neighbour : inbox->row.in) {
     const Vec replica = host.New(host.replica_size(), "a neighbour's replica");
     inbox->places.push_back({.replica = replica, .arrived = false});
-    host.Post(neighbour.rank, ReplicaTag(inbox->round), Whole(replica, host));
+    host.Post(neighbour.rank, ReplicaTag(inbox->round), Whole(replica, host), credit);
   }
   inbox->missing = inbox->places.size();
 }
@@ -136,6 +140,8 @@ void Dpsgd::BeginRound(Host& host) {
 }
 
 void Dpsgd::ShareReplica(Host& host) {
+  share_due_ = changing_ && Lagging();
+  if (share_due_) return;
   if (!SameGraph(readers_round_, round_)) {
     options_.mixing->topology().OutNeighbours(options_.rank, round_, &readers_);
     readers_round_ = round_;

@@ -10,6 +10,12 @@
 // changing or directed graph a node could otherwise run ahead of a slow reader
 // with ever more of them in memory.
 //
+// Where rounds have different neighbours, two replicas would share an interface that
+// on a graph that stays the same follow each other on one connection, and the one of
+// the earlier round, for which somebody waits, would come later. So there replicas are
+// posted in turn, and sent once those of the round before have left
+// (docs/algorithms.md).
+//
 // The sum runs in ascending rank, the node's own replica among them, so that
 // every driver gets the same bits.
 #ifndef GRAPEVINE_ALGORITHM_DPSGD_H_
@@ -78,6 +84,7 @@ class Dpsgd final : public Algorithm {
 
   const DpsgdOrder order_;
   const AlgorithmOptions options_;
+  const bool changing_;  // rounds have different neighbours
 
   Vec replica_;  // x_i; under ATC the adapted one between gradient and mix
   Vec gradient_;
@@ -92,6 +99,7 @@ class Dpsgd final : public Algorithm {
   bool started_ = false;
   bool in_round_ = false;
   bool gradient_ready_ = false;
+  bool share_due_ = false;  // this round's replica waits for those of the one before to leave
   std::vector<std::pair<Round, Rank>> unsent_;  // replicas that have not left yet; ascending
 };
 

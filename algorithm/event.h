@@ -21,6 +21,14 @@ struct Tag {
   friend auto operator<=>(const Tag&, const Tag&) = default;
 };
 
+// When a posted message's sender hears of its place.
+enum class Credit {
+  kAtOnce,
+  // As soon as the message disturbs none of those that were posted in turn for earlier
+  // rounds (credit_order.h).
+  kInTurn,
+};
+
 // The first event, once.
 struct Start {};
 // A message that was posted has arrived in the part that was given for it.

@@ -66,7 +66,8 @@ class Host {
   // Sends once the receiver has posted for it; ends with Sent.
   virtual void Send(Rank to, Tag tag, Part part) = 0;
   // Lets `from` send one message with this tag into `into`; ends with Received.
-  virtual void Post(Rank from, Tag tag, Part into) = 0;
+  virtual void Post(Rank from, Tag tag, Part into, Credit credit) = 0;
+  void Post(Rank from, Tag tag, Part into) { Post(from, tag, into, Credit::kAtOnce); }
 
   // Round `completed` is over and `model` is this node's model: where metrics
   // are taken and state can be exported. Never a barrier. A node that holds no

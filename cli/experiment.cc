@@ -20,6 +20,18 @@ constexpr double kMeasurementsPerEpoch = 20;
 // Receive buffers for a second round are posted where they cost no more.
 constexpr int64_t kEagerWindowBytes = int64_t{64} << 20;
 
+// Of random matchings, which never repeat: in one of so many rounds a node has a peer.
+constexpr Round kSampledRounds = 32;
+
+Rank LargestInDegree(const Topology& topology, Rank rank) {
+  Rank largest = 0;
+  const Round rounds = topology.period() > 0 ? topology.period() : kSampledRounds;
+  for (Round round = 0; round < rounds; ++round) {
+    largest = std::max(largest, topology.Degree(rank, round));
+  }
+  return largest;
+}
+
 absl::Status UsageError(const std::string& message) {
   return WithFailure(absl::InvalidArgumentError(message), Failure::kUsage);
 }
@@ -133,12 +145,8 @@ Round Experiment::NextEvaluation(Round completed) const {
 
 int Experiment::WindowFor(Rank rank) const {
   if (config_.window() > 0) return config_.window();
-  // A second round's replica would share the interface with that of the first, which
-  // comes from another neighbour: up to twice as slow (docs/simulator-accuracy.md).
-  if (mixing_->topology().period() != 1) return 1;
-  std::vector<Rank> neighbours;
-  mixing_->topology().InNeighbours(rank, 0, &neighbours);
-  const int64_t bytes = layout().size * static_cast<int64_t>(sizeof(float) * neighbours.size());
+  const int64_t bytes = LargestInDegree(mixing_->topology(), rank) * layout().size *
+                        static_cast<int64_t>(sizeof(float));
   return bytes <= kEagerWindowBytes ? 2 : 1;
 }
 

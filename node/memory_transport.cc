@@ -67,7 +67,8 @@ absl::Status MemoryHub::Post(Rank to, Rank from, Tag tag, Incoming place) {
   if (const absl::Status& broken = EdgeBetween(to, from).broken; !broken.ok()) return broken;
   Edge& edge = EdgeBetween(from, to);
   if (absl::Status status = edge.ledger.Post(tag, std::move(place)); !status.ok()) return status;
-  if (absl::Status status = edge.queue.Grant(tag); !status.ok()) return status;
+  // Every credit at once: here it has no way to go, and messages share none.
+  if (absl::Status status = edge.queue.Grant(tag, Credit::kAtOnce); !status.ok()) return status;
   Schedule(from, to);
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "algorithm/event.h"
 #include "kernels/aligned_buffer.h"
 #include "node/watermark.h"
 
@@ -39,6 +40,7 @@ struct Incoming {
 
   SharedSlice into;
   Landed landed;  // may be empty
+  Credit credit = Credit::kAtOnce;
 };
 
 }  // namespace grapevine

@@ -118,10 +118,11 @@ void NodeHost::Send(Rank to, Tag tag, Part part) {
   if (message.ok()) status_.Update(parts_.transport->Send(to, tag, *std::move(message)));
 }
 
-void NodeHost::Post(Rank from, Tag tag, Part into) {
+void NodeHost::Post(Rank from, Tag tag, Part into, Credit credit) {
   bytes_received_.Add(tag.round, BytesOf(into));
   absl::StatusOr<Incoming> place = parts_.data_path->Post(from, tag, into);
   status_.Update(place.status());
+  if (place.ok()) place->credit = credit;
   if (place.ok()) status_.Update(parts_.transport->Post(from, tag, *std::move(place)));
 }
 

@@ -58,7 +58,7 @@ class NodeHost final : public Host {
   void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
             Vec state, const StepParams& params) override;
   void Send(Rank to, Tag tag, Part part) override;
-  void Post(Rank from, Tag tag, Part into) override;
+  void Post(Rank from, Tag tag, Part into, Credit credit) override;
   void Boundary(Round completed, Vec model) override { parts_.at_boundary(completed, model); }
   void Rest(Vec model) override { parts_.at_rest(model); }
 

@@ -45,17 +45,36 @@ void PeerLink::WakeOutgoing() {
 }
 
 absl::Status PeerLink::Post(Tag tag, Incoming place) {
-  std::shared_ptr<EdgeStream> stream;
+  const Credit credit = place.credit;
+  const int64_t bytes = place.into.bytes();
+  CreditDesk::Due due;
   {
     MutexLock lock(mutex_);
     if (!broken_.ok()) return broken_;
     if (incoming_ended_) return LeftTheRun();
     if (absl::Status status = ledger_.Post(tag, std::move(place)); !status.ok()) return status;
-    grants_.push_back(tag);
+    if (credit == Credit::kInTurn) {
+      due = desk_->Post(peer_, tag, bytes, [link = weak_from_this(), tag] {
+        if (const std::shared_ptr<PeerLink> here = link.lock()) {
+          here->Announce(tag, Credit::kInTurn);
+        }
+      });
+    }
+  }
+  if (credit == Credit::kAtOnce) Announce(tag, credit);
+  for (const CreditDesk::Announce& announce : due) announce();
+  return absl::OkStatus();
+}
+
+void PeerLink::Announce(Tag tag, Credit credit) {
+  std::shared_ptr<EdgeStream> stream;
+  {
+    MutexLock lock(mutex_);
+    if (!broken_.ok()) return;
+    grants_[credit].push_back(tag);
     stream = streams_.incoming;
   }
   if (stream != nullptr) stream->Wake();
-  return absl::OkStatus();
 }
 
 absl::Status PeerLink::AttachOutgoing(std::shared_ptr<EdgeStream> stream) {
@@ -83,17 +102,21 @@ std::optional<Piece> PeerLink::NextPiece() {
   return piece;
 }
 
-absl::Status PeerLink::Granted(const std::vector<Tag>& tags) {
+absl::Status PeerLink::Granted(const std::vector<Tag>& tags, Credit credit) {
   MutexLock lock(mutex_);
   for (const Tag tag : tags) {
-    if (absl::Status status = queue_.Grant(tag); !status.ok()) return status;
+    if (absl::Status status = queue_.Grant(tag, credit); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
-std::vector<Tag> PeerLink::TakeGrants() {
+std::vector<Tag> PeerLink::TakeGrants(Credit credit) {
   MutexLock lock(mutex_);
-  return std::exchange(grants_, {});
+  std::vector<Tag> tags = std::exchange(grants_[credit], {});
+  if (credit == Credit::kInTurn) {
+    for (const Tag tag : tags) desk_->Announced(peer_, tag);
+  }
+  return tags;
 }
 
 absl::StatusOr<Landing> PeerLink::Accept(const ChunkHeader& chunk) {
@@ -102,15 +125,19 @@ absl::StatusOr<Landing> PeerLink::Accept(const ChunkHeader& chunk) {
 }
 
 absl::Status PeerLink::Landed(const ChunkHeader& chunk, uint32_t crc32c) {
+  CreditDesk::Due due;
+  bool is_whole;
   {
     MutexLock lock(mutex_);
     const absl::StatusOr<bool> whole = ledger_.Landed(chunk, crc32c);
     if (!whole.ok()) return whole.status();
     counters_.bytes_received += chunk.size;
-    if (!*whole) return absl::OkStatus();
-    ++counters_.messages_received;
+    is_whole = *whole;
+    if (is_whole) ++counters_.messages_received;
+    due = desk_->Landed(peer_, chunk);
   }
-  gate_->Received(peer_, chunk.tag);
+  for (const CreditDesk::Announce& announce : due) announce();
+  if (is_whole) gate_->Received(peer_, chunk.tag);
   return absl::OkStatus();
 }
 
@@ -166,10 +193,15 @@ std::optional<PeerLink::Streams> PeerLink::End(const absl::Status& why) {
 }
 
 void PeerLink::DropAll() {
-  MutexLock lock(mutex_);
-  queue_.Clear();
-  ledger_.Clear();
-  grants_.clear();
+  CreditDesk::Due due;
+  {
+    MutexLock lock(mutex_);
+    queue_.Clear();
+    ledger_.Clear();
+    grants_.clear();
+    due = desk_->Lost(peer_);
+  }
+  for (const CreditDesk::Announce& announce : due) announce();
 }
 
 void PeerLink::Break(const absl::Status& why) {

@@ -11,12 +11,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "node/credit_desk.h"
 #include "node/receive_ledger.h"
 #include "node/send_queue.h"
 #include "node/sink_gate.h"
@@ -43,8 +45,10 @@ absl::Status ConnectedAlready(Rank peer);
 class PeerLink : public std::enable_shared_from_this<PeerLink> {
  public:
   // `chunk_elements`: the most one chunk carries.
-  PeerLink(Rank peer, int64_t chunk_elements, std::shared_ptr<SinkGate> gate)
-      : peer_(peer), gate_(std::move(gate)), queue_(chunk_elements) {}
+  // `desk`: the node's, where credits in turn wait.
+  PeerLink(Rank peer, int64_t chunk_elements, std::shared_ptr<SinkGate> gate,
+           std::shared_ptr<CreditDesk> desk)
+      : peer_(peer), gate_(std::move(gate)), desk_(std::move(desk)), queue_(chunk_elements) {}
 
   Rank peer() const { return peer_; }
 
@@ -59,11 +63,11 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
 
   // Outgoing: the next piece to write; the peer's credits.
   std::optional<Piece> NextPiece();
-  absl::Status Granted(const std::vector<Tag>& tags);
+  absl::Status Granted(const std::vector<Tag>& tags, Credit credit);
 
-  // Incoming: credits to announce; a chunk before and after its data is copied.
+  // Incoming: credits of a kind to announce; a chunk before and after its data is copied.
   // Errors are the peer's violations, in words that fit behind "rank 3 ".
-  std::vector<Tag> TakeGrants();
+  std::vector<Tag> TakeGrants(Credit credit);
   absl::StatusOr<Landing> Accept(const ChunkHeader& chunk);
   absl::Status Landed(const ChunkHeader& chunk, uint32_t crc32c);
 
@@ -105,9 +109,12 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   // Marks the link as broken; its streams, or nullopt when it was broken before.
   std::optional<Streams> End(const absl::Status& why);
   void DropAll();
+  // A credit is due.
+  void Announce(Tag tag, Credit credit);
 
   const Rank peer_;
   const std::shared_ptr<SinkGate> gate_;
+  const std::shared_ptr<CreditDesk> desk_;
   Mutex mutex_;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);
   absl::Status incoming_broke_ ABSL_GUARDED_BY(mutex_);
@@ -117,7 +124,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   bool incoming_ended_ ABSL_GUARDED_BY(mutex_) = false;
   SendQueue queue_ ABSL_GUARDED_BY(mutex_);
   ReceiveLedger ledger_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Tag> grants_ ABSL_GUARDED_BY(mutex_);  // to be announced
+  // To be announced.
+  std::map<Credit, std::vector<Tag>> grants_ ABSL_GUARDED_BY(mutex_);
   Streams streams_ ABSL_GUARDED_BY(mutex_);
   TransportCounters counters_ ABSL_GUARDED_BY(mutex_);
 };

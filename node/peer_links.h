@@ -6,9 +6,11 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "node/credit_desk.h"
 #include "node/peer_link.h"
 #include "node/sink_gate.h"
 #include "system/mutex.h"
@@ -17,9 +19,15 @@ namespace grapevine {
 
 class PeerLinks {
  public:
-  // Among `world_size` ranks. `chunk_elements`: the most one chunk carries.
-  PeerLinks(Rank self, Rank world_size, int64_t chunk_elements, std::shared_ptr<SinkGate> gate)
-      : self_(self), world_size_(world_size), chunk_elements_(chunk_elements), gate_(gate) {}
+  // Among `world_size` ranks. `chunk_elements`: the most one chunk carries. `desk`: where
+  // credits in turn wait, by a clock of its own.
+  PeerLinks(Rank self, Rank world_size, int64_t chunk_elements, std::shared_ptr<SinkGate> gate,
+            std::shared_ptr<CreditDesk> desk = std::make_shared<CreditDesk>())
+      : self_(self),
+        world_size_(world_size),
+        chunk_elements_(chunk_elements),
+        gate_(std::move(gate)),
+        desk_(std::move(desk)) {}
 
   // InvalidArgument for a rank that is no peer of this node.
   absl::StatusOr<std::shared_ptr<PeerLink>> To(Rank peer);
@@ -32,6 +40,7 @@ class PeerLinks {
   const Rank world_size_;
   const int64_t chunk_elements_;
   const std::shared_ptr<SinkGate> gate_;
+  const std::shared_ptr<CreditDesk> desk_;
   Mutex mutex_;
   std::map<Rank, std::shared_ptr<PeerLink>> links_ ABSL_GUARDED_BY(mutex_);
 };

@@ -24,8 +24,10 @@ std::optional<ToSender> ReceivingEnd::Next() {
     answered_ = true;
     return hello_;
   }
-  if (admitted_) {
-    if (std::vector<Tag> tags = link_->TakeGrants(); !tags.empty()) return Grant{std::move(tags)};
+  for (const Credit credit : {Credit::kAtOnce, Credit::kInTurn}) {
+    if (!admitted_) break;
+    std::vector<Tag> tags = link_->TakeGrants(credit);
+    if (!tags.empty()) return Grant{std::move(tags), credit};
   }
   if (beat_.exchange(false)) return Heartbeat{context_.round()};
   return std::nullopt;

@@ -7,6 +7,13 @@
 #include "node/transport.h"
 
 namespace grapevine {
+namespace {
+
+// Of a message in turn, and elements: three packets.
+constexpr int64_t kShares = 16;
+constexpr int64_t kSmallestShare = 1024;
+
+}  // namespace
 
 absl::Status SendQueue::Admits(Tag tag) const {
   if (waiting_.size() + ready_.size() >= Transport::kMaxQueued) {
@@ -22,31 +29,38 @@ absl::Status SendQueue::Admits(Tag tag) const {
 }
 
 void SendQueue::Push(Tag tag, Outgoing message) {
-  if (credits_.erase(tag) > 0) {
-    ready_.push_back({tag, std::move(message)});
+  if (const auto credit = credits_.extract(tag)) {
+    ready_.push_back({tag, std::move(message), credit.mapped()});
   } else {
     waiting_.emplace(tag, std::move(message));
   }
 }
 
-absl::Status SendQueue::Grant(Tag tag) {
+absl::Status SendQueue::Grant(Tag tag, Credit credit) {
   if (auto message = waiting_.extract(tag)) {
-    ready_.push_back({tag, std::move(message.mapped())});
+    ready_.push_back({tag, std::move(message.mapped()), credit});
     return absl::OkStatus();
   }
   if (credits_.size() >= Transport::kMaxQueued) {
     return absl::InvalidArgumentError(
         absl::StrCat("granted more than ", Transport::kMaxQueued, " messages ahead"));
   }
-  if (!credits_.insert(tag).second) {
+  if (!credits_.emplace(tag, credit).second) {
     return absl::InvalidArgumentError(absl::StrCat("granted ", Describe(tag), " twice"));
   }
   return absl::OkStatus();
 }
 
+int64_t SendQueue::MostOf(const Message& message) const {
+  if (message.credit == Credit::kAtOnce) return chunk_elements_;
+  const int64_t share = (message.memory.slice.size + kShares - 1) / kShares;
+  return std::min(chunk_elements_, std::max(share, kSmallestShare));
+}
+
 int64_t SendQueue::NextSize() const {
   const Message& message = ready_.front();
-  const int64_t size = std::min(chunk_elements_, message.memory.slice.size - message.done);
+  const int64_t left = message.memory.slice.size - message.done;
+  const int64_t size = std::min(MostOf(message), left);
   return message.done + size <= message.memory.ready() ? size : -1;
 }
 

@@ -1,7 +1,9 @@
 // Messages for one peer: they wait for the peer's credit, then leave in chunks.
 //
 // Messages leave one after the other, in the order in which both the message
-// and its credit were there; one without credit holds up no other.
+// and its credit were there; one without credit holds up no other. One whose credit
+// came in turn leaves in sixteenths: its receiver gives further credits by how far it
+// has come, and sees no less than a chunk.
 //
 // Thread-compatible: its edge guards it.
 #ifndef GRAPEVINE_NODE_SEND_QUEUE_H_
@@ -10,7 +12,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "absl/status/status.h"
 #include "kernels/aligned_buffer.h"
@@ -38,7 +39,7 @@ class SendQueue {
   void Push(Tag tag, Outgoing message);
 
   // The peer's credit for one message. An error is the peer's violation.
-  absl::Status Grant(Tag tag);
+  absl::Status Grant(Tag tag, Credit credit);
 
   // The next piece, in order; nullopt when nothing has credit, or the message whose
   // turn it is has no further piece written.
@@ -54,15 +55,17 @@ class SendQueue {
   struct Message {
     Tag tag;
     Outgoing memory;
+    Credit credit;
     int64_t done = 0;  // elements
   };
 
+  int64_t MostOf(const Message& message) const;
   // Elements of the first message's next piece; negative when they are not there yet.
   int64_t NextSize() const;
 
   int64_t chunk_elements_;
   std::map<Tag, Outgoing> waiting_;  // without credit
-  std::set<Tag> credits_;            // without message
+  std::map<Tag, Credit> credits_;    // without message
   std::deque<Message> ready_;
 };
 

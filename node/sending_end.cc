@@ -67,7 +67,8 @@ absl::Status SendingEnd::Take(const ToSender& message) {
     watch_.HeardRound(heartbeat->round);
     return absl::OkStatus();
   }
-  return context_.link->Granted(std::get<Grant>(message).tags);
+  const auto& grant = std::get<Grant>(message);
+  return context_.link->Granted(grant.tags, grant.credit);
 }
 
 absl::Status SendingEnd::Meet(const EdgeIdentity& peer) {

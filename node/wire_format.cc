@@ -151,7 +151,7 @@ absl::StatusOr<ChunkHeader> DecodeChunk(CodedInputStream* in, int64_t size) {
 }
 
 absl::StatusOr<Grant> GrantOf(const gossip::Grant& message) {
-  Grant grant;
+  Grant grant{.tags = {}, .credit = message.in_turn() ? Credit::kInTurn : Credit::kAtOnce};
   for (const gossip::Tag& tag : message.tags()) {
     absl::StatusOr<Tag> named = TagOf(tag);
     if (!named.ok()) return named.status();
@@ -185,7 +185,7 @@ std::string Encode(const ToSender& message) {
     out.mutable_heartbeat()->set_round(heartbeat->round);
   }
   if (const auto* grant = std::get_if<Grant>(&message)) {
-    out.mutable_grant();
+    out.mutable_grant()->set_in_turn(grant->credit == Credit::kInTurn);
     for (const Tag tag : grant->tags) Fill(tag, out.mutable_grant()->add_tags());
   }
   return out.SerializeAsString();

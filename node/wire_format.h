@@ -29,6 +29,7 @@ struct Heartbeat {
 struct Goodbye {};
 struct Grant {
   std::vector<Tag> tags;
+  Credit credit = Credit::kAtOnce;
 };
 
 using ToReceiver = std::variant<EdgeIdentity, Heartbeat, ChunkHeader, Goodbye>;

@@ -30,11 +30,11 @@ class FlowNetwork final : public NetworkModel {
   void Start(FlowId id, const Flow& flow, Nanoseconds now) override;
   bool OnAlarm(FlowId id, uint32_t version, Nanoseconds now) override;
   void Settle(Nanoseconds now) override;
+  double Left(FlowId id, Nanoseconds now) const override { return flows_.Left(id, now); }
+  double rate(FlowId id) const override { return flows_.rate(id); }
   Nanoseconds Latency(Rank from, Rank to) const override { return RouteOf(from, to).latency; }
 
   std::span<const double> link_bytes() const override { return bytes_; }
-  // In bytes per nanosecond, since the last Settle.
-  double rate(FlowId id) const { return shared_.rate(id); }
 
  private:
   Route RouteOf(Rank from, Rank to) const { return router_->Find((*hosts_)[from], (*hosts_)[to]); }

@@ -29,7 +29,7 @@ void FluidFlows::Begin(FlowId id, double bytes, Nanoseconds now) {
 
 void FluidFlows::SetRate(FlowId id, double rate, Nanoseconds now) {
   Progress& flow = progress_[id];
-  flow.remaining -= flow.rate * static_cast<double>(now - flow.updated);
+  flow.remaining = Left(id, now);
   flow.updated = now;
   flow.rate = rate;
   if (flow.remaining <= kRounding) {
@@ -47,6 +47,11 @@ void FluidFlows::SetRate(FlowId id, double rate, Nanoseconds now) {
   flow.alarm = flow.finish;
   flow.version = NextVersion(flow.version);
   clock_->SetAlarm(id, flow.version, flow.alarm);
+}
+
+double FluidFlows::Left(FlowId id, Nanoseconds now) const {
+  const Progress& flow = progress_[id];
+  return flow.remaining - flow.rate * static_cast<double>(now - flow.updated);
 }
 
 bool FluidFlows::OnAlarm(FlowId id, uint32_t version, Nanoseconds now) {

@@ -22,6 +22,8 @@ class FluidFlows {
   // From `now` on, in bytes per nanosecond; sets the alarm for the flow's end.
   void SetRate(FlowId id, double rate, Nanoseconds now);
   double rate(FlowId id) const { return progress_[id].rate; }
+  // The bytes that have not left.
+  double Left(FlowId id, Nanoseconds now) const;
   // Whether the flow has ended; false for an alarm that was overtaken.
   bool OnAlarm(FlowId id, uint32_t version, Nanoseconds now);
 

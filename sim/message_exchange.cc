@@ -21,6 +21,7 @@ MessageExchange::MessageExchange(Rank nodes, NetworkModel* network, const Messag
       effects_(effects),
       vectors_(vectors),
       queue_(queue),
+      turns_(nodes, network, queue),
       senders_(nodes),
       bytes_sent_(nodes) {}
 
@@ -49,31 +50,47 @@ void MessageExchange::Send(Rank from, Rank to, Tag tag, Part part, Nanoseconds w
   vectors_->Hold(id, part);
   Sender& sender = senders_[from];
   const auto credit = std::ranges::find_if(
-      sender.credits, [&](const Credit& c) { return c.to == to && c.tag == tag; });
+      sender.credits, [&](const Granted& c) { return c.to == to && c.tag == tag; });
   if (credit == sender.credits.end()) {
     sender.waiting.push_back(id);
     return;
   }
   messages_[id].into = credit->into;
+  messages_[id].in_turn = credit->in_turn;
   const Nanoseconds ready = credit->ready;
   RemoveAt(sender.credits, credit);
   DepartAt(id, std::max(when, ready), now);
 }
 
-void MessageExchange::Post(Rank to, Rank from, Tag tag, Part into, Nanoseconds when,
+void MessageExchange::Post(Rank to, Rank from, Tag tag, Part into, Credit credit, Nanoseconds when,
                            Nanoseconds now) {
-  const Nanoseconds ready = when + network_->Latency(to, from);
-  Sender& sender = senders_[from];
+  const CreditTurns::Post post{.from = from, .tag = tag, .into = into, .when = when};
+  if (credit == Credit::kAtOnce) return Grant(to, post, false, now);
+  turns_.Hold(to, post, into.size * static_cast<int64_t>(sizeof(float)));
+  OnCredits(to, now);
+}
+
+void MessageExchange::OnCredits(Rank to, Nanoseconds now) {
+  for (CreditTurns::Post& post : turns_.Due(to, now)) {
+    post.when = std::max(post.when, now);
+    Grant(to, post, true, now);
+  }
+}
+
+void MessageExchange::Grant(Rank to, const CreditTurns::Post& post, bool in_turn, Nanoseconds now) {
+  const Nanoseconds ready = post.when + network_->Latency(to, post.from);
+  Sender& sender = senders_[post.from];
   const auto waiting = std::ranges::find_if(sender.waiting, [&](MessageId id) {
-    return messages_[id].times.to == to && messages_[id].times.tag == tag;
+    return messages_[id].times.to == to && messages_[id].times.tag == post.tag;
   });
   if (waiting == sender.waiting.end()) {
-    sender.credits.push_back({to, tag, ready, into});
+    sender.credits.push_back({to, post.tag, ready, post.into, in_turn});
     return;
   }
   const MessageId id = *waiting;
   RemoveAt(sender.waiting, waiting);
-  messages_[id].into = into;
+  messages_[id].into = post.into;
+  messages_[id].in_turn = in_turn;
   DepartAt(id, std::max(ready, messages_[id].times.asked), now);
 }
 
@@ -125,6 +142,9 @@ void MessageExchange::BeginFlow(MessageId id, Nanoseconds now) {
     message.delay = effect.delay;
   }
   network_->Start(id, flow, now);
+  if (!message.in_turn) return;
+  turns_.Begin(id, times, now);
+  OnCredits(times.to, now);
 }
 
 const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nanoseconds now) {
@@ -139,12 +159,19 @@ const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nan
   times.left = now;
   times.arrived = now + network_->Latency(times.from, times.to) + message.delay;
   queue_->Push(times.arrived, SimEvent{.kind = SimEventKind::kArrival, .version = 0, .index = id});
+  if (message.in_turn) turns_.Leave(id, times);
   return &times;
 }
 
 MessageTimes MessageExchange::OnArrival(MessageId id, Nanoseconds now) {
   free_.push_back(id);
-  return messages_[id].times;
+  const Message& message = messages_[id];
+  const MessageTimes times = message.times;
+  if (message.in_turn) {
+    turns_.Arrive(id, times);
+    OnCredits(times.to, now);
+  }
+  return times;
 }
 
 }  // namespace grapevine

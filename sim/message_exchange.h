@@ -13,6 +13,7 @@
 #include "algorithm/event.h"
 #include "kernels/vector_handle.h"
 #include "sim/connections.h"
+#include "sim/credit_turns.h"
 #include "sim/message_effect.h"
 #include "sim/nanoseconds.h"
 #include "sim/network_model.h"
@@ -32,7 +33,8 @@ class MessageExchange {
   // Requests of algorithms, at `when`, which is not before the queue's time; it
   // is later when the node was busy with arithmetic first.
   void Send(Rank from, Rank to, Tag tag, Part part, Nanoseconds when, Nanoseconds now);
-  void Post(Rank to, Rank from, Tag tag, Part into, Nanoseconds when, Nanoseconds now);
+  void Post(Rank to, Rank from, Tag tag, Part into, Credit credit, Nanoseconds when,
+            Nanoseconds now);
 
   // Events of the queue.
   void OnDepart(MessageId id, Nanoseconds now);
@@ -40,6 +42,8 @@ class MessageExchange {
   const MessageTimes* OnAlarm(MessageId id, uint32_t version, Nanoseconds now);
   // The message that has arrived; its slot is used again.
   MessageTimes OnArrival(MessageId id, Nanoseconds now);
+  // Credits of `to` may be due.
+  void OnCredits(Rank to, Nanoseconds now);
 
   // Of all messages that were asked for.
   int64_t bytes_sent(Rank rank) const { return bytes_sent_[rank]; }
@@ -50,26 +54,29 @@ class MessageExchange {
     MessageTimes times;
     Part into;
     Nanoseconds delay = 0;   // an effect: beyond the latency
+    bool in_turn = false;    // posted so
     MessageId next = kNone;  // waits until this one has left
   };
   // A post that has no send yet, kept with the sender that may use it.
-  struct Credit {
+  struct Granted {
     Rank to;
     Tag tag;
     Nanoseconds ready;  // at the sender
     Part into;
+    bool in_turn;
   };
   struct Stream {
     Rank to;
     MessageId last;  // of those that flow or wait for their turn
   };
   struct Sender {
-    std::vector<Credit> credits;
+    std::vector<Granted> credits;
     std::vector<MessageId> waiting;  // sends that have no post yet
     std::vector<Stream> streams;     // on which a message flows
   };
 
   MessageId NewMessage(const MessageTimes& times);
+  void Grant(Rank to, const CreditTurns::Post& post, bool in_turn, Nanoseconds now);
   void DepartAt(MessageId id, Nanoseconds when, Nanoseconds now);
   void BeginFlow(MessageId id, Nanoseconds now);
   // The message has left: the next one of its stream begins.
@@ -81,6 +88,7 @@ class MessageExchange {
   SimQueue* const queue_;
 
   Connections connections_;  // kept where there are effects
+  CreditTurns turns_;
   std::vector<Sender> senders_;
   std::vector<Message> messages_;
   std::vector<MessageId> free_;

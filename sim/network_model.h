@@ -50,6 +50,11 @@ class NetworkModel {
   // set alarms for `now`.
   virtual void Settle(Nanoseconds now) = 0;
 
+  // Of a flow that was started and has not left: the bytes that have not, and at how many
+  // a nanosecond they do (0 before it is settled).
+  virtual double Left(FlowId id, Nanoseconds now) const = 0;
+  virtual double rate(FlowId id) const = 0;
+
   // From the last byte's leaving to its arrival; does not occupy the network.
   virtual Nanoseconds Latency(Rank from, Rank to) const = 0;
 

@@ -35,6 +35,8 @@ class NicNetwork final : public NetworkModel {
   void Start(FlowId id, const Flow& flow, Nanoseconds now) override;
   bool OnAlarm(FlowId id, uint32_t version, Nanoseconds now) override;
   void Settle(Nanoseconds now) override;
+  double Left(FlowId id, Nanoseconds now) const override { return flows_.Left(id, now); }
+  double rate(FlowId id) const override { return flows_.rate(id); }
   Nanoseconds Latency(Rank from, Rank to) const override { return from == to ? 0 : latency_; }
 
  private:

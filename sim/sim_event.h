@@ -14,6 +14,7 @@ enum class SimEventKind : uint32_t {
   kDepart,    // message `index` may begin to flow
   kAlarm,     // the network asked for it: flow `index`, `version`
   kArrival,   // message `index` is whole at its receiver
+  kCredits,   // node `index` may have credits that were held
 };
 
 // Eight bytes: an event queue of a million nodes is memory traffic.

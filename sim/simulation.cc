@@ -97,6 +97,9 @@ absl::Status Simulation::Handle(const SimEvent& event) {
       return OnAlarm(event);
     case SimEventKind::kArrival:
       return OnArrival(event.index);
+    case SimEventKind::kCredits:
+      exchange_->OnCredits(static_cast<Rank>(event.index), now_);
+      return absl::OkStatus();
   }
   return absl::OkStatus();
 }
@@ -260,8 +263,8 @@ void Simulation::Send(Rank to, Tag tag, Part part) {
   exchange_->Send(current_, to, tag, part, cursor_, now_);
 }
 
-void Simulation::Post(Rank from, Tag tag, Part into) {
-  exchange_->Post(current_, from, tag, into, cursor_, now_);
+void Simulation::Post(Rank from, Tag tag, Part into, Credit credit) {
+  exchange_->Post(current_, from, tag, into, credit, cursor_, now_);
 }
 
 void Simulation::Boundary(Round completed, Vec model) {

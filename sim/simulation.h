@@ -129,7 +129,7 @@ class Simulation final : private Host, private AlarmClock {
   void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
             Vec state, const StepParams& params) override;
   void Send(Rank to, Tag tag, Part part) override;
-  void Post(Rank from, Tag tag, Part into) override;
+  void Post(Rank from, Tag tag, Part into, Credit credit) override;
   void Boundary(Round completed, Vec model) override;
   void Rest(Vec model) override;
 

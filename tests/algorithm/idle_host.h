@@ -29,16 +29,20 @@ class IdleHost final : public Host {
   void Combine(Part, std::span<const Term>) override {}
   void Step(ReplicaRange, Vec, std::span<const Term>, Vec, Vec, Vec, const StepParams&) override {}
   void Send(Rank to, Tag tag, Part) override { sent.push_back({to, tag}); }
-  void Post(Rank from, Tag tag, Part) override { posted.push_back({from, tag}); }
+  void Post(Rank from, Tag tag, Part, Credit credit) override {
+    posted.push_back({from, tag});
+    credits.push_back(credit);
+  }
   void Boundary(Round, Vec) override {}
   void Rest(Vec) override {}
 
   std::vector<Waiting> sent, posted;
-  std::vector<int64_t> cuts;  // of the last gradient
-  int64_t allocated = 0;      // elements
+  std::vector<Credit> credits;  // of what was posted
+  std::vector<int64_t> cuts;    // of the last gradient
+  int64_t allocated = 0;        // elements
 
  private:
-  const int64_t replica_size_;
+  int64_t replica_size_;
 };
 
 }  // namespace grapevine::testing

@@ -30,7 +30,9 @@ class PeerLinkTest : public testing::Test {
 
   RecordingSink sink_;
   std::shared_ptr<SinkGate> gate_ = std::make_shared<SinkGate>(&sink_);
-  PeerLink link_{3, 1000, gate_};
+  std::shared_ptr<CreditDesk> desk_ = std::make_shared<CreditDesk>();
+  const std::shared_ptr<PeerLink> owned_ = std::make_shared<PeerLink>(3, 1000, gate_, desk_);
+  PeerLink& link_ = *owned_;
   std::shared_ptr<FakeStream> outgoing_ = std::make_shared<FakeStream>();
   std::shared_ptr<FakeStream> incoming_ = std::make_shared<FakeStream>();
 };
@@ -39,10 +41,10 @@ TEST_F(PeerLinkTest, KeepsWhatPrecedesItsStreams) {
   ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
   ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
   ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
-  EXPECT_EQ(link_.TakeGrants(), std::vector<Tag>{kTag});
-  EXPECT_TRUE(link_.TakeGrants().empty());
+  EXPECT_EQ(link_.TakeGrants(Credit::kAtOnce), std::vector<Tag>{kTag});
+  EXPECT_TRUE(link_.TakeGrants(Credit::kAtOnce).empty());
   EXPECT_FALSE(link_.NextPiece().has_value());
-  ASSERT_TRUE(link_.Granted({kTag}).ok());
+  ASSERT_TRUE(link_.Granted({kTag}, Credit::kAtOnce).ok());
   EXPECT_TRUE(link_.NextPiece().has_value());
 }
 
@@ -53,6 +55,38 @@ TEST_F(PeerLinkTest, WakesItsStreams) {
   EXPECT_EQ(incoming_->wakes, 1);
   ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
   EXPECT_EQ(outgoing_->wakes, 1);
+}
+
+TEST_F(PeerLinkTest, ACreditInTurnWaitsForTheMessageOfAnotherPeer) {
+  const auto other = std::make_shared<PeerLink>(5, 100'000, gate_, desk_);
+  ASSERT_TRUE(other->AttachIncoming(incoming_).ok());
+  constexpr Tag kNext{.round = kTag.round + 1};
+  constexpr int64_t kSize = 2000;
+  for (const auto& [link, tag] : {std::pair(&link_, kTag), std::pair(other.get(), kNext)}) {
+    Incoming place(Zeros(kSize));
+    place.credit = Credit::kInTurn;
+    ASSERT_TRUE(link->Post(tag, std::move(place)).ok());
+  }
+  EXPECT_TRUE(link_.TakeGrants(Credit::kAtOnce).empty());
+  EXPECT_EQ(link_.TakeGrants(Credit::kInTurn), std::vector<Tag>{kTag});
+  EXPECT_TRUE(other->TakeGrants(Credit::kInTurn).empty());
+  EXPECT_EQ(incoming_->wakes, 0);
+  const ChunkHeader whole{kTag, 0, 4 * kSize, 4 * kSize, {}};
+  ASSERT_TRUE(link_.Accept(whole).ok());
+  ASSERT_TRUE(link_.Landed(whole, 0).ok());
+  EXPECT_EQ(incoming_->wakes, 1);
+  EXPECT_EQ(other->TakeGrants(Credit::kInTurn), std::vector<Tag>{kNext});
+}
+
+TEST_F(PeerLinkTest, APeerThatIsGivenUpHoldsUpNoCredit) {
+  const auto other = std::make_shared<PeerLink>(5, 100'000, gate_, desk_);
+  Incoming place(Zeros(2000));
+  place.credit = Credit::kInTurn;
+  ASSERT_TRUE(link_.Post(kTag, place).ok());
+  ASSERT_TRUE(other->Post({.round = kTag.round + 1}, place).ok());
+  EXPECT_TRUE(other->TakeGrants(Credit::kInTurn).empty());
+  link_.Break(absl::AbortedError("gone"));
+  EXPECT_EQ(other->TakeGrants(Credit::kInTurn).size(), 1u);
 }
 
 TEST_F(PeerLinkTest, TakesOneIncomingStream) {

@@ -161,6 +161,31 @@ TEST_P(TransportContract, HoldsBackWhatIsNotPosted) {
   EXPECT_TRUE(SameBits(place, Pattern(64, 1)));
 }
 
+// Credits in turn go when earlier rounds have come or nearly so: all of them in time.
+TEST_P(TransportContract, DeliversWhatIsPostedInTurn) {
+  auto network = Make(3);
+  constexpr int64_t kSize = 100003;
+  constexpr Round kRounds = 6;
+  std::vector<SharedSlice> places;
+  for (Round round = 0; round < kRounds; ++round) {
+    const Rank from = static_cast<Rank>(round % 2);
+    places.push_back(Zeros(kSize));
+    Incoming place(places.back());
+    place.credit = Credit::kInTurn;
+    ASSERT_TRUE(network->transport(2).Post(from, {.round = round}, place).ok());
+  }
+  // The last ones first.
+  for (Round round = kRounds; round-- > 0;) {
+    const SharedSlice sent = Pattern(kSize, static_cast<float>(round));
+    ASSERT_TRUE(
+        network->transport(static_cast<Rank>(round % 2)).Send(2, {.round = round}, sent).ok());
+  }
+  for (Round round = 0; round < kRounds; ++round) {
+    ASSERT_TRUE(network->sink(2).AwaitReceived(static_cast<Rank>(round % 2), {.round = round}));
+    EXPECT_TRUE(SameBits(places[round], Pattern(kSize, static_cast<float>(round)))) << round;
+  }
+}
+
 TEST_P(TransportContract, SendsOneVectorToSeveralPeersInARing) {
   constexpr Rank kNodes = 3;
   auto network = Make(kNodes);

@@ -97,11 +97,14 @@ TEST(WireFormat, CarriesControlMessagesBothWays) {
   EXPECT_TRUE(std::holds_alternative<Goodbye>(*Decode(Encode(ToReceiver(Goodbye{})), 2, &data)));
 
   const Tag tag{.channel = 65535, .round = 5, .step = 6};
-  const std::string bytes = Encode(ToSender(Grant{{tag, Tag{}}}));
-  ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), 3);
-  const auto grant = DecodeToSender(&stream, static_cast<int64_t>(bytes.size()));
-  ASSERT_TRUE(grant.ok()) << grant.status();
-  EXPECT_EQ(std::get<Grant>(*grant).tags, (std::vector<Tag>{tag, Tag{}}));
+  for (const Credit credit : {Credit::kAtOnce, Credit::kInTurn}) {
+    const std::string bytes = Encode(ToSender(Grant{{tag, Tag{}}, credit}));
+    ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), 3);
+    const auto grant = DecodeToSender(&stream, static_cast<int64_t>(bytes.size()));
+    ASSERT_TRUE(grant.ok()) << grant.status();
+    EXPECT_EQ(std::get<Grant>(*grant).tags, (std::vector<Tag>{tag, Tag{}}));
+    EXPECT_EQ(std::get<Grant>(*grant).credit, credit);
+  }
 }
 
 TEST(WireFormat, RefusesEveryTruncation) {

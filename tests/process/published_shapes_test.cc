@@ -36,6 +36,15 @@ double SecondsPerRound(const std::string& network, const std::string& method) {
   return metrics.empty() ? NAN : metrics.back()["time_s"].get<double>() / 40;
 }
 
+// One peer a round over a continent: the default hides the latency of credits.
+TEST(PublishedShapes, OnePeerARoundWaitsForOneLatency) {
+  const std::vector<Json> metrics =
+      MetricsOf({"-n", "112", "--topology=one-peer-exponential", "--model=phantom:1.08MB",
+                 "--compute=0s", "--rounds=50", "--bandwidth=1Gbit", "--latency=64ms"});
+  ASSERT_FALSE(metrics.empty());
+  EXPECT_LE(metrics.back()["time_s"].get<double>() / 50, 1.15 * (64e-3 + 1.08e6 * 8 / 1e9));
+}
+
 // Bagua's figure (Gan et al. 2021): with 5 ms of latency an epoch takes allreduce
 // more than twice as long. A gossip round waits for one latency, or for two where
 // it also waits for credits; a ring allreduce of 16 for thirty.

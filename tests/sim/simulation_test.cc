@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "random/keyed_random.h"
 #include "tests/sim/timed_run.h"
 
 namespace grapevine::testing {
@@ -92,6 +94,59 @@ TEST(Simulation, ACreditTakesTheLatencyUnlessItIsGrantedAhead) {
   EXPECT_NEAR(run.SecondsPerRound(), 2 * 64e-3 + 2 * kTransfer, 1e-6);
   run.window = 2;
   EXPECT_NEAR(run.SecondsPerRound(), 64e-3 + 2 * kTransfer, 1e-6);
+}
+
+// Where neighbours change, credits go in turn: the latency of one is hidden where
+// messages are small against rate times latency, where they are large, and between.
+TEST(Simulation, OnChangingGraphsARoundTakesOneLatency) {
+  for (const char* topology : {"one-peer-exponential", "random-matching"}) {
+    for (const double transfer : {6.4e-3, 32e-3, 64e-3, 96e-3, 128e-3, 640e-3}) {
+      TimedRun run{.topology = topology,
+                   .nodes = 112,
+                   .elements = std::llround(transfer * 1e9 * kFar.bandwidth / 4),
+                   .network = kFar,
+                   .window = 1};
+      EXPECT_NEAR(run.SecondsPerRound() / (2 * 64e-3 + transfer), 1, 0.01)
+          << topology << ", " << transfer << " s, one round at a time";
+      for (run.window = 2; run.window <= 3; ++run.window) {
+        EXPECT_NEAR(run.SecondsPerRound() / (64e-3 + transfer), 1, 0.01)
+            << topology << ", " << transfer << " s, window " << run.window;
+      }
+    }
+  }
+}
+
+// Nodes of which in every round a few are late, by half of what a message takes: nobody
+// keeps step.
+class Unsteady final : public ComputeTime {
+ public:
+  int64_t Gradient(Rank rank, Round round) const override {
+    KeyedRandom random(3, Purpose::kStraggler, static_cast<uint64_t>(rank),
+                       static_cast<uint64_t>(round));
+    return (random.Below(20) == 0 ? 250 : 10) * kMillisecond;
+  }
+};
+
+// Two rounds' messages that share an interface make the earlier one late, which made a
+// round nearly twice as long. In turn, two rounds at once cost nothing against one.
+TEST(Simulation, OnChangingGraphsRoundsDoNotDisturbEachOther) {
+  for (const char* topology : {"one-peer-exponential", "random-matching"}) {
+    for (const Rank nodes : {4, 8, 32}) {
+      for (const Nanoseconds latency : {kMillisecond, 5 * kMillisecond, 20 * kMillisecond}) {
+        TimedRun run{.topology = topology,
+                     .nodes = nodes,
+                     .elements = 100'000,
+                     .network = {.bandwidth = 20e6 / 8e9, .latency = latency},
+                     .compute = std::make_shared<Unsteady>(),
+                     .window = 1};
+        run.rounds = 150;
+        const Nanoseconds one = run.Last();
+        run.window = 2;
+        EXPECT_LE(static_cast<double>(run.Last()) / static_cast<double>(one), 1.02)
+            << topology << ", " << nodes << " nodes, " << latency << " ns";
+      }
+    }
+  }
 }
 
 // One step with 2 neighbours: 3 terms and the gradient read, the result written,

@@ -114,7 +114,7 @@ class Cluster::Node final : public Host {
         cluster_.nodes_[to]->arriving_.emplace(std::pair(rank_, tag), vectors_.Slice(part)).second)
         << "sent twice";
   }
-  void Post(Rank from, Tag tag, Part into) override {
+  void Post(Rank from, Tag tag, Part into, Credit) override {
     Say(absl::StrCat("posts ", Name(tag), " for ", from));
     CHECK(posts_.emplace(std::pair(from, tag), vectors_.Slice(into)).second) << "posted twice";
   }

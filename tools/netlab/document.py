@@ -48,15 +48,14 @@ while it computes, so that a step should take little more than one of the two. G
 |---|---|---|---|---|---|---|
 """
 
-WINDOW = """## Where it should not be trusted: rounds that overtake each other
+WINDOW = """## Two rounds at once
 
-With `--window=2` a node posts the receive buffers of two rounds at once. A neighbour that is ahead
-then sends its next replica while the one before is still on its way from others, and both share one
-interface: the late one gets later. Where every round has other neighbours and the network bounds the
-step, the hosts fall out of step with each other and interfaces idle in turns. The simulator's
-hosts begin in step, and nothing disturbs them: it shows the step time of nodes that stay in step.
-`--window=1` keeps rounds apart, costs one latency, and is predictable. It is the default on graphs
-that change from round to round; on those that stay the same two rounds hide that latency.
+With `--window=2` a node makes room for two rounds. On graphs that stay the same this hides the
+latency of credits. Where every round has other neighbours the second round's credits go in turn
+([transport](transport.md#credits-in-turn)): given at once, the next replica of a neighbour that is
+ahead shares the interface with one that is late, and where the network bounds the step it took up
+to 1.9 times as long. The simulator's hosts begin in step, and nothing disturbs them unless it is
+told to (`--jitter`, `--straggler`).
 
 | cell | measured, ms | predicted, ms |
 |---|---|---|

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "node/credit_desk.h"
 #include "node/dial_attempts.h"
 #include "node/receiving_end.h"
 #include "node/sending_end.h"
@@ -239,8 +240,9 @@ SimulatedTransport::SimulatedTransport(EdgeIdentity self, SimulatedTransportOpti
       network_(network),
       processes_(std::move(processes)),
       gate_(std::make_shared<SinkGate>(sink)),
-      links_(std::make_shared<PeerLinks>(self_.rank, self_.world_size, options_.chunk_elements,
-                                         gate_)),
+      links_(std::make_shared<PeerLinks>(
+          self_.rank, self_.world_size, options_.chunk_elements, gate_,
+          std::make_shared<CreditDesk>([process = process()] { return process->now(); }))),
       checksums_(std::make_shared<ChecksumsInFlight>()) {
   network_->Listen(process(), kService, [this](std::shared_ptr<Connection> connection) {
     joined_ ? Receive(std::move(connection)) : early_.push_back(std::move(connection));
