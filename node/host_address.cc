@@ -33,7 +33,8 @@ absl::StatusOr<std::string> ParseHost(std::string_view host, std::string_view te
     return BadAddress(text, "an IPv6 address needs brackets");
   }
   for (const char c : host) {
-    if (!absl::ascii_isgraph(static_cast<unsigned char>(c)) || c == '/') {
+    const bool plain = absl::ascii_isgraph(static_cast<unsigned char>(c));
+    if (!plain || c == '/' || c == '[' || c == ']') {
       return BadAddress(text, "the host is not a name or an IP address");
     }
   }

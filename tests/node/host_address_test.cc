@@ -19,7 +19,7 @@ TEST(HostAddress, ReadsWhatItWrites) {
 
 TEST(HostAddress, RefusesTheRestByName) {
   for (const char* text : {"", "host", "host:", "host:x", "host:65536", "host:-1", "host: 1",
-                           "host:+1", "host:123456", "::1:80", "a b:80", "unix:/tmp/x:1"}) {
+                           "host:+1", "host:123456", "::1:80", "a b:80", "unix:/tmp/x:1", "[a[b]:80"}) {
     const auto address = ParseHostAddress(text);
     EXPECT_EQ(FailureOf(address.status()), Failure::kUsage) << text;
     EXPECT_THAT(std::string(address.status().message()),

@@ -1,0 +1,26 @@
+// --config FILE, and a run's config.textproto (run/config_file.h).
+#include <glog/logging.h>
+
+#include "run/config_file.h"
+#include "run/config_resolve.h"
+#include "tests/fuzz/fuzz_input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace grapevine;  // NOLINT(build/namespaces)
+  const fuzz::InputFile file(data, size);
+  const auto read = ReadConfigFile(file.path());
+  if (!read.ok()) {
+    fuzz::RequireClass(read.status(), Failure::kUsage);
+    return 0;
+  }
+  // What was read is canonical: written and read again it is the same.
+  const std::string text = ConfigFileText(read->config);
+  const fuzz::InputFile again(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+  const auto second = ReadConfigFile(again.path());
+  CHECK(second.ok()) << second.status() << text;
+  CHECK_EQ(ConfigFileText(second->config), text);
+  // Resolved it is valid, or refused by name.
+  const auto resolved = ResolveConfig({.file = file.path()});
+  if (!resolved.ok()) fuzz::RequireClass(resolved.status(), Failure::kUsage);
+  return 0;
+}

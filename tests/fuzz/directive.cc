@@ -1,0 +1,34 @@
+// What a node makes of rank 0's directives (node/control_line.h): each as one byte of
+// length and protobuf.
+#include "node/directive.h"
+
+#include <glog/logging.h>
+
+#include "node/control_line.h"
+#include "tests/fuzz/fuzz_input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace grapevine;  // NOLINT(build/namespaces)
+  constexpr Rank kNodes = 3;
+  constexpr Round kRounds = 100;
+  SteadyTime now{};
+  ControlLine line({.coordinator = "10.0.0.1:7000", .world_size = kNodes, .rounds = kRounds}, now);
+  line.OnConnecting(now);
+  for (size_t at = 0; at < size;) {
+    const size_t length = std::min<size_t>(data[at], size - at - 1);
+    control::Directive directive;
+    const bool parsed = directive.ParseFromArray(data + at + 1, static_cast<int>(length));
+    at += 1 + length;
+    if (!parsed) continue;
+    const bool over = line.verdict().has_value();
+    line.OnDirective(directive, now);
+    CHECK(!over || line.verdict().has_value());
+    if (line.roster()) CHECK_EQ(line.roster()->addresses_size(), kNodes);
+    if (const auto limit = line.TakeLimit())
+      CHECK(limit->limit() >= 0 && limit->limit() <= kRounds);
+    // What rank 0 says goes to a terminal.
+    if (!line.verdict()) continue;
+    for (const char c : line.verdict()->message()) CHECK(static_cast<uint8_t>(c) >= 0x20) << int{c};
+  }
+  return 0;
+}

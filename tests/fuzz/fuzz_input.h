@@ -1,0 +1,43 @@
+// What the entries for fuzzers share: the input as a text and as a file, and what
+// every parser owes to whoever calls it.
+//
+// What is broken is CHECKed: a fuzzer sees an abort.
+#ifndef GRAPEVINE_TESTS_FUZZ_FUZZ_INPUT_H_
+#define GRAPEVINE_TESTS_FUZZ_FUZZ_INPUT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "run/failure.h"
+#include "system/unique_descriptor.h"
+
+namespace grapevine::fuzz {
+
+inline std::string_view Text(const uint8_t* data, size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+// A file in memory, there as long as this object. Thread-compatible.
+class InputFile {
+ public:
+  InputFile(const uint8_t* data, size_t size);
+
+  const std::string& path() const { return path_; }
+
+ private:
+  UniqueDescriptor descriptor_;
+  std::string path_;
+};
+
+// An error is of the class that the header promises, and says something.
+void RequireClass(const absl::Status& status, Failure failure);
+
+}  // namespace grapevine::fuzz
+
+// The entry that libFuzzer calls, and replay.cc.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+#endif  // GRAPEVINE_TESTS_FUZZ_FUZZ_INPUT_H_

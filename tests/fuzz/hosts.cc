@@ -1,0 +1,34 @@
+// Where the nodes are: --hostfile, --hosts, Slurm's lists, addresses.
+#include <glog/logging.h>
+
+#include "node/host_address.h"
+#include "node/hostfile.h"
+#include "node/slurm_nodelist.h"
+#include "tests/fuzz/fuzz_input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace grapevine;  // NOLINT(build/namespaces)
+  const std::string_view text = fuzz::Text(data, size);
+  const fuzz::InputFile file(data, size);
+  if (const auto places = ReadHostfile(file.path()); !places.ok()) {
+    fuzz::RequireClass(places.status(), Failure::kInput);
+  } else {
+    CHECK_LE(places->size(), kMaxHostPlaces);
+  }
+  if (const auto places = ParseHostList(text); !places.ok()) {
+    fuzz::RequireClass(places.status(), Failure::kUsage);
+  } else {
+    CHECK_LE(places->size(), kMaxHostPlaces);
+  }
+  if (const auto hosts = ExpandSlurmNodelist(text); !hosts.ok()) {
+    fuzz::RequireClass(hosts.status(), Failure::kUsage);
+  } else {
+    CHECK_LE(hosts->size(), kMaxSlurmHosts);
+  }
+  if (const auto address = ParseHostAddress(text); address.ok()) {
+    const auto again = ParseHostAddress(FormatHostAddress(*address));
+    CHECK(again.ok()) << again.status();
+    CHECK_EQ(FormatHostAddress(*again), FormatHostAddress(*address));
+  }
+  return 0;
+}

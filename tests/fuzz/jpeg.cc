@@ -1,0 +1,31 @@
+// Images of a data set (model/jpeg.h).
+#include "model/jpeg.h"
+
+#include <glog/logging.h>
+
+#include "tests/fuzz/fuzz_input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace grapevine;  // NOLINT(build/namespaces)
+  const std::span<const uint8_t> file(data, size);
+  const auto extent = JpegExtent("x.jpg", file);
+  if (!extent.ok()) {
+    fuzz::RequireClass(extent.status(), Failure::kInput);
+    return 0;
+  }
+  CHECK(extent->width > 0 && extent->height > 0);
+  // Large ones take the fuzzer's memory and time, and no other way.
+  if (extent->width * extent->height > (1 << 20)) return 0;
+  for (const int denominator : {1, 8}) {
+    std::vector<uint8_t> pixels;
+    const auto decoded = DecodeJpeg("x.jpg", file, denominator, &pixels);
+    if (!decoded.ok()) {
+      fuzz::RequireClass(decoded.status(), Failure::kInput);
+      continue;
+    }
+    CHECK_EQ(decoded->width, (extent->width + denominator - 1) / denominator);
+    CHECK_EQ(decoded->height, (extent->height + denominator - 1) / denominator);
+    CHECK_EQ(pixels.size(), static_cast<size_t>(3 * decoded->width * decoded->height));
+  }
+  return 0;
+}

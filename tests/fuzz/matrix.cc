@@ -1,0 +1,29 @@
+// --mixing=file:PATH (topology/matrix_file.h), for a ring of three.
+#include <glog/logging.h>
+
+#include <cmath>
+
+#include "tests/fuzz/fuzz_input.h"
+#include "topology/mixing.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace grapevine;  // NOLINT(build/namespaces)
+  constexpr Rank kNodes = 3;
+  const fuzz::InputFile file(data, size);
+  const auto mixing = MakeMixing("file:" + file.path(), *MakeTopology("ring", kNodes, 1));
+  if (!mixing.ok()) {
+    fuzz::RequireClass(mixing.status(), Failure::kInput);
+    return 0;
+  }
+  for (Rank rank = 0; rank < kNodes; ++rank) {
+    MixingRow row;
+    (*mixing)->Row(rank, 0, &row);
+    double sum = row.self;
+    for (const Neighbour& neighbour : row.in) {
+      CHECK(neighbour.weight >= 0 && neighbour.weight <= 1);
+      sum += neighbour.weight;
+    }
+    CHECK_LT(std::abs(sum - 1), 1e-6);
+  }
+  return 0;
+}

@@ -1,0 +1,30 @@
+// Lines of metrics.jsonl (run/metrics.h).
+#include "run/metrics.h"
+
+#include <glog/logging.h>
+
+#include "tests/fuzz/fuzz_input.h"
+
+namespace {
+
+template <typename Metrics, typename Read>
+void Check(std::string_view line, Read read) {
+  const auto metrics = read(line);
+  if (!metrics.ok()) {
+    CHECK(!metrics.status().message().empty());
+    return;
+  }
+  const std::string text = ToJsonLine(*metrics);
+  const auto again = read(text);
+  CHECK(again.ok()) << again.status() << text;
+  CHECK_EQ(ToJsonLine(*again), text);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace grapevine;  // NOLINT(build/namespaces)
+  Check<RunMetrics>(fuzz::Text(data, size), RunMetricsFromJson);
+  Check<NodeMetrics>(fuzz::Text(data, size), NodeMetricsFromJson);
+  return 0;
+}

@@ -1,0 +1,31 @@
+// Files of weights (model/safetensors.h).
+#include "model/safetensors.h"
+
+#include <glog/logging.h>
+
+#include "model/safetensors_header.h"
+#include "tests/fuzz/fuzz_input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace grapevine;  // NOLINT(build/namespaces)
+  (void)ParseSafetensorsHeader(fuzz::Text(data, size));
+  const fuzz::InputFile input(data, size);
+  const auto file = Safetensors::Open(input.path());
+  if (!file.ok()) {
+    fuzz::RequireClass(file.status(), Failure::kInput);
+    CHECK_LT(file.status().message().size(), 4000u);
+    return 0;
+  }
+  // Tensors tile the data, and a model of just them can be loaded.
+  ReplicaLayout layout;
+  size_t bytes = 0;
+  for (const auto& [name, tensor] : file->tensors()) {
+    bytes += tensor.bytes.size();
+    if (tensor.dtype == "F32") layout.AddParameter(name, tensor.shape);
+  }
+  CHECK_LE(bytes, size);
+  std::vector<float> replica(static_cast<size_t>(layout.size));
+  const absl::Status loaded = file->Load(layout, replica.data());
+  if (!loaded.ok()) fuzz::RequireClass(loaded, Failure::kInput);
+  return 0;
+}

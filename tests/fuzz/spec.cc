@@ -1,0 +1,36 @@
+// name:argument:key=value (topology/spec.h), and what is built from such a text: graphs
+// and schedules.
+#include "topology/spec.h"
+
+#include <glog/logging.h>
+
+#include <cmath>
+
+#include "optim/schedule.h"
+#include "tests/fuzz/fuzz_input.h"
+#include "topology/topology.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace grapevine;  // NOLINT(build/namespaces)
+  const std::string text(fuzz::Text(data, size));
+  const auto spec = ParseSpec(text);
+  if (!spec.ok()) {
+    fuzz::RequireClass(spec.status(), Failure::kUsage);
+    return 0;
+  }
+  CHECK(!spec->name.empty());
+  if (spec->name != "file") {
+    const auto topology = MakeTopology(text, 8, 1);
+    if (!topology.ok()) fuzz::RequireClass(topology.status(), Failure::kUsage);
+    if (topology.ok()) CHECK_EQ((*topology)->size(), 8);
+  }
+  constexpr int64_t kRounds = 200;
+  const auto schedule =
+      MakeSchedule(text, {.base_rate = 0.4, .rounds_per_epoch = 20, .rounds = kRounds});
+  if (!schedule.ok()) {
+    fuzz::RequireClass(schedule.status(), Failure::kUsage);
+    return 0;
+  }
+  for (int64_t round = 0; round < kRounds; ++round) CHECK_GE((*schedule)(round), 0);
+  return 0;
+}
