@@ -2,7 +2,11 @@
 
 namespace grapevine {
 
-std::string Version() { return "0.1.0"; }
+std::string Version() {
+  return
+#include "run/version_stamp.inc"
+      ;
+}
 
 std::string Revision() {
   // Empty when Bazel ran without tools/workspace_status.

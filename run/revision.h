@@ -6,7 +6,7 @@
 
 namespace grapevine {
 
-// The release: "0.1.0".
+// The release, from the file VERSION: "0.1.0".
 std::string Version();
 
 // The git revision of the source tree that this was built from, with "-dirty"

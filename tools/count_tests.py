@@ -3,7 +3,8 @@
 
 Reads the build events (one JSON object a line) that --build_event_json_file
 wrote and the test.xml of every test in them. The last line is
-"N passed, N failed", with ", N skipped" where some were. Exit status 1 when
+"N passed, N failed", with ", N skipped" where some were. A program without a
+case failed, and so did a run that did not come to its end. Exit status 1 when
 something failed, or when there is nothing to count.
 """
 import json
@@ -12,44 +13,59 @@ import urllib.parse
 import xml.etree.ElementTree as ElementTree
 
 
-def cases_of(uri):
-    """(passed, failed, skipped) of one test.xml; None when it has no cases."""
-    tree = ElementTree.parse(urllib.parse.unquote(urllib.parse.urlparse(uri).path))
+def cases_of(result):
+    """(passed, failed, skipped) in the test.xml of a testResult."""
     passed = failed = skipped = 0
-    for case in tree.iter("testcase"):
-        if case.find("failure") is not None or case.find("error") is not None:
-            failed += 1
-        elif case.find("skipped") is not None or case.get("result") == "skipped":
-            skipped += 1
-        elif case.get("status") != "notrun":
-            passed += 1
-    return (passed, failed, skipped) if passed + failed + skipped else None
+    for output in result.get("testActionOutput", []):
+        if output["name"] != "test.xml":
+            continue
+        try:
+            path = urllib.parse.unquote(urllib.parse.urlparse(output.get("uri", "")).path)
+            cases = list(ElementTree.parse(path).iter("testcase"))
+        except (OSError, ElementTree.ParseError):
+            continue  # a test that was killed leaves half a file
+        for case in cases:
+            if case.find("failure") is not None or case.find("error") is not None:
+                failed += 1
+            elif case.find("skipped") is not None or case.get("result") == "skipped":
+                skipped += 1
+            elif case.get("status") != "notrun":
+                passed += 1
+    return passed, failed, skipped
+
+
+def count(event):
+    """cases_of, where a program that says nothing, or ends badly, failed once."""
+    result = event["testResult"]
+    passed, failed, skipped = cases_of(result)
+    if result.get("status") != "PASSED":
+        failed = max(failed, 1)
+    elif passed + failed + skipped == 0:
+        print("%s has no test case" % event["id"]["testResult"]["label"])
+        failed = 1
+    return passed, failed, skipped
+
+
+def events_of(path):
+    """The events up to where the file ends or breaks off."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                yield json.loads(line)
+    except (OSError, ValueError):
+        return
 
 
 def main(path):
     totals = [0, 0, 0]
-    built = True
-    for line in open(path, encoding="utf-8"):
-        event = json.loads(line)
+    end = None
+    for event in events_of(path):
         if "testResult" in event:
-            result = event["testResult"]
-            files = {f["name"]: f.get("uri", "") for f in result.get("testActionOutput", [])}
-            ok = result.get("status") == "PASSED"
-            counts = None
-            if "test.xml" in files:
-                try:
-                    counts = cases_of(files["test.xml"])
-                except (OSError, ElementTree.ParseError):
-                    pass  # a test that was killed leaves half a file
-            # A test that crashed or ran out of time failed, whatever it wrote.
-            counts = counts or ((1, 0, 0) if ok else (0, 1, 0))
-            if not ok and counts[1] == 0:
-                counts = (counts[0], 1, counts[2])
-            totals = [a + b for a, b in zip(totals, counts)]
+            totals = [a + b for a, b in zip(totals, count(event))]
         elif "finished" in event:
-            built = event["finished"].get("exitCode", {}).get("name") in ("SUCCESS", "TESTS_FAILED")
-    if not built:
-        print("the build failed: see above")
+            end = event["finished"].get("exitCode", {}).get("name", "an error")
+    if end not in ("SUCCESS", "TESTS_FAILED"):
+        print("bazel %s: see above" % ("ended with " + end if end else "did not come to its end"))
         totals[1] += 1
     print("%d passed, %d failed" % (totals[0], totals[1]) + (", %d skipped" % totals[2] if totals[2] else ""))
     return 1 if totals[1] or not totals[0] else 0
