@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/copy.h"
+
 namespace grapevine {
 
 // The CRC of some bytes with checksum `crc` (0 for none) followed by
@@ -19,7 +21,7 @@ uint32_t Crc32c(uint32_t crc, const void* data, size_t size);
 
 // Copies size bytes and returns Crc32c(crc, from, size), in one pass over
 // memory. The ranges must not overlap.
-uint32_t CopyAndCrc32c(uint32_t crc, void* to, const void* from, size_t size);
+uint32_t CopyAndCrc32c(CopyTo where, uint32_t crc, void* to, const void* from, size_t size);
 
 // The CRC of two runs of bytes, one after the other, from the CRC of each.
 uint32_t CombineCrc32c(uint32_t first, uint32_t second, uint64_t second_size);

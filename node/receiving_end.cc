@@ -64,7 +64,7 @@ absl::Status ReceivingEnd::TakeChunk(const ChunkHeader& chunk,
                                      google::protobuf::io::CodedInputStream* data) {
   absl::StatusOr<Landing> landing = link_->Accept(chunk);
   if (!landing.ok()) return landing.status();
-  absl::StatusOr<uint32_t> crc32c = CopyChunkData(data, landing->into, chunk.size, landing->crc32c);
+  absl::StatusOr<uint32_t> crc32c = CopyChunkData(data, chunk, landing->into, landing->crc32c);
   if (!crc32c.ok()) return crc32c.status();
   watch_.HeardRound(chunk.tag.round);
   if (landing->landed) landing->landed(chunk.offset, chunk.size);

@@ -21,6 +21,8 @@ constexpr uint32_t FieldKey(int field) {
 }
 constexpr uint32_t kChunkKey = FieldKey(gossip::ToReceiver::kChunkFieldNumber);
 constexpr uint32_t kDataKey = FieldKey(gossip::Chunk::kDataFieldNumber);
+// Bytes; about a processor's second cache.
+constexpr int64_t kCachedMessage = 4 << 20;
 
 absl::Status NotAMessage() { return absl::InvalidArgumentError("sent bytes that are no message"); }
 
@@ -228,14 +230,17 @@ absl::StatusOr<ToSender> DecodeToSender(google::protobuf::io::ZeroCopyInputStrea
   }
 }
 
-absl::StatusOr<uint32_t> CopyChunkData(CodedInputStream* in, std::byte* into, int64_t size,
-                                       uint32_t crc32c) {
+absl::StatusOr<uint32_t> CopyChunkData(CodedInputStream* in, const ChunkHeader& chunk,
+                                       std::byte* into, uint32_t crc32c) {
+  // Of a large message the first bytes would have left the cache when the last come.
+  const CopyTo where = chunk.total > kCachedMessage ? CopyTo::kMemory : CopyTo::kCache;
+  int64_t size = chunk.size;
   while (size > 0) {
     const void* run;
     int available;
     if (!in->GetDirectBufferPointer(&run, &available)) return NotAMessage();
     const int64_t taken = std::min<int64_t>(available, size);
-    crc32c = CopyAndCrc32c(crc32c, into, run, static_cast<size_t>(taken));
+    crc32c = CopyAndCrc32c(where, crc32c, into, run, static_cast<size_t>(taken));
     in->Skip(static_cast<int>(taken));
     into += taken;
     size -= taken;

@@ -51,10 +51,10 @@ absl::StatusOr<ToReceiver> DecodeToReceiver(google::protobuf::io::CodedInputStre
 absl::StatusOr<ToSender> DecodeToSender(google::protobuf::io::ZeroCopyInputStream* in,
                                         int64_t size);
 
-// Copies the data of a decoded chunk out of `in` to into[0, size). Returns the
+// Copies the data of a decoded chunk out of `in` to into[0, chunk.size). Returns the
 // CRC-32C of the message up to its end, where `crc32c` is the one before it.
-absl::StatusOr<uint32_t> CopyChunkData(google::protobuf::io::CodedInputStream* in, std::byte* into,
-                                       int64_t size, uint32_t crc32c);
+absl::StatusOr<uint32_t> CopyChunkData(google::protobuf::io::CodedInputStream* in,
+                                       const ChunkHeader& chunk, std::byte* into, uint32_t crc32c);
 
 }  // namespace grapevine
 

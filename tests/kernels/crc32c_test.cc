@@ -66,11 +66,13 @@ TEST(Crc32c, ExtendsAndCombines) {
 
 TEST(Crc32c, CopiesInPassing) {
   const std::vector<uint8_t> bytes = Bytes(20001);
-  std::vector<uint8_t> copy(bytes.size());
   const uint32_t start = Crc32c(0, bytes.data(), 3);
-  const uint32_t crc = CopyAndCrc32c(start, &copy[3], &bytes[3], bytes.size() - 3);
-  EXPECT_EQ(crc, Of(bytes));
-  EXPECT_TRUE(std::equal(copy.begin() + 3, copy.end(), bytes.begin() + 3));
+  for (const CopyTo where : {CopyTo::kCache, CopyTo::kMemory}) {
+    std::vector<uint8_t> copy(bytes.size());
+    const uint32_t crc = CopyAndCrc32c(where, start, &copy[3], &bytes[3], bytes.size() - 3);
+    EXPECT_EQ(crc, Of(bytes));
+    EXPECT_TRUE(std::equal(copy.begin() + 3, copy.end(), bytes.begin() + 3));
+  }
 }
 
 TEST(Crc32c, SeesAFlippedBit) {

@@ -31,7 +31,7 @@ absl::StatusOr<ToReceiver> Decode(const std::string& bytes, int slice, std::stri
   const auto* chunk = message.ok() ? std::get_if<ChunkHeader>(&*message) : nullptr;
   if (chunk != nullptr) {
     data->resize(static_cast<size_t>(chunk->size));
-    const auto crc = CopyChunkData(&in, reinterpret_cast<std::byte*>(data->data()), chunk->size, 7);
+    const auto crc = CopyChunkData(&in, *chunk, reinterpret_cast<std::byte*>(data->data()), 7);
     EXPECT_EQ(*crc, Crc32c(7, data->data(), data->size()));
   }
   return message;
