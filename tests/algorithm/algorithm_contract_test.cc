@@ -63,10 +63,16 @@ TEST_P(AlgorithmContract, TheOrderOfEventsChangesNoBit) {
   }
 }
 
-TEST_P(AlgorithmContract, TheWindowChangesNoBit) {
-  ClusterOptions options = Options();
-  options.window = 2;
-  EXPECT_EQ(Run(options), Run(Options()));
+// Of algorithms that have a window.
+class WindowContract : public AlgorithmContract {};
+
+TEST_P(WindowContract, TheWindowChangesNoBit) {
+  const auto expected = Run(Options());
+  for (const int window : {2, 3, 7}) {
+    ClusterOptions options = Options();
+    options.window = window;
+    EXPECT_EQ(Run(options), expected) << "window " << window;
+  }
 }
 
 TEST_P(AlgorithmContract, AMovedLimitChangesNoBit) {
@@ -122,10 +128,16 @@ TEST_P(AlgorithmContract, MemoryStaysWithinTheWindow) {
 
 INSTANTIATE_TEST_SUITE_P(Gossip, AlgorithmContract,
                          ::testing::Combine(::testing::Values("dpsgd", "dpsgd:order=atc"),
-                                            ::testing::Values("ring", "complete", "exponential",
-                                                              "one-peer-exponential",
+                                            ::testing::Values("ring", "star", "complete",
+                                                              "exponential", "one-peer-exponential",
                                                               "random-matching"),
                                             ::testing::Values(1, 2, 3, 5, 8)));
+
+INSTANTIATE_TEST_SUITE_P(
+    Gossip, WindowContract,
+    ::testing::Combine(::testing::Values("dpsgd", "dpsgd:order=atc"),
+                       ::testing::Values("ring", "path", "one-peer-exponential", "random-matching"),
+                       ::testing::Values(3, 8)));
 
 INSTANTIATE_TEST_SUITE_P(Allreduce, AlgorithmContract,
                          ::testing::Combine(::testing::ValuesIn(AllreduceKinds()),
