@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "node/grpc_arguments.h"
 #include "node/grpc_keepalive.h"
+#include "node/heartbeat.h"
 #include "node/peer_address.h"
 #include "node/registration.h"
 #include "run/failure.h"
@@ -158,23 +159,11 @@ absl::Status NodeSession::Join() {
 }
 
 control::Heartbeat NodeSession::Heartbeat() const {
-  const Progress progress = runner_->progress();
-  control::Heartbeat heartbeat;
-  heartbeat.set_round(progress.round);
-  const TransportCounters counters = transport_->counters();
-  heartbeat.set_progress(progress.round + counters.bytes_sent + counters.bytes_received +
-                         evaluated_batches_);
-  const std::string connecting = transport_->Connecting();
-  if (trained_) {
-    heartbeat.set_state("evaluating and writing its results");
-  } else if (!connecting.empty()) {
-    // Which ends by itself, with the peer's address and why it cannot be reached.
-    heartbeat.set_state(absl::StrCat("connecting to ", connecting));
-  } else {
-    heartbeat.set_state(progress.doing);
-    for (const Rank peer : progress.waiting_for) heartbeat.add_waiting_for(peer);
-  }
-  return heartbeat;
+  return HeartbeatOf({.progress = runner_->progress(),
+                      .counters = transport_->counters(),
+                      .connecting = transport_->Connecting(),
+                      .evaluated_batches = evaluated_batches_,
+                      .trained = trained_});
 }
 
 void NodeSession::StartControl() {

@@ -81,8 +81,8 @@ RunPlan BumpyPlan(uint64_t seed) {
   for (int64_t bumps = draw.Between(0, 2); bumps > 0; --bumps) {
     plan.faults.push_back(Bump(draw, plan));
   }
-  if (draw.OneIn(3)) plan.gradient = draw.Between(milliseconds(10), plan.peer_timeout / 6);
-  if (draw.OneIn(3)) plan.evaluation = draw.Between(milliseconds(10), plan.peer_timeout / 3);
+  if (draw.OneIn(3)) plan.gradient = draw.Between(milliseconds(10), milliseconds(1500));
+  if (draw.OneIn(3)) plan.evaluation = draw.Between(milliseconds(10), 3 * plan.peer_timeout);
   if (draw.OneIn(3)) plan.last_evaluation = draw.Between(milliseconds(10), 3 * plan.peer_timeout);
   return plan;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "node/heartbeat.h"
 #include "node/registration.h"
 #include "optim/optimizer.h"
 #include "run/failure.h"
@@ -25,6 +26,8 @@ constexpr size_t kControlWindow = 100;
 constexpr milliseconds kRetryInterval{100};
 constexpr milliseconds kDeparture{5000};
 constexpr milliseconds kLinger{1000};
+// Of an evaluation, which tells after each that it moves.
+constexpr milliseconds kBatch{100};
 // How long a runner's thread may take to come to what has arrived.
 constexpr int64_t kMaxTurn = 200000;
 
@@ -213,14 +216,11 @@ void SimulatedNode::Report(const control::Report& report) {
 }
 
 control::Heartbeat SimulatedNode::Heartbeat() const {
-  const Progress progress = runner_->progress();
-  control::Heartbeat heartbeat;
-  heartbeat.set_round(progress.round);
-  heartbeat.set_state(progress.doing);
-  for (const Rank peer : progress.waiting_for) heartbeat.add_waiting_for(peer);
-  const TransportCounters counters = transport_->counters();
-  heartbeat.set_progress(progress.round + counters.bytes_sent + counters.bytes_received);
-  return heartbeat;
+  return HeartbeatOf({.progress = runner_->progress(),
+                      .counters = transport_->counters(),
+                      .connecting = transport_->Connecting(),
+                      .evaluated_batches = evaluated_batches_,
+                      .trained = trained_});
 }
 
 void SimulatedNode::SchedulePulse() {
@@ -311,8 +311,17 @@ void SimulatedNode::FinishTraining() {
   runner_->EndRun();
   if (evaluating_ > 0) return;  // rank 0 comes back here
   Say("has trained");
+  trained_ = true;
   stage_ = Stage::kTrained;
-  process()->After(plan().last_evaluation, [this] { SayDone(); });
+  Evaluate(plan().last_evaluation, [this] { SayDone(); });
+}
+
+void SimulatedNode::Evaluate(nanoseconds time, std::function<void()> then) {
+  if (time <= kBatch) return process()->After(time, std::move(then));
+  process()->After(kBatch, [this, time, then = std::move(then)] {
+    ++evaluated_batches_;
+    Evaluate(time - kBatch, then);
+  });
 }
 
 void SimulatedNode::SayDone() {
@@ -378,7 +387,7 @@ void SimulatedNode::OnAverage(AveragedModel average) {
   ++evaluating_;
   const Round round = average.round;
   averages_.push_back(std::move(average));
-  process()->After(plan().evaluation, [this, round] {
+  Evaluate(plan().evaluation, [this, round] {
     --evaluating_;
     if (plan().open_end && round == limit_ && limit_ < plan().rounds) {
       limit_ = std::min(limit_ + plan().evaluate_every, plan().rounds);

@@ -97,6 +97,7 @@ class SimulatedNode final : public RunObserver {
   void Begin();
   void Train();
   void FinishTraining();
+  void Evaluate(std::chrono::nanoseconds time, std::function<void()> then);
   void SayDone();
   void Fail(absl::Status symptom);
   void Leave(absl::Status status);
@@ -121,12 +122,14 @@ class SimulatedNode final : public RunObserver {
   Stage stage_ = Stage::kJoining;
   SteadyTime deadline_;  // of the stage, where it has one
   bool verdict_heard_ = false;
+  bool trained_ = false;
   bool departing_ = false;           // rank 0 has waited for the others
   std::optional<absl::Status> end_;  // of the run or by a signal
   absl::Status status_;              // what it fails or leaves with
   std::optional<absl::Status> ending_;
   SteadyTime ended_at_;
   int evaluating_ = 0;
+  int64_t evaluated_batches_ = 0;
   Round limit_ = 0;  // rank 0's
   std::vector<AveragedModel> averages_;
   std::vector<std::vector<Round>> reported_;

@@ -143,6 +143,9 @@ class SimulatedTransport::Edge : public std::enable_shared_from_this<Edge> {
                             transport_.options_.peer_timeout));
   }
   void Beat() { stream_->Beat(); }
+  std::string Connecting() {
+    return link_->outgoing_over() || stream_->connected() ? "" : attempts_.Describe();
+  }
   bool quiet() const { return stream_->closed(); }
 
  private:
@@ -306,6 +309,13 @@ absl::Status SimulatedTransport::Post(Rank from, Tag tag, Incoming place) {
   const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(from);
   if (!link.ok()) return link.status();
   return (*link)->Post(tag, std::move(place));
+}
+
+std::string SimulatedTransport::Connecting() const {
+  for (const auto& [peer, edge] : edges_) {
+    if (std::string described = edge->Connecting(); !described.empty()) return described;
+  }
+  return "";
 }
 
 void SimulatedTransport::ScheduleTick() {

@@ -46,6 +46,9 @@ class SimulatedTransport final : public Transport {
   absl::Status Send(Rank to, Tag tag, Outgoing message) override;
   absl::Status Post(Rank from, Tag tag, Incoming place) override;
   TransportCounters counters() const override { return links_->counters(); }
+  // The peer that it tries to reach, and what has come of it; empty when there is none.
+  std::string Connecting() const;
+
   // Says goodbye on all edges; the sink hears nothing more.
   void Shutdown() override;
   // After Shutdown: whether every edge has ended.

@@ -1,0 +1,25 @@
+#include "node/heartbeat.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace grapevine {
+
+control::Heartbeat HeartbeatOf(const NodeActivity& activity) {
+  const Progress& progress = activity.progress;
+  control::Heartbeat heartbeat;
+  heartbeat.set_round(progress.round);
+  heartbeat.set_progress(progress.round + activity.counters.bytes_sent +
+                         activity.counters.bytes_received + activity.evaluated_batches);
+  if (activity.trained) {
+    heartbeat.set_state("evaluating and writing its results");
+  } else if (!activity.connecting.empty()) {
+    // Which ends by itself, with the peer's address and why it cannot be reached.
+    heartbeat.set_state(absl::StrCat("connecting to ", activity.connecting));
+  } else {
+    heartbeat.set_state(progress.doing);
+    for (const Rank peer : progress.waiting_for) heartbeat.add_waiting_for(peer);
+  }
+  return heartbeat;
+}
+
+}  // namespace grapevine
