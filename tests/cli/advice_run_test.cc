@@ -159,8 +159,7 @@ Bounds ClosedForm(const Candidate& candidate, const Switch& on) {
 }
 
 TEST(AdviceOracle, TimesAndChoiceAreThoseOfTheClosedForms) {
-  for (const Switch& on : {Switch{10e6, 100e-6, 1.08, 1e-3}, Switch{1e9, 10e-3, 1.08, 50e-3},
-                           Switch{100e9, 5e-6, 100, 20e-3}, Switch{1e9, 64e-3, 1.08, 1e-3},
+  for (const Switch& on : {Switch{10e6, 100e-6, 1.08, 1e-3}, Switch{1e9, 64e-3, 1.08, 1e-3},
                            Switch{941e6, 50e-6, 100, 2}}) {
     SCOPED_TRACE(absl::StrCat(on.bits, " bit/s, ", on.latency, " s, ", on.megabytes, " MB, ",
                               on.compute, " s"));
