@@ -273,14 +273,26 @@ std::vector<float> MakeOutputGradient(const OperationCase& c, const DeviceUnderT
                  c.operation, device);
 }
 
-}  // namespace
-
-std::vector<LayerCase> LayerCases(const std::vector<Layout>& layouts) {
-  std::vector<LayerCase> cases;
+std::vector<OperationCase> AllOperations() {
   std::vector<OperationCase> operations = SmallCases();
   const std::vector<OperationCase> large = LargeCases();
   operations.insert(operations.end(), large.begin(), large.end());
-  for (const OperationCase& operation : operations) {
+  return operations;
+}
+
+}  // namespace
+
+std::vector<LayerCase> InferenceCases(const std::vector<Layout>& layouts) {
+  std::vector<LayerCase> cases;
+  for (const OperationCase& operation : AllOperations()) {
+    for (Layout layout : layouts) cases.push_back({operation, layout, 1});
+  }
+  return cases;
+}
+
+std::vector<LayerCase> LayerCases(const std::vector<Layout>& layouts) {
+  std::vector<LayerCase> cases;
+  for (const OperationCase& operation : AllOperations()) {
     for (Layout layout : layouts) cases.push_back({operation, layout, 1});
     cases.push_back({operation, layouts.back(), 2});
     cases.push_back({operation, Layout::kNhwc, 3});

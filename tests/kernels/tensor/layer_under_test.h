@@ -43,6 +43,9 @@ struct LayerCase {
 
 // Every operation in `layouts`, and two of them with several consumers.
 std::vector<LayerCase> LayerCases(const std::vector<Layout>& layouts);
+// Every operation in `layouts`, for what has no gradient: the consumers of its inputs
+// make no difference.
+std::vector<LayerCase> InferenceCases(const std::vector<Layout>& layouts);
 std::string NameOf(const LayerCase& c);
 
 // Forward and backward of a batch in training.
