@@ -30,6 +30,7 @@
 #include "cli/progress_display.h"
 #include "cli/real_run_text.h"
 #include "cli/standard_output.h"
+#include "node/failed_start.h"
 #include "node/launcher.h"
 #include "node/run_token.h"
 #include "run/config_validate.h"
@@ -195,6 +196,11 @@ absl::Status RequireOut(const Config& config) {
       Failure::kUsage);
 }
 
+absl::Status CheckNode(const Config& config, Rank rank) {
+  if (absl::Status status = CheckDevice(config); !status.ok()) return status;
+  return rank == 0 ? CheckRecordings(config) : absl::OkStatus();
+}
+
 absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRunOptions options,
                       const std::string& place) {
   const Rank rank = options.rank;
@@ -218,6 +224,32 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   return SayClosing(config, rank);
 }
 
+absl::Status BuildAndCarryOut(const Config& config, NodeRunOptions options,
+                              const std::string& place) {
+  if (absl::Status status = CheckNode(config, options.rank); !status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(config);
+  if (!experiment.ok()) return experiment.status();
+  return CarryOut(config, **experiment, std::move(options), place);
+}
+
+// The other nodes hear why rank 0 cannot begin: from the session once it listens, and
+// before that from here.
+absl::Status RunInEarshot(const Config& config, NodeRunOptions options, const std::string& place) {
+  NodeSessionOptions session = options.session;
+  session.size = config.nodes();
+  bool heard = Launched() || options.rank != 0;
+  options.on_listening = [&heard, listening = options.on_listening](const HostAddress& address) {
+    heard = true;
+    return listening(address);
+  };
+  const absl::Status status = BuildAndCarryOut(config, std::move(options), place);
+  if (!status.ok() && !heard) {
+    LOG(ERROR) << "rank 0 cannot begin, and tells the others: " << status.message();
+    TellOfFailedStart(session, status);
+  }
+  return status;
+}
+
 absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   const Config& config = resolved.config;
   if (absl::Status status = ValidateForRealNodes(resolved); !status.ok()) return status;
@@ -231,14 +263,11 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   if (!token->warning.empty()) LOG(WARNING) << token->warning;
   absl::StatusOr<NodeRunOptions> options = Options(config, *identity, *placement, token->secret);
   if (!options.ok()) return options.status();
-  if (absl::Status status = CheckDevice(config); !status.ok()) return status;
-  if (options->rank == 0) {
-    if (absl::Status status = CheckRecordings(config); !status.ok()) return status;
-  }
+  const std::string place = PlaceText(*identity, *placement);
+  if (!dry_run) return RunInEarshot(config, *std::move(options), place);
+  if (absl::Status status = CheckNode(config, options->rank); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(config);
   if (!experiment.ok()) return experiment.status();
-  const std::string place = PlaceText(*identity, *placement);
-  if (!dry_run) return CarryOut(config, **experiment, *std::move(options), place);
   std::cout << place << "token: " << token->origin << "\n" << Opening(**experiment);
   return options->rank == 0 ? CheckRunDirectory(config) : absl::OkStatus();
 }

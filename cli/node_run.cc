@@ -61,11 +61,7 @@ NodeRun::~NodeRun() = default;
 absl::Status NodeRun::Run() {
   if (absl::Status status = Prepare(); !status.ok()) return status;
   if (absl::Status status = BecomeInterruptible(); !status.ok()) return status;
-  absl::Status status =
-      session_->Run([this](float* replica) { return experiment_->Initialize(replica); });
-  if (status.ok() && coordinates_) status = WriteSummary();
-  if (status.ok() && coordinates_) status = recording_->Join();
-  return status;
+  return session_->Run([this](float* replica) { return experiment_->Initialize(replica); });
 }
 
 void NodeRun::Interrupt(absl::Status why) {
@@ -186,7 +182,8 @@ NodeSessionCallbacks NodeRun::Callbacks() {
               },
           .on_notice = [](const std::string& notice) { LOG(WARNING) << notice; },
           .on_start = [this] { return OnStart(); },
-          .on_trained = [this](const SharedVector& model) { return OnTrained(model); }};
+          .on_trained = [this](const SharedVector& model) { return OnTrained(model); },
+          .on_all_done = [this] { return WriteResults(); }};
 }
 
 // Not earlier: where the nodes share a file system, the folder above is rank
@@ -315,6 +312,11 @@ void NodeRun::Record(const RunMetrics& metrics) {
     session_->Interrupt(std::move(status));
   }
   options_.on_metrics(metrics);
+}
+
+absl::Status NodeRun::WriteResults() {
+  if (absl::Status status = WriteSummary(); !status.ok()) return status;
+  return recording_->Join();
 }
 
 absl::Status NodeRun::WriteSummary() {

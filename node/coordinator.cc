@@ -77,7 +77,11 @@ void Coordinator::OnReport(SessionId session, const control::Report& report, Ste
       return OnFailure(rank, report.failure());
     case control::Report::kDone:
       member.done_below = report.done().round_limit();
-      return FinishIfDone();
+      if (phase_ == Phase::kRunning && AllDone()) {
+        members_.at(0).moved = now;  // the results are to be written
+        output_.all_done = true;
+      }
+      return;
     default:
       return Abort(rank, Failure::kPeerLost,
                    absl::StrCat("rank ", rank,
@@ -142,6 +146,7 @@ void Coordinator::Advance(SteadyTime now) {
 }
 
 void Coordinator::Register(SessionId session, const control::Registration& registration) {
+  if (phase_ == Phase::kAborted) return TellVerdict(session);
   if (ranks_.contains(session)) return RegisterAgain(session, registration);
   std::string why = Objection(options_.own, registration);
   if (why.empty()) why = Conflict(registration);
@@ -259,16 +264,24 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
   accusation_ = Accusation{failure.culprit(), kind, message, now_ + hearing};
 }
 
-void Coordinator::FinishIfDone() {
-  if (phase_ != Phase::kRunning) return;
-  for (const auto& [rank, member] : members_) {
-    if (member.done_below != round_limit_) return;
-  }
+bool Coordinator::AllDone() const {
+  return std::ranges::all_of(
+      members_, [this](const auto& entry) { return entry.second.done_below == round_limit_; });
+}
+
+void Coordinator::Finish() {
+  if (phase_ != Phase::kRunning || !AllDone()) return;
   phase_ = Phase::kFinished;
   control::Directive directive;
   directive.mutable_finish();
   SendToAll(directive);
   for (const auto& [rank, member] : members_) output_.ended.push_back(member.session);
+}
+
+void Coordinator::End(const absl::Status& why) {
+  const std::string message = Printable(std::string(why.message()), kMaxMessage);
+  Abort(0, FailureOf(why),
+        message.starts_with("rank ") ? message : absl::StrCat("rank 0: ", message));
 }
 
 void Coordinator::JudgeGathering() {
@@ -333,8 +346,8 @@ void Coordinator::JudgeSlow() {
   for (auto& [rank, member] : members_) {
     const control::Heartbeat& heartbeat = member.heartbeat;
     const nanoseconds standing = now_ - member.round_since;
-    if (standing < options_.peer_timeout / 2 || member.done_below == round_limit_ ||
-        !heartbeat.waiting_for().empty()) {
+    const bool done = member.done_below == round_limit_ && !(rank == 0 && AllDone());
+    if (standing < options_.peer_timeout / 2 || done || !heartbeat.waiting_for().empty()) {
       continue;
     }
     const std::string waiting = WhoWaitsFor(rank);
@@ -357,12 +370,17 @@ void Coordinator::Abort(Rank culprit, Failure failure, const std::string& messag
   if (phase_ == Phase::kFinished || phase_ == Phase::kAborted) return;
   phase_ = Phase::kAborted;
   verdict_ = WithFailure(absl::AbortedError(message), failure);
+  culprit_ = culprit;
+  for (const auto& [rank, member] : members_) TellVerdict(member.session);
+}
+
+void Coordinator::TellVerdict(SessionId session) {
   control::Directive directive;
-  directive.mutable_abort()->set_message(message);
-  directive.mutable_abort()->set_failure(static_cast<int>(failure));
-  directive.mutable_abort()->set_culprit(culprit);
-  SendToAll(directive);
-  for (const auto& [rank, member] : members_) output_.ended.push_back(member.session);
+  directive.mutable_abort()->set_message(std::string(verdict_.message()));
+  directive.mutable_abort()->set_failure(ExitCode(verdict_));
+  directive.mutable_abort()->set_culprit(culprit_);
+  Send(session, std::move(directive));
+  output_.ended.push_back(session);
 }
 
 void Coordinator::Send(SessionId session, control::Directive directive) {

@@ -8,8 +8,9 @@
 // fit is refused with the field and both values, the others go on waiting, and
 // when time is up the missing ranks are named. While it runs, silence, a broken
 // connection or a failure report ends it with one verdict for all, which names
-// the culprit. It finishes when every node is done, so that no node takes its
-// server down while a neighbour still needs it.
+// the culprit. It finishes when every node is done and rank 0 has written the
+// results, so that no node takes its server down while a neighbour still needs
+// it, and none ends well whose run leaves no results.
 //
 // Three ways of not being there are told apart: *died* (the connection broke),
 // *silent* (connected, but no heartbeat for peer_timeout: stopped, or the host
@@ -61,6 +62,8 @@ class Coordinator {
     std::vector<SessionId> ended;
     std::vector<std::pair<Rank, control::NodeMetrics>> metrics;
     std::vector<std::string> notices;  // for rank 0's log
+    // Every node is done, once: rank 0 writes the results, then calls Finish.
+    bool all_done = false;
   };
 
   Coordinator(CoordinatorOptions options, SteadyTime now);
@@ -73,6 +76,12 @@ class Coordinator {
   // Moves the end of the run outwards, or settles it where it is; a lower limit
   // is ignored.
   void ExtendRoundLimit(Round limit, bool final);
+
+  // All are done and the results are there: nobody needs another any more. Nothing when
+  // the run has ended otherwise meanwhile.
+  void Finish();
+  // Rank 0 cannot go on: tells all who are there, and everyone who comes.
+  void End(const absl::Status& why);
 
   Output Take() { return std::exchange(output_, {}); }
 
@@ -101,6 +110,7 @@ class Coordinator {
 
   void Advance(SteadyTime now);
   void Register(SessionId session, const control::Registration& registration);
+  void TellVerdict(SessionId session);
   // A session is one node's: a second registration on it breaks the protocol.
   void RegisterAgain(SessionId session, const control::Registration& registration);
   // Why there is no room for this node; empty when there is.
@@ -112,7 +122,7 @@ class Coordinator {
   void OnRound(Member& member, Round round);
   std::string InTheNameOf(Rank reporter, const std::string& message) const;
   void OnFailure(Rank reporter, const control::Failure& failure);
-  void FinishIfDone();
+  bool AllDone() const;
   void JudgeGathering();
   void JudgeSilence();
   void JudgeAccusation();
@@ -128,6 +138,7 @@ class Coordinator {
   const CoordinatorOptions options_;
   Phase phase_ = Phase::kGathering;
   absl::Status verdict_;
+  Rank culprit_ = -1;  // of the verdict
   Round round_limit_;
   std::map<Rank, Member> members_;
   std::map<SessionId, Rank> ranks_;       // of the members

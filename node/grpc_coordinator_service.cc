@@ -96,6 +96,7 @@ class GrpcCoordinatorService::Session final : public Reactor {
   const SessionId id;
   control::Report report;     // between OnReadDone and the next StartRead
   bool registered = false;    // has said who it is
+  Rank rank = -1;             // then
   bool ended = false;         // has got its last directive
   SteadyTime patience_until;  // holds while !registered or ended
 
@@ -128,6 +129,8 @@ GrpcCoordinatorService::GrpcCoordinatorService(CoordinatorOptions options, Sinks
     : sinks_(std::move(sinks)),
       token_(std::move(token)),
       tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
+      peer_timeout_(options.peer_timeout),
+      world_size_(options.own.world_size()),
       max_sessions_(static_cast<size_t>(options.own.world_size()) + kMaxStrangers),
       coordinator_(std::move(options), steady_clock::now()),
       ticker_([this] { TickUntilStopped(); }) {}
@@ -148,10 +151,41 @@ void GrpcCoordinatorService::ExtendRoundLimit(Round limit, bool final) {
   Flush();
 }
 
-bool GrpcCoordinatorService::AwaitDeparture(SteadyTime deadline) {
+void GrpcCoordinatorService::Finish() {
   MutexLock lock(mutex_);
+  coordinator_.Finish();
+  Flush();
+}
+
+void GrpcCoordinatorService::End(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  coordinator_.End(why);
+  Flush();
+}
+
+nanoseconds GrpcCoordinatorService::Patience() const {
+  return coordinator_.phase() == Coordinator::Phase::kFinished
+             ? std::max<nanoseconds>(kPatience, peer_timeout_)
+             : kPatience;
+}
+
+bool GrpcCoordinatorService::AwaitDeparture() {
+  MutexLock lock(mutex_);
+  const SteadyTime deadline = steady_clock::now() + Patience();
   while (!AllNodesGone()) {
     if (!changed_.WaitUntil(mutex_, deadline)) return AllNodesGone();
+  }
+  return true;
+}
+
+bool GrpcCoordinatorService::AwaitAllTold() {
+  MutexLock lock(mutex_);
+  const SteadyTime deadline = steady_clock::now() + kPatience;
+  const auto all_told = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return static_cast<Rank>(told_.size()) >= world_size_ - 1;
+  };
+  while (!all_told()) {
+    if (!changed_.WaitUntil(mutex_, deadline)) return all_told();
   }
   return true;
 }
@@ -184,6 +218,7 @@ bool GrpcCoordinatorService::OnReport(Session& session) {
       return false;
     }
     session.registered = true;
+    session.rank = registration.rank();
     CompleteAddress(session.peer(), session.report.mutable_registration());
   }
   coordinator_.OnReport(session.id, session.report, steady_clock::now());
@@ -202,6 +237,7 @@ void GrpcCoordinatorService::OnReadClosed(Session& session) {
 void GrpcCoordinatorService::OnDone(Session& session) {
   MutexLock lock(mutex_);
   sessions_.erase(session.id);
+  if (session.rank > 0 && session.rank < world_size_) told_.insert(session.rank);
   changed_.NotifyAll();
 }
 
@@ -238,10 +274,11 @@ void GrpcCoordinatorService::Flush() {
     const auto found = sessions_.find(id);
     if (found == sessions_.end()) continue;
     found->second->ended = true;
-    found->second->patience_until = steady_clock::now() + kPatience;
+    found->second->patience_until = steady_clock::now() + Patience();
   }
   for (const auto& [rank, metrics] : output.metrics) sinks_.on_metrics(rank, metrics);
   for (const std::string& notice : output.notices) sinks_.on_notice(notice);
+  if (output.all_done) sinks_.on_all_done();
 }
 
 bool GrpcCoordinatorService::AllNodesGone() const {

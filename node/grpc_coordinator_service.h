@@ -12,6 +12,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -31,6 +32,8 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   struct Sinks {
     std::function<void(Rank, const control::NodeMetrics&)> on_metrics;
     std::function<void(const std::string&)> on_notice;  // a line for rank 0's log
+    // Every node is done: the results may be written, then Finish.
+    std::function<void()> on_all_done = [] {};
   };
 
   // Who does not show `token` is refused without a word about the run.
@@ -40,9 +43,18 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   // Moves the end of the run; see Coordinator.
   void ExtendRoundLimit(Round limit, bool final);
 
-  // After Finish or Abort: waits until every node has heard it and left, so that
-  // rank 0's own end is not taken for a death. False when the deadline passed.
-  bool AwaitDeparture(SteadyTime deadline);
+  // See Coordinator.
+  void Finish();
+  void End(const absl::Status& why);
+
+  // Once the run has ended: waits until every node has heard it and left, so that rank
+  // 0's own end is not taken for a death. A good end may take --peer-timeout to reach
+  // a node that is cut off, a bad one is told for a few seconds. False when somebody
+  // had not left then.
+  bool AwaitDeparture();
+  // After End, of a rank 0 that never joined: the same for those that have yet to come, for
+  // a few seconds.
+  bool AwaitAllTold();
 
   // Why the run was aborted; OK while it was not.
   absl::Status verdict() const;
@@ -64,17 +76,21 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   void CancelOverdue(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Carries out what the coordinator decided.
   void Flush() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::chrono::nanoseconds Patience() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AllNodesGone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Sinks sinks_;
   const RunToken token_;
   const std::chrono::nanoseconds tick_;
+  const std::chrono::nanoseconds peer_timeout_;
+  const Rank world_size_;
   const size_t max_sessions_;
   mutable Mutex mutex_;
   Condition changed_;
   Coordinator coordinator_ ABSL_GUARDED_BY(mutex_);
   std::map<SessionId, Session*> sessions_ ABSL_GUARDED_BY(mutex_);  // each deletes itself
   SessionId next_session_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::set<Rank> told_ ABSL_GUARDED_BY(mutex_);  // ranks whose sessions are over
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread ticker_;
 };

@@ -19,9 +19,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long rank 0 waits for the others to have heard the end.
-constexpr auto kDeparture = std::chrono::seconds(5);
-
 // Tells two processes with the same rank apart; not part of any result.
 uint64_t ProcessNonce() {
   std::random_device device;
@@ -49,12 +46,18 @@ NodeSession::~NodeSession() { TearDown(); }
 
 absl::Status NodeSession::Run(std::function<absl::Status(float* replica)> initialize) {
   if (absl::Status status = Listen(); !status.ok()) return status;
-  if (absl::Status status = Join(); !status.ok()) return status;
+  if (absl::Status status = Join(); !status.ok()) {
+    if (coordinator_) coordinator_->End(status);  // the others wait for it
+    TearDown();
+    return status;
+  }
   StartControl();
   absl::Status status = callbacks_.on_start();
   if (status.ok()) status = runner_->Run(transport_.get(), std::move(initialize));
   trained_ = status.ok();
   if (status.ok()) status = callbacks_.on_trained(runner_->model());
+  if (status.ok()) status = SayDone();
+  if (status.ok() && coordinator_) status = Conclude();
   if (status.ok()) status = AwaitEnd();
   if (!status.ok()) status = Verdict(Cause(status));
   TearDown();
@@ -89,7 +92,8 @@ absl::Status NodeSession::Listen() {
                            .peer_timeout = options_.peer_timeout,
                            .step_timeout = options_.step_timeout},
         GrpcCoordinatorService::Sinks{.on_metrics = callbacks_.on_metrics,
-                                      .on_notice = callbacks_.on_notice},
+                                      .on_notice = callbacks_.on_notice,
+                                      .on_all_done = [this] { OnAllDone(); }},
         options_.token);
     services.push_back(
         [this](grpc::ServerBuilder& builder) { builder.RegisterService(coordinator_.get()); });
@@ -183,14 +187,36 @@ void NodeSession::StartControl() {
       [this] { return Heartbeat(); });
 }
 
-absl::Status NodeSession::AwaitEnd() {
+absl::Status NodeSession::SayDone() {
   control::Report report;
   report.mutable_done()->set_round_limit(runner_->progress().round);
-  if (absl::Status status = control_->Send(std::move(report)); !status.ok()) return status;
+  return control_->Send(std::move(report));
+}
+
+// The end is announced once the results are there: a node that ends well belongs to a run
+// that has them.
+absl::Status NodeSession::Conclude() {
+  {
+    MutexLock lock(mutex_);
+    while (!end_ && !all_done_) ended_.WaitUntil(mutex_, Clock::now() + options_.peer_timeout);
+    if (end_) return *end_;
+  }
+  if (absl::Status status = callbacks_.on_all_done(); !status.ok()) return status;
+  coordinator_->Finish();
+  return absl::OkStatus();
+}
+
+absl::Status NodeSession::AwaitEnd() {
   // Rank 0's silence or death ends this wait through on_abort.
   MutexLock lock(mutex_);
   while (!end_) ended_.WaitUntil(mutex_, Clock::now() + options_.peer_timeout);
   return *end_;
+}
+
+void NodeSession::OnAllDone() {
+  MutexLock lock(mutex_);
+  all_done_ = true;
+  ended_.NotifyAll();
 }
 
 absl::Status NodeSession::Cause(const absl::Status& symptom) {
@@ -236,7 +262,9 @@ void NodeSession::ExtendRoundLimit(Round limit, bool final) {
 }
 
 void NodeSession::TearDown() {
-  if (coordinator_ && control_) coordinator_->AwaitDeparture(Clock::now() + kDeparture);
+  if (coordinator_ && control_ && !coordinator_->AwaitDeparture()) {
+    LOG(WARNING) << "not all nodes have acknowledged the end of the run; rank 0 leaves";
+  }
   control_.reset();
   if (transport_) transport_->Shutdown();
   if (server_) server_->Shutdown(std::chrono::system_clock::now());

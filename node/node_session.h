@@ -59,6 +59,8 @@ struct NodeSessionCallbacks {
   std::function<absl::Status()> on_start;
   // This node has trained: evaluate and write before it says that it is done.
   std::function<absl::Status(const SharedVector& model)> on_trained;
+  // Rank 0: all nodes have; write the run's results before the end is announced.
+  std::function<absl::Status()> on_all_done;
 };
 
 // Run from one thread; the others from any.
@@ -91,7 +93,11 @@ class NodeSession {
   control::Registration Registration() const;
   control::Heartbeat Heartbeat() const;
   void StartControl();
+  absl::Status SayDone();
+  // Rank 0: once all are done, writes the results and announces the end.
+  absl::Status Conclude();
   absl::Status AwaitEnd();
+  void OnAllDone();
   // What has ended the run for this node, of which `symptom` may be a consequence.
   absl::Status Cause(const absl::Status& symptom);
   // Asks rank 0 whether something else is behind `symptom`.
@@ -113,7 +119,8 @@ class NodeSession {
 
   Mutex mutex_;
   Condition ended_;
-  bool joining_ ABSL_GUARDED_BY(mutex_) = false;  // control_ is there, and waits for the others
+  bool all_done_ ABSL_GUARDED_BY(mutex_) = false;  // rank 0
+  bool joining_ ABSL_GUARDED_BY(mutex_) = false;   // control_ is there, and waits for the others
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -114,6 +114,7 @@ class CoordinatorTest : public testing::Test {
     for (const SessionId session : output.ended) ended_.push_back(session);
     for (auto& [rank, metrics] : output.metrics) metrics_.emplace_back(rank, metrics.round());
     for (auto& notice : output.notices) notices_.push_back(notice);
+    all_done_ += output.all_done;
   }
 
   std::string Message() const { return std::string(coordinator_->verdict().message()); }
@@ -126,6 +127,7 @@ class CoordinatorTest : public testing::Test {
   std::vector<SessionId> ended_;
   std::vector<std::pair<Rank, Round>> metrics_;
   std::vector<std::string> notices_;
+  int all_done_ = 0;
 };
 
 TEST_F(CoordinatorTest, HandsTheRosterToAllOnceTheLastIsThere) {
@@ -324,6 +326,7 @@ TEST_F(CoordinatorTest, AFinalEvaluationMayTakeLongerThanTheStepTimeout) {
   Pass(milliseconds(200000), [&] { Beat(0, 100, {}, ++batches), Beat(1, 100); });
   EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
   Done(0, 100);
+  coordinator_->Finish();
   EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kFinished);
 }
 
@@ -500,7 +503,7 @@ TEST_F(CoordinatorTest, StrangersAreIgnored) {
   EXPECT_THAT(directives_[56].back().abort().message(), HasSubstr("the run has already begun"));
 }
 
-TEST_F(CoordinatorTest, FinishesWhenAllAreDoneBelowTheCurrentLimit) {
+TEST_F(CoordinatorTest, FinishesWhenAllAreDoneBelowTheCurrentLimitAndTheResultsAreThere) {
   BeginRunning(2);
   Done(0, 100);
   coordinator_->ExtendRoundLimit(50, true);  // never inwards
@@ -508,14 +511,59 @@ TEST_F(CoordinatorTest, FinishesWhenAllAreDoneBelowTheCurrentLimit) {
   Collect();
   EXPECT_EQ(directives_[1].back().round_limit().limit(), 200);
   Done(1, 200);
-  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+  EXPECT_EQ(all_done_, 0);
   Done(0, 200);
+  EXPECT_EQ(all_done_, 1);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << "rank 0 writes its results";
+  EXPECT_THAT(ended_, IsEmpty());
+  coordinator_->Finish();
+  Collect();
   EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kFinished);
   EXPECT_TRUE(directives_[0].back().has_finish());
   EXPECT_TRUE(directives_[1].back().has_finish());
   EXPECT_THAT(ended_, ElementsAre(0, 1));
   coordinator_->OnClosed(1, "", now_);
   EXPECT_TRUE(coordinator_->verdict().ok());
+}
+
+TEST_F(CoordinatorTest, ResultsThatCannotBeWrittenAreTheVerdictForAll) {
+  BeginRunning(2);
+  Done(0, 100);
+  Done(1, 100);
+  Fail(0, 0, "rank 0: cannot write summary.json", Failure::kOutput);
+  coordinator_->Finish();  // too late
+  Collect();
+  EXPECT_EQ(Class(), Failure::kOutput);
+  for (const SessionId session : {0, 1}) EXPECT_TRUE(directives_[session].back().has_abort());
+}
+
+TEST_F(CoordinatorTest, WritingTheResultsHasTheStepTimeout) {
+  BeginRunning(2);
+  Done(1, 100);
+  Pass(milliseconds(70000),
+       [&] { Beat(0, 100, {}, now_.time_since_epoch().count()), Beat(1, 100); });
+  Done(0, 100);
+  const auto beat = [&] { Beat(0, 100, {}, 7), Beat(1, 100); };
+  Pass(milliseconds(59000), beat);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
+  Pass(milliseconds(2000), beat);
+  EXPECT_THAT(Message(), AllOf(HasSubstr("rank 0 is slow"), HasSubstr("--step-timeout=60s")));
+}
+
+TEST_F(CoordinatorTest, RankZerosEndWhileNodesGatherIsToldToAllWhoComeAndWillCome) {
+  Begin(3);
+  Register(1, RegistrationOf(1, 3));
+  coordinator_->End(
+      WithFailure(absl::CancelledError("terminated (SIGTERM)"), Failure::kTerminated));
+  Collect();
+  Register(2, RegistrationOf(2, 3));
+  for (const SessionId session : {1, 2}) {
+    ASSERT_EQ(directives_[session].size(), 1u) << session;
+    EXPECT_EQ(directives_[session][0].abort().message(), "rank 0: terminated (SIGTERM)");
+    EXPECT_EQ(directives_[session][0].abort().failure(), static_cast<int>(Failure::kTerminated));
+  }
+  EXPECT_THAT(ended_, ElementsAre(1, 2));
+  EXPECT_THAT(notices_, IsEmpty()) << "nobody was refused";
 }
 
 TEST_F(CoordinatorTest, ANodeThatDiesBetweenDoneAndFinishIsLost) {

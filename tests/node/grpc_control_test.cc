@@ -62,7 +62,8 @@ struct RankZero {
                      [this](Rank rank, const control::NodeMetrics& metrics) {
                        metrics_of.fetch_add(rank * 1000 + static_cast<int>(metrics.round()));
                      },
-                 .on_notice = [](const std::string&) {}},
+                 .on_notice = [](const std::string&) {},
+                 .on_all_done = [this] { all_done.set_value(); }},
                 std::move(token)) {
     const GrpcServer::Register services[] = {
         [this](grpc::ServerBuilder& builder) { builder.RegisterService(&service); }};
@@ -77,7 +78,14 @@ struct RankZero {
 
   std::string address() const { return FormatHostAddress(server->address()); }
 
+  // The results are "written" once all are done.
+  void AwaitAllDone() {
+    ASSERT_EQ(all_done.get_future().wait_for(kLong), std::future_status::ready);
+    service.Finish();
+  }
+
   std::atomic<int> metrics_of = 0;
+  std::promise<void> all_done;
   GrpcCoordinatorService service;
   std::unique_ptr<GrpcServer> server;  // goes first
 };
@@ -173,11 +181,12 @@ TEST(GrpcControl, ARunFromRosterToFinish) {
   zero.service.ExtendRoundLimit(20, true);
   for (auto& node : nodes) EXPECT_EQ(node->AwaitLimit(), 20);
   for (auto& node : nodes) node->Done(20);
+  zero.AwaitAllDone();
   for (auto& node : nodes) EXPECT_TRUE(node->AwaitEnd().ok());
   EXPECT_EQ(zero.metrics_of, 3007);
   EXPECT_EQ(nodes[1]->client().Send(report).code(), absl::StatusCode::kFailedPrecondition);
   nodes.clear();
-  EXPECT_TRUE(zero.service.AwaitDeparture(steady_clock::now() + kLong));
+  EXPECT_TRUE(zero.service.AwaitDeparture());
   EXPECT_TRUE(zero.service.verdict().ok());
 }
 
@@ -456,6 +465,7 @@ TEST(GrpcControl, HeartbeatsKeepAnIdleRunAlive) {
   for (auto& node : nodes) ASSERT_TRUE(node->AwaitBeats(2 * 8));
   EXPECT_TRUE(zero.service.verdict().ok()) << zero.service.verdict();
   for (auto& node : nodes) node->Done(10);
+  zero.AwaitAllDone();
   for (auto& node : nodes) EXPECT_TRUE(node->AwaitEnd().ok());
 }
 

@@ -135,7 +135,7 @@ TEST(Cluster, ANodeMixesNoTwoRuns) {
   EXPECT_EQ(second.exit_code, kOutput);
   EXPECT_THAT(second.output,
               AllOf(HasSubstr("rank 1"), HasSubstr("there/node-1 holds an earlier run"),
-                    HasSubstr("--overwrite")));
+                    HasSubstr("choose another --out")));
   EXPECT_EQ(FileText(metrics), first);
   EXPECT_EQ(run("third", "--overwrite").exit_code, 0);
   EXPECT_EQ(std::ranges::count(FileText(metrics), '\n'), std::ranges::count(first, '\n'));
@@ -297,6 +297,46 @@ TEST(Cluster, APeerThatCannotBeReachedIsNamedWithItsAddress) {
                 AllOf(HasSubstr("rank 1 (127.0.0.1:1) could not be reached within 4.0 s"),
                       HasSubstr("onnection refused")));
   }
+}
+
+TEST(Cluster, ResultsThatCannotBeWrittenFailEveryNode) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  const std::vector<std::string> flags = {"--model=phantom:10kB", "--compute=5ms", "--rounds=300"};
+  GrapevineProcess zero(Node(0, port, folder.File("run"), flags));
+  GrapevineProcess one(Node(1, port, folder.File("run-1"), flags));
+  ASSERT_TRUE(zero.AwaitOutput("round 2/")) << zero.output();
+  std::filesystem::create_directories(folder.File("run/summary.json/in-the-way"));
+  EXPECT_EQ(zero.Await(), kOutput) << zero.output();
+  EXPECT_EQ(one.Await(), kOutput) << one.output();
+  EXPECT_THAT(one.output(), AllOf(HasSubstr("rank 0"), HasSubstr("summary.json")));
+}
+
+// Rank 0 of three is told to end while rank 2 is not there.
+TEST(Cluster, AnInterruptWhileNodesGatherIsHeardByTheGathered) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  const std::vector<std::string> flags = With(kShortRun, "--world-size=3");
+  GrapevineProcess zero(Node(0, port, folder.File("run"), flags));
+  GrapevineProcess one(Node(1, port, folder.File("run"), flags));
+  ASSERT_TRUE(zero.AwaitOutput("waiting for 1 of 3 nodes: rank 2 is missing")) << zero.output();
+  zero.Signal(SIGTERM);
+  EXPECT_EQ(zero.Await(), 128 + SIGTERM) << zero.output();
+  EXPECT_EQ(one.Await(), 128 + SIGTERM) << one.output();
+  EXPECT_THAT(one.output(), HasSubstr("rank 0: terminated (SIGTERM)"));
+}
+
+TEST(Cluster, ARankZeroThatCannotBeginTellsWhoWaitsForIt) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  std::filesystem::create_directories(folder.File("run"));
+  folder.Write("run/precious", "");
+  GrapevineProcess one(Node(1, port, folder.File("run-1"), kShortRun));
+  GrapevineProcess zero(Node(0, port, folder.File("run"), kShortRun));
+  EXPECT_EQ(zero.Await(), kOutput) << zero.output();
+  EXPECT_EQ(one.Await(), kOutput) << one.output();
+  EXPECT_THAT(one.output(), AllOf(HasSubstr("rank 0: "), HasSubstr(folder.File("run")),
+                                  HasSubstr("--overwrite")));
 }
 
 TEST(Cluster, AFullDiskOfOneNodeEndsTheRun) {

@@ -23,6 +23,7 @@ SimulatedCoordinator::SimulatedCoordinator(CoordinatorOptions options, Simulated
                                            Process* process, Sinks sinks)
     : process_(process),
       sinks_(std::move(sinks)),
+      peer_timeout_(options.peer_timeout),
       tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
       coordinator_(std::move(options), process->now()) {
   network->Listen(process_, kService, [this](std::shared_ptr<Connection> connection) {
@@ -87,10 +88,19 @@ void SimulatedCoordinator::Flush() {
     const auto found = sessions_.find(id);
     if (found == sessions_.end()) continue;
     found->second.ended = true;
-    found->second.patience_until = process_->now() + kPatience;
+    found->second.patience_until = process_->now() + Patience();
   }
   for (const auto& [rank, metrics] : output.metrics) sinks_.on_metrics(rank, metrics);
   for (const std::string& notice : output.notices) sinks_.on_notice(notice);
+  if (!output.all_done) return;
+  coordinator_.Finish();  // nothing is to be written
+  Flush();
+}
+
+nanoseconds SimulatedCoordinator::Patience() const {
+  return coordinator_.phase() == Coordinator::Phase::kFinished
+             ? std::max<nanoseconds>(kPatience, peer_timeout_)
+             : kPatience;
 }
 
 bool SimulatedCoordinator::AllNodesGone() const {

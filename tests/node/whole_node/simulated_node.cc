@@ -24,7 +24,6 @@ using std::chrono::nanoseconds;
 // Reports and directives are small: sockets hold many.
 constexpr size_t kControlWindow = 100;
 constexpr milliseconds kRetryInterval{100};
-constexpr milliseconds kDeparture{5000};
 constexpr milliseconds kLinger{1000};
 // Of an evaluation, which tells after each that it moves.
 constexpr milliseconds kBatch{100};
@@ -351,7 +350,7 @@ void SimulatedNode::Leave(absl::Status status) {
   Say(absl::StrCat("leaves: ", status.ToString()));
   status_ = std::move(status);
   stage_ = Stage::kLeaving;
-  deadline_ = now() + (rank_ == 0 ? kDeparture : milliseconds(0));
+  deadline_ = now() + (coordinator_ ? coordinator_->Patience() : milliseconds(0));
   control_->Finish(Connection::End::kCaller, absl::OkStatus());
   TryToGo();
 }
