@@ -38,8 +38,9 @@ CreditDesk::Due CreditDesk::Lost(Rank from) {
 CreditDesk::Due CreditDesk::Take() {
   Due due;
   if (held_.empty()) return due;
-  const ArrivalMeter& meter = meter_;
-  const auto allowance = [&meter](Rank to) { return meter.BytesWhileACreditTravels(to); };
+  const auto allowance = [this](Rank to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return meter_.BytesWhileACreditTravels(to);
+  };
   for (const CreditOrder::Message& message : order_.Take(allowance)) {
     due.push_back(std::move(held_.extract({message.from, message.tag}).mapped()));
   }
