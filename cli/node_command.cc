@@ -31,6 +31,7 @@
 #include "cli/real_run_text.h"
 #include "cli/standard_output.h"
 #include "node/failed_start.h"
+#include "node/grpc_credentials.h"
 #include "node/launcher.h"
 #include "node/run_token.h"
 #include "run/config_validate.h"

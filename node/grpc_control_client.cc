@@ -21,6 +21,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds kMaxWait{1000};
 constexpr milliseconds kRetryInterval{100};
 constexpr milliseconds kLeaveTimeout{1000};
+constexpr milliseconds kCancelTimeout{5000};
 
 }  // namespace
 
@@ -28,6 +29,7 @@ constexpr milliseconds kLeaveTimeout{1000};
 class GrpcControlClient::Stream final
     : public grpc::ClientBidiReactor<control::Report, control::Directive> {
  public:
+  // The client outlives it, unless it abandons it.
   Stream(GrpcControlClient& client, control::Report registration) : client_(client) {
     queue_.push_back(std::move(registration));
     client_.stub_->async()->Connect(&context_, this);
@@ -40,18 +42,23 @@ class GrpcControlClient::Stream final
 
   void OnReadDone(bool ok) override {
     {
-      MutexLock lock(client_.mutex_);
-      if (ok) {
-        client_.OnDirective(incoming_);
-        StartRead(&incoming_);
-        return;
+      MutexLock alone(calls_->mutex);
+      if (!calls_->abandoned) {
+        MutexLock lock(client_.mutex_);
+        if (ok) {
+          client_.OnDirective(incoming_);
+          StartRead(&incoming_);
+          return;
+        }
+        read_closed_ = true;
       }
-      read_closed_ = true;
     }
     RemoveHold();
   }
 
   void OnWriteDone(bool ok) override {
+    MutexLock alone(calls_->mutex);
+    if (calls_->abandoned) return;
     MutexLock lock(client_.mutex_);
     writing_ = false;
     if (!ok) queue_.clear();
@@ -59,10 +66,29 @@ class GrpcControlClient::Stream final
   }
 
   void OnDone(const grpc::Status& status) override {
-    MutexLock lock(client_.mutex_);
-    done_ = true;
-    status_ = status;
-    client_.OnStreamDone(status);
+    // The client may delete this as soon as it knows.
+    const std::shared_ptr<Calls> calls = calls_;
+    {
+      MutexLock alone(calls->mutex);
+      calls->over = true;
+      if (!calls->abandoned) {
+        MutexLock lock(client_.mutex_);
+        done_ = true;
+        status_ = status;
+        client_.OnStreamDone(status);
+        return;
+      }
+    }
+    delete this;
+  }
+
+  // Lets go of a stream that does not end: it leaves its client alone from now on, and
+  // deletes itself when it does. Not under the client's lock.
+  static void Abandon(Stream* stream) {
+    const std::shared_ptr<Calls> calls = stream->calls_;
+    MutexLock alone(calls->mutex);
+    calls->abandoned = true;
+    if (calls->over) delete stream;
   }
 
   void Enqueue(control::Report report) {
@@ -96,6 +122,13 @@ class GrpcControlClient::Stream final
   const grpc::Status& status() const { return status_; }
 
  private:
+  // Callbacks come one at a time, and none to a client that is gone.
+  struct Calls {
+    Mutex mutex;  // taken before the client's
+    bool abandoned ABSL_GUARDED_BY(mutex) = false;
+    bool over ABSL_GUARDED_BY(mutex) = false;
+  };
+  const std::shared_ptr<Calls> calls_ = std::make_shared<Calls>();
   GrpcControlClient& client_;
   grpc::ClientContext context_;
   control::Directive incoming_;
@@ -123,14 +156,26 @@ GrpcControlClient::~GrpcControlClient() {
     changed_.NotifyAll();
   }
   pulser_.join();
+  if (Stream* const stream = TakeUnended()) {
+    LOG(WARNING) << "gRPC does not end the stream to rank 0 at " << coordinator_;
+    Stream::Abandon(stream);
+  }
+}
+
+GrpcControlClient::Stream* GrpcControlClient::TakeUnended() {
   MutexLock lock(mutex_);
-  if (stream_ == nullptr) return;
+  if (stream_ == nullptr) return nullptr;
   stream_->Leave();
-  const SteadyTime deadline = steady_clock::now() + kLeaveTimeout;
+  if (AwaitDone(steady_clock::now() + kLeaveTimeout)) return nullptr;
+  stream_->Cancel();
+  // gRPC ends a cancelled call without the peer's help, but not without threads.
+  if (AwaitDone(steady_clock::now() + kCancelTimeout)) return nullptr;
+  return stream_.release();
+}
+
+bool GrpcControlClient::AwaitDone(SteadyTime deadline) {
   while (!stream_->done() && steady_clock::now() < deadline) changed_.WaitUntil(mutex_, deadline);
-  if (!stream_->done()) stream_->Cancel();
-  // gRPC ends a cancelled call without the peer's help.
-  while (!stream_->done()) changed_.WaitUntil(mutex_, steady_clock::now() + kMaxWait);
+  return stream_->done();
 }
 
 absl::StatusOr<control::Roster> GrpcControlClient::Join(const control::Registration& registration,

@@ -78,6 +78,10 @@ class GrpcControlClient {
   void Attempt(const control::Registration& registration, SteadyTime deadline);
   absl::Status NotReached(const std::string& last_error) const;
   absl::Status NotBelieved() const;
+  // Leaves; the stream if it has not ended by then, which happens when gRPC has no
+  // thread left for it.
+  Stream* TakeUnended();
+  bool AwaitDone(SteadyTime deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnDirective(const control::Directive& directive) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnStreamDone(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Leaves once the run is over; wakes whoever waits for a change.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "node/host_address.h"
 #include "node/peer_address.h"
 #include "node/registration.h"
@@ -34,6 +35,9 @@ void CompleteAddress(std::string_view peer, control::Registration* registration)
   address->host = registration->seen_from();
   registration->set_address(FormatHostAddress(*address));
 }
+
+// Of a rank's number in a list of them.
+constexpr size_t kReportPerRank = 10;
 
 class RefusedSession final : public Reactor {
  public:
@@ -80,6 +84,12 @@ class GrpcCoordinatorService::Session final : public Reactor {
   void OnReadClosed() {
     read_closed_ = true;
     queue_.clear();  // nobody is left to read it
+    Pump();
+  }
+
+  // Nothing more is heard; the stream ends when what is queued has been written.
+  void StopReading() {
+    read_closed_ = true;
     Pump();
   }
 
@@ -132,6 +142,7 @@ GrpcCoordinatorService::GrpcCoordinatorService(CoordinatorOptions options, Sinks
       peer_timeout_(options.peer_timeout),
       world_size_(options.own.world_size()),
       max_sessions_(static_cast<size_t>(options.own.world_size()) + kMaxStrangers),
+      max_report_(kMaxReport + kReportPerRank * static_cast<size_t>(options.own.world_size())),
       coordinator_(std::move(options), steady_clock::now()),
       ticker_([this] { TickUntilStopped(); }) {}
 
@@ -206,24 +217,42 @@ Reactor* GrpcCoordinatorService::Connect(grpc::CallbackServerContext* context) {
   return session;
 }
 
+std::string GrpcCoordinatorService::Unheard(const Session& session) const {
+  const size_t size = session.report.ByteSizeLong();
+  if (size > max_report_) {
+    return absl::StrCat("sent ", size, " bytes, where a report has at most ", max_report_);
+  }
+  if (session.registered) return "";
+  if (!session.report.has_registration()) return "did not register";
+  const control::Registration& registration = session.report.registration();
+  if (IsProven(registration, token_)) return "";
+  return absl::StrCat("calls itself rank ", registration.rank(), ", but shows ",
+                      registration.proof().empty() ? "no" : "another", " token");
+}
+
 bool GrpcCoordinatorService::OnReport(Session& session) {
   MutexLock lock(mutex_);
-  if (session.report.has_registration()) {
-    const control::Registration& registration = session.report.registration();
-    if (!session.registered && !IsProven(registration, token_)) {
-      LOG_EVERY_T(WARNING, 1) << "turned away a caller from " << session.peer() << ": calls itself "
-                              << "rank " << registration.rank() << ", but shows "
-                              << (registration.proof().empty() ? "no" : "another") << " token";
+  if (const std::string why = Unheard(session); !why.empty()) {
+    LOG_EVERY_T(WARNING, 1) << "turned away a caller from " << session.peer() << ": " << why;
+    // A node's stream breaks, which is what the coordinator knows how to judge.
+    if (session.registered) {
+      session.Cancel();
+    } else {
       session.Refuse();
-      return false;
     }
-    session.registered = true;
-    session.rank = registration.rank();
+    return session.registered;
+  }
+  const bool registers = session.report.has_registration();
+  if (registers) {
+    session.rank = session.report.registration().rank();
     CompleteAddress(session.peer(), session.report.mutable_registration());
   }
+  session.registered = true;
   coordinator_.OnReport(session.id, session.report, steady_clock::now());
   Flush();
-  return true;
+  const bool refused = registers && session.ended;
+  if (refused) session.StopReading();
+  return !refused;
 }
 
 void GrpcCoordinatorService::OnReadClosed(Session& session) {

@@ -2,7 +2,8 @@
 //
 // Turns streams into sessions and a timer into ticks; what they mean is
 // coordinator.h's business. Memory is bounded: at most world_size plus
-// kMaxStrangers streams, at most kMaxQueued directives waiting for one.
+// kMaxStrangers streams, reports of kMaxReport bytes and a little for each rank, at
+// most kMaxQueued directives waiting for one. A stream ends with its first refusal.
 //
 // Thread-safety: all methods from any thread. Lifetime: outlives the server;
 // destroyed after the server's Shutdown.
@@ -59,7 +60,8 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   // Why the run was aborted; OK while it was not.
   absl::Status verdict() const;
 
-  static constexpr int kMaxStrangers = 64;
+  static constexpr int kMaxStrangers = 32;
+  static constexpr size_t kMaxReport = 64 << 10;
   static constexpr size_t kMaxQueued = 1024;
 
  private:
@@ -67,8 +69,10 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
 
   grpc::ServerBidiReactor<control::Report, control::Directive>* Connect(
       grpc::CallbackServerContext* context) override;
-  // False when the stream has ended with that report.
+  // False when the stream ends with that report.
   bool OnReport(Session& session);
+  // Why a report is not even looked at; empty when it is.
+  std::string Unheard(const Session& session) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnReadClosed(Session& session);
   void OnDone(Session& session);
   void TickUntilStopped();
@@ -85,6 +89,7 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   const std::chrono::nanoseconds peer_timeout_;
   const Rank world_size_;
   const size_t max_sessions_;
+  const size_t max_report_;
   mutable Mutex mutex_;
   Condition changed_;
   Coordinator coordinator_ ABSL_GUARDED_BY(mutex_);

@@ -29,7 +29,7 @@ struct GrpcTransportOptions {
   // The round this node is in, for heartbeats; from any thread, without blocking.
   std::function<Round()> round = [] { return Round{0}; };
   // Streams that have not introduced themselves, at most.
-  int max_unknown_streams = 256;
+  int max_unknown_streams = 32;
 };
 
 }  // namespace grapevine

@@ -16,6 +16,7 @@
 #include "node/grpc_server.h"
 #include "node/registration.h"
 #include "run/failure.h"
+#include "system/mutex.h"
 #include "tests/node/beat_counter.h"
 
 namespace grapevine {
@@ -371,6 +372,113 @@ TEST(GrpcControl, ANodeWithoutTheTokenHearsWhatHelps) {
   EXPECT_THAT(std::string(roster.status().message()),
               AllOf(HasSubstr("rank 0 at " + zero.address() + " refuses this node"),
                     HasSubstr("--token-file or GRAPEVINE_TOKEN")));
+}
+
+// A call that is over, but keeps gRPC's thread until it is let go.
+class Idler final : public grpc::ClientBidiReactor<control::Report, control::Directive> {
+ public:
+  struct Latch {
+    Mutex mutex;
+    Condition changed;
+    int idling ABSL_GUARDED_BY(mutex) = 0;
+    bool open ABSL_GUARDED_BY(mutex) = false;
+    // False when the deadline is over.
+    bool Await(int wanted) {
+      const auto deadline = steady_clock::now() + kLong;
+      MutexLock lock(mutex);
+      while (wanted > 0 ? idling < wanted : idling > 0) {
+        if (!changed.WaitUntil(mutex, deadline)) return false;
+      }
+      return true;
+    }
+    void Open() {
+      MutexLock lock(mutex);
+      open = true;
+      changed.NotifyAll();
+    }
+  };
+
+  Idler(control::Control::Stub* stub, std::shared_ptr<Latch> latch) : latch_(std::move(latch)) {
+    stub->async()->Connect(&context_, this);
+    context_.TryCancel();
+    StartCall();
+  }
+  void OnDone(const grpc::Status&) override {
+    {
+      MutexLock lock(latch_->mutex);
+      ++latch_->idling;
+      latch_->changed.NotifyAll();
+      while (!latch_->open) latch_->changed.WaitUntil(latch_->mutex, steady_clock::now() + kLong);
+      --latch_->idling;
+      latch_->changed.NotifyAll();
+    }
+    delete this;
+  }
+
+ private:
+  const std::shared_ptr<Latch> latch_;
+  grpc::ClientContext context_;
+};
+
+TEST(GrpcControl, AClientCanBeDestroyedWhenGrpcHasNoThreadLeft) {
+  RankZero zero(1);
+  auto nodes = JoinAll(zero, 1);
+  // gRPC serves callbacks with half as many threads as there are cores, 2 to 16.
+  constexpr int kMostThreads = 16;
+  const int threads =
+      std::clamp(static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)) / 2, 2, kMostThreads);
+  const auto latch = std::make_shared<Idler::Latch>();
+  const auto stub = control::Control::NewStub(Dial(zero.address()));
+  for (int i = 0; i < kMostThreads; ++i) new Idler(stub.get(), latch);  // each deletes itself
+  EXPECT_TRUE(latch->Await(threads));
+  std::promise<void> destroyed;
+  std::thread destroyer([&] {
+    nodes.clear();
+    destroyed.set_value();
+  });
+  EXPECT_EQ(destroyed.get_future().wait_for(kLong), std::future_status::ready);
+  latch->Open();
+  destroyer.join();
+  EXPECT_TRUE(latch->Await(0));
+}
+
+// What rank 0 says on a stream to which these registrations are written, until it ends.
+std::vector<control::Directive> Told(const RankZero& zero,
+                                     const std::vector<control::Registration>& registrations,
+                                     grpc::Status* end) {
+  auto stub = control::Control::NewStub(Dial(zero.address()));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kLong);
+  auto stream = stub->Connect(&context);
+  for (const control::Registration& registration : registrations) {
+    control::Report report;
+    *report.mutable_registration() = registration;
+    stream->Write(report);
+  }
+  std::vector<control::Directive> told;
+  control::Directive directive;
+  while (stream->Read(&directive)) told.push_back(directive);
+  *end = stream->Finish();
+  return told;
+}
+
+TEST(GrpcControl, AStreamEndsWithItsFirstRefusal) {
+  RankZero zero(2);
+  grpc::Status end;
+  const auto told = Told(zero, std::vector(3, RegistrationOf(1, 7)), &end);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_THAT(told[0].abort().message(), HasSubstr("number of nodes is 7 there"));
+  EXPECT_TRUE(end.ok()) << end.error_message();
+}
+
+TEST(GrpcControl, AReportThatIsTooLongIsNotLookedAt) {
+  RankZero zero(2);
+  control::Registration registration = RegistrationOf(1, 2);
+  registration.add_agreements()->set_value(std::string(GrpcCoordinatorService::kMaxReport, 'x'));
+  grpc::Status end;
+  EXPECT_THAT(Told(zero, {registration}, &end), testing::IsEmpty());
+  EXPECT_EQ(end.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(end.error_message(), "refused");
 }
 
 // A coordinator that takes the connection, says one thing, then nothing.
