@@ -41,6 +41,7 @@
 #include "run/run_directory.h"
 #include "run/units.h"
 #include "system/background_writer.h"
+#include "system/descriptor_limit.h"
 
 namespace grapevine {
 namespace {
@@ -252,6 +253,7 @@ absl::Status RunInEarshot(const Config& config, NodeRunOptions options, const st
 }
 
 absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
+  RaiseDescriptorLimit();
   const Config& config = resolved.config;
   if (absl::Status status = ValidateForRealNodes(resolved); !status.ok()) return status;
   absl::StatusOr<NodeIdentity> identity = IdentifyNode(&resolved);

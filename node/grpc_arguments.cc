@@ -17,6 +17,9 @@ constexpr char kBdpProbe[] = "grpc.http2.bdp_probe";
 // What all connections to a server may hold in gRPC's buffers together.
 constexpr size_t kServerQuota = size_t{256} << 20;
 
+// For the services that hold a thread for a call: health and reflection.
+constexpr int kServerThreads = 16;
+
 // A chunk of the usual size goes in one HTTP/2 frame: instead of in 16 KiB
 // pieces, each with a header to write and to parse.
 constexpr int kFrameBytes = (1 << 20) + (64 << 10);
@@ -44,6 +47,7 @@ grpc::ChannelArguments TransportChannelArguments(const std::string& address,
 void ApplyServerArguments(grpc::ServerBuilder& builder, bool loopback) {
   grpc::ResourceQuota quota("grapevine");
   quota.Resize(kServerQuota);
+  quota.SetMaxThreads(kServerThreads);
   builder.SetResourceQuota(quota);
   builder.SetMaxReceiveMessageSize(
       static_cast<int>(GrpcTransportOptions::kMaxChunkBytes + kMaxControlBytes));

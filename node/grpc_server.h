@@ -1,4 +1,5 @@
-// The one gRPC server of a node: services, health, reflection, one port.
+// The one gRPC server of a node: services, health, reflection, one port. What
+// strangers can make it hold, in connections, threads and buffers, is bounded.
 //
 // Liveness and readiness are two health entries: "" is serving as soon as the
 // server is up, "grapevine" only while SetReady(true).
@@ -20,6 +21,7 @@
 
 #include "absl/status/statusor.h"
 #include "node/grpc_credentials.h"
+#include "node/grpc_front_door.h"
 #include "node/grpc_health_service.h"
 #include "node/host_address.h"
 
@@ -29,6 +31,8 @@ struct GrpcServerOptions {
   // Where to listen, apart from the address that peers are told. Port 0: the
   // system chooses, see address().
   HostAddress bind{"127.0.0.1", 0};
+  // Of the run, to which the number of connections is matched.
+  int nodes = 1;
   std::chrono::milliseconds peer_timeout{30000};  // --peer-timeout, for keepalive
 };
 
@@ -60,10 +64,11 @@ class GrpcServer {
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:
-  GrpcServer(std::unique_ptr<GrpcHealthService> health, std::unique_ptr<grpc::Server> server,
-             HostAddress address);
+  GrpcServer(std::unique_ptr<GrpcHealthService> health, std::unique_ptr<GrpcFrontDoor> door,
+             std::unique_ptr<grpc::Server> server, HostAddress address);
 
   const std::unique_ptr<GrpcHealthService> health_;  // outlives the server
+  const std::unique_ptr<GrpcFrontDoor> door_;
   std::unique_ptr<grpc::Server> server_;
   HostAddress address_;
 };

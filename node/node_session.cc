@@ -98,9 +98,9 @@ absl::Status NodeSession::Listen() {
     services.push_back(
         [this](grpc::ServerBuilder& builder) { builder.RegisterService(coordinator_.get()); });
   }
-  absl::StatusOr<std::unique_ptr<GrpcServer>> server =
-      GrpcServer::Start({.bind = options_.bind, .peer_timeout = options_.peer_timeout},
-                        options_.credentials, services);
+  absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
+      {.bind = options_.bind, .nodes = options_.size, .peer_timeout = options_.peer_timeout},
+      options_.credentials, services);
   if (!server.ok()) return server.status();
   server_ = *std::move(server);
   advertised_ = AdvertisedAddress(options_.advertise, server_->address());

@@ -2,6 +2,7 @@
 // away and harm nobody; a peer that misbehaves is given up with a reason.
 #include <atomic>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -356,6 +357,31 @@ TEST_F(GrpcWithToken, WhoIsNoNeighbourYetWaitsAtTheDoor) {
   EXPECT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
   EXPECT_TRUE(second.get_future().get());
   for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(sink_.failures(), 0);
+}
+
+// More than the server's buffers hold, from more than may be there at a time.
+TEST_F(GrpcWithToken, LargeMessagesOfManyStrangersCostNoPeerItsConnection) {
+  ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
+  RawClient peer(node_.address());
+  ASSERT_TRUE(peer.Introduce(Caller(kToken)));
+  const std::string large(GrpcTransportOptions::kMaxChunkBytes, 'x');
+  std::vector<std::thread> strangers;
+  constexpr int kThreads = 16, kEach = 16;
+  for (int i = 0; i < kThreads; ++i) {
+    strangers.emplace_back([&] {
+      std::vector<std::unique_ptr<RawClient>> clients;
+      for (int j = 0; j < kEach; ++j) {
+        clients.push_back(std::make_unique<RawClient>(node_.address()));
+        clients.back()->SendBytes(large);
+      }
+      for (const auto& client : clients) EXPECT_FALSE(client->End().ok());
+    });
+  }
+  for (std::thread& stranger : strangers) stranger.join();
+  ASSERT_TRUE(peer.AwaitGrant(kTag));
+  ASSERT_TRUE(peer.Send(ChunkMessage(kTag, kData)));
+  EXPECT_TRUE(sink_.AwaitReceived(0, kTag));
   EXPECT_EQ(sink_.failures(), 0);
 }
 

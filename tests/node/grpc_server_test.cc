@@ -6,16 +6,23 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/impl/rpc_method.h>
 #include <grpcpp/support/sync_stream.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "run/failure.h"
+#include "system/unique_descriptor.h"
 
 namespace grapevine {
 namespace {
@@ -78,50 +85,139 @@ TEST(GrpcServer, ReportsTheChosenPortAndItsHealth) {
   EXPECT_EQ(Check((*server)->InProcessChannel(), "grapevine").answer, kServing);
 }
 
-// The answer of gRPC's reflection service about the file that declares `symbol`.
-std::string Describe(const std::shared_ptr<grpc::Channel>& channel, const std::string& symbol) {
-  using google::protobuf::DescriptorPool;
-  using Factory = grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, grpc::ByteBuffer>;
-  // Its messages are linked, but no header has them.
-  const auto prototype = [](const std::string& name) {
-    const std::string type = "grpc.reflection.v1alpha.ServerReflection" + name;
-    return google::protobuf::MessageFactory::generated_factory()->GetPrototype(
-        DescriptorPool::generated_pool()->FindMessageTypeByName(type));
-  };
-  const std::unique_ptr<google::protobuf::Message> request(prototype("Request")->New());
-  request->GetReflection()->SetString(
-      request.get(), request->GetDescriptor()->FindFieldByName("file_containing_symbol"), symbol);
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
-  const grpc::internal::RpcMethod method(
-      "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-      grpc::internal::RpcMethod::BIDI_STREAMING);
-  const std::unique_ptr<grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> stream(
-      Factory::Create(channel.get(), method, &context));
-  const grpc::Slice sent(request->SerializeAsString());
-  grpc::ByteBuffer received;
-  if (!stream->Write(grpc::ByteBuffer(&sent, 1)) || !stream->Read(&received)) {
-    return stream->Finish().error_message();
+// gRPC's reflection service; its messages are linked, but no header has them.
+class Reflection {
+ public:
+  explicit Reflection(const std::shared_ptr<grpc::Channel>& channel) {
+    using Factory = grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, grpc::ByteBuffer>;
+    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    const grpc::internal::RpcMethod method(
+        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+        grpc::internal::RpcMethod::BIDI_STREAMING);
+    stream_.reset(Factory::Create(channel.get(), method, &context_));
   }
-  context.TryCancel();
-  (void)stream->Finish();
-  grpc::Slice bytes;
-  const std::unique_ptr<google::protobuf::Message> response(prototype("Response")->New());
-  if (!received.DumpToSingleSlice(&bytes).ok() ||
-      !response->ParseFromArray(bytes.begin(), static_cast<int>(bytes.size()))) {
-    return "no response";
+  ~Reflection() {
+    context_.TryCancel();
+    if (!finished_) (void)stream_->Finish();
   }
-  return response->ShortDebugString();
+
+  // The answer about the file that declares `symbol`.
+  std::string Describe(const std::string& symbol) {
+    const std::unique_ptr<google::protobuf::Message> request = New("Request");
+    request->GetReflection()->SetString(
+        request.get(), request->GetDescriptor()->FindFieldByName("file_containing_symbol"), symbol);
+    const grpc::Slice sent(request->SerializeAsString());
+    grpc::ByteBuffer received;
+    if (!stream_->Write(grpc::ByteBuffer(&sent, 1)) || !stream_->Read(&received)) {
+      return "the stream has ended";
+    }
+    grpc::Slice bytes;
+    const std::unique_ptr<google::protobuf::Message> response = New("Response");
+    if (!received.DumpToSingleSlice(&bytes).ok() ||
+        !response->ParseFromArray(bytes.begin(), static_cast<int>(bytes.size()))) {
+      return "no response";
+    }
+    return response->ShortDebugString();
+  }
+
+  // How the server ends it.
+  grpc::StatusCode End() {
+    grpc::ByteBuffer ignored;
+    while (stream_->Read(&ignored)) continue;
+    finished_ = true;
+    return stream_->Finish().error_code();
+  }
+
+ private:
+  static std::unique_ptr<google::protobuf::Message> New(const std::string& name) {
+    const auto* type = google::protobuf::DescriptorPool::generated_pool()->FindMessageTypeByName(
+        "grpc.reflection.v1alpha.ServerReflection" + name);
+    return std::unique_ptr<google::protobuf::Message>(
+        google::protobuf::MessageFactory::generated_factory()->GetPrototype(type)->New());
+  }
+
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> stream_;
+  bool finished_ = false;
+};
+
+std::shared_ptr<grpc::Channel> OwnConnection(const GrpcServer& server) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(FormatHostAddress(server.address()),
+                                   grpc::InsecureChannelCredentials(), arguments);
+}
+
+// Each holds a thread.
+TEST(GrpcServer, ReflectionStreamsKeepNobodyOut) {
+  auto server = StartOn({"127.0.0.1", 0});
+  ASSERT_TRUE(server.ok()) << server.status();
+  std::vector<std::unique_ptr<Reflection>> held;
+  constexpr int kHeld = 40;
+  for (int i = 0; i < kHeld; ++i) {
+    held.push_back(std::make_unique<Reflection>(OwnConnection(**server)));
+    EXPECT_THAT(held.back()->Describe("grpc.health.v1.Health"),
+                HasSubstr("file_descriptor_response"));
+  }
+  EXPECT_EQ(Check(OwnConnection(**server), "").answer, kServing);
+  for (int i = 0; i < kHeld - 4; ++i) {
+    EXPECT_EQ(held[static_cast<size_t>(i)]->End(), grpc::StatusCode::CANCELLED) << i;
+  }
+  EXPECT_THAT(held.back()->Describe("grpc.health.v1.Health"),
+              HasSubstr("file_descriptor_response"));
+}
+
+// What this process may open, for a test; low, so that little fills it.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(rlim_t most) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit few{most, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_;
+};
+
+TEST(GrpcServer, ConnectionsLeaveDescriptorsForFiles) {
+  // Half of them; this process holds both ends of a connection.
+  const FewDescriptors few(256);
+  auto server = StartOn({"127.0.0.1", 0});
+  ASSERT_TRUE(server.ok()) << server.status();
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>((*server)->address().port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::vector<UniqueDescriptor> strangers;
+  std::vector<pollfd> ends;
+  for (int i = 0; i < 110; ++i) {
+    strangers.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(
+        connect(strangers.back().get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    ends.push_back({strangers.back().get(), POLLRDHUP, 0});
+  }
+  constexpr int kPatienceMs = 20000;
+  EXPECT_GT(poll(ends.data(), ends.size(), kPatienceMs), 0) << "nobody was turned away";
+  EXPECT_TRUE(std::ifstream("/proc/self/stat").is_open());
+  strangers.clear();
+  // As soon as the server has noticed.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  std::string answer;
+  while (answer != kServing && std::chrono::steady_clock::now() < deadline) {
+    answer = Check(OwnConnection(**server), "").answer;
+  }
+  EXPECT_EQ(answer, kServing);
 }
 
 TEST(GrpcServer, ReflectionDescribesEveryService) {
   auto server = StartOn({"127.0.0.1", 0});
   ASSERT_TRUE(server.ok()) << server.status();
-  const auto channel = grpc::CreateChannel(FormatHostAddress((*server)->address()),
-                                           grpc::InsecureChannelCredentials());
+  Reflection reflection(OwnConnection(**server));
   for (const std::string service :
        {"grapevine.gossip.Gossip", "grapevine.control.Control", "grpc.health.v1.Health"}) {
-    EXPECT_THAT(Describe(channel, service),
+    EXPECT_THAT(reflection.Describe(service),
                 AllOf(HasSubstr("file_descriptor_response"), Not(HasSubstr("error_response"))))
         << service;
   }
