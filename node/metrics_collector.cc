@@ -38,6 +38,13 @@ std::optional<double> MeanSquaredDistance(const Reports& reports, Rank workers) 
   return sum / workers;
 }
 
+// Losses and samples of an earlier report of the same rank.
+void Add(const control::NodeMetrics& earlier, control::NodeMetrics* report) {
+  report->set_samples(report->samples() + earlier.samples());
+  if (!earlier.has_train_loss_sum()) return;
+  report->set_train_loss_sum(report->train_loss_sum() + earlier.train_loss_sum());
+}
+
 }  // namespace
 
 absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& report) {
@@ -50,20 +57,23 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
     return absl::InvalidArgumentError(
         absl::StrCat("rank ", rank, " reported round ", report.round(), " without any samples"));
   }
-  if (report.round() <= emitted_) {
-    return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " reported round ",
-                                                   report.round(), " after round ", emitted_,
-                                                   " was complete"));
-  }
-  if (open_.size() >= kMaxOpen && !open_.contains(report.round())) {
-    return absl::ResourceExhaustedError(absl::StrCat("rank ", rank, " reported round ",
-                                                     report.round(), " while ", open_.size(),
-                                                     " earlier ones wait for other ranks"));
-  }
-  if (!open_[report.round()].reports.emplace(rank, report).second) {
+  const auto last = last_.find(rank);
+  if (last != last_.end() && report.round() == last->second) {
     return absl::InvalidArgumentError(
         absl::StrCat("rank ", rank, " reported round ", report.round(), " twice"));
   }
+  if (report.round() <= emitted_ || (last != last_.end() && report.round() < last->second)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", rank, " reported round ", report.round(), " after round ",
+                     std::max(emitted_, last == last_.end() ? 0 : last->second)));
+  }
+  if (open_.size() >= kMaxOpen && !open_.contains(report.round())) {
+    if (absl::Status status = MakeRoom(); !status.ok()) return status;
+  }
+  last_[rank] = report.round();
+  control::NodeMetrics& kept = open_[report.round()].reports[rank];
+  kept = report;
+  if (const auto carried = carried_.extract(rank)) Add(carried.mapped(), &kept);
   EmitComplete();
   return absl::OkStatus();
 }
@@ -74,20 +84,84 @@ void MetricsCollector::OnEvaluation(const ModelEvaluation& evaluation) {
   EmitComplete();
 }
 
-bool MetricsCollector::Complete(Round round, const Open& open) const {
-  return static_cast<Rank>(open.reports.size()) == options_.size &&
-         (open.evaluation.has_value() || !options_.evaluated(round));
+bool MetricsCollector::Passed(Round round) const {
+  return static_cast<Rank>(last_.size()) == options_.size &&
+         std::ranges::all_of(last_, [round](const auto& entry) { return entry.second >= round; });
+}
+
+absl::Status MetricsCollector::MakeRoom() {
+  for (auto entry = open_.begin(); entry != open_.end(); ++entry) {
+    if (options_.evaluated(entry->first) || !AllReported(entry->second)) continue;
+    const Open joined = std::move(entry->second);
+    const Round round = entry->first;
+    open_.erase(entry);
+    JoinToNextAfter(round, joined);
+    return absl::OkStatus();
+  }
+  Rank silent = 0;
+  const auto reported = [this](Rank rank) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto found = last_.find(rank);
+    return found == last_.end() ? Round{0} : found->second;
+  };
+  for (Rank rank = 1; rank < options_.size; ++rank) {
+    if (reported(rank) < reported(silent)) silent = rank;
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat("rank ", silent, " has reported nothing after round ", reported(silent),
+                   ", and others are ", open_.size(), " measurements ahead of it"));
+}
+
+void MetricsCollector::JoinToNextAfter(Round round, const Open& open) {
+  for (const auto& [rank, report] : open.reports) {
+    auto next = open_.upper_bound(round);
+    while (next != open_.end() && !next->second.reports.contains(rank)) ++next;
+    Add(report, next == open_.end() ? &carried_[rank] : &next->second.reports.at(rank));
+  }
+}
+
+void MetricsCollector::Emit(const RunMetrics& metrics) {
+  emitted_ = metrics.round;
+  Remember(metrics, &latest_);
+  emit_(metrics);
 }
 
 void MetricsCollector::EmitComplete() {
-  while (!open_.empty() && Complete(open_.begin()->first, open_.begin()->second)) {
+  while (!open_.empty() && Passed(open_.begin()->first)) {
+    const auto& [round, front] = *open_.begin();
+    if (options_.evaluated(round) && !front.evaluation) return;
     const auto node = open_.extract(open_.begin());
-    const RunMetrics metrics = Join(node.key(), node.mapped());
-    emitted_ = metrics.round;
-    emitted_time_ = metrics.time_s;
-    Remember(metrics, &latest_);
-    emit_(metrics);
+    const Open& open = node.mapped();
+    if (AllReported(open)) {
+      const RunMetrics metrics = Join(node.key(), open);
+      emitted_time_ = metrics.time_s;
+      Emit(metrics);
+      continue;
+    }
+    JoinToNextAfter(node.key(), open);
+    if (open.evaluation) Emit(EvaluationAlone(node.key(), open));
   }
+}
+
+// Of a round of which a report was lost.
+RunMetrics MetricsCollector::EvaluationAlone(Round round, const Open& open) {
+  RunMetrics metrics{.round = round};
+  for (const auto& [rank, report] : open.reports) {
+    metrics.epoch = std::max(metrics.epoch, report.epoch());
+    metrics.time_s = std::max(metrics.time_s, report.time_s());
+  }
+  metrics.time_s = std::max(metrics.time_s, emitted_time_);
+  AddEvaluation(*open.evaluation, &metrics);
+  return metrics;
+}
+
+void MetricsCollector::AddEvaluation(const ModelEvaluation& evaluation, RunMetrics* metrics) {
+  metrics->evaluation_bytes_sent_total = ++evaluations_ * options_.evaluation_bytes;
+  metrics->consensus_distance = evaluation.consensus_distance;
+  metrics->buffer_distance = evaluation.buffer_distance;
+  metrics->test_loss = evaluation.test_loss;
+  metrics->test_accuracy = evaluation.test_accuracy;
+  metrics->test_loss_recalibrated = evaluation.test_loss_recalibrated;
+  metrics->test_accuracy_recalibrated = evaluation.test_accuracy_recalibrated;
 }
 
 RunMetrics MetricsCollector::Join(Round round, const Open& open) {
@@ -106,20 +180,12 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
   if (loss) metrics.train_loss = *loss / static_cast<double>(samples);
   metrics.learning_rate = options_.learning_rate(round - 1);
   metrics.bytes_sent_total = bytes;
-  if (open.evaluation) ++evaluations_;
   metrics.evaluation_bytes_sent_total = evaluations_ * options_.evaluation_bytes;
   if (metrics.time_s > emitted_time_) {
     metrics.samples_per_s = static_cast<double>(samples) / (metrics.time_s - emitted_time_);
   }
   metrics.consensus_distance = MeanSquaredDistance(open.reports, options_.workers);
-  if (open.evaluation) {
-    metrics.consensus_distance = open.evaluation->consensus_distance;
-    metrics.buffer_distance = open.evaluation->buffer_distance;
-    metrics.test_loss = open.evaluation->test_loss;
-    metrics.test_accuracy = open.evaluation->test_accuracy;
-    metrics.test_loss_recalibrated = open.evaluation->test_loss_recalibrated;
-    metrics.test_accuracy_recalibrated = open.evaluation->test_accuracy_recalibrated;
-  }
+  if (open.evaluation) AddEvaluation(*open.evaluation, &metrics);
   return metrics;
 }
 

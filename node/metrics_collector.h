@@ -1,6 +1,10 @@
 // Rank 0's view of the whole run: joins what the nodes report for a round, and
 // the evaluation of the averaged model, into one measurement a round.
 //
+// A round that some rank has passed without a report (it was lost on the way) is joined to
+// the next, and so are rounds that pile up behind a slow evaluation: losses are means over
+// more rounds then, and nothing is counted twice or not at all.
+//
 // Thread-safe: reports come from the control service, evaluations from their
 // thread. Measurements are emitted under the lock, in ascending order of rounds.
 #ifndef GRAPEVINE_NODE_METRICS_COLLECTOR_H_
@@ -32,13 +36,13 @@ class MetricsCollector {
     std::function<double(Round)> learning_rate;
     int64_t evaluation_bytes = 0;  // that all nodes send to merge their models for one
   };
-  using Emit = std::function<void(const RunMetrics&)>;
+  using OnMetrics = std::function<void(const RunMetrics&)>;
 
-  MetricsCollector(Options options, Emit emit) : options_(std::move(options)), emit_(emit) {}
+  MetricsCollector(Options options, OnMetrics emit) : options_(std::move(options)), emit_(emit) {}
 
   // One node's report of a round. Errors name the rank: a report that is
-  // repeated, older than one already emitted, or too far ahead of the others, or a
-  // worker's without samples.
+  // repeated, older than its last or a worker's without samples; or the rank that has
+  // stopped to report while others are kMaxOpen rounds ahead.
   absl::Status OnNode(Rank rank, const control::NodeMetrics& report);
   void OnEvaluation(const ModelEvaluation& evaluation);
 
@@ -55,14 +59,30 @@ class MetricsCollector {
     std::optional<ModelEvaluation> evaluation;
   };
 
+  using Rounds = std::map<Round, Open>;
+  bool AllReported(const Open& open) const {
+    return static_cast<Rank>(open.reports.size()) == options_.size;
+  }
+  // Whether no more reports of `round` will come.
+  bool Passed(Round round) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Makes place for one more round.
+  absl::Status MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Adds the reports of a round to the next ones of their ranks.
+  void JoinToNextAfter(Round round, const Open& open) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  RunMetrics EvaluationAlone(Round round, const Open& open) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AddEvaluation(const ModelEvaluation& evaluation, RunMetrics* metrics)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Emit(const RunMetrics& metrics) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EmitComplete() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool Complete(Round round, const Open& open) const;
   RunMetrics Join(Round round, const Open& open) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Options options_;
-  const Emit emit_;
+  const OnMetrics emit_;
   mutable Mutex mutex_;
-  std::map<Round, Open> open_ ABSL_GUARDED_BY(mutex_);
+  Rounds open_ ABSL_GUARDED_BY(mutex_);
+  std::map<Rank, Round> last_ ABSL_GUARDED_BY(mutex_);  // that each reported
+  // What is joined to a rank's next report: losses and samples.
+  std::map<Rank, control::NodeMetrics> carried_ ABSL_GUARDED_BY(mutex_);
   Round emitted_ ABSL_GUARDED_BY(mutex_) = 0;
   double emitted_time_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t evaluations_ ABSL_GUARDED_BY(mutex_) = 0;  // emitted

@@ -97,12 +97,64 @@ TEST_F(MetricsCollectorTest, RefusesRepeatedAndLateReportsByRankAndRound) {
               HasSubstr("rank 0 reported round 3 after round 4"));
 }
 
-TEST_F(MetricsCollectorTest, BoundsWhatOneNodeCanPileUp) {
+TEST_F(MetricsCollectorTest, WhoStopsReportingIsNamedNotWhoGoesOn) {
   MetricsCollector collector = Collector(2);
   for (size_t i = 1; i <= MetricsCollector::kMaxOpen; ++i) {
     ASSERT_TRUE(collector.OnNode(0, Report(static_cast<Round>(i), 1)).ok());
   }
-  EXPECT_EQ(collector.OnNode(0, Report(1 << 20, 1)).code(), absl::StatusCode::kResourceExhausted);
+  const absl::Status status = collector.OnNode(0, Report(1 << 20, 1));
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("rank 1 has reported nothing after round 0"));
+}
+
+// A run may do many rounds between two evaluations, and an evaluation take long.
+TEST_F(MetricsCollectorTest, MeasurementsBehindASlowEvaluationAreJoinedNotLost) {
+  MetricsCollector collector = Collector(2, /*evaluated_every=*/1 << 20);
+  const Round begin = 1 << 20, rounds = 2 * static_cast<Round>(MetricsCollector::kMaxOpen);
+  for (Round round = begin; round < begin + rounds; ++round) {
+    for (const Rank rank : {0, 1}) ASSERT_TRUE(collector.OnNode(rank, Report(round, 3)).ok());
+  }
+  EXPECT_TRUE(emitted_.empty());
+  collector.OnEvaluation({.round = begin, .test_accuracy = 0.5});
+  ASSERT_GE(emitted_.size(), MetricsCollector::kMaxOpen / 2);
+  EXPECT_LE(emitted_.size(), MetricsCollector::kMaxOpen);
+  EXPECT_DOUBLE_EQ(*emitted_[0].test_accuracy, 0.5);
+  EXPECT_EQ(emitted_.back().round, begin + rounds - 1);
+  for (size_t i = 2; i < emitted_.size(); ++i) {
+    EXPECT_DOUBLE_EQ(*emitted_[i].train_loss, 0.3);
+    EXPECT_DOUBLE_EQ(*emitted_[i].samples_per_s, 10.0) << "what was joined counts its samples";
+  }
+}
+
+TEST_F(MetricsCollectorTest, ALostReportCostsItsLineAlone) {
+  MetricsCollector collector = Collector(2);
+  ASSERT_TRUE(collector.OnNode(0, Report(1, 10)).ok());
+  ASSERT_TRUE(collector.OnNode(0, Report(2, 30)).ok());
+  ASSERT_TRUE(collector.OnNode(1, Report(2, 20)).ok());  // that of round 1 never comes
+  ASSERT_EQ(emitted_.size(), 1u);
+  EXPECT_EQ(emitted_[0].round, 2);
+  EXPECT_DOUBLE_EQ(*emitted_[0].train_loss, 2.0) << "of 30 samples";
+  EXPECT_EQ(*emitted_[0].bytes_sent_total, 400);
+  ASSERT_TRUE(collector.OnNode(0, Report(3, 10)).ok());
+  ASSERT_TRUE(collector.OnNode(1, Report(3, 10)).ok());
+  EXPECT_EQ(emitted_.back().round, 3);
+}
+
+TEST_F(MetricsCollectorTest, TheEvaluationOfARoundWithALostReportIsKept) {
+  MetricsCollector collector = Collector(2, /*evaluated_every=*/2);
+  ASSERT_TRUE(collector.OnNode(0, Report(2, 10)).ok());
+  ASSERT_TRUE(collector.OnNode(1, Report(3, 20)).ok());
+  ASSERT_TRUE(collector.OnNode(0, Report(3, 10)).ok());
+  EXPECT_TRUE(emitted_.empty());
+  collector.OnEvaluation({.round = 2, .test_accuracy = 0.75});
+  ASSERT_EQ(emitted_.size(), 2u);
+  EXPECT_EQ(emitted_[0].round, 2);
+  EXPECT_DOUBLE_EQ(*emitted_[0].test_accuracy, 0.75);
+  EXPECT_FALSE(emitted_[0].train_loss.has_value());
+  EXPECT_FALSE(emitted_[0].bytes_sent_total.has_value());
+  EXPECT_EQ(emitted_[1].round, 3);
+  EXPECT_DOUBLE_EQ(*emitted_[1].train_loss, 40 / 30.0);
 }
 
 TEST_F(MetricsCollectorTest, LocalAccuraciesAreReportedOnceAllNodesHaveOne) {

@@ -135,7 +135,7 @@ TEST(Cluster, ANodeMixesNoTwoRuns) {
   EXPECT_EQ(second.exit_code, kOutput);
   EXPECT_THAT(second.output,
               AllOf(HasSubstr("rank 1"), HasSubstr("there/node-1 holds an earlier run"),
-                    HasSubstr("choose another --out")));
+                    HasSubstr("--overwrite")));
   EXPECT_EQ(FileText(metrics), first);
   EXPECT_EQ(run("third", "--overwrite").exit_code, 0);
   EXPECT_EQ(std::ranges::count(FileText(metrics), '\n'), std::ranges::count(first, '\n'));
@@ -336,7 +336,7 @@ TEST(Cluster, ARankZeroThatCannotBeginTellsWhoWaitsForIt) {
   EXPECT_EQ(zero.Await(), kOutput) << zero.output();
   EXPECT_EQ(one.Await(), kOutput) << one.output();
   EXPECT_THAT(one.output(), AllOf(HasSubstr("rank 0: "), HasSubstr(folder.File("run")),
-                                  HasSubstr("--overwrite")));
+                                  HasSubstr("choose another --out")));
 }
 
 TEST(Cluster, AFullDiskOfOneNodeEndsTheRun) {
