@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "algorithm/allreduce_schedule.h"
-#include "topology/spec.h"
+#include "base/spec.h"
 #include "topology/topology.h"
 
 namespace grapevine {

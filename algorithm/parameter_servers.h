@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "algorithm/event.h"
+#include "base/spec.h"
 #include "kernels/vector_handle.h"
-#include "topology/spec.h"
 #include "topology/topology.h"
 
 namespace grapevine {

@@ -14,7 +14,7 @@
 #include "algorithm/parameter_servers.h"
 #include "algorithm/ps_server.h"
 #include "algorithm/ps_worker.h"
-#include "topology/spec.h"
+#include "base/spec.h"
 
 namespace grapevine {
 namespace {

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "cli/help_formatter.h"
 #include "cli/nearest_name.h"
 #include "cli/standard_output.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

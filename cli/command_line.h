@@ -78,7 +78,7 @@ class Command {
   // The end of the help: examples.
   void SetFooter(const std::string& text);
   // Runs `body` when this command is chosen. Its error is printed after the
-  // command's name, and its class (run/failure.h) is the exit code.
+  // command's name, and its class (base/failure.h) is the exit code.
   void OnChosen(std::function<absl::Status()> body);
 
  private:

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "cli/experiment_problem.h"
 #include "cli/flag_error.h"
 #include "model/safetensors.h"
 #include "optim/schedule.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/spec.h"
 #include "cli/flag_error.h"
 #include "cli/local_processes.h"
 #include "model/network_problem.h"
 #include "model/phantom_problem.h"
 #include "model/prefetched_batches.h"
 #include "model/quadratic_problem.h"
-#include "run/failure.h"
 #include "run/model_kind.h"
 #include "run/units.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 namespace {

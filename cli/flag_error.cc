@@ -4,9 +4,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "run/config_field.h"
 #include "run/culprit.h"
-#include "run/failure.h"
 
 namespace grapevine {
 

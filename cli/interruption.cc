@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "run/failure.h"
+#include "base/failure.h"
 
 namespace grapevine {
 namespace {

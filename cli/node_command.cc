@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/failure.h"
 #include "cli/config_flags.h"
 #include "cli/experiment.h"
 #include "cli/experiment_command.h"
@@ -35,7 +36,6 @@
 #include "node/launcher.h"
 #include "node/run_token.h"
 #include "run/config_validate.h"
-#include "run/failure.h"
 #include "run/metrics.h"
 #include "run/output_file.h"
 #include "run/run_directory.h"

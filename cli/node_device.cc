@@ -5,12 +5,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "kernels/device/gpu.h"
 #include "kernels/tensor/precision.h"
 #include "model/pinned_batch_memory.h"
 #include "node/device_data_path.h"
 #include "run/device_spec.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

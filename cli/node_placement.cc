@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "node/hostfile.h"
-#include "run/failure.h"
 #include "system/host_names.h"
 
 namespace grapevine {

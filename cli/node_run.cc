@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "cli/experiment_identity.h"
 #include "cli/experiment_summary.h"
 #include "cli/model_assessment.h"
 #include "kernels/sketch.h"
 #include "model/averaged_model.h"
 #include "run/compute_time.h"
-#include "run/failure.h"
 #include "run/metrics.h"
 #include "run/run_directory.h"
 

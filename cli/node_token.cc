@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
 
 namespace grapevine {
 namespace {

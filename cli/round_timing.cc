@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/failure.h"
 #include "cli/simulated_cluster.h"
-#include "run/failure.h"
 #include "sim/phantom_vectors.h"
 #include "sim/sim_observer.h"
 #include "sim/simulation.h"

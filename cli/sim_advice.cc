@@ -12,12 +12,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "cli/advice_report.h"
 #include "cli/advice_run.h"
 #include "cli/experiment.h"
 #include "cli/gradient_timer.h"
 #include "cli/simulated_cluster.h"
-#include "run/failure.h"
 #include "run/units.h"
 
 namespace grapevine {

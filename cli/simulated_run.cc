@@ -6,11 +6,11 @@
 #include <optional>
 #include <utility>
 
+#include "base/failure.h"
 #include "cli/experiment_summary.h"
 #include "cli/model_assessment.h"
 #include "cli/simulated_nodes.h"
 #include "model/averaged_model.h"
-#include "run/failure.h"
 #include "run/run_directory.h"
 #include "sim/link_statistics.h"
 #include "sim/replica_average.h"

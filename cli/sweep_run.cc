@@ -10,12 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/failure.h"
 #include "cli/dataset_cache.h"
 #include "cli/experiment.h"
 #include "cli/simulated_run.h"
 #include "run/algorithm_kind.h"
 #include "run/config_file.h"
-#include "run/failure.h"
 #include "run/run_directory.h"
 #include "system/mutex.h"
 

@@ -9,12 +9,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/spec.h"
 #include "cli/flag_error.h"
 #include "cli/text_output.h"
 #include "cli/topology_report.h"
 #include "topology/graph_writer.h"
 #include "topology/mixing.h"
-#include "topology/spec.h"
 #include "topology/summary.h"
 #include "topology/topology.h"
 

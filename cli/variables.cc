@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "cli/nearest_name.h"
 #include "run/config_field.h"
-#include "run/failure.h"
 #include "run/token_source.h"
 
 namespace grapevine {

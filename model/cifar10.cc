@@ -11,9 +11,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "model/input_error.h"
 #include "model/memory_dataset.h"
-#include "run/failure.h"
 #include "system/mapped_file.h"
 
 namespace grapevine {

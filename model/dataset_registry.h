@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/spec.h"
 #include "model/dataset.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "kernels/crc32c.h"
 #include "model/image_listing.h"
 #include "model/input_error.h"
 #include "model/jpeg.h"
 #include "model/resized_crop.h"
 #include "random/keyed_random.h"
-#include "run/failure.h"
 #include "system/mapped_file.h"
 
 namespace grapevine {

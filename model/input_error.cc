@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
 
 namespace grapevine {
 

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
 
 namespace grapevine {
 namespace {

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/spec.h"
 #include "kernels/tensor/tensor_device.h"
 #include "model/graph_network.h"
 #include "model/network.h"
 #include "model/network_builder.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 

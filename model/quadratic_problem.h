@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/spec.h"
 #include "model/problem.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 

@@ -10,10 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/failure.h"
 #include "model/input_error.h"
 #include "model/safetensors_header.h"
 #include "nlohmann/json.hpp"
-#include "run/failure.h"
 #include "system/atomic_file.h"
 
 namespace grapevine {

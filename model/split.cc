@@ -6,9 +6,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/spec.h"
 #include "random/keyed_random.h"
-#include "run/failure.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/failure.h"
 #include "node/directive.h"
 #include "node/printable.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

@@ -32,9 +32,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/failure.h"
 #include "node/control.pb.h"
 #include "node/notice_throttle.h"
-#include "run/failure.h"
 #include "topology/topology.h"
 
 namespace grapevine {

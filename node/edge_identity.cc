@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "run/failure.h"
+#include "base/failure.h"
 
 namespace grapevine {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "node/certificate.h"
 #include "node/host_address.h"
-#include "run/failure.h"
 #include "system/mapped_file.h"
 
 namespace grapevine {

@@ -10,7 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "run/failure.h"
+#include "base/failure.h"
 #include "system/mapped_file.h"
 
 namespace grapevine {

@@ -7,8 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "node/slurm_nodelist.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

@@ -57,7 +57,7 @@ struct LaunchSinks {
 };
 
 // Runs until every child has ended; OK when all ended with 0. Otherwise the
-// child that caused it is named: with an exit code of run/failure.h that is the
+// child that caused it is named: with an exit code of base/failure.h that is the
 // class, a child killed by a signal is kPeerLost; kInterrupted or kTerminated
 // when a signal ended the run.
 //

@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
 
 namespace grapevine {
 namespace {

@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "node/grpc_arguments.h"
 #include "node/grpc_keepalive.h"
 #include "node/heartbeat.h"
 #include "node/peer_address.h"
 #include "node/registration.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "kernels/tensor/tensor_thread.h"
 #include "node/host_data_path.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

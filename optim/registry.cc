@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "base/spec.h"
 #include "optim/optimizer.h"
 #include "optim/sgd.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "topology/spec.h"
+#include "base/spec.h"
 
 namespace grapevine {
 namespace {

@@ -1,8 +1,8 @@
 #include "report/picture.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "report/gnuplot.h"
-#include "run/failure.h"
 #include "run/output_file.h"
 
 namespace grapevine {

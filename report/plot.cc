@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "report/curve.h"
 #include "report/picture.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

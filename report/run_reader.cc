@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "run/config_file.h"
-#include "run/failure.h"
 #include "run/run_directory.h"
 #include "system/mapped_file.h"
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "report/curve.h"
 #include "report/sweep_axis.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/spec.h"
 #include "report/run_reader.h"
 #include "run/config_field.h"
 #include "run/config_file.h"
-#include "run/failure.h"
 #include "run/run_directory.h"
 #include "run/units.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 namespace {

@@ -9,11 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/failure.h"
 #include "report/curve.h"
 #include "report/sweep_axis.h"
 #include "run/algorithm_kind.h"
 #include "run/config_field.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

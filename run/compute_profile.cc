@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
+#include "base/spec.h"
 #include "run/text_proto.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 namespace {

@@ -10,11 +10,11 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/spec.h"
 #include "random/keyed_random.h"
 #include "random/portable_math.h"
 #include "run/compute_profile.h"
 #include "run/units.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 namespace {

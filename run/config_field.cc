@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "run/failure.h"
+#include "base/failure.h"
 #include "run/units.h"
 
 namespace grapevine {

@@ -3,8 +3,8 @@
 #include <google/protobuf/text_format.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "run/config_field.h"
-#include "run/failure.h"
 #include "run/text_proto.h"
 
 namespace grapevine {

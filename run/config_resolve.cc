@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "run/config_field.h"
 #include "run/config_file.h"
 #include "run/config_validate.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "run/config_field.h"
 #include "run/culprit.h"
 #include "run/device_spec.h"
-#include "run/failure.h"
 #include "run/model_kind.h"
 #include "run/straggler.h"
 #include "run/units.h"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/strings/numbers.h"
-#include "run/failure.h"
+#include "base/failure.h"
 
 namespace grapevine {
 namespace {

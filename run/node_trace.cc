@@ -7,7 +7,7 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
 #include "run/json_record.h"
 #include "run/output_file.h"
 #include "system/mapped_file.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "run/failure.h"
+#include "base/failure.h"
 #include "system/atomic_file.h"
 
 namespace grapevine {

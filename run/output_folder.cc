@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
 #include "run/output_file.h"
 
 namespace grapevine {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "run/config_file.h"
-#include "run/failure.h"
 #include "run/output_file.h"
 #include "run/output_folder.h"
 #include "system/atomic_file.h"

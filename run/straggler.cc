@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/spec.h"
 #include "random/keyed_random.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 namespace {

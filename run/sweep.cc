@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/failure.h"
 #include "run/config_field.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "run/failure.h"
+#include "base/failure.h"
 
 namespace grapevine {
 

@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
 #include "run/node_trace.h"
 #include "run/run_trace.h"
 

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "random/keyed_random.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/spec.h"
 #include "sim/flow_network.h"
 #include "sim/nic_network.h"
 #include "sim/placement.h"
 #include "sim/platform_registry.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/spec.h"
 #include "random/keyed_random.h"
-#include "run/failure.h"
 #include "topology/field_reader.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 namespace {

@@ -5,12 +5,12 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
+#include "base/spec.h"
 #include "sim/graph_platform.h"
 #include "sim/platform_description.h"
 #include "sim/platform_graphml.h"
 #include "sim/platform_textproto.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 namespace {

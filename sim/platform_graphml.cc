@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
 #include "system/mapped_file.h"
 #include "topology/xml_depth.h"
 

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/spec.h"
 #include "sim/nanoseconds.h"
-#include "topology/spec.h"
 #include "topology/topology.h"
 
 namespace grapevine {

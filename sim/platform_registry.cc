@@ -5,13 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/spec.h"
 #include "run/units.h"
 #include "sim/fat_tree_platform.h"
 #include "sim/network_presets.h"
 #include "sim/platform_file.h"
 #include "sim/torus_platform.h"
 #include "sim/two_tier_platform.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "optim/replica_step.h"
-#include "run/failure.h"
 
 namespace grapevine {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "kernels/memory_traffic.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "random/keyed_random.h"
 #include "random/portable_math.h"
 #include "run/config_field.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

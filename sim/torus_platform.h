@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/spec.h"
 #include "sim/formula_platform.h"
 #include "sim/platform_options.h"
-#include "topology/spec.h"
 #include "topology/topology.h"
 
 namespace grapevine {

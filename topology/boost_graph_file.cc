@@ -14,7 +14,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
 #include "system/mapped_file.h"
 #include "topology/dot_limits.h"
 #include "topology/xml_depth.h"

@@ -5,7 +5,7 @@
 #ifndef GRAPEVINE_TOPOLOGY_EXPONENTIAL_H_
 #define GRAPEVINE_TOPOLOGY_EXPONENTIAL_H_
 
-#include "topology/spec.h"
+#include "base/spec.h"
 #include "topology/topology.h"
 
 namespace grapevine {

@@ -6,11 +6,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
+#include "base/spec.h"
 #include "topology/boost_graph_file.h"
 #include "topology/edge_list_file.h"
 #include "topology/size_error.h"
-#include "topology/spec.h"
 #include "topology/stored_graph.h"
 
 namespace grapevine {

@@ -7,9 +7,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
+#include "base/spec.h"
 #include "topology/field_reader.h"
-#include "topology/spec.h"
 #include "topology/stored_graph.h"
 
 namespace grapevine {

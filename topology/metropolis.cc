@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "topology/spec.h"
+#include "base/spec.h"
 #include "topology/stored_graph.h"
 
 namespace grapevine {

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <utility>
 
+#include "base/spec.h"
 #include "topology/matrix_file.h"
 #include "topology/metropolis.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 namespace {

@@ -7,7 +7,7 @@
 #ifndef GRAPEVINE_TOPOLOGY_RANDOM_GRAPH_H_
 #define GRAPEVINE_TOPOLOGY_RANDOM_GRAPH_H_
 
-#include "topology/spec.h"
+#include "base/spec.h"
 #include "topology/topology.h"
 
 namespace grapevine {

@@ -8,7 +8,7 @@
 #ifndef GRAPEVINE_TOPOLOGY_RANDOM_MATCHING_H_
 #define GRAPEVINE_TOPOLOGY_RANDOM_MATCHING_H_
 
-#include "topology/spec.h"
+#include "base/spec.h"
 #include "topology/topology.h"
 
 namespace grapevine {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "topology/spec.h"
+#include "base/spec.h"
 #include "topology/topology.h"
 
 namespace grapevine {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "topology/spec.h"
+#include "base/spec.h"
 
 namespace grapevine {
 namespace {

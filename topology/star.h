@@ -4,7 +4,7 @@
 #ifndef GRAPEVINE_TOPOLOGY_STAR_H_
 #define GRAPEVINE_TOPOLOGY_STAR_H_
 
-#include "topology/spec.h"
+#include "base/spec.h"
 #include "topology/topology.h"
 
 namespace grapevine {

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/spec.h"
 #include "topology/complete.h"
 #include "topology/exponential.h"
 #include "topology/graph_file.h"
@@ -12,7 +13,6 @@
 #include "topology/path.h"
 #include "topology/random_graph.h"
 #include "topology/random_matching.h"
-#include "topology/spec.h"
 #include "topology/star.h"
 #include "topology/torus.h"
 

@@ -10,8 +10,8 @@
 
 #include <cstdint>
 
+#include "base/spec.h"
 #include "model/network_builder.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 

@@ -14,11 +14,11 @@
 
 #include "algorithm/algorithm.h"
 #include "algorithm/parameter_servers.h"
+#include "base/spec.h"
 #include "tests/algorithm/idle_host.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
 #include "topology/mixing.h"
-#include "topology/spec.h"
 
 namespace grapevine::testing {
 namespace {

@@ -15,10 +15,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm.h"
+#include "base/failure.h"
 #include "cli/experiment.h"
 #include "cli/round_timing.h"
 #include "run/config_resolve.h"
-#include "run/failure.h"
 #include "sim/network_presets.h"
 
 namespace grapevine {

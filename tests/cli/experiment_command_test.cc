@@ -7,8 +7,8 @@
 #include <fstream>
 #include <optional>
 
+#include "base/failure.h"
 #include "cli/config_flags.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

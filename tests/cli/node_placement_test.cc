@@ -1,8 +1,8 @@
 #include "cli/node_placement.h"
 
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "run/failure.h"
+#include "base/failure.h"
 #include "system/unique_descriptor.h"
 
 namespace grapevine::fuzz {

@@ -1,6 +1,6 @@
-// name:argument:key=value (topology/spec.h), and what is built from such a text: graphs
+// name:argument:key=value (base/spec.h), and what is built from such a text: graphs
 // and schedules.
-#include "topology/spec.h"
+#include "base/spec.h"
 
 #include <glog/logging.h>
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/memory_dataset.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

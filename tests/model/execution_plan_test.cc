@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "base/spec.h"
 #include "kernels/tensor/cpu_tensor_device.h"
 #include "model/fusion.h"
 #include "model/networks/resnet20.h"
-#include "topology/spec.h"
 
 namespace grapevine {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "run/failure.h"
 #include "tests/model/image_of.h"
 #include "tests/model/scratch_folder.h"
 

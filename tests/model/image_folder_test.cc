@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/dataset_contents.h"
-#include "run/failure.h"
 #include "tests/model/image_of.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/model/write_jpeg.h"

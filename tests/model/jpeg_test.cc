@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "run/failure.h"
 #include "tests/model/write_jpeg.h"
 
 namespace grapevine {

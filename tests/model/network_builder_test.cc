@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/failure.h"
 #include "model/fusion.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/failure.h"
 #include "model/network_registry.h"
 #include "random/keyed_random.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "run/failure.h"
+#include "base/failure.h"
 
 namespace grapevine {
 namespace {

@@ -13,11 +13,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/replica_layout.h"
 #include "model/network_registry.h"
-#include "run/failure.h"
 #include "tests/model/scratch_folder.h"
 
 namespace grapevine {

@@ -8,6 +8,7 @@
 #include <future>
 #include <thread>
 
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "node/grpc_control_client.h"
@@ -15,7 +16,6 @@
 #include "node/grpc_keepalive.h"
 #include "node/grpc_server.h"
 #include "node/registration.h"
-#include "run/failure.h"
 #include "system/mutex.h"
 #include "tests/node/beat_counter.h"
 

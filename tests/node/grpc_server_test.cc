@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "run/failure.h"
 #include "system/unique_descriptor.h"
 
 namespace grapevine {

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "run/failure.h"
 #include "tests/node/beat_counter.h"
 #include "tests/node/grpc_network.h"
 #include "tests/node/transport_contract.h"

@@ -1,8 +1,8 @@
 #include "node/host_address.h"
 
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {
@@ -18,8 +18,9 @@ TEST(HostAddress, ReadsWhatItWrites) {
 }
 
 TEST(HostAddress, RefusesTheRestByName) {
-  for (const char* text : {"", "host", "host:", "host:x", "host:65536", "host:-1", "host: 1",
-                           "host:+1", "host:123456", "::1:80", "a b:80", "unix:/tmp/x:1", "[a[b]:80"}) {
+  for (const char* text :
+       {"", "host", "host:", "host:x", "host:65536", "host:-1", "host: 1", "host:+1", "host:123456",
+        "::1:80", "a b:80", "unix:/tmp/x:1", "[a[b]:80"}) {
     const auto address = ParseHostAddress(text);
     EXPECT_EQ(FailureOf(address.status()), Failure::kUsage) << text;
     EXPECT_THAT(std::string(address.status().message()),

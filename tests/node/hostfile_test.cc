@@ -2,9 +2,9 @@
 
 #include <fstream>
 
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

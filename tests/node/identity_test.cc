@@ -3,9 +3,9 @@
 #include <map>
 #include <string>
 
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "random/keyed_random.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

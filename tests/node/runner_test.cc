@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "kernels/device/gpu.h"
 #include "model/host_objective.h"
 #include "node/device_data_path.h"
 #include "node/memory_transport.h"
 #include "node/trace_recorder.h"
-#include "run/failure.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
 #include "tests/testing/emulated_device.h"

@@ -1,8 +1,8 @@
 #include "node/slurm_nodelist.h"
 
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/replica_layout.h"
 #include "optim/optimizer.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

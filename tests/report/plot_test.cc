@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "absl/cleanup/cleanup.h"
+#include "base/failure.h"
 #include "report/gnuplot.h"
-#include "run/failure.h"
 #include "tests/report/run_folder.h"
 #include "tests/testing/file_text.h"
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
 #include "tests/report/run_folder.h"
 #include "tests/testing/file_text.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "run/failure.h"
+#include "base/failure.h"
 #include "run/run_trace.h"
 #include "tests/testing/trace_file.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/failure.h"
 #include "run/compute_time.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

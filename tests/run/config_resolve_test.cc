@@ -5,10 +5,10 @@
 
 #include <fstream>
 
+#include "base/failure.h"
 #include "run/config_file.h"
 #include "run/config_print.h"
 #include "run/config_validate.h"
-#include "run/failure.h"
 
 namespace grapevine {
 namespace {

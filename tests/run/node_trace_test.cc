@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "run/failure.h"
+#include "base/failure.h"
 #include "run/trace_merge.h"
 #include "tests/testing/file_text.h"
 #include "tests/testing/trace_file.h"

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/failure.h"
 #include "run/config_file.h"
-#include "run/failure.h"
 #include "run/line_file.h"
 
 namespace grapevine {

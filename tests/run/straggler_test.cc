@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "run/failure.h"
+#include "base/failure.h"
 
 namespace grapevine {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/failure.h"
 #include "run/config_file.h"
-#include "run/failure.h"
 #include "run/run_directory.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"

@@ -2,9 +2,9 @@
 
 #include <sys/stat.h>
 
+#include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "run/failure.h"
 #include "tests/model/scratch_folder.h"
 
 namespace grapevine {

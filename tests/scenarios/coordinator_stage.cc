@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/failure.h"
 #include "node/coordinator.h"
 #include "node/registration.h"
-#include "run/failure.h"
 #include "tests/scenarios/stage.h"
 
 namespace grapevine::testing {

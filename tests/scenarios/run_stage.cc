@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "run/failure.h"
+#include "base/failure.h"
 #include "tests/node/whole_node/simulated_run.h"
 #include "tests/scenarios/stage.h"
 

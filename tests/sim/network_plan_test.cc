@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "run/failure.h"
+#include "base/failure.h"
 #include "sim/network_presets.h"
 #include "system/atomic_file.h"
 #include "tests/sim/network_driver.h"

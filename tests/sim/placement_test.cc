@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "run/failure.h"
+#include "base/failure.h"
 #include "sim/platform_registry.h"
 #include "system/atomic_file.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
 #include "sim/platform.h"
 #include "system/atomic_file.h"
 

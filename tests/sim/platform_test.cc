@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "run/failure.h"
+#include "base/failure.h"
 #include "sim/platform_registry.h"
 
 namespace grapevine {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "run/failure.h"
+#include "base/failure.h"
 #include "sim/connections.h"
 #include "tests/sim/timed_run.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
 #include "system/atomic_file.h"
 #include "topology/graph_writer.h"
 #include "topology/topology.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "run/failure.h"
+#include "base/failure.h"
 #include "topology/mixing.h"
 #include "topology/stored_graph.h"
 #include "topology/topology.h"

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "node/heartbeat.h"
 #include "node/registration.h"
 #include "optim/optimizer.h"
-#include "run/failure.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/node/whole_node/simulated_gradients.h"
 #include "topology/mixing.h"

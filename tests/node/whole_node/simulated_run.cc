@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/failure.h"
 #include "random/keyed_random.h"
-#include "run/failure.h"
 
 namespace grapevine::testing {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "run/failure.h"
+#include "base/failure.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/node/whole_node/random_plan.h"
 #include "tests/node/whole_node/simulated_run.h"

@@ -1,7 +1,7 @@
 // Why a command failed, as its exit code: a Status that carries a Failure tells
 // scripts what happened without parsing text. README.md has the same table.
-#ifndef GRAPEVINE_RUN_FAILURE_H_
-#define GRAPEVINE_RUN_FAILURE_H_
+#ifndef GRAPEVINE_BASE_FAILURE_H_
+#define GRAPEVINE_BASE_FAILURE_H_
 
 #include <cstdint>
 
@@ -38,4 +38,4 @@ inline int ExitCode(const absl::Status& status) { return static_cast<int>(Failur
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_RUN_FAILURE_H_
+#endif  // GRAPEVINE_BASE_FAILURE_H_

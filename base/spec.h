@@ -8,8 +8,8 @@
 // Errors are InvalidArgument, quote the spec and carry Failure::kUsage.
 // Thread-safety: Spec is a value; a SpecReader belongs to one thread and must
 // not outlive its Spec.
-#ifndef GRAPEVINE_TOPOLOGY_SPEC_H_
-#define GRAPEVINE_TOPOLOGY_SPEC_H_
+#ifndef GRAPEVINE_BASE_SPEC_H_
+#define GRAPEVINE_BASE_SPEC_H_
 
 #include <cstdint>
 #include <limits>
@@ -81,4 +81,4 @@ class SpecReader {
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_TOPOLOGY_SPEC_H_
+#endif  // GRAPEVINE_BASE_SPEC_H_

@@ -1,9 +1,9 @@
-#include "topology/spec.h"
+#include "base/spec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "run/failure.h"
+#include "base/failure.h"
 
 namespace grapevine {
 namespace {
