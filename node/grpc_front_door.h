@@ -34,8 +34,8 @@ class GrpcFrontDoor {
   // Takes none any more; before the server goes down. Idempotent.
   void Close();
 
-  // So that `keep` descriptors stay free for files and this node's own connections, and
-  // strangers get at most 1024 beyond four for each of `nodes`.
+  // So many that some stay free for files and this node's own connections, and strangers
+  // get at most 1024 beyond four for each of `nodes`.
   static int MostDescriptors(int nodes);
 
  private:
