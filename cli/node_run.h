@@ -107,9 +107,9 @@ class NodeRun final : private RunObserver {
 
   std::unique_ptr<LineFile> run_metrics_;
   std::unique_ptr<MetricsCollector> collector_;
-  std::unique_ptr<EvaluationThread> evaluations_;
   AccuracyTarget target_;
-  std::optional<RunMetrics> met_;  // the first line that met the target
+  std::optional<RunMetrics> met_;                  // the first line that met the target
+  std::unique_ptr<EvaluationThread> evaluations_;  // uses what is above: goes first
 
   Mutex mutex_;
   bool interruptible_ ABSL_GUARDED_BY(mutex_) = false;

@@ -59,7 +59,10 @@ absl::Status NodeSession::Run(std::function<absl::Status(float* replica)> initia
   if (status.ok()) status = SayDone();
   if (status.ok() && coordinator_) status = Conclude();
   if (status.ok()) status = AwaitEnd();
-  if (!status.ok()) status = Verdict(Cause(status));
+  if (!status.ok()) {
+    status = Verdict(Cause(status));
+    End(status);
+  }
   TearDown();
   return status;
 }
@@ -171,20 +174,21 @@ control::Heartbeat NodeSession::Heartbeat() const {
 }
 
 void NodeSession::StartControl() {
-  const auto end = [this](const absl::Status& status) {
-    MutexLock lock(mutex_);
-    if (!end_) end_ = status;
-    ended_.NotifyAll();
-  };
   control_->Start(
       {.on_round_limit = [this](Round limit, bool final) { runner_->SetLimit(limit, final); },
        .on_abort =
-           [this, end](const absl::Status& verdict) {
-             end(verdict);
+           [this](const absl::Status& verdict) {
+             End(verdict);
              runner_->Abort(verdict);
            },
-       .on_finish = [end] { end(absl::OkStatus()); }},
+       .on_finish = [this] { End(absl::OkStatus()); }},
       [this] { return Heartbeat(); });
+}
+
+void NodeSession::End(const absl::Status& how) {
+  MutexLock lock(mutex_);
+  if (!end_) end_ = how;
+  ended_.NotifyAll();
 }
 
 absl::Status NodeSession::SayDone() {
@@ -268,10 +272,10 @@ void NodeSession::TearDown() {
   control_.reset();
   if (transport_) transport_->Shutdown();
   if (server_) server_->Shutdown(std::chrono::system_clock::now());
-  // The transport shares the server's completion queue: it goes in between.
+  // The transport shares the server's completion queue: it goes in between. The coordinator
+  // stays, for an evaluation under way may still want to move the end.
   transport_.reset();
   server_.reset();
-  coordinator_.reset();
 }
 
 }  // namespace grapevine

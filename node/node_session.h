@@ -93,6 +93,8 @@ class NodeSession {
   control::Registration Registration() const;
   control::Heartbeat Heartbeat() const;
   void StartControl();
+  // The run has ended for this node, unless it had before.
+  void End(const absl::Status& how);
   absl::Status SayDone();
   // Rank 0: once all are done, writes the results and announces the end.
   absl::Status Conclude();
