@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "run/failure.h"
+#include "base/failure.h"
 
 namespace grapevine {
 namespace {
