@@ -322,7 +322,10 @@ void Coordinator::JudgeAccusation() {
                      Seconds(now_ - accused.last_heard), " ago in ", At(accused.heartbeat)));
 }
 
+// Neighbours that no longer hear each other notice within --peer-timeout and a few
+// heartbeats, and name each other: that says more.
 void Coordinator::JudgeStuck() {
+  if (accusation_) return;
   std::vector<std::string> chain;
   nanoseconds still = nanoseconds::max();
   for (const auto& [rank, member] : members_) {
@@ -334,7 +337,7 @@ void Coordinator::JudgeStuck() {
                                    " in round ", member.heartbeat.round()));
     }
   }
-  if (chain.empty() || still < options_.peer_timeout) return;
+  if (chain.empty() || still < options_.peer_timeout * 3 / 2) return;
   Abort(-1, Failure::kPeerLost,
         absl::StrCat("the run is stuck: every node is alive, but nothing has moved for ",
                      Seconds(still), " (", Flag("--peer-timeout", options_.peer_timeout),

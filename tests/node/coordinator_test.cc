@@ -338,7 +338,7 @@ TEST_F(CoordinatorTest, WhenAllWaitAndNothingMovesTheRunIsStuck) {
     Beat(1, 3, {0}, 7);
   });
   EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
-  Pass(milliseconds(4100), [&] {
+  Pass(milliseconds(6100), [&] {
     Beat(0, 3, {1}, progress);
     Beat(1, 3, {0}, 7);
   });
@@ -367,6 +367,21 @@ TEST_F(CoordinatorTest, ARunInWhichANodeIsConnectingIsNotStuck) {
        Failure::kPeerLost);
   Pass(milliseconds(1000), wait);
   EXPECT_THAT(Message(), HasSubstr("rank 2 (10.0.0.3:7000) could not be reached"));
+}
+
+// Two that no longer hear each other take --peer-timeout and a few heartbeats to notice,
+// and then name each other: which says more.
+TEST_F(CoordinatorTest, NeighboursThatLoseEachOtherSpeakBeforeTheRunIsCalledStuck) {
+  BeginRunning(2);
+  const auto wait = [&] {
+    Beat(0, 3, {1}, 7);
+    Beat(1, 3, {0}, 7);
+  };
+  Pass(milliseconds(4000) * 4 / 3, wait);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
+  Fail(0, 1, "rank 0 lost rank 1 in round 3: it is silent", Failure::kPeerLost);
+  Pass(milliseconds(1100), wait);
+  EXPECT_THAT(Message(), HasSubstr("rank 0 lost rank 1 in round 3: it is silent"));
 }
 
 TEST_F(CoordinatorTest, ANodesOwnFailureIsTheVerdictAtOnce) {

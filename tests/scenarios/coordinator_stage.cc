@@ -49,6 +49,7 @@ class CoordinatorStage final : public Stage {
     if (words.Skip("silence")) return Silence(words.Ranks(nodes_));
     if (words.Skip("done")) return Done(words);
     if (words.Skip("close")) return Close(words);
+    if (words.Skip("finish")) return Finish();
     if (words.Skip("move")) return Move(words);
     const std::vector<Rank> ranks = words.Ranks(nodes_);
     if (words.Skip("in")) return Beat(ranks, words);
@@ -158,6 +159,11 @@ class CoordinatorStage final : public Stage {
     for (const Rank rank : ranks) Report(rank, report);
     return absl::OkStatus();
   }
+  // Rank 0 has written the results.
+  absl::Status Finish() {
+    coordinator_.Finish();
+    return absl::OkStatus();
+  }
   absl::Status Close(Words& words) {
     for (const Rank rank : words.Ranks(nodes_)) {
       beating_.erase(rank);
@@ -199,6 +205,7 @@ class CoordinatorStage final : public Stage {
       absl::StrAppend(&told_, when, absl::StrJoin(who, ", "),
                       who.size() == 1 ? " hears: " : " hear: ", what, "\n");
     }
+    if (output.all_done) absl::StrAppend(&told_, when, "all are done: results may be written\n");
     for (const std::string& notice : output.notices) {
       absl::StrAppend(&told_, when, "rank 0's log: ", notice, "\n");
     }
@@ -217,7 +224,7 @@ class CoordinatorStage final : public Stage {
         return absl::StrCat("end with exit code ", directive.abort().failure(), ": ",
                             directive.abort().message());
       case control::Directive::kFinish:
-        return "all are done";
+        return "the end";
       default:
         return "something else";
     }

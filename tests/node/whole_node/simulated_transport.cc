@@ -253,7 +253,8 @@ SimulatedTransport::SimulatedTransport(EdgeIdentity self, SimulatedTransportOpti
   ScheduleTick();
 }
 
-SimulatedTransport::~SimulatedTransport() { gate_->Close(); }
+// Links and streams of a process that was killed hold each other.
+SimulatedTransport::~SimulatedTransport() { Shutdown(); }
 
 std::string SimulatedTransport::Address(Rank rank) const {
   return absl::StrCat("node", rank, ":1");

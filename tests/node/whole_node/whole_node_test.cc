@@ -27,6 +27,7 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Far above what time-outs can add up to.
 constexpr std::chrono::minutes kDeadline{5};
@@ -148,6 +149,7 @@ void ExpectTheCulprit(const Fault& fault, const absl::Status& ending) {
     case Fault::Kind::kPartition:
       ASSERT_THAT(failure, AnyOf(Failure::kPeerLost, Failure::kRendezvous));
       ASSERT_THAT(text, AnyOf(HasSubstr(culprit), HasSubstr(absl::StrCat("rank ", fault.b))));
+      ASSERT_THAT(text, Not(HasSubstr("stuck")));
       return;
     default:
       ASSERT_THAT(failure, AnyOf(Failure::kPeerLost, Failure::kRendezvous));
