@@ -6,14 +6,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/failure.h"
+#include "node/printable.h"
 
 namespace grapevine {
 namespace {
 
-// What a stranger sent may be long.
 std::string Quoted(const std::string& value) {
   constexpr size_t kShown = 80;
-  return absl::StrCat("'", value.substr(0, kShown), value.size() > kShown ? "...'" : "'");
+  return absl::StrCat("'", Printable(value, kShown), "'");
 }
 std::string Quoted(int64_t value) { return absl::StrCat(value); }
 

@@ -74,7 +74,7 @@ absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by) {
   const int code = WEXITSTATUS(cause->wait_status);
   return WithFailure(absl::AbortedError(absl::StrCat(who, " ended with exit code ", code,
                                                      "; its last lines say why")),
-                     static_cast<Failure>(code));
+                     FailureFromNumber(code));
 }
 
 }  // namespace grapevine

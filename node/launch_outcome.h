@@ -23,7 +23,8 @@ struct ChildEnd {
 // OK when all ended with 0; kInterrupted or kTerminated when they did not and
 // the user's signal (0: none) came before. Otherwise names the cause: a child
 // that was killed explains more than the others, which then lost it; of the
-// rest, the first in order.
+// rest, the first in order. An exit code that is not in the list of failures (of a
+// sanitizer, of another program) is kOther.
 absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by);
 
 // The outcome of a launch that the user's signal ended; names those that had to be

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -45,6 +46,15 @@ TEST(LaunchOutcome, NamesWhatExplainsMost) {
 TEST(LaunchOutcome, AmongEqualsTheFirst) {
   const std::vector ends = {End(5, Exited(4)), End(1, Exited(7))};
   EXPECT_EQ(FailureOf(LaunchOutcome(ends, 0)), Failure::kOutput);
+}
+
+// A program that is no node of ours, or a sanitizer's: what scripts see is in the table.
+TEST(LaunchOutcome, AnExitCodeOutsideTheTableIsAFailureWithoutAClass) {
+  for (const int code : {1, 66, 127, 255}) {
+    const absl::Status outcome = LaunchOutcome(std::vector{End(0, 0), End(1, Exited(code))}, 0);
+    EXPECT_EQ(FailureOf(outcome), Failure::kOther) << code;
+    EXPECT_THAT(std::string(outcome.message()), HasSubstr(absl::StrCat("exit code ", code)));
+  }
 }
 
 TEST(LaunchOutcome, TheUsersSignalExplainsAllButSuccess) {
