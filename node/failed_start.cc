@@ -24,7 +24,8 @@ void TellOfFailedStart(const NodeSessionOptions& options, const absl::Status& wh
   const GrpcServer::Register services[] = {
       [&service](grpc::ServerBuilder& builder) { builder.RegisterService(&service); }};
   absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
-      {.bind = options.bind, .peer_timeout = options.peer_timeout}, options.credentials, services);
+      {.bind = options.bind, .nodes = options.size, .peer_timeout = options.peer_timeout},
+      options.credentials, services);
   if (!server.ok()) {
     VLOG(1) << "nobody is told why rank 0 cannot begin: " << server.status();
     return;

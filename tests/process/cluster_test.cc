@@ -173,16 +173,6 @@ TEST(Cluster, RankZeroSaysWhatRunsAndWhatCameOut) {
                                   HasSubstr("rank 1 is done: " + folder.File("run/node-1"))));
 }
 
-// There is nothing to plot of a run that learns nothing.
-TEST(Cluster, APhantomRunIsNotToBePlotted) {
-  const ScratchFolder folder;
-  const Ended ended = RunGrapevine({"train", "-n", "2", "--model=phantom:1KB", "--compute=1ms",
-                                    "--rounds=3", "--out=" + folder.File("run")});
-  ASSERT_EQ(ended.exit_code, 0) << ended.output;
-  EXPECT_THAT(ended.output,
-              AllOf(HasSubstr("finished after 3 rounds"), ::testing::Not(HasSubstr("plot it"))));
-}
-
 TEST(Cluster, ANodeThatDoesNotComeIsMissed) {
   const ScratchFolder folder;
   const Ended ended = RunGrapevine(
@@ -302,11 +292,10 @@ TEST(Cluster, APeerThatCannotBeReachedIsNamedWithItsAddress) {
 TEST(Cluster, ResultsThatCannotBeWrittenFailEveryNode) {
   const ScratchFolder folder;
   const int port = FreePort();
-  const std::vector<std::string> flags = {"--model=phantom:10kB", "--compute=5ms", "--rounds=300"};
-  GrapevineProcess zero(Node(0, port, folder.File("run"), flags));
-  GrapevineProcess one(Node(1, port, folder.File("run-1"), flags));
-  ASSERT_TRUE(zero.AwaitOutput("round 2/")) << zero.output();
+  GrapevineProcess zero(Node(0, port, folder.File("run"), kShortRun));
+  ASSERT_TRUE(zero.AwaitOutput("run directory: ")) << zero.output();
   std::filesystem::create_directories(folder.File("run/summary.json/in-the-way"));
+  GrapevineProcess one(Node(1, port, folder.File("run-1"), kShortRun));
   EXPECT_EQ(zero.Await(), kOutput) << zero.output();
   EXPECT_EQ(one.Await(), kOutput) << one.output();
   EXPECT_THAT(one.output(), AllOf(HasSubstr("rank 0"), HasSubstr("summary.json")));
