@@ -143,7 +143,8 @@ absl::Status NodeRun::Prepare() {
   absl::StatusOr<std::unique_ptr<LineFile>> lines =
       LineFile::Open(MetricsPath(options_.run_directory));
   if (!lines.ok()) return lines.status();
-  run_metrics_ = *std::move(lines);
+  run_metrics_ = std::make_unique<BackgroundLines>(
+      *std::move(lines), [this](const absl::Status& why) { session_->Interrupt(why); });
   collector_ = std::make_unique<MetricsCollector>(
       MetricsCollector::Options{
           .size = experiment_->config().nodes(),
@@ -315,6 +316,8 @@ void NodeRun::Record(const RunMetrics& metrics) {
 }
 
 absl::Status NodeRun::WriteResults() {
+  const auto deadline = std::chrono::steady_clock::now() + options_.session.step_timeout;
+  if (absl::Status status = run_metrics_->Drain(deadline); !status.ok()) return status;
   if (absl::Status status = WriteSummary(); !status.ok()) return status;
   return recording_->Join();
 }

@@ -23,6 +23,7 @@
 #include "node/metrics_collector.h"
 #include "node/node_session.h"
 #include "node/runner.h"
+#include "run/background_lines.h"
 #include "run/line_file.h"
 #include "system/mutex.h"
 
@@ -105,7 +106,7 @@ class NodeRun final : private RunObserver {
   double seconds_ = 0;
   Round rounds_ = 0;
 
-  std::unique_ptr<LineFile> run_metrics_;
+  std::unique_ptr<BackgroundLines> run_metrics_;  // callbacks of rank 0 write it
   std::unique_ptr<MetricsCollector> collector_;
   AccuracyTarget target_;
   std::optional<RunMetrics> met_;                  // the first line that met the target

@@ -24,6 +24,7 @@ class LineFile {
 
   // `line` has no line break.
   absl::Status Append(std::string_view line);
+  const std::string& path() const { return path_; }
 
  private:
   LineFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}

@@ -1,8 +1,10 @@
 // What the program does when what it writes has no room, no reader or no place.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -12,6 +14,7 @@
 #include <system_error>
 #include <vector>
 
+#include "system/unique_descriptor.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
@@ -107,6 +110,10 @@ TEST(Output, ADryRunFindsFoldersThatAreMissing) {
   EXPECT_THAT(swept.output, HasSubstr("a sweep of 2 cells has no one trace"));
 }
 
+bool Contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 // The objects that `text` consists of; a line that is none is a failure.
 std::vector<nlohmann::json> ObjectsOf(const std::string& text) {
   std::vector<nlohmann::json> objects;
@@ -194,6 +201,39 @@ TEST(Output, ALogThatNobodyReadsHoldsNoNodeUp) {
                         "--rounds=20000", "--log-every=1", "--log-level=debug", "--out=" + out});
   EXPECT_TRUE(Eventually([&] { return std::filesystem::exists(out + "/summary.json"); }));
   EXPECT_EQ(run.Await(), 0) << run.output();
+}
+
+// As on a file server that is down for a while. The run directory is there already, as
+// from a launcher.
+TEST(Output, AMetricsFileThatStallsHoldsNobodyUp) {
+  const ScratchFolder folder;
+  const std::string fifo = folder.File("run/metrics.jsonl");
+  std::filesystem::create_directories(folder.File("run"));
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const UniqueDescriptor reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(reader.open());
+  GrapevineProcess run({"node", "--rank=0", "--world-size=1", "--master-addr=127.0.0.1",
+                        "--model=phantom:1kB", "--compute=1ms", "--rounds=4000", "--log-every=1",
+                        "--peer-timeout=1s", "--out=" + folder.File("run")},
+                       {.environment = {{"GRAPEVINE_LAUNCHED", "1"}}});
+  // The node goes on to its end, for longer than --peer-timeout, though what it measures has
+  // no room in the pipe.
+  const std::string own = folder.File("run/node-0/metrics.jsonl");
+  ASSERT_TRUE(Eventually([&] {
+    return std::filesystem::exists(own) && Contains(FileText(own), "\"round\":4000,");
+  })) << run.output();
+  std::string text;
+  EXPECT_TRUE(Eventually([&] {
+    char buffer[4096];
+    ssize_t got;
+    while ((got = read(reader.get(), buffer, sizeof(buffer))) > 0) {
+      text.append(buffer, static_cast<size_t>(got));
+    }
+    return Contains(text, "\"round\":4000,");
+  })) << run.output();
+  EXPECT_EQ(run.Await(), 0) << run.output();
+  EXPECT_GT(text.size(), size_t{1} << 16);
+  EXPECT_FALSE(ObjectsOf(text).empty());
 }
 
 // As in a pager that shows its first page.
