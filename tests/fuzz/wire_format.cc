@@ -30,7 +30,7 @@ void CheckToReceiver(const uint8_t* data, int size, int slice) {
     CHECK(chunk->size >= 0 && chunk->size <= size);
     CHECK_LE(chunk->offset + chunk->size, chunk->total);
     std::vector<std::byte> bytes(static_cast<size_t>(chunk->size));
-    CHECK(CopyChunkData(&in, bytes.data(), chunk->size, 0).ok());
+    CHECK(CopyChunkData(&in, *chunk, bytes.data(), 0).ok());
     again.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
   ArrayInputStream repeated(again.data(), static_cast<int>(again.size()));
