@@ -79,6 +79,7 @@ class NodeRun final : private RunObserver {
 
   // Rank 0's part:
   absl::Status Evaluate(const AveragedModel& average);
+  // Under the lock of the coordinator's service: does not wait.
   void Record(const RunMetrics& metrics);
   absl::Status WriteResults();
   absl::Status WriteSummary();

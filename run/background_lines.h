@@ -5,55 +5,38 @@
 
 #include <chrono>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
+#include <string_view>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "run/line_file.h"
-#include "system/mutex.h"
+#include "system/background_writer.h"
 
 namespace grapevine {
 
-// Thread-safe. No line is dropped: where too many wait, that is an error (kOutput), after
-// which, as after one of the file's, nothing is written.
+// Thread-safe. No line is dropped: where too many wait, that is an error, after which, as
+// after one of the file's, nothing is written. Errors are kOutput and name the file.
 class BackgroundLines {
  public:
-  static constexpr size_t kMaxWaiting = size_t{1} << 16;
+  static constexpr size_t kCapacity = size_t{1} << 24;  // bytes that wait
 
-  // `failed` hears of the file's first error, on the thread.
+  // `failed` hears the first error, on the thread that writes or within Append.
   BackgroundLines(std::unique_ptr<LineFile> file, std::function<void(const absl::Status&)> failed);
-  // Writes what waits, for as long as the disk takes.
-  ~BackgroundLines();
-  BackgroundLines(const BackgroundLines&) = delete;
-  BackgroundLines& operator=(const BackgroundLines&) = delete;
+  // Gives what is left a few seconds, then leaves it to the thread: a disk that stalls
+  // keeps no process.
+  ~BackgroundLines() = default;
 
-  // Never waits for the disk. The first error so far.
-  absl::Status Append(std::string line);
+  // Never waits for the disk. `line` has no line break.
+  void Append(std::string_view line) { writer_.Write(std::string(line)); }
 
-  // Waits until all lines are in the file: the first error, or one that says how many are
-  // not there by `deadline`.
+  // Waits until all lines are in the file: the first error, or one that says how long the
+  // file has stood still by `deadline`.
   absl::Status Drain(std::chrono::steady_clock::time_point deadline);
 
  private:
-  void Loop();
-  // The next line, once there is one; false when there will be none.
-  bool Next(std::string* line);
-  void OnWritten(const absl::Status& status);
-  absl::Status Stalled() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
-  const std::unique_ptr<LineFile> file_;
-  const std::function<void(const absl::Status&)> failed_;
-
-  Mutex mutex_;
-  Condition changed_;
-  std::deque<std::string> waiting_ ABSL_GUARDED_BY(mutex_);  // the one being written first
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
-  std::thread thread_;
+  BackgroundWriter writer_;
 };
 
 }  // namespace grapevine

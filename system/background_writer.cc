@@ -3,21 +3,24 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <string_view>
+#include <deque>
 #include <utility>
+
+#include "absl/strings/str_format.h"
+#include "system/mutex.h"
 
 namespace grapevine {
 namespace {
 
-// One write takes what waits, up to about so many bytes.
+using Clock = std::chrono::steady_clock;
+
+// One write to a descriptor takes what waits, up to about so many bytes.
 constexpr size_t kPiece = size_t{1} << 16;
 
 // Should a wake-up get lost.
-std::chrono::steady_clock::time_point Soon() {
-  return std::chrono::steady_clock::now() + std::chrono::seconds(1);
-}
+Clock::time_point Soon() { return Clock::now() + std::chrono::seconds(1); }
 
 absl::Status WriteAll(int descriptor, const std::string& name, std::string_view text) {
   while (!text.empty()) {
@@ -31,75 +34,161 @@ absl::Status WriteAll(int descriptor, const std::string& name, std::string_view 
 
 }  // namespace
 
-BackgroundWriter::BackgroundWriter(int descriptor, std::string name, Note note, size_t capacity)
-    : descriptor_(descriptor), name_(std::move(name)), note_(std::move(note)), capacity_(capacity) {
-  // The thread inherits that: signals are for others.
-  sigset_t all, previous;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &previous);
-  thread_ = std::thread([this] { Loop(); });
-  pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-}
+// What waits, and the loop that writes it. Thread-safe.
+class BackgroundWriter::Queue {
+ public:
+  explicit Queue(Options options) : options_(std::move(options)) {}
 
-BackgroundWriter::~BackgroundWriter() {
-  Drain().IgnoreError();  // whoever wants to know has asked
+  void Push(std::string text);
+  absl::Status Drain(Clock::time_point deadline);
+  // Nothing more will come. False when a write has not returned by `deadline`; what is
+  // called is `write` alone from then on.
+  bool Close(Clock::time_point deadline);
+  void Loop();
+
+ private:
+  bool Busy() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return writing_ || !waiting_.empty(); }
+  absl::Status MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::string Standing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether `status` is the first error, and somebody is left to hear of it.
+  bool Fail(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits for something to write; empty when there will be none.
+  std::string Next();
+  bool OnWritten(const absl::Status& status);
+
+  const Options options_;
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<std::string> waiting_ ABSL_GUARDED_BY(mutex_);
+  size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  Clock::time_point began_ ABSL_GUARDED_BY(mutex_);  // to write
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool abandoned_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+};
+
+void BackgroundWriter::Queue::Push(std::string text) {
+  absl::Status status;
   {
     MutexLock lock(mutex_);
-    closed_ = true;
+    if (!status_.ok() || text.empty()) return;
+    waiting_bytes_ += text.size();
+    waiting_.push_back(std::move(text));
+    status = MakeRoom();
     changed_.NotifyAll();
+    if (!Fail(status)) return;
   }
-  thread_.join();
+  options_.failed(status);
 }
 
-void BackgroundWriter::Write(std::string text) {
-  MutexLock lock(mutex_);
-  if (!status_.ok() || text.empty()) return;
-  waiting_bytes_ += text.size();
-  waiting_.push_back(std::move(text));
-  while (waiting_bytes_ > capacity_ && waiting_.size() > 1) {
+absl::Status BackgroundWriter::Queue::MakeRoom() {
+  while (waiting_bytes_ > options_.capacity && waiting_.size() > 1) {
+    if (!options_.note) return absl::ResourceExhaustedError(Standing());
     waiting_bytes_ -= waiting_.front().size();
     waiting_.pop_front();
     ++dropped_;
   }
-  changed_.NotifyAll();
+  return absl::OkStatus();
 }
 
-absl::Status BackgroundWriter::Drain() {
+std::string BackgroundWriter::Queue::Standing() const {
+  const Clock::duration still = writing_ ? Clock::now() - began_ : Clock::duration::zero();
+  return absl::StrFormat("cannot write to %s: it has stood still for %.1f s, and %d bytes wait",
+                         options_.name, std::chrono::duration<double>(still).count(),
+                         waiting_bytes_);
+}
+
+bool BackgroundWriter::Queue::Fail(absl::Status status) {
+  if (status.ok() || !status_.ok()) return false;
+  status_ = std::move(status);
+  waiting_.clear();
+  waiting_bytes_ = 0;
+  return !abandoned_ && options_.failed != nullptr;
+}
+
+absl::Status BackgroundWriter::Queue::Drain(Clock::time_point deadline) {
   MutexLock lock(mutex_);
-  while (status_.ok() && (writing_ || !waiting_.empty())) changed_.WaitUntil(mutex_, Soon());
+  while (status_.ok() && Busy()) {
+    if (Clock::now() >= deadline) return absl::DeadlineExceededError(Standing());
+    changed_.WaitUntil(mutex_, std::min(deadline, Soon()));
+  }
   return status_;
 }
 
-void BackgroundWriter::Loop() {
+bool BackgroundWriter::Queue::Close(Clock::time_point deadline) {
+  MutexLock lock(mutex_);
+  while (Busy() && Clock::now() < deadline) changed_.WaitUntil(mutex_, std::min(deadline, Soon()));
+  closed_ = true;
+  changed_.NotifyAll();
+  abandoned_ = Busy();
+  return !abandoned_;
+}
+
+void BackgroundWriter::Queue::Loop() {
   for (std::string text = Next(); !text.empty(); text = Next()) {
-    OnWritten(WriteAll(descriptor_, name_, text));
+    const absl::Status status = options_.write(text);
+    if (OnWritten(status)) options_.failed(status);
   }
 }
 
-std::string BackgroundWriter::Next() {
+std::string BackgroundWriter::Queue::Next() {
   MutexLock lock(mutex_);
   while (waiting_.empty() && !closed_) changed_.WaitUntil(mutex_, Soon());
   if (waiting_.empty()) return "";
   writing_ = true;
-  if (dropped_ > 0) return note_(std::exchange(dropped_, 0));
+  began_ = Clock::now();
+  if (dropped_ > 0) return options_.note(std::exchange(dropped_, 0));
   std::string text;
-  while (!waiting_.empty() && text.size() < kPiece) {
+  do {
     text += waiting_.front();
     waiting_bytes_ -= waiting_.front().size();
     waiting_.pop_front();
-  }
+  } while (!waiting_.empty() && text.size() < options_.piece);
   return text;
 }
 
-void BackgroundWriter::OnWritten(absl::Status status) {
+bool BackgroundWriter::Queue::OnWritten(const absl::Status& status) {
   MutexLock lock(mutex_);
   writing_ = false;
-  status_.Update(std::move(status));
-  if (!status_.ok()) {
-    waiting_.clear();
-    waiting_bytes_ = 0;
-  }
+  const bool heard = Fail(status);
   changed_.NotifyAll();
+  return heard;
 }
+
+BackgroundWriter::BackgroundWriter(int descriptor, std::string name, Note note, size_t capacity)
+    : BackgroundWriter(Options{
+          .write = [descriptor,
+                    name](std::string_view text) { return WriteAll(descriptor, name, text); },
+          .name = name,
+          .capacity = capacity,
+          .piece = kPiece,
+          .note = std::move(note)}) {}
+
+BackgroundWriter::BackgroundWriter(Options options)
+    : patience_(options.patience), queue_(std::make_shared<Queue>(std::move(options))) {
+  // The thread inherits that: signals are for others.
+  sigset_t all, previous;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &previous);
+  thread_ = std::thread([queue = queue_] { queue->Loop(); });
+  pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+}
+
+BackgroundWriter::~BackgroundWriter() {
+  const auto deadline = patience_ ? Clock::now() + *patience_ : Clock::time_point::max();
+  if (queue_->Close(deadline)) {
+    thread_.join();
+  } else {
+    thread_.detach();
+  }
+}
+
+void BackgroundWriter::Write(std::string text) { queue_->Push(std::move(text)); }
+
+absl::Status BackgroundWriter::Drain() { return queue_->Drain(Clock::time_point::max()); }
+
+absl::Status BackgroundWriter::Drain(Clock::time_point deadline) { return queue_->Drain(deadline); }
 
 }  // namespace grapevine

@@ -1,31 +1,50 @@
-// Text to a descriptor whose reader may stall: a pager, a stopped terminal, a
-// full pipe. A thread of its own writes, so that nobody else ever waits for it.
+// Text on its way to what may stall: a pager, a stopped terminal, a full pipe, a file
+// system. A thread of its own writes, so that nobody else ever waits for it.
 #ifndef GRAPEVINE_SYSTEM_BACKGROUND_WRITER_H_
 #define GRAPEVINE_SYSTEM_BACKGROUND_WRITER_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "absl/status/status.h"
-#include "system/mutex.h"
 
 namespace grapevine {
 
-// Thread-safe. What has no room takes the place of the oldest text that waits,
-// whose absence a note says: what came last, and so the end of it all, is kept.
-// A reader that goes away is an error (EPIPE), never a signal.
+// Thread-safe.
 class BackgroundWriter {
  public:
   // What stands for `dropped` texts.
   using Note = std::function<std::string(int64_t dropped)>;
   static constexpr size_t kCapacity = size_t{1} << 20;  // bytes that wait
 
-  // The descriptor stays the caller's and is open while this lives; errors call it
-  // `name`.
+  struct Options {
+    // Writes one text, for as long as that takes; on the writer's thread.
+    std::function<absl::Status(std::string_view text)> write;
+    std::string name;  // of what is written to, for errors
+    size_t capacity = kCapacity;
+    // How many texts may be written as one, in bytes.
+    size_t piece = 0;
+    // What has no room takes the place of the oldest text that waits, whose absence this
+    // says: what came last, and so the end of it all, is kept. Null: nothing may be lost,
+    // and a text without room is an error.
+    Note note;
+    // Hears the first error at once, on the thread of whoever met it.
+    std::function<void(const absl::Status&)> failed;
+    // How long the end waits for a write that does not return. Its thread is left behind
+    // then, with `write`, and nobody hears of it again. Without one, for as long as it takes.
+    std::optional<std::chrono::nanoseconds> patience;
+  };
+
+  explicit BackgroundWriter(Options options);
+  // To a descriptor, which stays the caller's and is open while this lives. Drops the oldest
+  // lines. A reader that goes away is an error (EPIPE), never a signal.
   BackgroundWriter(int descriptor, std::string name, Note note, size_t capacity = kCapacity);
   // Drains.
   ~BackgroundWriter();
@@ -38,27 +57,14 @@ class BackgroundWriter {
   // Waits until everything has been written, for as long as the reader takes, as
   // any program does at its end. The first error, after which nothing is written.
   absl::Status Drain();
+  // At most until then: DeadlineExceeded says how long nothing has moved.
+  absl::Status Drain(std::chrono::steady_clock::time_point deadline);
 
  private:
-  void Loop();
-  // Waits for something to write; empty when there will be none.
-  std::string Next();
-  void OnWritten(absl::Status status);
+  class Queue;
 
-  const int descriptor_;
-  const std::string name_;
-  const Note note_;
-  const size_t capacity_;
-
-  Mutex mutex_;
-  Condition changed_;
-  std::deque<std::string> waiting_ ABSL_GUARDED_BY(mutex_);
-  size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
-
+  const std::optional<std::chrono::nanoseconds> patience_;
+  const std::shared_ptr<Queue> queue_;  // the thread's, too
   std::thread thread_;
 };
 
