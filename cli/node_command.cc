@@ -222,6 +222,7 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   if (absl::Status status = run.Run(); !status.ok()) {
     return run.began() ? status : Undone(config, rank, status);
   }
+  interruption->reset();  // what only waits for its reader ends as any program does
   if (absl::Status status = progress.Finish(); !status.ok()) return status;
   return SayClosing(config, rank);
 }

@@ -203,6 +203,30 @@ TEST(Output, ALogThatNobodyReadsHoldsNoNodeUp) {
   EXPECT_EQ(run.Await(), 0) << run.output();
 }
 
+// Whether SIGTERM ends the process at once, as it does one that does not expect it.
+bool EndsAtSigterm(pid_t process) {
+  std::istringstream lines(FileText("/proc/" + std::to_string(process) + "/status"));
+  const std::string blocked = "SigBlk:\t";
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(blocked)) continue;
+    return (std::stoull(line.substr(blocked.size()), nullptr, 16) >> (SIGTERM - 1) & 1) == 0;
+  }
+  return false;
+}
+
+// A run that is over waits for its reader, but not against the user's will.
+TEST(Output, ASignalEndsANodeThatWaitsForItsReader) {
+  const ScratchFolder folder;
+  const std::string out = folder.File("run");
+  GrapevineProcess run({"node", "--rank=0", "--world-size=1", "--master-addr=127.0.0.1",
+                        "--bind=127.0.0.1:0", "--insecure", "--model=phantom:1kB", "--compute=1us",
+                        "--rounds=20000", "--log-every=1", "--out=" + out});
+  ASSERT_TRUE(Eventually(
+      [&] { return std::filesystem::exists(out + "/summary.json") && EndsAtSigterm(run.pid()); }));
+  run.Signal(SIGTERM);
+  EXPECT_EQ(run.Await(), 128 + SIGTERM);
+}
+
 // As on a file server that is down for a while. The run directory is there already, as
 // from a launcher.
 TEST(Output, AMetricsFileThatStallsHoldsNobodyUp) {
