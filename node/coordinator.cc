@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr milliseconds kMissingNoticeInterval{10000};
-// How long a rank that a peer accuses has to speak for itself.
+// How long a rank that a peer accuses has at least to speak for itself.
 constexpr milliseconds kMaxHearing{1000};
 constexpr size_t kMaxNamed = 8;
 // Refusals that are told one by one within kMissingNoticeInterval.
@@ -137,6 +137,7 @@ void Coordinator::Advance(SteadyTime now) {
   now_ = now;
   if (gap < options_.peer_timeout / 2) return;
   for (auto& [rank, member] : members_) member.last_heard += gap;
+  if (accusation_) accusation_->at += gap;
   if (phase_ == Phase::kRunning && gap >= options_.peer_timeout) {
     Abort(0, Failure::kPeerLost,
           absl::StrCat("rank 0 itself stood still for ", Seconds(gap),
@@ -260,8 +261,7 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
     return Abort(reporter, kind, InTheNameOf(reporter, message));
   }
   if (accusation_) return;
-  const nanoseconds hearing = std::min<nanoseconds>(kMaxHearing, options_.peer_timeout / 4);
-  accusation_ = Accusation{failure.culprit(), kind, message, now_ + hearing};
+  accusation_ = Accusation{failure.culprit(), kind, message, now_};
 }
 
 bool Coordinator::AllDone() const {
@@ -314,9 +314,15 @@ void Coordinator::JudgeSilence() {
                    Flag("--peer-timeout", options_.peer_timeout), " is how long that may last)"));
 }
 
+// The end of a dead node's own connection says most, and on a busy host it may be read
+// late. That the connection lives is only known once the accused has spoken again after its
+// hearing: what came before may have been sent by who is dead now.
 void Coordinator::JudgeAccusation() {
-  if (!accusation_ || now_ < accusation_->judged_at) return;
+  if (!accusation_) return;
+  const nanoseconds hearing = std::min<nanoseconds>(kMaxHearing, options_.peer_timeout / 4);
   const Member& accused = members_.at(accusation_->culprit);
+  const bool spoke = accused.last_heard >= accusation_->at + hearing;
+  if (!spoke && now_ < accusation_->at + options_.peer_timeout / 2) return;
   Abort(accusation_->culprit, accusation_->failure,
         absl::StrCat(accusation_->message, "; rank 0 heard from rank ", accusation_->culprit, " ",
                      Seconds(now_ - accused.last_heard), " ago in ", At(accused.heartbeat)));

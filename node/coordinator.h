@@ -105,7 +105,7 @@ class Coordinator {
     Rank culprit;
     Failure failure;
     std::string message;
-    SteadyTime judged_at;
+    SteadyTime at;
   };
 
   void Advance(SteadyTime now);

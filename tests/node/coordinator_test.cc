@@ -418,6 +418,47 @@ TEST_F(CoordinatorTest, AnAccusedNodeThatDiesIsReportedDead) {
   EXPECT_THAT(Message(), HasSubstr("rank 1 at 10.0.0.2:7000 died"));
 }
 
+// A busy host: what rank 1 said last and the end of its connection are read late.
+TEST_F(CoordinatorTest, TheEndOfAnAccusedNodesConnectionIsWaitedForUnlessItSpeaks) {
+  BeginRunning(3);
+  const auto others = [&] {
+    Beat(0, 41, {1}, now_.time_since_epoch().count());
+    Beat(2, 41, {1}, now_.time_since_epoch().count());
+  };
+  Fail(2, 1, "rank 2 lost rank 1 in round 41: connection reset", Failure::kPeerLost);
+  Pass(milliseconds(500), others);
+  Beat(1, 40);
+  Pass(milliseconds(1400), others);
+  ASSERT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
+  coordinator_->OnClosed(1, "connection lost", now_);
+  EXPECT_THAT(Message(), HasSubstr("rank 1 at 10.0.0.2:7000 died: its connection to rank 0 broke "
+                                   "in round 40"));
+}
+
+TEST_F(CoordinatorTest, AnAccusedNodeThatIsNotHeardAtAllHasHalfThePeerTimeout) {
+  BeginRunning(3);
+  Beat(1, 40);
+  const auto others = [&] { Beat(0, 41), Beat(2, 41); };
+  Fail(2, 1, "rank 2 lost rank 1 in round 41: connection reset", Failure::kPeerLost);
+  Pass(milliseconds(1900), others);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
+  Pass(milliseconds(100), others);
+  EXPECT_EQ(Message(),
+            "rank 2 lost rank 1 in round 41: connection reset; rank 0 heard from rank 1 2.0 s ago "
+            "in round 40, computing");
+}
+
+TEST_F(CoordinatorTest, WhileRankZeroItselfStoodStillNobodyWasHeard) {
+  BeginRunning(3);
+  Beat(1, 40);
+  Fail(2, 1, "rank 2 lost rank 1 in round 41: connection reset", Failure::kPeerLost);
+  now_ += milliseconds(3000);
+  coordinator_->OnTick(now_);
+  ASSERT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
+  coordinator_->OnClosed(1, "connection lost", now_);
+  EXPECT_THAT(Message(), HasSubstr("rank 1 at 10.0.0.2:7000 died"));
+}
+
 TEST_F(CoordinatorTest, AnAbsurdFailureReportEndsWithANonZeroCode) {
   BeginRunning(2);
   Fail(1, 99, "rubbish", Failure::kNone);
