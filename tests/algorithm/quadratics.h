@@ -29,6 +29,9 @@ inline GradientFunction Quadratic(
   };
 }
 
+// A b of unlike data.
+inline double UnlikeOptimum(Rank rank) { return 0.3 * rank - 1; }
+
 // Uniform in [-1, 1) and different on every node.
 inline void RandomStart(Rank rank, std::span<float> x) {
   KeyedRandom random(7, Purpose::kInitialization, rank);

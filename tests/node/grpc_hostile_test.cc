@@ -249,7 +249,7 @@ TEST_F(GrpcImpatient, ASilentPeerIsGivenUp) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(failure)) << failure;
   EXPECT_THAT(std::string(failure.message()),
               testing::MatchesRegex(
-                  "rank 0 \\(.*127.0.0.1.*\\) is silent: last heard 0\\.[3-9] s ago in round 812; "
+                  "rank 0 \\(.*127.0.0.1.*\\) is silent: last heard [0-9.]+ s ago in round 812; "
                   "--peer-timeout is 0.3 s"));
 }
 

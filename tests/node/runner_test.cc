@@ -21,8 +21,10 @@
 #include "node/trace_recorder.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
+#include "tests/testing/dpsgd_loop.h"
 #include "tests/testing/emulated_device.h"
 #include "tests/testing/function_objective.h"
+#include "tests/testing/weighted_graphs.h"
 
 namespace grapevine::testing {
 namespace {
@@ -37,9 +39,11 @@ constexpr int64_t kBuffers = 4;
 struct Experiment {
   std::string algorithm = "dpsgd";
   std::string topology = "ring";
+  std::string mixing = "metropolis";
   Rank nodes = 5;
   Round rounds = 20;
   int window = 1;
+  GradientFunction gradient = Quadratic(1, 1, 11);
   enum class Place { kHost, kEmulatedDevice, kGpu };
   Place place = Place::kHost;
   EmulatedDeviceOptions device = {};
@@ -89,11 +93,11 @@ struct NodeUnderTest {
     ReplicaLayout layout;
     layout.AddParameter("x", {kParameters});
     layout.AddBuffer("b", {kBuffers});
-    owned = std::make_unique<FunctionObjective>(rank, layout, Quadratic(1, 1, 11));
+    owned = std::make_unique<FunctionObjective>(rank, layout, experiment.gradient);
     objective = owned.get();
     optimizer = *MakeOptimizer("sgd", {.momentum = 0.9});
     auto mixing =
-        *MakeMixing("metropolis", *MakeTopology(experiment.topology, experiment.nodes, 1));
+        *MakeMixing(experiment.mixing, *MakeTopology(experiment.topology, experiment.nodes, 1));
     auto algorithm =
         *MakeAlgorithm(experiment.algorithm, {.rank = rank,
                                               .mixing = mixing,
@@ -178,12 +182,13 @@ class Fleet {
 std::vector<float> ClusterReplica(const Experiment& experiment, Rank rank) {
   Cluster cluster({.algorithm = experiment.algorithm,
                    .topology = experiment.topology,
+                   .mixing = experiment.mixing,
                    .nodes = experiment.nodes,
                    .parameters = kParameters,
                    .buffers = kBuffers,
                    .learning_rate = 0.1,
                    .momentum = 0.9,
-                   .gradient = Quadratic(1, 1, 11)});
+                   .gradient = experiment.gradient});
   EXPECT_TRUE(cluster.Run(experiment.rounds).ok());
   return {cluster.replica(rank).begin(), cluster.replica(rank).end()};
 }
@@ -240,6 +245,50 @@ INSTANTIATE_TEST_SUITE_P(ParameterServer, RunnerParity,
                          ::testing::Combine(::testing::Values("ps", "ps:servers=2"),
                                             ::testing::Values("ring"), ::testing::Values(3, 5),
                                             ::testing::Values(1)));
+
+// On graphs of unequal degree, and with weights that are not the default.
+class RunnerOnWeightedGraphs : public ::testing::TestWithParam<WeightedGraph> {
+ protected:
+  static void ExpectReplicas(const Experiment& experiment, const Replicas& expected) {
+    Fleet fleet(experiment);
+    for (const absl::Status& status : fleet.Run()) ASSERT_TRUE(status.ok()) << status;
+    for (Rank rank = 0; rank < experiment.nodes; ++rank) {
+      const auto model = fleet.nodes[rank]->runner->model().span();
+      for (int64_t e = 0; e < kParameters; ++e) {
+        EXPECT_NEAR(model[e], expected[rank][e], 2e-6) << "rank " << rank;
+      }
+    }
+  }
+};
+
+TEST_P(RunnerOnWeightedGraphs, ThreadsAreALoopOverW) {
+  Experiment experiment{.topology = GetParam().topology,
+                        .mixing = GetParam().mixing,
+                        .nodes = WeightedGraph::kNodes,
+                        .gradient = Quadratic(1, 0, 1, UnlikeOptimum)};
+  DpsgdLoop loop{.w = GetParam().w, .learning_rate = 0.1, .momentum = 0.9};
+  for (Rank rank = 0; rank < experiment.nodes; ++rank) {
+    loop.optima.emplace_back(kParameters, UnlikeOptimum(rank));
+  }
+  const Replicas zeros(experiment.nodes, std::vector<double>(kParameters));
+  for (const bool atc : {false, true}) {
+    experiment.algorithm = atc ? "dpsgd:order=atc" : "dpsgd";
+    loop.atc = atc;
+    const Replicas expected = After(experiment.rounds, loop, zeros);
+    for (const int window : {1, 2, 4}) {
+      experiment.window = window;
+      for (const auto place : {Experiment::Place::kHost, Experiment::Place::kEmulatedDevice}) {
+        experiment.place = place;
+        SCOPED_TRACE(absl::StrCat(experiment.algorithm, ", window ", window,
+                                  place == Experiment::Place::kHost ? "" : ", on a device"));
+        ExpectReplicas(experiment, expected);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Graphs, RunnerOnWeightedGraphs, ::testing::ValuesIn(WeightedGraphs()),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(RunnerOnAGpu, TheBitsAreTheSame) {
   if (const auto gpus = FindGpus(); !gpus.ok()) GTEST_SKIP() << gpus.status().message();

@@ -21,6 +21,7 @@
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
+#include "tests/testing/weighted_graphs.h"
 
 namespace grapevine::testing {
 namespace {
@@ -33,17 +34,37 @@ struct Method {
   std::string algorithm, topology;
   int nodes = 3;
   int servers = 0;  // the last ones, which hold no model
+  std::string mixing = "metropolis";
+  int window = 0;
+  std::string model = "lenet5";
   int workers() const { return nodes - servers; }
   friend std::ostream& operator<<(std::ostream& out, const Method& method) {
-    return out << method.algorithm << " on " << method.topology << " of " << method.nodes;
+    return out << method.algorithm << " on " << method.topology << " of " << method.nodes
+               << ", mixing " << method.mixing << ", window " << method.window;
   }
 };
+
+// Degrees are unequal, or weights not the default; windows beyond those that are chosen.
+std::vector<Method> OnWeightedGraphs(const std::string& algorithm) {
+  std::vector<Method> methods;
+  for (const WeightedGraph& graph : WeightedGraphs()) {
+    methods.push_back({.algorithm = algorithm,
+                       .topology = graph.topology,
+                       .nodes = WeightedGraph::kNodes,
+                       .mixing = graph.mixing,
+                       .window = 4,
+                       .model = "softmax"});
+  }
+  return methods;
+}
 
 Flags SmallExperiment(const Method& method) {
   return {{"nodes", std::to_string(method.nodes)},
           {"topology", method.topology},
           {"algorithm", method.algorithm},
-          {"model", "lenet5"},
+          {"mixing", method.mixing},
+          {"window", std::to_string(method.window)},
+          {"model", method.model},
           {"data", "synthetic:train=512:test=200"},
           {"batch", "8"},
           {"rounds", std::to_string(kRounds)},
@@ -338,6 +359,9 @@ INSTANTIATE_TEST_SUITE_P(Methods, SimulatorParity,
                                            Method{"allreduce:hierarchical:groups=2", "ring", 4},
                                            Method{"allreduce:torus:2x2", "ring", 4},
                                            Method{"ps:servers=2", "ring", 5, 2}));
+
+INSTANTIATE_TEST_SUITE_P(WeightedGraphs, SimulatorParity,
+                         ::testing::ValuesIn(OnWeightedGraphs("dpsgd")));
 
 INSTANTIATE_TEST_SUITE_P(
     Methods, TransportParity,
