@@ -278,6 +278,11 @@ void Coordinator::Finish() {
   for (const auto& [rank, member] : members_) output_.ended.push_back(member.session);
 }
 
+nanoseconds Coordinator::Patience() const {
+  return phase_ == Phase::kFinished ? std::max<nanoseconds>(kPatience, options_.peer_timeout)
+                                    : kPatience;
+}
+
 void Coordinator::End(const absl::Status& why) {
   const std::string message = Printable(std::string(why.message()), kMaxMessage);
   Abort(0, FailureOf(why),

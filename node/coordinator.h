@@ -83,6 +83,11 @@ class Coordinator {
   // Rank 0 cannot go on: tells all who are there, and everyone who comes.
   void End(const absl::Status& why);
 
+  // How long the ended have to leave: a good end may take --peer-timeout to reach a node that
+  // is cut off, a bad one is told for kPatience.
+  std::chrono::nanoseconds Patience() const;
+  static constexpr std::chrono::milliseconds kPatience{5000};
+
   Output Take() { return std::exchange(output_, {}); }
 
   Phase phase() const { return phase_; }

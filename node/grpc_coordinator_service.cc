@@ -23,8 +23,8 @@ using Reactor = grpc::ServerBidiReactor<control::Report, control::Directive>;
 
 constexpr milliseconds kMinTick{10};
 constexpr milliseconds kMaxTick{1000};
-// For a stranger to register, and for a node to leave after the last directive.
-constexpr milliseconds kPatience{5000};
+// For a stranger to register.
+constexpr milliseconds kPatience = Coordinator::kPatience;
 
 // Notes from where a node comes, and fills in the host that it left out of its
 // advertised address.
@@ -139,7 +139,6 @@ GrpcCoordinatorService::GrpcCoordinatorService(CoordinatorOptions options, Sinks
     : sinks_(std::move(sinks)),
       token_(std::move(token)),
       tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
-      peer_timeout_(options.peer_timeout),
       world_size_(options.own.world_size()),
       max_sessions_(static_cast<size_t>(options.own.world_size()) + kMaxStrangers),
       max_report_(kMaxReport + kReportPerRank * static_cast<size_t>(options.own.world_size())),
@@ -174,15 +173,9 @@ void GrpcCoordinatorService::End(const absl::Status& why) {
   Flush();
 }
 
-nanoseconds GrpcCoordinatorService::Patience() const {
-  return coordinator_.phase() == Coordinator::Phase::kFinished
-             ? std::max<nanoseconds>(kPatience, peer_timeout_)
-             : kPatience;
-}
-
 bool GrpcCoordinatorService::AwaitDeparture() {
   MutexLock lock(mutex_);
-  const SteadyTime deadline = steady_clock::now() + Patience();
+  const SteadyTime deadline = steady_clock::now() + coordinator_.Patience();
   while (!AllNodesGone()) {
     if (!changed_.WaitUntil(mutex_, deadline)) return AllNodesGone();
   }
@@ -303,7 +296,7 @@ void GrpcCoordinatorService::Flush() {
     const auto found = sessions_.find(id);
     if (found == sessions_.end()) continue;
     found->second->ended = true;
-    found->second->patience_until = steady_clock::now() + Patience();
+    found->second->patience_until = steady_clock::now() + coordinator_.Patience();
   }
   for (const auto& [rank, metrics] : output.metrics) sinks_.on_metrics(rank, metrics);
   for (const std::string& notice : output.notices) sinks_.on_notice(notice);

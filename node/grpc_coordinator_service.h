@@ -49,9 +49,8 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   void End(const absl::Status& why);
 
   // Once the run has ended: waits until every node has heard it and left, so that rank
-  // 0's own end is not taken for a death. A good end may take --peer-timeout to reach
-  // a node that is cut off, a bad one is told for a few seconds. False when somebody
-  // had not left then.
+  // 0's own end is not taken for a death. False when somebody had not left after the
+  // coordinator's Patience.
   bool AwaitDeparture();
   // After End, of a rank 0 that never joined: the same for those that have yet to come, for
   // a few seconds.
@@ -80,13 +79,11 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   void CancelOverdue(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Carries out what the coordinator decided.
   void Flush() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  std::chrono::nanoseconds Patience() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AllNodesGone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Sinks sinks_;
   const RunToken token_;
   const std::chrono::nanoseconds tick_;
-  const std::chrono::nanoseconds peer_timeout_;
   const Rank world_size_;
   const size_t max_sessions_;
   const size_t max_report_;

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -299,6 +300,32 @@ TEST(Cluster, ResultsThatCannotBeWrittenFailEveryNode) {
   EXPECT_EQ(zero.Await(), kOutput) << zero.output();
   EXPECT_EQ(one.Await(), kOutput) << one.output();
   EXPECT_THAT(one.output(), AllOf(HasSubstr("rank 0"), HasSubstr("summary.json")));
+}
+
+// Rank 0 dies between the results and the announcement of the end: it hangs on the part of a
+// trace. Nobody ends well whom nobody told, and the results that are there stay.
+TEST(Cluster, ARankZeroThatDiesAfterItsResultsLeavesThem) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  const std::vector<std::string> flags = {"--model=phantom:10kB", "--compute=5ms", "--rounds=5",
+                                          "--world-size=3", "--trace=" + folder.File("trace")};
+  GrapevineProcess zero(Node(0, port, folder.File("run"), flags));
+  const std::string config = folder.File("run/config.textproto");
+  ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(config); })) << zero.output();
+  std::filesystem::create_directories(folder.File("run/node-1"));
+  ASSERT_EQ(mkfifo(folder.File("run/node-1/trace.bin").c_str(), 0600), 0);
+  GrapevineProcess one(Node(1, port, folder.File("run-1"), flags));
+  GrapevineProcess two(Node(2, port, folder.File("run-2"), flags));
+  const std::string summary = folder.File("run/summary.json");
+  ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(summary); })) << zero.output();
+  zero.Signal(SIGKILL);
+  EXPECT_EQ(zero.Await(), 128 + SIGKILL);
+  for (GrapevineProcess* node : {&one, &two}) {
+    EXPECT_EQ(node->Await(), kPeerLost) << node->output();
+    EXPECT_THAT(node->output(), ContainsRegex("rank 0 .the coordinator at 127.0.0.1:[0-9]+. died: "
+                                              "its connection broke"));
+  }
+  EXPECT_THAT(FileText(summary), HasSubstr("\"stopped\": \"finished\""));
 }
 
 // Rank 0 of three is told to end while rank 2 is not there.

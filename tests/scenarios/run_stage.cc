@@ -61,16 +61,30 @@ class RunStage final : public Stage {
     return absl::OkStatus();
   }
 
-  // "until 0.5 s", "until the end".
+  // "until 0.5 s", "until rank 2 is done", "until the end".
   absl::Status Until(Words& words) {
     if (words.Skip("the") && words.Skip("end")) {
       const absl::Status status = Run().Run(std::chrono::minutes(5));
       Tell();
       return status;
     }
+    if (words.Skip("rank")) return UntilState(words);
     Run().RunUntil(words.Time());
     Tell();
     return absl::OkStatus();
+  }
+
+  // "until rank 2 is done".
+  absl::Status UntilState(Words& words) {
+    const Rank rank = static_cast<Rank>(words.Number());
+    words.Skip("is");
+    const std::string state = words.Take();
+    if (!words.error().ok()) return words.error();
+    const bool reached = rank < plan_.nodes && Run().RunUntil([&] {
+      return Run().node(rank).State().starts_with(state);
+    });
+    Tell();
+    return reached ? absl::OkStatus() : absl::FailedPreconditionError("it never is");
   }
 
   SimulatedRun& Run() {

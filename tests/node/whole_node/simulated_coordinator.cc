@@ -15,7 +15,6 @@ using std::chrono::nanoseconds;
 // As GrpcCoordinatorService's.
 constexpr milliseconds kMinTick{10};
 constexpr milliseconds kMaxTick{1000};
-constexpr milliseconds kPatience{5000};
 
 }  // namespace
 
@@ -23,7 +22,6 @@ SimulatedCoordinator::SimulatedCoordinator(CoordinatorOptions options, Simulated
                                            Process* process, Sinks sinks)
     : process_(process),
       sinks_(std::move(sinks)),
-      peer_timeout_(options.peer_timeout),
       tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
       coordinator_(std::move(options), process->now()) {
   network->Listen(process_, kService, [this](std::shared_ptr<Connection> connection) {
@@ -34,7 +32,8 @@ SimulatedCoordinator::SimulatedCoordinator(CoordinatorOptions options, Simulated
 
 void SimulatedCoordinator::Accept(std::shared_ptr<Connection> connection) {
   const SessionId id = next_++;
-  sessions_[id] = {.connection = connection, .patience_until = process_->now() + kPatience};
+  sessions_[id] = {.connection = connection,
+                   .patience_until = process_->now() + Coordinator::kPatience};
   connection->Read(Connection::End::kCalled,
                    {.on_message = [this, id](const std::string& bytes) { OnMessage(id, bytes); },
                     .on_closed = [this, id](const absl::Status& why) { OnClosed(id, why); }});
@@ -88,19 +87,13 @@ void SimulatedCoordinator::Flush() {
     const auto found = sessions_.find(id);
     if (found == sessions_.end()) continue;
     found->second.ended = true;
-    found->second.patience_until = process_->now() + Patience();
+    found->second.patience_until = process_->now() + coordinator_.Patience();
   }
   for (const auto& [rank, metrics] : output.metrics) sinks_.on_metrics(rank, metrics);
   for (const std::string& notice : output.notices) sinks_.on_notice(notice);
   if (!output.all_done) return;
   coordinator_.Finish();  // nothing is to be written
   Flush();
-}
-
-nanoseconds SimulatedCoordinator::Patience() const {
-  return coordinator_.phase() == Coordinator::Phase::kFinished
-             ? std::max<nanoseconds>(kPatience, peer_timeout_)
-             : kPatience;
 }
 
 bool SimulatedCoordinator::AllNodesGone() const {

@@ -29,8 +29,6 @@ class SimulatedCoordinator {
                        Sinks sinks);
 
   void ExtendRoundLimit(Round limit, bool final);
-  // How long rank 0 waits for that, as GrpcCoordinatorService.
-  std::chrono::nanoseconds Patience() const;
   // Every node has heard the end and left.
   bool AllNodesGone() const;
   const Coordinator& coordinator() const { return coordinator_; }
@@ -51,7 +49,6 @@ class SimulatedCoordinator {
 
   Process* const process_;
   const Sinks sinks_;
-  const std::chrono::nanoseconds peer_timeout_;
   const std::chrono::nanoseconds tick_;
   Coordinator coordinator_;
   std::map<SessionId, Session> sessions_;

@@ -350,7 +350,7 @@ void SimulatedNode::Leave(absl::Status status) {
   Say(absl::StrCat("leaves: ", status.ToString()));
   status_ = std::move(status);
   stage_ = Stage::kLeaving;
-  deadline_ = now() + (coordinator_ ? coordinator_->Patience() : milliseconds(0));
+  deadline_ = now() + (coordinator_ ? coordinator_->coordinator().Patience() : milliseconds(0));
   control_->Finish(Connection::End::kCaller, absl::OkStatus());
   TryToGo();
 }

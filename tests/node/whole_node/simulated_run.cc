@@ -96,6 +96,13 @@ void SimulatedRun::RunUntil(std::chrono::nanoseconds time) {
   while (!reached) time_.Step();
 }
 
+bool SimulatedRun::RunUntil(const std::function<bool()>& reached) {
+  while (!reached()) {
+    if (!time_.Step()) return false;
+  }
+  return true;
+}
+
 absl::Status SimulatedRun::Run(std::chrono::nanoseconds deadline) {
   while (!AllEnded() && elapsed() < deadline && time_.Step()) {
   }

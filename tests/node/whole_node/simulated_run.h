@@ -32,6 +32,8 @@ class SimulatedRun {
 
   // The same, up to a time since the start, for who breaks things in between.
   void RunUntil(std::chrono::nanoseconds time);
+  // Until `reached` after an event; false when nothing is left to happen.
+  bool RunUntil(const std::function<bool()>& reached);
   void Happen(const Fault& fault);
 
   const SimulatedNode& node(Rank rank) const { return *nodes_[rank]; }

@@ -192,6 +192,38 @@ void ExpectOneVerdict(const RunPlan& plan, SimulatedRun& run) {
   ASSERT_FALSE(Certain(plan, fault)) << "nobody noticed";
 }
 
+RunPlan CutOffPlan(uint64_t seed) {
+  RunPlan plan = HealthyPlan(seed);
+  plan.peer_timeout = std::chrono::seconds(30);
+  plan.step_timeout = std::chrono::seconds(60);
+  return plan;
+}
+
+// The last node is cut off from rank 0 once it is done, or once rank 0 has announced the
+// end: for long, but less than --peer-timeout.
+void ExpectThatItEndsWell(const RunPlan& plan, SimulatedRun& run) {
+  const Rank last = plan.nodes - 1;
+  const auto is = [&run](Rank rank, const char* state) {
+    return run.node(rank).State().starts_with(state);
+  };
+  const bool announced = plan.seed % 2 == 0;
+  ASSERT_TRUE(run.RunUntil([&] { return announced ? is(0, "leaving") : is(last, "done"); }));
+  const bool unheard = is(last, "done");
+  const std::chrono::seconds lasts(8 + plan.seed % 18);
+  const std::chrono::nanoseconds heals = run.elapsed() + lasts;
+  run.Happen({.kind = Fault::Kind::kPartition, .a = 0, .b = last, .lasts = lasts});
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    ASSERT_EQ(*run.node(rank).ending(), absl::OkStatus()) << "rank " << rank;
+  }
+  // Rank 0 waits until all have heard the end.
+  if (unheard) ASSERT_GT(run.EndedAfter(0), heals);
+}
+
+TEST(WholeNode, ANodeThatIsCutOffOnceItIsDoneEndsWell) {
+  ForEverySeed(CutOffPlan, ExpectThatItEndsWell);
+}
+
 TEST(WholeNode, OneThatIsLostEndsAllWithOneVerdict) { ForEverySeed(FatalPlan, ExpectOneVerdict); }
 
 }  // namespace
