@@ -80,8 +80,8 @@ std::string ProgressBar(const RunMetrics& metrics, const ProgressGoal& goal, int
 }
 
 std::string DroppedLines(int64_t dropped, bool json) {
-  const std::string text =
-      absl::StrCat("[", dropped, " lines of output were dropped here: nobody read them]");
+  const std::string text = absl::StrCat("[", dropped, dropped == 1 ? " line" : " lines",
+                                        " of output dropped here: nobody read it]");
   return (json ? JsonLine("warning", text) : text) + "\n";
 }
 

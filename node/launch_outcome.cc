@@ -45,7 +45,8 @@ absl::Status Interrupted(std::span<const ChildEnd> ends, int signal) {
   std::string text = absl::StrCat("ended by ", SignalText(signal));
   if (!killed.empty()) {
     std::ranges::sort(killed);
-    absl::StrAppend(&text, "; rank ", absl::StrJoin(killed, ", "), " had to be killed");
+    absl::StrAppend(&text, killed.size() == 1 ? "; rank " : "; ranks ", absl::StrJoin(killed, ", "),
+                    " had to be killed");
   }
   return WithFailure(absl::CancelledError(text),
                      signal == SIGINT ? Failure::kInterrupted : Failure::kTerminated);

@@ -150,7 +150,7 @@ TEST(Launcher, OneSignalIsFollowedByForceWhereNobodyHearsIt) {
   const absl::Status status = launched.Run();
   EXPECT_EQ(FailureOf(status), Failure::kTerminated);
   EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("ended by signal 15"), HasSubstr("rank 0, 1, 2 had to be killed")));
+              AllOf(HasSubstr("ended by signal 15"), HasSubstr("ranks 0, 1, 2 had to be killed")));
   EXPECT_THAT(launched.notices,
               UnorderedElementsAre(AllOf(HasSubstr("rank 0 (process"), HasSubstr("within 0.05 s")),
                                    HasSubstr("rank 1 (process"), HasSubstr("rank 2 (process")));
@@ -171,7 +171,7 @@ TEST(Launcher, ANodeThatStaysStoppedAfterTheUsersSignalIsKilled) {
   launched.when_ready = [] { kill(getpid(), SIGTERM); };
   const absl::Status status = launched.Run();
   EXPECT_EQ(FailureOf(status), Failure::kTerminated);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0, 1, 2 had to be killed"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("ranks 0, 1, 2 had to be killed"));
 }
 
 TEST(Launcher, ANodeThatIsStoppedAfterTheOthersHaveTrainedIsKilledAndNamed) {
