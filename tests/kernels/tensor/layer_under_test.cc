@@ -10,12 +10,30 @@
 namespace grapevine {
 namespace {
 
-// A number of half precision: Clang has the first name alone on every processor.
-#ifdef __clang__
-using Half = __fp16;
-#else
-using Half = _Float16;
-#endif
+// IEEE 754's binary16, to the nearest and of equally near ones to the even one, in whole
+// steps of the numbers around it.
+uint16_t HalfOf(float value) {
+  const double size = std::abs(double{value});
+  const auto sign = static_cast<uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  if (std::isnan(value)) return 0x7e00;
+  if (size == 0) return sign;
+  if (size >= 65520) return sign | 0x7c00;
+  int exponent = 0;
+  std::frexp(size, &exponent);
+  exponent = std::max(exponent - 1, -14);
+  const double steps = std::nearbyint(std::ldexp(size, 10 - exponent));
+  return static_cast<uint16_t>(sign + static_cast<int>(steps) + ((exponent + 14) << 10));
+}
+
+float FloatOf(uint16_t half) {
+  const int exponent = half >> 10 & 31;
+  const int fraction = half & 1023;
+  const float size = exponent == 31 ? (fraction == 0 ? INFINITY : NAN)
+                     : exponent == 0
+                         ? std::ldexp(static_cast<float>(fraction), -24)
+                         : std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+  return (half & 0x8000) != 0 ? -size : size;
+}
 
 // Numbers as a tensor's elements, and back.
 std::vector<char> Encode(const std::vector<float>& values, ElementType type) {
@@ -27,7 +45,7 @@ std::vector<char> Encode(const std::vector<float>& values, ElementType type) {
   for (size_t i = 0; i < values.size(); ++i) {
     char* const to = bytes.data() + i * BytesOf(type);
     if (type == ElementType::kFloat16) {
-      const auto half = static_cast<Half>(values[i]);
+      const uint16_t half = HalfOf(values[i]);
       std::memcpy(to, &half, sizeof(half));
     } else {
       // To the nearest, of equally near ones to the even one. No NaNs here.
@@ -49,9 +67,9 @@ std::vector<float> Decode(const std::vector<char>& bytes, ElementType type) {
   for (size_t i = 0; i < values.size(); ++i) {
     const char* const from = bytes.data() + i * BytesOf(type);
     if (type == ElementType::kFloat16) {
-      Half half = 0;
+      uint16_t half = 0;
       std::memcpy(&half, from, sizeof(half));
-      values[i] = static_cast<float>(half);
+      values[i] = FloatOf(half);
     } else {
       uint16_t upper = 0;
       std::memcpy(&upper, from, sizeof(upper));
