@@ -46,7 +46,7 @@ struct Descriptor {
   std::vector<Value> All(cudnnBackendAttributeName_t name) const {
     const std::vector<char>& bytes = values.at(name);
     std::vector<Value> all(bytes.size() / sizeof(Value));
-    std::memcpy(all.data(), bytes.data(), all.size() * sizeof(Value));
+    if (!all.empty()) std::memcpy(all.data(), bytes.data(), all.size() * sizeof(Value));
     return all;
   }
   template <typename Value>
@@ -432,7 +432,7 @@ cudnnStatus_t GetAttribute(cudnnBackendDescriptor_t descriptor, cudnnBackendAttr
   const std::vector<char>& bytes = d.values.at(name);
   *count = static_cast<int64_t>(bytes.size() / BytesOf(type));
   if (*count > wanted) return CUDNN_STATUS_BAD_PARAM;
-  std::memcpy(values, bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), static_cast<char*>(values));
   return CUDNN_STATUS_SUCCESS;
 }
 

@@ -361,6 +361,11 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return cudaSuccess;
 }
 
+// Of nothing, from nowhere, too: memcpy may not.
+static void CopyBytes(void* to, const void* from, size_t bytes) {
+  std::copy_n(static_cast<const char*>(from), bytes, static_cast<char*>(to));
+}
+
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   Device& device = TheDevice();
   const Lock lock(device.mutex);
@@ -368,7 +373,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
   if (!IsCopy(device.memory, from, to, bytes, kind)) return Fail(cudaErrorInvalidValue);
   bool done = false;
   const cudaError_t error = Put(device, &device.default_stream, [=, &done] {
-    std::memcpy(to, from, bytes);
+    CopyBytes(to, from, bytes);
     done = true;
   });
   return error == cudaSuccess ? RunUntil(device, [&] { return done; }) : error;
@@ -390,12 +395,12 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   if (reads_pageable) {
     const auto* const begin = static_cast<const char*>(from);
     return Put(device, stream, [to, staged = std::vector<char>(begin, begin + bytes)] {
-      std::memcpy(to, staged.data(), staged.size());
+      CopyBytes(to, staged.data(), staged.size());
     });
   }
   auto done = std::make_shared<bool>(false);
   const cudaError_t error = Put(device, stream, [=] {
-    std::memcpy(to, from, bytes);
+    CopyBytes(to, from, bytes);
     *done = true;
   });
   if (error != cudaSuccess || !writes_pageable) return error;
