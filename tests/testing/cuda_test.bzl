@@ -28,7 +28,7 @@ def emulated_gpu_test(name, cases, deps, args = [], data = [], size = "small"):
         deps = _with_toolkit([kernels, cases]) + ["//tests/testing:gtest_main"],
     )
 
-def cuda_test(name, deps, srcs = [], gpu = True, emulated = False, size = "small"):
+def cuda_test(name, deps, srcs = [], gpu = True, emulated = False, size = "small", tags = []):
     """A test NAME.cc, of which nothing is left but a skip without the toolkit.
 
     Args:
@@ -39,6 +39,7 @@ def cuda_test(name, deps, srcs = [], gpu = True, emulated = False, size = "small
       emulated: whether there is a second test, whose name ends in "_emulated_test", that has
         the same cases and an emulated GPU.
       size: Bazel's.
+      tags: Bazel's.
     """
     cases = name + "_cases"
     test_cases(
@@ -49,7 +50,7 @@ def cuda_test(name, deps, srcs = [], gpu = True, emulated = False, size = "small
     cc_test(
         name = name,
         size = size,
-        tags = ["gpu"] if gpu else [],
+        tags = tags + (["gpu"] if gpu else []),
         deps = [cases, "//tests/testing:gtest_main"],
     )
     if emulated:

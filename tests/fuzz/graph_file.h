@@ -1,0 +1,24 @@
+// What every reader of graph files promises of what it returns.
+#ifndef GRAPEVINE_TESTS_FUZZ_GRAPH_FILE_H_
+#define GRAPEVINE_TESTS_FUZZ_GRAPH_FILE_H_
+
+#include <glog/logging.h>
+
+#include "absl/status/statusor.h"
+#include "tests/fuzz/fuzz_input.h"
+#include "topology/graph_description.h"
+
+namespace grapevine::fuzz {
+
+inline void RequireGraph(const absl::StatusOr<GraphDescription>& graph) {
+  if (!graph.ok()) return RequireClass(graph.status(), Failure::kInput);
+  for (const Edge& edge : graph->edges) {
+    CHECK(edge.from >= 0 && edge.from < graph->nodes);
+    CHECK(edge.to >= 0 && edge.to < graph->nodes);
+    CHECK_NE(edge.from, edge.to);
+  }
+}
+
+}  // namespace grapevine::fuzz
+
+#endif  // GRAPEVINE_TESTS_FUZZ_GRAPH_FILE_H_

@@ -1,0 +1,25 @@
+// What every reader of a cluster's description promises of what it returns.
+#ifndef GRAPEVINE_TESTS_FUZZ_PLATFORM_FILE_H_
+#define GRAPEVINE_TESTS_FUZZ_PLATFORM_FILE_H_
+
+#include <glog/logging.h>
+
+#include "absl/status/statusor.h"
+#include "sim/platform_description.h"
+#include "tests/fuzz/fuzz_input.h"
+
+namespace grapevine::fuzz {
+
+inline void RequirePlatform(const absl::StatusOr<PlatformDescription>& platform) {
+  if (!platform.ok()) return RequireClass(platform.status(), Failure::kInput);
+  const auto nodes = static_cast<int32_t>(platform->nodes.size());
+  for (const PlatformDescription::Cable& cable : platform->cables) {
+    CHECK(cable.a >= 0 && cable.a < nodes && cable.b >= 0 && cable.b < nodes);
+    CHECK_GT(cable.bandwidth, 0);
+    CHECK_GE(cable.latency, 0);
+  }
+}
+
+}  // namespace grapevine::fuzz
+
+#endif  // GRAPEVINE_TESTS_FUZZ_PLATFORM_FILE_H_
