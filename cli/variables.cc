@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "cli/nearest_name.h"
+#include "node/launcher.h"
 #include "run/config_field.h"
 #include "run/token_source.h"
 
@@ -13,12 +14,12 @@ namespace grapevine {
 namespace {
 
 constexpr const char* kOthers[] = {
-    kTokenVariable,           // the secret of a run, where no file has it
-    "GRAPEVINE_LAUNCHED",     // of the launcher, to its children
-    "GRAPEVINE_PORT_FD",      // likewise
-    "GRAPEVINE_PROGRESS_FD",  // likewise
-    "GRAPEVINE_DATA",         // of the tests: where real data are
-    "GRAPEVINE_CUDA",         // of the build: with GPUs or without
+    kTokenVariable,               // the secret of a run, where no file has it
+    kLaunchedVariable,            // of the launcher, to its children
+    kPortDescriptorVariable,      // likewise
+    kProgressDescriptorVariable,  // likewise
+    "GRAPEVINE_DATA",             // of the tests: where real data are
+    "GRAPEVINE_CUDA",             // of the build: with GPUs or without
 };
 
 std::vector<std::string> Settings() {

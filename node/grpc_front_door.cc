@@ -70,29 +70,36 @@ void GrpcFrontDoor::Serve() {
   while (true) {
     (void)poll(polled.data(), polled.size(), -1);
     if (polled.front().revents != 0) return;
+    bool no_descriptor = false;
     for (size_t i = 1; i < polled.size(); ++i) {
       if (polled[i].revents == 0) continue;
-      while (AcceptOne(polled[i].fd)) continue;
+      Attempt attempt = Attempt::kAgain;
+      while (attempt == Attempt::kAgain) attempt = AcceptOne(polled[i].fd);
+      no_descriptor = no_descriptor || attempt == Attempt::kNoDescriptor;
     }
-    if (errno == EMFILE || errno == ENFILE) (void)poll(polled.data(), 1, kPauseMs);
+    // Who waits goes on waiting: without a pause this would be a loop that never rests.
+    if (no_descriptor) (void)poll(polled.data(), 1, kPauseMs);
   }
 }
 
-bool GrpcFrontDoor::AcceptOne(int listener) {
+GrpcFrontDoor::Attempt GrpcFrontDoor::AcceptOne(int listener) {
   const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (connection < 0) return errno == EINTR || errno == ECONNABORTED;
+  if (connection < 0) {
+    if (errno == EINTR || errno == ECONNABORTED) return Attempt::kAgain;
+    return errno == EMFILE || errno == ENFILE ? Attempt::kNoDescriptor : Attempt::kNobodyWaits;
+  }
   // The system gives the lowest number that is free.
   if (connection >= most_descriptors_) {
     close(connection);
     LOG_EVERY_T(WARNING, 1) << "turned away a connection: " << most_descriptors_
                             << " descriptors are in use";
-    return true;
+    return Attempt::kAgain;
   }
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters taken;
   taken.listener_fd = listener;
   taken.fd = connection;
   acceptor_->HandleNewConnection(&taken);
-  return true;
+  return Attempt::kAgain;
 }
 
 }  // namespace grapevine

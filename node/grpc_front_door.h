@@ -42,8 +42,9 @@ class GrpcFrontDoor {
   GrpcFrontDoor(ListeningSockets sockets, int most_descriptors, UniqueDescriptor stop_read,
                 UniqueDescriptor stop_write);
   void Serve();
-  // False when there is nobody, or no descriptor.
-  bool AcceptOne(int listener);
+  // What became of an attempt to take a connection in.
+  enum class Attempt { kAgain, kNobodyWaits, kNoDescriptor };
+  Attempt AcceptOne(int listener);
 
   const ListeningSockets sockets_;
   const int most_descriptors_;
