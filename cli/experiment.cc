@@ -11,6 +11,7 @@
 #include "cli/flag_error.h"
 #include "model/safetensors.h"
 #include "optim/schedule.h"
+#include "run/configured_stragglers.h"
 
 namespace grapevine {
 namespace {
@@ -79,7 +80,7 @@ absl::Status Experiment::BuildGraph() {
 }
 
 absl::Status Experiment::BuildCompute() {
-  absl::StatusOr<Stragglers> stragglers = Stragglers::Make(config_, workers_);
+  absl::StatusOr<Stragglers> stragglers = ConfiguredStragglers(config_, workers_);
   if (!stragglers.ok()) {
     if (workers_ == config_.nodes()) return stragglers.status();
     return UsageError(absl::StrCat(std::string(stragglers.status().message()),

@@ -11,10 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "run/config_field.h"
+#include "run/configured_stragglers.h"
 #include "run/culprit.h"
 #include "run/device_spec.h"
 #include "run/model_kind.h"
-#include "run/straggler.h"
 #include "run/units.h"
 
 namespace grapevine {
@@ -210,7 +210,7 @@ absl::Status CheckOutput(const ResolvedConfig& resolved) {
 }
 
 absl::Status CheckStragglers(const ResolvedConfig& resolved) {
-  return Stragglers::Make(resolved.config, resolved.config.nodes()).status();
+  return ConfiguredStragglers(resolved.config, resolved.config.nodes()).status();
 }
 
 bool MakesUpTimes(const Config& config) {

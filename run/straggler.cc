@@ -58,11 +58,6 @@ absl::StatusOr<Stragglers> Stragglers::Make(std::string_view spec,
   return stragglers;
 }
 
-absl::StatusOr<Stragglers> Stragglers::Make(const Config& config, Rank nodes) {
-  const std::vector<std::string> slow(config.slow().begin(), config.slow().end());
-  return Make(config.straggler(), slow, nodes, config.seed());
-}
-
 void Stragglers::MultiplyPermanent(Rank rank, double factor, Rank nodes) {
   if (permanent_.empty()) permanent_.assign(nodes, 1);
   permanent_[rank] *= factor;

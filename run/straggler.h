@@ -14,7 +14,6 @@
 
 #include "absl/status/statusor.h"
 #include "run/compute_time.h"
-#include "run/config.pb.h"
 #include "topology/topology.h"
 
 namespace grapevine {
@@ -38,8 +37,6 @@ class Stragglers {
   // twice, a factor below 1.
   static absl::StatusOr<Stragglers> Make(std::string_view spec, std::span<const std::string> slow,
                                          Rank nodes, uint64_t seed);
-  // Of a configuration's fields, among its first `nodes` ranks.
-  static absl::StatusOr<Stragglers> Make(const Config& config, Rank nodes);
 
   bool none() const { return permanent_.empty() && probability_ == 0; }
   // At least 1.

@@ -88,15 +88,6 @@ TEST(Stragglers, SlowOnesMultiply) {
   EXPECT_EQ(stragglers.Factor(0, 0), 1);
 }
 
-TEST(Stragglers, ComeFromAConfiguration) {
-  Config config;
-  config.set_nodes(4);
-  config.add_slow("3:2.5");
-  EXPECT_EQ(Stragglers::Make(config, config.nodes())->Factor(3, 0), 2.5);
-  config.set_straggler("rank=0:factor=2");
-  EXPECT_EQ(Stragglers::Make(config, config.nodes())->Factor(0, 9), 2);
-}
-
 // One that tells rank and round.
 class Counting final : public ComputeTime {
  public:
