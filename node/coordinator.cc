@@ -42,6 +42,12 @@ std::string Named(const std::vector<Rank>& ranks) {
   return text;
 }
 
+std::string Refusal(const control::Registration& registration, const std::string& why) {
+  return Printable(absl::StrCat("rank 0 refuses rank ", registration.rank(), " at ",
+                                registration.address(), ": ", why),
+                   kMaxMessage);
+}
+
 std::string At(const control::Heartbeat& heartbeat) {
   return absl::StrCat("round ", heartbeat.round(),
                       heartbeat.state().empty() ? "" : absl::StrCat(", ", heartbeat.state()));
@@ -147,9 +153,14 @@ void Coordinator::Advance(SteadyTime now) {
 }
 
 void Coordinator::Register(SessionId session, const control::Registration& registration) {
-  if (phase_ == Phase::kAborted) return TellVerdict(session);
+  if (phase_ == Phase::kAborted) return TellVerdict(session, registration.rank());
   if (ranks_.contains(session)) return RegisterAgain(session, registration);
   std::string why = Objection(options_.own, registration);
+  if (!why.empty() && options_.proven && IsAwaited(registration.rank())) {
+    AwaitLatecomers();
+    Abort(registration.rank(), Failure::kRendezvous, Refusal(registration, why));
+    return TellVerdict(session, registration.rank());
+  }
   if (why.empty()) why = Conflict(registration);
   if (!why.empty()) return Refuse(session, registration, why);
   const auto previous = members_.find(registration.rank());
@@ -191,11 +202,13 @@ std::string Coordinator::Conflict(const control::Registration& registration) con
                       "; give each process a rank of its own");
 }
 
+bool Coordinator::IsAwaited(Rank rank) const {
+  return phase_ == Phase::kGathering && rank > 0 && rank < world_size() && !members_.contains(rank);
+}
+
 void Coordinator::Refuse(SessionId session, const control::Registration& registration,
                          const std::string& why) {
-  const std::string message = Printable(absl::StrCat("rank 0 refuses rank ", registration.rank(),
-                                                     " at ", registration.address(), ": ", why),
-                                        kMaxMessage);
+  const std::string message = Refusal(registration, why);
   control::Directive directive;
   directive.mutable_abort()->set_message(message);
   directive.mutable_abort()->set_failure(static_cast<int>(Failure::kRendezvous));
@@ -204,7 +217,7 @@ void Coordinator::Refuse(SessionId session, const control::Registration& registr
   output_.ended.push_back(session);
   if (refusals_told_.Admit(now_)) output_.notices.push_back(message);
   if (registration.rank() >= 0 && registration.rank() < world_size()) {
-    refusals_[registration.rank()] = Printable(why, kMaxMessage);
+    absences_[registration.rank()] = absl::StrCat("was refused: ", Printable(why, kMaxMessage));
   }
 }
 
@@ -253,10 +266,14 @@ std::string Coordinator::InTheNameOf(Rank reporter, const std::string& message) 
 }
 
 void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
+  const std::string message = Printable(failure.message(), kMaxMessage);
+  // It may come again.
+  if (phase_ == Phase::kGathering) {
+    absences_[reporter] = absl::StrCat("left: ", InTheNameOf(reporter, message));
+  }
   if (phase_ != Phase::kRunning) return;
   const bool known = failure.culprit() >= 0 && failure.culprit() < world_size();
   const Failure kind = FailureFromNumber(failure.failure());
-  const std::string message = Printable(failure.message(), kMaxMessage);
   if (!known || failure.culprit() == reporter) {
     return Abort(reporter, kind, InTheNameOf(reporter, message));
   }
@@ -287,6 +304,15 @@ void Coordinator::End(const absl::Status& why) {
   const std::string message = Printable(std::string(why.message()), kMaxMessage);
   Abort(0, FailureOf(why),
         message.starts_with("rank ") ? message : absl::StrCat("rank 0: ", message));
+}
+
+void Coordinator::CannotBegin(const absl::Status& why) {
+  AwaitLatecomers();
+  End(why);
+}
+
+void Coordinator::AwaitLatecomers() {
+  for (Rank rank = 1; rank < world_size(); ++rank) latecomers_.insert(rank);
 }
 
 void Coordinator::JudgeGathering() {
@@ -385,10 +411,11 @@ void Coordinator::Abort(Rank culprit, Failure failure, const std::string& messag
   phase_ = Phase::kAborted;
   verdict_ = WithFailure(absl::AbortedError(message), failure);
   culprit_ = culprit;
-  for (const auto& [rank, member] : members_) TellVerdict(member.session);
+  for (const auto& [rank, member] : members_) TellVerdict(member.session, rank);
 }
 
-void Coordinator::TellVerdict(SessionId session) {
+void Coordinator::TellVerdict(SessionId session, Rank rank) {
+  latecomers_.erase(rank);
   control::Directive directive;
   directive.mutable_abort()->set_message(std::string(verdict_.message()));
   directive.mutable_abort()->set_failure(ExitCode(verdict_));
@@ -407,16 +434,16 @@ void Coordinator::SendToAll(const control::Directive& directive) {
 
 std::string Coordinator::Missing() const {
   std::vector<Rank> missing;
-  std::string refused;
+  std::string reasons;
   for (Rank rank = 0; rank < world_size(); ++rank) {
     if (members_.contains(rank)) continue;
     missing.push_back(rank);
-    const auto refusal = refusals_.find(rank);
-    if (refusal != refusals_.end()) {
-      absl::StrAppend(&refused, "; rank ", rank, " was refused: ", refusal->second);
+    const auto absence = absences_.find(rank);
+    if (absence != absences_.end()) {
+      absl::StrAppend(&reasons, "; rank ", rank, " ", absence->second);
     }
   }
-  return absl::StrCat(Named(missing), missing.size() == 1 ? " is" : " are", " missing", refused);
+  return absl::StrCat(Named(missing), missing.size() == 1 ? " is" : " are", " missing", reasons);
 }
 
 std::string Coordinator::WhoWaitsFor(Rank awaited) const {

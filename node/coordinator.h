@@ -5,8 +5,10 @@
 // caller; one session is one connection of one node.
 //
 // The run has three phases. While it gathers, nodes register; one that does not
-// fit is refused with the field and both values, the others go on waiting, and
-// when time is up the missing ranks are named. While it runs, silence, a broken
+// fit is refused with the field and both values. When it is proven to be of this
+// run and comes for a rank that is awaited, the run cannot begin, and that is
+// everybody's verdict; else the others go on waiting, and when time is up the
+// missing ranks are named. While it runs, silence, a broken
 // connection or a failure report ends it with one verdict for all, which names
 // the culprit. It finishes when every node is done and rank 0 has written the
 // results, so that no node takes its server down while a neighbour still needs
@@ -26,6 +28,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,6 +48,8 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 struct CoordinatorOptions {
   // Rank 0's own registration: world_size and agreements hold for all.
   control::Registration own;
+  // Who registers has shown the run's token: it is of this run, and of no other.
+  bool proven = false;
   std::string run_id;
   Round round_limit = 0;
   std::chrono::milliseconds rendezvous_timeout{60000};  // --rendezvous-timeout
@@ -82,6 +87,10 @@ class Coordinator {
   void Finish();
   // Rank 0 cannot go on: tells all who are there, and everyone who comes.
   void End(const absl::Status& why);
+  // Rank 0 cannot even begin: likewise, and who has yet to come is waited for.
+  void CannotBegin(const absl::Status& why);
+  // Whether somebody has yet to come and hear that the run cannot begin.
+  bool AwaitsLatecomers() const { return !latecomers_.empty(); }
 
   // How long the ended have to leave: a good end may take --peer-timeout to reach a node that
   // is cut off, a bad one is told for kPatience.
@@ -115,11 +124,14 @@ class Coordinator {
 
   void Advance(SteadyTime now);
   void Register(SessionId session, const control::Registration& registration);
-  void TellVerdict(SessionId session);
+  void TellVerdict(SessionId session, Rank rank);
+  void AwaitLatecomers();
   // A session is one node's: a second registration on it breaks the protocol.
   void RegisterAgain(SessionId session, const control::Registration& registration);
   // Why there is no room for this node; empty when there is.
   std::string Conflict(const control::Registration& registration) const;
+  // Whether nothing begins without this rank, which nobody has yet.
+  bool IsAwaited(Rank rank) const;
   void Refuse(SessionId session, const control::Registration& registration, const std::string& why);
   void CountRefusals();
   void StartRun();
@@ -147,7 +159,8 @@ class Coordinator {
   Round round_limit_;
   std::map<Rank, Member> members_;
   std::map<SessionId, Rank> ranks_;       // of the members
-  std::map<Rank, std::string> refusals_;  // the last one of each rank, for Missing
+  std::map<Rank, std::string> absences_;  // why a rank is not there, as far as that is known
+  std::set<Rank> latecomers_;             // have yet to hear that the run cannot begin
   NoticeThrottle refusals_told_;
   std::optional<Accusation> accusation_;
   const SteadyTime gather_until_;

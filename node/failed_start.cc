@@ -20,7 +20,7 @@ void TellOfFailedStart(const NodeSessionOptions& options, const absl::Status& wh
                                  {.on_metrics = [](Rank, const control::NodeMetrics&) {},
                                   .on_notice = [](const std::string&) {}},
                                  options.token);
-  service.End(why);
+  service.CannotBegin(why);
   const GrpcServer::Register services[] = {
       [&service](grpc::ServerBuilder& builder) { builder.RegisterService(&service); }};
   absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
@@ -30,7 +30,7 @@ void TellOfFailedStart(const NodeSessionOptions& options, const absl::Status& wh
     VLOG(1) << "nobody is told why rank 0 cannot begin: " << server.status();
     return;
   }
-  (void)service.AwaitAllTold();  // whoever comes later is refused by nobody's listening
+  (void)service.AwaitDeparture();  // whoever comes later is refused by nobody's listening
   (*server)->Shutdown(std::chrono::system_clock::now());
 }
 

@@ -60,9 +60,11 @@ class GrpcControlClient::Stream final
     MutexLock alone(calls_->mutex);
     if (calls_->abandoned) return;
     MutexLock lock(client_.mutex_);
+    const bool was_full = full();
     writing_ = false;
     if (!ok) queue_.clear();
     Pump();
+    if (was_full) client_.changed_.NotifyAll();
   }
 
   void OnDone(const grpc::Status& status) override {
@@ -115,10 +117,18 @@ class GrpcControlClient::Stream final
     }
   }
 
-  void Cancel() { context_.TryCancel(); }
+  void Cancel() {
+    if (!cancelled_) cancelled_ = steady_clock::now();
+    context_.TryCancel();
+  }
 
-  size_t queued() const { return queue_.size(); }
+  bool empty() const { return queue_.empty(); }
+  bool full() const { return queue_.size() >= kMaxQueued; }
   bool done() const { return done_; }
+  // gRPC ends a cancelled call without the peer's help, but not without threads.
+  bool hangs(SteadyTime now) const {
+    return cancelled_ && !done_ && now >= *cancelled_ + kCancelTimeout;
+  }
   const grpc::Status& status() const { return status_; }
 
  private:
@@ -140,6 +150,7 @@ class GrpcControlClient::Stream final
   bool leaving_ = false;
   bool left_ = false;
   bool done_ = false;
+  std::optional<SteadyTime> cancelled_;
 };
 
 GrpcControlClient::GrpcControlClient(std::shared_ptr<grpc::Channel> channel,
@@ -168,7 +179,6 @@ GrpcControlClient::Stream* GrpcControlClient::TakeUnended() {
   stream_->Leave();
   if (AwaitDone(steady_clock::now() + kLeaveTimeout)) return nullptr;
   stream_->Cancel();
-  // gRPC ends a cancelled call without the peer's help, but not without threads.
   if (AwaitDone(steady_clock::now() + kCancelTimeout)) return nullptr;
   return stream_.release();
 }
@@ -182,11 +192,10 @@ absl::StatusOr<control::Roster> GrpcControlClient::Join(const control::Registrat
                                                         SteadyTime deadline) {
   std::string last_error = "no answer: its host is down, or a firewall drops what is sent there";
   while (true) {
-    Attempt(registration, deadline);
+    const grpc::Status status = Attempt(registration, deadline);
     MutexLock lock(mutex_);
     if (line_.verdict()) return *line_.verdict();
     if (line_.roster()) return *line_.roster();
-    const grpc::Status& status = stream_->status();
     if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
       return NotReached("what answers there is no grapevine coordinator");
     }
@@ -201,23 +210,43 @@ absl::StatusOr<control::Roster> GrpcControlClient::Join(const control::Registrat
   }
 }
 
-void GrpcControlClient::Cancel(absl::Status why) {
+void GrpcControlClient::Cancel(control::Failure why) {
   MutexLock lock(mutex_);
-  line_.End(std::move(why));
+  if (line_.verdict()) return;
+  line_.End(FailedWith(why.message(), why.failure()));
+  if (stream_ == nullptr) return;
+  control::Report report;
+  *report.mutable_failure() = std::move(why);
+  stream_->Enqueue(std::move(report));
   OnChange();
 }
 
-void GrpcControlClient::Attempt(const control::Registration& registration, SteadyTime deadline) {
-  control::Report report;
-  *report.mutable_registration() = registration;
-  MutexLock lock(mutex_);
-  line_.OnConnecting(steady_clock::now());
-  stream_ = std::make_unique<Stream>(*this, std::move(report));
-  while (!stream_->done() && !line_.roster() && !line_.verdict()) {
-    const SteadyTime now = steady_clock::now();
+grpc::Status GrpcControlClient::Attempt(const control::Registration& registration,
+                                        SteadyTime deadline) {
+  Stream* hanging = nullptr;
+  {
+    MutexLock lock(mutex_);
+    if (line_.verdict()) return grpc::Status::OK;
+    line_.OnConnecting(steady_clock::now());
+    control::Report report;
+    *report.mutable_registration() = registration;
+    stream_ = std::make_unique<Stream>(*this, std::move(report));
+    AwaitAnswer(deadline);
+    if (!stream_->hangs(steady_clock::now())) return stream_->status();
+    hanging = stream_.release();
+  }
+  Stream::Abandon(hanging);
+  return grpc::Status(grpc::StatusCode::UNAVAILABLE, "gRPC has no thread left to connect with");
+}
+
+void GrpcControlClient::AwaitAnswer(SteadyTime deadline) {
+  for (SteadyTime now = steady_clock::now();
+       !stream_->done() && !stream_->hangs(now) && !line_.roster() && !line_.verdict();
+       now = steady_clock::now()) {
     // Once rank 0 has answered, the gathering is in its hands.
     if (now >= deadline && !line_.answered()) stream_->Cancel();
-    changed_.WaitUntil(mutex_, std::max(deadline, now + kMaxWait));
+    changed_.WaitUntil(mutex_,
+                       now < deadline ? std::min(deadline, now + kMaxWait) : now + kMaxWait);
   }
 }
 
@@ -249,11 +278,19 @@ void GrpcControlClient::Start(Callbacks callbacks, Snapshot snapshot) {
 }
 
 absl::Status GrpcControlClient::Send(control::Report report) {
+  return SendBefore(SteadyTime::min(), std::move(report));
+}
+
+absl::Status GrpcControlClient::SendBefore(SteadyTime deadline, control::Report report) {
   MutexLock lock(mutex_);
+  while (!line_.verdict() && stream_ != nullptr && stream_->full() &&
+         steady_clock::now() < deadline) {
+    changed_.WaitUntil(mutex_, deadline);
+  }
   const std::optional<absl::Status>& verdict = line_.verdict();
   if (verdict && !verdict->ok()) return *verdict;
   if (verdict || !line_.roster()) return absl::FailedPreconditionError("no run is going on");
-  if (stream_->queued() >= kMaxQueued) {
+  if (stream_->full()) {
     return absl::ResourceExhaustedError(
         absl::StrCat(kMaxQueued, " reports wait for rank 0 at ", coordinator_));
   }
@@ -316,7 +353,7 @@ void GrpcControlClient::Beat() {
     mutex_.lock();
   }
   // What waits already shows as well that this node is alive.
-  if (stream_->queued() == 0) stream_->Enqueue(std::move(report));
+  if (stream_->empty()) stream_->Enqueue(std::move(report));
 }
 
 bool GrpcControlClient::Deliver() {

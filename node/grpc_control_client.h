@@ -52,8 +52,9 @@ class GrpcControlClient {
   absl::StatusOr<control::Roster> Join(const control::Registration& registration,
                                        SteadyTime deadline);
 
-  // Makes Join, under way or to come, return `why`.
-  void Cancel(absl::Status why);
+  // Makes Join, under way or to come, return `why`, and tells rank 0, to which this node may
+  // be in the run already.
+  void Cancel(control::Failure why);
 
   // After Join: delivers what has come since, and heartbeats carry `snapshot`.
   void Start(Callbacks callbacks, Snapshot snapshot);
@@ -61,6 +62,8 @@ class GrpcControlClient {
   // Queues a report; never blocks. ResourceExhausted when kMaxQueued wait, the
   // verdict when the run is over.
   absl::Status Send(control::Report report);
+  // The same, but waits until then for a place in the queue.
+  absl::Status SendBefore(SteadyTime deadline, control::Report report);
 
   // Reports that this node cannot go on, and waits for rank 0's verdict, which
   // may know the cause behind the symptom; `failure` itself when none comes.
@@ -73,9 +76,10 @@ class GrpcControlClient {
  private:
   class Stream;
 
-  // One connection attempt: returns once the roster is there, the run is over,
-  // or the stream has ended.
-  void Attempt(const control::Registration& registration, SteadyTime deadline);
+  // One connection attempt: returns once the roster is there, the run is over, or the
+  // stream has ended, and then how; a stream that does not end is given up.
+  grpc::Status Attempt(const control::Registration& registration, SteadyTime deadline);
+  void AwaitAnswer(SteadyTime deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status NotReached(const std::string& last_error) const;
   absl::Status NotBelieved() const;
   // Leaves; the stream if it has not ended by then, which happens when gRPC has no

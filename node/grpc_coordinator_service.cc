@@ -39,6 +39,11 @@ void CompleteAddress(std::string_view peer, control::Registration* registration)
 // Of a rank's number in a list of them.
 constexpr size_t kReportPerRank = 10;
 
+CoordinatorOptions Judging(CoordinatorOptions options, const RunToken& token) {
+  options.proven = token.given();
+  return options;
+}
+
 class RefusedSession final : public Reactor {
  public:
   explicit RefusedSession(grpc::Status status) { Finish(std::move(status)); }
@@ -106,7 +111,6 @@ class GrpcCoordinatorService::Session final : public Reactor {
   const SessionId id;
   control::Report report;     // between OnReadDone and the next StartRead
   bool registered = false;    // has said who it is
-  Rank rank = -1;             // then
   bool ended = false;         // has got its last directive
   SteadyTime patience_until;  // holds while !registered or ended
 
@@ -139,10 +143,9 @@ GrpcCoordinatorService::GrpcCoordinatorService(CoordinatorOptions options, Sinks
     : sinks_(std::move(sinks)),
       token_(std::move(token)),
       tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
-      world_size_(options.own.world_size()),
       max_sessions_(static_cast<size_t>(options.own.world_size()) + kMaxStrangers),
       max_report_(kMaxReport + kReportPerRank * static_cast<size_t>(options.own.world_size())),
-      coordinator_(std::move(options), steady_clock::now()),
+      coordinator_(Judging(std::move(options), token_), steady_clock::now()),
       ticker_([this] { TickUntilStopped(); }) {}
 
 GrpcCoordinatorService::~GrpcCoordinatorService() {
@@ -173,23 +176,17 @@ void GrpcCoordinatorService::End(const absl::Status& why) {
   Flush();
 }
 
+void GrpcCoordinatorService::CannotBegin(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  coordinator_.CannotBegin(why);
+  Flush();
+}
+
 bool GrpcCoordinatorService::AwaitDeparture() {
   MutexLock lock(mutex_);
   const SteadyTime deadline = steady_clock::now() + coordinator_.Patience();
-  while (!AllNodesGone()) {
-    if (!changed_.WaitUntil(mutex_, deadline)) return AllNodesGone();
-  }
-  return true;
-}
-
-bool GrpcCoordinatorService::AwaitAllTold() {
-  MutexLock lock(mutex_);
-  const SteadyTime deadline = steady_clock::now() + kPatience;
-  const auto all_told = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return static_cast<Rank>(told_.size()) >= world_size_ - 1;
-  };
-  while (!all_told()) {
-    if (!changed_.WaitUntil(mutex_, deadline)) return all_told();
+  while (!AllGone()) {
+    if (!changed_.WaitUntil(mutex_, deadline)) return AllGone();
   }
   return true;
 }
@@ -236,10 +233,7 @@ bool GrpcCoordinatorService::OnReport(Session& session) {
     return session.registered;
   }
   const bool registers = session.report.has_registration();
-  if (registers) {
-    session.rank = session.report.registration().rank();
-    CompleteAddress(session.peer(), session.report.mutable_registration());
-  }
+  if (registers) CompleteAddress(session.peer(), session.report.mutable_registration());
   session.registered = true;
   coordinator_.OnReport(session.id, session.report, steady_clock::now());
   Flush();
@@ -259,7 +253,6 @@ void GrpcCoordinatorService::OnReadClosed(Session& session) {
 void GrpcCoordinatorService::OnDone(Session& session) {
   MutexLock lock(mutex_);
   sessions_.erase(session.id);
-  if (session.rank > 0 && session.rank < world_size_) told_.insert(session.rank);
   changed_.NotifyAll();
 }
 
@@ -303,8 +296,9 @@ void GrpcCoordinatorService::Flush() {
   if (output.all_done) sinks_.on_all_done();
 }
 
-bool GrpcCoordinatorService::AllNodesGone() const {
-  return std::none_of(sessions_.begin(), sessions_.end(),
+bool GrpcCoordinatorService::AllGone() const {
+  return !coordinator_.AwaitsLatecomers() &&
+         std::none_of(sessions_.begin(), sessions_.end(),
                       [](const auto& entry) { return entry.second->registered; });
 }
 

@@ -13,7 +13,6 @@
 #include <chrono>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <thread>
 
@@ -37,7 +36,8 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
     std::function<void()> on_all_done = [] {};
   };
 
-  // Who does not show `token` is refused without a word about the run.
+  // Who does not show `token` is refused without a word about the run; who shows one is
+  // proven, whatever `options` say.
   GrpcCoordinatorService(CoordinatorOptions options, Sinks sinks, RunToken token = {});
   ~GrpcCoordinatorService() override;
 
@@ -47,14 +47,12 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   // See Coordinator.
   void Finish();
   void End(const absl::Status& why);
+  void CannotBegin(const absl::Status& why);
 
   // Once the run has ended: waits until every node has heard it and left, so that rank
-  // 0's own end is not taken for a death. False when somebody had not left after the
-  // coordinator's Patience.
+  // 0's own end is not taken for a death; of a run that cannot begin also those that have
+  // yet to come. False when somebody had not left after the coordinator's Patience.
   bool AwaitDeparture();
-  // After End, of a rank 0 that never joined: the same for those that have yet to come, for
-  // a few seconds.
-  bool AwaitAllTold();
 
   // Why the run was aborted; OK while it was not.
   absl::Status verdict() const;
@@ -79,12 +77,11 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   void CancelOverdue(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Carries out what the coordinator decided.
   void Flush() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool AllNodesGone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool AllGone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Sinks sinks_;
   const RunToken token_;
   const std::chrono::nanoseconds tick_;
-  const Rank world_size_;
   const size_t max_sessions_;
   const size_t max_report_;
   mutable Mutex mutex_;
@@ -92,7 +89,6 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   Coordinator coordinator_ ABSL_GUARDED_BY(mutex_);
   std::map<SessionId, Session*> sessions_ ABSL_GUARDED_BY(mutex_);  // each deletes itself
   SessionId next_session_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::set<Rank> told_ ABSL_GUARDED_BY(mutex_);  // ranks whose sessions are over
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread ticker_;
 };

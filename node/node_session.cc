@@ -25,6 +25,14 @@ uint64_t ProcessNonce() {
   return (uint64_t{device()} << 32 | device()) ^ static_cast<uint64_t>(getpid());
 }
 
+control::Failure FailureBy(Rank culprit, const absl::Status& why) {
+  control::Failure failure;
+  failure.set_culprit(culprit);
+  failure.set_message(std::string(why.message()));
+  failure.set_failure(ExitCode(why));
+  return failure;
+}
+
 // Where to dial each node of the roster; it comes from the network.
 absl::StatusOr<std::vector<std::string>> Dialled(const control::Roster& roster,
                                                  const HostAddress& coordinator) {
@@ -229,11 +237,8 @@ absl::Status NodeSession::Cause(const absl::Status& symptom) {
 }
 
 absl::Status NodeSession::Verdict(const absl::Status& symptom) {
-  control::Failure failure;
-  failure.set_culprit(runner_->lost_peer().value_or(options_.rank));
-  failure.set_message(std::string(symptom.message()));
-  failure.set_failure(ExitCode(symptom));
-  return control_->AwaitVerdict(std::move(failure), Clock::now() + options_.peer_timeout);
+  const Rank culprit = runner_->lost_peer().value_or(options_.rank);
+  return control_->AwaitVerdict(FailureBy(culprit, symptom), Clock::now() + options_.peer_timeout);
 }
 
 void NodeSession::Interrupt(absl::Status why) {
@@ -241,7 +246,7 @@ void NodeSession::Interrupt(absl::Status why) {
     MutexLock lock(mutex_);
     if (!end_) end_ = why;
     ended_.NotifyAll();
-    if (joining_) control_->Cancel(why);
+    if (joining_) control_->Cancel(FailureBy(options_.rank, why));
   }
   runner_->Abort(std::move(why));
 }

@@ -39,9 +39,10 @@ control::Registration RegistrationOf(Rank rank, Rank world_size) {
 // A coordinator of n nodes; session r belongs to rank r.
 class CoordinatorTest : public testing::Test {
  protected:
-  void Begin(Rank n, milliseconds peer_timeout = milliseconds(4000)) {
+  void Begin(Rank n, milliseconds peer_timeout = milliseconds(4000), bool proven = false) {
     n_ = n;
     coordinator_.emplace(CoordinatorOptions{.own = RegistrationOf(0, n),
+                                            .proven = proven,
                                             .run_id = "run-1",
                                             .round_limit = 100,
                                             .rendezvous_timeout = milliseconds(20000),
@@ -186,6 +187,43 @@ TEST_F(CoordinatorTest, RefusesWhatDoesNotFitWithBothValues) {
   }
 }
 
+// Who has the run's token is of this run: without the rank that it comes for nothing begins.
+TEST_F(CoordinatorTest, AProvenMisfitEndsTheGatheringForAll) {
+  Begin(4, milliseconds(4000), true);
+  Register(1, RegistrationOf(1, 4));
+  control::Registration misfit = RegistrationOf(2, 4);
+  misfit.mutable_agreements(0)->set_value("star");
+  Register(9, misfit);
+  EXPECT_TRUE(coordinator_->AwaitsLatecomers()) << "rank 3 has yet to hear it";
+  EXPECT_EQ(Class(), Failure::kRendezvous);
+  EXPECT_EQ(Message(),
+            "rank 0 refuses rank 2 at 10.0.0.3:7000: topology is \"star\" there and \"ring\" on "
+            "rank 0; start every rank with the same configuration and the same files");
+  Register(3, RegistrationOf(3, 4));  // comes later
+  for (const SessionId session : {1, 9, 3}) {
+    ASSERT_EQ(directives_[session].size(), 1u) << session;
+    EXPECT_EQ(directives_[session][0].abort().message(), Message());
+    EXPECT_EQ(directives_[session][0].abort().culprit(), 2);
+  }
+  EXPECT_THAT(ended_, ElementsAre(1, 9, 3));
+  EXPECT_FALSE(coordinator_->AwaitsLatecomers());
+}
+
+TEST_F(CoordinatorTest, AMisfitWhoseRankNobodyWaitsForIsRefusedAlone) {
+  Begin(3, milliseconds(4000), true);
+  Register(1, RegistrationOf(1, 3));
+  control::Registration surplus = RegistrationOf(3, 4), second = RegistrationOf(1, 3);
+  second.set_nonce(77);
+  second.mutable_agreements(0)->set_value("star");
+  Register(8, surplus);
+  Register(9, second);
+  EXPECT_THAT(ended_, ElementsAre(8, 9));
+  EXPECT_THAT(directives_[9][0].abort().message(), HasSubstr("topology is \"star\""));
+  Register(0, RegistrationOf(0, 3));
+  Register(2, RegistrationOf(2, 3));
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning) << Message();
+}
+
 // Rank 0 knows no host of its own where it listens on every address; each of
 // the others knows one.
 TEST_F(CoordinatorTest, LeavesOutTheHostOfRankZerosMachine) {
@@ -242,6 +280,22 @@ TEST_F(CoordinatorTest, AfterTheTimeoutNamesMissingRanksAndWhyOneWasRefused) {
                                HasSubstr("--rendezvous-timeout")));
   EXPECT_TRUE(directives_[0].back().has_abort());
   EXPECT_THAT(notices_, testing::Contains(HasSubstr("waiting for 3 of 4 nodes: ranks 1, 2, 3")));
+}
+
+// It may come again, so nothing ends with it.
+TEST_F(CoordinatorTest, AMemberThatSaysWhyItLeavesWhileNodesGatherIsMissedWithItsWords) {
+  Begin(3);
+  Register(1, RegistrationOf(1, 3));
+  Fail(1, 1, "terminated\n(SIGTERM)", Failure::kTerminated);
+  coordinator_->OnClosed(1, "closed by the node", now_);
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kGathering);
+  Pass(milliseconds(10000));
+  EXPECT_THAT(notices_, testing::Contains(HasSubstr(
+                            "; rank 1 left: rank 1 at 10.0.0.2:7000: terminated\\x0a(SIGTERM)")));
+  Register(5, RegistrationOf(1, 3));
+  Register(0, RegistrationOf(0, 3));
+  Register(2, RegistrationOf(2, 3));
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
 }
 
 TEST_F(CoordinatorTest, ABrokenConnectionIsADeath) {

@@ -318,6 +318,29 @@ TEST(GrpcControl, ARefusalAndATimeoutCarryTheirMessages) {
   EXPECT_THAT(std::string(alone.status().message()), HasSubstr("rank 0 is missing"));
 }
 
+// Who has the token is of this run, and without its rank nothing begins.
+TEST(GrpcControl, AProvenMisfitEndsTheGatheringForAllWhoComeAndWillCome) {
+  const RunToken token("the token of this run");
+  RankZero zero(3, seconds(30), 0, seconds(20), token);
+  const auto join = [&](Node& node, control::Registration registration) {
+    Prove(token, &registration);
+    return node.client().Join(registration, steady_clock::now() + kLong).status();
+  };
+  Node fits(1, Dial(zero.address()), zero.address(), seconds(30), 3);
+  auto waiting = std::async(std::launch::async, [&] { return join(fits, RegistrationOf(1, 3)); });
+  Node misfit(2, Dial(zero.address()), zero.address(), seconds(30), 3);
+  control::Registration other = RegistrationOf(2, 3);
+  other.add_agreements()->set_name("lr");
+  const absl::Status refused = join(misfit, other);
+  EXPECT_EQ(FailureOf(refused), Failure::kRendezvous);
+  EXPECT_EQ(refused.message(),
+            "rank 0 refuses rank 2 at 127.0.0.1:7002: lr is \"\" there and not given on rank 0; "
+            "start every rank with the same configuration and the same files");
+  EXPECT_EQ(waiting.get(), refused);
+  EXPECT_EQ(zero.service.verdict(), refused);
+  EXPECT_TRUE(zero.service.AwaitDeparture());
+}
+
 // What a caller is told that sends `registration`: a directive, or how the stream
 // ended.
 struct Answer {
@@ -420,26 +443,51 @@ class Idler final : public grpc::ClientBidiReactor<control::Report, control::Dir
   grpc::ClientContext context_;
 };
 
+// All threads of gRPC's, until it is told to let go of them.
+class NoThreadLeft {
+ public:
+  explicit NoThreadLeft(const RankZero& zero)
+      : stub_(control::Control::NewStub(Dial(zero.address()))) {
+    // gRPC serves callbacks with half as many threads as there are cores, 2 to 16.
+    constexpr int kMostThreads = 16;
+    const int threads =
+        std::clamp(static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)) / 2, 2, kMostThreads);
+    for (int i = 0; i < kMostThreads; ++i) new Idler(stub_.get(), latch_);  // each deletes itself
+    EXPECT_TRUE(latch_->Await(threads));
+  }
+  // Does `what` on a thread of its own; it must return before there are threads again.
+  void ExpectToReturn(std::function<void()> what) {
+    std::promise<void> returned;
+    std::thread thread([&] {
+      what();
+      returned.set_value();
+    });
+    EXPECT_EQ(returned.get_future().wait_for(kLong), std::future_status::ready);
+    latch_->Open();
+    thread.join();
+    EXPECT_TRUE(latch_->Await(0));
+  }
+
+ private:
+  const std::shared_ptr<Idler::Latch> latch_ = std::make_shared<Idler::Latch>();
+  const std::unique_ptr<control::Control::Stub> stub_;
+};
+
 TEST(GrpcControl, AClientCanBeDestroyedWhenGrpcHasNoThreadLeft) {
   RankZero zero(1);
   auto nodes = JoinAll(zero, 1);
-  // gRPC serves callbacks with half as many threads as there are cores, 2 to 16.
-  constexpr int kMostThreads = 16;
-  const int threads =
-      std::clamp(static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)) / 2, 2, kMostThreads);
-  const auto latch = std::make_shared<Idler::Latch>();
-  const auto stub = control::Control::NewStub(Dial(zero.address()));
-  for (int i = 0; i < kMostThreads; ++i) new Idler(stub.get(), latch);  // each deletes itself
-  EXPECT_TRUE(latch->Await(threads));
-  std::promise<void> destroyed;
-  std::thread destroyer([&] {
-    nodes.clear();
-    destroyed.set_value();
-  });
-  EXPECT_EQ(destroyed.get_future().wait_for(kLong), std::future_status::ready);
-  latch->Open();
-  destroyer.join();
-  EXPECT_TRUE(latch->Await(0));
+  NoThreadLeft none(zero);
+  none.ExpectToReturn([&] { nodes.clear(); });
+}
+
+TEST(GrpcControl, JoiningEndsWhenGrpcHasNoThreadLeft) {
+  RankZero zero(2);
+  auto node = std::make_unique<Node>(1, Dial(zero.address()), zero.address());
+  NoThreadLeft none(zero);
+  absl::Status joined;
+  none.ExpectToReturn([&] { joined = node->Join(2, seconds(1)).status(); });
+  EXPECT_EQ(FailureOf(joined), Failure::kRendezvous);
+  EXPECT_THAT(std::string(joined.message()), HasSubstr("gRPC has no thread left"));
 }
 
 // What rank 0 says on a stream to which these registrations are written, until it ends.
@@ -515,6 +563,128 @@ control::Directive RosterOf(int size) {
   control::Directive directive;
   for (int i = 0; i < size; ++i) directive.mutable_roster()->add_addresses("127.0.0.1:1");
   return directive;
+}
+
+// A coordinator that reads only when it is let, and keeps what it reads.
+class SlowReader final : public control::Control::CallbackService {
+ public:
+  // The next report of the one stream; nullopt when it has ended, or nothing comes.
+  std::optional<control::Report> Next() {
+    const auto deadline = steady_clock::now() + kLong;
+    MutexLock lock(mutex_);
+    while (stream_ == nullptr && changed_.WaitUntil(mutex_, deadline)) continue;
+    if (stream_ == nullptr) return std::nullopt;
+    read_ = false;
+    stream_->StartRead(&report_);
+    while (!read_ && changed_.WaitUntil(mutex_, deadline)) continue;
+    return read_ && ok_ ? std::optional(report_) : std::nullopt;
+  }
+  void End() {
+    MutexLock lock(mutex_);
+    if (stream_ != nullptr) stream_->Finish(grpc::Status::OK);
+  }
+  void Say(control::Directive directive) {
+    MutexLock lock(mutex_);
+    directive_ = std::move(directive);
+    stream_->StartWrite(&directive_);
+  }
+
+ private:
+  class Stream final : public grpc::ServerBidiReactor<control::Report, control::Directive> {
+   public:
+    explicit Stream(SlowReader& reader) : reader_(reader) {}
+    void OnReadDone(bool ok) override {
+      MutexLock lock(reader_.mutex_);
+      reader_.read_ = true;
+      reader_.ok_ = ok;
+      reader_.changed_.NotifyAll();
+    }
+    void OnDone() override { delete this; }
+
+   private:
+    SlowReader& reader_;
+  };
+  grpc::ServerBidiReactor<control::Report, control::Directive>* Connect(
+      grpc::CallbackServerContext*) override {
+    MutexLock lock(mutex_);
+    stream_ = new Stream(*this);
+    changed_.NotifyAll();
+    return stream_;
+  }
+
+  Mutex mutex_;
+  Condition changed_;
+  Stream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  control::Report report_;
+  control::Directive directive_;
+  bool read_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ok_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+// A node at the other end of a slow reader.
+class Unheard : public testing::Test {
+ protected:
+  void SetUp() override {
+    const GrpcServer::Register services[] = {
+        [&](grpc::ServerBuilder& builder) { builder.RegisterService(&reader_); }};
+    auto server = GrpcServer::Start({}, *GrpcCredentials::Load({}), services);
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    const std::string address = FormatHostAddress(server_->address());
+    node_ = std::make_unique<Node>(1, Dial(address), address);
+    joined_ = std::async(std::launch::async, [this] { return node_->Join(2).status(); });
+    const auto first = reader_.Next();
+    ASSERT_TRUE(first.has_value());
+    EXPECT_TRUE(first->has_registration());
+  }
+  void TearDown() override { reader_.End(); }
+
+  SlowReader reader_;
+  std::unique_ptr<GrpcServer> server_;
+  std::unique_ptr<Node> node_;
+  std::future<absl::Status> joined_;
+};
+
+// Rank 0 may have sent the roster already: to it, the node is in the run.
+TEST_F(Unheard, ANodeThatIsInterruptedWhileItJoinsSaysSoBeforeItLeaves) {
+  control::Failure why;
+  why.set_culprit(1);
+  why.set_message("terminated (SIGTERM)");
+  why.set_failure(static_cast<int>(Failure::kTerminated));
+  node_->client().Cancel(why);
+  const absl::Status joined = joined_.get();
+  EXPECT_EQ(joined.message(), why.message());
+  EXPECT_EQ(FailureOf(joined), Failure::kTerminated);
+  std::optional<control::Report> report = reader_.Next();
+  while (report && report->has_heartbeat()) report = reader_.Next();
+  ASSERT_TRUE(report.has_value()) << "it left without a word";
+  EXPECT_EQ(report->failure().ShortDebugString(), why.ShortDebugString());
+  EXPECT_FALSE(reader_.Next().has_value());
+}
+
+TEST_F(Unheard, AReportWaitsForAPlaceWhereItMust) {
+  reader_.Say(RosterOf(2));
+  ASSERT_TRUE(joined_.get().ok());
+  control::Report report;
+  for (int i = 0; i < 256; ++i) report.mutable_metrics()->add_sketch(i + 0.5);
+  int sent = 0;
+  absl::Status status;
+  while (status.ok() && sent < 100000) {
+    report.mutable_metrics()->set_round(++sent);
+    status = node_->client().SendBefore(steady_clock::now() + milliseconds(10), report);
+  }
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("1024 reports wait for rank 0"));
+  auto waits = std::async(std::launch::async, [&] {
+    return node_->client().SendBefore(steady_clock::now() + kLong, report);
+  });
+  Round last = 0;
+  while (last < sent) {
+    const std::optional<control::Report> read = reader_.Next();
+    ASSERT_TRUE(read.has_value()) << "after round " << last;
+    last = std::max<Round>(last, read->metrics().round());
+  }
+  EXPECT_TRUE(waits.get().ok());
 }
 
 // What Join of rank 1 of two says when rank 0 has said `directive`.

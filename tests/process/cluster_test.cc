@@ -202,6 +202,24 @@ TEST(Cluster, RanksMustHaveTheSameExperiment) {
                 HasSubstr("topology is \"complete\" there and \"ring\" on rank 0"));
 }
 
+// With a token it is of this run, which cannot begin without it.
+TEST(Cluster, AProvenMisfitEndsTheStartOfAll) {
+  const ScratchFolder folder;
+  const int port = FreePort();
+  const std::string token = "--token-file=" + folder.Write("token", "a-token-of-this-run");
+  std::vector<std::string> flags = With(With(kShortRun, "--world-size=3"), token);
+  GrapevineProcess zero(Node(0, port, folder.File("run"), flags));
+  GrapevineProcess one(Node(1, port, folder.File("run-1"), flags));
+  ASSERT_TRUE(zero.AwaitOutput("waiting for 1 of 3 nodes: rank 2 is missing")) << zero.output();
+  GrapevineProcess two(Node(2, port, folder.File("run-2"), With(flags, "--batch=7")));
+  for (GrapevineProcess* node : {&zero, &one, &two}) {
+    EXPECT_EQ(node->Await(), kRendezvous) << node->output();
+    EXPECT_THAT(node->output(),
+                ContainsRegex("rank 0 refuses rank 2 at 127.0.0.1:[0-9]+: batch is \"7\" there and "
+                              "\"16\" on rank 0"));
+  }
+}
+
 TEST(Cluster, EachRankMayKeepItsWeightsElsewhere) {
   const ScratchFolder folder;
   std::vector<std::string> first = {"train", "-n", "1", "--out=" + folder.File("first")};

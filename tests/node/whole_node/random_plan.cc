@@ -36,7 +36,7 @@ class Draw {
 };
 
 RunPlan Basics(uint64_t seed, Draw& draw) {
-  RunPlan plan{.seed = seed};
+  RunPlan plan{.seed = seed, .token = seed % 2 == 0};
   plan.nodes = static_cast<Rank>(draw.Between(2, 8));
   plan.algorithm = draw.Of<const char*>({"dpsgd", "dpsgd", "dpsgd:order=atc", "allreduce",
                                          "allreduce:buckets=2", "allreduce:halving-doubling",
@@ -100,6 +100,7 @@ RunPlan FatalPlan(uint64_t seed) {
               .round = draw.Between(0, plan.rounds - 1)};
   // Rank 0 is the one whose configuration holds.
   if (fault.kind == Kind::kMisfit && fault.a == 0) fault.a = 1;
+  if (fault.kind == Kind::kMisfit && plan.token && draw.OneIn(2)) fault.kind = Kind::kStranger;
   fault.b = draw.OtherThan(fault.a, plan.nodes);
   plan.faults.push_back(fault);
   return plan;

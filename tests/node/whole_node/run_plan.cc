@@ -29,6 +29,8 @@ std::string What(const Fault& fault) {
       return absl::StrCat(fault.a, " never comes");
     case Fault::Kind::kMisfit:
       return absl::StrCat(fault.a, " has another configuration");
+    case Fault::Kind::kStranger:
+      return absl::StrCat(fault.a, " has another token");
     case Fault::Kind::kDiverges:
       return absl::StrCat(fault.a, " diverges in round ", fault.round);
   }
@@ -37,16 +39,19 @@ std::string What(const Fault& fault) {
 
 }  // namespace
 
+bool IsTimed(const Fault& fault) {
+  return fault.kind != Fault::Kind::kNeverComes && fault.kind != Fault::Kind::kMisfit &&
+         fault.kind != Fault::Kind::kStranger && fault.kind != Fault::Kind::kDiverges;
+}
+
 std::string Describe(const Fault& fault) {
-  const bool timed = fault.kind != Fault::Kind::kNeverComes && fault.kind != Fault::Kind::kMisfit &&
-                     fault.kind != Fault::Kind::kDiverges;
-  return timed ? absl::StrCat(What(fault), " at ", Seconds(fault.at)) : What(fault);
+  return IsTimed(fault) ? absl::StrCat(What(fault), " at ", Seconds(fault.at)) : What(fault);
 }
 
 std::string Describe(const RunPlan& plan) {
   std::string text = absl::StrCat(
-      "seed ", plan.seed, ": ", plan.algorithm, " on ", plan.topology, " of ", plan.nodes,
-      ", window ", plan.window, ", ", plan.rounds, " rounds",
+      "seed ", plan.seed, ": ", plan.token ? "with a token, " : "", plan.algorithm, " on ",
+      plan.topology, " of ", plan.nodes, ", window ", plan.window, ", ", plan.rounds, " rounds",
       plan.evaluate_every > 0 ? absl::StrCat(", evaluated every ", plan.evaluate_every) : "",
       plan.open_end ? ", open end" : "", ", latency ", Seconds(plan.latency), " + ",
       Seconds(plan.jitter), ", gradient ", Seconds(plan.gradient), ", evaluation ",

@@ -21,6 +21,7 @@ struct Fault {
     kInterrupt,   // of `a`, as by SIGTERM
     kNeverComes,  // `a` is not started
     kMisfit,      // `a` is started with another configuration
+    kStranger,    // `a` is started with another token
     kDiverges,    // the loss of `a`, in round `round`
   };
   Kind kind = Kind::kKill;
@@ -31,11 +32,15 @@ struct Fault {
   Round round = 0;
 };
 
+// Whether it happens at a time; else it is there from the start.
+bool IsTimed(const Fault& fault);
+
 // "kill 2 at 0.1 s", ...
 std::string Describe(const Fault& fault);
 
 struct RunPlan {
-  uint64_t seed = 1;  // of latencies and the order of events
+  uint64_t seed = 1;   // of latencies and the order of events
+  bool token = false;  // the nodes share one
   Rank nodes = 4;
   std::string algorithm = "dpsgd";
   std::string topology = "ring";

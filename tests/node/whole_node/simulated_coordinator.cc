@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "glog/logging.h"
+#include "node/registration.h"
 
 namespace grapevine::testing {
 namespace {
@@ -18,9 +19,10 @@ constexpr milliseconds kMaxTick{1000};
 
 }  // namespace
 
-SimulatedCoordinator::SimulatedCoordinator(CoordinatorOptions options, SimulatedNetwork* network,
-                                           Process* process, Sinks sinks)
+SimulatedCoordinator::SimulatedCoordinator(CoordinatorOptions options, RunToken token,
+                                           SimulatedNetwork* network, Process* process, Sinks sinks)
     : process_(process),
+      token_(std::move(token)),
       sinks_(std::move(sinks)),
       tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
       coordinator_(std::move(options), process->now()) {
@@ -42,7 +44,12 @@ void SimulatedCoordinator::Accept(std::shared_ptr<Connection> connection) {
 void SimulatedCoordinator::OnMessage(SessionId id, const std::string& bytes) {
   control::Report report;
   CHECK(report.ParseFromString(bytes));
-  if (report.has_registration()) sessions_.at(id).registered = true;
+  Session& session = sessions_.at(id);
+  if (report.has_registration() && !IsProven(report.registration(), token_)) {
+    return session.connection->Finish(Connection::End::kCalled,
+                                      absl::UnauthenticatedError("refused"));
+  }
+  if (report.has_registration()) session.registered = true;
   coordinator_.OnReport(id, report, process_->now());
   Flush();
 }
@@ -96,8 +103,9 @@ void SimulatedCoordinator::Flush() {
   Flush();
 }
 
-bool SimulatedCoordinator::AllNodesGone() const {
-  return std::none_of(sessions_.begin(), sessions_.end(),
+bool SimulatedCoordinator::AllGone() const {
+  return !coordinator_.AwaitsLatecomers() &&
+         std::none_of(sessions_.begin(), sessions_.end(),
                       [](const auto& entry) { return entry.second.registered; });
 }
 

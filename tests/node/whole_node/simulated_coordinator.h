@@ -11,6 +11,7 @@
 #include <string>
 
 #include "node/coordinator.h"
+#include "node/run_token.h"
 #include "tests/node/whole_node/process.h"
 #include "tests/node/whole_node/simulated_network.h"
 
@@ -25,12 +26,12 @@ class SimulatedCoordinator {
     std::function<void(const std::string&)> on_notice;
   };
 
-  SimulatedCoordinator(CoordinatorOptions options, SimulatedNetwork* network, Process* process,
-                       Sinks sinks);
+  SimulatedCoordinator(CoordinatorOptions options, RunToken token, SimulatedNetwork* network,
+                       Process* process, Sinks sinks);
 
   void ExtendRoundLimit(Round limit, bool final);
-  // Every node has heard the end and left.
-  bool AllNodesGone() const;
+  // Every node that is to hear the end has, and has left.
+  bool AllGone() const;
   const Coordinator& coordinator() const { return coordinator_; }
 
  private:
@@ -48,6 +49,7 @@ class SimulatedCoordinator {
   void Flush();
 
   Process* const process_;
+  const RunToken token_;
   const Sinks sinks_;
   const std::chrono::nanoseconds tick_;
   Coordinator coordinator_;

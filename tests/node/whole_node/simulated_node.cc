@@ -120,6 +120,11 @@ void SimulatedNode::MakeTransport() {
       world_->network, world_->processes, runner_.get());
 }
 
+RunToken SimulatedNode::Token() const {
+  if (!plan().token) return RunToken();
+  return RunToken(Planned(Fault::Kind::kStranger) ? "of another run" : "of this run");
+}
+
 control::Registration SimulatedNode::Registration() const {
   control::Registration registration;
   registration.set_protocol_version(kControlProtocolVersion);
@@ -130,6 +135,7 @@ control::Registration SimulatedNode::Registration() const {
   control::Agreement* agreement = registration.add_agreements();
   agreement->set_name("lr");
   agreement->set_value(Planned(Fault::Kind::kMisfit) ? "0.2" : "0.1");
+  Prove(Token(), &registration);
   return registration;
 }
 
@@ -138,12 +144,13 @@ void SimulatedNode::MakeCoordinator() {
   reported_.resize(plan().nodes);
   coordinator_ = std::make_unique<SimulatedCoordinator>(
       CoordinatorOptions{.own = Registration(),
+                         .proven = plan().token,
                          .run_id = "simulated",
                          .round_limit = limit_,
                          .rendezvous_timeout = plan().rendezvous_timeout,
                          .peer_timeout = plan().peer_timeout,
                          .step_timeout = plan().step_timeout},
-      world_->network, process(),
+      Token(), world_->network, process(),
       SimulatedCoordinator::Sinks{
           .on_metrics =
               [this](Rank rank, const control::NodeMetrics& metrics) {
@@ -198,6 +205,7 @@ void SimulatedNode::OnControlClosed(const Connection* connection, const absl::St
   if (connection != control_.get()) return;
   line_->OnClosed(why.ok() ? "closed" : std::string(why.message()));
   if (stage_ != Stage::kJoining || line_->verdict()) return;
+  if (absl::IsUnauthenticated(why)) return Leave(WithFailure(why, Failure::kRendezvous));
   if (!why.ok()) last_error_ = std::string(why.message());
   process()->After(kRetryInterval, [this] {
     if (stage_ != Stage::kJoining || line_->verdict()) return;
@@ -243,7 +251,10 @@ void SimulatedNode::Interrupt(absl::Status why) {
   Say("is interrupted");
   if (runner_ == nullptr) return EndWith(std::move(why));  // before it has begun
   if (!end_) end_ = why;
-  if (stage_ == Stage::kJoining) line_->End(why);
+  if (stage_ == Stage::kJoining && !line_->verdict()) {
+    ReportFailure(rank_, why);
+    line_->End(why);
+  }
   runner_->Abort(std::move(why));
 }
 
@@ -339,10 +350,14 @@ void SimulatedNode::Fail(absl::Status symptom) {
   stage_ = Stage::kAsking;
   deadline_ = now() + plan().peer_timeout;
   if (line_->verdict()) return Leave(line_->Conclude(status_));
+  ReportFailure(runner_->lost_peer().value_or(rank_), status_);
+}
+
+void SimulatedNode::ReportFailure(Rank culprit, const absl::Status& why) {
   control::Report report;
-  report.mutable_failure()->set_culprit(runner_->lost_peer().value_or(rank_));
-  report.mutable_failure()->set_message(std::string(status_.message()));
-  report.mutable_failure()->set_failure(ExitCode(status_));
+  report.mutable_failure()->set_culprit(culprit);
+  report.mutable_failure()->set_message(std::string(why.message()));
+  report.mutable_failure()->set_failure(ExitCode(why));
   Report(report);
 }
 
@@ -357,7 +372,7 @@ void SimulatedNode::Leave(absl::Status status) {
 
 void SimulatedNode::TryToGo() {
   if (!departing_) {
-    if (coordinator_ && !coordinator_->AllNodesGone() && now() < deadline_) return;
+    if (coordinator_ && !coordinator_->AllGone() && now() < deadline_) return;
     departing_ = true;
     deadline_ = now() + kLinger;
     transport_->Shutdown();

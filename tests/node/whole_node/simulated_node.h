@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "node/control_line.h"
+#include "node/run_token.h"
 #include "node/runner.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
@@ -80,6 +81,7 @@ class SimulatedNode final : public RunObserver {
   void MakeRunner();
   void MakeTransport();
   void MakeCoordinator();
+  RunToken Token() const;
   control::Registration Registration() const;
   control::Heartbeat Heartbeat() const;
   Round FirstLimit() const;
@@ -88,6 +90,7 @@ class SimulatedNode final : public RunObserver {
   void OnControlClosed(const Connection* connection, const absl::Status& why);
   absl::Status NotReached() const;
   void Report(const control::Report& report);
+  void ReportFailure(Rank culprit, const absl::Status& why);
   void SchedulePulse();
 
   // What is to be done next, after anything has happened.

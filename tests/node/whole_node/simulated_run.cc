@@ -54,9 +54,7 @@ SimulatedRun::SimulatedRun(RunPlan plan, std::function<void(const std::string&)>
 SimulatedRun::~SimulatedRun() = default;
 
 void SimulatedRun::Happen(const Fault& fault) {
-  const bool timed = fault.kind != Fault::Kind::kNeverComes && fault.kind != Fault::Kind::kMisfit &&
-                     fault.kind != Fault::Kind::kDiverges;
-  if (world_.log && timed) world_.log("FAULT: " + Describe(fault));
+  if (world_.log && IsTimed(fault)) world_.log("FAULT: " + Describe(fault));
   Process& process = *processes_[fault.a];
   switch (fault.kind) {
     case Fault::Kind::kKill:
