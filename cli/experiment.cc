@@ -138,10 +138,11 @@ bool Experiment::Measured(Round completed) const {
   return completed % log_every_ == 0 || completed == rounds_ || Evaluated(completed);
 }
 
-Round Experiment::NextEvaluation(Round completed) const {
-  Round next = completed + 1;
-  while (next < rounds_ && !Evaluated(next)) ++next;
-  return std::min(next, rounds_);
+AccuracyTarget Experiment::target() const {
+  std::optional<double> accuracy;
+  if (config_.has_target_accuracy()) accuracy = config_.target_accuracy();
+  return AccuracyTarget(accuracy, rounds_,
+                        [this](Round completed) { return Evaluated(completed); });
 }
 
 int Experiment::WindowFor(Rank rank) const {

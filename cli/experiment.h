@@ -17,6 +17,7 @@
 #include "kernels/replica_layout.h"
 #include "model/problem.h"
 #include "optim/optimizer.h"
+#include "run/accuracy_target.h"
 #include "run/compute_time.h"
 #include "run/config.pb.h"
 #include "run/straggler.h"
@@ -54,8 +55,8 @@ class Experiment {
   // rounds are done. What is evaluated is also measured.
   bool Evaluated(Round completed) const;
   bool Measured(Round completed) const;
-  // The first evaluated round after `completed`.
-  Round NextEvaluation(Round completed) const;
+  // --target-accuracy, before the first evaluation. The experiment outlives it.
+  AccuracyTarget target() const;
 
   // How long gradients take (--compute), stragglers included; null where a model
   // takes the time that it takes.

@@ -54,7 +54,7 @@ NodeRun::NodeRun(const Experiment* experiment, NodeRunOptions options)
       options_(std::move(options)),
       coordinates_(options_.rank == 0),
       node_directory_(NodeDirectory(options_.run_directory, options_.rank)),
-      target_(experiment) {}
+      target_(experiment->target()) {}
 
 NodeRun::~NodeRun() = default;
 
@@ -170,7 +170,7 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.topology = GraphIdentity(*experiment_);
   session.algorithm = config.algorithm();
   session.rounds = experiment_->rounds();
-  session.first_limit = AccuracyTarget(experiment_).limit();
+  session.first_limit = experiment_->target().limit();
   return session;
 }
 

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "cli/accuracy_target.h"
 #include "cli/experiment.h"
 #include "cli/experiment_identity.h"
 #include "cli/node_device.h"
@@ -23,6 +22,7 @@
 #include "node/metrics_collector.h"
 #include "node/node_session.h"
 #include "node/runner.h"
+#include "run/accuracy_target.h"
 #include "run/background_lines.h"
 #include "run/line_file.h"
 #include "system/mutex.h"

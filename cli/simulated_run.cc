@@ -29,7 +29,7 @@ double InterfaceBandwidth(const NetworkPlan& network) {
 }  // namespace
 
 SimulatedRun::SimulatedRun(const Experiment* experiment, SimulatedRunOptions options)
-    : experiment_(experiment), options_(std::move(options)), target_(experiment) {}
+    : experiment_(experiment), options_(std::move(options)), target_(experiment->target()) {}
 
 SimulatedRun::~SimulatedRun() = default;
 

@@ -12,11 +12,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cli/accuracy_target.h"
 #include "cli/experiment.h"
 #include "cli/simulated_cluster.h"
 #include "cli/simulated_node_metrics.h"
 #include "kernels/aligned_buffer.h"
+#include "run/accuracy_target.h"
 #include "run/chrome_trace.h"
 #include "run/line_file.h"
 #include "run/metrics.h"

@@ -82,12 +82,7 @@ void Coordinator::OnReport(SessionId session, const control::Report& report, Ste
     case control::Report::kFailure:
       return OnFailure(rank, report.failure());
     case control::Report::kDone:
-      member.done_below = report.done().round_limit();
-      if (phase_ == Phase::kRunning && AllDone()) {
-        members_.at(0).moved = now;  // the results are to be written
-        output_.all_done = true;
-      }
-      return;
+      return OnDone(rank, report.done().round_limit());
     default:
       return Abort(rank, Failure::kPeerLost,
                    absl::StrCat("rank ", rank,
@@ -279,6 +274,22 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
   }
   if (accusation_) return;
   accusation_ = Accusation{failure.culprit(), kind, message, now_};
+}
+
+// A node that ended elsewhere has another model than the run's, and leaves its neighbours
+// without its replicas.
+void Coordinator::OnDone(Rank rank, Round limit) {
+  if (phase_ != Phase::kRunning) return;
+  if (limit != round_limit_) {
+    return Abort(rank, Failure::kOther,
+                 absl::StrCat("rank ", rank, " says that it is done with ", limit,
+                              " rounds, where the run has ", round_limit_,
+                              ": a defect; please report it with the run's folder"));
+  }
+  members_.at(rank).done_below = limit;
+  if (!AllDone()) return;
+  members_.at(0).moved = now_;  // the results are to be written
+  output_.all_done = true;
 }
 
 bool Coordinator::AllDone() const {

@@ -139,6 +139,7 @@ class Coordinator {
   void OnRound(Member& member, Round round);
   std::string InTheNameOf(Rank reporter, const std::string& message) const;
   void OnFailure(Rank reporter, const control::Failure& failure);
+  void OnDone(Rank rank, Round limit);
   bool AllDone() const;
   void JudgeGathering();
   void JudgeSilence();

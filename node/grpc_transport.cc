@@ -135,7 +135,7 @@ void GrpcTransport::Monitor() {
 void GrpcTransport::Tick() {
   service_->Tick(tick_);
   for (const auto& edge : Edges()) edge->Tick(tick_);
-  for (const auto& link : links_->All()) link->Tick(tick_, options_.connect_timeout);
+  for (const auto& link : links_->All()) link->Tick();
 }
 
 void GrpcTransport::StopMonitor() {

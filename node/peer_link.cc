@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 
 namespace grapevine {
 
@@ -166,23 +165,13 @@ void PeerLink::IncomingBroke(const absl::Status& why) {
   incoming_broke_ = why;
 }
 
-void PeerLink::Tick(std::chrono::milliseconds tick, std::chrono::milliseconds connect_timeout) {
+void PeerLink::Tick() {
   absl::Status why;
   {
     MutexLock lock(mutex_);
-    why = Overdue(tick, connect_timeout);
+    if (!incoming_broke_.ok() && ++ticks_since_ >= 2) why = incoming_broke_;
   }
   if (!why.ok()) Break(why);
-}
-
-absl::Status PeerLink::Overdue(std::chrono::milliseconds tick,
-                               std::chrono::milliseconds connect_timeout) {
-  if (!incoming_broke_.ok() && ++ticks_since_ >= 2) return incoming_broke_;
-  // A peer that cannot reach this node knows why, and gives up first.
-  if (!AwaitsIncoming() || (awaited_ += tick) < connect_timeout * 5 / 4) return absl::OkStatus();
-  return absl::DeadlineExceededError(absl::StrFormat(
-      "rank %d, whose vector is awaited, has not connected for %.1f s (--rendezvous-timeout)",
-      peer_, static_cast<double>(awaited_.count()) / 1000));
 }
 
 std::optional<PeerLink::Streams> PeerLink::End(const absl::Status& why) {
@@ -230,10 +219,6 @@ bool PeerLink::broken() {
 bool PeerLink::outgoing_over() {
   MutexLock lock(mutex_);
   return !broken_.ok() || outgoing_ended_;
-}
-
-bool PeerLink::AwaitsIncoming() const {
-  return broken_.ok() && streams_.incoming == nullptr && !incoming_ended_ && !ledger_.empty();
 }
 
 TransportCounters PeerLink::counters() {

@@ -76,11 +76,9 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   void IncomingEnded();
 
   // The incoming stream broke. The outgoing one often knows why, a moment later:
-  // the peer is given up by a Tick after that.
+  // the peer is given up by the second Tick after that.
   void IncomingBroke(const absl::Status& why);
-  // `tick` has passed, and a peer from which something is awaited has `connect_timeout`
-  // to come.
-  void Tick(std::chrono::milliseconds tick, std::chrono::milliseconds connect_timeout);
+  void Tick();
 
   // Gives the peer up, once. `why` names it.
   void Break(const absl::Status& why);
@@ -99,11 +97,6 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
     std::shared_ptr<EdgeStream> incoming;
   };
   absl::Status LeftTheRun() const;
-  // Something is posted, but no stream has come.
-  bool AwaitsIncoming() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Why a Tick gives the peer up.
-  absl::Status Overdue(std::chrono::milliseconds tick, std::chrono::milliseconds connect_timeout)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // There may be more of a message.
   void WakeOutgoing();
   // Marks the link as broken; its streams, or nullopt when it was broken before.
@@ -119,7 +112,6 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);
   absl::Status incoming_broke_ ABSL_GUARDED_BY(mutex_);
   int ticks_since_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::chrono::milliseconds awaited_ ABSL_GUARDED_BY(mutex_){0};
   bool outgoing_ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool incoming_ended_ ABSL_GUARDED_BY(mutex_) = false;
   SendQueue queue_ ABSL_GUARDED_BY(mutex_);

@@ -154,8 +154,6 @@ absl::Status Runner::Handle(Item item) {
     limit_final_ = limit_final_ || moved->final;
     if (moved->limit > limit_) {
       limit_ = moved->limit;
-      resting_ = false;
-      model_ = {};  // or the replica of an earlier rest would stay in memory
       held_.push_back(RoundLimit{limit_});
     }
     return absl::OkStatus();
@@ -217,6 +215,7 @@ absl::Status Runner::Pump() {
     if (held_.empty() || !due_.empty()) return absl::OkStatus();
     const Event event = held_.front();
     held_.pop_front();
+    if (std::holds_alternative<RoundLimit>(event)) LeaveRest();
     if (absl::Status status = algorithm_->On(event, *host_); !status.ok()) return status;
     if (!observed_.ok()) return InRound(observed_);
   }
@@ -246,6 +245,13 @@ SharedVector Runner::Fetch(Vec model) {
 void Runner::AtRest(Vec model) {
   resting_ = true;
   model_ = Fetch(model);
+}
+
+// Not when the limit is told to move: what is held back before that may still end in a rest
+// at the limit of old.
+void Runner::LeaveRest() {
+  resting_ = false;
+  model_ = {};  // or the replica of that rest would stay in memory
 }
 
 void Runner::AtBoundary(Round completed, Vec model) {

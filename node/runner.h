@@ -174,6 +174,7 @@ class Runner final : public TransportSink {
   absl::Status AdvanceReductions();
   void AtBoundary(Round completed, Vec model);
   void AtRest(Vec model);
+  void LeaveRest();
   // In host memory; no data where there is none. Errors go to observed_.
   SharedVector Fetch(Vec model);
   // Nothing could be done from `since` until `item` came.

@@ -636,6 +636,16 @@ TEST_F(CoordinatorTest, FinishesWhenAllAreDoneBelowTheCurrentLimitAndTheResultsA
   EXPECT_TRUE(coordinator_->verdict().ok());
 }
 
+TEST_F(CoordinatorTest, ANodeThatIsDoneElsewhereEndsTheRun) {
+  for (const Round elsewhere : {int64_t{-1}, int64_t{9}, int64_t{101}}) {
+    BeginRunning(2);
+    Done(1, elsewhere);
+    EXPECT_EQ(Class(), Failure::kOther);
+    EXPECT_THAT(Message(), HasSubstr(absl::StrCat("rank 1 says that it is done with ", elsewhere,
+                                                  " rounds, where the run has 100")));
+  }
+}
+
 TEST_F(CoordinatorTest, ResultsThatCannotBeWrittenAreTheVerdictForAll) {
   BeginRunning(2);
   Done(0, 100);

@@ -263,13 +263,6 @@ TEST_F(GrpcImpatient, APeerThatIsNotThereIsGivenUp) {
   EXPECT_THAT(std::string(failure.message()), HasSubstr("onnection refused"));
 }
 
-TEST_F(GrpcImpatient, APeerThatNeverComesIsGivenUp) {
-  ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(1)).ok());
-  const absl::Status failure = sink_.AwaitFailure(0);
-  EXPECT_TRUE(absl::IsDeadlineExceeded(failure)) << failure;
-  EXPECT_THAT(std::string(failure.message()), HasSubstr("has not connected for 0.8 s"));
-}
-
 class GrpcWithToken : public GrpcHostile {
  protected:
   GrpcWithToken() : GrpcHostile({.token = kToken}) {}

@@ -99,7 +99,7 @@ TEST(GrpcTransport, HeartbeatsKeepAnIdleConnection) {
 }
 
 TEST(GrpcTransport, APeerThatLeftInOrderIsNotSilent) {
-  // Rank 2 never comes: its failure, two time-outs after rank 1 left, ends the wait.
+  // Rank 2 is not there: its failure, two time-outs after rank 1 left, ends the wait.
   constexpr std::chrono::milliseconds kPeerTimeout{200};
   const GrpcTransportOptions options{.peer_timeout = kPeerTimeout,
                                      .connect_timeout = 2 * kPeerTimeout};
@@ -117,7 +117,7 @@ TEST(GrpcTransport, APeerThatLeftInOrderIsNotSilent) {
   ASSERT_TRUE(sink0.AwaitReceived(1, kTag));
   ASSERT_TRUE(sink1.AwaitReceived(0, kTag));
   node1.transport().Shutdown();
-  ASSERT_TRUE(node0.transport().Post(2, kTag, Zeros(10)).ok());
+  ASSERT_TRUE(node0.transport().Send(2, kTag, Zeros(10)).ok());
   EXPECT_FALSE(sink0.AwaitFailure(2).ok());
   EXPECT_EQ(sink0.failures(), 1) << sink0.AwaitFailure(1);
 }

@@ -10,8 +10,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr Tag kTag{.round = 4};
-constexpr std::chrono::milliseconds kTick{100};
-constexpr std::chrono::milliseconds kConnectTimeout{500};
 
 class FakeStream : public EdgeStream {
  public:
@@ -26,8 +24,6 @@ class FakeStream : public EdgeStream {
 
 class PeerLinkTest : public testing::Test {
  protected:
-  void Tick() { link_.Tick(kTick, kConnectTimeout); }
-
   RecordingSink sink_;
   std::shared_ptr<SinkGate> gate_ = std::make_shared<SinkGate>(&sink_);
   std::shared_ptr<CreditDesk> desk_ = std::make_shared<CreditDesk>();
@@ -139,37 +135,19 @@ TEST_F(PeerLinkTest, APeerThatLeavesAMessageBehindFailed) {
 
 TEST_F(PeerLinkTest, ABrokenIncomingStreamLetsTheOutgoingSpeakFirst) {
   link_.IncomingBroke(absl::UnavailableError("broke off"));
-  Tick();
+  link_.Tick();
   EXPECT_EQ(sink_.failures(), 0);
   link_.Break(absl::AbortedError("the reason"));
-  Tick();
+  link_.Tick();
   EXPECT_EQ(sink_.AwaitFailure(3).message(), "the reason");
 }
 
 TEST_F(PeerLinkTest, ABrokenIncomingStreamIsAFailure) {
-  Tick();
+  link_.Tick();
   link_.IncomingBroke(absl::UnavailableError("broke off"));
-  Tick();
-  Tick();
+  link_.Tick();
+  link_.Tick();
   EXPECT_EQ(sink_.AwaitFailure(3).message(), "broke off");
-}
-
-TEST_F(PeerLinkTest, APeerWhoseVectorIsAwaitedHasTheConnectTimeoutToCome) {
-  for (int tick = 0; tick < 10; ++tick) Tick();  // before anything is awaited
-  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
-  // And a little more, in which it may say why it could not.
-  for (int tick = 0; tick < 6; ++tick) Tick();
-  EXPECT_EQ(sink_.failures(), 0);
-  Tick();
-  EXPECT_EQ(sink_.AwaitFailure(3).message(),
-            "rank 3, whose vector is awaited, has not connected for 0.7 s (--rendezvous-timeout)");
-}
-
-TEST_F(PeerLinkTest, APeerThatHasComeIsNotAwaited) {
-  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
-  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
-  for (int tick = 0; tick < 10; ++tick) Tick();
-  EXPECT_EQ(sink_.failures(), 0);
 }
 
 TEST_F(PeerLinkTest, LeavingIsNoFailure) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -429,12 +430,14 @@ struct SteppedNode {
   SteppedNode() : SteppedNode({.nodes = 1, .rounds = 3}, 0, std::make_shared<MemoryHub>(1)) {}
   SteppedNode(
       const Experiment& experiment, Rank rank, std::shared_ptr<MemoryHub> hub,
-      std::function<bool(Round)> evaluate = [](Round) { return false; })
-      : alone(experiment, rank, std::move(hub), Options(experiment.rounds, std::move(evaluate))) {}
+      std::function<bool(Round)> evaluate = [](Round) { return false; },
+      std::optional<Round> limit = {})
+      : alone(experiment, rank, std::move(hub),
+              Options(experiment.rounds, limit.value_or(experiment.rounds), std::move(evaluate))) {}
 
-  RunnerOptions Options(Round rounds, std::function<bool(Round)> evaluate) {
+  RunnerOptions Options(Round rounds, Round limit, std::function<bool(Round)> evaluate) {
     return {.rounds = rounds,
-            .limit = rounds,
+            .limit = limit,
             .evaluate = std::move(evaluate),
             .gradients =
                 [this](GradientReports reports) {
@@ -523,6 +526,33 @@ TEST(Runner, AnEvaluationThatHoldsTheRunUpIsNoWait) {
   EXPECT_TRUE(go_on_until([&] { return held_up_in(3); }));
   zero.alone.runner->EndRun();
   one.alone.runner->EndRun();
+}
+
+// What moves the limit may wait behind an evaluation with the gradient before it, which
+// then comes to rest at the limit of old.
+TEST(Runner, ALimitThatMovesWhileTheRunIsHeldUpIsNotTheEndOfOld) {
+  const auto always = [](Round) { return true; };
+  SteppedNode node({.nodes = 1, .rounds = 1000}, 0, std::make_shared<MemoryHub>(1), always,
+                   /*limit=*/3);
+  Runner& runner = *node.alone.runner;
+  node.alone.recorder.keeps_averages = true;
+  ASSERT_TRUE(node.Begin().ok());
+  const auto let_average_go = [&] {
+    node.alone.recorder.holds_average = false;
+    runner.OnAverageDone();
+    node.Step();
+  };
+  for (int step = 0; step < 3; ++step) node.Step();
+  ASSERT_EQ(node.progress().doing, "evaluating") << "round 1, and what ends round 3 waits";
+  ASSERT_EQ(node.progress().round, 2);
+  runner.SetLimit(6, false);
+  let_average_go();
+  ASSERT_EQ(node.progress().round, 3);
+  runner.SetLimit(6, true);
+  for (int step = 0; step < 10 && !runner.finished(); ++step) let_average_go();
+  EXPECT_TRUE(runner.finished());
+  EXPECT_EQ(node.alone.recorder.reports.back().completed, 6);
+  runner.EndRun();
 }
 
 TEST(Runner, APeerThatDoesNotFitIsNoLostPeer) {

@@ -46,7 +46,9 @@ RunPlan Basics(uint64_t seed, Draw& draw) {
   plan.window = static_cast<int>(draw.Between(1, 3));
   plan.rounds = draw.Between(1, 8);
   plan.evaluate_every = draw.OneIn(2) ? draw.Between(1, 3) : 0;
-  plan.open_end = plan.evaluate_every > 0 && draw.OneIn(3);
+  if (plan.evaluate_every > 0 && draw.OneIn(2)) {
+    plan.target_met_in = draw.Between(0, plan.rounds + 1);
+  }
   plan.latency = draw.Between(nanoseconds(0), milliseconds(5));
   plan.jitter = draw.Between(nanoseconds(0), milliseconds(10));
   plan.gradient = draw.Between(nanoseconds(0), milliseconds(10));
@@ -82,8 +84,8 @@ RunPlan BumpyPlan(uint64_t seed) {
     plan.faults.push_back(Bump(draw, plan));
   }
   if (draw.OneIn(3)) plan.gradient = draw.Between(milliseconds(10), milliseconds(1500));
-  if (draw.OneIn(3)) plan.evaluation = draw.Between(milliseconds(10), 3 * plan.peer_timeout);
-  if (draw.OneIn(3)) plan.last_evaluation = draw.Between(milliseconds(10), 3 * plan.peer_timeout);
+  if (draw.OneIn(3)) plan.evaluation = draw.Between(milliseconds(10), 5 * plan.peer_timeout);
+  if (draw.OneIn(3)) plan.last_evaluation = draw.Between(milliseconds(10), 5 * plan.peer_timeout);
   return plan;
 }
 

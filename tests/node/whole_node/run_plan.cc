@@ -1,5 +1,7 @@
 #include "tests/node/whole_node/run_plan.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -53,12 +55,24 @@ std::string Describe(const RunPlan& plan) {
       "seed ", plan.seed, ": ", plan.token ? "with a token, " : "", plan.algorithm, " on ",
       plan.topology, " of ", plan.nodes, ", window ", plan.window, ", ", plan.rounds, " rounds",
       plan.evaluate_every > 0 ? absl::StrCat(", evaluated every ", plan.evaluate_every) : "",
-      plan.open_end ? ", open end" : "", ", latency ", Seconds(plan.latency), " + ",
-      Seconds(plan.jitter), ", gradient ", Seconds(plan.gradient), ", evaluation ",
-      Seconds(plan.evaluation), ", last evaluation ", Seconds(plan.last_evaluation),
-      ", peer timeout ", Seconds(plan.peer_timeout), ", step timeout ", Seconds(plan.step_timeout));
+      plan.target_met_in ? absl::StrCat(", target met in round ", *plan.target_met_in) : "",
+      ", latency ", Seconds(plan.latency), " + ", Seconds(plan.jitter), ", gradient ",
+      Seconds(plan.gradient), ", evaluation ", Seconds(plan.evaluation), ", last evaluation ",
+      Seconds(plan.last_evaluation), ", peer timeout ", Seconds(plan.peer_timeout),
+      ", step timeout ", Seconds(plan.step_timeout));
   for (const Fault& fault : plan.faults) absl::StrAppend(&text, "; ", Describe(fault));
   return text;
+}
+
+bool Evaluated(const RunPlan& plan, Round completed) {
+  return plan.evaluate_every > 0 && completed % plan.evaluate_every == 0;
+}
+
+Round LastRound(const RunPlan& plan) {
+  if (!plan.target_met_in) return plan.rounds;
+  const Round every = plan.evaluate_every;
+  const Round meets = (std::max<Round>(*plan.target_met_in, 1) + every - 1) / every * every;
+  return std::min(meets + every, plan.rounds);
 }
 
 }  // namespace grapevine::testing

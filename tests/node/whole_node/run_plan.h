@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,8 +48,9 @@ struct RunPlan {
   int window = 1;
   Round rounds = 6;
   Round evaluate_every = 0;  // never
-  // The limit moves outwards by evaluations, one at a time.
-  bool open_end = false;
+  // The first evaluation of this round or a later one meets the target accuracy, where the
+  // run has one: its end is not known before.
+  std::optional<Round> target_met_in;
   std::chrono::nanoseconds latency{1000000};
   std::chrono::nanoseconds jitter{1000000};
   std::chrono::nanoseconds gradient{5000000};         // mean time of one
@@ -62,6 +64,12 @@ struct RunPlan {
 
 // One line that tells all of it.
 std::string Describe(const RunPlan& plan);
+
+bool Evaluated(const RunPlan& plan, Round completed);
+
+// Where a run ends that nothing goes wrong in: an evaluation beyond the one that meets the
+// target.
+Round LastRound(const RunPlan& plan);
 
 }  // namespace grapevine::testing
 

@@ -33,7 +33,11 @@ constexpr int64_t kMaxTurn = 200000;
 }  // namespace
 
 SimulatedNode::SimulatedNode(const World* world, Rank rank)
-    : world_(world), rank_(rank), random_(world->plan->seed, Purpose::kStraggler, rank) {}
+    : world_(world),
+      rank_(rank),
+      random_(world->plan->seed, Purpose::kStraggler, rank),
+      target_(plan().target_met_in ? std::optional(1.0) : std::nullopt, plan().rounds,
+              [plan = &plan()](Round completed) { return Evaluated(*plan, completed); }) {}
 
 SimulatedNode::~SimulatedNode() {
   if (runner_) runner_->EndRun();
@@ -47,10 +51,6 @@ std::string SimulatedNode::State() const {
   static constexpr const char* kNames[] = {"joining", "training", "trained", "done",
                                            "asking",  "leaving",  "ended"};
   return absl::StrCat(kNames[static_cast<int>(stage_)], ", round ", round());
-}
-
-Round SimulatedNode::FirstLimit() const {
-  return plan().open_end ? std::min(plan().evaluate_every, plan().rounds) : plan().rounds;
 }
 
 std::unique_ptr<Algorithm> SimulatedNode::NewAlgorithm() const {
@@ -85,13 +85,12 @@ void SimulatedNode::MakeObjective() {
 void SimulatedNode::MakeRunner() {
   optimizer_ = *MakeOptimizer("sgd", {.momentum = 0.9});
   const Rank workers = *WorkerCount(plan().algorithm, plan().nodes);
-  const Round every = plan().evaluate_every;
   runner_ = std::make_unique<Runner>(
       RunnerOptions{
           .rank = rank_,
           .workers = workers,
           .rounds = plan().rounds,
-          .evaluate = [every](Round completed) { return every > 0 && completed % every == 0; },
+          .evaluate = [plan = &plan()](Round completed) { return Evaluated(*plan, completed); },
           .gradients =
               [this](GradientReports reports) {
                 return std::make_unique<SimulatedGradients>(
@@ -140,13 +139,12 @@ control::Registration SimulatedNode::Registration() const {
 }
 
 void SimulatedNode::MakeCoordinator() {
-  limit_ = FirstLimit();
   reported_.resize(plan().nodes);
   coordinator_ = std::make_unique<SimulatedCoordinator>(
       CoordinatorOptions{.own = Registration(),
                          .proven = plan().token,
                          .run_id = "simulated",
-                         .round_limit = limit_,
+                         .round_limit = target_.limit(),
                          .rendezvous_timeout = plan().rendezvous_timeout,
                          .peer_timeout = plan().peer_timeout,
                          .step_timeout = plan().step_timeout},
@@ -402,12 +400,16 @@ void SimulatedNode::OnAverage(AveragedModel average) {
   const Round round = average.round;
   averages_.push_back(std::move(average));
   Evaluate(plan().evaluation, [this, round] {
-    --evaluating_;
-    if (plan().open_end && round == limit_ && limit_ < plan().rounds) {
-      limit_ = std::min(limit_ + plan().evaluate_every, plan().rounds);
-      coordinator_->ExtendRoundLimit(limit_, limit_ == plan().rounds);
+    const double accuracy = plan().target_met_in && round >= *plan().target_met_in ? 1 : 0;
+    if (target_.OnEvaluation({.round = round, .test_accuracy = accuracy})) {
+      coordinator_->ExtendRoundLimit(target_.limit(), target_.final());
     }
-    runner_->OnAverageDone();
+    // The model is written; meanwhile the end moves.
+    const auto writing = static_cast<uint64_t>(plan().evaluation.count());
+    Evaluate(nanoseconds(random_.Below(writing + 1)), [this] {
+      --evaluating_;
+      runner_->OnAverageDone();
+    });
   });
 }
 

@@ -21,6 +21,7 @@
 #include "node/runner.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
+#include "run/accuracy_target.h"
 #include "tests/node/whole_node/process.h"
 #include "tests/node/whole_node/run_plan.h"
 #include "tests/node/whole_node/simulated_coordinator.h"
@@ -84,7 +85,6 @@ class SimulatedNode final : public RunObserver {
   RunToken Token() const;
   control::Registration Registration() const;
   control::Heartbeat Heartbeat() const;
-  Round FirstLimit() const;
 
   void Connect();
   void OnControlClosed(const Connection* connection, const absl::Status& why);
@@ -133,7 +133,7 @@ class SimulatedNode final : public RunObserver {
   SteadyTime ended_at_;
   int evaluating_ = 0;
   int64_t evaluated_batches_ = 0;
-  Round limit_ = 0;  // rank 0's
+  AccuracyTarget target_;  // rank 0's
   std::vector<AveragedModel> averages_;
   std::vector<std::vector<Round>> reported_;
 };

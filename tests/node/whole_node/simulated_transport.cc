@@ -332,7 +332,7 @@ void SimulatedTransport::Tick() {
   const std::map<Rank, std::shared_ptr<Edge>> edges = edges_;
   for (const auto& caller : callers) caller->Tick(tick_);
   for (const auto& [peer, edge] : edges) edge->Tick(tick_);
-  for (const auto& link : links_->All()) link->Tick(tick_, options_.connect_timeout);
+  for (const auto& link : links_->All()) link->Tick();
   if (++ticks_ % kTicksPerBeat != 0) return;
   for (const auto& caller : callers) caller->Beat();
   for (const auto& [peer, edge] : edges) edge->Beat();

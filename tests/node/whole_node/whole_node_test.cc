@@ -65,7 +65,7 @@ std::vector<std::vector<float>> ModelsOfACluster(const RunPlan& plan) {
                    .momentum = 0.9,
                    .window = plan.window,
                    .gradient = Quadratic(1, 1, 11)});
-  EXPECT_TRUE(cluster.Run(plan.rounds).ok());
+  EXPECT_TRUE(cluster.Run(LastRound(plan)).ok());
   std::vector<std::vector<float>> models;
   for (Rank rank = 0; rank < plan.nodes; ++rank) {
     models.emplace_back(cluster.replica(rank).begin(), cluster.replica(rank).end());
@@ -83,12 +83,12 @@ void ExpectAHealthyRun(const RunPlan& plan, SimulatedRun& run) {
     ASSERT_EQ(std::vector<float>(model.begin(), model.end()), expected[rank]);
     // Rank 0 has heard of every round, in order.
     const std::vector<Round>& rounds = run.node(0).reported()[rank];
-    ASSERT_EQ(rounds.size(), static_cast<size_t>(plan.rounds));
-    for (Round round = 0; round < plan.rounds; ++round) ASSERT_EQ(rounds[round], round + 1);
+    ASSERT_EQ(rounds.size(), static_cast<size_t>(LastRound(plan)));
+    for (Round round = 0; round < LastRound(plan); ++round) ASSERT_EQ(rounds[round], round + 1);
   }
   const auto& averages = run.node(0).averages();
   const Round every = plan.evaluate_every;
-  ASSERT_EQ(averages.size(), static_cast<size_t>(every > 0 ? plan.rounds / every : 0));
+  ASSERT_EQ(averages.size(), static_cast<size_t>(every > 0 ? LastRound(plan) / every : 0));
   for (size_t k = 0; k < averages.size(); ++k) {
     ASSERT_EQ(averages[k].round, every * static_cast<Round>(k + 1));
   }
@@ -183,7 +183,7 @@ std::chrono::nanoseconds Latest(const RunPlan& plan) {
 bool Certain(const RunPlan& plan, const Fault& fault) {
   return fault.kind == Fault::Kind::kMisfit || fault.kind == Fault::Kind::kStranger ||
          fault.kind == Fault::Kind::kNeverComes ||
-         (fault.kind == Fault::Kind::kDiverges &&
+         (fault.kind == Fault::Kind::kDiverges && fault.round < LastRound(plan) &&
           fault.a < *WorkerCount(plan.algorithm, plan.nodes));
 }
 

@@ -3,12 +3,13 @@
 // The end is known one evaluation ahead: no real node waits for an evaluation, and a run
 // goes on for at most one interval once the target is reached. What counts is the
 // evaluation that met it.
-#ifndef GRAPEVINE_CLI_ACCURACY_TARGET_H_
-#define GRAPEVINE_CLI_ACCURACY_TARGET_H_
+#ifndef GRAPEVINE_RUN_ACCURACY_TARGET_H_
+#define GRAPEVINE_RUN_ACCURACY_TARGET_H_
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 
-#include "cli/experiment.h"
 #include "run/metrics.h"
 
 namespace grapevine {
@@ -16,14 +17,16 @@ namespace grapevine {
 // Thread-compatible.
 class AccuracyTarget {
  public:
-  // `experiment` outlives this.
-  explicit AccuracyTarget(const Experiment* experiment);
+  // A run of `rounds` rounds that are evaluated where `evaluated` says so. Without an
+  // `accuracy` (a fraction) there is no target.
+  AccuracyTarget(std::optional<double> accuracy, int64_t rounds,
+                 std::function<bool(int64_t completed)> evaluated);
 
   // The rounds that may be begun before the first evaluation is there: all of
   // them when there is no target.
-  Round limit() const { return limit_; }
+  int64_t limit() const { return limit_; }
   // Whether `limit` is where the run ends.
-  bool final() const { return reached_ || limit_ >= experiment_->rounds(); }
+  bool final() const { return reached_ || limit_ >= rounds_; }
   bool reached() const { return reached_; }
 
   // Whether a model of this accuracy meets the target, where there is one.
@@ -33,11 +36,15 @@ class AccuracyTarget {
   bool OnEvaluation(const ModelEvaluation& evaluation);
 
  private:
-  const Experiment* const experiment_;
-  Round limit_;
+  int64_t NextEvaluation(int64_t completed) const;
+
+  const std::optional<double> accuracy_;
+  const int64_t rounds_;
+  const std::function<bool(int64_t)> evaluated_;
+  int64_t limit_;
   bool reached_ = false;
 };
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_CLI_ACCURACY_TARGET_H_
+#endif  // GRAPEVINE_RUN_ACCURACY_TARGET_H_
