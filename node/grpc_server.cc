@@ -14,14 +14,12 @@
 namespace grapevine {
 namespace {
 
-// A connection has so long for its handshakes, and to begin a call.
-constexpr int kHandshakeMs = 10000;
-constexpr int kIdleMs = 30000;
-
-// What strangers may make a server hold; a node's own connections are never idle.
-void BoundStrangers(grpc::ServerBuilder& builder) {
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
+// What strangers may make a server hold.
+void BoundStrangers(const GrpcServerOptions& options, grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             static_cast<int>(options.handshake_timeout.count()));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                             static_cast<int>(options.idle_timeout.count()));
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> limits;
   limits.push_back(std::make_unique<GrpcReflectionLimit>());
   builder.experimental().SetInterceptorCreators(std::move(limits));
@@ -43,7 +41,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetKeepalive(options.peer_timeout, &builder);
-  BoundStrangers(builder);
+  BoundStrangers(options, builder);
   absl::StatusOr<std::unique_ptr<GrpcFrontDoor>> door =
       GrpcFrontDoor::Make(*std::move(sockets), GrpcFrontDoor::MostDescriptors(options.nodes),
                           builder, *server_credentials);

@@ -34,6 +34,10 @@ struct GrpcServerOptions {
   // Of the run, to which the number of connections is matched.
   int nodes = 1;
   std::chrono::milliseconds peer_timeout{30000};  // --peer-timeout, for keepalive
+  // A connection has so long for its handshakes, and may be so long without a call. A node's
+  // own connections are never idle.
+  std::chrono::milliseconds handshake_timeout{10000};
+  std::chrono::milliseconds idle_timeout{30000};
 };
 
 class GrpcServer {

@@ -17,6 +17,11 @@ class BeatCounter {
     ++beats_;
     changed_.NotifyAll();
   }
+  // Forgets those that have come.
+  void Restart() {
+    MutexLock lock(mutex_);
+    beats_ = 0;
+  }
   // Whether so many come within 20 s.
   bool Await(int beats) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);

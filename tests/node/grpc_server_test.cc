@@ -90,7 +90,7 @@ class Reflection {
  public:
   explicit Reflection(const std::shared_ptr<grpc::Channel>& channel) {
     using Factory = grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, grpc::ByteBuffer>;
-    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
     const grpc::internal::RpcMethod method(
         "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
         grpc::internal::RpcMethod::BIDI_STREAMING);
@@ -181,25 +181,63 @@ class FewDescriptors {
   rlimit before_;
 };
 
+// Connects, and says nothing.
+UniqueDescriptor SilentConnection(const GrpcServer& server) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(server.address().port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  UniqueDescriptor connection(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  return connection;
+}
+
+constexpr int kPatienceMs = 20000;
+// Whether the server hangs up on one of them in time.
+bool AwaitHangUp(std::vector<pollfd> ends) {
+  return poll(ends.data(), ends.size(), kPatienceMs) > 0;
+}
+bool AwaitHangUp(const UniqueDescriptor& connection) {
+  return AwaitHangUp(std::vector<pollfd>{{connection.get(), POLLRDHUP, 0}});
+}
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> StartImpatient(std::chrono::milliseconds handshake,
+                                                           std::chrono::milliseconds idle) {
+  return GrpcServer::Start({.handshake_timeout = handshake, .idle_timeout = idle},
+                           *GrpcCredentials::Load({}), {});
+}
+
+TEST(GrpcServer, AConnectionThatSaysNothingIsEnded) {
+  auto server = StartImpatient(std::chrono::milliseconds(100), std::chrono::hours(1));
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_TRUE(AwaitHangUp(SilentConnection(**server)));
+  EXPECT_EQ(Check(OwnConnection(**server), "").answer, kServing);
+}
+
+TEST(GrpcServer, AConnectionWithoutACallIsEndedAndOneWithACallIsNot) {
+  auto server = StartImpatient(std::chrono::hours(1), std::chrono::seconds(1));
+  ASSERT_TRUE(server.ok()) << server.status();
+  Reflection busy(OwnConnection(**server));
+  EXPECT_THAT(busy.Describe("grpc.health.v1.Health"), HasSubstr("file_descriptor_response"));
+  const std::shared_ptr<grpc::Channel> idle = OwnConnection(**server);
+  EXPECT_EQ(Check(idle, "").answer, kServing);  // has a connection, which is idle now
+  const auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(kPatienceMs);
+  EXPECT_TRUE(idle->WaitForStateChange(GRPC_CHANNEL_READY, deadline)) << "it is still there";
+  EXPECT_THAT(busy.Describe("grpc.health.v1.Health"), HasSubstr("file_descriptor_response"));
+}
+
 TEST(GrpcServer, ConnectionsLeaveDescriptorsForFiles) {
   // Half of them; this process holds both ends of a connection.
   const FewDescriptors few(256);
   auto server = StartOn({"127.0.0.1", 0});
   ASSERT_TRUE(server.ok()) << server.status();
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>((*server)->address().port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   std::vector<UniqueDescriptor> strangers;
   std::vector<pollfd> ends;
   for (int i = 0; i < 110; ++i) {
-    strangers.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    ASSERT_EQ(
-        connect(strangers.back().get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    strangers.push_back(SilentConnection(**server));
     ends.push_back({strangers.back().get(), POLLRDHUP, 0});
   }
-  constexpr int kPatienceMs = 20000;
-  EXPECT_GT(poll(ends.data(), ends.size(), kPatienceMs), 0) << "nobody was turned away";
+  EXPECT_TRUE(AwaitHangUp(ends)) << "nobody was turned away";
   EXPECT_TRUE(std::ifstream("/proc/self/stat").is_open());
   strangers.clear();
   // As soon as the server has noticed.

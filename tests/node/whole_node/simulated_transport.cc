@@ -136,7 +136,7 @@ class SimulatedTransport::Edge : public std::enable_shared_from_this<Edge> {
     stream_->Wake();
   }
   void Tick(milliseconds tick) {
-    if (link_->broken()) return;
+    if (link_->outgoing_over()) return;
     if (!stream_->connected()) return NotConnected(tick);
     if (stream_->watch().Tick(tick) < transport_.options_.peer_timeout) return;
     link_->Break(SilentPeer(link_->peer(), transport_.Address(link_->peer()), stream_->watch(),
