@@ -266,8 +266,10 @@ absl::Status NodeRun::OnTrained(const SharedVector& model) {
   }
   if (absl::Status status = recording_->WritePart(); !status.ok()) return status;
   if (!assessor_) return absl::OkStatus();
-  if (absl::Status status = ReportLocalModel(model); !status.ok()) return status;
-  return WriteNodeModel(*experiment_, options_.rank, model, node_directory_);
+  const absl::StatusOr<Assessment> local = assessor_->Assess(model);
+  if (!local.ok()) return InEvaluation(runner_->progress().round, local.status());
+  absl::Status status = WriteNodeModel(*experiment_, options_.rank, model, node_directory_);
+  return status.ok() ? ReportLocalModel(*local) : status;
 }
 
 absl::Status NodeRun::InEvaluation(Round round, const absl::Status& why) const {
@@ -283,16 +285,13 @@ absl::Status NodeRun::Explained(std::string_view when, const absl::Status& why) 
                                                  : WithFailure(std::move(status), Failure::kDevice);
 }
 
-absl::Status NodeRun::ReportLocalModel(const SharedVector& model) {
-  const absl::StatusOr<Assessment> local = assessor_->Assess(model);
-  if (!local.ok()) return InEvaluation(runner_->progress().round, local.status());
-  if (!local->accuracy) return absl::OkStatus();
+absl::Status NodeRun::ReportLocalModel(const Assessment& local) {
+  if (!local.accuracy) return absl::OkStatus();
   control::NodeMetrics report;
   report.set_round(runner_->progress().round);
-  report.set_test_loss(local->loss);
-  report.set_test_accuracy(*local->accuracy);
-  session_->Report(std::move(report));
-  return absl::OkStatus();
+  report.set_test_loss(local.loss);
+  report.set_test_accuracy(*local.accuracy);
+  return session_->ReportAtRest(std::move(report));
 }
 
 absl::Status NodeRun::Evaluate(const AveragedModel& average) {

@@ -75,7 +75,7 @@ class NodeRun final : private RunObserver {
   // `why`, with this node's rank and when it was.
   absl::Status Explained(std::string_view when, const absl::Status& why) const;
   absl::Status InEvaluation(Round round, const absl::Status& why) const;
-  absl::Status ReportLocalModel(const SharedVector& model);
+  absl::Status ReportLocalModel(const Assessment& local);
 
   // Rank 0's part:
   absl::Status Evaluate(const AveragedModel& average);

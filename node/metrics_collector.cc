@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "node/joined_metrics.h"
 
 namespace grapevine {
 namespace {
@@ -38,13 +39,6 @@ std::optional<double> MeanSquaredDistance(const Reports& reports, Rank workers) 
   return sum / workers;
 }
 
-// Losses and samples of an earlier report of the same rank.
-void Add(const control::NodeMetrics& earlier, control::NodeMetrics* report) {
-  report->set_samples(report->samples() + earlier.samples());
-  if (!earlier.has_train_loss_sum()) return;
-  report->set_train_loss_sum(report->train_loss_sum() + earlier.train_loss_sum());
-}
-
 }  // namespace
 
 absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& report) {
@@ -73,7 +67,7 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
   last_[rank] = report.round();
   control::NodeMetrics& kept = open_[report.round()].reports[rank];
   kept = report;
-  if (const auto carried = carried_.extract(rank)) Add(carried.mapped(), &kept);
+  if (const auto carried = carried_.extract(rank)) AddEarlier(carried.mapped(), &kept);
   EmitComplete();
   return absl::OkStatus();
 }
@@ -115,7 +109,7 @@ void MetricsCollector::JoinToNextAfter(Round round, const Open& open) {
   for (const auto& [rank, report] : open.reports) {
     auto next = open_.upper_bound(round);
     while (next != open_.end() && !next->second.reports.contains(rank)) ++next;
-    Add(report, next == open_.end() ? &carried_[rank] : &next->second.reports.at(rank));
+    AddEarlier(report, next == open_.end() ? &carried_[rank] : &next->second.reports.at(rank));
   }
 }
 

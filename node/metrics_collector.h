@@ -1,7 +1,7 @@
 // Rank 0's view of the whole run: joins what the nodes report for a round, and
 // the evaluation of the averaged model, into one measurement a round.
 //
-// A round that some rank has passed without a report (it was lost on the way) is joined to
+// A round that some rank has passed without a report (metrics_reporter.h) is joined to
 // the next, and so are rounds that pile up behind a slow evaluation: losses are means over
 // more rounds then, and nothing is counted twice or not at all.
 //

@@ -48,7 +48,12 @@ absl::StatusOr<std::vector<std::string>> Dialled(const control::Roster& roster,
 }  // namespace
 
 NodeSession::NodeSession(NodeSessionOptions options, NodeSessionCallbacks callbacks, Runner* runner)
-    : options_(std::move(options)), callbacks_(std::move(callbacks)), runner_(runner) {}
+    : options_(std::move(options)),
+      callbacks_(std::move(callbacks)),
+      runner_(runner),
+      reporter_([this](Clock::time_point deadline, control::Report report) {
+        return control_->SendBefore(deadline, std::move(report));
+      }) {}
 
 NodeSession::~NodeSession() { TearDown(); }
 
@@ -202,7 +207,11 @@ void NodeSession::End(const absl::Status& how) {
 absl::Status NodeSession::SayDone() {
   control::Report report;
   report.mutable_done()->set_round_limit(runner_->progress().round);
-  return control_->Send(std::move(report));
+  return Tell(std::move(report));
+}
+
+absl::Status NodeSession::Tell(control::Report last) {
+  return reporter_.Tell(std::move(last), Clock::now() + options_.peer_timeout);
 }
 
 // The end is announced once the results are there: a node that ends well belongs to a run
@@ -257,13 +266,12 @@ absl::Status NodeSession::OnEvaluatedBatch() {
   return end_.value_or(absl::OkStatus());
 }
 
-void NodeSession::Report(control::NodeMetrics metrics) {
+void NodeSession::Report(control::NodeMetrics metrics) { reporter_.Report(std::move(metrics)); }
+
+absl::Status NodeSession::ReportAtRest(control::NodeMetrics metrics) {
   control::Report report;
   *report.mutable_metrics() = std::move(metrics);
-  // The run is over for another reason when this fails.
-  if (absl::Status status = control_->Send(std::move(report)); !status.ok()) {
-    VLOG(1) << "a measurement was lost: " << status.message();
-  }
+  return Tell(std::move(report));
 }
 
 void NodeSession::ExtendRoundLimit(Round limit, bool final) {

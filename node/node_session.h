@@ -23,6 +23,7 @@
 #include "node/grpc_server.h"
 #include "node/grpc_transport.h"
 #include "node/host_address.h"
+#include "node/metrics_reporter.h"
 #include "node/run_token.h"
 #include "node/runner.h"
 
@@ -80,8 +81,11 @@ class NodeSession {
   // To be called between the batches of an evaluation: heartbeats tell that it moves. The
   // error with which the run has ended meanwhile, with which the evaluation is to end.
   absl::Status OnEvaluatedBatch();
-  // Queues a report for rank 0.
+  // From the callbacks of a run: tells rank 0 what was measured since the last time
+  // (metrics_reporter.h).
   void Report(control::NodeMetrics metrics);
+  // Once the node has trained: likewise, of its own model, and waits where it must.
+  absl::Status ReportAtRest(control::NodeMetrics metrics);
   // Rank 0: moves the end of the run; a final one is the end.
   void ExtendRoundLimit(Round limit, bool final);
 
@@ -95,6 +99,7 @@ class NodeSession {
   void StartControl();
   // The run has ended for this node, unless it had before.
   void End(const absl::Status& how);
+  absl::Status Tell(control::Report last);
   absl::Status SayDone();
   // Rank 0: once all are done, writes the results and announces the end.
   absl::Status Conclude();
@@ -115,6 +120,7 @@ class NodeSession {
   std::unique_ptr<GrpcCoordinatorService> coordinator_;
   std::unique_ptr<GrpcServer> server_;
   std::unique_ptr<GrpcControlClient> control_;
+  MetricsReporter reporter_;
 
   std::atomic<bool> trained_ = false;
   std::atomic<int64_t> evaluated_batches_ = 0;
