@@ -69,8 +69,13 @@ void AllreduceSgd::EndRoundIfSummed(Host& host) {
   if (!in_round_ || ready_from_ > 0 || !sum_.summed()) return;
   const Vec next = host.New(host.replica_size(), "the stepped replica");
   const Term own{1.0, {replica_, 0, host.replica_size()}};
-  host.Step(host.whole_replica(), next, {&own, 1}, replica_, gradient_, optimizer_state_,
-            {.learning_rate = options_.learning_rate(round_),
+  host.Step({.range = host.whole_replica(),
+             .out = next,
+             .mix = {&own, 1},
+             .own = replica_,
+             .gradient = gradient_,
+             .state = optimizer_state_,
+             .learning_rate = options_.learning_rate(round_),
              .gradient_scale = 1.0 / options_.mixing->topology().size()});
   host.Drop(std::exchange(gradient_, Vec{}));
   host.Drop(std::exchange(replica_, next));

@@ -155,8 +155,13 @@ void Dpsgd::ShareReplica(Host& host) {
 // The new replica takes the gradient's place: a vector less at the peak.
 Vec Dpsgd::StepOverGradient(std::span<const Term> mix, Host& host) {
   const Vec stepped = std::exchange(gradient_, Vec{});
-  host.Step(host.whole_replica(), stepped, mix, replica_, stepped, optimizer_state_,
-            {.learning_rate = options_.learning_rate(round_)});
+  host.Step({.range = host.whole_replica(),
+             .out = stepped,
+             .mix = mix,
+             .own = replica_,
+             .gradient = stepped,
+             .state = optimizer_state_,
+             .learning_rate = options_.learning_rate(round_)});
   return stepped;
 }
 

@@ -21,14 +21,10 @@
 #include <span>
 
 #include "algorithm/event.h"
+#include "kernels/step_request.h"
 #include "kernels/vector_handle.h"
 
 namespace grapevine {
-
-struct StepParams {
-  double learning_rate = 0;
-  double gradient_scale = 1;  // applied to the gradient first
-};
 
 class Host {
  public:
@@ -57,11 +53,8 @@ class Host {
   // out <- sum(terms) in the listed order, element-wise; a term may be `out`.
   virtual void Combine(Part out, std::span<const Term> terms) = 0;
 
-  // out <- sum(mix) - learning_rate * update(own, gradient, state): the fused
-  // pass of optim/optimizer.h. The vectors hold `range` of a replica, no more and
-  // no less; `state` was made for it. `out` may be a term or the gradient.
-  virtual void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
-                    Vec state, const StepParams& params) = 0;
+  // The fused mix and local step.
+  virtual void Step(const StepRequest& request) = 0;
 
   // Sends once the receiver has posted for it; ends with Sent.
   virtual void Send(Rank to, Tag tag, Part part) = 0;

@@ -83,8 +83,13 @@ void PsServer::Step(Host& host) {
   if (sum.size() > 1) host.Combine(sum.front().part, sum);
   const Vec next = host.New(range.size, "the stepped weights");
   const Term own{1.0, {weights_, 0, range.size}};
-  host.Step(range, next, {&own, 1}, weights_, gradients_.front(), optimizer_state_,
-            {.learning_rate = options_.learning_rate(stepped_),
+  host.Step({.range = range,
+             .out = next,
+             .mix = {&own, 1},
+             .own = weights_,
+             .gradient = gradients_.front(),
+             .state = optimizer_state_,
+             .learning_rate = options_.learning_rate(stepped_),
              .gradient_scale = 1.0 / servers_.workers()});
   for (const Vec gradient : gradients_) host.Drop(gradient);
   gradients_.clear();

@@ -33,6 +33,7 @@
 #include "kernels/denormals.h"
 #include "kernels/device/gpu.h"
 #include "kernels/tensor/gpu_tensor_device.h"
+#include "kernels/vector_table.h"
 #include "model/network_registry.h"
 #include "model/pinned_batch_memory.h"
 #include "optim/optimizer.h"
@@ -73,26 +74,29 @@ class Place {
     device_ = Take(OpenGpu(0));
     batches_ = std::make_unique<PinnedBatchMemory>(device_.get());
     stream_ = Take(device_->NewStream());
+    vectors_ = std::make_unique<VectorTable>(stream_.get(), [this](int64_t size, std::string_view) {
+      auto memory = Take(device_->Allocate(size * int64_t{sizeof(float)}, "a vector"));
+      float* const data = static_cast<float*>(memory.get());
+      return SharedVector{std::shared_ptr<float[]>(std::move(memory), data), size};
+    });
   }
 
-  VectorPasses& passes() { return device_ ? static_cast<VectorPasses&>(*stream_) : cpu_; }
+  VectorTable& vectors() { return *vectors_; }
   std::unique_ptr<TensorDevice> NewTensorDevice() {
     return device_ ? Take(MakeGpuTensorDevice(*device_, *stream_, precision_, kTimeout)) : nullptr;
   }
   // With the elements of `host`.
-  SharedVector NewVector(const std::vector<float>& host) {
+  Vec NewVector(const std::vector<float>& host) {
     const auto size = static_cast<int64_t>(host.size());
-    if (!device_) {
-      SharedVector vector = NewSharedVector(size);
-      std::ranges::copy(host, vector.data.get());
-      return vector;
+    const Vec vector = vectors_->New(size, "a vector");
+    float* const data = vectors_->At(vector).data.get();
+    if (device_) {
+      stream_->Upload(host.data(), size * int64_t{sizeof(float)}, data);
+      Wait();
+    } else {
+      std::ranges::copy(host, data);
     }
-    const auto bytes = size * int64_t{sizeof(float)};
-    auto memory = Take(device_->Allocate(bytes, "a vector"));
-    stream_->Upload(host.data(), bytes, memory.get());
-    Wait();
-    float* const data = static_cast<float*>(memory.get());
-    return {std::shared_ptr<float[]>(std::move(memory), data), size};
+    return vector;
   }
   // Null: ordinary memory.
   BatchMemory* batches() const { return batches_.get(); }
@@ -104,9 +108,9 @@ class Place {
 
  private:
   const Precision precision_;
-  CpuPasses cpu_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<DeviceStream> stream_;
+  std::unique_ptr<VectorTable> vectors_ = std::make_unique<VectorTable>();
   std::unique_ptr<BatchMemory> batches_;
 };
 
@@ -160,16 +164,20 @@ class Trainer {
                             std::move(device)));
   }
   void Step() {
-    float* replica = replica_.data.get();
-    Take(network_->Gradient(replica, batch_, gradient_.data.get()));
-    const WeightedVector self{.weight = 1, .vector = replica};
+    VectorTable& vectors = place_.vectors();
+    Take(network_->Gradient(vectors.At(replica_).data.get(), batch_,
+                            vectors.At(gradient_).data.get()));
+    const Term self{1.0, vectors.Whole(replica_)};
     const FlushDenormals flush_denormals;
     optimizer_->Step(network_->layout(),
-                     {.mix = {&self, 1},
-                      .own = replica,
-                      .gradient = gradient_.data.get(),
-                      .learning_rate = 0.01f},
-                     state_.data.get(), replica, place_.passes());
+                     {.range = {0, self.part.size},
+                      .out = replica_,
+                      .mix = {&self, 1},
+                      .own = replica_,
+                      .gradient = gradient_,
+                      .state = state_,
+                      .learning_rate = 0.01},
+                     vectors);
   }
 
   Place place_;
@@ -177,9 +185,9 @@ class Trainer {
   const TensorDevice* tensor_device_ = nullptr;  // the network's; null: the CPU
   const std::unique_ptr<Network> network_;
   const std::unique_ptr<Optimizer> optimizer_;
-  SharedVector replica_;
-  SharedVector gradient_;
-  SharedVector state_;
+  Vec replica_;
+  Vec gradient_;
+  Vec state_;
 };
 
 double Median(std::vector<double> values) {

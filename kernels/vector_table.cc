@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 namespace grapevine {
 namespace {
@@ -77,16 +76,22 @@ SharedSlice VectorTable::Slice(const Part& part) const {
   return {memory.data, part.offset, part.size};
 }
 
-void VectorTable::Combine(const Part& out, std::span<const Term> terms) {
-  MakeOwn(out.vector);
+std::vector<WeightedVector> VectorTable::Resolve(std::span<const Term> terms) const {
   std::vector<WeightedVector> vectors;
   vectors.reserve(terms.size());
   for (const Term& term : terms) {
-    CHECK_EQ(term.part.size, out.size)
-        << "terms of a sum into " << role(out.vector) << " differ in size";
     vectors.push_back({static_cast<float>(term.weight), Slice(term.part).begin()});
   }
-  passes_->WeightedSum(vectors, out.size, Slice(out).begin());
+  return vectors;
+}
+
+void VectorTable::Combine(const Part& out, std::span<const Term> terms) {
+  MakeOwn(out.vector);
+  for (const Term& term : terms) {
+    CHECK_EQ(term.part.size, out.size)
+        << "terms of a sum into " << role(out.vector) << " differ in size";
+  }
+  passes_->WeightedSum(Resolve(terms), out.size, Slice(out).begin());
 }
 
 void VectorTable::Clear(Vec vector) {

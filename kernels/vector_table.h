@@ -10,11 +10,13 @@
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "kernels/aligned_buffer.h"
 #include "kernels/vector_handle.h"
 #include "kernels/vector_passes.h"
 #include "kernels/vector_pool.h"
+#include "kernels/weighted_vector.h"
 
 namespace grapevine {
 
@@ -48,6 +50,8 @@ class VectorTable {
   // Gives `vector` memory of its own, with its elements, if it was shared.
   void MakeOwn(Vec vector);
 
+  // The terms with their memory, weights in single precision.
+  std::vector<WeightedVector> Resolve(std::span<const Term> terms) const;
   // out <- sum of terms in the listed order, element-wise; a term may be `out`.
   void Combine(const Part& out, std::span<const Term> terms);
   // All elements zero.

@@ -82,22 +82,14 @@ void NodeHost::Combine(Part out, std::span<const Term> terms) {
                          [&] { vectors().Combine(out, terms); });
 }
 
-void NodeHost::Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
-                    Vec state, const StepParams& params) {
-  const ReplicaStep step{.range = range,
-                         .out = out,
-                         .mix = mix,
-                         .own = own,
-                         .gradient = gradient,
-                         .state = state,
-                         .learning_rate = params.learning_rate,
-                         .gradient_scale = params.gradient_scale};
-  std::vector<Part> reads = {vectors().Whole(own), vectors().Whole(gradient)};
-  for (const Term& term : mix) reads.push_back(term.part);
-  const Part writes[] = {vectors().Whole(out), vectors().Whole(state)};
-  parts_.data_path->Pass(reads, writes,
-                         StepTraffic(mix.size(), parts_.optimizer->state_vectors(), range.size),
-                         [&] { ApplyStep(*parts_.optimizer, *parts_.layout, step, vectors()); });
+void NodeHost::Step(const StepRequest& request) {
+  std::vector<Part> reads = {vectors().Whole(request.own), vectors().Whole(request.gradient)};
+  for (const Term& term : request.mix) reads.push_back(term.part);
+  const Part writes[] = {vectors().Whole(request.out), vectors().Whole(request.state)};
+  parts_.data_path->Pass(
+      reads, writes,
+      StepTraffic(request.mix.size(), parts_.optimizer->state_vectors(), request.range.size),
+      [&] { ApplyStep(*parts_.optimizer, *parts_.layout, request, vectors()); });
 }
 
 void NodeHost::CountPass(std::chrono::steady_clock::time_point begin,

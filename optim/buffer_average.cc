@@ -4,18 +4,21 @@
 
 namespace grapevine {
 
-void AverageBuffers(const ReplicaLayout& layout, const StepInput& input, float* out,
-                    VectorPasses& passes) {
+// Weights act in single precision, products of them too.
+void AverageBuffers(const ReplicaLayout& layout, const StepRequest& request, VectorTable& vectors) {
   const int64_t begin = layout.parameter_size;
-  if (begin == layout.size) return;
+  const int64_t size = layout.size - begin;
+  if (size == 0) return;
   const float momentum = layout.buffer_momentum;
-  std::vector<WeightedVector> terms;
-  terms.reserve(input.mix.size() + 1);
-  for (const WeightedVector& term : input.mix) {
-    terms.push_back({(1 - momentum) * term.weight, term.vector + begin});
+  std::vector<Term> terms;
+  terms.reserve(request.mix.size() + 1);
+  for (const Term& term : request.mix) {
+    terms.push_back({(1 - momentum) * static_cast<float>(term.weight),
+                     {term.part.vector, term.part.offset + begin, size}});
   }
-  terms.push_back({momentum * input.gradient_scale, input.gradient + begin});
-  passes.WeightedSum(terms, layout.size - begin, out + begin);
+  terms.push_back(
+      {momentum * static_cast<float>(request.gradient_scale), {request.gradient, begin, size}});
+  vectors.Combine({request.out, begin, size}, terms);
 }
 
 }  // namespace grapevine

@@ -6,15 +6,15 @@
 #define GRAPEVINE_OPTIM_BUFFER_AVERAGE_H_
 
 #include "kernels/replica_layout.h"
-#include "optim/optimizer.h"
+#include "kernels/step_request.h"
+#include "kernels/vector_table.h"
 
 namespace grapevine {
 
-// In the buffer section of `out`: (1 - m) * sum of input.mix + m * b, where
-// m = layout.buffer_momentum and b = input.gradient_scale * input.gradient holds
-// the batch's statistics.
-void AverageBuffers(const ReplicaLayout& layout, const StepInput& input, float* out,
-                    VectorPasses& passes);
+// In the buffer section of request.out: (1 - m) * sum of the mix + m * b, where
+// m = layout.buffer_momentum and b, the scaled gradient there, holds the batch's
+// statistics. `layout` is that of request.range.
+void AverageBuffers(const ReplicaLayout& layout, const StepRequest& request, VectorTable& vectors);
 
 }  // namespace grapevine
 

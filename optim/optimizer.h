@@ -8,30 +8,15 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
 #include "kernels/replica_layout.h"
-#include "kernels/vector_passes.h"
-#include "kernels/weighted_vector.h"
+#include "kernels/step_request.h"
+#include "kernels/vector_table.h"
 
 namespace grapevine {
-
-struct StepInput {
-  // Vectors of layout.size elements, summed in this order. May include `out`
-  // itself (element-wise safe).
-  std::span<const WeightedVector> mix;
-  // The point at which weight decay is evaluated: the node's own snapshot.
-  const float* own = nullptr;
-  // May be `out`.
-  const float* gradient = nullptr;
-  // Multiplies the gradient first, parameters and buffers alike (1/n after a
-  // sum over n nodes).
-  float gradient_scale = 1;
-  float learning_rate = 0;
-};
 
 class Optimizer {
  public:
@@ -42,13 +27,13 @@ class Optimizer {
   // State vectors of layout.parameter_size elements (momentum: 1), in one block.
   virtual int state_vectors() const = 0;
 
-  // out <- sum of mix - learning_rate * update(own, gradient, state) over the
-  // parameters, and the exponential moving average over the buffers
-  // (ReplicaLayout::buffer_momentum). `state` has state_vectors() *
-  // layout.parameter_size elements, zero before the first step. All vectors are memory
-  // of the kind that `passes` work on.
-  virtual void Step(const ReplicaLayout& layout, const StepInput& input, float* state, float* out,
-                    VectorPasses& passes) const = 0;
+  // The step over the parameters, and the exponential moving average over the buffers
+  // (ReplicaLayout::buffer_momentum). `layout` is that of request.range: ApplyStep
+  // (replica_step.h) sees to it. The state has state_vectors() * layout.parameter_size
+  // elements, zero before the first step. `vectors` resolves the handles, and its passes
+  // do the work.
+  virtual void Step(const ReplicaLayout& layout, const StepRequest& request,
+                    VectorTable& vectors) const = 0;
 };
 
 struct OptimizerOptions {

@@ -1,28 +1,15 @@
 #include "optim/replica_step.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace grapevine {
 
-void ApplyStep(const Optimizer& optimizer, const ReplicaLayout& layout, const ReplicaStep& step,
+void ApplyStep(const Optimizer& optimizer, const ReplicaLayout& layout, const StepRequest& request,
                VectorTable& vectors) {
-  std::vector<WeightedVector> mix;
-  mix.reserve(step.mix.size());
-  for (const Term& term : step.mix) {
-    mix.push_back({static_cast<float>(term.weight), vectors.Slice(term.part).begin()});
-  }
-  const StepInput input{.mix = mix,
-                        .own = vectors.At(step.own).data.get(),
-                        .gradient = vectors.At(step.gradient).data.get(),
-                        .gradient_scale = static_cast<float>(step.gradient_scale),
-                        .learning_rate = static_cast<float>(step.learning_rate)};
-  float* const state = vectors.At(step.state).data.get();
-  float* const out = vectors.At(step.out).data.get();
-  if (step.range.size == layout.size) {
-    optimizer.Step(layout, input, state, out, vectors.passes());
+  if (request.range.size == layout.size) {
+    optimizer.Step(layout, request, vectors);
   } else {
-    optimizer.Step(layout.Within(step.range), input, state, out, vectors.passes());
+    optimizer.Step(layout.Within(request.range), request, vectors);
   }
 }
 

@@ -11,18 +11,19 @@ std::string Sgd::name() const {
                       ":weight_decay=", options_.weight_decay);
 }
 
-void Sgd::Step(const ReplicaLayout& layout, const StepInput& input, float* state, float* out,
-               VectorPasses& passes) const {
-  const SgdStep step{.own = input.own,
-                     .gradient = input.gradient,
-                     .velocity = state,
-                     .learning_rate = input.learning_rate,
-                     .gradient_scale = input.gradient_scale,
+void Sgd::Step(const ReplicaLayout& layout, const StepRequest& request,
+               VectorTable& vectors) const {
+  const SgdStep step{.own = vectors.At(request.own).data.get(),
+                     .gradient = vectors.At(request.gradient).data.get(),
+                     .velocity = vectors.At(request.state).data.get(),
+                     .learning_rate = static_cast<float>(request.learning_rate),
+                     .gradient_scale = static_cast<float>(request.gradient_scale),
                      .weight_decay = static_cast<float>(options_.weight_decay),
                      .momentum = static_cast<float>(options_.momentum),
                      .nesterov = options_.nesterov};
-  passes.MixAndStep(input.mix, step, layout.parameter_size, out);
-  AverageBuffers(layout, input, out, passes);
+  vectors.passes().MixAndStep(vectors.Resolve(request.mix), step, layout.parameter_size,
+                              vectors.At(request.out).data.get());
+  AverageBuffers(layout, request, vectors);
 }
 
 }  // namespace grapevine

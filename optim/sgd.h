@@ -18,8 +18,8 @@ class Sgd final : public Optimizer {
   std::string name() const override;
   // The momentum buffer, or none.
   int state_vectors() const override { return options_.momentum == 0 ? 0 : 1; }
-  void Step(const ReplicaLayout& layout, const StepInput& input, float* state, float* out,
-            VectorPasses& passes) const override;
+  void Step(const ReplicaLayout& layout, const StepRequest& request,
+            VectorTable& vectors) const override;
 
  private:
   OptimizerOptions options_;

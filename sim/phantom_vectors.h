@@ -24,8 +24,7 @@ class PhantomVectors final : public VectorStore {
   Vec NewOptimizerState(ReplicaRange range) override { return kVector; }
   void Drop(Vec vector) override {}
   void Combine(Part out, std::span<const Term> terms) override {}
-  void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
-            Vec state, const StepParams& params) override {}
+  void Step(const StepRequest& request) override {}
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override {}
   absl::StatusOr<double> EndGradient(Rank rank) override { return 0.0; }
   double ReadyAt(int64_t from) const override { return EvenlyReadyAt(from, replica_size_); }

@@ -33,19 +33,9 @@ Vec ReplicaVectors::NewOptimizerState(ReplicaRange range) {
   return state;
 }
 
-void ReplicaVectors::Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own,
-                          Vec gradient, Vec state, const StepParams& params) {
-  table_.MakeOwn(out);
-  ApplyStep(*parts_.optimizer, *parts_.layout,
-            {.range = range,
-             .out = out,
-             .mix = mix,
-             .own = own,
-             .gradient = gradient,
-             .state = state,
-             .learning_rate = params.learning_rate,
-             .gradient_scale = params.gradient_scale},
-            table_);
+void ReplicaVectors::Step(const StepRequest& request) {
+  table_.MakeOwn(request.out);
+  ApplyStep(*parts_.optimizer, *parts_.layout, request, table_);
 }
 
 void ReplicaVectors::BeginGradient(Rank rank, Vec at, Vec into, Round round) {

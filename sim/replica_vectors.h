@@ -37,8 +37,7 @@ class ReplicaVectors final : public VectorStore {
   Vec NewOptimizerState(ReplicaRange range) override;
   void Drop(Vec vector) override { table_.Drop(vector); }
   void Combine(Part out, std::span<const Term> terms) override { table_.Combine(out, terms); }
-  void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
-            Vec state, const StepParams& params) override;
+  void Step(const StepRequest& request) override;
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override;
   absl::StatusOr<double> EndGradient(Rank rank) override;
   double ReadyAt(int64_t from) const override { return parts_.objectives[0]->ReadyAt(from); }

@@ -252,10 +252,10 @@ void Simulation::Combine(Part out, std::span<const Term> terms) {
   SpendTraffic(CombineTraffic(terms.size(), out.size));
 }
 
-void Simulation::Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
-                      Vec state, const StepParams& params) {
-  parts_.vectors->Step(range, out, mix, own, gradient, state, params);
-  SpendTraffic(StepTraffic(mix.size(), parts_.vectors->optimizer_vectors(), range.size));
+void Simulation::Step(const StepRequest& request) {
+  parts_.vectors->Step(request);
+  SpendTraffic(
+      StepTraffic(request.mix.size(), parts_.vectors->optimizer_vectors(), request.range.size));
 }
 
 void Simulation::Send(Rank to, Tag tag, Part part) {

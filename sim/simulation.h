@@ -126,8 +126,7 @@ class Simulation final : private Host, private AlarmClock {
   void Drop(Vec vector) override { parts_.vectors->Drop(vector); }
   void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override;
   void Combine(Part out, std::span<const Term> terms) override;
-  void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
-            Vec state, const StepParams& params) override;
+  void Step(const StepRequest& request) override;
   void Send(Rank to, Tag tag, Part part) override;
   void Post(Rank from, Tag tag, Part into, Credit credit) override;
   void Boundary(Round completed, Vec model) override;

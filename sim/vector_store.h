@@ -36,8 +36,7 @@ class VectorStore {
   virtual Vec NewOptimizerState(ReplicaRange range) = 0;
   virtual void Drop(Vec vector) = 0;
   virtual void Combine(Part out, std::span<const Term> terms) = 0;
-  virtual void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
-                    Vec state, const StepParams& params) = 0;
+  virtual void Step(const StepRequest& request) = 0;
 
   // The gradient of `rank`; the second call follows when the simulated time of its
   // first part has passed, and returns the batch's loss (0 for a phantom).

@@ -27,7 +27,7 @@ class IdleHost final : public Host {
     cuts.assign(asked.begin(), asked.end());
   }
   void Combine(Part, std::span<const Term>) override {}
-  void Step(ReplicaRange, Vec, std::span<const Term>, Vec, Vec, Vec, const StepParams&) override {}
+  void Step(const StepRequest&) override {}
   void Send(Rank to, Tag tag, Part) override { sent.push_back({to, tag}); }
   void Post(Rank from, Tag tag, Part, Credit credit) override {
     posted.push_back({from, tag});

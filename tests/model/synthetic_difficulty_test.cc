@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/vector_table.h"
 #include "model/dataset_registry.h"
 #include "model/evaluation_batches.h"
 #include "model/network_registry.h"
@@ -28,24 +29,28 @@ class Training {
         batches_(data.train, AllSamples(*data.train), {.batch_size = 32, .seed = 1}),
         test_(data.test, 500),
         rounds_per_epoch_(data.train->size() / 32),
-        replica_(static_cast<size_t>(network_->layout().size)),
-        gradient_(replica_.size()),
-        state_(replica_.size()) {
-    network_->Initialize(/*seed=*/1, replica_.data());
+        replica_(vectors_.New(network_->layout().size, "the replica")),
+        gradient_(vectors_.New(network_->layout().size, "the gradient")),
+        state_(vectors_.New(network_->layout().size, "the optimizer's state")) {
+    vectors_.Clear(state_);
+    network_->Initialize(/*seed=*/1, replica());
   }
 
   void Epoch() {
     Batch batch;
     for (int64_t i = 0; i < rounds_per_epoch_; ++i) {
       ASSERT_TRUE(batches_.Fill(round_++, &batch).ok());
-      ASSERT_TRUE(network_->Gradient(replica_.data(), batch, gradient_.data()).ok());
-      const WeightedVector own{1, replica_.data()};
+      ASSERT_TRUE(network_->Gradient(replica(), batch, vectors_.At(gradient_).data.get()).ok());
+      const Term own{1.0, vectors_.Whole(replica_)};
       optimizer_->Step(network_->layout(),
-                       {.mix = {&own, 1},
-                        .own = replica_.data(),
-                        .gradient = gradient_.data(),
+                       {.range = {0, own.part.size},
+                        .out = replica_,
+                        .mix = {&own, 1},
+                        .own = replica_,
+                        .gradient = gradient_,
+                        .state = state_,
                         .learning_rate = learning_rate_},
-                       state_.data(), replica_.data(), cpu_);
+                       vectors_);
     }
   }
 
@@ -54,7 +59,7 @@ class Training {
     int64_t correct = 0, samples = 0;
     for (int64_t i = 0; i < test_.count(); ++i) {
       EXPECT_TRUE(test_.Fill(i, &batch).ok());
-      const Evaluation evaluation = *network_->Evaluate(replica_.data(), batch);
+      const Evaluation evaluation = *network_->Evaluate(replica(), batch);
       correct += evaluation.correct;
       samples += evaluation.samples;
     }
@@ -68,6 +73,8 @@ class Training {
     return samples;
   }
 
+  float* replica() { return vectors_.At(replica_).data.get(); }
+
   float learning_rate_;
   std::unique_ptr<Network> network_;
   std::unique_ptr<Optimizer> optimizer_;
@@ -75,8 +82,8 @@ class Training {
   EvaluationBatches test_;
   int64_t rounds_per_epoch_;
   int64_t round_ = 0;
-  std::vector<float> replica_, gradient_, state_;
-  CpuPasses cpu_;
+  VectorTable vectors_;
+  Vec replica_, gradient_, state_;
 };
 
 // The best test accuracy after any of the epochs.

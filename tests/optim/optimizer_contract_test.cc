@@ -5,11 +5,14 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "kernels/replica_layout.h"
+#include "kernels/step_request.h"
+#include "kernels/vector_table.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
 
@@ -47,19 +50,39 @@ class OptimizerContractTest : public testing::TestWithParam<const char*> {
     layout_.AddBuffer("running_mean", {kBuffers});
   }
 
-  std::vector<float> NewState() const {
-    return std::vector<float>(
-        static_cast<size_t>(optimizer_->state_vectors() * layout_.parameter_size));
+  Vec Copy(const std::vector<float>& values) {
+    const Vec vector = vectors_.New(static_cast<int64_t>(values.size()), "a vector");
+    std::ranges::copy(values, Of(vector).begin());
+    return vector;
   }
-  StepInput Input(const std::vector<WeightedVector>& mix) const {
-    return {.mix = mix, .own = own_.data(), .gradient = gradient_.data(), .learning_rate = 0.1f};
+  Vec Zeros(int64_t size) { return Copy(std::vector<float>(static_cast<size_t>(size))); }
+  Vec NewState() { return Zeros(optimizer_->state_vectors() * layout_.parameter_size); }
+
+  std::span<float> Of(Vec vector) { return vectors_.At(vector).span(); }
+  std::vector<float> Numbers(Vec vector) { return {Of(vector).begin(), Of(vector).end()}; }
+  std::vector<float> Parameters(Vec vector) {
+    const std::span<float> parameters = Of(vector).first(kParameters);
+    return {parameters.begin(), parameters.end()};
   }
+
+  // Of the mixture, into `out`.
+  StepRequest Request(Vec state, Vec out) {
+    return {.range = {0, kSize},
+            .out = out,
+            .mix = mix_,
+            .own = own_,
+            .gradient = gradient_,
+            .state = state,
+            .learning_rate = 0.1};
+  }
+  void Step(const StepRequest& request) { optimizer_->Step(layout_, request, vectors_); }
 
   ReplicaLayout layout_;
   std::unique_ptr<Optimizer> optimizer_ = *MakeOptimizer(GetParam(), {});
-  std::vector<float> own_ = Noise(1, kSize), other_ = Noise(2, kSize), gradient_ = Noise(3, kSize);
-  CpuPasses cpu_;
-  std::vector<WeightedVector> mix_ = {{0.75f, own_.data()}, {0.25f, other_.data()}};
+  VectorTable vectors_;
+  const Vec own_ = Copy(Noise(1, kSize)), other_ = Copy(Noise(2, kSize)),
+            gradient_ = Copy(Noise(3, kSize));
+  const std::vector<Term> mix_ = {{0.75, {own_, 0, kSize}}, {0.25, {other_, 0, kSize}}};
 };
 
 TEST_P(OptimizerContractTest, ItsNameMakesTheSameOptimizer) {
@@ -69,115 +92,118 @@ TEST_P(OptimizerContractTest, ItsNameMakesTheSameOptimizer) {
 }
 
 TEST_P(OptimizerContractTest, AtRateZeroItOnlyMixes) {
-  std::vector<float> state = NewState(), out(kSize);
-  StepInput input = Input(mix_);
-  input.learning_rate = 0;
-  optimizer_->Step(layout_, input, state.data(), out.data(), cpu_);
+  const Vec out = Zeros(kSize);
+  StepRequest request = Request(NewState(), out);
+  request.learning_rate = 0;
+  Step(request);
   for (int64_t i = 0; i < kParameters; ++i) {
-    ASSERT_EQ(out[i], 0.75f * own_[i] + 0.25f * other_[i]) << i;
+    ASSERT_EQ(Of(out)[i], 0.75f * Of(own_)[i] + 0.25f * Of(other_)[i]) << i;
   }
 }
 
 TEST_P(OptimizerContractTest, BuffersAreAveragedConvexlyAndScaledWithTheGradient) {
-  std::vector<float> state = NewState(), out(kSize);
-  StepInput input = Input(mix_);
-  input.gradient_scale = 0.5f;
-  optimizer_->Step(layout_, input, state.data(), out.data(), cpu_);
+  const Vec out = Zeros(kSize);
+  StepRequest request = Request(NewState(), out);
+  request.gradient_scale = 0.5;
+  Step(request);
   for (int64_t i = kParameters; i < kSize; ++i) {
-    const double mixed = 0.75 * own_[i] + 0.25 * other_[i];
-    ASSERT_NEAR(out[i], 0.9 * mixed + 0.1 * 0.5 * gradient_[i], 1e-6) << i;
+    const double mixed = 0.75 * Of(own_)[i] + 0.25 * Of(other_)[i];
+    ASSERT_NEAR(Of(out)[i], 0.9 * mixed + 0.1 * 0.5 * Of(gradient_)[i], 1e-6) << i;
   }
 }
 
 TEST_P(OptimizerContractTest, BuffersDoNotReachTheParameters) {
-  std::vector<float> state = NewState(), out(kSize), other_state = NewState(), other_out(kSize);
-  for (int round = 0; round < 3; ++round) {
-    optimizer_->Step(layout_, Input(mix_), state.data(), out.data(), cpu_);
-  }
-  for (int64_t i = kParameters; i < kSize; ++i) gradient_[i] = own_[i] = NAN;
-  for (int round = 0; round < 3; ++round) {
-    optimizer_->Step(layout_, Input(mix_), other_state.data(), other_out.data(), cpu_);
-  }
-  out.resize(kParameters);
-  other_out.resize(kParameters);
-  EXPECT_TRUE(SameBits(out, other_out));
-  EXPECT_TRUE(SameBits(state, other_state));
+  const Vec state = NewState(), out = Zeros(kSize), other_state = NewState(),
+            other_out = Zeros(kSize);
+  for (int round = 0; round < 3; ++round) Step(Request(state, out));
+  for (int64_t i = kParameters; i < kSize; ++i) Of(gradient_)[i] = Of(own_)[i] = NAN;
+  for (int round = 0; round < 3; ++round) Step(Request(other_state, other_out));
+  EXPECT_TRUE(SameBits(Parameters(out), Parameters(other_out)));
+  EXPECT_TRUE(SameBits(Numbers(state), Numbers(other_state)));
 }
 
 TEST_P(OptimizerContractTest, InPlaceGivesTheSameBits) {
-  std::vector<float> apart = own_, apart_state = NewState(), fresh(kSize);
+  Vec apart = Copy(Numbers(own_)), fresh = Zeros(kSize);
+  const Vec apart_state = NewState(), state = NewState();
   for (int round = 0; round < 5; ++round) {
-    const std::vector<WeightedVector> mix = {{0.75f, apart.data()}, {0.25f, other_.data()}};
-    StepInput input = Input(mix);
-    input.own = apart.data();
-    optimizer_->Step(layout_, input, apart_state.data(), fresh.data(), cpu_);
+    const std::vector<Term> mix = {{0.75, {apart, 0, kSize}}, {0.25, {other_, 0, kSize}}};
+    StepRequest request = Request(apart_state, fresh);
+    request.mix = mix;
+    request.own = apart;
+    Step(request);
     std::swap(apart, fresh);
   }
-  std::vector<float> state = NewState();
-  for (int round = 0; round < 5; ++round) {
-    optimizer_->Step(layout_, Input(mix_), state.data(), own_.data(), cpu_);
-  }
-  EXPECT_TRUE(SameBits(own_, apart));
-  EXPECT_TRUE(SameBits(state, apart_state));
+  for (int round = 0; round < 5; ++round) Step(Request(state, own_));
+  EXPECT_TRUE(SameBits(Numbers(own_), Numbers(apart)));
+  EXPECT_TRUE(SameBits(Numbers(state), Numbers(apart_state)));
 }
 
 TEST_P(OptimizerContractTest, InTheGradientsPlaceGivesTheSameBits) {
-  std::vector<float> state = NewState(), out(kSize), in_place_state = NewState();
+  const Vec state = NewState(), out = Zeros(kSize), in_place_state = NewState();
   for (int round = 0; round < 3; ++round) {
-    optimizer_->Step(layout_, Input(mix_), state.data(), out.data(), cpu_);
-    std::vector<float> in_place = gradient_;
-    StepInput input = Input(mix_);
-    input.gradient = in_place.data();
-    optimizer_->Step(layout_, input, in_place_state.data(), in_place.data(), cpu_);
-    EXPECT_TRUE(SameBits(in_place, out)) << "round " << round;
+    Step(Request(state, out));
+    const Vec in_place = Copy(Numbers(gradient_));
+    StepRequest request = Request(in_place_state, in_place);
+    request.gradient = in_place;
+    Step(request);
+    EXPECT_TRUE(SameBits(Numbers(in_place), Numbers(out))) << "round " << round;
   }
-  EXPECT_TRUE(SameBits(in_place_state, state));
+  EXPECT_TRUE(SameBits(Numbers(in_place_state), Numbers(state)));
 }
 
 TEST_P(OptimizerContractTest, ScalingTheGradientIsScalingItBefore) {
-  std::vector<float> state = NewState(), out(kSize), scaled_state = NewState(), scaled_out(kSize);
-  StepInput input = Input(mix_);
-  input.gradient_scale = 0.125f;  // a power of two: exact
-  optimizer_->Step(layout_, input, state.data(), out.data(), cpu_);
-  for (float& value : gradient_) value *= 0.125f;
-  optimizer_->Step(layout_, Input(mix_), scaled_state.data(), scaled_out.data(), cpu_);
-  out.resize(kParameters);
-  scaled_out.resize(kParameters);
-  EXPECT_TRUE(SameBits(out, scaled_out));
-  EXPECT_TRUE(SameBits(state, scaled_state));
+  const Vec state = NewState(), out = Zeros(kSize), scaled_state = NewState(),
+            scaled_out = Zeros(kSize);
+  StepRequest request = Request(state, out);
+  request.gradient_scale = 0.125;  // a power of two: exact
+  Step(request);
+  for (float& value : Of(gradient_)) value *= 0.125f;
+  Step(Request(scaled_state, scaled_out));
+  EXPECT_TRUE(SameBits(Parameters(out), Parameters(scaled_out)));
+  EXPECT_TRUE(SameBits(Numbers(state), Numbers(scaled_state)));
 }
 
 TEST_P(OptimizerContractTest, WritesOnlyItsStateAndOut) {
   constexpr float kGuard = 42;
-  std::vector<float> state = NewState(), out(kSize + 16, kGuard);
-  const size_t used = state.size();
-  state.resize(used + 16, kGuard);
-  const std::vector<float> own = own_, other = other_, gradient = gradient_;
-  optimizer_->Step(layout_, Input(mix_), state.data(), out.data(), cpu_);
-  EXPECT_EQ(std::vector<float>(state.begin() + used, state.end()), std::vector<float>(16, kGuard));
-  EXPECT_EQ(std::vector<float>(out.begin() + kSize, out.end()), std::vector<float>(16, kGuard));
-  EXPECT_TRUE(SameBits(own_, own) && SameBits(other_, other) && SameBits(gradient_, gradient));
+  const std::vector<float> guard(16, kGuard);
+  const auto guarded = [&](int64_t size) {
+    std::vector<float> values(static_cast<size_t>(size));
+    values.insert(values.end(), guard.begin(), guard.end());
+    return Copy(values);
+  };
+  const auto behind = [&](Vec vector) {
+    const std::span<float> last = Of(vector).last(guard.size());
+    return std::vector<float>(last.begin(), last.end());
+  };
+  const Vec state = guarded(optimizer_->state_vectors() * kParameters), out = guarded(kSize);
+  const std::vector<float> own = Numbers(own_), other = Numbers(other_),
+                           gradient = Numbers(gradient_);
+  Step(Request(state, out));
+  EXPECT_EQ(behind(state), guard);
+  EXPECT_EQ(behind(out), guard);
+  EXPECT_TRUE(SameBits(Numbers(own_), own) && SameBits(Numbers(other_), other) &&
+              SameBits(Numbers(gradient_), gradient));
 }
 
 TEST_P(OptimizerContractTest, FindsTheMinimumOfAQuadratic) {
-  std::vector<float> state = NewState();
-  const std::vector<WeightedVector> alone = {{1, own_.data()}};
+  const Vec state = NewState();
+  const std::vector<Term> alone = {{1.0, {own_, 0, kSize}}};
   for (int round = 0; round < 400; ++round) {
-    for (int64_t i = 0; i < kParameters; ++i) gradient_[i] = own_[i] - other_[i];
-    StepInput input = Input(alone);
-    input.learning_rate = 0.05f;
-    optimizer_->Step(layout_, input, state.data(), own_.data(), cpu_);
+    for (int64_t i = 0; i < kParameters; ++i) Of(gradient_)[i] = Of(own_)[i] - Of(other_)[i];
+    StepRequest request = Request(state, own_);
+    request.mix = alone;
+    request.learning_rate = 0.05;
+    Step(request);
   }
   // Weight decay 0.01 moves the minimum by one per cent.
-  for (int64_t i = 0; i < kParameters; ++i) ASSERT_NEAR(own_[i], other_[i], 0.011) << i;
+  for (int64_t i = 0; i < kParameters; ++i) ASSERT_NEAR(Of(own_)[i], Of(other_)[i], 0.011) << i;
 }
 
 TEST_P(OptimizerContractTest, WithoutParametersOrBuffersNothingBreaks) {
-  const ReplicaLayout empty;
-  float state = 1, out = 2;
-  optimizer_->Step(empty, Input(mix_), &state, &out, cpu_);
-  EXPECT_EQ(state, 1);
-  EXPECT_EQ(out, 2);
+  const Vec state = Copy({1}), out = Copy({2});
+  optimizer_->Step(ReplicaLayout(), Request(state, out), vectors_);
+  EXPECT_EQ(Numbers(state), std::vector<float>{1});
+  EXPECT_EQ(Numbers(out), std::vector<float>{2});
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryOptimizer, OptimizerContractTest, testing::ValuesIn(kSpecs),

@@ -8,25 +8,38 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/replica_layout.h"
+#include "kernels/vector_table.h"
 #include "optim/optimizer.h"
 
 namespace grapevine {
 namespace {
 
+// A vector of one element.
+Vec Number(float value, VectorTable& vectors) {
+  const Vec vector = vectors.New(1, "a number");
+  vectors.At(vector).data[0] = value;
+  return vector;
+}
+
 std::vector<float> Trajectory(const std::string& spec, const OptimizerOptions& options) {
   ReplicaLayout layout;
   layout.AddParameter("x", {1});
   const auto optimizer = *MakeOptimizer(spec, options);
-  float x = 1;
-  float velocity = 0;
+  VectorTable vectors;
+  const Vec x = Number(1, vectors), velocity = Number(0, vectors);
+  const Term own{1.0, vectors.Whole(x)};
   std::vector<float> trajectory;
-  for (float gradient : {1.0f, -2.0f, 4.0f}) {
-    const WeightedVector own{1, &x};
-    const StepInput input{
-        .mix = {&own, 1}, .own = &x, .gradient = &gradient, .learning_rate = 0.1f};
-    CpuPasses cpu;
-    optimizer->Step(layout, input, &velocity, &x, cpu);
-    trajectory.push_back(x);
+  for (float slope : {1.0f, -2.0f, 4.0f}) {
+    optimizer->Step(layout,
+                    {.range = {0, 1},
+                     .out = x,
+                     .mix = {&own, 1},
+                     .own = x,
+                     .gradient = Number(slope, vectors),
+                     .state = velocity,
+                     .learning_rate = 0.1},
+                    vectors);
+    trajectory.push_back(vectors.At(x).data[0]);
   }
   return trajectory;
 }
@@ -55,13 +68,19 @@ TEST(SgdTest, WeightDecayIsTakenAtTheNodesOwnPoint) {
   ReplicaLayout layout;
   layout.AddParameter("x", {1});
   const auto optimizer = *MakeOptimizer("sgd", {.momentum = 0, .weight_decay = 0.5});
-  const float own = 2, neighbour = 10, gradient = 0;
-  const WeightedVector mix[] = {{0.5f, &own}, {0.5f, &neighbour}};
-  float out = 0;
-  CpuPasses cpu;
-  optimizer->Step(layout, {.mix = mix, .own = &own, .gradient = &gradient, .learning_rate = 0.1f},
-                  nullptr, &out, cpu);
-  EXPECT_FLOAT_EQ(out, 6 - 0.1f * 0.5f * 2);
+  VectorTable vectors;
+  const Vec own = Number(2, vectors), neighbour = Number(10, vectors), out = Number(0, vectors);
+  const Term mix[] = {{0.5, vectors.Whole(own)}, {0.5, vectors.Whole(neighbour)}};
+  optimizer->Step(layout,
+                  {.range = {0, 1},
+                   .out = out,
+                   .mix = mix,
+                   .own = own,
+                   .gradient = Number(0, vectors),
+                   .state = vectors.New(0, "no state"),
+                   .learning_rate = 0.1},
+                  vectors);
+  EXPECT_FLOAT_EQ(vectors.At(out).data[0], 6 - 0.1f * 0.5f * 2);
 }
 
 TEST(SgdTest, SpecsOverrideOptionsAndNamesAreCanonical) {

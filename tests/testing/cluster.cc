@@ -92,19 +92,9 @@ class Cluster::Node final : public Host {
     Say(absl::StrCat("combines ", terms.size(), " vectors of ", out.size));
     vectors_.Combine(out, terms);
   }
-  void Step(ReplicaRange range, Vec out, std::span<const Term> mix, Vec own, Vec gradient,
-            Vec state, const StepParams& params) override {
-    Say(absl::StrCat("mixes ", mix.size(), " vectors and steps"));
-    ApplyStep(*cluster_.optimizer_, cluster_.layout_,
-              {.range = range,
-               .out = out,
-               .mix = mix,
-               .own = own,
-               .gradient = gradient,
-               .state = state,
-               .learning_rate = params.learning_rate,
-               .gradient_scale = params.gradient_scale},
-              vectors_);
+  void Step(const StepRequest& request) override {
+    Say(absl::StrCat("mixes ", request.mix.size(), " vectors and steps"));
+    ApplyStep(*cluster_.optimizer_, cluster_.layout_, request, vectors_);
   }
   void Send(Rank to, Tag tag, Part part) override {
     Say(absl::StrCat("sends ", Name(tag), " to ", to));
