@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "glog/logging.h"
 
 namespace grapevine {
 
@@ -12,12 +11,12 @@ GrpcGossipService::GrpcGossipService(GrpcTransportOptions options, std::shared_p
                                      std::shared_ptr<StreamCount> streams,
                                      std::shared_ptr<GrpcQueue> queue)
     : options_(std::move(options)),
-      links_(std::move(links)),
+      door_(options_.token, std::move(links)),
       count_(std::move(streams)),
       queue_(std::move(queue)) {}
 
 void GrpcGossipService::Open(const EdgeIdentity& self) {
-  self_ = self;
+  door_.Open(self);
   AwaitNext();
 }
 
@@ -45,70 +44,20 @@ absl::Status GrpcGossipService::Register(const std::shared_ptr<GrpcIncomingStrea
       absl::StrCat("came while ", strangers, " others had not introduced themselves"));
 }
 
-absl::Status GrpcGossipService::Believe(const EdgeIdentity& peer) const {
-  if (!IsProven(peer, EdgeEnd::kCaller, options_.token)) {
-    return absl::UnauthenticatedError(absl::StrCat("calls itself rank ", peer.rank, ", but shows ",
-                                                   peer.proof.empty() ? "no" : "another",
-                                                   " token"));
-  }
-  if (absl::Status status = CheckSameRun(self_, peer); !status.ok()) return status;
-  return links_->To(peer.rank).status();
-}
-
-absl::Status GrpcGossipService::LetIn(const std::shared_ptr<GrpcIncomingStream>& stream,
-                                      Rank peer) {
-  const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(peer);
-  if (!link.ok()) return link.status();
-  if (absl::Status status = (*link)->AttachIncoming(stream); !status.ok()) return status;
-  stream->Admit(*link);
-  return absl::OkStatus();
-}
-
-absl::Status GrpcGossipService::LetInOrWait(const std::shared_ptr<GrpcIncomingStream>& stream,
-                                            Rank peer) {
-  {
-    MutexLock lock(mutex_);
-    if (!neighbours_.contains(peer)) {
-      const bool first = waiting_.emplace(peer, stream).second;
-      return first ? absl::OkStatus() : ConnectedAlready(peer);
-    }
-  }
-  return LetIn(stream, peer);
-}
-
 void GrpcGossipService::Introduce(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) {
-  absl::Status status = Believe(peer);
-  if (status.ok()) status = LetInOrWait(stream, peer.rank);
-  if (!status.ok()) return TurnAway(*stream, status);
-  stream->Greet(Proven(self_, peer.rank, EdgeEnd::kAnswerer, options_.token));
+  door_.Introduce(stream, peer);
 }
 
-void GrpcGossipService::Expect(std::span<const Rank> neighbours) {
-  for (const Rank peer : neighbours) {
-    std::shared_ptr<GrpcIncomingStream> stream;
-    {
-      MutexLock lock(mutex_);
-      if (!neighbours_.insert(peer).second) continue;
-      if (auto waiting = waiting_.extract(peer)) stream = std::move(waiting.mapped());
-    }
-    if (stream == nullptr) continue;
-    if (absl::Status status = LetIn(stream, peer); !status.ok()) TurnAway(*stream, status);
-  }
-}
-
-// Who is not believed hears only that.
 void GrpcGossipService::TurnAway(GrpcIncomingStream& stream, const absl::Status& why) {
-  LOG_EVERY_T(WARNING, 1) << "turned away a caller from " << stream.address() << ": "
-                          << why.message();
-  stream.Abort(absl::IsUnauthenticated(why) ? absl::UnauthenticatedError("refused") : why);
+  door_.TurnAway(stream, why);
 }
 
 void GrpcGossipService::Gone(GrpcIncomingStream* stream) {
   {
     MutexLock lock(mutex_);
     streams_.erase(stream);
-    std::erase_if(waiting_, [&](const auto& entry) { return entry.second.get() == stream; });
   }
+  door_.Gone(stream);
   count_->Remove();
 }
 

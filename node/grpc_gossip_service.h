@@ -1,8 +1,5 @@
-// The door of a node: accepts the streams of its neighbours, turns strangers away.
-//
-// A caller is believed to be a rank when it shows the run's token and agrees on
-// the run. It is let in, once, when that rank is a neighbour; who will be one in
-// a later round waits at the door until this node is as far.
+// The door of a node on its server: takes the streams of callers, so many strangers at most,
+// and keeps them until they are over. Who is let in is edge_door.h's.
 //
 // Thread-safe. Held by shared_ptr: streams refer to it until they are over. It
 // must outlive the server that it is registered with.
@@ -12,11 +9,11 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <set>
 #include <span>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "node/edge_door.h"
 #include "node/edge_identity.h"
 #include "node/grpc_incoming_stream.h"
 #include "node/grpc_queue.h"
@@ -39,7 +36,7 @@ class GrpcGossipService final : public GrpcDoorkeeper,
   // Begins to take callers, as `self`; once. Who came earlier has waited.
   void Open(const EdgeIdentity& self);
   // These ranks may come in from now on.
-  void Expect(std::span<const Rank> neighbours);
+  void Expect(std::span<const Rank> neighbours) { door_.Expect(neighbours); }
   // Turns away whoever comes from now on, and who is still at the door.
   void Close();
   // Ends all streams without waiting for anybody.
@@ -56,24 +53,17 @@ class GrpcGossipService final : public GrpcDoorkeeper,
  private:
   void AwaitNext();
   absl::Status Register(const std::shared_ptr<GrpcIncomingStream>& stream);
-  absl::Status Believe(const EdgeIdentity& peer) const;
-  absl::Status LetInOrWait(const std::shared_ptr<GrpcIncomingStream>& stream, Rank peer);
-  absl::Status LetIn(const std::shared_ptr<GrpcIncomingStream>& stream, Rank peer);
   std::vector<std::shared_ptr<GrpcIncomingStream>> Streams();
 
   RawGossip service_;
   const GrpcTransportOptions options_;
-  const std::shared_ptr<PeerLinks> links_;
+  EdgeDoor door_;
   const std::shared_ptr<StreamCount> count_;
   const std::shared_ptr<GrpcQueue> queue_;
-  EdgeIdentity self_;  // set by Open, before any caller is taken
   Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<GrpcIncomingStream*, std::shared_ptr<GrpcIncomingStream>> streams_
       ABSL_GUARDED_BY(mutex_);
-  std::set<Rank> neighbours_ ABSL_GUARDED_BY(mutex_);
-  // Believed, but no neighbours yet; one a rank.
-  std::map<Rank, std::shared_ptr<GrpcIncomingStream>> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace grapevine

@@ -9,8 +9,7 @@
 namespace grapevine {
 namespace {
 
-// A stranger has so long to say who it is, and anybody to hear why it was refused.
-constexpr std::chrono::milliseconds kHelloTimeout{10000};
+// To hear why it was refused.
 constexpr std::chrono::milliseconds kEndTimeout{2000};
 
 grpc::Status ToGrpc(const absl::Status& status) {
@@ -119,10 +118,8 @@ void GrpcIncomingStream::Tick(std::chrono::milliseconds tick, const GrpcTranspor
     }
   }
   if (admitted()) return talk_.Tick(tick, options.peer_timeout, address());
-  // Who waits at the door sends heartbeats.
-  const std::chrono::milliseconds patience = greeted() ? options.peer_timeout : kHelloTimeout;
-  if (talk_.watch().Tick(tick) < patience) return;
-  doorkeeper_->TurnAway(*this, absl::DeadlineExceededError("was silent for too long"));
+  const absl::Status patient = talk_.TickAtDoor(tick, options.peer_timeout);
+  if (!patient.ok()) doorkeeper_->TurnAway(*this, patient);
 }
 
 }  // namespace grapevine

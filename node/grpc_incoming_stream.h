@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "node/edge_door.h"
 #include "node/edge_identity.h"
 #include "node/grpc_gossip.grpc.pb.h"
 #include "node/grpc_queue.h"
@@ -51,18 +52,17 @@ class GrpcDoorkeeper {
   virtual void Gone(GrpcIncomingStream* stream) = 0;
 };
 
-class GrpcIncomingStream final : public EdgeStream,
+class GrpcIncomingStream final : public EdgeCaller,
                                  public std::enable_shared_from_this<GrpcIncomingStream> {
  public:
   GrpcIncomingStream(std::shared_ptr<GrpcDoorkeeper> doorkeeper, std::function<Round()> round);
 
   // Waits for a caller.
   void Await(RawGossip& service, GrpcQueue& queue);
-  // The caller is who it says: answers with `self`.
-  void Greet(const EdgeIdentity& self);
-  // Takes the stream for its peer.
-  void Admit(std::shared_ptr<PeerLink> link);
 
+  void Greet(const EdgeIdentity& self) override;
+  void Admit(std::shared_ptr<PeerLink> link) override;
+  std::string address() const override { return call_.peer(); }
   void Wake() override { writes_.Wake(); }
   void Abort(const absl::Status& why) override;
   void Leave() override { Abort(absl::OkStatus()); }
@@ -72,8 +72,6 @@ class GrpcIncomingStream final : public EdgeStream,
   // `tick` has passed: watches for silence.
   void Tick(std::chrono::milliseconds tick, const GrpcTransportOptions& options);
   void Beat();
-  // Where the caller's connection comes from.
-  std::string address() const { return call_.peer(); }
   bool greeted() const { return talk_.greeted(); }
   bool admitted() const { return talk_.admitted(); }
 

@@ -7,6 +7,12 @@
 #include "absl/strings/str_cat.h"
 
 namespace grapevine {
+namespace {
+
+// A stranger has so long to say who it is.
+constexpr std::chrono::milliseconds kHelloTimeout{10000};
+
+}  // namespace
 
 void ReceivingEnd::Greet(const EdgeIdentity& self) {
   hello_ = self;
@@ -82,6 +88,13 @@ absl::Status ReceivingEnd::Violated(const absl::Status& how, const std::string& 
 void ReceivingEnd::Broke(const std::string& address) {
   link_->IncomingBroke(absl::UnavailableError(absl::StrCat(
       "rank ", link_->peer(), " (", address, ") broke the connection off; ", watch_.Describe())));
+}
+
+absl::Status ReceivingEnd::TickAtDoor(std::chrono::milliseconds tick,
+                                      std::chrono::milliseconds peer_timeout) {
+  // Who waits at the door sends heartbeats.
+  if (watch_.Tick(tick) < (greeted_ ? peer_timeout : kHelloTimeout)) return absl::OkStatus();
+  return absl::DeadlineExceededError("was silent for too long");
 }
 
 void ReceivingEnd::Tick(std::chrono::milliseconds tick, std::chrono::milliseconds peer_timeout,

@@ -55,14 +55,16 @@ class ReceivingEnd {
   // that fit behind its name.
   absl::Status Hear(google::protobuf::io::ZeroCopyInputStream* in, int64_t size);
 
+  // Before Admit: `tick` has passed. DeadlineExceeded, in words that fit behind its name, for
+  // who does not say who it is, or has stopped to beat.
+  absl::Status TickAtDoor(std::chrono::milliseconds tick, std::chrono::milliseconds peer_timeout);
+
   // After Admit, of the peer at `address`: it broke the protocol; the stream broke,
   // and was not ended; `tick` has passed.
   absl::Status Violated(const absl::Status& how, const std::string& address);
   void Broke(const std::string& address);
   void Tick(std::chrono::milliseconds tick, std::chrono::milliseconds peer_timeout,
             const std::string& address);
-
-  SilenceWatch& watch() { return watch_; }
 
  private:
   absl::Status Meet(EdgeIdentity caller);

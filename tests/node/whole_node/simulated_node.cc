@@ -115,7 +115,8 @@ void SimulatedNode::MakeTransport() {
       SimulatedTransportOptions{.peer_timeout = plan().peer_timeout,
                                 .connect_timeout = plan().rendezvous_timeout,
                                 .chunk_elements = 5,
-                                .round = [this] { return round(); }},
+                                .round = [this] { return round(); },
+                                .token = Token()},
       world_->network, world_->processes, runner_.get());
 }
 

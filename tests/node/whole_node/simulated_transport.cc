@@ -110,9 +110,6 @@ class OutgoingStream final : public EdgeStream,
   absl::Status status_;
 };
 
-// Nobody here is a stranger.
-const RunToken kNoToken;
-
 // The attempts to send to one peer: what GrpcOutgoingEdge is.
 class SimulatedTransport::Edge : public std::enable_shared_from_this<Edge> {
  public:
@@ -123,10 +120,11 @@ class SimulatedTransport::Edge : public std::enable_shared_from_this<Edge> {
                   transport_.options_.connect_timeout) {}
 
   void Dial() {
+    const RunToken& token = transport_.options_.token;
     stream_ = std::make_shared<OutgoingStream>(
-        SendingEnd::Context{Proven(transport_.self_, link_->peer(), EdgeEnd::kCaller, kNoToken),
-                            kNoToken, link_, transport_.Address(link_->peer()),
-                            transport_.checksums_, transport_.options_.round},
+        SendingEnd::Context{Proven(transport_.self_, link_->peer(), EdgeEnd::kCaller, token), token,
+                            link_, transport_.Address(link_->peer()), transport_.checksums_,
+                            transport_.options_.round},
         transport_.process(), [edge = weak_from_this()](const absl::Status& why) {
           if (const auto alive = edge.lock()) alive->attempts_.Failed(why);
         });
@@ -162,7 +160,7 @@ class SimulatedTransport::Edge : public std::enable_shared_from_this<Edge> {
 };
 
 // A stream on which a peer sends to this node: what GrpcIncomingStream is.
-class SimulatedTransport::Caller final : public EdgeStream,
+class SimulatedTransport::Caller final : public EdgeCaller,
                                          public std::enable_shared_from_this<Caller> {
  public:
   Caller(SimulatedTransport* transport, std::shared_ptr<Connection> connection)
@@ -171,7 +169,7 @@ class SimulatedTransport::Caller final : public EdgeStream,
         talk_({.round = transport_.options_.round,
                .introduce =
                    [this](const EdgeIdentity& peer) {
-                     transport_.Introduce(shared_from_this(), peer);
+                     transport_.door_.Introduce(shared_from_this(), peer);
                    },
                .leave = [this] { Leave(); }}) {}
 
@@ -181,10 +179,16 @@ class SimulatedTransport::Caller final : public EdgeStream,
         {.on_message = [self = shared_from_this()](const std::string& bytes) { self->Read(bytes); },
          .on_closed = [self = shared_from_this()](const absl::Status&) { self->Disconnected(); }});
   }
-  void Admit(std::shared_ptr<PeerLink> link, const EdgeIdentity& self) {
-    talk_.Greet(Proven(self, link->peer(), EdgeEnd::kAnswerer, kNoToken));
+  void Greet(const EdgeIdentity& self) override {
+    talk_.Greet(self);
+    Wake();
+  }
+  void Admit(std::shared_ptr<PeerLink> link) override {
     talk_.Admit(std::move(link));
     Wake();
+  }
+  std::string address() const override {
+    return transport_.Address(connection_->rank(Connection::End::kCaller));
   }
 
   void Wake() override { writes_.Wake(); }
@@ -194,20 +198,21 @@ class SimulatedTransport::Caller final : public EdgeStream,
     writes_.Close();
   }
   void Leave() override { Abort(absl::OkStatus()); }
+  bool admitted() const { return talk_.admitted(); }
   bool quiet() const { return end_.has_value(); }
   void Beat() {
     talk_.Beat();
     Wake();
   }
   void Tick(milliseconds tick) {
-    if (end_.has_value() || !talk_.admitted()) return;
-    talk_.Tick(tick, transport_.options_.peer_timeout, address());
+    if (end_.has_value()) return;
+    const milliseconds peer_timeout = transport_.options_.peer_timeout;
+    if (talk_.admitted()) return talk_.Tick(tick, peer_timeout, address());
+    const absl::Status patient = talk_.TickAtDoor(tick, peer_timeout);
+    if (!patient.ok()) transport_.door_.TurnAway(*this, patient);
   }
 
  private:
-  std::string address() const {
-    return transport_.Address(connection_->rank(Connection::End::kCaller));
-  }
   bool WriteNext() {
     const std::optional<ToSender> message = talk_.Next();
     if (!message.has_value()) return false;
@@ -219,13 +224,17 @@ class SimulatedTransport::Caller final : public EdgeStream,
     if (end_.has_value()) return;
     const absl::Status heard = Hear(talk_, bytes);
     if (heard.ok()) return;
-    Abort(talk_.admitted() ? talk_.Violated(heard, address()) : heard);
+    if (!talk_.admitted()) return transport_.door_.TurnAway(*this, heard);
+    Abort(talk_.Violated(heard, address()));
   }
   void Disconnected() {
     if (!end_.has_value() && talk_.admitted()) talk_.Broke(address());
     Abort(absl::CancelledError("the caller is gone"));
   }
-  void Finish() { connection_->Finish(Connection::End::kCalled, *end_); }
+  void Finish() {
+    connection_->Finish(Connection::End::kCalled, *end_);
+    transport_.door_.Gone(this);
+  }
 
   SimulatedTransport& transport_;
   const std::shared_ptr<Connection> connection_;
@@ -246,6 +255,7 @@ SimulatedTransport::SimulatedTransport(EdgeIdentity self, SimulatedTransportOpti
       links_(std::make_shared<PeerLinks>(
           self_.rank, self_.world_size, options_.chunk_elements, gate_,
           std::make_shared<CreditDesk>([process = process()] { return process->now(); }))),
+      door_(options_.token, links_),
       checksums_(std::make_shared<ChecksumsInFlight>()) {
   network_->Listen(process(), kService, [this](std::shared_ptr<Connection> connection) {
     joined_ ? Receive(std::move(connection)) : early_.push_back(std::move(connection));
@@ -263,27 +273,14 @@ std::string SimulatedTransport::Address(Rank rank) const {
 void SimulatedTransport::Join(std::string run_id) {
   self_.run_id = std::move(run_id);
   joined_ = true;
+  door_.Open(self_);
   for (auto& connection : std::exchange(early_, {})) Receive(std::move(connection));
 }
 
 void SimulatedTransport::Receive(std::shared_ptr<Connection> connection) {
   callers_.push_back(std::make_shared<Caller>(this, std::move(connection)));
   callers_.back()->Start();
-}
-
-// As GrpcGossipService decides.
-void SimulatedTransport::Introduce(const std::shared_ptr<Caller>& caller,
-                                   const EdgeIdentity& peer) {
-  const auto decide = [&]() -> absl::Status {
-    if (left_) return absl::UnavailableError("came when this node had left the run");
-    if (absl::Status status = CheckSameRun(self_, peer); !status.ok()) return status;
-    const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(peer.rank);
-    if (!link.ok()) return link.status();
-    if (absl::Status status = (*link)->AttachIncoming(caller); !status.ok()) return status;
-    caller->Admit(*link, self_);
-    return absl::OkStatus();
-  };
-  if (const absl::Status status = decide(); !status.ok()) caller->Abort(status);
+  if (left_) callers_.back()->Abort(absl::UnavailableError("came when this node had left the run"));
 }
 
 absl::Status SimulatedTransport::EnsureDialled(Rank peer) {
@@ -297,6 +294,7 @@ absl::Status SimulatedTransport::EnsureDialled(Rank peer) {
 }
 
 void SimulatedTransport::Dial(std::span<const Rank> peers) {
+  door_.Expect(peers);
   for (const Rank peer : peers) EnsureDialled(peer).IgnoreError();
 }
 
@@ -309,6 +307,7 @@ absl::Status SimulatedTransport::Send(Rank to, Tag tag, Outgoing message) {
 absl::Status SimulatedTransport::Post(Rank from, Tag tag, Incoming place) {
   const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(from);
   if (!link.ok()) return link.status();
+  door_.Expect({&from, 1});
   return (*link)->Post(tag, std::move(place));
 }
 
@@ -341,6 +340,9 @@ void SimulatedTransport::Tick() {
 void SimulatedTransport::Shutdown() {
   gate_->Close();
   if (std::exchange(left_, true)) return;
+  for (const auto& caller : callers_) {
+    if (!caller->admitted()) caller->Abort(absl::UnavailableError("this node left the run"));
+  }
   for (const auto& link : links_->All()) link->Leave();
 }
 

@@ -14,9 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "node/edge_door.h"
 #include "node/edge_identity.h"
 #include "node/message_checksum.h"
 #include "node/peer_links.h"
+#include "node/run_token.h"
 #include "node/sink_gate.h"
 #include "node/transport.h"
 #include "tests/node/whole_node/process.h"
@@ -29,6 +31,7 @@ struct SimulatedTransportOptions {
   std::chrono::milliseconds connect_timeout{60000};
   int64_t chunk_elements = 8;
   std::function<Round()> round;
+  RunToken token;
 };
 
 class SimulatedTransport final : public Transport {
@@ -62,7 +65,6 @@ class SimulatedTransport final : public Transport {
   std::string Address(Rank rank) const;
   absl::Status EnsureDialled(Rank peer);
   void Receive(std::shared_ptr<Connection> connection);
-  void Introduce(const std::shared_ptr<Caller>& caller, const EdgeIdentity& peer);
   void ScheduleTick();
   void Tick();
 
@@ -73,6 +75,7 @@ class SimulatedTransport final : public Transport {
   const std::vector<Process*> processes_;
   const std::shared_ptr<SinkGate> gate_;
   const std::shared_ptr<PeerLinks> links_;
+  EdgeDoor door_;
   const std::shared_ptr<ChecksumsInFlight> checksums_;
   bool joined_ = false;
   bool left_ = false;
