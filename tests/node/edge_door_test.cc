@@ -88,7 +88,7 @@ TEST_F(EdgeDoorTest, WhoIsNotBelievedHearsOnlyThat) {
   const auto caller = std::make_shared<FakeCaller>();
   door_.Introduce(caller, Proven(other, 0, EdgeEnd::kCaller, token_));
   EXPECT_THAT(std::string(caller->ended.message()),
-              HasSubstr("topology: 'star' at rank 1, 'ring' at rank 0"));
+              HasSubstr("topology: 'ring' at rank 0, 'star' at rank 1"));
 }
 
 }  // namespace
