@@ -59,16 +59,18 @@ struct AlgorithmOptions {
   int window = 1;
 };
 
-// "dpsgd" (order=awc, the default, or order=atc), "allreduce" by ring (the
-// default), "allreduce:halving-doubling", ":tree", ":hierarchical" (groups=G, near
-// the square root of n) or ":torus" (":torus:4x8"), each with buckets=B, and "ps"
-// (servers=1). Errors name the spec and what is known, or the nearest value that
-// works.
+// What `spec` names ("NAME:key=value") among the registered algorithms
+// (algorithm/algorithm_kind.h). Errors name the spec and what is known, or the nearest
+// value that works.
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view spec,
                                                          AlgorithmOptions options);
 
-// How many of `nodes` compute gradients and hold a model: all, but for the
-// parameter servers. Workers are the ranks from 0 on; data, averages and the
+// Whether all nodes average exactly in every round, by messages that go everywhere, so
+// that the topology plays no part. Not of an algorithm that this program does not know.
+bool IsCentralized(std::string_view spec);
+
+// How many of `nodes` compute gradients and hold a model: all, but for
+// servers. Workers are the ranks from 0 on; data, averages and the
 // global batch are theirs alone. Errors as MakeAlgorithm's, where servers leave no
 // worker.
 absl::StatusOr<Rank> WorkerCount(std::string_view spec, Rank nodes);

@@ -1,8 +1,10 @@
 #include "algorithm/allreduce_registry.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -60,22 +62,45 @@ absl::StatusOr<AllreduceFactory> ReadTorus(const Spec& spec, SpecReader& reader,
 }
 
 template <typename Schedule>
-AllreduceFactory Plain(Rank size) {
+absl::StatusOr<AllreduceFactory> ReadPlain(const Spec&, SpecReader&, Rank size) {
   return [size](Rank rank) { return std::make_unique<Schedule>(rank, size); };
 }
+
+struct Kind {
+  const char* name;
+  const char* options;
+  absl::StatusOr<AllreduceFactory> (*read)(const Spec&, SpecReader&, Rank size);
+};
+
+constexpr Kind kKinds[] = {{"ring", "", ReadPlain<RingAllreduce>},
+                           {"halving-doubling", "", ReadPlain<HalvingDoublingAllreduce>},
+                           {"tree", "", ReadPlain<TreeAllreduce>},
+                           {"hierarchical", "[:groups=G]", ReadHierarchical},
+                           {"torus", "[:4x8]", ReadTorus}};
 
 }  // namespace
 
 absl::StatusOr<AllreduceFactory> ReadAllreduce(const Spec& spec, SpecReader& reader, Rank size) {
-  const std::string kind = reader.Argument("ring");
-  if (kind == "ring") return Plain<RingAllreduce>(size);
-  if (kind == "halving-doubling") return Plain<HalvingDoublingAllreduce>(size);
-  if (kind == "tree") return Plain<TreeAllreduce>(size);
-  if (kind == "hierarchical") return ReadHierarchical(spec, reader, size);
-  if (kind == "torus") return ReadTorus(spec, reader, size);
-  return SpecError(spec.text,
-                   absl::StrCat("there is no allreduce '", kind,
-                                "'; known: ring, halving-doubling, tree, hierarchical, torus"));
+  const std::string name = reader.Argument(kKinds[0].name);
+  const auto kind = std::ranges::find(kKinds, name, &Kind::name);
+  if (kind != std::end(kKinds)) return kind->read(spec, reader, size);
+  return SpecError(spec.text, absl::StrCat("there is no allreduce '", name,
+                                           "'; known: ", absl::StrJoin(AllreduceKinds(), ", ")));
+}
+
+std::vector<std::string> AllreduceKinds() {
+  std::vector<std::string> names;
+  for (const Kind& kind : kKinds) names.emplace_back(kind.name);
+  return names;
+}
+
+std::string AllreduceUsages() {
+  std::string text;
+  for (const Kind& kind : kKinds) {
+    const bool last = &kind == &std::end(kKinds)[-1];
+    absl::StrAppend(&text, text.empty() ? "" : last ? " or " : ", ", kind.name, kind.options);
+  }
+  return text;
 }
 
 }  // namespace grapevine

@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "algorithm/allreduce_schedule.h"
@@ -19,6 +21,11 @@ using AllreduceFactory = std::function<std::unique_ptr<const AllreduceSchedule>(
 // and the kind's own options. Errors list the kinds, or name the nearest value
 // that works for `size` ranks. The caller finishes the reader.
 absl::StatusOr<AllreduceFactory> ReadAllreduce(const Spec& spec, SpecReader& reader, Rank size);
+
+// Names of the kinds, the default first: "ring".
+std::vector<std::string> AllreduceKinds();
+// The same with their options, for help: "ring, tree or torus[:4x8]".
+std::string AllreduceUsages();
 
 }  // namespace grapevine
 

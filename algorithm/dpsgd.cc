@@ -1,10 +1,13 @@
 #include "algorithm/dpsgd.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
 
 namespace grapevine {
 namespace {
@@ -24,6 +27,24 @@ void RoundWeights(MixingRow* row) {
 }
 
 Part Whole(Vec vector, const Host& host) { return {vector, 0, host.replica_size()}; }
+
+absl::StatusOr<std::unique_ptr<Algorithm>> MakeDpsgd(const Spec& spec, AlgorithmOptions options) {
+  SpecReader reader(spec);
+  const std::string order = reader.Choice("order", {"awc", "atc"});
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  return std::make_unique<Dpsgd>(order == "atc" ? DpsgdOrder::kAtc : DpsgdOrder::kAwc,
+                                 std::move(options));
+}
+
+const Registration kDpsgd(Algorithms(),
+                          {.name = "dpsgd",
+                           .options = "[:order=atc]",
+                           .help = "D-PSGD: each node averages with its neighbours in the "
+                                   "topology while it computes, or after (atc)",
+                           .examples = {"dpsgd", "dpsgd:order=atc"},
+                           .overlap = "D-PSGD sends while it computes",
+                           .make = MakeDpsgd,
+                           .advised = [](Rank) { return std::vector<std::string>{"dpsgd"}; }});
 
 }  // namespace
 

@@ -1,36 +1,46 @@
 #include "cli/advice.h"
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
+#include "run/config.pb.h"
 
 namespace grapevine {
+namespace {
+
+std::vector<std::string> AdvisedGraphs(Rank nodes) {
+  // An odd number of nodes has no graph of odd degree.
+  std::vector<std::string> graphs = {"ring", "torus", "exponential", "one-peer-exponential",
+                                     nodes % 2 == 0 ? "random:d=3" : "random:d=4"};
+  if (nodes <= kMostComplete) graphs.push_back("complete");
+  return graphs;
+}
+
+}  // namespace
 
 std::string Candidate::name() const {
   return centralized ? algorithm : absl::StrCat(algorithm, " on ", topology);
 }
 
 std::vector<Candidate> AdviceCandidates(Rank nodes) {
-  std::vector<Candidate> candidates;
-  for (const char* topology : {"ring", "torus", "exponential", "one-peer-exponential"}) {
-    candidates.push_back({topology, "dpsgd"});
+  std::vector<Candidate> gossip, centralized;
+  for (const AlgorithmKind* kind : Algorithms().All()) {
+    if (!kind->advised) continue;
+    for (const std::string& algorithm : kind->advised(nodes)) {
+      if (kind->centralized) {
+        centralized.push_back({Config().topology(), algorithm, true});
+        continue;
+      }
+      for (const std::string& topology : AdvisedGraphs(nodes)) {
+        gossip.push_back({topology, algorithm});
+      }
+    }
   }
-  // An odd number of nodes has no graph of odd degree.
-  candidates.push_back({nodes % 2 == 0 ? "random:d=3" : "random:d=4", "dpsgd"});
-  if (nodes <= kMostComplete) candidates.push_back({"complete", "dpsgd"});
-  for (const char* kind : {"ring", "halving-doubling", "tree", "hierarchical", "torus"}) {
-    // Whole, and beside the backward pass as D-PSGD's exchange is beside the gradient.
-    candidates.push_back({"ring", absl::StrCat("allreduce:", kind), true});
-    candidates.push_back({"ring", absl::StrCat("allreduce:", kind, ":buckets=4"), true});
-  }
-  for (const Rank servers : std::set<Rank>{1, nodes / 4, nodes / 2}) {
-    if (servers < 1 || servers >= nodes) continue;
-    candidates.push_back({"ring", absl::StrCat("ps:servers=", servers), true});
-  }
-  return candidates;
+  gossip.insert(gossip.end(), centralized.begin(), centralized.end());
+  return gossip;
 }
 
 Advice Advise(std::vector<CandidateResult> results) {

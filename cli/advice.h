@@ -17,15 +17,15 @@ namespace grapevine {
 struct Candidate {
   std::string topology;  // of a centralized method: any, it plays no part
   std::string algorithm;
-  bool centralized = false;  // allreduce and parameter servers
+  bool centralized = false;  // a trait of the algorithm (algorithm/algorithm_kind.h)
 
   std::string name() const;  // "dpsgd on torus", "allreduce:tree"
 };
 
-// What is compared among n nodes: D-PSGD on ring, torus, exponential, one-peer
-// exponential, random regular and (up to kMostComplete nodes) complete graphs; every
-// allreduce, whole and in 4 buckets; a parameter server on 1, n/4 and n/2 nodes. Some do not exist
-// for some n: whoever builds them says so.
+// What is compared among n nodes: what each registered algorithm advises for n
+// (AlgorithmKind::advised), gossip on ring, torus, exponential, one-peer exponential,
+// random regular and (up to kMostComplete nodes) complete graphs. Some do not exist for
+// some n: whoever builds them says so.
 std::vector<Candidate> AdviceCandidates(Rank nodes);
 inline constexpr Rank kMostComplete = 16;
 

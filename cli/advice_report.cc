@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "algorithm/algorithm_kind.h"
 #include "run/units.h"
 
 namespace grapevine {
@@ -125,6 +126,15 @@ std::string Table(const ClusterAdvice& advice) {
   return text;
 }
 
+// What of an exchange is hidden by computing, algorithm by algorithm.
+std::string Overlaps() {
+  std::string text;
+  for (const AlgorithmKind* kind : Algorithms().All()) {
+    if (kind->advised && !kind->overlap.empty()) absl::StrAppend(&text, kind->overlap, ";\n    ");
+  }
+  return text + "all others send when the whole gradient is there\n";
+}
+
 std::string Basis(const AdviceBasis& basis) {
   std::string text = absl::StrFormat(
       "This rests on\n"
@@ -138,9 +148,7 @@ std::string Basis(const AdviceBasis& basis) {
       basis.compute, basis.compute_measured ? "measured on this machine" : "as given",
       basis.memory_bandwidth);
   return absl::StrCat(
-      text,
-      "  overlap: D-PSGD sends while it computes; allreduce with buckets while the backward pass\n"
-      "    goes on; allreduce without, and parameter servers, when the whole gradient is there\n"
+      text, "  overlap: ", Overlaps(),
       "  a round: as many gradients as there are nodes; parameter servers compute none, so that\n"
       "    their rounds are scaled\n"
       "The choice rests on time per round. Gossip averages only in part, and may need more rounds\n"

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/nearest_name.h"
 #include "cli/help_formatter.h"
-#include "cli/nearest_name.h"
 #include "cli/standard_output.h"
 
 namespace grapevine {

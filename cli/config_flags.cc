@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/spec_help.h"
 #include "cli/variables.h"
 #include "run/revision.h"
 
@@ -23,7 +24,7 @@ Flag DeclareValue(Command command, const ConfigField& field, const FieldInfo& in
   const std::string letter = info.has_short_flag() ? absl::StrCat("-", info.short_flag(), ",") : "";
   return command
       .AddText({.names = letter + FlagName(field),
-                .help = info.help(),
+                .help = SpecHelp(field),
                 .placeholder = info.placeholder(),
                 .group = info.group()},
                field.is_repeated())

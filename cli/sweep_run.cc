@@ -10,11 +10,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "algorithm/algorithm.h"
 #include "base/failure.h"
 #include "cli/dataset_cache.h"
 #include "cli/experiment.h"
 #include "cli/simulated_run.h"
-#include "run/algorithm_kind.h"
 #include "run/config_file.h"
 #include "run/run_directory.h"
 #include "system/mutex.h"
@@ -51,7 +51,7 @@ absl::StatusOr<Summary> RunCell(const SweepCell& cell, const SweepRunOptions& op
 
 // What a cell simulates, as a key.
 std::string Simulated(Config config) {
-  if (IsCentralized(config)) config.clear_topology();
+  if (IsCentralized(config.algorithm())) config.clear_topology();
   config.clear_out();
   return ConfigFileText(config);
 }

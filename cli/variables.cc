@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
-#include "cli/nearest_name.h"
+#include "base/nearest_name.h"
 #include "node/launcher.h"
 #include "run/config_field.h"
 #include "run/token_source.h"

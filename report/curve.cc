@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "run/algorithm_kind.h"
+#include "algorithm/algorithm.h"
 #include "run/config_field.h"
 #include "run/model_kind.h"
 
@@ -60,7 +60,7 @@ bool IsSimulated(const Config& config) { return config.has_network(); }
 
 std::string MethodName(const Config& config) {
   const std::string algorithm = ValueOf("algorithm", config);
-  if (IsCentralized(config)) return algorithm;
+  if (IsCentralized(config.algorithm())) return algorithm;
   return absl::StrCat(ValueOf("topology", config), ", ", algorithm);
 }
 

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/algorithm.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/failure.h"
 #include "base/spec.h"
 #include "report/run_reader.h"
@@ -20,15 +22,13 @@ absl::Status InputError(std::string message) {
   return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kInput);
 }
 
-// Nodes but for the servers of "ps:servers=S".
+// Nodes but for servers. All, of an algorithm that the program that ran it knows and this
+// one does not.
 absl::StatusOr<int> Workers(const Config& config) {
   const absl::StatusOr<Spec> spec = ParseSpec(config.algorithm());
   if (!spec.ok()) return spec.status();
-  if (spec->name != "ps") return config.nodes();
-  SpecReader reader(*spec);
-  const int64_t servers = reader.Integer("servers", 1, 1, config.nodes() - 1);
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
-  return static_cast<int>(config.nodes() - servers);
+  if (Algorithms().Find(spec->name) == nullptr) return config.nodes();
+  return WorkerCount(config.algorithm(), config.nodes());
 }
 
 bool IsFinished(const std::string& run) {

@@ -9,10 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "algorithm/algorithm.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/failure.h"
 #include "report/curve.h"
 #include "report/sweep_axis.h"
-#include "run/algorithm_kind.h"
 #include "run/config_field.h"
 
 namespace grapevine {
@@ -126,6 +127,15 @@ std::string DrawPlace(const WinnerMap::Place& place, size_t id, size_t column, s
       GnuplotQuoted(place.winner), x, y + 0.16, ink, 2 * id + 1, factor, x, y - 0.22, ink);
 }
 
+// What to add to a sweep that lacks gossip, or what it is compared with.
+std::string Remedy(bool centralized) {
+  std::vector<std::string> names;
+  for (const AlgorithmKind* kind : Algorithms().All()) {
+    if (kind->centralized == centralized) names.push_back(kind->name);
+  }
+  return absl::StrCat("add ", absl::StrJoin(names, " or "), " to --algorithm");
+}
+
 }  // namespace
 
 absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells) {
@@ -135,7 +145,7 @@ absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells) {
   bool gossip = false, centralized = false;
   for (const SweptCell& cell : cells) {
     configs.push_back(&cell.config);
-    const bool central = IsCentralized(cell.config);
+    const bool central = IsCentralized(cell.config.algorithm());
     (central ? centralized : gossip) = true;
     const std::optional<double> bandwidth = cell.bandwidth();
     const std::optional<double> latency = cell.latency();
@@ -143,9 +153,9 @@ absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells) {
     if (latency) latencies.insert(*latency);
     if (!bandwidth || !latency) continue;
     Sides& sides = places[{*latency, *bandwidth}];
-    // The method alone: "ring", where there is one gossip algorithm.
-    const std::string name = central || cell.config.algorithm() != "dpsgd" ? MethodName(cell.config)
-                                                                           : cell.config.topology();
+    // Of the default algorithm the graph alone: "ring".
+    const bool usual = !central && cell.config.algorithm() == Config().algorithm();
+    const std::string name = usual ? cell.config.topology() : MethodName(cell.config);
     (central ? sides.centralized : sides.gossip)[name].push_back(cell.seconds_per_gradients());
   }
   WinnerMap map{.title = CommonTitle(configs),
@@ -155,9 +165,9 @@ absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells) {
   status.Update(CheckList(map.latencies, "latency", &LatencyName));
   status.Update(CheckNothingElseVaries(cells));
   if (!status.ok()) return status;
-  if (!gossip) return InputError("the sweep has no gossip; add dpsgd to --algorithm");
+  if (!gossip) return InputError(absl::StrCat("the sweep has no gossip; ", Remedy(false)));
   if (!centralized) {
-    return InputError("the sweep has nothing to compare gossip with; add allreduce to --algorithm");
+    return InputError(absl::StrCat("the sweep has nothing to compare gossip with; ", Remedy(true)));
   }
   for (const double latency : map.latencies) {
     for (const double bandwidth : map.bandwidths) {

@@ -6,13 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "algorithm/allreduce_registry.h"
 #include "topology/topology.h"
 
 namespace grapevine::testing {
 
 inline std::vector<std::string> AllreduceKinds() {
-  return {"allreduce:ring", "allreduce:halving-doubling", "allreduce:tree",
-          "allreduce:hierarchical", "allreduce:torus"};
+  std::vector<std::string> specs;
+  for (const std::string& kind : grapevine::AllreduceKinds()) specs.push_back("allreduce:" + kind);
+  return specs;
 }
 
 // 1 .. 17 and some larger ones.

@@ -60,7 +60,8 @@ TEST(WinnerMap, NamesWhatIsMissing) {
             "the sweep has one latency (1ms); give --latency a list");
   EXPECT_EQ(complaint({grid[0], grid[2]}),
             "the sweep has one bandwidth (1Gbit); give --bandwidth a list");
-  EXPECT_THAT(complaint({grid[0], grid[2], grid[4]}), HasSubstr("add allreduce to --algorithm"));
+  EXPECT_THAT(complaint({grid[0], grid[2], grid[4]}),
+              HasSubstr("add allreduce or ps to --algorithm"));
   EXPECT_THAT(complaint({grid[1], grid[3], grid[5]}), HasSubstr("add dpsgd to --algorithm"));
   std::vector<SweptCell> sizes = grid;
   sizes[0].config.set_nodes(16);

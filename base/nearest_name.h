@@ -1,6 +1,6 @@
 // "Did you mean ...?"
-#ifndef GRAPEVINE_CLI_NEAREST_NAME_H_
-#define GRAPEVINE_CLI_NEAREST_NAME_H_
+#ifndef GRAPEVINE_BASE_NEAREST_NAME_H_
+#define GRAPEVINE_BASE_NEAREST_NAME_H_
 
 #include <string>
 #include <string_view>
@@ -15,4 +15,4 @@ std::string NearestName(std::string_view typed, const std::vector<std::string>& 
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_CLI_NEAREST_NAME_H_
+#endif  // GRAPEVINE_BASE_NEAREST_NAME_H_

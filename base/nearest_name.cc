@@ -1,4 +1,4 @@
-#include "cli/nearest_name.h"
+#include "base/nearest_name.h"
 
 #include <algorithm>
 

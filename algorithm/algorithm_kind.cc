@@ -1,0 +1,89 @@
+#include "algorithm/algorithm_kind.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace grapevine {
+namespace {
+
+// A spec, and the kind of algorithm that it names.
+struct Named {
+  Spec spec;
+  const AlgorithmKind* kind;
+};
+
+absl::StatusOr<Named> Find(std::string_view text) {
+  absl::StatusOr<Spec> spec = ParseSpec(text);
+  if (!spec.ok()) return spec.status();
+  const absl::StatusOr<const AlgorithmKind*> kind = Algorithms().Get(*spec);
+  if (!kind.ok()) return kind.status();
+  return Named{*std::move(spec), *kind};
+}
+
+double NeighbourMessages(const Topology& topology) {
+  double messages = 0;
+  for (Rank rank = 0; rank < topology.size(); ++rank) messages += topology.Degree(rank, 0);
+  return messages;
+}
+
+// Of a graph that never repeats, in so many rounds.
+constexpr Round kSampledRounds = 32;
+
+Rank LargestInDegree(const Topology& topology) {
+  Rank largest = 0;
+  const Round rounds = topology.period() > 0 ? topology.period() : kSampledRounds;
+  for (Round round = 0; round < rounds; ++round) {
+    for (Rank rank = 0; rank < topology.size(); ++rank) {
+      largest = std::max(largest, topology.Degree(rank, round));
+    }
+  }
+  return largest;
+}
+
+}  // namespace
+
+Registry<AlgorithmKind>& Algorithms() {
+  static auto* const algorithms = new Registry<AlgorithmKind>("algorithm");
+  return *algorithms;
+}
+
+absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view text,
+                                                         AlgorithmOptions options) {
+  const absl::StatusOr<Named> named = Find(text);
+  if (!named.ok()) return named.status();
+  const Topology& topology = options.mixing->topology();
+  if (named->kind->undirected && topology.directed()) {
+    return SpecError(text, absl::StrCat("needs a graph whose edges go both ways, unlike those of ",
+                                        topology.name(), "; take ring or another such --topology"));
+  }
+  return named->kind->make(named->spec, std::move(options));
+}
+
+bool IsCentralized(std::string_view text) {
+  const absl::StatusOr<Named> named = Find(text);
+  return named.ok() && named->kind->centralized;
+}
+
+absl::StatusOr<Rank> WorkerCount(std::string_view text, Rank nodes) {
+  const absl::StatusOr<Named> named = Find(text);
+  if (!named.ok()) return named.status();
+  return named->kind->workers ? named->kind->workers(named->spec, nodes) : nodes;
+}
+
+absl::StatusOr<double> MessagesPerRound(std::string_view text, const Topology& topology) {
+  const absl::StatusOr<Named> named = Find(text);
+  if (!named.ok()) return named.status();
+  return named->kind->messages ? named->kind->messages(named->spec, topology)
+                               : NeighbourMessages(topology);
+}
+
+absl::StatusOr<int64_t> LargestMemory(std::string_view text, const Topology& topology) {
+  const absl::StatusOr<Named> named = Find(text);
+  if (!named.ok()) return named.status();
+  return named->kind->memory ? named->kind->memory(named->spec, topology)
+                             : LargestInDegree(topology) + 4;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,133 @@
+// Everything of one kind that a spec may name (base/spec.h): algorithms, topologies,
+// data sets ... Each thing registers itself, in the file that defines it, and whoever
+// needs names, help or traits asks the registry: no list of names is kept anywhere else.
+//
+//   const Registration kStar(Topologies(), {.name = "star", .help = "...", .make = MakeStar});
+//
+// at namespace scope registers before main begins. A library that holds such an object
+// says alwayslink = True in its BUILD file: nothing refers to the object, so that the
+// linker would otherwise leave its file out. (A list of calls in one place would need no
+// such word, but would be a second file to edit for each new thing, and one that users
+// cannot edit.) Code that decides at run time calls Add instead, at the latest before
+// somebody looks for the name.
+//
+// A kind T is a struct with the strings `name`, `options` and `help`, beside its own
+// factory and traits. Its registry is a function-local static, so that registrations find
+// it whatever the order in which files are initialized; entries have the order of their
+// names, which does not depend on that order either.
+//
+// Thread-safety: safe from any thread, before main and after. Entries are never changed or
+// removed: what was found stays valid as long as the registry.
+#ifndef GRAPEVINE_BASE_REGISTRY_H_
+#define GRAPEVINE_BASE_REGISTRY_H_
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/spec.h"
+
+namespace grapevine {
+
+// How an entry is written and what it is: "torus", "[:4x8]", "a grid that wraps around".
+struct Listing {
+  std::string name;     // what specs begin with
+  std::string options;  // what may follow, optional parts in brackets; may be empty
+  std::string help;     // one line
+
+  std::string usage() const { return name + options; }
+};
+
+// "ring, torus[:4x8]".
+std::string JoinUsages(const std::vector<Listing>& listings);
+// "ring (two neighbours), torus[:4x8] (a grid that wraps around)".
+std::string JoinHelp(const std::vector<Listing>& listings);
+// Says that `name`, in the spec `text`, is none of a kind ("topology"): the nearest name,
+// if one is near, and all usages. kUsage.
+absl::Status UnknownNameError(std::string_view kind, std::string_view text, std::string_view name,
+                              const std::vector<Listing>& known);
+// Nothing where a spec can name it and help can list it; else what is wrong.
+std::string FlawOf(const Listing& listing);
+
+template <typename T>
+class Registry {
+ public:
+  // `kind` is what errors call an entry: "topology".
+  explicit Registry(std::string_view kind) : kind_(kind) {}
+  ~Registry() {
+    for (const Node* node = first_; node != nullptr;) delete std::exchange(node, node->next);
+  }
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  // A name that exists already, or that no spec can have, is a bug.
+  void Add(T entry) {
+    const std::string flaw = FlawOf(ListingOf(entry));
+    CHECK(flaw.empty()) << kind_ << " '" << entry.name << "' " << flaw;
+    CHECK(Find(entry.name) == nullptr) << kind_ << " " << entry.name << " is registered twice";
+    Node* const node = new Node{std::move(entry), first_};
+    while (!first_.compare_exchange_weak(node->next, node)) {
+    }
+  }
+
+  // Null where there is none.
+  const T* Find(std::string_view name) const {
+    for (const Node* node = first_; node != nullptr; node = node->next) {
+      if (node->entry.name == name) return &node->entry;
+    }
+    return nullptr;
+  }
+
+  // The entry that `spec` names, or UnknownNameError.
+  absl::StatusOr<const T*> Get(const Spec& spec) const {
+    if (const T* entry = Find(spec.name)) return entry;
+    return UnknownNameError(kind_, spec.text, spec.name, Listings());
+  }
+
+  // By name.
+  std::vector<const T*> All() const {
+    std::vector<const T*> all;
+    for (const Node* node = first_; node != nullptr; node = node->next) all.push_back(&node->entry);
+    std::ranges::sort(all, {}, [](const T* entry) { return std::string_view(entry->name); });
+    return all;
+  }
+
+  std::vector<Listing> Listings() const {
+    std::vector<Listing> listings;
+    for (const T* entry : All()) listings.push_back(ListingOf(*entry));
+    return listings;
+  }
+
+ private:
+  // A list that only grows needs no lock: a node is whole before it is linked in.
+  struct Node {
+    const T entry;
+    const Node* next;
+  };
+
+  static Listing ListingOf(const T& entry) { return {entry.name, entry.options, entry.help}; }
+
+  const std::string kind_;
+  std::atomic<const Node*> first_ = nullptr;
+};
+
+// Registers at namespace scope; see above.
+template <typename T>
+struct Registration {
+  Registration(Registry<T>& registry, std::type_identity_t<T> entry) {
+    registry.Add(std::move(entry));
+  }
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_BASE_REGISTRY_H_
