@@ -18,8 +18,8 @@
 #include "absl/status/statusor.h"
 #include "algorithm/event.h"
 #include "algorithm/host.h"
-#include "topology/mixing.h"
 #include "topology/topology.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine {
 

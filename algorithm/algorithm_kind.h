@@ -35,7 +35,7 @@ struct AlgorithmKind {
   bool centralized = false;
   // Whether nodes go through rounds together: then no order of events changes a bit.
   bool rounds = true;
-  // Whether the graph must be undirected, which is to say W symmetric (topology/mixing.h).
+  // Whether the graph must be undirected, which is to say W symmetric (topology/weights/mixing.h).
   bool undirected = false;
   // What of the exchange goes on while the gradient is computed, as a sentence's end:
   // "D-PSGD sends while it computes". Empty: nothing.

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <variant>
 
-#include "kernels/vector_handle.h"
-#include "topology/topology.h"
+#include "base/ids.h"
+#include "kernels/vector/vector_handle.h"
 
 namespace grapevine {
 

@@ -21,8 +21,8 @@
 #include <span>
 
 #include "algorithm/event.h"
-#include "kernels/step_request.h"
-#include "kernels/vector_handle.h"
+#include "kernels/vector/step_request.h"
+#include "kernels/vector/vector_handle.h"
 
 namespace grapevine {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <map>
 
-#include "topology/topology.h"
+#include "base/ids.h"
 
 namespace grapevine {
 

@@ -25,7 +25,7 @@
 #include "kernels/cuda/cuda_top_k.h"
 #include "kernels/cuda/cuda_weighted_sum.h"
 #include "kernels/device/gpu.h"
-#include "kernels/sketch.h"
+#include "kernels/passes/sketch.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

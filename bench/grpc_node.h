@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "node/grpc_server.h"
-#include "node/grpc_transport.h"
-#include "node/transport.h"
+#include "node/server/grpc_server.h"
+#include "node/transport/grpc/grpc_transport.h"
+#include "node/transport/transport.h"
 #include "system/mutex.h"
 
 namespace grapevine {

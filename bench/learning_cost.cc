@@ -14,15 +14,15 @@
 
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
-#include "model/dataset_registry.h"
-#include "model/network_problem.h"
-#include "model/split.h"
+#include "model/data/split.h"
+#include "model/datasets/dataset_registry.h"
+#include "model/problem/network_problem.h"
 #include "optim/optimizer.h"
-#include "run/compute_time.h"
-#include "sim/network_plan.h"
-#include "sim/replica_vectors.h"
-#include "sim/simulation.h"
-#include "topology/mixing.h"
+#include "run/timing/compute_time.h"
+#include "sim/engine/replica_vectors.h"
+#include "sim/engine/simulation.h"
+#include "sim/network/network_plan.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine {
 namespace {

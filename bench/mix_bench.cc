@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/aligned_buffer.h"
-#include "kernels/instruction_set.h"
-#include "kernels/mix_and_step.h"
-#include "kernels/weighted_sum.h"
+#include "kernels/passes/instruction_set.h"
+#include "kernels/passes/mix_and_step.h"
+#include "kernels/passes/weighted_sum.h"
+#include "kernels/vector/aligned_buffer.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

@@ -15,8 +15,8 @@
 #include "bench/grpc_node.h"
 #include "bench/peers/peer_process.h"
 #include "bench/workers.h"
-#include "kernels/aligned_buffer.h"
-#include "kernels/weighted_sum.h"
+#include "kernels/passes/weighted_sum.h"
+#include "kernels/vector/aligned_buffer.h"
 
 namespace grapevine {
 namespace {

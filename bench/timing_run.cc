@@ -5,11 +5,12 @@
 #include <ctime>
 #include <utility>
 
-#include "run/compute_time.h"
-#include "sim/network_plan.h"
-#include "sim/phantom_vectors.h"
-#include "sim/simulation.h"
-#include "topology/mixing.h"
+#include "run/timing/compute_time.h"
+#include "sim/engine/phantom_vectors.h"
+#include "sim/engine/simulation.h"
+#include "sim/network/network_plan.h"
+#include "topology/topology.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine {
 namespace {

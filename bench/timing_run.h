@@ -12,8 +12,8 @@
 
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
+#include "base/ids.h"
 #include "sim/nanoseconds.h"
-#include "topology/topology.h"
 
 namespace grapevine {
 

@@ -13,7 +13,7 @@
 #include "bench/grpc_node.h"
 #include "bench/raw_tcp.h"
 #include "bench/workers.h"
-#include "kernels/aligned_buffer.h"
+#include "kernels/vector/aligned_buffer.h"
 
 namespace grapevine {
 namespace {

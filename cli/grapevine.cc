@@ -2,15 +2,15 @@
 
 #include <signal.h>
 
-#include "cli/command_line.h"
-#include "cli/eval_command.h"
-#include "cli/logging.h"
-#include "cli/node_command.h"
-#include "cli/plot_command.h"
-#include "cli/sim_command.h"
-#include "cli/topology_command.h"
-#include "cli/train_command.h"
-#include "cli/version_command.h"
+#include "cli/commands/eval_command.h"
+#include "cli/commands/node_command.h"
+#include "cli/commands/plot_command.h"
+#include "cli/commands/sim_command.h"
+#include "cli/commands/topology_command.h"
+#include "cli/commands/train_command.h"
+#include "cli/commands/version_command.h"
+#include "cli/flags/command_line.h"
+#include "cli/terminal/logging.h"
 
 namespace grapevine {
 

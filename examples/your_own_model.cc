@@ -12,9 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/grapevine.h"
-#include "model/dataset_registry.h"
-#include "model/memory_dataset.h"
-#include "model/network_registry.h"
+#include "model/datasets/dataset_registry.h"
+#include "model/datasets/memory_dataset.h"
+#include "model/networks/network_registry.h"
 #include "random/keyed_random.h"
 
 namespace {

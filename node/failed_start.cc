@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "node/grpc_coordinator_service.h"
-#include "node/grpc_server.h"
+#include "node/control/grpc_coordinator_service.h"
+#include "node/server/grpc_server.h"
 
 namespace grapevine {
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string>
 
-#include "node/control.pb.h"
-#include "node/runner.h"
-#include "node/transport.h"
+#include "node/control/control.pb.h"
+#include "node/runner/runner.h"
+#include "node/transport/transport.h"
 
 namespace grapevine {
 

@@ -8,11 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
-#include "node/grpc_arguments.h"
-#include "node/grpc_keepalive.h"
+#include "node/control/registration.h"
 #include "node/heartbeat.h"
-#include "node/peer_address.h"
-#include "node/registration.h"
+#include "node/identity/peer_address.h"
+#include "node/server/grpc_keepalive.h"
+#include "node/transport/grpc/grpc_arguments.h"
 
 namespace grapevine {
 namespace {

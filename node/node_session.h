@@ -15,17 +15,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/aligned_buffer.h"
-#include "node/control.pb.h"
-#include "node/grpc_control_client.h"
-#include "node/grpc_coordinator_service.h"
-#include "node/grpc_credentials.h"
-#include "node/grpc_server.h"
-#include "node/grpc_transport.h"
-#include "node/host_address.h"
-#include "node/metrics_reporter.h"
-#include "node/run_token.h"
-#include "node/runner.h"
+#include "kernels/vector/aligned_buffer.h"
+#include "node/control/control.pb.h"
+#include "node/control/grpc_control_client.h"
+#include "node/control/grpc_coordinator_service.h"
+#include "node/control/metrics_reporter.h"
+#include "node/identity/host_address.h"
+#include "node/identity/run_token.h"
+#include "node/runner/runner.h"
+#include "node/server/grpc_credentials.h"
+#include "node/server/grpc_server.h"
+#include "node/transport/grpc/grpc_transport.h"
 
 namespace grapevine {
 

@@ -5,9 +5,9 @@
 #ifndef GRAPEVINE_OPTIM_BUFFER_AVERAGE_H_
 #define GRAPEVINE_OPTIM_BUFFER_AVERAGE_H_
 
-#include "kernels/replica_layout.h"
-#include "kernels/step_request.h"
-#include "kernels/vector_table.h"
+#include "kernels/vector/replica_layout.h"
+#include "kernels/vector/step_request.h"
+#include "kernels/vector/vector_table.h"
 
 namespace grapevine {
 

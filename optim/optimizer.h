@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "kernels/replica_layout.h"
-#include "kernels/step_request.h"
-#include "kernels/vector_table.h"
+#include "kernels/vector/replica_layout.h"
+#include "kernels/vector/step_request.h"
+#include "kernels/vector/vector_table.h"
 
 namespace grapevine {
 

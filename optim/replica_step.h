@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
-#include "kernels/replica_layout.h"
-#include "kernels/step_request.h"
-#include "kernels/vector_handle.h"
-#include "kernels/vector_table.h"
+#include "kernels/vector/replica_layout.h"
+#include "kernels/vector/step_request.h"
+#include "kernels/vector/vector_handle.h"
+#include "kernels/vector/vector_table.h"
 #include "optim/optimizer.h"
 
 namespace grapevine {

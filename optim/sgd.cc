@@ -1,7 +1,7 @@
 #include "optim/sgd.h"
 
 #include "absl/strings/str_cat.h"
-#include "kernels/mix_and_step.h"
+#include "kernels/passes/mix_and_step.h"
 #include "optim/buffer_average.h"
 
 namespace grapevine {

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "algorithm/algorithm.h"
-#include "run/config_field.h"
-#include "run/model_kind.h"
+#include "run/config/config_field.h"
+#include "run/config/model_kind.h"
 
 namespace grapevine {
 namespace {

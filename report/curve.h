@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "report/run_reader.h"
-#include "run/config.pb.h"
+#include "run/config/config.pb.h"
 
 namespace grapevine {
 

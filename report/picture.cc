@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "report/gnuplot.h"
-#include "run/output_file.h"
+#include "run/records/output_file.h"
 
 namespace grapevine {
 

@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
-#include "run/config_file.h"
-#include "run/run_directory.h"
+#include "run/config/config_file.h"
+#include "run/records/run_directory.h"
 #include "system/mapped_file.h"
 
 namespace grapevine {

@@ -1,4 +1,4 @@
-// Run directories (run/run_directory.h) read back for reports.
+// Run directories (run/records/run_directory.h) read back for reports.
 #ifndef GRAPEVINE_REPORT_RUN_READER_H_
 #define GRAPEVINE_REPORT_RUN_READER_H_
 
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "run/config.pb.h"
-#include "run/metrics.h"
+#include "run/config/config.pb.h"
+#include "run/records/metrics.h"
 
 namespace grapevine {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "run/metrics.h"
+#include "run/records/metrics.h"
 
 namespace grapevine {
 

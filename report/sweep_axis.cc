@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "run/units.h"
+#include "base/units.h"
 
 namespace grapevine {
 namespace {

@@ -9,11 +9,11 @@
 #include "algorithm/algorithm_kind.h"
 #include "base/failure.h"
 #include "base/spec.h"
+#include "base/units.h"
 #include "report/run_reader.h"
-#include "run/config_field.h"
-#include "run/config_file.h"
-#include "run/run_directory.h"
-#include "run/units.h"
+#include "run/config/config_field.h"
+#include "run/config/config_file.h"
+#include "run/records/run_directory.h"
 
 namespace grapevine {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "run/units.h"
+#include "base/units.h"
 
 namespace grapevine {
 namespace {

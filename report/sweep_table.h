@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "run/summary.h"
+#include "run/records/summary.h"
 
 namespace grapevine {
 

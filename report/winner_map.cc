@@ -14,7 +14,7 @@
 #include "base/failure.h"
 #include "report/curve.h"
 #include "report/sweep_axis.h"
-#include "run/config_field.h"
+#include "run/config/config_field.h"
 
 namespace grapevine {
 namespace {

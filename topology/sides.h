@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/ids.h"
 #include "base/spec.h"
-#include "topology/topology.h"
 
 namespace grapevine {
 

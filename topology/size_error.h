@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "topology/topology.h"
+#include "base/ids.h"
 
 namespace grapevine {
 

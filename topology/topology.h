@@ -18,11 +18,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/ids.h"
 
 namespace grapevine {
-
-using Rank = int32_t;
-using Round = int64_t;
 
 class Topology {
  public:

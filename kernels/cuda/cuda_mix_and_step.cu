@@ -1,6 +1,6 @@
 #include "kernels/cuda/cuda_mix_and_step.h"
 #include "kernels/cuda/mix_pass.h"
-#include "kernels/sgd_update.h"
+#include "kernels/passes/sgd_update.h"
 
 namespace grapevine {
 namespace {

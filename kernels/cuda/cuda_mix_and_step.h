@@ -1,5 +1,5 @@
-// The fused pass of decentralized SGD (kernels/mix_and_step.h) on a GPU: with the
-// same bits as on a CPU's thread that flushes denormals (kernels/denormals.h; NaN is NaN,
+// The fused pass of decentralized SGD (kernels/passes/mix_and_step.h) on a GPU: with the
+// same bits as on a CPU's thread that flushes denormals (kernels/passes/denormals.h; NaN is NaN,
 // whichever), one sweep over device memory.
 //
 // Bytes moved: 4 an element for each mixed vector, the gradient, the result, and
@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/mix_and_step.h"
-#include "kernels/weighted_vector.h"
+#include "kernels/passes/mix_and_step.h"
+#include "kernels/passes/weighted_vector.h"
 
 namespace grapevine {
 

@@ -1,4 +1,4 @@
-// Vectors in fewer bits (kernels/narrow.h) on a GPU: with the same bits as on the CPU,
+// Vectors in fewer bits (kernels/codec/narrow.h) on a GPU: with the same bits as on the CPU,
 // one sweep over device memory.
 //
 // All pointers are device memory. Vectors are read and written 16 bytes at a time where
@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/narrow.h"
+#include "kernels/codec/narrow.h"
 
 namespace grapevine {
 

@@ -1,7 +1,7 @@
 #include <cuda_runtime.h>
 
 #include "kernels/cuda/cuda_sketch.h"
-#include "kernels/sketch_order.h"
+#include "kernels/passes/sketch_order.h"
 
 namespace grapevine {
 namespace {

@@ -1,4 +1,4 @@
-// The sketch of a vector (kernels/sketch.h) on a GPU: with the same bits as on the
+// The sketch of a vector (kernels/passes/sketch.h) on a GPU: with the same bits as on the
 // CPU, one sweep over device memory.
 //
 // Thread-safety: pure functions over the caller's memory.

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/cuda_squared_sums.h"
-#include "kernels/ordered_sum.h"
+#include "kernels/passes/ordered_sum.h"
 
 namespace grapevine {
 namespace {

@@ -1,5 +1,6 @@
-// Squared norms (kernels/tensor_norms.h) and the squared distance (kernels/distance.h)
-// on a GPU: with the same bits as on the CPU, one sweep over device memory.
+// Squared norms (kernels/vector/tensor_norms.h) and the squared distance
+// (kernels/passes/distance.h) on a GPU: with the same bits as on the CPU, one sweep over device
+// memory.
 //
 // Thread-safety: pure functions over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_CUDA_CUDA_SQUARED_SUMS_H_
@@ -10,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/tensor_norms.h"
+#include "kernels/vector/tensor_norms.h"
 
 namespace grapevine {
 

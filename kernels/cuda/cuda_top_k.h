@@ -1,4 +1,4 @@
-// The k largest entries of a vector (kernels/top_k.h) on a GPU: the same selection as on
+// The k largest entries of a vector (kernels/codec/top_k.h) on a GPU: the same selection as on
 // the CPU. Five sweeps over the vector: three rounds of counting, one that counts what
 // each chunk will write, one that writes.
 //

@@ -1,5 +1,5 @@
-// The sum of vectors (kernels/weighted_sum.h) on a GPU: with the same bits as on a CPU's
-// thread that flushes denormals (kernels/denormals.h; NaN is NaN, whichever), one sweep
+// The sum of vectors (kernels/passes/weighted_sum.h) on a GPU: with the same bits as on a CPU's
+// thread that flushes denormals (kernels/passes/denormals.h; NaN is NaN, whichever), one sweep
 // over device memory.
 //
 // Thread-safety: pure function over the caller's memory.
@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/weighted_vector.h"
+#include "kernels/passes/weighted_vector.h"
 
 namespace grapevine {
 

@@ -19,7 +19,7 @@
 #include <span>
 
 #include "kernels/cuda/cuda_weighted_sum.h"
-#include "kernels/weighted_vector.h"
+#include "kernels/passes/weighted_vector.h"
 
 namespace grapevine {
 

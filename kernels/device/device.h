@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/vector_passes.h"
+#include "kernels/vector/vector_passes.h"
 
 namespace grapevine {
 
@@ -52,7 +52,7 @@ class DeviceStream : public VectorPasses {
   virtual void Upload(const void* host, int64_t bytes, void* device) = 0;
   virtual void Download(const void* device, int64_t bytes, void* host) = 0;
 
-  // kernels/sketch.h of a vector into the kSketchSize numbers of `sketch`, in a
+  // kernels/passes/sketch.h of a vector into the kSketchSize numbers of `sketch`, in a
   // workspace of so many bytes. All pointers are the device's.
   virtual int64_t SketchWorkspace(int64_t size) const = 0;
   virtual void ComputeSketch(const float* vector, int64_t size, uint64_t seed, void* workspace,

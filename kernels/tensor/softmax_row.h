@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/sgd_update.h"
+#include "kernels/passes/sgd_update.h"
 
 namespace grapevine {
 

@@ -2,7 +2,7 @@
 #ifndef GRAPEVINE_KERNELS_TENSOR_TENSOR_THREAD_H_
 #define GRAPEVINE_KERNELS_TENSOR_TENSOR_THREAD_H_
 
-#include "kernels/denormals.h"
+#include "kernels/passes/denormals.h"
 
 namespace grapevine {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/spec.h"
-#include "model/network_builder.h"
+#include "model/network/network_builder.h"
 
 namespace grapevine {
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/failure.h"
-#include "topology/mixing.h"
 #include "topology/topology.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine {
 namespace {

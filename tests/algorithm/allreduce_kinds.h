@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithm/allreduce_registry.h"
-#include "topology/topology.h"
+#include "algorithm/allreduce/allreduce_registry.h"
+#include "base/ids.h"
 
 namespace grapevine::testing {
 

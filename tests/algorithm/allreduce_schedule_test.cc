@@ -1,6 +1,6 @@
 // What makes a schedule an allreduce, for every kind and number of ranks: pure
 // functions, so nothing is sent here.
-#include "algorithm/allreduce_schedule.h"
+#include "algorithm/allreduce/allreduce_schedule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithm/allreduce_registry.h"
+#include "algorithm/allreduce/allreduce_registry.h"
 #include "tests/algorithm/allreduce_kinds.h"
 
 namespace grapevine::testing {

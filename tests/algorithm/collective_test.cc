@@ -1,6 +1,6 @@
 // What every allreduce owes its owner: the exact sum, the same bits everywhere,
 // in any order of events, sum after sum.
-#include "algorithm/collective.h"
+#include "algorithm/allreduce/collective.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithm/allreduce_registry.h"
+#include "algorithm/allreduce/allreduce_registry.h"
 #include "random/keyed_random.h"
 #include "tests/algorithm/allreduce_kinds.h"
 #include "tests/algorithm/idle_host.h"

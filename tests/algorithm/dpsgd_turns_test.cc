@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "algorithm/dpsgd.h"
+#include "algorithm/gossip/dpsgd.h"
 #include "tests/algorithm/idle_host.h"
 
 namespace grapevine::testing {

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "algorithm/algorithm.h"
-#include "algorithm/parameter_servers.h"
+#include "algorithm/server/parameter_servers.h"
 #include "base/spec.h"
 #include "tests/algorithm/idle_host.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
-#include "topology/mixing.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine::testing {
 namespace {

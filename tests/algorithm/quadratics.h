@@ -7,8 +7,8 @@
 #include <functional>
 #include <span>
 
+#include "base/ids.h"
 #include "random/keyed_random.h"
-#include "topology/topology.h"
 
 namespace grapevine::testing {
 

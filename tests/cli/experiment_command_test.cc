@@ -1,4 +1,4 @@
-#include "cli/experiment_command.h"
+#include "cli/commands/experiment_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/failure.h"
-#include "cli/config_flags.h"
+#include "cli/flags/config_flags.h"
 
 namespace grapevine {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/progress_display.h"
+#include "cli/terminal/progress_display.h"
 
 #include <nlohmann/json.hpp>
 #include <sstream>

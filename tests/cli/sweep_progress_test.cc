@@ -1,4 +1,4 @@
-#include "cli/sweep_progress.h"
+#include "cli/terminal/sweep_progress.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "cli/cell_cost.h"
+#include "experiment/sweep/cell_cost.h"
 
 namespace grapevine {
 namespace {

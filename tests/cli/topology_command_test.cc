@@ -1,4 +1,4 @@
-#include "cli/topology_command.h"
+#include "cli/commands/topology_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

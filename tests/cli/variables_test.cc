@@ -1,4 +1,4 @@
-#include "cli/variables.h"
+#include "cli/flags/variables.h"
 
 #include <gtest/gtest.h>
 

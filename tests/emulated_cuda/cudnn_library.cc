@@ -1,11 +1,11 @@
-// cuDNN's graph API on the CPU: the graphs of kernels/tensor/cuda/cudnn_graph.cc, linked in
-// place of kernels/tensor/cuda/cudnn_library.cc. Part of the emulation of CUDA (README.md).
+// cuDNN's graph API on the CPU: the graphs of kernels/tensor/cuda/library/cudnn_graph.cc, linked in
+// place of kernels/tensor/cuda/library/cudnn_library.cc. Part of the emulation of CUDA (README.md).
 //
 // A convolution has three engines: one that never gives the same bits twice, one that
 // computes fp32 as TF32, and an exact one; what fuses more with it has none where channels
 // are no multiple of 4, so that what is done then is tested too. Memory that the GPU does
 // not reach, or that is misaligned, is an error.
-#include "kernels/tensor/cuda/cudnn_library.h"
+#include "kernels/tensor/cuda/library/cudnn_library.h"
 
 #include <cuda_runtime_api.h>
 

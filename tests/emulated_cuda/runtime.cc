@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/denormals.h"
+#include "kernels/passes/denormals.h"
 #include "tests/emulated_cuda/block.h"
 #include "tests/emulated_cuda/gpu_name.h"
 #include "tests/emulated_cuda/launch.h"

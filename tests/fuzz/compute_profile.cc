@@ -1,5 +1,5 @@
-// --compute=profile:FILE (run/compute_profile.h).
-#include "run/compute_profile.h"
+// --compute=profile:FILE (run/timing/compute_profile.h).
+#include "run/timing/compute_profile.h"
 
 #include <glog/logging.h>
 

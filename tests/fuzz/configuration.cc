@@ -1,8 +1,8 @@
-// --config FILE, and a run's config.textproto (run/config_file.h).
+// --config FILE, and a run's config.textproto (run/config/config_file.h).
 #include <glog/logging.h>
 
-#include "run/config_file.h"
-#include "run/config_resolve.h"
+#include "run/config/config_file.h"
+#include "run/config/config_resolve.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

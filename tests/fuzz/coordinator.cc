@@ -1,14 +1,14 @@
-// What rank 0 makes of its nodes' reports (node/coordinator.h). The input is a list
+// What rank 0 makes of its nodes' reports (node/control/coordinator.h). The input is a list
 // of events: one byte for what happens, one for the session or the time, one for the
 // length of a report, and the report as protobuf.
-#include "node/coordinator.h"
+#include "node/control/coordinator.h"
 
 #include <glog/logging.h>
 
 #include <algorithm>
 
-#include "node/directive.h"
-#include "node/registration.h"
+#include "node/control/directive.h"
+#include "node/control/registration.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace grapevine {

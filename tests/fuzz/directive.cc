@@ -1,10 +1,10 @@
-// What a node makes of rank 0's directives (node/control_line.h): each as one byte of
+// What a node makes of rank 0's directives (node/control/control_line.h): each as one byte of
 // length and protobuf.
-#include "node/directive.h"
+#include "node/control/directive.h"
 
 #include <glog/logging.h>
 
-#include "node/control_line.h"
+#include "node/control/control_line.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,6 +1,6 @@
-// --topology=file:x.dot (topology/boost_graph_file.h).
+// --topology=file:x.dot (topology/files/boost_graph_file.h).
 #include "tests/fuzz/graph_file.h"
-#include "topology/boost_graph_file.h"
+#include "topology/files/boost_graph_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace grapevine;  // NOLINT(build/namespaces)

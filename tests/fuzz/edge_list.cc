@@ -1,6 +1,6 @@
-// --topology=file:x.edges (topology/edge_list_file.h).
+// --topology=file:x.edges (topology/files/edge_list_file.h).
 #include "tests/fuzz/graph_file.h"
-#include "topology/edge_list_file.h"
+#include "topology/files/edge_list_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace grapevine;  // NOLINT(build/namespaces)

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "tests/fuzz/fuzz_input.h"
-#include "topology/graph_description.h"
+#include "topology/files/graph_description.h"
 
 namespace grapevine::fuzz {
 

@@ -1,9 +1,9 @@
 // Where the nodes are: --hostfile, --hosts, Slurm's lists, addresses.
 #include <glog/logging.h>
 
-#include "node/host_address.h"
-#include "node/hostfile.h"
-#include "node/slurm_nodelist.h"
+#include "node/identity/host_address.h"
+#include "node/identity/hostfile.h"
+#include "node/identity/slurm_nodelist.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

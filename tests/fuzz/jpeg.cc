@@ -1,5 +1,5 @@
-// Images of a data set (model/jpeg.h).
-#include "model/jpeg.h"
+// Images of a data set (model/datasets/jpeg.h).
+#include "model/datasets/jpeg.h"
 
 #include <glog/logging.h>
 

@@ -1,10 +1,10 @@
-// --mixing=file:PATH (topology/matrix_file.h), for a ring of three.
+// --mixing=file:PATH (topology/weights/matrix_file.h), for a ring of three.
 #include <glog/logging.h>
 
 #include <cmath>
 
 #include "tests/fuzz/fuzz_input.h"
-#include "topology/mixing.h"
+#include "topology/weights/mixing.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace grapevine;  // NOLINT(build/namespaces)

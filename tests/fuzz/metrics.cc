@@ -1,5 +1,5 @@
-// Lines of metrics.jsonl (run/metrics.h).
-#include "run/metrics.h"
+// Lines of metrics.jsonl (run/records/metrics.h).
+#include "run/records/metrics.h"
 
 #include <glog/logging.h>
 

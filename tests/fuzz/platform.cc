@@ -1,5 +1,5 @@
-// --network=file:PATH (sim/platform_textproto.h).
-#include "sim/platform_textproto.h"
+// --network=file:PATH (sim/platform/platform_textproto.h).
+#include "sim/platform/platform_textproto.h"
 #include "tests/fuzz/platform_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

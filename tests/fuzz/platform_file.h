@@ -5,7 +5,7 @@
 #include <glog/logging.h>
 
 #include "absl/status/statusor.h"
-#include "sim/platform_description.h"
+#include "sim/platform/platform_description.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace grapevine::fuzz {

@@ -1,9 +1,9 @@
-// Files of weights (model/safetensors.h).
-#include "model/safetensors.h"
+// Files of weights (model/files/safetensors.h).
+#include "model/files/safetensors.h"
 
 #include <glog/logging.h>
 
-#include "model/safetensors_header.h"
+#include "model/files/safetensors_header.h"
 #include "tests/fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,5 +1,5 @@
-// summary.json (run/summary.h).
-#include "run/summary.h"
+// summary.json (run/records/summary.h).
+#include "run/records/summary.h"
 
 #include <glog/logging.h>
 

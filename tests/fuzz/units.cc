@@ -1,5 +1,5 @@
-// Sizes, rates, times and shares (run/units.h).
-#include "run/units.h"
+// Sizes, rates, times and shares (base/units.h).
+#include "base/units.h"
 
 #include <glog/logging.h>
 

@@ -1,6 +1,6 @@
-// What neighbours send each other (node/wire_format.h): the first byte chooses the
+// What neighbours send each other (node/transport/edge/wire_format.h): the first byte chooses the
 // direction and the pieces in which the rest arrives.
-#include "node/wire_format.h"
+#include "node/transport/edge/wire_format.h"
 
 #include <glog/logging.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>

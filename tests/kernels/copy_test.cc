@@ -1,4 +1,4 @@
-#include "kernels/copy.h"
+#include "kernels/passes/copy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/crc32c.h"
+#include "kernels/passes/crc32c.h"
 
 #include <numeric>
 #include <string>

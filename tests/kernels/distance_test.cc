@@ -1,4 +1,4 @@
-#include "kernels/distance.h"
+#include "kernels/passes/distance.h"
 
 #include <cmath>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "kernels/merge_means.h"
+#include "kernels/passes/merge_means.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/mix_and_step.h"
+#include "kernels/passes/mix_and_step.h"
 
 #include <cmath>
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/mix_and_step_reference.h"
-#include "kernels/weighted_sum.h"
+#include "kernels/passes/mix_and_step_reference.h"
+#include "kernels/passes/weighted_sum.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

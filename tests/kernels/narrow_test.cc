@@ -1,4 +1,4 @@
-#include "kernels/narrow.h"
+#include "kernels/codec/narrow.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/denormals.h"
-#include "kernels/narrow_element.h"
+#include "kernels/codec/narrow_element.h"
+#include "kernels/passes/denormals.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

@@ -1,4 +1,4 @@
-#include "kernels/sketch.h"
+#include "kernels/passes/sketch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/sketch_order.h"
+#include "kernels/passes/sketch_order.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

@@ -1,11 +1,11 @@
-#include "kernels/tensor_norms.h"
+#include "kernels/vector/tensor_norms.h"
 
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/ordered_sum.h"
+#include "kernels/passes/ordered_sum.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

@@ -1,4 +1,4 @@
-#include "kernels/top_k.h"
+#include "kernels/codec/top_k.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/denormals.h"
+#include "kernels/passes/denormals.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

@@ -1,4 +1,4 @@
-#include "kernels/vector_table.h"
+#include "kernels/vector/vector_table.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/vector_passes.h"
+#include "kernels/vector/vector_passes.h"
 
 namespace grapevine {
 namespace {

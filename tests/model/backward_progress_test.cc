@@ -1,5 +1,5 @@
 // Gradients in parts: what is called final is, and the estimate of when.
-#include "model/backward_progress.h"
+#include "model/network/backward_progress.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "model/backward_cost.h"
-#include "model/network_registry.h"
+#include "model/network/backward_cost.h"
+#include "model/networks/network_registry.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

@@ -1,5 +1,5 @@
 // Memory is planned: what must be kept is kept once, and the rest is shared.
-#include "model/execution_plan.h"
+#include "model/network/execution_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/spec.h"
-#include "kernels/tensor/cpu_tensor_device.h"
-#include "model/fusion.h"
+#include "kernels/tensor/cpu/cpu_tensor_device.h"
+#include "model/network/fusion.h"
 #include "model/networks/resnet20.h"
 
 namespace grapevine {

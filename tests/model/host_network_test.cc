@@ -1,5 +1,5 @@
 // A network on a device for replicas in host memory, on an emulated device.
-#include "model/host_network.h"
+#include "model/network/host_network.h"
 
 #include <gtest/gtest.h>
 
@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "model/batch_norm_recalibration.h"
-#include "model/dataset_evaluation.h"
-#include "model/dataset_registry.h"
-#include "model/network_registry.h"
-#include "model/shard_batches.h"
+#include "model/data/shard_batches.h"
+#include "model/datasets/dataset_registry.h"
+#include "model/networks/network_registry.h"
+#include "model/problem/batch_norm_recalibration.h"
+#include "model/problem/dataset_evaluation.h"
 #include "tests/testing/emulated_device.h"
 
 namespace grapevine {

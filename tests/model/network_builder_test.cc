@@ -1,4 +1,4 @@
-#include "model/network_builder.h"
+#include "model/network/network_builder.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/failure.h"
-#include "model/fusion.h"
+#include "model/network/fusion.h"
 
 namespace grapevine {
 namespace {

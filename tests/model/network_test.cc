@@ -1,5 +1,5 @@
 // What holds for every network.
-#include "model/network.h"
+#include "model/network/network.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/failure.h"
-#include "model/network_registry.h"
+#include "model/networks/network_registry.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

@@ -1,5 +1,5 @@
 // The objectives: a network's, the quadratic's and the phantom's.
-#include "model/objective.h"
+#include "model/problem/objective.h"
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,11 @@
 #include <memory>
 #include <vector>
 
-#include "model/batch_norm_recalibration.h"
-#include "model/network_objective.h"
-#include "model/network_registry.h"
-#include "model/phantom_objective.h"
-#include "model/quadratic_objective.h"
+#include "model/networks/network_registry.h"
+#include "model/problem/batch_norm_recalibration.h"
+#include "model/problem/network_objective.h"
+#include "model/problem/phantom_objective.h"
+#include "model/problem/quadratic_objective.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

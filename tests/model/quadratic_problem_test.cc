@@ -1,4 +1,4 @@
-#include "model/quadratic_problem.h"
+#include "model/problem/quadratic_problem.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "model/recorded_steps.h"
+#include "model/network/recorded_steps.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "kernels/tensor/cpu_tensor_device.h"
-#include "model/network.h"
-#include "model/network_registry.h"
+#include "kernels/tensor/cpu/cpu_tensor_device.h"
+#include "model/network/network.h"
+#include "model/networks/network_registry.h"
 #include "random/keyed_random.h"
 #include "tests/testing/recording_tensor_device.h"
 

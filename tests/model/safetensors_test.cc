@@ -1,4 +1,4 @@
-#include "model/safetensors.h"
+#include "model/files/safetensors.h"
 
 #include <cstring>
 #include <filesystem>
@@ -16,8 +16,8 @@
 #include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kernels/replica_layout.h"
-#include "model/network_registry.h"
+#include "kernels/vector/replica_layout.h"
+#include "model/networks/network_registry.h"
 #include "tests/model/scratch_folder.h"
 
 namespace grapevine {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/replica_layout.h"
+#include "kernels/vector/replica_layout.h"
 #include "tests/model/torch_cases.h"
 
 namespace grapevine {

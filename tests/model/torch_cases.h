@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "model/network_registry.h"
+#include "model/networks/network_registry.h"
 
 namespace grapevine {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/replica_layout.h"
-#include "kernels/step_request.h"
-#include "kernels/vector_table.h"
+#include "kernels/vector/replica_layout.h"
+#include "kernels/vector/step_request.h"
+#include "kernels/vector/vector_table.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
 

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/replica_layout.h"
-#include "kernels/vector_table.h"
+#include "kernels/vector/replica_layout.h"
+#include "kernels/vector/vector_table.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
 

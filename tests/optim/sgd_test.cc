@@ -7,8 +7,8 @@
 #include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kernels/replica_layout.h"
-#include "kernels/vector_table.h"
+#include "kernels/vector/replica_layout.h"
+#include "kernels/vector/vector_table.h"
 #include "optim/optimizer.h"
 
 namespace grapevine {

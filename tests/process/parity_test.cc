@@ -13,11 +13,11 @@
 #include <thread>
 #include <vector>
 
-#include "cli/experiment.h"
-#include "model/safetensors.h"
-#include "node/memory_transport.h"
-#include "node/runner.h"
-#include "run/config_resolve.h"
+#include "experiment/core/experiment.h"
+#include "model/files/safetensors.h"
+#include "node/runner/runner.h"
+#include "node/transport/memory_transport.h"
+#include "run/config/config_resolve.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"

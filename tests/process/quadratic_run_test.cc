@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/spec.h"
-#include "model/quadratic_problem.h"
-#include "model/safetensors.h"
+#include "model/files/safetensors.h"
+#include "model/problem/quadratic_problem.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/dpsgd_loop.h"

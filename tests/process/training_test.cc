@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "run/compute_time.h"
-#include "run/straggler.h"
+#include "run/timing/compute_time.h"
+#include "run/timing/straggler.h"
+#include "tests/model/datasets/write_jpeg.h"
 #include "tests/model/scratch_folder.h"
-#include "tests/model/write_jpeg.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
 #include "tests/testing/trace_file.h"

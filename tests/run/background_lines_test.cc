@@ -1,4 +1,4 @@
-#include "run/background_lines.h"
+#include "run/records/background_lines.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "run/chrome_trace.h"
+#include "run/trace/chrome_trace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/failure.h"
-#include "run/run_trace.h"
+#include "run/trace/run_trace.h"
 #include "tests/testing/trace_file.h"
 
 namespace grapevine::testing {

@@ -1,4 +1,4 @@
-#include "run/compute_profile.h"
+#include "run/timing/compute_profile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/failure.h"
-#include "run/compute_time.h"
+#include "run/timing/compute_time.h"
 
 namespace grapevine {
 namespace {

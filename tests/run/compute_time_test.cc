@@ -1,4 +1,4 @@
-#include "run/compute_time.h"
+#include "run/timing/compute_time.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

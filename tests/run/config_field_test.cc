@@ -1,4 +1,4 @@
-#include "run/config_field.h"
+#include "run/config/config_field.h"
 
 #include <gtest/gtest.h>
 

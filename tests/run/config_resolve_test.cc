@@ -1,4 +1,4 @@
-#include "run/config_resolve.h"
+#include "run/config/config_resolve.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "base/failure.h"
-#include "run/config_file.h"
-#include "run/config_print.h"
-#include "run/config_validate.h"
+#include "run/config/config_file.h"
+#include "run/config/config_print.h"
+#include "run/config/config_validate.h"
 
 namespace grapevine {
 namespace {

@@ -1,4 +1,4 @@
-#include "run/configured_stragglers.h"
+#include "run/config/configured_stragglers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "run/duration_histogram.h"
+#include "run/records/duration_histogram.h"
 
 #include <gtest/gtest.h>
 

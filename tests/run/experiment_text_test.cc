@@ -1,8 +1,8 @@
-#include "run/experiment_text.h"
+#include "run/config/experiment_text.h"
 
 #include <gtest/gtest.h>
 
-#include "run/config_field.h"
+#include "run/config/config_field.h"
 
 namespace grapevine {
 namespace {

@@ -1,11 +1,11 @@
-#include "run/metrics.h"
+#include "run/records/metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "run/summary.h"
+#include "run/records/summary.h"
 
 namespace grapevine {
 namespace {

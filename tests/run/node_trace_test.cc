@@ -1,4 +1,4 @@
-#include "run/node_trace.h"
+#include "run/trace/node_trace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/failure.h"
-#include "run/trace_merge.h"
+#include "run/trace/trace_merge.h"
 #include "tests/testing/file_text.h"
 #include "tests/testing/trace_file.h"
 

@@ -1,4 +1,4 @@
-#include "run/revision.h"
+#include "run/records/revision.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

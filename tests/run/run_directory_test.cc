@@ -1,4 +1,4 @@
-#include "run/run_directory.h"
+#include "run/records/run_directory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "base/failure.h"
-#include "run/config_file.h"
-#include "run/line_file.h"
+#include "run/config/config_file.h"
+#include "run/records/line_file.h"
 
 namespace grapevine {
 namespace {

@@ -1,4 +1,4 @@
-#include "run/straggler.h"
+#include "run/timing/straggler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "run/sweep_directory.h"
+#include "run/records/sweep_directory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/failure.h"
-#include "run/config_file.h"
-#include "run/run_directory.h"
+#include "run/config/config_file.h"
+#include "run/records/run_directory.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
 

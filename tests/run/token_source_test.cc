@@ -1,4 +1,4 @@
-#include "run/token_source.h"
+#include "run/config/token_source.h"
 
 #include <sys/stat.h>
 

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/failure.h"
-#include "node/coordinator.h"
-#include "node/registration.h"
+#include "node/control/coordinator.h"
+#include "node/control/registration.h"
 #include "tests/scenarios/stage.h"
 
 namespace grapevine::testing {

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "topology/topology.h"
+#include "base/ids.h"
 
 namespace grapevine::testing {
 

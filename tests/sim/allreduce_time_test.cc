@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/backward_cost.h"
+#include "model/network/backward_cost.h"
 #include "tests/sim/timed_run.h"
 
 namespace grapevine::testing {

@@ -1,5 +1,5 @@
 // The radix heap against the standard's priority queue, ties in order of arrival.
-#include "sim/event_queue.h"
+#include "sim/engine/event_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The flow-level model against closed forms, conservation of bytes, and the
 // latency-bandwidth model where the two must agree.
-#include "sim/flow_network.h"
+#include "sim/network/flow_network.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 #include <string>
 
 #include "random/keyed_random.h"
-#include "sim/nic_network.h"
-#include "sim/platform_registry.h"
+#include "sim/network/nic_network.h"
+#include "sim/platform/platform_registry.h"
 #include "tests/sim/network_driver.h"
 #include "topology/topology.h"
 

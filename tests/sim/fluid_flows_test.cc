@@ -1,5 +1,5 @@
 // Progress of flows whose rates change: when they end, and which alarms tell it.
-#include "sim/fluid_flows.h"
+#include "sim/network/fluid_flows.h"
 
 #include <gtest/gtest.h>
 

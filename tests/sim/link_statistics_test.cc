@@ -1,8 +1,8 @@
-#include "sim/link_statistics.h"
+#include "sim/engine/link_statistics.h"
 
 #include <gtest/gtest.h>
 
-#include "sim/platform_registry.h"
+#include "sim/platform/platform_registry.h"
 
 namespace grapevine::testing {
 namespace {

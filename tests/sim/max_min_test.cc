@@ -1,5 +1,5 @@
 // The definition of fairness, on cases with known rates and on random ones.
-#include "sim/max_min.h"
+#include "sim/network/max_min.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "sim/event_queue.h"
-#include "sim/network_model.h"
+#include "sim/engine/event_queue.h"
+#include "sim/network/network_model.h"
 
 namespace grapevine {
 

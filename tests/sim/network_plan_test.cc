@@ -1,5 +1,5 @@
 // From flags to a network model; the presets, and what docs/networks.md says of them.
-#include "sim/network_plan.h"
+#include "sim/network/network_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/failure.h"
-#include "sim/network_presets.h"
+#include "sim/platform/network_presets.h"
 #include "system/atomic_file.h"
 #include "tests/sim/network_driver.h"
 #include "tests/testing/file_text.h"

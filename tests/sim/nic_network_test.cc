@@ -1,5 +1,5 @@
 // The latency-bandwidth model: shares of interfaces, and the Hockney formula.
-#include "sim/nic_network.h"
+#include "sim/network/nic_network.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Ranks find their hosts, and bad placements hear why not.
-#include "sim/placement.h"
+#include "sim/platform/placement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/failure.h"
-#include "sim/platform_registry.h"
+#include "sim/platform/platform_registry.h"
 #include "system/atomic_file.h"
 
 namespace grapevine {

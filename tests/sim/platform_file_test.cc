@@ -1,6 +1,6 @@
 // A user's own networks: what is read, which ways messages take, and what hostile
 // files get to hear.
-#include "sim/platform_file.h"
+#include "sim/platform/platform_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
-#include "sim/platform.h"
+#include "sim/platform/platform.h"
 #include "system/atomic_file.h"
 
 namespace grapevine {

@@ -1,5 +1,5 @@
 // The families of networks: what their routes look like, and what is refused.
-#include "sim/platform.h"
+#include "sim/platform/platform.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/failure.h"
-#include "sim/platform_registry.h"
+#include "sim/platform/platform_registry.h"
 
 namespace grapevine {
 namespace {

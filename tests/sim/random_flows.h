@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "random/keyed_random.h"
-#include "sim/max_min.h"
+#include "sim/network/max_min.h"
 
 namespace grapevine {
 

@@ -1,6 +1,6 @@
 // Messages between virtual nodes: replicas are shared, and yet nobody sees what
 // another one writes.
-#include "sim/replica_vectors.h"
+#include "sim/engine/replica_vectors.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "model/quadratic_objective.h"
+#include "model/problem/quadratic_objective.h"
 #include "optim/optimizer.h"
 
 namespace grapevine {

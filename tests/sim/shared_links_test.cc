@@ -1,6 +1,6 @@
 // Flows that come and go have the rates that a full solution gives them, and what
 // does not concern a change is left alone.
-#include "sim/shared_links.h"
+#include "sim/network/shared_links.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <set>
 
 #include "random/keyed_random.h"
-#include "sim/max_min.h"
+#include "sim/network/max_min.h"
 #include "tests/sim/random_flows.h"
 
 namespace grapevine {

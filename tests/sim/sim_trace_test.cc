@@ -1,14 +1,14 @@
-#include "sim/sim_trace.h"
+#include "sim/engine/sim_trace.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
-#include "run/chrome_trace.h"
-#include "run/straggler.h"
-#include "sim/observer_group.h"
-#include "sim/step_statistics.h"
+#include "run/timing/straggler.h"
+#include "run/trace/chrome_trace.h"
+#include "sim/engine/observer_group.h"
+#include "sim/engine/step_statistics.h"
 #include "tests/sim/timed_run.h"
 #include "tests/testing/trace_file.h"
 

@@ -1,5 +1,5 @@
 // What the simulator says of whole rounds, against what can be said by hand.
-#include "sim/simulation.h"
+#include "sim/engine/simulation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "random/keyed_random.h"
-#include "sim/network_plan.h"
+#include "sim/network/network_plan.h"
 
 namespace {
 std::atomic<int64_t> allocations = 0;

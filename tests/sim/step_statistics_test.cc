@@ -1,4 +1,4 @@
-#include "sim/step_statistics.h"
+#include "sim/engine/step_statistics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "run/straggler.h"
-#include "sim/observer_group.h"
+#include "run/timing/straggler.h"
+#include "sim/engine/observer_group.h"
 #include "tests/sim/timed_run.h"
 
 namespace grapevine::testing {

@@ -1,4 +1,4 @@
-#include "sim/tcp_effects.h"
+#include "sim/network/tcp_effects.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/failure.h"
-#include "sim/connections.h"
+#include "sim/network/connections.h"
 #include "tests/sim/timed_run.h"
 
 namespace grapevine::testing {

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "algorithm/algorithm.h"
-#include "run/compute_time.h"
-#include "sim/message_effect.h"
-#include "sim/nic_network.h"
-#include "sim/phantom_vectors.h"
-#include "sim/sim_observer.h"
-#include "sim/simulation.h"
-#include "topology/mixing.h"
+#include "run/timing/compute_time.h"
+#include "sim/engine/phantom_vectors.h"
+#include "sim/engine/sim_observer.h"
+#include "sim/engine/simulation.h"
+#include "sim/network/message_effect.h"
+#include "sim/network/nic_network.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine::testing {
 

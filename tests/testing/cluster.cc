@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/vector_table.h"
+#include "kernels/vector/vector_table.h"
 #include "optim/replica_step.h"
-#include "topology/mixing.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine::testing {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
-#include "kernels/replica_layout.h"
+#include "kernels/vector/replica_layout.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
 

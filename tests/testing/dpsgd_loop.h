@@ -8,8 +8,8 @@
 #include <functional>
 #include <vector>
 
+#include "base/ids.h"
 #include "tests/testing/weighted_graphs.h"
-#include "topology/topology.h"
 
 namespace grapevine::testing {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/aligned_buffer.h"
-#include "kernels/sketch.h"
+#include "kernels/passes/sketch.h"
+#include "kernels/vector/aligned_buffer.h"
 #include "random/keyed_random.h"
 #include "system/mutex.h"
 

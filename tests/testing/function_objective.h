@@ -9,8 +9,8 @@
 #include <span>
 #include <utility>
 
-#include "model/objective.h"
-#include "topology/topology.h"
+#include "base/ids.h"
+#include "model/problem/objective.h"
 
 namespace grapevine::testing {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/tensor/cpu_tensor_device.h"
+#include "kernels/tensor/cpu/cpu_tensor_device.h"
 
 namespace grapevine {
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "topology/topology.h"
+
 namespace grapevine::testing {
 namespace {
 

@@ -1,5 +1,5 @@
 // Graphs of unequal degree, and weights that are not the default, with W made from the
-// edges and the definition: what topology/mixing.h says is not asked.
+// edges and the definition: what topology/weights/mixing.h says is not asked.
 //
 // Thread-safety: values; what they refer to is immutable.
 #ifndef GRAPEVINE_TESTS_TESTING_WEIGHTED_GRAPHS_H_
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/topology.h"
+#include "base/ids.h"
 
 namespace grapevine::testing {
 

@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "system/atomic_file.h"
-#include "topology/graph_writer.h"
+#include "topology/files/graph_writer.h"
+#include "topology/files/xml_depth.h"
 #include "topology/topology.h"
-#include "topology/xml_depth.h"
 
 namespace grapevine {
 namespace {

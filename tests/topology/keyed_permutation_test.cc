@@ -1,4 +1,4 @@
-#include "topology/keyed_permutation.h"
+#include "topology/graphs/keyed_permutation.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Weights: values, explicit matrices, and what is refused.
-#include "topology/mixing.h"
+#include "topology/weights/mixing.h"
 
 #include <gtest/gtest.h>
 
 #include "base/failure.h"
 #include "system/atomic_file.h"
-#include "topology/spectrum.h"
+#include "topology/spectrum/spectrum.h"
 
 namespace grapevine {
 namespace {

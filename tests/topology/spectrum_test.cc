@@ -1,5 +1,5 @@
 // The spectra against their formulas, and the formulas against Eigen.
-#include "topology/spectrum.h"
+#include "topology/spectrum/spectrum.h"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/failure.h"
-#include "topology/mixing.h"
 #include "topology/stored_graph.h"
 #include "topology/topology.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine {
 namespace {

@@ -1,7 +1,7 @@
 """@cuda: the CUDA Toolkit of this machine, or empty stand-ins.
 
 Looked for in $CUDA_HOME, $CUDA_PATH and /usr/local/cuda: bin/nvcc and
-include/cudnn.h. cuDNN and cuBLASLt are not linked: kernels/tensor/cuda/shared_library.h
+include/cudnn.h. cuDNN and cuBLASLt are not linked: kernels/tensor/cuda/library/shared_library.h
 loads them. $GRAPEVINE_CUDA=0 turns it off, 1 makes its absence an error;
 --@cuda//:enable=false turns it off for one build.
 """

@@ -8,7 +8,7 @@ load("@rules_cc//cc:defs.bzl", "cc_library")
 # from one reading of the source: nothing in it asks for more than Turing has.
 _TARGETS = ["-gencode=arch=compute_75,code=[sm_90,compute_75]"]
 
-# No contraction, and denormals are flushed (kernels/denormals.h): the same bits as the
+# No contraction, and denormals are flushed (kernels/passes/denormals.h): the same bits as the
 # CPU's passes.
 _FLAGS = [
     "-std=c++20",

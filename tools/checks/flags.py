@@ -18,7 +18,7 @@ OTHERS = {"config", "jobs", "ntasks-per-node", "cpus-per-task", "cifar10", "seco
 # Not what a name is put together from: "--no-".
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?![\w-])")
 LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
-FOLDERS = ["algorithm", "base", "cli", "kernels", "model", "node", "optim", "random", "report", "run",
+FOLDERS = ["algorithm", "base", "cli", "experiment", "kernels", "model", "node", "optim", "random", "report", "run",
            "sim", "system", "topology"]
 
 

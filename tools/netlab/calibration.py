@@ -17,7 +17,7 @@ from units import bits_per_second, seconds, size_bytes
 
 ECHO_PORT = 6000
 ECHOES = 200
-# Passes over memory of a D-PSGD step at n = 2, in replicas, as sim/simulation.cc
+# Passes over memory of a D-PSGD step at n = 2, in replicas, as sim/engine/simulation.cc
 # counts them: two terms, gradient, result, momentum read and written.
 MIX_PASSES = 6
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/tensor/cuda/blas_library.h"
+#include "kernels/tensor/cuda/library/blas_library.h"
 
 namespace grapevine {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "kernels/tensor/cuda/cuda_batch_norm.h"
 #include "kernels/tensor/cuda/cuda_layer.h"
+#include "kernels/tensor/cuda/passes/cuda_batch_norm.h"
 #include "kernels/tensor/region_plan.h"
 
 namespace grapevine {

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/tensor/cuda/convolution_graphs.h"
-#include "kernels/tensor/cuda/cuda_batch_norm.h"
 #include "kernels/tensor/cuda/cuda_layer.h"
-#include "kernels/tensor/cuda/cudnn_graph.h"
+#include "kernels/tensor/cuda/library/convolution_graphs.h"
+#include "kernels/tensor/cuda/library/cudnn_graph.h"
+#include "kernels/tensor/cuda/passes/cuda_batch_norm.h"
 #include "kernels/tensor/cuda/product_parameters.h"
 #include "kernels/tensor/region_plan.h"
 

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/tensor/cuda/blas_matmul.h"
-#include "kernels/tensor/cuda/cuda_batch_norm.h"
 #include "kernels/tensor/cuda/cuda_layer.h"
+#include "kernels/tensor/cuda/passes/cuda_batch_norm.h"
 #include "kernels/tensor/cuda/product_parameters.h"
 #include "kernels/tensor/region_plan.h"
 

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "kernels/tensor/cuda/cuda_elementwise.h"
 #include "kernels/tensor/cuda/cuda_tensor_context.h"
+#include "kernels/tensor/cuda/passes/cuda_elementwise.h"
 #include "kernels/tensor/layer.h"
 
 namespace grapevine {

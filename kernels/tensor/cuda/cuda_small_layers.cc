@@ -1,9 +1,9 @@
 #include "kernels/tensor/cuda/cuda_small_layers.h"
 
 #include "absl/strings/str_cat.h"
-#include "kernels/tensor/cuda/cuda_elementwise.h"
 #include "kernels/tensor/cuda/cuda_layer.h"
-#include "kernels/tensor/cuda/cuda_pooling.h"
+#include "kernels/tensor/cuda/passes/cuda_elementwise.h"
+#include "kernels/tensor/cuda/passes/cuda_pooling.h"
 
 namespace grapevine {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/cuda/cuda_status.h"
-#include "kernels/tensor/cuda/blas_library.h"
-#include "kernels/tensor/cuda/cudnn_library.h"
+#include "kernels/tensor/cuda/library/blas_library.h"
+#include "kernels/tensor/cuda/library/cudnn_library.h"
 
 namespace grapevine {
 namespace {

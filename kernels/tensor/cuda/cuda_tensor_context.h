@@ -23,9 +23,9 @@
 #include "kernels/cuda/cuda_stream.h"
 #include "kernels/device/device.h"
 #include "kernels/tensor/cuda/cuda_tensor_options.h"
-#include "kernels/tensor/cuda/cudnn_graph.h"
-#include "kernels/tensor/cuda/loss_scaled.h"
-#include "kernels/tensor/cuda/plan_cache.h"
+#include "kernels/tensor/cuda/library/cudnn_graph.h"
+#include "kernels/tensor/cuda/library/plan_cache.h"
+#include "kernels/tensor/cuda/passes/loss_scaled.h"
 #include "kernels/tensor/tensor_format.h"
 
 namespace grapevine {

@@ -10,13 +10,13 @@
 #include "kernels/cuda/cuda_stream.h"
 #include "kernels/tensor/cuda/cuda_batch_norm_layer.h"
 #include "kernels/tensor/cuda/cuda_convolution_layer.h"
-#include "kernels/tensor/cuda/cuda_elementwise.h"
 #include "kernels/tensor/cuda/cuda_inner_product_layer.h"
 #include "kernels/tensor/cuda/cuda_small_layers.h"
-#include "kernels/tensor/cuda/cuda_softmax.h"
 #include "kernels/tensor/cuda/cuda_tensor_context.h"
-#include "kernels/tensor/cuda/cuda_weights.h"
 #include "kernels/tensor/cuda/loss_scaling.h"
+#include "kernels/tensor/cuda/passes/cuda_elementwise.h"
+#include "kernels/tensor/cuda/passes/cuda_softmax.h"
+#include "kernels/tensor/cuda/passes/cuda_weights.h"
 
 namespace grapevine {
 namespace {

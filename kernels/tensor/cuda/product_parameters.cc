@@ -1,7 +1,7 @@
 #include "kernels/tensor/cuda/product_parameters.h"
 
 #include "absl/strings/str_cat.h"
-#include "kernels/tensor/cuda/cuda_weights.h"
+#include "kernels/tensor/cuda/passes/cuda_weights.h"
 
 namespace grapevine {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "kernels/tensor/cuda/cuda_tensor_context.h"
-#include "kernels/tensor/cuda/loss_scaled.h"
+#include "kernels/tensor/cuda/passes/loss_scaled.h"
 #include "kernels/tensor/tensor_format.h"
 
 namespace grapevine {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "kernels/cuda/cuda_weighted_sum.h"
-#include "kernels/mix_and_step.h"
-#include "kernels/weighted_sum.h"
+#include "kernels/passes/mix_and_step.h"
+#include "kernels/passes/weighted_sum.h"
 #include "tests/kernels/cuda/on_device.h"
 
 namespace grapevine {

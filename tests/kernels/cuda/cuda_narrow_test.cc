@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/narrow.h"
+#include "kernels/codec/narrow.h"
 #include "tests/kernels/cuda/on_device.h"
 
 namespace grapevine {

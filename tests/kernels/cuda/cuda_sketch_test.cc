@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "kernels/sketch.h"
+#include "kernels/passes/sketch.h"
 #include "tests/kernels/cuda/on_device.h"
 
 namespace grapevine {

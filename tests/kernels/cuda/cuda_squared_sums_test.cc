@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "kernels/distance.h"
-#include "kernels/tensor_norms.h"
+#include "kernels/passes/distance.h"
+#include "kernels/vector/tensor_norms.h"
 #include "tests/kernels/cuda/on_device.h"
 
 namespace grapevine {

@@ -11,9 +11,9 @@
 #include "kernels/cuda/cuda_recording.h"
 #include "kernels/cuda/cuda_weighted_sum.h"
 #include "kernels/device/gpu.h"
-#include "kernels/mix_and_step.h"
-#include "kernels/sketch.h"
-#include "kernels/weighted_sum.h"
+#include "kernels/passes/mix_and_step.h"
+#include "kernels/passes/sketch.h"
+#include "kernels/passes/weighted_sum.h"
 #include "tests/kernels/cuda/on_device.h"
 
 namespace grapevine {

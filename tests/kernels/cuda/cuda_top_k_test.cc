@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/top_k.h"
+#include "kernels/codec/top_k.h"
 #include "tests/kernels/cuda/on_device.h"
 
 namespace grapevine {

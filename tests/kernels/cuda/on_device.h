@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "kernels/cuda/cuda_status.h"
-#include "kernels/denormals.h"
 #include "kernels/device/gpu.h"
+#include "kernels/passes/denormals.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

@@ -1,5 +1,5 @@
 // Every instruction set gives the same bits, and sums hold where naive ones fail.
-#include "kernels/tensor/batch_norm_passes.h"
+#include "kernels/tensor/cpu/batch_norm_passes.h"
 
 #include <gtest/gtest.h>
 

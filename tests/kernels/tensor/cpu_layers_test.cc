@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "kernels/tensor/cpu_tensor_device.h"
+#include "kernels/tensor/cpu/cpu_tensor_device.h"
 #include "kernels/tensor/tensor_thread.h"
 #include "tests/kernels/tensor/layer_under_test.h"
 

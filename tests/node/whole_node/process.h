@@ -9,8 +9,8 @@
 #include <functional>
 #include <utility>
 
+#include "base/ids.h"
 #include "tests/node/whole_node/virtual_time.h"
-#include "topology/topology.h"
 
 namespace grapevine::testing {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/topology.h"
+#include "base/ids.h"
 
 namespace grapevine::testing {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "glog/logging.h"
-#include "node/registration.h"
+#include "node/control/registration.h"
 
 namespace grapevine::testing {
 namespace {

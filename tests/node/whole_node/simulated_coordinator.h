@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
-#include "node/coordinator.h"
-#include "node/run_token.h"
+#include "node/control/coordinator.h"
+#include "node/identity/run_token.h"
 #include "tests/node/whole_node/process.h"
 #include "tests/node/whole_node/simulated_network.h"
 

@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "model/objective.h"
-#include "node/gradient_computer.h"
+#include "model/problem/objective.h"
+#include "node/runner/gradient_computer.h"
 #include "tests/node/whole_node/process.h"
 
 namespace grapevine::testing {

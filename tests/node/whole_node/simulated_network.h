@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "kernels/aligned_buffer.h"
+#include "kernels/vector/aligned_buffer.h"
 #include "random/keyed_random.h"
 #include "tests/node/whole_node/process.h"
 #include "tests/node/whole_node/virtual_time.h"

@@ -8,12 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "node/control/registration.h"
 #include "node/heartbeat.h"
-#include "node/registration.h"
 #include "optim/optimizer.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/node/whole_node/simulated_gradients.h"
-#include "topology/mixing.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine::testing {
 namespace {

@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "node/control_line.h"
-#include "node/run_token.h"
-#include "node/runner.h"
+#include "experiment/core/accuracy_target.h"
+#include "node/control/control_line.h"
+#include "node/identity/run_token.h"
+#include "node/runner/runner.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
-#include "run/accuracy_target.h"
 #include "tests/node/whole_node/process.h"
 #include "tests/node/whole_node/run_plan.h"
 #include "tests/node/whole_node/simulated_coordinator.h"

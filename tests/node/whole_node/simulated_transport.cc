@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "node/credit_desk.h"
-#include "node/dial_attempts.h"
-#include "node/receiving_end.h"
-#include "node/sending_end.h"
-#include "node/wire_format.h"
-#include "node/write_loop.h"
+#include "node/transport/credit_desk.h"
+#include "node/transport/edge/dial_attempts.h"
+#include "node/transport/edge/receiving_end.h"
+#include "node/transport/edge/sending_end.h"
+#include "node/transport/edge/wire_format.h"
+#include "node/transport/grpc/write_loop.h"
 
 namespace grapevine::testing {
 namespace {

@@ -14,13 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "node/edge_door.h"
-#include "node/edge_identity.h"
-#include "node/message_checksum.h"
-#include "node/peer_links.h"
-#include "node/run_token.h"
-#include "node/sink_gate.h"
-#include "node/transport.h"
+#include "node/identity/run_token.h"
+#include "node/transport/edge/edge_door.h"
+#include "node/transport/edge/edge_identity.h"
+#include "node/transport/edge/message_checksum.h"
+#include "node/transport/edge/peer_links.h"
+#include "node/transport/sink_gate.h"
+#include "node/transport/transport.h"
 #include "tests/node/whole_node/process.h"
 #include "tests/node/whole_node/simulated_network.h"
 

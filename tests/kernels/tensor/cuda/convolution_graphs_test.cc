@@ -1,6 +1,6 @@
 // Our graphs have plans on every generation of GPUs: asked of cuDNN for GPUs that are only
 // described, so that it needs none.
-#include "kernels/tensor/cuda/convolution_graphs.h"
+#include "kernels/tensor/cuda/library/convolution_graphs.h"
 
 #include <gtest/gtest.h>
 

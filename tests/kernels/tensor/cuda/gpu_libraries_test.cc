@@ -1,8 +1,8 @@
 // cuDNN and cuBLASLt are found where they are installed, and are those of our headers.
 #include <gtest/gtest.h>
 
-#include "kernels/tensor/cuda/blas_library.h"
-#include "kernels/tensor/cuda/cudnn_library.h"
+#include "kernels/tensor/cuda/library/blas_library.h"
+#include "kernels/tensor/cuda/library/cudnn_library.h"
 
 namespace grapevine {
 namespace {

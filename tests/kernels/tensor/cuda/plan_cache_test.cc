@@ -1,4 +1,4 @@
-#include "kernels/tensor/cuda/plan_cache.h"
+#include "kernels/tensor/cuda/library/plan_cache.h"
 
 #include <gtest/gtest.h>
 

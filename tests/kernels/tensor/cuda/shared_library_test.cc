@@ -1,4 +1,4 @@
-#include "kernels/tensor/cuda/shared_library.h"
+#include "kernels/tensor/cuda/library/shared_library.h"
 
 #include <string>
 

@@ -1,0 +1,80 @@
+// Who sends what to whom in an allreduce: a pure function, without messages.
+//
+// Every allreduce here has the same shape. In its first half partial sums travel
+// until each element's sum is whole at one rank: one addition a level, in a fixed
+// order, so that all ranks end with the same bits. Its second half is the first
+// one backwards: over the same edges, in the opposite direction and order, sums
+// return to wherever partial sums came from. So a schedule says the first half
+// alone, and allreduce_machine.h does the rest.
+//
+// A level is what goes on at the same time when all ranks are equally fast. All
+// ranks count the same levels, so that a level names a message; a rank may sit
+// one out.
+//
+// Thread-safety: immutable.
+#ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_ALLREDUCE_SCHEDULE_H_
+#define GRAPEVINE_ALGORITHM_ALLREDUCE_ALLREDUCE_SCHEDULE_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "algorithm/allreduce/rank_group.h"
+#include "base/ids.h"
+
+namespace grapevine {
+
+// Elements [begin, end) of the vector that is summed.
+struct ElementRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  int64_t size() const { return end - begin; }
+  friend bool operator==(const ElementRange&, const ElementRange&) = default;
+};
+
+// Piece `index` of `range` in `count` pieces whose sizes differ by one at most.
+// Some are empty where there are more pieces than elements.
+inline ElementRange Piece(const ElementRange& range, Rank index, Rank count) {
+  return {range.begin + range.size() * index / count,
+          range.begin + range.size() * (index + 1) / count};
+}
+
+// What one rank does in one level: sends, and at the same time receives. Pieces
+// on a circle may pass its end, hence two ranges. An empty range is no message.
+struct AllreduceStep {
+  using Ranges = std::array<ElementRange, 2>;
+
+  Rank to = kNobody;
+  Rank from = kNobody;
+  Ranges sent{};
+  Ranges received{};
+};
+
+class AllreduceSchedule {
+ public:
+  virtual ~AllreduceSchedule() = default;
+
+  // "allreduce:ring", for error messages.
+  virtual std::string name() const = 0;
+  // Levels of the first half; the same on all ranks.
+  virtual int reduce_levels() const = 0;
+  // This rank's step in `level` of the first half of a sum of vectors of
+  // `elements`. What it receives is added to its own; what it sent it never adds
+  // to or sends again in this half. The ranks do not depend on `elements`.
+  virtual AllreduceStep ReduceStep(int level, int64_t elements) const = 0;
+
+  int levels() const { return 2 * reduce_levels(); }
+  // The level in which what was sent in `level` comes back, and the reverse.
+  int Mirror(int level) const { return levels() - 1 - level; }
+  // This rank's step in any level.
+  AllreduceStep Step(int level, int64_t elements) const {
+    if (level < reduce_levels()) return ReduceStep(level, elements);
+    const AllreduceStep step = ReduceStep(Mirror(level), elements);
+    return {.to = step.from, .from = step.to, .sent = step.received, .received = step.sent};
+  }
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_ALGORITHM_ALLREDUCE_ALLREDUCE_SCHEDULE_H_

@@ -1,0 +1,77 @@
+// A sum over all ranks in buckets, each as soon as its numbers are there: what
+// lets a gradient travel while the rest of it is still computed.
+//
+// Bucket 0 is the end of the vector, where a backward pass begins; the buckets
+// are equally large. Each is a Collective with a channel and scratch memory of
+// its own. They begin in order; more than one may be under way.
+//
+// Every rank ends with the same bits. They are those of a single bucket where a
+// schedule adds the ranks of all elements in the same order (tree, and
+// halving-doubling for n = 2^k); in a ring the order follows from the piece that an
+// element is in, and so from the buckets.
+#ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_BUCKETED_SUM_H_
+#define GRAPEVINE_ALGORITHM_ALLREDUCE_BUCKETED_SUM_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "algorithm/algorithm.h"
+#include "algorithm/allreduce/allreduce_schedule.h"
+#include "algorithm/allreduce/collective.h"
+#include "algorithm/event.h"
+#include "algorithm/host.h"
+#include "kernels/vector/vector_handle.h"
+
+namespace grapevine {
+
+// One event at a time; one sum at a time.
+class BucketedSum {
+ public:
+  using Schedules = std::vector<std::unique_ptr<const AllreduceSchedule>>;
+
+  // One bucket for each schedule, on the channels from `first_channel` on.
+  BucketedSum(Schedules schedules, uint16_t first_channel);
+
+  // As Collective's, of vectors of `elements`.
+  void Prepare(int64_t elements, Host& host);
+  // Where buckets but the last begin, descending: what Host::Gradient shall
+  // report. Valid after Prepare, as long as this lives.
+  std::span<const int64_t> cuts() const { return cuts_; }
+
+  // Begins a sum of `data`, of which nothing is there yet.
+  void Begin(Vec data);
+  // The elements from `from` on are there.
+  void OnReady(int64_t from, Host& host);
+
+  absl::Status On(const Received& event, Host& host);
+  absl::Status On(const Sent& event, Host& host);
+
+  bool summed() const;
+  bool idle() const;
+  std::vector<Waiting> waiting_for() const;
+  std::vector<Rank> Peers() const;
+
+ private:
+  struct Bucket {
+    std::unique_ptr<Collective> sum;
+    int64_t begin = 0;
+    int64_t end = 0;
+  };
+
+  // The bucket of a channel, or an error.
+  absl::StatusOr<Collective*> Find(const Tag& tag, Rank peer);
+
+  const uint16_t first_channel_;
+  std::vector<Bucket> buckets_;
+  std::vector<int64_t> cuts_;
+  Vec data_;
+  size_t begun_;  // buckets of the sum begun last
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_ALGORITHM_ALLREDUCE_BUCKETED_SUM_H_

@@ -1,0 +1,232 @@
+#include "algorithm/allreduce/collective.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace grapevine {
+namespace {
+
+// Bit i: range i is a message.
+unsigned Messages(const AllreduceStep::Ranges& ranges) {
+  return (ranges[0].size() > 0 ? 1u : 0u) | (ranges[1].size() > 0 ? 2u : 0u);
+}
+
+}  // namespace
+
+Collective::Collective(std::unique_ptr<const AllreduceSchedule> schedule, uint16_t channel)
+    : schedule_(std::move(schedule)), channel_(channel), level_(schedule_->levels()) {}
+
+int64_t Collective::Elements(int level) const {
+  const AllreduceStep::Ranges ranges = Step(level).received;
+  return ranges[0].size() + ranges[1].size();
+}
+
+Tag Collective::StepTag(Round sum, int level, size_t range) const {
+  return {channel_, sum, static_cast<uint32_t>(level + range * schedule_->levels())};
+}
+
+Part Collective::Own(const ElementRange& range) const {
+  return {data_.vector, data_.offset + range.begin, range.size()};
+}
+
+void Collective::Prepare(int64_t elements, Host& host) {
+  elements_ = elements;
+  int64_t largest = 0;
+  for (int level = 0; level < schedule_->reduce_levels(); ++level) {
+    largest = std::max(largest, Elements(level));
+  }
+  for (int level = 0; level < schedule_->levels(); ++level) {
+    const int64_t received = Elements(level);
+    if (received == 0) continue;
+    const bool large = 2 * received > largest + 1;  // halves may differ by one
+    Lane& lane = !Reduces(level) ? final_ : large ? large_ : small_;
+    lane.levels.push_back(level);
+  }
+  final_.slots.resize(std::min<size_t>(final_.levels.size(), kMaxAhead));
+  if (largest == 0) return;
+  const int64_t small = MakeSlots(small_, kMaxAhead);
+  // More than two large pieces are for ranks that do not keep step, where they cost
+  // little. One has to do where small ones fill what would be the second.
+  const int64_t affordable = (std::max({elements, 2 * largest, kEagerElements}) - small) / largest;
+  const int64_t large = MakeSlots(large_, std::clamp<int64_t>(affordable, 1, kMaxAhead));
+  scratch_ = host.New(small + large, "an allreduce's partial sums");
+  for (Slot& slot : large_.slots) slot.begin += small;
+  PostAhead(host);
+}
+
+int64_t Collective::MakeSlots(Lane& lane, int64_t most) {
+  lane.slots.resize(std::min(lane.levels.size(), static_cast<size_t>(most)));
+  for (size_t i = 0; i < lane.levels.size(); ++i) {
+    Slot& slot = lane.slots[i % lane.slots.size()];
+    slot.size = std::max(slot.size, Elements(lane.levels[i]));
+  }
+  int64_t end = 0;
+  for (Slot& slot : lane.slots) {
+    slot.begin = end;
+    end += slot.size;
+  }
+  return end;
+}
+
+void Collective::Begin(Part data, Host& host) {
+  CHECK_EQ(data.size, elements_) << "a sum of another size than was prepared";
+  CHECK(summed()) << "two sums at once";
+  ++sum_;
+  data_ = data;
+  level_ = 0;
+  sent_levels_ = 0;
+  Advance(host);
+}
+
+absl::Status Collective::On(const Received& event, Host& host) {
+  const int levels = std::max(schedule_->levels(), 1);
+  const int level = static_cast<int>(event.tag.step % levels);
+  const uint32_t range = event.tag.step / levels;
+  const auto place = std::ranges::find_if(places_, [&](const Place& p) {
+    return p.sum == event.tag.round && p.level == level && p.from == event.from;
+  });
+  if (place == places_.end() || range > 1 || (place->missing >> range & 1) == 0) {
+    return Unexpected("came unposted from", event.from, event.tag);
+  }
+  place->missing &= ~(1u << range);
+  Advance(host);
+  return absl::OkStatus();
+}
+
+absl::Status Collective::On(const Sent& event, Host& host) {
+  const auto sent = std::ranges::find_if(leaving_, [&](const Waiting& message) {
+    return message.peer == event.to && message.tag == event.tag;
+  });
+  if (sent == leaving_.end()) return Unexpected("is not on its way to", event.to, event.tag);
+  leaving_.erase(sent);
+  Advance(host);
+  return absl::OkStatus();
+}
+
+void Collective::Advance(Host& host) {
+  for (; !summed(); ++level_) {
+    const AllreduceStep step = Step(level_);
+    if (sent_levels_ == level_ && !SendLevel(step, host)) break;
+    if (!TakeInLevel(step, host)) break;
+  }
+  PostAhead(host);
+}
+
+bool Collective::SendLevel(const AllreduceStep& step, Host& host) {
+  const unsigned messages = Messages(step.sent);
+  if (messages != 0 && !leaving_.empty()) return false;
+  for (size_t range = 0; range < step.sent.size(); ++range) {
+    if ((messages >> range & 1) == 0) continue;
+    const Tag tag = StepTag(sum_, level_, range);
+    leaving_.push_back({step.to, tag});
+    host.Send(step.to, tag, Own(step.sent[range]));
+  }
+  ++sent_levels_;
+  return true;
+}
+
+bool Collective::TakeInLevel(const AllreduceStep& step, Host& host) {
+  if (Messages(step.received) == 0) return true;
+  const auto place = FindPlace(sum_, level_);
+  if (place == places_.end() || place->missing != 0) return false;
+  Slot& slot = *place->slot;
+  places_.erase(place);
+  slot.taken = false;
+  if (!Reduces(level_)) return true;
+  int64_t arrived = slot.begin;
+  for (const ElementRange& range : step.received) {
+    if (range.size() == 0) continue;
+    const Part own = Own(range);
+    const Term terms[] = {{1.0, {scratch_, arrived, range.size()}}, {1.0, own}};
+    host.Combine(own, terms);
+    arrived += range.size();
+  }
+  return true;
+}
+
+void Collective::PostAhead(Host& host) {
+  for (Lane* lane : {&final_, &large_, &small_}) {
+    while (PostNext(*lane, host)) {
+    }
+  }
+}
+
+bool Collective::PostNext(Lane& lane, Host& host) {
+  if (lane.levels.empty()) return false;
+  const int level = lane.levels[lane.next];
+  const bool reduces = Reduces(level);
+  Slot& slot = lane.slots[lane.next % lane.slots.size()];
+  const bool may_be =
+      reduces ? lane.sum <= sum_ + 1 : lane.sum == sum_ && HasLeft(schedule_->Mirror(level));
+  if (slot.taken || !may_be) return false;
+  slot.taken = true;
+  const AllreduceStep step = Step(level);
+  int64_t offset = slot.begin;
+  for (size_t range = 0; range < step.received.size(); ++range) {
+    const int64_t size = step.received[range].size();
+    if (size == 0) continue;
+    host.Post(step.from, StepTag(lane.sum, level, range),
+              reduces ? Part{scratch_, offset, size} : Own(step.received[range]));
+    offset += size;
+  }
+  places_.push_back({.sum = lane.sum,
+                     .level = level,
+                     .from = step.from,
+                     .slot = &slot,
+                     .missing = Messages(step.received)});
+  if (++lane.next == lane.levels.size()) {
+    lane.next = 0;
+    ++lane.sum;
+  }
+  return true;
+}
+
+std::vector<Collective::Place>::const_iterator Collective::FindPlace(Round sum, int level) const {
+  return std::ranges::find_if(
+      places_, [&](const Place& place) { return place.sum == sum && place.level == level; });
+}
+
+bool Collective::HasLeft(int level) const {
+  if (level >= sent_levels_) return false;
+  return std::ranges::none_of(leaving_, [&](const Waiting& message) {
+    return message.tag == StepTag(sum_, level, 0) || message.tag == StepTag(sum_, level, 1);
+  });
+}
+
+absl::Status Collective::Unexpected(const char* what, Rank peer, const Tag& tag) const {
+  return absl::InternalError(absl::StrCat(schedule_->name(), ": step ", tag.step, " of sum ",
+                                          tag.round, " ", what, " rank ", peer,
+                                          "; under way is step ", level_, " of sum ", sum_));
+}
+
+std::vector<Waiting> Collective::waiting_for() const {
+  std::vector<Waiting> waiting;
+  if (summed()) return waiting;
+  if (sent_levels_ == level_) waiting = leaving_;
+  const AllreduceStep step = Step(level_);
+  const auto place = FindPlace(sum_, level_);
+  for (size_t range = 0; range < step.received.size(); ++range) {
+    const bool arrived = place != places_.end() && (place->missing >> range & 1) == 0;
+    if (step.received[range].size() > 0 && !arrived) {
+      waiting.push_back({step.from, StepTag(sum_, level_, range)});
+    }
+  }
+  return waiting;
+}
+
+std::vector<Rank> Collective::Peers() const {
+  std::set<Rank> peers;
+  for (int level = 0; level < schedule_->reduce_levels(); ++level) {
+    const AllreduceStep step = schedule_->ReduceStep(level, 0);
+    if (step.to != kNobody) peers.insert(step.to);
+    if (step.from != kNobody) peers.insert(step.from);
+  }
+  return {peers.begin(), peers.end()};
+}
+
+}  // namespace grapevine

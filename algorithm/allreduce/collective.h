@@ -1,0 +1,130 @@
+// A sum over all ranks, in place, as messages of chunks: the part of an
+// algorithm that allreduce SGD, model averaging and outer optimizers share.
+//
+// A collective is a nested state machine: its owner passes on the events of its
+// channel. It does what a schedule says, level by level: sends once what it sent
+// before has left, adds what it receives in the order of the levels, whatever
+// order messages come in, and then retraces the schedule. Every rank ends with
+// the same bits, since each element is summed once in one order.
+//
+// Receive buffers are posted ahead, also of the next sum, so that a credit is with its
+// sender before the data. Partial sums arrive in scratch memory, as much as one vector
+// takes, or two where whole vectors travel (trees), or up to 16 MiB; final sums arrive
+// in place, once what stood there has left. Large pieces, small ones and final sums are
+// posted for on lanes of their own: the credit of a piece that crosses an ocean next does
+// not wait for the place of a whole vector that goes next door.
+#ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_COLLECTIVE_H_
+#define GRAPEVINE_ALGORITHM_ALLREDUCE_COLLECTIVE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "algorithm/algorithm.h"
+#include "algorithm/allreduce/allreduce_schedule.h"
+#include "algorithm/event.h"
+#include "algorithm/host.h"
+
+namespace grapevine {
+
+// One event at a time; one sum at a time.
+class Collective {
+ public:
+  // `channel` keeps its messages apart from those of its owner.
+  Collective(std::unique_ptr<const AllreduceSchedule> schedule, uint16_t channel);
+
+  // Posts what the first sum, of `elements`, can receive before its data is
+  // there, so that the credits are with the peers in time; once, before the
+  // first Begin. Later sums are prepared by the one before.
+  void Prepare(int64_t elements, Host& host);
+  // Sums `data` (as many elements) over all ranks into itself.
+  void Begin(Part data, Host& host);
+
+  // Messages of the coming sum may arrive before it begins here. Errors name the
+  // message and the sum under way.
+  absl::Status On(const Received& event, Host& host);
+  absl::Status On(const Sent& event, Host& host);
+
+  // The sum begun last is in its vector.
+  bool summed() const { return level_ == schedule_->levels(); }
+  // Nothing of it is in flight.
+  bool idle() const { return summed() && leaving_.empty(); }
+  // What the level under way cannot end without.
+  std::vector<Waiting> waiting_for() const;
+  // Ranks that this one exchanges messages with, ascending.
+  std::vector<Rank> Peers() const;
+
+  // Messages that are posted for at once: of each lane, below.
+  static constexpr int kMaxAhead = 16;
+  // Scratch that is not worth saving.
+  static constexpr int64_t kEagerElements = int64_t{4} << 20;
+
+ private:
+  // Memory for what is received in a level, and again in later ones.
+  struct Slot {
+    int64_t begin = 0;  // in scratch; of final sums, which arrive in place, nothing
+    int64_t size = 0;   // elements
+    bool taken = false;
+  };
+  // Levels that are posted for one after the other; their slots are used in turn.
+  struct Lane {
+    std::vector<int> levels;
+    std::vector<Slot> slots;
+    Round sum = 0;  // to post for next, in levels[next]
+    size_t next = 0;
+  };
+  // What was posted for a level and is not taken in yet.
+  struct Place {
+    Round sum;
+    int level;
+    Rank from;
+    Slot* slot;
+    unsigned missing;  // bit i: range i has not arrived
+  };
+
+  AllreduceStep Step(int level) const { return schedule_->Step(level, elements_); }
+  // That are received in a level.
+  int64_t Elements(int level) const;
+  bool Reduces(int level) const { return level < schedule_->reduce_levels(); }
+  // The tag of one of the ranges of a level.
+  Tag StepTag(Round sum, int level, size_t range) const;
+  Part Own(const ElementRange& range) const;
+
+  // Gives a lane's levels at most so many slots, each as large as the largest that it
+  // is for. Returns what they hold.
+  int64_t MakeSlots(Lane& lane, int64_t most);
+  void Advance(Host& host);
+  // False when an earlier message has not left.
+  bool SendLevel(const AllreduceStep& step, Host& host);
+  // False when some of it is not there.
+  bool TakeInLevel(const AllreduceStep& step, Host& host);
+  void PostAhead(Host& host);
+  // Posts for a lane's next level; false when it may not yet, or has no slot.
+  bool PostNext(Lane& lane, Host& host);
+  // What was posted for a level of this sum and is not taken in; end() where nothing is.
+  std::vector<Place>::const_iterator FindPlace(Round sum, int level) const;
+  // Whether what was sent in `level` of this sum has left.
+  bool HasLeft(int level) const;
+  absl::Status Unexpected(const char* what, Rank peer, const Tag& tag) const;
+
+  const std::unique_ptr<const AllreduceSchedule> schedule_;
+  const uint16_t channel_;
+
+  int64_t elements_ = 0;
+  Part data_;
+  Vec scratch_;
+  Lane large_;  // partial sums of more than half the largest
+  Lane small_;  // the others
+  Lane final_;  // sums on their way back
+
+  Round sum_ = -1;       // begun last; counted from 0, also in tags
+  int level_;            // of it, under way
+  int sent_levels_ = 0;  // of it, whose messages were sent
+  std::vector<Place> places_;
+  std::vector<Waiting> leaving_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_ALGORITHM_ALLREDUCE_COLLECTIVE_H_

@@ -1,0 +1,43 @@
+// Sizes, bandwidths and durations as people write them: "1.08MB", "100Mbit",
+// "5ms". MB is 10^6 bytes, MiB 2^20 bytes, Mbit 10^6 bits.
+//
+// Reading is strict: a decimal number, a unit, nothing else; results are exact
+// integers (the nearest one), and what does not fit is refused. Errors are
+// kUsage, quote the text and show examples.
+#ifndef GRAPEVINE_BASE_UNITS_H_
+#define GRAPEVINE_BASE_UNITS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace grapevine {
+
+// Bytes. Units B kB (KB) MB GB TB, KiB MiB GiB TiB; a bare number is bytes.
+absl::StatusOr<int64_t> ParseSize(std::string_view text);
+// Bits a second. Units bit kbit Mbit Gbit Tbit, "/s" or "ps" may follow.
+absl::StatusOr<int64_t> ParseBandwidth(std::string_view text);
+// Units ns us ms s min h; only 0 may stand without one.
+absl::StatusOr<std::chrono::nanoseconds> ParseDuration(std::string_view text);
+// A number in [0, 1], or a percentage: 0.985, "98.5%".
+absl::StatusOr<double> ParseFraction(std::string_view text);
+
+// The canonical text, which reads back as the same value: "1.08MB", "64MiB",
+// "100Mbit", "15min". For values >= 0.
+std::string FormatSize(int64_t bytes);
+std::string FormatBandwidth(int64_t bits_per_second);
+std::string FormatDuration(std::chrono::nanoseconds duration);
+
+// For reading only, three digits: "1.05 MB", "12.3 s", "1 h 05 min".
+std::string HumanSize(double bytes);
+std::string HumanDuration(double seconds);
+
+// 12,345 as 12,300: what a short measurement knows.
+int64_t ThreeDigits(int64_t value);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_BASE_UNITS_H_

@@ -1,0 +1,109 @@
+#include "cli/commands/eval_command.h"
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_format.h"
+#include "model/data/prefetched_batches.h"
+#include "model/datasets/dataset_registry.h"
+#include "model/files/safetensors.h"
+#include "model/networks/network_registry.h"
+#include "model/problem/dataset_evaluation.h"
+#include "run/config/flag_error.h"
+
+namespace grapevine {
+namespace {
+
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  grapevine eval runs/ring/model.safetensors --data=mnist:DIR\n"
+    "  grapevine eval runs/ring/node-3/model.safetensors --model=resnet20 --data=cifar10:DIR "
+    "--json";
+
+struct EvalOptions {
+  std::string file;
+  std::string model;  // empty: what the file says
+  std::string data = "synthetic";
+  bool train = false;
+  bool json = false;
+};
+
+void Print(const EvalOptions& options, const std::string& model, const Evaluation& evaluation) {
+  const double samples = static_cast<double>(evaluation.samples);
+  const double loss = evaluation.loss_sum / samples;
+  const double accuracy = static_cast<double>(evaluation.correct) / samples;
+  if (options.json) {
+    std::cout << nlohmann::json({{"model", model},
+                                 {"data", options.data},
+                                 {"part", options.train ? "train" : "test"},
+                                 {"samples", evaluation.samples},
+                                 {"loss", loss},
+                                 {"accuracy", accuracy}})
+              << std::endl;
+    return;
+  }
+  std::cout << absl::StrFormat("%s on %s (%s, %d samples): accuracy %.2f %%, loss %.4f", model,
+                               options.data, options.train ? "train" : "test", evaluation.samples,
+                               100 * accuracy, loss)
+            << std::endl;
+}
+
+absl::Status Evaluate(const EvalOptions& options) {
+  absl::StatusOr<Safetensors> file = Safetensors::Open(options.file);
+  if (!file.ok()) return file.status();
+  const auto named = file->metadata().find("model");
+  std::string model = options.model;
+  if (model.empty()) model = named == file->metadata().end() ? "lenet5" : named->second;
+
+  absl::StatusOr<TrainTest> data = MakeDataset(options.data);
+  if (!data.ok()) return NamingFlag("--data", options.data, data.status());
+  const std::shared_ptr<const Dataset>& part = options.train ? data->train : data->test;
+  absl::StatusOr<std::unique_ptr<Network>> network =
+      MakeNetwork(model, part->traits().shape, part->traits().classes, {});
+  if (!network.ok()) return NamingFlag("--model", model, network.status());
+  std::vector<float> replica((*network)->layout().size);
+  if (absl::Status status = file->Load((*network)->layout(), replica.data()); !status.ok()) {
+    return status;
+  }
+  absl::StatusOr<Evaluation> evaluation =
+      EvaluateOn(part, replica.data(), **network,
+                 {.threads = PrefetchThreads(*part, /*processes=*/1, /*gpu=*/false)});
+  if (!evaluation.ok()) return evaluation.status();
+  Print(options, model, *evaluation);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddEvalCommand(CommandLine& line) {
+  Command command = line.AddCommand("eval", "loss and accuracy of a model file on a data set");
+  auto options = std::make_shared<EvalOptions>();
+  command
+      .AddFlag({.names = "MODEL", .help = "a model as safetensors", .placeholder = "FILE"},
+               &options->file)
+      .Required();
+  command.AddFlag({.names = "--model",
+                   .help = "its network (default: what the file's metadata say, else lenet5)",
+                   .placeholder = "SPEC"},
+                  &options->model);
+  command.AddFlag({.names = "--data",
+                   .help = "synthetic, mnist:DIR, cifar10:DIR, image-folder:DIR",
+                   .placeholder = "SPEC"},
+                  &options->data);
+  const Flag train =
+      command.AddSwitch({.names = "--train", .help = "the training part instead of the test part"});
+  const Flag json =
+      command.AddSwitch({.names = "--json", .help = "one JSON object instead of text"});
+  command.SetFooter(kExamples);
+  command.OnChosen([options, train, json] {
+    options->train = train.given();
+    options->json = json.given();
+    return Evaluate(*options);
+  });
+}
+
+}  // namespace grapevine

@@ -1,0 +1,71 @@
+#include "cli/commands/experiment_command.h"
+
+#include <iostream>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "cli/flags/config_flags.h"
+#include "cli/terminal/json_line.h"
+#include "cli/terminal/logging.h"
+#include "run/config/config_print.h"
+#include "run/config/flag_error.h"
+
+namespace grapevine {
+namespace {
+
+absl::Status CarryOut(const ConfigFlags& flags, bool dry_run, const ExperimentBody& body) {
+  absl::StatusOr<ResolvedConfig> resolved = flags.Resolve();
+  if (!resolved.ok()) return resolved.status();
+  ConfigureLogging(resolved->config);
+  if (resolved->config.log_format() == "json") UseJsonLines(std::cout, "info");
+  if (absl::Status status = body(*resolved, dry_run); !status.ok()) {
+    return NamingOrigin(*resolved, status);
+  }
+  if (dry_run) std::cout << "\n" << PrintResolved(*resolved);
+  return absl::OkStatus();
+}
+
+absl::Status CarryOutSweep(const ConfigFlags& flags, bool dry_run, const SweepBody& body,
+                           const std::optional<std::string>& rounds) {
+  absl::StatusOr<std::vector<SweepCell>> cells = flags.ResolveSweep(rounds);
+  if (!cells.ok()) return cells.status();
+  ConfigureLogging(cells->front().resolved.config);
+  if (absl::Status status = body(*cells, dry_run); !status.ok()) {
+    return NamingOrigin(cells->front().resolved, status);
+  }
+  if (dry_run) std::cout << "\n" << PrintResolved(cells->front().resolved);
+  return absl::OkStatus();
+}
+
+// Declares --dry-run and the flags; `carry_out` runs when the command is chosen.
+void Define(Command command, const std::vector<const ConfigField*>& fields,
+            std::function<absl::Status(const ConfigFlags&, bool dry_run)> carry_out) {
+  const Flag dry_run = command.AddSwitch(
+      {.names = "--dry-run",
+       .help = "check settings, data and the places of files, print each value and where it "
+               "came from, start nothing"});
+  const ConfigFlags flags(command, fields);
+  command.OnChosen([flags, dry_run, carry_out = std::move(carry_out)] {
+    return carry_out(flags, dry_run.given());
+  });
+}
+
+}  // namespace
+
+void DefineExperiment(Command command, const std::vector<const ConfigField*>& fields,
+                      ExperimentBody body) {
+  Define(command, fields, [body = std::move(body)](const ConfigFlags& flags, bool dry_run) {
+    return CarryOut(flags, dry_run, body);
+  });
+}
+
+void DefineSweep(Command command, const std::vector<const ConfigField*>& fields, SweepBody body,
+                 std::function<std::optional<std::string>()> rounds) {
+  Define(
+      command, fields,
+      [body = std::move(body), rounds = std::move(rounds)](const ConfigFlags& flags, bool dry_run) {
+        return CarryOutSweep(flags, dry_run, body, rounds());
+      });
+}
+
+}  // namespace grapevine

@@ -1,0 +1,290 @@
+#include "cli/commands/node_command.h"
+
+#include <fcntl.h>
+#include <glog/logging.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/failure.h"
+#include "base/units.h"
+#include "cli/commands/experiment_command.h"
+#include "cli/flags/config_flags.h"
+#include "cli/terminal/interruption.h"
+#include "cli/terminal/json_line.h"
+#include "cli/terminal/logging.h"
+#include "cli/terminal/progress_display.h"
+#include "cli/terminal/real_run_text.h"
+#include "cli/terminal/standard_output.h"
+#include "experiment/core/experiment.h"
+#include "experiment/real/node_device.h"
+#include "experiment/real/node_placement.h"
+#include "experiment/real/node_run.h"
+#include "experiment/real/node_token.h"
+#include "node/failed_start.h"
+#include "node/identity/run_token.h"
+#include "node/launch/launcher.h"
+#include "node/server/grpc_credentials.h"
+#include "run/config/config_validate.h"
+#include "run/records/metrics.h"
+#include "run/records/output_file.h"
+#include "run/records/run_directory.h"
+#include "system/background_writer.h"
+#include "system/descriptor_limit.h"
+
+namespace grapevine {
+namespace {
+
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  grapevine node --rank=1 --world-size=4 --master-addr=10.0.0.1 --tls-ca=ca.pem "
+    "--tls-cert=node.pem --tls-key=node.key --topology=ring --out=run1\n"
+    "  srun grapevine node --config=experiment.textproto --insecure --out=/shared/run1";
+
+// A descriptor that a launcher left open for this process.
+std::optional<int> InheritedDescriptor(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return std::nullopt;
+  const std::string_view view(text);
+  int descriptor = -1;
+  const auto parsed = std::from_chars(view.begin(), view.end(), descriptor);
+  if (parsed.ec != std::errc() || parsed.ptr != view.end() || descriptor < 0) return std::nullopt;
+  return descriptor;
+}
+
+absl::Status TellPort(int descriptor, const HostAddress& address) {
+  const std::string line = absl::StrCat(address.port, "\n");
+  const bool told = write(descriptor, line.data(), line.size()) == ssize_t(line.size());
+  close(descriptor);
+  return told ? absl::OkStatus() : absl::InternalError("the launcher does not take rank 0's port");
+}
+
+// Where the run's progress goes: to a launcher, or as lines to the terminal, and
+// never waits for either.
+class ProgressReport {
+ public:
+  ProgressReport(ProgressGoal goal, bool json)
+      : goal_(goal), json_(json), descriptor_(InheritedDescriptor(kProgressDescriptorVariable)) {
+    if (descriptor_) {
+      fcntl(*descriptor_, F_SETFL, fcntl(*descriptor_, F_GETFL) | O_NONBLOCK);
+    } else {
+      terminal_ = std::make_shared<BackgroundWriter>(
+          STDOUT_FILENO, "the standard output",
+          [json](int64_t dropped) { return DroppedLines(dropped, json); });
+    }
+  }
+
+  void operator()(const RunMetrics& metrics) const {
+    if (terminal_) {
+      terminal_->Write((json_ ? JsonLine(metrics) : ProgressLine(metrics, goal_)) + "\n");
+      return;
+    }
+    const std::string line = ToJsonLine(metrics) + "\n";
+    (void)!write(*descriptor_, line.data(), line.size());
+  }
+
+  // Once the run is over: what waits for its reader goes first.
+  absl::Status Finish() const {
+    return terminal_ ? AsOutputStatus(terminal_->Drain()) : absl::OkStatus();
+  }
+
+ private:
+  const ProgressGoal goal_;
+  const bool json_;
+  const std::optional<int> descriptor_;
+  std::shared_ptr<BackgroundWriter> terminal_;
+};
+
+// Names one run among all: only ever compared, so it need not be reproducible.
+std::string NewRunId() {
+  std::random_device device;
+  return absl::StrCat(absl::Hex(uint64_t{device()} << 32 | device(), absl::kZeroPad16));
+}
+
+absl::StatusOr<std::chrono::milliseconds> Milliseconds(const std::string& duration) {
+  absl::StatusOr<std::chrono::nanoseconds> parsed = ParseDuration(duration);
+  if (!parsed.ok()) return parsed.status();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(*parsed);
+}
+
+absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity& identity,
+                                       const NodePlacement& placement, std::string token) {
+  const auto peer = Milliseconds(config.peer_timeout());
+  const auto rendezvous = Milliseconds(config.rendezvous_timeout());
+  const auto step = Milliseconds(config.step_timeout());
+  for (const auto* timeout : {&peer, &rendezvous, &step}) {
+    if (!timeout->ok()) return timeout->status();
+  }
+  NodeRunOptions options{.rank = identity.rank.value, .local_rank = identity.local_rank.value};
+  options.session.run_id = NewRunId();
+  options.session.coordinator = placement.coordinator;
+  options.session.bind = placement.bind;
+  options.session.advertise = placement.advertise;
+  absl::StatusOr<GrpcCredentials> credentials =
+      GrpcCredentials::Load({.ca = config.tls_ca(),
+                             .cert = config.tls_cert(),
+                             .key = config.tls_key(),
+                             .insecure = config.insecure()});
+  if (!credentials.ok()) return credentials.status();
+  if (!credentials->warning().empty()) LOG(WARNING) << credentials->warning();
+  const auto listening = credentials->ForServer(placement.bind.host);
+  if (!listening.ok()) return listening.status();
+  options.session.credentials = *std::move(credentials);
+  options.session.token = RunToken(std::move(token));
+  options.session.rendezvous_timeout = *rendezvous;
+  options.session.peer_timeout = *peer;
+  options.session.step_timeout = *step;
+  options.on_listening = [](const HostAddress& address) {
+    const std::optional<int> port = InheritedDescriptor(kPortDescriptorVariable);
+    return port ? TellPort(*port, address) : absl::OkStatus();
+  };
+  return options;
+}
+
+bool Launched() { return std::getenv(kLaunchedVariable) != nullptr; }
+
+// A launcher has made the run directory already; in a cluster rank 0 makes it.
+absl::Status PrepareRunDirectory(const Config& config, Rank rank) {
+  if (rank != 0 || Launched()) return absl::OkStatus();
+  return CreateRunDirectory(config, absl::Now()).status();
+}
+
+// The run that ended with `why` before it began leaves no folder that would be
+// in the way of the next attempt.
+absl::Status Undone(const Config& config, Rank rank, const absl::Status& why) {
+  if (rank != 0 || Launched()) return why;
+  if (absl::Status status = RemoveRun(config.out()); !status.ok()) LOG(WARNING) << status.message();
+  return why;
+}
+
+// Rank 0 speaks for the run; the others say only that they are in it, and where.
+absl::Status SayOpening(const Experiment& experiment, Rank rank, const std::string& place) {
+  if (Launched()) return absl::OkStatus();
+  std::cout << place;
+  if (rank == 0) {
+    std::cout << Opening(experiment) << "run directory: " << experiment.config().out() << "\n";
+  }
+  return FlushStandardOutput();
+}
+
+absl::Status SayClosing(const Config& config, Rank rank) {
+  if (Launched()) return absl::OkStatus();
+  if (rank != 0) {
+    std::cout << "rank " << rank << " is done: " << NodeDirectory(config.out(), rank) << std::endl;
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<std::string> closing = Closing(config, config.out());
+  if (!closing.ok()) return closing.status();
+  std::cout << *closing << std::flush;
+  return absl::OkStatus();
+}
+
+absl::Status RequireOut(const Config& config) {
+  if (config.has_out()) return absl::OkStatus();
+  return WithFailure(
+      absl::InvalidArgumentError("--out is needed: the run directory, the same on all nodes where "
+                                 "they share a file system"),
+      Failure::kUsage);
+}
+
+absl::Status CheckNode(const Config& config, Rank rank) {
+  if (absl::Status status = CheckDevice(config); !status.ok()) return status;
+  return rank == 0 ? CheckRecordings(config) : absl::OkStatus();
+}
+
+absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRunOptions options,
+                      const std::string& place) {
+  const Rank rank = options.rank;
+  const bool json = config.log_format() == "json";
+  const BackgroundLog log([json](int64_t dropped) { return DroppedLines(dropped, json); });
+  if (absl::Status status = PrepareRunDirectory(config, rank); !status.ok()) return status;
+  if (absl::Status status = SayOpening(experiment, rank, place); !status.ok()) return status;
+  options.run_directory = config.out();
+  const Round rounds = experiment.rounds();
+  const ProgressReport progress({.rounds = rounds, .epochs = experiment.Epoch(rounds)}, json);
+  options.on_metrics = progress;
+
+  NodeRun run(&experiment, std::move(options));
+  absl::StatusOr<std::unique_ptr<Interruption>> interruption =
+      Interruption::Watch([&run](const absl::Status& why) { run.Interrupt(why); });
+  if (!interruption.ok()) return interruption.status();
+  if (absl::Status status = run.Run(); !status.ok()) {
+    return run.began() ? status : Undone(config, rank, status);
+  }
+  interruption->reset();  // what only waits for its reader ends as any program does
+  if (absl::Status status = progress.Finish(); !status.ok()) return status;
+  return SayClosing(config, rank);
+}
+
+absl::Status BuildAndCarryOut(const Config& config, NodeRunOptions options,
+                              const std::string& place) {
+  if (absl::Status status = CheckNode(config, options.rank); !status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(config);
+  if (!experiment.ok()) return experiment.status();
+  return CarryOut(config, **experiment, std::move(options), place);
+}
+
+// The other nodes hear why rank 0 cannot begin: from the session once it listens, and
+// before that from here.
+absl::Status RunInEarshot(const Config& config, NodeRunOptions options, const std::string& place) {
+  NodeSessionOptions session = options.session;
+  session.size = config.nodes();
+  bool heard = Launched() || options.rank != 0;
+  options.on_listening = [&heard, listening = options.on_listening](const HostAddress& address) {
+    heard = true;
+    return listening(address);
+  };
+  const absl::Status status = BuildAndCarryOut(config, std::move(options), place);
+  if (!status.ok() && !heard) {
+    LOG(ERROR) << "rank 0 cannot begin, and tells the others: " << status.message();
+    TellOfFailedStart(session, status);
+  }
+  return status;
+}
+
+absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
+  RaiseDescriptorLimit();
+  const Config& config = resolved.config;
+  if (absl::Status status = ValidateForRealNodes(resolved); !status.ok()) return status;
+  absl::StatusOr<NodeIdentity> identity = IdentifyNode(&resolved);
+  if (!identity.ok()) return identity.status();
+  if (absl::Status status = RequireOut(config); !status.ok()) return status;
+  absl::StatusOr<NodePlacement> placement = PlaceNode(config, *identity, Launched());
+  if (!placement.ok()) return placement.status();
+  absl::StatusOr<TokenSource> token = NodeToken(config, *placement);
+  if (!token.ok()) return token.status();
+  if (!token->warning.empty()) LOG(WARNING) << token->warning;
+  absl::StatusOr<NodeRunOptions> options = Options(config, *identity, *placement, token->secret);
+  if (!options.ok()) return options.status();
+  const std::string place = PlaceText(*identity, *placement);
+  if (!dry_run) return RunInEarshot(config, *std::move(options), place);
+  if (absl::Status status = CheckNode(config, options->rank); !status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(config);
+  if (!experiment.ok()) return experiment.status();
+  std::cout << place << "token: " << token->origin << "\n" << Opening(**experiment);
+  return options->rank == 0 ? CheckRunDirectory(config) : absl::OkStatus();
+}
+
+}  // namespace
+
+void AddNodeCommand(CommandLine& line) {
+  Command command = line.AddCommand("node", "run one node of a cluster");
+  command.SetFooter(kExamples);
+  DefineExperiment(command,
+                   FieldsInGroups({"Experiment", "Model and data", "Training", "Output",
+                                   "Measurement", "Time-outs", "Cluster", "Security"}),
+                   RunNode);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,97 @@
+#include "cli/commands/sim_advice.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/units.h"
+#include "experiment/advice/advice_report.h"
+#include "experiment/advice/advice_run.h"
+#include "experiment/core/experiment.h"
+#include "experiment/simulated/gradient_timer.h"
+#include "experiment/simulated/simulated_cluster.h"
+
+namespace grapevine {
+namespace {
+
+// What the advice is about cannot be given.
+absl::Status CheckNothingIsChosen(const ResolvedConfig& resolved) {
+  for (const char* name : {"topology", "algorithm"}) {
+    const Origin origin = resolved.OriginOf(name);
+    if (origin.source == Source::kDefault) continue;
+    return WithFailure(
+        absl::InvalidArgumentError(absl::StrCat(origin.where,
+                                                ": --advise compares them all; drop it, or "
+                                                "drop --advise to simulate this one")),
+        Failure::kUsage);
+  }
+  return absl::OkStatus();
+}
+
+// The experiment without its learning: as large, and taking as long.
+absl::Status MakePhantom(Config* config, AdviceBasis* basis) {
+  const absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(*config);
+  if (!experiment.ok()) return experiment.status();
+  basis->replica_bytes = 4.0 * static_cast<double>((*experiment)->layout().size);
+  const bool learns = (*experiment)->problem().learns();
+  if ((*experiment)->problem().data() != nullptr) basis->split = config->split();
+  if (learns && !config->has_compute()) {
+    const absl::StatusOr<std::chrono::nanoseconds> time = MeasureGradient(**experiment);
+    if (!time.ok()) return time.status();
+    config->set_compute(FormatDuration(*time));
+    basis->compute_measured = true;
+  }
+  if (learns) {
+    config->set_model(absl::StrCat("phantom:", 4 * (*experiment)->layout().size, "B"));
+    config->clear_init_from();
+    config->clear_target_accuracy();
+  }
+  basis->compute = config->compute();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status PrintAdvice(const ResolvedConfig& resolved, bool json, bool dry_run,
+                         const std::atomic<bool>& interrupted) {
+  if (absl::Status status = CheckNothingIsChosen(resolved); !status.ok()) return status;
+  Config config = resolved.config;
+  config.set_schedule("constant");  // of rounds that are too few for any other
+  const auto cluster = SimulatedCluster::Make(config);
+  if (!cluster.ok()) return cluster.status();
+  AdviceBasis basis{.nodes = config.nodes(),
+                    .model = config.model(),
+                    .network = (*cluster)->network().description(),
+                    .memory_bandwidth = config.memory_bandwidth(),
+                    .straggler = config.straggler()};
+  if (absl::Status status = MakePhantom(&config, &basis); !status.ok()) return status;
+  if (dry_run) {
+    for (const Candidate& candidate : AdviceCandidates(config.nodes())) {
+      std::cout << "would try " << candidate.name() << "\n";
+    }
+    return absl::OkStatus();
+  }
+  const bool live = isatty(STDERR_FILENO) == 1;
+  const auto show = [live](const std::string& done) {
+    std::cerr << (live ? absl::StrCat("\r\033[K", done) : absl::StrCat(done, "\n")) << std::flush;
+  };
+  const absl::StatusOr<ClusterAdvice> advice = AdviseCluster(
+      config, {.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency())),
+               .interrupted = &interrupted,
+               .on_progress = json ? nullptr : std::function<void(const std::string&)>(show)});
+  if (live && !json) std::cerr << "\r\033[K" << std::flush;
+  if (!advice.ok()) return advice.status();
+  std::cout << (json ? AdviceJson(*advice, basis) : AdviceText(*advice, basis)) << std::flush;
+  return absl::OkStatus();
+}
+
+}  // namespace grapevine

@@ -1,0 +1,303 @@
+#include "cli/commands/sim_command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "base/failure.h"
+#include "base/units.h"
+#include "cli/commands/experiment_command.h"
+#include "cli/commands/sim_advice.h"
+#include "cli/flags/config_flags.h"
+#include "cli/terminal/conclusion.h"
+#include "cli/terminal/interruption.h"
+#include "cli/terminal/progress_display.h"
+#include "cli/terminal/standard_output.h"
+#include "cli/terminal/sweep_progress.h"
+#include "experiment/core/experiment.h"
+#include "experiment/simulated/gradient_timer.h"
+#include "experiment/simulated/simulated_cluster.h"
+#include "experiment/simulated/simulated_run.h"
+#include "experiment/sweep/cell_cost.h"
+#include "experiment/sweep/sweep_run.h"
+#include "report/sweep_table.h"
+#include "run/config/config_validate.h"
+#include "run/records/run_directory.h"
+#include "run/records/sweep_directory.h"
+#include "run/timing/compute_profile.h"
+
+namespace grapevine {
+namespace {
+
+// What a sweep measured first holds for all of it, however often it is interrupted.
+void KeepMeasuredTime(std::vector<SweepCell>* cells) {
+  const Config& config = cells->front().resolved.config;
+  const std::optional<Config> earlier = EarlierSweep(config);
+  if (config.has_compute() || !earlier || !earlier->has_compute()) return;
+  for (SweepCell& cell : *cells) {
+    cell.resolved.config.set_compute(earlier->compute());
+    cell.resolved.origins["compute"] = {Source::kFile, config.out()};
+  }
+}
+
+// A model that learns takes the time its gradients take on this machine, unless
+// --compute says otherwise; the configuration keeps what was measured.
+absl::Status FillCompute(const Experiment& experiment, std::vector<SweepCell>* cells) {
+  if (!experiment.problem().learns() || experiment.config().has_compute()) return absl::OkStatus();
+  const absl::StatusOr<std::chrono::nanoseconds> time = MeasureGradient(experiment);
+  if (!time.ok()) return time.status();
+  const std::string text = FormatDuration(*time);
+  std::cout << "a gradient takes " << text << " here; --compute=" << text << " repeats this run\n";
+  for (SweepCell& cell : *cells) cell.resolved.config.set_compute(text);
+  return absl::OkStatus();
+}
+
+// Mixing takes the time that it took where --compute was measured, unless
+// --memory-bandwidth says otherwise.
+absl::Status FillMemoryBandwidth(bool quiet, std::vector<SweepCell>* cells) {
+  const ResolvedConfig& first = cells->front().resolved;
+  const bool given = first.OriginOf("memory_bandwidth").source != Source::kDefault;
+  if (given || !first.config.has_compute()) return absl::OkStatus();
+  const std::string first_compute = absl::StrCat("--compute=", first.config.compute());
+  const auto device = ProfiledDevice(first.config.compute());
+  if (!device.ok()) return device.status();
+  const std::optional<double> bandwidth = *device ? MixBandwidth(**device) : std::nullopt;
+  if (!bandwidth) return absl::OkStatus();
+  constexpr double kBitsPerSecond = 8e9;  // in a byte per nanosecond
+  const std::string text = FormatBandwidth(ThreeDigits(std::llround(*bandwidth * kBitsPerSecond)));
+  if (!quiet) {
+    std::cout << "mixing takes the time of " << text << " of memory bandwidth, as measured; "
+              << "--memory-bandwidth changes that\n";
+  }
+  for (SweepCell& cell : *cells) {
+    cell.resolved.config.set_memory_bandwidth(text);
+    cell.resolved.origins["memory_bandwidth"] = {Source::kFile, first_compute};
+  }
+  return absl::OkStatus();
+}
+
+std::string Header(const Experiment& experiment, const NetworkPlan& network) {
+  const Config& config = experiment.config();
+  const std::string size = HumanSize(4.0 * static_cast<double>(experiment.layout().size));
+  return absl::StrFormat(
+      "%d simulated nodes, %s, %s weights, %s\n%s: replicas of %s, %d rounds\n"
+      "network: %s\n",
+      config.nodes(), experiment.mixing().topology().name(), experiment.mixing().name(),
+      experiment.algorithm_name(), config.model(), size, experiment.rounds(),
+      network.description());
+}
+
+absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& interrupted) {
+  const absl::StatusOr<std::string> run = CreateRunDirectory(experiment.config(), absl::Now());
+  if (!run.ok()) return run.status();
+  std::cout << "run directory: " << *run << std::endl;
+  if (absl::Status status = FlushStandardOutput(); !status.ok()) return status;
+  ProgressDisplay display(
+      TerminalOptions({experiment.rounds(), experiment.Epoch(experiment.rounds())}, /*json=*/false),
+      [](std::string text) { std::cout << text << std::flush; },
+      [](std::string text) { std::cerr << text << std::flush; });
+  SimulatedRun simulation(
+      &experiment,
+      {.run_directory = *run,
+       .on_metrics = [&](const RunMetrics& metrics) { display.OnProgress(ToJsonLine(metrics)); },
+       .interrupted = &interrupted});
+  const absl::StatusOr<Summary> summary = simulation.Run();
+  if (!summary.ok()) return summary.status();
+  std::cout << Conclusion(*summary) << "\n"
+            << ToReadableText(simulation.statistics()) << std::flush;
+  return absl::OkStatus();
+}
+
+// The class of the first error, and how many there are.
+absl::Status SweepStatus(const std::vector<SweepCell>& cells,
+                         const std::vector<absl::StatusOr<Summary>>& summaries,
+                         const std::string& folder, bool interrupted) {
+  const auto failed = [](const absl::StatusOr<Summary>& summary) { return !summary.ok(); };
+  const auto first = std::ranges::find_if(summaries, failed);
+  if (first == summaries.end()) return absl::OkStatus();
+  const auto count = std::ranges::count_if(summaries, failed);
+  if (interrupted) {
+    return WithFailure(
+        absl::CancelledError(absl::StrCat(
+            "interrupted; ", count, " of ", cells.size(),
+            " cells are left, and the same command with --out=", folder,
+            cells.front().resolved.config.overwrite() ? " and without --overwrite" : "",
+            " goes on with them")),
+        Failure::kInterrupted);
+  }
+  return WithFailure(
+      absl::Status(
+          first->status().code(),
+          absl::StrCat(count, " of ", cells.size(), " cells failed; the first, ",
+                       cells[first - summaries.begin()].label, ": ", first->status().message())),
+      FailureOf(first->status()));
+}
+
+absl::Status SimulateSweep(const std::vector<SweepCell>& cells,
+                           const std::atomic<bool>& interrupted) {
+  const absl::StatusOr<std::string> folder = CreateSweepDirectory(cells, absl::Now());
+  if (!folder.ok()) return folder.status();
+  const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  std::cout << cells.size() << " cells on " << threads << " threads, in " << *folder << std::endl;
+  if (absl::Status status = FlushStandardOutput(); !status.ok()) return status;
+  std::vector<double> costs;
+  for (const std::vector<size_t>& shared : SharedCells(cells)) {
+    costs.resize(cells.size());  // of those that share, the first has all
+    costs[shared.front()] = CellCost(cells[shared.front()].resolved.config);
+  }
+  SweepProgress progress({.cells = cells.size(),
+                          .cost = std::accumulate(costs.begin(), costs.end(), 0.0),
+                          .threads = threads,
+                          .live = isatty(STDOUT_FILENO) != 0},
+                         std::cout);
+  const std::vector<absl::StatusOr<Summary>> summaries =
+      RunSweep(cells, {.directory = *folder,
+                       .threads = threads,
+                       .interrupted = &interrupted,
+                       .on_done = [&](const std::vector<size_t>& done, double seconds) {
+                         progress.OnDone(done.size(), costs[done.front()], seconds);
+                       }});
+  progress.Finish();
+  std::vector<SweepRow> rows;
+  for (size_t i = 0; i < cells.size(); ++i) rows.push_back({cells[i].coordinates, summaries[i]});
+  if (absl::Status status = WriteSweepTables(*folder, SweepCsv(rows), SweepText(rows));
+      !status.ok()) {
+    return status;
+  }
+  std::cout << SweepText(rows) << "table: " << SweepCsvPath(*folder) << std::endl;
+  return SweepStatus(cells, summaries, *folder, interrupted);
+}
+
+// Before anything is measured or computed: whether its files have a place.
+absl::Status CheckOutput(const std::vector<SweepCell>& cells) {
+  const Config& config = cells.front().resolved.config;
+  if (cells.size() == 1) {
+    absl::Status status = CheckRunDirectory(config);
+    return status.ok() ? CheckRecordings(config) : status;
+  }
+  if (!config.has_trace()) return CheckSweepDirectory(cells);
+  return WithFailure(absl::InvalidArgumentError(
+                         absl::StrCat("--trace=", config.trace(), ": a sweep of ", cells.size(),
+                                      " cells has no one trace; simulate one of them")),
+                     Failure::kUsage);
+}
+
+// Of the first cell that can be built: a grid may hold graphs that some numbers
+// of nodes do not have. The first error when there is none.
+absl::StatusOr<std::unique_ptr<Experiment>> BuildFirst(const std::vector<SweepCell>& cells) {
+  absl::Status why;
+  for (const SweepCell& cell : cells) {
+    absl::StatusOr<std::unique_ptr<Experiment>> built = Experiment::Build(cell.resolved.config);
+    if (built.ok()) return built;
+    why.Update(built.status());
+  }
+  return why;
+}
+
+struct AdviceFlags {
+  Flag advise;
+  Flag json;
+};
+
+AdviceFlags DeclareAdvice(Command command) {
+  const Flag advise = command.AddSwitch(
+      {.names = "--advise",
+       .help = "recommend a topology and an algorithm for these nodes, model and network, and say "
+               "where the choice changes",
+       .group = "Advice"});
+  const Flag json =
+      command
+          .AddSwitch(
+              {.names = "--json", .help = "print the advice as one JSON object", .group = "Advice"})
+          .Needs(advise);
+  return {advise, json};
+}
+
+absl::Status AdviseOn(const std::vector<SweepCell>& cells, bool json, bool dry_run,
+                      const std::atomic<bool>& interrupted) {
+  if (cells.size() == 1) {
+    return PrintAdvice(cells.front().resolved, json, dry_run, interrupted);
+  }
+  return WithFailure(absl::InvalidArgumentError(
+                         "--advise is about one cluster, and compares topologies and algorithms "
+                         "by itself; give it no lists"),
+                     Failure::kUsage);
+}
+
+absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceFlags& advice) {
+  if (absl::Status status = ValidateForSimulation(cells.front().resolved); !status.ok()) {
+    return status;
+  }
+  std::atomic<bool> interrupted = false;
+  const absl::StatusOr<std::unique_ptr<Interruption>> interruption =
+      Interruption::Watch([&interrupted](const absl::Status&) { interrupted = true; });
+  if (!interruption.ok()) return interruption.status();
+  if (absl::Status status = FillMemoryBandwidth(advice.json.given(), &cells); !status.ok())
+    return status;
+  if (advice.advise.given()) {
+    return AdviseOn(cells, advice.json.given(), dry_run, interrupted);
+  }
+  if (cells.size() > 1) KeepMeasuredTime(&cells);
+  absl::StatusOr<std::unique_ptr<Experiment>> first = BuildFirst(cells);
+  if (!first.ok()) return first.status();
+  if (absl::Status status = CheckOutput(cells); !status.ok()) return status;
+  const auto cluster = SimulatedCluster::Make((*first)->config());
+  if (!cluster.ok()) return cluster.status();
+  if (dry_run) {
+    std::cout << Header(**first, (*cluster)->network());
+    if (cells.size() > 1) std::cout << "... and " << cells.size() - 1 << " more cells\n";
+    return absl::OkStatus();
+  }
+  if (absl::Status status = FillCompute(**first, &cells); !status.ok()) return status;
+  if (cells.size() > 1) return SimulateSweep(cells, interrupted);
+  first = Experiment::Build(cells.front().resolved.config);  // with the measured time
+  if (!first.ok()) return first.status();
+  std::cout << Header(**first, (*cluster)->network());
+  return SimulateOne(**first, interrupted);
+}
+
+}  // namespace
+
+void AddSimCommand(CommandLine& line) {
+  Command command =
+      line.AddCommand("sim", "simulate an experiment, or a sweep of them, on a made-up cluster");
+  const AdviceFlags advice = DeclareAdvice(command);
+  command.SetFooter(
+      "Lists make a sweep, one cell for each combination: --topology, --algorithm, --nodes,\n"
+      "--bandwidth, --latency, --straggler and --seed take values separated by commas.\n"
+      "Examples:\n"
+      "  grapevine sim -n 16 --model=phantom:1.08MB --compute=10ms --rounds=100 "
+      "--topology=ring,torus --bandwidth=100Mbit,1Gbit --latency=1ms,10ms\n"
+      "  grapevine sim -n 8 --topology=ring --model=lenet5 --bandwidth=100Mbit\n"
+      "  grapevine sim --advise -n 16 --model=phantom:1.08MB --compute=10ms "
+      "--network=cloud-region");
+  DefineSweep(
+      command,
+      FieldsInGroups({"Experiment", "Model and data", "Training", "Simulated cluster", "Output"}),
+      [advice](std::vector<SweepCell>& cells, bool dry_run) {
+        return Simulate(cells, dry_run, advice);
+      },
+      // Advice needs no number of rounds.
+      [advice]() -> std::optional<std::string> {
+        if (advice.advise.given()) return "1";
+        return std::nullopt;
+      });
+}
+
+}  // namespace grapevine

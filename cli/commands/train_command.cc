@@ -1,0 +1,145 @@
+#include "cli/commands/train_command.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/units.h"
+#include "cli/commands/experiment_command.h"
+#include "cli/flags/config_flags.h"
+#include "cli/terminal/interruption.h"
+#include "cli/terminal/json_line.h"
+#include "cli/terminal/progress_display.h"
+#include "cli/terminal/real_run_text.h"
+#include "cli/terminal/standard_output.h"
+#include "experiment/core/experiment.h"
+#include "experiment/real/node_device.h"
+#include "node/launch/launcher.h"
+#include "run/config/config_field.h"
+#include "run/config/config_validate.h"
+#include "run/config/token_source.h"
+#include "run/records/output_file.h"
+#include "run/records/run_directory.h"
+#include "system/background_writer.h"
+
+namespace grapevine {
+namespace {
+
+// What the header says of an experiment and the display needs of it; the
+// experiment itself, data and all, is not kept while the nodes run.
+struct Plan {
+  std::string header;
+  ProgressGoal goal;
+};
+
+absl::StatusOr<Plan> MakePlan(const Config& config) {
+  const absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(config);
+  if (!experiment.ok()) return experiment.status();
+  const Round rounds = (*experiment)->rounds();
+  return Plan{Opening(**experiment), {rounds, (*experiment)->Epoch(rounds)}};
+}
+
+// What config.textproto leaves out because it is about this process.
+std::vector<std::string> NodeArguments(const Config& config, const std::string& run) {
+  std::vector<std::string> arguments = {"grapevine",
+                                        "node",
+                                        absl::StrCat("--config=", ConfigPath(run)),
+                                        absl::StrCat("--out=", run),
+                                        absl::StrCat("--log-level=", config.log_level()),
+                                        absl::StrCat("--log-format=", config.log_format())};
+  if (config.has_trace()) arguments.push_back(absl::StrCat("--trace=", config.trace()));
+  if (config.has_profile()) arguments.push_back(absl::StrCat("--profile=", config.profile()));
+  return arguments;
+}
+
+std::chrono::milliseconds Milliseconds(const std::string& duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(ResolvedDuration(duration));
+}
+
+absl::Status LaunchNodes(const Config& config, const std::string& run, ProgressDisplay& display) {
+  const absl::StatusOr<std::string> token = DrawToken();
+  if (!token.ok()) return token.status();
+  bool interrupted = false;
+  return Launch({.plan = {.nodes = config.nodes(),
+                          .rendezvous_timeout = Milliseconds(config.rendezvous_timeout()),
+                          .finish_timeout = Milliseconds(config.step_timeout())},
+                 .arguments = NodeArguments(config, run),
+                 .environment = {{kTokenVariable, *token}}},
+                {.on_line =
+                     [&](Rank rank, bool errors, std::string_view line) {
+                       // Said once, by the launcher, instead of by every node.
+                       if (!interrupted || !TellsOfInterruption(MessageOf(line)))
+                         display.OnLine(rank, errors, line);
+                     },
+                 .on_progress = [&](std::string_view line) { display.OnProgress(line); },
+                 .on_interrupt = [&] { interrupted = true; },
+                 .on_notice =
+                     [&](std::string_view notice) {
+                       display.OnNotice(absl::StrCat("grapevine train: ", std::string(notice)));
+                     }});
+}
+
+// A reader that stalls, or goes, holds up neither the nodes nor the launcher.
+absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std::string& run) {
+  const bool json = config.log_format() == "json";
+  const auto note = [json](int64_t dropped) { return DroppedLines(dropped, json); };
+  BackgroundWriter out(STDOUT_FILENO, "the standard output", note);
+  BackgroundWriter errors(STDERR_FILENO, "the standard error", note);
+  absl::Status status;
+  {
+    ProgressDisplay display(
+        TerminalOptions(goal, json), [&](std::string text) { out.Write(std::move(text)); },
+        [&](std::string text) { errors.Write(std::move(text)); });
+    status = LaunchNodes(config, run, display);
+  }
+  const absl::Status written = AsOutputStatus(out.Drain());
+  return status.ok() ? written : status;
+}
+
+absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {
+  if (absl::Status status = ValidateForRealNodes(resolved); !status.ok()) return status;
+  const Config& config = resolved.config;
+  if (absl::Status status = CheckDevice(config); !status.ok()) return status;
+  const absl::StatusOr<Plan> plan = MakePlan(config);
+  if (!plan.ok()) return plan.status();
+  if (absl::Status status = CheckRecordings(config); !status.ok()) return status;
+  if (dry_run) {
+    std::cout << plan->header;
+    return CheckRunDirectory(config);
+  }
+  const absl::StatusOr<std::string> run = CreateRunDirectory(config, absl::Now());
+  if (!run.ok()) return run.status();
+  std::cout << plan->header << "run directory: " << *run << std::endl;
+  if (absl::Status status = FlushStandardOutput(); !status.ok()) return status;
+  if (absl::Status status = RunNodes(config, plan->goal, *run); !status.ok()) return status;
+  const absl::StatusOr<std::string> closing = Closing(config, *run);
+  if (!closing.ok()) return closing.status();
+  std::cout << *closing << std::flush;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddTrainCommand(CommandLine& line) {
+  Command command = line.AddCommand("train", "train with all nodes as processes of this machine");
+  command.SetFooter(
+      "Examples:\n"
+      "  grapevine train -n 8 --topology=ring --data=mnist:DIR --epochs=3\n"
+      "  grapevine train -n 4 --model=phantom:100MB --compute=50ms --rounds=20 --slow=2:3");
+  DefineExperiment(command,
+                   FieldsInGroups({"Experiment", "Model and data", "Training", "Output",
+                                   "Measurement", "Time-outs"}),
+                   Train);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,209 @@
+#include "cli/flags/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/nearest_name.h"
+#include "cli/flags/help_formatter.h"
+#include "cli/terminal/standard_output.h"
+
+namespace grapevine {
+namespace {
+
+// "grapevine train"
+std::string FullName(const CLI::App& command) {
+  return command.get_parent() == nullptr
+             ? "grapevine"
+             : absl::StrCat(FullName(*command.get_parent()), " ", command.get_name());
+}
+
+// The innermost command that was named.
+const CLI::App& Chosen(const CLI::App& app) {
+  const std::vector<CLI::App*> commands = app.get_subcommands();
+  return commands.empty() ? app : Chosen(*commands.back());
+}
+
+std::vector<std::string> FlagNames(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> CommandNames(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* subcommand : command.get_subcommands({})) {
+    names.push_back(subcommand->get_name());
+  }
+  return names;
+}
+
+std::string DescribeUnknown(const CLI::App& command, const std::string& argument) {
+  const bool flag = argument.starts_with('-');
+  const std::string name = argument.substr(0, argument.find('='));
+  const std::vector<std::string> known = flag ? FlagNames(command) : CommandNames(command);
+  const char* what = flag ? "flag" : known.empty() ? "argument" : "command";
+  const std::string nearest = NearestName(name, known);
+  return absl::StrCat("unknown ", what, " ", name, "; ",
+                      nearest.empty() ? absl::StrCat("see ", FullName(command), " --help")
+                                      : absl::StrCat("did you mean ", nearest, "?"));
+}
+
+absl::Status Mistake(const std::string& what) {
+  return WithFailure(absl::InvalidArgumentError(what), Failure::kUsage);
+}
+
+std::string SeeHelp(const CLI::App& command) {
+  return absl::StrCat("; see ", FullName(command), " --help");
+}
+
+// What is left over explains more than what is missing because of it.
+absl::Status UsageError(const CLI::App& command, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = command.remaining();
+  return Mistake(unknown.empty() ? error.what() + SeeHelp(command)
+                                 : DescribeUnknown(command, unknown.front()));
+}
+
+// CLI11 gives a flag without a value the next argument, whatever it is.
+std::string CheckValue(const std::string& value) {
+  if (!value.starts_with("--")) return "";
+  return absl::StrCat("needs a value, and ", value, " is a flag");
+}
+
+// "--out=", which CLI11 takes for "--out"; empty when there is none.
+std::string FlagWithEmptyValue(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument(argv[i]);
+    if (argument == "--") break;
+    if (argument.starts_with("--") && argument.find('=') == argument.size() - 1) return argument;
+  }
+  return "";
+}
+
+// The command whose flags these are.
+const CLI::App& NamedFirst(const CLI::App& app, int argc, char** argv) {
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (argc > 1 && command->get_name() == argv[1]) return *command;
+  }
+  return app;
+}
+
+// Prints "grapevine train: <message>" and returns the exit code.
+int ReportFailure(const CLI::App& command, const absl::Status& status) {
+  std::cerr << FullName(command) << ": " << status.message() << std::endl;
+  return ExitCode(status);
+}
+
+// What all flags have in common.
+CLI::Option* Declared(CLI::Option* option, const FlagText& text) {
+  if (!text.placeholder.empty()) option->type_name(text.placeholder);
+  if (!text.group.empty()) option->group(text.group);
+  const bool takes_a_value = option->nonpositional() && option->get_expected_min() > 0;
+  if (takes_a_value) option->check(CheckValue);
+  return option;
+}
+
+}  // namespace
+
+bool Flag::given() const { return !option_->empty(); }
+
+std::vector<std::string> Flag::values() const { return option_->reduced_results(); }
+
+Flag& Flag::Required() {
+  option_->required();
+  return *this;
+}
+
+Flag& Flag::OneOf(std::vector<std::string> values) {
+  option_->check(CLI::IsMember(std::move(values)));
+  return *this;
+}
+
+Flag& Flag::Needs(const Flag& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
+Flag& Flag::Excludes(const Flag& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Flag& Flag::ShowDefault(const std::string& text) {
+  option_->default_str(text);
+  return *this;
+}
+
+Flag Command::AddFlag(const FlagText& text, FlagTarget target) {
+  return std::visit(
+      [&]<typename T>(T* value) {
+        CLI::Option* option = app_->add_option(text.names, *value, text.help);
+        if constexpr (!std::is_same_v<T, std::vector<std::string>>) option->capture_default_str();
+        return Flag(Declared(option, text));
+      },
+      target);
+}
+
+Flag Command::AddText(const FlagText& text, bool repeated) {
+  CLI::Option* option = Declared(app_->add_option(text.names, CLI::callback_t(), text.help), text);
+  return Flag(repeated ? option->take_all() : option->take_last());
+}
+
+Flag Command::AddSwitch(const FlagText& text) {
+  return Flag(Declared(app_->add_flag(text.names)->description(text.help), text));
+}
+
+void Command::SetFooter(const std::string& text) { app_->footer(text); }
+
+void Command::OnChosen(std::function<absl::Status()> body) {
+  app_->callback([app = app_, exit_code = exit_code_, body = std::move(body)] {
+    const absl::Status status = body();
+    *exit_code = status.ok() ? 0 : ReportFailure(*app, status);
+  });
+}
+
+CommandLine::CommandLine(const std::string& program, const std::string& description)
+    : app_(std::make_unique<CLI::App>(description, program)) {
+  app_->formatter(std::make_shared<HelpFormatter>());
+  app_->group("Commands")->require_subcommand(1);
+  app_->set_help_flag("-h,--help", "print this help and exit");
+}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::AddCommand(const std::string& name, const std::string& description) {
+  return Command(app_->add_subcommand(name, description), &exit_code_);
+}
+
+void CommandLine::SetVersion(const std::string& line) {
+  app_->set_version_flag("--version", line, "print the version and exit");
+}
+
+int CommandLine::Run(int argc, char** argv) {
+  if (argc <= 1) {
+    std::cerr << app_->help() << "\n";
+    return ReportFailure(*app_, Mistake("a command is missing"));
+  }
+  if (const std::string flag = FlagWithEmptyValue(argc, argv); !flag.empty()) {
+    const CLI::App& command = NamedFirst(*app_, argc, argv);
+    return ReportFailure(command, Mistake(flag + ": the value is empty" + SeeHelp(command)));
+  }
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // Help and version arrive as exceptions too.
+    const CLI::App& command = Chosen(*app_);
+    if (error.get_exit_code() != 0) return ReportFailure(command, UsageError(command, error));
+    app_->exit(error);
+  }
+  if (exit_code_ != 0) return exit_code_;
+  const absl::Status written = FlushStandardOutput();
+  return written.ok() ? 0 : ReportFailure(Chosen(*app_), written);
+}
+
+}  // namespace grapevine

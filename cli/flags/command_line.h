@@ -1,0 +1,116 @@
+// A program's command line: commands, their flags, and one way of saying what
+// went wrong.
+//
+// CLI11 does the parsing. Its header takes ten seconds to compile, so that
+// command_line.cc and help_formatter alone include it.
+//
+//   CommandLine line("grapevine", "Decentralized gossip SGD");
+//   Command eval = line.AddCommand("eval", "loss and accuracy of a model file");
+//   eval.AddFlag({.names = "--data", .help = "data set", .placeholder = "SPEC"}, &data);
+//   eval.OnChosen([&] { return Evaluate(data); });
+//   return line.Run(argc, argv);
+//
+// Not thread-safe; declare everything, then Run once.
+#ifndef GRAPEVINE_CLI_FLAGS_COMMAND_LINE_H_
+#define GRAPEVINE_CLI_FLAGS_COMMAND_LINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace grapevine {
+
+struct FlagText {
+  std::string names;  // "-n,--nodes"; of an argument without a flag "RUN"; "--x,!--no-x"
+  std::string help;
+  std::string placeholder = "";  // "N", in the help; none for a switch
+  std::string group = "";        // heading in the help; empty: "Options"
+};
+
+// A declared flag. A value, good for as long as its CommandLine.
+class Flag {
+ public:
+  // After parsing.
+  bool given() const;
+  // After parsing: what was given, as text and in order; "true" or "false" of a switch.
+  std::vector<std::string> values() const;
+
+  Flag& Required();
+  Flag& OneOf(std::vector<std::string> values);
+  Flag& Needs(const Flag& other);
+  Flag& Excludes(const Flag& other);
+  // What the help says of a flag that is not given.
+  Flag& ShowDefault(const std::string& text);
+
+ private:
+  friend class Command;
+  explicit Flag(CLI::Option* option) : option_(option) {}
+
+  CLI::Option* option_;
+};
+
+// Where a flag's value goes. What is there before parsing is the default.
+using FlagTarget =
+    std::variant<std::string*, std::vector<std::string>*, int32_t*, int64_t*, uint64_t*>;
+
+// A declared command. A value, good for as long as its CommandLine.
+class Command {
+ public:
+  // A flag with a value. Of a flag that is repeated all values count if `target`
+  // is a vector; else it is refused.
+  Flag AddFlag(const FlagText& text, FlagTarget target);
+  // The same, read with values(). Of a flag that is repeated all values count if
+  // `repeated`, else the last.
+  Flag AddText(const FlagText& text, bool repeated);
+  // A flag without a value, read with given(), or with values() if it can be negated.
+  Flag AddSwitch(const FlagText& text);
+
+  // The end of the help: examples.
+  void SetFooter(const std::string& text);
+  // Runs `body` when this command is chosen. Its error is printed after the
+  // command's name, and its class (base/failure.h) is the exit code.
+  void OnChosen(std::function<absl::Status()> body);
+
+ private:
+  friend class CommandLine;
+  Command(CLI::App* app, int* exit_code) : app_(app), exit_code_(exit_code) {}
+
+  CLI::App* app_;
+  int* exit_code_;
+};
+
+class CommandLine {
+ public:
+  CommandLine(const std::string& program, const std::string& description);
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  Command AddCommand(const std::string& name, const std::string& description);
+  // What --version prints.
+  void SetVersion(const std::string& line);
+
+  // Parses and runs. An unknown flag or command is answered with the nearest one
+  // that exists, no arguments at all with the help; a flag that lacks its value
+  // (`--out=`) is refused and never takes another flag for it. Returns the exit code of
+  // the process; a standard output that could not be written is a failure.
+  int Run(int argc, char** argv);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+  int exit_code_ = 0;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_FLAGS_COMMAND_LINE_H_

@@ -1,0 +1,106 @@
+#include "cli/flags/config_flags.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/flags/spec_help.h"
+#include "cli/flags/variables.h"
+#include "run/records/revision.h"
+
+namespace grapevine {
+
+namespace {
+
+Flag DeclareSwitch(Command command, const ConfigField& field, const FieldInfo& info) {
+  const std::string flag = FlagName(field);
+  return command.AddSwitch({.names = absl::StrCat(flag, ",!--no-", flag.substr(2)),
+                            .help = info.help(),
+                            .group = info.group()});
+}
+
+Flag DeclareValue(Command command, const ConfigField& field, const FieldInfo& info) {
+  const std::string letter = info.has_short_flag() ? absl::StrCat("-", info.short_flag(), ",") : "";
+  return command
+      .AddText({.names = letter + FlagName(field),
+                .help = SpecHelp(field),
+                .placeholder = info.placeholder(),
+                .group = info.group()},
+               field.is_repeated())
+      .ShowDefault(FieldText(field, Config()));
+}
+
+Flag Declare(Command command, const ConfigField& field) {
+  const FieldInfo& info = InfoOf(field);
+  return IsSwitch(field) ? DeclareSwitch(command, field, info) : DeclareValue(command, field, info);
+}
+
+Flag DeclareFile(Command command) {
+  return command.AddText(
+      {.names = "--config",
+       .help = "textproto of these settings, such as an earlier run's config.textproto; flags and "
+               "GRAPEVINE_* variables override it",
+       .placeholder = "FILE",
+       .group = "Output"},
+      /*repeated=*/false);
+}
+
+}  // namespace
+
+std::vector<const ConfigField*> FieldsInGroups(std::initializer_list<std::string_view> groups) {
+  std::vector<const ConfigField*> fields;
+  for (const ConfigField* field : ConfigFields()) {
+    const bool wanted =
+        std::find(groups.begin(), groups.end(), InfoOf(*field).group()) != groups.end();
+    if (wanted && InfoOf(*field).section() != RECORD) fields.push_back(field);
+  }
+  return fields;
+}
+
+ConfigFlags::ConfigFlags(Command command, const std::vector<const ConfigField*>& fields)
+    : file_(DeclareFile(command)) {
+  for (const ConfigField* field : fields) flags_.emplace_back(field, Declare(command, *field));
+}
+
+ConfigSources ConfigFlags::Sources() const {
+  ConfigSources sources{.environment = ConfigEnvironment()};
+  for (const auto& [field, flag] : flags_) {
+    if (flag.given()) sources.flags[field->name()] = absl::StrJoin(flag.values(), ",");
+  }
+  if (file_.given()) sources.file = file_.values().front();
+  return sources;
+}
+
+void ConfigFlags::Complete(Config* config) const {
+  std::set<const ConfigField*> declared;
+  for (const auto& [field, flag] : flags_) declared.insert(field);
+  for (const ConfigField* field : ConfigFields()) {
+    if (InfoOf(*field).section() == SIMULATION && !declared.contains(field)) {
+      ClearField(*field, config);
+    }
+  }
+  config->set_version(Version());
+  config->set_revision(Revision());
+}
+
+absl::StatusOr<ResolvedConfig> ConfigFlags::Resolve() const {
+  const ConfigSources sources = Sources();
+  if (absl::Status status = CheckVariables(sources.environment); !status.ok()) return status;
+  absl::StatusOr<ResolvedConfig> resolved = ResolveConfig(sources);
+  if (resolved.ok()) Complete(&resolved->config);
+  return resolved;
+}
+
+absl::StatusOr<std::vector<SweepCell>> ConfigFlags::ResolveSweep(
+    const std::optional<std::string>& rounds) const {
+  ConfigSources sources = Sources();
+  if (absl::Status status = CheckVariables(sources.environment); !status.ok()) return status;
+  if (rounds && !sources.flags.contains("epochs")) sources.flags.try_emplace("rounds", *rounds);
+  absl::StatusOr<std::vector<SweepCell>> cells = grapevine::ResolveSweep(sources);
+  if (!cells.ok()) return cells.status();
+  for (SweepCell& cell : *cells) Complete(&cell.resolved.config);
+  return cells;
+}
+
+}  // namespace grapevine

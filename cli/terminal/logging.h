@@ -1,0 +1,33 @@
+// Log lines on stderr, as --log-level and --log-format want them.
+#ifndef GRAPEVINE_CLI_TERMINAL_LOGGING_H_
+#define GRAPEVINE_CLI_TERMINAL_LOGGING_H_
+
+#include "run/config/config.pb.h"
+#include "system/background_writer.h"
+
+namespace grapevine {
+
+// Before anything logs: stderr only, warnings and worse, no log files.
+void InitializeLogging(const char* program);
+
+// Applies log_level and log_format (valid ones) of a configuration. JSON lines
+// have "time" (UTC), "level", "file", "line" and "message"; what goes to std::cerr
+// from then on is one, too (cli/terminal/json_line.h).
+void ConfigureLogging(const Config& config);
+
+// While it lives, nobody who logs waits for the reader of the standard error; its end
+// does. One at a time, after ConfigureLogging.
+class BackgroundLog {
+ public:
+  explicit BackgroundLog(BackgroundWriter::Note note);
+  ~BackgroundLog();
+  BackgroundLog(const BackgroundLog&) = delete;
+  BackgroundLog& operator=(const BackgroundLog&) = delete;
+
+ private:
+  BackgroundWriter writer_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_TERMINAL_LOGGING_H_

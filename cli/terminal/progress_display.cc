@@ -1,0 +1,140 @@
+#include "cli/terminal/progress_display.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/units.h"
+#include "cli/terminal/json_line.h"
+
+namespace grapevine {
+namespace {
+
+constexpr int kBarCells = 20;
+constexpr char kEraseLine[] = "\r\033[K";
+
+double Share(const RunMetrics& metrics, const ProgressGoal& goal) {
+  if (goal.rounds <= 0) return 0;
+  const double share = static_cast<double>(metrics.round) / static_cast<double>(goal.rounds);
+  return std::clamp(share, 0.0, 1.0);
+}
+
+std::string Bar(const RunMetrics& metrics, const ProgressGoal& goal, int cells) {
+  const double share = Share(metrics, goal);
+  const int filled = static_cast<int>(share * cells);
+  return absl::StrFormat("[%s%s] %3d %%", std::string(static_cast<size_t>(filled), '#'),
+                         std::string(static_cast<size_t>(cells - filled), '-'),
+                         static_cast<int>(100 * share));
+}
+
+std::string Remaining(const RunMetrics& metrics, const ProgressGoal& goal) {
+  const double share = Share(metrics, goal);
+  if (share <= 0) return "";
+  return absl::StrCat("  ETA ", HumanDuration(metrics.time_s * (1 - share) / share));
+}
+
+std::string Rounds(const RunMetrics& metrics, const ProgressGoal& goal) {
+  return absl::StrFormat("round %d/%d", metrics.round, goal.rounds);
+}
+
+// Epoch, loss, accuracy: what all forms show.
+std::string Position(const RunMetrics& metrics, const ProgressGoal& goal) {
+  std::string text = absl::StrFormat("epoch %.2f/%.3g", metrics.epoch, goal.epochs);
+  if (metrics.train_loss) absl::StrAppendFormat(&text, "  loss %.4f", *metrics.train_loss);
+  if (metrics.test_accuracy) {
+    absl::StrAppendFormat(&text, "  accuracy %.2f %%", 100 * *metrics.test_accuracy);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ProgressLine(const RunMetrics& metrics, const ProgressGoal& goal) {
+  std::string text = absl::StrCat(Rounds(metrics, goal), "  ", Position(metrics, goal));
+  if (metrics.consensus_distance) {
+    absl::StrAppendFormat(&text, "  consensus %.3g", *metrics.consensus_distance);
+  }
+  if (metrics.samples_per_s) {
+    absl::StrAppendFormat(&text, "  %.0f samples/s", *metrics.samples_per_s);
+  }
+  absl::StrAppend(&text, "  ", HumanDuration(metrics.time_s));
+  return text;
+}
+
+std::string ProgressBar(const RunMetrics& metrics, const ProgressGoal& goal, int width) {
+  // A full last column would wrap.
+  const size_t room = static_cast<size_t>(std::max(width - 1, 0));
+  std::string text = Bar(metrics, goal, kBarCells) + "  " + Rounds(metrics, goal) + "  " +
+                     Position(metrics, goal) + Remaining(metrics, goal);
+  if (text.size() > room) {
+    text = Bar(metrics, goal, kBarCells / 2) + "  " + Position(metrics, goal) +
+           Remaining(metrics, goal);
+  }
+  text.resize(std::min(text.size(), room));
+  return text;
+}
+
+std::string DroppedLines(int64_t dropped, bool json) {
+  const std::string text = absl::StrCat("[", dropped, dropped == 1 ? " line" : " lines",
+                                        " of output dropped here: nobody read it]");
+  return (json ? JsonLine("warning", text) : text) + "\n";
+}
+
+ProgressDisplay::ProgressDisplay(Options options, Sink out, Sink errors)
+    : options_(options), out_(std::move(out)), errors_(std::move(errors)) {}
+
+ProgressDisplay::~ProgressDisplay() {
+  if (options_.live && started_) out_("\n");
+}
+
+void ProgressDisplay::OnProgress(std::string_view json) {
+  const absl::StatusOr<RunMetrics> metrics = RunMetricsFromJson(json);
+  if (!metrics.ok()) return;
+  started_ = true;
+  Remember(*metrics, &latest_);
+  if (options_.live) {
+    DrawBar();
+  } else {
+    out_((options_.json ? JsonLine(*metrics) : ProgressLine(*metrics, options_.goal)) + "\n");
+  }
+}
+
+void ProgressDisplay::OnLine(int rank, bool errors, std::string_view line) {
+  Print(errors, options_.json ? JsonLine(errors ? "error" : "info", line, rank)
+                              : absl::StrCat("[", rank, "] ", std::string(line)));
+}
+
+void ProgressDisplay::OnNotice(std::string_view line) {
+  Print(/*errors=*/true, options_.json ? JsonLine("warning", line) : std::string(line));
+}
+
+void ProgressDisplay::Print(bool errors, std::string text) {
+  ClearBar();
+  (errors ? errors_ : out_)(std::move(text) + "\n");
+  if (options_.live && started_) DrawBar();
+}
+
+void ProgressDisplay::ClearBar() {
+  if (options_.live && started_) out_(kEraseLine);
+}
+
+void ProgressDisplay::DrawBar() {
+  out_(kEraseLine + ProgressBar(latest_, options_.goal, options_.width));
+}
+
+ProgressDisplay::Options TerminalOptions(const ProgressGoal& goal, bool json) {
+  ProgressDisplay::Options options{
+      .goal = goal, .live = !json && isatty(STDOUT_FILENO) == 1, .json = json};
+  winsize size{};
+  if (options.live && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    options.width = size.ws_col;
+  }
+  return options;
+}
+
+}  // namespace grapevine

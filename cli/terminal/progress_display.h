@@ -1,0 +1,78 @@
+// How a run comes along, for people: one live bar on a terminal, a line per
+// measurement anywhere else, and between them what the nodes print. Or for
+// programs: each line a JSON object.
+//
+// Thread-compatible.
+#ifndef GRAPEVINE_CLI_TERMINAL_PROGRESS_DISPLAY_H_
+#define GRAPEVINE_CLI_TERMINAL_PROGRESS_DISPLAY_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "run/records/metrics.h"
+
+namespace grapevine {
+
+// What the run has ahead of it.
+struct ProgressGoal {
+  int64_t rounds = 0;
+  double epochs = 0;
+};
+
+// "round 604/1404  epoch 1.29/3  loss 0.1234  accuracy 97.20 %  consensus
+// 0.0123  5.1k samples/s  12.3 s": what was measured, in this order.
+std::string ProgressLine(const RunMetrics& metrics, const ProgressGoal& goal);
+
+// "[####------]  43 %  round ...  ETA 25.1 s", at most `width` characters: where
+// they are few, half the bar and no rounds.
+std::string ProgressBar(const RunMetrics& metrics, const ProgressGoal& goal, int width);
+
+// What stands where lines were dropped because nobody read them.
+std::string DroppedLines(int64_t dropped, bool json);
+
+class ProgressDisplay {
+ public:
+  struct Options {
+    ProgressGoal goal;
+    bool live = false;  // `out` is a terminal
+    int width = 80;     // of the terminal
+    bool json = false;  // and then not live
+  };
+  // Takes text that ends with a line break, but for the bar.
+  using Sink = std::function<void(std::string text)>;
+
+  ProgressDisplay(Options options, Sink out, Sink errors);
+  // Leaves the cursor on a line of its own.
+  ~ProgressDisplay();
+  ProgressDisplay(const ProgressDisplay&) = delete;
+  ProgressDisplay& operator=(const ProgressDisplay&) = delete;
+
+  // A line of RunMetrics as JSON; anything else is ignored, for it comes from
+  // another process.
+  void OnProgress(std::string_view json);
+  // A line that a node printed: "[3] ...".
+  void OnLine(int rank, bool errors, std::string_view line);
+  // An error that is said here and now.
+  void OnNotice(std::string_view line);
+
+ private:
+  void Print(bool errors, std::string text);
+  void ClearBar();
+  void DrawBar();
+
+  const Options options_;
+  const Sink out_, errors_;
+  // The last value of each measurement: not every line has all of them.
+  RunMetrics latest_;
+  bool started_ = false;
+};
+
+// Whether standard output is a terminal, and how wide it is. `json` is
+// --log-format=json.
+ProgressDisplay::Options TerminalOptions(const ProgressGoal& goal, bool json);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_TERMINAL_PROGRESS_DISPLAY_H_

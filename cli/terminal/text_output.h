@@ -1,0 +1,39 @@
+// Where a command writes a text of any length: the standard output, or a file
+// that appears whole or not at all.
+//
+// Thread-safety: thread-compatible.
+#ifndef GRAPEVINE_CLI_TERMINAL_TEXT_OUTPUT_H_
+#define GRAPEVINE_CLI_TERMINAL_TEXT_OUTPUT_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "system/atomic_file.h"
+
+namespace grapevine {
+
+class TextOutput {
+ public:
+  // To `path`, or to the standard output where it is empty or "-". Errors carry
+  // Failure::kOutput.
+  static absl::StatusOr<TextOutput> Open(const std::string& path);
+
+  // Small pieces are gathered.
+  absl::Status Append(std::string_view text);
+  // Writes out what is left; once, last. Without it the file does not appear.
+  absl::Status Close();
+
+ private:
+  explicit TextOutput(std::unique_ptr<AtomicFile> file) : file_(std::move(file)) {}
+  absl::Status Flush();
+
+  std::unique_ptr<AtomicFile> file_;  // null for the standard output
+  std::string pending_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_TERMINAL_TEXT_OUTPUT_H_

@@ -1,0 +1,63 @@
+#include "experiment/advice/advice.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
+#include "run/config/config.pb.h"
+
+namespace grapevine {
+namespace {
+
+std::vector<std::string> AdvisedGraphs(Rank nodes) {
+  // An odd number of nodes has no graph of odd degree.
+  std::vector<std::string> graphs = {"ring", "torus", "exponential", "one-peer-exponential",
+                                     nodes % 2 == 0 ? "random:d=3" : "random:d=4"};
+  if (nodes <= kMostComplete) graphs.push_back("complete");
+  return graphs;
+}
+
+}  // namespace
+
+std::string Candidate::name() const {
+  return centralized ? algorithm : absl::StrCat(algorithm, " on ", topology);
+}
+
+std::vector<Candidate> AdviceCandidates(Rank nodes) {
+  std::vector<Candidate> gossip, centralized;
+  for (const AlgorithmKind* kind : Algorithms().All()) {
+    if (!kind->advised) continue;
+    for (const std::string& algorithm : kind->advised(nodes)) {
+      if (kind->centralized) {
+        centralized.push_back({Config().topology(), algorithm, true});
+        continue;
+      }
+      for (const std::string& topology : AdvisedGraphs(nodes)) {
+        gossip.push_back({topology, algorithm});
+      }
+    }
+  }
+  gossip.insert(gossip.end(), centralized.begin(), centralized.end());
+  return gossip;
+}
+
+Advice Advise(std::vector<CandidateResult> results) {
+  Advice advice{.ranking = std::move(results)};
+  std::ranges::stable_sort(advice.ranking, {}, &CandidateResult::seconds);
+  const double fast_enough = (1 + kTolerance) * advice.ranking.front().seconds;
+  const auto merit = [&](size_t i) {
+    return std::tuple(advice.ranking[i].rounds_to_mix, advice.ranking[i].seconds);
+  };
+  for (size_t i = 0; i < advice.ranking.size(); ++i) {
+    const CandidateResult& result = advice.ranking[i];
+    std::optional<size_t>& best =
+        result.candidate.centralized ? advice.best_centralized : advice.best_gossip;
+    if (!best) best = i;
+    if (result.seconds <= fast_enough && merit(i) < merit(advice.chosen)) advice.chosen = i;
+  }
+  return advice;
+}
+
+}  // namespace grapevine

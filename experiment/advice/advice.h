@@ -1,0 +1,60 @@
+// Which topology and algorithm to take, from the times that all of them would take.
+//
+// Thread-safety: pure functions over values.
+#ifndef GRAPEVINE_EXPERIMENT_ADVICE_ADVICE_H_
+#define GRAPEVINE_EXPERIMENT_ADVICE_ADVICE_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace grapevine {
+
+// A way of learning together that may be recommended.
+struct Candidate {
+  std::string topology;  // of a centralized method: any, it plays no part
+  std::string algorithm;
+  bool centralized = false;  // a trait of the algorithm (algorithm/algorithm_kind.h)
+
+  std::string name() const;  // "dpsgd on torus", "allreduce:tree"
+};
+
+// What is compared among n nodes: what each registered algorithm advises for n
+// (AlgorithmKind::advised), gossip on ring, torus, exponential, one-peer exponential,
+// random regular and (up to kMostComplete nodes) complete graphs. Some do not exist for
+// some n: whoever builds them says so.
+std::vector<Candidate> AdviceCandidates(Rank nodes);
+inline constexpr Rank kMostComplete = 16;
+
+struct CandidateResult {
+  Candidate candidate;
+  // For as many gradients as there are nodes: a method that keeps nodes as servers
+  // computes fewer in a round, and its rounds count for less.
+  double seconds = 0;
+  // Rounds in which averaging alone leaves a tenth of the nodes' disagreement, and
+  // the part of it that a round removes (1: all of it). Exact methods: 1 and 1.
+  double rounds_to_mix = 1;
+  double gap = 1;
+};
+
+// Candidates within this of the fastest count as equally fast.
+inline constexpr double kTolerance = 0.05;
+
+struct Advice {
+  // By rising seconds, not empty; `chosen` and the others point into it.
+  std::vector<CandidateResult> ranking;
+  // Of those that are equally fast as the fastest, the one that mixes in the fewest
+  // rounds, and then the fastest.
+  size_t chosen = 0;
+  std::optional<size_t> best_gossip;
+  std::optional<size_t> best_centralized;
+};
+
+Advice Advise(std::vector<CandidateResult> results);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_EXPERIMENT_ADVICE_ADVICE_H_

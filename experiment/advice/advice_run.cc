@@ -1,0 +1,207 @@
+#include "experiment/advice/advice_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "algorithm/algorithm.h"
+#include "base/failure.h"
+#include "base/units.h"
+#include "experiment/advice/round_timing.h"
+#include "experiment/core/experiment.h"
+#include "experiment/simulated/simulated_cluster.h"
+#include "system/mutex.h"
+#include "topology/spectrum/summary.h"
+
+namespace grapevine {
+namespace {
+
+// A candidate that can be formed.
+struct Contender {
+  Candidate candidate;
+  std::unique_ptr<Experiment> experiment;
+  RoundTimingOptions timing;
+  double round_share = 1;  // rounds for as many gradients as there are nodes
+};
+
+// Enough for a steady state. Gossip: what slows one node reaches the next in a round,
+// so that a whole ring must have heard of it; schedules have periods of some tens at
+// most. Centralized rounds begin alike after the first. Drawn times need a mean.
+RoundTimingOptions Timing(const Candidate& candidate, const Config& config) {
+  constexpr Round kMostWarmUp = 256, kGossipRounds = 60, kCentralizedRounds = 6;
+  const bool drawn =
+      absl::StrContains(config.compute(), ":") || absl::StartsWith(config.straggler(), "p=") ||
+      config.loss() > 0 ||
+      ParseDuration(config.jitter()).value_or(std::chrono::nanoseconds(0)).count() > 0;
+  RoundTimingOptions timing;
+  timing.warm_up = candidate.centralized ? 2 : std::min<Round>(2 * config.nodes(), kMostWarmUp);
+  timing.measured = candidate.centralized ? kCentralizedRounds : kGossipRounds;
+  if (drawn) timing.measured = 4 * kGossipRounds;
+  return timing;
+}
+
+absl::StatusOr<Contender> MakeContender(const Candidate& candidate, Config config,
+                                        const AdviceRunOptions& options) {
+  config.set_topology(candidate.topology);
+  config.set_algorithm(candidate.algorithm);
+  Contender contender{.candidate = candidate, .timing = Timing(candidate, config)};
+  contender.timing.interrupted = options.interrupted;
+  config.clear_epochs();
+  config.set_rounds(contender.timing.warm_up + contender.timing.measured);
+  const absl::StatusOr<Rank> workers = WorkerCount(candidate.algorithm, config.nodes());
+  if (!workers.ok()) return workers.status();
+  contender.round_share = static_cast<double>(config.nodes()) / *workers;
+  absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(config);
+  if (!experiment.ok()) return experiment.status();
+  contender.experiment = *std::move(experiment);
+  return contender;
+}
+
+// For as many gradients as there are nodes, on `cluster`, of every contender.
+// `on_timed` hears of each.
+absl::StatusOr<std::vector<double>> TimeAll(
+    const std::vector<Contender>& contenders, const Config& cluster,
+    const AdviceRunOptions& options,
+    const std::function<void(const Candidate&)>& on_timed = nullptr) {
+  std::vector<double> seconds(contenders.size());
+  absl::Status status;
+  Mutex mutex;
+  size_t next = 0;
+  const auto work = [&] {
+    while (true) {
+      size_t mine;
+      {
+        MutexLock lock(mutex);
+        if (next == contenders.size() || !status.ok()) return;
+        mine = next++;
+      }
+      const Contender& contender = contenders[mine];
+      const absl::StatusOr<double> time =
+          TimeRounds(*contender.experiment, cluster, contender.timing);
+      MutexLock lock(mutex);
+      if (time.ok()) {
+        seconds[mine] = *time * contender.round_share;
+        if (on_timed) on_timed(contender.candidate);
+      } else {
+        status.Update(time.status());
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 1; i < options.threads; ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  if (!status.ok()) return status;
+  return seconds;
+}
+
+absl::Status Mix(const Experiment& experiment, CandidateResult* result) {
+  if (result->candidate.centralized) return absl::OkStatus();
+  const absl::StatusOr<TopologySummary> summary = Summarize(experiment.mixing(), 0);
+  if (!summary.ok()) return summary.status();
+  result->rounds_to_mix = summary->rounds_to_tenth;
+  result->gap = 1 - summary->shrink;
+  return absl::OkStatus();
+}
+
+// The best centralized time over the best of gossip, on a cluster.
+absl::StatusOr<double> Advantage(const std::vector<Contender>& contenders, const Config& cluster,
+                                 const AdviceRunOptions& options) {
+  const absl::StatusOr<std::vector<double>> seconds = TimeAll(contenders, cluster, options);
+  if (!seconds.ok()) return seconds.status();
+  double gossip = std::numeric_limits<double>::infinity();
+  double centralized = gossip;
+  for (size_t i = 0; i < contenders.size(); ++i) {
+    double& best = contenders[i].candidate.centralized ? centralized : gossip;
+    best = std::min(best, (*seconds)[i]);
+  }
+  return centralized / gossip;
+}
+
+// The crossovers over what `place` sets, called `what` ("bandwidth").
+absl::StatusOr<CrossoverSearch> Search(const std::vector<Contender>& contenders,
+                                       const Config& config, const AdviceRunOptions& options,
+                                       const char* what, double low, double high,
+                                       const std::function<std::string(double, Config*)>& place) {
+  int looked_at = 0;
+  return FindCrossovers(low, high, [&](double value) -> absl::StatusOr<double> {
+    Config cluster = config;
+    const std::string text = place(value, &cluster);
+    absl::StatusOr<double> advantage = Advantage(contenders, cluster, options);
+    if (advantage.ok() && options.on_progress) {
+      options.on_progress(absl::StrCat("crossovers: ", what, " ", text, " looked at, ", ++looked_at,
+                                       " of at least ", kScanPoints));
+    }
+    return advantage;
+  });
+}
+
+absl::Status SearchCrossovers(const std::vector<Contender>& contenders, const Config& config,
+                              const AdviceRunOptions& options, ClusterAdvice* advice) {
+  absl::StatusOr<CrossoverSearch> bandwidth =
+      Search(contenders, config, options, "bandwidth", kLowestBandwidth, kHighestBandwidth,
+             [](double bits, Config* cluster) {
+               cluster->set_bandwidth(FormatBandwidth(std::llround(bits)));
+               return FormatBandwidth(ThreeDigits(std::llround(bits)));
+             });
+  if (!bandwidth.ok()) return bandwidth.status();
+  absl::StatusOr<CrossoverSearch> latency = Search(
+      contenders, config, options, "latency", kLowestLatency, kHighestLatency,
+      [](double seconds, Config* cluster) {
+        cluster->set_latency(FormatDuration(std::chrono::nanoseconds(std::llround(1e9 * seconds))));
+        return HumanDuration(seconds);
+      });
+  if (!latency.ok()) return latency.status();
+  advice->bandwidth = *std::move(bandwidth);
+  advice->latency = *std::move(latency);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRunOptions& options) {
+  // What is wrong with the network is said before any candidate is blamed.
+  if (auto cluster = SimulatedCluster::Make(config); !cluster.ok()) return cluster.status();
+  ClusterAdvice result;
+  std::vector<Contender> contenders;
+  for (const Candidate& candidate : AdviceCandidates(config.nodes())) {
+    absl::StatusOr<Contender> contender = MakeContender(candidate, config, options);
+    if (contender.ok()) {
+      contenders.push_back(*std::move(contender));
+    } else {
+      result.left_out.emplace_back(candidate, contender.status());
+    }
+  }
+  if (contenders.empty()) return result.left_out.front().second;
+  size_t timed = 0;
+  const absl::StatusOr<std::vector<double>> seconds =
+      TimeAll(contenders, config, options, [&](const Candidate& candidate) {
+        if (!options.on_progress) return;
+        options.on_progress(
+            absl::StrCat(++timed, "/", contenders.size(), " candidates timed: ", candidate.name()));
+      });
+  if (!seconds.ok()) return seconds.status();
+  std::vector<CandidateResult> results;
+  for (size_t i = 0; i < contenders.size(); ++i) {
+    CandidateResult ranked{.candidate = contenders[i].candidate, .seconds = (*seconds)[i]};
+    if (absl::Status status = Mix(*contenders[i].experiment, &ranked); !status.ok()) return status;
+    results.push_back(std::move(ranked));
+  }
+  result.advice = Advise(std::move(results));
+  if (!result.advice.best_gossip || !result.advice.best_centralized) {
+    result.no_crossovers = "one side has no candidate among so many nodes";
+  } else if (absl::StartsWith(config.network(), "file:")) {
+    result.no_crossovers = "the network's file fixes bandwidths and latencies";
+  } else if (absl::Status status = SearchCrossovers(contenders, config, options, &result);
+             !status.ok()) {
+    return status;
+  }
+  return result;
+}
+
+}  // namespace grapevine

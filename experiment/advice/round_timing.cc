@@ -1,0 +1,60 @@
+#include "experiment/advice/round_timing.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/failure.h"
+#include "experiment/simulated/simulated_cluster.h"
+#include "sim/engine/phantom_vectors.h"
+#include "sim/engine/sim_observer.h"
+#include "sim/engine/simulation.h"
+
+namespace grapevine {
+namespace {
+
+class RoundClock final : public SimObserver {
+ public:
+  explicit RoundClock(const RoundTimingOptions& options) : options_(options) {}
+
+  absl::Status OnBoundary(Rank, Round completed, Nanoseconds now, Vec) override {
+    if (options_.interrupted != nullptr && *options_.interrupted) {
+      return WithFailure(absl::CancelledError("interrupted"), Failure::kInterrupted);
+    }
+    if (completed == options_.warm_up) begin_ = std::max(begin_, now);
+    if (completed == options_.warm_up + options_.measured) end_ = std::max(end_, now);
+    return absl::OkStatus();
+  }
+
+  double seconds_per_round() const {
+    return 1e-9 * static_cast<double>(end_ - begin_) / static_cast<double>(options_.measured);
+  }
+
+ private:
+  const RoundTimingOptions options_;
+  Nanoseconds begin_ = 0;
+  Nanoseconds end_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cluster,
+                                  const RoundTimingOptions& options) {
+  const absl::StatusOr<std::unique_ptr<SimulatedCluster>> made = SimulatedCluster::Make(cluster);
+  if (!made.ok()) return made.status();
+  PhantomVectors vectors(experiment.layout().size, experiment.optimizer().state_vectors());
+  RoundClock clock(options);
+  const absl::StatusOr<std::unique_ptr<Simulation>> simulation = Simulation::Make(
+      (*made)->options(),
+      {.make_network = [&](AlarmClock* alarms) { return (*made)->network().Make(alarms); },
+       .make_algorithm = [&](Rank rank) { return experiment.MakeAlgorithm(rank); },
+       .vectors = &vectors,
+       .compute = experiment.compute(),
+       .effects = (*made)->effects(),
+       .observer = &clock});
+  if (!simulation.ok()) return simulation.status();
+  absl::Status status = (*simulation)->Run(options.warm_up + options.measured);
+  if (!status.ok()) return status;
+  return clock.seconds_per_round();
+}
+
+}  // namespace grapevine

@@ -1,0 +1,94 @@
+// Everything that a configuration names, built and checked: graph, weights,
+// data, network, optimizer, schedule, and how long it all goes on.
+//
+// The node and the simulator get their parts from here, so that the same
+// configuration means the same experiment in both.
+#ifndef GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_H_
+#define GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "algorithm/algorithm.h"
+#include "experiment/core/accuracy_target.h"
+#include "experiment/core/dataset_cache.h"
+#include "kernels/vector/replica_layout.h"
+#include "model/problem/problem.h"
+#include "optim/optimizer.h"
+#include "run/config/config.pb.h"
+#include "run/timing/compute_time.h"
+#include "run/timing/straggler.h"
+#include "topology/weights/mixing.h"
+
+namespace grapevine {
+
+// Immutable once built; safe from any thread. What it makes is independent.
+class Experiment {
+ public:
+  // Loads the data set. Errors carry kUsage and name the flag with its value, or
+  // kInput and name the file. `config` is valid (run/config/config_validate.h). With a `cache`,
+  // several experiments share the data set.
+  static absl::StatusOr<std::unique_ptr<Experiment>> Build(const Config& config,
+                                                           DatasetCache* cache = nullptr);
+
+  const Config& config() const { return config_; }
+  const Mixing& mixing() const { return *mixing_; }
+  const Optimizer& optimizer() const { return *optimizer_; }
+  const Problem& problem() const { return *problem_; }
+  const ReplicaLayout& layout() const { return problem_->layout(); }
+  double learning_rate(Round round) const { return learning_rate_(round); }
+  // Canonical spec: "dpsgd:order=awc".
+  const std::string& algorithm_name() const { return config_.algorithm(); }
+
+  // The ranks that compute gradients and hold a model count up from 0; those past
+  // them are parameter servers (algorithm/algorithm.h).
+  Rank workers() const { return workers_; }
+  Round rounds() const { return rounds_; }
+  // Samples seen by all workers in `completed` rounds, over the data set's size;
+  // rounds where there are no data.
+  double Epoch(Round completed) const;
+  int64_t global_batch() const { return int64_t{config_.batch()} * workers_; }
+  // Whether the averaged model is evaluated (metrics are taken) once so many
+  // rounds are done. What is evaluated is also measured.
+  bool Evaluated(Round completed) const;
+  bool Measured(Round completed) const;
+  // --target-accuracy, before the first evaluation. The experiment outlives it.
+  AccuracyTarget target() const;
+
+  // How long gradients take (--compute), stragglers included; null where a model
+  // takes the time that it takes.
+  const ComputeTime* compute() const { return compute_.get(); }
+  const Stragglers& stragglers() const { return stragglers_; }
+
+  absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(Rank rank) const;
+  // The starting replica, of layout().size elements: --init-from, or drawn.
+  absl::Status Initialize(float* replica) const;
+
+ private:
+  explicit Experiment(Config config) : config_(std::move(config)) {}
+
+  absl::Status BuildRoles();
+  absl::Status BuildGraph();
+  absl::Status BuildCompute();
+  absl::Status BuildTraining();
+  int WindowFor(Rank rank) const;
+
+  Config config_;
+  Rank workers_ = 0;
+  std::shared_ptr<const Mixing> mixing_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<Problem> problem_;
+  Stragglers stragglers_;
+  std::unique_ptr<const ComputeTime> compute_;
+  LearningRate learning_rate_;
+  double rounds_per_epoch_ = 1;
+  Round rounds_ = 0;
+  Round log_every_ = 1;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_H_

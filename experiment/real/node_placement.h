@@ -1,0 +1,37 @@
+// Where a node listens and where it finds rank 0: what its identity and the
+// flags for bind and advertise addresses come to.
+#ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_PLACEMENT_H_
+#define GRAPEVINE_EXPERIMENT_REAL_NODE_PLACEMENT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "node/identity/host_address.h"
+#include "node/identity/identity.h"
+#include "run/config/resolved_config.h"
+
+namespace grapevine {
+
+// Rank, world size and rank 0 from the configuration and this process's
+// environment (node/identity/identity.h). Notes them in the configuration, with their
+// origins, and sets `nodes` to the world size; kUsage when --nodes says otherwise.
+absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved);
+
+struct NodePlacement {
+  HostAddress coordinator;  // rank 0
+  HostAddress bind;
+  HostAddress advertise;  // empty parts: as bound
+};
+
+// Loopback when rank 0 is there, else every interface; `any_port` lets rank 0
+// too listen on a port that the system chooses (a launcher passes it on).
+absl::StatusOr<NodePlacement> PlaceNode(const Config& config, const NodeIdentity& identity,
+                                        bool any_port);
+
+// "rank 2 of 4 (RANK, WORLD_SIZE), local rank 0 (default)", and where it and rank 0
+// are, in lines.
+std::string PlaceText(const NodeIdentity& identity, const NodePlacement& placement);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_EXPERIMENT_REAL_NODE_PLACEMENT_H_

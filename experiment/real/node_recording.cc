@@ -1,0 +1,147 @@
+#include "experiment/real/node_recording.h"
+
+#include <glog/logging.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "run/records/output_file.h"
+#include "run/records/revision.h"
+#include "run/records/run_directory.h"
+#include "run/timing/compute_profile.h"
+#include "run/trace/node_trace.h"
+#include "run/trace/trace_merge.h"
+
+namespace grapevine {
+namespace {
+
+std::string NodeProfilePath(const std::string& folder) {
+  return absl::StrCat(folder, "/profile.textproto");
+}
+
+void Remove(const std::vector<std::string>& files) {
+  std::error_code ignored;
+  for (const std::string& file : files) std::filesystem::remove(file, ignored);
+}
+
+}  // namespace
+
+NodeRecording::NodeRecording(const Config& config, Rank rank, std::string run_directory)
+    : config_(config), rank_(rank), run_directory_(std::move(run_directory)) {}
+
+absl::StatusOr<std::unique_ptr<NodeRecording>> NodeRecording::Make(const Config& config, Rank rank,
+                                                                   std::string run_directory) {
+  std::unique_ptr<NodeRecording> recording(
+      new NodeRecording(config, rank, std::move(run_directory)));
+  if (config.has_trace()) recording->recorder_ = std::make_unique<TraceRecorder>();
+  if (config.has_profile()) {
+    recording->profiler_ = std::make_unique<ProfileRecorder>(config.device());
+  }
+  if (rank == 0) {
+    if (absl::Status status = recording->BeginFiles(); !status.ok()) return status;
+  }
+  return recording;
+}
+
+absl::Status NodeRecording::BeginFiles() {
+  if (config_.has_trace()) {
+    absl::StatusOr<std::unique_ptr<ChromeTrace>> trace = ChromeTrace::Create(config_.trace());
+    if (!trace.ok()) return trace.status();
+    trace_ = *std::move(trace);
+  }
+  if (config_.has_profile()) {
+    absl::StatusOr<std::unique_ptr<AtomicFile>> profile = AtomicFile::Create(config_.profile());
+    if (!profile.ok()) return AsOutputStatus(profile.status());
+    profile_ = *std::move(profile);
+  }
+  return absl::OkStatus();
+}
+
+void NodeRecording::OnRound(const RoundReport& report) {
+  if (profiler_) {
+    profiler_->OnRound(report.gradient_seconds, report.mix_seconds, report.mix_bytes);
+  }
+}
+
+absl::Status NodeRecording::WritePart() {
+  absl::Status status = WriteTracePart();
+  if (profiler_) {
+    status.Update(WriteOutputFile(NodeProfilePath(NodeDirectory(run_directory_, rank_)),
+                                  ToText(profiler_->Profile())));
+  }
+  return status;
+}
+
+absl::Status NodeRecording::WriteTracePart() {
+  if (!recorder_) return absl::OkStatus();
+  const NodeTrace part = recorder_->Take(rank_);
+  if (part.dropped > 0) {
+    LOG(WARNING) << "rank " << rank_ << ": the trace has the last " << part.records.size()
+                 << " records; " << part.dropped << " earlier ones were dropped";
+  }
+  return WriteNodeTrace(NodeTracePath(NodeDirectory(run_directory_, rank_)), part);
+}
+
+absl::Status NodeRecording::Join() {
+  absl::Status status;
+  if (trace_) status.Update(JoinTraces());
+  if (profile_) status.Update(JoinProfiles());
+  return status;
+}
+
+std::vector<std::string> NodeRecording::Parts(
+    std::string (*path)(const std::string& folder)) const {
+  std::vector<std::string> parts;
+  for (Rank rank = 0; rank < config_.nodes(); ++rank) {
+    parts.push_back(path(NodeDirectory(run_directory_, rank)));
+  }
+  return parts;
+}
+
+void NodeRecording::WarnOfMissing(std::string_view what, const std::vector<Rank>& missing) const {
+  if (missing.empty()) return;
+  LOG(WARNING) << "the " << what << " lacks ranks " << absl::StrJoin(missing, ", ")
+               << ": their folders of the run directory are not on this machine";
+}
+
+absl::Status NodeRecording::JoinTraces() {
+  const std::vector<std::string> parts = Parts(NodeTracePath);
+  const absl::StatusOr<std::vector<Rank>> missing = MergeTraces(parts, trace_.get());
+  if (!missing.ok()) return missing.status();
+  WarnOfMissing("trace", *missing);
+  if (absl::Status status = trace_->Finish(); !status.ok()) return status;
+  Remove(parts);
+  return absl::OkStatus();
+}
+
+absl::Status NodeRecording::JoinProfiles() {
+  const std::vector<std::string> files = Parts(NodeProfilePath);
+  std::vector<ComputeProfile> parts;
+  std::vector<Rank> missing;
+  for (Rank rank = 0; rank < config_.nodes(); ++rank) {
+    std::error_code error;
+    if (!std::filesystem::exists(files[rank], error)) {
+      missing.push_back(rank);
+      continue;
+    }
+    absl::StatusOr<ComputeProfile> part = ReadComputeProfile(files[rank]);
+    if (!part.ok()) return part.status();
+    parts.push_back(*std::move(part));
+  }
+  WarnOfMissing("profile", missing);
+  ComputeProfile profile = grapevine::JoinProfiles(parts);
+  profile.set_model(config_.model());
+  profile.set_batch(config_.batch());
+  profile.set_nodes(config_.nodes());
+  profile.set_revision(Revision());
+  absl::Status status = profile_->Append(ToText(profile));
+  if (status.ok()) status = profile_->Commit();
+  if (!status.ok()) return AsOutputStatus(std::move(status));
+  Remove(files);
+  return absl::OkStatus();
+}
+
+}  // namespace grapevine

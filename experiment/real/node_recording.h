@@ -1,0 +1,67 @@
+// What a real run is recorded into beside its metrics: a trace, a compute profile.
+//
+// Every node records by itself and leaves its part in its folder of the run
+// directory; rank 0 joins the parts once all nodes are done. Parts on another
+// machine's disk are missed, with a warning.
+#ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_RECORDING_H_
+#define GRAPEVINE_EXPERIMENT_REAL_NODE_RECORDING_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/ids.h"
+#include "experiment/real/profile_recorder.h"
+#include "node/runner/runner.h"
+#include "node/runner/trace_recorder.h"
+#include "run/config/config.pb.h"
+#include "run/trace/chrome_trace.h"
+#include "system/atomic_file.h"
+
+namespace grapevine {
+
+// Thread-compatible; the recorder that it lends is thread-safe.
+class NodeRecording {
+ public:
+  // Records what `config` asks for (--trace, --profile). Rank 0 begins the files at once:
+  // a path that cannot be written ends the run before it begins (kOutput).
+  static absl::StatusOr<std::unique_ptr<NodeRecording>> Make(const Config& config, Rank rank,
+                                                             std::string run_directory);
+
+  // Null when no trace is wanted.
+  TraceRecorder* trace() { return recorder_.get(); }
+
+  void OnRound(const RoundReport& report);
+
+  // This node's part, once it has trained and before it says so.
+  absl::Status WritePart();
+  // Rank 0, once all nodes have trained.
+  absl::Status Join();
+
+ private:
+  NodeRecording(const Config& config, Rank rank, std::string run_directory);
+
+  absl::Status BeginFiles();
+  absl::Status WriteTracePart();
+  absl::Status JoinTraces();
+  absl::Status JoinProfiles();
+  // The nodes' parts of the trace or the profile.
+  std::vector<std::string> Parts(std::string (*path)(const std::string& folder)) const;
+  void WarnOfMissing(std::string_view what, const std::vector<Rank>& missing) const;
+
+  const Config config_;
+  const Rank rank_;
+  const std::string run_directory_;
+  std::unique_ptr<TraceRecorder> recorder_;
+  std::unique_ptr<ProfileRecorder> profiler_;
+  // Rank 0's:
+  std::unique_ptr<ChromeTrace> trace_;
+  std::unique_ptr<AtomicFile> profile_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_EXPERIMENT_REAL_NODE_RECORDING_H_

@@ -1,0 +1,332 @@
+#include "experiment/real/node_run.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "experiment/core/experiment_identity.h"
+#include "experiment/core/experiment_summary.h"
+#include "experiment/core/model_assessment.h"
+#include "kernels/passes/sketch.h"
+#include "model/problem/averaged_model.h"
+#include "run/records/metrics.h"
+#include "run/records/run_directory.h"
+#include "run/timing/compute_time.h"
+
+namespace grapevine {
+namespace {
+
+std::vector<control::Agreement> Agreements(const std::vector<IdentityItem>& identity) {
+  std::vector<control::Agreement> agreements;
+  for (const IdentityItem& item : identity) {
+    control::Agreement& agreement = agreements.emplace_back();
+    agreement.set_name(item.name);
+    agreement.set_value(item.value);
+  }
+  return agreements;
+}
+
+// Gradients take the time that --compute gives a phantom's; others take their
+// own, and a straggler's more.
+GradientPace PaceOf(const Experiment& experiment, Rank rank) {
+  using std::chrono::nanoseconds;
+  if (const ComputeTime* compute = experiment.compute()) {
+    return [compute, rank](Round round, nanoseconds) {
+      return nanoseconds(compute->Gradient(rank, round));
+    };
+  }
+  if (experiment.stragglers().none()) return {};
+  return [&experiment, rank](Round round, nanoseconds computed) {
+    return nanoseconds(ToGradientTime(static_cast<double>(computed.count()) *
+                                      experiment.stragglers().Factor(rank, round)));
+  };
+}
+
+}  // namespace
+
+NodeRun::NodeRun(const Experiment* experiment, NodeRunOptions options)
+    : experiment_(experiment),
+      options_(std::move(options)),
+      coordinates_(options_.rank == 0),
+      node_directory_(NodeDirectory(options_.run_directory, options_.rank)),
+      target_(experiment->target()) {}
+
+NodeRun::~NodeRun() = default;
+
+absl::Status NodeRun::Run() {
+  if (absl::Status status = Prepare(); !status.ok()) return status;
+  if (absl::Status status = BecomeInterruptible(); !status.ok()) return status;
+  return session_->Run([this](float* replica) { return experiment_->Initialize(replica); });
+}
+
+void NodeRun::Interrupt(absl::Status why) {
+  MutexLock lock(mutex_);
+  if (interruptible_) {
+    session_->Interrupt(std::move(why));
+  } else {
+    interrupted_.Update(why);
+  }
+}
+
+absl::Status NodeRun::BecomeInterruptible() {
+  MutexLock lock(mutex_);
+  interruptible_ = true;
+  return interrupted_;
+}
+
+// What docs/benchmarks.md compares a node's memory with; networks add their
+// activations.
+void NodeRun::LogSizes() const {
+  const TrainTest* data = experiment_->problem().data();
+  LOG(INFO) << "rank " << options_.rank << ": "
+            << experiment_->layout().size * int64_t{sizeof(float)} << " bytes of replica, "
+            << (data != nullptr ? data->train->bytes() + data->test->bytes() : 0)
+            << " bytes of data set";
+}
+
+absl::Status NodeRun::PrepareLearning() {
+  const Problem& problem = experiment_->problem();
+  absl::StatusOr<std::vector<std::unique_ptr<Objective>>> objective =
+      problem.MakeObjectives(options_.rank, options_.rank + 1, device_->training());
+  constexpr std::string_view kWhen = "before the first round";
+  if (!objective.ok()) return Explained(kWhen, objective.status());
+  objective_ = std::move(objective->front());
+  // On a GPU what may fail waits for the first round: a node that fails before it joins
+  // leaves the others waiting.
+  if (!device_->data_path()) {
+    if (absl::Status status = objective_->Prepare(); !status.ok()) return Explained(kWhen, status);
+  }
+  absl::StatusOr<std::unique_ptr<Assessor>> assessor =
+      problem.MakeAssessor(device_->assessment(), [this] { return session_->OnEvaluatedBatch(); });
+  if (!assessor.ok()) return Explained(kWhen, assessor.status());
+  assessor_ = *std::move(assessor);
+  return absl::OkStatus();
+}
+
+absl::Status NodeRun::Prepare() {
+  LogSizes();
+  absl::StatusOr<std::unique_ptr<NodeRecording>> recording =
+      NodeRecording::Make(experiment_->config(), options_.rank, options_.run_directory);
+  if (!recording.ok()) return recording.status();
+  recording_ = *std::move(recording);
+  absl::StatusOr<std::unique_ptr<NodeDevice>> device =
+      NodeDevice::Open(experiment_->config(), options_.local_rank, options_.session.step_timeout);
+  if (!device.ok()) return device.status();
+  device_ = *std::move(device);
+  if (options_.rank < experiment_->workers()) {
+    if (absl::Status status = PrepareLearning(); !status.ok()) return status;
+  }
+  absl::StatusOr<std::unique_ptr<Algorithm>> algorithm = experiment_->MakeAlgorithm(options_.rank);
+  if (!algorithm.ok()) return algorithm.status();
+  RunObserver* const observer = this;
+  runner_ = std::make_unique<Runner>(
+      RunnerOptions{
+          .rank = options_.rank,
+          .workers = experiment_->workers(),
+          .rounds = experiment_->rounds(),
+          .evaluate = [this](Round completed) { return experiment_->Evaluated(completed); },
+          .pace = PaceOf(*experiment_, options_.rank),
+          .trace = recording_->trace(),
+          .data_path = device_->data_path()},
+      *std::move(algorithm), objective_.get(), &experiment_->layout(), &experiment_->optimizer(),
+      observer);
+  const absl::StatusOr<std::vector<IdentityItem>> identity = IdentityOf(*experiment_);
+  if (!identity.ok()) return identity.status();
+  session_ = std::make_unique<NodeSession>(SessionOptions(*identity), Callbacks(), runner_.get());
+  if (!coordinates_) return absl::OkStatus();
+
+  absl::StatusOr<std::unique_ptr<LineFile>> lines =
+      LineFile::Open(MetricsPath(options_.run_directory));
+  if (!lines.ok()) return lines.status();
+  run_metrics_ = std::make_unique<BackgroundLines>(
+      *std::move(lines), [this](const absl::Status& why) { session_->Interrupt(why); });
+  collector_ = std::make_unique<MetricsCollector>(
+      MetricsCollector::Options{
+          .size = experiment_->config().nodes(),
+          .workers = experiment_->workers(),
+          .evaluated = [this](Round round) { return experiment_->Evaluated(round); },
+          .learning_rate = [this](Round round) { return experiment_->learning_rate(round); },
+          .evaluation_bytes = MergeBytes(experiment_->workers(), experiment_->layout().size)},
+      [this](const RunMetrics& metrics) { Record(metrics); });
+  evaluations_ = std::make_unique<EvaluationThread>(
+      [this](const AveragedModel& average) { return Evaluate(average); },
+      [this] { runner_->OnAverageDone(); },
+      [this](const absl::Status& why) { session_->Interrupt(why); });
+  return absl::OkStatus();
+}
+
+NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& identity) const {
+  const Config& config = experiment_->config();
+  NodeSessionOptions session = options_.session;
+  session.rank = options_.rank;
+  session.size = config.nodes();
+  session.agreements = Agreements(identity);
+  session.schema = absl::StrCat(absl::Hex(experiment_->layout().Fingerprint()));
+  session.topology = GraphIdentity(*experiment_);
+  session.algorithm = config.algorithm();
+  session.rounds = experiment_->rounds();
+  session.first_limit = experiment_->target().limit();
+  return session;
+}
+
+NodeSessionCallbacks NodeRun::Callbacks() {
+  return {.on_listening = options_.on_listening,
+          .on_metrics =
+              [this](Rank rank, const control::NodeMetrics& report) {
+                absl::Status status = collector_->OnNode(rank, report);
+                if (!status.ok()) session_->Interrupt(std::move(status));
+              },
+          .on_notice = [](const std::string& notice) { LOG(WARNING) << notice; },
+          .on_start = [this] { return OnStart(); },
+          .on_trained = [this](const SharedVector& model) { return OnTrained(model); },
+          .on_all_done = [this] { return WriteResults(); }};
+}
+
+// Not earlier: where the nodes share a file system, the folder above is rank
+// 0's to make.
+absl::Status NodeRun::OnStart() {
+  start_ = std::chrono::steady_clock::now();
+  absl::StatusOr<std::string> folder = PrepareNodeDirectory(options_.run_directory, options_.rank,
+                                                            experiment_->config().overwrite());
+  if (!folder.ok()) return folder.status();
+  absl::StatusOr<std::unique_ptr<LineFile>> lines = LineFile::Open(MetricsPath(*folder));
+  if (!lines.ok()) return lines.status();
+  node_metrics_ = *std::move(lines);
+  return absl::OkStatus();
+}
+
+double NodeRun::Elapsed() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel& model) {
+  loss_sum_ += report.loss;
+  gradient_seconds_ += report.gradient_seconds;
+  mix_seconds_ += report.mix_seconds;
+  seconds_ += report.seconds;
+  ++rounds_;
+  recording_->OnRound(report);
+  if (!experiment_->Measured(report.completed)) return absl::OkStatus();
+  return Measure(report, model);
+}
+
+absl::Status NodeRun::Measure(const RoundReport& round, const BoundaryModel& model) {
+  const Round completed = round.completed;
+  const double time_s = Elapsed();
+  control::NodeMetrics report;
+  report.set_round(completed);
+  report.set_epoch(experiment_->Epoch(completed));
+  report.set_time_s(time_s);
+  if (objective_) {
+    report.set_samples(rounds_ * objective_->batch_size());
+  }
+  report.set_bytes_sent(round.bytes_sent);
+  report.set_bytes_received(round.bytes_received);
+  if (assessor_) {
+    report.set_train_loss_sum(loss_sum_ * static_cast<double>(objective_->batch_size()));
+    const absl::StatusOr<Sketch> sketch =
+        model.SketchOf(experiment_->layout().parameter_size, experiment_->config().seed());
+    if (!sketch.ok()) return sketch.status();
+    report.mutable_sketch()->Add(sketch->begin(), sketch->end());
+  }
+  session_->Report(std::move(report));
+  if (absl::Status status = WriteNodeMetrics(round, time_s); !status.ok()) return status;
+  loss_sum_ = gradient_seconds_ = mix_seconds_ = seconds_ = 0;
+  rounds_ = 0;
+  return absl::OkStatus();
+}
+
+absl::Status NodeRun::WriteNodeMetrics(const RoundReport& round, double time_s) {
+  NodeMetrics metrics{.round = round.completed,
+                      .epoch = experiment_->Epoch(round.completed),
+                      .time_s = time_s,
+                      .learning_rate = experiment_->learning_rate(round.completed - 1),
+                      .mix_s = mix_seconds_,
+                      .wait_s = std::max(0.0, seconds_ - gradient_seconds_ - mix_seconds_),
+                      .bytes_sent_total = round.bytes_sent,
+                      .bytes_received_total = round.bytes_received};
+  if (assessor_) metrics.train_loss = loss_sum_ / static_cast<double>(rounds_);
+  if (objective_) {
+    metrics.gradient_s = gradient_seconds_;
+    if (seconds_ > 0) {
+      metrics.samples_per_s = static_cast<double>(rounds_ * objective_->batch_size()) / seconds_;
+    }
+  }
+  return node_metrics_->Append(ToJsonLine(metrics));
+}
+
+absl::Status NodeRun::OnTrained(const SharedVector& model) {
+  if (coordinates_) {
+    if (absl::Status status = evaluations_->Drain(); !status.ok()) return status;
+  }
+  if (absl::Status status = recording_->WritePart(); !status.ok()) return status;
+  if (!assessor_) return absl::OkStatus();
+  const absl::StatusOr<Assessment> local = assessor_->Assess(model);
+  if (!local.ok()) return InEvaluation(runner_->progress().round, local.status());
+  absl::Status status = WriteNodeModel(*experiment_, options_.rank, model, node_directory_);
+  return status.ok() ? ReportLocalModel(*local) : status;
+}
+
+absl::Status NodeRun::InEvaluation(Round round, const absl::Status& why) const {
+  return Explained(absl::StrCat("evaluation of round ", round), why);
+}
+
+absl::Status NodeRun::Explained(std::string_view when, const absl::Status& why) const {
+  absl::Status status(why.code(), absl::StrCat("rank ", options_.rank, ", ", std::string(when),
+                                               ": ", std::string(why.message())));
+  const Failure known = FailureOf(why);
+  if (known != Failure::kOther) return WithFailure(std::move(status), known);
+  return experiment_->config().device() == "cpu" ? status
+                                                 : WithFailure(std::move(status), Failure::kDevice);
+}
+
+absl::Status NodeRun::ReportLocalModel(const Assessment& local) {
+  if (!local.accuracy) return absl::OkStatus();
+  control::NodeMetrics report;
+  report.set_round(runner_->progress().round);
+  report.set_test_loss(local.loss);
+  report.set_test_accuracy(*local.accuracy);
+  return session_->ReportAtRest(std::move(report));
+}
+
+absl::Status NodeRun::Evaluate(const AveragedModel& average) {
+  const absl::StatusOr<ModelEvaluation> evaluation = AssessAverage(average, *assessor_);
+  if (!evaluation.ok()) return InEvaluation(average.round, evaluation.status());
+  const bool met_before = target_.reached();
+  if (target_.OnEvaluation(*evaluation)) {
+    session_->ExtendRoundLimit(target_.limit(), target_.final());
+  }
+  collector_->OnEvaluation(*evaluation);
+  if (met_before) return absl::OkStatus();  // the model that met the target is kept
+  return WriteAveragedModel(*experiment_, average, options_.run_directory);
+}
+
+void NodeRun::Record(const RunMetrics& metrics) {
+  if (!met_ && target_.Met(metrics.test_accuracy)) met_ = metrics;
+  run_metrics_->Append(ToJsonLine(metrics));
+  options_.on_metrics(metrics);
+}
+
+// Measurements have half of what all results have: that their file stands still says more
+// than that rank 0 is slow.
+absl::Status NodeRun::WriteResults() {
+  const auto deadline = std::chrono::steady_clock::now() + options_.session.step_timeout / 2;
+  if (absl::Status status = run_metrics_->Drain(deadline); !status.ok()) return status;
+  if (absl::Status status = WriteSummary(); !status.ok()) return status;
+  return recording_->Join();
+}
+
+absl::Status NodeRun::WriteSummary() {
+  const RunMetrics latest = collector_->latest();
+  Summary summary = SummaryOf(*experiment_, latest, met_);
+  summary.wall_time_s = latest.time_s;
+  summary.local_test_accuracy = collector_->local_test_accuracy();
+  return grapevine::WriteSummary(options_.run_directory, summary);
+}
+
+}  // namespace grapevine

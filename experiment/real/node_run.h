@@ -1,0 +1,123 @@
+// One node of an experiment, from its parts to its files.
+//
+// Observes the runner: measures, reports to rank 0, evaluates. Rank 0 also
+// collects the run's metrics, evaluates averaged models and writes the results.
+#ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_RUN_H_
+#define GRAPEVINE_EXPERIMENT_REAL_NODE_RUN_H_
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "experiment/core/accuracy_target.h"
+#include "experiment/core/experiment.h"
+#include "experiment/core/experiment_identity.h"
+#include "experiment/real/node_device.h"
+#include "experiment/real/node_recording.h"
+#include "node/control/metrics_collector.h"
+#include "node/node_session.h"
+#include "node/runner/evaluation_thread.h"
+#include "node/runner/runner.h"
+#include "run/records/background_lines.h"
+#include "run/records/line_file.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+struct NodeRunOptions {
+  Rank rank = 0;
+  int local_rank = 0;         // among the nodes of this machine
+  std::string run_directory;  // exists
+  // Where this node is and how long it waits; what follows from the experiment
+  // is filled in.
+  NodeSessionOptions session;
+  std::function<absl::Status(const HostAddress&)> on_listening;
+  // Rank 0: every measurement of the run.
+  std::function<void(const RunMetrics&)> on_metrics;
+};
+
+class NodeRun final : private RunObserver {
+ public:
+  // `experiment` outlives it.
+  NodeRun(const Experiment* experiment, NodeRunOptions options);
+  ~NodeRun() override;
+
+  // Trains; see NodeSession::Run for errors.
+  absl::Status Run();
+  // Makes Run return `why`; from any thread, and at any time.
+  void Interrupt(absl::Status why);
+  // Whether all nodes came together, so that there may be measurements.
+  bool began() const { return node_metrics_ != nullptr; }
+  Round round() const { return runner_->progress().round; }
+
+ private:
+  absl::Status Prepare();
+  absl::Status PrepareLearning();
+  // From here on an interruption goes to the session; the one that came before.
+  absl::Status BecomeInterruptible();
+  void LogSizes() const;
+  NodeSessionOptions SessionOptions(const std::vector<IdentityItem>& identity) const;
+  NodeSessionCallbacks Callbacks();
+
+  absl::Status OnRound(const RoundReport& report, const BoundaryModel& model) override;
+  void OnAverage(AveragedModel average) override { evaluations_->Submit(std::move(average)); }
+  absl::Status Measure(const RoundReport& round, const BoundaryModel& model);
+  absl::Status WriteNodeMetrics(const RoundReport& round, double time_s);
+  absl::Status OnStart();
+  double Elapsed() const;
+
+  absl::Status OnTrained(const SharedVector& model);
+  // `why`, with this node's rank and when it was.
+  absl::Status Explained(std::string_view when, const absl::Status& why) const;
+  absl::Status InEvaluation(Round round, const absl::Status& why) const;
+  absl::Status ReportLocalModel(const Assessment& local);
+
+  // Rank 0's part:
+  absl::Status Evaluate(const AveragedModel& average);
+  // Under the lock of the coordinator's service: does not wait.
+  void Record(const RunMetrics& metrics);
+  absl::Status WriteResults();
+  absl::Status WriteSummary();
+
+  const Experiment* const experiment_;
+  const NodeRunOptions options_;
+  const bool coordinates_;  // rank 0
+  const std::string node_directory_;
+
+  std::unique_ptr<NodeDevice> device_;
+  std::unique_ptr<Objective> objective_;  // null on a parameter server
+  // Rank 0: on the evaluation thread. Null on a parameter server and where nothing
+  // learns.
+  std::unique_ptr<Assessor> assessor_;
+  std::unique_ptr<NodeRecording> recording_;
+  std::unique_ptr<Runner> runner_;
+  std::unique_ptr<NodeSession> session_;
+  std::unique_ptr<LineFile> node_metrics_;
+  std::chrono::steady_clock::time_point start_;
+
+  // Since the last measurement.
+  double loss_sum_ = 0;
+  double gradient_seconds_ = 0;
+  double mix_seconds_ = 0;
+  double seconds_ = 0;
+  Round rounds_ = 0;
+
+  std::unique_ptr<BackgroundLines> run_metrics_;  // callbacks of rank 0 write it
+  std::unique_ptr<MetricsCollector> collector_;
+  AccuracyTarget target_;
+  std::optional<RunMetrics> met_;                  // the first line that met the target
+  std::unique_ptr<EvaluationThread> evaluations_;  // uses what is above: goes first
+
+  Mutex mutex_;
+  bool interruptible_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status interrupted_ ABSL_GUARDED_BY(mutex_);  // while it was not
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_EXPERIMENT_REAL_NODE_RUN_H_

@@ -1,0 +1,64 @@
+#include "experiment/simulated/simulated_cluster.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "base/units.h"
+#include "run/config/config_field.h"
+#include "sim/network/tcp_effects.h"
+
+namespace grapevine {
+namespace {
+
+constexpr double kBitsPerByte = 8;
+constexpr double kNanosecondsPerSecond = 1e9;
+
+// Of a resolved configuration, whose texts are canonical.
+double BytesPerNanosecond(const std::string& bandwidth) {
+  return static_cast<double>(ParseBandwidth(bandwidth).value()) /
+         (kBitsPerByte * kNanosecondsPerSecond);
+}
+
+NetworkRequest Request(const Config& config) {
+  NetworkRequest request{.network = config.network(),
+                         .model = config.network_model(),
+                         .half_duplex = config.half_duplex(),
+                         .placement = config.placement(),
+                         .nodes = config.nodes(),
+                         .seed = config.seed()};
+  if (config.has_bandwidth()) request.bandwidth = ParseBandwidth(config.bandwidth()).value();
+  if (config.has_latency()) request.latency = ResolvedDuration(config.latency()).count();
+  return request;
+}
+
+// What one message alone can count on between any two hosts, bytes per nanosecond.
+double NarrowestLink(const Platform& platform) {
+  double narrowest = platform.loopback();
+  for (const Link& link : platform.links()) narrowest = std::min(narrowest, link.capacity);
+  return narrowest;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const Config& config) {
+  std::unique_ptr<SimulatedCluster> cluster(new SimulatedCluster);
+  cluster->options_.nodes = config.nodes();
+  cluster->options_.message_overhead = ResolvedDuration(config.message_overhead()).count();
+  const double memory = BytesPerNanosecond(config.memory_bandwidth());
+  cluster->options_.memory_bandwidth =
+      memory > 0 ? memory : std::numeric_limits<double>::infinity();
+
+  absl::StatusOr<NetworkPlan> plan = MakeNetworkPlan(Request(config));
+  if (!plan.ok()) return plan.status();
+  cluster->plan_ = *std::move(plan);
+  absl::StatusOr<std::unique_ptr<const MessageEffects>> effects =
+      MakeMessageEffects(config, NarrowestLink(cluster->plan_->platform()));
+  if (!effects.ok()) return effects.status();
+  cluster->effects_ = *std::move(effects);
+  return cluster;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,50 @@
+// Each virtual node's own metrics.jsonl, as a real node writes it.
+#ifndef GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_NODE_METRICS_H_
+#define GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_NODE_METRICS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "algorithm/round_bytes.h"
+#include "experiment/core/experiment.h"
+#include "sim/engine/sim_observer.h"
+#include "sim/nanoseconds.h"
+
+namespace grapevine {
+
+// Thread-compatible. Lines are kept until Write: a simulation of many nodes has
+// no descriptor for each.
+class SimulatedNodeMetrics {
+ public:
+  // `experiment` outlives this.
+  SimulatedNodeMetrics(const Experiment* experiment, Rank nodes);
+
+  void OnGradient(const GradientTimes& gradient);
+  void OnMessage(const MessageTimes& message);
+  void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end);
+  void OnBoundary(Rank rank, Round completed, Nanoseconds now, int64_t bytes_sent);
+
+  // `run`/node-RANK/metrics.jsonl for every node.
+  absl::Status Write(const std::string& run) const;
+
+ private:
+  struct Node {
+    // Since the last line.
+    double loss_sum = 0;
+    int64_t gradients = 0;
+    Nanoseconds gradient = 0;
+    Nanoseconds mix = 0;
+    Nanoseconds last_line = 0;
+    RoundBytes bytes_received;
+    std::string lines;
+  };
+
+  const Experiment* const experiment_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_NODE_METRICS_H_

@@ -1,0 +1,227 @@
+#include "experiment/simulated/simulated_run.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/failure.h"
+#include "experiment/core/experiment_summary.h"
+#include "experiment/core/model_assessment.h"
+#include "experiment/simulated/simulated_nodes.h"
+#include "model/problem/averaged_model.h"
+#include "run/records/run_directory.h"
+#include "sim/engine/link_statistics.h"
+#include "sim/engine/replica_average.h"
+
+namespace grapevine {
+namespace {
+
+constexpr double kSecondsPerNanosecond = 1e-9;
+
+// Of each direction, where all hosts have the same and nothing else limits; else 0.
+double InterfaceBandwidth(const NetworkPlan& network) {
+  const std::optional<HostInterfaces> interfaces = network.platform().interfaces();
+  return interfaces ? interfaces->bandwidth : 0;
+}
+
+}  // namespace
+
+SimulatedRun::SimulatedRun(const Experiment* experiment, SimulatedRunOptions options)
+    : experiment_(experiment), options_(std::move(options)), target_(experiment->target()) {}
+
+SimulatedRun::~SimulatedRun() = default;
+
+absl::StatusOr<Summary> SimulatedRun::Run() {
+  if (absl::Status status = Prepare(); !status.ok()) return status;
+  if (absl::Status status = simulation_->Run(target_.limit()); !status.ok()) return status;
+  return Conclude();
+}
+
+absl::Status SimulatedRun::Prepare() {
+  absl::StatusOr<std::unique_ptr<SimulatedCluster>> cluster =
+      SimulatedCluster::Make(experiment_->config());
+  if (!cluster.ok()) return cluster.status();
+  cluster_ = *std::move(cluster);
+  workers_ = experiment_->workers();
+  absl::StatusOr<std::unique_ptr<VectorStore>> vectors = MakeVectorStore(*experiment_);
+  if (!vectors.ok()) return vectors.status();
+  vectors_ = *std::move(vectors);
+  absl::StatusOr<std::unique_ptr<Assessor>> assessor = experiment_->problem().MakeAssessor({}, {});
+  if (!assessor.ok()) return assessor.status();
+  assessor_ = *std::move(assessor);
+  if (assessor_) {
+    node_metrics_ =
+        std::make_unique<SimulatedNodeMetrics>(experiment_, experiment_->config().nodes());
+  }
+  collector_ = std::make_unique<RoundCollector>(
+      RoundCollector::Options{
+          .nodes = workers_,
+          .measured = [this](Round completed) { return experiment_->Measured(completed); }},
+      [this](const MeasuredRound& measured) { return OnMeasured(measured); });
+  statistics_ = std::make_unique<StepStatistics>(
+      StepStatistics::Options{.nodes = experiment_->config().nodes(),
+                              .workers = workers_,
+                              .bandwidth = InterfaceBandwidth(cluster_->network())});
+  observers_.Add(this);
+  observers_.Add(statistics_.get());
+  if (absl::Status status = PrepareTrace(); !status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<Simulation>> simulation = Simulation::Make(
+      cluster_->options(),
+      {.make_network = [this](AlarmClock* clock) { return cluster_->network().Make(clock); },
+       .make_algorithm = [this](Rank rank) { return experiment_->MakeAlgorithm(rank); },
+       .vectors = vectors_.get(),
+       .compute = experiment_->compute(),
+       .effects = cluster_->effects(),
+       .observer = &observers_});
+  if (!simulation.ok()) return simulation.status();
+  simulation_ = *std::move(simulation);
+  absl::StatusOr<std::unique_ptr<LineFile>> lines =
+      LineFile::Open(MetricsPath(options_.run_directory));
+  if (!lines.ok()) return lines.status();
+  metrics_file_ = *std::move(lines);
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedRun::PrepareTrace() {
+  const Config& config = experiment_->config();
+  if (!config.has_trace()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<ChromeTrace>> trace = ChromeTrace::Create(config.trace());
+  if (!trace.ok()) return trace.status();
+  trace_ = *std::move(trace);
+  trace_writer_ = std::make_unique<SimTrace>(config.nodes(), trace_.get());
+  observers_.Add(trace_writer_.get());
+  return absl::OkStatus();
+}
+
+void SimulatedRun::OnGradient(const GradientTimes& gradient) {
+  collector_->OnGradient(gradient.rank, gradient.loss);
+  if (node_metrics_) node_metrics_->OnGradient(gradient);
+}
+
+void SimulatedRun::OnMessage(const MessageTimes& message) {
+  if (node_metrics_) node_metrics_->OnMessage(message);
+}
+
+void SimulatedRun::OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {
+  if (node_metrics_) node_metrics_->OnArithmetic(rank, begin, end);
+}
+
+absl::Status SimulatedRun::OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) {
+  if (options_.interrupted != nullptr && *options_.interrupted) {
+    return WithFailure(absl::CancelledError("interrupted"), Failure::kInterrupted);
+  }
+  if (rank >= workers_) return absl::OkStatus();  // a server: it has no model
+  if (node_metrics_) {
+    node_metrics_->OnBoundary(rank, completed, now, simulation_->bytes_sent(rank));
+  }
+  return collector_->OnBoundary(rank, completed, now, simulation_->bytes_sent(rank),
+                                vectors_->At(model));
+}
+
+absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
+  const double time_s = static_cast<double>(measured.time) * kSecondsPerNanosecond;
+  RunMetrics metrics{.round = measured.completed,
+                     .epoch = experiment_->Epoch(measured.completed),
+                     .time_s = time_s,
+                     .learning_rate = experiment_->learning_rate(measured.completed - 1),
+                     .bytes_sent_total = measured.bytes_sent};
+  for (Rank server = workers_; server < experiment_->config().nodes(); ++server) {
+    *metrics.bytes_sent_total += simulation_->bytes_sent(server);
+  }
+  if (experiment_->Evaluated(measured.completed)) {
+    evaluation_bytes_ += MergeBytes(workers_, experiment_->layout().size);
+  }
+  metrics.evaluation_bytes_sent_total = evaluation_bytes_;
+  if (time_s > latest_.time_s) {
+    metrics.samples_per_s = static_cast<double>(measured.gradients) *
+                            experiment_->config().batch() / (time_s - latest_.time_s);
+  }
+  if (assessor_) {
+    metrics.train_loss = measured.loss_sum / static_cast<double>(measured.gradients);
+    if (absl::Status status = Assess(measured, &metrics); !status.ok()) return status;
+  }
+  Remember(metrics, &latest_);
+  if (options_.on_metrics) options_.on_metrics(metrics);
+  return metrics_file_->Append(ToJsonLine(metrics));
+}
+
+absl::Status SimulatedRun::Assess(const MeasuredRound& measured, RunMetrics* metrics) {
+  const AveragedModel average =
+      AverageReplicas(experiment_->layout(), measured.completed, measured.models);
+  metrics->consensus_distance = average.consensus_distance;
+  metrics->buffer_distance = average.buffer_distance;
+  if (!experiment_->Evaluated(measured.completed)) return absl::OkStatus();
+  const absl::StatusOr<ModelEvaluation> evaluation = AssessAverage(average, *assessor_);
+  if (!evaluation.ok()) return evaluation.status();
+  metrics->test_loss = evaluation->test_loss;
+  metrics->test_accuracy = evaluation->test_accuracy;
+  metrics->test_loss_recalibrated = evaluation->test_loss_recalibrated;
+  metrics->test_accuracy_recalibrated = evaluation->test_accuracy_recalibrated;
+  if (target_.OnEvaluation(*evaluation)) simulation_->ExtendLimit(target_.limit());
+  if (target_.reached()) {  // nobody has to be told in time
+    last_models_ = measured.models;
+    simulation_->Stop();
+  }
+  return WriteAveragedModel(*experiment_, average, options_.run_directory);
+}
+
+absl::StatusOr<Summary> SimulatedRun::Conclude() {
+  const std::optional<RunMetrics> met = target_.reached() ? std::optional(latest_) : std::nullopt;
+  Summary summary = SummaryOf(*experiment_, latest_, met);
+  summary.simulated_time_s = latest_.time_s;
+  if (assessor_) {
+    const absl::StatusOr<std::optional<Spread>> local = AssessNodes();
+    if (!local.ok()) return local.status();
+    summary.local_test_accuracy = *local;
+    if (absl::Status status = node_metrics_->Write(options_.run_directory); !status.ok()) {
+      return status;
+    }
+  }
+  if (trace_) {
+    if (absl::Status status = trace_->Finish(); !status.ok()) return status;
+    if (trace_->dropped() > 0) {
+      LOG(WARNING) << experiment_->config().trace() << " lacks the last " << trace_->dropped()
+                   << " events of the run; simulate fewer rounds or nodes to see all";
+    }
+  }
+  absl::Status written = WriteStatistics(options_.run_directory, statistics());
+  if (!written.ok()) return written;
+  if (absl::Status status = WriteSummary(options_.run_directory, summary); !status.ok()) {
+    return status;
+  }
+  return summary;
+}
+
+Statistics SimulatedRun::statistics() const {
+  constexpr size_t kMostLinks = 10;
+  Statistics statistics = statistics_->Result();
+  statistics.busiest_links =
+      BusiestLinks(cluster_->network().platform(), simulation_->network().link_bytes(),
+                   simulation_->now(), kMostLinks);
+  return statistics;
+}
+
+absl::StatusOr<std::optional<Spread>> SimulatedRun::AssessNodes() {
+  std::optional<Spread> spread;
+  for (Rank rank = 0; rank < workers_; ++rank) {
+    const SharedVector model =
+        target_.reached() ? last_models_[rank] : vectors_->At(simulation_->model(rank));
+    const absl::StatusOr<Assessment> result = assessor_->Assess(model);
+    if (!result.ok()) return result.status();
+    if (const std::optional<double> accuracy = result->accuracy) {
+      if (!spread) spread = Spread{.min = *accuracy, .mean = 0, .max = *accuracy};
+      spread->min = std::min(spread->min, *accuracy);
+      spread->max = std::max(spread->max, *accuracy);
+      spread->mean += *accuracy / workers_;
+    }
+    const absl::StatusOr<std::string> folder = CreateNodeDirectory(options_.run_directory, rank);
+    if (!folder.ok()) return folder.status();
+    absl::Status status = WriteNodeModel(*experiment_, rank, model, *folder);
+    if (!status.ok()) return status;
+  }
+  return spread;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,92 @@
+// One experiment in the simulator, from its parts to its files: the counterpart
+// of node_run.h for all nodes at once.
+#ifndef GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_RUN_H_
+#define GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_RUN_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "experiment/core/accuracy_target.h"
+#include "experiment/core/experiment.h"
+#include "experiment/simulated/simulated_cluster.h"
+#include "experiment/simulated/simulated_node_metrics.h"
+#include "kernels/vector/aligned_buffer.h"
+#include "run/records/line_file.h"
+#include "run/records/metrics.h"
+#include "run/records/summary.h"
+#include "run/trace/chrome_trace.h"
+#include "sim/engine/observer_group.h"
+#include "sim/engine/round_collector.h"
+#include "sim/engine/sim_observer.h"
+#include "sim/engine/sim_trace.h"
+#include "sim/engine/simulation.h"
+#include "sim/engine/step_statistics.h"
+
+namespace grapevine {
+
+struct SimulatedRunOptions {
+  std::string run_directory;  // exists
+  // Every measurement, in ascending order of rounds.
+  std::function<void(const RunMetrics&)> on_metrics;
+  // Ends the run with kInterrupted once it is set.
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+// Thread-compatible.
+class SimulatedRun final : private SimObserver {
+ public:
+  // `experiment` outlives it.
+  SimulatedRun(const Experiment* experiment, SimulatedRunOptions options);
+  ~SimulatedRun() override;
+
+  // Simulates, and writes what a real run writes (run/records/run_directory.h) but for
+  // the nodes' folders of a phantom model.
+  absl::StatusOr<Summary> Run();
+  // After Run: where the time went.
+  Statistics statistics() const;
+
+ private:
+  absl::Status Prepare();
+  absl::Status PrepareTrace();
+  void OnGradient(const GradientTimes& gradient) override;
+  void OnMessage(const MessageTimes& message) override;
+  void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override;
+  absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
+  absl::Status OnMeasured(const MeasuredRound& measured);
+  // The model of a measured round: its consensus distance, and its quality
+  // where it is to be evaluated.
+  absl::Status Assess(const MeasuredRound& measured, RunMetrics* metrics);
+  absl::StatusOr<Summary> Conclude();
+  absl::StatusOr<std::optional<Spread>> AssessNodes();
+
+  const Experiment* const experiment_;
+  const SimulatedRunOptions options_;
+
+  std::unique_ptr<SimulatedCluster> cluster_;
+  std::unique_ptr<VectorStore> vectors_;
+  std::unique_ptr<Assessor> assessor_;  // null where nothing learns
+  std::unique_ptr<Simulation> simulation_;
+  std::unique_ptr<RoundCollector> collector_;
+  std::unique_ptr<StepStatistics> statistics_;
+  std::unique_ptr<ChromeTrace> trace_;                  // --trace
+  std::unique_ptr<SimTrace> trace_writer_;              // with it
+  ObserverGroup observers_;                             // this run, its statistics, its trace
+  std::unique_ptr<SimulatedNodeMetrics> node_metrics_;  // absent for a phantom
+  std::unique_ptr<LineFile> metrics_file_;
+  Rank workers_ = 0;  // ranks from here on are servers
+  // What real nodes would send to merge their models: no time is charged for it.
+  int64_t evaluation_bytes_ = 0;
+  AccuracyTarget target_;
+  std::vector<SharedVector> last_models_;  // by rank: of the round that met the target
+  RunMetrics latest_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_RUN_H_

@@ -1,0 +1,121 @@
+#include "experiment/sweep/sweep_run.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "algorithm/algorithm.h"
+#include "base/failure.h"
+#include "experiment/core/dataset_cache.h"
+#include "experiment/core/experiment.h"
+#include "experiment/simulated/simulated_run.h"
+#include "run/config/config_file.h"
+#include "run/records/run_directory.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+namespace {
+
+// The summary of an earlier run with exactly this configuration.
+std::optional<Summary> FinishedEarlier(const std::string& folder, const Config& config) {
+  const absl::StatusOr<ConfigFile> file = ReadConfigFile(ConfigPath(folder));
+  if (!file.ok() || ConfigFileText(file->config) != ConfigFileText(config)) return std::nullopt;
+  const absl::StatusOr<Summary> summary = ReadSummary(folder);
+  if (!summary.ok()) return std::nullopt;
+  return *summary;
+}
+
+absl::StatusOr<Summary> RunCell(const SweepCell& cell, const SweepRunOptions& options,
+                                DatasetCache* data) {
+  Config config = cell.resolved.config;
+  config.set_out(CellDirectory(options.directory, cell));
+  config.set_overwrite(true);
+  if (const std::optional<Summary> earlier = FinishedEarlier(config.out(), config)) {
+    return *earlier;
+  }
+  const absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(config, data);
+  if (!experiment.ok()) return experiment.status();
+  const absl::StatusOr<std::string> folder = CreateRunDirectory(config, absl::Now());
+  if (!folder.ok()) return folder.status();
+  return SimulatedRun(
+             experiment->get(),
+             {.run_directory = *folder, .on_metrics = nullptr, .interrupted = options.interrupted})
+      .Run();
+}
+
+// What a cell simulates, as a key.
+std::string Simulated(Config config) {
+  if (IsCentralized(config.algorithm())) config.clear_topology();
+  config.clear_out();
+  return ConfigFileText(config);
+}
+
+// The result of the first of them that can be built, or the first one's error.
+absl::StatusOr<Summary> RunFirst(const std::vector<SweepCell>& cells,
+                                 const std::vector<size_t>& shared, const SweepRunOptions& options,
+                                 DatasetCache* data) {
+  absl::StatusOr<Summary> result = RunCell(cells[shared.front()], options, data);
+  for (size_t i = 1; i < shared.size() && !result.ok(); ++i) {
+    if (FailureOf(result.status()) != Failure::kUsage) break;  // not for its graph
+    absl::StatusOr<Summary> other = RunCell(cells[shared[i]], options, data);
+    if (other.ok()) return other;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::vector<size_t>> SharedCells(const std::vector<SweepCell>& cells) {
+  std::vector<std::vector<size_t>> shared;
+  std::map<std::string, size_t> places;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const auto [place, added] = places.emplace(Simulated(cells[i].resolved.config), shared.size());
+    if (added) shared.emplace_back();
+    shared[place->second].push_back(i);
+  }
+  return shared;
+}
+
+std::string CellDirectory(const std::string& sweep, const SweepCell& cell) {
+  return absl::StrCat(sweep, "/", cell.label);
+}
+
+std::vector<absl::StatusOr<Summary>> RunSweep(const std::vector<SweepCell>& cells,
+                                              const SweepRunOptions& options) {
+  std::vector<absl::StatusOr<Summary>> results(
+      cells.size(),
+      WithFailure(absl::CancelledError("interrupted before it began"), Failure::kInterrupted));
+  const std::vector<std::vector<size_t>> shared = SharedCells(cells);
+  DatasetCache data;
+  Mutex mutex;
+  size_t next = 0;
+  const auto work = [&] {
+    while (options.interrupted == nullptr || !*options.interrupted) {
+      size_t mine;
+      {
+        MutexLock lock(mutex);
+        if (next == shared.size()) return;
+        mine = next++;
+      }
+      const absl::Time begin = absl::Now();
+      const absl::StatusOr<Summary> result = RunFirst(cells, shared[mine], options, &data);
+      const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
+      MutexLock lock(mutex);
+      for (const size_t cell : shared[mine]) results[cell] = result;
+      if (options.on_done) options.on_done(shared[mine], seconds);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 1; i < options.threads; ++i) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  return results;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,34 @@
+// CRC-32C (Castagnoli; RFC 3720, section 12.1): the checksum of vectors on the
+// wire.
+//
+// Uses the processor's CRC and carry-less multiplication where it has them
+// (three interleaved streams hide the instruction's latency), tables otherwise.
+//
+// Thread-safety: pure functions.
+#ifndef GRAPEVINE_KERNELS_PASSES_CRC32C_H_
+#define GRAPEVINE_KERNELS_PASSES_CRC32C_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/passes/copy.h"
+
+namespace grapevine {
+
+// The CRC of some bytes with checksum `crc` (0 for none) followed by
+// data[0, size).
+uint32_t Crc32c(uint32_t crc, const void* data, size_t size);
+
+// Copies size bytes and returns Crc32c(crc, from, size), in one pass over
+// memory. The ranges must not overlap.
+uint32_t CopyAndCrc32c(CopyTo where, uint32_t crc, void* to, const void* from, size_t size);
+
+// The CRC of two runs of bytes, one after the other, from the CRC of each.
+uint32_t CombineCrc32c(uint32_t first, uint32_t second, uint64_t second_size);
+
+// The same checksum from tables alone: what Crc32c is tested against.
+uint32_t PortableCrc32c(uint32_t crc, const void* data, size_t size);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_PASSES_CRC32C_H_

@@ -1,0 +1,59 @@
+// One kernel, compiled for several instruction sets and chosen at run time.
+//
+// A kernel is a class with a static, always-inlined Run, written as plain loops
+// that the compiler vectorizes anew for each set. Every set gives the same bits:
+// contraction is off, and no kernel lets the vector width decide an order of
+// summation. Explicit calls rather than target_clones, whose ifunc resolvers
+// run before a sanitizer's runtime is ready.
+//
+// Thread-safety: pure functions.
+#ifndef GRAPEVINE_KERNELS_PASSES_INSTRUCTION_SET_H_
+#define GRAPEVINE_KERNELS_PASSES_INSTRUCTION_SET_H_
+
+#include <vector>
+
+#define GRAPEVINE_INLINE [[gnu::always_inline]] inline
+
+#if defined(__x86_64__)
+#define GRAPEVINE_TARGET(features) __attribute__((target(features)))
+#else
+#define GRAPEVINE_TARGET(features)
+#endif
+
+namespace grapevine {
+
+enum class InstructionSet { kBaseline, kAvx2, kAvx512 };
+
+// The best that this machine has.
+InstructionSet BestInstructionSet();
+// All that this machine has, for tests that compare them.
+std::vector<InstructionSet> AvailableInstructionSets();
+
+template <typename Kernel, typename... Args>
+GRAPEVINE_TARGET("avx512f,avx512vl,avx512bw,avx512dq")
+void RunAvx512(const Args&... args) {
+  Kernel::Run(args...);
+}
+
+template <typename Kernel, typename... Args>
+GRAPEVINE_TARGET("avx2")
+void RunAvx2(const Args&... args) {
+  Kernel::Run(args...);
+}
+
+// Runs Kernel::Run(args...) as compiled for `set`.
+template <typename Kernel, typename... Args>
+void RunKernel(InstructionSet set, const Args&... args) {
+  switch (set) {
+    case InstructionSet::kAvx512:
+      return RunAvx512<Kernel>(args...);
+    case InstructionSet::kAvx2:
+      return RunAvx2<Kernel>(args...);
+    case InstructionSet::kBaseline:
+      return Kernel::Run(args...);
+  }
+}
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_PASSES_INSTRUCTION_SET_H_

@@ -1,0 +1,28 @@
+// Merging the means of two groups of vectors (Chan, Golub and LeVeque 1983).
+//
+// With group sizes a and b and means x and y, the merged mean is
+// x + (b/(a+b)) (y - x), and the sum of squared distances to the mean grows by
+// (a b/(a+b)) |y - x|^2: how the averaged model and the consensus distance come
+// out of one pass up a tree, without cancellation.
+#ifndef GRAPEVINE_KERNELS_PASSES_MERGE_MEANS_H_
+#define GRAPEVINE_KERNELS_PASSES_MERGE_MEANS_H_
+
+#include <cstdint>
+
+namespace grapevine {
+
+// Squared, of the first elements that are counted by themselves and of the rest.
+struct MergedDistances {
+  double counted = 0;
+  double rest = 0;
+};
+
+// mean <- mean + share * (other - mean) over `size` elements; returns
+// |other - mean|^2 (before the merge) over the first `counted` of them and over the
+// others, in a fixed order of summation.
+MergedDistances MergeMeans(const float* other, double share, int64_t size, int64_t counted,
+                           float* mean);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_PASSES_MERGE_MEANS_H_

@@ -1,0 +1,43 @@
+// The fused passes once more, plainly: what tests hold them against.
+//
+// In float, element for element the same operations in the same order, so that
+// the bits must agree; in double, the value that float approximates.
+#ifndef GRAPEVINE_KERNELS_PASSES_MIX_AND_STEP_REFERENCE_H_
+#define GRAPEVINE_KERNELS_PASSES_MIX_AND_STEP_REFERENCE_H_
+
+#include <cstddef>
+#include <span>
+
+#include "kernels/passes/mix_and_step.h"
+#include "kernels/passes/weighted_vector.h"
+
+namespace grapevine {
+
+// Element i of the sum of `terms`.
+template <typename T>
+T ReferenceSum(std::span<const WeightedVector> terms, size_t i) {
+  if (terms.empty()) return 0;
+  T sum = static_cast<T>(terms[0].weight) * terms[0].vector[i];
+  for (const WeightedVector& term : terms.subspan(1)) {
+    sum += static_cast<T>(term.weight) * term.vector[i];
+  }
+  return sum;
+}
+
+// The new element i of out; `velocity` is the old momentum and becomes the new.
+template <typename T>
+T ReferenceMixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, size_t i,
+                      T* velocity) {
+  T update = static_cast<T>(step.gradient_scale) * step.gradient[i];
+  if (step.weight_decay != 0) update += static_cast<T>(step.weight_decay) * step.own[i];
+  if (step.momentum != 0) {
+    const T beta = step.momentum;
+    *velocity = beta * *velocity + update;
+    update = step.nesterov ? update + beta * *velocity : *velocity;
+  }
+  return ReferenceSum<T>(mix, i) - static_cast<T>(step.learning_rate) * update;
+}
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_PASSES_MIX_AND_STEP_REFERENCE_H_

@@ -1,0 +1,20 @@
+// Batch normalization with its neighbours fused: shortcut, ReLU.
+//
+// Inputs: x, and the shortcut where there is one. Internal to kernels/tensor/; made by
+// cpu_tensor_device.h.
+#ifndef GRAPEVINE_KERNELS_TENSOR_CPU_BATCH_NORM_LAYER_H_
+#define GRAPEVINE_KERNELS_TENSOR_CPU_BATCH_NORM_LAYER_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "kernels/tensor/layer.h"
+
+namespace grapevine {
+
+absl::StatusOr<std::unique_ptr<Layer>> MakeBatchNormLayer(const BatchNormalization& operation,
+                                                          const LayerRequest& request);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_TENSOR_CPU_BATCH_NORM_LAYER_H_

@@ -1,0 +1,86 @@
+// oneDNN for our layers: descriptors, conversions between layouts, and
+// primitives whose arguments are bound once.
+//
+// Internal to kernels/tensor/: the only header that includes dnnl.hpp.
+// Thread-compatible. Primitives run on the calling thread (tensor_thread.h).
+#ifndef GRAPEVINE_KERNELS_TENSOR_CPU_ONEDNN_H_
+#define GRAPEVINE_KERNELS_TENSOR_CPU_ONEDNN_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "dnnl.hpp"
+#include "kernels/tensor/layer.h"
+#include "kernels/tensor/region_plan.h"
+#include "kernels/tensor/tensor_format.h"
+
+namespace grapevine {
+
+// The CPU engine and an in-order stream. Never destroyed: oneDNN's own globals
+// may be gone by then.
+dnnl::engine& OneDnnEngine();
+dnnl::stream& OneDnnStream();
+
+dnnl::memory::desc Descriptor(const TensorFormat& format);
+dnnl::memory::desc Descriptor(const TensorShape& shape, dnnl::memory::format_tag tag);
+// Any layout that the primitive likes best.
+dnnl::memory::desc AnyDescriptor(const TensorShape& shape);
+// (out, in, kh, kw) weights and vectors as they lie in the replica.
+dnnl::memory::desc VectorDescriptor(int64_t size);
+// Nothing where our layouts cannot express it.
+std::optional<TensorFormat> FormatOf(const dnnl::memory::desc& descriptor,
+                                     const TensorShape& shape);
+
+// Memory of the caller's for temporaries: scratchpads are planned, not hidden.
+dnnl::primitive_attr CallerScratchpad();
+void AppendRelu(dnnl::primitive_attr* attributes);
+
+// A primitive with its arguments.
+class BoundPrimitive {
+ public:
+  BoundPrimitive() = default;
+  explicit BoundPrimitive(const dnnl::primitive& primitive) : primitive_(primitive) {}
+
+  void AddArgument(int argument, const dnnl::memory::desc& descriptor);
+  void Bind(int argument, const void* data);
+  void Run();
+
+ private:
+  dnnl::primitive primitive_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
+// Brings a tensor from one layout into another; costs nothing where they agree.
+class Conversion {
+ public:
+  Conversion() = default;
+  Conversion(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
+
+  bool needed() const { return needed_; }
+  // Bytes of the copy in either direction; 0 where none is needed.
+  int64_t from_bytes() const { return needed_ ? static_cast<int64_t>(from_.get_size()) : 0; }
+  int64_t to_bytes() const { return needed_ ? static_cast<int64_t>(to_.get_size()) : 0; }
+  // `from` as it is, or its converted copy in `to`.
+  const void* Run(const void* from, void* to);
+
+ private:
+  bool needed_ = false;
+  dnnl::memory::desc from_;
+  dnnl::memory::desc to_;
+  BoundPrimitive reorder_;
+};
+
+// Runs `make`, turning oneDNN's exceptions into a Status that names `what`.
+absl::StatusOr<std::unique_ptr<Layer>> CatchOneDnn(
+    std::string_view what, const std::function<std::unique_ptr<Layer>()>& make);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_TENSOR_CPU_ONEDNN_H_

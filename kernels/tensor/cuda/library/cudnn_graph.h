@@ -1,0 +1,168 @@
+// cuDNN 9's graph API: a graph of operations on tensors of known formats, the plans that
+// cuDNN proposes for it, and running one.
+//
+// The only file that speaks to the backend's descriptors. A graph can be planned for a
+// GPU that is not there (CudnnTarget's other constructor): tests prove with it that our
+// graphs are well formed and have engines on every generation of GPUs.
+//
+// Thread-compatible. Plans keep alive what they need of their graph; the handle is the
+// caller's and outlives them.
+#ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_CUDNN_GRAPH_H_
+#define GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_CUDNN_GRAPH_H_
+
+#include <cudnn_graph.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/tensor/tensor_format.h"
+
+namespace grapevine {
+
+// OK, or Internal: "WHAT: STATUS: cuDNN's own last words".
+absl::Status CudnnStatus(cudnnStatus_t status, std::string_view what);
+
+cudnnDataType_t CudnnType(ElementType type);
+
+// One descriptor of the backend. Copies share it.
+class CudnnDescriptor {
+ public:
+  CudnnDescriptor() = default;
+  explicit CudnnDescriptor(cudnnBackendDescriptorType_t type);
+
+  // Whether it was made; setting an attribute of none fails.
+  cudnnBackendDescriptor_t get() const { return descriptor_.get(); }
+
+  cudnnStatus_t Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                    int64_t count, const void* values);
+  cudnnStatus_t Set(cudnnBackendAttributeName_t name, const CudnnDescriptor& value);
+  cudnnStatus_t Set(cudnnBackendAttributeName_t name, std::span<const int64_t> values);
+  cudnnStatus_t Finalize();
+
+ private:
+  std::shared_ptr<void> descriptor_;
+};
+
+// What plans are made for: the GPU of a handle, or one that is only described.
+class CudnnTarget {
+ public:
+  explicit CudnnTarget(cudnnHandle_t handle) : handle_(handle) {}
+  // `json` is what CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION takes.
+  static absl::StatusOr<CudnnTarget> Described(std::string_view json);
+
+  cudnnHandle_t handle() const { return handle_; }
+  const CudnnDescriptor& device() const { return device_; }  // none where there is a handle
+
+ private:
+  CudnnTarget() = default;
+  cudnnHandle_t handle_ = nullptr;
+  CudnnDescriptor device_;
+};
+
+// A tensor of a graph. One that is `within` lies in no memory: it goes from one operation
+// to the next.
+struct CudnnTensor {
+  int64_t id = 0;       // by which CudnnPlan::Run finds its memory
+  TensorFormat format;  // nhwc; for weights (out, in, kh, kw) likewise: cuDNN's KRSC
+  bool within = false;
+};
+
+struct CudnnWindow {
+  int64_t stride = 1;
+  int64_t padding = 0;
+};
+
+struct CudnnEngineRules {
+  bool tensor_cores_for_fp32 = true;  // TF32
+  // The same bits in every run of one plan.
+  bool deterministic = true;
+};
+
+// A plan with its arguments: what one step runs.
+class CudnnCall {
+ public:
+  // Queues it on the handle's stream.
+  absl::Status Run(cudnnHandle_t handle) const;
+
+ private:
+  friend class CudnnPlan;
+  std::string name_;
+  CudnnDescriptor plan_;
+  CudnnDescriptor arguments_;
+};
+
+class CudnnPlan {
+ public:
+  int64_t workspace_bytes() const { return workspace_bytes_; }
+  // Of the graph, and the engine.
+  const std::string& name() const { return name_; }
+
+  struct Argument {
+    int64_t id = 0;
+    const void* memory = nullptr;  // aligned to 16 bytes
+    bool operator==(const Argument&) const = default;
+  };
+  absl::StatusOr<CudnnCall> Bind(std::span<const Argument> arguments, void* workspace) const;
+
+ private:
+  friend class CudnnGraph;
+  std::string name_;
+  CudnnDescriptor plan_;
+  int64_t workspace_bytes_ = 0;
+};
+
+// Errors are kept until Plans, which reports the first one.
+class CudnnGraph {
+ public:
+  // `name` says operation, shapes and types; it begins every error.
+  explicit CudnnGraph(std::string name) : name_(std::move(name)) {}
+
+  const std::string& name() const { return name_; }
+
+  enum class Pass { kForward, kDataGradient, kFilterGradient };
+  // x, w, y are the operands, or their gradients where the pass writes those. fp32
+  // accumulation.
+  void Convolution(Pass pass, const CudnnWindow& window, const CudnnTensor& x, const CudnnTensor& w,
+                   const CudnnTensor& y);
+  // y = a + b, b broadcast.
+  void Add(const CudnnTensor& a, const CudnnTensor& b, const CudnnTensor& y);
+  void Relu(const CudnnTensor& x, const CudnnTensor& y);
+
+  // The tensors that lie in memory.
+  const std::vector<CudnnTensor>& arguments() const { return arguments_; }
+
+  // At most `most` plans that cuDNN can run, the one it thinks fastest first; at least
+  // one, else the error says why there is none.
+  absl::StatusOr<std::vector<CudnnPlan>> Plans(const CudnnTarget& target,
+                                               const CudnnEngineRules& rules, int most);
+
+ private:
+  CudnnDescriptor Tensor(const CudnnTensor& tensor);
+  void Pointwise(cudnnPointwiseMode_t mode, const CudnnTensor& x, const CudnnTensor* b,
+                 const CudnnTensor& y);
+  void Note(cudnnStatus_t status, std::string_view step);
+  absl::StatusOr<CudnnDescriptor> Operations(const CudnnTarget& target);
+  absl::StatusOr<std::vector<CudnnDescriptor>> Configurations(const CudnnDescriptor& operations,
+                                                              cudnnBackendHeurMode_t mode,
+                                                              const CudnnTarget& target);
+  absl::StatusOr<CudnnPlan> Plan(const CudnnDescriptor& configuration, const CudnnTarget& target);
+
+  const std::string name_;
+  absl::Status status_;
+  std::vector<std::pair<int64_t, CudnnDescriptor>> tensors_;
+  std::vector<CudnnTensor> arguments_;
+  std::vector<CudnnDescriptor> operations_;
+  bool fp32_ = false;  // the operands are
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_CUDNN_GRAPH_H_

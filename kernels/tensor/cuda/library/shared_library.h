@@ -1,0 +1,44 @@
+// A library that is loaded when it is first needed, not with the program.
+//
+// cuDNN and cuBLASLt are hundreds of megabytes, which also those would map and wait for
+// who use no GPU. Thread-compatible. What was loaded stays for as long as the process.
+#ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_SHARED_LIBRARY_H_
+#define GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_SHARED_LIBRARY_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace grapevine {
+
+class SharedLibrary {
+ public:
+  // Loads `file` ("libcudnn.so.9"), which comes with `product` ("cuDNN 9"), from where the
+  // loader looks, or else from the CUDA Toolkit that the program was built with.
+  SharedLibrary(std::string file, std::string product);
+
+  // Puts the function's address into `*function`, of the type that the library's header
+  // declares.
+  template <typename Function>
+  void Find(const char* name, Function** function) {
+    *function = reinterpret_cast<Function*>(Address(name));
+  }
+
+  // OK, or Unavailable with the first error: the file, what the loader said, and the
+  // remedy.
+  const absl::Status& status() const { return status_; }
+
+ private:
+  void* Address(const char* name);
+  void Fail(std::string_view said);
+
+  const std::string file_;
+  const std::string product_;
+  void* library_ = nullptr;
+  absl::Status status_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_SHARED_LIBRARY_H_

@@ -1,0 +1,38 @@
+// The squared Euclidean norm of every tensor of a flat vector, in one sweep: what
+// optimizers with a rate per layer (LARS, LAMB) divide by.
+//
+// Thread-safety: pure functions over the caller's memory.
+#ifndef GRAPEVINE_KERNELS_VECTOR_TENSOR_NORMS_H_
+#define GRAPEVINE_KERNELS_VECTOR_TENSOR_NORMS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/passes/instruction_set.h"
+#include "kernels/vector/replica_layout.h"
+
+namespace grapevine {
+
+// A tensor's place in the vector, plain enough for a GPU's memory.
+struct TensorSpan {
+  int64_t offset = 0;       // elements
+  int64_t size = 0;         // elements
+  int64_t first_chunk = 0;  // chunks (ordered_sum.h) that the tensors before it touch
+};
+
+std::vector<TensorSpan> TensorSpans(std::span<const TensorView> tensors);
+
+// All chunks of the tensors that TensorSpans gave.
+int64_t TotalChunks(std::span<const TensorSpan> tensors);
+
+// norms[t] <- the sum of the squares of tensor t, in double precision, in the order
+// of ordered_sum.h, which fixes the bits. No double overflows or loses a float's
+// square, but denormals are 0 to threads that flush them and to GPUs; a tensor with NaN
+// or infinity has that norm, one without elements 0.
+void TensorSquaredNorms(const float* vector, std::span<const TensorSpan> tensors, double* norms,
+                        InstructionSet set = BestInstructionSet());
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_VECTOR_TENSOR_NORMS_H_

@@ -1,0 +1,16 @@
+#include "kernels/vector/vector_passes.h"
+
+#include "kernels/passes/weighted_sum.h"
+
+namespace grapevine {
+
+void CpuPasses::WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) {
+  grapevine::WeightedSum(terms, size, out);
+}
+
+void CpuPasses::MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
+                           float* out) {
+  grapevine::MixAndStep(mix, step, size, out);
+}
+
+}  // namespace grapevine

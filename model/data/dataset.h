@@ -1,0 +1,92 @@
+// Labelled images, in memory or in files that are decoded when they are asked for.
+//
+// Images are bytes, as files have them, and become normalized floats batch by
+// batch: a quarter of the memory, and augmentation works on bytes.
+//
+// Thread-safety: immutable, safe from any thread.
+#ifndef GRAPEVINE_MODEL_DATA_DATASET_H_
+#define GRAPEVINE_MODEL_DATA_DATASET_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/data/augmentation.h"
+#include "model/data/batch.h"
+
+namespace grapevine {
+
+// Per channel, of pixels scaled to [0, 1]: x <- (x - mean) / deviation.
+struct Normalization {
+  std::vector<float> mean;
+  std::vector<float> deviation;
+};
+
+// What is true of every image of a data set.
+struct DatasetTraits {
+  std::string name;
+  ImageShape shape;
+  int64_t classes = 0;
+  Normalization normalization;
+  // How training batches vary these images.
+  Augmentation augmentation;
+};
+
+// A class's number; at most kMostClasses classes.
+using Label = uint16_t;
+inline constexpr int64_t kMostClasses = int64_t{1} << 16;
+
+// Memory that calls reuse. Thread-compatible: one for each thread.
+struct ImageScratch {
+  std::vector<uint8_t> image;
+  std::vector<uint8_t> decoded;
+  std::vector<uint8_t> narrowed;
+};
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  const DatasetTraits& traits() const { return traits_; }
+  int64_t size() const { return static_cast<int64_t>(labels_.size()); }
+  std::span<const Label> labels() const { return labels_; }
+
+  // Image i, 0 <= i < size(), without variation: (height, width, channels) bytes,
+  // there until `scratch` is used again. Errors carry Failure::kInput and name
+  // the file.
+  virtual absl::StatusOr<std::span<const uint8_t>> Image(int64_t i,
+                                                         ImageScratch* scratch) const = 0;
+  // The same as a training batch shows it: traits().augmentation, drawn from
+  // 64 random bits.
+  virtual absl::StatusOr<std::span<const uint8_t>> VariedImage(int64_t i, uint64_t bits,
+                                                               ImageScratch* scratch) const = 0;
+  // Whether an image takes so much time that several threads should fill a batch.
+  virtual bool decodes() const = 0;
+
+  // Continues the CRC-32C `crc` with everything that tells this data set from
+  // another one, but for its normalization.
+  virtual uint32_t Checksum(uint32_t crc) const = 0;
+  // What it occupies in memory.
+  virtual int64_t bytes() const = 0;
+
+ protected:
+  // Labels are below traits.classes: whoever reads files checks that.
+  Dataset(DatasetTraits traits, std::vector<Label> labels);
+
+ private:
+  const DatasetTraits traits_;
+  const std::vector<Label> labels_;
+};
+
+// The two parts of a data set, with the same traits.
+struct TrainTest {
+  std::shared_ptr<const Dataset> train;
+  std::shared_ptr<const Dataset> test;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_DATA_DATASET_H_

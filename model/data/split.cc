@@ -1,0 +1,119 @@
+#include "model/data/split.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/spec.h"
+#include "random/keyed_random.h"
+
+namespace grapevine {
+namespace {
+
+// Draws before a Dirichlet split that starves a node is given up.
+constexpr uint64_t kDirichletDraws = 100;
+
+std::vector<int32_t> Shuffled(size_t samples, KeyedRandom& random) {
+  std::vector<int32_t> order(samples);
+  std::iota(order.begin(), order.end(), 0);
+  random.Shuffle(std::span(order));
+  return order;
+}
+
+// Consecutive pieces whose sizes differ by at most one.
+Shards CutEvenly(std::span<const int32_t> order, int64_t nodes) {
+  Shards shards;
+  const auto samples = static_cast<int64_t>(order.size());
+  for (int64_t node = 0; node < nodes; ++node) {
+    const int64_t begin = node * samples / nodes;
+    const int64_t end = (node + 1) * samples / nodes;
+    shards.emplace_back(order.begin() + begin, order.begin() + end);
+  }
+  return shards;
+}
+
+Shards IidSplit(size_t samples, int64_t nodes, uint64_t seed) {
+  KeyedRandom random(seed, Purpose::kSplit);
+  return CutEvenly(Shuffled(samples, random), nodes);
+}
+
+Shards LabelSplit(std::span<const uint16_t> labels, int64_t nodes, uint64_t seed) {
+  KeyedRandom random(seed, Purpose::kSplit);
+  std::vector<int32_t> order = Shuffled(labels.size(), random);
+  std::ranges::stable_sort(order, {}, [&](int32_t sample) { return labels[sample]; });
+  return CutEvenly(order, nodes);
+}
+
+// Ends of the nodes' pieces of `samples` samples, in proportion to Gamma(alpha)
+// draws: a Dirichlet draw before normalization.
+std::vector<int64_t> DirichletEnds(size_t samples, int64_t nodes, double alpha,
+                                   KeyedRandom& random) {
+  std::vector<double> upTo;
+  double sum = 0;
+  for (int64_t node = 0; node < nodes; ++node) upTo.push_back(sum += random.Gamma(alpha));
+  std::vector<int64_t> ends;
+  for (double end : upTo) {
+    // With a tiny alpha all draws may underflow: the last node takes the class.
+    const double share = sum > 0 ? end / sum : 0;
+    ends.push_back(static_cast<int64_t>(share * static_cast<double>(samples)));
+  }
+  ends.back() = static_cast<int64_t>(samples);
+  return ends;
+}
+
+Shards DirichletDraw(std::span<const uint16_t> labels, int64_t nodes, double alpha,
+                     KeyedRandom& random) {
+  const size_t classes = labels.empty() ? 0 : size_t{1} + *std::ranges::max_element(labels);
+  std::vector<std::vector<int32_t>> by_class(classes);
+  for (int32_t sample : Shuffled(labels.size(), random)) by_class[labels[sample]].push_back(sample);
+  Shards shards(static_cast<size_t>(nodes));
+  for (const std::vector<int32_t>& samples : by_class) {
+    if (samples.empty()) continue;
+    int64_t begin = 0;
+    const std::vector<int64_t> ends = DirichletEnds(samples.size(), nodes, alpha, random);
+    for (size_t node = 0; node < shards.size(); ++node) {
+      shards[node].insert(shards[node].end(), samples.begin() + begin,
+                          samples.begin() + ends[node]);
+      begin = ends[node];
+    }
+  }
+  return shards;
+}
+
+absl::StatusOr<Shards> DirichletSplit(const Spec& spec, std::span<const uint16_t> labels,
+                                      int64_t nodes, double alpha, uint64_t seed) {
+  for (uint64_t draw = 0; draw < kDirichletDraws; ++draw) {
+    KeyedRandom random(seed, Purpose::kSplit, /*a=*/1, draw);
+    Shards shards = DirichletDraw(labels, nodes, alpha, random);
+    if (std::ranges::none_of(shards, [](const auto& shard) { return shard.empty(); })) {
+      return shards;
+    }
+  }
+  return SpecError(spec.text,
+                   absl::StrCat("each of ", kDirichletDraws, " draws left some of the ", nodes,
+                                " nodes without samples; use a larger alpha or fewer nodes"));
+}
+
+}  // namespace
+
+absl::StatusOr<Shards> SplitOverNodes(std::string_view text, std::span<const uint16_t> labels,
+                                      int64_t nodes, uint64_t seed) {
+  const absl::StatusOr<Spec> spec = ParseSpec(text);
+  if (!spec.ok()) return spec.status();
+  SpecReader reader(*spec);
+  const double alpha = spec->name == "dirichlet" ? reader.Real("alpha", 0.1, 1e-6, 1e6) : 0;
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  if (nodes < 1 || static_cast<size_t>(nodes) > labels.size()) {
+    return SpecError(text, absl::StrCat(labels.size(), " samples cannot be divided among ", nodes,
+                                        " nodes; every node needs at least one"));
+  }
+  if (spec->name == "iid") return IidSplit(labels.size(), nodes, seed);
+  if (spec->name == "label") return LabelSplit(labels, nodes, seed);
+  if (spec->name == "dirichlet") return DirichletSplit(*spec, labels, nodes, alpha, seed);
+  return SpecError(text, "unknown split; known: iid, dirichlet:alpha=A, label");
+}
+
+}  // namespace grapevine

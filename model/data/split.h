@@ -1,0 +1,33 @@
+// How a data set is divided among nodes.
+//
+//   iid               shuffled; sizes differ by at most one
+//   dirichlet:alpha=A every class is divided by its own draw from a Dirichlet
+//                     distribution (Hsu, Qi, Brown 2019, arXiv:1909.06335);
+//                     small A (0.1, the default) gives nodes few classes each
+//   label             sorted by label and cut into pieces of equal size
+//
+// Every node computes the same split from the seed on its own.
+#ifndef GRAPEVINE_MODEL_DATA_SPLIT_H_
+#define GRAPEVINE_MODEL_DATA_SPLIT_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace grapevine {
+
+// For each node the samples that it has; each sample has one node.
+using Shards = std::vector<std::vector<int32_t>>;
+
+// Divides the samples with these labels among `nodes`. A Dirichlet split that
+// leaves a node without samples is drawn again; what cannot give every node a
+// sample is refused. Errors name the spec and the remedy.
+absl::StatusOr<Shards> SplitOverNodes(std::string_view spec, std::span<const uint16_t> labels,
+                                      int64_t nodes, uint64_t seed);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_DATA_SPLIT_H_

@@ -1,0 +1,45 @@
+// Data sets by their specs: the built-in ones, and those that a program adds.
+//
+//   mnist:DIR        the four IDX files, plain or .gz
+//   cifar10:DIR      the binary version; augment=yes (the default) or no
+//   image-folder:DIR JPEG files as ImageNet's, DIR/train/CLASS/*.jpg and DIR/val/...;
+//                    size=224, resize=256, augment=yes (the default) or no,
+//                    classes=N (only the first N)
+//   synthetic        built in; train=10000, test=2000, seed=1
+//
+// As in every spec colons separate: a folder whose name contains one is reached
+// through a symbolic link.
+//
+// A data set of your own is a function that reads it; register it in main before
+// anything else, and `--data=NAME:key=value` finds it. See docs/data.md.
+//
+// Thread-safety: safe from any thread.
+#ifndef GRAPEVINE_MODEL_DATASETS_DATASET_REGISTRY_H_
+#define GRAPEVINE_MODEL_DATASETS_DATASET_REGISTRY_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/spec.h"
+#include "model/data/dataset.h"
+
+namespace grapevine {
+
+// Reads the data set of a spec; refuses options that it does not know.
+using ReadDataset = std::function<absl::StatusOr<TrainTest>(const Spec& spec)>;
+
+// Adds a data set; a name that exists already is a bug of the caller.
+void RegisterDataset(std::string name, ReadDataset read);
+
+// Names of all data sets, sorted.
+std::vector<std::string> DatasetNames();
+
+// Errors about the spec carry Failure::kUsage, errors about files Failure::kInput.
+absl::StatusOr<TrainTest> MakeDataset(std::string_view spec);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_DATASETS_DATASET_REGISTRY_H_

@@ -1,0 +1,46 @@
+#include "model/datasets/memory_dataset.h"
+
+#include <glog/logging.h>
+
+#include <cstddef>
+#include <utility>
+
+#include "kernels/passes/crc32c.h"
+
+namespace grapevine {
+
+MemoryDataset::MemoryDataset(DatasetTraits traits, std::vector<uint8_t> pixels,
+                             std::vector<Label> labels)
+    : Dataset(std::move(traits), std::move(labels)), pixels_(std::move(pixels)) {
+  CHECK_EQ(static_cast<int64_t>(pixels_.size()), size() * this->traits().shape.size());
+}
+
+absl::StatusOr<std::span<const uint8_t>> MemoryDataset::Image(int64_t i, ImageScratch*) const {
+  return Pixels(i);
+}
+
+absl::StatusOr<std::span<const uint8_t>> MemoryDataset::VariedImage(int64_t i, uint64_t bits,
+                                                                    ImageScratch* scratch) const {
+  const Augmentation& augmentation = traits().augmentation;
+  if (augmentation.none()) return Pixels(i);
+  scratch->image.resize(static_cast<size_t>(traits().shape.size()));
+  ApplyVariation(augmentation, DrawVariation(augmentation, bits), traits().shape, Pixels(i),
+                 scratch->image);
+  return std::span<const uint8_t>(scratch->image);
+}
+
+uint32_t MemoryDataset::Checksum(uint32_t crc) const {
+  crc = Crc32c(crc, pixels_.data(), pixels_.size());
+  return Crc32c(crc, labels().data(), labels().size_bytes());
+}
+
+int64_t MemoryDataset::bytes() const {
+  return static_cast<int64_t>(pixels_.size() + labels().size_bytes());
+}
+
+std::span<const uint8_t> MemoryDataset::Pixels(int64_t i) const {
+  const auto size = static_cast<size_t>(traits().shape.size());
+  return std::span(pixels_).subspan(static_cast<size_t>(i) * size, size);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,237 @@
+#include "model/files/safetensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/failure.h"
+#include "model/data/input_error.h"
+#include "model/files/safetensors_header.h"
+#include "nlohmann/json.hpp"
+#include "system/atomic_file.h"
+
+namespace grapevine {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "tensors are copied as they lie");
+
+// Keeps the order of the layout in written files.
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr char kMetadata[] = "__metadata__";
+constexpr uint64_t kPrefix = 8;
+// The format's own bound.
+constexpr uint64_t kLongestHeader = 100'000'000;
+
+std::vector<const TensorView*> Views(const ReplicaLayout& layout) {
+  std::vector<const TensorView*> views;
+  for (const TensorView& view : layout.parameters) views.push_back(&view);
+  for (const TensorView& view : layout.buffers) views.push_back(&view);
+  return views;
+}
+
+std::string ShapeText(const std::vector<int64_t>& shape) {
+  return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
+}
+
+std::string HeaderOf(const ReplicaLayout& layout, const SafetensorsMetadata& metadata) {
+  OrderedJson header = OrderedJson::object();
+  if (!metadata.empty()) header[kMetadata] = metadata;
+  for (const TensorView* view : Views(layout)) {
+    const int64_t begin = view->offset * static_cast<int64_t>(sizeof(float));
+    const int64_t end = begin + view->size * static_cast<int64_t>(sizeof(float));
+    header[view->name] = {{"dtype", "F32"}, {"shape", view->shape}, {"data_offsets", {begin, end}}};
+  }
+  std::string text = header.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  // Tensors begin at a multiple of 8 bytes.
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  return text;
+}
+
+std::string LittleEndian64(uint64_t value) {
+  std::string bytes(sizeof value, '\0');
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+absl::Status Write(const std::string& path, const std::string& header, std::string_view data) {
+  absl::StatusOr<std::unique_ptr<AtomicFile>> file = AtomicFile::Create(path);
+  if (!file.ok()) return file.status();
+  const std::string length = LittleEndian64(header.size());
+  for (std::string_view bytes : {std::string_view(length), std::string_view(header), data}) {
+    if (absl::Status status = (*file)->Append(bytes); !status.ok()) return status;
+  }
+  return (*file)->Commit();
+}
+
+// Bytes of an element; 0 of a type that no model here has.
+int64_t ElementSize(std::string_view dtype) {
+  if (dtype == "F32") return sizeof(float);
+  if (dtype == "I64") return sizeof(int64_t);
+  return 0;
+}
+
+// -1 when they are more than `limit`.
+int64_t ByteSize(const std::vector<int64_t>& shape, int64_t element, int64_t limit) {
+  if (std::ranges::find(shape, 0) != shape.end()) return 0;
+  int64_t bytes = element;
+  for (int64_t extent : shape) {
+    if (extent > limit / bytes) return -1;
+    bytes *= extent;
+  }
+  return bytes;
+}
+
+absl::StatusOr<Safetensors::Tensor> PlaceTensor(const std::string& path,
+                                                SafetensorsHeader::Tensor described,
+                                                std::span<const uint8_t> data) {
+  const auto refuse = [&](std::string_view why) {
+    return InputError(path,
+                      absl::StrCat("tensor '", ShownName(described.name), "': ", std::string(why)));
+  };
+  const int64_t element = ElementSize(described.dtype);
+  if (element == 0) {
+    return refuse(absl::StrCat(
+        "expected dtype F32, found ",
+        described.dtype.empty() ? "none" : absl::StrCat("\"", ShownName(described.dtype), "\"")));
+  }
+  const std::vector<int64_t>& offsets = described.offsets;
+  if (offsets.size() != 2) return refuse("expected two data_offsets");
+  const auto limit = static_cast<int64_t>(data.size());
+  if (offsets[0] > offsets[1] || offsets[1] > limit) {
+    return refuse(absl::StrCat("its bytes ", offsets[0], " to ", offsets[1],
+                               " are not within the file's ", limit, " bytes of data"));
+  }
+  if (ByteSize(described.shape, element, limit) != offsets[1] - offsets[0]) {
+    return refuse(absl::StrCat("its shape ", ShapeText(described.shape), " does not take ",
+                               offsets[1] - offsets[0], " bytes"));
+  }
+  return Safetensors::Tensor{
+      std::move(described.dtype), std::move(described.shape),
+      data.subspan(static_cast<size_t>(offsets[0]), static_cast<size_t>(offsets[1] - offsets[0]))};
+}
+
+// Tensors must lie end to end from the first to the last byte of the data.
+absl::Status CheckTiling(const std::string& path, std::span<const uint8_t> data,
+                         const std::map<std::string, Safetensors::Tensor>& tensors) {
+  std::vector<std::pair<const uint8_t*, const std::string*>> order;
+  for (const auto& [name, tensor] : tensors) order.emplace_back(tensor.bytes.data(), &name);
+  std::ranges::sort(order, [&](const auto& a, const auto& b) {
+    const auto key = [&](const auto& entry) {
+      return std::pair(entry.first, tensors.at(*entry.second).bytes.size());
+    };
+    return key(a) < key(b);
+  });
+  const uint8_t* end = data.data();
+  for (const auto& [begin, name] : order) {
+    if (begin != end) {
+      return InputError(
+          path, absl::StrCat("tensor '", ShownName(*name), "' ",
+                             begin < end ? "overlaps another one" : "leaves a hole before it"));
+    }
+    end += tensors.at(*name).bytes.size();
+  }
+  if (end != data.data() + data.size()) {
+    return InputError(path, absl::StrCat(data.data() + data.size() - end,
+                                         " bytes after the last tensor belong to none"));
+  }
+  return absl::OkStatus();
+}
+
+// PyTorch's batch normalization counts its batches, and needs the count only where
+// it has no momentum. There is none here.
+bool IsBatchCounter(std::string_view name, const Safetensors::Tensor& tensor) {
+  constexpr std::string_view kCounter = "num_batches_tracked";
+  const std::string_view last = name.substr(name.rfind('.') + 1);  // 0 where there is no dot
+  return last == kCounter && tensor.dtype == "I64" && tensor.shape.empty();
+}
+
+absl::StatusOr<uint64_t> HeaderLength(const std::string& path, std::span<const uint8_t> bytes) {
+  if (bytes.size() < kPrefix) {
+    return InputError(path,
+                      absl::StrCat("expected at least ", kPrefix, " bytes, found ", bytes.size()));
+  }
+  uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  if (length > kLongestHeader || length > bytes.size() - kPrefix) {
+    return InputError(path, absl::StrCat("its header claims ", length, " bytes; expected at most ",
+                                         std::min<uint64_t>(kLongestHeader, bytes.size() - kPrefix),
+                                         "; is it a safetensors file, and whole?"));
+  }
+  return length;
+}
+
+}  // namespace
+
+absl::Status WriteSafetensors(const std::string& path, const ReplicaLayout& layout,
+                              const float* replica, const SafetensorsMetadata& metadata) {
+  const std::string_view data(reinterpret_cast<const char*>(replica),
+                              static_cast<size_t>(layout.size) * sizeof(float));
+  absl::Status status = Write(path, HeaderOf(layout, metadata), data);
+  return status.ok() ? status : WithFailure(std::move(status), Failure::kOutput);
+}
+
+absl::StatusOr<Safetensors> Safetensors::Open(const std::string& path) {
+  absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
+  if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
+  Safetensors result;
+  result.path_ = path;
+  result.file_ = *std::move(file);
+  const std::span<const uint8_t> bytes = result.file_->bytes();
+  const absl::StatusOr<uint64_t> length = HeaderLength(path, bytes);
+  if (!length.ok()) return length.status();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data() + kPrefix), *length);
+  absl::StatusOr<SafetensorsHeader> header = ParseSafetensorsHeader(text);
+  if (!header.ok()) return InputError(path, std::string(header.status().message()));
+  result.metadata_ = std::move(header->metadata);
+  const std::span<const uint8_t> data = bytes.subspan(kPrefix + *length);
+  for (SafetensorsHeader::Tensor& described : header->tensors) {
+    std::string name = described.name;
+    absl::StatusOr<Tensor> tensor = PlaceTensor(path, std::move(described), data);
+    if (!tensor.ok()) return tensor.status();
+    result.tensors_.emplace(std::move(name), *std::move(tensor));
+  }
+  if (absl::Status status = CheckTiling(path, data, result.tensors_); !status.ok()) return status;
+  return result;
+}
+
+absl::Status Safetensors::Load(const ReplicaLayout& layout, float* replica) const {
+  const std::vector<const TensorView*> views = Views(layout);
+  for (const TensorView* view : views) {
+    const auto found = tensors_.find(view->name);
+    if (found == tensors_.end()) {
+      return InputError(path_, absl::StrCat("tensor '", view->name, "' of shape ",
+                                            ShapeText(view->shape), " is missing"));
+    }
+    const Tensor& tensor = found->second;
+    if (tensor.dtype != "F32") {
+      return InputError(path_, absl::StrCat("tensor '", view->name, "': expected dtype F32, found ",
+                                            tensor.dtype));
+    }
+    if (tensor.shape != view->shape) {
+      return InputError(
+          path_, absl::StrCat("tensor '", view->name, "': expected shape ", ShapeText(view->shape),
+                              ", found ", ShapeText(tensor.shape)));
+    }
+  }
+  std::set<std::string_view> known;
+  for (const TensorView* view : views) known.insert(view->name);
+  for (const auto& [name, tensor] : tensors_) {
+    if (known.contains(name) || IsBatchCounter(name, tensor)) continue;
+    return InputError(path_, absl::StrCat("tensor '", ShownName(name), "' is not in the model"));
+  }
+  for (const TensorView* view : views) {
+    const Tensor& tensor = tensors_.at(view->name);
+    if (tensor.bytes.empty()) continue;
+    std::memcpy(replica + view->offset, tensor.bytes.data(), tensor.bytes.size());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace grapevine

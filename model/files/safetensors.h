@@ -1,0 +1,64 @@
+// Models as safetensors: named tensors that PyTorch, NumPy and others read.
+//
+// A file is the length of a JSON header (8 bytes, little-endian), the header, and
+// the tensors' bytes. https://github.com/huggingface/safetensors
+//
+// Files that are read are not trusted: lengths are bounded, offsets checked, and
+// tensors must tile the data without holes or overlaps. Errors about their
+// contents carry Failure::kInput and name the file; those about writing carry
+// Failure::kOutput.
+#ifndef GRAPEVINE_MODEL_FILES_SAFETENSORS_H_
+#define GRAPEVINE_MODEL_FILES_SAFETENSORS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/vector/replica_layout.h"
+#include "system/mapped_file.h"
+
+namespace grapevine {
+
+using SafetensorsMetadata = std::map<std::string, std::string>;
+
+// Writes the tensors of a replica (layout.size elements) under their names; the
+// file appears whole or not at all.
+absl::Status WriteSafetensors(const std::string& path, const ReplicaLayout& layout,
+                              const float* replica, const SafetensorsMetadata& metadata);
+
+// An opened file, validated. Immutable, safe from any thread.
+class Safetensors {
+ public:
+  struct Tensor {
+    std::string dtype;  // "F32" or "I64"
+    std::vector<int64_t> shape;
+    // Little-endian, maybe not aligned.
+    std::span<const uint8_t> bytes;
+  };
+
+  static absl::StatusOr<Safetensors> Open(const std::string& path);
+
+  const SafetensorsMetadata& metadata() const { return metadata_; }
+  // By name.
+  const std::map<std::string, Tensor>& tensors() const { return tensors_; }
+
+  // Fills a replica of `layout`. Refuses files whose tensors are not exactly the
+  // layout's, naming those that are missing, left over or of another shape or type;
+  // only PyTorch's "*.num_batches_tracked" (one int64) may be left over.
+  absl::Status Load(const ReplicaLayout& layout, float* replica) const;
+
+ private:
+  std::string path_;
+  std::unique_ptr<MappedFile> file_;
+  SafetensorsMetadata metadata_;
+  std::map<std::string, Tensor> tensors_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_FILES_SAFETENSORS_H_

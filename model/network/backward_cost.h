@@ -1,0 +1,21 @@
+// What a backward pass costs beside a forward one, where nothing is measured.
+#ifndef GRAPEVINE_MODEL_NETWORK_BACKWARD_COST_H_
+#define GRAPEVINE_MODEL_NETWORK_BACKWARD_COST_H_
+
+#include <cstdint>
+
+namespace grapevine {
+
+// Of a forward pass: the gradient of a matrix product is two of them.
+inline constexpr int64_t kBackwardCost = 2;
+
+// The part of a gradient's time after which the elements [from, size) are final,
+// in a model of which nothing is known but its size: all elements cost alike.
+inline double EvenlyReadyAt(int64_t from, int64_t size) {
+  const int64_t ready = size + kBackwardCost * (size - from);
+  return static_cast<double>(ready) / static_cast<double>((1 + kBackwardCost) * size);
+}
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_NETWORK_BACKWARD_COST_H_

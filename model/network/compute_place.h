@@ -1,0 +1,24 @@
+// Where objectives and assessors compute, and replicas and gradients lie. A plain value.
+#ifndef GRAPEVINE_MODEL_NETWORK_COMPUTE_PLACE_H_
+#define GRAPEVINE_MODEL_NETWORK_COMPUTE_PLACE_H_
+
+#include <chrono>
+
+#include "kernels/device/device.h"
+#include "kernels/tensor/precision.h"
+#include "model/data/batch_memory.h"
+
+namespace grapevine {
+
+struct ComputePlace {
+  Device* device = nullptr;                // null: the CPU
+  DeviceStream* stream = nullptr;          // of the device, on which everything is queued
+  Precision precision = Precision::kFp32;  // of networks on a device
+  BatchMemory* batches = nullptr;          // of their images; null: ordinary memory
+  // Of one wait for the device.
+  std::chrono::nanoseconds timeout = std::chrono::minutes(15);
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_NETWORK_COMPUTE_PLACE_H_

@@ -1,0 +1,71 @@
+// A network made ready to run for one batch size: its layers, and one arena for
+// every activation, gradient and scratch region, planned before the first step.
+//
+// Calls are queued on the device. Thread-compatible; calls run inside a TensorThread.
+#ifndef GRAPEVINE_MODEL_NETWORK_EXECUTION_PLAN_H_
+#define GRAPEVINE_MODEL_NETWORK_EXECUTION_PLAN_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/tensor/layer.h"
+#include "kernels/tensor/tensor_device.h"
+#include "kernels/tensor/tensor_format.h"
+#include "model/network/network_graph.h"
+
+namespace grapevine {
+
+// What a plan is made for.
+enum class Pass {
+  kGradient,    // Forward and Backward
+  kStatistics,  // Forward as in training, for the batch's statistics; no Backward
+  kInference,   // Forward with running statistics
+};
+
+// "gradients"
+const char* NameOf(Pass pass);
+
+class ExecutionPlan {
+ public:
+  // The device outlives the plan. Without memory the error says what for.
+  static absl::StatusOr<std::unique_ptr<ExecutionPlan>> Make(const NetworkGraph& graph,
+                                                             TensorDevice& device,
+                                                             int64_t batch_size, Pass pass);
+
+  int64_t batch_size() const { return batch_size_; }
+  // Bytes of activations, gradients and scratch.
+  int64_t arena_bytes() const { return arena_bytes_; }
+
+  // Where the images go before Forward.
+  void* images() const { return images_; }
+  const TensorFormat& images_format() const { return images_format_; }
+  // (batch_size, classes), valid from Forward to Backward.
+  const void* logits() const { return logits_; }
+  // Where the loss's gradient goes before Backward, in the format of the logits.
+  void* logits_gradient() const { return logits_gradient_; }
+
+  // `gradient` takes the batch's statistics; null in inference.
+  void Forward(const float* replica, float* gradient);
+  // Calls `done(i)` when operation i has gone back, from the last to the first.
+  void Backward(const float* replica, float* gradient, const std::function<void(int i)>& done);
+
+ private:
+  friend class ExecutionPlanner;
+  ExecutionPlan() = default;
+
+  int64_t batch_size_ = 0;
+  std::vector<std::unique_ptr<Layer>> layers_;
+  std::shared_ptr<void> arena_;
+  int64_t arena_bytes_ = 0;
+  TensorFormat images_format_;
+  void* images_ = nullptr;
+  void* logits_ = nullptr;
+  void* logits_gradient_ = nullptr;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_NETWORK_EXECUTION_PLAN_H_

@@ -1,0 +1,63 @@
+#include "model/network/host_network.h"
+
+#include <utility>
+
+namespace grapevine {
+namespace {
+
+constexpr int64_t kElement = sizeof(float);
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HostNetwork>> HostNetwork::Make(std::unique_ptr<Network> network,
+                                                               const ComputePlace& place) {
+  absl::StatusOr<std::shared_ptr<void>> memory =
+      place.device->Allocate(2 * network->layout().size * kElement, "a model that is evaluated");
+  if (!memory.ok()) return memory.status();
+  return std::unique_ptr<HostNetwork>(
+      new HostNetwork(std::move(network), place, *std::move(memory)));
+}
+
+HostNetwork::HostNetwork(std::unique_ptr<Network> network, const ComputePlace& place,
+                         std::shared_ptr<void> memory)
+    : network_(std::move(network)),
+      stream_(place.stream),
+      timeout_(place.timeout),
+      memory_(std::move(memory)),
+      replica_(static_cast<float*>(memory_.get())),
+      gradient_(replica_ + layout().size) {}
+
+absl::Status HostNetwork::Upload(const float* replica) {
+  if (replica != uploaded_) stream_->Upload(replica, layout().size * kElement, replica_);
+  uploaded_ = replica == held_ ? replica : nullptr;
+  return stream_->status();
+}
+
+absl::Status HostNetwork::DownloadGradient(int64_t from, float* gradient) {
+  stream_->Download(gradient_ + from, (layout().size - from) * kElement, gradient + from);
+  return stream_->Finish(timeout_);
+}
+
+absl::StatusOr<double> HostNetwork::Gradient(const float* replica, const Batch& batch,
+                                             float* gradient) {
+  if (absl::Status status = Upload(replica); !status.ok()) return status;
+  absl::StatusOr<double> loss = network_->Gradient(replica_, batch, gradient_);
+  if (!loss.ok()) return loss;
+  if (absl::Status status = DownloadGradient(0, gradient); !status.ok()) return status;
+  return loss;
+}
+
+absl::Status HostNetwork::Statistics(const float* replica, const Batch& batch, float* statistics) {
+  if (absl::Status status = Upload(replica); !status.ok()) return status;
+  if (absl::Status status = network_->Statistics(replica_, batch, gradient_); !status.ok()) {
+    return status;
+  }
+  return DownloadGradient(layout().parameter_size, statistics);
+}
+
+absl::StatusOr<Evaluation> HostNetwork::Evaluate(const float* replica, const Batch& batch) {
+  if (absl::Status status = Upload(replica); !status.ok()) return status;
+  return network_->Evaluate(replica_, batch);
+}
+
+}  // namespace grapevine

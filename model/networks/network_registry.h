@@ -1,0 +1,47 @@
+// Networks by name: the built-in ones, and those that a program adds.
+//
+// A network of your own is a function that describes it; register it in main
+// before anything else, and `--model=NAME:key=value` finds it. See
+// docs/your-own-model.md.
+//
+// Thread-safety: safe from any thread.
+#ifndef GRAPEVINE_MODEL_NETWORKS_NETWORK_REGISTRY_H_
+#define GRAPEVINE_MODEL_NETWORKS_NETWORK_REGISTRY_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/spec.h"
+#include "kernels/tensor/tensor_device.h"
+#include "model/network/graph_network.h"
+#include "model/network/network.h"
+#include "model/network/network_builder.h"
+
+namespace grapevine {
+
+// Describes a network with `classes` logits on `builder` and returns them.
+// Options of the spec are read from `options`; unknown ones are refused after.
+using DescribeNetwork = std::function<NetworkBuilder::Tensor(SpecReader& options, int64_t classes,
+                                                             NetworkBuilder& builder)>;
+
+// Adds a network; a name that exists already is a bug of the caller.
+void RegisterNetwork(std::string name, DescribeNetwork describe);
+
+// Names of all networks, sorted.
+std::vector<std::string> NetworkNames();
+
+// "softmax", "mlp", "lenet5", "resnet20", "resnet50", or a registered one, on `device`;
+// without one on the CPU.
+// Errors carry Failure::kUsage and name the spec, what is wrong and what is known.
+absl::StatusOr<std::unique_ptr<Network>> MakeNetwork(std::string_view spec, ImageShape input,
+                                                     int64_t classes, const NetworkOptions& options,
+                                                     std::unique_ptr<TensorDevice> device = {});
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_NETWORKS_NETWORK_REGISTRY_H_

@@ -1,0 +1,34 @@
+// The mean of all nodes' replicas: the model that decentralized training yields.
+#ifndef GRAPEVINE_MODEL_PROBLEM_AVERAGED_MODEL_H_
+#define GRAPEVINE_MODEL_PROBLEM_AVERAGED_MODEL_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "base/ids.h"
+#include "kernels/vector/aligned_buffer.h"
+
+namespace grapevine {
+
+struct AveragedModel {
+  int64_t round = 0;   // completed rounds
+  SharedVector model;  // parameters and buffers
+  // (1/n) sum_i |x_i - mean|^2 over the parameters, and over the buffers if there are any.
+  double consensus_distance = 0;
+  std::optional<double> buffer_distance;
+};
+
+// Sums of squared distances that a rank passes on beside the mean of its subtree: of
+// parameters and of buffers.
+inline constexpr int64_t kMergeSums = 2;
+
+// Payload of the messages that merge the models of so many ranks up a tree: all but rank
+// 0 send as many bytes as a replica has, and the sums.
+inline int64_t MergeBytes(Rank ranks, int64_t replica_size) {
+  return (ranks - 1) *
+         (replica_size * int64_t{sizeof(float)} + kMergeSums * int64_t{sizeof(double)});
+}
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_PROBLEM_AVERAGED_MODEL_H_

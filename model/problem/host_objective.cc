@@ -1,0 +1,52 @@
+#include "model/problem/host_objective.h"
+
+#include <utility>
+
+namespace grapevine {
+namespace {
+
+constexpr int64_t kElement = sizeof(float);
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HostObjective>> HostObjective::Make(
+    std::unique_ptr<Objective> objective, const ComputePlace& place) {
+  const int64_t bytes = 2 * objective->layout().size * kElement;
+  absl::StatusOr<std::shared_ptr<void>> memory =
+      place.device->AllocatePinned(bytes, "a replica and a gradient on the CPU");
+  if (!memory.ok()) return memory.status();
+  return std::unique_ptr<HostObjective>(
+      new HostObjective(std::move(objective), place, *std::move(memory)));
+}
+
+HostObjective::HostObjective(std::unique_ptr<Objective> objective, const ComputePlace& place,
+                             std::shared_ptr<void> memory)
+    : objective_(std::move(objective)),
+      stream_(place.stream),
+      timeout_(place.timeout),
+      memory_(std::move(memory)),
+      replica_(static_cast<float*>(memory_.get())),
+      gradient_(replica_ + objective_->layout().size) {}
+
+absl::StatusOr<double> HostObjective::GradientInParts(const float* replica, int64_t round,
+                                                      float* gradient,
+                                                      const FinalFrom& final_from) {
+  stream_->Download(replica, layout().size * kElement, replica_);
+  if (absl::Status status = stream_->Finish(timeout_); !status.ok()) return status;
+  int64_t end = layout().size;
+  const auto upload_from = [&](int64_t from) {
+    stream_->Upload(gradient_ + from, (end - from) * kElement, gradient + from);
+    end = from;
+  };
+  absl::StatusOr<double> loss =
+      objective_->GradientInParts(replica_, round, gradient_, [&](int64_t from) {
+        upload_from(from);
+        final_from(from);
+      });
+  if (!loss.ok()) return loss;
+  upload_from(0);
+  if (absl::Status status = stream_->Finish(timeout_); !status.ok()) return status;
+  return loss;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,75 @@
+#include "model/problem/network_problem.h"
+
+#include <utility>
+
+#include "kernels/tensor/gpu_tensor_device.h"
+#include "model/data/shard_batches.h"
+#include "model/network/host_network.h"
+#include "model/networks/network_registry.h"
+#include "model/problem/network_assessor.h"
+#include "model/problem/network_objective.h"
+
+namespace grapevine {
+
+absl::StatusOr<std::unique_ptr<NetworkProblem>> NetworkProblem::Make(
+    NetworkProblemOptions options) {
+  std::unique_ptr<NetworkProblem> problem(new NetworkProblem(std::move(options)));
+  absl::StatusOr<std::unique_ptr<Network>> network = problem->NewNetwork({});
+  if (!network.ok()) return network.status();
+  problem->network_ = *std::move(network);
+  return problem;
+}
+
+absl::StatusOr<std::unique_ptr<Network>> NetworkProblem::NewNetwork(
+    const ComputePlace& place) const {
+  std::unique_ptr<TensorDevice> device;
+  if (place.device != nullptr) {
+    absl::StatusOr<std::unique_ptr<TensorDevice>> made =
+        MakeGpuTensorDevice(*place.device, *place.stream, place.precision, place.timeout);
+    if (!made.ok()) return made.status();
+    device = *std::move(made);
+  }
+  const DatasetTraits& traits = options_.data.train->traits();
+  return MakeNetwork(options_.network, traits.shape, traits.classes,
+                     {.label_smoothing = static_cast<float>(options_.label_smoothing)},
+                     std::move(device));
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObjectives(
+    int64_t first, int64_t last, const ComputePlace& place) const {
+  absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork(place);
+  if (!network.ok()) return network.status();
+  const std::shared_ptr<Network> shared = *std::move(network);
+  PrefetchOptions prefetch = last - first == 1 ? options_.prefetch : PrefetchOptions();
+  prefetch.memory = place.batches;
+  std::vector<std::unique_ptr<Objective>> objectives;
+  for (int64_t node = first; node < last; ++node) {
+    auto batches = std::make_unique<ShardBatches>(
+        options_.data.train, options_.shards[node],
+        ShardOptions{.batch_size = options_.batch_size, .seed = options_.seed, .node = node});
+    objectives.push_back(std::make_unique<NetworkObjective>(
+        shared, Prefetched(std::move(batches), prefetch), options_.seed));
+  }
+  return objectives;
+}
+
+absl::StatusOr<std::unique_ptr<Assessor>> NetworkProblem::MakeAssessor(
+    const ComputePlace& place, BetweenBatches between) const {
+  absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork(place);
+  if (!network.ok()) return network.status();
+  if (place.device != nullptr) {
+    absl::StatusOr<std::unique_ptr<HostNetwork>> from_host =
+        HostNetwork::Make(*std::move(network), place);
+    if (!from_host.ok()) return from_host.status();
+    network = *std::move(from_host);
+  }
+  PrefetchOptions prefetch = options_.prefetch;
+  prefetch.memory = place.batches;
+  return std::make_unique<NetworkAssessor>(*std::move(network), options_.data,
+                                           NetworkAssessorOptions{.batch_size = options_.batch_size,
+                                                                  .seed = options_.seed,
+                                                                  .prefetch = prefetch,
+                                                                  .between = std::move(between)});
+}
+
+}  // namespace grapevine

@@ -1,0 +1,103 @@
+#include "model/problem/quadratic_problem.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/problem/host_objective.h"
+#include "model/problem/quadratic_objective.h"
+#include "random/keyed_random.h"
+
+namespace grapevine {
+namespace {
+
+constexpr double kMost = 1e6;
+
+class DistanceToOptimum final : public Assessor {
+ public:
+  DistanceToOptimum(double curvature, std::vector<double> optimum)
+      : curvature_(curvature), optimum_(std::move(optimum)) {}
+
+  absl::StatusOr<Assessment> Assess(const SharedVector& model) override {
+    double squares = 0;
+    for (size_t i = 0; i < optimum_.size(); ++i) {
+      const double distance = static_cast<double>(model.data[i]) - optimum_[i];
+      squares += distance * distance;
+    }
+    return Assessment{.loss = curvature_ / 2 * squares, .accuracy = std::nullopt};
+  }
+
+ private:
+  const double curvature_;
+  const std::vector<double> optimum_;
+};
+
+}  // namespace
+
+absl::StatusOr<QuadraticProblemOptions> ParseQuadratic(const Spec& spec) {
+  SpecReader reader(spec);
+  QuadraticProblemOptions options;
+  options.dimension = reader.Integer("dim", options.dimension, 1, int64_t{1} << 28);
+  options.curvature = reader.Real("curvature", options.curvature, 1e-6, kMost);
+  options.noise = reader.Real("noise", options.noise, 0, kMost);
+  options.spread = reader.Real("spread", options.spread, 0, kMost);
+  options.start = reader.Real("start", options.start, -kMost, kMost);
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  return options;
+}
+
+QuadraticProblem::QuadraticProblem(const QuadraticProblemOptions& options) : options_(options) {
+  layout_.AddParameter("x", {options_.dimension});
+}
+
+void QuadraticProblem::Initialize(float* replica) const {
+  std::fill_n(replica, layout_.size, static_cast<float>(options_.start));
+}
+
+std::vector<float> QuadraticProblem::OptimumOf(int64_t node) const {
+  std::vector<float> optimum(static_cast<size_t>(options_.dimension));
+  if (options_.spread == 0) return optimum;
+  KeyedRandom random(options_.seed, Purpose::kOptimum, static_cast<uint64_t>(node));
+  for (float& coordinate : optimum) {
+    coordinate = static_cast<float>(options_.spread * random.Normal());
+  }
+  return optimum;
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<Objective>>> QuadraticProblem::MakeObjectives(
+    int64_t first, int64_t last, const ComputePlace& place) const {
+  std::vector<std::unique_ptr<Objective>> objectives;
+  for (int64_t node = first; node < last; ++node) {
+    auto objective = std::make_unique<QuadraticObjective>(
+        QuadraticOptions{.optimum = OptimumOf(node),
+                         .curvature = options_.curvature,
+                         .noise = options_.noise,
+                         .start = static_cast<float>(options_.start),
+                         .batch_size = options_.batch_size,
+                         .seed = options_.seed,
+                         .node = node});
+    if (place.device == nullptr) {
+      objectives.push_back(std::move(objective));
+      continue;
+    }
+    absl::StatusOr<std::unique_ptr<HostObjective>> copied =
+        HostObjective::Make(std::move(objective), place);
+    if (!copied.ok()) return copied.status();
+    objectives.push_back(*std::move(copied));
+  }
+  return objectives;
+}
+
+absl::StatusOr<std::unique_ptr<Assessor>> QuadraticProblem::MakeAssessor(const ComputePlace&,
+                                                                         BetweenBatches) const {
+  std::vector<double> mean(static_cast<size_t>(options_.dimension));
+  const int64_t drawn = options_.spread == 0 ? 0 : options_.nodes;  // else all are 0
+  for (int64_t node = 0; node < drawn; ++node) {
+    const std::vector<float> optimum = OptimumOf(node);
+    for (size_t i = 0; i < mean.size(); ++i) {
+      mean[i] += optimum[i] / static_cast<double>(options_.nodes);
+    }
+  }
+  return std::make_unique<DistanceToOptimum>(options_.curvature, std::move(mean));
+}
+
+}  // namespace grapevine

@@ -1,0 +1,55 @@
+// Noisy quadratics with a known optimum: F_i(x) = (h / 2) |x - b_i|^2.
+//
+// Their mean is smallest at the mean of the b_i; a model's loss is how far above
+// that smallest value it is, (h / 2) |x - mean b|^2. On them decentralized
+// algorithms have exact answers (stationary consensus distance, transient phase,
+// bias), in moments and for thousands of nodes.
+#ifndef GRAPEVINE_MODEL_PROBLEM_QUADRATIC_PROBLEM_H_
+#define GRAPEVINE_MODEL_PROBLEM_QUADRATIC_PROBLEM_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/spec.h"
+#include "model/problem/problem.h"
+
+namespace grapevine {
+
+struct QuadraticProblemOptions {
+  int64_t dimension = 100;
+  double curvature = 1;  // h
+  double noise = 1;      // deviation of every coordinate of a gradient
+  double spread = 0;     // deviation of every coordinate of the b_i: 0 is iid data
+  double start = 1;      // of every coordinate of the starting replica
+  int64_t nodes = 1;
+  int64_t batch_size = 1;  // samples that a gradient counts as
+  uint64_t seed = 0;
+};
+
+// Reads "quadratic:dim=100:curvature=1:noise=1:spread=0:start=1". Errors are kUsage.
+absl::StatusOr<QuadraticProblemOptions> ParseQuadratic(const Spec& spec);
+
+class QuadraticProblem final : public Problem {
+ public:
+  explicit QuadraticProblem(const QuadraticProblemOptions& options);
+
+  const ReplicaLayout& layout() const override { return layout_; }
+  void Initialize(float* replica) const override;
+  absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
+      int64_t first, int64_t last, const ComputePlace& place) const override;
+  absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor(const ComputePlace&,
+                                                         BetweenBatches) const override;
+
+ private:
+  // b_i, drawn from (seed, node).
+  std::vector<float> OptimumOf(int64_t node) const;
+
+  const QuadraticProblemOptions options_;
+  ReplicaLayout layout_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_MODEL_PROBLEM_QUADRATIC_PROBLEM_H_

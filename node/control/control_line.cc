@@ -1,0 +1,113 @@
+#include "node/control/control_line.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/failure.h"
+#include "base/printable.h"
+#include "node/control/directive.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr milliseconds kMinPulse{10};
+constexpr milliseconds kMaxPulse{1000};
+// What is shown of another's words.
+constexpr size_t kMaxMessage = 4000;
+
+std::string Seconds(nanoseconds duration) {
+  return absl::StrFormat("%.1f s", std::chrono::duration<double>(duration).count());
+}
+
+}  // namespace
+
+absl::Status FailedWith(const std::string& message, int failure) {
+  return WithFailure(absl::AbortedError(Printable(message, kMaxMessage)),
+                     FailureFromNumber(failure));
+}
+
+ControlLine::ControlLine(ControlLineOptions options, SteadyTime now)
+    : options_(std::move(options)),
+      pulse_(std::clamp<nanoseconds>(options_.peer_timeout / 8, kMinPulse, kMaxPulse)),
+      last_heard_(now),
+      last_pulse_(now) {}
+
+void ControlLine::OnConnecting(SteadyTime now) {
+  last_heard_ = now;
+  answered_ = false;
+}
+
+void ControlLine::OnDirective(const control::Directive& directive, SteadyTime now) {
+  last_heard_ = now;
+  answered_ = true;
+  const absl::Status fits = CheckDirective(directive, {.world_size = options_.world_size,
+                                                       .rounds = options_.rounds,
+                                                       .joined = roster_.has_value()});
+  if (fits.ok()) return Obey(directive);
+  End(FailedWith(absl::StrCat(RankZero(), " ", std::string(fits.message()),
+                              "; run the same grapevine on every host"),
+                 static_cast<int>(Failure::kPeerLost)));
+}
+
+void ControlLine::Obey(const control::Directive& directive) {
+  switch (directive.kind_case()) {
+    case control::Directive::kRoster:
+      roster_ = directive.roster();
+      break;
+    case control::Directive::kRoundLimit:
+      limit_ = directive.round_limit();
+      break;
+    case control::Directive::kAbort:
+      End(FailedWith(directive.abort().message(), directive.abort().failure()));
+      break;
+    case control::Directive::kFinish:
+      End(absl::OkStatus());
+      break;
+    default:
+      break;
+  }
+}
+
+void ControlLine::OnClosed(std::string_view why) {
+  if (roster_)
+    EndWithoutRankZero(absl::StrCat("died: its connection broke (", std::string(why), ")"));
+}
+
+bool ControlLine::OnPulse(SteadyTime now) {
+  // When this process itself stood still, what rank 0 said may still be unread.
+  const nanoseconds gap = now - std::exchange(last_pulse_, now);
+  if (gap >= options_.peer_timeout / 2) last_heard_ += gap;
+  const nanoseconds silence = now - last_heard_;
+  if (silence < options_.peer_timeout || !answered_) return true;
+  if (roster_) {
+    EndWithoutRankZero(absl::StrCat("is silent: last heard ", Seconds(silence),
+                                    " ago; its process is stopped, or its host or network is down "
+                                    "(--peer-timeout=",
+                                    std::chrono::duration<double>(options_.peer_timeout).count(),
+                                    "s is how long that may last)"));
+  }
+  return false;
+}
+
+void ControlLine::End(absl::Status verdict) {
+  if (!verdict_) verdict_ = std::move(verdict);
+}
+
+std::string ControlLine::RankZero() const {
+  return absl::StrCat("rank 0 (the coordinator at ", options_.coordinator, ")");
+}
+
+void ControlLine::EndWithoutRankZero(const std::string& how) {
+  End(FailedWith(absl::StrCat(RankZero(), " ", how, "; its own output or its host's log says why"),
+                 static_cast<int>(Failure::kPeerLost)));
+}
+
+absl::Status ControlLine::Conclude(absl::Status own) const {
+  return verdict_ && !verdict_->ok() ? *verdict_ : own;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,82 @@
+// A node's side of its line to rank 0, without I/O: what rank 0 has said, whether it
+// is still there, and how the run has ended for this node.
+//
+// Directives, broken connections and the time go in; whoever carries them asks for
+// what came of it. grpc_control_client carries it over gRPC.
+//
+// Thread-compatible.
+#ifndef GRAPEVINE_NODE_CONTROL_CONTROL_LINE_H_
+#define GRAPEVINE_NODE_CONTROL_CONTROL_LINE_H_
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "base/ids.h"
+#include "node/control/control.pb.h"
+
+namespace grapevine {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+struct ControlLineOptions {
+  std::string coordinator;                        // rank 0's address, for messages
+  std::chrono::milliseconds peer_timeout{30000};  // --peer-timeout
+  Rank world_size = 1;
+  Round rounds = 0;  // of the run: no limit of rounds lies beyond
+};
+
+class ControlLine {
+ public:
+  ControlLine(ControlLineOptions options, SteadyTime now);
+
+  // An attempt to connect and to register begins.
+  void OnConnecting(SteadyTime now);
+  void OnDirective(const control::Directive& directive, SteadyTime now);
+  // The connection is over. The run is, too, for a node that has joined it.
+  void OnClosed(std::string_view why);
+  // To be called every `pulse`, with a heartbeat sent after it. False when rank 0 has
+  // been silent for too long, and the connection is of no use any more.
+  bool OnPulse(SteadyTime now);
+  // This node ends the run for itself, unless it has ended.
+  void End(absl::Status verdict);
+
+  // Whether rank 0 has said anything on this connection.
+  bool answered() const { return answered_; }
+  // The run has begun.
+  const std::optional<control::Roster>& roster() const { return roster_; }
+  // The end of the run has moved; once each time.
+  std::optional<control::RoundLimit> TakeLimit() { return std::exchange(limit_, std::nullopt); }
+  // How the run has ended; OK when every node is done.
+  const std::optional<absl::Status>& verdict() const { return verdict_; }
+  // What a node that fails with `own` ends with: the verdict, which may know the cause
+  // behind the symptom, where there is one.
+  absl::Status Conclude(absl::Status own) const;
+
+  std::chrono::nanoseconds pulse() const { return pulse_; }
+
+ private:
+  void Obey(const control::Directive& directive);
+  std::string RankZero() const;  // for messages
+  void EndWithoutRankZero(const std::string& how);
+
+  const ControlLineOptions options_;
+  const std::chrono::nanoseconds pulse_;
+  SteadyTime last_heard_;
+  SteadyTime last_pulse_;
+  bool answered_ = false;
+  std::optional<control::Roster> roster_;
+  std::optional<control::RoundLimit> limit_;
+  std::optional<absl::Status> verdict_;
+};
+
+// The status of a failure that came as text and number: fit for a terminal, and of the
+// documented ones.
+absl::Status FailedWith(const std::string& message, int failure);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_CONTROL_CONTROL_LINE_H_

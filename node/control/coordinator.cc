@@ -1,0 +1,471 @@
+#include "node/control/coordinator.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/printable.h"
+#include "node/control/registration.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr milliseconds kMissingNoticeInterval{10000};
+// How long a rank that a peer accuses has at least to speak for itself.
+constexpr milliseconds kMaxHearing{1000};
+constexpr size_t kMaxNamed = 8;
+// Refusals that are told one by one within kMissingNoticeInterval.
+constexpr int64_t kRefusalsTold = 8;
+// What is shown of a node's own words.
+constexpr size_t kMaxMessage = 4000;
+constexpr size_t kMaxState = 400;
+
+std::string Seconds(nanoseconds duration) {
+  return absl::StrFormat("%.1f s", std::chrono::duration<double>(duration).count());
+}
+
+std::string Flag(const char* flag, milliseconds value) {
+  return absl::StrFormat("%s=%gs", flag, std::chrono::duration<double>(value).count());
+}
+
+// "rank 3", "ranks 3, 4 and 17 more".
+std::string Named(const std::vector<Rank>& ranks) {
+  const size_t shown = std::min(ranks.size(), kMaxNamed);
+  std::string text = absl::StrCat(
+      ranks.size() == 1 ? "rank " : "ranks ",
+      absl::StrJoin(ranks.begin(), ranks.begin() + static_cast<ptrdiff_t>(shown), ", "));
+  if (ranks.size() > shown) absl::StrAppend(&text, " and ", ranks.size() - shown, " more");
+  return text;
+}
+
+std::string Refusal(const control::Registration& registration, const std::string& why) {
+  return Printable(absl::StrCat("rank 0 refuses rank ", registration.rank(), " at ",
+                                registration.address(), ": ", why),
+                   kMaxMessage);
+}
+
+std::string At(const control::Heartbeat& heartbeat) {
+  return absl::StrCat("round ", heartbeat.round(),
+                      heartbeat.state().empty() ? "" : absl::StrCat(", ", heartbeat.state()));
+}
+
+}  // namespace
+
+Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
+    : options_(std::move(options)),
+      round_limit_(options_.round_limit),
+      refusals_told_(kRefusalsTold, kMissingNoticeInterval),
+      gather_until_(now + options_.rendezvous_timeout),
+      next_missing_notice_(now + kMissingNoticeInterval),
+      now_(now) {}
+
+void Coordinator::OnReport(SessionId session, const control::Report& report, SteadyTime now) {
+  Advance(now);
+  if (report.has_registration()) return Register(session, report.registration());
+  const auto found = ranks_.find(session);
+  // The report of a session that was refused or replaced.
+  if (found == ranks_.end()) return;
+  const Rank rank = found->second;
+  Member& member = members_.at(rank);
+  member.last_heard = now;
+  switch (report.kind_case()) {
+    case control::Report::kHeartbeat:
+      return OnHeartbeat(member, report.heartbeat());
+    case control::Report::kMetrics:
+      OnRound(member, report.metrics().round());
+      output_.metrics.emplace_back(rank, report.metrics());
+      return;
+    case control::Report::kFailure:
+      return OnFailure(rank, report.failure());
+    case control::Report::kDone:
+      return OnDone(rank, report.done().round_limit());
+    default:
+      return Abort(rank, Failure::kPeerLost,
+                   absl::StrCat("rank ", rank,
+                                " sent a report that rank 0 does not know; run "
+                                "the same grapevine on every host"));
+  }
+}
+
+void Coordinator::OnClosed(SessionId session, std::string_view why, SteadyTime now) {
+  Advance(now);
+  const auto found = ranks_.find(session);
+  if (found == ranks_.end()) return;
+  const Rank rank = found->second;
+  const Member& member = members_.at(rank);
+  if (phase_ == Phase::kRunning) {
+    Abort(rank, Failure::kPeerLost,
+          absl::StrCat("rank ", rank, " at ", member.registration.address(),
+                       " died: its connection to rank 0 broke in ", At(member.heartbeat),
+                       why.empty() ? "" : absl::StrCat(" (", std::string(why), ")"),
+                       WhoWaitsFor(rank), "; its own output or its host's log says why"));
+  }
+  ranks_.erase(found);
+  members_.erase(rank);
+}
+
+void Coordinator::OnTick(SteadyTime now) {
+  Advance(now);
+  if (phase_ == Phase::kGathering) JudgeGathering();
+  if (phase_ == Phase::kRunning) JudgeSilence();
+  if (phase_ == Phase::kRunning) JudgeAccusation();
+  if (phase_ == Phase::kRunning) JudgeStuck();
+  if (phase_ == Phase::kRunning) JudgeSlow();
+  CountRefusals();
+  control::Directive beat;
+  beat.mutable_beat();
+  if (phase_ == Phase::kGathering || phase_ == Phase::kRunning) SendToAll(beat);
+}
+
+void Coordinator::ExtendRoundLimit(Round limit, bool final) {
+  if (limit < round_limit_ || (limit == round_limit_ && !final)) return;
+  round_limit_ = limit;
+  if (phase_ != Phase::kRunning) return;
+  control::Directive directive;
+  directive.mutable_round_limit()->set_limit(limit);
+  directive.mutable_round_limit()->set_final(final);
+  SendToAll(directive);
+}
+
+// Rank 0 may itself have stood still (stopped, or a laptop asleep): what the
+// others said meanwhile is still unread, so their silence proves nothing.
+void Coordinator::Advance(SteadyTime now) {
+  const nanoseconds gap = now - now_;
+  now_ = now;
+  if (gap < options_.peer_timeout / 2) return;
+  for (auto& [rank, member] : members_) member.last_heard += gap;
+  if (accusation_) accusation_->at += gap;
+  if (phase_ == Phase::kRunning && gap >= options_.peer_timeout) {
+    Abort(0, Failure::kPeerLost,
+          absl::StrCat("rank 0 itself stood still for ", Seconds(gap),
+                       " (stopped, or its host is overloaded), longer than ",
+                       Flag("--peer-timeout", options_.peer_timeout), " lets the others wait"));
+  }
+}
+
+void Coordinator::Register(SessionId session, const control::Registration& registration) {
+  if (phase_ == Phase::kAborted) return TellVerdict(session, registration.rank());
+  if (ranks_.contains(session)) return RegisterAgain(session, registration);
+  std::string why = Objection(options_.own, registration);
+  if (!why.empty() && options_.proven && IsAwaited(registration.rank())) {
+    AwaitLatecomers();
+    Abort(registration.rank(), Failure::kRendezvous, Refusal(registration, why));
+    return TellVerdict(session, registration.rank());
+  }
+  if (why.empty()) why = Conflict(registration);
+  if (!why.empty()) return Refuse(session, registration, why);
+  const auto previous = members_.find(registration.rank());
+  if (previous != members_.end()) {
+    output_.ended.push_back(previous->second.session);
+    ranks_.erase(previous->second.session);
+  }
+  Member member;
+  member.session = session;
+  member.registration = registration;
+  member.last_heard = member.moved = member.round_since = now_;
+  members_[registration.rank()] = std::move(member);
+  ranks_[session] = registration.rank();
+  if (static_cast<Rank>(members_.size()) == world_size()) StartRun();
+}
+
+void Coordinator::RegisterAgain(SessionId session, const control::Registration& registration) {
+  const auto found = ranks_.find(session);
+  const Rank rank = found->second;
+  if (phase_ == Phase::kRunning) {
+    return Abort(rank, Failure::kPeerLost,
+                 absl::StrCat("rank ", rank, " at ", members_.at(rank).registration.address(),
+                              " registered twice; run the same grapevine on every host"));
+  }
+  // Neither counts: nobody knows which of them this process is.
+  members_.erase(rank);
+  ranks_.erase(found);
+  Refuse(session, registration,
+         absl::StrCat("its connection has registered rank ", rank, " already"));
+}
+
+std::string Coordinator::Conflict(const control::Registration& registration) const {
+  if (phase_ != Phase::kGathering) return "the run has already begun";
+  const auto holder = members_.find(registration.rank());
+  if (holder == members_.end()) return "";
+  const control::Registration& held = holder->second.registration;
+  if (held.nonce() == registration.nonce()) return "";  // the same process again
+  return absl::StrCat("rank ", held.rank(), " is already taken by the process at ", held.address(),
+                      "; give each process a rank of its own");
+}
+
+bool Coordinator::IsAwaited(Rank rank) const {
+  return phase_ == Phase::kGathering && rank > 0 && rank < world_size() && !members_.contains(rank);
+}
+
+void Coordinator::Refuse(SessionId session, const control::Registration& registration,
+                         const std::string& why) {
+  const std::string message = Refusal(registration, why);
+  control::Directive directive;
+  directive.mutable_abort()->set_message(message);
+  directive.mutable_abort()->set_failure(static_cast<int>(Failure::kRendezvous));
+  directive.mutable_abort()->set_culprit(registration.rank());
+  Send(session, std::move(directive));
+  output_.ended.push_back(session);
+  if (refusals_told_.Admit(now_)) output_.notices.push_back(message);
+  if (registration.rank() >= 0 && registration.rank() < world_size()) {
+    absences_[registration.rank()] = absl::StrCat("was refused: ", Printable(why, kMaxMessage));
+  }
+}
+
+void Coordinator::CountRefusals() {
+  const int64_t untold = refusals_told_.TakeHeldBack(now_);
+  if (untold == 0) return;
+  output_.notices.push_back(absl::StrCat("rank 0 refused ", untold, " more registrations"));
+}
+
+void Coordinator::StartRun() {
+  phase_ = Phase::kRunning;
+  control::Directive directive;
+  control::Roster* roster = directive.mutable_roster();
+  roster->set_run_id(options_.run_id);
+  roster->set_round_limit(round_limit_);
+  for (auto& [rank, member] : members_) {
+    roster->add_addresses(member.registration.address());
+    member.moved = member.round_since = now_;
+  }
+  SendToAll(directive);
+}
+
+void Coordinator::OnHeartbeat(Member& member, const control::Heartbeat& heartbeat) {
+  // Who begins or ends to wait has moved, too: an attempt to connect may just have failed.
+  if (heartbeat.progress() != member.heartbeat.progress() ||
+      !std::ranges::equal(heartbeat.waiting_for(), member.heartbeat.waiting_for())) {
+    member.moved = now_;
+  }
+  if (heartbeat.round() != member.heartbeat.round()) member.moved = member.round_since = now_;
+  member.heartbeat = heartbeat;
+  member.heartbeat.set_state(Printable(heartbeat.state(), kMaxState));
+}
+
+// Measurements may tell of a round before the next heartbeat does.
+void Coordinator::OnRound(Member& member, Round round) {
+  if (round <= member.heartbeat.round()) return;
+  member.heartbeat.set_round(round);
+  member.moved = member.round_since = now_;
+}
+
+// What a node says of itself, for all to read.
+std::string Coordinator::InTheNameOf(Rank reporter, const std::string& message) const {
+  if (message.starts_with("rank ")) return message;
+  return absl::StrCat("rank ", reporter, " at ", members_.at(reporter).registration.address(), ": ",
+                      message);
+}
+
+void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
+  const std::string message = Printable(failure.message(), kMaxMessage);
+  // It may come again.
+  if (phase_ == Phase::kGathering) {
+    absences_[reporter] = absl::StrCat("left: ", InTheNameOf(reporter, message));
+  }
+  if (phase_ != Phase::kRunning) return;
+  const bool known = failure.culprit() >= 0 && failure.culprit() < world_size();
+  const Failure kind = FailureFromNumber(failure.failure());
+  if (!known || failure.culprit() == reporter) {
+    return Abort(reporter, kind, InTheNameOf(reporter, message));
+  }
+  if (accusation_) return;
+  accusation_ = Accusation{failure.culprit(), kind, message, now_};
+}
+
+// A node that ended elsewhere has another model than the run's, and leaves its neighbours
+// without its replicas.
+void Coordinator::OnDone(Rank rank, Round limit) {
+  if (phase_ != Phase::kRunning) return;
+  if (limit != round_limit_) {
+    return Abort(rank, Failure::kOther,
+                 absl::StrCat("rank ", rank, " says that it is done with ", limit,
+                              " rounds, where the run has ", round_limit_,
+                              ": a defect; please report it with the run's folder"));
+  }
+  members_.at(rank).done_below = limit;
+  if (!AllDone()) return;
+  members_.at(0).moved = now_;  // the results are to be written
+  output_.all_done = true;
+}
+
+bool Coordinator::AllDone() const {
+  return std::ranges::all_of(
+      members_, [this](const auto& entry) { return entry.second.done_below == round_limit_; });
+}
+
+void Coordinator::Finish() {
+  if (phase_ != Phase::kRunning || !AllDone()) return;
+  phase_ = Phase::kFinished;
+  control::Directive directive;
+  directive.mutable_finish();
+  SendToAll(directive);
+  for (const auto& [rank, member] : members_) output_.ended.push_back(member.session);
+}
+
+nanoseconds Coordinator::Patience() const {
+  return phase_ == Phase::kFinished ? std::max<nanoseconds>(kPatience, options_.peer_timeout)
+                                    : kPatience;
+}
+
+void Coordinator::End(const absl::Status& why) {
+  const std::string message = Printable(std::string(why.message()), kMaxMessage);
+  Abort(0, FailureOf(why),
+        message.starts_with("rank ") ? message : absl::StrCat("rank 0: ", message));
+}
+
+void Coordinator::CannotBegin(const absl::Status& why) {
+  AwaitLatecomers();
+  End(why);
+}
+
+void Coordinator::AwaitLatecomers() {
+  for (Rank rank = 1; rank < world_size(); ++rank) latecomers_.insert(rank);
+}
+
+void Coordinator::JudgeGathering() {
+  if (now_ >= gather_until_) {
+    return Abort(-1, Failure::kRendezvous,
+                 absl::StrCat("not all of ", world_size(), " nodes came within ",
+                              Seconds(options_.rendezvous_timeout), ": ", Missing(),
+                              "; start them, look at their output, or give more time with "
+                              "--rendezvous-timeout"));
+  }
+  if (now_ < next_missing_notice_) return;
+  next_missing_notice_ = now_ + kMissingNoticeInterval;
+  output_.notices.push_back(absl::StrCat("waiting for ",
+                                         world_size() - static_cast<Rank>(members_.size()), " of ",
+                                         world_size(), " nodes: ", Missing()));
+}
+
+void Coordinator::JudgeSilence() {
+  const auto quietest = std::min_element(
+      members_.begin(), members_.end(),
+      [](const auto& a, const auto& b) { return a.second.last_heard < b.second.last_heard; });
+  const auto& [rank, member] = *quietest;
+  const nanoseconds silence = now_ - member.last_heard;
+  if (silence < options_.peer_timeout) return;
+  Abort(
+      rank, Failure::kPeerLost,
+      absl::StrCat("rank ", rank, " at ", member.registration.address(), " is silent: last heard ",
+                   Seconds(silence), " ago in ", At(member.heartbeat), WhoWaitsFor(rank),
+                   "; its process is stopped, or its host or network is down (",
+                   Flag("--peer-timeout", options_.peer_timeout), " is how long that may last)"));
+}
+
+// The end of a dead node's own connection says most, and on a busy host it may be read
+// late. That the connection lives is only known once the accused has spoken again after its
+// hearing: what came before may have been sent by who is dead now.
+void Coordinator::JudgeAccusation() {
+  if (!accusation_) return;
+  const nanoseconds hearing = std::min<nanoseconds>(kMaxHearing, options_.peer_timeout / 4);
+  const Member& accused = members_.at(accusation_->culprit);
+  const bool spoke = accused.last_heard >= accusation_->at + hearing;
+  if (!spoke && now_ < accusation_->at + options_.peer_timeout / 2) return;
+  Abort(accusation_->culprit, accusation_->failure,
+        absl::StrCat(accusation_->message, "; rank 0 heard from rank ", accusation_->culprit, " ",
+                     Seconds(now_ - accused.last_heard), " ago in ", At(accused.heartbeat)));
+}
+
+// Neighbours that no longer hear each other notice within --peer-timeout and a few
+// heartbeats, and name each other: that says more.
+void Coordinator::JudgeStuck() {
+  if (accusation_) return;
+  std::vector<std::string> chain;
+  nanoseconds still = nanoseconds::max();
+  for (const auto& [rank, member] : members_) {
+    if (member.done_below == round_limit_) continue;
+    if (member.heartbeat.waiting_for().empty()) return;
+    still = std::min<nanoseconds>(still, now_ - member.moved);
+    if (chain.size() < kMaxNamed) {
+      chain.push_back(absl::StrCat("rank ", rank, " waits for ", member.heartbeat.waiting_for(0),
+                                   " in round ", member.heartbeat.round()));
+    }
+  }
+  if (chain.empty() || still < options_.peer_timeout * 3 / 2) return;
+  Abort(-1, Failure::kPeerLost,
+        absl::StrCat("the run is stuck: every node is alive, but nothing has moved for ",
+                     Seconds(still), " (", Flag("--peer-timeout", options_.peer_timeout),
+                     "): ", absl::StrJoin(chain, ", ")));
+}
+
+// Only of a node that waits for nobody can it be said that it is slow.
+void Coordinator::JudgeSlow() {
+  for (auto& [rank, member] : members_) {
+    const control::Heartbeat& heartbeat = member.heartbeat;
+    const nanoseconds standing = now_ - member.round_since;
+    const bool done = member.done_below == round_limit_ && !(rank == 0 && AllDone());
+    if (standing < options_.peer_timeout / 2 || done || !heartbeat.waiting_for().empty()) {
+      continue;
+    }
+    const std::string waiting = WhoWaitsFor(rank);
+    const std::string finding = absl::StrCat("rank ", rank, " is slow: alive, but for ",
+                                             Seconds(standing), " in ", At(heartbeat), waiting);
+    // A long evaluation moves, batch by batch.
+    if (now_ - member.moved >= options_.step_timeout) {
+      return Abort(
+          rank, Failure::kPeerLost,
+          absl::StrCat(finding, ", and nothing has moved for ", Seconds(now_ - member.moved), "; ",
+                       Flag("--step-timeout", options_.step_timeout), " allows no more"));
+    }
+    if (member.slow_noticed == heartbeat.round() || waiting.empty()) continue;
+    member.slow_noticed = heartbeat.round();
+    output_.notices.push_back(finding);
+  }
+}
+
+void Coordinator::Abort(Rank culprit, Failure failure, const std::string& message) {
+  if (phase_ == Phase::kFinished || phase_ == Phase::kAborted) return;
+  phase_ = Phase::kAborted;
+  verdict_ = WithFailure(absl::AbortedError(message), failure);
+  culprit_ = culprit;
+  for (const auto& [rank, member] : members_) TellVerdict(member.session, rank);
+}
+
+void Coordinator::TellVerdict(SessionId session, Rank rank) {
+  latecomers_.erase(rank);
+  control::Directive directive;
+  directive.mutable_abort()->set_message(std::string(verdict_.message()));
+  directive.mutable_abort()->set_failure(ExitCode(verdict_));
+  directive.mutable_abort()->set_culprit(culprit_);
+  Send(session, std::move(directive));
+  output_.ended.push_back(session);
+}
+
+void Coordinator::Send(SessionId session, control::Directive directive) {
+  output_.directives.emplace_back(session, std::move(directive));
+}
+
+void Coordinator::SendToAll(const control::Directive& directive) {
+  for (const auto& [rank, member] : members_) Send(member.session, directive);
+}
+
+std::string Coordinator::Missing() const {
+  std::vector<Rank> missing;
+  std::string reasons;
+  for (Rank rank = 0; rank < world_size(); ++rank) {
+    if (members_.contains(rank)) continue;
+    missing.push_back(rank);
+    const auto absence = absences_.find(rank);
+    if (absence != absences_.end()) {
+      absl::StrAppend(&reasons, "; rank ", rank, " ", absence->second);
+    }
+  }
+  return absl::StrCat(Named(missing), missing.size() == 1 ? " is" : " are", " missing", reasons);
+}
+
+std::string Coordinator::WhoWaitsFor(Rank awaited) const {
+  std::vector<Rank> waiting;
+  for (const auto& [rank, member] : members_) {
+    const auto& list = member.heartbeat.waiting_for();
+    if (std::find(list.begin(), list.end(), awaited) != list.end()) waiting.push_back(rank);
+  }
+  if (waiting.empty()) return "";
+  return absl::StrCat(", while ", Named(waiting), waiting.size() == 1 ? " waits" : " wait",
+                      " for it");
+}
+
+}  // namespace grapevine

@@ -1,0 +1,175 @@
+// Rank 0's judgement: who is in the run, who is alive, when it ends.
+//
+// Without I/O: reports and the time go in, directives come out (Take), so that
+// every failure can be played through in a test. Sessions are numbered by the
+// caller; one session is one connection of one node.
+//
+// The run has three phases. While it gathers, nodes register; one that does not
+// fit is refused with the field and both values. When it is proven to be of this
+// run and comes for a rank that is awaited, the run cannot begin, and that is
+// everybody's verdict; else the others go on waiting, and when time is up the
+// missing ranks are named. While it runs, silence, a broken
+// connection or a failure report ends it with one verdict for all, which names
+// the culprit. It finishes when every node is done and rank 0 has written the
+// results, so that no node takes its server down while a neighbour still needs
+// it, and none ends well whose run leaves no results.
+//
+// Three ways of not being there are told apart: *died* (the connection broke),
+// *silent* (connected, but no heartbeat for peer_timeout: stopped, or the host
+// is gone), *slow* (heartbeats come, the round stands: a notice, and a
+// verdict only after step_timeout). When every node waits for another and nothing moves, the run is
+// *stuck*, and ends.
+//
+// Thread-safety: thread-compatible.
+#ifndef GRAPEVINE_NODE_CONTROL_COORDINATOR_H_
+#define GRAPEVINE_NODE_CONTROL_COORDINATOR_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/failure.h"
+#include "base/ids.h"
+#include "node/control/control.pb.h"
+#include "node/control/notice_throttle.h"
+
+namespace grapevine {
+
+using SessionId = int64_t;
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+struct CoordinatorOptions {
+  // Rank 0's own registration: world_size and agreements hold for all.
+  control::Registration own;
+  // Who registers has shown the run's token: it is of this run, and of no other.
+  bool proven = false;
+  std::string run_id;
+  Round round_limit = 0;
+  std::chrono::milliseconds rendezvous_timeout{60000};  // --rendezvous-timeout
+  std::chrono::milliseconds peer_timeout{30000};        // --peer-timeout
+  std::chrono::milliseconds step_timeout{900000};       // --step-timeout
+};
+
+class Coordinator {
+ public:
+  enum class Phase { kGathering, kRunning, kFinished, kAborted };
+
+  struct Output {
+    std::vector<std::pair<SessionId, control::Directive>> directives;  // in order
+    // These sessions get nothing more after their directives.
+    std::vector<SessionId> ended;
+    std::vector<std::pair<Rank, control::NodeMetrics>> metrics;
+    std::vector<std::string> notices;  // for rank 0's log
+    // Every node is done, once: rank 0 writes the results, then calls Finish.
+    bool all_done = false;
+  };
+
+  Coordinator(CoordinatorOptions options, SteadyTime now);
+
+  void OnReport(SessionId session, const control::Report& report, SteadyTime now);
+  // The connection is gone; `why` may be empty.
+  void OnClosed(SessionId session, std::string_view why, SteadyTime now);
+  // To be called a few times per peer_timeout: time-outs, and a Beat to all.
+  void OnTick(SteadyTime now);
+  // Moves the end of the run outwards, or settles it where it is; a lower limit
+  // is ignored.
+  void ExtendRoundLimit(Round limit, bool final);
+
+  // All are done and the results are there: nobody needs another any more. Nothing when
+  // the run has ended otherwise meanwhile.
+  void Finish();
+  // Rank 0 cannot go on: tells all who are there, and everyone who comes.
+  void End(const absl::Status& why);
+  // Rank 0 cannot even begin: likewise, and who has yet to come is waited for.
+  void CannotBegin(const absl::Status& why);
+  // Whether somebody has yet to come and hear that the run cannot begin.
+  bool AwaitsLatecomers() const { return !latecomers_.empty(); }
+
+  // How long the ended have to leave: a good end may take --peer-timeout to reach a node that
+  // is cut off, a bad one is told for kPatience.
+  std::chrono::nanoseconds Patience() const;
+  static constexpr std::chrono::milliseconds kPatience{5000};
+
+  Output Take() { return std::exchange(output_, {}); }
+
+  Phase phase() const { return phase_; }
+  // Why the run was aborted; OK in every other phase.
+  const absl::Status& verdict() const { return verdict_; }
+
+ private:
+  struct Member {
+    SessionId session = 0;
+    control::Registration registration;
+    control::Heartbeat heartbeat;
+    SteadyTime last_heard;
+    SteadyTime moved;        // when heartbeat.progress or waiting_for last changed
+    SteadyTime round_since;  // when heartbeat.round last changed
+    std::optional<Round> done_below;
+    Round slow_noticed = -1;
+  };
+  // A peer's word against a rank, held back until that rank can have spoken.
+  struct Accusation {
+    Rank culprit;
+    Failure failure;
+    std::string message;
+    SteadyTime at;
+  };
+
+  void Advance(SteadyTime now);
+  void Register(SessionId session, const control::Registration& registration);
+  void TellVerdict(SessionId session, Rank rank);
+  void AwaitLatecomers();
+  // A session is one node's: a second registration on it breaks the protocol.
+  void RegisterAgain(SessionId session, const control::Registration& registration);
+  // Why there is no room for this node; empty when there is.
+  std::string Conflict(const control::Registration& registration) const;
+  // Whether nothing begins without this rank, which nobody has yet.
+  bool IsAwaited(Rank rank) const;
+  void Refuse(SessionId session, const control::Registration& registration, const std::string& why);
+  void CountRefusals();
+  void StartRun();
+  void OnHeartbeat(Member& member, const control::Heartbeat& heartbeat);
+  void OnRound(Member& member, Round round);
+  std::string InTheNameOf(Rank reporter, const std::string& message) const;
+  void OnFailure(Rank reporter, const control::Failure& failure);
+  void OnDone(Rank rank, Round limit);
+  bool AllDone() const;
+  void JudgeGathering();
+  void JudgeSilence();
+  void JudgeAccusation();
+  void JudgeStuck();
+  void JudgeSlow();
+  void Abort(Rank culprit, Failure failure, const std::string& message);
+  void Send(SessionId session, control::Directive directive);
+  void SendToAll(const control::Directive& directive);
+  Rank world_size() const { return options_.own.world_size(); }
+  std::string Missing() const;
+  std::string WhoWaitsFor(Rank rank) const;
+
+  const CoordinatorOptions options_;
+  Phase phase_ = Phase::kGathering;
+  absl::Status verdict_;
+  Rank culprit_ = -1;  // of the verdict
+  Round round_limit_;
+  std::map<Rank, Member> members_;
+  std::map<SessionId, Rank> ranks_;       // of the members
+  std::map<Rank, std::string> absences_;  // why a rank is not there, as far as that is known
+  std::set<Rank> latecomers_;             // have yet to hear that the run cannot begin
+  NoticeThrottle refusals_told_;
+  std::optional<Accusation> accusation_;
+  const SteadyTime gather_until_;
+  SteadyTime next_missing_notice_;
+  SteadyTime now_;
+  Output output_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_CONTROL_COORDINATOR_H_

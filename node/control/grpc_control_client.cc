@@ -1,0 +1,380 @@
+#include "node/control/grpc_control_client.h"
+
+#include <glog/logging.h>
+#include <grpcpp/client_context.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// Waits end by a notification; the deadline only bounds a lost one.
+constexpr milliseconds kMaxWait{1000};
+constexpr milliseconds kRetryInterval{100};
+constexpr milliseconds kLeaveTimeout{1000};
+constexpr milliseconds kCancelTimeout{5000};
+
+}  // namespace
+
+// One connection. Its state is guarded by the client's lock.
+class GrpcControlClient::Stream final
+    : public grpc::ClientBidiReactor<control::Report, control::Directive> {
+ public:
+  // The client outlives it, unless it abandons it.
+  Stream(GrpcControlClient& client, control::Report registration) : client_(client) {
+    queue_.push_back(std::move(registration));
+    client_.stub_->async()->Connect(&context_, this);
+    // Until the read side closes, writes may start from any thread.
+    AddHold();
+    StartRead(&incoming_);
+    Pump();
+    StartCall();
+  }
+
+  void OnReadDone(bool ok) override {
+    {
+      MutexLock alone(calls_->mutex);
+      if (!calls_->abandoned) {
+        MutexLock lock(client_.mutex_);
+        if (ok) {
+          client_.OnDirective(incoming_);
+          StartRead(&incoming_);
+          return;
+        }
+        read_closed_ = true;
+      }
+    }
+    RemoveHold();
+  }
+
+  void OnWriteDone(bool ok) override {
+    MutexLock alone(calls_->mutex);
+    if (calls_->abandoned) return;
+    MutexLock lock(client_.mutex_);
+    const bool was_full = full();
+    writing_ = false;
+    if (!ok) queue_.clear();
+    Pump();
+    if (was_full) client_.changed_.NotifyAll();
+  }
+
+  void OnDone(const grpc::Status& status) override {
+    // The client may delete this as soon as it knows.
+    const std::shared_ptr<Calls> calls = calls_;
+    {
+      MutexLock alone(calls->mutex);
+      calls->over = true;
+      if (!calls->abandoned) {
+        MutexLock lock(client_.mutex_);
+        done_ = true;
+        status_ = status;
+        client_.OnStreamDone(status);
+        return;
+      }
+    }
+    delete this;
+  }
+
+  // Lets go of a stream that does not end: it leaves its client alone from now on, and
+  // deletes itself when it does. Not under the client's lock.
+  static void Abandon(Stream* stream) {
+    const std::shared_ptr<Calls> calls = stream->calls_;
+    MutexLock alone(calls->mutex);
+    calls->abandoned = true;
+    if (calls->over) delete stream;
+  }
+
+  void Enqueue(control::Report report) {
+    queue_.push_back(std::move(report));
+    Pump();
+  }
+
+  // Sends what is queued, then says that nothing more will come.
+  void Leave() {
+    leaving_ = true;
+    Pump();
+  }
+
+  void Pump() {
+    if (writing_ || read_closed_ || left_) return;
+    if (!queue_.empty()) {
+      writing_ = true;
+      outgoing_ = std::move(queue_.front());
+      queue_.pop_front();
+      StartWrite(&outgoing_);
+    } else if (leaving_) {
+      left_ = true;
+      StartWritesDone();
+    }
+  }
+
+  void Cancel() {
+    if (!cancelled_) cancelled_ = steady_clock::now();
+    context_.TryCancel();
+  }
+
+  bool empty() const { return queue_.empty(); }
+  bool full() const { return queue_.size() >= kMaxQueued; }
+  bool done() const { return done_; }
+  // gRPC ends a cancelled call without the peer's help, but not without threads.
+  bool hangs(SteadyTime now) const {
+    return cancelled_ && !done_ && now >= *cancelled_ + kCancelTimeout;
+  }
+  const grpc::Status& status() const { return status_; }
+
+ private:
+  // Callbacks come one at a time, and none to a client that is gone.
+  struct Calls {
+    Mutex mutex;  // taken before the client's
+    bool abandoned ABSL_GUARDED_BY(mutex) = false;
+    bool over ABSL_GUARDED_BY(mutex) = false;
+  };
+  const std::shared_ptr<Calls> calls_ = std::make_shared<Calls>();
+  GrpcControlClient& client_;
+  grpc::ClientContext context_;
+  control::Directive incoming_;
+  control::Report outgoing_;
+  std::deque<control::Report> queue_;
+  grpc::Status status_;
+  bool writing_ = false;
+  bool read_closed_ = false;
+  bool leaving_ = false;
+  bool left_ = false;
+  bool done_ = false;
+  std::optional<SteadyTime> cancelled_;
+};
+
+GrpcControlClient::GrpcControlClient(std::shared_ptr<grpc::Channel> channel,
+                                     ControlLineOptions options)
+    : stub_(control::Control::NewStub(channel)),
+      coordinator_(options.coordinator),
+      line_(std::move(options), steady_clock::now()),
+      pulser_([this] { Pulse(); }) {}
+
+GrpcControlClient::~GrpcControlClient() {
+  {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    changed_.NotifyAll();
+  }
+  pulser_.join();
+  if (Stream* const stream = TakeUnended()) {
+    LOG(WARNING) << "gRPC does not end the stream to rank 0 at " << coordinator_;
+    Stream::Abandon(stream);
+  }
+}
+
+GrpcControlClient::Stream* GrpcControlClient::TakeUnended() {
+  MutexLock lock(mutex_);
+  if (stream_ == nullptr) return nullptr;
+  stream_->Leave();
+  if (AwaitDone(steady_clock::now() + kLeaveTimeout)) return nullptr;
+  stream_->Cancel();
+  if (AwaitDone(steady_clock::now() + kCancelTimeout)) return nullptr;
+  return stream_.release();
+}
+
+bool GrpcControlClient::AwaitDone(SteadyTime deadline) {
+  while (!stream_->done() && steady_clock::now() < deadline) changed_.WaitUntil(mutex_, deadline);
+  return stream_->done();
+}
+
+absl::StatusOr<control::Roster> GrpcControlClient::Join(const control::Registration& registration,
+                                                        SteadyTime deadline) {
+  std::string last_error = "no answer: its host is down, or a firewall drops what is sent there";
+  while (true) {
+    const grpc::Status status = Attempt(registration, deadline);
+    MutexLock lock(mutex_);
+    if (line_.verdict()) return *line_.verdict();
+    if (line_.roster()) return *line_.roster();
+    if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+      return NotReached("what answers there is no grapevine coordinator");
+    }
+    if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED) return NotBelieved();
+    // That this node has given up waiting is no reason.
+    if (status.error_code() != grpc::StatusCode::CANCELLED && !status.error_message().empty()) {
+      last_error = status.error_message();
+    }
+    const SteadyTime retry = steady_clock::now() + kRetryInterval;
+    if (retry >= deadline) return NotReached(last_error);
+    while (!line_.verdict() && steady_clock::now() < retry) changed_.WaitUntil(mutex_, retry);
+  }
+}
+
+void GrpcControlClient::Cancel(control::Failure why) {
+  MutexLock lock(mutex_);
+  if (line_.verdict()) return;
+  line_.End(FailedWith(why.message(), why.failure()));
+  if (stream_ == nullptr) return;
+  control::Report report;
+  *report.mutable_failure() = std::move(why);
+  stream_->Enqueue(std::move(report));
+  OnChange();
+}
+
+grpc::Status GrpcControlClient::Attempt(const control::Registration& registration,
+                                        SteadyTime deadline) {
+  Stream* hanging = nullptr;
+  {
+    MutexLock lock(mutex_);
+    if (line_.verdict()) return grpc::Status::OK;
+    line_.OnConnecting(steady_clock::now());
+    control::Report report;
+    *report.mutable_registration() = registration;
+    stream_ = std::make_unique<Stream>(*this, std::move(report));
+    AwaitAnswer(deadline);
+    if (!stream_->hangs(steady_clock::now())) return stream_->status();
+    hanging = stream_.release();
+  }
+  Stream::Abandon(hanging);
+  return grpc::Status(grpc::StatusCode::UNAVAILABLE, "gRPC has no thread left to connect with");
+}
+
+void GrpcControlClient::AwaitAnswer(SteadyTime deadline) {
+  for (SteadyTime now = steady_clock::now();
+       !stream_->done() && !stream_->hangs(now) && !line_.roster() && !line_.verdict();
+       now = steady_clock::now()) {
+    // Once rank 0 has answered, the gathering is in its hands.
+    if (now >= deadline && !line_.answered()) stream_->Cancel();
+    changed_.WaitUntil(mutex_,
+                       now < deadline ? std::min(deadline, now + kMaxWait) : now + kMaxWait);
+  }
+}
+
+absl::Status GrpcControlClient::NotReached(const std::string& last_error) const {
+  return WithFailure(
+      absl::UnavailableError(absl::StrCat(
+          "cannot join the run: rank 0 at ", coordinator_, ": ", last_error,
+          "; is it started, are MASTER_ADDR and MASTER_PORT its address, do both sides use TLS, "
+          "with certificates of one authority that are valid today, or neither? "
+          "(--rendezvous-timeout gives more time)")),
+      Failure::kRendezvous);
+}
+
+absl::Status GrpcControlClient::NotBelieved() const {
+  return WithFailure(absl::UnauthenticatedError(absl::StrCat(
+                         "rank 0 at ", coordinator_,
+                         " refuses this node, which does not show the run's token; give every "
+                         "rank the same --token-file or GRAPEVINE_TOKEN")),
+                     Failure::kRendezvous);
+}
+
+void GrpcControlClient::Start(Callbacks callbacks, Snapshot snapshot) {
+  MutexLock lock(mutex_);
+  CHECK(line_.roster().has_value() && !started_) << "Start comes once, after Join";
+  callbacks_ = std::move(callbacks);
+  snapshot_ = std::move(snapshot);
+  started_ = true;
+  changed_.NotifyAll();
+}
+
+absl::Status GrpcControlClient::Send(control::Report report) {
+  return SendBefore(SteadyTime::min(), std::move(report));
+}
+
+absl::Status GrpcControlClient::SendBefore(SteadyTime deadline, control::Report report) {
+  MutexLock lock(mutex_);
+  while (!line_.verdict() && stream_ != nullptr && stream_->full() &&
+         steady_clock::now() < deadline) {
+    changed_.WaitUntil(mutex_, deadline);
+  }
+  const std::optional<absl::Status>& verdict = line_.verdict();
+  if (verdict && !verdict->ok()) return *verdict;
+  if (verdict || !line_.roster()) return absl::FailedPreconditionError("no run is going on");
+  if (stream_->full()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(kMaxQueued, " reports wait for rank 0 at ", coordinator_));
+  }
+  stream_->Enqueue(std::move(report));
+  return absl::OkStatus();
+}
+
+absl::Status GrpcControlClient::AwaitVerdict(control::Failure failure, SteadyTime deadline) {
+  const absl::Status own = FailedWith(failure.message(), failure.failure());
+  control::Report report;
+  *report.mutable_failure() = std::move(failure);
+  // When it cannot be sent, the run is over, or rank 0 hears nobody.
+  if (const absl::Status sent = Send(std::move(report)); !sent.ok()) {
+    return absl::IsAborted(sent) ? sent : own;
+  }
+  MutexLock lock(mutex_);
+  while (!line_.verdict() && steady_clock::now() < deadline) changed_.WaitUntil(mutex_, deadline);
+  return line_.Conclude(own);
+}
+
+void GrpcControlClient::OnDirective(const control::Directive& directive) {
+  line_.OnDirective(directive, steady_clock::now());
+  OnChange();
+}
+
+void GrpcControlClient::OnStreamDone(const grpc::Status& status) {
+  if (!stopped_) line_.OnClosed(status.ok() ? "closed" : status.error_message());
+  OnChange();
+}
+
+void GrpcControlClient::OnChange() {
+  if (line_.verdict() && stream_ != nullptr) stream_->Leave();
+  changed_.NotifyAll();
+}
+
+void GrpcControlClient::Pulse() {
+  MutexLock lock(mutex_);
+  SteadyTime next = steady_clock::now() + line_.pulse();
+  while (!stopped_) {
+    if (Deliver()) continue;
+    const SteadyTime now = steady_clock::now();
+    if (now >= next) {
+      next = now + line_.pulse();
+      const bool alive = line_.OnPulse(now);
+      if (!alive && stream_ != nullptr) stream_->Cancel();
+      OnChange();
+      Beat();
+    }
+    changed_.WaitUntil(mutex_, next);
+  }
+}
+
+void GrpcControlClient::Beat() {
+  if (line_.verdict() || stream_ == nullptr || stream_->done()) return;
+  control::Report report;
+  report.mutable_heartbeat();
+  if (started_) {
+    mutex_.unlock();
+    *report.mutable_heartbeat() = snapshot_();
+    mutex_.lock();
+  }
+  // What waits already shows as well that this node is alive.
+  if (stream_->empty()) stream_->Enqueue(std::move(report));
+}
+
+bool GrpcControlClient::Deliver() {
+  if (!started_ || verdict_delivered_) return false;
+  if (const std::optional<control::RoundLimit> moved = line_.TakeLimit()) {
+    mutex_.unlock();
+    callbacks_.on_round_limit(moved->limit(), moved->final());
+    mutex_.lock();
+    return true;
+  }
+  if (!line_.verdict()) return false;
+  verdict_delivered_ = true;
+  const absl::Status verdict = *line_.verdict();
+  mutex_.unlock();
+  if (verdict.ok()) {
+    callbacks_.on_finish();
+  } else {
+    callbacks_.on_abort(verdict);
+  }
+  mutex_.lock();
+  return true;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,115 @@
+// A node's line to rank 0's coordinator. Every rank has one, rank 0 too, over
+// its server's in-process channel.
+//
+// It registers, keeps the heartbeat, and turns what comes back into three
+// callbacks. What comes back means what control_line.h says, also when nothing does.
+//
+// Thread-safety: all methods from any thread; Join, then Start, once each.
+// Callbacks and the snapshot come one at a time from the client's own thread and
+// must return at once, for the heartbeat waits behind them; they may call Send.
+#ifndef GRAPEVINE_NODE_CONTROL_GRPC_CONTROL_CLIENT_H_
+#define GRAPEVINE_NODE_CONTROL_GRPC_CONTROL_CLIENT_H_
+
+#include <grpcpp/channel.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/ids.h"
+#include "node/control/control.pb.h"
+#include "node/control/control_line.h"
+#include "node/control/grpc_control.grpc.pb.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+class GrpcControlClient {
+ public:
+  struct Callbacks {
+    std::function<void(Round limit, bool final)> on_round_limit;
+    // The run has failed, or rank 0 is lost: the message for the user, with its
+    // Failure. At most one of on_abort and on_finish, once, last.
+    std::function<void(const absl::Status& verdict)> on_abort;
+    // Every node is done: servers may go down.
+    std::function<void()> on_finish;
+  };
+  // What the node does at this moment.
+  using Snapshot = std::function<control::Heartbeat()>;
+
+  GrpcControlClient(std::shared_ptr<grpc::Channel> channel, ControlLineOptions options);
+  // Leaves: waits a moment until rank 0 knows, then breaks the connection.
+  ~GrpcControlClient();
+
+  // Registers and waits for the roster. Rank 0 may come up, and its name may
+  // begin to resolve, until `deadline`; once it has answered, it decides how
+  // long to wait for the others. kRendezvous names what was in the way.
+  absl::StatusOr<control::Roster> Join(const control::Registration& registration,
+                                       SteadyTime deadline);
+
+  // Makes Join, under way or to come, return `why`, and tells rank 0, to which this node may
+  // be in the run already.
+  void Cancel(control::Failure why);
+
+  // After Join: delivers what has come since, and heartbeats carry `snapshot`.
+  void Start(Callbacks callbacks, Snapshot snapshot);
+
+  // Queues a report; never blocks. ResourceExhausted when kMaxQueued wait, the
+  // verdict when the run is over.
+  absl::Status Send(control::Report report);
+  // The same, but waits until then for a place in the queue.
+  absl::Status SendBefore(SteadyTime deadline, control::Report report);
+
+  // Reports that this node cannot go on, and waits for rank 0's verdict, which
+  // may know the cause behind the symptom; `failure` itself when none comes.
+  // The node's server stays up meanwhile, so that peers do not mistake the
+  // reaction for the cause. Not from a callback.
+  absl::Status AwaitVerdict(control::Failure failure, SteadyTime deadline);
+
+  static constexpr size_t kMaxQueued = 1024;
+
+ private:
+  class Stream;
+
+  // One connection attempt: returns once the roster is there, the run is over, or the
+  // stream has ended, and then how; a stream that does not end is given up.
+  grpc::Status Attempt(const control::Registration& registration, SteadyTime deadline);
+  void AwaitAnswer(SteadyTime deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status NotReached(const std::string& last_error) const;
+  absl::Status NotBelieved() const;
+  // Leaves; the stream if it has not ended by then, which happens when gRPC has no
+  // thread left for it.
+  Stream* TakeUnended();
+  bool AwaitDone(SteadyTime deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnDirective(const control::Directive& directive) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnStreamDone(const grpc::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Leaves once the run is over; wakes whoever waits for a change.
+  void OnChange() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Pulse();
+  void Beat() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Runs one callback that is due; false when none is.
+  bool Deliver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::unique_ptr<control::Control::Stub> stub_;
+  const std::string coordinator_;
+
+  Mutex mutex_;
+  Condition changed_;
+  std::unique_ptr<Stream> stream_ ABSL_GUARDED_BY(mutex_);
+  ControlLine line_ ABSL_GUARDED_BY(mutex_);
+  bool verdict_delivered_ ABSL_GUARDED_BY(mutex_) = false;
+  bool started_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  Callbacks callbacks_;  // constant once started_
+  Snapshot snapshot_;    // likewise
+  std::thread pulser_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_CONTROL_GRPC_CONTROL_CLIENT_H_

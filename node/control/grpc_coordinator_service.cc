@@ -1,0 +1,305 @@
+#include "node/control/grpc_coordinator_service.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <deque>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "node/control/registration.h"
+#include "node/identity/host_address.h"
+#include "node/identity/peer_address.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
+using Reactor = grpc::ServerBidiReactor<control::Report, control::Directive>;
+
+constexpr milliseconds kMinTick{10};
+constexpr milliseconds kMaxTick{1000};
+// For a stranger to register.
+constexpr milliseconds kPatience = Coordinator::kPatience;
+
+// Notes from where a node comes, and fills in the host that it left out of its
+// advertised address.
+void CompleteAddress(std::string_view peer, control::Registration* registration) {
+  registration->set_seen_from(HostOfConnection(peer));
+  absl::StatusOr<HostAddress> address = ParseHostAddress(registration->address());
+  if (!address.ok() || !address->host.empty()) return;
+  address->host = registration->seen_from();
+  registration->set_address(FormatHostAddress(*address));
+}
+
+// Of a rank's number in a list of them.
+constexpr size_t kReportPerRank = 10;
+
+CoordinatorOptions Judging(CoordinatorOptions options, const RunToken& token) {
+  options.proven = token.given();
+  return options;
+}
+
+class RefusedSession final : public Reactor {
+ public:
+  explicit RefusedSession(grpc::Status status) { Finish(std::move(status)); }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace
+
+// One stream. Its state is guarded by the service's lock.
+class GrpcCoordinatorService::Session final : public Reactor {
+ public:
+  Session(GrpcCoordinatorService& service, grpc::CallbackServerContext& context, SessionId id,
+          SteadyTime now)
+      : id(id), patience_until(now + kPatience), service_(service), context_(context) {
+    StartRead(&report);
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return service_.OnReadClosed(*this);
+    if (service_.OnReport(*this)) StartRead(&report);
+  }
+
+  void OnWriteDone(bool ok) override {
+    MutexLock lock(service_.mutex_);
+    writing_ = false;
+    if (!ok) queue_.clear();
+    Pump();
+  }
+
+  void OnDone() override {
+    service_.OnDone(*this);
+    delete this;
+  }
+
+  void Enqueue(control::Directive directive) {
+    // A beat says nothing that what waits before it does not.
+    if (directive.has_beat() && !queue_.empty()) return;
+    if (queue_.size() >= kMaxQueued) return Cancel();
+    queue_.push_back(std::move(directive));
+    Pump();
+  }
+
+  void OnReadClosed() {
+    read_closed_ = true;
+    queue_.clear();  // nobody is left to read it
+    Pump();
+  }
+
+  // Nothing more is heard; the stream ends when what is queued has been written.
+  void StopReading() {
+    read_closed_ = true;
+    Pump();
+  }
+
+  // Ends the stream of a caller that has not registered; nothing was written yet.
+  void Refuse() {
+    finished_ = true;
+    Finish(grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "refused"));
+  }
+
+  void Cancel() { context_.TryCancel(); }
+  std::string peer() const { return context_.peer(); }
+  bool cancelled() const { return context_.IsCancelled(); }
+
+  const SessionId id;
+  control::Report report;     // between OnReadDone and the next StartRead
+  bool registered = false;    // has said who it is
+  bool ended = false;         // has got its last directive
+  SteadyTime patience_until;  // holds while !registered or ended
+
+ private:
+  // Writes the next directive, or ends the stream once the client has.
+  void Pump() {
+    if (writing_ || finished_) return;
+    if (!queue_.empty()) {
+      writing_ = true;
+      outgoing_ = std::move(queue_.front());
+      queue_.pop_front();
+      StartWrite(&outgoing_);
+    } else if (read_closed_) {
+      finished_ = true;
+      Finish(grpc::Status::OK);
+    }
+  }
+
+  GrpcCoordinatorService& service_;
+  grpc::CallbackServerContext& context_;
+  std::deque<control::Directive> queue_;
+  control::Directive outgoing_;
+  bool writing_ = false;
+  bool read_closed_ = false;
+  bool finished_ = false;
+};
+
+GrpcCoordinatorService::GrpcCoordinatorService(CoordinatorOptions options, Sinks sinks,
+                                               RunToken token)
+    : sinks_(std::move(sinks)),
+      token_(std::move(token)),
+      tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
+      max_sessions_(static_cast<size_t>(options.own.world_size()) + kMaxStrangers),
+      max_report_(kMaxReport + kReportPerRank * static_cast<size_t>(options.own.world_size())),
+      coordinator_(Judging(std::move(options), token_), steady_clock::now()),
+      ticker_([this] { TickUntilStopped(); }) {}
+
+GrpcCoordinatorService::~GrpcCoordinatorService() {
+  {
+    MutexLock lock(mutex_);
+    CHECK(sessions_.empty()) << "the server must be shut down first";
+    stopped_ = true;
+    changed_.NotifyAll();
+  }
+  ticker_.join();
+}
+
+void GrpcCoordinatorService::ExtendRoundLimit(Round limit, bool final) {
+  MutexLock lock(mutex_);
+  coordinator_.ExtendRoundLimit(limit, final);
+  Flush();
+}
+
+void GrpcCoordinatorService::Finish() {
+  MutexLock lock(mutex_);
+  coordinator_.Finish();
+  Flush();
+}
+
+void GrpcCoordinatorService::End(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  coordinator_.End(why);
+  Flush();
+}
+
+void GrpcCoordinatorService::CannotBegin(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  coordinator_.CannotBegin(why);
+  Flush();
+}
+
+bool GrpcCoordinatorService::AwaitDeparture() {
+  MutexLock lock(mutex_);
+  const SteadyTime deadline = steady_clock::now() + coordinator_.Patience();
+  while (!AllGone()) {
+    if (!changed_.WaitUntil(mutex_, deadline)) return AllGone();
+  }
+  return true;
+}
+
+absl::Status GrpcCoordinatorService::verdict() const {
+  MutexLock lock(mutex_);
+  return coordinator_.verdict();
+}
+
+Reactor* GrpcCoordinatorService::Connect(grpc::CallbackServerContext* context) {
+  MutexLock lock(mutex_);
+  if (sessions_.size() >= max_sessions_) {
+    return new RefusedSession(
+        grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many connections to rank 0"));
+  }
+  auto* session = new Session(*this, *context, next_session_++, steady_clock::now());
+  sessions_[session->id] = session;
+  return session;
+}
+
+std::string GrpcCoordinatorService::Unheard(const Session& session) const {
+  const size_t size = session.report.ByteSizeLong();
+  if (size > max_report_) {
+    return absl::StrCat("sent ", size, " bytes, where a report has at most ", max_report_);
+  }
+  if (session.registered) return "";
+  if (!session.report.has_registration()) return "did not register";
+  const control::Registration& registration = session.report.registration();
+  if (IsProven(registration, token_)) return "";
+  return absl::StrCat("calls itself rank ", registration.rank(), ", but shows ",
+                      registration.proof().empty() ? "no" : "another", " token");
+}
+
+bool GrpcCoordinatorService::OnReport(Session& session) {
+  MutexLock lock(mutex_);
+  if (const std::string why = Unheard(session); !why.empty()) {
+    LOG_EVERY_T(WARNING, 1) << "turned away a caller from " << session.peer() << ": " << why;
+    // A node's stream breaks, which is what the coordinator knows how to judge.
+    if (session.registered) {
+      session.Cancel();
+    } else {
+      session.Refuse();
+    }
+    return session.registered;
+  }
+  const bool registers = session.report.has_registration();
+  if (registers) CompleteAddress(session.peer(), session.report.mutable_registration());
+  session.registered = true;
+  coordinator_.OnReport(session.id, session.report, steady_clock::now());
+  Flush();
+  const bool refused = registers && session.ended;
+  if (refused) session.StopReading();
+  return !refused;
+}
+
+void GrpcCoordinatorService::OnReadClosed(Session& session) {
+  MutexLock lock(mutex_);
+  coordinator_.OnClosed(session.id, session.cancelled() ? "connection lost" : "closed by the node",
+                        steady_clock::now());
+  Flush();
+  session.OnReadClosed();
+}
+
+void GrpcCoordinatorService::OnDone(Session& session) {
+  MutexLock lock(mutex_);
+  sessions_.erase(session.id);
+  changed_.NotifyAll();
+}
+
+void GrpcCoordinatorService::TickUntilStopped() {
+  MutexLock lock(mutex_);
+  SteadyTime next = steady_clock::now();
+  while (!stopped_) {
+    const SteadyTime now = steady_clock::now();
+    if (now >= next) {
+      coordinator_.OnTick(now);
+      Flush();
+      CancelOverdue(now);
+      next = now + tick_;
+    }
+    changed_.WaitUntil(mutex_, next);
+  }
+}
+
+void GrpcCoordinatorService::CancelOverdue(SteadyTime now) {
+  for (const auto& [id, session] : sessions_) {
+    if ((!session->registered || session->ended) && now >= session->patience_until) {
+      session->Cancel();
+    }
+  }
+}
+
+void GrpcCoordinatorService::Flush() {
+  Coordinator::Output output = coordinator_.Take();
+  for (auto& [id, directive] : output.directives) {
+    const auto found = sessions_.find(id);
+    if (found != sessions_.end()) found->second->Enqueue(std::move(directive));
+  }
+  for (const SessionId id : output.ended) {
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end()) continue;
+    found->second->ended = true;
+    found->second->patience_until = steady_clock::now() + coordinator_.Patience();
+  }
+  for (const auto& [rank, metrics] : output.metrics) sinks_.on_metrics(rank, metrics);
+  for (const std::string& notice : output.notices) sinks_.on_notice(notice);
+  if (output.all_done) sinks_.on_all_done();
+}
+
+bool GrpcCoordinatorService::AllGone() const {
+  return !coordinator_.AwaitsLatecomers() &&
+         std::none_of(sessions_.begin(), sessions_.end(),
+                      [](const auto& entry) { return entry.second->registered; });
+}
+
+}  // namespace grapevine

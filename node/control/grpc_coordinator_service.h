@@ -1,0 +1,98 @@
+// The coordinator as a gRPC service, on rank 0's server.
+//
+// Turns streams into sessions and a timer into ticks; what they mean is
+// coordinator.h's business. Memory is bounded: at most world_size plus
+// kMaxStrangers streams, reports of kMaxReport bytes and a little for each rank, at
+// most kMaxQueued directives waiting for one. A stream ends with its first refusal.
+//
+// Thread-safety: all methods from any thread. Lifetime: outlives the server;
+// destroyed after the server's Shutdown.
+#ifndef GRAPEVINE_NODE_CONTROL_GRPC_COORDINATOR_SERVICE_H_
+#define GRAPEVINE_NODE_CONTROL_GRPC_COORDINATOR_SERVICE_H_
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "node/control/control.pb.h"
+#include "node/control/coordinator.h"
+#include "node/control/grpc_control.grpc.pb.h"
+#include "node/identity/run_token.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+class GrpcCoordinatorService final : public control::Control::CallbackService {
+ public:
+  // Called under the service's lock: must not block nor call the service.
+  struct Sinks {
+    std::function<void(Rank, const control::NodeMetrics&)> on_metrics;
+    std::function<void(const std::string&)> on_notice;  // a line for rank 0's log
+    // Every node is done: the results may be written, then Finish.
+    std::function<void()> on_all_done = [] {};
+  };
+
+  // Who does not show `token` is refused without a word about the run; who shows one is
+  // proven, whatever `options` say.
+  GrpcCoordinatorService(CoordinatorOptions options, Sinks sinks, RunToken token = {});
+  ~GrpcCoordinatorService() override;
+
+  // Moves the end of the run; see Coordinator.
+  void ExtendRoundLimit(Round limit, bool final);
+
+  // See Coordinator.
+  void Finish();
+  void End(const absl::Status& why);
+  void CannotBegin(const absl::Status& why);
+
+  // Once the run has ended: waits until every node has heard it and left, so that rank
+  // 0's own end is not taken for a death; of a run that cannot begin also those that have
+  // yet to come. False when somebody had not left after the coordinator's Patience.
+  bool AwaitDeparture();
+
+  // Why the run was aborted; OK while it was not.
+  absl::Status verdict() const;
+
+  static constexpr int kMaxStrangers = 32;
+  static constexpr size_t kMaxReport = 64 << 10;
+  static constexpr size_t kMaxQueued = 1024;
+
+ private:
+  class Session;
+
+  grpc::ServerBidiReactor<control::Report, control::Directive>* Connect(
+      grpc::CallbackServerContext* context) override;
+  // False when the stream ends with that report.
+  bool OnReport(Session& session);
+  // Why a report is not even looked at; empty when it is.
+  std::string Unheard(const Session& session) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnReadClosed(Session& session);
+  void OnDone(Session& session);
+  void TickUntilStopped();
+  // Ends connections that never register or do not leave when told.
+  void CancelOverdue(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Carries out what the coordinator decided.
+  void Flush() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool AllGone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Sinks sinks_;
+  const RunToken token_;
+  const std::chrono::nanoseconds tick_;
+  const size_t max_sessions_;
+  const size_t max_report_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  Coordinator coordinator_ ABSL_GUARDED_BY(mutex_);
+  std::map<SessionId, Session*> sessions_ ABSL_GUARDED_BY(mutex_);  // each deletes itself
+  SessionId next_session_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread ticker_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_CONTROL_GRPC_COORDINATOR_SERVICE_H_

@@ -1,0 +1,204 @@
+#include "node/control/metrics_collector.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ranges>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "node/control/joined_metrics.h"
+
+namespace grapevine {
+namespace {
+
+using Reports = std::map<Rank, control::NodeMetrics>;
+
+// (1/n) sum_i |s_i - mean s|^2 over the workers: of sketches an unbiased estimate
+// of the same for the replicas. Distances count from the first one's sketch, so that
+// equal replicas are at distance 0 to the bit. Absent unless all have the same, positive
+// size.
+std::optional<double> MeanSquaredDistance(const Reports& reports, Rank workers) {
+  const control::NodeMetrics& first = reports.begin()->second;
+  const int size = first.sketch_size();
+  if (size == 0) return std::nullopt;
+  const auto servers = reports.lower_bound(workers);
+  std::vector<double> mean(size);
+  for (auto it = reports.begin(); it != servers; ++it) {
+    const control::NodeMetrics& report = it->second;
+    if (report.sketch_size() != size) return std::nullopt;
+    for (int i = 0; i < size; ++i) mean[i] += (report.sketch(i) - first.sketch(i)) / workers;
+  }
+  double sum = 0;
+  for (auto it = reports.begin(); it != servers; ++it) {
+    const control::NodeMetrics& report = it->second;
+    for (int i = 0; i < size; ++i) {
+      const double distance = report.sketch(i) - first.sketch(i) - mean[i];
+      sum += distance * distance;
+    }
+  }
+  return sum / workers;
+}
+
+}  // namespace
+
+absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& report) {
+  MutexLock lock(mutex_);
+  if (report.has_test_accuracy()) {  // an evaluation alone
+    local_accuracy_[rank] = report.test_accuracy();
+    return absl::OkStatus();
+  }
+  if (rank < options_.workers && report.samples() <= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", rank, " reported round ", report.round(), " without any samples"));
+  }
+  const auto last = last_.find(rank);
+  if (last != last_.end() && report.round() == last->second) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", rank, " reported round ", report.round(), " twice"));
+  }
+  if (report.round() <= emitted_ || (last != last_.end() && report.round() < last->second)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", rank, " reported round ", report.round(), " after round ",
+                     std::max(emitted_, last == last_.end() ? 0 : last->second)));
+  }
+  if (open_.size() >= kMaxOpen && !open_.contains(report.round())) {
+    if (absl::Status status = MakeRoom(); !status.ok()) return status;
+  }
+  last_[rank] = report.round();
+  control::NodeMetrics& kept = open_[report.round()].reports[rank];
+  kept = report;
+  if (const auto carried = carried_.extract(rank)) AddEarlier(carried.mapped(), &kept);
+  EmitComplete();
+  return absl::OkStatus();
+}
+
+void MetricsCollector::OnEvaluation(const ModelEvaluation& evaluation) {
+  MutexLock lock(mutex_);
+  open_[evaluation.round].evaluation = evaluation;
+  EmitComplete();
+}
+
+bool MetricsCollector::Passed(Round round) const {
+  return static_cast<Rank>(last_.size()) == options_.size &&
+         std::ranges::all_of(last_, [round](const auto& entry) { return entry.second >= round; });
+}
+
+absl::Status MetricsCollector::MakeRoom() {
+  for (auto entry = open_.begin(); entry != open_.end(); ++entry) {
+    if (options_.evaluated(entry->first) || !AllReported(entry->second)) continue;
+    const Open joined = std::move(entry->second);
+    const Round round = entry->first;
+    open_.erase(entry);
+    JoinToNextAfter(round, joined);
+    return absl::OkStatus();
+  }
+  Rank silent = 0;
+  const auto reported = [this](Rank rank) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto found = last_.find(rank);
+    return found == last_.end() ? Round{0} : found->second;
+  };
+  for (Rank rank = 1; rank < options_.size; ++rank) {
+    if (reported(rank) < reported(silent)) silent = rank;
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat("rank ", silent, " has reported nothing after round ", reported(silent),
+                   ", and others are ", open_.size(), " measurements ahead of it"));
+}
+
+void MetricsCollector::JoinToNextAfter(Round round, const Open& open) {
+  for (const auto& [rank, report] : open.reports) {
+    auto next = open_.upper_bound(round);
+    while (next != open_.end() && !next->second.reports.contains(rank)) ++next;
+    AddEarlier(report, next == open_.end() ? &carried_[rank] : &next->second.reports.at(rank));
+  }
+}
+
+void MetricsCollector::Emit(const RunMetrics& metrics) {
+  emitted_ = metrics.round;
+  Remember(metrics, &latest_);
+  emit_(metrics);
+}
+
+void MetricsCollector::EmitComplete() {
+  while (!open_.empty() && Passed(open_.begin()->first)) {
+    const auto& [round, front] = *open_.begin();
+    if (options_.evaluated(round) && !front.evaluation) return;
+    const auto node = open_.extract(open_.begin());
+    const Open& open = node.mapped();
+    if (AllReported(open)) {
+      const RunMetrics metrics = Join(node.key(), open);
+      emitted_time_ = metrics.time_s;
+      Emit(metrics);
+      continue;
+    }
+    JoinToNextAfter(node.key(), open);
+    if (open.evaluation) Emit(EvaluationAlone(node.key(), open));
+  }
+}
+
+// Of a round of which a report was lost.
+RunMetrics MetricsCollector::EvaluationAlone(Round round, const Open& open) {
+  RunMetrics metrics{.round = round};
+  for (const auto& [rank, report] : open.reports) {
+    metrics.epoch = std::max(metrics.epoch, report.epoch());
+    metrics.time_s = std::max(metrics.time_s, report.time_s());
+  }
+  metrics.time_s = std::max(metrics.time_s, emitted_time_);
+  AddEvaluation(*open.evaluation, &metrics);
+  return metrics;
+}
+
+void MetricsCollector::AddEvaluation(const ModelEvaluation& evaluation, RunMetrics* metrics) {
+  metrics->evaluation_bytes_sent_total = ++evaluations_ * options_.evaluation_bytes;
+  metrics->consensus_distance = evaluation.consensus_distance;
+  metrics->buffer_distance = evaluation.buffer_distance;
+  metrics->test_loss = evaluation.test_loss;
+  metrics->test_accuracy = evaluation.test_accuracy;
+  metrics->test_loss_recalibrated = evaluation.test_loss_recalibrated;
+  metrics->test_accuracy_recalibrated = evaluation.test_accuracy_recalibrated;
+}
+
+RunMetrics MetricsCollector::Join(Round round, const Open& open) {
+  RunMetrics metrics{.round = round};
+  std::optional<double> loss;
+  int64_t samples = 0;
+  int64_t bytes = 0;
+  for (const auto& [rank, report] : open.reports) {
+    metrics.epoch = std::max(metrics.epoch, report.epoch());
+    metrics.time_s = std::max(metrics.time_s, report.time_s());
+    bytes += report.bytes_sent();
+    if (rank >= options_.workers) continue;
+    if (report.has_train_loss_sum()) loss = loss.value_or(0) + report.train_loss_sum();
+    samples += report.samples();
+  }
+  if (loss) metrics.train_loss = *loss / static_cast<double>(samples);
+  metrics.learning_rate = options_.learning_rate(round - 1);
+  metrics.bytes_sent_total = bytes;
+  metrics.evaluation_bytes_sent_total = evaluations_ * options_.evaluation_bytes;
+  if (metrics.time_s > emitted_time_) {
+    metrics.samples_per_s = static_cast<double>(samples) / (metrics.time_s - emitted_time_);
+  }
+  metrics.consensus_distance = MeanSquaredDistance(open.reports, options_.workers);
+  if (open.evaluation) AddEvaluation(*open.evaluation, &metrics);
+  return metrics;
+}
+
+RunMetrics MetricsCollector::latest() const {
+  MutexLock lock(mutex_);
+  return latest_;
+}
+
+std::optional<Spread> MetricsCollector::local_test_accuracy() const {
+  MutexLock lock(mutex_);
+  if (static_cast<Rank>(local_accuracy_.size()) != options_.workers) return std::nullopt;
+  Spread spread{
+      .min = local_accuracy_.begin()->second, .mean = 0, .max = local_accuracy_.begin()->second};
+  for (const auto& [rank, accuracy] : local_accuracy_) {
+    spread.min = std::min(spread.min, accuracy);
+    spread.max = std::max(spread.max, accuracy);
+    spread.mean += accuracy / options_.workers;
+  }
+  return spread;
+}
+
+}  // namespace grapevine

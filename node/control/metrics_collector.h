@@ -1,0 +1,95 @@
+// Rank 0's view of the whole run: joins what the nodes report for a round, and
+// the evaluation of the averaged model, into one measurement a round.
+//
+// A round that some rank has passed without a report (metrics_reporter.h) is joined to
+// the next, and so are rounds that pile up behind a slow evaluation: losses are means over
+// more rounds then, and nothing is counted twice or not at all.
+//
+// Thread-safe: reports come from the control service, evaluations from their
+// thread. Measurements are emitted under the lock, in ascending order of rounds.
+#ifndef GRAPEVINE_NODE_CONTROL_METRICS_COLLECTOR_H_
+#define GRAPEVINE_NODE_CONTROL_METRICS_COLLECTOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/ids.h"
+#include "node/control/control.pb.h"
+#include "run/records/metrics.h"
+#include "run/records/summary.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+class MetricsCollector {
+ public:
+  struct Options {
+    Rank size = 1;  // nodes, all of which report
+    // The ranks below train; of the others, parameter servers, time and traffic count.
+    Rank workers = 1;
+    // Whether a measurement of this round waits for an evaluation.
+    std::function<bool(Round)> evaluated;
+    std::function<double(Round)> learning_rate;
+    int64_t evaluation_bytes = 0;  // that all nodes send to merge their models for one
+  };
+  using OnMetrics = std::function<void(const RunMetrics&)>;
+
+  MetricsCollector(Options options, OnMetrics emit) : options_(std::move(options)), emit_(emit) {}
+
+  // One node's report of a round. Errors name the rank: a report that is
+  // repeated, older than its last or a worker's without samples; or the rank that has
+  // stopped to report while others are kMaxOpen rounds ahead.
+  absl::Status OnNode(Rank rank, const control::NodeMetrics& report);
+  void OnEvaluation(const ModelEvaluation& evaluation);
+
+  // The last emitted value of each measurement, and the workers' own accuracies.
+  RunMetrics latest() const;
+  std::optional<Spread> local_test_accuracy() const;
+
+  // Rounds that may be open at once.
+  static constexpr size_t kMaxOpen = 4096;
+
+ private:
+  struct Open {
+    std::map<Rank, control::NodeMetrics> reports;
+    std::optional<ModelEvaluation> evaluation;
+  };
+
+  using Rounds = std::map<Round, Open>;
+  bool AllReported(const Open& open) const {
+    return static_cast<Rank>(open.reports.size()) == options_.size;
+  }
+  // Whether no more reports of `round` will come.
+  bool Passed(Round round) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Makes place for one more round.
+  absl::Status MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Adds the reports of a round to the next ones of their ranks.
+  void JoinToNextAfter(Round round, const Open& open) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  RunMetrics EvaluationAlone(Round round, const Open& open) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AddEvaluation(const ModelEvaluation& evaluation, RunMetrics* metrics)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Emit(const RunMetrics& metrics) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EmitComplete() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  RunMetrics Join(Round round, const Open& open) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Options options_;
+  const OnMetrics emit_;
+  mutable Mutex mutex_;
+  Rounds open_ ABSL_GUARDED_BY(mutex_);
+  std::map<Rank, Round> last_ ABSL_GUARDED_BY(mutex_);  // that each reported
+  // What is joined to a rank's next report: losses and samples.
+  std::map<Rank, control::NodeMetrics> carried_ ABSL_GUARDED_BY(mutex_);
+  Round emitted_ ABSL_GUARDED_BY(mutex_) = 0;
+  double emitted_time_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t evaluations_ ABSL_GUARDED_BY(mutex_) = 0;  // emitted
+  RunMetrics latest_ ABSL_GUARDED_BY(mutex_);
+  std::map<Rank, double> local_accuracy_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_CONTROL_METRICS_COLLECTOR_H_

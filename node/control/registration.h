@@ -1,0 +1,27 @@
+// Whether a node may join a run, and whether it fits into it.
+//
+// Pure functions, safe from any thread.
+#ifndef GRAPEVINE_NODE_CONTROL_REGISTRATION_H_
+#define GRAPEVINE_NODE_CONTROL_REGISTRATION_H_
+
+#include <string>
+
+#include "node/control/control.pb.h"
+#include "node/identity/run_token.h"
+
+namespace grapevine {
+
+inline constexpr uint32_t kControlProtocolVersion = 2;
+
+// Adds the proof that the node has the run's token. It holds for this process
+// and this address only: who hears it can pose as nobody else with it.
+void Prove(const RunToken& token, control::Registration* registration);
+bool IsProven(const control::Registration& registration, const RunToken& token);
+
+// Why the node of `given` cannot be in the run of `own` (rank 0's own
+// registration): the field, both values and the remedy. Empty when it fits.
+std::string Objection(const control::Registration& own, const control::Registration& given);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_CONTROL_REGISTRATION_H_

@@ -1,0 +1,107 @@
+#include "node/identity/host_address.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+
+namespace grapevine {
+namespace {
+
+absl::Status BadAddress(std::string_view text, std::string_view what) {
+  return WithFailure(absl::InvalidArgumentError(
+                         absl::StrCat("address \"", std::string(text), "\": ", std::string(what),
+                                      "; expected HOST:PORT or [IPV6]:PORT")),
+                     Failure::kUsage);
+}
+
+bool IsBracketed(std::string_view host) {
+  return host.size() > 2 && host.front() == '[' && host.back() == ']';
+}
+
+absl::StatusOr<std::string> ParseHost(std::string_view host, std::string_view text) {
+  if (IsBracketed(host)) {
+    host = host.substr(1, host.size() - 2);
+  } else if (host.find_first_of(":[]") != std::string_view::npos) {
+    return BadAddress(text, "an IPv6 address needs brackets");
+  }
+  for (const char c : host) {
+    const bool plain = absl::ascii_isgraph(static_cast<unsigned char>(c));
+    if (!plain || c == '/' || c == '[' || c == ']') {
+      return BadAddress(text, "the host is not a name or an IP address");
+    }
+  }
+  return std::string(host);
+}
+
+std::optional<in6_addr> Ipv6(std::string_view host) {
+  in6_addr address;
+  if (inet_pton(AF_INET6, std::string(host).c_str(), &address) != 1) return std::nullopt;
+  return address;
+}
+
+std::optional<in_addr> Ipv4(std::string_view host) {
+  in_addr address;
+  if (inet_pton(AF_INET, std::string(host).c_str(), &address) != 1) return std::nullopt;
+  return address;
+}
+
+}  // namespace
+
+bool ParsePort(std::string_view text, int* port) {
+  // SimpleAtoi would take blanks and signs.
+  if (text.empty() || text.size() > 5) return false;
+  for (const char c : text) {
+    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) return false;
+  }
+  return absl::SimpleAtoi(std::string(text), port) && *port <= 65535;
+}
+
+absl::StatusOr<HostAddress> ParseHostAddress(std::string_view text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return BadAddress(text, "the port is missing");
+  HostAddress address;
+  if (!ParsePort(text.substr(colon + 1), &address.port)) {
+    return BadAddress(text, "the port is not a number from 0 to 65535");
+  }
+  absl::StatusOr<std::string> host = ParseHost(text.substr(0, colon), text);
+  if (!host.ok()) return host.status();
+  address.host = *std::move(host);
+  return address;
+}
+
+absl::StatusOr<HostAddress> ParseHostAddress(std::string_view text, int port_if_none) {
+  if (Ipv6(text)) return HostAddress{std::string(text), port_if_none};
+  if (!IsBracketed(text) && text.find(':') != std::string_view::npos) return ParseHostAddress(text);
+  absl::StatusOr<std::string> host = ParseHost(text, text);
+  if (!host.ok()) return host.status();
+  return HostAddress{*std::move(host), port_if_none};
+}
+
+std::string FormatHostAddress(const HostAddress& address) {
+  const bool v6 = address.host.find(':') != std::string::npos;
+  return v6 ? absl::StrCat("[", address.host, "]:", address.port)
+            : absl::StrCat(address.host, ":", address.port);
+}
+
+bool IsLoopback(std::string_view host) {
+  if (host == "localhost") return true;
+  if (const auto v4 = Ipv4(host)) return ntohl(v4->s_addr) >> 24 == 127;
+  const auto v6 = Ipv6(host);
+  return v6 && IN6_IS_ADDR_LOOPBACK(&*v6);
+}
+
+bool IsEverywhere(std::string_view host) {
+  if (const auto v4 = Ipv4(host)) return v4->s_addr == INADDR_ANY;
+  const auto v6 = Ipv6(host);
+  return v6 && IN6_IS_ADDR_UNSPECIFIED(&*v6);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,36 @@
+// The machines of a cluster as a file or a list, in the forms of Open MPI,
+// Horovod and torchrun:
+//
+//   # comment
+//   node1 slots=4          four ranks
+//   node2:2                two ranks: a number below 1024 is a count of slots
+//   node3:29500            one rank, reached at this port
+//   [fd00::7]:29500
+//
+// Ranks are counted line by line. Pure functions, safe from any thread.
+#ifndef GRAPEVINE_NODE_IDENTITY_HOSTFILE_H_
+#define GRAPEVINE_NODE_IDENTITY_HOSTFILE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "node/identity/host_address.h"
+
+namespace grapevine {
+
+// Where one rank lives; port 0 where none was given.
+using HostPlaces = std::vector<HostAddress>;
+
+// Reads --hostfile. kInput; the message begins with FILE:LINE.
+absl::StatusOr<HostPlaces> ReadHostfile(const std::string& path);
+
+// Reads -H "node1:4,node2:4". kUsage.
+absl::StatusOr<HostPlaces> ParseHostList(std::string_view list);
+
+inline constexpr size_t kMaxHostPlaces = 65536;
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_IDENTITY_HOSTFILE_H_

@@ -1,0 +1,307 @@
+#include "node/identity/identity.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "node/identity/slurm_nodelist.h"
+
+namespace grapevine {
+namespace {
+
+// What a launcher calls the same three things.
+struct LauncherVariables {
+  const char* rank;
+  const char* world_size;
+  const char* local_rank;
+};
+constexpr LauncherVariables kPlain = {"RANK", "WORLD_SIZE", "LOCAL_RANK"};
+constexpr LauncherVariables kOpenMpi = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                                        "OMPI_COMM_WORLD_LOCAL_RANK"};
+constexpr LauncherVariables kSlurm = {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"};
+constexpr LauncherVariables kPmi = {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"};
+constexpr const LauncherVariables* kLaunchers[] = {&kPlain, &kOpenMpi, &kSlurm, &kPmi};
+// How many of the ranks run on this machine.
+constexpr char kOpenMpiLocalSize[] = "OMPI_COMM_WORLD_LOCAL_SIZE";
+constexpr char kMasterAddress[] = "MASTER_ADDR";
+constexpr char kMasterPort[] = "MASTER_PORT";
+// The step's nodes, for it may use fewer than the job has.
+constexpr const char* kSlurmNodelists[] = {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST",
+                                           "SLURM_NODELIST"};
+
+absl::Status UsageError(std::string message) {
+  return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kUsage);
+}
+
+class Resolver {
+ public:
+  Resolver(const IdentityOptions& options, const Environment& environment)
+      : options_(options), environment_(environment) {}
+
+  absl::StatusOr<NodeIdentity> Resolve() {
+    // Each step needs the ones before.
+    for (const auto step :
+         {&Resolver::FindLauncher, &Resolver::FindWorldSize, &Resolver::FindLocalRank,
+          &Resolver::FindRank, &Resolver::FindMaster, &Resolver::FindMasterPort}) {
+      if (absl::Status status = (this->*step)(); !status.ok()) return status;
+    }
+    return identity_;
+  }
+
+ private:
+  // The variable as a number; nullopt when it is unset or empty.
+  absl::StatusOr<std::optional<Sourced<int>>> Number(const char* variable) const {
+    const std::optional<std::string> text = environment_(variable);
+    if (!text || text->empty()) return std::nullopt;
+    int value;
+    if (!absl::SimpleAtoi(*text, &value) || value < 0) {
+      return UsageError(
+          absl::StrCat(variable, "=", *text, " is not a number from 0; set or unset it"));
+    }
+    return Sourced<int>{value, variable};
+  }
+
+  // Whose rank it is that counts.
+  absl::Status FindLauncher() {
+    for (const LauncherVariables* launcher : kLaunchers) {
+      absl::StatusOr<std::optional<Sourced<int>>> rank = Number(launcher->rank);
+      if (!rank.ok()) return rank.status();
+      if (!*rank) continue;
+      launcher_ = launcher;
+      launcher_rank_ = **rank;
+      return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status FindWorldSize() {
+    if (options_.world_size) {
+      identity_.world_size = {options_.world_size->value, options_.world_size->origin};
+    } else {
+      absl::StatusOr<std::vector<Sourced<int>>> sizes = WorldSizes();
+      if (!sizes.ok()) return sizes.status();
+      if (sizes->empty()) return MissingWorldSize();
+      for (const Sourced<int>& size : *sizes) {
+        if (size.value != sizes->front().value) {
+          return UsageError(absl::StrCat(sizes->front().origin, " says ", sizes->front().value,
+                                         " nodes and ", size.origin, " says ", size.value,
+                                         "; unset one, or give --world-size"));
+        }
+      }
+      identity_.world_size = {sizes->front().value, sizes->front().origin};
+    }
+    if (identity_.world_size.value > 0) return absl::OkStatus();
+    return UsageError(absl::StrCat(identity_.world_size.origin, " says ",
+                                   identity_.world_size.value, " nodes; at least 1 is needed"));
+  }
+
+  absl::StatusOr<std::vector<Sourced<int>>> WorldSizes() const {
+    std::vector<Sourced<int>> sizes;
+    for (const LauncherVariables* launcher : {&kPlain, launcher_}) {
+      if (launcher == nullptr || (launcher == &kPlain && !sizes.empty())) continue;
+      absl::StatusOr<std::optional<Sourced<int>>> size = Number(launcher->world_size);
+      if (!size.ok()) return size.status();
+      if (*size) sizes.push_back(**size);
+    }
+    if (options_.hosts) {
+      sizes.push_back({static_cast<int>(options_.hosts->value.size()), options_.hosts->origin});
+    }
+    return sizes;
+  }
+
+  absl::Status MissingWorldSize() const {
+    if (launcher_ != nullptr) {
+      return UsageError(absl::StrCat(launcher_rank_.origin, "=", launcher_rank_.value,
+                                     " is set, but ", launcher_->world_size,
+                                     " is not; set both, or give --world-size"));
+    }
+    return UsageError(
+        "the number of nodes is not known: give --hostfile or -H, or --rank and --world-size, or "
+        "set RANK and WORLD_SIZE, or start with srun or mpirun (one machine: grapevine train)");
+  }
+
+  absl::Status FindLocalRank() {
+    identity_.local_rank = {0, "default"};
+    for (const LauncherVariables* launcher : {&kPlain, launcher_}) {
+      if (launcher == nullptr) continue;
+      absl::StatusOr<std::optional<Sourced<int>>> local = Number(launcher->local_rank);
+      if (!local.ok()) return local.status();
+      if (!*local) continue;
+      identity_.local_rank = **local;
+      return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status FindRank() {
+    if (options_.rank) {
+      identity_.rank = {options_.rank->value, options_.rank->origin};
+    } else if (launcher_ != nullptr) {
+      identity_.rank = {launcher_rank_.value, launcher_rank_.origin};
+    } else if (absl::Status status = FindOwnPlace(); !status.ok()) {
+      return status;
+    }
+    const Rank rank = identity_.rank.value, size = identity_.world_size.value;
+    if (rank < 0 || rank >= size) {
+      return UsageError(absl::StrCat(
+          "rank ", rank, " (", identity_.rank.origin, ") does not exist among ", size, " nodes (",
+          identity_.world_size.origin, "); ranks go from 0 to ", size - 1));
+    }
+    if (options_.hosts && static_cast<size_t>(rank) < options_.hosts->value.size()) {
+      identity_.place = options_.hosts->value[static_cast<size_t>(rank)];
+    }
+    return absl::OkStatus();
+  }
+
+  // The place in the host file that has this machine's name.
+  absl::Status FindOwnPlace() {
+    if (!options_.hosts) {
+      return UsageError(absl::StrCat("this node's rank is not known: give --rank (0 to ",
+                                     identity_.world_size.value - 1, "), or set RANK"));
+    }
+    std::vector<Rank> own;
+    const HostPlaces& places = options_.hosts->value;
+    for (size_t rank = 0; rank < places.size(); ++rank) {
+      if (IsThisMachine(places[rank].host)) own.push_back(static_cast<Rank>(rank));
+    }
+    if (own.empty()) {
+      return UsageError(absl::StrCat(options_.hosts->origin, " does not list this machine (",
+                                     options_.own_names.empty() ? "no name" : options_.own_names[0],
+                                     "); add it, or give --rank"));
+    }
+    const bool told = identity_.local_rank.origin != "default";
+    if (own.size() > 1 && !told) {
+      return UsageError(absl::StrCat(options_.hosts->origin, " has ", own.size(),
+                                     " places for this machine; say which with --rank (",
+                                     own.front(), " is the first) or LOCAL_RANK"));
+    }
+    const auto local = static_cast<size_t>(identity_.local_rank.value);
+    if (local >= own.size()) {
+      return UsageError(absl::StrCat(options_.hosts->origin, " has ", own.size(),
+                                     " places for this machine, but ", identity_.local_rank.origin,
+                                     " is ", local));
+    }
+    identity_.rank = {own[local], options_.hosts->origin};
+    return absl::OkStatus();
+  }
+
+  bool IsThisMachine(const std::string& host) const {
+    return IsLoopback(host) ||
+           std::any_of(options_.own_names.begin(), options_.own_names.end(),
+                       [&](const std::string& name) { return absl::EqualsIgnoreCase(name, host); });
+  }
+
+  absl::Status FindMaster() {
+    if (options_.master_host) return SetMaster(*options_.master_host);
+    if (options_.hosts) {
+      identity_.master_host = {options_.hosts->value.front().host, options_.hosts->origin};
+      return absl::OkStatus();
+    }
+    const std::optional<std::string> host = environment_(kMasterAddress);
+    if (host && !host->empty()) return SetMaster({*host, kMasterAddress});
+    return launcher_ == &kSlurm ? FindSlurmMaster() : FindLocalMaster();
+  }
+
+  // A host that may have its port with it.
+  absl::Status SetMaster(const Sourced<std::string>& text) {
+    constexpr int kNoPort = -1;
+    const absl::StatusOr<HostAddress> address = ParseHostAddress(text.value, kNoPort);
+    if (!address.ok()) {
+      return UsageError(absl::StrCat(text.origin, ": ", address.status().message()));
+    }
+    if (address->host.empty()) {
+      return UsageError(absl::StrCat(text.origin, "=", text.value, " names no host"));
+    }
+    if (IsEverywhere(address->host) && identity_.rank.value != 0) {
+      return UsageError(absl::StrCat(text.origin, "=", text.value,
+                                     " is no address of one machine; name rank 0's host there "
+                                     "(on rank 0, --bind says where it listens)"));
+    }
+    identity_.master_host = {address->host, text.origin};
+    if (address->port != kNoPort) master_port_beside_ = {address->port, text.origin};
+    return absl::OkStatus();
+  }
+
+  absl::Status FindSlurmMaster() {
+    for (const char* variable : kSlurmNodelists) {
+      const std::optional<std::string> list = environment_(variable);
+      if (!list || list->empty()) continue;
+      const absl::StatusOr<std::vector<std::string>> hosts = ExpandSlurmNodelist(*list);
+      if (!hosts.ok()) {
+        return UsageError(absl::StrCat(variable, ": ", hosts.status().message(),
+                                       "; set MASTER_ADDR to rank 0's host"));
+      }
+      identity_.master_host = {hosts->front(), variable};
+      return absl::OkStatus();
+    }
+    return FindLocalMaster();
+  }
+
+  absl::Status FindLocalMaster() {
+    absl::StatusOr<std::optional<Sourced<int>>> local = Number(kOpenMpiLocalSize);
+    if (!local.ok()) return local.status();
+    const bool all_here =
+        launcher_ == &kOpenMpi && *local && (*local)->value == identity_.world_size.value;
+    if (!all_here && identity_.world_size.value > 1) {
+      return UsageError(
+          "where rank 0 listens is not known: set MASTER_ADDR (mpirun: -x MASTER_ADDR=HOST), or "
+          "give --master-addr or --hostfile");
+    }
+    identity_.master_host = {"127.0.0.1", all_here ? kOpenMpiLocalSize : "default"};
+    return absl::OkStatus();
+  }
+
+  absl::Status FindMasterPort() {
+    absl::StatusOr<std::optional<Sourced<int>>> variable = Number(kMasterPort);
+    if (!variable.ok()) return variable.status();
+    const auto told = OnePort(options_.master_port, options_.master_host.has_value());
+    if (!told.ok()) return told.status();
+    const auto in_environment = OnePort(*variable, identity_.master_host.origin == kMasterAddress);
+    if (!in_environment.ok()) return in_environment.status();
+    identity_.master_port = {kDefaultMasterPort, "default"};
+    if (*in_environment) identity_.master_port = **in_environment;
+    if (options_.hosts && options_.hosts->value.front().port != 0) {
+      identity_.master_port = {options_.hosts->value.front().port, options_.hosts->origin};
+    }
+    if (*told) identity_.master_port = **told;
+    const int port = identity_.master_port.value;
+    // Rank 0 alone may let the system choose.
+    if (port >= 0 && port <= 65535 && (port != 0 || identity_.rank.value == 0)) {
+      return absl::OkStatus();
+    }
+    return UsageError(absl::StrCat("rank 0's port is ", port, " (", identity_.master_port.origin,
+                                   "); give one from 1 to 65535"));
+  }
+
+  // The port that was given alone, or else the one beside the host, where that
+  // came by the same way (`beside`). kUsage when there are two.
+  absl::StatusOr<std::optional<Sourced<int>>> OnePort(const std::optional<Sourced<int>>& alone,
+                                                      bool beside) const {
+    if (!beside || !master_port_beside_) return alone;
+    if (!alone) return master_port_beside_;
+    if (alone->value == master_port_beside_->value) return alone;
+    return UsageError(absl::StrCat("rank 0's port: ", master_port_beside_->origin, " says ",
+                                   master_port_beside_->value, " and ", alone->origin, " says ",
+                                   alone->value, "; leave one out"));
+  }
+
+  const IdentityOptions& options_;
+  const Environment& environment_;
+  const LauncherVariables* launcher_ = nullptr;
+  Sourced<int> launcher_rank_;
+  std::optional<Sourced<int>> master_port_beside_;  // as in MASTER_ADDR=node1:29500
+  NodeIdentity identity_;
+};
+
+}  // namespace
+
+absl::StatusOr<NodeIdentity> ResolveIdentity(const IdentityOptions& options,
+                                             const Environment& environment) {
+  return Resolver(options, environment).Resolve();
+}
+
+}  // namespace grapevine

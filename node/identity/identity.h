@@ -1,0 +1,72 @@
+// Which node this process is, and where rank 0 is: from flags, the environment
+// of a launcher, or a host file.
+//
+//   rank         --rank > RANK > Open MPI > Slurm > PMI > this host's place in
+//                the host file
+//   world size   --world-size > WORLD_SIZE, the launcher of the rank and the
+//                host file, which must agree
+//   local rank   LOCAL_RANK > the launcher of the rank > 0
+//   rank 0's host  --master-addr > first of the host file > MASTER_ADDR > first
+//                of Slurm's nodes > this machine, if every rank is on it
+//   its port     --master-port > that line of the host file > MASTER_PORT > 29500;
+//                --master-addr and MASTER_ADDR may have it with them (HOST:PORT)
+//
+// Open MPI comes before Slurm: in a process that mpirun started inside a Slurm
+// job both are set, and Slurm's say where mpirun runs.
+//
+// Pure functions of their arguments, safe from any thread.
+#ifndef GRAPEVINE_NODE_IDENTITY_IDENTITY_H_
+#define GRAPEVINE_NODE_IDENTITY_IDENTITY_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/ids.h"
+#include "node/identity/host_address.h"
+#include "node/identity/hostfile.h"
+
+namespace grapevine {
+
+inline constexpr int kDefaultMasterPort = 29500;  // torchrun's
+
+// A value and where it came from: "--rank", "SLURM_PROCID", "default".
+template <typename T>
+struct Sourced {
+  T value{};
+  std::string origin;
+};
+
+struct IdentityOptions {
+  std::optional<Sourced<int>> rank = {};
+  std::optional<Sourced<int>> world_size = {};
+  std::optional<Sourced<std::string>> master_host = {};
+  std::optional<Sourced<int>> master_port = {};
+  std::optional<Sourced<HostPlaces>> hosts = {};  // --hostfile or -H
+  // Under what names and addresses a host file may list this machine.
+  std::vector<std::string> own_names = {};
+};
+
+struct NodeIdentity {
+  Sourced<Rank> rank, world_size;
+  Sourced<int> local_rank;
+  Sourced<std::string> master_host;
+  Sourced<int> master_port;
+  // This rank's line of the host file: the host to advertise, and the port to
+  // listen on unless it is 0.
+  std::optional<HostAddress> place;
+};
+
+// The value of a variable of the environment, or none.
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+// kUsage when something is missing, malformed or contradictory: the message
+// names the variables or flags, their values and the remedy.
+absl::StatusOr<NodeIdentity> ResolveIdentity(const IdentityOptions& options,
+                                             const Environment& environment);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_IDENTITY_IDENTITY_H_

@@ -1,0 +1,161 @@
+#include "node/launch/launch_plan.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using Time = LaunchPlan::Time;
+
+Time After(Time start, milliseconds wait) {
+  return wait >= LaunchPlan::kNever - start ? LaunchPlan::kNever : start + wait;
+}
+
+std::string Seconds(milliseconds time) {
+  return absl::StrCat(static_cast<double>(time.count()) / 1000, " s");
+}
+
+}  // namespace
+
+LaunchPlan::LaunchPlan(const LaunchPlanOptions& options, Time now)
+    : options_(options), port_deadline_(After(now, options.rendezvous_timeout)) {}
+
+std::optional<Rank> LaunchPlan::next() const {
+  const auto rank = static_cast<Rank>(children_.size());
+  const bool may_start = rank == 0 || (listening_ && rank < options_.nodes);
+  return may_start && !ending() ? std::optional(rank) : std::nullopt;
+}
+
+void LaunchPlan::OnStarted(pid_t process) { children_.push_back({.process = process}); }
+
+void LaunchPlan::OnSignal(int signal, Time now) {
+  if (!interrupted()) {
+    interrupted_by_ = signal;
+    kill_at_ =
+        std::min({kill_at_, After(now, options_.grace), After(terminate_at_, options_.kill_grace)});
+    terminate_at_ = kNever;
+    OrderAll(signal == SIGHUP ? SIGTERM : signal);
+    OrderAll(SIGCONT);            // one that is held would not hear it
+  } else if (signal != SIGHUP) {  // a closing terminal sends it more than once
+    OrderAll(SIGKILL);
+  }
+}
+
+void LaunchPlan::OnFailure(absl::Status why, Time now) {
+  if (own_failure_.ok()) own_failure_ = std::move(why);
+  BeginEnd(now);
+}
+
+void LaunchPlan::OnHeld(Rank rank, bool held, Time now) {
+  Child& child = children_[static_cast<size_t>(rank)];
+  child.held_since = !held ? kNever : std::min(child.held_since, now);
+}
+
+void LaunchPlan::OnEnded(Rank rank, int wait_status, Time now) {
+  Child& child = children_[static_cast<size_t>(rank)];
+  child.ended = true;
+  ends_.push_back({rank, child.process, wait_status, child.signalled});
+  if (wait_status != 0) {
+    BeginEnd(After(now, options_.grace));
+  } else if (awaiting_port()) {
+    OnFailure(absl::InternalError("rank 0 ended before it reported its port"), now);
+  } else {
+    finished_ = std::min(finished_, now);
+  }
+}
+
+std::vector<LaunchPlan::Order> LaunchPlan::Due(Time now) {
+  if (awaiting_port() && now >= port_deadline_) {
+    OnFailure(WithFailure(absl::DeadlineExceededError(absl::StrCat(
+                              "rank 0 did not listen within ", Seconds(options_.rendezvous_timeout),
+                              ": it was still preparing, or it is held; --rendezvous-timeout is "
+                              "how long that may last")),
+                          Failure::kRendezvous),
+              now);
+  }
+  if (now >= FinishDeadline()) BeginEnd(now);
+  if (now >= terminate_at_) {
+    terminate_at_ = kNever;
+    kill_at_ = std::min(kill_at_, After(now, options_.kill_grace));
+    OrderAll(SIGTERM);
+  }
+  for (Rank rank = 0; rank < static_cast<Rank>(children_.size()); ++rank) {
+    if (now >= HeldUntil(children_[static_cast<size_t>(rank)])) {
+      Give(rank, SIGKILL, "is stopped while the others end");
+    }
+  }
+  if (now >= kill_at_) {
+    kill_at_ = kNever;
+    OrderAll(SIGKILL, absl::StrCat("did not end within ",
+                                   Seconds(interrupted() ? options_.grace : options_.kill_grace),
+                                   " of being told to"));
+  }
+  return std::exchange(orders_, {});
+}
+
+LaunchPlan::Time LaunchPlan::deadline() const {
+  Time earliest = std::min(
+      {awaiting_port() ? port_deadline_ : kNever, FinishDeadline(), terminate_at_, kill_at_});
+  for (const Child& child : children_) earliest = std::min(earliest, HeldUntil(child));
+  return earliest;
+}
+
+bool LaunchPlan::over() const {
+  return (ending() || static_cast<Rank>(children_.size()) == options_.nodes) &&
+         ends_.size() == children_.size();
+}
+
+absl::Status LaunchPlan::Outcome() const {
+  if (!own_failure_.ok()) return own_failure_;
+  if (interrupted() && static_cast<Rank>(ends_.size()) < options_.nodes) {
+    return Interrupted(ends_, interrupted_by_);
+  }
+  return LaunchOutcome(ends_, interrupted_by_);
+}
+
+Time LaunchPlan::FinishDeadline() const {
+  return ending() || finished_ == kNever ? kNever : After(finished_, options_.finish_timeout);
+}
+
+// It hears neither verdict nor SIGTERM: a failed run need not wait for it. In one
+// that went well somebody may be about to let it go on.
+Time LaunchPlan::HeldUntil(const Child& child) const {
+  if (child.ended || child.killed || child.held_since == kNever || interrupted()) return kNever;
+  if (failed_) return child.held_since;
+  if (finished_ == kNever) return kNever;
+  return After(std::max(child.held_since, finished_), options_.grace);
+}
+
+void LaunchPlan::BeginEnd(Time terminate_at) {
+  if (interrupted()) return;  // they have been told
+  failed_ = true;
+  terminate_at_ = kill_at_ == kNever ? std::min(terminate_at_, terminate_at) : kNever;
+}
+
+void LaunchPlan::OrderAll(int signal, std::string_view why) {
+  for (Rank rank = 0; rank < static_cast<Rank>(children_.size()); ++rank) {
+    Give(rank, signal, why);
+  }
+}
+
+void LaunchPlan::Give(Rank rank, int signal, std::string_view why) {
+  Child& child = children_[static_cast<size_t>(rank)];
+  if (child.ended || child.killed) return;
+  child.signalled = true;
+  child.killed = signal == SIGKILL;
+  Order order{.rank = rank, .signal = signal};
+  if (!why.empty()) {
+    order.why = absl::StrCat("rank ", rank, " (process ", child.process, ") ", std::string(why),
+                             ", and is killed");
+  }
+  orders_.push_back(std::move(order));
+}
+
+}  // namespace grapevine

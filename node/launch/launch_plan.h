@@ -1,0 +1,115 @@
+// What a launcher does and when: whom it starts, whom it signals, when it is
+// over and how it ended.
+//
+// A state machine without I/O: what happened goes in with the time when it did,
+// orders come out. Every launch in which somebody fails, ends or is told to end
+// is over within bounds that are in the options, whatever its children do.
+//
+// Thread-compatible.
+#ifndef GRAPEVINE_NODE_LAUNCH_LAUNCH_PLAN_H_
+#define GRAPEVINE_NODE_LAUNCH_LAUNCH_PLAN_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/ids.h"
+#include "node/launch/launch_outcome.h"
+
+namespace grapevine {
+
+struct LaunchPlanOptions {
+  Rank nodes = 1;
+  // For rank 0 to say where it listens: the others learn it from there.
+  std::chrono::milliseconds rendezvous_timeout{60000};
+  // From the first good end to SIGTERM for the rest: they have trained, and may
+  // still write.
+  std::chrono::milliseconds finish_timeout = std::chrono::minutes(15);
+  // From the first failure to SIGTERM for the rest: time to learn the verdict. And
+  // from the user's signal to SIGKILL: time to end in order.
+  std::chrono::milliseconds grace{10000};
+  // From that SIGTERM to SIGKILL.
+  std::chrono::milliseconds kill_grace{2000};
+};
+
+class LaunchPlan {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  static constexpr Time kNever = Time::max();
+
+  // Send `signal` to a rank; `why` is for people, and empty where nothing is unusual.
+  struct Order {
+    Rank rank;
+    int signal;
+    std::string why = {};
+  };
+
+  LaunchPlan(const LaunchPlanOptions& options, Time now);
+
+  // The rank to start now, if any; OnStarted or OnFailure answers.
+  std::optional<Rank> next() const;
+  void OnStarted(pid_t process);
+  // Rank 0 said where it listens.
+  void OnListening() { listening_ = true; }
+
+  // The user told the launcher to end: SIGINT, SIGTERM or SIGHUP.
+  void OnSignal(int signal, Time now);
+  // Something of the launcher itself failed: nothing to wait for.
+  void OnFailure(absl::Status why, Time now);
+  // Whether a signal holds a child (SIGSTOP).
+  void OnHeld(Rank rank, bool held, Time now);
+  // A child has ended with waitpid's status.
+  void OnEnded(Rank rank, int wait_status, Time now);
+
+  // What is due at `now`; each order once.
+  std::vector<Order> Due(Time now);
+  // When to call Due again though nothing happens.
+  Time deadline() const;
+
+  bool interrupted() const { return interrupted_by_ != 0; }
+  // No child is left, and none is to come.
+  bool over() const;
+  // Once over; see Launch.
+  absl::Status Outcome() const;
+
+ private:
+  struct Child {
+    pid_t process;
+    bool ended = false;
+    bool signalled = false;  // by the launcher
+    bool killed = false;     // by it, too
+    Time held_since = kNever;
+  };
+
+  bool ending() const { return failed_ || interrupted(); }
+  bool awaiting_port() const { return !listening_ && !ending() && options_.nodes > 1; }
+  // When those that are left are told to end though nothing failed.
+  Time FinishDeadline() const;
+  // When a child that is held is killed.
+  Time HeldUntil(const Child& child) const;
+  // Those that are left are told to end then, unless they are sooner.
+  void BeginEnd(Time terminate_at);
+  // `why` goes on after the rank's name.
+  void Give(Rank rank, int signal, std::string_view why = {});
+  void OrderAll(int signal, std::string_view why = {});
+
+  const LaunchPlanOptions options_;
+  std::vector<Child> children_;  // by rank
+  std::vector<ChildEnd> ends_;   // in the order in which they came
+  std::vector<Order> orders_;
+  absl::Status own_failure_;
+  bool listening_ = false;
+  bool failed_ = false;  // a child or the launcher
+  int interrupted_by_ = 0;
+  Time finished_ = kNever;  // the first good end
+  Time port_deadline_, terminate_at_ = kNever, kill_at_ = kNever;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_LAUNCH_LAUNCH_PLAN_H_

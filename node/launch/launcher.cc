@@ -1,0 +1,254 @@
+#include "node/launch/launcher.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "node/identity/host_address.h"
+#include "node/launch/launch_plan.h"
+#include "system/child_process.h"
+#include "system/line_reader.h"
+#include "system/signal_descriptor.h"
+#include "system/unique_descriptor.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// Should a signal get lost, the loop still comes round.
+constexpr milliseconds kLongestPoll{1000};
+
+struct Child {
+  Rank rank;
+  std::unique_ptr<ChildProcess> process;
+  LineReader output, errors;
+  bool ended = false;
+};
+
+// A pipe whose write end rank 0 inherits.
+struct Channel {
+  UniqueDescriptor read, write;
+};
+
+absl::StatusOr<Channel> OpenChannel() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot open a pipe");
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return Channel{UniqueDescriptor(ends[0]), UniqueDescriptor(ends[1])};
+}
+
+std::vector<int> AllowedCpus() {
+  cpu_set_t set;
+  std::vector<int> cpus;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+std::map<std::string, std::string> InheritedEnvironment() {
+  std::map<std::string, std::string> result;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string text(*variable);
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || text.starts_with("GRAPEVINE_")) continue;
+    result[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return result;
+}
+
+class Launcher {
+ public:
+  Launcher(const LaunchOptions& options, const LaunchSinks& sinks)
+      : options_(options),
+        sinks_(sinks),
+        cpus_(options.pin_cpus ? AllowedCpus() : std::vector<int>()),
+        port_reader_([this](std::string_view line) { OnPort(line); }),
+        progress_reader_([this](std::string_view line) { sinks_.on_progress(line); }),
+        plan_(options.plan, steady_clock::now()) {}
+
+  absl::Status Run() {
+    if (absl::Status status = Begin(); !status.ok()) return status;
+    StartChildren();
+    while (!plan_.over()) {
+      Wait();
+      OnSignals();
+      ReadAll();
+      Look();
+      StartChildren();
+      Obey();
+    }
+    ReadAll();
+    return plan_.Outcome();
+  }
+
+ private:
+  absl::Status Begin() {
+    absl::StatusOr<std::unique_ptr<SignalDescriptor>> signals =
+        SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP, SIGCHLD});
+    if (!signals.ok()) return signals.status();
+    signals_ = *std::move(signals);
+    absl::StatusOr<Channel> port = OpenChannel(), progress = OpenChannel();
+    if (!port.ok()) return port.status();
+    if (!progress.ok()) return progress.status();
+    port_ = *std::move(port);
+    progress_ = *std::move(progress);
+    return absl::OkStatus();
+  }
+
+  void StartChildren() {
+    while (const std::optional<Rank> rank = plan_.next()) {
+      absl::Status status;
+      if (*rank != 0) {
+        status = StartChild(*rank, master_port_, {});
+      } else {
+        status = StartChild(0, "0",
+                            {{kPortDescriptorVariable, port_.write.get()},
+                             {kProgressDescriptorVariable, progress_.write.get()}});
+        port_.write.Close();
+        progress_.write.Close();
+      }
+      if (!status.ok()) {
+        plan_.OnFailure(
+            absl::Status(status.code(), absl::StrCat("rank ", *rank, ": ", status.message())),
+            steady_clock::now());
+      }
+    }
+  }
+
+  absl::Status StartChild(Rank rank, const std::string& master_port,
+                          const std::map<std::string, int>& inherited) {
+    std::map<std::string, std::string> environment = InheritedEnvironment();
+    // Nodes share the cores: a tensor thread each, and none that spins.
+    environment.emplace("OMP_NUM_THREADS", "1");
+    environment.emplace("OMP_WAIT_POLICY", "passive");
+    for (const auto& [name, value] : options_.environment) environment[name] = value;
+    environment["RANK"] = environment["LOCAL_RANK"] = absl::StrCat(rank);
+    environment["WORLD_SIZE"] = environment["LOCAL_WORLD_SIZE"] = absl::StrCat(options_.plan.nodes);
+    environment["MASTER_ADDR"] = "127.0.0.1";
+    environment["MASTER_PORT"] = master_port;
+    environment[kLaunchedVariable] = "1";
+    ChildCommand command{.executable = options_.executable, .arguments = options_.arguments};
+    for (const auto& [variable, descriptor] : inherited) {
+      environment[variable] = absl::StrCat(descriptor);
+      command.inherited.push_back(descriptor);
+    }
+    for (const auto& [name, value] : environment) {
+      command.environment.push_back(absl::StrCat(name, "=", value));
+    }
+    if (!cpus_.empty()) command.cpu = cpus_[static_cast<size_t>(rank) % cpus_.size()];
+    absl::StatusOr<std::unique_ptr<ChildProcess>> process = ChildProcess::Start(command);
+    if (!process.ok()) return process.status();
+    plan_.OnStarted((*process)->pid());
+    children_.push_back({.rank = rank,
+                         .process = *std::move(process),
+                         .output = LineReader([this, rank](std::string_view line) {
+                           sinks_.on_line(rank, false, line);
+                         }),
+                         .errors = LineReader([this, rank](std::string_view line) {
+                           sinks_.on_line(rank, true, line);
+                         })});
+    return absl::OkStatus();
+  }
+
+  void OnPort(std::string_view line) {
+    int port = 0;
+    if (ParsePort(line, &port) && port > 0) {
+      master_port_ = std::string(line);
+      plan_.OnListening();
+    } else {
+      plan_.OnFailure(absl::InternalError(
+                          absl::StrCat("rank 0 reported \"", std::string(line), "\" as its port")),
+                      steady_clock::now());
+    }
+  }
+
+  void Wait() {
+    std::vector<pollfd> polled;
+    const auto add = [&polled](int descriptor) {
+      if (descriptor >= 0) polled.push_back({descriptor, POLLIN, 0});
+    };
+    add(signals_->descriptor());
+    add(port_.read.get());
+    add(progress_.read.get());
+    for (Child& child : children_) {
+      add(child.process->output().get());
+      add(child.process->errors().get());
+    }
+    milliseconds timeout = kLongestPoll;
+    if (const LaunchPlan::Time deadline = plan_.deadline(); deadline != LaunchPlan::kNever) {
+      const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now());
+      timeout = std::clamp(left, milliseconds(0), timeout);
+    }
+    (void)poll(polled.data(), polled.size(), static_cast<int>(timeout.count()));
+  }
+
+  void OnSignals() {
+    while (const std::optional<int> signal = signals_->Read()) {
+      if (*signal == SIGCHLD) continue;
+      if (!plan_.interrupted() && sinks_.on_interrupt) sinks_.on_interrupt();
+      plan_.OnSignal(*signal, steady_clock::now());
+    }
+  }
+
+  void ReadAll() {
+    port_reader_.Read(port_.read);
+    progress_reader_.Read(progress_.read);
+    for (Child& child : children_) {
+      child.output.Read(child.process->output());
+      child.errors.Read(child.process->errors());
+    }
+  }
+
+  // What has become of the children.
+  void Look() {
+    const LaunchPlan::Time now = steady_clock::now();
+    for (Child& child : children_) {
+      if (child.ended) continue;
+      if (const std::optional<int> wait_status = child.process->Poll()) {
+        child.ended = true;
+        plan_.OnEnded(child.rank, *wait_status, now);
+      } else {
+        plan_.OnHeld(child.rank, child.process->Stopped(), now);
+      }
+    }
+  }
+
+  void Obey() {
+    for (const LaunchPlan::Order& order : plan_.Due(steady_clock::now())) {
+      if (!order.why.empty() && sinks_.on_notice) sinks_.on_notice(order.why);
+      children_[static_cast<size_t>(order.rank)].process->Signal(order.signal);
+    }
+  }
+
+  const LaunchOptions& options_;
+  const LaunchSinks& sinks_;
+  const std::vector<int> cpus_;
+  std::unique_ptr<SignalDescriptor> signals_;
+  Channel port_, progress_;
+  LineReader port_reader_, progress_reader_;
+  std::string master_port_;
+  LaunchPlan plan_;
+  std::vector<Child> children_;  // by rank
+};
+
+}  // namespace
+
+absl::Status Launch(const LaunchOptions& options, const LaunchSinks& sinks) {
+  return Launcher(options, sinks).Run();
+}
+
+}  // namespace grapevine

@@ -1,0 +1,122 @@
+// The data path of a node whose vectors live on a device.
+//
+//   mix stream      passes over vectors, in the order in which they are asked for
+//   down stream     what is sent: device -> pinned host memory, chunk by chunk; a chunk
+//                   is on the wire while the next one is copied
+//   up stream       what arrives: each run of bytes goes up as soon as it has landed
+//   gradient stream the objective's
+//
+// Streams wait for each other where they touch the same part of a vector (StreamOrder); the
+// runner's thread waits for a stream only where somebody wants a vector in host
+// memory. A vector is copied down once, however many neighbours get it.
+#ifndef GRAPEVINE_NODE_RUNNER_DEVICE_DATA_PATH_H_
+#define GRAPEVINE_NODE_RUNNER_DEVICE_DATA_PATH_H_
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kernels/device/device.h"
+#include "kernels/device/stream_order.h"
+#include "node/runner/data_path.h"
+#include "node/runner/event_watcher.h"
+
+namespace grapevine {
+
+struct DeviceDataPathOptions {
+  Device* device = nullptr;           // outlives the path and the transport
+  DeviceStream* gradients = nullptr;  // on which the objective computes; likewise
+  // The longest that a vector may take to come to host memory.
+  std::chrono::nanoseconds timeout = std::chrono::minutes(15);
+  // Elements in one copy. 1 MiB is some 20 us of a bus and one chunk of the wire.
+  int64_t chunk = int64_t{1} << 18;
+};
+
+class DeviceDataPath final : public DataPath {
+ public:
+  // `on_failure` hears of a device that fails, from another thread.
+  static absl::StatusOr<std::unique_ptr<DeviceDataPath>> Make(
+      const DeviceDataPathOptions& options, OnPass on_pass,
+      std::function<void(absl::Status why)> on_failure);
+
+  // Waits until the streams have done what was queued: their memory is let go.
+  ~DeviceDataPath() override;
+
+  VectorTable& vectors() override { return vectors_; }
+  absl::Status Write(Vec vector, const std::function<absl::Status(float* memory)>& write) override;
+  void Pass(std::span<const Part> reads, std::span<const Part> writes, int64_t bytes,
+            const std::function<void()>& pass) override;
+  void BeforeGradient(const SharedVector& at, Vec into) override;
+  void OnceComputed(std::function<void()> computed) override;
+  absl::StatusOr<Outgoing> Send(const Part& part) override;
+  absl::StatusOr<Incoming> Post(Rank from, Tag tag, const Part& into) override;
+  void Received(Rank from, Tag tag) override;
+  absl::StatusOr<SharedVector> Read(const SharedVector& memory) override;
+  absl::StatusOr<Sketch> SketchOf(Vec vector, int64_t size, uint64_t seed) override;
+  void Drop(Vec vector) override;
+  absl::Status status() const override;
+
+ private:
+  struct Streams {
+    std::unique_ptr<DeviceStream> mix, down, up;
+  };
+  // A part of a vector in host memory, as far as it has been copied.
+  struct Mirror {
+    int64_t offset;
+    int64_t size;
+    Outgoing memory;
+  };
+  // A place for a message, on its way to the device.
+  struct Arrival {
+    SharedSlice place;
+    SharedVector pinned;
+  };
+  struct TimedPass {
+    std::chrono::steady_clock::time_point queued;
+    int64_t bytes;
+    std::shared_ptr<DeviceEvent> begin;
+    std::shared_ptr<DeviceEvent> end;
+  };
+  struct Retired {
+    std::shared_ptr<DeviceEvent> event;
+    SharedVector pinned;
+  };
+
+  DeviceDataPath(const DeviceDataPathOptions& options, OnPass on_pass,
+                 std::function<void(absl::Status why)> on_failure, Streams streams);
+
+  SharedVector AllocateVector(int64_t size, std::string_view role);
+  SharedVector AllocatePinned(int64_t size, std::string_view what);
+  // `what` goes through it, in messages of errors.
+  absl::StatusOr<SharedVector> NewPinned(int64_t size, std::string_view what);
+  // Where parts are in the memory of their vectors, which get it if they have none.
+  std::vector<MemoryRange> Ranges(std::span<const Part> parts) const;
+  // Copies down, chunk by chunk, raising the mirror's watermark.
+  void CopyDown(const SharedSlice& from, const Outgoing& to);
+  // Forgets what was copied from a part that is written again.
+  void Invalidate(const Part& part);
+  void ReportPasses();
+  void ReleaseRetired();
+
+  const DeviceDataPathOptions options_;
+  const OnPass on_pass_;
+  const Streams streams_;
+  absl::Status status_;  // of allocations
+  VectorPool pinned_;
+  VectorTable vectors_;
+  StreamOrder order_;
+  std::map<uint32_t, std::vector<Mirror>> mirrors_;  // by vector
+  std::map<std::pair<Rank, Tag>, Arrival> arrivals_;
+  std::deque<TimedPass> passes_;  // not over when last looked at
+  std::deque<Retired> retired_;   // host memory that a copy may still read
+  // Last: their threads end first. Copies do not wait behind gradients.
+  EventWatcher gradient_watcher_;
+  EventWatcher copy_watcher_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_RUNNER_DEVICE_DATA_PATH_H_

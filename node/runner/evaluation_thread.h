@@ -1,0 +1,52 @@
+// Rank 0's thread that evaluates averaged models while training goes on.
+#ifndef GRAPEVINE_NODE_RUNNER_EVALUATION_THREAD_H_
+#define GRAPEVINE_NODE_RUNNER_EVALUATION_THREAD_H_
+
+#include <deque>
+#include <functional>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "node/runner/model_reduction.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+// Thread-safe.
+class EvaluationThread {
+ public:
+  // `evaluate` is called on the thread, for one model at a time, in order; `done`
+  // once that model is let go. The first error is what Drain returns, and
+  // `failed` hears of it at once.
+  EvaluationThread(std::function<absl::Status(const AveragedModel&)> evaluate,
+                   std::function<void()> done, std::function<void(const absl::Status&)> failed);
+  // Drops what is not evaluated yet.
+  ~EvaluationThread();
+
+  // Waits while kMaxWaiting models wait: a run cannot outrun its evaluation.
+  void Submit(AveragedModel model);
+
+  // Waits until all submitted models are evaluated.
+  absl::Status Drain();
+
+  static constexpr size_t kMaxWaiting = 1;
+
+ private:
+  void Loop();
+
+  const std::function<absl::Status(const AveragedModel&)> evaluate_;
+  const std::function<void()> done_;
+  const std::function<void(const absl::Status&)> failed_;
+
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<AveragedModel> waiting_ ABSL_GUARDED_BY(mutex_);
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_RUNNER_EVALUATION_THREAD_H_

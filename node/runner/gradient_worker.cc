@@ -1,0 +1,106 @@
+#include "node/runner/gradient_worker.h"
+
+#include <glog/logging.h>
+
+#include <chrono>
+#include <utility>
+
+#include "kernels/tensor/tensor_thread.h"
+
+namespace grapevine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Long enough to cost nothing; every wait has a deadline all the same.
+constexpr auto kIdleWait = std::chrono::seconds(1);
+
+}  // namespace
+
+GradientWorker::GradientWorker(Objective* objective, GradientPace pace,
+                               std::function<void(GradientResult)> done,
+                               std::function<void(GradientReady)> part, OnceComputed once_computed)
+    : objective_(objective),
+      pace_(std::move(pace)),
+      done_(std::move(done)),
+      part_(std::move(part)),
+      once_computed_(once_computed ? std::move(once_computed)
+                                   : [](std::function<void()> computed) { computed(); }) {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+GradientWorker::~GradientWorker() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  thread_.join();
+}
+
+void GradientWorker::Compute(SharedVector at, SharedVector into, Round round,
+                             std::vector<int64_t> cuts) {
+  {
+    MutexLock lock(mutex_);
+    CHECK(!work_) << "two gradients at once";
+    work_ = Work{std::move(at), std::move(into), round, std::move(cuts)};
+  }
+  changed_.NotifyAll();
+}
+
+bool GradientWorker::Next(Work* work) {
+  MutexLock lock(mutex_);
+  while (!work_ && !stopping_) changed_.WaitUntil(mutex_, Clock::now() + kIdleWait);
+  if (stopping_) return false;
+  *work = *std::exchange(work_, std::nullopt);
+  return true;
+}
+
+void GradientWorker::Loop() {
+  const TensorThread tensor_thread;
+  Work work;
+  while (Next(&work)) {
+    const Clock::time_point begin = Clock::now();
+    absl::StatusOr<double> loss = Compute(work);
+    if (pace_) Pace(work, begin);
+    const Round round = work.round;
+    // What failed need not be waited for, nor what the objective has waited for.
+    const bool at_once = !loss.ok() || work.cuts.empty();
+    work = {};  // the vectors go back before the runner hears of it
+    // Both may outlive the worker.
+    const auto report = [done = done_, result = GradientResult{round, std::move(loss), begin,
+                                                               Clock::now()}] { done(result); };
+    at_once ? report() : once_computed_(report);
+  }
+}
+
+absl::StatusOr<double> GradientWorker::Compute(const Work& work) {
+  const float* const at = work.at.data.get();
+  float* const into = work.into.data.get();
+  if (pace_ || work.cuts.empty()) return objective_->Gradient(at, work.round, into);
+  auto next = work.cuts.begin();
+  return objective_->GradientInParts(at, work.round, into, [&](int64_t from) {
+    for (; next != work.cuts.end() && *next >= from; ++next) ReportPart({work.round, *next});
+  });
+}
+
+void GradientWorker::ReportPart(const GradientReady& part) {
+  once_computed_([report = part_, part] { report(part); });
+}
+
+void GradientWorker::Pace(const Work& work, Clock::time_point begin) {
+  const std::chrono::duration<double> total = pace_(work.round, Clock::now() - begin);
+  for (const int64_t cut : work.cuts) {
+    DelayUntil(begin +
+               std::chrono::duration_cast<Clock::duration>(total * objective_->ReadyAt(cut)));
+    ReportPart({work.round, cut});
+  }
+  DelayUntil(begin + std::chrono::duration_cast<Clock::duration>(total));
+}
+
+void GradientWorker::DelayUntil(Clock::time_point deadline) {
+  MutexLock lock(mutex_);
+  while (!stopping_ && Clock::now() < deadline) changed_.WaitUntil(mutex_, deadline);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,79 @@
+// The thread that computes gradients while replicas travel.
+#ifndef GRAPEVINE_NODE_RUNNER_GRADIENT_WORKER_H_
+#define GRAPEVINE_NODE_RUNNER_GRADIENT_WORKER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "algorithm/event.h"
+#include "kernels/vector/aligned_buffer.h"
+#include "model/problem/objective.h"
+#include "node/runner/gradient_computer.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+// How long the gradient of a round shall take when computing it took `computed`:
+// longer for a straggler, and for a phantom, which computes nothing.
+using GradientPace =
+    std::function<std::chrono::nanoseconds(Round round, std::chrono::nanoseconds computed)>;
+
+// Calls back, in order, once what an objective has queued by now is done.
+using OnceComputed = std::function<void(std::function<void()> computed)>;
+
+// Thread-safe. One gradient at a time.
+class GradientWorker final : public GradientComputer {
+ public:
+  // `objective` is used by the worker's thread alone from now on and outlives
+  // it. Without a `pace` gradients take the time they take. `part` (where cuts are
+  // asked for) and then `done` are called on the worker's thread; parts, and `done` after
+  // them, through `once_computed` where there is one.
+  GradientWorker(Objective* objective, GradientPace pace, std::function<void(GradientResult)> done,
+                 std::function<void(GradientReady)> part = {}, OnceComputed once_computed = {});
+  // Ends after the gradient under way; an artificial delay is cut short.
+  ~GradientWorker() override;
+
+  // Parts are reported as the backward pass gets there, or, at a pace, in the part of
+  // its time that the objective estimates.
+  void Compute(SharedVector at, SharedVector into, Round round,
+               std::vector<int64_t> cuts = {}) override;
+
+ private:
+  struct Work {
+    SharedVector at;
+    SharedVector into;
+    Round round = 0;
+    std::vector<int64_t> cuts;
+  };
+
+  void Loop();
+  // Waits for work; false when the worker stops.
+  bool Next(Work* work);
+  absl::StatusOr<double> Compute(const Work& work);
+  void ReportPart(const GradientReady& part);
+  // Gives a gradient that was computed since `begin` the time of its pace.
+  void Pace(const Work& work, std::chrono::steady_clock::time_point begin);
+  // Waits until then, or until the worker is stopped.
+  void DelayUntil(std::chrono::steady_clock::time_point deadline);
+
+  Objective* const objective_;
+  const GradientPace pace_;
+  const std::function<void(GradientResult)> done_;
+  const std::function<void(GradientReady)> part_;
+  const OnceComputed once_computed_;
+
+  Mutex mutex_;
+  Condition changed_;
+  std::optional<Work> work_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_RUNNER_GRADIENT_WORKER_H_

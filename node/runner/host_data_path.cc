@@ -1,0 +1,12 @@
+#include "node/runner/host_data_path.h"
+
+namespace grapevine {
+
+void HostDataPath::Pass(std::span<const Part>, std::span<const Part>, int64_t bytes,
+                        const std::function<void()>& pass) {
+  const auto begin = std::chrono::steady_clock::now();
+  pass();
+  on_pass_(begin, std::chrono::steady_clock::now(), bytes);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,189 @@
+#include "node/runner/model_reduction.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/passes/merge_means.h"
+
+namespace grapevine {
+namespace {
+
+// Chunks in flight from a child, and up to the parent.
+constexpr int64_t kWindow = 4;
+
+// Doubles in the place of two floats each, bit for bit.
+constexpr int64_t kSumsInFloats = 2 * kMergeSums;
+static_assert(sizeof(double) == 2 * sizeof(float));
+
+int64_t SubtreeSize(int64_t root, int64_t n) {
+  if (root >= n) return 0;
+  return 1 + SubtreeSize(2 * root + 1, n) + SubtreeSize(2 * root + 2, n);
+}
+
+SharedSlice Whole(const SharedVector& vector) { return {vector.data, 0, vector.size}; }
+
+}  // namespace
+
+ModelReduction::ModelReduction(Rank rank, Rank size, const ReplicaLayout* layout,
+                               Transport* transport, int64_t chunk_size)
+    : rank_(rank), size_(size), layout_(layout), transport_(transport), chunk_size_(chunk_size) {
+  for (const int64_t child : {2 * int64_t{rank} + 1, 2 * int64_t{rank} + 2}) {
+    if (child < size) {
+      children_.push_back(
+          {.rank = static_cast<Rank>(child), .nodes = SubtreeSize(child, size), .chunks = {}});
+    }
+  }
+}
+
+int64_t ModelReduction::ChunkSize(int64_t chunk) const {
+  return std::min(chunk_size_, layout_->size - chunk * chunk_size_);
+}
+
+Tag ModelReduction::MessageTag(int64_t message) const {
+  return {kChannel, round_, static_cast<uint32_t>(message)};
+}
+
+absl::Status ModelReduction::Begin(Round round, SharedVector replica) {
+  if (!idle()) return absl::InternalError("two model reductions at once");
+  round_ = round;
+  if (rank_ == 0) {
+    mean_ = means_.Take(layout_->size, "the averaged model");
+    std::copy_n(replica.data.get(), layout_->size, mean_.data.get());
+  } else {
+    replica_ = std::move(replica);
+  }
+  merged_ = 0;
+  distances_ = {};
+  for (Child& child : children_) {
+    child.posted = child.arrived = 0;
+    if (absl::Status status = PostAhead(child); !status.ok()) return status;
+  }
+  return Advance();
+}
+
+absl::Status ModelReduction::PostAhead(Child& child) {
+  for (; child.posted < std::min(messages(), merged_ + kWindow); ++child.posted) {
+    const int64_t size = child.posted < chunks() ? ChunkSize(child.posted) : kSumsInFloats;
+    child.chunks.push_back(NewSharedVector(size));
+    absl::Status status =
+        transport_->Post(child.rank, MessageTag(child.posted), Whole(child.chunks.back()));
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ModelReduction::OnReceived(Rank from, Tag tag) {
+  for (Child& child : children_) {
+    if (child.rank != from) continue;
+    if (idle() || tag != MessageTag(child.arrived)) break;
+    ++child.arrived;
+    return Advance();
+  }
+  return absl::InternalError(absl::StrCat("model reduction: message ", tag.step, " of round ",
+                                          tag.round, " came unexpectedly from rank ", from));
+}
+
+absl::Status ModelReduction::OnSent(Rank, Tag) {
+  --unsent_;
+  absl::Status status = idle() ? absl::OkStatus() : Advance();
+  return status;
+}
+
+// Merges and passes on every message that all children have delivered.
+absl::Status ModelReduction::Advance() {
+  while (merged_ < messages() && unsent_ < kWindow &&
+         std::ranges::all_of(children_, [&](const Child& c) { return c.arrived > merged_; })) {
+    absl::Status status = merged_ < chunks() ? MergeChunk(merged_) : MergeDistances();
+    if (!status.ok()) return status;
+    ++merged_;
+    for (Child& child : children_) {
+      child.chunks.pop_front();
+      if (status = PostAhead(child); !status.ok()) return status;
+    }
+  }
+  FinishIfDone();
+  return absl::OkStatus();
+}
+
+absl::Status ModelReduction::MergeChunk(int64_t chunk) {
+  const int64_t begin = chunk * chunk_size_;
+  const int64_t size = ChunkSize(chunk);
+  if (children_.empty() && rank_ != 0) {
+    return SendUp(chunk, {replica_.data, begin, size});  // a leaf sends its replica as it is
+  }
+  SharedSlice merged{mean_.data, begin, size};
+  if (rank_ != 0) {
+    merged = Whole(NewSharedVector(size));
+    std::copy_n(replica_.data.get() + begin, size, merged.begin());
+  }
+  const int64_t counted = std::clamp<int64_t>(layout_->parameter_size - begin, 0, size);
+  double nodes = 1;
+  for (const Child& child : children_) {
+    const double other = static_cast<double>(child.nodes);
+    const double share = other / (nodes + other);
+    const MergedDistances added =
+        MergeMeans(child.chunks.front().data.get(), share, size, counted, merged.begin());
+    distances_.counted += nodes * share * added.counted;
+    distances_.rest += nodes * share * added.rest;
+    nodes += other;
+  }
+  return rank_ == 0 ? absl::OkStatus() : SendUp(chunk, merged);
+}
+
+absl::Status ModelReduction::MergeDistances() {
+  for (const Child& child : children_) {
+    double sums[kMergeSums];
+    std::memcpy(sums, child.chunks.front().data.get(), sizeof(sums));
+    distances_.counted += sums[0];
+    distances_.rest += sums[1];
+  }
+  if (rank_ == 0) return absl::OkStatus();
+  const SharedVector message = NewSharedVector(kSumsInFloats);
+  const double sums[kMergeSums] = {distances_.counted, distances_.rest};
+  std::memcpy(message.data.get(), sums, sizeof(sums));
+  return SendUp(chunks(), Whole(message));
+}
+
+absl::Status ModelReduction::SendUp(int64_t message, SharedSlice slice) {
+  ++unsent_;
+  return transport_->Send(Parent(), MessageTag(message), std::move(slice));
+}
+
+void ModelReduction::FinishIfDone() {
+  if (merged_ < messages()) return;
+  if (rank_ == 0) {
+    result_ = AveragedModel{.round = round_,
+                            .model = std::exchange(mean_, {}),
+                            .consensus_distance = distances_.counted / size_,
+                            .buffer_distance = layout_->size > layout_->parameter_size
+                                                   ? std::optional(distances_.rest / size_)
+                                                   : std::nullopt};
+  }
+  replica_ = {};
+}
+
+std::optional<AveragedModel> ModelReduction::TakeResult() {
+  return std::exchange(result_, std::nullopt);
+}
+
+std::vector<Waiting> ModelReduction::waiting_for() const {
+  std::vector<Waiting> waiting;
+  if (idle()) return waiting;
+  for (const Child& child : children_) {
+    if (child.arrived <= merged_) waiting.push_back({child.rank, MessageTag(child.arrived)});
+  }
+  // What it sent up is not taken yet.
+  if (unsent_ >= kWindow) waiting.push_back({Parent(), MessageTag(merged_ - unsent_)});
+  return waiting;
+}
+
+std::vector<Rank> ModelReduction::Peers() const {
+  std::vector<Rank> peers;
+  if (rank_ > 0 && rank_ < size_) peers.push_back(Parent());
+  for (const Child& child : children_) peers.push_back(child.rank);
+  return peers;
+}
+
+}  // namespace grapevine

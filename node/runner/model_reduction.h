@@ -1,0 +1,107 @@
+// The averaged model and the exact consensus distance, without stopping the run.
+//
+// Means go up a binary tree over the ranks (children 2r+1 and 2r+2) in chunks,
+// each node merging its own replica with what its children send
+// (kernels/passes/merge_means.h). Rank 0 ends with mean_i x_i over parameters and
+// buffers and (1/n) sum_i |x_i - mean|^2 over the parameters and over the buffers. A node holds its
+// replica of that round and a few chunks, never a second vector; rank 0 copies
+// its replica at once and holds the growing result instead.
+//
+// Steps and bytes: 2 ceil(log2 n) chunk hops, M bytes sent by every node but 0
+// (MergeBytes in model/problem/averaged_model.h).
+//
+// Only ranks below the size take part: a run's parameter servers, at the ranks
+// above, hold no model.
+//
+// Thread-compatible: the runner's thread. One reduction at a time.
+#ifndef GRAPEVINE_NODE_RUNNER_MODEL_REDUCTION_H_
+#define GRAPEVINE_NODE_RUNNER_MODEL_REDUCTION_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "algorithm/algorithm.h"
+#include "algorithm/event.h"
+#include "kernels/passes/merge_means.h"
+#include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/replica_layout.h"
+#include "kernels/vector/vector_pool.h"
+#include "model/problem/averaged_model.h"
+#include "node/transport/transport.h"
+
+namespace grapevine {
+
+class ModelReduction {
+ public:
+  // Its messages' channel: above all channels of algorithms.
+  static constexpr uint16_t kChannel = 0x8000;
+
+  // `size`: ranks that take part. `chunk_size` in elements. The layout and the
+  // transport outlive it.
+  ModelReduction(Rank rank, Rank size, const ReplicaLayout* layout, Transport* transport,
+                 int64_t chunk_size = int64_t{1} << 18);
+
+  // Adds this node's replica of `round`; every rank that takes part calls it for
+  // the same rounds in the same order.
+  absl::Status Begin(Round round, SharedVector replica);
+
+  // Events of kChannel.
+  absl::Status OnReceived(Rank from, Tag tag);
+  absl::Status OnSent(Rank to, Tag tag);
+
+  // Whether nothing is under way; `result`, at rank 0, is there then until taken.
+  bool idle() const { return !replica_.data && !mean_.data; }
+  std::optional<AveragedModel> TakeResult();
+
+  std::vector<Waiting> waiting_for() const;
+  // Parent and children, ascending.
+  std::vector<Rank> Peers() const;
+
+ private:
+  // A child's chunks that are posted or here, oldest first.
+  struct Child {
+    Rank rank;
+    int64_t nodes;  // in its subtree
+    int64_t posted = 0;
+    int64_t arrived = 0;
+    std::deque<SharedVector> chunks;
+  };
+
+  Rank Parent() const { return (rank_ - 1) / 2; }
+  int64_t chunks() const { return (layout_->size + chunk_size_ - 1) / chunk_size_; }
+  int64_t ChunkSize(int64_t chunk) const;
+  // The messages of a subtree: its chunks, then its sums of squared distances.
+  int64_t messages() const { return chunks() + 1; }
+  Tag MessageTag(int64_t message) const;
+
+  absl::Status PostAhead(Child& child);
+  absl::Status Advance();
+  absl::Status MergeChunk(int64_t chunk);
+  absl::Status MergeDistances();
+  absl::Status SendUp(int64_t message, SharedSlice slice);
+  void FinishIfDone();
+
+  const Rank rank_;
+  const Rank size_;
+  const ReplicaLayout* const layout_;
+  Transport* const transport_;
+  const int64_t chunk_size_;
+
+  std::vector<Child> children_;
+  Round round_ = 0;
+  SharedVector replica_;  // this node's; empty when idle, and at rank 0
+  VectorPool means_;      // rank 0's; a freed one would be faulted in anew
+  SharedVector mean_;     // rank 0's result under way, over its own replica
+  int64_t merged_ = 0;    // messages merged and sent up
+  int64_t unsent_ = 0;
+  MergedDistances distances_;  // sums of squared distances to the mean, of this subtree
+  std::optional<AveragedModel> result_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_RUNNER_MODEL_REDUCTION_H_

@@ -1,0 +1,72 @@
+// What a node does and when, for a trace: the last of it, in bounded memory.
+//
+// Some 50 ns a record, one record for each gradient, pass of arithmetic, wait and
+// message.
+#ifndef GRAPEVINE_NODE_RUNNER_TRACE_RECORDER_H_
+#define GRAPEVINE_NODE_RUNNER_TRACE_RECORDER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "algorithm/event.h"
+#include "base/ids.h"
+#include "run/trace/node_trace.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+// Thread-safe.
+class TraceRecorder {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Time = Clock::time_point;
+
+  // 12 MiB.
+  static constexpr size_t kMostRecords = size_t{1} << 18;
+
+  explicit TraceRecorder(size_t most_records = kMostRecords) : most_(most_records) {}
+
+  // The next step begins with the end of this one; the first with Start.
+  void Start(Time now);
+  void EndStep(Round round, Time now);
+
+  void BeginGradient();
+  void EndGradient(Round round, Time begin, Time end);
+  void Mix(Time begin, Time end);
+  // The runner had nothing to do until `peer` was heard of. Ignored while a gradient
+  // is under way: then the node computes.
+  void Wait(Rank peer, Time begin, Time end);
+  // A message is asked for, and has left; one that was not asked for is ignored.
+  void BeginSend(Rank to, const Tag& tag, int64_t bytes);
+  void EndSend(Rank to, const Tag& tag);
+  void Receive(Rank from, const Tag& tag);
+
+  // What was recorded, in the order of its end; the recorder is empty afterwards.
+  NodeTrace Take(Rank rank);
+
+ private:
+  struct Send {
+    Time begin;
+    int64_t bytes;
+  };
+
+  void Record(const TraceRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const size_t most_;
+  Mutex mutex_;
+  // A ring once it is full: `next_` is the oldest.
+  std::vector<TraceRecord> records_ ABSL_GUARDED_BY(mutex_);
+  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::pair<Rank, Tag>, Send> sends_ ABSL_GUARDED_BY(mutex_);  // under way
+  bool computing_ ABSL_GUARDED_BY(mutex_) = false;
+  Time start_ ABSL_GUARDED_BY(mutex_);
+  Time step_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_RUNNER_TRACE_RECORDER_H_

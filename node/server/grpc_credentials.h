@@ -1,0 +1,62 @@
+// Who may talk to a node: mutual TLS, or nothing at all on loopback.
+//
+// Both ends show a certificate that the one authority has signed, so that a
+// stranger can neither join a run nor read it. Without certificates only
+// loopback is allowed, unless the user says --insecure.
+//
+// Thread-safety: immutable after Load.
+#ifndef GRAPEVINE_NODE_SERVER_GRPC_CREDENTIALS_H_
+#define GRAPEVINE_NODE_SERVER_GRPC_CREDENTIALS_H_
+
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace grapevine {
+
+struct TlsOptions {
+  std::string ca;    // --tls-ca: PEM, the authority's certificate
+  std::string cert;  // --tls-cert: PEM, this node's certificate, with its host in subjectAltName
+  std::string key;   // --tls-key: PEM, its private key
+  bool insecure = false;  // --insecure: plain text also off loopback
+};
+
+class GrpcCredentials {
+ public:
+  // Plain text, on loopback only.
+  GrpcCredentials() = default;
+
+  // All three files or none. kUsage when some are missing or they contradict
+  // --insecure, kInput with the file's name when one cannot be read or will not do
+  // `now` (certificate.h).
+  static absl::StatusOr<GrpcCredentials> Load(const TlsOptions& options,
+                                              absl::Time now = absl::Now());
+
+  bool tls() const { return !ca_.empty(); }
+  // What will soon be wrong with the files; empty where nothing is.
+  const std::string& warning() const { return warning_; }
+
+  // kUsage when `host` is not loopback and neither TLS nor --insecure was given.
+  absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ForServer(std::string_view host) const;
+  absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ForChannel(std::string_view host) const;
+  // To the other nodes, wherever rank 0 says they are: for a node that may listen.
+  std::shared_ptr<grpc::ChannelCredentials> ForPeers() const;
+
+ private:
+  absl::Status CheckAllowed(std::string_view verb, std::string_view host) const;
+
+  std::string ca_, cert_, key_;  // PEM texts
+  bool insecure_ = false;
+  std::string warning_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_SERVER_GRPC_CREDENTIALS_H_

@@ -1,0 +1,59 @@
+// Takes the connections to a node's server, as many as it can afford.
+//
+// Left to itself gRPC accepts until the process has no descriptor left, for files
+// neither, and then stops listening for good. So this accepts in its place, on a
+// thread of its own, and hangs up on who comes when the descriptors are nearly used
+// up: a connection that is refused is tried again, a file that cannot be opened ends
+// the run.
+//
+// Thread-compatible.
+#ifndef GRAPEVINE_NODE_SERVER_GRPC_FRONT_DOOR_H_
+#define GRAPEVINE_NODE_SERVER_GRPC_FRONT_DOOR_H_
+
+#include <grpcpp/server_builder.h>
+
+#include <memory>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "node/server/listening_sockets.h"
+
+namespace grapevine {
+
+class GrpcFrontDoor {
+ public:
+  // Adds itself to a server with these credentials. No connection gets a descriptor
+  // of the number `most_descriptors` or above.
+  static absl::StatusOr<std::unique_ptr<GrpcFrontDoor>> Make(
+      ListeningSockets sockets, int most_descriptors, grpc::ServerBuilder& builder,
+      std::shared_ptr<grpc::ServerCredentials> credentials);
+  ~GrpcFrontDoor() { Close(); }
+
+  // The server is up: begins to take connections. Once.
+  void Open();
+  // Takes none any more; before the server goes down. Idempotent.
+  void Close();
+
+  // So many that some stay free for files and this node's own connections, and strangers
+  // get at most 1024 beyond four for each of `nodes`.
+  static int MostDescriptors(int nodes);
+
+ private:
+  GrpcFrontDoor(ListeningSockets sockets, int most_descriptors, UniqueDescriptor stop_read,
+                UniqueDescriptor stop_write);
+  void Serve();
+  // What became of an attempt to take a connection in.
+  enum class Attempt { kAgain, kNobodyWaits, kNoDescriptor };
+  Attempt AcceptOne(int listener);
+
+  const ListeningSockets sockets_;
+  const int most_descriptors_;
+  const UniqueDescriptor stop_read_;
+  UniqueDescriptor stop_write_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
+  std::thread thread_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_SERVER_GRPC_FRONT_DOOR_H_

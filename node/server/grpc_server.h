@@ -1,0 +1,82 @@
+// The one gRPC server of a node: services, health, reflection, one port. What
+// strangers can make it hold, in connections, threads and buffers, is bounded.
+//
+// Liveness and readiness are two health entries: "" is serving as soon as the
+// server is up, "grapevine" only while SetReady(true).
+//
+// Thread-safety: all methods from any thread. Services and credentials must
+// outlive the server.
+#ifndef GRAPEVINE_NODE_SERVER_GRPC_SERVER_H_
+#define GRAPEVINE_NODE_SERVER_GRPC_SERVER_H_
+
+#include <grpcpp/channel.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "node/identity/host_address.h"
+#include "node/server/grpc_credentials.h"
+#include "node/server/grpc_front_door.h"
+#include "node/server/grpc_health_service.h"
+
+namespace grapevine {
+
+struct GrpcServerOptions {
+  // Where to listen, apart from the address that peers are told. Port 0: the
+  // system chooses, see address().
+  HostAddress bind{"127.0.0.1", 0};
+  // Of the run, to which the number of connections is matched.
+  int nodes = 1;
+  std::chrono::milliseconds peer_timeout{30000};  // --peer-timeout, for keepalive
+  // A connection has so long for its handshakes, and may be so long without a call. A node's
+  // own connections are never idle.
+  std::chrono::milliseconds handshake_timeout{10000};
+  std::chrono::milliseconds idle_timeout{30000};
+};
+
+class GrpcServer {
+ public:
+  // Adds services (and builder options) to the server.
+  using Register = std::function<void(grpc::ServerBuilder&)>;
+
+  // Listens. kRendezvous names the address, the system's reason (port in use,
+  // no such address) and the remedy; kUsage when the credentials forbid it.
+  static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(const GrpcServerOptions& options,
+                                                           const GrpcCredentials& credentials,
+                                                           std::span<const Register> services);
+  // Ends every call at once.
+  ~GrpcServer();
+  GrpcServer(const GrpcServer&) = delete;
+  GrpcServer& operator=(const GrpcServer&) = delete;
+
+  // The bound host with the port that was chosen.
+  const HostAddress& address() const { return address_; }
+
+  void SetReady(bool ready);
+
+  // A connection to this server without sockets and credentials: how rank 0
+  // reaches its own coordinator.
+  std::shared_ptr<grpc::Channel> InProcessChannel();
+
+  // Takes no new calls, cancels those still running at `deadline`; idempotent.
+  void Shutdown(std::chrono::system_clock::time_point deadline);
+
+ private:
+  GrpcServer(std::unique_ptr<GrpcHealthService> health, std::unique_ptr<GrpcFrontDoor> door,
+             std::unique_ptr<grpc::Server> server, HostAddress address);
+
+  const std::unique_ptr<GrpcHealthService> health_;  // outlives the server
+  const std::unique_ptr<GrpcFrontDoor> door_;
+  std::unique_ptr<grpc::Server> server_;
+  HostAddress address_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_SERVER_GRPC_SERVER_H_

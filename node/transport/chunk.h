@@ -1,0 +1,31 @@
+// A chunk: a run of bytes of one message, as it travels between two transports.
+//
+// Plain values. Offsets and sizes are in bytes.
+#ifndef GRAPEVINE_NODE_TRANSPORT_CHUNK_H_
+#define GRAPEVINE_NODE_TRANSPORT_CHUNK_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "algorithm/event.h"
+
+namespace grapevine {
+
+struct ChunkHeader {
+  Tag tag;
+  int64_t offset = 0;  // of this chunk in its message
+  int64_t size = 0;    // of this chunk
+  int64_t total = 0;   // of the message
+  // CRC-32C of the whole message, with its last chunk.
+  std::optional<uint32_t> crc32c;
+
+  bool last() const { return offset + size == total; }
+};
+
+// "round 7, channel 0, step 2": how messages are named in errors.
+std::string Describe(Tag tag);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_TRANSPORT_CHUNK_H_

@@ -1,0 +1,68 @@
+#include "node/transport/edge/edge_door.h"
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+
+namespace grapevine {
+
+absl::Status EdgeDoor::Believe(const EdgeIdentity& peer) const {
+  if (!IsProven(peer, EdgeEnd::kCaller, token_)) {
+    return absl::UnauthenticatedError(absl::StrCat("calls itself rank ", peer.rank, ", but shows ",
+                                                   peer.proof.empty() ? "no" : "another",
+                                                   " token"));
+  }
+  if (absl::Status status = CheckSameRun(self_, peer); !status.ok()) return status;
+  return links_->To(peer.rank).status();
+}
+
+absl::Status EdgeDoor::LetIn(const std::shared_ptr<EdgeCaller>& caller, Rank peer) {
+  const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(peer);
+  if (!link.ok()) return link.status();
+  if (absl::Status status = (*link)->AttachIncoming(caller); !status.ok()) return status;
+  caller->Admit(*link);
+  return absl::OkStatus();
+}
+
+absl::Status EdgeDoor::LetInOrWait(const std::shared_ptr<EdgeCaller>& caller, Rank peer) {
+  {
+    MutexLock lock(mutex_);
+    if (!neighbours_.contains(peer)) {
+      const bool first = waiting_.emplace(peer, caller).second;
+      return first ? absl::OkStatus() : ConnectedAlready(peer);
+    }
+  }
+  return LetIn(caller, peer);
+}
+
+void EdgeDoor::Introduce(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer) {
+  absl::Status status = Believe(peer);
+  if (status.ok()) status = LetInOrWait(caller, peer.rank);
+  if (!status.ok()) return TurnAway(*caller, status);
+  caller->Greet(Proven(self_, peer.rank, EdgeEnd::kAnswerer, token_));
+}
+
+void EdgeDoor::Expect(std::span<const Rank> neighbours) {
+  for (const Rank peer : neighbours) {
+    std::shared_ptr<EdgeCaller> caller;
+    {
+      MutexLock lock(mutex_);
+      if (!neighbours_.insert(peer).second) continue;
+      if (auto waiting = waiting_.extract(peer)) caller = std::move(waiting.mapped());
+    }
+    if (caller == nullptr) continue;
+    if (absl::Status status = LetIn(caller, peer); !status.ok()) TurnAway(*caller, status);
+  }
+}
+
+void EdgeDoor::TurnAway(EdgeCaller& caller, const absl::Status& why) {
+  LOG_EVERY_T(WARNING, 1) << "turned away a caller from " << caller.address() << ": "
+                          << why.message();
+  caller.Abort(absl::IsUnauthenticated(why) ? absl::UnauthenticatedError("refused") : why);
+}
+
+void EdgeDoor::Gone(const EdgeCaller* caller) {
+  MutexLock lock(mutex_);
+  std::erase_if(waiting_, [&](const auto& entry) { return entry.second.get() == caller; });
+}
+
+}  // namespace grapevine

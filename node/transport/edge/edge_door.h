@@ -1,0 +1,69 @@
+// Who may send to a node: which callers are believed, and which are let in.
+//
+// A caller is believed to be a rank when it shows the run's token and agrees on the run. It is
+// let in, once, when that rank is a neighbour; who will be one in a later round waits at the
+// door until this node is as far.
+//
+// Thread-safe.
+#ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_EDGE_DOOR_H_
+#define GRAPEVINE_NODE_TRANSPORT_EDGE_EDGE_DOOR_H_
+
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "node/identity/run_token.h"
+#include "node/transport/edge/edge_identity.h"
+#include "node/transport/edge/peer_links.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+// A stream on which somebody sends to this node. Thread-safe.
+class EdgeCaller : public EdgeStream {
+ public:
+  // It is who it says: answers with `self`.
+  virtual void Greet(const EdgeIdentity& self) = 0;
+  // Takes the stream for its peer.
+  virtual void Admit(std::shared_ptr<PeerLink> link) = 0;
+  // From where it comes, for the log.
+  virtual std::string address() const = 0;
+};
+
+class EdgeDoor {
+ public:
+  EdgeDoor(RunToken token, std::shared_ptr<PeerLinks> links)
+      : token_(std::move(token)), links_(std::move(links)) {}
+
+  // This node is `self`: before any caller introduces itself.
+  void Open(const EdgeIdentity& self) { self_ = self; }
+  // Greets a caller and lets it in, now or later, or turns it away.
+  void Introduce(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer);
+  // These ranks may come in from now on.
+  void Expect(std::span<const Rank> neighbours);
+  // Ends the stream. Who is not believed hears only that; `why` fits behind "a caller ".
+  void TurnAway(EdgeCaller& caller, const absl::Status& why);
+  // The stream is over.
+  void Gone(const EdgeCaller* caller);
+
+ private:
+  absl::Status Believe(const EdgeIdentity& peer) const;
+  absl::Status LetInOrWait(const std::shared_ptr<EdgeCaller>& caller, Rank peer);
+  absl::Status LetIn(const std::shared_ptr<EdgeCaller>& caller, Rank peer);
+
+  const RunToken token_;
+  const std::shared_ptr<PeerLinks> links_;
+  EdgeIdentity self_;  // set by Open
+  Mutex mutex_;
+  std::set<Rank> neighbours_ ABSL_GUARDED_BY(mutex_);
+  // Believed, but no neighbours yet; one a rank.
+  std::map<Rank, std::shared_ptr<EdgeCaller>> waiting_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_TRANSPORT_EDGE_EDGE_DOOR_H_

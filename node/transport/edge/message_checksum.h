@@ -1,0 +1,48 @@
+// CRC-32C of messages on their way out, computed once however many neighbours
+// get them, and just before the bytes go to the socket, while they are in cache.
+//
+// Thread-safe.
+#ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_MESSAGE_CHECKSUM_H_
+#define GRAPEVINE_NODE_TRANSPORT_EDGE_MESSAGE_CHECKSUM_H_
+
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "kernels/vector/aligned_buffer.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+// The checksum of one slice, as far as anybody has asked. It reads the slice's
+// memory and does not keep it alive.
+class MessageChecksum {
+ public:
+  explicit MessageChecksum(const SharedSlice& slice)
+      : data_(reinterpret_cast<const std::byte*>(slice.begin())) {}
+
+  // Reads on until `end` bytes are in; the checksum of all bytes read so far.
+  uint32_t Through(int64_t end);
+
+ private:
+  const std::byte* data_;
+  Mutex mutex_;
+  int64_t done_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint32_t crc32c_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// Finds the checksum of a slice that is being sent to several neighbours. A
+// checksum is valid while it is held: until then nobody writes the slice.
+class ChecksumsInFlight {
+ public:
+  std::shared_ptr<MessageChecksum> Of(const SharedSlice& slice);
+
+ private:
+  using Key = std::tuple<const float*, int64_t>;  // begin, size
+  Mutex mutex_;
+  std::map<Key, std::weak_ptr<MessageChecksum>> checksums_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_TRANSPORT_EDGE_MESSAGE_CHECKSUM_H_

@@ -1,0 +1,229 @@
+#include "node/transport/edge/peer_link.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace grapevine {
+
+absl::Status ConnectedAlready(Rank peer) {
+  return absl::AlreadyExistsError(
+      absl::StrCat("rank ", peer, " is connected already; is the same rank started twice?"));
+}
+
+absl::Status PeerLink::LeftTheRun() const {
+  return absl::UnavailableError(absl::StrCat("rank ", peer_, " left the run"));
+}
+
+absl::Status PeerLink::Send(Tag tag, Outgoing message, std::shared_ptr<void> held) {
+  {
+    MutexLock lock(mutex_);
+    if (!broken_.ok()) return broken_;
+    if (outgoing_ended_) return LeftTheRun();
+    if (absl::Status status = queue_.Admits(tag); !status.ok()) return status;
+    if (message.written != nullptr) {
+      message.written->OnRise([link = weak_from_this()] {
+        if (const std::shared_ptr<PeerLink> here = link.lock()) here->WakeOutgoing();
+      });
+    }
+    message.slice =
+        ReportWhenReleased(std::move(message.slice), gate_, peer_, tag, std::move(held));
+    queue_.Push(tag, std::move(message));
+  }
+  WakeOutgoing();
+  return absl::OkStatus();
+}
+
+void PeerLink::WakeOutgoing() {
+  std::shared_ptr<EdgeStream> stream;
+  {
+    MutexLock lock(mutex_);
+    stream = streams_.outgoing;
+  }
+  if (stream != nullptr) stream->Wake();
+}
+
+absl::Status PeerLink::Post(Tag tag, Incoming place) {
+  const Credit credit = place.credit;
+  const int64_t bytes = place.into.bytes();
+  CreditDesk::Due due;
+  {
+    MutexLock lock(mutex_);
+    if (!broken_.ok()) return broken_;
+    if (incoming_ended_) return LeftTheRun();
+    if (absl::Status status = ledger_.Post(tag, std::move(place)); !status.ok()) return status;
+    if (credit == Credit::kInTurn) {
+      due = desk_->Post(peer_, tag, bytes, [link = weak_from_this(), tag] {
+        if (const std::shared_ptr<PeerLink> here = link.lock()) {
+          here->Announce(tag, Credit::kInTurn);
+        }
+      });
+    }
+  }
+  if (credit == Credit::kAtOnce) Announce(tag, credit);
+  for (const CreditDesk::Announce& announce : due) announce();
+  return absl::OkStatus();
+}
+
+void PeerLink::Announce(Tag tag, Credit credit) {
+  std::shared_ptr<EdgeStream> stream;
+  {
+    MutexLock lock(mutex_);
+    if (!broken_.ok()) return;
+    grants_[credit].push_back(tag);
+    stream = streams_.incoming;
+  }
+  if (stream != nullptr) stream->Wake();
+}
+
+absl::Status PeerLink::AttachOutgoing(std::shared_ptr<EdgeStream> stream) {
+  MutexLock lock(mutex_);
+  if (!broken_.ok()) return broken_;
+  streams_.outgoing = std::move(stream);
+  return absl::OkStatus();
+}
+
+absl::Status PeerLink::AttachIncoming(std::shared_ptr<EdgeStream> stream) {
+  MutexLock lock(mutex_);
+  if (!broken_.ok()) return broken_;
+  if (streams_.incoming != nullptr || incoming_ended_) return ConnectedAlready(peer_);
+  streams_.incoming = std::move(stream);
+  return absl::OkStatus();
+}
+
+std::optional<Piece> PeerLink::NextPiece() {
+  MutexLock lock(mutex_);
+  std::optional<Piece> piece = queue_.Next();
+  if (piece.has_value()) {
+    counters_.bytes_sent += piece->header.size;
+    if (piece->header.last()) ++counters_.messages_sent;
+  }
+  return piece;
+}
+
+absl::Status PeerLink::Granted(const std::vector<Tag>& tags, Credit credit) {
+  MutexLock lock(mutex_);
+  for (const Tag tag : tags) {
+    if (absl::Status status = queue_.Grant(tag, credit); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Tag> PeerLink::TakeGrants(Credit credit) {
+  MutexLock lock(mutex_);
+  std::vector<Tag> tags = std::exchange(grants_[credit], {});
+  if (credit == Credit::kInTurn) {
+    for (const Tag tag : tags) desk_->Announced(peer_, tag);
+  }
+  return tags;
+}
+
+absl::StatusOr<Landing> PeerLink::Accept(const ChunkHeader& chunk) {
+  MutexLock lock(mutex_);
+  return ledger_.Accept(chunk);
+}
+
+absl::Status PeerLink::Landed(const ChunkHeader& chunk, uint32_t crc32c) {
+  CreditDesk::Due due;
+  bool is_whole;
+  {
+    MutexLock lock(mutex_);
+    const absl::StatusOr<bool> whole = ledger_.Landed(chunk, crc32c);
+    if (!whole.ok()) return whole.status();
+    counters_.bytes_received += chunk.size;
+    is_whole = *whole;
+    if (is_whole) ++counters_.messages_received;
+    due = desk_->Landed(peer_, chunk);
+  }
+  for (const CreditDesk::Announce& announce : due) announce();
+  if (is_whole) gate_->Received(peer_, chunk.tag);
+  return absl::OkStatus();
+}
+
+void PeerLink::OutgoingEnded() {
+  bool needed;
+  {
+    MutexLock lock(mutex_);
+    outgoing_ended_ = true;
+    needed = !queue_.empty();
+  }
+  if (needed) Break(LeftTheRun());
+}
+
+void PeerLink::IncomingEnded() {
+  bool needed;
+  {
+    MutexLock lock(mutex_);
+    incoming_ended_ = true;
+    needed = !ledger_.empty();
+  }
+  if (needed) Break(LeftTheRun());
+}
+
+void PeerLink::IncomingBroke(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  incoming_broke_ = why;
+}
+
+void PeerLink::Tick() {
+  absl::Status why;
+  {
+    MutexLock lock(mutex_);
+    if (!incoming_broke_.ok() && ++ticks_since_ >= 2) why = incoming_broke_;
+  }
+  if (!why.ok()) Break(why);
+}
+
+std::optional<PeerLink::Streams> PeerLink::End(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  if (!broken_.ok()) return std::nullopt;
+  broken_ = why;
+  return std::exchange(streams_, {});
+}
+
+void PeerLink::DropAll() {
+  CreditDesk::Due due;
+  {
+    MutexLock lock(mutex_);
+    queue_.Clear();
+    ledger_.Clear();
+    grants_.clear();
+    due = desk_->Lost(peer_);
+  }
+  for (const CreditDesk::Announce& announce : due) announce();
+}
+
+void PeerLink::Break(const absl::Status& why) {
+  const std::optional<Streams> streams = End(why);
+  if (!streams.has_value()) return;
+  // First, because dropping the queue reports its messages as sent.
+  gate_->PeerFailed(peer_, why);
+  if (streams->incoming != nullptr) streams->incoming->Abort(why);
+  if (streams->outgoing != nullptr) streams->outgoing->Abort(why);
+  DropAll();
+}
+
+void PeerLink::Leave() {
+  const std::optional<Streams> streams = End(absl::CancelledError("this node left the run"));
+  if (!streams.has_value()) return;
+  DropAll();
+  if (streams->outgoing != nullptr) streams->outgoing->Leave();
+  if (streams->incoming != nullptr) streams->incoming->Leave();
+}
+
+bool PeerLink::broken() {
+  MutexLock lock(mutex_);
+  return !broken_.ok();
+}
+
+bool PeerLink::outgoing_over() {
+  MutexLock lock(mutex_);
+  return !broken_.ok() || outgoing_ended_;
+}
+
+TransportCounters PeerLink::counters() {
+  MutexLock lock(mutex_);
+  return counters_;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,127 @@
+// Both directions between this node and one peer, without the wire: what waits
+// to be sent, what is posted, and whether the peer is still there.
+//
+// Streams come and go on either direction; the link outlives them and the posts
+// and messages that precede them. It is also the one place where a peer is
+// given up: Break reports it once and takes both streams down.
+//
+// Thread-safe.
+#ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_PEER_LINK_H_
+#define GRAPEVINE_NODE_TRANSPORT_EDGE_PEER_LINK_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "node/transport/credit_desk.h"
+#include "node/transport/receive_ledger.h"
+#include "node/transport/send_queue.h"
+#include "node/transport/sink_gate.h"
+#include "node/transport/transport.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+// One direction's connection, as far as a link knows it. Thread-safe.
+class EdgeStream {
+ public:
+  virtual ~EdgeStream() = default;
+  // There may be something to write.
+  virtual void Wake() = 0;
+  // Ends the stream at once; the peer is told why where it can be.
+  virtual void Abort(const absl::Status& why) = 0;
+  // Ends it in order: what was begun is finished, and the peer is told.
+  virtual void Leave() = 0;
+};
+
+// A rank is let in once.
+absl::Status ConnectedAlready(Rank peer);
+
+class PeerLink : public std::enable_shared_from_this<PeerLink> {
+ public:
+  // `chunk_elements`: the most one chunk carries.
+  // `desk`: the node's, where credits in turn wait.
+  PeerLink(Rank peer, int64_t chunk_elements, std::shared_ptr<SinkGate> gate,
+           std::shared_ptr<CreditDesk> desk)
+      : peer_(peer), gate_(std::move(gate)), desk_(std::move(desk)), queue_(chunk_elements) {}
+
+  Rank peer() const { return peer_; }
+
+  // As Transport's. `held` is let go with the message. After a failure: its status.
+  absl::Status Send(Tag tag, Outgoing message, std::shared_ptr<void> held);
+  absl::Status Post(Tag tag, Incoming place);
+
+  // A direction's stream; AlreadyExists when it has or had one, the failure
+  // when the link is broken.
+  absl::Status AttachOutgoing(std::shared_ptr<EdgeStream> stream);
+  absl::Status AttachIncoming(std::shared_ptr<EdgeStream> stream);
+
+  // Outgoing: the next piece to write; the peer's credits.
+  std::optional<Piece> NextPiece();
+  absl::Status Granted(const std::vector<Tag>& tags, Credit credit);
+
+  // Incoming: credits of a kind to announce; a chunk before and after its data is copied.
+  // Errors are the peer's violations, in words that fit behind "rank 3 ".
+  std::vector<Tag> TakeGrants(Credit credit);
+  absl::StatusOr<Landing> Accept(const ChunkHeader& chunk);
+  absl::Status Landed(const ChunkHeader& chunk, uint32_t crc32c);
+
+  // The peer ended a direction in order: a failure only if it is still needed.
+  void OutgoingEnded();
+  void IncomingEnded();
+
+  // The incoming stream broke. The outgoing one often knows why, a moment later:
+  // the peer is given up by the second Tick after that.
+  void IncomingBroke(const absl::Status& why);
+  void Tick();
+
+  // Gives the peer up, once. `why` names it.
+  void Break(const absl::Status& why);
+  // This node leaves: streams end in order, nothing is taken any more.
+  void Leave();
+
+  // Given up, or left.
+  bool broken();
+  // Nothing more is to be heard on the outgoing direction: broken, or ended in order.
+  bool outgoing_over();
+  TransportCounters counters();
+
+ private:
+  struct Streams {
+    std::shared_ptr<EdgeStream> outgoing;
+    std::shared_ptr<EdgeStream> incoming;
+  };
+  absl::Status LeftTheRun() const;
+  // There may be more of a message.
+  void WakeOutgoing();
+  // Marks the link as broken; its streams, or nullopt when it was broken before.
+  std::optional<Streams> End(const absl::Status& why);
+  void DropAll();
+  // A credit is due.
+  void Announce(Tag tag, Credit credit);
+
+  const Rank peer_;
+  const std::shared_ptr<SinkGate> gate_;
+  const std::shared_ptr<CreditDesk> desk_;
+  Mutex mutex_;
+  absl::Status broken_ ABSL_GUARDED_BY(mutex_);
+  absl::Status incoming_broke_ ABSL_GUARDED_BY(mutex_);
+  int ticks_since_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool outgoing_ended_ ABSL_GUARDED_BY(mutex_) = false;
+  bool incoming_ended_ ABSL_GUARDED_BY(mutex_) = false;
+  SendQueue queue_ ABSL_GUARDED_BY(mutex_);
+  ReceiveLedger ledger_ ABSL_GUARDED_BY(mutex_);
+  // To be announced.
+  std::map<Credit, std::vector<Tag>> grants_ ABSL_GUARDED_BY(mutex_);
+  Streams streams_ ABSL_GUARDED_BY(mutex_);
+  TransportCounters counters_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_TRANSPORT_EDGE_PEER_LINK_H_

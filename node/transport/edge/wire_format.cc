@@ -1,0 +1,251 @@
+#include "node/transport/edge/wire_format.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/message_lite.h"
+#include "google/protobuf/wire_format_lite.h"
+#include "kernels/passes/crc32c.h"
+#include "node/transport/edge/gossip.pb.h"
+
+namespace grapevine {
+namespace {
+
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+using google::protobuf::io::CodedOutputStream;
+
+constexpr uint32_t FieldKey(int field) {
+  return static_cast<uint32_t>(field) << 3 | WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
+}
+constexpr uint32_t kChunkKey = FieldKey(gossip::ToReceiver::kChunkFieldNumber);
+constexpr uint32_t kDataKey = FieldKey(gossip::Chunk::kDataFieldNumber);
+// Bytes; about a processor's second cache.
+constexpr int64_t kCachedMessage = 4 << 20;
+
+absl::Status NotAMessage() { return absl::InvalidArgumentError("sent bytes that are no message"); }
+
+void Fill(const EdgeIdentity& from, gossip::Hello* to) {
+  to->set_protocol_version(from.protocol_version);
+  to->set_run_id(from.run_id);
+  to->set_rank(from.rank);
+  to->set_world_size(from.world_size);
+  to->set_schema(from.schema);
+  to->set_topology(from.topology);
+  to->set_algorithm(from.algorithm);
+  to->set_listener(from.listener);
+  to->set_proof(from.proof);
+}
+
+EdgeIdentity IdentityOf(const gossip::Hello& hello) {
+  return {hello.protocol_version(), hello.run_id(),   hello.rank(),
+          hello.world_size(),       hello.schema(),   hello.topology(),
+          hello.algorithm(),        hello.listener(), hello.proof()};
+}
+
+void Fill(Tag from, gossip::Tag* to) {
+  to->set_channel(from.channel);
+  to->set_round(from.round);
+  to->set_step(from.step);
+}
+
+absl::StatusOr<Tag> TagOf(const gossip::Tag& tag) {
+  if (tag.channel() > std::numeric_limits<uint16_t>::max()) {
+    return absl::InvalidArgumentError(absl::StrCat("named channel ", tag.channel()));
+  }
+  return Tag{static_cast<uint16_t>(tag.channel()), tag.round(), tag.step()};
+}
+
+void AppendLength(uint32_t key, uint64_t length, std::string* to) {
+  uint8_t bytes[20];
+  uint8_t* end = CodedOutputStream::WriteVarint32ToArray(key, bytes);
+  end = CodedOutputStream::WriteVarint64ToArray(length, end);
+  to->append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(end - bytes));
+}
+
+std::string EncodeChunk(const ChunkHeader& header) {
+  gossip::Chunk chunk;
+  Fill(header.tag, chunk.mutable_tag());
+  chunk.set_offset(static_cast<uint64_t>(header.offset));
+  chunk.set_total(static_cast<uint64_t>(header.total));
+  if (header.crc32c.has_value()) chunk.set_crc32c(*header.crc32c);
+  std::string fields = chunk.SerializeAsString();
+  AppendLength(kDataKey, static_cast<uint64_t>(header.size), &fields);
+  std::string message;
+  AppendLength(kChunkKey, fields.size() + static_cast<uint64_t>(header.size), &message);
+  return message + fields;
+}
+
+// A length-delimited submessage.
+bool ReadSubmessage(CodedInputStream* in, google::protobuf::MessageLite* message) {
+  uint32_t length;
+  if (!in->ReadVarint32(&length)) return false;
+  const CodedInputStream::Limit limit = in->PushLimit(static_cast<int>(length));
+  const bool read = message->MergeFromCodedStream(in) && in->ConsumedEntireMessage() &&
+                    in->BytesUntilLimit() == 0;
+  in->PopLimit(limit);
+  return read;
+}
+
+bool ReadSize(CodedInputStream* in, int64_t* size) {
+  uint64_t value;
+  if (!in->ReadVarint64(&value)) return false;
+  *size = static_cast<int64_t>(std::min<uint64_t>(value, std::numeric_limits<int64_t>::max()));
+  return true;
+}
+
+bool ReadCrc(CodedInputStream* in, ChunkHeader* header) {
+  uint32_t crc;
+  if (!in->ReadLittleEndian32(&crc)) return false;
+  header->crc32c = crc;
+  return true;
+}
+
+// One field of a chunk before its data.
+bool ReadChunkField(CodedInputStream* in, uint32_t key, gossip::Tag* tag, ChunkHeader* header) {
+  switch (key) {
+    case FieldKey(gossip::Chunk::kTagFieldNumber):
+      return ReadSubmessage(in, tag);
+    case gossip::Chunk::kOffsetFieldNumber << 3 | WireFormatLite::WIRETYPE_VARINT:
+      return ReadSize(in, &header->offset);
+    case gossip::Chunk::kTotalFieldNumber << 3 | WireFormatLite::WIRETYPE_VARINT:
+      return ReadSize(in, &header->total);
+    case gossip::Chunk::kCrc32CFieldNumber << 3 | WireFormatLite::WIRETYPE_FIXED32:
+      return ReadCrc(in, header);
+    default:
+      return WireFormatLite::SkipField(in, key);
+  }
+}
+
+// A chunk without data ends with the message; then its size is 0.
+absl::StatusOr<ChunkHeader> DecodeChunk(CodedInputStream* in, int64_t size) {
+  uint32_t length;
+  if (!in->ReadVarint32(&length) || in->CurrentPosition() + int64_t{length} != size) {
+    return NotAMessage();
+  }
+  ChunkHeader header;
+  gossip::Tag tag;
+  uint32_t data_size = 0;
+  while (in->CurrentPosition() < size) {
+    const uint32_t key = in->ReadTag();
+    if (key == kDataKey) {
+      if (!in->ReadVarint32(&data_size)) return NotAMessage();
+      break;
+    }
+    if (key == 0 || !ReadChunkField(in, key, &tag, &header)) return NotAMessage();
+  }
+  if (in->CurrentPosition() + int64_t{data_size} != size) return NotAMessage();
+  header.size = data_size;
+  absl::StatusOr<Tag> named = TagOf(tag);
+  if (!named.ok()) return named.status();
+  header.tag = *named;
+  if (header.offset > header.total || header.size > header.total - header.offset) {
+    return absl::InvalidArgumentError(absl::StrCat("sent ", header.size, " bytes from byte ",
+                                                   header.offset, " of ", header.total, " of ",
+                                                   Describe(header.tag)));
+  }
+  if (header.last() && !header.crc32c.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("sent ", Describe(header.tag), " without checksum"));
+  }
+  return header;
+}
+
+absl::StatusOr<Grant> GrantOf(const gossip::Grant& message) {
+  Grant grant{.tags = {}, .credit = message.in_turn() ? Credit::kInTurn : Credit::kAtOnce};
+  for (const gossip::Tag& tag : message.tags()) {
+    absl::StatusOr<Tag> named = TagOf(tag);
+    if (!named.ok()) return named.status();
+    grant.tags.push_back(*named);
+  }
+  return grant;
+}
+
+absl::Status TooLong(int64_t size) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("sent a message of ", size, " bytes without data"));
+}
+
+}  // namespace
+
+std::string Encode(const ToReceiver& message) {
+  if (const auto* chunk = std::get_if<ChunkHeader>(&message)) return EncodeChunk(*chunk);
+  gossip::ToReceiver out;
+  if (const auto* hello = std::get_if<EdgeIdentity>(&message)) Fill(*hello, out.mutable_hello());
+  if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
+    out.mutable_heartbeat()->set_round(heartbeat->round);
+  }
+  if (std::holds_alternative<Goodbye>(message)) out.mutable_goodbye();
+  return out.SerializeAsString();
+}
+
+std::string Encode(const ToSender& message) {
+  gossip::ToSender out;
+  if (const auto* hello = std::get_if<EdgeIdentity>(&message)) Fill(*hello, out.mutable_hello());
+  if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
+    out.mutable_heartbeat()->set_round(heartbeat->round);
+  }
+  if (const auto* grant = std::get_if<Grant>(&message)) {
+    out.mutable_grant()->set_in_turn(grant->credit == Credit::kInTurn);
+    for (const Tag tag : grant->tags) Fill(tag, out.mutable_grant()->add_tags());
+  }
+  return out.SerializeAsString();
+}
+
+absl::StatusOr<ToReceiver> DecodeToReceiver(CodedInputStream* in, int64_t size) {
+  const uint32_t key = in->ReadTag();
+  if (key == kChunkKey) return DecodeChunk(in, size);
+  if (size > kMaxControlBytes) return TooLong(size);
+  gossip::Hello hello;
+  gossip::Heartbeat heartbeat;
+  gossip::Goodbye goodbye;
+  if (key == FieldKey(gossip::ToReceiver::kHelloFieldNumber) && ReadSubmessage(in, &hello)) {
+    return IdentityOf(hello);
+  }
+  if (key == FieldKey(gossip::ToReceiver::kHeartbeatFieldNumber) &&
+      ReadSubmessage(in, &heartbeat)) {
+    return Heartbeat{heartbeat.round()};
+  }
+  if (key == FieldKey(gossip::ToReceiver::kGoodbyeFieldNumber) && ReadSubmessage(in, &goodbye)) {
+    return Goodbye{};
+  }
+  return NotAMessage();
+}
+
+absl::StatusOr<ToSender> DecodeToSender(google::protobuf::io::ZeroCopyInputStream* in,
+                                        int64_t size) {
+  if (size > kMaxControlBytes) return TooLong(size);
+  gossip::ToSender message;
+  if (!message.ParseFromZeroCopyStream(in)) return NotAMessage();
+  switch (message.content_case()) {
+    case gossip::ToSender::kHello:
+      return IdentityOf(message.hello());
+    case gossip::ToSender::kHeartbeat:
+      return Heartbeat{message.heartbeat().round()};
+    case gossip::ToSender::kGrant:
+      return GrantOf(message.grant());
+    default:
+      return NotAMessage();
+  }
+}
+
+absl::StatusOr<uint32_t> CopyChunkData(CodedInputStream* in, const ChunkHeader& chunk,
+                                       std::byte* into, uint32_t crc32c) {
+  // Of a large message the first bytes would have left the cache when the last come.
+  const CopyTo where = chunk.total > kCachedMessage ? CopyTo::kMemory : CopyTo::kCache;
+  int64_t size = chunk.size;
+  while (size > 0) {
+    const void* run;
+    int available;
+    if (!in->GetDirectBufferPointer(&run, &available)) return NotAMessage();
+    const int64_t taken = std::min<int64_t>(available, size);
+    crc32c = CopyAndCrc32c(where, crc32c, into, run, static_cast<size_t>(taken));
+    in->Skip(static_cast<int>(taken));
+    into += taken;
+    size -= taken;
+  }
+  return crc32c;
+}
+
+}  // namespace grapevine

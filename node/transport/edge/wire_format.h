@@ -1,0 +1,61 @@
+// The messages of gossip.proto as bytes, with the data of chunks left in place.
+//
+// A chunk's header is written and read apart from its data, so that vectors are
+// copied once, between the socket's buffers and where they live. What results
+// is plain protobuf: other clients may use generated code.
+//
+// Thread-safety: pure functions.
+#ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_WIRE_FORMAT_H_
+#define GRAPEVINE_NODE_TRANSPORT_EDGE_WIRE_FORMAT_H_
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream.h>
+
+#include <cstddef>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "node/transport/chunk.h"
+#include "node/transport/edge/edge_identity.h"
+
+namespace grapevine {
+
+struct Heartbeat {
+  Round round = 0;
+};
+struct Goodbye {};
+struct Grant {
+  std::vector<Tag> tags;
+  Credit credit = Credit::kAtOnce;
+};
+
+using ToReceiver = std::variant<EdgeIdentity, Heartbeat, ChunkHeader, Goodbye>;
+using ToSender = std::variant<EdgeIdentity, Heartbeat, Grant>;
+
+// All bytes of the message; of one with a chunk, all but the chunk's data,
+// which must follow.
+std::string Encode(const ToReceiver& message);
+std::string Encode(const ToSender& message);
+
+// Messages without data are at most so long.
+inline constexpr int64_t kMaxControlBytes = 64 << 10;
+
+// Reads one message of `size` bytes; of one with a chunk, all but its data, which
+// is then next in `in`. Errors say what is wrong, in words that fit behind
+// "rank 3 ".
+absl::StatusOr<ToReceiver> DecodeToReceiver(google::protobuf::io::CodedInputStream* in,
+                                            int64_t size);
+absl::StatusOr<ToSender> DecodeToSender(google::protobuf::io::ZeroCopyInputStream* in,
+                                        int64_t size);
+
+// Copies the data of a decoded chunk out of `in` to into[0, chunk.size). Returns the
+// CRC-32C of the message up to its end, where `crc32c` is the one before it.
+absl::StatusOr<uint32_t> CopyChunkData(google::protobuf::io::CodedInputStream* in,
+                                       const ChunkHeader& chunk, std::byte* into, uint32_t crc32c);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_TRANSPORT_EDGE_WIRE_FORMAT_H_

@@ -1,0 +1,31 @@
+#include "node/transport/grpc/grpc_bytes.h"
+
+#include <grpcpp/support/slice.h>
+
+#include <memory>
+
+namespace grapevine {
+namespace {
+
+using Owner = std::shared_ptr<float[]>;
+
+grpc::Slice Borrow(const SharedSlice& data) {
+  return grpc::Slice(
+      data.begin(), static_cast<size_t>(data.bytes()),
+      [](void* owner) { delete static_cast<Owner*>(owner); }, new Owner(data.owner));
+}
+
+}  // namespace
+
+grpc::ByteBuffer ToByteBuffer(const std::string& bytes) {
+  const grpc::Slice slice(bytes);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+grpc::ByteBuffer ToByteBuffer(const std::string& header, const SharedSlice& data) {
+  if (data.size == 0) return ToByteBuffer(header);
+  const grpc::Slice slices[] = {grpc::Slice(header), Borrow(data)};
+  return grpc::ByteBuffer(slices, 2);
+}
+
+}  // namespace grapevine

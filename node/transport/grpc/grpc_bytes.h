@@ -1,0 +1,23 @@
+// gRPC's byte buffers, to and from the messages of wire_format.h.
+//
+// Thread-safety: pure functions.
+#ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_BYTES_H_
+#define GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_BYTES_H_
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <string>
+
+#include "kernels/vector/aligned_buffer.h"
+
+namespace grapevine {
+
+grpc::ByteBuffer ToByteBuffer(const std::string& bytes);
+
+// `header` and the data behind it, which is not copied: the buffer keeps it
+// alive until gRPC has let go of it.
+grpc::ByteBuffer ToByteBuffer(const std::string& header, const SharedSlice& data);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_BYTES_H_

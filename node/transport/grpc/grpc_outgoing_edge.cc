@@ -1,0 +1,77 @@
+#include "node/transport/grpc/grpc_outgoing_edge.h"
+
+#include <grpcpp/create_channel.h>
+
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "node/transport/grpc/grpc_arguments.h"
+
+namespace grapevine {
+namespace {
+
+std::shared_ptr<grpc::Channel> NewChannel(const GrpcOutgoingEdge::Context& context) {
+  const auto& credentials = context.options.credentials;
+  return grpc::CreateCustomChannel(
+      context.address, credentials != nullptr ? credentials : grpc::InsecureChannelCredentials(),
+      TransportChannelArguments(context.address, context.options.peer_timeout));
+}
+
+}  // namespace
+
+GrpcOutgoingEdge::GrpcOutgoingEdge(Context context)
+    : context_(std::move(context)),
+      channel_(NewChannel(context_)),
+      attempts_(context_.link->peer(), context_.address, context_.options.connect_timeout) {}
+
+void GrpcOutgoingEdge::Dial() {
+  auto retry = [edge = weak_from_this()](const absl::Status& why) {
+    if (const auto alive = edge.lock()) alive->attempts_.Failed(why);
+  };
+  const RunToken& token = context_.options.token;
+  auto stream = std::make_shared<GrpcOutgoingStream>(GrpcOutgoingStream::Context{
+      {Proven(context_.self, context_.link->peer(), EdgeEnd::kCaller, token), token, context_.link,
+       context_.address, context_.checksums, context_.options.round},
+      retry,
+      [streams = context_.streams] { streams->Remove(); }});
+  {
+    MutexLock lock(mutex_);
+    stream_ = stream;
+  }
+  context_.streams->Add();
+  stream->Start(channel_, *context_.queue);
+  if (!context_.link->AttachOutgoing(stream).ok()) return stream->Cancel();
+  stream->Wake();
+}
+
+std::shared_ptr<GrpcOutgoingStream> GrpcOutgoingEdge::stream() {
+  MutexLock lock(mutex_);
+  return stream_;
+}
+
+void GrpcOutgoingEdge::Tick(std::chrono::milliseconds tick) {
+  if (context_.link->outgoing_over()) return;
+  const std::shared_ptr<GrpcOutgoingStream> current = stream();
+  if (!current->connected()) return NotConnected(tick);
+  const auto silence = current->watch().Tick(tick);
+  if (silence < context_.options.peer_timeout) return;
+  context_.link->Break(SilentPeer(context_.link->peer(), context_.address, current->watch(),
+                                  context_.options.peer_timeout));
+}
+
+void GrpcOutgoingEdge::NotConnected(std::chrono::milliseconds tick) {
+  const absl::StatusOr<bool> again = attempts_.Tick(tick);
+  if (!again.ok()) return context_.link->Break(again.status());
+  if (*again) Dial();
+}
+
+std::string GrpcOutgoingEdge::Connecting() {
+  if (context_.link->outgoing_over() || stream()->connected()) return "";
+  return attempts_.Describe();
+}
+
+void GrpcOutgoingEdge::Beat() { stream()->Beat(); }
+
+void GrpcOutgoingEdge::Cancel() { stream()->Cancel(); }
+
+}  // namespace grapevine

@@ -1,0 +1,64 @@
+// gRPC's completion queue and the one thread that serves it.
+//
+// The transport's streams, both ways, complete on this thread. One thread for a
+// node, because two would hand the sockets to and fro; our own, because those
+// of gRPC's callback API sleep for 100 ms when a second brought them nothing,
+// and in 1.51 destroy themselves when the last channel goes on one of them.
+#ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_QUEUE_H_
+#define GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_QUEUE_H_
+
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/server_builder.h>
+
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "system/happens_before.h"
+
+namespace grapevine {
+
+// One kind of operation of one stream, of which one at a time is underway.
+class GrpcTag {
+ public:
+  explicit GrpcTag(std::function<void(bool ok)> run) : run_(std::move(run)) {}
+
+  // What to hand to gRPC; keeps `owner`, in which this tag lives, until it ran.
+  void* Arm(std::shared_ptr<void> owner) {
+    owner_ = std::move(owner);
+    AnnotateHappensBefore(this);
+    return this;
+  }
+  void Run(bool ok) {
+    AnnotateHappensAfter(this);
+    const std::shared_ptr<void> owner = std::move(owner_);
+    run_(ok);
+  }
+
+ private:
+  const std::function<void(bool ok)> run_;
+  std::shared_ptr<void> owner_;
+};
+
+// Thread-compatible; cq() may be used from any thread.
+class GrpcQueue {
+ public:
+  // Once, before the server is built. Begins to run what completes: beside such
+  // a queue gRPC gives the server's synchronous services no poller of their own.
+  void AddTo(grpc::ServerBuilder& builder);
+  // Waits for what is underway; the server is shut down, not yet destroyed.
+  void Stop();
+
+  grpc::ServerCompletionQueue* cq() { return queue_.get(); }
+
+ private:
+  void Serve();
+
+  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::thread thread_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_QUEUE_H_

@@ -1,0 +1,93 @@
+// The transport between nodes: vectors over gRPC, one stream for each direction
+// between two neighbours. docs/transport.md tells how.
+//
+// Life: construct; AddTo the builder of the node's server; start the server;
+// Join when the run is known; use as Transport; Shutdown; shut the server down;
+// destroy the transport; destroy the server (gRPC's order for who shares a
+// server's completion queue).
+//
+// Thread-safe. The sink must live until Shutdown has returned.
+#ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_TRANSPORT_H_
+#define GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_TRANSPORT_H_
+
+#include <grpcpp/server_builder.h>
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "node/transport/edge/edge_identity.h"
+#include "node/transport/edge/message_checksum.h"
+#include "node/transport/edge/peer_links.h"
+#include "node/transport/grpc/grpc_gossip_service.h"
+#include "node/transport/grpc/grpc_outgoing_edge.h"
+#include "node/transport/grpc/grpc_queue.h"
+#include "node/transport/grpc/grpc_transport_options.h"
+#include "node/transport/grpc/stream_count.h"
+#include "node/transport/sink_gate.h"
+#include "node/transport/transport.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+class GrpcTransport : public Transport {
+ public:
+  // `self` is this node; its run_id may come later, with Join.
+  GrpcTransport(EdgeIdentity self, GrpcTransportOptions options, TransportSink* sink);
+  ~GrpcTransport() override;
+
+  // Registers the service, which shows in reflection. The builder also wants
+  // ApplyServerArguments.
+  void AddTo(grpc::ServerBuilder& builder);
+
+  // The run this node belongs to and where its ranks listen (host:port). Once,
+  // with the server started, before Dial, Send and Post; peers that came earlier
+  // have waited for it.
+  void Join(std::string run_id, std::vector<std::string> addresses);
+
+  void Dial(std::span<const Rank> peers) override;
+  absl::Status Send(Rank to, Tag tag, Outgoing message) override;
+  absl::Status Post(Rank from, Tag tag, Incoming place) override;
+  // The first of the peers that it is trying to reach, and what has come of it; empty when
+  // all that were dialled are connected.
+  std::string Connecting();
+  TransportCounters counters() const override { return links_->counters(); }
+  // Waits a second for peers to hear the end of what was sent.
+  void Shutdown() override;
+
+ private:
+  absl::Status EnsureDialled(Rank peer);
+  std::vector<std::shared_ptr<GrpcOutgoingEdge>> Edges();
+  // Heartbeats, retries and the detection of silence.
+  void Monitor();
+  bool AwaitTick();
+  void Tick();
+  void StopMonitor() ABSL_EXCLUSIVE_LOCKS_REQUIRED(shutdown_);
+
+  EdgeIdentity self_;
+  const GrpcTransportOptions options_;
+  const std::chrono::milliseconds tick_;
+  const std::shared_ptr<SinkGate> gate_;
+  const std::shared_ptr<PeerLinks> links_;
+  const std::shared_ptr<StreamCount> streams_;
+  const std::shared_ptr<ChecksumsInFlight> checksums_;
+  const std::shared_ptr<GrpcQueue> queue_;
+  const std::shared_ptr<GrpcGossipService> service_;
+
+  Mutex mutex_;
+  std::vector<std::string> addresses_ ABSL_GUARDED_BY(mutex_);
+  std::map<Rank, std::shared_ptr<GrpcOutgoingEdge>> edges_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  Condition stop_;
+
+  Mutex shutdown_;
+  std::thread monitor_ ABSL_GUARDED_BY(shutdown_);
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_TRANSPORT_H_

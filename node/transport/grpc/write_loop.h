@@ -1,0 +1,42 @@
+// One write at a time on a stream whose writes complete later and whose wishes
+// to write come from any thread; and an end that waits for the write underway.
+//
+// Thread-safe. The callbacks are called without locks held, never two at a time.
+#ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_WRITE_LOOP_H_
+#define GRAPEVINE_NODE_TRANSPORT_GRPC_WRITE_LOOP_H_
+
+#include <functional>
+
+#include "system/mutex.h"
+
+namespace grapevine {
+
+class WriteLoop {
+ public:
+  // `write_next` begins a write if there is something to write, and says so;
+  // `ended` is called once after Close, when no write is underway.
+  WriteLoop(std::function<bool()> write_next, std::function<void()> ended)
+      : write_next_(std::move(write_next)), ended_(std::move(ended)) {}
+
+  // There may be something to write.
+  void Wake();
+  // The write that was begun is over.
+  void Written() { Run(); }
+  // Begins no further write.
+  void Close();
+
+ private:
+  // Goes on writing; the loop is busy.
+  void Run();
+
+  const std::function<bool()> write_next_;
+  const std::function<void()> ended_;
+  Mutex mutex_;
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  bool woken_ ABSL_GUARDED_BY(mutex_) = false;  // while busy
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_TRANSPORT_GRPC_WRITE_LOOP_H_

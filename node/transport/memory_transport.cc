@@ -1,0 +1,194 @@
+#include "node/transport/memory_transport.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+
+namespace grapevine {
+namespace {
+
+absl::Status LeftTheRun(Rank rank) {
+  return absl::UnavailableError(absl::StrCat("rank ", rank, " left the run"));
+}
+
+}  // namespace
+
+absl::Status MemoryHub::CheckPeer(Rank self, Rank peer) const {
+  const Rank size = static_cast<Rank>(endpoints_.size());
+  if (peer >= 0 && peer < size && peer != self) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("rank ", peer, " is no peer of rank ", self, " among ", size, " nodes"));
+}
+
+void MemoryHub::Attach(Rank rank, std::shared_ptr<SinkGate> gate) {
+  MutexLock lock(mutex_);
+  CHECK(rank >= 0 && rank < static_cast<Rank>(endpoints_.size())) << rank;
+  CHECK(endpoints_[rank].gate == nullptr) << "rank " << rank << " is attached twice";
+  endpoints_[rank].gate = std::move(gate);
+}
+
+MemoryHub::Edge& MemoryHub::EdgeBetween(Rank from, Rank to) { return edges_[{from, to}]; }
+
+void MemoryHub::Schedule(Rank from, Rank to) {
+  Edge& edge = EdgeBetween(from, to);
+  if (edge.scheduled || !edge.queue.ready()) return;
+  edge.scheduled = true;
+  endpoints_[to].inbox.push_back(from);
+  endpoints_[to].wake.NotifyOne();
+}
+
+void MemoryHub::Wake(Rank from, Rank to) {
+  MutexLock lock(mutex_);
+  Schedule(from, to);
+}
+
+absl::Status MemoryHub::Send(Rank from, Rank to, Tag tag, Outgoing message) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = CheckPeer(from, to); !status.ok()) return status;
+  Edge& edge = EdgeBetween(from, to);
+  if (!edge.broken.ok()) return edge.broken;
+  if (absl::Status status = edge.queue.Admits(tag); !status.ok()) return status;
+  message.slice = ReportWhenReleased(std::move(message.slice), endpoints_[from].gate, to, tag);
+  if (message.written != nullptr) {
+    message.written->OnRise([hub = weak_from_this(), from, to] {
+      if (const std::shared_ptr<MemoryHub> here = hub.lock()) here->Wake(from, to);
+    });
+  }
+  edge.queue.Push(tag, std::move(message));
+  Schedule(from, to);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryHub::Post(Rank to, Rank from, Tag tag, Incoming place) {
+  MutexLock lock(mutex_);
+  if (absl::Status status = CheckPeer(to, from); !status.ok()) return status;
+  if (const absl::Status& broken = EdgeBetween(to, from).broken; !broken.ok()) return broken;
+  Edge& edge = EdgeBetween(from, to);
+  if (absl::Status status = edge.ledger.Post(tag, std::move(place)); !status.ok()) return status;
+  // Every credit at once: here it has no way to go, and messages share none.
+  if (absl::Status status = edge.queue.Grant(tag, Credit::kAtOnce); !status.ok()) return status;
+  Schedule(from, to);
+  return absl::OkStatus();
+}
+
+std::optional<std::pair<Rank, Piece>> MemoryHub::NextPiece(Rank rank) {
+  MutexLock lock(mutex_);
+  Endpoint& self = endpoints_[rank];
+  while (!self.left) {
+    if (self.inbox.empty()) {
+      self.wake.WaitUntil(mutex_, std::chrono::steady_clock::now() + std::chrono::seconds(1));
+      continue;
+    }
+    const Rank from = self.inbox.front();
+    self.inbox.pop_front();
+    Edge& edge = EdgeBetween(from, rank);
+    edge.scheduled = false;
+    std::optional<Piece> piece = edge.queue.Next();
+    Schedule(from, rank);
+    if (piece.has_value()) return std::pair(from, *std::move(piece));
+  }
+  return std::nullopt;
+}
+
+absl::Status MemoryHub::Move(Rank from, Rank to, const Piece& piece) {
+  absl::StatusOr<Landing> landing;
+  {
+    MutexLock lock(mutex_);
+    landing = EdgeBetween(from, to).ledger.Accept(piece.header);
+  }
+  if (!landing.ok()) return landing.status();
+  if (piece.header.size > 0) {
+    std::memcpy(landing->into, piece.data.begin(), static_cast<size_t>(piece.header.size));
+  }
+  if (landing->landed) landing->landed(piece.header.offset, piece.header.size);
+  std::shared_ptr<SinkGate> gate;
+  {
+    MutexLock lock(mutex_);
+    const absl::StatusOr<bool> whole = EdgeBetween(from, to).ledger.Landed(piece.header, 0);
+    if (!whole.ok()) return absl::OkStatus();  // one of the two left meanwhile
+    TransportCounters& sender = endpoints_[from].counters;
+    TransportCounters& receiver = endpoints_[to].counters;
+    sender.bytes_sent += piece.header.size;
+    receiver.bytes_received += piece.header.size;
+    ++sender.messages_sent;
+    ++receiver.messages_received;
+    gate = endpoints_[to].gate;
+  }
+  *landing = {};  // before the sink hears of it
+  gate->Received(from, piece.header.tag);
+  return absl::OkStatus();
+}
+
+void MemoryHub::Deliver(Rank rank) {
+  while (const std::optional<std::pair<Rank, Piece>> next = NextPiece(rank)) {
+    const absl::Status moved = Move(next->first, rank, next->second);
+    if (!moved.ok()) Break(next->first, rank, moved);
+  }
+}
+
+void MemoryHub::BreakFor(Rank rank, Rank peer, const absl::Status& why) {
+  Edge& out = EdgeBetween(rank, peer);
+  Edge& in = EdgeBetween(peer, rank);
+  if (out.broken.ok()) out.broken = why;
+  if (const auto& gate = endpoints_[rank].gate) gate->PeerFailed(peer, why);
+  out.queue.Clear();
+  in.ledger.Clear();
+}
+
+void MemoryHub::Break(Rank from, Rank to, const absl::Status& violation) {
+  const absl::Status why(violation.code(),
+                         absl::StrCat("rank ", from, " ", std::string(violation.message())));
+  MutexLock lock(mutex_);
+  BreakFor(to, from, why);
+  BreakFor(from, to,
+           absl::AbortedError(absl::StrCat("refused by rank ", to, ": ", why.ToString())));
+}
+
+void MemoryHub::Leave(Rank rank) {
+  MutexLock lock(mutex_);
+  endpoints_[rank].left = true;
+  endpoints_[rank].wake.NotifyAll();
+  const absl::Status left = LeftTheRun(rank);
+  for (Rank peer = 0; peer < static_cast<Rank>(endpoints_.size()); ++peer) {
+    if (peer == rank) continue;
+    Edge& towards = EdgeBetween(peer, rank);
+    Edge& away = EdgeBetween(rank, peer);
+    const bool awaited = !towards.queue.empty() || !away.ledger.empty();
+    if (awaited && towards.broken.ok()) BreakFor(peer, rank, left);
+    towards.broken = away.broken = left;
+    away.queue.Clear();
+    towards.ledger.Clear();
+  }
+}
+
+TransportCounters MemoryHub::counters(Rank rank) {
+  MutexLock lock(mutex_);
+  return endpoints_[rank].counters;
+}
+
+MemoryTransport::MemoryTransport(std::shared_ptr<MemoryHub> hub, Rank rank, TransportSink* sink)
+    : hub_(std::move(hub)), rank_(rank), gate_(std::make_shared<SinkGate>(sink)) {
+  hub_->Attach(rank_, gate_);
+  MutexLock lock(shutdown_);
+  thread_ = std::thread([hub = hub_.get(), rank] { hub->Deliver(rank); });
+}
+
+absl::Status MemoryTransport::Send(Rank to, Tag tag, Outgoing message) {
+  return hub_->Send(rank_, to, tag, std::move(message));
+}
+
+absl::Status MemoryTransport::Post(Rank from, Tag tag, Incoming place) {
+  return hub_->Post(rank_, from, tag, std::move(place));
+}
+
+void MemoryTransport::Shutdown() {
+  gate_->Close();
+  MutexLock lock(shutdown_);
+  if (!thread_.joinable()) return;
+  hub_->Leave(rank_);
+  thread_.join();
+}
+
+}  // namespace grapevine

@@ -1,0 +1,99 @@
+// The transport between runner threads of one process.
+//
+// One hub joins n endpoints. Each endpoint copies what it receives on a thread
+// of its own, straight from the sender's memory into the posted place, under
+// the same credits and checks as the gRPC transport.
+//
+// Thread-safe. An endpoint keeps the hub alive; its sink must live until
+// Shutdown has returned.
+#ifndef GRAPEVINE_NODE_TRANSPORT_MEMORY_TRANSPORT_H_
+#define GRAPEVINE_NODE_TRANSPORT_MEMORY_TRANSPORT_H_
+
+#include <deque>
+#include <limits>
+#include <map>
+#include <memory>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "node/transport/receive_ledger.h"
+#include "node/transport/send_queue.h"
+#include "node/transport/sink_gate.h"
+#include "node/transport/transport.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+class MemoryHub : public std::enable_shared_from_this<MemoryHub> {
+ public:
+  explicit MemoryHub(Rank size) : endpoints_(size) {}
+
+ private:
+  friend class MemoryTransport;
+
+  struct Endpoint {
+    std::shared_ptr<SinkGate> gate;  // null before it is attached
+    std::deque<Rank> inbox;          // senders with a piece that may move
+    Condition wake;
+    TransportCounters counters;
+    bool left = false;
+  };
+  // What goes from one rank to another.
+  struct Edge {
+    SendQueue queue{std::numeric_limits<int64_t>::max()};
+    ReceiveLedger ledger;
+    absl::Status broken;     // why the sender lost the receiver
+    bool scheduled = false;  // the sender is in the receiver's inbox
+  };
+
+  absl::Status CheckPeer(Rank self, Rank peer) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Attach(Rank rank, std::shared_ptr<SinkGate> gate);
+  void Leave(Rank rank);
+  absl::Status Send(Rank from, Rank to, Tag tag, Outgoing message);
+  absl::Status Post(Rank to, Rank from, Tag tag, Incoming place);
+  // More of a message from one to the other may be there.
+  void Wake(Rank from, Rank to);
+  // Delivers to `rank` until it leaves.
+  void Deliver(Rank rank);
+  TransportCounters counters(Rank rank);
+
+  Edge& EdgeBetween(Rank from, Rank to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Schedule(Rank from, Rank to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits for a piece for `rank`; nullopt when it left.
+  std::optional<std::pair<Rank, Piece>> NextPiece(Rank rank);
+  absl::Status Move(Rank from, Rank to, const Piece& piece);
+  void Break(Rank from, Rank to, const absl::Status& violation);
+  void BreakFor(Rank rank, Rank peer, const absl::Status& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Mutex mutex_;
+  std::vector<Endpoint> endpoints_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::pair<Rank, Rank>, Edge> edges_ ABSL_GUARDED_BY(mutex_);
+};
+
+class MemoryTransport : public Transport {
+ public:
+  // The endpoint of `rank`, at most once for each of the hub's ranks.
+  MemoryTransport(std::shared_ptr<MemoryHub> hub, Rank rank, TransportSink* sink);
+  ~MemoryTransport() override { Shutdown(); }
+
+  void Dial(std::span<const Rank> peers) override {}
+  absl::Status Send(Rank to, Tag tag, Outgoing message) override;
+  absl::Status Post(Rank from, Tag tag, Incoming place) override;
+  TransportCounters counters() const override { return hub_->counters(rank_); }
+  void Shutdown() override;
+
+ private:
+  std::shared_ptr<MemoryHub> hub_;
+  Rank rank_;
+  std::shared_ptr<SinkGate> gate_;
+  Mutex shutdown_;
+  std::thread thread_ ABSL_GUARDED_BY(shutdown_);
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_TRANSPORT_MEMORY_TRANSPORT_H_

@@ -1,0 +1,80 @@
+#include "node/transport/receive_ledger.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "node/transport/transport.h"
+
+namespace grapevine {
+namespace {
+
+// A peer a round ahead or behind is the likely mistake: name what is open.
+std::string NameFirst(const std::vector<Tag>& open) {
+  if (open.empty()) return "nothing is posted for it";
+  return absl::StrCat(open.size(), " posted for it, first ", Describe(open.front()));
+}
+
+}  // namespace
+
+absl::Status ReceiveLedger::Post(Tag tag, Incoming place) {
+  if (open_.size() >= Transport::kMaxQueued) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("more than ", Transport::kMaxQueued, " messages posted for one peer"));
+  }
+  if (!open_.try_emplace(tag, Place{.memory = std::move(place)}).second) {
+    return absl::AlreadyExistsError(absl::StrCat(Describe(tag), " is already posted"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Landing> ReceiveLedger::Accept(const ChunkHeader& chunk) const {
+  const auto found = open_.find(chunk.tag);
+  if (found == open_.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("sent ", Describe(chunk.tag), " unasked; ", NameFirst(Open())));
+  }
+  const Place& place = found->second;
+  const int64_t expected = place.memory.into.bytes();
+  if (chunk.total != expected) {
+    return absl::InvalidArgumentError(absl::StrCat("sent ", Describe(chunk.tag), " with ",
+                                                   chunk.total, " bytes, expected ", expected));
+  }
+  if (chunk.offset != place.filled) {
+    return absl::InvalidArgumentError(absl::StrCat("sent ", Describe(chunk.tag), " from byte ",
+                                                   chunk.offset, ", expected byte ", place.filled));
+  }
+  const bool empty_part = chunk.size == 0 && expected != 0;
+  if (empty_part || chunk.size < 0 || chunk.size > expected - place.filled) {
+    return absl::InvalidArgumentError(absl::StrCat("sent a chunk of ", chunk.size, " bytes of ",
+                                                   Describe(chunk.tag), ", of which ",
+                                                   expected - place.filled, " are missing"));
+  }
+  std::byte* const begin = reinterpret_cast<std::byte*>(place.memory.into.begin());
+  return Landing{place.memory.into.owner, begin + place.filled, place.crc32c, place.memory.landed};
+}
+
+absl::StatusOr<bool> ReceiveLedger::Landed(const ChunkHeader& chunk, uint32_t crc32c) {
+  const auto found = open_.find(chunk.tag);
+  if (found == open_.end()) return absl::CancelledError("the post was withdrawn");
+  if (chunk.crc32c.has_value() && *chunk.crc32c != crc32c) {
+    return absl::DataLossError(absl::StrFormat("sent %s with CRC-32C %08x, its bytes have %08x",
+                                               Describe(chunk.tag), *chunk.crc32c, crc32c));
+  }
+  Place& place = found->second;
+  place.filled += chunk.size;
+  place.crc32c = crc32c;
+  if (!chunk.last()) return false;
+  open_.erase(found);
+  return true;
+}
+
+std::vector<Tag> ReceiveLedger::Open() const {
+  std::vector<Tag> tags;
+  tags.reserve(open_.size());
+  for (const auto& [tag, place] : open_) tags.push_back(tag);
+  return tags;
+}
+
+}  // namespace grapevine

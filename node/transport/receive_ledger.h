@@ -1,0 +1,63 @@
+// What one peer may send: the places posted for it, and how far each is filled.
+//
+// Every chunk is checked against the ledger before a byte of it is written, so
+// that a peer can only ever fill what was posted, once, from front to back.
+//
+// Thread-compatible: its edge guards it. The bytes are copied outside that
+// guard; a Landing keeps its memory alive meanwhile.
+#ifndef GRAPEVINE_NODE_TRANSPORT_RECEIVE_LEDGER_H_
+#define GRAPEVINE_NODE_TRANSPORT_RECEIVE_LEDGER_H_
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/vector/aligned_buffer.h"
+#include "node/transport/chunk.h"
+#include "node/transport/message_memory.h"
+
+namespace grapevine {
+
+// Where the bytes of an accepted chunk go.
+struct Landing {
+  std::shared_ptr<float[]> owner;
+  std::byte* into = nullptr;
+  uint32_t crc32c = 0;  // of the message's bytes before this chunk
+  // To be called, where there is one, once the chunk's bytes are there.
+  Incoming::Landed landed;
+};
+
+class ReceiveLedger {
+ public:
+  // Expects one message with `tag` into `place`. ResourceExhausted beyond
+  // Transport::kMaxQueued posts, AlreadyExists for a tag that is still open.
+  absl::Status Post(Tag tag, Incoming place);
+
+  // Checks a chunk that is about to be copied; an error is the peer's
+  // violation of the protocol, in words that fit behind "rank 3 ".
+  absl::StatusOr<Landing> Accept(const ChunkHeader& chunk) const;
+
+  // Notes that an accepted chunk was copied and that the message's checksum is
+  // now `crc32c`. True when the message is whole; its post is then gone.
+  absl::StatusOr<bool> Landed(const ChunkHeader& chunk, uint32_t crc32c);
+
+  bool empty() const { return open_.empty(); }
+  // The open tags, in order.
+  std::vector<Tag> Open() const;
+  void Clear() { open_.clear(); }
+
+ private:
+  struct Place {
+    Incoming memory;
+    int64_t filled = 0;
+    uint32_t crc32c = 0;
+  };
+  std::map<Tag, Place> open_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_TRANSPORT_RECEIVE_LEDGER_H_

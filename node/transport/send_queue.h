@@ -1,0 +1,74 @@
+// Messages for one peer: they wait for the peer's credit, then leave in chunks.
+//
+// Messages leave one after the other, in the order in which both the message
+// and its credit were there; one without credit holds up no other. One whose credit
+// came in turn leaves in sixteenths: its receiver gives further credits by how far it
+// has come, and sees no less than a chunk.
+//
+// Thread-compatible: its edge guards it.
+#ifndef GRAPEVINE_NODE_TRANSPORT_SEND_QUEUE_H_
+#define GRAPEVINE_NODE_TRANSPORT_SEND_QUEUE_H_
+
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "kernels/vector/aligned_buffer.h"
+#include "node/transport/chunk.h"
+#include "node/transport/message_memory.h"
+
+namespace grapevine {
+
+// A part of a message, ready to go. Its slice keeps the message's memory alive.
+struct Piece {
+  ChunkHeader header;  // without checksum
+  SharedSlice message;
+  SharedSlice data;  // the part of `message` that the header names
+};
+
+class SendQueue {
+ public:
+  // `chunk_elements`: the most a piece carries.
+  explicit SendQueue(int64_t chunk_elements) : chunk_elements_(chunk_elements) {}
+
+  // ResourceExhausted beyond Transport::kMaxQueued messages, AlreadyExists for
+  // a tag that has not left yet.
+  absl::Status Admits(Tag tag) const;
+  // Queues a message that the queue admits.
+  void Push(Tag tag, Outgoing message);
+
+  // The peer's credit for one message. An error is the peer's violation.
+  absl::Status Grant(Tag tag, Credit credit);
+
+  // The next piece, in order; nullopt when nothing has credit, or the message whose
+  // turn it is has no further piece written.
+  std::optional<Piece> Next();
+
+  // No message waits or is underway.
+  bool empty() const { return waiting_.empty() && ready_.empty(); }
+  // Some piece could leave.
+  bool ready() const { return !ready_.empty() && NextSize() >= 0; }
+  void Clear();
+
+ private:
+  struct Message {
+    Tag tag;
+    Outgoing memory;
+    Credit credit;
+    int64_t done = 0;  // elements
+  };
+
+  int64_t MostOf(const Message& message) const;
+  // Elements of the first message's next piece; negative when they are not there yet.
+  int64_t NextSize() const;
+
+  int64_t chunk_elements_;
+  std::map<Tag, Outgoing> waiting_;  // without credit
+  std::map<Tag, Credit> credits_;    // without message
+  std::deque<Message> ready_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_TRANSPORT_SEND_QUEUE_H_

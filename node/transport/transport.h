@@ -1,0 +1,75 @@
+// How vectors get from node to node.
+//
+// Two implementations under one contract suite (tests/node/transport/transport_contract):
+// in memory, between threads of one process, and gRPC. A message is a range of
+// a shared vector under a tag. It moves once its receiver has posted a place
+// for it: the post is the sender's credit, so a receiver's memory is bounded by
+// what it posted, whatever its peers do. A message that is not posted yet does
+// not hold up a later one that is: messages of one edge may overtake each other.
+//
+// Thread-safety: Send, Post and Dial from any thread. Sink calls come from the
+// transport's threads, must not block and must not call back into the transport.
+#ifndef GRAPEVINE_NODE_TRANSPORT_TRANSPORT_H_
+#define GRAPEVINE_NODE_TRANSPORT_TRANSPORT_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "algorithm/event.h"
+#include "node/transport/message_memory.h"
+
+namespace grapevine {
+
+class TransportSink {
+ public:
+  virtual ~TransportSink() = default;
+
+  // The message is whole in its posted place, its checksum holds, and the
+  // transport no longer holds the place: its memory may be used again at once.
+  virtual void OnReceived(Rank from, Tag tag) = 0;
+  // The transport no longer reads the sent slice.
+  virtual void OnSent(Rank to, Tag tag) = 0;
+  // The peer is lost to this transport: the connection broke, it broke the
+  // protocol, or it has been silent past the time-out. The status names the
+  // peer, what happened and since when; it carries kRendezvous when the two do
+  // not fit together. At most once a peer.
+  virtual void OnPeerFailed(Rank peer, const absl::Status& why) = 0;
+};
+
+// What crossed the wire, payload bytes without framing.
+struct TransportCounters {
+  int64_t bytes_sent = 0;
+  int64_t bytes_received = 0;
+  int64_t messages_sent = 0;
+  int64_t messages_received = 0;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  // `peers` are this node's neighbours from now on: opens connections to them ahead
+  // of their first use, and lets theirs in. Returns at once, failures come through
+  // OnPeerFailed. Sending to a peer dials it anyway, and posting for one lets it in.
+  virtual void Dial(std::span<const Rank> peers) = 0;
+
+  // Queues a message; never blocks. It leaves as far as it is there, and what is there
+  // must not be written before OnSent. ResourceExhausted when more than kMaxQueued messages wait
+  // for one peer: the algorithm broke its own window.
+  virtual absl::Status Send(Rank to, Tag tag, Outgoing message) = 0;
+
+  // Grants `from` one message with `tag`, of exactly this size, into `place`.
+  virtual absl::Status Post(Rank from, Tag tag, Incoming place) = 0;
+
+  virtual TransportCounters counters() const = 0;
+
+  // Stops all traffic; after it returns the sink is not called again.
+  virtual void Shutdown() = 0;
+
+  static constexpr int kMaxQueued = 1024;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_TRANSPORT_TRANSPORT_H_

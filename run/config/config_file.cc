@@ -1,0 +1,53 @@
+#include "run/config/config_file.h"
+
+#include <google/protobuf/text_format.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "run/config/config_field.h"
+#include "run/text_proto.h"
+
+namespace grapevine {
+namespace {
+
+using google::protobuf::TextFormat;
+
+// Reads the value again as a flag would be read: checks and canonicalizes it.
+absl::Status Reread(const ConfigField& field, Config* config) {
+  return SetField(field, FieldText(field, *config), config);
+}
+
+}  // namespace
+
+absl::StatusOr<ConfigFile> ReadConfigFile(const std::string& path) {
+  ConfigFile result;
+  TextFormat::ParseInfoTree positions;
+  const absl::Status read = ReadTextProto(path, Failure::kUsage, &result.config, &positions);
+  if (!read.ok()) return read;
+  for (const ConfigField* field : ConfigFields()) {
+    if (!HasField(*field, result.config)) continue;
+    const int index = field->is_repeated() ? 0 : -1;
+    const int line = positions.GetLocation(field, index).line + 1;
+    result.line[field->name()] = line;
+    if (absl::Status status = Reread(*field, &result.config); !status.ok()) {
+      return ErrorAtLine(path, line,
+                         absl::StrCat(field->name(), ": ", std::string(status.message())),
+                         Failure::kUsage);
+    }
+  }
+  return result;
+}
+
+std::string ConfigFileText(const Config& config) {
+  Config kept = config;
+  for (const ConfigField* field : ConfigFields()) {
+    if (InfoOf(*field).section() == CLUSTER) ClearField(*field, &kept);
+  }
+  TextFormat::Printer printer;
+  printer.SetUseUtf8StringEscaping(true);
+  std::string text;
+  printer.PrintToString(kept, &text);
+  return text;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,28 @@
+// A configuration as a text file: --config FILE and a run's config.textproto.
+#ifndef GRAPEVINE_RUN_CONFIG_CONFIG_FILE_H_
+#define GRAPEVINE_RUN_CONFIG_CONFIG_FILE_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "run/config/config.pb.h"
+
+namespace grapevine {
+
+struct ConfigFile {
+  Config config;                    // values in canonical form
+  std::map<std::string, int> line;  // 1-based, of each field that is set, by name
+};
+
+// Reads a textproto of Config. A missing file is kInput; unknown fields,
+// repetitions and bad values are kUsage and begin with FILE:LINE.
+absl::StatusOr<ConfigFile> ReadConfigFile(const std::string& path);
+
+// The textproto of what describes the run: all that is set, except where this
+// process is and where it writes (section CLUSTER).
+std::string ConfigFileText(const Config& config);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_CONFIG_CONFIG_FILE_H_

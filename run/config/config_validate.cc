@@ -1,0 +1,254 @@
+#include "run/config/config_validate.h"
+
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/units.h"
+#include "run/config/config_field.h"
+#include "run/config/configured_stragglers.h"
+#include "run/config/culprit.h"
+#include "run/config/device_spec.h"
+#include "run/config/model_kind.h"
+
+namespace grapevine {
+namespace {
+
+absl::Status Refuse(std::string message) {
+  return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kUsage);
+}
+
+// What a number must satisfy, in words that follow "must".
+struct Range {
+  std::string_view must;
+  bool (*holds)(double);
+};
+
+constexpr Range kPositive{"be positive", [](double v) { return v > 0 && std::isfinite(v); }};
+constexpr Range kNonNegative{"not be negative",
+                             [](double v) { return v >= 0 && std::isfinite(v); }};
+constexpr Range kBelowOne{"be at least 0 and below 1", [](double v) { return v >= 0 && v < 1; }};
+constexpr Range kPort{"be a port between 1 and 65535",
+                      [](double v) { return v >= 1 && v <= 65535; }};
+
+struct RangeRule {
+  const char* field;
+  Range range;
+};
+
+constexpr RangeRule kRanges[] = {
+    {"nodes", kPositive},
+    {"epochs", kPositive},
+    {"rounds", kPositive},
+    {"batch", kPositive},
+    {"lr", kPositive},
+    {"momentum", kBelowOne},
+    {"weight_decay", kNonNegative},
+    {"label_smoothing", kBelowOne},
+    {"loss", kBelowOne},
+    {"target_accuracy", kPositive},
+    {"eval_every", kPositive},
+    {"log_every", kNonNegative},
+    {"window", kNonNegative},
+    {"rank", kNonNegative},
+    {"world_size", kPositive},
+    {"master_port", kPort},
+};
+
+absl::Status CheckRanges(const ResolvedConfig& resolved) {
+  for (const auto& [name, range] : kRanges) {
+    const ConfigField& field = ConfigFieldNamed(name);
+    if (!HasField(field, resolved.config)) continue;
+    double value = 0;
+    if (!absl::SimpleAtod(FieldText(field, resolved.config), &value) || !range.holds(value)) {
+      return Refuse(absl::StrCat(Culprit(resolved, name), ": must ", std::string(range.must)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+struct ChoiceRule {
+  const char* field;
+  std::vector<std::string_view> values;
+};
+
+absl::Status CheckChoices(const ResolvedConfig& resolved) {
+  const ChoiceRule rules[] = {{"precision", {"fp32", "tf32", "bf16", "fp16"}},
+                              {"log_level", {"debug", "info", "warning", "error"}},
+                              {"log_format", {"text", "json"}},
+                              {"network_model", {"auto", "nic", "flow"}}};
+  for (const ChoiceRule& rule : rules) {
+    const std::string value = FieldText(ConfigFieldNamed(rule.field), resolved.config);
+    std::string known;
+    bool found = false;
+    for (std::string_view choice : rule.values) {
+      found |= value == choice;
+      absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(choice));
+    }
+    if (!found) return Refuse(absl::StrCat(Culprit(resolved, rule.field), ": known are ", known));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckDevice(const ResolvedConfig& resolved) {
+  const absl::StatusOr<DeviceSpec> device = ParseDevice(resolved.config.device());
+  if (!device.ok()) {
+    return Refuse(
+        absl::StrCat(Culprit(resolved, "device"), ": ", std::string(device.status().message())));
+  }
+  if (device->cuda || resolved.config.precision() == "fp32") return absl::OkStatus();
+  return Refuse(absl::StrCat(Culprit(resolved, "precision"), ": needs --device=cuda"));
+}
+
+// Below, heartbeats (eight in the time-out of a peer) come late by what any machine does;
+// above, sums of times overflow.
+constexpr std::chrono::nanoseconds kShortestTimeout = std::chrono::milliseconds(100);
+constexpr std::chrono::nanoseconds kLongestTimeout = std::chrono::hours(24 * 365);
+
+absl::Status CheckTimeouts(const ResolvedConfig& resolved) {
+  for (const char* name : {"peer_timeout", "rendezvous_timeout", "step_timeout"}) {
+    const auto time = ResolvedDuration(FieldText(ConfigFieldNamed(name), resolved.config));
+    if (time < kShortestTimeout || time > kLongestTimeout) {
+      return Refuse(absl::StrCat(Culprit(resolved, name), ": must be between ",
+                                 FormatDuration(kShortestTimeout), " and ",
+                                 FormatDuration(kLongestTimeout)));
+    }
+  }
+  const Config& config = resolved.config;
+  if (ResolvedDuration(config.step_timeout()) < ResolvedDuration(config.peer_timeout())) {
+    return Refuse(absl::StrCat(Culprit(resolved, "step_timeout"),
+                               ": is below --peer-timeout=", config.peer_timeout(),
+                               ", so that it would fire before a lost peer is named; raise it"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckModelWithoutData(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (KindOf(config) == ModelKind::kNetwork) return absl::OkStatus();
+  if (!config.has_rounds()) {
+    return Refuse(absl::StrCat(Culprit(resolved, "model"),
+                               ": sees no data, so that epochs mean nothing; use --rounds=R"));
+  }
+  if (config.has_target_accuracy()) {
+    return Refuse(absl::StrCat(Culprit(resolved, "target_accuracy"), ": --model=", config.model(),
+                               " has no accuracy; drop it or choose another model"));
+  }
+  return absl::OkStatus();
+}
+
+// What says which data there are, where the model sees none.
+absl::Status CheckDataAreSeen(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (KindOf(config) == ModelKind::kNetwork) return absl::OkStatus();
+  for (const char* name : {"data", "split", "label_smoothing"}) {
+    const ConfigField& field = ConfigFieldNamed(name);
+    if (FieldText(field, config) == FieldText(field, Config())) continue;
+    return Refuse(absl::StrCat(Culprit(resolved, name), ": --model=", config.model(),
+                               " sees no data; drop one of them"));
+  }
+  return absl::OkStatus();
+}
+
+// A phantom has sizes and times, but no weights.
+absl::Status CheckPhantom(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (KindOf(config) != ModelKind::kPhantom) return absl::OkStatus();
+  if (!config.has_compute()) {
+    return Refuse(absl::StrCat(Culprit(resolved, "model"),
+                               ": needs --compute=TIME, the time of one gradient (--compute=5ms)"));
+  }
+  if (config.has_init_from()) {
+    return Refuse(absl::StrCat(Culprit(resolved, "init_from"), ": --model=", config.model(),
+                               " learns nothing; drop it or choose another model"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCluster(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (config.has_hostfile() && config.has_hosts()) {
+    return Refuse(absl::StrCat(Culprit(resolved, "hostfile"), " and ", Culprit(resolved, "hosts"),
+                               " both list the nodes; keep one of them"));
+  }
+  if (config.has_rank() && config.has_world_size() && config.rank() >= config.world_size()) {
+    return Refuse(absl::StrCat(Culprit(resolved, "rank"), ": ranks count from 0 to ",
+                               config.world_size() - 1, " (world size ", config.world_size(), ")"));
+  }
+  if (config.has_world_size() && config.world_size() != config.nodes() &&
+      resolved.OriginOf("nodes").source != Source::kDefault) {
+    return Refuse(absl::StrCat(Culprit(resolved, "world_size"), " and ", Culprit(resolved, "nodes"),
+                               " differ; give one of them"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSecurity(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  const int given = config.has_tls_ca() + config.has_tls_cert() + config.has_tls_key();
+  if (given != 0 && given != 3) {
+    return Refuse(
+        "--tls-ca, --tls-cert and --tls-key belong together (mutual TLS); give all three");
+  }
+  if (given == 3 && config.insecure()) {
+    return Refuse(
+        absl::StrCat(Culprit(resolved, "insecure"), ": contradicts --tls-ca; drop one of them"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOutput(const ResolvedConfig& resolved) {
+  if (!resolved.config.overwrite() || resolved.config.has_out()) return absl::OkStatus();
+  return Refuse(absl::StrCat(Culprit(resolved, "overwrite"),
+                             ": needs --out=DIR, the run directory to replace"));
+}
+
+absl::Status CheckStragglers(const ResolvedConfig& resolved) {
+  return ConfiguredStragglers(resolved.config, resolved.config.nodes()).status();
+}
+
+bool MakesUpTimes(const Config& config) {
+  return config.has_compute() || config.slow_size() > 0 || config.straggler() != "none";
+}
+
+}  // namespace
+
+absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (KindOf(config) == ModelKind::kPhantom && config.has_profile()) {
+    return Refuse(absl::StrCat(Culprit(resolved, "profile"), ": --model=", config.model(),
+                               " computes nothing; measure the model that it stands for"));
+  }
+  if (config.has_profile() && MakesUpTimes(config)) {
+    return Refuse(absl::StrCat(Culprit(resolved, "profile"),
+                               ": --compute, --slow and --straggler change how long gradients "
+                               "take; drop them while measuring"));
+  }
+  if (!config.has_compute() || KindOf(config) != ModelKind::kNetwork) return absl::OkStatus();
+  return Refuse(absl::StrCat(Culprit(resolved, "compute"), ": --model=", config.model(),
+                             " takes the time it takes; use --model=phantom:SIZE"));
+}
+
+absl::Status ValidateForSimulation(const ResolvedConfig& resolved) {
+  if (resolved.config.device() == "cpu") return absl::OkStatus();
+  return Refuse(absl::StrCat(Culprit(resolved, "device"),
+                             ": the simulator learns on the CPU; for a GPU's times give it "
+                             "--compute=profile:FILE, measured by train --profile"));
+}
+
+absl::Status ValidateConfig(const ResolvedConfig& resolved) {
+  for (auto check :
+       {CheckRanges, CheckChoices, CheckDevice, CheckTimeouts, CheckPhantom, CheckModelWithoutData,
+        CheckDataAreSeen, CheckCluster, CheckSecurity, CheckOutput, CheckStragglers}) {
+    if (absl::Status status = check(resolved); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace grapevine

@@ -1,0 +1,19 @@
+// Who computes more slowly in the run of a configuration.
+//
+// Pure function; safe from any thread.
+#ifndef GRAPEVINE_RUN_CONFIG_CONFIGURED_STRAGGLERS_H_
+#define GRAPEVINE_RUN_CONFIG_CONFIGURED_STRAGGLERS_H_
+
+#include "absl/status/statusor.h"
+#include "run/config/config.pb.h"
+#include "run/timing/straggler.h"
+
+namespace grapevine {
+
+// Of --straggler and --slow, among the first `nodes` ranks. Errors are those of
+// Stragglers::Make.
+absl::StatusOr<Stragglers> ConfiguredStragglers(const Config& config, Rank nodes);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_CONFIG_CONFIGURED_STRAGGLERS_H_

@@ -1,0 +1,30 @@
+#include "run/config/device_spec.h"
+
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "base/failure.h"
+
+namespace grapevine {
+namespace {
+
+constexpr std::string_view kCuda = "cuda:";
+// Far above what one machine has.
+constexpr int kMostGpus = 1024;
+
+}  // namespace
+
+absl::StatusOr<DeviceSpec> ParseDevice(std::string_view text) {
+  if (text == "cpu") return DeviceSpec{};
+  if (text == "cuda") return DeviceSpec{.cuda = true, .index = 0};
+  if (text == "cuda:auto") return DeviceSpec{.cuda = true, .index = std::nullopt};
+  int index = 0;
+  if (text.starts_with(kCuda) && absl::SimpleAtoi(std::string(text.substr(kCuda.size())), &index) &&
+      index >= 0 && index < kMostGpus) {
+    return DeviceSpec{.cuda = true, .index = index};
+  }
+  return WithFailure(absl::InvalidArgumentError("known are cpu, cuda, cuda:INDEX, cuda:auto"),
+                     Failure::kUsage);
+}
+
+}  // namespace grapevine

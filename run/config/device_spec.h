@@ -1,0 +1,28 @@
+// What --device means: "cpu", "cuda" (the first GPU), "cuda:2", or "cuda:auto", which
+// spreads the nodes of a machine over its GPUs.
+//
+// Thread-safety: pure functions.
+#ifndef GRAPEVINE_RUN_CONFIG_DEVICE_SPEC_H_
+#define GRAPEVINE_RUN_CONFIG_DEVICE_SPEC_H_
+
+#include <optional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace grapevine {
+
+struct DeviceSpec {
+  bool cuda = false;         // else the CPU
+  std::optional<int> index;  // of the GPU; none: automatic
+
+  // The GPU of the node with this local rank on a machine with `gpus`, at least 1.
+  int Gpu(int local_rank, int gpus) const { return index ? *index : local_rank % gpus; }
+};
+
+// InvalidArgument, kUsage, says what is known.
+absl::StatusOr<DeviceSpec> ParseDevice(std::string_view text);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_CONFIG_DEVICE_SPEC_H_

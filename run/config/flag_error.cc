@@ -1,0 +1,41 @@
+#include "run/config/flag_error.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "run/config/config_field.h"
+#include "run/config/culprit.h"
+
+namespace grapevine {
+
+absl::Status NamingFlag(std::string_view flag, std::string_view value, absl::Status status) {
+  const std::string message(status.message());
+  if (FailureOf(status) != Failure::kUsage || message.starts_with("--")) return status;
+  // What refused the value may have named it already, plain or in quotes.
+  const std::string culprit(value);
+  std::string_view why = message;
+  for (const std::string& named : {culprit + ": ", absl::StrCat("'", culprit, "': ")}) {
+    if (why.starts_with(named)) why.remove_prefix(named.size());
+  }
+  return WithFailure(absl::Status(status.code(), absl::StrCat(std::string(flag), "=", culprit, ": ",
+                                                              std::string(why))),
+                     Failure::kUsage);
+}
+
+absl::Status NamingOrigin(const ResolvedConfig& resolved, absl::Status status) {
+  if (FailureOf(status) != Failure::kUsage) return status;
+  const std::string message(status.message());
+  const size_t end = std::min(message.find_first_of("=:"), message.size());
+  const std::string flag = message.substr(0, end);
+  for (const ConfigField* field : ConfigFields()) {
+    if (FlagName(*field) != flag) continue;
+    return WithFailure(absl::Status(status.code(), absl::StrCat(PlaceOf(resolved, field->name()),
+                                                                message.substr(end))),
+                       Failure::kUsage);
+  }
+  return status;
+}
+
+}  // namespace grapevine

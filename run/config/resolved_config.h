@@ -1,0 +1,35 @@
+// A configuration that knows where each of its values came from.
+#ifndef GRAPEVINE_RUN_CONFIG_RESOLVED_CONFIG_H_
+#define GRAPEVINE_RUN_CONFIG_RESOLVED_CONFIG_H_
+
+#include <map>
+#include <string>
+
+#include "run/config/config.pb.h"
+
+namespace grapevine {
+
+// Ascending precedence.
+enum class Source { kDefault, kFile, kEnvironment, kCommandLine };
+
+struct Origin {
+  Source source = Source::kDefault;
+  std::string where = "default";  // "--batch", "GRAPEVINE_BATCH", "ring.textproto:3"
+};
+
+struct ResolvedConfig {
+  // Defaults are filled in, sizes and durations canonical; either epochs or
+  // rounds is set, never both; version and revision are this program's.
+  Config config;
+  // By field name; fields at their default are absent.
+  std::map<std::string, Origin> origins;
+
+  Origin OriginOf(const std::string& field) const {
+    const auto origin = origins.find(field);
+    return origin == origins.end() ? Origin{} : origin->second;
+  }
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_CONFIG_RESOLVED_CONFIG_H_

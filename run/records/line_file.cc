@@ -1,0 +1,48 @@
+#include "run/records/line_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+
+namespace grapevine {
+namespace {
+
+absl::Status SystemError(int error, std::string_view what, const std::string& path) {
+  return WithFailure(
+      absl::ErrnoToStatus(error, absl::StrCat("cannot ", std::string(what), " ", path)),
+      Failure::kOutput);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LineFile>> LineFile::Open(std::string path) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor < 0) return SystemError(errno, "open", path);
+  return std::unique_ptr<LineFile>(new LineFile(std::move(path), descriptor));
+}
+
+LineFile::~LineFile() { close(descriptor_); }
+
+absl::Status LineFile::Append(std::string_view line) {
+  const std::string whole = absl::StrCat(std::string(line), "\n");
+  const off_t start = lseek(descriptor_, 0, SEEK_END);
+  size_t done = 0;
+  while (done < whole.size()) {
+    const ssize_t written = write(descriptor_, whole.data() + done, whole.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      const int error = errno;
+      // Where even this fails, the reader meets half a line and says so.
+      if (done > 0 && start >= 0) (void)!ftruncate(descriptor_, start);
+      return SystemError(error, "write", path_);
+    }
+    done += static_cast<size_t>(written);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace grapevine

@@ -1,0 +1,91 @@
+// What is measured while a run goes on: one JSON object a line.
+//
+// Losses are means over samples in nats; accuracies are fractions; times are in
+// seconds since the first round; totals count from the start of the run.
+// Absent values were not measured at that round.
+#ifndef GRAPEVINE_RUN_RECORDS_METRICS_H_
+#define GRAPEVINE_RUN_RECORDS_METRICS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace grapevine {
+
+// A line of RUN/metrics.jsonl: the whole run, collected by rank 0.
+struct RunMetrics {
+  int64_t round = 0;  // completed rounds
+  double epoch = 0;   // samples seen by all nodes over the size of the data set
+  double time_s = 0;
+
+  // Mean over the nodes of their batches' losses since the last measurement.
+  std::optional<double> train_loss;
+  std::optional<double> learning_rate;
+  // The averaged model on the test set, with averaged batch-norm statistics ...
+  std::optional<double> test_loss;
+  std::optional<double> test_accuracy;
+  // ... and with statistics that were estimated again on training data.
+  std::optional<double> test_loss_recalibrated;
+  std::optional<double> test_accuracy_recalibrated;
+  // (1/n) sum over workers of |x_i - mean x|^2 over the parameters: exact where the model
+  // was evaluated; elsewhere real nodes estimate it (kernels/passes/sketch.h).
+  std::optional<double> consensus_distance;
+  // The same over the buffers (batch-norm statistics), where there are any: exact.
+  std::optional<double> buffer_distance;
+
+  // Summed over all nodes. Bytes are payload: what the algorithm's messages of all these
+  // rounds carry, and, apart, what merging the models for evaluations up to here takes.
+  std::optional<int64_t> bytes_sent_total;
+  std::optional<int64_t> evaluation_bytes_sent_total;
+  std::optional<double> samples_per_s;
+};
+
+// Makes `latest` the last known value of each measurement: not every round has all.
+void Remember(const RunMetrics& metrics, RunMetrics* latest);
+
+// The averaged model of a round, evaluated.
+struct ModelEvaluation {
+  int64_t round = 0;
+  double consensus_distance = 0;  // exact
+  std::optional<double> buffer_distance;
+  // Absent for a model that learns nothing (phantom).
+  std::optional<double> test_loss;
+  std::optional<double> test_accuracy;
+  std::optional<double> test_loss_recalibrated;
+  std::optional<double> test_accuracy_recalibrated;
+};
+
+// A line of RUN/node-RANK/metrics.jsonl: one node, written by itself.
+struct NodeMetrics {
+  int64_t round = 0;
+  double epoch = 0;
+  double time_s = 0;
+
+  std::optional<double> train_loss;
+  std::optional<double> learning_rate;
+  // Seconds since the last line in which the node computed gradients, mixed
+  // and stepped, and waited for peers with nothing else to do.
+  std::optional<double> gradient_s;
+  std::optional<double> mix_s;
+  std::optional<double> wait_s;
+  std::optional<double> samples_per_s;
+  // As in RunMetrics, without what evaluations take.
+  std::optional<int64_t> bytes_sent_total;
+  std::optional<int64_t> bytes_received_total;
+  std::optional<int64_t> resident_bytes;
+};
+
+// One line of JSON without its line break.
+std::string ToJsonLine(const RunMetrics& metrics);
+std::string ToJsonLine(const NodeMetrics& metrics);
+
+// The inverse, safe on hostile input. Errors name the member.
+absl::StatusOr<RunMetrics> RunMetricsFromJson(std::string_view line);
+absl::StatusOr<NodeMetrics> NodeMetricsFromJson(std::string_view line);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_RECORDS_METRICS_H_

@@ -1,0 +1,18 @@
+// Which Grapevine this is.
+#ifndef GRAPEVINE_RUN_RECORDS_REVISION_H_
+#define GRAPEVINE_RUN_RECORDS_REVISION_H_
+
+#include <string>
+
+namespace grapevine {
+
+// The release, from the file VERSION: "0.1.0".
+std::string Version();
+
+// The git revision of the source tree that this was built from, with "-dirty"
+// where tracked files differed; "unknown" outside a git checkout.
+std::string Revision();
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_RECORDS_REVISION_H_

@@ -1,0 +1,193 @@
+#include "run/records/run_directory.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "run/config/config_file.h"
+#include "run/records/output_file.h"
+#include "run/records/output_folder.h"
+#include "system/atomic_file.h"
+
+namespace grapevine {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status InputError(std::string message) {
+  return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kInput);
+}
+
+// A spec as part of a file name: "random:d=3" -> "random-d-3".
+std::string PathPart(std::string spec) {
+  constexpr size_t kMost = 40;
+  if (spec.size() > kMost) spec.resize(kMost);
+  for (char& c : spec) {
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') c = '-';
+  }
+  return spec;
+}
+
+bool IsOurs(const fs::path& entry) {
+  const std::string name = entry.filename().string();
+  if (name == "metrics.jsonl" || name == "summary.json" || name == "statistics.json") return true;
+  if (entry.extension() == ".safetensors") return true;
+  constexpr std::string_view kNode = "node-";
+  return name.starts_with(kNode) && name.size() > kNode.size() &&
+         std::all_of(name.begin() + kNode.size(), name.end(),
+                     [](unsigned char c) { return std::isdigit(c); });
+}
+
+// What a node of an earlier run left in its folder; an empty file is nothing.
+absl::StatusOr<std::vector<fs::path>> FilesOfARun(const std::string& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (!IsOurs(entry.path()) || !entry.is_regular_file(error)) continue;
+    if (entry.file_size(error) > 0 && !error) files.push_back(entry.path());
+  }
+  if (error) return OutputFolderError(error, "read", folder);
+  return files;
+}
+
+absl::Status CheckOut(const std::string& path, bool overwrite) {
+  const absl::StatusOr<FoundFolder> found = LookAtFolder(path);
+  if (!found.ok()) return found.status();
+  if (*found == FoundFolder::kFull && !IsRunDirectory(path)) {
+    return OutputError(absl::StrCat(
+        path,
+        " exists and is no run directory (it has no config.textproto); choose another --out"));
+  }
+  if (*found == FoundFolder::kFull && !overwrite) {
+    return OutputError(absl::StrCat(
+        path, " holds an earlier run; choose another --out, or replace it with --overwrite"));
+  }
+  return CheckWritable(path);
+}
+
+absl::Status PrepareOut(const std::string& path, bool overwrite) {
+  if (absl::Status status = CheckOut(path, overwrite); !status.ok()) return status;
+  if (absl::Status status = CreateFolders(path); !status.ok()) return status;
+  return overwrite ? RemoveRun(path) : absl::OkStatus();
+}
+
+}  // namespace
+
+std::string NodeDirectory(const std::string& run, int rank) {
+  return absl::StrCat(run, "/node-", rank);
+}
+std::string ConfigPath(const std::string& run) { return absl::StrCat(run, "/config.textproto"); }
+std::string MetricsPath(const std::string& folder) {
+  return absl::StrCat(folder, "/metrics.jsonl");
+}
+std::string SummaryPath(const std::string& run) { return absl::StrCat(run, "/summary.json"); }
+std::string StatisticsPath(const std::string& run) { return absl::StrCat(run, "/statistics.json"); }
+
+std::string DefaultRunPath(const Config& config, absl::Time now) {
+  return absl::StrCat("runs/", absl::FormatTime("%Y%m%d-%H%M%S", now, absl::UTCTimeZone()), "-",
+                      PathPart(config.topology()), "-", PathPart(config.algorithm()), "-n",
+                      config.nodes());
+}
+
+bool IsRunDirectory(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(ConfigPath(path), error);
+}
+
+// config.textproto goes last: until then this is still a run directory, should
+// we be interrupted.
+absl::Status RemoveRun(const std::string& run) {
+  std::error_code error;
+  std::vector<fs::path> ours;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run, error)) {
+    if (IsOurs(entry.path())) ours.push_back(entry.path());
+  }
+  if (error) return OutputFolderError(error, "read", run);
+  ours.push_back(ConfigPath(run));
+  for (const fs::path& path : ours) {
+    fs::remove_all(path, error);
+    if (error) return OutputFolderError(error, "remove", path.string());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRunDirectory(const Config& config) {
+  if (config.has_out()) return CheckOut(config.out(), config.overwrite());
+  return CheckWritable("runs");
+}
+
+absl::Status CheckRecordings(const Config& config) {
+  for (const std::string& path : {config.trace(), config.profile()}) {
+    if (path.empty()) continue;
+    // Begun and given up.
+    if (const auto file = AtomicFile::Create(path); !file.ok()) {
+      return AsOutputStatus(file.status());
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> CreateRunDirectory(const Config& config, absl::Time now) {
+  std::string path = config.out();
+  if (config.has_out()) {
+    absl::Status status = PrepareOut(path, config.overwrite());
+    if (!status.ok()) return status;
+  } else {
+    absl::StatusOr<std::string> fresh = CreateFreshFolder(DefaultRunPath(config, now));
+    if (!fresh.ok()) return fresh.status();
+    path = *std::move(fresh);
+  }
+  absl::Status written = WriteOutputFile(ConfigPath(path), ConfigFileText(config));
+  if (!written.ok()) return written;
+  return path;
+}
+
+absl::StatusOr<std::string> CreateNodeDirectory(const std::string& run, int rank) {
+  std::string path = NodeDirectory(run, rank);
+  if (absl::Status status = CreateFolders(path); !status.ok()) return status;
+  return path;
+}
+
+absl::StatusOr<std::string> PrepareNodeDirectory(const std::string& run, int rank, bool overwrite) {
+  absl::StatusOr<std::string> path = CreateNodeDirectory(run, rank);
+  if (!path.ok()) return path;
+  const absl::StatusOr<std::vector<fs::path>> files = FilesOfARun(*path);
+  if (!files.ok()) return files.status();
+  if (!files->empty() && !overwrite) {
+    return OutputError(absl::StrCat(
+        *path, " holds an earlier run; choose another --out, or replace it with --overwrite"));
+  }
+  for (const fs::path& file : *files) {
+    std::error_code error;
+    fs::remove(file, error);
+    if (error) return OutputFolderError(error, "remove", file.string());
+  }
+  return path;
+}
+
+absl::StatusOr<Summary> ReadSummary(const std::string& run) {
+  const std::string path = SummaryPath(run);
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return InputError(absl::StrCat("cannot read ", path));
+  absl::StatusOr<Summary> summary = SummaryFromJson(text.str());
+  if (summary.ok()) return summary;
+  return InputError(absl::StrCat(path, ": ", std::string(summary.status().message())));
+}
+
+absl::Status WriteStatistics(const std::string& run, const Statistics& statistics) {
+  return WriteOutputFile(StatisticsPath(run), ToJsonText(statistics));
+}
+
+absl::Status WriteSummary(const std::string& run, const Summary& summary) {
+  return WriteOutputFile(SummaryPath(run), ToJsonText(summary));
+}
+
+}  // namespace grapevine

@@ -1,0 +1,153 @@
+#include "run/records/statistics.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/units.h"
+#include "run/records/json_record.h"
+
+namespace grapevine {
+namespace {
+
+constexpr double kSecondsPerNanosecond = 1e-9;
+
+using Json = nlohmann::ordered_json;
+
+constexpr auto kSpreadMembers = [](auto& record, auto&& visit) {
+  visit("min", record.min);
+  visit("mean", record.mean);
+  visit("max", record.max);
+};
+
+constexpr auto kWaitedForMembers = [](auto& record, auto&& visit) {
+  visit("rank", record.rank);
+  visit("seconds", record.seconds);
+};
+
+constexpr auto kNodeMembers = [](auto& record, auto&& visit) {
+  visit("rank", record.rank);
+  visit("steps", record.steps);
+  visit("gradient_s", record.gradient_s);
+  visit("mix_s", record.mix_s);
+  visit("wait_s", record.wait_s);
+  visit("bytes_sent", record.bytes_sent);
+  visit("bytes_received", record.bytes_received);
+};
+
+constexpr auto kLinkMembers = [](auto& record, auto&& visit) {
+  visit("name", record.name);
+  visit("bytes", record.bytes);
+  visit("utilization", record.utilization);
+};
+
+double Seconds(int64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) * kSecondsPerNanosecond;
+}
+
+Json Steps(const DurationHistogram& steps) {
+  Json json;
+  json["count"] = steps.count();
+  json["mean_s"] = steps.mean() * kSecondsPerNanosecond;
+  json["min_s"] = Seconds(steps.min());
+  json["median_s"] = Seconds(steps.Quantile(0.5));
+  json["p95_s"] = Seconds(steps.Quantile(0.95));
+  json["p99_s"] = Seconds(steps.Quantile(0.99));
+  json["max_s"] = Seconds(steps.max());
+  return json;
+}
+
+Json List(const std::vector<WaitedFor>& waits) {
+  Json json = Json::array();
+  for (const WaitedFor& wait : waits) json.push_back(ToJson(wait, kWaitedForMembers));
+  return json;
+}
+
+Json Node(const NodeStatistics& node) {
+  Json json = ToJson(node, kNodeMembers);
+  json["waited_for"] = List(node.waited_for);
+  return json;
+}
+
+// "12.3 % (10.1 to 14.9 %)".
+std::string Percents(const Spread& spread) {
+  return absl::StrFormat("%.1f %% (%.1f to %.1f %%)", 100 * spread.mean, 100 * spread.min,
+                         100 * spread.max);
+}
+
+std::string Waits(const Statistics& statistics) {
+  constexpr size_t kShown = 4;
+  const double all = statistics.wait_s * static_cast<double>(statistics.steps.count());
+  if (!(all > 0)) return "";
+  std::string text;
+  const size_t shown = std::min(kShown, statistics.waited_for.size());
+  for (size_t i = 0; i < shown; ++i) {
+    const WaitedFor& wait = statistics.waited_for[i];
+    absl::StrAppendFormat(&text, "%s rank %d (%.1f %%)", i == 0 ? "" : ",", wait.rank,
+                          100 * wait.seconds / all);
+  }
+  return text.empty() ? "" : absl::StrCat("most of the waiting was for", text, "\n");
+}
+
+}  // namespace
+
+std::string ToJsonText(const Statistics& statistics) {
+  Json json;
+  json["nodes"] = statistics.nodes;
+  json["time_s"] = statistics.time_s;
+  json["steps"] = Steps(statistics.steps);
+  json["gradient_s"] = statistics.gradient_s;
+  json["mix_s"] = statistics.mix_s;
+  json["wait_s"] = statistics.wait_s;
+  json["waited_for"] = List(statistics.waited_for);
+  json["bytes_sent"] = ToJson(statistics.bytes_sent, kSpreadMembers);
+  json["bytes_received"] = ToJson(statistics.bytes_received, kSpreadMembers);
+  if (statistics.egress_utilization) {
+    json["egress_utilization"] = ToJson(*statistics.egress_utilization, kSpreadMembers);
+  }
+  if (statistics.ingress_utilization) {
+    json["ingress_utilization"] = ToJson(*statistics.ingress_utilization, kSpreadMembers);
+  }
+  if (!statistics.busiest_links.empty()) {
+    Json links = Json::array();
+    for (const LinkStatistics& link : statistics.busiest_links) {
+      links.push_back(ToJson(link, kLinkMembers));
+    }
+    json["busiest_links"] = std::move(links);
+  }
+  Json nodes = Json::array();
+  for (const NodeStatistics& node : statistics.listed) nodes.push_back(Node(node));
+  json["listed"] = std::move(nodes);
+  return Dump(json, 2) + "\n";
+}
+
+std::string ToReadableText(const Statistics& statistics) {
+  const DurationHistogram& steps = statistics.steps;
+  const double mean = steps.mean() * kSecondsPerNanosecond;
+  std::string text = absl::StrFormat(
+      "a step takes %s (median %s, 95 %% within %s, longest %s)\n", HumanDuration(mean),
+      HumanDuration(Seconds(steps.Quantile(0.5))), HumanDuration(Seconds(steps.Quantile(0.95))),
+      HumanDuration(Seconds(steps.max())));
+  if (mean > 0) {
+    absl::StrAppendFormat(&text, "of it: gradient %.1f %%, mixing %.1f %%, waiting %.1f %%\n",
+                          100 * statistics.gradient_s / mean, 100 * statistics.mix_s / mean,
+                          100 * statistics.wait_s / mean);
+  }
+  absl::StrAppend(&text, Waits(statistics));
+  absl::StrAppendFormat(&text, "a node sends %s (%s to %s)\n",
+                        HumanSize(statistics.bytes_sent.mean), HumanSize(statistics.bytes_sent.min),
+                        HumanSize(statistics.bytes_sent.max));
+  if (statistics.egress_utilization && statistics.ingress_utilization) {
+    absl::StrAppendFormat(&text, "interfaces are busy: sending %s, receiving %s\n",
+                          Percents(*statistics.egress_utilization),
+                          Percents(*statistics.ingress_utilization));
+  }
+  if (!statistics.busiest_links.empty()) {
+    const LinkStatistics& link = statistics.busiest_links.front();
+    absl::StrAppendFormat(&text, "the busiest link is %s: %.1f %%\n", link.name,
+                          100 * link.utilization);
+  }
+  return text;
+}
+
+}  // namespace grapevine

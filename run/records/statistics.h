@@ -1,0 +1,73 @@
+// Where the time of a run's steps went: RUN/statistics.json (docs/statistics.md).
+#ifndef GRAPEVINE_RUN_RECORDS_STATISTICS_H_
+#define GRAPEVINE_RUN_RECORDS_STATISTICS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run/records/duration_histogram.h"
+#include "run/records/summary.h"
+
+namespace grapevine {
+
+// Others waited for `rank`.
+struct WaitedFor {
+  int64_t rank = 0;
+  double seconds = 0;
+};
+
+struct NodeStatistics {
+  int64_t rank = 0;
+  int64_t steps = 0;
+  // Sums over the steps.
+  double gradient_s = 0;
+  double mix_s = 0;   // mixing, stepping, handling of messages
+  double wait_s = 0;  // with neither to do
+  // For whom, most first; at most four.
+  std::vector<WaitedFor> waited_for;
+  int64_t bytes_sent = 0;
+  int64_t bytes_received = 0;
+};
+
+// One direction of a link of a physical network.
+struct LinkStatistics {
+  std::string name;
+  int64_t bytes = 0;       // of the messages that began to cross it
+  double utilization = 0;  // over what it could have carried in the whole run
+};
+
+struct Statistics {
+  int64_t nodes = 0;
+  double time_s = 0;  // of the whole run
+  // From boundary to boundary, over all workers and rounds.
+  DurationHistogram steps;
+  // Means over the steps.
+  double gradient_s = 0;
+  double mix_s = 0;
+  double wait_s = 0;
+  // For whom all nodes together waited longest; at most ten, most first.
+  std::vector<WaitedFor> waited_for;
+  // Over the nodes.
+  Spread bytes_sent;
+  Spread bytes_received;
+  // Parts of the time in which an interface sends (receives) at its full rate;
+  // absent where its rate is not known.
+  std::optional<Spread> egress_utilization;
+  std::optional<Spread> ingress_utilization;
+  // Busiest first, at most ten; none where links are not modelled one by one.
+  std::vector<LinkStatistics> busiest_links;
+  // In the order of ranks; of large runs only those that waited longest.
+  std::vector<NodeStatistics> listed;
+};
+
+// Indented JSON with a line break at the end.
+std::string ToJsonText(const Statistics& statistics);
+
+// A few lines for a terminal, each with its line break.
+std::string ToReadableText(const Statistics& statistics);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_RECORDS_STATISTICS_H_

@@ -1,0 +1,179 @@
+#include "run/records/sweep_directory.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "run/config/config_field.h"
+#include "run/config/config_file.h"
+#include "run/records/output_file.h"
+#include "run/records/output_folder.h"
+#include "run/records/run_directory.h"
+
+namespace grapevine {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string MarkerPath(const std::string& sweep) { return absl::StrCat(sweep, "/sweep.textproto"); }
+std::string TextPath(const std::string& sweep) { return absl::StrCat(sweep, "/sweep.txt"); }
+
+// The values of a list, in the order of the cells.
+std::vector<std::string> ValuesOf(size_t list, const std::vector<SweepCell>& cells) {
+  std::vector<std::string> values;
+  std::set<std::string> seen;
+  for (const SweepCell& cell : cells) {
+    const std::string& value = cell.coordinates[list].second;
+    if (seen.insert(value).second) values.push_back(value);
+  }
+  return values;
+}
+
+// The lists as comments: what is left is a file for --config.
+std::string MarkerText(const std::vector<SweepCell>& cells) {
+  std::string text;
+  const SweepCell& first = cells.front();
+  for (size_t i = 0; i < first.coordinates.size(); ++i) {
+    absl::StrAppend(&text, "# ", FlagName(ConfigFieldNamed(first.coordinates[i].first)), "=",
+                    absl::StrJoin(ValuesOf(i, cells), ","), "\n");
+  }
+  return text + ConfigFileText(first.resolved.config);
+}
+
+// Empty where there is none, as of a folder that is no sweep's.
+std::string EarlierMarkerText(const std::string& sweep) {
+  std::ostringstream text;
+  text << std::ifstream(MarkerPath(sweep)).rdbuf();
+  return text.str();
+}
+
+// A line of the one text that the other lacks; empty if there is none.
+std::string LineThatIsNotIn(const std::string& text, const std::string& line_of) {
+  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  const std::set<std::string> known(lines.begin(), lines.end());
+  for (const std::string& line : std::vector<std::string>(absl::StrSplit(line_of, '\n'))) {
+    if (!known.contains(line)) return line;
+  }
+  return "";
+}
+
+absl::Status AnotherSweep(const std::string& path, const std::string& earlier,
+                          const std::string& wanted) {
+  std::string what;
+  if (const std::string line = LineThatIsNotIn(earlier, wanted); !line.empty()) {
+    what = absl::StrCat("`", line, "` is not in it");
+  } else {
+    what = absl::StrCat("it has `", LineThatIsNotIn(wanted, earlier), "`");
+  }
+  return OutputError(absl::StrCat(path, " holds another sweep (", what,
+                                  "); choose another --out, or replace it with --overwrite"));
+}
+
+absl::Status CheckOut(const std::string& path, const std::vector<SweepCell>& cells) {
+  const absl::StatusOr<FoundFolder> found = LookAtFolder(path);
+  if (!found.ok()) return found.status();
+  if (*found == FoundFolder::kFull) {
+    const std::string earlier = EarlierMarkerText(path);
+    if (earlier.empty()) {
+      return OutputError(absl::StrCat(
+          path, " is neither empty nor an earlier sweep's folder; choose another --out"));
+    }
+    const std::string wanted = MarkerText(cells);
+    if (!cells.front().resolved.config.overwrite() && earlier != wanted) {
+      return AnotherSweep(path, earlier, wanted);
+    }
+  }
+  return CheckWritable(path);
+}
+
+// Cells are named after what they differ in: "topology=ring_nodes=4".
+bool IsCell(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return IsSweepable(name.substr(0, name.find('='))) && IsRunDirectory(path.string());
+}
+
+// What somebody put beside a cell's files stays, and its folder with it.
+absl::Status RemoveCell(const std::string& cell) {
+  if (absl::Status status = RemoveRun(cell); !status.ok()) return status;
+  std::error_code error;
+  if (fs::is_empty(cell, error)) fs::remove(cell, error);
+  if (error) return OutputFolderError(error, "remove", cell);
+  return absl::OkStatus();
+}
+
+// The marker stays: until it is written anew this is still a sweep's folder,
+// should we be interrupted.
+absl::Status RemoveEarlierSweep(const std::string& sweep) {
+  std::error_code error;
+  std::vector<std::string> cells;
+  for (const fs::directory_entry& entry : fs::directory_iterator(sweep, error)) {
+    if (IsCell(entry.path())) cells.push_back(entry.path().string());
+  }
+  if (error) return OutputFolderError(error, "read", sweep);
+  for (const std::string& cell : cells) {
+    if (absl::Status status = RemoveCell(cell); !status.ok()) return status;
+  }
+  for (const std::string& table : {SweepCsvPath(sweep), TextPath(sweep)}) {
+    fs::remove(table, error);
+    if (error) return OutputFolderError(error, "remove", table);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PrepareOut(const std::string& path, const std::vector<SweepCell>& cells) {
+  if (absl::Status status = CheckOut(path, cells); !status.ok()) return status;
+  if (absl::Status status = CreateFolders(path); !status.ok()) return status;
+  return cells.front().resolved.config.overwrite() ? RemoveEarlierSweep(path) : absl::OkStatus();
+}
+
+std::string DefaultPath(absl::Time now) {
+  return absl::StrCat("runs/", absl::FormatTime("%Y%m%d-%H%M%S", now, absl::UTCTimeZone()),
+                      "-sweep");
+}
+
+}  // namespace
+
+std::optional<Config> EarlierSweep(const Config& config) {
+  if (!config.has_out() || config.overwrite()) return std::nullopt;
+  absl::StatusOr<ConfigFile> file = ReadConfigFile(MarkerPath(config.out()));
+  if (!file.ok()) return std::nullopt;
+  return std::move(file->config);
+}
+
+absl::Status CheckSweepDirectory(const std::vector<SweepCell>& cells) {
+  const Config& config = cells.front().resolved.config;
+  return config.has_out() ? CheckOut(config.out(), cells) : CheckWritable("runs");
+}
+
+absl::StatusOr<std::string> CreateSweepDirectory(const std::vector<SweepCell>& cells,
+                                                 absl::Time now) {
+  const Config& config = cells.front().resolved.config;
+  std::string path = config.out();
+  if (config.has_out()) {
+    if (absl::Status status = PrepareOut(path, cells); !status.ok()) return status;
+  } else {
+    absl::StatusOr<std::string> fresh = CreateFreshFolder(DefaultPath(now));
+    if (!fresh.ok()) return fresh.status();
+    path = *std::move(fresh);
+  }
+  absl::Status marked = WriteOutputFile(MarkerPath(path), MarkerText(cells));
+  if (!marked.ok()) return marked;
+  return path;
+}
+
+std::string SweepCsvPath(const std::string& sweep) { return absl::StrCat(sweep, "/sweep.csv"); }
+
+absl::Status WriteSweepTables(const std::string& sweep, const std::string& csv,
+                              const std::string& text) {
+  absl::Status status = WriteOutputFile(SweepCsvPath(sweep), csv);
+  if (!status.ok()) return status;
+  return WriteOutputFile(TextPath(sweep), text);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,193 @@
+#include "run/timing/compute_time.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/spec.h"
+#include "base/units.h"
+#include "random/keyed_random.h"
+#include "random/portable_math.h"
+#include "run/timing/compute_profile.h"
+
+namespace grapevine {
+namespace {
+
+// A normal draw is no shorter than this part of its mean.
+constexpr double kShortestNormal = 0.01;
+// Wider ones are no times of gradients any more.
+constexpr double kWidestSigma = 5;
+
+// Nanoseconds of one gradient from a fresh stream of random numbers.
+using Draw = std::function<double(KeyedRandom&)>;
+
+class DrawnComputeTime final : public ComputeTime {
+ public:
+  DrawnComputeTime(uint64_t seed, Draw draw) : seed_(seed), draw_(std::move(draw)) {}
+
+  int64_t Gradient(Rank rank, Round round) const override {
+    KeyedRandom random(seed_, Purpose::kComputeTime, static_cast<uint64_t>(rank),
+                       static_cast<uint64_t>(round));
+    return ToGradientTime(draw_(random));
+  }
+
+ private:
+  const uint64_t seed_;
+  const Draw draw_;
+};
+
+// Uniform in (0, 1].
+double PositiveUnit(KeyedRandom& random) { return 1 - random.Unit(); }
+
+absl::StatusOr<int64_t> ParseTime(const Spec& spec, const std::string& text) {
+  const absl::StatusOr<std::chrono::nanoseconds> time = ParseDuration(text);
+  if (!time.ok()) return SpecError(spec.text, std::string(time.status().message()));
+  if (time->count() > kLongestGradient) {
+    return SpecError(spec.text,
+                     absl::StrCat(text, " is longer than a gradient may take, ",
+                                  FormatDuration(std::chrono::nanoseconds(kLongestGradient))));
+  }
+  return time->count();
+}
+
+// Reads a spec's options; the first error is kept.
+class Options {
+ public:
+  explicit Options(const Spec& spec) : spec_(spec), reader_(spec) {}
+
+  // Nanoseconds, positive.
+  double Time(const char* key) {
+    const std::string text = reader_.Text(key, "");
+    if (text.empty())
+      return Refuse(absl::StrCat("needs ", key, "=TIME, for example ", key, "=10ms"));
+    const absl::StatusOr<int64_t> time = ParseTime(spec_, text);
+    if (!time.ok()) {
+      status_.Update(time.status());
+      return 0;
+    }
+    if (*time == 0) return Refuse(absl::StrCat("option ", key, ": must be positive"));
+    return static_cast<double>(*time);
+  }
+
+  // Must be given.
+  double Number(const char* key, double above, double most) {
+    constexpr double kAbsent = -1;
+    const double value = reader_.Real(key, kAbsent, above, most);
+    if (value == kAbsent) return Refuse(absl::StrCat("needs ", key, "=NUMBER"));
+    if (value == above) {
+      return Refuse(absl::StrCat("option ", key, ": must be more than ", above));
+    }
+    return value;
+  }
+
+  absl::Status Finish() {
+    // An unknown option explains a missing one.
+    absl::Status status = reader_.Finish();
+    status.Update(status_);
+    return status;
+  }
+
+ private:
+  double Refuse(const std::string& why) {
+    status_.Update(SpecError(spec_.text, why));
+    return 0;
+  }
+
+  const Spec& spec_;
+  SpecReader reader_;
+  absl::Status status_;
+};
+
+Draw Normal(Options& options) {
+  const double mean = options.Time("mean");
+  const double deviation = options.Time("sd");
+  return [mean, deviation](KeyedRandom& random) {
+    return std::max(mean + deviation * random.Normal(), kShortestNormal * mean);
+  };
+}
+
+Draw Exponential(Options& options) {
+  const double mean = options.Time("mean");
+  return [mean](KeyedRandom& random) { return -mean * PortableLog(PositiveUnit(random)); };
+}
+
+Draw LogNormal(Options& options) {
+  const double median = options.Time("median");
+  const double sigma = options.Number("sigma", 0, kWidestSigma);
+  return [median, sigma](KeyedRandom& random) {
+    return median * PortableExp(sigma * random.Normal());
+  };
+}
+
+// With alpha <= 1 it has no mean, and no run an end.
+Draw Pareto(Options& options) {
+  const double min = options.Time("min");
+  const double alpha = options.Number("alpha", 1, 1e6);
+  return [min, alpha](KeyedRandom& random) {
+    return min * PortableExp(-PortableLog(PositiveUnit(random)) / alpha);
+  };
+}
+
+// By the inverse of the distribution function, which joins the quantiles by lines.
+Draw Measured(const DeviceProfile& device) {
+  return [times = std::vector<int64_t>(device.gradient_ns().begin(), device.gradient_ns().end())](
+             KeyedRandom& random) {
+    const double place = random.Unit() * static_cast<double>(times.size() - 1);
+    const auto below = static_cast<size_t>(place);
+    const auto low = static_cast<double>(times[below]);
+    if (below + 1 == times.size()) return low;
+    return low +
+           (place - static_cast<double>(below)) * (static_cast<double>(times[below + 1]) - low);
+  };
+}
+
+constexpr std::pair<const char*, Draw (*)(Options&)> kDistributions[] = {
+    {"normal", Normal}, {"exponential", Exponential}, {"lognormal", LogNormal}, {"pareto", Pareto}};
+
+absl::StatusOr<std::unique_ptr<const ComputeTime>> Make(const Spec& spec, uint64_t seed) {
+  if (absl::ascii_isdigit(spec.name.front()) || spec.name.front() == '-') {
+    const absl::StatusOr<int64_t> time = ParseTime(spec, spec.name);
+    if (!time.ok()) return time.status();
+    if (absl::Status status = SpecReader(spec).Finish(); !status.ok()) return status;
+    return std::make_unique<FixedComputeTime>(*time);
+  }
+  std::string known;
+  for (const auto& [name, make] : kDistributions) {
+    absl::StrAppend(&known, ", ", name, ":...");
+    if (spec.name != name) continue;
+    Options options(spec);
+    Draw draw = make(options);
+    if (absl::Status status = options.Finish(); !status.ok()) return status;
+    return std::make_unique<DrawnComputeTime>(seed, std::move(draw));
+  }
+  return SpecError(spec.text, absl::StrCat("known are a time such as 10ms", known,
+                                           ", profile:FILE[:device=NAME]"));
+}
+
+}  // namespace
+
+int64_t ToGradientTime(double nanoseconds) {
+  const double longest = static_cast<double>(kLongestGradient);
+  if (!(nanoseconds < longest)) return kLongestGradient;
+  return nanoseconds > 0 ? static_cast<int64_t>(nanoseconds + 0.5) : 0;
+}
+
+absl::StatusOr<std::unique_ptr<const ComputeTime>> MakeComputeTime(std::string_view text,
+                                                                   uint64_t seed) {
+  const absl::StatusOr<std::optional<DeviceProfile>> device = ProfiledDevice(text);
+  if (!device.ok()) return device.status();
+  if (*device) return std::make_unique<DrawnComputeTime>(seed, Measured(**device));
+  const std::string flag = absl::StrCat("--compute=", std::string(text));
+  absl::StatusOr<Spec> spec = ParseSpec(text);
+  if (!spec.ok()) return SpecError("--compute", std::string(spec.status().message()));
+  spec->text = flag;  // what errors quote
+  return Make(*spec, seed);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,61 @@
+// How long gradients take: given, or drawn.
+//
+// One implementation for both worlds: the simulator charges these times, real
+// nodes with a phantom model wait for them, so that a simulated and a real run of
+// one configuration draw the same times. Draws are made of IEEE's basic
+// operations (random/portable_math.h): the same seed gives the same nanoseconds
+// on every machine.
+#ifndef GRAPEVINE_RUN_TIMING_COMPUTE_TIME_H_
+#define GRAPEVINE_RUN_TIMING_COMPUTE_TIME_H_
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "base/ids.h"
+
+namespace grapevine {
+
+// No gradient takes longer, about 11 days: sums over a run fit 64 bits.
+inline constexpr int64_t kLongestGradient = 1'000'000'000'000'000;
+
+// `nanoseconds` to the nearest one, within what a gradient may take.
+int64_t ToGradientTime(double nanoseconds);
+
+// Immutable: a pure function, so that times do not depend on the order of events.
+class ComputeTime {
+ public:
+  virtual ~ComputeTime() = default;
+  // Nanoseconds, between 0 and kLongestGradient.
+  virtual int64_t Gradient(Rank rank, Round round) const = 0;
+};
+
+// The same for every node and round.
+class FixedComputeTime final : public ComputeTime {
+ public:
+  explicit FixedComputeTime(int64_t nanoseconds) : nanoseconds_(nanoseconds) {}
+  int64_t Gradient(Rank, Round) const override { return nanoseconds_; }
+
+ private:
+  const int64_t nanoseconds_;
+};
+
+// From the value of --compute:
+//
+//   10ms                           fixed
+//   normal:mean=10ms:sd=1ms        a draw below mean/100 becomes mean/100
+//   exponential:mean=10ms
+//   lognormal:median=10ms:sigma=0.3
+//   pareto:min=8ms:alpha=3         mean min * alpha / (alpha - 1)
+//   profile:FILE[:device=cpu]      as measured (run/timing/compute_profile.h), between
+//                                  neighbouring quantiles with equal probability
+//
+// A draw is keyed by (seed, rank, round). Errors are kUsage, begin with
+// "--compute=SPEC" and say what is wrong, or kInput and name the file.
+absl::StatusOr<std::unique_ptr<const ComputeTime>> MakeComputeTime(std::string_view spec,
+                                                                   uint64_t seed);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_TIMING_COMPUTE_TIME_H_

@@ -1,0 +1,60 @@
+// What one node of a real run recorded, on its own clock: RUN/node-RANK/trace.bin.
+//
+// A line of JSON says whose it is and on which clock; records of fixed size follow,
+// in the byte order of the machine that wrote them.
+#ifndef GRAPEVINE_RUN_TRACE_NODE_TRACE_H_
+#define GRAPEVINE_RUN_TRACE_NODE_TRACE_H_
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/ids.h"
+
+namespace grapevine {
+
+enum class TraceKind : uint32_t {
+  kStep = 0,  // a round
+  kGradient = 1,
+  kMix = 2,
+  kWait = 3,      // for `peer`
+  kSent = 4,      // to `peer`: from the request to the last byte's leaving
+  kReceived = 5,  // from `peer`: begins and ends with the last byte's arrival
+};
+
+// What a kind does not need is 0.
+struct TraceRecord {
+  int64_t begin = 0;  // nanoseconds of the node's steady clock
+  int64_t end = 0;
+  int64_t bytes = 0;
+  int64_t round = 0;
+  uint32_t step = 0;
+  uint32_t channel = 0;
+  int32_t peer = 0;
+  TraceKind kind = TraceKind::kStep;
+};
+static_assert(sizeof(TraceRecord) == 48 && std::is_trivially_copyable_v<TraceRecord>);
+
+struct NodeTrace {
+  int64_t rank = 0;
+  std::string clock;    // equal where two nodes' steady clocks are one; may be empty
+  int64_t start = 0;    // of the run, on that clock
+  int64_t dropped = 0;  // records before the first one here
+  std::vector<TraceRecord> records;
+};
+
+// In a node's folder.
+std::string NodeTracePath(const std::string& folder);
+
+// Errors are kOutput and name the path.
+absl::Status WriteNodeTrace(const std::string& path, const NodeTrace& trace);
+// Safe on hostile input: peers are in [0, nodes), no interval is negative or
+// longer than a century. Errors are kInput and name the path.
+absl::StatusOr<NodeTrace> ReadNodeTrace(const std::string& path, Rank nodes);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_TRACE_NODE_TRACE_H_

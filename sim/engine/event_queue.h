@@ -1,0 +1,101 @@
+// What happens next: a monotone priority queue over integer time.
+//
+// A radix heap (Ahuja, Mehlhorn, Orlin and Tarjan 1990): an event lies in the
+// bucket of the highest bit in which its time differs from the current time,
+// and moves to lower buckets as time comes near. Every move is sequential in
+// memory, which is what keeps the cost of an event flat up to millions of them;
+// nothing is allocated once the buckets have grown.
+//
+// Events of the same time come out in the order in which they went in, so a
+// simulation is a function of its input.
+#ifndef GRAPEVINE_SIM_ENGINE_EVENT_QUEUE_H_
+#define GRAPEVINE_SIM_ENGINE_EVENT_QUEUE_H_
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "sim/nanoseconds.h"
+
+namespace grapevine {
+
+// Thread-compatible.
+template <typename Payload>
+class EventQueue {
+ public:
+  struct Event {
+    Nanoseconds time;
+    Payload payload;
+  };
+
+  // `time` is not before the current time.
+  void Push(Nanoseconds time, const Payload& payload) {
+    CHECK_GE(time, now_) << "an event in the past";
+    Place({time, payload});
+    ++size_;
+  }
+
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+
+  // Whether an event of the current time is left.
+  bool more_now() const { return head_ != buckets_[0].size(); }
+  // Moves the current time to that of the earliest event, and returns it; the
+  // queue is not empty.
+  Nanoseconds next_time() {
+    if (!more_now()) Advance();
+    return now_;
+  }
+
+  Event Pop() {
+    next_time();
+    --size_;
+    return buckets_[0][head_++];
+  }
+
+ private:
+  static constexpr size_t kBuckets = 65;
+
+  void Place(const Event& event) {
+    const size_t bucket = std::bit_width(static_cast<uint64_t>(event.time ^ now_));
+    buckets_[bucket].push_back(event);
+    if (bucket > 0) occupied_ |= uint64_t{1} << (bucket - 1);
+  }
+
+  // Moves time to the earliest event, whose bucket is dealt out anew: all its
+  // events land lower, those of that very time in bucket 0.
+  void Advance() {
+    CHECK_NE(occupied_, 0u) << "no event is left";
+    buckets_[0].clear();
+    head_ = 0;
+    const size_t lowest = std::countr_zero(occupied_) + 1;
+    occupied_ &= occupied_ - 1;
+    moving_.swap(buckets_[lowest]);
+    now_ = moving_.front().time;
+    if (std::ranges::all_of(moving_, [&](const Event& e) { return e.time == now_; })) {
+      // Nodes that keep step: nothing is to be sorted.
+      buckets_[0].insert(buckets_[0].end(), moving_.begin(), moving_.end());
+    } else {
+      now_ = std::ranges::min_element(moving_, {}, &Event::time)->time;
+      for (const Event& event : moving_) Place(event);
+    }
+    moving_.clear();
+    // The larger of the two keeps the bucket: capacities do not wander.
+    if (moving_.capacity() > buckets_[lowest].capacity()) moving_.swap(buckets_[lowest]);
+  }
+
+  Nanoseconds now_ = 0;
+  size_t size_ = 0;
+  size_t head_ = 0;        // of bucket 0: what came before is consumed
+  uint64_t occupied_ = 0;  // bit b-1: bucket b has events
+  std::array<std::vector<Event>, kBuckets> buckets_;
+  std::vector<Event> moving_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SIM_ENGINE_EVENT_QUEUE_H_

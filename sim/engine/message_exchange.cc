@@ -1,0 +1,177 @@
+#include "sim/engine/message_exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace grapevine {
+namespace {
+
+// Order among what is pending does not matter: tags are unique.
+template <typename T>
+void RemoveAt(std::vector<T>& values, typename std::vector<T>::iterator at) {
+  *at = values.back();
+  values.pop_back();
+}
+
+}  // namespace
+
+MessageExchange::MessageExchange(Rank nodes, NetworkModel* network, const MessageEffects* effects,
+                                 VectorStore* vectors, SimQueue* queue)
+    : network_(network),
+      effects_(effects),
+      vectors_(vectors),
+      queue_(queue),
+      turns_(nodes, network, queue),
+      senders_(nodes),
+      bytes_sent_(nodes) {}
+
+MessageId MessageExchange::NewMessage(const MessageTimes& times) {
+  if (free_.empty()) {
+    messages_.push_back({.times = times, .into = {}});
+    return static_cast<MessageId>(messages_.size() - 1);
+  }
+  const MessageId id = free_.back();
+  free_.pop_back();
+  messages_[id] = {.times = times, .into = {}};
+  return id;
+}
+
+void MessageExchange::Send(Rank from, Rank to, Tag tag, Part part, Nanoseconds when,
+                           Nanoseconds now) {
+  const MessageId id = NewMessage({.from = from,
+                                   .to = to,
+                                   .tag = tag,
+                                   .bytes = part.size * static_cast<int64_t>(sizeof(float)),
+                                   .asked = when,
+                                   .begun = 0,
+                                   .left = 0,
+                                   .arrived = 0});
+  bytes_sent_[from] += messages_[id].times.bytes;
+  vectors_->Hold(id, part);
+  Sender& sender = senders_[from];
+  const auto credit = std::ranges::find_if(
+      sender.credits, [&](const Granted& c) { return c.to == to && c.tag == tag; });
+  if (credit == sender.credits.end()) {
+    sender.waiting.push_back(id);
+    return;
+  }
+  messages_[id].into = credit->into;
+  messages_[id].in_turn = credit->in_turn;
+  const Nanoseconds ready = credit->ready;
+  RemoveAt(sender.credits, credit);
+  DepartAt(id, std::max(when, ready), now);
+}
+
+void MessageExchange::Post(Rank to, Rank from, Tag tag, Part into, Credit credit, Nanoseconds when,
+                           Nanoseconds now) {
+  const CreditTurns::Post post{.from = from, .tag = tag, .into = into, .when = when};
+  if (credit == Credit::kAtOnce) return Grant(to, post, false, now);
+  turns_.Hold(to, post, into.size * static_cast<int64_t>(sizeof(float)));
+  OnCredits(to, now);
+}
+
+void MessageExchange::OnCredits(Rank to, Nanoseconds now) {
+  for (CreditTurns::Post& post : turns_.Due(to, now)) {
+    post.when = std::max(post.when, now);
+    Grant(to, post, true, now);
+  }
+}
+
+void MessageExchange::Grant(Rank to, const CreditTurns::Post& post, bool in_turn, Nanoseconds now) {
+  const Nanoseconds ready = post.when + network_->Latency(to, post.from);
+  Sender& sender = senders_[post.from];
+  const auto waiting = std::ranges::find_if(sender.waiting, [&](MessageId id) {
+    return messages_[id].times.to == to && messages_[id].times.tag == post.tag;
+  });
+  if (waiting == sender.waiting.end()) {
+    sender.credits.push_back({to, post.tag, ready, post.into, in_turn});
+    return;
+  }
+  const MessageId id = *waiting;
+  RemoveAt(sender.waiting, waiting);
+  messages_[id].into = post.into;
+  messages_[id].in_turn = in_turn;
+  DepartAt(id, std::max(ready, messages_[id].times.asked), now);
+}
+
+void MessageExchange::DepartAt(MessageId id, Nanoseconds when, Nanoseconds now) {
+  if (when > now) {
+    queue_->Push(when, SimEvent{.kind = SimEventKind::kDepart, .version = 0, .index = id});
+  } else {
+    OnDepart(id, now);
+  }
+}
+
+void MessageExchange::OnDepart(MessageId id, Nanoseconds now) {
+  const MessageTimes& times = messages_[id].times;
+  std::vector<Stream>& streams = senders_[times.from].streams;
+  const auto stream = std::ranges::find(streams, times.to, &Stream::to);
+  if (stream != streams.end()) {
+    messages_[std::exchange(stream->last, id)].next = id;
+    return;
+  }
+  streams.push_back({times.to, id});
+  BeginFlow(id, now);
+}
+
+void MessageExchange::Advance(MessageId id, Nanoseconds now) {
+  const Message& message = messages_[id];
+  if (message.next != kNone) {
+    BeginFlow(message.next, now);
+    return;
+  }
+  std::vector<Stream>& streams = senders_[message.times.from].streams;
+  RemoveAt(streams, std::ranges::find(streams, message.times.to, &Stream::to));
+}
+
+void MessageExchange::BeginFlow(MessageId id, Nanoseconds now) {
+  Message& message = messages_[id];
+  MessageTimes& times = message.times;
+  times.begun = now;
+  Flow flow{.from = times.from, .to = times.to, .bytes = static_cast<double>(times.bytes)};
+  if (effects_ != nullptr) {
+    const MessageEffect effect =
+        effects_->Of({.from = times.from,
+                      .to = times.to,
+                      .tag = times.tag,
+                      .bytes = times.bytes,
+                      .latency = network_->Latency(times.from, times.to),
+                      .idle = connections_.Begin(times.from, times.to, now)});
+    flow.bytes = effect.bytes;
+    flow.max_rate = effect.max_rate;
+    message.delay = effect.delay;
+  }
+  network_->Start(id, flow, now);
+  if (!message.in_turn) return;
+  turns_.Begin(id, times, now);
+  OnCredits(times.to, now);
+}
+
+const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nanoseconds now) {
+  if (!network_->OnAlarm(id, version, now)) return nullptr;
+  Message& message = messages_[id];
+  MessageTimes& times = message.times;
+  if (effects_ != nullptr) connections_.End(times.from, times.to, now);
+  Advance(id, now);
+  // The sender may overwrite its part from now on; the receiver looks at its own
+  // only when the message has arrived.
+  vectors_->Deliver(id, message.into);
+  times.left = now;
+  times.arrived = now + network_->Latency(times.from, times.to) + message.delay;
+  queue_->Push(times.arrived, SimEvent{.kind = SimEventKind::kArrival, .version = 0, .index = id});
+  if (message.in_turn) turns_.Leave(id, times);
+  return &times;
+}
+
+MessageTimes MessageExchange::OnArrival(MessageId id, Nanoseconds now) {
+  free_.push_back(id);
+  const Message& message = messages_[id];
+  const MessageTimes times = message.times;
+  if (message.in_turn) {
+    turns_.Arrive(id, times);
+    OnCredits(times.to, now);
+  }
+  return times;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,75 @@
+#include "sim/engine/replica_vectors.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "optim/replica_step.h"
+
+namespace grapevine {
+
+ReplicaVectors::ReplicaVectors(Parts parts)
+    : parts_(std::move(parts)), gradients_(parts_.objectives.size()) {}
+
+absl::StatusOr<Vec> ReplicaVectors::InitialReplica(ReplicaRange range) {
+  if (!initial_.data) {
+    const SharedVector initial = NewSharedVector(replica_size());
+    if (absl::Status status = parts_.initialize(initial.data.get()); !status.ok()) return status;
+    initial_ = initial;
+  }
+  const Vec replica = table_.New(range.size, "the starting replica");
+  std::copy_n(initial_.data.get() + range.offset, range.size, table_.At(replica).data.get());
+  return replica;
+}
+
+Vec ReplicaVectors::NewOptimizerState(ReplicaRange range) {
+  const Vec state = table_.New(OptimizerStateSize(*parts_.optimizer, *parts_.layout, range),
+                               "the optimizer's state");
+  table_.Clear(state);
+  return state;
+}
+
+void ReplicaVectors::Step(const StepRequest& request) {
+  table_.MakeOwn(request.out);
+  ApplyStep(*parts_.optimizer, *parts_.layout, request, table_);
+}
+
+void ReplicaVectors::BeginGradient(Rank rank, Vec at, Vec into, Round round) {
+  gradients_[rank] = {table_.At(at), into, round};
+}
+
+absl::StatusOr<double> ReplicaVectors::EndGradient(Rank rank) {
+  const PendingGradient work = std::exchange(gradients_[rank], {});
+  table_.MakeOwn(work.into);
+  absl::StatusOr<double> loss = parts_.objectives[rank]->Gradient(work.at.data.get(), work.round,
+                                                                  table_.At(work.into).data.get());
+  if (loss.ok() && !std::isfinite(*loss)) {
+    return WithFailure(absl::OutOfRangeError(absl::StrCat("the loss is ", *loss)),
+                       Failure::kDiverged);
+  }
+  return loss;
+}
+
+void ReplicaVectors::Hold(MessageId message, Part part) {
+  if (message >= held_.size()) held_.resize(message + 1);
+  held_[message] = {table_.Slice(part), part.size == table_.size(part.vector)};
+}
+
+void ReplicaVectors::Deliver(MessageId message, Part into) {
+  const auto [from, whole] = std::exchange(held_[message], {});
+  CHECK_EQ(from.size, into.size) << "a message and its place differ in size";
+  // A replica is shared: copies of it, one for each neighbour, would cost as much
+  // as a small network's gradient.
+  if (whole && into.size == table_.size(into.vector)) {
+    table_.Share({from.owner, from.size}, into.vector);
+  } else {
+    table_.MakeOwn(into.vector);
+    std::copy_n(from.begin(), from.size, table_.Slice(into).begin());
+  }
+}
+
+}  // namespace grapevine

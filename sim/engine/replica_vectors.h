@@ -1,0 +1,73 @@
+// Vectors with numbers: virtual nodes that really train.
+#ifndef GRAPEVINE_SIM_ENGINE_REPLICA_VECTORS_H_
+#define GRAPEVINE_SIM_ENGINE_REPLICA_VECTORS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/replica_layout.h"
+#include "kernels/vector/vector_table.h"
+#include "model/problem/objective.h"
+#include "optim/optimizer.h"
+#include "sim/engine/vector_store.h"
+
+namespace grapevine {
+
+// Thread-compatible.
+class ReplicaVectors final : public VectorStore {
+ public:
+  struct Parts {
+    const ReplicaLayout* layout;  // outlives this
+    const Optimizer* optimizer;   // outlives this
+    // Writes the starting replica.
+    std::function<absl::Status(float* replica)> initialize;
+    std::vector<std::unique_ptr<Objective>> objectives;  // one a worker: the ranks from 0 on
+  };
+  explicit ReplicaVectors(Parts parts);
+
+  int64_t replica_size() const override { return parts_.layout->size; }
+  int optimizer_vectors() const override { return parts_.optimizer->state_vectors(); }
+  absl::StatusOr<Vec> InitialReplica(ReplicaRange range) override;
+  Vec New(int64_t size, const char* role) override { return table_.New(size, role); }
+  Vec NewOptimizerState(ReplicaRange range) override;
+  void Drop(Vec vector) override { table_.Drop(vector); }
+  void Combine(Part out, std::span<const Term> terms) override { table_.Combine(out, terms); }
+  void Step(const StepRequest& request) override;
+  void BeginGradient(Rank rank, Vec at, Vec into, Round round) override;
+  absl::StatusOr<double> EndGradient(Rank rank) override;
+  double ReadyAt(int64_t from) const override { return parts_.objectives[0]->ReadyAt(from); }
+  void Hold(MessageId message, Part part) override;
+  void Deliver(MessageId message, Part into) override;
+  SharedVector At(Vec vector) const override { return table_.At(vector); }
+
+  // Samples in one local batch.
+  int64_t batch_size(Rank rank) const { return parts_.objectives[rank]->batch_size(); }
+
+ private:
+  struct PendingGradient {
+    SharedVector at;
+    Vec into;
+    Round round = 0;
+  };
+  // What a message carries: a vector, or a part of one, which is not written before
+  // it has left.
+  struct HeldPart {
+    SharedSlice slice;
+    bool whole = false;
+  };
+
+  const Parts parts_;
+  VectorTable table_;
+  SharedVector initial_;  // drawn once, copied for every node
+  std::vector<PendingGradient> gradients_;
+  std::vector<HeldPart> held_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SIM_ENGINE_REPLICA_VECTORS_H_

@@ -1,0 +1,65 @@
+// Joins what happens at virtual nodes into measurements of the whole run.
+//
+// A measured round is complete when its last node has done it; nodes run at
+// different speeds, so several may be open. Memory: the replicas of the rounds
+// that are open, where models are wanted.
+#ifndef GRAPEVINE_SIM_ENGINE_ROUND_COLLECTOR_H_
+#define GRAPEVINE_SIM_ENGINE_ROUND_COLLECTOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/ids.h"
+#include "kernels/vector/aligned_buffer.h"
+#include "sim/nanoseconds.h"
+
+namespace grapevine {
+
+struct MeasuredRound {
+  Round completed = 0;
+  Nanoseconds time = 0;              // when the last node had done it
+  double loss_sum = 0;               // of all nodes' batches since the last measurement
+  int64_t gradients = 0;             // how many batches these are
+  int64_t bytes_sent = 0;            // by all nodes, each until its own boundary
+  std::vector<SharedVector> models;  // by rank; empty for a phantom
+};
+
+// Thread-compatible.
+class RoundCollector {
+ public:
+  struct Options {
+    Rank nodes = 1;
+    std::function<bool(Round completed)> measured;
+  };
+  // Called in ascending order of rounds; an error ends the simulation.
+  using Emit = std::function<absl::Status(const MeasuredRound&)>;
+
+  RoundCollector(Options options, Emit emit);
+
+  void OnGradient(Rank rank, double loss);
+  // `model` is empty for a phantom.
+  absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, int64_t bytes_sent,
+                          const SharedVector& model);
+
+ private:
+  struct Open {
+    Rank nodes = 0;  // that have done it
+    MeasuredRound measured;
+  };
+  struct Losses {
+    double sum = 0;
+    int64_t gradients = 0;
+  };
+
+  const Options options_;
+  const Emit emit_;
+  std::vector<Losses> losses_;  // of each rank since its last measured round
+  std::map<Round, Open> open_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SIM_ENGINE_ROUND_COLLECTOR_H_

@@ -1,0 +1,51 @@
+// What can be seen of a simulation while it runs: metrics, statistics and traces.
+#ifndef GRAPEVINE_SIM_ENGINE_SIM_OBSERVER_H_
+#define GRAPEVINE_SIM_ENGINE_SIM_OBSERVER_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "algorithm/event.h"
+#include "base/ids.h"
+#include "kernels/vector/vector_handle.h"
+#include "sim/nanoseconds.h"
+
+namespace grapevine {
+
+struct GradientTimes {
+  Rank rank;
+  Round round;
+  double loss;  // of the batch; 0 for a phantom
+  Nanoseconds begin;
+  Nanoseconds end;
+};
+
+struct MessageTimes {
+  Rank from;
+  Rank to;
+  Tag tag;
+  int64_t bytes;
+  Nanoseconds asked;    // the sender's request
+  Nanoseconds begun;    // the first byte leaves: the credit was there
+  Nanoseconds left;     // the last byte leaves
+  Nanoseconds arrived;  // the last byte is there
+};
+
+// Calls come in the order of simulated time. Absent methods cost one empty call.
+class SimObserver {
+ public:
+  virtual ~SimObserver() = default;
+  virtual void OnGradient(const GradientTimes& gradient) {}
+  virtual void OnMessage(const MessageTimes& message) {}
+  // Mixing and stepping on the exchange lane of `rank`.
+  virtual void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {}
+  // `completed` rounds are done; `model` may be read during the call, and is no
+  // vector for a parameter server. An error ends the simulation.
+  virtual absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) {
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SIM_ENGINE_SIM_OBSERVER_H_

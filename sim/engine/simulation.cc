@@ -1,0 +1,286 @@
+#include "sim/engine/simulation.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "kernels/vector/memory_traffic.h"
+
+namespace grapevine {
+namespace {
+
+absl::Status At(Rank rank, Round round, const absl::Status& status) {
+  return WithFailure(absl::Status(status.code(), absl::StrCat("rank ", rank, ", round ", round,
+                                                              ": ", status.message())),
+                     FailureOf(status));
+}
+
+}  // namespace
+
+Simulation::Simulation(const SimulationOptions& options, SimulationParts parts)
+    : options_(options), parts_(std::move(parts)), nodes_(options.nodes) {
+  network_ = parts_.make_network(this);
+  exchange_ = std::make_unique<MessageExchange>(options.nodes, network_.get(), parts_.effects,
+                                                parts_.vectors, &queue_);
+}
+
+Simulation::~Simulation() = default;
+
+absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Make(const SimulationOptions& options,
+                                                             SimulationParts parts) {
+  std::unique_ptr<Simulation> simulation(new Simulation(options, std::move(parts)));
+  for (Rank rank = 0; rank < options.nodes; ++rank) {
+    absl::StatusOr<std::unique_ptr<Algorithm>> algorithm = simulation->parts_.make_algorithm(rank);
+    if (!algorithm.ok()) return algorithm.status();
+    simulation->nodes_[rank].algorithm = *std::move(algorithm);
+  }
+  return simulation;
+}
+
+absl::Status Simulation::Run(Round limit) {
+  const bool first = limit_ == 0;
+  ExtendLimit(limit);
+  if (absl::Status status = ApplyLimit(); !status.ok()) return status;
+  if (first) {
+    if (absl::Status status = StartNodes(); !status.ok()) return status;
+  }
+  network_->Settle(now_);
+  while (!queue_.empty()) {
+    now_ = queue_.next_time();
+    // All that happens at one moment is known before bandwidth is shared anew.
+    while (queue_.more_now()) {
+      ++events_;
+      if (absl::Status status = Handle(queue_.Pop().payload); !status.ok()) return status;
+      if (stopped_) return absl::OkStatus();
+    }
+    network_->Settle(now_);
+    if (wanted_limit_ > limit_) {
+      if (absl::Status status = ApplyLimit(); !status.ok()) return status;
+      network_->Settle(now_);
+    }
+  }
+  return CheckAllRest();
+}
+
+absl::Status Simulation::ApplyLimit() {
+  limit_ = wanted_limit_;
+  resting_ = 0;
+  for (Node& node : nodes_) node.rested = -1;
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    if (absl::Status status = Deliver(rank, RoundLimit{limit_}); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Simulation::StartNodes() {
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    if (absl::Status status = Deliver(rank, Start{}); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Simulation::Handle(const SimEvent& event) {
+  switch (event.kind) {
+    case SimEventKind::kGradient:
+      return OnGradientPart(static_cast<Rank>(event.index), event.version);
+    case SimEventKind::kResume:
+      return Resume(static_cast<Rank>(event.index));
+    case SimEventKind::kDepart:
+      exchange_->OnDepart(event.index, now_);
+      return absl::OkStatus();
+    case SimEventKind::kAlarm:
+      return OnAlarm(event);
+    case SimEventKind::kArrival:
+      return OnArrival(event.index);
+    case SimEventKind::kCredits:
+      exchange_->OnCredits(static_cast<Rank>(event.index), now_);
+      return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Simulation::OnGradientPart(Rank rank, uint32_t part) {
+  Node& node = nodes_[rank];
+  if (!node.gradient_loss) {
+    const absl::StatusOr<double> loss = parts_.vectors->EndGradient(rank);
+    if (!loss.ok()) return At(rank, node.gradient_round, loss.status());
+    node.gradient_loss = *loss;
+  }
+  if (part == 0) return OnGradient(rank);
+  return Deliver(rank, GradientReady{node.gradient_round, node.gradient_cuts[part - 1]});
+}
+
+absl::Status Simulation::OnGradient(Rank rank) {
+  Node& node = nodes_[rank];
+  const double loss = *std::exchange(node.gradient_loss, std::nullopt);
+  if (parts_.observer != nullptr) {
+    parts_.observer->OnGradient({.rank = rank,
+                                 .round = node.gradient_round,
+                                 .loss = loss,
+                                 .begin = node.gradient_begin,
+                                 .end = node.gradient_end});
+  }
+  return Deliver(rank, GradientReady{std::exchange(node.gradient_round, -1)});
+}
+
+absl::Status Simulation::OnAlarm(const SimEvent& event) {
+  const MessageTimes* const left = exchange_->OnAlarm(event.index, event.version, now_);
+  if (left == nullptr) return absl::OkStatus();
+  return Deliver(left->from, Sent{left->to, left->tag});
+}
+
+absl::Status Simulation::OnArrival(MessageId id) {
+  const MessageTimes message = exchange_->OnArrival(id, now_);
+  if (parts_.observer != nullptr) parts_.observer->OnMessage(message);
+  return Deliver(message.to, Received{message.from, message.tag});
+}
+
+absl::Status Simulation::Deliver(Rank rank, const Event& event) {
+  Node& node = nodes_[rank];
+  const bool waiting = node.mailbox != nullptr && !node.mailbox->events.empty();
+  if (node.busy_until <= now_ && !waiting) return Dispatch(rank, event);
+  if (node.mailbox == nullptr) node.mailbox = std::make_unique<Mailbox>();
+  node.mailbox->events.push_back(event);
+  if (!waiting) {
+    queue_.Push(node.busy_until, SimEvent{.kind = SimEventKind::kResume,
+                                          .version = 0,
+                                          .index = static_cast<uint32_t>(rank)});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Simulation::Resume(Rank rank) {
+  Node& node = nodes_[rank];
+  Mailbox& mailbox = *node.mailbox;
+  while (node.busy_until <= now_ && mailbox.next < mailbox.events.size()) {
+    const Event event = mailbox.events[mailbox.next++];
+    if (absl::Status status = Dispatch(rank, event); !status.ok()) return status;
+  }
+  if (mailbox.next < mailbox.events.size()) {
+    queue_.Push(node.busy_until, SimEvent{.kind = SimEventKind::kResume,
+                                          .version = 0,
+                                          .index = static_cast<uint32_t>(rank)});
+    return absl::OkStatus();
+  }
+  mailbox.events.clear();
+  mailbox.next = 0;
+  return absl::OkStatus();
+}
+
+absl::Status Simulation::Dispatch(Rank rank, const Event& event) {
+  Node& node = nodes_[rank];
+  current_ = rank;
+  cursor_ = now_;
+  if (std::holds_alternative<Received>(event)) Spend(options_.message_overhead);
+  absl::Status status = node.algorithm->On(event, *this);
+  node.busy_until = cursor_;
+  if (status.ok()) status = std::exchange(status_, absl::OkStatus());
+  if (status.ok()) return status;
+  return At(rank, node.algorithm->round(), status);
+}
+
+absl::Status Simulation::CheckAllRest() const {
+  if (resting_ == options_.nodes) return absl::OkStatus();
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    const Node& node = nodes_[rank];
+    if (node.rested >= 0) continue;
+    std::string text = absl::StrCat("rank ", rank, " is stuck in round ", node.algorithm->round(),
+                                    " after ", now_, " ns; it waits for");
+    for (const Waiting& waiting : node.algorithm->waiting_for()) {
+      absl::StrAppend(&text, " rank ", waiting.peer, " (channel ", waiting.tag.channel, ", round ",
+                      waiting.tag.round, ", step ", waiting.tag.step, ")");
+    }
+    return absl::InternalError(text);
+  }
+  return absl::OkStatus();
+}
+
+int64_t Simulation::bytes_sent() const {
+  int64_t sum = 0;
+  for (Rank rank = 0; rank < options_.nodes; ++rank) sum += bytes_sent(rank);
+  return sum;
+}
+
+void Simulation::Spend(Nanoseconds time) {
+  if (time == 0) return;
+  if (parts_.observer != nullptr) {
+    parts_.observer->OnArithmetic(current_, cursor_, cursor_ + time);
+  }
+  cursor_ += time;
+}
+
+void Simulation::SpendTraffic(int64_t bytes) {
+  Spend(std::llround(static_cast<double>(bytes) / options_.memory_bandwidth));
+}
+
+Vec Simulation::InitialReplica(ReplicaRange range) {
+  const absl::StatusOr<Vec> replica = parts_.vectors->InitialReplica(range);
+  if (replica.ok()) return *replica;
+  status_.Update(replica.status());
+  return parts_.vectors->New(range.size, "the starting replica");
+}
+
+void Simulation::Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) {
+  Node& node = nodes_[current_];
+  CHECK_EQ(node.gradient_round, -1) << "rank " << current_ << " asked for two gradients at once";
+  node.gradient_round = round;
+  node.gradient_cuts = cuts;
+  node.gradient_begin = cursor_;
+  const Nanoseconds duration = parts_.compute->Gradient(current_, round);
+  node.gradient_end = cursor_ + duration;
+  parts_.vectors->BeginGradient(current_, at, into, round);
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    const double share = parts_.vectors->ReadyAt(cuts[i]);
+    PushGradientPart(cursor_ + std::llround(share * static_cast<double>(duration)), i + 1);
+  }
+  PushGradientPart(node.gradient_end, 0);
+}
+
+void Simulation::PushGradientPart(Nanoseconds when, size_t part) {
+  queue_.Push(when, SimEvent{.kind = SimEventKind::kGradient,
+                             .version = static_cast<uint32_t>(part),
+                             .index = static_cast<uint32_t>(current_)});
+}
+
+void Simulation::Combine(Part out, std::span<const Term> terms) {
+  parts_.vectors->Combine(out, terms);
+  SpendTraffic(CombineTraffic(terms.size(), out.size));
+}
+
+void Simulation::Step(const StepRequest& request) {
+  parts_.vectors->Step(request);
+  SpendTraffic(
+      StepTraffic(request.mix.size(), parts_.vectors->optimizer_vectors(), request.range.size));
+}
+
+void Simulation::Send(Rank to, Tag tag, Part part) {
+  Spend(options_.message_overhead);
+  exchange_->Send(current_, to, tag, part, cursor_, now_);
+}
+
+void Simulation::Post(Rank from, Tag tag, Part into, Credit credit) {
+  exchange_->Post(current_, from, tag, into, credit, cursor_, now_);
+}
+
+void Simulation::Boundary(Round completed, Vec model) {
+  if (parts_.observer == nullptr) return;
+  status_.Update(parts_.observer->OnBoundary(current_, completed, cursor_, model));
+}
+
+void Simulation::Rest(Vec model) {
+  Node& node = nodes_[current_];
+  node.model = model;
+  if (node.rested < 0) ++resting_;
+  node.rested = cursor_;
+}
+
+void Simulation::SetAlarm(FlowId flow, uint32_t version, Nanoseconds when) {
+  queue_.Push(when, SimEvent{.kind = SimEventKind::kAlarm, .version = version, .index = flow});
+}
+
+}  // namespace grapevine

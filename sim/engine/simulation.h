@@ -1,0 +1,159 @@
+// Drives n algorithms in one process: the simulated counterpart of n runners.
+//
+// A virtual node has two lanes, as the runtime's: gradients on one, and on the
+// other everything that its runner's thread does (events, mixing). An event that
+// finds the second lane busy waits in the node's mailbox. Nothing of an
+// algorithm is here; the algorithms are those of node/.
+#ifndef GRAPEVINE_SIM_ENGINE_SIMULATION_H_
+#define GRAPEVINE_SIM_ENGINE_SIMULATION_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "algorithm/algorithm.h"
+#include "algorithm/host.h"
+#include "run/timing/compute_time.h"
+#include "sim/engine/message_exchange.h"
+#include "sim/engine/sim_event.h"
+#include "sim/engine/sim_observer.h"
+#include "sim/engine/vector_store.h"
+#include "sim/nanoseconds.h"
+#include "sim/network/message_effect.h"
+#include "sim/network/network_model.h"
+
+namespace grapevine {
+
+struct SimulationOptions {
+  Rank nodes = 1;
+  // Bytes per nanosecond that mixing reads and writes; infinite: for free.
+  double memory_bandwidth = std::numeric_limits<double>::infinity();
+  // Time of the exchange lane that sending or receiving one message takes.
+  Nanoseconds message_overhead = 0;
+};
+
+// All outlive the simulation; `effects` and `observer` may be null.
+struct SimulationParts {
+  std::function<std::unique_ptr<NetworkModel>(AlarmClock*)> make_network;
+  std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(Rank)> make_algorithm;
+  VectorStore* vectors = nullptr;
+  const ComputeTime* compute = nullptr;
+  const MessageEffects* effects = nullptr;
+  SimObserver* observer = nullptr;
+};
+
+// Thread-compatible.
+class Simulation final : private Host, private AlarmClock {
+ public:
+  static absl::StatusOr<std::unique_ptr<Simulation>> Make(const SimulationOptions& options,
+                                                          SimulationParts parts);
+  ~Simulation() override;
+
+  // Runs until every node rests at `limit`, or it is stopped. Errors name the node and the round:
+  // a gradient's or the observer's, or a node that waits for what cannot come.
+  absl::Status Run(Round limit);
+  // Moves the limit outwards while Run lasts (from the observer).
+  void ExtendLimit(Round limit) { wanted_limit_ = std::max(wanted_limit_, limit); }
+  // Ends Run where it is, whatever the nodes are at (from the observer).
+  void Stop() { stopped_ = true; }
+
+  // When the last event happened.
+  Nanoseconds now() const { return now_; }
+  int64_t events() const { return events_; }
+  // Of all messages that were asked for: at a boundary, those of the rounds completed.
+  int64_t bytes_sent(Rank rank) const { return exchange_->bytes_sent(rank); }
+  int64_t bytes_sent() const;
+  // The final model of a node, after Run.
+  Vec model(Rank rank) const { return nodes_[rank].model; }
+  const NetworkModel& network() const { return *network_; }
+  // When `rank` came to rest.
+  Nanoseconds rested(Rank rank) const { return nodes_[rank].rested; }
+
+ private:
+  // Events that wait for the exchange lane.
+  struct Mailbox {
+    std::vector<Event> events;
+    size_t next = 0;
+  };
+  struct Node {
+    std::unique_ptr<Algorithm> algorithm;
+    Nanoseconds busy_until = 0;  // the exchange lane
+    std::unique_ptr<Mailbox> mailbox;
+    Round gradient_round = -1;
+    std::span<const int64_t> gradient_cuts;
+    std::optional<double> gradient_loss;  // once it is computed
+    Nanoseconds gradient_begin = 0;
+    Nanoseconds gradient_end = 0;
+    Vec model;
+    Nanoseconds rested = -1;  // not yet: -1
+  };
+
+  Simulation(const SimulationOptions& options, SimulationParts parts);
+
+  absl::Status StartNodes();
+  absl::Status ApplyLimit();
+  absl::Status Handle(const SimEvent& event);
+  absl::Status OnGradientPart(Rank rank, uint32_t part);
+  absl::Status OnGradient(Rank rank);
+  absl::Status OnAlarm(const SimEvent& event);
+  absl::Status OnArrival(MessageId id);
+  absl::Status Resume(Rank rank);
+  // Hands an event to a node: now, or when its lane is free.
+  absl::Status Deliver(Rank rank, const Event& event);
+  absl::Status Dispatch(Rank rank, const Event& event);
+  absl::Status CheckAllRest() const;
+
+  // For the current node.
+  void PushGradientPart(Nanoseconds when, size_t part);
+  // Occupies the current node's exchange lane.
+  void Spend(Nanoseconds time);
+  void SpendTraffic(int64_t bytes);
+
+  // Host, for the node whose event is being handled:
+  int64_t replica_size() const override { return parts_.vectors->replica_size(); }
+  Vec InitialReplica(ReplicaRange range) override;
+  Vec New(int64_t size, const char* role) override { return parts_.vectors->New(size, role); }
+  Vec NewOptimizerState(ReplicaRange range) override {
+    return parts_.vectors->NewOptimizerState(range);
+  }
+  void Drop(Vec vector) override { parts_.vectors->Drop(vector); }
+  void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override;
+  void Combine(Part out, std::span<const Term> terms) override;
+  void Step(const StepRequest& request) override;
+  void Send(Rank to, Tag tag, Part part) override;
+  void Post(Rank from, Tag tag, Part into, Credit credit) override;
+  void Boundary(Round completed, Vec model) override;
+  void Rest(Vec model) override;
+
+  // AlarmClock:
+  void SetAlarm(FlowId flow, uint32_t version, Nanoseconds when) override;
+
+  const SimulationOptions options_;
+  const SimulationParts parts_;
+  SimQueue queue_;
+  std::unique_ptr<NetworkModel> network_;
+  std::unique_ptr<MessageExchange> exchange_;
+  std::vector<Node> nodes_;
+
+  Nanoseconds now_ = 0;
+  int64_t events_ = 0;
+  Round limit_ = 0;
+  Round wanted_limit_ = 0;
+  bool stopped_ = false;
+  Rank resting_ = 0;
+
+  Rank current_ = 0;        // whose event is being handled
+  Nanoseconds cursor_ = 0;  // its exchange lane is busy until then
+  absl::Status status_;     // of a request: requests cannot fail to their caller
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SIM_ENGINE_SIMULATION_H_

@@ -1,0 +1,58 @@
+// What the vectors of virtual nodes are made of: numbers (replica_vectors.h), or
+// nothing but their sizes (phantom_vectors.h).
+//
+// The simulator charges the time of every request itself; a store only does the
+// arithmetic, and the phantom has none to do.
+#ifndef GRAPEVINE_SIM_ENGINE_VECTOR_STORE_H_
+#define GRAPEVINE_SIM_ENGINE_VECTOR_STORE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "algorithm/host.h"
+#include "base/ids.h"
+#include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/vector_handle.h"
+
+namespace grapevine {
+
+// A message's slot: small numbers, used again.
+using MessageId = uint32_t;
+
+// Thread-compatible. The vectors of all nodes live in one store.
+class VectorStore {
+ public:
+  virtual ~VectorStore() = default;
+
+  // Elements of a replica.
+  virtual int64_t replica_size() const = 0;
+  // Vectors of parameter_size elements in an optimizer's state (momentum: 1).
+  virtual int optimizer_vectors() const = 0;
+
+  // As in algorithm/host.h.
+  virtual absl::StatusOr<Vec> InitialReplica(ReplicaRange range) = 0;
+  virtual Vec New(int64_t size, const char* role) = 0;
+  virtual Vec NewOptimizerState(ReplicaRange range) = 0;
+  virtual void Drop(Vec vector) = 0;
+  virtual void Combine(Part out, std::span<const Term> terms) = 0;
+  virtual void Step(const StepRequest& request) = 0;
+
+  // The gradient of `rank`; the second call follows when the simulated time of its
+  // first part has passed, and returns the batch's loss (0 for a phantom).
+  virtual void BeginGradient(Rank rank, Vec at, Vec into, Round round) = 0;
+  virtual absl::StatusOr<double> EndGradient(Rank rank) = 0;
+  // The part of a gradient's time after which the elements from `from` on are final.
+  virtual double ReadyAt(int64_t from) const = 0;
+
+  // Keeps what a message sends until it was delivered or its sender reuses it.
+  virtual void Hold(MessageId message, Part part) = 0;
+  virtual void Deliver(MessageId message, Part into) = 0;
+
+  // The numbers of a vector; empty for a phantom.
+  virtual SharedVector At(Vec vector) const = 0;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SIM_ENGINE_VECTOR_STORE_H_

@@ -1,0 +1,78 @@
+#include "sim/network/network_plan.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/spec.h"
+#include "sim/network/flow_network.h"
+#include "sim/network/nic_network.h"
+#include "sim/platform/placement.h"
+#include "sim/platform/platform_registry.h"
+
+namespace grapevine {
+namespace {
+
+bool OneRankPerHost(const std::vector<HostId>& hosts, HostId count) {
+  std::vector<bool> taken(count, false);
+  for (const HostId host : hosts) {
+    if (taken[host]) return false;
+    taken[host] = true;
+  }
+  return true;
+}
+
+// Why the nic model cannot stand for the network; empty when it can.
+std::string WhyNotNic(const Platform& platform, const std::vector<HostId>& hosts) {
+  if (!platform.interfaces()) {
+    return absl::StrCat("it is for one switch, and the network is ", platform.name());
+  }
+  if (!OneRankPerHost(hosts, platform.hosts())) return "some ranks share a host";
+  return "";
+}
+
+}  // namespace
+
+std::unique_ptr<NetworkModel> NetworkPlan::Make(AlarmClock* clock) const {
+  if (flow_level_) return std::make_unique<FlowNetwork>(platform_, hosts_, clock);
+  const HostInterfaces interfaces = *platform_->interfaces();
+  return std::make_unique<NicNetwork>(static_cast<Rank>(hosts_->size()),
+                                      NicOptions{.bandwidth = interfaces.bandwidth,
+                                                 .latency = interfaces.latency,
+                                                 .half_duplex = interfaces.half_duplex},
+                                      clock);
+}
+
+std::string NetworkPlan::description() const {
+  return absl::StrCat(platform_->name(), ", model ", flow_level_ ? "flow" : "nic");
+}
+
+absl::StatusOr<NetworkPlan> MakeNetworkPlan(const NetworkRequest& request) {
+  if (request.model != "auto" && request.model != "nic" && request.model != "flow") {
+    return SpecError(request.model, "no such network model; there are auto, nic and flow");
+  }
+  const absl::StatusOr<Placement> placement = ParsePlacement(request.placement);
+  if (!placement.ok()) return placement.status();
+  absl::StatusOr<std::shared_ptr<const Platform>> platform =
+      MakePlatform({.network = request.network,
+                    .bandwidth = request.bandwidth,
+                    .latency = request.latency,
+                    .half_duplex = request.half_duplex,
+                    .hosts = HostsFor(*placement, request.nodes)});
+  if (!platform.ok()) return platform.status();
+  absl::StatusOr<std::vector<HostId>> hosts =
+      PlaceRanks(*placement, request.nodes, **platform, request.seed);
+  if (!hosts.ok()) return hosts.status();
+  if (absl::Status status = (*platform)->CheckConnected(*hosts); !status.ok()) return status;
+  const std::string why_not_nic = WhyNotNic(**platform, *hosts);
+  if (request.model == "nic" && !why_not_nic.empty()) {
+    return SpecError("nic", absl::StrCat("no model of this network: ", why_not_nic,
+                                         "; take --network-model=flow or auto"));
+  }
+  NetworkPlan plan;
+  plan.flow_level_ = request.model == "flow" || !why_not_nic.empty();
+  plan.platform_ = *std::move(platform);
+  plan.hosts_ = std::make_shared<const std::vector<HostId>>(*std::move(hosts));
+  return plan;
+}
+
+}  // namespace grapevine

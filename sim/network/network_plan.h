@@ -1,0 +1,69 @@
+// From what the user says about the cluster's network to the model that carries
+// the messages of a simulation.
+#ifndef GRAPEVINE_SIM_NETWORK_NETWORK_PLAN_H_
+#define GRAPEVINE_SIM_NETWORK_NETWORK_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/ids.h"
+#include "sim/nanoseconds.h"
+#include "sim/network/network_model.h"
+#include "sim/platform/platform.h"
+
+namespace grapevine {
+
+struct NetworkRequest {
+  // --network: a family, a preset or a file (platform_registry.h).
+  std::string network = "switch";
+  // --network-model: "nic" (interfaces share equally; one switch with one rank per
+  // host only), "flow" (max-min fairness over all links), or "auto": nic where it
+  // is possible, else flow.
+  std::string model = "auto";
+  // --bandwidth and --latency, of the hosts' own cables: only where the user gave
+  // them, for they replace what a preset says and are refused for a file. A family
+  // without them has 1 Gbit and 50 us.
+  std::optional<int64_t> bandwidth;    // bits a second, goodput of each direction
+  std::optional<Nanoseconds> latency;  // one way, between hosts next to each other
+  bool half_duplex = false;
+  // --placement (placement.h).
+  std::string placement = "order";
+  Rank nodes = 1;
+  uint64_t seed = 1;  // of a shuffled placement
+};
+
+// Immutable and cheap to copy; safe from any thread, so that the cells of a sweep
+// can share one.
+class NetworkPlan {
+ public:
+  // For one simulation; the clock outlives it. To be given to Simulation as
+  // make_network.
+  std::unique_ptr<NetworkModel> Make(AlarmClock* clock) const;
+
+  bool is_flow_level() const { return flow_level_; }
+  const Platform& platform() const { return *platform_; }
+  // The host of every rank.
+  const std::vector<HostId>& hosts() const { return *hosts_; }
+  // "switch:bandwidth=1Gbit:latency=50us, model nic": every default resolved.
+  std::string description() const;
+
+ private:
+  friend absl::StatusOr<NetworkPlan> MakeNetworkPlan(const NetworkRequest& request);
+  NetworkPlan() = default;
+
+  std::shared_ptr<const Platform> platform_;
+  std::shared_ptr<const std::vector<HostId>> hosts_;
+  bool flow_level_ = false;
+};
+
+// Errors name the spec, file, line or rank at fault and what to do: kUsage for
+// what was asked, kInput for the contents of files.
+absl::StatusOr<NetworkPlan> MakeNetworkPlan(const NetworkRequest& request);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SIM_NETWORK_NETWORK_PLAN_H_

@@ -1,0 +1,76 @@
+#include "sim/platform/fat_tree_platform.h"
+
+#include "absl/strings/str_cat.h"
+#include "random/keyed_random.h"
+
+namespace grapevine {
+namespace {
+
+constexpr int kMostPorts = 406;  // of a switch: 2^24 hosts
+
+int64_t HostsOf(int64_t k) { return k * k * k / 4; }
+
+Cables MakeCables(int k, const PlatformOptions& options) {
+  const int64_t count = 3 * HostsOf(k);
+  Cables cables(options.half_duplex);
+  cables.Reserve(count);
+  for (int64_t i = 0; i < count; ++i) cables.AddHalf(options.bandwidth, options.latency);
+  return cables;
+}
+
+}  // namespace
+
+FatTreePlatform::FatTreePlatform(std::string name, int k, const PlatformOptions& options)
+    : FormulaPlatform(std::move(name), static_cast<HostId>(HostsOf(k)), MakeCables(k, options),
+                      options.loopback),
+      half_(k / 2) {}
+
+void FatTreePlatform::AddRoute(HostId from, HostId to, std::vector<LinkId>* links) const {
+  const HostId edge_from = EdgeOf(from), edge_to = EdgeOf(to);
+  const HostId pod_from = edge_from / half_, pod_to = edge_to / half_;
+  links->push_back(cables().Forth(from));
+  if (edge_from != edge_to) {
+    const uint64_t hash = Mix(0, Purpose::kRouting, from, to, 0);
+    const int aggregation = static_cast<int>((hash >> 32) % half_);
+    links->push_back(cables().Forth(EdgeToAggregation(edge_from, aggregation)));
+    if (pod_from != pod_to) {
+      const int core = static_cast<int>((hash & 0xffffffffu) % half_);
+      links->push_back(cables().Forth(AggregationToCore(pod_from * half_ + aggregation, core)));
+      links->push_back(cables().Back(AggregationToCore(pod_to * half_ + aggregation, core)));
+    }
+    links->push_back(cables().Back(EdgeToAggregation(edge_to, aggregation)));
+  }
+  links->push_back(cables().Back(to));
+}
+
+std::pair<std::string, std::string> FatTreePlatform::Ends(CableId cable) const {
+  const auto layer = static_cast<HostId>(cable) / hosts();
+  const auto index = static_cast<HostId>(cable) % hosts();
+  const HostId lower = index / half_, port = index % half_;
+  const auto in_pod = [&](std::string_view kind, HostId number) {
+    return absl::StrCat("pod", number / half_, "-", std::string(kind), number % half_);
+  };
+  switch (layer) {
+    case 0:
+      return {HostName(index), in_pod("edge", lower)};
+    case 1:
+      return {in_pod("edge", lower), in_pod("aggregation", lower / half_ * half_ + port)};
+    default:
+      return {in_pod("aggregation", lower), absl::StrCat("core", lower % half_ * half_ + port)};
+  }
+}
+
+absl::StatusOr<std::shared_ptr<const Platform>> MakeFatTree(const Spec& spec, Rank n) {
+  int64_t smallest = 2;
+  while (HostsOf(smallest) < n) smallest += 2;
+  PlatformReader reader(spec);
+  const PlatformOptions options = PlatformOptions::Read(reader);
+  const int64_t k = reader.fields().Integer("k", smallest, 2, kMostPorts);
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  if (k % 2 != 0) return SpecError(spec.text, absl::StrCat("k = ", k, " is odd; take ", k + 1));
+  if (absl::Status status = CheckHosts(spec, HostsOf(k), n); !status.ok()) return status;
+  return std::make_shared<FatTreePlatform>(absl::StrCat("fat-tree:k=", k, options.Text()),
+                                           static_cast<int>(k), options);
+}
+
+}  // namespace grapevine

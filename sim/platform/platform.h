@@ -1,0 +1,74 @@
+// A physical network: hosts, links between them, and the ways that messages take.
+//
+// Families of networks (two_tier_platform.h, fat_tree_platform.h,
+// torus_platform.h) compute their routes; a user's own (graph_platform.h) searches
+// for them. platform_registry.h makes all of them.
+#ifndef GRAPEVINE_SIM_PLATFORM_PLATFORM_H_
+#define GRAPEVINE_SIM_PLATFORM_PLATFORM_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "sim/nanoseconds.h"
+#include "sim/platform/link.h"
+
+namespace grapevine {
+
+// Hosts are counted from 0.
+using HostId = int32_t;
+
+struct Route {
+  // Directed, from the sender to the receiver; no link twice. The router's: valid
+  // until it is asked again.
+  std::span<const LinkId> links;
+  Nanoseconds latency = 0;  // of all of them
+};
+
+// Thread-compatible: it may remember what it has found.
+class Router {
+ public:
+  virtual ~Router() = default;
+  // Always the same route for the same two hosts; for one host twice, no links.
+  virtual Route Find(HostId from, HostId to) = 0;
+};
+
+// What is left of a network in which nothing but the hosts' interfaces limits.
+struct HostInterfaces {
+  double bandwidth = 0;     // of each direction, bytes per nanosecond
+  Nanoseconds latency = 0;  // one way, from host to host
+  bool half_duplex = false;
+};
+
+// Immutable; safe from any thread.
+class Platform {
+ public:
+  virtual ~Platform() = default;
+
+  // The canonical spec, every default resolved.
+  virtual std::string name() const = 0;
+  virtual HostId hosts() const = 0;
+  virtual std::span<const Link> links() const = 0;
+  // Between ranks on one host, bytes per nanosecond for each message.
+  virtual double loopback() const = 0;
+
+  virtual std::string HostName(HostId host) const = 0;
+  virtual std::optional<HostId> FindHost(std::string_view name) const = 0;
+  // "host3->rack0"; both directions of a half-duplex link are one: "host3--rack0".
+  virtual std::string LinkName(LinkId link) const = 0;
+
+  // The platform outlives it.
+  virtual std::unique_ptr<Router> MakeRouter() const = 0;
+  // Refuses `hosts` between which there is no way, with the names of two.
+  virtual absl::Status CheckConnected(std::span<const HostId> hosts) const = 0;
+  // Only where the network is one switch.
+  virtual std::optional<HostInterfaces> interfaces() const { return std::nullopt; }
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SIM_PLATFORM_PLATFORM_H_

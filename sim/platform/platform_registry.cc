@@ -1,0 +1,123 @@
+#include "sim/platform/platform_registry.h"
+
+#include <chrono>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/spec.h"
+#include "base/units.h"
+#include "sim/platform/fat_tree_platform.h"
+#include "sim/platform/network_presets.h"
+#include "sim/platform/platform_file.h"
+#include "sim/platform/torus_platform.h"
+#include "sim/platform/two_tier_platform.h"
+
+namespace grapevine {
+namespace {
+
+constexpr std::string_view kFile = "file:";
+
+using Factory = absl::StatusOr<std::shared_ptr<const Platform>> (*)(const Spec&, Rank);
+
+struct Family {
+  std::string_view name;
+  Factory make;
+};
+
+constexpr Family kFamilies[] = {{"switch", MakeSwitch},
+                                {"racks", MakeRacks},
+                                {"fat-tree", MakeFatTree},
+                                {"torus", MakeTorusPlatform},
+                                {"sites", MakeSites}};
+
+// The path in a spec that names a file.
+std::optional<std::string> PathIn(std::string_view network) {
+  if (network.starts_with(kFile)) return std::string(network.substr(kFile.size()));
+  for (const std::string_view ending : {".textproto", ".graphml"}) {
+    if (network.ends_with(ending)) return std::string(network);
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::shared_ptr<const Platform>> MakeFromFile(const std::string& path,
+                                                             const PlatformRequest& request) {
+  const char* const flag = request.bandwidth     ? "--bandwidth"
+                           : request.latency     ? "--latency"
+                           : request.half_duplex ? "--half-duplex"
+                                                 : nullptr;
+  if (flag != nullptr) {
+    return SpecError(request.network,
+                     absl::StrCat("the file says what its links can do; change it there and leave ",
+                                  flag, " out"));
+  }
+  return LoadPlatformFile(path);
+}
+
+// A preset's name becomes what it stands for; its options give way to the user's.
+absl::StatusOr<Spec> Expand(Spec spec) {
+  const NetworkPreset* const preset = FindNetworkPreset(spec.name);
+  if (preset == nullptr) return spec;
+  if (!spec.arguments.empty()) {
+    return SpecError(spec.text, absl::StrCat("unexpected '", spec.arguments[0], "'"));
+  }
+  absl::StatusOr<Spec> expanded = ParseSpec(preset->network);
+  if (!expanded.ok()) return expanded.status();
+  expanded->text = spec.text;
+  for (const auto& [key, value] : spec.options) expanded->options[key] = value;
+  return expanded;
+}
+
+// Puts what was given beside `spec` into `expanded`.
+absl::Status AddFlags(const PlatformRequest& request, const Spec& spec, Spec* expanded) {
+  struct Given {
+    std::string_view flag;
+    std::string key;
+    std::string value;
+  };
+  std::vector<Given> given;
+  if (request.bandwidth) {
+    given.push_back({"--bandwidth", "bandwidth", FormatBandwidth(*request.bandwidth)});
+  }
+  if (request.latency) {
+    given.push_back(
+        {"--latency", "latency", FormatDuration(std::chrono::nanoseconds(*request.latency))});
+  }
+  if (request.half_duplex) given.push_back({"--half-duplex", "duplex", "half"});
+  for (const Given& flag : given) {
+    if (spec.options.contains(flag.key)) {
+      return SpecError(spec.text,
+                       absl::StrCat("says ", flag.key, "=", spec.options.at(flag.key), ", and ",
+                                    std::string(flag.flag), " says it too; leave one out"));
+    }
+    expanded->options[flag.key] = flag.value;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Platform>> MakePlatform(const PlatformRequest& request) {
+  if (const auto path = PathIn(request.network)) return MakeFromFile(*path, request);
+  const absl::StatusOr<Spec> spec = ParseSpec(request.network);
+  if (!spec.ok()) return spec.status();
+  absl::StatusOr<Spec> expanded = Expand(*spec);
+  if (!expanded.ok()) return expanded.status();
+  for (const Family& family : kFamilies) {
+    if (family.name != expanded->name) continue;
+    if (absl::Status status = AddFlags(request, *spec, &*expanded); !status.ok()) return status;
+    return family.make(*expanded, request.hosts);
+  }
+  return SpecError(spec->text, absl::StrCat("no such network; there are ",
+                                            absl::StrJoin(PlatformNames(), ", ")));
+}
+
+std::vector<std::string> PlatformNames() {
+  std::vector<std::string> names;
+  for (const Family& family : kFamilies) names.emplace_back(family.name);
+  names.emplace_back("file:PATH");
+  for (const NetworkPreset& preset : AllNetworkPresets()) names.push_back(preset.name);
+  return names;
+}
+
+}  // namespace grapevine

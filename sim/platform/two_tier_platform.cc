@@ -1,0 +1,111 @@
+#include "sim/platform/two_tier_platform.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "base/units.h"
+
+namespace grapevine {
+namespace {
+
+constexpr Rank kMostRanks = std::numeric_limits<Rank>::max();
+
+Cables MakeCables(const TwoTierOptions& options) {
+  const HostId groups = (options.hosts + options.group_size - 1) / options.group_size;
+  Cables cables(options.host.half_duplex);
+  cables.Reserve(static_cast<size_t>(options.hosts) + groups);
+  for (HostId host = 0; host < options.hosts; ++host) {
+    cables.AddHalf(options.host.bandwidth, options.host.latency);
+  }
+  if (groups == 1) return cables;
+  for (HostId group = 0; group < groups; ++group) {
+    cables.AddHalf(options.uplink_bandwidth, options.uplink_latency);
+  }
+  return cables;
+}
+
+int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+std::string TimeText(Nanoseconds time) { return FormatDuration(std::chrono::nanoseconds(time)); }
+
+}  // namespace
+
+TwoTierPlatform::TwoTierPlatform(std::string name, const TwoTierOptions& options)
+    : FormulaPlatform(std::move(name), options.hosts, MakeCables(options), options.host.loopback),
+      options_(options) {}
+
+void TwoTierPlatform::AddRoute(HostId from, HostId to, std::vector<LinkId>* links) const {
+  links->push_back(cables().Forth(from));
+  if (!one_group() && Uplink(from) != Uplink(to)) {
+    links->push_back(cables().Forth(Uplink(from)));
+    links->push_back(cables().Back(Uplink(to)));
+  }
+  links->push_back(cables().Back(to));
+}
+
+std::optional<HostInterfaces> TwoTierPlatform::interfaces() const {
+  if (!one_group()) return std::nullopt;
+  return HostInterfaces{.bandwidth = options_.host.bandwidth,
+                        .latency = options_.host.latency,
+                        .half_duplex = options_.host.half_duplex};
+}
+
+std::pair<std::string, std::string> TwoTierPlatform::Ends(CableId cable) const {
+  const auto host = static_cast<HostId>(cable);
+  if (host >= hosts()) return {GroupName(host - hosts()), options_.core_name};
+  return {HostName(host), GroupName(host / options_.group_size)};
+}
+
+std::string TwoTierPlatform::GroupName(HostId group) const {
+  return one_group() ? "switch" : absl::StrCat(options_.group_name, group);
+}
+
+absl::StatusOr<std::shared_ptr<const Platform>> MakeSwitch(const Spec& spec, Rank n) {
+  PlatformReader reader(spec);
+  const TwoTierOptions options{.hosts = n, .group_size = n, .host = PlatformOptions::Read(reader)};
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  if (absl::Status status = CheckHosts(spec, n, n); !status.ok()) return status;
+  return std::make_shared<TwoTierPlatform>("switch" + options.host.Text(), options);
+}
+
+absl::StatusOr<std::shared_ptr<const Platform>> MakeRacks(const Spec& spec, Rank n) {
+  PlatformReader reader(spec);
+  TwoTierOptions options{
+      .host = PlatformOptions::Read(reader), .group_name = "rack", .core_name = "core"};
+  const int64_t size = reader.fields().Integer("hosts", 16, 1, kMostRanks);
+  const int64_t racks = reader.fields().Integer("racks", CeilDivide(n, size), 1, kMostRanks);
+  const double oversubscription = reader.fields().Real("oversubscription", 1, 1e-3, 1e6);
+  options.uplink_latency = reader.Latency("uplink-latency", options.host.latency);
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  if (absl::Status status = CheckHosts(spec, racks * size, n); !status.ok()) return status;
+  options.hosts = static_cast<HostId>(racks * size);
+  options.group_size = static_cast<HostId>(size);
+  options.uplink_bandwidth = static_cast<double>(size) * options.host.bandwidth / oversubscription;
+  return std::make_shared<TwoTierPlatform>(
+      absl::StrCat("racks:hosts=", size, ":racks=", racks, ":oversubscription=", oversubscription,
+                   ":uplink-latency=", TimeText(options.uplink_latency), options.host.Text()),
+      options);
+}
+
+absl::StatusOr<std::shared_ptr<const Platform>> MakeSites(const Spec& spec, Rank n) {
+  PlatformReader reader(spec);
+  TwoTierOptions options{
+      .host = PlatformOptions::Read(reader), .group_name = "site", .core_name = "wan"};
+  const int64_t sites = reader.fields().Integer("sites", 3, 1, kMostRanks);
+  const int64_t size = reader.fields().Integer("hosts", CeilDivide(n, sites), 1, kMostRanks);
+  options.uplink_bandwidth = reader.Bandwidth("wan-bandwidth", 0.125);
+  options.uplink_latency = reader.Latency("wan-latency", 30'000'000);
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  if (absl::Status status = CheckHosts(spec, sites * size, n); !status.ok()) return status;
+  options.hosts = static_cast<HostId>(sites * size);
+  options.group_size = static_cast<HostId>(size);
+  return std::make_shared<TwoTierPlatform>(
+      absl::StrCat("sites:sites=", sites, ":hosts=", size,
+                   ":wan-bandwidth=", FormatBandwidth(BitsPerSecond(options.uplink_bandwidth)),
+                   ":wan-latency=", TimeText(options.uplink_latency), options.host.Text()),
+      options);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,145 @@
+#include "model/data/shard_batches.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "model/data/evaluation_batches.h"
+#include "model/datasets/memory_dataset.h"
+
+namespace grapevine {
+namespace {
+
+// Image i has i in all of its 2 x 2 x 2 bytes and the label i mod 10.
+std::shared_ptr<const Dataset> Numbered(int samples, const Augmentation& augmentation = {}) {
+  std::vector<uint8_t> pixels;
+  std::vector<Label> labels;
+  for (int i = 0; i < samples; ++i) {
+    pixels.insert(pixels.end(), 8, static_cast<uint8_t>(i));
+    labels.push_back(static_cast<Label>(i % 10));
+  }
+  DatasetTraits traits{.name = "numbered",
+                       .shape = {2, 2, 2},
+                       .classes = 10,
+                       .normalization = {.mean = {0, 0.5f}, .deviation = {1.0f / 255, 1}},
+                       .augmentation = augmentation};
+  return std::make_shared<const MemoryDataset>(traits, pixels, labels);
+}
+
+std::vector<int32_t> FirstSamples(int32_t count) {
+  std::vector<int32_t> shard(static_cast<size_t>(count));
+  std::iota(shard.begin(), shard.end(), 0);
+  return shard;
+}
+
+// The numbers of the images of a batch.
+std::vector<int> Numbers(const Batch& batch) {
+  std::vector<int> numbers;
+  for (int64_t i = 0; i < batch.size; ++i) {
+    numbers.push_back(static_cast<int>(std::lround(batch.images[i * 8])));
+  }
+  return numbers;
+}
+
+std::vector<int> NumbersOf(BatchSource& source, int64_t round) {
+  Batch batch;
+  EXPECT_TRUE(source.Fill(round, &batch).ok());
+  return Numbers(batch);
+}
+
+TEST(ShardBatchesTest, NormalizesPerChannelAndKeepsLabels) {
+  ShardBatches source(Numbered(100), {51}, {.batch_size = 2});
+  Batch batch;
+  ASSERT_TRUE(source.Fill(0, &batch).ok());
+  EXPECT_EQ(batch.size, 2);
+  EXPECT_THAT(batch.labels, testing::ElementsAre(1, 1));
+  ASSERT_EQ(batch.images.size(), 16u);
+  for (size_t i = 0; i < 16; i += 2) {
+    EXPECT_FLOAT_EQ(batch.images[i], 51);
+    EXPECT_FLOAT_EQ(batch.images[i + 1], 51.0f / 255 - 0.5f);
+  }
+}
+
+TEST(ShardBatchesTest, EachPassShowsEverySampleOnceInAnotherOrder) {
+  ShardBatches source(Numbered(100), FirstSamples(12), {.batch_size = 4, .seed = 9});
+  std::vector<std::vector<int>> passes;
+  for (int pass = 0; pass < 3; ++pass) {
+    std::vector<int> seen;
+    for (int i = 0; i < 3; ++i) {
+      for (int number : NumbersOf(source, 3 * pass + i)) seen.push_back(number);
+    }
+    passes.push_back(seen);
+    std::ranges::sort(seen);
+    EXPECT_EQ(seen, std::vector<int>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  }
+  EXPECT_NE(passes[0], passes[1]);
+  EXPECT_NE(passes[1], passes[2]);
+}
+
+TEST(ShardBatchesTest, SmallShardsWrapAround) {
+  ShardBatches source(Numbered(100), {3, 4, 5}, {.batch_size = 8, .seed = 9});
+  std::vector<int> count(100);
+  for (int round = 0; round < 3; ++round) {
+    for (int number : NumbersOf(source, round)) ++count[number];
+  }
+  EXPECT_EQ(count[3], 8);
+  EXPECT_EQ(count[4], 8);
+  EXPECT_EQ(count[5], 8);
+}
+
+TEST(ShardBatchesTest, ABatchIsAFunctionOfSeedNodeAndRound) {
+  const auto make = [](uint64_t seed, int64_t node) {
+    return ShardBatches(Numbered(100), FirstSamples(50),
+                        {.batch_size = 20, .seed = seed, .node = node});
+  };
+  ShardBatches forwards = make(1, 2), backwards = make(1, 2), other_seed = make(2, 2),
+               other_node = make(1, 3);
+  std::vector<std::vector<int>> rounds;
+  for (int64_t round = 0; round < 10; ++round) rounds.push_back(NumbersOf(forwards, round));
+  for (int64_t round = 9; round >= 0; --round) {
+    EXPECT_EQ(NumbersOf(backwards, round), rounds[round]) << round;
+  }
+  EXPECT_NE(NumbersOf(other_seed, 0), rounds[0]);
+  EXPECT_NE(NumbersOf(other_node, 0), rounds[0]);
+}
+
+TEST(ShardBatchesTest, AugmentsAnewInEveryRoundButReproducibly) {
+  const Augmentation augmentation{.padding = 1, .mirror = true};
+  const auto images = [&](int64_t round) {
+    ShardBatches source(Numbered(100, augmentation), {51}, {.batch_size = 16, .seed = 4});
+    Batch batch;
+    EXPECT_TRUE(source.Fill(round, &batch).ok());
+    return batch.images;
+  };
+  EXPECT_EQ(images(0), images(0));
+  EXPECT_NE(images(0), images(1));
+  // Some crop of the 16 has black in it, and none is all black.
+  const BatchVector first = images(0);
+  EXPECT_GT(std::ranges::count(first, 0.0f), 0);
+  for (int i = 0; i < 16; ++i) {
+    const auto bright = [](float value) { return value > 50; };
+    EXPECT_GT(std::count_if(first.begin() + 8 * i, first.begin() + 8 * (i + 1), bright), 0) << i;
+  }
+}
+
+TEST(EvaluationBatchesTest, CoversTheDataInOrderAndUnaugmented) {
+  EvaluationBatches batches(Numbered(10, {.padding = 1, .mirror = true}), 4);
+  ASSERT_EQ(batches.count(), 3);
+  Batch batch;
+  std::vector<int> seen;
+  for (int64_t i = 0; i < batches.count(); ++i) {
+    ASSERT_TRUE(batches.Fill(i, &batch).ok());
+    EXPECT_EQ(batch.size, i < 2 ? 4 : 2);
+    EXPECT_EQ(batch.images.size(), static_cast<size_t>(8 * batch.size));
+    for (int64_t j = 0; j < batch.size; ++j) EXPECT_EQ(batch.labels[j], 4 * i + j);
+    for (int number : Numbers(batch)) seen.push_back(number);
+  }
+  EXPECT_EQ(seen, std::vector<int>({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+}  // namespace
+}  // namespace grapevine

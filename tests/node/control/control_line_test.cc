@@ -1,0 +1,147 @@
+#include "node/control/control_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/failure.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+control::Directive Beat() {
+  control::Directive directive;
+  directive.mutable_beat();
+  return directive;
+}
+
+control::Directive Roster() {
+  control::Directive directive;
+  directive.mutable_roster()->set_run_id("run-1");
+  directive.mutable_roster()->add_addresses("node1:29500");
+  return directive;
+}
+
+control::Directive Abort(const std::string& message, int failure) {
+  control::Directive directive;
+  directive.mutable_abort()->set_message(message);
+  directive.mutable_abort()->set_failure(failure);
+  return directive;
+}
+
+class ControlLineTest : public testing::Test {
+ protected:
+  // Pulse after pulse, of which none is answered.
+  bool Silence(milliseconds duration) {
+    bool alive = true;
+    for (milliseconds passed{0}; passed < duration; passed += milliseconds(500)) {
+      now_ += milliseconds(500);
+      alive = line_.OnPulse(now_);
+    }
+    return alive;
+  }
+
+  SteadyTime now_{};
+  ControlLine line_{
+      {.coordinator = "node1:29500", .peer_timeout = milliseconds(4000), .rounds = 10}, now_};
+};
+
+TEST_F(ControlLineTest, RemembersTheRosterAndHandsOutEachLimitOnce) {
+  line_.OnDirective(Roster(), now_);
+  EXPECT_EQ(line_.roster()->run_id(), "run-1");
+  control::Directive moved;
+  moved.mutable_round_limit()->set_limit(7);
+  line_.OnDirective(moved, now_);
+  EXPECT_EQ(line_.TakeLimit()->limit(), 7);
+  EXPECT_FALSE(line_.TakeLimit().has_value());
+}
+
+TEST_F(ControlLineTest, TheFirstVerdictStands) {
+  line_.OnDirective(Abort("rank 2 died", 6), now_);
+  line_.OnDirective(Abort("rank 3 died", 6), now_);
+  line_.OnClosed("closed");
+  line_.End(absl::OkStatus());
+  EXPECT_EQ(line_.verdict()->message(), "rank 2 died");
+  EXPECT_EQ(FailureOf(*line_.verdict()), Failure::kPeerLost);
+}
+
+// An exit code has eight bits: 256 would end a failed run with 0, and 300 with 44.
+TEST(FailedWith, ANumberFromTheNetworkIsADocumentedFailure) {
+  for (const int number : {0, 256, -256, 512, 300, 9}) {
+    EXPECT_EQ(ExitCode(FailedWith("odd", number)), 1) << number;
+  }
+  EXPECT_EQ(ExitCode(FailedWith("disk full", 4)), 4);
+}
+
+TEST_F(ControlLineTest, AVerdictFitsATerminal) {
+  line_.OnDirective(Abort("gone\033[2J\n", 6), now_);
+  EXPECT_EQ(line_.verdict()->message(), "gone\\x1b[2J\\x0a");
+}
+
+TEST_F(ControlLineTest, ADirectiveThatCannotBeObeyedNamesRankZero) {
+  control::Directive finish;
+  finish.mutable_finish();
+  line_.OnDirective(finish, now_);
+  ASSERT_TRUE(line_.verdict().has_value());
+  EXPECT_EQ(FailureOf(*line_.verdict()), Failure::kPeerLost);
+  EXPECT_EQ(line_.verdict()->message(),
+            "rank 0 (the coordinator at node1:29500) ended the run before it began; run the same "
+            "grapevine on every host");
+}
+
+TEST_F(ControlLineTest, RankZerosSilenceIsNoticedOnceItHasSpoken) {
+  EXPECT_TRUE(Silence(milliseconds(60000)));  // it may not be there yet
+  line_.OnConnecting(now_);
+  line_.OnDirective(Roster(), now_);
+  EXPECT_TRUE(Silence(milliseconds(3500)));
+  line_.OnDirective(Beat(), now_);
+  EXPECT_TRUE(Silence(milliseconds(3500)));
+  EXPECT_FALSE(line_.verdict().has_value());
+  EXPECT_FALSE(Silence(milliseconds(500)));
+  EXPECT_THAT(std::string(line_.verdict()->message()),
+              HasSubstr("rank 0 (the coordinator at node1:29500) is silent: last heard 4.0 s ago"));
+  EXPECT_EQ(FailureOf(*line_.verdict()), Failure::kPeerLost);
+}
+
+TEST_F(ControlLineTest, ASilenceWhileGatheringEndsTheConnectionAlone) {
+  line_.OnDirective(Beat(), now_);
+  EXPECT_FALSE(Silence(milliseconds(4000)));
+  EXPECT_FALSE(line_.verdict().has_value());
+}
+
+TEST_F(ControlLineTest, ANodeThatStoodStillItselfDoesNotBlameRankZero) {
+  line_.OnDirective(Roster(), now_);
+  now_ += milliseconds(60000);
+  EXPECT_TRUE(line_.OnPulse(now_));
+  EXPECT_FALSE(line_.verdict().has_value());
+}
+
+TEST_F(ControlLineTest, ABrokenConnectionIsRankZerosDeathOnceTheRunHasBegun) {
+  line_.OnClosed("connection refused");
+  EXPECT_FALSE(line_.verdict().has_value());
+  line_.OnDirective(Roster(), now_);
+  line_.OnClosed("connection reset");
+  EXPECT_THAT(std::string(line_.verdict()->message()),
+              HasSubstr("died: its connection broke (connection reset)"));
+}
+
+TEST_F(ControlLineTest, ANodesOwnFailureStandsWhereThereIsNoVerdict) {
+  const absl::Status own = absl::InternalError("its own");
+  EXPECT_EQ(line_.Conclude(own), own);
+  line_.OnDirective(Abort("the cause", 6), now_);
+  EXPECT_EQ(line_.Conclude(own).message(), "the cause");
+}
+
+TEST_F(ControlLineTest, AFinishedRunDoesNotExcuseAFailure) {
+  line_.OnDirective(Roster(), now_);
+  control::Directive finish;
+  finish.mutable_finish();
+  line_.OnDirective(finish, now_);
+  ASSERT_TRUE(line_.verdict()->ok());
+  EXPECT_EQ(line_.Conclude(absl::InternalError("its own")).message(), "its own");
+}
+
+}  // namespace
+}  // namespace grapevine

@@ -1,0 +1,76 @@
+#include "node/control/directive.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace grapevine {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr DirectiveContext kGathering{.world_size = 2, .rounds = 10, .joined = false};
+constexpr DirectiveContext kRunning{.world_size = 2, .rounds = 10, .joined = true};
+
+control::Directive RosterOf(const std::vector<std::string>& addresses, Round limit = 10) {
+  control::Directive directive;
+  for (const std::string& address : addresses) directive.mutable_roster()->add_addresses(address);
+  directive.mutable_roster()->set_round_limit(limit);
+  return directive;
+}
+
+control::Directive LimitOf(Round limit) {
+  control::Directive directive;
+  directive.mutable_round_limit()->set_limit(limit);
+  return directive;
+}
+
+std::string Objection(const control::Directive& directive, const DirectiveContext& context) {
+  return std::string(CheckDirective(directive, context).message());
+}
+
+TEST(Directive, WhatFitsIsObeyed) {
+  EXPECT_EQ(Objection(RosterOf({":1", "[::1]:2"}, 0), kGathering), "");
+  EXPECT_EQ(Objection(LimitOf(10), kRunning), "");
+  control::Directive beat, abort, finish;
+  beat.mutable_beat();
+  abort.mutable_abort();
+  finish.mutable_finish();
+  EXPECT_EQ(Objection(beat, kGathering), "");
+  EXPECT_EQ(Objection(abort, kGathering), "");
+  EXPECT_EQ(Objection(finish, kRunning), "");
+}
+
+TEST(Directive, ARosterMustFitTheRun) {
+  EXPECT_EQ(Objection(RosterOf({}), kGathering), "sent a roster of 0 addresses for 2 nodes");
+  EXPECT_EQ(Objection(RosterOf({"a:1", "b:2", "c:3"}), kGathering),
+            "sent a roster of 3 addresses for 2 nodes");
+  for (const char* address : {"", "b", "b:0", "b:65536", "b c:2"}) {
+    EXPECT_EQ(Objection(RosterOf({"a:1", address}), kGathering),
+              "sent \"" + std::string(address) + "\" as the address of rank 1");
+  }
+  EXPECT_EQ(Objection(RosterOf({"a:1", "\033[2J"}), kGathering),
+            "sent \"\\x1b[2J\" as the address of rank 1");
+  EXPECT_EQ(Objection(RosterOf({"a:1", "b:2"}), kRunning), "sent a second roster");
+  EXPECT_THAT(Objection(RosterOf({"a:1", "b:2"}, 11), kGathering), HasSubstr("11 as the limit"));
+}
+
+TEST(Directive, LimitsLieWithinTheRun) {
+  EXPECT_EQ(Objection(LimitOf(-1), kRunning), "sent -1 as the limit of a run of 10 rounds");
+  EXPECT_EQ(Objection(LimitOf(11), kRunning), "sent 11 as the limit of a run of 10 rounds");
+  EXPECT_THAT(Objection(LimitOf(5), kGathering), HasSubstr("before it began"));
+}
+
+TEST(Directive, NothingEndsBeforeItBegan) {
+  control::Directive finish;
+  finish.mutable_finish();
+  EXPECT_EQ(Objection(finish, kGathering), "ended the run before it began");
+}
+
+TEST(Directive, AnUnknownOneIsNotPassedOver) {
+  EXPECT_THAT(Objection(control::Directive(), kRunning), HasSubstr("does not know"));
+}
+
+}  // namespace
+}  // namespace grapevine

@@ -1,0 +1,207 @@
+#include "node/control/metrics_collector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace grapevine {
+namespace {
+
+using ::testing::HasSubstr;
+
+control::NodeMetrics Report(Round round, double loss_sum, std::vector<double> sketch = {}) {
+  control::NodeMetrics report;
+  report.set_round(round);
+  report.set_epoch(0.5 * static_cast<double>(round));
+  report.set_time_s(2.0 * static_cast<double>(round));
+  report.set_train_loss_sum(loss_sum);
+  report.set_samples(10);
+  report.set_bytes_sent(100 * round);
+  for (double value : sketch) report.add_sketch(value);
+  return report;
+}
+
+class MetricsCollectorTest : public ::testing::Test {
+ protected:
+  MetricsCollector Collector(Rank size, Round evaluated_every = 0, Rank servers = 0) {
+    return MetricsCollector(
+        {.size = size,
+         .workers = size - servers,
+         .evaluated =
+             [=](Round round) { return evaluated_every > 0 && round % evaluated_every == 0; },
+         .learning_rate = [](Round round) { return 1.0 / static_cast<double>(round + 1); }},
+        [this](const RunMetrics& metrics) { emitted_.push_back(metrics); });
+  }
+  std::vector<RunMetrics> emitted_;
+};
+
+TEST_F(MetricsCollectorTest, JoinsTheReportsOfARoundOnceAllAreThere) {
+  MetricsCollector collector = Collector(2);
+  ASSERT_TRUE(collector.OnNode(0, Report(3, 5, {0, 1})).ok());
+  EXPECT_TRUE(emitted_.empty());
+  ASSERT_TRUE(collector.OnNode(1, Report(3, 15, {2, 1})).ok());
+  ASSERT_EQ(emitted_.size(), 1u);
+  EXPECT_EQ(emitted_[0].round, 3);
+  EXPECT_DOUBLE_EQ(*emitted_[0].train_loss, 1.0);
+  EXPECT_DOUBLE_EQ(*emitted_[0].learning_rate, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(*emitted_[0].consensus_distance, 1.0);  // mean (1, 1)
+  EXPECT_EQ(*emitted_[0].bytes_sent_total, 600);
+  EXPECT_DOUBLE_EQ(*emitted_[0].samples_per_s, 20 / 6.0);
+  EXPECT_FALSE(emitted_[0].test_accuracy.has_value());
+}
+
+TEST_F(MetricsCollectorTest, EqualReplicasAreAtNoDistanceAtAll) {
+  MetricsCollector collector = Collector(6);
+  for (Rank rank : {0, 1, 2, 3, 4, 5}) {
+    ASSERT_TRUE(collector.OnNode(rank, Report(3, 5, {0.1, -0.7, 1e6 + 0.3})).ok());
+  }
+  ASSERT_EQ(emitted_.size(), 1u);
+  EXPECT_EQ(*emitted_[0].consensus_distance, 0);
+}
+
+TEST_F(MetricsCollectorTest, WhereNothingIsLearntThereIsNoLoss) {
+  MetricsCollector collector = Collector(2);
+  for (Rank rank : {0, 1}) {
+    control::NodeMetrics report = Report(3, 0);
+    report.clear_train_loss_sum();
+    ASSERT_TRUE(collector.OnNode(rank, report).ok());
+  }
+  ASSERT_EQ(emitted_.size(), 1u);
+  EXPECT_FALSE(emitted_[0].train_loss.has_value());
+  EXPECT_TRUE(emitted_[0].samples_per_s.has_value());
+}
+
+TEST_F(MetricsCollectorTest, WaitsForTheEvaluationAndKeepsTheOrderOfRounds) {
+  MetricsCollector collector = Collector(1, /*evaluated_every=*/2);
+  ASSERT_TRUE(collector.OnNode(0, Report(2, 1, {0})).ok());
+  ASSERT_TRUE(collector.OnNode(0, Report(3, 1, {0})).ok());
+  EXPECT_TRUE(emitted_.empty());
+  collector.OnEvaluation({.round = 2, .consensus_distance = 0.25, .test_accuracy = 0.9});
+  ASSERT_EQ(emitted_.size(), 2u);
+  EXPECT_EQ(emitted_[0].round, 2);
+  EXPECT_DOUBLE_EQ(*emitted_[0].test_accuracy, 0.9);
+  EXPECT_DOUBLE_EQ(*emitted_[0].consensus_distance, 0.25) << "the exact one, not the sketch's";
+  EXPECT_EQ(emitted_[1].round, 3);
+  EXPECT_DOUBLE_EQ(*collector.latest().test_accuracy, 0.9);
+  EXPECT_EQ(collector.latest().round, 3);
+}
+
+TEST_F(MetricsCollectorTest, RefusesRepeatedAndLateReportsByRankAndRound) {
+  MetricsCollector collector = Collector(2);
+  ASSERT_TRUE(collector.OnNode(1, Report(4, 1)).ok());
+  EXPECT_THAT(std::string(collector.OnNode(1, Report(4, 1)).message()),
+              HasSubstr("rank 1 reported round 4 twice"));
+  ASSERT_TRUE(collector.OnNode(0, Report(4, 1)).ok());
+  EXPECT_THAT(std::string(collector.OnNode(0, Report(3, 1)).message()),
+              HasSubstr("rank 0 reported round 3 after round 4"));
+}
+
+TEST_F(MetricsCollectorTest, WhoStopsReportingIsNamedNotWhoGoesOn) {
+  MetricsCollector collector = Collector(2);
+  for (size_t i = 1; i <= MetricsCollector::kMaxOpen; ++i) {
+    ASSERT_TRUE(collector.OnNode(0, Report(static_cast<Round>(i), 1)).ok());
+  }
+  const absl::Status status = collector.OnNode(0, Report(1 << 20, 1));
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("rank 1 has reported nothing after round 0"));
+}
+
+// A run may do many rounds between two evaluations, and an evaluation take long.
+TEST_F(MetricsCollectorTest, MeasurementsBehindASlowEvaluationAreJoinedNotLost) {
+  MetricsCollector collector = Collector(2, /*evaluated_every=*/1 << 20);
+  const Round begin = 1 << 20, rounds = 2 * static_cast<Round>(MetricsCollector::kMaxOpen);
+  for (Round round = begin; round < begin + rounds; ++round) {
+    for (const Rank rank : {0, 1}) ASSERT_TRUE(collector.OnNode(rank, Report(round, 3)).ok());
+  }
+  EXPECT_TRUE(emitted_.empty());
+  collector.OnEvaluation({.round = begin, .test_accuracy = 0.5});
+  ASSERT_GE(emitted_.size(), MetricsCollector::kMaxOpen / 2);
+  EXPECT_LE(emitted_.size(), MetricsCollector::kMaxOpen);
+  EXPECT_DOUBLE_EQ(*emitted_[0].test_accuracy, 0.5);
+  EXPECT_EQ(emitted_.back().round, begin + rounds - 1);
+  for (size_t i = 2; i < emitted_.size(); ++i) {
+    EXPECT_DOUBLE_EQ(*emitted_[i].train_loss, 0.3);
+    EXPECT_DOUBLE_EQ(*emitted_[i].samples_per_s, 10.0) << "what was joined counts its samples";
+  }
+}
+
+TEST_F(MetricsCollectorTest, ALostReportCostsItsLineAlone) {
+  MetricsCollector collector = Collector(2);
+  ASSERT_TRUE(collector.OnNode(0, Report(1, 10)).ok());
+  ASSERT_TRUE(collector.OnNode(0, Report(2, 30)).ok());
+  ASSERT_TRUE(collector.OnNode(1, Report(2, 20)).ok());  // that of round 1 never comes
+  ASSERT_EQ(emitted_.size(), 1u);
+  EXPECT_EQ(emitted_[0].round, 2);
+  EXPECT_DOUBLE_EQ(*emitted_[0].train_loss, 2.0) << "of 30 samples";
+  EXPECT_EQ(*emitted_[0].bytes_sent_total, 400);
+  ASSERT_TRUE(collector.OnNode(0, Report(3, 10)).ok());
+  ASSERT_TRUE(collector.OnNode(1, Report(3, 10)).ok());
+  EXPECT_EQ(emitted_.back().round, 3);
+}
+
+TEST_F(MetricsCollectorTest, TheEvaluationOfARoundWithALostReportIsKept) {
+  MetricsCollector collector = Collector(2, /*evaluated_every=*/2);
+  ASSERT_TRUE(collector.OnNode(0, Report(2, 10)).ok());
+  ASSERT_TRUE(collector.OnNode(1, Report(3, 20)).ok());
+  ASSERT_TRUE(collector.OnNode(0, Report(3, 10)).ok());
+  EXPECT_TRUE(emitted_.empty());
+  collector.OnEvaluation({.round = 2, .test_accuracy = 0.75});
+  ASSERT_EQ(emitted_.size(), 2u);
+  EXPECT_EQ(emitted_[0].round, 2);
+  EXPECT_DOUBLE_EQ(*emitted_[0].test_accuracy, 0.75);
+  EXPECT_FALSE(emitted_[0].train_loss.has_value());
+  EXPECT_FALSE(emitted_[0].bytes_sent_total.has_value());
+  EXPECT_EQ(emitted_[1].round, 3);
+  EXPECT_DOUBLE_EQ(*emitted_[1].train_loss, 40 / 30.0);
+}
+
+TEST_F(MetricsCollectorTest, LocalAccuraciesAreReportedOnceAllNodesHaveOne) {
+  MetricsCollector collector = Collector(2);
+  control::NodeMetrics report;
+  report.set_test_accuracy(0.5);
+  ASSERT_TRUE(collector.OnNode(0, report).ok());
+  EXPECT_FALSE(collector.local_test_accuracy().has_value());
+  report.set_test_accuracy(0.75);
+  ASSERT_TRUE(collector.OnNode(1, report).ok());
+  EXPECT_DOUBLE_EQ(collector.local_test_accuracy()->min, 0.5);
+  EXPECT_DOUBLE_EQ(collector.local_test_accuracy()->mean, 0.625);
+  EXPECT_DOUBLE_EQ(collector.local_test_accuracy()->max, 0.75);
+}
+
+TEST_F(MetricsCollectorTest, OfAParameterServerTimeAndTrafficCount) {
+  MetricsCollector collector = Collector(3, /*evaluated_every=*/0, /*servers=*/1);
+  ASSERT_TRUE(collector.OnNode(0, Report(3, 5, {0, 1})).ok());
+  ASSERT_TRUE(collector.OnNode(1, Report(3, 15, {2, 1})).ok());
+  EXPECT_TRUE(emitted_.empty()) << "the server's bytes are missing";
+  control::NodeMetrics server;
+  server.set_round(3);
+  server.set_time_s(7);
+  server.set_bytes_sent(1000);
+  ASSERT_TRUE(collector.OnNode(2, server).ok());
+  ASSERT_EQ(emitted_.size(), 1u);
+  EXPECT_DOUBLE_EQ(*emitted_[0].train_loss, 1.0);
+  EXPECT_DOUBLE_EQ(*emitted_[0].consensus_distance, 1.0);
+  EXPECT_EQ(*emitted_[0].bytes_sent_total, 1600);
+  EXPECT_DOUBLE_EQ(emitted_[0].time_s, 7);
+  EXPECT_DOUBLE_EQ(*emitted_[0].samples_per_s, 20 / 7.0);
+
+  control::NodeMetrics evaluation;
+  evaluation.set_test_accuracy(0.5);
+  ASSERT_TRUE(collector.OnNode(0, evaluation).ok());
+  EXPECT_FALSE(collector.local_test_accuracy().has_value());
+  ASSERT_TRUE(collector.OnNode(1, evaluation).ok());
+  EXPECT_DOUBLE_EQ(collector.local_test_accuracy()->mean, 0.5);
+}
+
+TEST_F(MetricsCollectorTest, AWorkersReportWithoutSamplesIsRefused) {
+  MetricsCollector collector = Collector(2);
+  control::NodeMetrics report;
+  report.set_round(3);
+  EXPECT_THAT(std::string(collector.OnNode(1, report).message()),
+              HasSubstr("rank 1 reported round 3 without any samples"));
+}
+
+}  // namespace
+}  // namespace grapevine

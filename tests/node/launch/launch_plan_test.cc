@@ -1,0 +1,333 @@
+// The launcher's decisions over made-up children, users and clocks.
+#include "node/launch/launch_plan.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/failure.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "random/keyed_random.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AnyOf;
+using testing::HasSubstr;
+using Time = LaunchPlan::Time;
+
+constexpr Time kNever = LaunchPlan::kNever;
+constexpr Time kStart{};
+
+constexpr int Exited(int code) { return code << 8; }
+constexpr int Killed(int signal) { return signal; }
+
+// What a child would do by itself, and how it takes signals.
+struct Nature {
+  Time ends = kNever;
+  int wait_status = 0;
+  Time stops = kNever, goes_on = kNever;
+  bool deaf = false;        // to all signals but SIGKILL
+  milliseconds hearing{0};  // from a signal to its end
+};
+
+class FakeChild {
+ public:
+  explicit FakeChild(const Nature& nature) : nature_(nature) {}
+
+  bool ended() const { return ended_.has_value(); }
+  bool held() const { return held_; }
+  bool killed() const { return killed_; }
+  // Would have ended soon after it was told to.
+  bool polite(milliseconds patience) const {
+    return !nature_.deaf && nature_.hearing < patience && !was_held_;
+  }
+  const Nature& nature() const { return nature_; }
+
+  Time NextEvent() const {
+    if (ended()) return kNever;
+    return std::min({held_ ? kNever : nature_.ends, nature_.stops, held_ ? nature_.goes_on : kNever,
+                     killed_ ? kStart : kNever});
+  }
+
+  void Signal(int signal, Time now) {
+    ASSERT_FALSE(ended()) << "a signal to a process that is gone";
+    if (signal == SIGKILL) {
+      killed_ = true;
+    } else if (signal == SIGCONT) {
+      held_ = false;
+    } else if (!nature_.deaf && now + nature_.hearing < nature_.ends) {
+      nature_.ends = now + nature_.hearing;
+      nature_.wait_status = Exited(143);
+    }
+  }
+
+  // Its wait status once it has ended.
+  std::optional<int> Live(Time now) {
+    if (killed_) return ended_ = Killed(SIGKILL);
+    if (now >= nature_.stops) {
+      nature_.stops = kNever;
+      held_ = was_held_ = true;
+    }
+    if (held_ && now >= nature_.goes_on) {
+      nature_.goes_on = kNever;
+      held_ = false;
+    }
+    if (!held_ && now >= nature_.ends) ended_ = nature_.wait_status;
+    return ended_;
+  }
+
+ private:
+  Nature nature_;
+  bool held_ = false, was_held_ = false, killed_ = false;
+  std::optional<int> ended_;
+};
+
+struct UserSignal {
+  Time at;
+  int signal;
+};
+
+// A launch from its first child to its end, in virtual time.
+class World {
+ public:
+  World(const LaunchPlanOptions& options, std::vector<Nature> natures, Time listens,
+        std::vector<UserSignal> user)
+      : options_(options),
+        natures_(std::move(natures)),
+        listens_(listens),
+        user_(std::move(user)),
+        plan_(options, kStart) {}
+
+  // False when nothing would happen any more.
+  bool Run() {
+    constexpr int kMostSteps = 10000;
+    for (int step = 0; step < kMostSteps; ++step) {
+      Step();
+      if (plan_.over()) return true;
+      const Time next = NextEvent();
+      if (next == kNever) return false;
+      now_ = std::max(now_, next);
+    }
+    ADD_FAILURE() << "the launcher turns in circles";
+    return false;
+  }
+
+  void Tell(int signal) { user_.push_back({now_, signal}); }
+
+  LaunchPlan& plan() { return plan_; }
+  Time now() const { return now_; }
+  const std::vector<FakeChild>& children() const { return children_; }
+  // When the launcher first had a reason to end.
+  Time first_trouble() const { return first_trouble_; }
+  Time first_good_end() const { return first_good_end_; }
+  bool forced_by_user() const { return forced_by_user_; }
+  // Rank 0 did not listen: the launcher's own failure.
+  bool failed_by_itself() const { return children_.size() < natures_.size(); }
+  const std::vector<std::string>& reasons() const { return reasons_; }
+
+ private:
+  void Step() {
+    while (!user_.empty() && now_ >= user_.front().at) {
+      if (first_signal_ && user_.front().signal != SIGHUP) forced_by_user_ = true;
+      first_signal_ = true;
+      Trouble();
+      plan_.OnSignal(user_.front().signal, now_);
+      user_.erase(user_.begin());
+    }
+    if (now_ >= listens_ && !children_.empty() && !children_[0].ended() && !children_[0].held()) {
+      plan_.OnListening();
+    }
+    for (Rank rank = 0; rank < static_cast<Rank>(children_.size()); ++rank) Look(rank);
+    while (const std::optional<Rank> rank = plan_.next()) {
+      children_.emplace_back(natures_[static_cast<size_t>(*rank)]);
+      plan_.OnStarted(100 + *rank);
+    }
+    for (const LaunchPlan::Order& order : plan_.Due(now_)) {
+      children_[static_cast<size_t>(order.rank)].Signal(order.signal, now_);
+      if (!order.why.empty()) reasons_.push_back(order.why);
+    }
+    if (now_ - kStart >= options_.rendezvous_timeout && children_.size() < natures_.size()) {
+      Trouble();
+    }
+  }
+
+  void Look(Rank rank) {
+    FakeChild& child = children_[static_cast<size_t>(rank)];
+    if (child.ended()) return;
+    if (const std::optional<int> wait_status = child.Live(now_)) {
+      if (*wait_status != 0) Trouble();
+      if (*wait_status == 0) first_good_end_ = std::min(first_good_end_, now_);
+      plan_.OnEnded(rank, *wait_status, now_);
+    } else {
+      plan_.OnHeld(rank, child.held(), now_);
+    }
+  }
+
+  Time NextEvent() const {
+    Time next = plan_.deadline();
+    if (!user_.empty()) next = std::min(next, user_.front().at);
+    if (listens_ > now_) next = std::min(next, listens_);
+    for (const FakeChild& child : children_) next = std::min(next, child.NextEvent());
+    return next;
+  }
+
+  void Trouble() { first_trouble_ = std::min(first_trouble_, now_); }
+
+  const LaunchPlanOptions options_;
+  const std::vector<Nature> natures_;
+  const Time listens_;
+  std::vector<UserSignal> user_;
+  LaunchPlan plan_;
+  Time now_ = kStart;
+  std::vector<FakeChild> children_;
+  Time first_trouble_ = kNever, first_good_end_ = kNever;
+  bool first_signal_ = false, forced_by_user_ = false;
+  std::vector<std::string> reasons_;
+};
+
+constexpr LaunchPlanOptions kOptions{.nodes = 3,
+                                     .rendezvous_timeout = milliseconds(60000),
+                                     .finish_timeout = milliseconds(900000),
+                                     .grace = milliseconds(10000),
+                                     .kill_grace = milliseconds(2000)};
+
+Time At(int64_t ms) { return kStart + milliseconds(ms); }
+
+TEST(LaunchPlan, AllThatEndWellAreWaitedFor) {
+  World world(kOptions, {{.ends = At(5000)}, {.ends = At(5100)}, {.ends = At(300000)}}, At(10), {});
+  ASSERT_TRUE(world.Run());
+  EXPECT_TRUE(world.plan().Outcome().ok());
+  EXPECT_EQ(world.now(), At(300000));
+}
+
+TEST(LaunchPlan, WhoHangsAfterTheOthersHaveTrainedHasUntilTheFinishTimeout) {
+  World world(kOptions, {{.ends = At(5000)}, {.ends = At(5000)}, {.deaf = true}}, At(10), {});
+  ASSERT_TRUE(world.Run());
+  EXPECT_EQ(world.now(), At(5000 + 900000 + 2000));
+  EXPECT_EQ(FailureOf(world.plan().Outcome()), Failure::kPeerLost);
+}
+
+TEST(LaunchPlan, WhoIsStoppedWhenTheOthersHaveTrainedMayGoOn) {
+  World world(kOptions,
+              {{.ends = At(5000)},
+               {.ends = At(5000)},
+               {.ends = At(5000), .stops = At(4000), .goes_on = At(14000)}},
+              At(10), {});
+  ASSERT_TRUE(world.Run());
+  EXPECT_TRUE(world.plan().Outcome().ok());
+}
+
+TEST(LaunchPlan, ASecondHangUpForcesNobody) {
+  World world(kOptions,
+              {{.hearing = milliseconds(900)},
+               {.hearing = milliseconds(900)},
+               {.hearing = milliseconds(900)}},
+              At(10), {{At(1000), SIGHUP}, {At(1001), SIGHUP}});
+  ASSERT_TRUE(world.Run());
+  const absl::Status outcome = world.plan().Outcome();
+  EXPECT_EQ(FailureOf(outcome), Failure::kTerminated);
+  EXPECT_EQ(outcome.message(), "ended by signal 1, Hangup");
+}
+
+TEST(LaunchPlan, RankZeroMustListenInTime) {
+  World world(kOptions, {{}, {}, {}}, kNever, {});
+  ASSERT_TRUE(world.Run());
+  EXPECT_EQ(world.children().size(), 1u);
+  const absl::Status outcome = world.plan().Outcome();
+  EXPECT_EQ(FailureOf(outcome), Failure::kRendezvous);
+  EXPECT_THAT(std::string(outcome.message()), HasSubstr("--rendezvous-timeout"));
+}
+
+// Uniform draws of one schedule.
+class Draws {
+ public:
+  explicit Draws(uint64_t seed) : random_(seed, Purpose::kMatching) {}
+  int64_t Below(int64_t bound) {
+    return static_cast<int64_t>(random_.Below(static_cast<uint64_t>(bound)));
+  }
+  bool OneIn(int64_t n) { return Below(n) == 0; }
+  Time Soon() { return At(Below(40000)); }
+
+ private:
+  KeyedRandom random_;
+};
+
+Nature DrawNature(Draws& draw) {
+  constexpr int kEnds[] = {0, 0, 0, Exited(6), Exited(7), Killed(SIGSEGV), Killed(SIGKILL)};
+  Nature nature;
+  if (!draw.OneIn(3)) nature.ends = draw.Soon();
+  nature.wait_status = kEnds[draw.Below(std::size(kEnds))];
+  if (draw.OneIn(3)) nature.stops = draw.Soon();
+  if (draw.OneIn(2)) nature.goes_on = draw.Soon();
+  nature.deaf = draw.OneIn(4);
+  nature.hearing = milliseconds(draw.Below(4000));
+  return nature;
+}
+
+World DrawWorld(Draws& draw) {
+  constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+  LaunchPlanOptions options = kOptions;
+  options.nodes = static_cast<Rank>(1 + draw.Below(5));
+  std::vector<Nature> natures;
+  for (Rank rank = 0; rank < options.nodes; ++rank) natures.push_back(DrawNature(draw));
+  std::vector<UserSignal> user;
+  for (int64_t i = draw.Below(3); i > 0; --i) {
+    user.push_back({draw.Soon(), kSignals[draw.Below(3)]});
+  }
+  std::ranges::sort(user, {}, &UserSignal::at);
+  const Time listens = draw.OneIn(10) ? kNever : draw.Soon();
+  return World(options, std::move(natures), listens, std::move(user));
+}
+
+void ExpectOrderlyEnd(World& world) {
+  for (const FakeChild& child : world.children()) EXPECT_TRUE(child.ended());
+  // In time.
+  if (world.first_trouble() != kNever) {
+    EXPECT_LE(world.now() - world.first_trouble(), kOptions.grace + kOptions.kill_grace);
+  } else if (world.first_good_end() != kNever) {
+    EXPECT_LE(world.now() - world.first_good_end(), kOptions.finish_timeout + kOptions.kill_grace);
+  }
+  // Without force where none was needed.
+  for (const FakeChild& child : world.children()) {
+    EXPECT_FALSE(child.killed() && child.polite(kOptions.kill_grace) && !world.forced_by_user());
+  }
+  const bool all_well = std::ranges::all_of(world.children(), [](const FakeChild& child) {
+    return child.nature().wait_status == 0 && !child.killed();
+  });
+  const absl::Status outcome = world.plan().Outcome();
+  EXPECT_TRUE(!outcome.ok() || all_well);
+  if (world.plan().interrupted() && !world.failed_by_itself()) {
+    EXPECT_THAT(FailureOf(outcome),
+                AnyOf(Failure::kNone, Failure::kInterrupted, Failure::kTerminated));
+  }
+}
+
+TEST(LaunchPlan, EverySchedulesEndIsOrderly) {
+  constexpr uint64_t kSchedules = 5000;
+  int idle = 0;
+  for (uint64_t seed = 1; seed <= kSchedules && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Draws draw(seed);
+    World world = DrawWorld(draw);
+    if (!world.Run()) {
+      // Nobody has ended or was told to: nothing but a signal can end that.
+      ++idle;
+      EXPECT_EQ(world.first_trouble(), kNever);
+      EXPECT_EQ(world.first_good_end(), kNever);
+      world.Tell(SIGTERM);
+      ASSERT_TRUE(world.Run()) << "one SIGTERM does not end it";
+    }
+    ExpectOrderlyEnd(world);
+  }
+  EXPECT_GT(idle, 0);
+}
+
+}  // namespace
+}  // namespace grapevine

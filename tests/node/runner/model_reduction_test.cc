@@ -1,0 +1,140 @@
+#include "node/runner/model_reduction.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "random/keyed_random.h"
+
+namespace grapevine {
+namespace {
+
+// Reductions whose messages are carried by the test, in a shuffled order.
+class Network {
+ public:
+  Network(Rank size, const ReplicaLayout& layout, int64_t chunk_size, uint64_t order_seed)
+      : order_(order_seed, Purpose::kShuffle) {
+    for (Rank rank = 0; rank < size; ++rank) {
+      ends_.push_back(std::make_unique<End>(*this, rank));
+      reductions_.push_back(
+          std::make_unique<ModelReduction>(rank, size, &layout, ends_.back().get(), chunk_size));
+    }
+  }
+
+  ModelReduction& at(Rank rank) { return *reductions_[rank]; }
+  int64_t messages() const { return delivered_; }
+
+  void RunToTheEnd() {
+    while (true) {
+      std::vector<std::pair<Rank, Rank>> ready;
+      for (auto& [edge, queue] : queues_) {
+        if (!queue.empty() && posts_.contains({edge, queue.front().first})) ready.push_back(edge);
+      }
+      if (ready.empty()) return;
+      Carry(ready[order_.Below(ready.size())]);
+    }
+  }
+
+ private:
+  using Edge = std::pair<Rank, Rank>;  // from, to
+
+  class End final : public Transport {
+   public:
+    End(Network& network, Rank rank) : network_(network), rank_(rank) {}
+    void Dial(std::span<const Rank>) override {}
+    absl::Status Send(Rank to, Tag tag, Outgoing message) override {
+      network_.queues_[{rank_, to}].push_back({tag, message.slice});
+      return absl::OkStatus();
+    }
+    absl::Status Post(Rank from, Tag tag, Incoming place) override {
+      network_.posts_[{{from, rank_}, tag}] = place.into;
+      return absl::OkStatus();
+    }
+    TransportCounters counters() const override { return {}; }
+    void Shutdown() override {}
+
+   private:
+    Network& network_;
+    const Rank rank_;
+  };
+
+  void Carry(Edge edge) {
+    const auto [tag, slice] = queues_[edge].front();
+    queues_[edge].pop_front();
+    const SharedSlice into = posts_.extract({edge, tag}).mapped();
+    ASSERT_EQ(slice.size, into.size);
+    std::copy_n(slice.begin(), slice.size, into.begin());
+    ++delivered_;
+    ASSERT_TRUE(at(edge.first).OnSent(edge.second, tag).ok());
+    ASSERT_TRUE(at(edge.second).OnReceived(edge.first, tag).ok());
+  }
+
+  KeyedRandom order_;
+  std::vector<std::unique_ptr<End>> ends_;
+  std::vector<std::unique_ptr<ModelReduction>> reductions_;
+  std::map<Edge, std::deque<std::pair<Tag, SharedSlice>>> queues_;
+  std::map<std::pair<Edge, Tag>, SharedSlice> posts_;
+  int64_t delivered_ = 0;
+};
+
+class ModelReductionTest : public ::testing::TestWithParam<std::tuple<Rank, int64_t>> {};
+
+TEST_P(ModelReductionTest, GivesTheMeanAndTheExactDistanceInAnyOrder) {
+  const auto [nodes, chunk_size] = GetParam();
+  ReplicaLayout layout;
+  layout.AddParameter("w", {70});
+  layout.AddBuffer("b", {13});
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE(seed);
+    Network network(nodes, layout, chunk_size, seed);
+    for (Round round : {10, 20}) {  // the second one with the first's leftovers
+      std::vector<SharedVector> replicas;
+      for (Rank rank = 0; rank < nodes; ++rank) {
+        KeyedRandom random(seed, Purpose::kInitialization, rank, round);
+        replicas.push_back(NewSharedVector(layout.size));
+        for (float& value : replicas.back().span())
+          value = static_cast<float>(random.Normal() + 100);
+        ASSERT_TRUE(network.at(rank).Begin(round, replicas.back()).ok());
+      }
+      network.RunToTheEnd();
+      for (Rank rank = 0; rank < nodes; ++rank) EXPECT_TRUE(network.at(rank).idle()) << rank;
+      const auto result = network.at(0).TakeResult();
+      ASSERT_TRUE(result.has_value());
+      EXPECT_EQ(result->round, round);
+      double distance = 0, of_buffers = 0;
+      for (int64_t i = 0; i < layout.size; ++i) {
+        double mean = 0;
+        for (const SharedVector& replica : replicas) mean += replica.data[i] / nodes;
+        EXPECT_NEAR(result->model.data[i], mean, 2e-5);
+        for (const SharedVector& replica : replicas) {
+          (i < layout.parameter_size ? distance : of_buffers) +=
+              std::pow(replica.data[i] - mean, 2) / nodes;
+        }
+      }
+      EXPECT_NEAR(result->consensus_distance, distance, 1e-5 * distance + 1e-12);
+      ASSERT_TRUE(result->buffer_distance.has_value());
+      EXPECT_NEAR(*result->buffer_distance, of_buffers, 1e-5 * of_buffers + 1e-12);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ModelReductionTest,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 6, 13),
+                                            ::testing::Values(1, 10, 70, 1000)));
+
+TEST(ModelReduction, AMessageThatIsNotDueIsRefusedByRank) {
+  ReplicaLayout layout;
+  layout.AddParameter("w", {4});
+  Network network(2, layout, 4, 1);
+  const absl::Status status = network.at(0).OnReceived(1, {ModelReduction::kChannel, 7, 0});
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("from rank 1"));
+}
+
+}  // namespace
+}  // namespace grapevine

@@ -1,0 +1,95 @@
+// Who is believed and who is let in, over streams that only remember what was done to them.
+#include "node/transport/edge/edge_door.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/node/transport/transport_harness.h"
+
+namespace grapevine {
+namespace {
+
+using testing::HasSubstr;
+
+class FakeCaller final : public EdgeCaller {
+ public:
+  void Wake() override {}
+  void Abort(const absl::Status& why) override { ended = why; }
+  void Leave() override {}
+  void Greet(const EdgeIdentity& self) override { greeting = self; }
+  void Admit(std::shared_ptr<PeerLink> to) override { link = std::move(to); }
+  std::string address() const override { return "somewhere"; }
+
+  std::optional<EdgeIdentity> greeting;
+  std::shared_ptr<PeerLink> link;
+  absl::Status ended;
+};
+
+class EdgeDoorTest : public testing::Test {
+ protected:
+  static EdgeIdentity Of(Rank rank) {
+    return {.run_id = "run", .rank = rank, .world_size = 4, .schema = "x", .topology = "ring"};
+  }
+  void SetUp() override { door_.Open(Of(0)); }
+
+  std::shared_ptr<FakeCaller> Calls(Rank rank, const RunToken& token) {
+    auto caller = std::make_shared<FakeCaller>();
+    door_.Introduce(caller, Proven(Of(rank), 0, EdgeEnd::kCaller, token));
+    return caller;
+  }
+
+  const RunToken token_{"the token of this run"};
+  RecordingSink sink_;
+  EdgeDoor door_{token_,
+                 std::make_shared<PeerLinks>(0, 4, 1000, std::make_shared<SinkGate>(&sink_))};
+};
+
+TEST_F(EdgeDoorTest, ANeighbourIsGreetedAndLetInOnce) {
+  door_.Expect(std::vector<Rank>{1});
+  const auto first = Calls(1, token_), second = Calls(1, token_);
+  ASSERT_TRUE(first->greeting.has_value());
+  EXPECT_EQ(first->greeting->listener, 1);
+  EXPECT_TRUE(IsProven(*first->greeting, EdgeEnd::kAnswerer, token_));
+  ASSERT_NE(first->link, nullptr);
+  EXPECT_EQ(first->link->peer(), 1);
+  EXPECT_THAT(std::string(second->ended.message()), HasSubstr("rank 1 is connected already"));
+  EXPECT_FALSE(second->greeting.has_value());
+}
+
+TEST_F(EdgeDoorTest, WhoIsNoNeighbourYetWaitsOneARank) {
+  const auto first = Calls(2, token_), second = Calls(2, token_);
+  EXPECT_TRUE(first->greeting.has_value());
+  EXPECT_EQ(first->link, nullptr);
+  EXPECT_TRUE(absl::IsAlreadyExists(second->ended)) << second->ended;
+  door_.Gone(first.get());
+  const auto third = Calls(2, token_);
+  EXPECT_TRUE(third->ended.ok()) << third->ended;
+  door_.Expect(std::vector<Rank>{2});
+  EXPECT_EQ(first->link, nullptr);
+  ASSERT_NE(third->link, nullptr);
+  EXPECT_EQ(third->link->peer(), 2);
+}
+
+TEST_F(EdgeDoorTest, WhoIsNotBelievedHearsOnlyThat) {
+  door_.Expect(std::vector<Rank>{1});
+  for (const RunToken& token : {RunToken(), RunToken("the token of another run")}) {
+    const auto caller = Calls(1, token);
+    EXPECT_EQ(caller->ended, absl::UnauthenticatedError("refused"));
+    EXPECT_FALSE(caller->greeting.has_value());
+  }
+  EdgeIdentity other = Of(1);
+  other.topology = "star";
+  const auto caller = std::make_shared<FakeCaller>();
+  door_.Introduce(caller, Proven(other, 0, EdgeEnd::kCaller, token_));
+  EXPECT_THAT(std::string(caller->ended.message()),
+              HasSubstr("topology: 'ring' at rank 0, 'star' at rank 1"));
+}
+
+}  // namespace
+}  // namespace grapevine

@@ -1,0 +1,53 @@
+#include "node/transport/edge/edge_identity.h"
+
+#include <string>
+
+#include "base/failure.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace grapevine {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+EdgeIdentity Node(Rank rank, Rank listener) {
+  return {.run_id = "run",
+          .rank = rank,
+          .world_size = 2,
+          .schema = "x",
+          .topology = "ring",
+          .algorithm = "dpsgd",
+          .listener = listener};
+}
+
+std::string Objection(const EdgeIdentity& peer) {
+  const absl::Status status = CheckSameRun(Node(0, 1), peer);
+  EXPECT_EQ(FailureOf(status), Failure::kRendezvous);
+  return std::string(status.message());
+}
+
+TEST(EdgeIdentity, NodesOfOneRunFit) { EXPECT_TRUE(CheckSameRun(Node(0, 1), Node(1, 0)).ok()); }
+
+TEST(EdgeIdentity, EveryDifferenceIsNamedWithBothValues) {
+  EdgeIdentity peer = Node(1, 0);
+  peer.world_size = 3;
+  peer.topology = "torus";
+  EXPECT_THAT(Objection(peer), AllOf(HasSubstr("world size: 2 at rank 0, 3 at rank 1"),
+                                     HasSubstr("topology: 'ring' at rank 0, 'torus' at rank 1")));
+}
+
+// It ends in logs and on terminals.
+TEST(EdgeIdentity, AStrangersTextIsQuotedPrintable) {
+  EdgeIdentity peer = Node(1, 0);
+  peer.topology = "\x1b[2J\nrank 0: all is well";
+  peer.algorithm = std::string(1000, 'a');
+  EXPECT_THAT(Objection(peer), AllOf(HasSubstr("'\\x1b[2J\\x0arank 0: all is well' at rank 1"),
+                                     HasSubstr(std::string(80, 'a') + "...' at rank 1"),
+                                     Not(HasSubstr(std::string(81, 'a')))));
+}
+
+}  // namespace
+}  // namespace grapevine

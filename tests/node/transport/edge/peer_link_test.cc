@@ -1,0 +1,166 @@
+#include "node/transport/edge/peer_link.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/node/transport/transport_harness.h"
+
+namespace grapevine {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Tag kTag{.round = 4};
+
+class FakeStream : public EdgeStream {
+ public:
+  void Wake() override { ++wakes; }
+  void Abort(const absl::Status& why) override { aborted = why; }
+  void Leave() override { ++leaves; }
+
+  int wakes = 0;
+  int leaves = 0;
+  absl::Status aborted;
+};
+
+class PeerLinkTest : public testing::Test {
+ protected:
+  RecordingSink sink_;
+  std::shared_ptr<SinkGate> gate_ = std::make_shared<SinkGate>(&sink_);
+  std::shared_ptr<CreditDesk> desk_ = std::make_shared<CreditDesk>();
+  const std::shared_ptr<PeerLink> owned_ = std::make_shared<PeerLink>(3, 1000, gate_, desk_);
+  PeerLink& link_ = *owned_;
+  std::shared_ptr<FakeStream> outgoing_ = std::make_shared<FakeStream>();
+  std::shared_ptr<FakeStream> incoming_ = std::make_shared<FakeStream>();
+};
+
+TEST_F(PeerLinkTest, KeepsWhatPrecedesItsStreams) {
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
+  ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
+  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  EXPECT_EQ(link_.TakeGrants(Credit::kAtOnce), std::vector<Tag>{kTag});
+  EXPECT_TRUE(link_.TakeGrants(Credit::kAtOnce).empty());
+  EXPECT_FALSE(link_.NextPiece().has_value());
+  ASSERT_TRUE(link_.Granted({kTag}, Credit::kAtOnce).ok());
+  EXPECT_TRUE(link_.NextPiece().has_value());
+}
+
+TEST_F(PeerLinkTest, WakesItsStreams) {
+  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  ASSERT_TRUE(link_.AttachOutgoing(outgoing_).ok());
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
+  EXPECT_EQ(incoming_->wakes, 1);
+  ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
+  EXPECT_EQ(outgoing_->wakes, 1);
+}
+
+TEST_F(PeerLinkTest, ACreditInTurnWaitsForTheMessageOfAnotherPeer) {
+  const auto other = std::make_shared<PeerLink>(5, 100'000, gate_, desk_);
+  ASSERT_TRUE(other->AttachIncoming(incoming_).ok());
+  constexpr Tag kNext{.round = kTag.round + 1};
+  constexpr int64_t kSize = 2000;
+  for (const auto& [link, tag] : {std::pair(&link_, kTag), std::pair(other.get(), kNext)}) {
+    Incoming place(Zeros(kSize));
+    place.credit = Credit::kInTurn;
+    ASSERT_TRUE(link->Post(tag, std::move(place)).ok());
+  }
+  EXPECT_TRUE(link_.TakeGrants(Credit::kAtOnce).empty());
+  EXPECT_EQ(link_.TakeGrants(Credit::kInTurn), std::vector<Tag>{kTag});
+  EXPECT_TRUE(other->TakeGrants(Credit::kInTurn).empty());
+  EXPECT_EQ(incoming_->wakes, 0);
+  const ChunkHeader whole{kTag, 0, 4 * kSize, 4 * kSize, {}};
+  ASSERT_TRUE(link_.Accept(whole).ok());
+  ASSERT_TRUE(link_.Landed(whole, 0).ok());
+  EXPECT_EQ(incoming_->wakes, 1);
+  EXPECT_EQ(other->TakeGrants(Credit::kInTurn), std::vector<Tag>{kNext});
+}
+
+TEST_F(PeerLinkTest, APeerThatIsGivenUpHoldsUpNoCredit) {
+  const auto other = std::make_shared<PeerLink>(5, 100'000, gate_, desk_);
+  Incoming place(Zeros(2000));
+  place.credit = Credit::kInTurn;
+  ASSERT_TRUE(link_.Post(kTag, place).ok());
+  ASSERT_TRUE(other->Post({.round = kTag.round + 1}, place).ok());
+  EXPECT_TRUE(other->TakeGrants(Credit::kInTurn).empty());
+  link_.Break(absl::AbortedError("gone"));
+  EXPECT_EQ(other->TakeGrants(Credit::kInTurn).size(), 1u);
+}
+
+TEST_F(PeerLinkTest, TakesOneIncomingStream) {
+  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  const absl::Status second = link_.AttachIncoming(std::make_shared<FakeStream>());
+  EXPECT_TRUE(absl::IsAlreadyExists(second));
+  EXPECT_THAT(std::string(second.message()), HasSubstr("rank 3 is connected already"));
+}
+
+TEST_F(PeerLinkTest, BreaksOnce) {
+  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  ASSERT_TRUE(link_.AttachOutgoing(outgoing_).ok());
+  ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
+  link_.Break(absl::AbortedError("first"));
+  link_.Break(absl::AbortedError("second"));
+  EXPECT_EQ(sink_.failures(), 1);
+  EXPECT_EQ(sink_.AwaitFailure(3).message(), "first");
+  EXPECT_EQ(incoming_->aborted.message(), "first");
+  EXPECT_EQ(outgoing_->aborted.message(), "first");
+  EXPECT_EQ(sink_.sent(), 1);  // its memory is free again
+  EXPECT_EQ(link_.Send(kTag, Zeros(1), nullptr).message(), "first");
+  EXPECT_EQ(link_.Post(kTag, Zeros(1)).message(), "first");
+  EXPECT_EQ(link_.AttachOutgoing(outgoing_).message(), "first");
+}
+
+TEST_F(PeerLinkTest, APeerMayLeaveWhenNothingIsAwaited) {
+  link_.IncomingEnded();
+  EXPECT_FALSE(link_.outgoing_over());
+  link_.OutgoingEnded();
+  EXPECT_TRUE(link_.outgoing_over());
+  EXPECT_FALSE(link_.broken());
+  EXPECT_EQ(sink_.failures(), 0);
+  EXPECT_EQ(link_.Post(kTag, Zeros(1)).message(), "rank 3 left the run");
+  EXPECT_EQ(link_.Send(kTag, Zeros(1), nullptr).message(), "rank 3 left the run");
+}
+
+TEST_F(PeerLinkTest, APeerThatLeavesAPostBehindFailed) {
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
+  link_.OutgoingEnded();
+  EXPECT_EQ(sink_.failures(), 0);  // what it sent may still be underway
+  link_.IncomingEnded();
+  EXPECT_TRUE(absl::IsUnavailable(sink_.AwaitFailure(3)));
+}
+
+TEST_F(PeerLinkTest, APeerThatLeavesAMessageBehindFailed) {
+  ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
+  link_.OutgoingEnded();
+  EXPECT_TRUE(absl::IsUnavailable(sink_.AwaitFailure(3)));
+}
+
+TEST_F(PeerLinkTest, ABrokenIncomingStreamLetsTheOutgoingSpeakFirst) {
+  link_.IncomingBroke(absl::UnavailableError("broke off"));
+  link_.Tick();
+  EXPECT_EQ(sink_.failures(), 0);
+  link_.Break(absl::AbortedError("the reason"));
+  link_.Tick();
+  EXPECT_EQ(sink_.AwaitFailure(3).message(), "the reason");
+}
+
+TEST_F(PeerLinkTest, ABrokenIncomingStreamIsAFailure) {
+  link_.Tick();
+  link_.IncomingBroke(absl::UnavailableError("broke off"));
+  link_.Tick();
+  link_.Tick();
+  EXPECT_EQ(sink_.AwaitFailure(3).message(), "broke off");
+}
+
+TEST_F(PeerLinkTest, LeavingIsNoFailure) {
+  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  ASSERT_TRUE(link_.AttachOutgoing(outgoing_).ok());
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
+  link_.Leave();
+  link_.Leave();
+  EXPECT_EQ(incoming_->leaves, 1);
+  EXPECT_EQ(outgoing_->leaves, 1);
+  EXPECT_EQ(sink_.failures(), 0);
+  EXPECT_TRUE(absl::IsCancelled(link_.Post(kTag, Zeros(1))));
+}
+
+}  // namespace
+}  // namespace grapevine

@@ -1,0 +1,146 @@
+#include "node/transport/edge/wire_format.h"
+
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <cstring>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/passes/crc32c.h"
+#include "node/transport/edge/gossip.pb.h"
+
+namespace grapevine {
+namespace {
+
+using google::protobuf::io::ArrayInputStream;
+using google::protobuf::io::CodedInputStream;
+using testing::HasSubstr;
+
+const ChunkHeader kHeader{.tag = {.channel = 3, .round = 1000000, .step = 70000},
+                          .offset = 5,
+                          .size = 11,
+                          .total = 16,
+                          .crc32c = 0xdeadbeef};
+const char kData[] = "eleven byte";
+
+// `bytes` as if it had come in slices of `slice` bytes.
+absl::StatusOr<ToReceiver> Decode(const std::string& bytes, int slice, std::string* data) {
+  ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), slice);
+  CodedInputStream in(&stream);
+  absl::StatusOr<ToReceiver> message = DecodeToReceiver(&in, static_cast<int64_t>(bytes.size()));
+  const auto* chunk = message.ok() ? std::get_if<ChunkHeader>(&*message) : nullptr;
+  if (chunk != nullptr) {
+    data->resize(static_cast<size_t>(chunk->size));
+    const auto crc = CopyChunkData(&in, *chunk, reinterpret_cast<std::byte*>(data->data()), 7);
+    EXPECT_EQ(*crc, Crc32c(7, data->data(), data->size()));
+  }
+  return message;
+}
+
+std::string WhyNot(const std::string& bytes) {
+  std::string data;
+  return std::string(Decode(bytes, 1000, &data).status().message());
+}
+
+TEST(WireFormat, AChunkIsPlainProtobuf) {
+  gossip::ToReceiver message;
+  ASSERT_TRUE(message.ParseFromString(Encode(ToReceiver(kHeader)) + kData));
+  const gossip::Chunk& chunk = message.chunk();
+  EXPECT_EQ(chunk.tag().channel(), 3u);
+  EXPECT_EQ(chunk.tag().round(), 1000000);
+  EXPECT_EQ(chunk.tag().step(), 70000u);
+  EXPECT_EQ(chunk.offset(), 5u);
+  EXPECT_EQ(chunk.total(), 16u);
+  EXPECT_EQ(chunk.crc32c(), 0xdeadbeef);
+  EXPECT_EQ(chunk.data(), kData);
+  // And what generated code makes of it is read alike.
+  EXPECT_EQ(message.SerializeAsString(), Encode(ToReceiver(kHeader)) + kData);
+}
+
+TEST(WireFormat, ReadsAChunkThroughAnySlices) {
+  const std::string bytes = Encode(ToReceiver(kHeader)) + kData;
+  for (int slice = 1; slice <= static_cast<int>(bytes.size()); ++slice) {
+    std::string data;
+    const auto message = Decode(bytes, slice, &data);
+    ASSERT_TRUE(message.ok()) << message.status();
+    const auto& header = std::get<ChunkHeader>(*message);
+    EXPECT_EQ(header.tag, kHeader.tag);
+    EXPECT_EQ(header.offset, 5);
+    EXPECT_EQ(header.size, 11);
+    EXPECT_EQ(header.total, 16);
+    EXPECT_EQ(header.crc32c, 0xdeadbeef);
+    EXPECT_EQ(data, kData);
+  }
+}
+
+TEST(WireFormat, SkipsFieldsOfALaterVersion) {
+  gossip::ToReceiver message;
+  ASSERT_TRUE(message.ParseFromString(Encode(ToReceiver(kHeader)) + kData));
+  message.mutable_chunk()
+      ->mutable_tag()
+      ->GetReflection()
+      ->MutableUnknownFields(message.mutable_chunk()->mutable_tag())
+      ->AddVarint(9, 1);
+  std::string data;
+  EXPECT_TRUE(Decode(message.SerializeAsString(), 7, &data).ok());
+  EXPECT_EQ(data, kData);
+}
+
+TEST(WireFormat, CarriesControlMessagesBothWays) {
+  const EdgeIdentity identity{1, "run", 3, 8, "schema", "ring", "dpsgd"};
+  std::string data;
+  const auto hello = Decode(Encode(ToReceiver(identity)), 3, &data);
+  ASSERT_TRUE(hello.ok()) << hello.status();
+  EXPECT_EQ(std::get<EdgeIdentity>(*hello).rank, 3);
+  EXPECT_EQ(std::get<EdgeIdentity>(*hello).algorithm, "dpsgd");
+  EXPECT_EQ(std::get<Heartbeat>(*Decode(Encode(ToReceiver(Heartbeat{-4})), 2, &data)).round, -4);
+  EXPECT_TRUE(std::holds_alternative<Goodbye>(*Decode(Encode(ToReceiver(Goodbye{})), 2, &data)));
+
+  const Tag tag{.channel = 65535, .round = 5, .step = 6};
+  for (const Credit credit : {Credit::kAtOnce, Credit::kInTurn}) {
+    const std::string bytes = Encode(ToSender(Grant{{tag, Tag{}}, credit}));
+    ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), 3);
+    const auto grant = DecodeToSender(&stream, static_cast<int64_t>(bytes.size()));
+    ASSERT_TRUE(grant.ok()) << grant.status();
+    EXPECT_EQ(std::get<Grant>(*grant).tags, (std::vector<Tag>{tag, Tag{}}));
+    EXPECT_EQ(std::get<Grant>(*grant).credit, credit);
+  }
+}
+
+TEST(WireFormat, RefusesEveryTruncation) {
+  const std::string bytes = Encode(ToReceiver(kHeader)) + kData;
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_EQ(WhyNot(bytes.substr(0, size)), "sent bytes that are no message") << size;
+  }
+  EXPECT_EQ(WhyNot(bytes + "x"), "sent bytes that are no message");
+}
+
+TEST(WireFormat, RefusesWhatCannotBe) {
+  ChunkHeader header = kHeader;
+  header.total = 15;
+  EXPECT_THAT(WhyNot(Encode(ToReceiver(header)) + kData), HasSubstr("11 bytes from byte 5 of 15"));
+  header = kHeader;
+  header.crc32c.reset();
+  EXPECT_THAT(WhyNot(Encode(ToReceiver(header)) + kData), HasSubstr("without checksum"));
+  EXPECT_THAT(WhyNot(std::string(kMaxControlBytes + 1, 'x')), HasSubstr("without data"));
+  gossip::ToReceiver message;
+  message.mutable_chunk()->mutable_tag()->set_channel(65536);
+  message.mutable_chunk()->set_crc32c(0);
+  EXPECT_EQ(WhyNot(message.SerializeAsString()), "named channel 65536");
+  EXPECT_EQ(WhyNot(gossip::ToReceiver().SerializeAsString()), "sent bytes that are no message");
+}
+
+TEST(WireFormat, SurvivesEveryFlippedBit) {
+  const std::string bytes = Encode(ToReceiver(kHeader)) + kData;
+  int refused = 0;
+  for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    std::string flipped = bytes;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    std::string data;
+    refused += Decode(flipped, 5, &data).ok() ? 0 : 1;
+  }
+  EXPECT_GT(refused, 0);
+}
+
+}  // namespace
+}  // namespace grapevine

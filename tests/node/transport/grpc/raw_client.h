@@ -1,0 +1,53 @@
+// A client of Gossip.Exchange that may say anything: for tests of what a node
+// makes of it. Uses generated messages, so that it also shows that the wire
+// format is plain protobuf.
+//
+// Thread-compatible. Every call fails after 20 s.
+#ifndef GRAPEVINE_TESTS_NODE_TRANSPORT_GRPC_RAW_CLIENT_H_
+#define GRAPEVINE_TESTS_NODE_TRANSPORT_GRPC_RAW_CLIENT_H_
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/sync_stream.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "algorithm/event.h"
+#include "node/transport/edge/edge_identity.h"
+#include "node/transport/edge/gossip.pb.h"
+
+namespace grapevine {
+
+class RawClient {
+ public:
+  explicit RawClient(const std::string& address);
+
+  bool Send(const gossip::ToReceiver& message) { return SendBytes(message.SerializeAsString()); }
+  bool SendBytes(const std::string& bytes);
+  // nullopt when the stream has ended.
+  std::optional<gossip::ToSender> Receive();
+  // Introduces itself and waits for the answer.
+  bool Introduce(const EdgeIdentity& identity);
+  // Waits for the credit for `tag`.
+  bool AwaitGrant(Tag tag);
+  // How the node ended the stream.
+  grpc::Status End();
+  // Goes without a word.
+  void Cancel() { call_.TryCancel(); }
+
+ private:
+  grpc::ClientContext call_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> stream_;
+};
+
+gossip::ToReceiver HelloMessage(const EdgeIdentity& identity);
+// A whole message in one chunk, with its checksum.
+gossip::ToReceiver ChunkMessage(Tag tag, const std::string& data);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_TESTS_NODE_TRANSPORT_GRPC_RAW_CLIENT_H_

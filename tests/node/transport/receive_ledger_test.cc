@@ -1,0 +1,114 @@
+#include "node/transport/receive_ledger.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "node/transport/transport.h"
+#include "tests/node/transport/transport_harness.h"
+
+namespace grapevine {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Tag kTag{.channel = 1, .round = 2, .step = 3};
+
+std::string Message(const absl::Status& status) { return std::string(status.message()); }
+
+TEST(ReceiveLedger, FillsAPlaceFromFrontToBack) {
+  ReceiveLedger ledger;
+  const SharedSlice place = Zeros(10);
+  ASSERT_TRUE(ledger.Post(kTag, place).ok());
+  const ChunkHeader first{.tag = kTag, .offset = 0, .size = 24, .total = 40};
+  const auto landing = ledger.Accept(first);
+  ASSERT_TRUE(landing.ok());
+  EXPECT_EQ(landing->into, reinterpret_cast<std::byte*>(place.begin()));
+  EXPECT_EQ(landing->crc32c, 0u);
+  EXPECT_FALSE(*ledger.Landed(first, 17));
+  const ChunkHeader second{.tag = kTag, .offset = 24, .size = 16, .total = 40, .crc32c = 18};
+  const auto rest = ledger.Accept(second);
+  ASSERT_TRUE(rest.ok());
+  EXPECT_EQ(rest->into, reinterpret_cast<std::byte*>(place.begin() + 6));
+  EXPECT_EQ(rest->crc32c, 17u);
+  EXPECT_FALSE(ledger.empty());
+  EXPECT_TRUE(*ledger.Landed(second, 18));
+  EXPECT_TRUE(ledger.empty());
+}
+
+TEST(ReceiveLedger, ChunksOfSeveralMessagesMayAlternate) {
+  ReceiveLedger ledger;
+  const Tag other{.round = 9};
+  ASSERT_TRUE(ledger.Post(kTag, Zeros(2)).ok());
+  ASSERT_TRUE(ledger.Post(other, Zeros(2)).ok());
+  const ChunkHeader a{.tag = kTag, .offset = 0, .size = 4, .total = 8};
+  const ChunkHeader b{.tag = other, .offset = 0, .size = 4, .total = 8};
+  EXPECT_FALSE(*ledger.Landed(a, 1));
+  EXPECT_FALSE(*ledger.Landed(b, 2));
+  EXPECT_EQ(ledger.Accept({.tag = kTag, .offset = 4, .size = 4, .total = 8})->crc32c, 1u);
+  EXPECT_EQ(ledger.Accept({.tag = other, .offset = 4, .size = 4, .total = 8})->crc32c, 2u);
+  EXPECT_EQ(ledger.Open(), (std::vector<Tag>{other, kTag}));
+}
+
+TEST(ReceiveLedger, ALandingOutlivesItsPost) {
+  ReceiveLedger ledger;
+  SharedSlice place = Zeros(1);
+  const std::weak_ptr<float[]> memory = place.owner;
+  ASSERT_TRUE(ledger.Post(kTag, std::move(place)).ok());
+  {
+    const auto landing = ledger.Accept({.tag = kTag, .size = 4, .total = 4});
+    ledger.Clear();
+    EXPECT_FALSE(memory.expired());
+  }
+  EXPECT_TRUE(memory.expired());
+  EXPECT_TRUE(absl::IsCancelled(ledger.Landed({.tag = kTag, .size = 4, .total = 4}, 0).status()));
+}
+
+TEST(ReceiveLedger, NamesEveryViolation) {
+  ReceiveLedger ledger;
+  const ChunkHeader good{.tag = kTag, .offset = 0, .size = 40, .total = 40, .crc32c = 5};
+  EXPECT_THAT(Message(ledger.Accept(good).status()), HasSubstr("nothing is posted for it"));
+  ASSERT_TRUE(ledger.Post(kTag, Zeros(10)).ok());
+
+  ChunkHeader bad = good;
+  bad.tag.round = 3;
+  EXPECT_THAT(Message(ledger.Accept(bad).status()),
+              HasSubstr("sent round 3, channel 1, step 3 unasked; 1 posted for it, first round 2"));
+  bad = good;
+  bad.total = 44;
+  EXPECT_THAT(Message(ledger.Accept(bad).status()), HasSubstr("with 44 bytes, expected 40"));
+  bad = good;
+  bad.offset = 4;
+  EXPECT_THAT(Message(ledger.Accept(bad).status()), HasSubstr("from byte 4, expected byte 0"));
+  for (const int64_t size : {int64_t{0}, int64_t{41}, int64_t{-1}, int64_t{1} << 62}) {
+    bad = good;
+    bad.size = size;
+    EXPECT_THAT(Message(ledger.Accept(bad).status()), HasSubstr("of which 40 are missing"));
+  }
+  const absl::Status damaged = ledger.Landed(good, 6).status();
+  EXPECT_TRUE(absl::IsDataLoss(damaged)) << damaged;
+  EXPECT_THAT(Message(damaged), HasSubstr("CRC-32C 00000005, its bytes have 00000006"));
+}
+
+TEST(ReceiveLedger, AnEmptyMessageIsOneEmptyChunk) {
+  ReceiveLedger ledger;
+  ASSERT_TRUE(ledger.Post(kTag, SharedSlice{}).ok());
+  const ChunkHeader chunk{.tag = kTag, .crc32c = 0};
+  ASSERT_TRUE(ledger.Accept(chunk).ok());
+  EXPECT_TRUE(*ledger.Landed(chunk, 0));
+}
+
+TEST(ReceiveLedger, BoundsItsPosts) {
+  ReceiveLedger ledger;
+  for (uint32_t i = 0; i < Transport::kMaxQueued; ++i) {
+    ASSERT_TRUE(ledger.Post({.step = i}, SharedSlice{}).ok());
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(ledger.Post(kTag, SharedSlice{})));
+}
+
+TEST(ReceiveLedger, RefusesATagTwice) {
+  ReceiveLedger ledger;
+  ASSERT_TRUE(ledger.Post(kTag, SharedSlice{}).ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(ledger.Post(kTag, SharedSlice{})));
+}
+
+}  // namespace
+}  // namespace grapevine

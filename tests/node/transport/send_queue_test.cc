@@ -1,0 +1,107 @@
+#include "node/transport/send_queue.h"
+
+#include "gtest/gtest.h"
+#include "node/transport/transport.h"
+#include "tests/node/transport/transport_harness.h"
+
+namespace grapevine {
+namespace {
+
+Tag Step(uint32_t step) { return {.round = 1, .step = step}; }
+
+TEST(SendQueue, CutsAMessageIntoChunks) {
+  SendQueue queue(4);
+  const SharedSlice whole = Pattern(20, 1);
+  queue.Push(Step(1), SharedSlice{whole.owner, 5, 10});
+  EXPECT_FALSE(queue.Next().has_value());
+  EXPECT_FALSE(queue.ready());
+  ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+  EXPECT_TRUE(queue.ready());
+  const int64_t sizes[] = {4, 4, 2};
+  int64_t offset = 0;
+  for (const int64_t size : sizes) {
+    const auto piece = queue.Next();
+    ASSERT_TRUE(piece.has_value());
+    EXPECT_EQ(piece->header.tag, Step(1));
+    EXPECT_EQ(piece->header.offset, 4 * offset);
+    EXPECT_EQ(piece->header.size, 4 * size);
+    EXPECT_EQ(piece->header.total, 40);
+    EXPECT_EQ(piece->header.last(), offset + size == 10);
+    EXPECT_EQ(piece->data.begin(), whole.begin() + 5 + offset);
+    EXPECT_EQ(piece->message.begin(), whole.begin() + 5);
+    offset += size;
+  }
+  EXPECT_FALSE(queue.Next().has_value());
+  EXPECT_TRUE(queue.empty());
+}
+
+// Its receiver counts what has come.
+TEST(SendQueue, AMessageInTurnLeavesInSixteenths) {
+  SendQueue queue(1 << 20);
+  for (const auto& [size, chunk] :
+       {std::pair(16 * 2000, 2000), std::pair(16 * 2000 + 1, 2001), std::pair(5000, 1024),
+        std::pair(100, 100), std::pair(20 << 20, 1 << 20)}) {
+    ASSERT_TRUE(queue.Grant(Step(1), Credit::kInTurn).ok());
+    queue.Push(Step(1), SharedSlice{nullptr, 0, size});
+    for (int64_t left = size; left > 0;) {
+      const auto piece = queue.Next();
+      ASSERT_TRUE(piece.has_value()) << size;
+      EXPECT_EQ(piece->data.size, std::min<int64_t>(left, chunk)) << size;
+      left -= piece->data.size;
+    }
+    EXPECT_TRUE(queue.empty());
+  }
+}
+
+TEST(SendQueue, GoesByCreditNotByOrder) {
+  SendQueue queue(100);
+  for (const uint32_t step : {1, 2, 3}) queue.Push(Step(step), Pattern(1, 1));
+  ASSERT_TRUE(queue.Grant(Step(3), Credit::kAtOnce).ok());
+  ASSERT_TRUE(queue.Grant(Step(4), Credit::kAtOnce).ok());
+  ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+  queue.Push(Step(4), Pattern(1, 1));
+  for (const uint32_t step : {3, 1, 4}) EXPECT_EQ(queue.Next()->header.tag, Step(step));
+  EXPECT_FALSE(queue.Next().has_value());
+  EXPECT_FALSE(queue.empty());
+}
+
+TEST(SendQueue, AnEmptyMessageIsOnePiece) {
+  SendQueue queue(100);
+  ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+  queue.Push(Step(1), SharedSlice{});
+  const auto piece = queue.Next();
+  ASSERT_TRUE(piece.has_value());
+  EXPECT_EQ(piece->header.size, 0);
+  EXPECT_TRUE(piece->header.last());
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(SendQueue, BoundsMessagesAndCredits) {
+  SendQueue queue(100);
+  for (uint32_t i = 0; i < Transport::kMaxQueued; ++i) {
+    ASSERT_TRUE(queue.Admits(Step(i)).ok());
+    queue.Push(Step(i), SharedSlice{});
+    ASSERT_TRUE(queue.Grant(Step(10000 + i), Credit::kAtOnce).ok());
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(queue.Admits(Step(5000))));
+  const absl::Status grant = queue.Grant(Step(5000), Credit::kAtOnce);
+  EXPECT_TRUE(absl::IsInvalidArgument(grant));
+  EXPECT_EQ(grant.message(), "granted more than 1024 messages ahead");
+}
+
+TEST(SendQueue, RefusesDoubles) {
+  SendQueue queue(1);
+  queue.Push(Step(1), Pattern(2, 1));
+  EXPECT_TRUE(absl::IsAlreadyExists(queue.Admits(Step(1))));
+  ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+  ASSERT_TRUE(queue.Next().has_value());
+  EXPECT_TRUE(absl::IsAlreadyExists(queue.Admits(Step(1))));  // half of it has left
+  ASSERT_TRUE(queue.Next().has_value());
+  EXPECT_TRUE(queue.Admits(Step(1)).ok());
+  ASSERT_TRUE(queue.Grant(Step(2), Credit::kAtOnce).ok());
+  EXPECT_EQ(queue.Grant(Step(2), Credit::kAtOnce).message(),
+            "granted round 1, channel 0, step 2 twice");
+}
+
+}  // namespace
+}  // namespace grapevine

@@ -1,0 +1,327 @@
+#include "tests/node/transport/transport_contract.h"
+
+#include <algorithm>
+
+#include "gmock/gmock.h"
+
+namespace grapevine {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Tag kTag{.channel = 1, .round = 5, .step = 2};
+
+Tag Step(uint32_t step) { return {.channel = 0, .round = 9, .step = step}; }
+
+// Sends `size` elements from 0 to 1 and checks that they arrive unchanged.
+void ExpectDelivery(Network& network, int64_t size, Tag tag) {
+  const SharedSlice sent = Pattern(size, 1.5f);
+  const SharedSlice place = Zeros(size);
+  ASSERT_TRUE(network.transport(1).Post(0, tag, place).ok());
+  ASSERT_TRUE(network.transport(0).Send(1, tag, sent).ok());
+  ASSERT_TRUE(network.sink(1).AwaitReceived(0, tag)) << network.sink(1).failures();
+  EXPECT_TRUE(SameBits(sent, place));
+  EXPECT_TRUE(network.sink(0).AwaitSent(1, tag));
+}
+
+TEST_P(TransportContract, DeliversWhatWasPosted) {
+  auto network = Make(2);
+  ExpectDelivery(*network, 1000, kTag);
+  EXPECT_EQ(network->sink(0).received(), 0);
+  EXPECT_EQ(network->sink(1).sent(), 0);
+}
+
+TEST_P(TransportContract, DeliversWhenTheSendCameFirst) {
+  auto network = Make(2);
+  const SharedSlice sent = Pattern(777, 2);
+  const SharedSlice place = Zeros(777);
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, sent).ok());
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, place).ok());
+  ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
+  EXPECT_TRUE(SameBits(sent, place));
+}
+
+// A receiver that uses the memory again must not find it held.
+TEST_P(TransportContract, HoldsThePlaceNoMoreOnceItIsReported) {
+  auto network = Make(2);
+  const SharedSlice place = Zeros(1000);
+  int64_t holders = 0;
+  network->sink(1).on_received = [&] { holders = place.owner.use_count(); };
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, place).ok());
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, Pattern(1000, 2)).ok());
+  ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
+  EXPECT_EQ(holders, 1) << "the test's own";
+}
+
+TEST_P(TransportContract, DeliversLargeTinyAndEmptyParts) {
+  auto network = Make(2);
+  const int64_t sizes[] = {(int64_t{8} << 20) / 4 + 3, 1, 0, 2, 262144, 262145};
+  uint32_t step = 0;
+  for (const int64_t size : sizes) ExpectDelivery(*network, size, Step(++step));
+}
+
+// The sender writes the message while it travels, for two receivers.
+TEST_P(TransportContract, SendsWhatIsThereAndTheRestWhenItComes) {
+  auto network = Make(3);
+  constexpr int64_t kSize = 600000;  // more than two chunks
+  const SharedSlice whole = Pattern(kSize, 4);
+  const SharedSlice growing = Zeros(kSize);
+  const auto written = std::make_shared<Watermark>();
+  const SharedSlice places[] = {Zeros(kSize), Zeros(kSize)};
+  for (const Rank to : {1, 2}) {
+    ASSERT_TRUE(network->transport(to).Post(0, kTag, places[to - 1]).ok());
+    ASSERT_TRUE(network->transport(0).Send(to, kTag, {growing, written}).ok());
+  }
+  int64_t there = 0;
+  for (const int64_t level : {int64_t{1}, int64_t{300000}, int64_t{300001}, kSize}) {
+    std::copy(whole.begin() + there, whole.begin() + level, growing.begin() + there);
+    there = level;
+    EXPECT_EQ(network->sink(1).received(), 0) << "before it was whole";
+    written->Raise(level);
+  }
+  for (const Rank to : {1, 2}) {
+    ASSERT_TRUE(network->sink(to).AwaitReceived(0, kTag)) << network->sink(to).failures();
+    EXPECT_TRUE(SameBits(whole, places[to - 1]));
+  }
+}
+
+TEST_P(TransportContract, TellsOfEveryByteInOrderBeforeTheWhole) {
+  auto network = Make(2);
+  constexpr int64_t kSize = 600000;
+  const SharedSlice sent = Pattern(kSize, 5), place = Zeros(kSize), copy = Zeros(kSize);
+  int64_t landed = 0;
+  int64_t landed_when_received = 0;
+  network->sink(1).on_received = [&] { landed_when_received = landed; };
+  const auto on_landed = [&](int64_t offset, int64_t size) {
+    EXPECT_EQ(offset, landed);
+    auto* const from = reinterpret_cast<std::byte*>(place.begin());
+    auto* const to = reinterpret_cast<std::byte*>(copy.begin());
+    std::copy(from + offset, from + offset + size, to + offset);
+    landed += size;
+  };
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, {place, on_landed}).ok());
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, sent).ok());
+  ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
+  EXPECT_EQ(landed_when_received, sent.bytes());
+  EXPECT_TRUE(SameBits(sent, copy));
+}
+
+TEST_P(TransportContract, DeliversThePartThatTheSliceNames) {
+  auto network = Make(2);
+  SharedSlice whole = Pattern(100, 3);
+  SharedSlice place = Zeros(100);
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, SharedSlice{place.owner, 50, 20}).ok());
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, SharedSlice{whole.owner, 10, 20}).ok());
+  ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
+  EXPECT_TRUE(SameBits({whole.owner, 10, 20}, {place.owner, 50, 20}));
+  EXPECT_TRUE(SameBits({place.owner, 0, 50}, Zeros(50)));
+  EXPECT_TRUE(SameBits({place.owner, 70, 30}, Zeros(30)));
+}
+
+TEST_P(TransportContract, DeliversManyTagsInAnyOrderBothWays) {
+  auto network = Make(2);
+  constexpr uint32_t kMessages = 50;
+  std::vector<SharedSlice> places;
+  for (uint32_t i = 0; i < kMessages; ++i) places.push_back(Zeros(5000));
+  for (Rank self : {0, 1}) {
+    for (uint32_t i = 0; i < kMessages; i += 2) {
+      SharedSlice half{places[i + static_cast<uint32_t>(self)].owner, 0, 5000};
+      ASSERT_TRUE(network->transport(self).Post(1 - self, Step(i), half).ok());
+    }
+  }
+  for (Rank self : {0, 1}) {
+    for (uint32_t i = kMessages; i >= 2; i -= 2) {
+      const SharedSlice sent = Pattern(5000, static_cast<float>(i - 2));
+      ASSERT_TRUE(network->transport(self).Send(1 - self, Step(i - 2), sent).ok());
+    }
+  }
+  for (Rank self : {0, 1}) {
+    for (uint32_t i = 0; i < kMessages; i += 2) {
+      ASSERT_TRUE(network->sink(self).AwaitReceived(1 - self, Step(i)));
+      ASSERT_TRUE(network->sink(1 - self).AwaitSent(self, Step(i)));
+      EXPECT_TRUE(
+          SameBits(places[i + static_cast<uint32_t>(self)], Pattern(5000, static_cast<float>(i))));
+    }
+  }
+}
+
+TEST_P(TransportContract, HoldsBackWhatIsNotPosted) {
+  auto network = Make(2);
+  const SharedSlice place = Zeros(64);
+  ASSERT_TRUE(network->transport(0).Send(1, Step(1), Pattern(64, 1)).ok());
+  ASSERT_TRUE(network->transport(0).Send(1, Step(2), Pattern(64, 2)).ok());
+  // The second overtakes the first, which has no place yet.
+  ASSERT_TRUE(network->transport(1).Post(0, Step(2), place).ok());
+  ASSERT_TRUE(network->sink(1).AwaitReceived(0, Step(2)));
+  EXPECT_TRUE(SameBits(place, Pattern(64, 2)));
+  EXPECT_FALSE(network->sink(1).HasReceived(0, Step(1)));
+  EXPECT_EQ(network->transport(1).counters().messages_received, 1);
+  ASSERT_TRUE(network->transport(1).Post(0, Step(1), place).ok());
+  ASSERT_TRUE(network->sink(1).AwaitReceived(0, Step(1)));
+  EXPECT_TRUE(SameBits(place, Pattern(64, 1)));
+}
+
+// Credits in turn go when earlier rounds have come or nearly so: all of them in time.
+TEST_P(TransportContract, DeliversWhatIsPostedInTurn) {
+  auto network = Make(3);
+  constexpr int64_t kSize = 100003;
+  constexpr Round kRounds = 6;
+  std::vector<SharedSlice> places;
+  for (Round round = 0; round < kRounds; ++round) {
+    const Rank from = static_cast<Rank>(round % 2);
+    places.push_back(Zeros(kSize));
+    Incoming place(places.back());
+    place.credit = Credit::kInTurn;
+    ASSERT_TRUE(network->transport(2).Post(from, {.round = round}, place).ok());
+  }
+  // The last ones first.
+  for (Round round = kRounds; round-- > 0;) {
+    const SharedSlice sent = Pattern(kSize, static_cast<float>(round));
+    ASSERT_TRUE(
+        network->transport(static_cast<Rank>(round % 2)).Send(2, {.round = round}, sent).ok());
+  }
+  for (Round round = 0; round < kRounds; ++round) {
+    ASSERT_TRUE(network->sink(2).AwaitReceived(static_cast<Rank>(round % 2), {.round = round}));
+    EXPECT_TRUE(SameBits(places[round], Pattern(kSize, static_cast<float>(round)))) << round;
+  }
+}
+
+TEST_P(TransportContract, SendsOneVectorToSeveralPeersInARing) {
+  constexpr Rank kNodes = 3;
+  auto network = Make(kNodes);
+  std::vector<SharedSlice> own;
+  std::vector<std::vector<SharedSlice>> places(kNodes);
+  for (Rank self = 0; self < kNodes; ++self) own.push_back(Pattern(300000, 10.f * self));
+  for (Rank self = 0; self < kNodes; ++self) {
+    for (Rank peer : {(self + 1) % kNodes, (self + 2) % kNodes}) {
+      places[self].push_back(Zeros(300000));
+      ASSERT_TRUE(network->transport(self).Post(peer, kTag, places[self].back()).ok());
+      ASSERT_TRUE(network->transport(self).Send(peer, kTag, own[self]).ok());
+    }
+  }
+  for (Rank self = 0; self < kNodes; ++self) {
+    for (Rank step : {1, 2}) {
+      const Rank peer = (self + step) % kNodes;
+      ASSERT_TRUE(network->sink(self).AwaitReceived(peer, kTag));
+      ASSERT_TRUE(network->sink(self).AwaitSent(peer, kTag));
+      EXPECT_TRUE(SameBits(places[self][step - 1], own[peer]));
+    }
+  }
+}
+
+TEST_P(TransportContract, CountsPayload) {
+  auto network = Make(2);
+  ExpectDelivery(*network, 1000, Step(1));
+  ExpectDelivery(*network, 500000, Step(2));
+  const TransportCounters sender = network->transport(0).counters();
+  const TransportCounters receiver = network->transport(1).counters();
+  EXPECT_EQ(sender.bytes_sent, 4 * 501000);
+  EXPECT_EQ(sender.messages_sent, 2);
+  EXPECT_EQ(sender.bytes_received, 0);
+  EXPECT_EQ(receiver.bytes_received, 4 * 501000);
+  EXPECT_EQ(receiver.messages_received, 2);
+  EXPECT_EQ(receiver.messages_sent, 0);
+}
+
+TEST_P(TransportContract, ReleasesMemoryOnlyAfterTheSend) {
+  auto network = Make(2);
+  SharedSlice sent = Pattern(1000, 1);
+  std::weak_ptr<float[]> memory = sent.owner;
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, std::move(sent)).ok());
+  EXPECT_FALSE(memory.expired());
+  EXPECT_EQ(network->sink(0).sent(), 0);
+  const SharedSlice place = Zeros(1000);
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, place).ok());
+  ASSERT_TRUE(network->sink(0).AwaitSent(1, kTag));
+  EXPECT_TRUE(memory.expired());
+  ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
+  EXPECT_TRUE(SameBits(place, Pattern(1000, 1)));
+}
+
+TEST_P(TransportContract, BoundsItsQueues) {
+  auto network = Make(2);
+  const SharedSlice one = Pattern(1, 1);
+  for (uint32_t i = 0; i < Transport::kMaxQueued; ++i) {
+    ASSERT_TRUE(network->transport(0).Send(1, Step(i), one).ok());
+    ASSERT_TRUE(network->transport(0).Post(1, Step(i), one).ok());
+  }
+  const absl::Status send = network->transport(0).Send(1, Step(5000), one);
+  EXPECT_TRUE(absl::IsResourceExhausted(send)) << send;
+  const absl::Status post = network->transport(0).Post(1, Step(5000), one);
+  EXPECT_TRUE(absl::IsResourceExhausted(post)) << post;
+  EXPECT_EQ(network->sink(0).sent(), 0);  // the refused one included
+}
+
+TEST_P(TransportContract, RefusesATagTwice) {
+  auto network = Make(2);
+  const SharedSlice one = Pattern(1, 1);
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, one).ok());
+  ASSERT_TRUE(network->transport(0).Post(1, kTag, one).ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(network->transport(0).Send(1, kTag, one)));
+  EXPECT_TRUE(absl::IsAlreadyExists(network->transport(0).Post(1, kTag, one)));
+}
+
+TEST_P(TransportContract, RefusesRanksThatAreNoPeers) {
+  auto network = Make(2);
+  for (Rank peer : {-1, 0, 2}) {
+    const absl::Status send = network->transport(0).Send(peer, kTag, Pattern(1, 1));
+    EXPECT_TRUE(absl::IsInvalidArgument(send)) << send;
+    EXPECT_THAT(std::string(send.message()), HasSubstr(std::to_string(peer)));
+    EXPECT_TRUE(absl::IsInvalidArgument(network->transport(0).Post(peer, kTag, Zeros(1))));
+  }
+}
+
+TEST_P(TransportContract, AMessageOfAnotherSizeFailsBothEndsOnce) {
+  auto network = Make(2);
+  const SharedSlice place = Zeros(8);
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, place).ok());
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, Pattern(9, 1)).ok());
+  const absl::Status at_receiver = network->sink(1).AwaitFailure(0);
+  EXPECT_THAT(std::string(at_receiver.message()),
+              HasSubstr("sent round 5, channel 1, step 2 with 36 bytes, expected 32"));
+  const absl::Status at_sender = network->sink(0).AwaitFailure(1);
+  EXPECT_THAT(std::string(at_sender.message()), HasSubstr("with 36 bytes, expected 32"));
+  EXPECT_TRUE(SameBits(place, Zeros(8)));
+  EXPECT_FALSE(network->transport(0).Send(1, Step(1), Pattern(1, 1)).ok());
+  EXPECT_FALSE(network->transport(1).Post(0, Step(1), Zeros(1)).ok());
+  network->transport(0).Shutdown();
+  network->transport(1).Shutdown();
+  EXPECT_EQ(network->sink(0).failures(), 1);
+  EXPECT_EQ(network->sink(1).failures(), 1);
+  EXPECT_EQ(network->sink(1).received(), 0);
+}
+
+TEST_P(TransportContract, APeerThatLeavesFailsThoseWhoAwaitIt) {
+  auto network = Make(3);
+  ExpectDelivery(*network, 10, Step(1));
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, Zeros(8)).ok());
+  network->transport(0).Shutdown();
+  const absl::Status why = network->sink(1).AwaitFailure(0);
+  EXPECT_TRUE(absl::IsUnavailable(why)) << why;
+  EXPECT_THAT(std::string(why.message()), HasSubstr("rank 0"));
+  EXPECT_EQ(network->sink(2).failures(), 0);
+  EXPECT_EQ(network->sink(0).failures(), 0);
+}
+
+TEST_P(TransportContract, ShutdownMidTransferIsSilentAndFinal) {
+  auto network = Make(2);
+  const int64_t size = int64_t{4} << 20;
+  for (uint32_t i = 0; i < 8; ++i) {
+    ASSERT_TRUE(network->transport(1).Post(0, Step(i), Zeros(size)).ok());
+    ASSERT_TRUE(network->transport(0).Send(1, Step(i), Pattern(size, 1)).ok());
+  }
+  ASSERT_TRUE(network->sink(1).AwaitReceived(0, Step(0)));
+  network->transport(1).Shutdown();
+  const int received = network->sink(1).received();
+  network->transport(0).Shutdown();
+  const int sent = network->sink(0).sent();
+  network->transport(0).Shutdown();  // twice is as good as once
+  EXPECT_EQ(network->sink(1).received(), received);
+  EXPECT_EQ(network->sink(0).sent(), sent);
+  EXPECT_EQ(network->sink(1).failures(), 0);
+  EXPECT_FALSE(network->transport(0).Send(1, kTag, Pattern(1, 1)).ok());
+  EXPECT_FALSE(network->transport(0).Post(1, kTag, Zeros(1)).ok());
+}
+
+}  // namespace
+}  // namespace grapevine

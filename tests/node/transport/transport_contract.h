@@ -1,0 +1,26 @@
+// One contract for every transport: INSTANTIATE_TEST_SUITE_P it with a maker.
+#ifndef GRAPEVINE_TESTS_NODE_TRANSPORT_TRANSPORT_CONTRACT_H_
+#define GRAPEVINE_TESTS_NODE_TRANSPORT_TRANSPORT_CONTRACT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/node/transport/transport_harness.h"
+
+namespace grapevine {
+
+struct TransportKind {
+  std::string name;
+  std::function<std::unique_ptr<Network>(int nodes)> make;
+};
+
+class TransportContract : public testing::TestWithParam<TransportKind> {
+ protected:
+  std::unique_ptr<Network> Make(int nodes) { return GetParam().make(nodes); }
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_TESTS_NODE_TRANSPORT_TRANSPORT_CONTRACT_H_

@@ -1,0 +1,86 @@
+#include "tests/node/transport/transport_harness.h"
+
+#include <cstring>
+
+namespace grapevine {
+namespace {
+
+SharedSlice Slice(SharedVector vector) { return {vector.data, 0, vector.size}; }
+
+}  // namespace
+
+void RecordingSink::OnReceived(Rank from, Tag tag) {
+  if (on_received) on_received();
+  MutexLock lock(mutex_);
+  received_.emplace(from, tag);
+  changed_.NotifyAll();
+}
+
+void RecordingSink::OnSent(Rank to, Tag tag) {
+  MutexLock lock(mutex_);
+  sent_.emplace(to, tag);
+  changed_.NotifyAll();
+}
+
+void RecordingSink::OnPeerFailed(Rank peer, const absl::Status& why) {
+  MutexLock lock(mutex_);
+  failed_.emplace(peer, why);
+  changed_.NotifyAll();
+}
+
+bool RecordingSink::Await(const std::function<bool()>& condition, std::chrono::milliseconds time) {
+  const auto deadline = std::chrono::steady_clock::now() + time;
+  MutexLock lock(mutex_);
+  while (!condition()) {
+    if (!changed_.WaitUntil(mutex_, deadline)) return condition();
+  }
+  return true;
+}
+
+bool RecordingSink::AwaitMessage(const Messages& messages, Rank peer, Tag tag) {
+  return Await([&] { return messages.contains({peer, tag}); });
+}
+
+bool RecordingSink::AwaitReceived(Rank from, Tag tag) { return AwaitMessage(received_, from, tag); }
+
+bool RecordingSink::AwaitSent(Rank to, Tag tag) { return AwaitMessage(sent_, to, tag); }
+
+absl::Status RecordingSink::AwaitFailure(Rank peer) {
+  if (!Await([&] { return failed_.contains(peer); })) return absl::OkStatus();
+  MutexLock lock(mutex_);
+  return failed_.find(peer)->second;
+}
+
+int RecordingSink::Count(const Messages& messages) const {
+  MutexLock lock(mutex_);
+  return static_cast<int>(messages.size());
+}
+
+int RecordingSink::failures() const {
+  MutexLock lock(mutex_);
+  return static_cast<int>(failed_.size());
+}
+
+bool RecordingSink::HasReceived(Rank from, Tag tag) const {
+  MutexLock lock(mutex_);
+  return received_.contains({from, tag});
+}
+
+SharedSlice Pattern(int64_t size, float seed) {
+  SharedVector vector = NewSharedVector(size);
+  for (int64_t i = 0; i < size; ++i) vector.data[i] = seed + 0.37f * static_cast<float>(i % 10007);
+  return Slice(vector);
+}
+
+SharedSlice Zeros(int64_t size) {
+  SharedVector vector = NewSharedVector(size);
+  for (float& value : vector.span()) value = 0;
+  return Slice(vector);
+}
+
+bool SameBits(const SharedSlice& a, const SharedSlice& b) {
+  return a.size == b.size &&
+         (a.size == 0 || std::memcmp(a.begin(), b.begin(), static_cast<size_t>(a.bytes())) == 0);
+}
+
+}  // namespace grapevine

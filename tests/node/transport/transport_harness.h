@@ -1,0 +1,77 @@
+// What the transport tests share: sinks that record, and waiting with deadlines.
+#ifndef GRAPEVINE_TESTS_NODE_TRANSPORT_TRANSPORT_HARNESS_H_
+#define GRAPEVINE_TESTS_NODE_TRANSPORT_TRANSPORT_HARNESS_H_
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "kernels/vector/aligned_buffer.h"
+#include "node/transport/transport.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+// Remembers every call. Thread-safe.
+class RecordingSink : public TransportSink {
+ public:
+  void OnReceived(Rank from, Tag tag) override;
+  void OnSent(Rank to, Tag tag) override;
+  void OnPeerFailed(Rank peer, const absl::Status& why) override;
+
+  // Called, when set, in OnReceived; to be set before anything is posted.
+  std::function<void()> on_received;
+
+  // Each waits up to 20 s; false when it did not happen.
+  bool AwaitReceived(Rank from, Tag tag);
+  bool AwaitSent(Rank to, Tag tag);
+  // The status of the failure; OK when none came.
+  absl::Status AwaitFailure(Rank peer);
+
+  int received() const { return Count(received_); }
+  int sent() const { return Count(sent_); }
+  int failures() const;
+  bool HasReceived(Rank from, Tag tag) const;
+
+ private:
+  using Messages = std::multiset<std::pair<Rank, Tag>>;
+  bool AwaitMessage(const Messages& messages, Rank peer, Tag tag);
+  int Count(const Messages& messages) const;
+  bool Await(const std::function<bool()>& condition,
+             std::chrono::milliseconds time = std::chrono::seconds(20));
+
+  mutable Mutex mutex_;
+  Condition changed_;
+  Messages received_;
+  Messages sent_;
+  std::multimap<Rank, absl::Status> failed_;
+};
+
+// `size` floats that depend on position and `seed`.
+SharedSlice Pattern(int64_t size, float seed);
+SharedSlice Zeros(int64_t size);
+bool SameBits(const SharedSlice& a, const SharedSlice& b);
+
+// n transports of one kind that can reach each other, with a sink each.
+class Network {
+ public:
+  virtual ~Network() = default;
+  virtual Transport& transport(Rank rank) = 0;
+  RecordingSink& sink(Rank rank) { return *sinks_[rank]; }
+
+ protected:
+  explicit Network(int nodes) {
+    for (int i = 0; i < nodes; ++i) sinks_.push_back(std::make_unique<RecordingSink>());
+  }
+
+ private:
+  std::vector<std::unique_ptr<RecordingSink>> sinks_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_TESTS_NODE_TRANSPORT_TRANSPORT_HARNESS_H_

@@ -1,0 +1,70 @@
+#include "topology/files/edge_list_file.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "topology/files/field_reader.h"
+
+namespace grapevine {
+namespace {
+
+constexpr Rank kHighest = std::numeric_limits<Rank>::max() - 1;
+
+absl::StatusOr<Rank> ParseRank(const FieldReader& line, std::string_view field) {
+  int64_t rank = 0;
+  if (!absl::SimpleAtoi(std::string(field), &rank) || rank < 0 || rank > kHighest) {
+    return line.Error(absl::StrCat(Quoted(field), " is not a rank; ranks are 0, 1, 2, ..."));
+  }
+  return static_cast<Rank>(rank);
+}
+
+absl::StatusOr<Edge> ParseEdge(const FieldReader& line) {
+  const auto& fields = line.fields();
+  if (fields.size() == 3 && (fields[1] == "->" || fields[1] == "-->")) {
+    return line.Error(
+        "a directed edge; directed graphs need push-sum, write \"u v\" for both ways");
+  }
+  const bool attributes = fields.size() > 2 && fields[2].starts_with('{');
+  if (fields.size() != 2 && !attributes) {
+    return line.Error(absl::StrCat("expected two ranks, fields found: ", fields.size(),
+                                   " (weights come from --mixing)"));
+  }
+  const auto from = ParseRank(line, fields[0]);
+  if (!from.ok()) return from.status();
+  const auto to = ParseRank(line, fields[1]);
+  if (!to.ok()) return to.status();
+  if (*from == *to) {
+    return line.Error(absl::StrCat("an edge from ", *from,
+                                   " to itself; every node averages itself anyway, remove it"));
+  }
+  return Edge{*from, *to};
+}
+
+}  // namespace
+
+absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path) {
+  auto line = FieldReader::Open(path);
+  if (!line.ok()) return line.status();
+  GraphDescription graph;
+  Rank lowest = kHighest, highest = -1;
+  while (line->Next()) {
+    const auto edge = ParseEdge(*line);
+    if (!edge.ok()) return edge.status();
+    if (graph.edges.size() == kMostStoredEdges) {
+      return line->Error(absl::StrCat("more than ", kMostStoredEdges, " edges"));
+    }
+    graph.edges.push_back(*edge);
+    lowest = std::min({lowest, edge->from, edge->to});
+    highest = std::max({highest, edge->from, edge->to});
+  }
+  if (highest >= 0 && lowest > 0) {
+    return line->Error(absl::StrCat("the lowest rank up to here is ", lowest,
+                                    "; ranks begin at 0, subtract ", lowest));
+  }
+  graph.nodes = int64_t{highest} + 1;
+  return graph;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,26 @@
+#include "topology/graphs/hypercube.h"
+
+#include <bit>
+#include <utility>
+
+#include "topology/graphs/cayley_graph.h"
+#include "topology/size_error.h"
+
+namespace grapevine {
+namespace {
+
+bool IsPowerOfTwo(int64_t n) { return std::has_single_bit(static_cast<uint64_t>(n)); }
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Topology>> MakeHypercube(const Spec& spec, Rank n, uint64_t) {
+  if (absl::Status status = SpecReader(spec).Finish(); !status.ok()) return status;
+  if (!IsPowerOfTwo(n)) return SizeError(spec.text, n, "n must be a power of two", IsPowerOfTwo);
+  const size_t dimensions = std::bit_width(static_cast<uint32_t>(n)) - 1;
+  CayleyGraph::Offsets offsets(dimensions, CayleyGraph::Element(dimensions, 0));
+  for (size_t a = 0; a < dimensions; ++a) offsets[a][a] = 1;
+  return std::make_shared<CayleyGraph>("hypercube", std::vector<Rank>(dimensions, 2),
+                                       std::vector<CayleyGraph::Offsets>{std::move(offsets)});
+}
+
+}  // namespace grapevine

@@ -1,0 +1,44 @@
+// A pseudo-random permutation of 0..n-1 whose values are computed one at a time.
+//
+// Few values are shuffled outright, which is exactly uniform. Many go through a
+// Feistel network over the next power of two, with round functions keyed by
+// (seed, purpose, a); values that fall outside 0..n-1 walk on along their cycle
+// (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002): constant
+// time and memory. (Over few values such a network is visibly uneven.)
+//
+// Thread-safety: immutable.
+#ifndef GRAPEVINE_TOPOLOGY_GRAPHS_KEYED_PERMUTATION_H_
+#define GRAPEVINE_TOPOLOGY_GRAPHS_KEYED_PERMUTATION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "random/keyed_random.h"
+
+namespace grapevine {
+
+class KeyedPermutation {
+ public:
+  // 1 <= n < 2^32.
+  KeyedPermutation(uint32_t n, uint64_t seed, Purpose purpose, uint64_t a);
+
+  // Both take a value below n; each undoes the other.
+  uint32_t Image(uint32_t value) const;
+  uint32_t Preimage(uint32_t value) const;
+
+ private:
+  // Changes one half of the value by a function of the other; its own inverse.
+  uint32_t Pass(uint32_t value, int pass) const;
+
+  const uint32_t n_;
+  const int low_bits_;
+  const int high_bits_;
+  const uint64_t seed_;
+  const Purpose purpose_;
+  const uint64_t a_;
+  std::vector<uint8_t> images_;  // of few values; else empty
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_TOPOLOGY_GRAPHS_KEYED_PERMUTATION_H_

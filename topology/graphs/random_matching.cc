@@ -1,0 +1,45 @@
+#include "topology/graphs/random_matching.h"
+
+#include "topology/graphs/keyed_permutation.h"
+
+namespace grapevine {
+namespace {
+
+class RandomMatching final : public Topology {
+ public:
+  RandomMatching(Rank n, uint64_t seed) : n_(n), seed_(seed) {}
+
+  std::string name() const override { return "random-matching"; }
+  Rank size() const override { return n_; }
+  Round period() const override { return n_ <= 2 ? 1 : 0; }
+  bool directed() const override { return false; }
+
+  void InNeighbours(Rank rank, Round round, std::vector<Rank>* neighbours) const override {
+    const KeyedPermutation order(n_, seed_, Purpose::kMatching, round);
+    const uint32_t partner = order.Preimage(rank) ^ 1;
+    neighbours->clear();
+    if (partner < static_cast<uint32_t>(n_)) neighbours->push_back(order.Image(partner));
+  }
+  void OutNeighbours(Rank rank, Round round, std::vector<Rank>* neighbours) const override {
+    InNeighbours(rank, round, neighbours);
+  }
+  // 1 for the mean of every pair and for a node alone, 0 for the difference in
+  // every pair.
+  std::optional<std::complex<double>> MetropolisEigenvalue(Rank k, Round) const override {
+    return k < (n_ + 1) / 2 ? 1.0 : 0.0;
+  }
+
+ private:
+  const Rank n_;
+  const uint64_t seed_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Topology>> MakeRandomMatching(const Spec& spec, Rank n,
+                                                                   uint64_t seed) {
+  if (absl::Status status = SpecReader(spec).Finish(); !status.ok()) return status;
+  return std::make_shared<RandomMatching>(n, seed);
+}
+
+}  // namespace grapevine

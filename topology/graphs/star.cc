@@ -1,0 +1,42 @@
+#include "topology/graphs/star.h"
+
+#include <numeric>
+
+namespace grapevine {
+namespace {
+
+class Star final : public Topology {
+ public:
+  explicit Star(Rank n) : n_(n) {}
+
+  std::string name() const override { return "star"; }
+  Rank size() const override { return n_; }
+  Round period() const override { return 1; }
+  bool directed() const override { return false; }
+
+  void InNeighbours(Rank rank, Round round, std::vector<Rank>* neighbours) const override {
+    neighbours->resize(Degree(rank, round));
+    std::iota(neighbours->begin(), neighbours->end(), rank == 0 ? 1 : 0);
+  }
+  void OutNeighbours(Rank rank, Round round, std::vector<Rank>* neighbours) const override {
+    InNeighbours(rank, round, neighbours);
+  }
+  Rank Degree(Rank rank, Round) const override { return rank == 0 ? n_ - 1 : 1; }
+  // 1 - 1/n for every difference of two leaves, 0 for the middle against them.
+  std::optional<std::complex<double>> MetropolisEigenvalue(Rank k, Round) const override {
+    if (k == 0) return 1.0;
+    return k == n_ - 1 ? 0.0 : 1 - 1.0 / n_;
+  }
+
+ private:
+  const Rank n_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Topology>> MakeStar(const Spec& spec, Rank n, uint64_t) {
+  if (absl::Status status = SpecReader(spec).Finish(); !status.ok()) return status;
+  return std::make_shared<Star>(n);
+}
+
+}  // namespace grapevine

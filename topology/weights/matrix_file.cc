@@ -1,0 +1,160 @@
+#include "topology/weights/matrix_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/spec.h"
+#include "topology/files/field_reader.h"
+#include "topology/stored_graph.h"
+
+namespace grapevine {
+namespace {
+
+class MatrixMixing final : public Mixing {
+ public:
+  MatrixMixing(std::string name, std::shared_ptr<const Topology> topology,
+               std::vector<MixingRow> rows)
+      : name_(std::move(name)), topology_(std::move(topology)), rows_(std::move(rows)) {}
+
+  std::string name() const override { return name_; }
+  const Topology& topology() const override { return *topology_; }
+  void Row(Rank rank, Round, MixingRow* row) const override { *row = rows_[rank]; }
+
+ private:
+  const std::string name_;
+  const std::shared_ptr<const Topology> topology_;
+  const std::vector<MixingRow> rows_;
+};
+
+// "0.25" or "1/4"; nullopt for anything else, also outside [0, 1].
+std::optional<double> ParseWeight(std::string_view field) {
+  const size_t slash = field.find('/');
+  double value = 0, divisor = 1;
+  if (!absl::SimpleAtod(std::string(field.substr(0, slash)), &value)) return std::nullopt;
+  if (slash != std::string_view::npos &&
+      !absl::SimpleAtod(std::string(field.substr(slash + 1)), &divisor)) {
+    return std::nullopt;
+  }
+  value /= divisor;
+  if (!(value >= 0 && value <= 1)) return std::nullopt;
+  return value;
+}
+
+// The present line as row `rank`.
+absl::StatusOr<MixingRow> ParseRow(const FieldReader& line, Rank rank, const Topology& topology) {
+  if (line.fields().size() != static_cast<size_t>(topology.size())) {
+    return line.Error(absl::StrCat("row ", rank, " has ", line.fields().size(), " entries, not ",
+                                   topology.size()));
+  }
+  std::vector<Rank> neighbours;
+  topology.InNeighbours(rank, 0, &neighbours);
+  MixingRow row{.self = 0, .in = {}};
+  double sum = 0;
+  auto neighbour = neighbours.begin();
+  for (Rank column = 0; column < topology.size(); ++column) {
+    const std::string_view field = line.fields()[column];
+    const auto weight = ParseWeight(field);
+    const auto entry = absl::StrCat("W[", rank, "][", column, "]");
+    if (!weight) {
+      return line.Error(absl::StrCat(entry, " is ", Quoted(field),
+                                     "; weights are decimals or fractions between 0 and 1"));
+    }
+    sum += *weight;
+    if (column == rank) {
+      row.self = *weight;
+    } else if (neighbour != neighbours.end() && *neighbour == column) {
+      row.in.push_back({column, *weight});
+      ++neighbour;
+    } else if (*weight != 0) {
+      return line.Error(absl::StrCat(entry, " is ", *weight, ", but ", topology.name(),
+                                     " has no edge from ", column, " to ", rank));
+    }
+  }
+  if (std::abs(sum - 1) > kSumTolerance) {
+    return line.Error(absl::StrCat("row ", rank, " sums to ", absl::SixDigits(sum),
+                                   ", not 1; write fractions such as 1/3"));
+  }
+  return row;
+}
+
+absl::StatusOr<std::vector<MixingRow>> ParseRows(const std::string& path,
+                                                 const Topology& topology) {
+  auto line = FieldReader::Open(path);
+  if (!line.ok()) return line.status();
+  std::vector<MixingRow> rows;
+  while (line->Next()) {
+    const Rank rank = static_cast<Rank>(rows.size());
+    if (rank == topology.size()) {
+      return line->Error(absl::StrCat("more than the ", rank, " rows of ", rank, " nodes"));
+    }
+    auto row = ParseRow(*line, rank, topology);
+    if (!row.ok()) return row.status();
+    rows.push_back(*std::move(row));
+  }
+  if (rows.size() < static_cast<size_t>(topology.size())) {
+    return line->Error(absl::StrCat("ends after ", rows.size(), " of ", topology.size(), " rows"));
+  }
+  return rows;
+}
+
+double Entry(const MixingRow& row, Rank column) {
+  const auto found =
+      std::lower_bound(row.in.begin(), row.in.end(), column,
+                       [](const Neighbour& neighbour, Rank rank) { return neighbour.rank < rank; });
+  return found != row.in.end() && found->rank == column ? found->weight : 0;
+}
+
+// What no single line shows; empty when all is well.
+std::string Flaw(const std::vector<MixingRow>& rows, bool directed) {
+  const Rank n = static_cast<Rank>(rows.size());
+  std::vector<double> sums(n, 0);
+  std::vector<Edge> used;
+  for (Rank i = 0; i < n; ++i) {
+    sums[i] += rows[i].self;
+    for (const auto& [j, weight] : rows[i].in) {
+      sums[j] += weight;
+      if (weight > 0) used.push_back({i, j});
+      if (!directed && std::abs(weight - Entry(rows[j], i)) > kSumTolerance) {
+        return absl::StrCat("W[", i, "][", j, "] is ", weight, " and W[", j, "][", i, "] is ",
+                            Entry(rows[j], i),
+                            "; on an undirected graph W is symmetric, take (W + W')/2");
+      }
+    }
+  }
+  for (Rank j = 0; j < n; ++j) {
+    if (std::abs(sums[j] - 1) > kSumTolerance) {
+      return absl::StrCat("column ", j, " sums to ", absl::SixDigits(sums[j]),
+                          ", not 1: the mean of the replicas would drift");
+    }
+  }
+  if (const auto node = FirstUnreachable(n, used)) {
+    return absl::StrCat("the weights above 0 do not join node 0 to node ", *node);
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Mixing>> LoadMatrixFile(
+    std::string_view path_view, std::shared_ptr<const Topology> topology) {
+  const std::string path(path_view);
+  const std::string name = absl::StrCat("file:", path);
+  if (path.empty()) return SpecError(name, "a path is missing");
+  if (topology->period() != 1) {
+    return SpecError(name, absl::StrCat("one matrix does not fit ", topology->name(),
+                                        ", which changes with the round; use metropolis"));
+  }
+  auto rows = ParseRows(path, *topology);
+  if (!rows.ok()) return rows.status();
+  if (const std::string flaw = Flaw(*rows, topology->directed()); !flaw.empty()) {
+    return WithFailure(absl::InvalidArgumentError(absl::StrCat(path, ": ", flaw)), Failure::kInput);
+  }
+  return std::make_shared<MatrixMixing>(name, std::move(topology), *std::move(rows));
+}
+
+}  // namespace grapevine

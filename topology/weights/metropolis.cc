@@ -1,0 +1,86 @@
+#include "topology/weights/metropolis.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/spec.h"
+#include "topology/stored_graph.h"
+
+namespace grapevine {
+namespace {
+
+class Metropolis final : public Mixing {
+ public:
+  Metropolis(std::string name, std::shared_ptr<const Topology> topology)
+      : name_(std::move(name)), topology_(std::move(topology)) {}
+
+  std::string name() const override { return name_; }
+  const Topology& topology() const override { return *topology_; }
+
+  void Row(Rank rank, Round round, MixingRow* row) const override {
+    // Simulators ask for a row of a million nodes in every round.
+    static thread_local std::vector<Rank> neighbours;
+    topology_->InNeighbours(rank, round, &neighbours);
+    const Rank degree = static_cast<Rank>(neighbours.size());
+    row->self = 1;
+    row->in.clear();
+    for (Rank neighbour : neighbours) {
+      const double weight = 1.0 / (1 + std::max(degree, topology_->Degree(neighbour, round)));
+      row->in.push_back({neighbour, weight});
+      row->self -= weight;
+    }
+    // Where all weights are 1/(d + 1) rounding must not take from the own share.
+    if (degree > 0) row->self = std::max(row->self, 1.0 / (1 + degree));
+  }
+
+  std::optional<std::complex<double>> Eigenvalue(Rank k, Round round) const override {
+    return topology_->MetropolisEigenvalue(k, round);
+  }
+
+ private:
+  const std::string name_;
+  const std::shared_ptr<const Topology> topology_;
+};
+
+// An edge of the round between nodes of different degree.
+std::optional<Edge> UnequalEdge(const Topology& topology, Round round) {
+  bool regular = true;
+  for (Rank rank = 1; rank < topology.size(); ++rank) {
+    regular &= topology.Degree(rank, round) == topology.Degree(0, round);
+  }
+  if (regular) return std::nullopt;
+  std::vector<Rank> neighbours;
+  for (Rank rank = 0; rank < topology.size(); ++rank) {
+    topology.InNeighbours(rank, round, &neighbours);
+    for (Rank neighbour : neighbours) {
+      if (topology.Degree(neighbour, round) != topology.Degree(rank, round)) {
+        return Edge{rank, neighbour};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::shared_ptr<const Mixing> MakeMetropolis(std::shared_ptr<const Topology> topology) {
+  return std::make_shared<Metropolis>("metropolis", std::move(topology));
+}
+
+absl::StatusOr<std::shared_ptr<const Mixing>> MakeUniform(
+    std::shared_ptr<const Topology> topology) {
+  // Schedules without a period are matchings: both ends have one neighbour.
+  for (Round round = 0; round < topology->period(); ++round) {
+    if (const auto edge = UnequalEdge(*topology, round)) {
+      return SpecError("uniform",
+                       absl::StrCat("on ", topology->name(), " node ", edge->from, " has degree ",
+                                    topology->Degree(edge->from, round), " and its neighbour ",
+                                    edge->to, " has ", topology->Degree(edge->to, round),
+                                    ": columns would not sum to 1; use metropolis"));
+    }
+  }
+  return std::make_shared<Metropolis>("uniform", std::move(topology));
+}
+
+}  // namespace grapevine

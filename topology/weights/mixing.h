@@ -1,0 +1,61 @@
+// The mixing matrix W of a round: how much each neighbour's replica weighs.
+//
+// x_i <- sum_j W_ij x_j (D-PSGD, arXiv:1705.09056, Algorithm 1). Every matrix
+// here is doubly stochastic, so that averaging keeps the mean of the replicas.
+//
+// Thread-safety: immutable, safe from any thread.
+#ifndef GRAPEVINE_TOPOLOGY_WEIGHTS_MIXING_H_
+#define GRAPEVINE_TOPOLOGY_WEIGHTS_MIXING_H_
+
+#include <complex>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "topology/topology.h"
+
+namespace grapevine {
+
+struct Neighbour {
+  Rank rank;
+  double weight;
+};
+
+// One row of W: what `rank` computes in a round.
+struct MixingRow {
+  double self = 1;
+  std::vector<Neighbour> in;  // ascending rank
+};
+
+class Mixing {
+ public:
+  virtual ~Mixing() = default;
+  // The canonical spec: "metropolis", "uniform", "lazy:metropolis", "file:PATH".
+  virtual std::string name() const = 0;
+  virtual const Topology& topology() const = 0;
+  // Replaces the contents of `row`: exactly the in-neighbours of the topology,
+  // a weight of 0 included.
+  virtual void Row(Rank rank, Round round, MixingRow* row) const = 0;
+  // Eigenvalue k of the round's matrix where a closed form is known, as
+  // Topology::MetropolisEigenvalue.
+  virtual std::optional<std::complex<double>> Eigenvalue(Rank k, Round round) const {
+    return std::nullopt;
+  }
+};
+
+// Weights for `topology` by `spec`: "metropolis" (Metropolis-Hastings, the
+// default: 1/(1 + max(d_i, d_j))), "uniform" (1/(d+1); refused where two
+// neighbours differ in degree), "lazy:SPEC" ((I+W)/2), "file:PATH" (an explicit
+// matrix over a fixed graph, matrix_file.h). One-peer schedules and matchings
+// weigh both sides 1/2 under the first two. W is symmetric exactly where the
+// graph is undirected. A matrix that is not doubly stochastic is refused by
+// name of the row or column and its sum.
+absl::StatusOr<std::shared_ptr<const Mixing>> MakeMixing(std::string_view spec,
+                                                         std::shared_ptr<const Topology> topology);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_TOPOLOGY_WEIGHTS_MIXING_H_
