@@ -74,7 +74,7 @@ struct Decimal {
 // Takes the number at the front of `text`; nullopt when there is none or it
 // has more digits than an int64 could need.
 std::optional<Decimal> TakeDecimal(std::string_view& text) {
-  constexpr size_t kMostDigits = 24;
+  constexpr size_t kMaxDigits = 24;
   Decimal result;
   bool fraction = false;
   size_t digits = 0;
@@ -83,14 +83,14 @@ std::optional<Decimal> TakeDecimal(std::string_view& text) {
     const char c = text[end];
     if (c == '.' && !fraction) {
       fraction = true;
-    } else if (c >= '0' && c <= '9' && ++digits <= kMostDigits) {
+    } else if (c >= '0' && c <= '9' && ++digits <= kMaxDigits) {
       result.digits = result.digits * 10 + (c - '0');
       if (fraction) result.scale *= 10;
     } else {
       break;
     }
   }
-  if (digits == 0 || digits > kMostDigits || text[0] == '.' || text[end - 1] == '.') {
+  if (digits == 0 || digits > kMaxDigits || text[0] == '.' || text[end - 1] == '.') {
     return std::nullopt;
   }
   text.remove_prefix(end);

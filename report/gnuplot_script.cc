@@ -10,7 +10,7 @@
 namespace grapevine {
 namespace {
 
-constexpr size_t kMostPoints = 800;   // of one curve
+constexpr size_t kMaxPoints = 800;    // of one curve
 constexpr size_t kMarkedPoints = 25;  // curves with fewer show them
 
 // Pixels; a screen coordinate of gnuplot is a fraction counted from below.
@@ -71,7 +71,7 @@ std::string DataName(size_t panel, size_t curve) { return absl::StrCat("$p", pan
 // What gnuplot can draw of a curve on this axis, in the axis's unit.
 Band Drawable(const Band& curve, const Axis& x, const Axis& y) {
   Band drawable;
-  for (const BandPoint& point : Thin(curve, kMostPoints)) {
+  for (const BandPoint& point : Thin(curve, kMaxPoints)) {
     if ((y.logarithmic && point.low <= 0) || (x.logarithmic && point.x <= 0)) continue;
     drawable.push_back(
         {point.x / x.unit, point.low / y.unit, point.mean / y.unit, point.high / y.unit});
@@ -91,13 +91,13 @@ std::string DataBlock(const std::string& name, const Band& points) {
 // The parts in lines of a panel's width; "and 3 more" where they do not fit.
 std::vector<std::string> Lines(const std::string& head, const std::vector<std::string>& parts) {
   constexpr size_t kWidth = 62;  // letters of the size of notes
-  constexpr size_t kMostLines = 3;
+  constexpr size_t kMaxLines = 3;
   std::vector<std::string> lines = {head};
   for (size_t i = 0; i < parts.size(); ++i) {
     std::string part = parts[i] + (i + 1 < parts.size() ? ";" : "");
     if (lines.back().size() + 1 + part.size() <= kWidth) {
       absl::StrAppend(&lines.back(), " ", part);
-    } else if (lines.size() == kMostLines) {
+    } else if (lines.size() == kMaxLines) {
       absl::StrAppend(&lines.back(), " and ", parts.size() - i, " more");
       break;
     } else {

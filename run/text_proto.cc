@@ -14,7 +14,7 @@ namespace grapevine {
 namespace {
 
 // No file of a person's is larger; parsed it takes many times as much.
-constexpr size_t kMostBytes = size_t{64} << 20;
+constexpr size_t kMaxBytes = size_t{64} << 20;
 
 // Keeps the first error; the parser counts lines from 0.
 class FirstError : public google::protobuf::io::ErrorCollector {
@@ -46,10 +46,10 @@ absl::Status ReadTextProto(const std::string& path, Failure bad_content,
   if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
   const auto bytes = (*file)->bytes();
   const std::string type(message->GetTypeName());
-  if (bytes.size() > kMostBytes) {
+  if (bytes.size() > kMaxBytes) {
     return WithFailure(
         absl::InvalidArgumentError(absl::StrCat(path, ": is no textproto of ", type, ": it has ",
-                                                bytes.size(), " bytes, more than ", kMostBytes)),
+                                                bytes.size(), " bytes, more than ", kMaxBytes)),
         Failure::kInput);
   }
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));

@@ -20,7 +20,7 @@ struct Edge {
 };
 
 // Above this many edges a graph is not stored but refused.
-constexpr int64_t kMostStoredEdges = 100'000'000;
+constexpr int64_t kMaxStoredEdges = 100'000'000;
 
 // Ranks in [0, n) and no loops; an edge that is given twice, in whichever
 // direction, counts once.

@@ -57,11 +57,11 @@ int64_t MessagesOf(const AllreduceSchedule& schedule) {
 
 absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
   // Ranks that are looked at: all, or some that share no pattern with the powers of two.
-  constexpr Rank kMostRanks = 256, kStride = 7919;
+  constexpr Rank kMaxRanks = 256, kStride = 7919;
   const Rank size = topology.size();
   const absl::StatusOr<Request> request = Read(spec, size);
   if (!request.ok()) return request.status();
-  const Rank seen = std::min(size, kMostRanks);
+  const Rank seen = std::min(size, kMaxRanks);
   int64_t messages = 0;
   for (Rank i = 0; i < seen; ++i) {
     const int64_t rank = seen == size ? i : int64_t{i} * kStride % size;

@@ -32,7 +32,7 @@ struct EvalOptions {
   bool json = false;
 };
 
-void Print(const EvalOptions& options, const std::string& model, const Evaluation& evaluation) {
+void Print(const EvalOptions& options, const std::string& model, const EvaluationSums& evaluation) {
   const double samples = static_cast<double>(evaluation.samples);
   const double loss = evaluation.loss_sum / samples;
   const double accuracy = static_cast<double>(evaluation.correct) / samples;
@@ -69,7 +69,7 @@ absl::Status Evaluate(const EvalOptions& options) {
   if (absl::Status status = file->Load((*network)->layout(), replica.data()); !status.ok()) {
     return status;
   }
-  absl::StatusOr<Evaluation> evaluation =
+  absl::StatusOr<EvaluationSums> evaluation =
       EvaluateOn(part, replica.data(), **network,
                  {.threads = PrefetchThreads(*part, /*processes=*/1, /*gpu=*/false)});
   if (!evaluation.ok()) return evaluation.status();

@@ -15,7 +15,7 @@ std::vector<std::string> AdvisedGraphs(Rank nodes) {
   // An odd number of nodes has no graph of odd degree.
   std::vector<std::string> graphs = {"ring", "torus", "exponential", "one-peer-exponential",
                                      nodes % 2 == 0 ? "random:d=3" : "random:d=4"};
-  if (nodes <= kMostComplete) graphs.push_back("complete");
+  if (nodes <= kMaxComplete) graphs.push_back("complete");
   return graphs;
 }
 

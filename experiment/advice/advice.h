@@ -24,10 +24,10 @@ struct Candidate {
 
 // What is compared among n nodes: what each registered algorithm advises for n
 // (AlgorithmKind::advised), gossip on ring, torus, exponential, one-peer exponential,
-// random regular and (up to kMostComplete nodes) complete graphs. Some do not exist for
+// random regular and (up to kMaxComplete nodes) complete graphs. Some do not exist for
 // some n: whoever builds them says so.
 std::vector<Candidate> AdviceCandidates(Rank nodes);
-inline constexpr Rank kMostComplete = 16;
+inline constexpr Rank kMaxComplete = 16;
 
 struct CandidateResult {
   Candidate candidate;

@@ -33,13 +33,13 @@ struct Contender {
 // so that a whole ring must have heard of it; schedules have periods of some tens at
 // most. Centralized rounds begin alike after the first. Drawn times need a mean.
 RoundTimingOptions Timing(const Candidate& candidate, const Config& config) {
-  constexpr Round kMostWarmUp = 256, kGossipRounds = 60, kCentralizedRounds = 6;
+  constexpr Round kMaxWarmUp = 256, kGossipRounds = 60, kCentralizedRounds = 6;
   const bool drawn =
       absl::StrContains(config.compute(), ":") || absl::StartsWith(config.straggler(), "p=") ||
       config.loss() > 0 ||
       ParseDuration(config.jitter()).value_or(std::chrono::nanoseconds(0)).count() > 0;
   RoundTimingOptions timing;
-  timing.warm_up = candidate.centralized ? 2 : std::min<Round>(2 * config.nodes(), kMostWarmUp);
+  timing.warm_up = candidate.centralized ? 2 : std::min<Round>(2 * config.nodes(), kMaxWarmUp);
   timing.measured = candidate.centralized ? kCentralizedRounds : kGossipRounds;
   if (drawn) timing.measured = 4 * kGossipRounds;
   return timing;

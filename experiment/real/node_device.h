@@ -28,7 +28,7 @@ class NodeDevice {
 
   // Of gradients; and of evaluations, which run beside them.
   ComputePlace training() const { return PlaceOf(gradients_); }
-  ComputePlace assessment() const { return PlaceOf(evaluations_); }
+  ComputePlace evaluation() const { return PlaceOf(evaluations_); }
 
   // What a runner needs; nothing on the CPU.
   MakeDataPath data_path() const;

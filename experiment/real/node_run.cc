@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "experiment/core/average_evaluation.h"
 #include "experiment/core/experiment_identity.h"
 #include "experiment/core/experiment_summary.h"
-#include "experiment/core/model_assessment.h"
 #include "kernels/passes/sketch.h"
 #include "model/problem/averaged_model.h"
 #include "run/records/metrics.h"
@@ -101,10 +101,10 @@ absl::Status NodeRun::PrepareLearning() {
   if (!device_->data_path()) {
     if (absl::Status status = objective_->Prepare(); !status.ok()) return Explained(kWhen, status);
   }
-  absl::StatusOr<std::unique_ptr<Assessor>> assessor =
-      problem.MakeAssessor(device_->assessment(), [this] { return session_->OnEvaluatedBatch(); });
-  if (!assessor.ok()) return Explained(kWhen, assessor.status());
-  assessor_ = *std::move(assessor);
+  absl::StatusOr<std::unique_ptr<Evaluator>> evaluator =
+      problem.MakeEvaluator(device_->evaluation(), [this] { return session_->OnEvaluatedBatch(); });
+  if (!evaluator.ok()) return Explained(kWhen, evaluator.status());
+  evaluator_ = *std::move(evaluator);
   return absl::OkStatus();
 }
 
@@ -227,7 +227,7 @@ absl::Status NodeRun::Measure(const RoundReport& round, const BoundaryModel& mod
   }
   report.set_bytes_sent(round.bytes_sent);
   report.set_bytes_received(round.bytes_received);
-  if (assessor_) {
+  if (evaluator_) {
     report.set_train_loss_sum(loss_sum_ * static_cast<double>(objective_->batch_size()));
     const absl::StatusOr<Sketch> sketch =
         model.SketchOf(experiment_->layout().parameter_size, experiment_->config().seed());
@@ -250,7 +250,7 @@ absl::Status NodeRun::WriteNodeMetrics(const RoundReport& round, double time_s) 
                       .wait_s = std::max(0.0, seconds_ - gradient_seconds_ - mix_seconds_),
                       .bytes_sent_total = round.bytes_sent,
                       .bytes_received_total = round.bytes_received};
-  if (assessor_) metrics.train_loss = loss_sum_ / static_cast<double>(rounds_);
+  if (evaluator_) metrics.train_loss = loss_sum_ / static_cast<double>(rounds_);
   if (objective_) {
     metrics.gradient_s = gradient_seconds_;
     if (seconds_ > 0) {
@@ -265,8 +265,8 @@ absl::Status NodeRun::OnTrained(const SharedVector& model) {
     if (absl::Status status = evaluations_->Drain(); !status.ok()) return status;
   }
   if (absl::Status status = recording_->WritePart(); !status.ok()) return status;
-  if (!assessor_) return absl::OkStatus();
-  const absl::StatusOr<Assessment> local = assessor_->Assess(model);
+  if (!evaluator_) return absl::OkStatus();
+  const absl::StatusOr<Evaluation> local = evaluator_->Evaluate(model);
   if (!local.ok()) return InEvaluation(runner_->progress().round, local.status());
   absl::Status status = WriteNodeModel(*experiment_, options_.rank, model, node_directory_);
   return status.ok() ? ReportLocalModel(*local) : status;
@@ -285,7 +285,7 @@ absl::Status NodeRun::Explained(std::string_view when, const absl::Status& why) 
                                                  : WithFailure(std::move(status), Failure::kDevice);
 }
 
-absl::Status NodeRun::ReportLocalModel(const Assessment& local) {
+absl::Status NodeRun::ReportLocalModel(const Evaluation& local) {
   if (!local.accuracy) return absl::OkStatus();
   control::NodeMetrics report;
   report.set_round(runner_->progress().round);
@@ -295,7 +295,7 @@ absl::Status NodeRun::ReportLocalModel(const Assessment& local) {
 }
 
 absl::Status NodeRun::Evaluate(const AveragedModel& average) {
-  const absl::StatusOr<ModelEvaluation> evaluation = AssessAverage(average, *assessor_);
+  const absl::StatusOr<ModelEvaluation> evaluation = EvaluateAverage(average, *evaluator_);
   if (!evaluation.ok()) return InEvaluation(average.round, evaluation.status());
   const bool met_before = target_.reached();
   if (target_.OnEvaluation(*evaluation)) {

@@ -75,7 +75,7 @@ class NodeRun final : private RunObserver {
   // `why`, with this node's rank and when it was.
   absl::Status Explained(std::string_view when, const absl::Status& why) const;
   absl::Status InEvaluation(Round round, const absl::Status& why) const;
-  absl::Status ReportLocalModel(const Assessment& local);
+  absl::Status ReportLocalModel(const Evaluation& local);
 
   // Rank 0's part:
   absl::Status Evaluate(const AveragedModel& average);
@@ -93,7 +93,7 @@ class NodeRun final : private RunObserver {
   std::unique_ptr<Objective> objective_;  // null on a parameter server
   // Rank 0: on the evaluation thread. Null on a parameter server and where nothing
   // learns.
-  std::unique_ptr<Assessor> assessor_;
+  std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<NodeRecording> recording_;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<NodeSession> session_;

@@ -23,9 +23,9 @@ void ProfileRecorder::OnRound(double gradient_seconds, double mix_seconds, int64
 
 void ProfileRecorder::AddGradient(int64_t nanoseconds) {
   if (gradients_++ % stride_ != 0) return;
-  if (times_.size() == kMostTimes) {
+  if (times_.size() == kMaxTimes) {
     for (size_t i = 0; 2 * i < times_.size(); ++i) times_[i] = times_[2 * i];
-    times_.resize(kMostTimes / 2);
+    times_.resize(kMaxTimes / 2);
     stride_ *= 2;
   }
   times_.push_back(nanoseconds);

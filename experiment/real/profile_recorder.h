@@ -20,10 +20,10 @@ class ProfileRecorder {
   // there are more: it warms up.
   void OnRound(double gradient_seconds, double mix_seconds, int64_t mix_bytes);
 
-  // One device, whose times are a sample of at most kMostTimes.
+  // One device, whose times are a sample of at most kMaxTimes.
   ComputeProfile Profile() const;
 
-  static constexpr size_t kMostTimes = 4096;
+  static constexpr size_t kMaxTimes = 4096;
 
  private:
   void AddGradient(int64_t nanoseconds);

@@ -1,4 +1,4 @@
-// The made-up cluster of a configuration: its network, and what beside gradients
+// The simulated cluster of a configuration: its network, and what beside gradients
 // takes a node's time.
 #ifndef GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CLUSTER_H_
 #define GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CLUSTER_H_

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/failure.h"
+#include "experiment/core/average_evaluation.h"
 #include "experiment/core/experiment_summary.h"
-#include "experiment/core/model_assessment.h"
 #include "experiment/simulated/simulated_nodes.h"
 #include "model/problem/averaged_model.h"
 #include "run/records/run_directory.h"
@@ -48,10 +48,11 @@ absl::Status SimulatedRun::Prepare() {
   absl::StatusOr<std::unique_ptr<VectorStore>> vectors = MakeVectorStore(*experiment_);
   if (!vectors.ok()) return vectors.status();
   vectors_ = *std::move(vectors);
-  absl::StatusOr<std::unique_ptr<Assessor>> assessor = experiment_->problem().MakeAssessor({}, {});
-  if (!assessor.ok()) return assessor.status();
-  assessor_ = *std::move(assessor);
-  if (assessor_) {
+  absl::StatusOr<std::unique_ptr<Evaluator>> evaluator =
+      experiment_->problem().MakeEvaluator({}, {});
+  if (!evaluator.ok()) return evaluator.status();
+  evaluator_ = *std::move(evaluator);
+  if (evaluator_) {
     node_metrics_ =
         std::make_unique<SimulatedNodeMetrics>(experiment_, experiment_->config().nodes());
   }
@@ -138,22 +139,22 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
     metrics.samples_per_s = static_cast<double>(measured.gradients) *
                             experiment_->config().batch() / (time_s - latest_.time_s);
   }
-  if (assessor_) {
+  if (evaluator_) {
     metrics.train_loss = measured.loss_sum / static_cast<double>(measured.gradients);
-    if (absl::Status status = Assess(measured, &metrics); !status.ok()) return status;
+    if (absl::Status status = Evaluate(measured, &metrics); !status.ok()) return status;
   }
   Remember(metrics, &latest_);
   if (options_.on_metrics) options_.on_metrics(metrics);
   return metrics_file_->Append(ToJsonLine(metrics));
 }
 
-absl::Status SimulatedRun::Assess(const MeasuredRound& measured, RunMetrics* metrics) {
+absl::Status SimulatedRun::Evaluate(const MeasuredRound& measured, RunMetrics* metrics) {
   const AveragedModel average =
       AverageReplicas(experiment_->layout(), measured.completed, measured.models);
   metrics->consensus_distance = average.consensus_distance;
   metrics->buffer_distance = average.buffer_distance;
   if (!experiment_->Evaluated(measured.completed)) return absl::OkStatus();
-  const absl::StatusOr<ModelEvaluation> evaluation = AssessAverage(average, *assessor_);
+  const absl::StatusOr<ModelEvaluation> evaluation = EvaluateAverage(average, *evaluator_);
   if (!evaluation.ok()) return evaluation.status();
   metrics->test_loss = evaluation->test_loss;
   metrics->test_accuracy = evaluation->test_accuracy;
@@ -171,8 +172,8 @@ absl::StatusOr<Summary> SimulatedRun::Conclude() {
   const std::optional<RunMetrics> met = target_.reached() ? std::optional(latest_) : std::nullopt;
   Summary summary = SummaryOf(*experiment_, latest_, met);
   summary.simulated_time_s = latest_.time_s;
-  if (assessor_) {
-    const absl::StatusOr<std::optional<Spread>> local = AssessNodes();
+  if (evaluator_) {
+    const absl::StatusOr<std::optional<Spread>> local = EvaluateNodes();
     if (!local.ok()) return local.status();
     summary.local_test_accuracy = *local;
     if (absl::Status status = node_metrics_->Write(options_.run_directory); !status.ok()) {
@@ -195,20 +196,20 @@ absl::StatusOr<Summary> SimulatedRun::Conclude() {
 }
 
 Statistics SimulatedRun::statistics() const {
-  constexpr size_t kMostLinks = 10;
+  constexpr size_t kMaxLinks = 10;
   Statistics statistics = statistics_->Result();
   statistics.busiest_links =
       BusiestLinks(cluster_->network().platform(), simulation_->network().link_bytes(),
-                   simulation_->now(), kMostLinks);
+                   simulation_->now(), kMaxLinks);
   return statistics;
 }
 
-absl::StatusOr<std::optional<Spread>> SimulatedRun::AssessNodes() {
+absl::StatusOr<std::optional<Spread>> SimulatedRun::EvaluateNodes() {
   std::optional<Spread> spread;
   for (Rank rank = 0; rank < workers_; ++rank) {
     const SharedVector model =
         target_.reached() ? last_models_[rank] : vectors_->At(simulation_->model(rank));
-    const absl::StatusOr<Assessment> result = assessor_->Assess(model);
+    const absl::StatusOr<Evaluation> result = evaluator_->Evaluate(model);
     if (!result.ok()) return result.status();
     if (const std::optional<double> accuracy = result->accuracy) {
       if (!spread) spread = Spread{.min = *accuracy, .mean = 0, .max = *accuracy};

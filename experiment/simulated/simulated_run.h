@@ -61,16 +61,16 @@ class SimulatedRun final : private SimObserver {
   absl::Status OnMeasured(const MeasuredRound& measured);
   // The model of a measured round: its consensus distance, and its quality
   // where it is to be evaluated.
-  absl::Status Assess(const MeasuredRound& measured, RunMetrics* metrics);
+  absl::Status Evaluate(const MeasuredRound& measured, RunMetrics* metrics);
   absl::StatusOr<Summary> Conclude();
-  absl::StatusOr<std::optional<Spread>> AssessNodes();
+  absl::StatusOr<std::optional<Spread>> EvaluateNodes();
 
   const Experiment* const experiment_;
   const SimulatedRunOptions options_;
 
   std::unique_ptr<SimulatedCluster> cluster_;
   std::unique_ptr<VectorStore> vectors_;
-  std::unique_ptr<Assessor> assessor_;  // null where nothing learns
+  std::unique_ptr<Evaluator> evaluator_;  // null where nothing learns
   std::unique_ptr<Simulation> simulation_;
   std::unique_ptr<RoundCollector> collector_;
   std::unique_ptr<StepStatistics> statistics_;

@@ -118,10 +118,10 @@ std::shared_ptr<DeviceEvent> CudaStream::NewEvent(bool timed) {
 }
 
 bool CudaStream::Fits(size_t terms) {
-  if (terms <= kMostCudaTerms) return true;
+  if (terms <= kMaxCudaTerms) return true;
   MutexLock lock(mutex_);
   status_.Update(absl::InvalidArgumentError(
-      absl::StrCat("a mixture of ", terms, " vectors; a GPU takes ", kMostCudaTerms,
+      absl::StrCat("a mixture of ", terms, " vectors; a GPU takes ", kMaxCudaTerms,
                    " at most: use a topology with fewer neighbours, or --device=cpu")));
   return false;
 }

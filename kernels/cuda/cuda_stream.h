@@ -47,7 +47,7 @@ class CudaStream final : public DeviceStream {
   void WaitFor(const DeviceEvent& event) override;
   void Upload(const void* host, int64_t bytes, void* device) override;
   void Download(const void* device, int64_t bytes, void* host) override;
-  // Of at most kMostCudaTerms vectors.
+  // Of at most kMaxCudaTerms vectors.
   void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) override;
   void MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
                   float* out) override;

@@ -17,12 +17,12 @@
 namespace grapevine {
 
 // The kernel's arguments hold so many vectors.
-inline constexpr size_t kMostCudaTerms = 192;
+inline constexpr size_t kMaxCudaTerms = 192;
 
 // Begins the sum on `stream`; `terms` may be gone when it returns. All vectors are
 // device memory; which may be equal is said in weighted_sum.h. Vectors that begin
 // equally far past a boundary of 16 bytes, such as the same part of several
-// allocations, are read 16 bytes at a time, others 4. More than kMostCudaTerms terms
+// allocations, are read 16 bytes at a time, others 4. More than kMaxCudaTerms terms
 // are cudaErrorInvalidValue.
 cudaError_t CudaWeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out,
                             cudaStream_t stream);

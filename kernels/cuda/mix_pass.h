@@ -56,7 +56,7 @@ __device__ __forceinline__ void StorePack(const Pack<kWidth>& pack, float* vecto
 // A sum's terms, as a kernel's argument.
 template <int kTerms>
 struct MixTerms {
-  static constexpr size_t kMost = kTerms == kAnyNumber ? kMostCudaTerms : kTerms;
+  static constexpr size_t kMost = kTerms == kAnyNumber ? kMaxCudaTerms : kTerms;
   int count;
   float weights[kMost];
   const float* vectors[kMost];
@@ -210,7 +210,7 @@ template <typename Step>
 cudaError_t Mix(std::span<const WeightedVector> terms, const Step& step,
                 std::initializer_list<const float*> streams, int64_t size, float* out,
                 cudaStream_t stream) {
-  if (terms.size() > kMostCudaTerms) return cudaErrorInvalidValue;
+  if (terms.size() > kMaxCudaTerms) return cudaErrorInvalidValue;
   if (size == 0) return cudaSuccess;
   const MixShape shape = ShapeOf(terms, streams, size, out);
   switch (terms.size()) {

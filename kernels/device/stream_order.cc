@@ -53,7 +53,7 @@ void StreamOrder::Remember(const void* memory, Use use) {
            (use.writes ? Follows(use.stream, older) : older.stream == use.stream && !older.writes);
   });
   const auto of_stream = [&](const Use& older) { return older.stream == use.stream; };
-  if (std::ranges::count_if(uses, of_stream) == kMostUses) {
+  if (std::ranges::count_if(uses, of_stream) == kMaxUses) {
     const auto oldest = std::ranges::find_if(uses, of_stream);
     const auto next = std::find_if(oldest + 1, uses.end(), of_stream);
     next->begin = std::min(oldest->begin, next->begin);

@@ -10,7 +10,7 @@
 // a stream that waited for it, where the later range covers it. Whoever would wait for
 // the older use waits for the later one. So pieces of a vector that are used again and
 // again take one place each, and a write of the whole vector leaves one place. In no
-// case are there more than kMostUses of one stream in one memory: then its two oldest
+// case are there more than kMaxUses of one stream in one memory: then its two oldest
 // become one that covers both. That orders more than is needed, never less, and behind
 // work that is long over.
 //
@@ -40,7 +40,7 @@ struct MemoryRange {
 
 class StreamOrder {
  public:
-  static constexpr size_t kMostUses = 64;
+  static constexpr size_t kMaxUses = 64;
 
   // What is queued on `stream` from now on may read and write these ranges. What other
   // streams begin before After is not ordered with it.

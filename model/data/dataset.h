@@ -35,9 +35,9 @@ struct DatasetTraits {
   Augmentation augmentation;
 };
 
-// A class's number; at most kMostClasses classes.
+// A class's number; at most kMaxClasses classes.
 using Label = uint16_t;
-inline constexpr int64_t kMostClasses = int64_t{1} << 16;
+inline constexpr int64_t kMaxClasses = int64_t{1} << 16;
 
 // Memory that calls reuse. Thread-compatible: one for each thread.
 struct ImageScratch {

@@ -11,7 +11,7 @@
 namespace grapevine {
 namespace {
 
-constexpr int kMostThreads = 8;
+constexpr int kMaxThreads = 8;
 // So many shares of a batch for each thread even out what images cost.
 constexpr int64_t kSharesPerThread = 4;
 constexpr std::chrono::seconds kIdleWait{10};
@@ -30,7 +30,7 @@ std::chrono::steady_clock::time_point IdleDeadline() {
 
 int PrefetchThreads(const Dataset& data, int processes, bool gpu) {
   if (!data.decodes()) return gpu ? 1 : 0;
-  return std::clamp(Processors() / std::max(processes, 1), 1, kMostThreads);
+  return std::clamp(Processors() / std::max(processes, 1), 1, kMaxThreads);
 }
 
 PrefetchedBatches::PrefetchedBatches(std::unique_ptr<DatasetBatches> source,

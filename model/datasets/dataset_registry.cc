@@ -18,7 +18,7 @@
 namespace grapevine {
 namespace {
 
-constexpr int64_t kMostSamples = 10'000'000;
+constexpr int64_t kMaxSamples = 10'000'000;
 
 absl::Status FolderMissing(const Spec& spec) {
   return SpecError(spec.text, absl::StrCat("expected a folder, as in ", spec.name, ":DIR"));
@@ -49,7 +49,7 @@ absl::StatusOr<TrainTest> MakeImageFolder(const Spec& spec) {
   // The usual proportion: 256 for 224.
   options.resize = reader.Integer("resize", options.size * 8 / 7, options.size, 8192);
   options.augment = reader.Choice("augment", {"yes", "no"}) == "yes";
-  options.most_classes = reader.Integer("classes", options.most_classes, 2, kMostClasses);
+  options.most_classes = reader.Integer("classes", options.most_classes, 2, kMaxClasses);
   if (absl::Status status = reader.Finish(); !status.ok()) return status;
   if (folder.empty()) return FolderMissing(spec);
   return ReadImageFolder(folder, options);
@@ -58,8 +58,8 @@ absl::StatusOr<TrainTest> MakeImageFolder(const Spec& spec) {
 absl::StatusOr<TrainTest> MakeSyntheticFrom(const Spec& spec) {
   SpecReader reader(spec);
   SyntheticOptions options;
-  options.train = reader.Integer("train", options.train, 1, kMostSamples);
-  options.test = reader.Integer("test", options.test, 1, kMostSamples);
+  options.train = reader.Integer("train", options.train, 1, kMaxSamples);
+  options.test = reader.Integer("test", options.test, 1, kMaxSamples);
   options.seed =
       static_cast<uint64_t>(reader.Integer("seed", static_cast<int64_t>(options.seed), 0));
   if (absl::Status status = reader.Finish(); !status.ok()) return status;

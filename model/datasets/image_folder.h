@@ -21,7 +21,7 @@ struct ImageFolderOptions {
   // Random crops and mirror images in training.
   bool augment = true;
   // Only the first so many classes.
-  int64_t most_classes = kMostClasses;
+  int64_t most_classes = kMaxClasses;
 };
 
 // Three channels, ImageNet's mean and deviation. Errors carry Failure::kInput and

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Samples are numbered by int32_t.
-constexpr size_t kMostImages = std::numeric_limits<int32_t>::max();
+constexpr size_t kMaxImages = std::numeric_limits<int32_t>::max();
 
 bool Hidden(const std::string& name) { return name.starts_with("."); }
 
@@ -120,8 +120,8 @@ absl::StatusOr<std::vector<ImageListing::File>> ImageListing::ListImages(
 absl::Status ImageListing::AddClass(const std::string& name) {
   const absl::StatusOr<std::vector<File>> files = ListImages(absl::StrCat(folder_, "/", name));
   if (!files.ok()) return files.status();
-  if (labels_.size() + files->size() > kMostImages) {
-    return InputError(folder_, absl::StrCat("more than ", kMostImages, " images"));
+  if (labels_.size() + files->size() > kMaxImages) {
+    return InputError(folder_, absl::StrCat("more than ", kMaxImages, " images"));
   }
   const auto label = static_cast<Label>(&name - classes_.data());
   for (const File& file : *files) {

@@ -18,7 +18,7 @@
 namespace grapevine {
 namespace {
 
-constexpr int64_t kMostPixels = int64_t{1} << 28;
+constexpr int64_t kMaxPixels = int64_t{1} << 28;
 
 // libjpeg reports through its caller's functions and does not expect them to
 // return. It is C, and so are these: they jump out, past frames without destructors.
@@ -137,10 +137,10 @@ absl::StatusOr<ImageExtent> RunChecked(std::string_view path,
 
 absl::StatusOr<ImageExtent> JpegExtent(std::string_view path, std::span<const uint8_t> file) {
   absl::StatusOr<ImageExtent> extent = RunChecked(path, ReadExtent, {.file = file});
-  if (extent.ok() && extent->width * extent->height > kMostPixels) {
+  if (extent.ok() && extent->width * extent->height > kMaxPixels) {
     return InputError(path,
                       absl::StrCat("its ", extent->width, " x ", extent->height,
-                                   " pixels are more than the ", kMostPixels, " that are decoded"));
+                                   " pixels are more than the ", kMaxPixels, " that are decoded"));
   }
   return extent;
 }

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kMetadata[] = "__metadata__";
-constexpr size_t kMostDimensions = 64;
+constexpr size_t kMaxDimensions = 64;
 constexpr int kDeepest = 64;
 
 // Takes the parser's events. A callback that returns false ends the parse.
@@ -34,8 +34,8 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool number_unsigned(uint64_t value) override {
     if (place_ != Place::kSizes) return Scalar();
     if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return Unexpected();
-    if (sizes_->size() == kMostDimensions) {
-      return Refuse(absl::StrCat("has more than ", kMostDimensions, " dimensions"));
+    if (sizes_->size() == kMaxDimensions) {
+      return Refuse(absl::StrCat("has more than ", kMaxDimensions, " dimensions"));
     }
     sizes_->push_back(static_cast<int64_t>(value));
     return true;

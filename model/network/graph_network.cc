@@ -88,7 +88,7 @@ absl::Status GraphNetwork::Statistics(const float* replica, const Batch& batch, 
   return device_->Finish().status();
 }
 
-absl::StatusOr<Evaluation> GraphNetwork::Evaluate(const float* replica, const Batch& batch) {
+absl::StatusOr<EvaluationSums> GraphNetwork::Evaluate(const float* replica, const Batch& batch) {
   if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
   const TensorThread thread;
   if (evaluation_ == nullptr || evaluation_->batch_size() < batch.size) {
@@ -102,7 +102,7 @@ absl::StatusOr<Evaluation> GraphNetwork::Evaluate(const float* replica, const Ba
   device_->ComputeLoss({.loss = {.classes = classes()}, .logits = evaluation_->logits()});
   absl::StatusOr<BatchResult> result = device_->Finish();
   if (!result.ok()) return result.status();
-  return Evaluation{
+  return EvaluationSums{
       .loss_sum = result->loss_sum, .correct = result->correct, .samples = batch.size};
 }
 

@@ -50,7 +50,7 @@ class GraphNetwork : public Network {
       const std::function<void(int64_t from)>& final_from) override;
   double ReadyAt(int64_t from) const override { return progress_.ReadyAt(from); }
   absl::Status Statistics(const float* replica, const Batch& batch, float* statistics) override;
-  absl::StatusOr<Evaluation> Evaluate(const float* replica, const Batch& batch) override;
+  absl::StatusOr<EvaluationSums> Evaluate(const float* replica, const Batch& batch) override;
 
  private:
   absl::Status CheckBatch(const Batch& batch) const;

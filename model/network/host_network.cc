@@ -55,7 +55,7 @@ absl::Status HostNetwork::Statistics(const float* replica, const Batch& batch, f
   return DownloadGradient(layout().parameter_size, statistics);
 }
 
-absl::StatusOr<Evaluation> HostNetwork::Evaluate(const float* replica, const Batch& batch) {
+absl::StatusOr<EvaluationSums> HostNetwork::Evaluate(const float* replica, const Batch& batch) {
   if (absl::Status status = Upload(replica); !status.ok()) return status;
   return network_->Evaluate(replica_, batch);
 }

@@ -39,7 +39,7 @@ class HostNetwork final : public Network {
   absl::StatusOr<double> Gradient(const float* replica, const Batch& batch,
                                   float* gradient) override;
   absl::Status Statistics(const float* replica, const Batch& batch, float* statistics) override;
-  absl::StatusOr<Evaluation> Evaluate(const float* replica, const Batch& batch) override;
+  absl::StatusOr<EvaluationSums> Evaluate(const float* replica, const Batch& batch) override;
 
  private:
   HostNetwork(std::unique_ptr<Network> network, const ComputePlace& place,

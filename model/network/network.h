@@ -13,7 +13,7 @@
 
 namespace grapevine {
 
-struct Evaluation {
+struct EvaluationSums {
   double loss_sum = 0;  // summed over samples
   int64_t correct = 0;  // samples whose largest logit is the label's
   int64_t samples = 0;
@@ -56,7 +56,7 @@ class Network {
   virtual absl::Status Statistics(const float* replica, const Batch& batch, float* statistics) = 0;
 
   // Inference mode, running statistics from the replica's buffers.
-  virtual absl::StatusOr<Evaluation> Evaluate(const float* replica, const Batch& batch) = 0;
+  virtual absl::StatusOr<EvaluationSums> Evaluate(const float* replica, const Batch& batch) = 0;
 
  private:
   friend class HeldReplica;

@@ -12,20 +12,20 @@ constexpr int64_t kBatch = 100;
 
 }  // namespace
 
-absl::StatusOr<Evaluation> EvaluateOn(std::shared_ptr<const Dataset> data, const float* replica,
-                                      Network& network, const PrefetchOptions& prefetch,
-                                      const BetweenBatches& between) {
+absl::StatusOr<EvaluationSums> EvaluateOn(std::shared_ptr<const Dataset> data, const float* replica,
+                                          Network& network, const PrefetchOptions& prefetch,
+                                          const BetweenBatches& between) {
   auto source = std::make_unique<EvaluationBatches>(std::move(data), kBatch);
   PrefetchOptions options = prefetch;
   options.rounds = source->count();
   const std::unique_ptr<BatchSource> batches = Prefetched(std::move(source), options);
   const HeldReplica held(network, replica);
-  Evaluation total;
+  EvaluationSums total;
   Batch batch;
   for (int64_t i = 0; i < options.rounds; ++i) {
     if (absl::Status status = MayGoOn(between); !status.ok()) return status;
     if (absl::Status status = batches->Fill(i, &batch); !status.ok()) return status;
-    absl::StatusOr<Evaluation> part = network.Evaluate(replica, batch);
+    absl::StatusOr<EvaluationSums> part = network.Evaluate(replica, batch);
     if (!part.ok()) return part.status();
     total.loss_sum += part->loss_sum;
     total.correct += part->correct;

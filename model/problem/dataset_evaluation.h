@@ -15,9 +15,9 @@ namespace grapevine {
 // Sums over all samples of `data`, in inference mode; `prefetch` says how batches are
 // filled. Errors are the network's, the data
 // set's and those of `between`.
-absl::StatusOr<Evaluation> EvaluateOn(std::shared_ptr<const Dataset> data, const float* replica,
-                                      Network& network, const PrefetchOptions& prefetch,
-                                      const BetweenBatches& between = {});
+absl::StatusOr<EvaluationSums> EvaluateOn(std::shared_ptr<const Dataset> data, const float* replica,
+                                          Network& network, const PrefetchOptions& prefetch,
+                                          const BetweenBatches& between = {});
 
 }  // namespace grapevine
 

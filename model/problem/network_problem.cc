@@ -6,7 +6,7 @@
 #include "model/data/shard_batches.h"
 #include "model/network/host_network.h"
 #include "model/networks/network_registry.h"
-#include "model/problem/network_assessor.h"
+#include "model/problem/network_evaluator.h"
 #include "model/problem/network_objective.h"
 
 namespace grapevine {
@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObje
   return objectives;
 }
 
-absl::StatusOr<std::unique_ptr<Assessor>> NetworkProblem::MakeAssessor(
+absl::StatusOr<std::unique_ptr<Evaluator>> NetworkProblem::MakeEvaluator(
     const ComputePlace& place, BetweenBatches between) const {
   absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork(place);
   if (!network.ok()) return network.status();
@@ -65,11 +65,12 @@ absl::StatusOr<std::unique_ptr<Assessor>> NetworkProblem::MakeAssessor(
   }
   PrefetchOptions prefetch = options_.prefetch;
   prefetch.memory = place.batches;
-  return std::make_unique<NetworkAssessor>(*std::move(network), options_.data,
-                                           NetworkAssessorOptions{.batch_size = options_.batch_size,
-                                                                  .seed = options_.seed,
-                                                                  .prefetch = prefetch,
-                                                                  .between = std::move(between)});
+  return std::make_unique<NetworkEvaluator>(
+      *std::move(network), options_.data,
+      NetworkEvaluatorOptions{.batch_size = options_.batch_size,
+                              .seed = options_.seed,
+                              .prefetch = prefetch,
+                              .between = std::move(between)});
 }
 
 }  // namespace grapevine

@@ -26,7 +26,7 @@ struct NetworkProblemOptions {
   int64_t batch_size = 1;
   double label_smoothing = 0;
   uint64_t seed = 0;
-  // How batches are filled: those of a single node, and those of assessors. Nodes
+  // How batches are filled: those of a single node, and those of evaluators. Nodes
   // that share a thread fill theirs themselves.
   PrefetchOptions prefetch;
 };
@@ -40,8 +40,8 @@ class NetworkProblem final : public Problem {
   void Initialize(float* replica) const override { network_->Initialize(options_.seed, replica); }
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
       int64_t first, int64_t last, const ComputePlace& place) const override;
-  absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor(const ComputePlace& place,
-                                                         BetweenBatches between) const override;
+  absl::StatusOr<std::unique_ptr<Evaluator>> MakeEvaluator(const ComputePlace& place,
+                                                           BetweenBatches between) const override;
   const TrainTest* data() const override { return &options_.data; }
 
  private:

@@ -22,8 +22,8 @@ class PhantomProblem final : public Problem {
   void Initialize(float* replica) const override;
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
       int64_t first, int64_t last, const ComputePlace& place) const override;
-  absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor(const ComputePlace&,
-                                                         BetweenBatches) const override {
+  absl::StatusOr<std::unique_ptr<Evaluator>> MakeEvaluator(const ComputePlace&,
+                                                           BetweenBatches) const override {
     return nullptr;
   }
   bool learns() const override { return false; }

@@ -20,20 +20,20 @@
 
 namespace grapevine {
 
-struct Assessment {
+struct Evaluation {
   double loss = 0;  // its meaning is the problem's
   std::optional<double> accuracy;
 };
 
 // Judges models. Thread-compatible: it has scratch memory.
-class Assessor {
+class Evaluator {
  public:
-  virtual ~Assessor() = default;
+  virtual ~Evaluator() = default;
   // `model` has the elements of the problem's layout.
-  virtual absl::StatusOr<Assessment> Assess(const SharedVector& model) = 0;
+  virtual absl::StatusOr<Evaluation> Evaluate(const SharedVector& model) = 0;
   // The same with batch-norm statistics that are measured anew; absent where the
   // model has none. They are written into `model` meanwhile, and put back.
-  virtual absl::StatusOr<std::optional<Assessment>> AssessRecalibrated(const SharedVector&) {
+  virtual absl::StatusOr<std::optional<Evaluation>> EvaluateRecalibrated(const SharedVector&) {
     return std::nullopt;
   }
 };
@@ -54,8 +54,8 @@ class Problem {
 
   // Null where models mean nothing, and gradients are nothing but time. Computes there;
   // models are in host memory all the same.
-  virtual absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor(const ComputePlace& place,
-                                                                 BetweenBatches between) const = 0;
+  virtual absl::StatusOr<std::unique_ptr<Evaluator>> MakeEvaluator(
+      const ComputePlace& place, BetweenBatches between) const = 0;
   virtual bool learns() const { return true; }
 
   // The data behind it; null where there are none.

@@ -12,18 +12,18 @@ namespace {
 
 constexpr double kMost = 1e6;
 
-class DistanceToOptimum final : public Assessor {
+class DistanceToOptimum final : public Evaluator {
  public:
   DistanceToOptimum(double curvature, std::vector<double> optimum)
       : curvature_(curvature), optimum_(std::move(optimum)) {}
 
-  absl::StatusOr<Assessment> Assess(const SharedVector& model) override {
+  absl::StatusOr<Evaluation> Evaluate(const SharedVector& model) override {
     double squares = 0;
     for (size_t i = 0; i < optimum_.size(); ++i) {
       const double distance = static_cast<double>(model.data[i]) - optimum_[i];
       squares += distance * distance;
     }
-    return Assessment{.loss = curvature_ / 2 * squares, .accuracy = std::nullopt};
+    return Evaluation{.loss = curvature_ / 2 * squares, .accuracy = std::nullopt};
   }
 
  private:
@@ -87,8 +87,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> QuadraticProblem::MakeOb
   return objectives;
 }
 
-absl::StatusOr<std::unique_ptr<Assessor>> QuadraticProblem::MakeAssessor(const ComputePlace&,
-                                                                         BetweenBatches) const {
+absl::StatusOr<std::unique_ptr<Evaluator>> QuadraticProblem::MakeEvaluator(const ComputePlace&,
+                                                                           BetweenBatches) const {
   std::vector<double> mean(static_cast<size_t>(options_.dimension));
   const int64_t drawn = options_.spread == 0 ? 0 : options_.nodes;  // else all are 0
   for (int64_t node = 0; node < drawn; ++node) {

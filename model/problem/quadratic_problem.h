@@ -39,8 +39,8 @@ class QuadraticProblem final : public Problem {
   void Initialize(float* replica) const override;
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
       int64_t first, int64_t last, const ComputePlace& place) const override;
-  absl::StatusOr<std::unique_ptr<Assessor>> MakeAssessor(const ComputePlace&,
-                                                         BetweenBatches) const override;
+  absl::StatusOr<std::unique_ptr<Evaluator>> MakeEvaluator(const ComputePlace&,
+                                                           BetweenBatches) const override;
 
  private:
   // b_i, drawn from (seed, node).

@@ -185,8 +185,8 @@ void GrpcCoordinatorService::CannotBegin(const absl::Status& why) {
 bool GrpcCoordinatorService::AwaitDeparture() {
   MutexLock lock(mutex_);
   const SteadyTime deadline = steady_clock::now() + coordinator_.Patience();
-  while (!AllGone()) {
-    if (!changed_.WaitUntil(mutex_, deadline)) return AllGone();
+  while (!AllClosed()) {
+    if (!changed_.WaitUntil(mutex_, deadline)) return AllClosed();
   }
   return true;
 }
@@ -223,7 +223,7 @@ std::string GrpcCoordinatorService::Unheard(const Session& session) const {
 bool GrpcCoordinatorService::OnReport(Session& session) {
   MutexLock lock(mutex_);
   if (const std::string why = Unheard(session); !why.empty()) {
-    LOG_EVERY_T(WARNING, 1) << "turned away a caller from " << session.peer() << ": " << why;
+    LOG_EVERY_T(WARNING, 1) << "rejected a caller from " << session.peer() << ": " << why;
     // A node's stream breaks, which is what the coordinator knows how to judge.
     if (session.registered) {
       session.Cancel();
@@ -296,7 +296,7 @@ void GrpcCoordinatorService::Flush() {
   if (output.all_done) sinks_.on_all_done();
 }
 
-bool GrpcCoordinatorService::AllGone() const {
+bool GrpcCoordinatorService::AllClosed() const {
   return !coordinator_.AwaitsLatecomers() &&
          std::none_of(sessions_.begin(), sessions_.end(),
                       [](const auto& entry) { return entry.second->registered; });

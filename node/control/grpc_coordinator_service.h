@@ -77,7 +77,7 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   void CancelOverdue(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Carries out what the coordinator decided.
   void Flush() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool AllGone() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool AllClosed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Sinks sinks_;
   const RunToken token_;

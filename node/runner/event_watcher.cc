@@ -31,7 +31,7 @@ EventWatcher::~EventWatcher() {
 void EventWatcher::Watch(std::shared_ptr<DeviceEvent> event, std::function<void()> passed) {
   {
     MutexLock lock(mutex_);
-    CHECK_LT(watched_.size(), kMostEvents) << "nobody waits for the device any more";
+    CHECK_LT(watched_.size(), kMaxEvents) << "nobody waits for the device any more";
     watched_.push_back({std::move(event), std::move(passed)});
   }
   changed_.NotifyAll();

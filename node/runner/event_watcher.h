@@ -18,7 +18,7 @@ namespace grapevine {
 class EventWatcher {
  public:
   // Above what one node can have under way: chunks of all its messages.
-  static constexpr size_t kMostEvents = size_t{1} << 20;
+  static constexpr size_t kMaxEvents = size_t{1} << 20;
 
   // `on_failure` hears of the first event that fails; no call comes after it.
   explicit EventWatcher(std::function<void(absl::Status why)> on_failure);

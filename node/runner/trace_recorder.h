@@ -25,9 +25,9 @@ class TraceRecorder {
   using Time = Clock::time_point;
 
   // 12 MiB.
-  static constexpr size_t kMostRecords = size_t{1} << 18;
+  static constexpr size_t kMaxRecords = size_t{1} << 18;
 
-  explicit TraceRecorder(size_t most_records = kMostRecords) : most_(most_records) {}
+  explicit TraceRecorder(size_t most_records = kMaxRecords) : most_(most_records) {}
 
   // The next step begins with the end of this one; the first with Start.
   void Start(Time now);

@@ -42,9 +42,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   grpc::ServerBuilder builder;
   SetKeepalive(options.peer_timeout, &builder);
   BoundStrangers(options, builder);
-  absl::StatusOr<std::unique_ptr<GrpcFrontDoor>> door =
-      GrpcFrontDoor::Make(*std::move(sockets), GrpcFrontDoor::MostDescriptors(options.nodes),
-                          builder, *server_credentials);
+  absl::StatusOr<std::unique_ptr<GrpcAcceptor>> door =
+      GrpcAcceptor::Make(*std::move(sockets), GrpcAcceptor::MaxDescriptors(options.nodes), builder,
+                         *server_credentials);
   if (!door.ok()) return door.status();
   auto health = std::make_unique<GrpcHealthService>();
   builder.RegisterService(health.get());
@@ -59,7 +59,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
 }
 
 GrpcServer::GrpcServer(std::unique_ptr<GrpcHealthService> health,
-                       std::unique_ptr<GrpcFrontDoor> door, std::unique_ptr<grpc::Server> server,
+                       std::unique_ptr<GrpcAcceptor> door, std::unique_ptr<grpc::Server> server,
                        HostAddress address)
     : health_(std::move(health)),
       door_(std::move(door)),

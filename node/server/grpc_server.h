@@ -21,8 +21,8 @@
 
 #include "absl/status/statusor.h"
 #include "node/identity/host_address.h"
+#include "node/server/grpc_acceptor.h"
 #include "node/server/grpc_credentials.h"
-#include "node/server/grpc_front_door.h"
 #include "node/server/grpc_health_service.h"
 
 namespace grapevine {
@@ -68,11 +68,11 @@ class GrpcServer {
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:
-  GrpcServer(std::unique_ptr<GrpcHealthService> health, std::unique_ptr<GrpcFrontDoor> door,
+  GrpcServer(std::unique_ptr<GrpcHealthService> health, std::unique_ptr<GrpcAcceptor> door,
              std::unique_ptr<grpc::Server> server, HostAddress address);
 
   const std::unique_ptr<GrpcHealthService> health_;  // outlives the server
-  const std::unique_ptr<GrpcFrontDoor> door_;
+  const std::unique_ptr<GrpcAcceptor> door_;
   std::unique_ptr<grpc::Server> server_;
   HostAddress address_;
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kCuda = "cuda:";
 // Far above what one machine has.
-constexpr int kMostGpus = 1024;
+constexpr int kMaxGpus = 1024;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ absl::StatusOr<DeviceSpec> ParseDevice(std::string_view text) {
   if (text == "cuda:auto") return DeviceSpec{.cuda = true, .index = std::nullopt};
   int index = 0;
   if (text.starts_with(kCuda) && absl::SimpleAtoi(std::string(text.substr(kCuda.size())), &index) &&
-      index >= 0 && index < kMostGpus) {
+      index >= 0 && index < kMaxGpus) {
     return DeviceSpec{.cuda = true, .index = index};
   }
   return WithFailure(absl::InvalidArgumentError("known are cpu, cuda, cuda:INDEX, cuda:auto"),

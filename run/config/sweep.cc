@@ -72,9 +72,9 @@ absl::StatusOr<std::vector<SweepCell>> ResolveSweep(const ConfigSources& sources
   size_t count = 1;
   for (const Axis& axis : *axes) {
     count *= axis.values.size();
-    if (count <= kMostCells) continue;
+    if (count <= kMaxCells) continue;
     return WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                           "the sweep has more than ", kMostCells, " cells; make it smaller")),
+                           "the sweep has more than ", kMaxCells, " cells; make it smaller")),
                        Failure::kUsage);
   }
   std::vector<SweepCell> cells;

@@ -28,10 +28,10 @@ bool IsSweepable(const std::string& field);
 // All combinations of the lists among the flags and the environment, the last
 // field fastest; one cell without a label when there is no list. Errors are
 // those of ResolveConfig for the first bad cell, or kUsage for an empty element
-// and for more cells than kMostCells.
+// and for more cells than kMaxCells.
 absl::StatusOr<std::vector<SweepCell>> ResolveSweep(const ConfigSources& sources);
 
-inline constexpr size_t kMostCells = 100'000;
+inline constexpr size_t kMaxCells = 100'000;
 
 }  // namespace grapevine
 

@@ -16,9 +16,9 @@ namespace grapevine {
 namespace {
 
 // Enough to tell one gradient in a thousand.
-constexpr size_t kMostQuantiles = 1001;
+constexpr size_t kMaxQuantiles = 1001;
 // A petabyte, two weeks: sums over many nodes still fit 64 bits.
-constexpr int64_t kMostInAll = int64_t{1} << 50;
+constexpr int64_t kMaxInAll = int64_t{1} << 50;
 // Bytes per nanosecond: 1 B/s and 1 PB/s. What a pass costs besides its bytes makes a
 // model of a few parameters slow.
 constexpr double kSlowestMix = 1e-9;
@@ -40,9 +40,9 @@ absl::Status CheckDevice(const DeviceProfile& device, const std::string& path) {
   }
   const std::optional<double> bandwidth = MixBandwidth(device);
   for (const int64_t sum : {device.gradients(), device.mix_bytes(), device.mix_ns()}) {
-    if (sum >= 0 && sum <= kMostInAll) continue;
+    if (sum >= 0 && sum <= kMaxInAll) continue;
     return BadProfile(
-        path, absl::StrCat("sums of ", device.device(), " are not within 0 and ", kMostInAll));
+        path, absl::StrCat("sums of ", device.device(), " are not within 0 and ", kMaxInAll));
   }
   if (bandwidth && (*bandwidth < kSlowestMix || *bandwidth > kFastestMix)) {
     return BadProfile(path, absl::StrCat("mixing of ", device.device(), " at ", *bandwidth,
@@ -95,7 +95,7 @@ ComputeProfile JoinProfiles(std::span<const ComputeProfile> parts) {
   ComputeProfile joined;
   for (auto& [name, device] : devices) {
     const std::vector<int64_t> quantiles =
-        QuantilesOf({device.gradient_ns().begin(), device.gradient_ns().end()}, kMostQuantiles);
+        QuantilesOf({device.gradient_ns().begin(), device.gradient_ns().end()}, kMaxQuantiles);
     device.mutable_gradient_ns()->Assign(quantiles.begin(), quantiles.end());
     *joined.add_devices() = std::move(device);
   }

@@ -13,7 +13,7 @@
 namespace grapevine {
 namespace {
 
-constexpr double kMostFactor = 1e6;
+constexpr double kMaxFactor = 1e6;
 
 class StraggledComputeTime final : public ComputeTime {
  public:
@@ -73,9 +73,9 @@ absl::Status Stragglers::AddSlow(const std::string& text, Rank nodes, std::vecto
     return SpecError(culprit, "must be RANK:FACTOR, for example 3:2.5");
   }
   if (rank < 0 || rank >= nodes) return NoSuchRank(culprit, rank, nodes);
-  if (!(factor >= 1 && factor <= kMostFactor)) {
+  if (!(factor >= 1 && factor <= kMaxFactor)) {
     return SpecError(culprit,
-                     absl::StrCat("the factor must be at least 1 and at most ", kMostFactor));
+                     absl::StrCat("the factor must be at least 1 and at most ", kMaxFactor));
   }
   if ((*named)[rank]) return SpecError(culprit, absl::StrCat("rank ", rank, " is named twice"));
   (*named)[rank] = true;
@@ -100,7 +100,7 @@ absl::Status Stragglers::AddSpec(std::string_view text, Rank nodes, uint64_t see
   const int64_t rank = reader.Integer("rank", kAbsent);
   const double fraction = reader.Real("fraction", 0, 0, 1);
   const double probability = reader.Real("p", 0, 0, 1);
-  const double factor = reader.Real("factor", kAbsent, 1, kMostFactor);
+  const double factor = reader.Real("factor", kAbsent, 1, kMaxFactor);
   if (absl::Status status = reader.Finish(); !status.ok()) return status;
   if (factor == kAbsent) {
     return SpecError(culprit, "needs factor=F: how many times as long gradients take");

@@ -32,15 +32,15 @@ void AppendLane(const ChromeTrace::Lane& lane, std::string* out) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ChromeTrace>> ChromeTrace::Create(const std::string& path,
-                                                                 int64_t most_events) {
+                                                                 int64_t max_events) {
   absl::StatusOr<std::unique_ptr<AtomicFile>> file = AtomicFile::Create(path);
   if (!file.ok()) return AsOutputStatus(file.status());
-  return std::unique_ptr<ChromeTrace>(new ChromeTrace(*std::move(file), most_events));
+  return std::unique_ptr<ChromeTrace>(new ChromeTrace(*std::move(file), max_events));
 }
 
-ChromeTrace::ChromeTrace(std::unique_ptr<AtomicFile> file, int64_t most_events)
+ChromeTrace::ChromeTrace(std::unique_ptr<AtomicFile> file, int64_t max_events)
     : file_(std::move(file)),
-      most_events_(most_events),
+      most_events_(max_events),
       pending_("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[") {}
 
 bool ChromeTrace::Begin() {

@@ -33,11 +33,11 @@ class ChromeTrace {
   };
 
   // Viewers fail above some gigabytes.
-  static constexpr int64_t kMostEvents = 10'000'000;
+  static constexpr int64_t kMaxEvents = 10'000'000;
 
   // Errors are kOutput and name the path.
   static absl::StatusOr<std::unique_ptr<ChromeTrace>> Create(const std::string& path,
-                                                             int64_t most_events = kMostEvents);
+                                                             int64_t max_events = kMaxEvents);
 
   // Rows are ordered by these numbers.
   void NameProcess(int64_t process, std::string_view name);
@@ -57,7 +57,7 @@ class ChromeTrace {
   absl::Status Finish();
 
  private:
-  ChromeTrace(std::unique_ptr<AtomicFile> file, int64_t most_events);
+  ChromeTrace(std::unique_ptr<AtomicFile> file, int64_t max_events);
 
   // Whether there is room for one more event, which is then begun.
   bool Begin();

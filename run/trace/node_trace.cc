@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kFormat[] = "grapevine-node-trace-1";
 // Far more than a header needs.
-constexpr size_t kMostHeader = 4096;
+constexpr size_t kMaxHeader = 4096;
 constexpr int64_t kCentury = int64_t{3'155'760'000} * 1'000'000'000;
 // Its value shows the writer's byte order.
 constexpr int64_t kByteOrder = 0x0102030405060708;
@@ -88,7 +88,7 @@ absl::StatusOr<NodeTrace> ReadNodeTrace(const std::string& path, Rank nodes) {
   const absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
   if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
   const std::span<const uint8_t> bytes = (*file)->bytes();
-  const auto line = bytes.first(std::min(bytes.size(), kMostHeader));
+  const auto line = bytes.first(std::min(bytes.size(), kMaxHeader));
   const auto end = std::ranges::find(line, '\n');
   if (end == line.end()) return InputError(path, "it has no header");
   const absl::StatusOr<Header> header =

@@ -29,7 +29,7 @@ namespace grapevine {
 class StepStatistics final : public SimObserver {
  public:
   // Large runs list this many nodes.
-  static constexpr size_t kMostListed = 64;
+  static constexpr size_t kMaxListed = 64;
 
   struct Options {
     Rank nodes = 1;

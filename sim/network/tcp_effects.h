@@ -34,7 +34,7 @@ namespace grapevine {
 struct TcpOptions {
   uint64_t seed = 1;
   Nanoseconds jitter = 0;  // mean
-  double loss = 0;         // probability of a packet, at most kMostLoss
+  double loss = 0;         // probability of a packet, at most kMaxLoss
   bool slow_start = false;
   double bandwidth = 0.125;  // of an interface, bytes per nanosecond
 };
@@ -45,7 +45,7 @@ class TcpEffects final : public MessageEffects {
   static constexpr int64_t kSegment = 1460;      // MSS: payload bytes of a packet
   static constexpr int64_t kInitialWindow = 10;  // packets (RFC 6928)
   static constexpr Nanoseconds kLeastTimeout = 200'000'000;
-  static constexpr double kMostLoss = 0.5;
+  static constexpr double kMaxLoss = 0.5;
 
   explicit TcpEffects(const TcpOptions& options);
 
@@ -70,7 +70,7 @@ class TcpEffects final : public MessageEffects {
 
 // Of --jitter, --loss and --slow-start, over interfaces of `bandwidth` bytes per
 // nanosecond; null when links only carry bytes. Errors are kUsage: a loss above
-// kMostLoss.
+// kMaxLoss.
 absl::StatusOr<std::unique_ptr<const MessageEffects>> MakeMessageEffects(const Config& config,
                                                                          double bandwidth);
 

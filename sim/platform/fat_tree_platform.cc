@@ -6,7 +6,7 @@
 namespace grapevine {
 namespace {
 
-constexpr int kMostPorts = 406;  // of a switch: 2^24 hosts
+constexpr int kMaxPorts = 406;  // of a switch: 2^24 hosts
 
 int64_t HostsOf(int64_t k) { return k * k * k / 4; }
 
@@ -65,7 +65,7 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeFatTree(const Spec& spec, Ra
   while (HostsOf(smallest) < n) smallest += 2;
   PlatformReader reader(spec);
   const PlatformOptions options = PlatformOptions::Read(reader);
-  const int64_t k = reader.fields().Integer("k", smallest, 2, kMostPorts);
+  const int64_t k = reader.fields().Integer("k", smallest, 2, kMaxPorts);
   if (absl::Status status = reader.Finish(); !status.ok()) return status;
   if (k % 2 != 0) return SpecError(spec.text, absl::StrCat("k = ", k, " is odd; take ", k + 1));
   if (absl::Status status = CheckHosts(spec, HostsOf(k), n); !status.ok()) return status;

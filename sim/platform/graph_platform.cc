@@ -140,14 +140,14 @@ class GraphRouter final : public Router {
       : graph_(graph),
         nodes_(nodes),
         links_(links),
-        searches_(std::max<size_t>(1, kMostDistances / graph->vertices())) {}
+        searches_(std::max<size_t>(1, kMaxDistances / graph->vertices())) {}
 
   Route Find(HostId from, HostId to) override {
     if (from == to) return {};
     const uint64_t pair = (static_cast<uint64_t>(from) << 32) | static_cast<uint32_t>(to);
     auto known = known_.find(pair);
     if (known == known_.end()) {
-      if (known_.size() >= kMostRoutes || hops_.size() >= kMostHops) {
+      if (known_.size() >= kMaxRoutes || hops_.size() >= kMaxHops) {
         known_.clear();
         hops_.clear();
       }
@@ -160,9 +160,9 @@ class GraphRouter final : public Router {
  private:
   // What is kept at most: a network of thousands of hosts that all talk to each
   // other is searched again now and then rather than filling the memory.
-  static constexpr size_t kMostRoutes = size_t{1} << 21;
-  static constexpr size_t kMostHops = size_t{1} << 25;
-  static constexpr size_t kMostDistances = size_t{1} << 22;
+  static constexpr size_t kMaxRoutes = size_t{1} << 21;
+  static constexpr size_t kMaxHops = size_t{1} << 25;
+  static constexpr size_t kMaxDistances = size_t{1} << 22;
 
   struct Known {
     size_t first = 0;  // in hops_

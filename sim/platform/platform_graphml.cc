@@ -19,7 +19,7 @@ namespace {
 using boost::property_tree::ptree;
 
 // A hundred thousand links; the parsed tree takes many times the bytes of the file.
-constexpr size_t kMostBytes = size_t{16} << 20;
+constexpr size_t kMaxBytes = size_t{16} << 20;
 // The parser descends into what it reads.
 constexpr int64_t kDeepest = 250;
 
@@ -75,8 +75,8 @@ class Reader {
     const auto file = MappedFile::Open(path_);
     if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
     const auto bytes = (*file)->bytes();
-    if (bytes.size() > kMostBytes) {
-      return Error(absl::StrCat("has ", bytes.size(), " bytes; GraphML is read up to ", kMostBytes,
+    if (bytes.size() > kMaxBytes) {
+      return Error(absl::StrCat("has ", bytes.size(), " bytes; GraphML is read up to ", kMaxBytes,
                                 ", larger networks as textproto"));
     }
     std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());

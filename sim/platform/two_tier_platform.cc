@@ -10,7 +10,7 @@
 namespace grapevine {
 namespace {
 
-constexpr Rank kMostRanks = std::numeric_limits<Rank>::max();
+constexpr Rank kMaxRanks = std::numeric_limits<Rank>::max();
 
 Cables MakeCables(const TwoTierOptions& options) {
   const HostId groups = (options.hosts + options.group_size - 1) / options.group_size;
@@ -74,8 +74,8 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeRacks(const Spec& spec, Rank
   PlatformReader reader(spec);
   TwoTierOptions options{
       .host = PlatformOptions::Read(reader), .group_name = "rack", .core_name = "core"};
-  const int64_t size = reader.fields().Integer("hosts", 16, 1, kMostRanks);
-  const int64_t racks = reader.fields().Integer("racks", CeilDivide(n, size), 1, kMostRanks);
+  const int64_t size = reader.fields().Integer("hosts", 16, 1, kMaxRanks);
+  const int64_t racks = reader.fields().Integer("racks", CeilDivide(n, size), 1, kMaxRanks);
   const double oversubscription = reader.fields().Real("oversubscription", 1, 1e-3, 1e6);
   options.uplink_latency = reader.Latency("uplink-latency", options.host.latency);
   if (absl::Status status = reader.Finish(); !status.ok()) return status;
@@ -93,8 +93,8 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeSites(const Spec& spec, Rank
   PlatformReader reader(spec);
   TwoTierOptions options{
       .host = PlatformOptions::Read(reader), .group_name = "site", .core_name = "wan"};
-  const int64_t sites = reader.fields().Integer("sites", 3, 1, kMostRanks);
-  const int64_t size = reader.fields().Integer("hosts", CeilDivide(n, sites), 1, kMostRanks);
+  const int64_t sites = reader.fields().Integer("sites", 3, 1, kMaxRanks);
+  const int64_t size = reader.fields().Integer("hosts", CeilDivide(n, sites), 1, kMaxRanks);
   options.uplink_bandwidth = reader.Bandwidth("wan-bandwidth", 0.125);
   options.uplink_latency = reader.Latency("wan-latency", 30'000'000);
   if (absl::Status status = reader.Finish(); !status.ok()) return status;

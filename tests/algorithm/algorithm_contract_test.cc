@@ -22,7 +22,7 @@ constexpr int64_t kParameters = 37;
 constexpr int64_t kBuffers = 6;
 constexpr int64_t kReplicaBytes = (kParameters + kBuffers) * sizeof(float);
 // Replica, optimizer's state, and up to three that an algorithm keeps: fewer than rounds.
-constexpr size_t kMostAtRest = 5;
+constexpr size_t kMaxAtRest = 5;
 
 using Param = std::tuple<std::string, std::string, Rank>;
 
@@ -113,7 +113,7 @@ TEST_P(AlgorithmContract, MemoryStaysWithinItsBound) {
     ASSERT_TRUE(cluster.Run(kRounds).ok());
     for (Rank rank = 0; rank < options.nodes; ++rank) {
       EXPECT_LE(cluster.vector_bytes(rank), *replicas * kReplicaBytes) << "order seed " << seed;
-      EXPECT_LE(cluster.live_vectors(rank), kMostAtRest) << "order seed " << seed;
+      EXPECT_LE(cluster.live_vectors(rank), kMaxAtRest) << "order seed " << seed;
     }
   }
 }

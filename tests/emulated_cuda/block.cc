@@ -20,7 +20,7 @@ Place place;
 namespace {
 
 constexpr unsigned kWarp = 32;
-constexpr size_t kMostShared = 48 << 10;
+constexpr size_t kMaxShared = 48 << 10;
 constexpr size_t kStack = 64 << 10;
 
 struct Fiber;
@@ -314,7 +314,7 @@ void UseShared(void* memory, size_t bytes) {
     if (known.memory == memory) return;
     total += known.bytes;
   }
-  if (total > kMostShared) Die(std::to_string(total) + " bytes of shared memory");
+  if (total > kMaxShared) Die(std::to_string(total) + " bytes of shared memory");
   block.shared.push_back({memory, bytes});
   std::memset(memory, 0xff, bytes);
 }

@@ -65,8 +65,8 @@ namespace {
 
 constexpr int kLowestPriority = 0;
 constexpr int kHighestPriority = -5;
-constexpr unsigned kMostThreads = 1024;
-constexpr unsigned kMostBlocksBeside = 65535;
+constexpr unsigned kMaxThreads = 1024;
+constexpr unsigned kMaxBlocksBeside = 65535;
 
 // The number that a variable of the environment has.
 uint64_t NumberOf(const char* variable, uint64_t otherwise) {
@@ -237,8 +237,8 @@ cudaError_t Free(MemoryKind kind, void* memory) {
 
 bool IsLaunch(const dim3& grid, const dim3& block) {
   const auto product = [](const dim3& d) { return uint64_t{d.x} * d.y * d.z; };
-  return product(grid) > 0 && grid.x <= 0x7fffffff && grid.y <= kMostBlocksBeside &&
-         grid.z <= kMostBlocksBeside && product(block) > 0 && product(block) <= kMostThreads &&
+  return product(grid) > 0 && grid.x <= 0x7fffffff && grid.y <= kMaxBlocksBeside &&
+         grid.z <= kMaxBlocksBeside && product(block) > 0 && product(block) <= kMaxThreads &&
          block.z <= 64;
 }
 

@@ -38,8 +38,8 @@ TEST(ProfileRecorderTest, ThinsOutALongRunEvenly) {
   const DeviceProfile device = recorder.Profile().devices(0);
   EXPECT_EQ(device.gradients(), kRounds);
   const auto& times = device.gradient_ns();
-  EXPECT_LE(static_cast<size_t>(times.size()), ProfileRecorder::kMostTimes);
-  EXPECT_GE(static_cast<size_t>(times.size()), ProfileRecorder::kMostTimes / 2);
+  EXPECT_LE(static_cast<size_t>(times.size()), ProfileRecorder::kMaxTimes);
+  EXPECT_GE(static_cast<size_t>(times.size()), ProfileRecorder::kMaxTimes / 2);
   const int64_t stride = times[1] - times[0];
   for (int i = 1; i < times.size(); ++i) EXPECT_EQ(times[i] - times[i - 1], stride);
   EXPECT_GT(times[times.size() - 1], kRounds - 2 * stride);

@@ -43,7 +43,7 @@ class OnStream final : public Network {
     WaitForStream();
     return network_->Statistics(replica, batch, statistics);
   }
-  absl::StatusOr<Evaluation> Evaluate(const float* replica, const Batch& batch) override {
+  absl::StatusOr<EvaluationSums> Evaluate(const float* replica, const Batch& batch) override {
     WaitForStream();
     return network_->Evaluate(replica, batch);
   }

@@ -122,7 +122,7 @@ TEST_P(NetworkTest, EvaluationDoesNotDependOnTheBatching) {
   const Batch whole = MakeBatch(GetParam().image, 7);
   const auto expected = network->Evaluate(replica.data(), whole);
   ASSERT_TRUE(expected.ok());
-  Evaluation sum;
+  EvaluationSums sum;
   for (int64_t begin = 0; begin < 7; begin += 3) {
     const int64_t end = std::min<int64_t>(7, begin + 3);
     Batch part{.size = end - begin};

@@ -18,12 +18,12 @@ QuadraticProblemOptions Parse(const std::string& text) {
 }
 
 double Loss(const Problem& problem, const SharedVector& model) {
-  const auto assessor = problem.MakeAssessor({}, {});
-  EXPECT_TRUE(assessor.ok());
-  const auto assessment = (*assessor)->Assess(model);
-  EXPECT_TRUE(assessment.ok());
-  EXPECT_FALSE(assessment->accuracy.has_value());
-  return assessment->loss;
+  const auto evaluator = problem.MakeEvaluator({}, {});
+  EXPECT_TRUE(evaluator.ok());
+  const auto evaluation = (*evaluator)->Evaluate(model);
+  EXPECT_TRUE(evaluation.ok());
+  EXPECT_FALSE(evaluation->accuracy.has_value());
+  return evaluation->loss;
 }
 
 TEST(QuadraticProblemTest, ReadsItsSpec) {

@@ -13,7 +13,7 @@
 namespace grapevine {
 namespace {
 
-constexpr Rank kMostNodes = 40;
+constexpr Rank kMaxNodes = 40;
 constexpr uint64_t kSeeds[] = {0, 1, 12345};
 
 std::vector<Rank> In(const Topology& topology, Rank rank, Round round) {
@@ -34,7 +34,7 @@ class TopologyContractTest : public testing::TestWithParam<std::string> {
   template <typename Check>
   void ForEach(const Check& check) {
     int accepted = 0;
-    for (Rank n = 1; n <= kMostNodes; ++n) {
+    for (Rank n = 1; n <= kMaxNodes; ++n) {
       for (uint64_t seed : kSeeds) {
         const auto topology = MakeTopology(GetParam(), n, seed);
         if (!topology.ok()) continue;
@@ -122,7 +122,7 @@ TEST_P(TopologyContractTest, IsConnectedOverAPeriod) {
 }
 
 TEST_P(TopologyContractTest, IsAFunctionOfSpecSizeAndSeed) {
-  for (Rank n = 1; n <= kMostNodes; ++n) {
+  for (Rank n = 1; n <= kMaxNodes; ++n) {
     const auto one = MakeTopology(GetParam(), n, 7), two = MakeTopology(GetParam(), n, 7);
     ASSERT_EQ(one.ok(), two.ok());
     if (!one.ok()) continue;
@@ -179,7 +179,7 @@ TEST_P(TopologyContractTest, IsDoublyStochasticUnderEveryMixing) {
 }
 
 TEST_P(TopologyContractTest, RefusesOnlyWithTheNearestSizeThatWorks) {
-  for (Rank n = 1; n <= kMostNodes; ++n) {
+  for (Rank n = 1; n <= kMaxNodes; ++n) {
     const auto topology = MakeTopology(GetParam(), n, 1);
     if (topology.ok()) {
       EXPECT_EQ((*topology)->size(), n);
@@ -192,7 +192,7 @@ TEST_P(TopologyContractTest, RefusesOnlyWithTheNearestSizeThatWorks) {
     ASSERT_NE(at, std::string::npos) << message;
     const Rank nearest = std::atoi(message.c_str() + at + mark.size());
     EXPECT_TRUE(MakeTopology(GetParam(), nearest, 1).ok()) << message;
-    for (Rank other = 1; other <= 2 * kMostNodes; ++other) {
+    for (Rank other = 1; other <= 2 * kMaxNodes; ++other) {
       if (std::abs(other - n) < std::abs(nearest - n)) {
         EXPECT_FALSE(MakeTopology(GetParam(), other, 1).ok()) << message << "; " << other;
       }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""netlab: runs real Grapevine nodes on a made-up network of one machine, and
+"""netlab: runs real Grapevine nodes on an emulated network on one machine, and
 compares how long their steps take with what `grapevine sim` says.
 
 Each node has a host of its own: a network namespace, with its own rate and

@@ -10,8 +10,8 @@ namespace grapevine {
 namespace {
 
 constexpr size_t kLongestString = 16384;  // bytes
-constexpr int64_t kMostBraces = 250;
-constexpr int64_t kMostAttributes = 250;
+constexpr int64_t kMaxBraces = 250;
+constexpr int64_t kMaxAttributes = 250;
 
 // Behind the next `mark`, or at the end.
 size_t After(std::string_view text, size_t from, std::string_view mark) {
@@ -58,8 +58,8 @@ class Limits {
     }
     // Of an attribute its name, and often a value.
     int64_t& words = of_all_ ? words_of_all_ : words_of_one_;
-    if (++words <= 2 * kMostAttributes) return "";
-    return absl::StrCat("more than ", kMostAttributes,
+    if (++words <= 2 * kMaxAttributes) return "";
+    return absl::StrCat("more than ", kMaxAttributes,
                         of_all_ ? " default attributes" : " attributes of one edge or node");
   }
 
@@ -69,7 +69,7 @@ class Limits {
       words_of_one_ = 0;
     }
     if (c == ']') in_list_ = false;
-    if (c == '{' && ++braces_ > kMostBraces) return absl::StrCat("more than ", kMostBraces, " '{'");
+    if (c == '{' && ++braces_ > kMaxBraces) return absl::StrCat("more than ", kMaxBraces, " '{'");
     return "";
   }
 

@@ -52,8 +52,8 @@ absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path) {
   while (line->Next()) {
     const auto edge = ParseEdge(*line);
     if (!edge.ok()) return edge.status();
-    if (graph.edges.size() == kMostStoredEdges) {
-      return line->Error(absl::StrCat("more than ", kMostStoredEdges, " edges"));
+    if (graph.edges.size() == kMaxStoredEdges) {
+      return line->Error(absl::StrCat("more than ", kMaxStoredEdges, " edges"));
     }
     graph.edges.push_back(*edge);
     lowest = std::min({lowest, edge->from, edge->to});

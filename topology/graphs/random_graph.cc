@@ -35,9 +35,9 @@ absl::StatusOr<std::shared_ptr<const Topology>> DrawConnected(const Spec& spec, 
 }
 
 absl::Status CheckStorable(const Spec& spec, double edges) {
-  if (edges <= kMostStoredEdges) return absl::OkStatus();
+  if (edges <= kMaxStoredEdges) return absl::OkStatus();
   return SpecError(spec.text,
-                   absl::StrCat("about ", edges, " edges, more than the ", kMostStoredEdges,
+                   absl::StrCat("about ", edges, " edges, more than the ", kMaxStoredEdges,
                                 " that are stored; take a sparser graph"));
 }
 

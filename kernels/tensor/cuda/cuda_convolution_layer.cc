@@ -33,13 +33,13 @@ class RepeatedPlan {
     }
     absl::StatusOr<CudnnCall> call = plan_.Bind(arguments, workspace);
     if (!call.ok()) return call.status();
-    if (bound_.size() == kMostBound) bound_.erase(bound_.begin());
+    if (bound_.size() == kMaxBound) bound_.erase(bound_.begin());
     bound_.push_back({arguments, workspace, *std::move(call)});
     return bound_.back().call.Run(handle);
   }
 
  private:
-  static constexpr size_t kMostBound = 4;
+  static constexpr size_t kMaxBound = 4;
   struct Bound {
     std::vector<CudnnPlan::Argument> arguments;
     void* workspace;

@@ -144,7 +144,7 @@ class SubsampleLayer : public Layer {
 absl::StatusOr<std::unique_ptr<Layer>> MakeCudaPoolingLayer(CudaTensorContext& context,
                                                             const Pooling& operation,
                                                             const LayerRequest& request) {
-  constexpr int64_t kMostPositions = 65536;
+  constexpr int64_t kMaxPositions = 65536;
   const TensorFormat& input = request.inputs[0];
   PoolingWindows windows{.input = input,
                          .output = input,
@@ -153,10 +153,10 @@ absl::StatusOr<std::unique_ptr<Layer>> MakeCudaPoolingLayer(CudaTensorContext& c
                          .kernel_w = operation.kernel == 0 ? input.shape.w : operation.kernel,
                          .stride = operation.stride,
                          .padding = operation.padding};
-  if (windows.kernel_h * windows.kernel_w > kMostPositions) {
+  if (windows.kernel_h * windows.kernel_w > kMaxPositions) {
     return absl::InvalidArgumentError(absl::StrCat("pooling of ", ToString(input), ": a window of ",
                                                    windows.kernel_h, "x", windows.kernel_w,
-                                                   " is larger than ", kMostPositions));
+                                                   " is larger than ", kMaxPositions));
   }
   const auto extent = [&](int64_t size, int64_t window) {
     return (size + 2 * operation.padding - window) / operation.stride + 1;

@@ -37,7 +37,7 @@ absl::Status EdgeDoor::LetInOrWait(const std::shared_ptr<EdgeCaller>& caller, Ra
 void EdgeDoor::Introduce(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer) {
   absl::Status status = Believe(peer);
   if (status.ok()) status = LetInOrWait(caller, peer.rank);
-  if (!status.ok()) return TurnAway(*caller, status);
+  if (!status.ok()) return Reject(*caller, status);
   caller->Greet(Proven(self_, peer.rank, EdgeEnd::kAnswerer, token_));
 }
 
@@ -50,17 +50,16 @@ void EdgeDoor::Expect(std::span<const Rank> neighbours) {
       if (auto waiting = waiting_.extract(peer)) caller = std::move(waiting.mapped());
     }
     if (caller == nullptr) continue;
-    if (absl::Status status = LetIn(caller, peer); !status.ok()) TurnAway(*caller, status);
+    if (absl::Status status = LetIn(caller, peer); !status.ok()) Reject(*caller, status);
   }
 }
 
-void EdgeDoor::TurnAway(EdgeCaller& caller, const absl::Status& why) {
-  LOG_EVERY_T(WARNING, 1) << "turned away a caller from " << caller.address() << ": "
-                          << why.message();
+void EdgeDoor::Reject(EdgeCaller& caller, const absl::Status& why) {
+  LOG_EVERY_T(WARNING, 1) << "rejected a caller from " << caller.address() << ": " << why.message();
   caller.Abort(absl::IsUnauthenticated(why) ? absl::UnauthenticatedError("refused") : why);
 }
 
-void EdgeDoor::Gone(const EdgeCaller* caller) {
+void EdgeDoor::OnClosed(const EdgeCaller* caller) {
   MutexLock lock(mutex_);
   std::erase_if(waiting_, [&](const auto& entry) { return entry.second.get() == caller; });
 }

@@ -41,14 +41,14 @@ class EdgeDoor {
 
   // This node is `self`: before any caller introduces itself.
   void Open(const EdgeIdentity& self) { self_ = self; }
-  // Greets a caller and lets it in, now or later, or turns it away.
+  // Greets a caller and lets it in, now or later, or rejects it.
   void Introduce(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer);
   // These ranks may come in from now on.
   void Expect(std::span<const Rank> neighbours);
   // Ends the stream. Who is not believed hears only that; `why` fits behind "a caller ".
-  void TurnAway(EdgeCaller& caller, const absl::Status& why);
+  void Reject(EdgeCaller& caller, const absl::Status& why);
   // The stream is over.
-  void Gone(const EdgeCaller* caller);
+  void OnClosed(const EdgeCaller* caller);
 
  private:
   absl::Status Believe(const EdgeIdentity& peer) const;

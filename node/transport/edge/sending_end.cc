@@ -13,7 +13,7 @@ bool MayBeMended(absl::StatusCode code) {
   return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kResourceExhausted;
 }
 
-// How a receiver turns away whom it understands.
+// How a receiver rejects whom it understands.
 bool SaysMisfit(absl::StatusCode code) {
   return code == absl::StatusCode::kFailedPrecondition ||
          code == absl::StatusCode::kAlreadyExists || code == absl::StatusCode::kUnauthenticated;

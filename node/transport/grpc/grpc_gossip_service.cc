@@ -25,11 +25,11 @@ void GrpcGossipService::AwaitNext() {
       ->Await(service_, *queue_);
 }
 
-bool GrpcGossipService::Knock(std::shared_ptr<GrpcIncomingStream> stream) {
+bool GrpcGossipService::OnConnect(std::shared_ptr<GrpcIncomingStream> stream) {
   AwaitNext();
   count_->Add();
   const absl::Status status = Register(stream);
-  if (!status.ok()) TurnAway(*stream, status);
+  if (!status.ok()) Reject(*stream, status);
   return status.ok();
 }
 
@@ -48,16 +48,16 @@ void GrpcGossipService::Introduce(std::shared_ptr<GrpcIncomingStream> stream, Ed
   door_.Introduce(stream, peer);
 }
 
-void GrpcGossipService::TurnAway(GrpcIncomingStream& stream, const absl::Status& why) {
-  door_.TurnAway(stream, why);
+void GrpcGossipService::Reject(GrpcIncomingStream& stream, const absl::Status& why) {
+  door_.Reject(stream, why);
 }
 
-void GrpcGossipService::Gone(GrpcIncomingStream* stream) {
+void GrpcGossipService::OnClosed(GrpcIncomingStream* stream) {
   {
     MutexLock lock(mutex_);
     streams_.erase(stream);
   }
-  door_.Gone(stream);
+  door_.OnClosed(stream);
   count_->Remove();
 }
 

@@ -24,7 +24,7 @@
 
 namespace grapevine {
 
-class GrpcGossipService final : public GrpcDoorkeeper,
+class GrpcGossipService final : public GrpcStreamAcceptor,
                                 public std::enable_shared_from_this<GrpcGossipService> {
  public:
   GrpcGossipService(GrpcTransportOptions options, std::shared_ptr<PeerLinks> links,
@@ -37,7 +37,7 @@ class GrpcGossipService final : public GrpcDoorkeeper,
   void Open(const EdgeIdentity& self);
   // These ranks may come in from now on.
   void Expect(std::span<const Rank> neighbours) { door_.Expect(neighbours); }
-  // Turns away whoever comes from now on, and who is still at the door.
+  // Rejects whoever comes from now on, and who is still at the door.
   void Close();
   // Ends all streams without waiting for anybody.
   void Cancel();
@@ -45,10 +45,10 @@ class GrpcGossipService final : public GrpcDoorkeeper,
   void Tick(std::chrono::milliseconds tick);
   void Beat();
 
-  bool Knock(std::shared_ptr<GrpcIncomingStream> stream) override;
+  bool OnConnect(std::shared_ptr<GrpcIncomingStream> stream) override;
   void Introduce(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) override;
-  void TurnAway(GrpcIncomingStream& stream, const absl::Status& why) override;
-  void Gone(GrpcIncomingStream* stream) override;
+  void Reject(GrpcIncomingStream& stream, const absl::Status& why) override;
+  void OnClosed(GrpcIncomingStream* stream) override;
 
  private:
   void AwaitNext();

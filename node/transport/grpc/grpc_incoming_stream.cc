@@ -18,13 +18,13 @@ grpc::Status ToGrpc(const absl::Status& status) {
 
 }  // namespace
 
-GrpcIncomingStream::GrpcIncomingStream(std::shared_ptr<GrpcDoorkeeper> doorkeeper,
+GrpcIncomingStream::GrpcIncomingStream(std::shared_ptr<GrpcStreamAcceptor> acceptor,
                                        std::function<Round()> round)
-    : doorkeeper_(std::move(doorkeeper)),
+    : acceptor_(std::move(acceptor)),
       talk_({.round = std::move(round),
              .introduce =
                  [this](EdgeIdentity caller) {
-                   doorkeeper_->Introduce(shared_from_this(), std::move(caller));
+                   acceptor_->Introduce(shared_from_this(), std::move(caller));
                  },
              .leave = [this] { Leave(); }}) {}
 
@@ -34,7 +34,7 @@ void GrpcIncomingStream::Await(RawGossip& service, GrpcQueue& queue) {
 }
 
 void GrpcIncomingStream::Accepted(bool ok) {
-  if (ok && doorkeeper_->Knock(shared_from_this())) ReadNext();
+  if (ok && acceptor_->OnConnect(shared_from_this())) ReadNext();
 }
 
 void GrpcIncomingStream::ReadNext() { stream_.Read(&incoming_, read_.Arm(shared_from_this())); }
@@ -94,7 +94,7 @@ void GrpcIncomingStream::Read(bool ok) {
 }
 
 void GrpcIncomingStream::Violated(const absl::Status& how) {
-  if (!admitted()) return doorkeeper_->TurnAway(*this, how);
+  if (!admitted()) return acceptor_->Reject(*this, how);
   Abort(talk_.Violated(how, address()));
 }
 
@@ -119,7 +119,7 @@ void GrpcIncomingStream::Tick(std::chrono::milliseconds tick, const GrpcTranspor
   }
   if (admitted()) return talk_.Tick(tick, options.peer_timeout, address());
   const absl::Status patient = talk_.TickAtDoor(tick, options.peer_timeout);
-  if (!patient.ok()) doorkeeper_->TurnAway(*this, patient);
+  if (!patient.ok()) acceptor_->Reject(*this, patient);
 }
 
 }  // namespace grapevine

@@ -39,23 +39,23 @@ class GrpcIncomingStream;
 using RawGossip = gossip::Gossip::WithRawMethod_Exchange<gossip::Gossip::Service>;
 
 // Who decides about strangers.
-class GrpcDoorkeeper {
+class GrpcStreamAcceptor {
  public:
-  virtual ~GrpcDoorkeeper() = default;
-  // A caller has come; false when it was turned away at once.
-  virtual bool Knock(std::shared_ptr<GrpcIncomingStream> stream) = 0;
-  // Admits the stream or turns it away.
+  virtual ~GrpcStreamAcceptor() = default;
+  // A caller has come; false when it was rejected at once.
+  virtual bool OnConnect(std::shared_ptr<GrpcIncomingStream> stream) = 0;
+  // Admits the stream or rejects it.
   virtual void Introduce(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) = 0;
-  // Turns a stranger away; `why` fits behind "stranger ".
-  virtual void TurnAway(GrpcIncomingStream& stream, const absl::Status& why) = 0;
+  // Rejects a stranger; `why` fits behind "stranger ".
+  virtual void Reject(GrpcIncomingStream& stream, const absl::Status& why) = 0;
   // The stream is over.
-  virtual void Gone(GrpcIncomingStream* stream) = 0;
+  virtual void OnClosed(GrpcIncomingStream* stream) = 0;
 };
 
 class GrpcIncomingStream final : public EdgeCaller,
                                  public std::enable_shared_from_this<GrpcIncomingStream> {
  public:
-  GrpcIncomingStream(std::shared_ptr<GrpcDoorkeeper> doorkeeper, std::function<Round()> round);
+  GrpcIncomingStream(std::shared_ptr<GrpcStreamAcceptor> acceptor, std::function<Round()> round);
 
   // Waits for a caller.
   void Await(RawGossip& service, GrpcQueue& queue);
@@ -86,14 +86,14 @@ class GrpcIncomingStream final : public EdgeCaller,
   void Disconnected();
   bool Ending();
 
-  const std::shared_ptr<GrpcDoorkeeper> doorkeeper_;
+  const std::shared_ptr<GrpcStreamAcceptor> acceptor_;
   ReceivingEnd talk_;
   grpc::ServerContext call_;
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_{&call_};
   GrpcTag accept_{[this](bool ok) { Accepted(ok); }};
   GrpcTag read_{[this](bool ok) { Read(ok); }};
   GrpcTag write_{[this](bool ok) { Written(ok); }};
-  GrpcTag finish_{[this](bool) { doorkeeper_->Gone(this); }};
+  GrpcTag finish_{[this](bool) { acceptor_->OnClosed(this); }};
   WriteLoop writes_{[this] { return WriteNext(); }, [this] { Finish(); }};
   grpc::ByteBuffer incoming_;
 

@@ -40,7 +40,7 @@ struct Mixture {
   std::vector<WeightedVector> cpu, gpu;
 };
 
-constexpr size_t kCounts[] = {0, 1, 2, 3, 4, 5, 6, 9, kMostCudaTerms};
+constexpr size_t kCounts[] = {0, 1, 2, 3, 4, 5, 6, 9, kMaxCudaTerms};
 constexpr size_t kSizes[] = {0, 1, 3, 255, 256, 257, 2049, 1'000'003};
 // Aligned, aligned alike, aligned differently.
 const std::vector<size_t> kShifts[] = {{0}, {1}, {3}, {0, 1, 2}};
@@ -102,7 +102,7 @@ TEST_F(CudaWeightedSumTest, SumsInPlace) {
 }
 
 TEST(CudaWeightedSumLimitsTest, RefusesMoreVectorsThanItsArgumentsHold) {
-  const std::vector<WeightedVector> mix(kMostCudaTerms + 1);
+  const std::vector<WeightedVector> mix(kMaxCudaTerms + 1);
   EXPECT_EQ(CudaWeightedSum(mix, 4, nullptr, nullptr), cudaErrorInvalidValue);
   EXPECT_EQ(CudaMixAndStep(mix, {}, 4, nullptr, nullptr), cudaErrorInvalidValue);
 }

@@ -145,7 +145,7 @@ TEST_F(CudaStreamTest, TellsTheTimeBetweenTimedEvents) {
 
 TEST_F(CudaStreamTest, RefusesMoreVectorsThanAKernelTakes) {
   const auto a = OnGpu();
-  const std::vector<WeightedVector> terms(kMostCudaTerms + 1, {1.0f, a.get()});
+  const std::vector<WeightedVector> terms(kMaxCudaTerms + 1, {1.0f, a.get()});
   first_->WeightedSum(terms, kSize, a.get());
   EXPECT_EQ(first_->status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(second_->status().ok());
@@ -157,7 +157,7 @@ TEST_F(CudaStreamTest, KeepsTheFirstErrorOfQueueing) {
   const absl::Status status = first_->status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_NE(status.message().find("a copy to the GPU: "), std::string::npos) << status;
-  first_->WeightedSum(std::vector<WeightedVector>(kMostCudaTerms + 1), kSize, nullptr);
+  first_->WeightedSum(std::vector<WeightedVector>(kMaxCudaTerms + 1), kSize, nullptr);
   EXPECT_EQ(first_->status(), status);
   cudaGetLastError();
 }

@@ -204,7 +204,7 @@ TEST_F(StreamOrderTest, AUseThatBeganInBetweenIsNotForgotten) {
 // Pieces in rising or falling order, of which one is written and the others are read, by
 // more uses than are kept: each is still waited for.
 TEST_F(StreamOrderTest, MoreUsesThanTheBoundAreMergedAndNoneIsLost) {
-  constexpr auto kPieces = static_cast<int64_t>(2 * StreamOrder::kMostUses);
+  constexpr auto kPieces = static_cast<int64_t>(2 * StreamOrder::kMaxUses);
   const auto piece = [this](bool rising, int64_t number) {
     const int64_t begin = 10 * (rising ? number : kPieces - 1 - number);
     return In(0, begin, begin + 10);
@@ -219,7 +219,7 @@ TEST_F(StreamOrderTest, MoreUsesThanTheBoundAreMergedAndNoneIsLost) {
           const std::span<const MemoryRange> none, one = {&used, 1};
           order.After(streams[0], number == written ? none : one, number == written ? one : none);
         }
-        ASSERT_EQ(order.uses(&memories_[0]), StreamOrder::kMostUses);
+        ASSERT_EQ(order.uses(&memories_[0]), StreamOrder::kMaxUses);
         const MemoryRange reused = piece(rising, later);
         order.Before(streams[1], {}, {&reused, 1});
         ASSERT_GT(streams[1].passed(0), later) << "written again";
@@ -271,7 +271,7 @@ class StreamOrderOracle : public StreamOrderTest, public ::testing::WithParamInt
         most_uses_ = std::max(most_uses_, order_.uses(&memories_[memory]));
       }
     }
-    EXPECT_LE(most_uses_, kStreams * StreamOrder::kMostUses);
+    EXPECT_LE(most_uses_, kStreams * StreamOrder::kMaxUses);
   }
 
   size_t most_uses_ = 0;  // of a memory
@@ -341,7 +341,7 @@ TEST_P(StreamOrderOracle, WaitsForAllThatItMustAndForNothingElse) {
 
 TEST_P(StreamOrderOracle, WaitsForAllThatItMustWhereUsesAreMerged) {
   Run(1500, 1000, 40, /*exact=*/false);
-  EXPECT_EQ(most_uses_, kStreams * StreamOrder::kMostUses);
+  EXPECT_EQ(most_uses_, kStreams * StreamOrder::kMaxUses);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, StreamOrderOracle, ::testing::Range<uint64_t>(1, 17));

@@ -59,7 +59,7 @@ class Training {
     int64_t correct = 0, samples = 0;
     for (int64_t i = 0; i < test_.count(); ++i) {
       EXPECT_TRUE(test_.Fill(i, &batch).ok());
-      const Evaluation evaluation = *network_->Evaluate(replica(), batch);
+      const EvaluationSums evaluation = *network_->Evaluate(replica(), batch);
       correct += evaluation.correct;
       samples += evaluation.samples;
     }

@@ -449,10 +449,10 @@ class NoThreadLeft {
   explicit NoThreadLeft(const RankZero& zero)
       : stub_(control::Control::NewStub(Dial(zero.address()))) {
     // gRPC serves callbacks with half as many threads as there are cores, 2 to 16.
-    constexpr int kMostThreads = 16;
+    constexpr int kMaxThreads = 16;
     const int threads =
-        std::clamp(static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)) / 2, 2, kMostThreads);
-    for (int i = 0; i < kMostThreads; ++i) new Idler(stub_.get(), latch_);  // each deletes itself
+        std::clamp(static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)) / 2, 2, kMaxThreads);
+    for (int i = 0; i < kMaxThreads; ++i) new Idler(stub_.get(), latch_);  // each deletes itself
     EXPECT_TRUE(latch_->Await(threads));
   }
   // Does `what` on a thread of its own; it must return before there are threads again.
@@ -760,7 +760,7 @@ TEST(GrpcControl, AFloodOfStrangersIsBounded) {
     calls.push_back(std::make_unique<Call>());
     calls.back()->stream = stub->Connect(&calls.back()->context);
   }
-  // The service is full: one more is turned away at once.
+  // The service is full: one more is rejected at once.
   grpc::ClientContext context;
   auto late = stub->Connect(&context);
   control::Directive directive;

@@ -1,4 +1,4 @@
-// The launcher's decisions over made-up children, users and clocks.
+// The launcher's decisions over fake children, users and clocks.
 #include "node/launch/launch_plan.h"
 
 #include <signal.h>
@@ -107,8 +107,8 @@ class World {
 
   // False when nothing would happen any more.
   bool Run() {
-    constexpr int kMostSteps = 10000;
-    for (int step = 0; step < kMostSteps; ++step) {
+    constexpr int kMaxSteps = 10000;
+    for (int step = 0; step < kMaxSteps; ++step) {
       Step();
       if (plan_.over()) return true;
       const Time next = NextEvent();

@@ -237,7 +237,7 @@ TEST(GrpcServer, ConnectionsLeaveDescriptorsForFiles) {
     strangers.push_back(SilentConnection(**server));
     ends.push_back({strangers.back().get(), POLLRDHUP, 0});
   }
-  EXPECT_TRUE(AwaitHangUp(ends)) << "nobody was turned away";
+  EXPECT_TRUE(AwaitHangUp(ends)) << "nobody was rejected";
   EXPECT_TRUE(std::ifstream("/proc/self/stat").is_open());
   strangers.clear();
   // As soon as the server has noticed.

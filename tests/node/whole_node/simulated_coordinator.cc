@@ -103,7 +103,7 @@ void SimulatedCoordinator::Flush() {
   Flush();
 }
 
-bool SimulatedCoordinator::AllGone() const {
+bool SimulatedCoordinator::AllClosed() const {
   return !coordinator_.AwaitsLatecomers() &&
          std::none_of(sessions_.begin(), sessions_.end(),
                       [](const auto& entry) { return entry.second.registered; });

@@ -31,7 +31,7 @@ class SimulatedCoordinator {
 
   void ExtendRoundLimit(Round limit, bool final);
   // Every node that is to hear the end has, and has left.
-  bool AllGone() const;
+  bool AllClosed() const;
   const Coordinator& coordinator() const { return coordinator_; }
 
  private:

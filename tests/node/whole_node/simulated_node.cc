@@ -371,7 +371,7 @@ void SimulatedNode::Leave(absl::Status status) {
 
 void SimulatedNode::TryToGo() {
   if (!departing_) {
-    if (coordinator_ && !coordinator_->AllGone() && now() < deadline_) return;
+    if (coordinator_ && !coordinator_->AllClosed() && now() < deadline_) return;
     departing_ = true;
     deadline_ = now() + kLinger;
     transport_->Shutdown();

@@ -209,7 +209,7 @@ class SimulatedTransport::Caller final : public EdgeCaller,
     const milliseconds peer_timeout = transport_.options_.peer_timeout;
     if (talk_.admitted()) return talk_.Tick(tick, peer_timeout, address());
     const absl::Status patient = talk_.TickAtDoor(tick, peer_timeout);
-    if (!patient.ok()) transport_.door_.TurnAway(*this, patient);
+    if (!patient.ok()) transport_.door_.Reject(*this, patient);
   }
 
  private:
@@ -224,7 +224,7 @@ class SimulatedTransport::Caller final : public EdgeCaller,
     if (end_.has_value()) return;
     const absl::Status heard = Hear(talk_, bytes);
     if (heard.ok()) return;
-    if (!talk_.admitted()) return transport_.door_.TurnAway(*this, heard);
+    if (!talk_.admitted()) return transport_.door_.Reject(*this, heard);
     Abort(talk_.Violated(heard, address()));
   }
   void Disconnected() {
@@ -233,7 +233,7 @@ class SimulatedTransport::Caller final : public EdgeCaller,
   }
   void Finish() {
     connection_->Finish(Connection::End::kCalled, *end_);
-    transport_.door_.Gone(this);
+    transport_.door_.OnClosed(this);
   }
 
   SimulatedTransport& transport_;

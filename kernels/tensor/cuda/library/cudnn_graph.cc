@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kTensorAlignment = 16;  // bytes, of every pointer given to a plan
 // More than the heuristics have been seen to propose (37). In fp32 without tensor cores what
 // may run stands last.
-constexpr int64_t kMostConfigurations = 64;
+constexpr int64_t kMaxConfigurations = 64;
 
 std::vector<int64_t> Dimensions(const TensorShape& s) { return {s.n, s.c, s.h, s.w}; }
 std::vector<int64_t> NhwcStrides(const TensorShape& s) {
@@ -326,7 +326,7 @@ absl::StatusOr<std::vector<CudnnDescriptor>> CudnnGraph::Configurations(
     return CudnnStatus(status, absl::StrCat(name_, ": engines"));
   }
   return Children(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
-                  kMostConfigurations);
+                  kMaxConfigurations);
 }
 
 absl::StatusOr<CudnnPlan> CudnnGraph::Plan(const CudnnDescriptor& configuration,

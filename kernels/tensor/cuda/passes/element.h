@@ -83,9 +83,9 @@ inline constexpr int kThreads = 256;
 
 // Blocks for a grid-stride loop over `count`: enough to fill any GPU, whatever the size.
 inline unsigned BlocksFor(int64_t count) {
-  constexpr int64_t kMostBlocks = 8192;
+  constexpr int64_t kMaxBlocks = 8192;
   return static_cast<unsigned>(
-      std::clamp<int64_t>((count + kThreads - 1) / kThreads, 1, kMostBlocks));
+      std::clamp<int64_t>((count + kThreads - 1) / kThreads, 1, kMaxBlocks));
 }
 
 __device__ __forceinline__ int64_t FirstIndex() {

@@ -67,7 +67,7 @@ TEST_F(EdgeDoorTest, WhoIsNoNeighbourYetWaitsOneARank) {
   EXPECT_TRUE(first->greeting.has_value());
   EXPECT_EQ(first->link, nullptr);
   EXPECT_TRUE(absl::IsAlreadyExists(second->ended)) << second->ended;
-  door_.Gone(first.get());
+  door_.OnClosed(first.get());
   const auto third = Calls(2, token_);
   EXPECT_TRUE(third->ended.ok()) << third->ended;
   door_.Expect(std::vector<Rank>{2});

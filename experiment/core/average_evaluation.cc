@@ -1,4 +1,4 @@
-#include "experiment/core/model_assessment.h"
+#include "experiment/core/average_evaluation.h"
 
 #include <optional>
 
@@ -12,16 +12,17 @@ std::string ModelPath(const std::string& folder) { return folder + "/model.safet
 
 }  // namespace
 
-absl::StatusOr<ModelEvaluation> AssessAverage(const AveragedModel& average, Assessor& assessor) {
-  const absl::StatusOr<Assessment> plain = assessor.Assess(average.model);
+absl::StatusOr<ModelEvaluation> EvaluateAverage(const AveragedModel& average,
+                                                Evaluator& evaluator) {
+  const absl::StatusOr<Evaluation> plain = evaluator.Evaluate(average.model);
   if (!plain.ok()) return plain.status();
   ModelEvaluation evaluation{.round = average.round,
                              .consensus_distance = average.consensus_distance,
                              .buffer_distance = average.buffer_distance,
                              .test_loss = plain->loss,
                              .test_accuracy = plain->accuracy};
-  const absl::StatusOr<std::optional<Assessment>> recalibrated =
-      assessor.AssessRecalibrated(average.model);
+  const absl::StatusOr<std::optional<Evaluation>> recalibrated =
+      evaluator.EvaluateRecalibrated(average.model);
   if (!recalibrated.ok()) return recalibrated.status();
   if (*recalibrated) {
     evaluation.test_loss_recalibrated = (*recalibrated)->loss;

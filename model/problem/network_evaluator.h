@@ -1,6 +1,6 @@
 // Loss and accuracy of a network's weights on a test set.
-#ifndef GRAPEVINE_MODEL_PROBLEM_NETWORK_ASSESSOR_H_
-#define GRAPEVINE_MODEL_PROBLEM_NETWORK_ASSESSOR_H_
+#ifndef GRAPEVINE_MODEL_PROBLEM_NETWORK_EVALUATOR_H_
+#define GRAPEVINE_MODEL_PROBLEM_NETWORK_EVALUATOR_H_
 
 #include <cstdint>
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace grapevine {
 
-struct NetworkAssessorOptions {
+struct NetworkEvaluatorOptions {
   // Of the training batches from which batch-norm statistics are measured anew.
   int64_t batch_size = 1;
   uint64_t seed = 0;
@@ -24,20 +24,22 @@ struct NetworkAssessorOptions {
   BetweenBatches between;
 };
 
-class NetworkAssessor final : public Assessor {
+class NetworkEvaluator final : public Evaluator {
  public:
-  NetworkAssessor(std::unique_ptr<Network> network, TrainTest data, NetworkAssessorOptions options)
+  NetworkEvaluator(std::unique_ptr<Network> network, TrainTest data,
+                   NetworkEvaluatorOptions options)
       : network_(std::move(network)), data_(std::move(data)), options_(std::move(options)) {}
 
-  absl::StatusOr<Assessment> Assess(const SharedVector& model) override;
-  absl::StatusOr<std::optional<Assessment>> AssessRecalibrated(const SharedVector& model) override;
+  absl::StatusOr<Evaluation> Evaluate(const SharedVector& model) override;
+  absl::StatusOr<std::optional<Evaluation>> EvaluateRecalibrated(
+      const SharedVector& model) override;
 
  private:
   const std::unique_ptr<Network> network_;
   const TrainTest data_;
-  const NetworkAssessorOptions options_;
+  const NetworkEvaluatorOptions options_;
 };
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_MODEL_PROBLEM_NETWORK_ASSESSOR_H_
+#endif  // GRAPEVINE_MODEL_PROBLEM_NETWORK_EVALUATOR_H_

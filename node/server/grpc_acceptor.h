@@ -7,8 +7,8 @@
 // the run.
 //
 // Thread-compatible.
-#ifndef GRAPEVINE_NODE_SERVER_GRPC_FRONT_DOOR_H_
-#define GRAPEVINE_NODE_SERVER_GRPC_FRONT_DOOR_H_
+#ifndef GRAPEVINE_NODE_SERVER_GRPC_ACCEPTOR_H_
+#define GRAPEVINE_NODE_SERVER_GRPC_ACCEPTOR_H_
 
 #include <grpcpp/server_builder.h>
 
@@ -20,14 +20,14 @@
 
 namespace grapevine {
 
-class GrpcFrontDoor {
+class GrpcAcceptor {
  public:
   // Adds itself to a server with these credentials. No connection gets a descriptor
-  // of the number `most_descriptors` or above.
-  static absl::StatusOr<std::unique_ptr<GrpcFrontDoor>> Make(
-      ListeningSockets sockets, int most_descriptors, grpc::ServerBuilder& builder,
+  // of the number `max_descriptors` or above.
+  static absl::StatusOr<std::unique_ptr<GrpcAcceptor>> Make(
+      ListeningSockets sockets, int max_descriptors, grpc::ServerBuilder& builder,
       std::shared_ptr<grpc::ServerCredentials> credentials);
-  ~GrpcFrontDoor() { Close(); }
+  ~GrpcAcceptor() { Close(); }
 
   // The server is up: begins to take connections. Once.
   void Open();
@@ -36,11 +36,11 @@ class GrpcFrontDoor {
 
   // So many that some stay free for files and this node's own connections, and strangers
   // get at most 1024 beyond four for each of `nodes`.
-  static int MostDescriptors(int nodes);
+  static int MaxDescriptors(int nodes);
 
  private:
-  GrpcFrontDoor(ListeningSockets sockets, int most_descriptors, UniqueDescriptor stop_read,
-                UniqueDescriptor stop_write);
+  GrpcAcceptor(ListeningSockets sockets, int max_descriptors, UniqueDescriptor stop_read,
+               UniqueDescriptor stop_write);
   void Serve();
   // What became of an attempt to take a connection in.
   enum class Attempt { kAgain, kNobodyWaits, kNoDescriptor };
@@ -56,4 +56,4 @@ class GrpcFrontDoor {
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_NODE_SERVER_GRPC_FRONT_DOOR_H_
+#endif  // GRAPEVINE_NODE_SERVER_GRPC_ACCEPTOR_H_

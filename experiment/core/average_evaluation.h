@@ -1,7 +1,7 @@
 // How good the models of an experiment are, and where they are kept: the same
 // for real and for simulated nodes.
-#ifndef GRAPEVINE_EXPERIMENT_CORE_MODEL_ASSESSMENT_H_
-#define GRAPEVINE_EXPERIMENT_CORE_MODEL_ASSESSMENT_H_
+#ifndef GRAPEVINE_EXPERIMENT_CORE_AVERAGE_EVALUATION_H_
+#define GRAPEVINE_EXPERIMENT_CORE_AVERAGE_EVALUATION_H_
 
 #include <string>
 
@@ -17,7 +17,7 @@ namespace grapevine {
 
 // With averaged batch-norm statistics and, where the model has any, with
 // recalibrated ones, which are written into `average` meanwhile.
-absl::StatusOr<ModelEvaluation> AssessAverage(const AveragedModel& average, Assessor& assessor);
+absl::StatusOr<ModelEvaluation> EvaluateAverage(const AveragedModel& average, Evaluator& evaluator);
 
 // `run`/model.safetensors.
 absl::Status WriteAveragedModel(const Experiment& experiment, const AveragedModel& average,
@@ -28,4 +28,4 @@ absl::Status WriteNodeModel(const Experiment& experiment, Rank rank, const Share
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_EXPERIMENT_CORE_MODEL_ASSESSMENT_H_
+#endif  // GRAPEVINE_EXPERIMENT_CORE_AVERAGE_EVALUATION_H_

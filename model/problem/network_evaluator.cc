@@ -1,4 +1,4 @@
-#include "model/problem/network_assessor.h"
+#include "model/problem/network_evaluator.h"
 
 #include <algorithm>
 #include <memory>
@@ -17,17 +17,17 @@ constexpr int64_t kRecalibrationBatches = 50;
 
 }  // namespace
 
-absl::StatusOr<Assessment> NetworkAssessor::Assess(const SharedVector& model) {
-  const absl::StatusOr<Evaluation> result =
+absl::StatusOr<Evaluation> NetworkEvaluator::Evaluate(const SharedVector& model) {
+  const absl::StatusOr<EvaluationSums> result =
       EvaluateOn(data_.test, model.data.get(), *network_, options_.prefetch, options_.between);
   if (!result.ok()) return result.status();
   const double samples = static_cast<double>(result->samples);
-  return Assessment{.loss = result->loss_sum / samples,
+  return Evaluation{.loss = result->loss_sum / samples,
                     .accuracy = static_cast<double>(result->correct) / samples};
 }
 
 // Only the buffers differ: they are put back, and no second model is held.
-absl::StatusOr<std::optional<Assessment>> NetworkAssessor::AssessRecalibrated(
+absl::StatusOr<std::optional<Evaluation>> NetworkEvaluator::EvaluateRecalibrated(
     const SharedVector& model) {
   const ReplicaLayout& layout = network_->layout();
   if (layout.buffers.empty()) return std::nullopt;
@@ -45,7 +45,7 @@ absl::StatusOr<std::optional<Assessment>> NetworkAssessor::AssessRecalibrated(
   absl::Status status = RecalibrateBatchNorm(*network_, *batches, 0, kRecalibrationBatches,
                                              model.data.get(), options_.between);
   if (!status.ok()) return status;
-  absl::StatusOr<Assessment> result = Assess(model);
+  absl::StatusOr<Evaluation> result = Evaluate(model);
   std::ranges::copy(averaged, buffers.begin());
   if (!result.ok()) return result.status();
   return *result;

@@ -1,4 +1,4 @@
-#include "node/server/grpc_front_door.h"
+#include "node/server/grpc_acceptor.h"
 
 #include <fcntl.h>
 #include <glog/logging.h>
@@ -24,7 +24,7 @@ constexpr int kPauseMs = 100;
 
 }  // namespace
 
-int GrpcFrontDoor::MostDescriptors(int nodes) {
+int GrpcAcceptor::MaxDescriptors(int nodes) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = kStrangers;
   const auto wanted = static_cast<rlim_t>(kStrangers) + static_cast<rlim_t>(nodes) * kForEachNode;
@@ -33,36 +33,36 @@ int GrpcFrontDoor::MostDescriptors(int nodes) {
   return std::max(there - kKept, there / 2);
 }
 
-absl::StatusOr<std::unique_ptr<GrpcFrontDoor>> GrpcFrontDoor::Make(
-    ListeningSockets sockets, int most_descriptors, grpc::ServerBuilder& builder,
+absl::StatusOr<std::unique_ptr<GrpcAcceptor>> GrpcAcceptor::Make(
+    ListeningSockets sockets, int max_descriptors, grpc::ServerBuilder& builder,
     std::shared_ptr<grpc::ServerCredentials> credentials) {
   int stop[2];
   if (pipe2(stop, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot open a pipe");
-  std::unique_ptr<GrpcFrontDoor> door(new GrpcFrontDoor(
-      std::move(sockets), most_descriptors, UniqueDescriptor(stop[0]), UniqueDescriptor(stop[1])));
+  std::unique_ptr<GrpcAcceptor> door(new GrpcAcceptor(
+      std::move(sockets), max_descriptors, UniqueDescriptor(stop[0]), UniqueDescriptor(stop[1])));
   using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
   door->acceptor_ =
       builder.experimental().AddExternalConnectionAcceptor(Type::FROM_FD, std::move(credentials));
   return door;
 }
 
-GrpcFrontDoor::GrpcFrontDoor(ListeningSockets sockets, int most_descriptors,
-                             UniqueDescriptor stop_read, UniqueDescriptor stop_write)
+GrpcAcceptor::GrpcAcceptor(ListeningSockets sockets, int max_descriptors,
+                           UniqueDescriptor stop_read, UniqueDescriptor stop_write)
     : sockets_(std::move(sockets)),
-      most_descriptors_(most_descriptors),
+      most_descriptors_(max_descriptors),
       stop_read_(std::move(stop_read)),
       stop_write_(std::move(stop_write)) {}
 
-void GrpcFrontDoor::Open() {
+void GrpcAcceptor::Open() {
   thread_ = std::thread([this] { Serve(); });
 }
 
-void GrpcFrontDoor::Close() {
+void GrpcAcceptor::Close() {
   stop_write_ = UniqueDescriptor();
   if (thread_.joinable()) thread_.join();
 }
 
-void GrpcFrontDoor::Serve() {
+void GrpcAcceptor::Serve() {
   std::vector<pollfd> polled = {{stop_read_.get(), POLLIN, 0}};
   for (const UniqueDescriptor& listener : sockets_.descriptors) {
     polled.push_back({listener.get(), POLLIN, 0});
@@ -82,7 +82,7 @@ void GrpcFrontDoor::Serve() {
   }
 }
 
-GrpcFrontDoor::Attempt GrpcFrontDoor::AcceptOne(int listener) {
+GrpcAcceptor::Attempt GrpcAcceptor::AcceptOne(int listener) {
   const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (connection < 0) {
     if (errno == EINTR || errno == ECONNABORTED) return Attempt::kAgain;
@@ -91,7 +91,7 @@ GrpcFrontDoor::Attempt GrpcFrontDoor::AcceptOne(int listener) {
   // The system gives the lowest number that is free.
   if (connection >= most_descriptors_) {
     close(connection);
-    LOG_EVERY_T(WARNING, 1) << "turned away a connection: " << most_descriptors_
+    LOG_EVERY_T(WARNING, 1) << "rejected a connection: " << most_descriptors_
                             << " descriptors are in use";
     return Attempt::kAgain;
   }
