@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -15,11 +16,9 @@ struct Named {
 };
 
 absl::StatusOr<Named> Find(std::string_view text) {
-  absl::StatusOr<Spec> spec = ParseSpec(text);
-  if (!spec.ok()) return spec.status();
-  const absl::StatusOr<const AlgorithmKind*> kind = Algorithms().Get(*spec);
-  if (!kind.ok()) return kind.status();
-  return Named{*std::move(spec), *kind};
+  ASSIGN_OR_RETURN(Spec spec, ParseSpec(text));
+  ASSIGN_OR_RETURN(const const AlgorithmKind* kind, Algorithms().Get(spec));
+  return Named{std::move(spec), kind};
 }
 
 double NeighbourMessages(const Topology& topology) {
@@ -51,14 +50,13 @@ Registry<AlgorithmKind>& Algorithms() {
 
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view text,
                                                          AlgorithmOptions options) {
-  const absl::StatusOr<Named> named = Find(text);
-  if (!named.ok()) return named.status();
+  ASSIGN_OR_RETURN(const Named named, Find(text));
   const Topology& topology = options.mixing->topology();
-  if (named->kind->undirected && topology.directed()) {
+  if (named.kind->undirected && topology.directed()) {
     return SpecError(text, absl::StrCat("needs a graph whose edges go both ways, unlike those of ",
                                         topology.name(), "; take ring or another such --topology"));
   }
-  return named->kind->make(named->spec, std::move(options));
+  return named.kind->make(named.spec, std::move(options));
 }
 
 bool IsCentralized(std::string_view text) {
@@ -67,23 +65,20 @@ bool IsCentralized(std::string_view text) {
 }
 
 absl::StatusOr<Rank> WorkerCount(std::string_view text, Rank nodes) {
-  const absl::StatusOr<Named> named = Find(text);
-  if (!named.ok()) return named.status();
-  return named->kind->workers ? named->kind->workers(named->spec, nodes) : nodes;
+  ASSIGN_OR_RETURN(const Named named, Find(text));
+  return named.kind->workers ? named.kind->workers(named.spec, nodes) : nodes;
 }
 
 absl::StatusOr<double> MessagesPerRound(std::string_view text, const Topology& topology) {
-  const absl::StatusOr<Named> named = Find(text);
-  if (!named.ok()) return named.status();
-  return named->kind->messages ? named->kind->messages(named->spec, topology)
-                               : NeighbourMessages(topology);
+  ASSIGN_OR_RETURN(const Named named, Find(text));
+  return named.kind->messages ? named.kind->messages(named.spec, topology)
+                              : NeighbourMessages(topology);
 }
 
 absl::StatusOr<int64_t> LargestMemory(std::string_view text, const Topology& topology) {
-  const absl::StatusOr<Named> named = Find(text);
-  if (!named.ok()) return named.status();
-  return named->kind->memory ? named->kind->memory(named->spec, topology)
-                             : LargestInDegree(topology) + 4;
+  ASSIGN_OR_RETURN(const Named named, Find(text));
+  return named.kind->memory ? named.kind->memory(named.spec, topology)
+                            : LargestInDegree(topology) + 4;
 }
 
 }  // namespace grapevine

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -54,7 +55,7 @@ absl::StatusOr<Spec> ParseSpec(std::string_view text) {
   Spec spec{.text = std::string(text), .name = fields[0], .arguments = {}, .options = {}};
   if (spec.name.empty()) return SpecError("'" + spec.text + "'", "a name is missing");
   for (size_t i = 1; i < fields.size(); ++i) {
-    if (absl::Status status = AddField(fields[i], &spec); !status.ok()) return status;
+    RETURN_IF_ERROR(AddField(fields[i], &spec));
   }
   return spec;
 }
@@ -121,7 +122,7 @@ std::string SpecReader::Choice(std::string_view key, const std::vector<std::stri
 }
 
 absl::Status SpecReader::Finish() {
-  if (!status_.ok()) return status_;
+  RETURN_IF_ERROR(status_);
   if (next_argument_ < spec_.arguments.size()) {
     return SpecError(spec_.text,
                      absl::StrCat("unexpected '", spec_.arguments[next_argument_], "'"));

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -182,9 +183,8 @@ absl::StatusOr<int64_t> ParseBandwidth(std::string_view text) {
 }
 
 absl::StatusOr<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
-  const absl::StatusOr<int64_t> value = Parse(text, kDuration);
-  if (!value.ok()) return value.status();
-  return std::chrono::nanoseconds(*value);
+  ASSIGN_OR_RETURN(const int64_t value, Parse(text, kDuration));
+  return std::chrono::nanoseconds(value);
 }
 
 absl::StatusOr<double> ParseFraction(std::string_view text) {

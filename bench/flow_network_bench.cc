@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "algorithm/algorithm.h"
+#include "base/status_macros.h"
 #include "run/timing/compute_time.h"
 #include "sim/engine/phantom_vectors.h"
 #include "sim/engine/simulation.h"
@@ -34,18 +35,16 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
 
 absl::Status Measure(Rank nodes, Round rounds, const std::string& network, const std::string& model,
                      const std::string& compute, const std::string& graph) {
-  const auto plan = MakeNetworkPlan({.network = network, .model = model, .nodes = nodes});
-  if (!plan.ok()) return plan.status();
-  const auto times = MakeComputeTime(compute, 1);
-  if (!times.ok()) return times.status();
-  const auto topology = MakeTopology(graph, nodes, 1);
-  if (!topology.ok()) return topology.status();
-  const std::shared_ptr<const Mixing> mixing = *MakeMixing("metropolis", *topology);
+  ASSIGN_OR_RETURN(const auto plan,
+                   MakeNetworkPlan({.network = network, .model = model, .nodes = nodes}));
+  ASSIGN_OR_RETURN(const auto times, MakeComputeTime(compute, 1));
+  ASSIGN_OR_RETURN(const auto topology, MakeTopology(graph, nodes, 1));
+  const std::shared_ptr<const Mixing> mixing = *MakeMixing("metropolis", topology);
   const LearningRate learning_rate = [](Round) { return 0.1; };
   PhantomVectors vectors(kBytes / 4, 1);
   auto simulation = Simulation::Make(
       {.nodes = nodes},
-      {.make_network = [&](AlarmClock* clock) { return plan->Make(clock); },
+      {.make_network = [&](AlarmClock* clock) { return plan.Make(clock); },
        .make_algorithm =
            [&](Rank rank) {
              return MakeAlgorithm(
@@ -53,14 +52,14 @@ absl::Status Measure(Rank nodes, Round rounds, const std::string& network, const
                  {.rank = rank, .mixing = mixing, .learning_rate = learning_rate, .window = 2});
            },
        .vectors = &vectors,
-       .compute = times->get()});
+       .compute = times.get()});
   if (!simulation.ok()) return simulation.status();
   const auto begin = std::chrono::steady_clock::now();
-  if (absl::Status status = (*simulation)->Run(rounds); !status.ok()) return status;
+  RETURN_IF_ERROR((*simulation)->Run(rounds));
   const double seconds = SecondsSince(begin);
   const double messages = static_cast<double>((*simulation)->bytes_sent()) / kBytes;
   std::printf("%s; %s, compute %s: %.3g messages in %.3f s, %.3g messages/s; %.6f simulated s\n",
-              plan->description().c_str(), (*topology)->name().c_str(), compute.c_str(), messages,
+              plan.description().c_str(), topology->name().c_str(), compute.c_str(), messages,
               seconds, messages / seconds, static_cast<double>((*simulation)->now()) * 1e-9);
   return absl::OkStatus();
 }

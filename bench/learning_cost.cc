@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
+#include "base/status_macros.h"
 #include "model/data/split.h"
 #include "model/datasets/dataset_registry.h"
 #include "model/problem/network_problem.h"
@@ -61,50 +62,42 @@ class TimedObjective final : public Objective {
 };
 
 absl::StatusOr<std::unique_ptr<NetworkProblem>> MakeProblem(const Options& options) {
-  absl::StatusOr<TrainTest> data = MakeDataset(options.data);
-  if (!data.ok()) return data.status();
-  absl::StatusOr<Shards> shards = SplitOverNodes("iid", data->train->labels(), options.nodes, 1);
-  if (!shards.ok()) return shards.status();
+  ASSIGN_OR_RETURN(TrainTest data, MakeDataset(options.data));
+  ASSIGN_OR_RETURN(Shards shards, SplitOverNodes("iid", data.train->labels(), options.nodes, 1));
   return NetworkProblem::Make({.network = options.model,
-                               .data = *std::move(data),
-                               .shards = *std::move(shards),
+                               .data = std::move(data),
+                               .shards = std::move(shards),
                                .batch_size = 16,
                                .seed = 1});
 }
 
 absl::Status Measure(const Options& options) {
-  const auto problem = MakeProblem(options);
-  if (!problem.ok()) return problem.status();
-  auto objectives = (*problem)->MakeObjectives(0, options.nodes, {});
-  if (!objectives.ok()) return objectives.status();
+  ASSIGN_OR_RETURN(const auto problem, MakeProblem(options));
+  ASSIGN_OR_RETURN(auto objectives, problem->MakeObjectives(0, options.nodes, {}));
   double gradients = 0;
-  for (std::unique_ptr<Objective>& objective : *objectives) {
+  for (std::unique_ptr<Objective>& objective : objectives) {
     objective = std::make_unique<TimedObjective>(std::move(objective), &gradients);
   }
-  const auto optimizer = MakeOptimizer("sgd", {.momentum = 0.9});
-  if (!optimizer.ok()) return optimizer.status();
-  ReplicaVectors vectors({.layout = &(*problem)->layout(),
-                          .optimizer = optimizer->get(),
+  ASSIGN_OR_RETURN(const auto optimizer, MakeOptimizer("sgd", {.momentum = 0.9}));
+  ReplicaVectors vectors({.layout = &problem->layout(),
+                          .optimizer = optimizer.get(),
                           .initialize =
                               [&](float* replica) {
-                                (*problem)->Initialize(replica);
+                                problem->Initialize(replica);
                                 return absl::OkStatus();
                               },
-                          .objectives = *std::move(objectives)});
-  const auto topology = MakeTopology(options.topology, options.nodes, 1);
-  if (!topology.ok()) return topology.status();
-  const auto mixing = MakeMixing("metropolis", *topology);
-  if (!mixing.ok()) return mixing.status();
-  const auto plan = MakeNetworkPlan({.network = "switch", .nodes = options.nodes});
-  if (!plan.ok()) return plan.status();
+                          .objectives = std::move(objectives)});
+  ASSIGN_OR_RETURN(const auto topology, MakeTopology(options.topology, options.nodes, 1));
+  ASSIGN_OR_RETURN(const auto mixing, MakeMixing("metropolis", topology));
+  ASSIGN_OR_RETURN(const auto plan, MakeNetworkPlan({.network = "switch", .nodes = options.nodes}));
   const FixedComputeTime compute(5'000'000);
   const auto simulation = Simulation::Make(
       {.nodes = options.nodes},
-      {.make_network = [&](AlarmClock* clock) { return plan->Make(clock); },
+      {.make_network = [&](AlarmClock* clock) { return plan.Make(clock); },
        .make_algorithm =
            [&](Rank rank) {
              return MakeAlgorithm("dpsgd", {.rank = rank,
-                                            .mixing = *mixing,
+                                            .mixing = mixing,
                                             .learning_rate = [](Round) { return 0.05; },
                                             .window = 2});
            },
@@ -112,7 +105,7 @@ absl::Status Measure(const Options& options) {
        .compute = &compute});
   if (!simulation.ok()) return simulation.status();
   const std::clock_t begin = std::clock();
-  if (absl::Status status = (*simulation)->Run(options.rounds); !status.ok()) return status;
+  RETURN_IF_ERROR((*simulation)->Run(options.rounds));
   const double all = SecondsSince(begin);
   std::printf("%s, %d nodes on a %s, %lld rounds: %.3f s, of it gradients %.3f s: ratio %.3f\n",
               options.model.c_str(), options.nodes, options.topology.c_str(),

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "run/timing/compute_time.h"
 #include "sim/engine/phantom_vectors.h"
 #include "sim/engine/simulation.h"
@@ -27,22 +28,19 @@ constexpr int kWindow = 2;
 }  // namespace
 
 absl::StatusOr<TimingResult> MeasureTiming(const TimingRun& run) {
-  const auto plan = MakeNetworkPlan({.network = "switch",
-                                     .model = run.model,
-                                     .bandwidth = run.bandwidth,
-                                     .latency = run.latency,
-                                     .nodes = run.nodes});
-  if (!plan.ok()) return plan.status();
-  const auto topology = MakeTopology(run.topology, run.nodes, 1);
-  if (!topology.ok()) return topology.status();
-  const auto mixing = MakeMixing("metropolis", *topology);
-  if (!mixing.ok()) return mixing.status();
+  ASSIGN_OR_RETURN(const auto plan, MakeNetworkPlan({.network = "switch",
+                                                     .model = run.model,
+                                                     .bandwidth = run.bandwidth,
+                                                     .latency = run.latency,
+                                                     .nodes = run.nodes}));
+  ASSIGN_OR_RETURN(const auto topology, MakeTopology(run.topology, run.nodes, 1));
+  ASSIGN_OR_RETURN(const auto mixing, MakeMixing("metropolis", topology));
   PhantomVectors vectors(run.bytes / static_cast<int64_t>(sizeof(float)), 1);
   const FixedComputeTime compute(run.compute);
   const auto make_algorithm = [&](Rank rank) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
     if (run.make_algorithm) return run.make_algorithm(rank);
     return MakeAlgorithm(run.algorithm, {.rank = rank,
-                                         .mixing = *mixing,
+                                         .mixing = mixing,
                                          .learning_rate = [](Round) { return 0.1; },
                                          .window = kWindow});
   };
@@ -50,7 +48,7 @@ absl::StatusOr<TimingResult> MeasureTiming(const TimingRun& run) {
   TimingResult result;
   const Clock::time_point begin = Clock::now();
   const auto simulation = Simulation::Make(
-      {.nodes = run.nodes}, {.make_network = [&](AlarmClock* clock) { return plan->Make(clock); },
+      {.nodes = run.nodes}, {.make_network = [&](AlarmClock* clock) { return plan.Make(clock); },
                              .make_algorithm = make_algorithm,
                              .vectors = &vectors,
                              .compute = &compute});
@@ -58,7 +56,7 @@ absl::StatusOr<TimingResult> MeasureTiming(const TimingRun& run) {
   result.build = SecondsSince(begin);
   const Clock::time_point built = Clock::now();
   const std::clock_t processor_built = std::clock();
-  if (absl::Status status = (*simulation)->Run(run.rounds); !status.ok()) return status;
+  RETURN_IF_ERROR((*simulation)->Run(run.rounds));
   result.processor = static_cast<double>(std::clock() - processor_built) / CLOCKS_PER_SEC;
   result.wall = SecondsSince(built);
   Nanoseconds end = 0;

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/status_macros.h"
 #include "cli/grapevine.h"
 #include "model/datasets/dataset_registry.h"
 #include "model/datasets/memory_dataset.h"
@@ -62,7 +63,7 @@ std::shared_ptr<const Dataset> MakeWaves(int64_t size, uint64_t seed) {
 absl::StatusOr<grapevine::TrainTest> ReadWaves(const grapevine::Spec& spec) {
   grapevine::SpecReader reader(spec);
   const int64_t train = reader.Integer("train", 2000, 1);
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   return grapevine::TrainTest{.train = MakeWaves(train, 1), .test = MakeWaves(500, 2)};
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "node/control/registration.h"
 #include "node/heartbeat.h"
 #include "node/identity/peer_address.h"
@@ -38,9 +39,8 @@ absl::StatusOr<std::vector<std::string>> Dialled(const control::Roster& roster,
                                                  const HostAddress& coordinator) {
   std::vector<std::string> addresses;
   for (const std::string& text : roster.addresses()) {
-    const absl::StatusOr<HostAddress> told = ParseHostAddress(text);
-    if (!told.ok()) return told.status();
-    addresses.push_back(FormatHostAddress(DialledAddress(*told, coordinator)));
+    ASSIGN_OR_RETURN(const HostAddress told, ParseHostAddress(text));
+    addresses.push_back(FormatHostAddress(DialledAddress(told, coordinator)));
   }
   return addresses;
 }
@@ -58,7 +58,7 @@ NodeSession::NodeSession(NodeSessionOptions options, NodeSessionCallbacks callba
 NodeSession::~NodeSession() { TearDown(); }
 
 absl::Status NodeSession::Run(std::function<absl::Status(float* replica)> initialize) {
-  if (absl::Status status = Listen(); !status.ok()) return status;
+  RETURN_IF_ERROR(Listen());
   if (absl::Status status = Join(); !status.ok()) {
     if (coordinator_) coordinator_->End(status);  // the others wait for it
     TearDown();
@@ -114,11 +114,12 @@ absl::Status NodeSession::Listen() {
     services.push_back(
         [this](grpc::ServerBuilder& builder) { builder.RegisterService(coordinator_.get()); });
   }
-  absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
-      {.bind = options_.bind, .nodes = options_.size, .peer_timeout = options_.peer_timeout},
-      options_.credentials, services);
-  if (!server.ok()) return server.status();
-  server_ = *std::move(server);
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<GrpcServer> server,
+      GrpcServer::Start(
+          {.bind = options_.bind, .nodes = options_.size, .peer_timeout = options_.peer_timeout},
+          options_.credentials, services));
+  server_ = std::move(server);
   advertised_ = AdvertisedAddress(options_.advertise, server_->address());
   return callbacks_.on_listening(server_->address());
 }
@@ -139,12 +140,11 @@ control::Registration NodeSession::Registration() const {
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> NodeSession::ControlChannel() {
   if (options_.rank == 0) return server_->InProcessChannel();
-  absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> channel =
-      options_.credentials.ForChannel(options_.coordinator.host);
-  if (!channel.ok()) return channel.status();
+  ASSIGN_OR_RETURN(std::shared_ptr<grpc::ChannelCredentials> channel,
+                   options_.credentials.ForChannel(options_.coordinator.host));
   grpc::ChannelArguments arguments;
   SetKeepalive(options_.peer_timeout, &arguments);
-  return grpc::CreateCustomChannel(FormatHostAddress(options_.coordinator), *channel, arguments);
+  return grpc::CreateCustomChannel(FormatHostAddress(options_.coordinator), channel, arguments);
 }
 
 absl::StatusOr<control::Roster> NodeSession::AwaitRoster() {
@@ -161,19 +161,16 @@ absl::StatusOr<control::Roster> NodeSession::AwaitRoster() {
 }
 
 absl::Status NodeSession::Join() {
-  absl::StatusOr<std::shared_ptr<grpc::Channel>> channel = ControlChannel();
-  if (!channel.ok()) return channel.status();
+  ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel, ControlChannel());
   control_ = std::make_unique<GrpcControlClient>(
-      *channel, ControlLineOptions{.coordinator = FormatHostAddress(options_.coordinator),
-                                   .peer_timeout = options_.peer_timeout,
-                                   .world_size = options_.size,
-                                   .rounds = options_.rounds});
-  absl::StatusOr<control::Roster> roster = AwaitRoster();
-  if (!roster.ok()) return roster.status();
-  absl::StatusOr<std::vector<std::string>> addresses = Dialled(*roster, options_.coordinator);
-  if (!addresses.ok()) return addresses.status();
-  transport_->Join(roster->run_id(), *std::move(addresses));
-  runner_->SetLimit(roster->round_limit(), roster->round_limit() >= options_.rounds);
+      channel, ControlLineOptions{.coordinator = FormatHostAddress(options_.coordinator),
+                                  .peer_timeout = options_.peer_timeout,
+                                  .world_size = options_.size,
+                                  .rounds = options_.rounds});
+  ASSIGN_OR_RETURN(control::Roster roster, AwaitRoster());
+  ASSIGN_OR_RETURN(std::vector<std::string> addresses, Dialled(roster, options_.coordinator));
+  transport_->Join(roster.run_id(), std::move(addresses));
+  runner_->SetLimit(roster.round_limit(), roster.round_limit() >= options_.rounds);
   server_->SetReady(true);
   return absl::OkStatus();
 }
@@ -222,7 +219,7 @@ absl::Status NodeSession::Conclude() {
     while (!end_ && !all_done_) ended_.WaitUntil(mutex_, Clock::now() + options_.peer_timeout);
     if (end_) return *end_;
   }
-  if (absl::Status status = callbacks_.on_all_done(); !status.ok()) return status;
+  RETURN_IF_ERROR(callbacks_.on_all_done());
   coordinator_->Finish();
   return absl::OkStatus();
 }

@@ -14,6 +14,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/status_macros.h"
 #include "system/atomic_file.h"
 #include "system/mapped_file.h"
 
@@ -34,9 +35,8 @@ absl::StatusOr<std::string> MakePrivateFolder() {
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  const absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
-  if (!file.ok()) return file.status();
-  const auto bytes = (*file)->bytes();
+  ASSIGN_OR_RETURN(const std::unique_ptr<MappedFile> file, MappedFile::Open(path));
+  const auto bytes = file->bytes();
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
@@ -94,7 +94,7 @@ absl::StatusOr<std::string> RunGnuplot(const std::string& script, const std::str
     std::filesystem::remove_all(*folder, ignored);
   };
   absl::Status status = WriteFileAtomically(absl::StrCat(*folder, "/", kScript), script);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   if (status = Execute(*folder); !status.ok()) return status;
   return ReadFile(absl::StrCat(*folder, "/", output));
 }

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "report/gnuplot.h"
 #include "run/records/output_file.h"
 
@@ -18,9 +19,8 @@ absl::StatusOr<PictureFormat> FormatOf(const std::string& output) {
 absl::Status WritePicture(const std::string& output,
                           const std::function<std::string(const std::string&)>& script_for) {
   // The user's path stays out of the script.
-  const absl::StatusOr<std::string> picture = RunGnuplot(script_for("picture"), "picture");
-  if (!picture.ok()) return picture.status();
-  return WriteOutputFile(output, *picture);
+  ASSIGN_OR_RETURN(const std::string picture, RunGnuplot(script_for("picture"), "picture"));
+  return WriteOutputFile(output, picture);
 }
 
 }  // namespace grapevine

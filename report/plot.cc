@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "report/curve.h"
 #include "report/picture.h"
 
@@ -14,12 +15,10 @@ namespace {
 absl::StatusOr<std::vector<RecordedRun>> ReadRuns(const std::vector<std::string>& paths) {
   std::vector<RecordedRun> runs;
   for (const std::string& path : paths) {
-    const absl::StatusOr<std::vector<std::string>> found = FindRuns(path);
-    if (!found.ok()) return found.status();
-    for (const std::string& one : *found) {
-      absl::StatusOr<RecordedRun> run = ReadRun(one);
-      if (!run.ok()) return run.status();
-      runs.push_back(*std::move(run));
+    ASSIGN_OR_RETURN(const std::vector<std::string> found, FindRuns(path));
+    for (const std::string& one : found) {
+      ASSIGN_OR_RETURN(RecordedRun run, ReadRun(one));
+      runs.push_back(std::move(run));
     }
   }
   return runs;
@@ -117,14 +116,11 @@ absl::StatusOr<Page> PageOf(const std::vector<RecordedRun>& runs, const PlotOpti
 }
 
 absl::Status PlotRuns(const PlotOptions& options) {
-  const absl::StatusOr<PictureFormat> format = FormatOf(options.output);
-  if (!format.ok()) return format.status();
-  const absl::StatusOr<std::vector<RecordedRun>> runs = ReadRuns(options.runs);
-  if (!runs.ok()) return runs.status();
-  const absl::StatusOr<Page> page = PageOf(*runs, options);
-  if (!page.ok()) return page.status();
+  ASSIGN_OR_RETURN(const PictureFormat format, FormatOf(options.output));
+  ASSIGN_OR_RETURN(const std::vector<RecordedRun> runs, ReadRuns(options.runs));
+  ASSIGN_OR_RETURN(const Page page, PageOf(runs, options));
   return WritePicture(options.output,
-                      [&](const std::string& name) { return GnuplotScript(*page, *format, name); });
+                      [&](const std::string& name) { return GnuplotScript(page, format, name); });
 }
 
 }  // namespace grapevine

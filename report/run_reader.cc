@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "run/config/config_file.h"
 #include "run/records/run_directory.h"
 #include "system/mapped_file.h"
@@ -44,11 +45,9 @@ absl::StatusOr<std::vector<RunMetrics>> ReadMetrics(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<RecordedRun> ReadRun(const std::string& path) {
-  absl::StatusOr<ConfigFile> config = ReadConfigFile(ConfigPath(path));
-  if (!config.ok()) return config.status();
-  absl::StatusOr<std::vector<RunMetrics>> metrics = ReadMetrics(MetricsPath(path));
-  if (!metrics.ok()) return metrics.status();
-  return RecordedRun{path, std::move(config->config), *std::move(metrics)};
+  ASSIGN_OR_RETURN(ConfigFile config, ReadConfigFile(ConfigPath(path)));
+  ASSIGN_OR_RETURN(std::vector<RunMetrics> metrics, ReadMetrics(MetricsPath(path)));
+  return RecordedRun{path, std::move(config.config), std::move(metrics)};
 }
 
 absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {

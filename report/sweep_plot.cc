@@ -1,6 +1,7 @@
 #include "report/sweep_plot.h"
 
 #include "absl/status/statusor.h"
+#include "base/status_macros.h"
 #include "report/gnuplot_script.h"
 #include "report/picture.h"
 #include "report/sweep_figure.h"
@@ -12,11 +13,10 @@ namespace {
 
 absl::Status DrawWinner(const std::vector<SweptCell>& cells, PictureFormat format,
                         const SweepPlotOptions& options) {
-  absl::StatusOr<WinnerMap> map = MakeWinnerMap(cells);
-  if (!map.ok()) return map.status();
-  if (options.title) map->title = *options.title;
+  ASSIGN_OR_RETURN(WinnerMap map, MakeWinnerMap(cells));
+  if (options.title) map.title = *options.title;
   return WritePicture(options.output,
-                      [&](const std::string& name) { return WinnerScript(*map, format, name); });
+                      [&](const std::string& name) { return WinnerScript(map, format, name); });
 }
 
 absl::Status DrawPage(absl::StatusOr<Page> page, PictureFormat format,
@@ -30,19 +30,17 @@ absl::Status DrawPage(absl::StatusOr<Page> page, PictureFormat format,
 }  // namespace
 
 absl::Status PlotSweep(const SweepPlotOptions& options) {
-  const absl::StatusOr<PictureFormat> format = FormatOf(options.output);
-  if (!format.ok()) return format.status();
-  const absl::StatusOr<std::vector<SweptCell>> cells = ReadSweep(options.sweeps);
-  if (!cells.ok()) return cells.status();
+  ASSIGN_OR_RETURN(const PictureFormat format, FormatOf(options.output));
+  ASSIGN_OR_RETURN(const std::vector<SweptCell> cells, ReadSweep(options.sweeps));
   switch (options.picture) {
     case SweepPicture::kWinner:
-      return DrawWinner(*cells, *format, options);
+      return DrawWinner(cells, format, options);
     case SweepPicture::kSpeedUp:
-      return DrawPage(SpeedUpPage(*cells), *format, options);
+      return DrawPage(SpeedUpPage(cells), format, options);
     case SweepPicture::kStepTime:
       break;
   }
-  return DrawPage(StepTimePage(*cells), *format, options);
+  return DrawPage(StepTimePage(cells), format, options);
 }
 
 }  // namespace grapevine

@@ -9,6 +9,7 @@
 #include "algorithm/algorithm_kind.h"
 #include "base/failure.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "report/run_reader.h"
 #include "run/config/config_field.h"
@@ -25,9 +26,8 @@ absl::Status InputError(std::string message) {
 // Nodes but for servers. All, of an algorithm that the program that ran it knows and this
 // one does not.
 absl::StatusOr<int> Workers(const Config& config) {
-  const absl::StatusOr<Spec> spec = ParseSpec(config.algorithm());
-  if (!spec.ok()) return spec.status();
-  if (Algorithms().Find(spec->name) == nullptr) return config.nodes();
+  ASSIGN_OR_RETURN(const Spec spec, ParseSpec(config.algorithm()));
+  if (Algorithms().Find(spec.name) == nullptr) return config.nodes();
   return WorkerCount(config.algorithm(), config.nodes());
 }
 
@@ -37,18 +37,15 @@ bool IsFinished(const std::string& run) {
 }
 
 absl::StatusOr<SweptCell> ReadCell(const std::string& path) {
-  absl::StatusOr<ConfigFile> file = ReadConfigFile(ConfigPath(path));
-  if (!file.ok()) return file.status();
-  const absl::StatusOr<Summary> summary = ReadSummary(path);
-  if (!summary.ok()) return summary.status();
-  if (!summary->simulated_time_s || summary->rounds <= 0 || *summary->simulated_time_s <= 0) {
+  ASSIGN_OR_RETURN(ConfigFile file, ReadConfigFile(ConfigPath(path)));
+  ASSIGN_OR_RETURN(const Summary summary, ReadSummary(path));
+  if (!summary.simulated_time_s || summary.rounds <= 0 || summary->simulated_time_s <= 0) {
     return InputError(
         absl::StrCat(SummaryPath(path), " has no simulated time: name the folder of a sweep"));
   }
-  const absl::StatusOr<int> workers = Workers(file->config);
-  if (!workers.ok()) return workers.status();
-  return SweptCell{path, std::move(file->config),
-                   *summary->simulated_time_s / static_cast<double>(summary->rounds), *workers};
+  ASSIGN_OR_RETURN(const int workers, Workers(file.config));
+  return SweptCell{path, std::move(file.config),
+                   summary->simulated_time_s / static_cast<double>(summary.rounds), workers};
 }
 
 }  // namespace
@@ -69,13 +66,11 @@ std::optional<double> SweptCell::latency() const {
 absl::StatusOr<std::vector<SweptCell>> ReadSweep(std::span<const std::string> paths) {
   std::vector<SweptCell> cells;
   for (const std::string& path : paths) {
-    const absl::StatusOr<std::vector<std::string>> runs = FindRuns(path);
-    if (!runs.ok()) return runs.status();
-    for (const std::string& run : *runs) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> runs, FindRuns(path));
+    for (const std::string& run : runs) {
       if (!IsFinished(run)) continue;
-      absl::StatusOr<SweptCell> cell = ReadCell(run);
-      if (!cell.ok()) return cell.status();
-      cells.push_back(*std::move(cell));
+      ASSIGN_OR_RETURN(SweptCell cell, ReadCell(run));
+      cells.push_back(std::move(cell));
     }
   }
   if (cells.empty()) {

@@ -12,6 +12,7 @@
 #include "algorithm/algorithm.h"
 #include "algorithm/algorithm_kind.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "report/curve.h"
 #include "report/sweep_axis.h"
 #include "run/config/config_field.h"
@@ -164,7 +165,7 @@ absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells) {
   absl::Status status = CheckList(map.bandwidths, "bandwidth", &BandwidthName);
   status.Update(CheckList(map.latencies, "latency", &LatencyName));
   status.Update(CheckNothingElseVaries(cells));
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   if (!gossip) return InputError(absl::StrCat("the sweep has no gossip; ", Remedy(false)));
   if (!centralized) {
     return InputError(absl::StrCat("the sweep has nothing to compare gossip with; ", Remedy(true)));

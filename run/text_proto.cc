@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "system/mapped_file.h"
 
 namespace grapevine {
@@ -58,7 +59,7 @@ absl::Status ReadTextProto(const std::string& path, Failure bad_content,
   parser.RecordErrorsTo(&errors);
   parser.WriteLocationsTo(positions);
   if (parser.Parse(&stream, message)) return absl::OkStatus();
-  if (!errors.status().ok()) return errors.status();
+  RETURN_IF_ERROR(errors.status());
   return ErrorAtLine(path, 1, absl::StrCat("is no textproto of ", type), bad_content);
 }
 

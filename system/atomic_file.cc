@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -44,7 +45,7 @@ absl::Status CheckReplaceable(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(std::string path) {
-  if (absl::Status status = CheckReplaceable(path); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckReplaceable(path));
   std::string temporary = absl::StrCat(path, ".tmp.", getpid());
   const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) return SystemError(errno, "cannot create", temporary);
@@ -87,10 +88,9 @@ absl::Status AtomicFile::Commit() {
 }
 
 absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes) {
-  absl::StatusOr<std::unique_ptr<AtomicFile>> file = AtomicFile::Create(path);
-  if (!file.ok()) return file.status();
-  if (absl::Status status = (*file)->Append(bytes); !status.ok()) return status;
-  return (*file)->Commit();
+  ASSIGN_OR_RETURN(std::unique_ptr<AtomicFile> file, AtomicFile::Create(path));
+  RETURN_IF_ERROR(file->Append(bytes));
+  return file->Commit();
 }
 
 }  // namespace grapevine

@@ -13,6 +13,7 @@
 #include "algorithm/allreduce/allreduce_schedule.h"
 #include "algorithm/allreduce/allreduce_sgd.h"
 #include "algorithm/allreduce/bucketed_sum.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -28,19 +29,17 @@ struct Request {
 
 absl::StatusOr<Request> Read(const Spec& spec, Rank size) {
   SpecReader reader(spec);
-  absl::StatusOr<AllreduceFactory> make = ReadAllreduce(spec, reader, size);
-  if (!make.ok()) return make.status();
+  ASSIGN_OR_RETURN(AllreduceFactory make, ReadAllreduce(spec, reader, size));
   const int64_t buckets = reader.Integer("buckets", 1, 1, kMaxBuckets);
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
-  return Request{*std::move(make), buckets};
+  RETURN_IF_ERROR(reader.Finish());
+  return Request{std::move(make), buckets};
 }
 
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeAllreduce(const Spec& spec,
                                                          AlgorithmOptions options) {
-  const absl::StatusOr<Request> request = Read(spec, options.mixing->topology().size());
-  if (!request.ok()) return request.status();
+  ASSIGN_OR_RETURN(const Request request, Read(spec, options.mixing->topology().size()));
   BucketedSum::Schedules schedules;
-  for (int64_t i = 0; i < request->buckets; ++i) schedules.push_back(request->make(options.rank));
+  for (int64_t i = 0; i < request.buckets; ++i) schedules.push_back(request.make(options.rank));
   return std::make_unique<AllreduceSgd>(std::move(schedules), std::move(options));
 }
 
@@ -59,15 +58,14 @@ absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
   // Ranks that are looked at: all, or some that share no pattern with the powers of two.
   constexpr Rank kMaxRanks = 256, kStride = 7919;
   const Rank size = topology.size();
-  const absl::StatusOr<Request> request = Read(spec, size);
-  if (!request.ok()) return request.status();
+  ASSIGN_OR_RETURN(const Request request, Read(spec, size));
   const Rank seen = std::min(size, kMaxRanks);
   int64_t messages = 0;
   for (Rank i = 0; i < seen; ++i) {
     const int64_t rank = seen == size ? i : int64_t{i} * kStride % size;
-    messages += MessagesOf(*request->make(static_cast<Rank>(rank)));
+    messages += MessagesOf(request->make(static_cast<Rank>(rank)));
   }
-  return static_cast<double>(request->buckets * messages) * size / seen;
+  return static_cast<double>(request.buckets * messages) * size / seen;
 }
 
 // Small vectors have a place for every level of a tree; large ones two.

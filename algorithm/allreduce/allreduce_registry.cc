@@ -15,6 +15,7 @@
 #include "algorithm/allreduce/ring_allreduce.h"
 #include "algorithm/allreduce/torus_allreduce.h"
 #include "algorithm/allreduce/tree_allreduce.h"
+#include "base/status_macros.h"
 #include "topology/sides.h"
 
 namespace grapevine {
@@ -48,15 +49,14 @@ absl::StatusOr<AllreduceFactory> ReadHierarchical(const Spec& spec, SpecReader& 
 
 absl::StatusOr<AllreduceFactory> ReadTorus(const Spec& spec, SpecReader& reader, Rank size) {
   const std::string text = reader.Argument(absl::StrJoin(NearSquareSides(size), "x"));
-  const absl::StatusOr<std::vector<Rank>> sides = ParseSides(spec, text);
-  if (!sides.ok()) return sides.status();
-  if (sides->size() != 2 || ProductOf(*sides) != size) {
-    const Rank nearest = NearestDivisor(size, (*sides)[0]);
+  ASSIGN_OR_RETURN(const std::vector<Rank> sides, ParseSides(spec, text));
+  if (sides.size() != 2 || ProductOf(sides) != size) {
+    const Rank nearest = NearestDivisor(size, sides[0]);
     return SpecError(spec.text, absl::StrCat(text, " is not a grid of ", size,
                                              " nodes with two sides; the nearest that is: torus:",
                                              nearest, "x", size / nearest));
   }
-  return [rows = (*sides)[0], columns = (*sides)[1]](Rank rank) {
+  return [rows = sides[0], columns = sides[1]](Rank rank) {
     return std::make_unique<TorusAllreduce>(rank, rows, columns);
   };
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -17,7 +18,7 @@ std::string Count(int64_t number, const char* noun) {
 absl::StatusOr<ParameterServers> ParameterServers::Parse(const Spec& spec, Rank nodes) {
   SpecReader reader(spec);
   const int64_t servers = reader.Integer("servers", 1, 1, std::numeric_limits<Rank>::max());
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   if (servers < nodes) return ParameterServers(nodes - static_cast<Rank>(servers), servers);
   std::string remedy = absl::StrCat("raise --nodes to at least ", servers + 1);
   if (nodes > 1) absl::StrAppend(&remedy, " or lower servers to at most ", nodes - 1);

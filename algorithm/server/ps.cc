@@ -11,30 +11,28 @@
 #include "algorithm/server/parameter_servers.h"
 #include "algorithm/server/ps_server.h"
 #include "algorithm/server/ps_worker.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
 
 absl::StatusOr<std::unique_ptr<Algorithm>> MakePs(const Spec& spec, AlgorithmOptions options) {
-  const absl::StatusOr<ParameterServers> servers =
-      ParameterServers::Parse(spec, options.mixing->topology().size());
-  if (!servers.ok()) return servers.status();
-  if (servers->IsServer(options.rank)) {
-    return std::make_unique<PsServer>(*servers, std::move(options));
+  ASSIGN_OR_RETURN(const ParameterServers servers,
+                   ParameterServers::Parse(spec, options.mixing->topology().size()));
+  if (servers.IsServer(options.rank)) {
+    return std::make_unique<PsServer>(servers, std::move(options));
   }
-  return std::make_unique<PsWorker>(*servers, std::move(options));
+  return std::make_unique<PsWorker>(servers, std::move(options));
 }
 
 absl::StatusOr<Rank> Workers(const Spec& spec, Rank nodes) {
-  const absl::StatusOr<ParameterServers> servers = ParameterServers::Parse(spec, nodes);
-  if (!servers.ok()) return servers.status();
-  return servers->workers();
+  ASSIGN_OR_RETURN(const ParameterServers servers, ParameterServers::Parse(spec, nodes));
+  return servers.workers();
 }
 
 absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
-  const absl::StatusOr<ParameterServers> servers = ParameterServers::Parse(spec, topology.size());
-  if (!servers.ok()) return servers.status();
-  return 2.0 * servers->workers() * servers->servers();
+  ASSIGN_OR_RETURN(const ParameterServers servers, ParameterServers::Parse(spec, topology.size()));
+  return 2.0 * servers.workers() * servers.servers();
 }
 
 // A server has a place for every worker's gradient.

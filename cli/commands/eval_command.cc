@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
+#include "base/status_macros.h"
 #include "model/data/prefetched_batches.h"
 #include "model/datasets/dataset_registry.h"
 #include "model/files/safetensors.h"
@@ -53,11 +54,10 @@ void Print(const EvalOptions& options, const std::string& model, const Evaluatio
 }
 
 absl::Status Evaluate(const EvalOptions& options) {
-  absl::StatusOr<Safetensors> file = Safetensors::Open(options.file);
-  if (!file.ok()) return file.status();
-  const auto named = file->metadata().find("model");
+  ASSIGN_OR_RETURN(Safetensors file, Safetensors::Open(options.file));
+  const auto named = file.metadata().find("model");
   std::string model = options.model;
-  if (model.empty()) model = named == file->metadata().end() ? "lenet5" : named->second;
+  if (model.empty()) model = named == file.metadata().end() ? "lenet5" : named->second;
 
   absl::StatusOr<TrainTest> data = MakeDataset(options.data);
   if (!data.ok()) return NamingFlag("--data", options.data, data.status());
@@ -66,14 +66,11 @@ absl::Status Evaluate(const EvalOptions& options) {
       MakeNetwork(model, part->traits().shape, part->traits().classes, {});
   if (!network.ok()) return NamingFlag("--model", model, network.status());
   std::vector<float> replica((*network)->layout().size);
-  if (absl::Status status = file->Load((*network)->layout(), replica.data()); !status.ok()) {
-    return status;
-  }
-  absl::StatusOr<EvaluationSums> evaluation =
-      EvaluateOn(part, replica.data(), **network,
-                 {.threads = PrefetchThreads(*part, /*processes=*/1, /*gpu=*/false)});
-  if (!evaluation.ok()) return evaluation.status();
-  Print(options, model, *evaluation);
+  RETURN_IF_ERROR(file.Load((*network)->layout(), replica.data()));
+  ASSIGN_OR_RETURN(EvaluationSums evaluation,
+                   EvaluateOn(part, replica.data(), **network,
+                              {.threads = PrefetchThreads(*part, /*processes=*/1, /*gpu=*/false)}));
+  Print(options, model, evaluation);
   return absl::OkStatus();
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "base/status_macros.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/json_line.h"
 #include "cli/terminal/logging.h"
@@ -14,26 +15,24 @@ namespace grapevine {
 namespace {
 
 absl::Status CarryOut(const ConfigFlags& flags, bool dry_run, const ExperimentBody& body) {
-  absl::StatusOr<ResolvedConfig> resolved = flags.Resolve();
-  if (!resolved.ok()) return resolved.status();
-  ConfigureLogging(resolved->config);
-  if (resolved->config.log_format() == "json") UseJsonLines(std::cout, "info");
-  if (absl::Status status = body(*resolved, dry_run); !status.ok()) {
-    return NamingOrigin(*resolved, status);
+  ASSIGN_OR_RETURN(ResolvedConfig resolved, flags.Resolve());
+  ConfigureLogging(resolved.config);
+  if (resolved.config.log_format() == "json") UseJsonLines(std::cout, "info");
+  if (absl::Status status = body(resolved, dry_run); !status.ok()) {
+    return NamingOrigin(resolved, status);
   }
-  if (dry_run) std::cout << "\n" << PrintResolved(*resolved);
+  if (dry_run) std::cout << "\n" << PrintResolved(resolved);
   return absl::OkStatus();
 }
 
 absl::Status CarryOutSweep(const ConfigFlags& flags, bool dry_run, const SweepBody& body,
                            const std::optional<std::string>& rounds) {
-  absl::StatusOr<std::vector<SweepCell>> cells = flags.ResolveSweep(rounds);
-  if (!cells.ok()) return cells.status();
-  ConfigureLogging(cells->front().resolved.config);
-  if (absl::Status status = body(*cells, dry_run); !status.ok()) {
-    return NamingOrigin(cells->front().resolved, status);
+  ASSIGN_OR_RETURN(std::vector<SweepCell> cells, flags.ResolveSweep(rounds));
+  ConfigureLogging(cells.front().resolved.config);
+  if (absl::Status status = body(cells, dry_run); !status.ok()) {
+    return NamingOrigin(cells.front().resolved, status);
   }
-  if (dry_run) std::cout << "\n" << PrintResolved(cells->front().resolved);
+  if (dry_run) std::cout << "\n" << PrintResolved(cells.front().resolved);
   return absl::OkStatus();
 }
 

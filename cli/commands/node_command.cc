@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "cli/commands/experiment_command.h"
 #include "cli/flags/config_flags.h"
@@ -113,9 +114,8 @@ std::string NewRunId() {
 }
 
 absl::StatusOr<std::chrono::milliseconds> Milliseconds(const std::string& duration) {
-  absl::StatusOr<std::chrono::nanoseconds> parsed = ParseDuration(duration);
-  if (!parsed.ok()) return parsed.status();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(*parsed);
+  ASSIGN_OR_RETURN(std::chrono::nanoseconds parsed, ParseDuration(duration));
+  return std::chrono::duration_cast<std::chrono::milliseconds>(parsed);
 }
 
 absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity& identity,
@@ -131,16 +131,14 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   options.session.coordinator = placement.coordinator;
   options.session.bind = placement.bind;
   options.session.advertise = placement.advertise;
-  absl::StatusOr<GrpcCredentials> credentials =
-      GrpcCredentials::Load({.ca = config.tls_ca(),
-                             .cert = config.tls_cert(),
-                             .key = config.tls_key(),
-                             .insecure = config.insecure()});
-  if (!credentials.ok()) return credentials.status();
-  if (!credentials->warning().empty()) LOG(WARNING) << credentials->warning();
-  const auto listening = credentials->ForServer(placement.bind.host);
-  if (!listening.ok()) return listening.status();
-  options.session.credentials = *std::move(credentials);
+  ASSIGN_OR_RETURN(GrpcCredentials credentials,
+                   GrpcCredentials::Load({.ca = config.tls_ca(),
+                                          .cert = config.tls_cert(),
+                                          .key = config.tls_key(),
+                                          .insecure = config.insecure()}));
+  if (!credentials.warning().empty()) LOG(WARNING) << credentials.warning();
+  ASSIGN_OR_RETURN(const auto listening, credentials.ForServer(placement.bind.host));
+  options.session.credentials = std::move(credentials);
   options.session.token = RunToken(std::move(token));
   options.session.rendezvous_timeout = *rendezvous;
   options.session.peer_timeout = *peer;
@@ -184,9 +182,8 @@ absl::Status SayClosing(const Config& config, Rank rank) {
     std::cout << "rank " << rank << " is done: " << NodeDirectory(config.out(), rank) << std::endl;
     return absl::OkStatus();
   }
-  const absl::StatusOr<std::string> closing = Closing(config, config.out());
-  if (!closing.ok()) return closing.status();
-  std::cout << *closing << std::flush;
+  ASSIGN_OR_RETURN(const std::string closing, Closing(config, config.out()));
+  std::cout << closing << std::flush;
   return absl::OkStatus();
 }
 
@@ -199,7 +196,7 @@ absl::Status RequireOut(const Config& config) {
 }
 
 absl::Status CheckNode(const Config& config, Rank rank) {
-  if (absl::Status status = CheckDevice(config); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckDevice(config));
   return rank == 0 ? CheckRecordings(config) : absl::OkStatus();
 }
 
@@ -208,8 +205,8 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   const Rank rank = options.rank;
   const bool json = config.log_format() == "json";
   const BackgroundLog log([json](int64_t dropped) { return DroppedLines(dropped, json); });
-  if (absl::Status status = PrepareRunDirectory(config, rank); !status.ok()) return status;
-  if (absl::Status status = SayOpening(experiment, rank, place); !status.ok()) return status;
+  RETURN_IF_ERROR(PrepareRunDirectory(config, rank));
+  RETURN_IF_ERROR(SayOpening(experiment, rank, place));
   options.run_directory = config.out();
   const Round rounds = experiment.rounds();
   const ProgressReport progress({.rounds = rounds, .epochs = experiment.Epoch(rounds)}, json);
@@ -223,16 +220,15 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
     return run.began() ? status : Undone(config, rank, status);
   }
   interruption->reset();  // what only waits for its reader ends as any program does
-  if (absl::Status status = progress.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(progress.Finish());
   return SayClosing(config, rank);
 }
 
 absl::Status BuildAndCarryOut(const Config& config, NodeRunOptions options,
                               const std::string& place) {
-  if (absl::Status status = CheckNode(config, options.rank); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(config);
-  if (!experiment.ok()) return experiment.status();
-  return CarryOut(config, **experiment, std::move(options), place);
+  RETURN_IF_ERROR(CheckNode(config, options.rank));
+  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
+  return CarryOut(config, *experiment, std::move(options), place);
 }
 
 // The other nodes hear why rank 0 cannot begin: from the session once it listens, and
@@ -256,24 +252,19 @@ absl::Status RunInEarshot(const Config& config, NodeRunOptions options, const st
 absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   RaiseDescriptorLimit();
   const Config& config = resolved.config;
-  if (absl::Status status = ValidateForRealNodes(resolved); !status.ok()) return status;
-  absl::StatusOr<NodeIdentity> identity = IdentifyNode(&resolved);
-  if (!identity.ok()) return identity.status();
-  if (absl::Status status = RequireOut(config); !status.ok()) return status;
-  absl::StatusOr<NodePlacement> placement = PlaceNode(config, *identity, Launched());
-  if (!placement.ok()) return placement.status();
-  absl::StatusOr<TokenSource> token = NodeToken(config, *placement);
-  if (!token.ok()) return token.status();
-  if (!token->warning.empty()) LOG(WARNING) << token->warning;
-  absl::StatusOr<NodeRunOptions> options = Options(config, *identity, *placement, token->secret);
-  if (!options.ok()) return options.status();
-  const std::string place = PlaceText(*identity, *placement);
-  if (!dry_run) return RunInEarshot(config, *std::move(options), place);
-  if (absl::Status status = CheckNode(config, options->rank); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(config);
-  if (!experiment.ok()) return experiment.status();
-  std::cout << place << "token: " << token->origin << "\n" << Opening(**experiment);
-  return options->rank == 0 ? CheckRunDirectory(config) : absl::OkStatus();
+  RETURN_IF_ERROR(ValidateForRealNodes(resolved));
+  ASSIGN_OR_RETURN(NodeIdentity identity, IdentifyNode(&resolved));
+  RETURN_IF_ERROR(RequireOut(config));
+  ASSIGN_OR_RETURN(NodePlacement placement, PlaceNode(config, identity, Launched()));
+  ASSIGN_OR_RETURN(TokenSource token, NodeToken(config, placement));
+  if (!token.warning.empty()) LOG(WARNING) << token.warning;
+  ASSIGN_OR_RETURN(NodeRunOptions options, Options(config, identity, placement, token.secret));
+  const std::string place = PlaceText(identity, placement);
+  if (!dry_run) return RunInEarshot(config, std::move(options), place);
+  RETURN_IF_ERROR(CheckNode(config, options.rank));
+  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
+  std::cout << place << "token: " << token.origin << "\n" << Opening(*experiment);
+  return options.rank == 0 ? CheckRunDirectory(config) : absl::OkStatus();
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "experiment/advice/advice_report.h"
 #include "experiment/advice/advice_run.h"
@@ -39,19 +40,17 @@ absl::Status CheckNothingIsChosen(const ResolvedConfig& resolved) {
 
 // The experiment without its learning: as large, and taking as long.
 absl::Status MakePhantom(Config* config, AdviceBasis* basis) {
-  const absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(*config);
-  if (!experiment.ok()) return experiment.status();
-  basis->replica_bytes = 4.0 * static_cast<double>((*experiment)->layout().size);
-  const bool learns = (*experiment)->problem().learns();
-  if ((*experiment)->problem().data() != nullptr) basis->split = config->split();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Experiment> experiment, Experiment::Build(*config));
+  basis->replica_bytes = 4.0 * static_cast<double>(experiment->layout().size);
+  const bool learns = experiment->problem().learns();
+  if (experiment->problem().data() != nullptr) basis->split = config->split();
   if (learns && !config->has_compute()) {
-    const absl::StatusOr<std::chrono::nanoseconds> time = MeasureGradient(**experiment);
-    if (!time.ok()) return time.status();
-    config->set_compute(FormatDuration(*time));
+    ASSIGN_OR_RETURN(const std::chrono::nanoseconds time, MeasureGradient(*experiment));
+    config->set_compute(FormatDuration(time));
     basis->compute_measured = true;
   }
   if (learns) {
-    config->set_model(absl::StrCat("phantom:", 4 * (*experiment)->layout().size, "B"));
+    config->set_model(absl::StrCat("phantom:", 4 * experiment->layout().size, "B"));
     config->clear_init_from();
     config->clear_target_accuracy();
   }
@@ -63,17 +62,16 @@ absl::Status MakePhantom(Config* config, AdviceBasis* basis) {
 
 absl::Status PrintAdvice(const ResolvedConfig& resolved, bool json, bool dry_run,
                          const std::atomic<bool>& interrupted) {
-  if (absl::Status status = CheckNothingIsChosen(resolved); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckNothingIsChosen(resolved));
   Config config = resolved.config;
   config.set_schedule("constant");  // of rounds that are too few for any other
-  const auto cluster = SimulatedCluster::Make(config);
-  if (!cluster.ok()) return cluster.status();
+  ASSIGN_OR_RETURN(const auto cluster, SimulatedCluster::Make(config));
   AdviceBasis basis{.nodes = config.nodes(),
                     .model = config.model(),
-                    .network = (*cluster)->network().description(),
+                    .network = cluster->network().description(),
                     .memory_bandwidth = config.memory_bandwidth(),
                     .straggler = config.straggler()};
-  if (absl::Status status = MakePhantom(&config, &basis); !status.ok()) return status;
+  RETURN_IF_ERROR(MakePhantom(&config, &basis));
   if (dry_run) {
     for (const Candidate& candidate : AdviceCandidates(config.nodes())) {
       std::cout << "would try " << candidate.name() << "\n";

@@ -21,6 +21,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "cli/commands/experiment_command.h"
 #include "cli/commands/sim_advice.h"
@@ -60,9 +61,8 @@ void KeepMeasuredTime(std::vector<SweepCell>* cells) {
 // --compute says otherwise; the configuration keeps what was measured.
 absl::Status FillCompute(const Experiment& experiment, std::vector<SweepCell>* cells) {
   if (!experiment.problem().learns() || experiment.config().has_compute()) return absl::OkStatus();
-  const absl::StatusOr<std::chrono::nanoseconds> time = MeasureGradient(experiment);
-  if (!time.ok()) return time.status();
-  const std::string text = FormatDuration(*time);
+  ASSIGN_OR_RETURN(const std::chrono::nanoseconds time, MeasureGradient(experiment));
+  const std::string text = FormatDuration(time);
   std::cout << "a gradient takes " << text << " here; --compute=" << text << " repeats this run\n";
   for (SweepCell& cell : *cells) cell.resolved.config.set_compute(text);
   return absl::OkStatus();
@@ -75,9 +75,8 @@ absl::Status FillMemoryBandwidth(bool quiet, std::vector<SweepCell>* cells) {
   const bool given = first.OriginOf("memory_bandwidth").source != Source::kDefault;
   if (given || !first.config.has_compute()) return absl::OkStatus();
   const std::string first_compute = absl::StrCat("--compute=", first.config.compute());
-  const auto device = ProfiledDevice(first.config.compute());
-  if (!device.ok()) return device.status();
-  const std::optional<double> bandwidth = *device ? MixBandwidth(**device) : std::nullopt;
+  ASSIGN_OR_RETURN(const auto device, ProfiledDevice(first.config.compute()));
+  const std::optional<double> bandwidth = device ? MixBandwidth(*device) : std::nullopt;
   if (!bandwidth) return absl::OkStatus();
   constexpr double kBitsPerSecond = 8e9;  // in a byte per nanosecond
   const std::string text = FormatBandwidth(ThreeDigits(std::llround(*bandwidth * kBitsPerSecond)));
@@ -104,23 +103,20 @@ std::string Header(const Experiment& experiment, const NetworkPlan& network) {
 }
 
 absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& interrupted) {
-  const absl::StatusOr<std::string> run = CreateRunDirectory(experiment.config(), absl::Now());
-  if (!run.ok()) return run.status();
-  std::cout << "run directory: " << *run << std::endl;
-  if (absl::Status status = FlushStandardOutput(); !status.ok()) return status;
+  ASSIGN_OR_RETURN(const std::string run, CreateRunDirectory(experiment.config(), absl::Now()));
+  std::cout << "run directory: " << run << std::endl;
+  RETURN_IF_ERROR(FlushStandardOutput());
   ProgressDisplay display(
       TerminalOptions({experiment.rounds(), experiment.Epoch(experiment.rounds())}, /*json=*/false),
       [](std::string text) { std::cout << text << std::flush; },
       [](std::string text) { std::cerr << text << std::flush; });
   SimulatedRun simulation(
       &experiment,
-      {.run_directory = *run,
+      {.run_directory = run,
        .on_metrics = [&](const RunMetrics& metrics) { display.OnProgress(ToJsonLine(metrics)); },
        .interrupted = &interrupted});
-  const absl::StatusOr<Summary> summary = simulation.Run();
-  if (!summary.ok()) return summary.status();
-  std::cout << Conclusion(*summary) << "\n"
-            << ToReadableText(simulation.statistics()) << std::flush;
+  ASSIGN_OR_RETURN(const Summary summary, simulation.Run());
+  std::cout << Conclusion(summary) << "\n" << ToReadableText(simulation.statistics()) << std::flush;
   return absl::OkStatus();
 }
 
@@ -151,11 +147,10 @@ absl::Status SweepStatus(const std::vector<SweepCell>& cells,
 
 absl::Status SimulateSweep(const std::vector<SweepCell>& cells,
                            const std::atomic<bool>& interrupted) {
-  const absl::StatusOr<std::string> folder = CreateSweepDirectory(cells, absl::Now());
-  if (!folder.ok()) return folder.status();
+  ASSIGN_OR_RETURN(const std::string folder, CreateSweepDirectory(cells, absl::Now()));
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  std::cout << cells.size() << " cells on " << threads << " threads, in " << *folder << std::endl;
-  if (absl::Status status = FlushStandardOutput(); !status.ok()) return status;
+  std::cout << cells.size() << " cells on " << threads << " threads, in " << folder << std::endl;
+  RETURN_IF_ERROR(FlushStandardOutput());
   std::vector<double> costs;
   for (const std::vector<size_t>& shared : SharedCells(cells)) {
     costs.resize(cells.size());  // of those that share, the first has all
@@ -167,7 +162,7 @@ absl::Status SimulateSweep(const std::vector<SweepCell>& cells,
                           .live = isatty(STDOUT_FILENO) != 0},
                          std::cout);
   const std::vector<absl::StatusOr<Summary>> summaries =
-      RunSweep(cells, {.directory = *folder,
+      RunSweep(cells, {.directory = folder,
                        .threads = threads,
                        .interrupted = &interrupted,
                        .on_done = [&](const std::vector<size_t>& done, double seconds) {
@@ -176,12 +171,9 @@ absl::Status SimulateSweep(const std::vector<SweepCell>& cells,
   progress.Finish();
   std::vector<SweepRow> rows;
   for (size_t i = 0; i < cells.size(); ++i) rows.push_back({cells[i].coordinates, summaries[i]});
-  if (absl::Status status = WriteSweepTables(*folder, SweepCsv(rows), SweepText(rows));
-      !status.ok()) {
-    return status;
-  }
-  std::cout << SweepText(rows) << "table: " << SweepCsvPath(*folder) << std::endl;
-  return SweepStatus(cells, summaries, *folder, interrupted);
+  RETURN_IF_ERROR(WriteSweepTables(folder, SweepCsv(rows), SweepText(rows)));
+  std::cout << SweepText(rows) << "table: " << SweepCsvPath(folder) << std::endl;
+  return SweepStatus(cells, summaries, folder, interrupted);
 }
 
 // Before anything is measured or computed: whether its files have a place.
@@ -241,34 +233,30 @@ absl::Status AdviseOn(const std::vector<SweepCell>& cells, bool json, bool dry_r
 }
 
 absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceFlags& advice) {
-  if (absl::Status status = ValidateForSimulation(cells.front().resolved); !status.ok()) {
-    return status;
-  }
+  RETURN_IF_ERROR(ValidateForSimulation(cells.front().resolved));
   std::atomic<bool> interrupted = false;
   const absl::StatusOr<std::unique_ptr<Interruption>> interruption =
       Interruption::Watch([&interrupted](const absl::Status&) { interrupted = true; });
   if (!interruption.ok()) return interruption.status();
-  if (absl::Status status = FillMemoryBandwidth(advice.json.given(), &cells); !status.ok())
-    return status;
+  RETURN_IF_ERROR(FillMemoryBandwidth(advice.json.given(), &cells));
   if (advice.advise.given()) {
     return AdviseOn(cells, advice.json.given(), dry_run, interrupted);
   }
   if (cells.size() > 1) KeepMeasuredTime(&cells);
   absl::StatusOr<std::unique_ptr<Experiment>> first = BuildFirst(cells);
   if (!first.ok()) return first.status();
-  if (absl::Status status = CheckOutput(cells); !status.ok()) return status;
-  const auto cluster = SimulatedCluster::Make((*first)->config());
-  if (!cluster.ok()) return cluster.status();
+  RETURN_IF_ERROR(CheckOutput(cells));
+  ASSIGN_OR_RETURN(const auto cluster, SimulatedCluster::Make((*first)->config()));
   if (dry_run) {
-    std::cout << Header(**first, (*cluster)->network());
+    std::cout << Header(**first, cluster->network());
     if (cells.size() > 1) std::cout << "... and " << cells.size() - 1 << " more cells\n";
     return absl::OkStatus();
   }
-  if (absl::Status status = FillCompute(**first, &cells); !status.ok()) return status;
+  RETURN_IF_ERROR(FillCompute(**first, &cells));
   if (cells.size() > 1) return SimulateSweep(cells, interrupted);
   first = Experiment::Build(cells.front().resolved.config);  // with the measured time
   if (!first.ok()) return first.status();
-  std::cout << Header(**first, (*cluster)->network());
+  std::cout << Header(**first, cluster->network());
   return SimulateOne(**first, interrupted);
 }
 

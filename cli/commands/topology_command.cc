@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "cli/commands/topology_report.h"
 #include "cli/terminal/text_output.h"
 #include "run/config/flag_error.h"
@@ -59,9 +60,8 @@ absl::Status WriteProperties(const std::vector<std::shared_ptr<const Topology>>&
                              const TopologyOptions& options, const TextSink& sink) {
   std::vector<TopologySummary> summaries;
   for (const auto& topology : topologies) {
-    auto summary = Inspect(topology, options);
-    if (!summary.ok()) return summary.status();
-    summaries.push_back(*std::move(summary));
+    ASSIGN_OR_RETURN(auto summary, Inspect(topology, options));
+    summaries.push_back(std::move(summary));
   }
   if (!options.json) {
     return sink(summaries.size() == 1 ? TopologyText(summaries[0]) : TopologyTable(summaries));
@@ -70,7 +70,7 @@ absl::Status WriteProperties(const std::vector<std::shared_ptr<const Topology>>&
   for (size_t i = 0; i < topologies.size(); ++i) {
     absl::Status status = WriteTopologyJson(summaries[i], *topologies[i], sink);
     status.Update(sink("\n"));
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(status);
   }
   return absl::OkStatus();
 }
@@ -90,14 +90,12 @@ absl::Status RunTopology(const TopologyOptions& options) {
   if (options.round < 0) {
     return SpecError(absl::StrCat("--round=", options.round), "rounds begin at 0");
   }
-  const auto topologies = MakeTopologies(options);
-  if (!topologies.ok()) return topologies.status();
-  auto output = TextOutput::Open(options.out);
-  if (!output.ok()) return output.status();
-  const TextSink sink = [&](std::string_view text) { return output->Append(text); };
-  const absl::Status status = options.format.empty() ? WriteProperties(*topologies, options, sink)
-                                                     : WriteOneGraph(*topologies, options, sink);
-  return status.ok() ? output->Close() : status;
+  ASSIGN_OR_RETURN(const auto topologies, MakeTopologies(options));
+  ASSIGN_OR_RETURN(auto output, TextOutput::Open(options.out));
+  const TextSink sink = [&](std::string_view text) { return output.Append(text); };
+  const absl::Status status = options.format.empty() ? WriteProperties(topologies, options, sink)
+                                                     : WriteOneGraph(topologies, options, sink);
+  return status.ok() ? output.Close() : status;
 }
 
 }  // namespace

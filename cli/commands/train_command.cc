@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "cli/commands/experiment_command.h"
 #include "cli/flags/config_flags.h"
@@ -43,10 +44,9 @@ struct Plan {
 };
 
 absl::StatusOr<Plan> MakePlan(const Config& config) {
-  const absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(config);
-  if (!experiment.ok()) return experiment.status();
-  const Round rounds = (*experiment)->rounds();
-  return Plan{Opening(**experiment), {rounds, (*experiment)->Epoch(rounds)}};
+  ASSIGN_OR_RETURN(const std::unique_ptr<Experiment> experiment, Experiment::Build(config));
+  const Round rounds = experiment->rounds();
+  return Plan{Opening(*experiment), {rounds, experiment->Epoch(rounds)}};
 }
 
 // What config.textproto leaves out because it is about this process.
@@ -67,14 +67,13 @@ std::chrono::milliseconds Milliseconds(const std::string& duration) {
 }
 
 absl::Status LaunchNodes(const Config& config, const std::string& run, ProgressDisplay& display) {
-  const absl::StatusOr<std::string> token = DrawToken();
-  if (!token.ok()) return token.status();
+  ASSIGN_OR_RETURN(const std::string token, DrawToken());
   bool interrupted = false;
   return Launch({.plan = {.nodes = config.nodes(),
                           .rendezvous_timeout = Milliseconds(config.rendezvous_timeout()),
                           .finish_timeout = Milliseconds(config.step_timeout())},
                  .arguments = NodeArguments(config, run),
-                 .environment = {{kTokenVariable, *token}}},
+                 .environment = {{kTokenVariable, token}}},
                 {.on_line =
                      [&](Rank rank, bool errors, std::string_view line) {
                        // Said once, by the launcher, instead of by every node.
@@ -107,24 +106,21 @@ absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std:
 }
 
 absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {
-  if (absl::Status status = ValidateForRealNodes(resolved); !status.ok()) return status;
+  RETURN_IF_ERROR(ValidateForRealNodes(resolved));
   const Config& config = resolved.config;
-  if (absl::Status status = CheckDevice(config); !status.ok()) return status;
-  const absl::StatusOr<Plan> plan = MakePlan(config);
-  if (!plan.ok()) return plan.status();
-  if (absl::Status status = CheckRecordings(config); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckDevice(config));
+  ASSIGN_OR_RETURN(const Plan plan, MakePlan(config));
+  RETURN_IF_ERROR(CheckRecordings(config));
   if (dry_run) {
-    std::cout << plan->header;
+    std::cout << plan.header;
     return CheckRunDirectory(config);
   }
-  const absl::StatusOr<std::string> run = CreateRunDirectory(config, absl::Now());
-  if (!run.ok()) return run.status();
-  std::cout << plan->header << "run directory: " << *run << std::endl;
-  if (absl::Status status = FlushStandardOutput(); !status.ok()) return status;
-  if (absl::Status status = RunNodes(config, plan->goal, *run); !status.ok()) return status;
-  const absl::StatusOr<std::string> closing = Closing(config, *run);
-  if (!closing.ok()) return closing.status();
-  std::cout << *closing << std::flush;
+  ASSIGN_OR_RETURN(const std::string run, CreateRunDirectory(config, absl::Now()));
+  std::cout << plan.header << "run directory: " << run << std::endl;
+  RETURN_IF_ERROR(FlushStandardOutput());
+  RETURN_IF_ERROR(RunNodes(config, plan.goal, run));
+  ASSIGN_OR_RETURN(const std::string closing, Closing(config, run));
+  std::cout << closing << std::flush;
   return absl::OkStatus();
 }
 

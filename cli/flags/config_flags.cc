@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "cli/flags/spec_help.h"
 #include "cli/flags/variables.h"
 #include "run/records/revision.h"
@@ -86,7 +87,7 @@ void ConfigFlags::Complete(Config* config) const {
 
 absl::StatusOr<ResolvedConfig> ConfigFlags::Resolve() const {
   const ConfigSources sources = Sources();
-  if (absl::Status status = CheckVariables(sources.environment); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckVariables(sources.environment));
   absl::StatusOr<ResolvedConfig> resolved = ResolveConfig(sources);
   if (resolved.ok()) Complete(&resolved->config);
   return resolved;
@@ -95,7 +96,7 @@ absl::StatusOr<ResolvedConfig> ConfigFlags::Resolve() const {
 absl::StatusOr<std::vector<SweepCell>> ConfigFlags::ResolveSweep(
     const std::optional<std::string>& rounds) const {
   ConfigSources sources = Sources();
-  if (absl::Status status = CheckVariables(sources.environment); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckVariables(sources.environment));
   if (rounds && !sources.flags.contains("epochs")) sources.flags.try_emplace("rounds", *rounds);
   absl::StatusOr<std::vector<SweepCell>> cells = grapevine::ResolveSweep(sources);
   if (!cells.ok()) return cells.status();

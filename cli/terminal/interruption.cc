@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/failure.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -34,13 +35,12 @@ bool TellsOfInterruption(std::string_view line) {
 
 absl::StatusOr<std::unique_ptr<Interruption>> Interruption::Watch(
     std::function<void(const absl::Status&)> interrupt) {
-  absl::StatusOr<std::unique_ptr<SignalDescriptor>> signals =
-      SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP});
-  if (!signals.ok()) return signals.status();
+  ASSIGN_OR_RETURN(std::unique_ptr<SignalDescriptor> signals,
+                   SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP}));
   UniqueDescriptor stop(eventfd(0, EFD_CLOEXEC));
   if (stop.get() < 0) return absl::ErrnoToStatus(errno, "cannot watch for signals");
   return std::unique_ptr<Interruption>(
-      new Interruption(*std::move(signals), std::move(stop), std::move(interrupt)));
+      new Interruption(std::move(signals), std::move(stop), std::move(interrupt)));
 }
 
 Interruption::Interruption(std::unique_ptr<SignalDescriptor> signals, UniqueDescriptor stop,

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "cli/terminal/conclusion.h"
 #include "run/records/run_directory.h"
@@ -31,11 +32,10 @@ std::string Opening(const Experiment& experiment) {
 }
 
 absl::StatusOr<std::string> Closing(const Config& config, const std::string& run) {
-  const absl::StatusOr<Summary> summary = ReadSummary(run);
-  if (!summary.ok()) return summary.status();
-  std::string text = Conclusion(*summary) + "\n";
+  ASSIGN_OR_RETURN(const Summary summary, ReadSummary(run));
+  std::string text = Conclusion(summary) + "\n";
   // Of a run that learns nothing there is no curve.
-  if (summary->train_loss || summary->test_loss) {
+  if (summary.train_loss || summary.test_loss) {
     absl::StrAppend(&text, "plot it: grapevine plot ", run, " -o convergence.png\n");
   }
   if (config.has_trace()) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "experiment/advice/round_timing.h"
 #include "experiment/core/experiment.h"
@@ -53,12 +54,10 @@ absl::StatusOr<Contender> MakeContender(const Candidate& candidate, Config confi
   contender.timing.interrupted = options.interrupted;
   config.clear_epochs();
   config.set_rounds(contender.timing.warm_up + contender.timing.measured);
-  const absl::StatusOr<Rank> workers = WorkerCount(candidate.algorithm, config.nodes());
-  if (!workers.ok()) return workers.status();
-  contender.round_share = static_cast<double>(config.nodes()) / *workers;
-  absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(config);
-  if (!experiment.ok()) return experiment.status();
-  contender.experiment = *std::move(experiment);
+  ASSIGN_OR_RETURN(const Rank workers, WorkerCount(candidate.algorithm, config.nodes()));
+  contender.round_share = static_cast<double>(config.nodes()) / workers;
+  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
+  contender.experiment = std::move(experiment);
   return contender;
 }
 
@@ -96,29 +95,27 @@ absl::StatusOr<std::vector<double>> TimeAll(
   for (int i = 1; i < options.threads; ++i) threads.emplace_back(work);
   work();
   for (std::thread& thread : threads) thread.join();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   return seconds;
 }
 
 absl::Status Mix(const Experiment& experiment, CandidateResult* result) {
   if (result->candidate.centralized) return absl::OkStatus();
-  const absl::StatusOr<TopologySummary> summary = Summarize(experiment.mixing(), 0);
-  if (!summary.ok()) return summary.status();
-  result->rounds_to_mix = summary->rounds_to_tenth;
-  result->gap = 1 - summary->shrink;
+  ASSIGN_OR_RETURN(const TopologySummary summary, Summarize(experiment.mixing(), 0));
+  result->rounds_to_mix = summary.rounds_to_tenth;
+  result->gap = 1 - summary.shrink;
   return absl::OkStatus();
 }
 
 // The best centralized time over the best of gossip, on a cluster.
 absl::StatusOr<double> Advantage(const std::vector<Contender>& contenders, const Config& cluster,
                                  const AdviceRunOptions& options) {
-  const absl::StatusOr<std::vector<double>> seconds = TimeAll(contenders, cluster, options);
-  if (!seconds.ok()) return seconds.status();
+  ASSIGN_OR_RETURN(const std::vector<double> seconds, TimeAll(contenders, cluster, options));
   double gossip = std::numeric_limits<double>::infinity();
   double centralized = gossip;
   for (size_t i = 0; i < contenders.size(); ++i) {
     double& best = contenders[i].candidate.centralized ? centralized : gossip;
-    best = std::min(best, (*seconds)[i]);
+    best = std::min(best, seconds[i]);
   }
   return centralized / gossip;
 }
@@ -189,7 +186,7 @@ absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRu
   std::vector<CandidateResult> results;
   for (size_t i = 0; i < contenders.size(); ++i) {
     CandidateResult ranked{.candidate = contenders[i].candidate, .seconds = (*seconds)[i]};
-    if (absl::Status status = Mix(*contenders[i].experiment, &ranked); !status.ok()) return status;
+    RETURN_IF_ERROR(Mix(*contenders[i].experiment, &ranked));
     results.push_back(std::move(ranked));
   }
   result.advice = Advise(std::move(results));

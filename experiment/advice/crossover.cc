@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/status_macros.h"
 #include "experiment/advice/advice.h"
 
 namespace grapevine {
@@ -24,19 +25,17 @@ absl::StatusOr<CrossoverSearch> FindCrossovers(
   Verdict last = Verdict::kTie;
   for (int i = 0; i < kScanPoints; ++i) {
     const double at = low * std::pow(step, i);
-    const absl::StatusOr<double> here = advantage(at);
-    if (!here.ok()) return here.status();
-    const Verdict verdict = VerdictOf(*here);
-    if (i == 0) search.advantage_low = *here;
-    search.advantage_high = *here;
+    ASSIGN_OR_RETURN(const double here, advantage(at));
+    const Verdict verdict = VerdictOf(here);
+    if (i == 0) search.advantage_low = here;
+    search.advantage_high = here;
     if (i > 0 && verdict != last) {
       double below = last_at;
       double above = at;
       while (above / below > kPrecision) {
         const double middle = std::sqrt(below * above);
-        const absl::StatusOr<double> there = advantage(middle);
-        if (!there.ok()) return there.status();
-        (VerdictOf(*there) == last ? below : above) = middle;
+        ASSIGN_OR_RETURN(const double there, advantage(middle));
+        (VerdictOf(there) == last ? below : above) = middle;
       }
       search.crossovers.push_back({std::sqrt(below * above), last, verdict});
     }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "experiment/simulated/simulated_cluster.h"
 #include "sim/engine/phantom_vectors.h"
 #include "sim/engine/sim_observer.h"
@@ -39,21 +40,19 @@ class RoundClock final : public SimObserver {
 
 absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cluster,
                                   const RoundTimingOptions& options) {
-  const absl::StatusOr<std::unique_ptr<SimulatedCluster>> made = SimulatedCluster::Make(cluster);
-  if (!made.ok()) return made.status();
+  ASSIGN_OR_RETURN(const std::unique_ptr<SimulatedCluster> made, SimulatedCluster::Make(cluster));
   PhantomVectors vectors(experiment.layout().size, experiment.optimizer().state_vectors());
   RoundClock clock(options);
   const absl::StatusOr<std::unique_ptr<Simulation>> simulation = Simulation::Make(
-      (*made)->options(),
-      {.make_network = [&](AlarmClock* alarms) { return (*made)->network().Make(alarms); },
+      made->options(),
+      {.make_network = [&](AlarmClock* alarms) { return made->network().Make(alarms); },
        .make_algorithm = [&](Rank rank) { return experiment.MakeAlgorithm(rank); },
        .vectors = &vectors,
        .compute = experiment.compute(),
-       .effects = (*made)->effects(),
+       .effects = made->effects(),
        .observer = &clock});
   if (!simulation.ok()) return simulation.status();
-  absl::Status status = (*simulation)->Run(options.warm_up + options.measured);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR((*simulation)->Run(options.warm_up + options.measured));
   return clock.seconds_per_round();
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "model/files/safetensors.h"
 
 namespace grapevine {
@@ -14,19 +15,17 @@ std::string ModelPath(const std::string& folder) { return folder + "/model.safet
 
 absl::StatusOr<ModelEvaluation> EvaluateAverage(const AveragedModel& average,
                                                 Evaluator& evaluator) {
-  const absl::StatusOr<Evaluation> plain = evaluator.Evaluate(average.model);
-  if (!plain.ok()) return plain.status();
+  ASSIGN_OR_RETURN(const Evaluation plain, evaluator.Evaluate(average.model));
   ModelEvaluation evaluation{.round = average.round,
                              .consensus_distance = average.consensus_distance,
                              .buffer_distance = average.buffer_distance,
-                             .test_loss = plain->loss,
-                             .test_accuracy = plain->accuracy};
-  const absl::StatusOr<std::optional<Evaluation>> recalibrated =
-      evaluator.EvaluateRecalibrated(average.model);
-  if (!recalibrated.ok()) return recalibrated.status();
-  if (*recalibrated) {
-    evaluation.test_loss_recalibrated = (*recalibrated)->loss;
-    evaluation.test_accuracy_recalibrated = (*recalibrated)->accuracy;
+                             .test_loss = plain.loss,
+                             .test_accuracy = plain.accuracy};
+  ASSIGN_OR_RETURN(const std::optional<Evaluation> recalibrated,
+                   evaluator.EvaluateRecalibrated(average.model));
+  if (recalibrated) {
+    evaluation.test_loss_recalibrated = recalibrated->loss;
+    evaluation.test_accuracy_recalibrated = recalibrated->accuracy;
   }
   return evaluation;
 }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "experiment/core/experiment_problem.h"
 #include "model/files/safetensors.h"
 #include "optim/schedule.h"
@@ -42,21 +43,20 @@ absl::Status UsageError(const std::string& message) {
 absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& config,
                                                               DatasetCache* cache) {
   std::unique_ptr<Experiment> experiment(new Experiment(config));
-  if (absl::Status status = experiment->BuildRoles(); !status.ok()) return status;
-  if (absl::Status status = experiment->BuildGraph(); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<Problem>> problem =
-      MakeProblem(config, experiment->workers_, cache);
-  if (!problem.ok()) return problem.status();
-  experiment->problem_ = *std::move(problem);
-  if (absl::Status status = experiment->BuildCompute(); !status.ok()) return status;
-  if (absl::Status status = experiment->BuildTraining(); !status.ok()) return status;
+  RETURN_IF_ERROR(experiment->BuildRoles());
+  RETURN_IF_ERROR(experiment->BuildGraph());
+  ASSIGN_OR_RETURN(std::unique_ptr<Problem> problem,
+                   MakeProblem(config, experiment->workers_, cache));
+  experiment->problem_ = std::move(problem);
+  RETURN_IF_ERROR(experiment->BuildCompute());
+  RETURN_IF_ERROR(experiment->BuildTraining());
   // Names the algorithm's errors before anything starts.
   if (auto algorithm = experiment->MakeAlgorithm(0); !algorithm.ok()) {
     return NamingFlag("--algorithm", config.algorithm(), algorithm.status());
   }
   if (config.has_init_from()) {
     std::vector<float> replica(experiment->layout().size);
-    if (absl::Status status = experiment->Initialize(replica.data()); !status.ok()) return status;
+    RETURN_IF_ERROR(experiment->Initialize(replica.data()));
   }
   return experiment;
 }
@@ -89,10 +89,9 @@ absl::Status Experiment::BuildCompute() {
   }
   stragglers_ = *std::move(stragglers);
   if (!config_.has_compute()) return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<const ComputeTime>> compute =
-      MakeComputeTime(config_.compute(), config_.seed());
-  if (!compute.ok()) return compute.status();
-  compute_ = WithStragglers(*std::move(compute), stragglers_);
+  ASSIGN_OR_RETURN(std::unique_ptr<const ComputeTime> compute,
+                   MakeComputeTime(config_.compute(), config_.seed()));
+  compute_ = WithStragglers(std::move(compute), stragglers_);
   return absl::OkStatus();
 }
 
@@ -161,9 +160,8 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeAlgorithm(Rank rank) 
 
 absl::Status Experiment::Initialize(float* replica) const {
   if (config_.has_init_from()) {
-    absl::StatusOr<Safetensors> file = Safetensors::Open(config_.init_from());
-    if (!file.ok()) return file.status();
-    return file->Load(layout(), replica);
+    ASSIGN_OR_RETURN(Safetensors file, Safetensors::Open(config_.init_from()));
+    return file.Load(layout(), replica);
   }
   problem_->Initialize(replica);
   return absl::OkStatus();

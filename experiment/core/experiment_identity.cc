@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/status_macros.h"
 #include "kernels/passes/crc32c.h"
 #include "model/data/dataset_contents.h"
 #include "run/config/experiment_text.h"
@@ -43,18 +44,17 @@ std::string MixingIdentity(const Experiment& experiment) {
 }
 
 absl::StatusOr<std::string> ComputeIdentity(const std::string& compute) {
-  const absl::StatusOr<std::optional<DeviceProfile>> device = ProfiledDevice(compute);
-  if (!device.ok()) return device.status();
-  if (!*device) return compute;
+  ASSIGN_OR_RETURN(const std::optional<DeviceProfile> device, ProfiledDevice(compute));
+  if (!device) return compute;
   uint32_t crc = 0;
-  for (const int64_t time : (*device)->gradient_ns()) Add(time, &crc);
+  for (const int64_t time : device->gradient_ns()) Add(time, &crc);
   return absl::StrCat("from a profile, ", Checksum(crc));
 }
 
 absl::StatusOr<std::string> StartIdentity(const Experiment& experiment) {
   if (!experiment.config().has_init_from()) return std::string();
   std::vector<float> replica(experiment.layout().size);
-  if (absl::Status status = experiment.Initialize(replica.data()); !status.ok()) return status;
+  RETURN_IF_ERROR(experiment.Initialize(replica.data()));
   return absl::StrCat("weights with ",
                       Checksum(Crc32c(0, replica.data(), replica.size() * sizeof(float))));
 }
@@ -77,12 +77,10 @@ std::string GraphIdentity(const Experiment& experiment) {
 }
 
 absl::StatusOr<std::vector<IdentityItem>> IdentityOf(const Experiment& experiment) {
-  const absl::StatusOr<std::string> start = StartIdentity(experiment);
-  if (!start.ok()) return start.status();
+  ASSIGN_OR_RETURN(const std::string start, StartIdentity(experiment));
   const Config& config = experiment.config();
-  const absl::StatusOr<std::string> compute =
-      config.has_compute() ? ComputeIdentity(config.compute()) : std::string();
-  if (!compute.ok()) return compute.status();
+  ASSIGN_OR_RETURN(const std::string compute,
+                   config.has_compute() ? ComputeIdentity(config.compute()) : std::string());
   std::vector<IdentityItem> items;
   const std::vector<std::string> lines =
       absl::StrSplit(ExperimentText(config), '\n', absl::SkipEmpty());
@@ -92,8 +90,8 @@ absl::StatusOr<std::vector<IdentityItem>> IdentityOf(const Experiment& experimen
     IdentityItem& item = items.emplace_back(IdentityItem{setting.first, setting.second});
     if (item.name == "topology") item.value = GraphIdentity(experiment);
     if (item.name == "mixing") item.value = MixingIdentity(experiment);
-    if (item.name == "init_from") item.value = *start;
-    if (item.name == "compute") item.value = *compute;
+    if (item.name == "init_from") item.value = start;
+    if (item.name == "compute") item.value = compute;
     if (item.name == "data") {
       const TrainTest* data = experiment.problem().data();
       item.value = data != nullptr ? DescribeContents(*data) : "";

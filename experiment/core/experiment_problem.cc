@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "experiment/core/local_processes.h"
 #include "model/data/prefetched_batches.h"
@@ -24,23 +25,21 @@ namespace {
 absl::StatusOr<std::unique_ptr<Problem>> MakePhantom(const Spec& spec, const Config& config) {
   SpecReader reader(spec);
   const std::string size = reader.Argument();
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
-  const absl::StatusOr<int64_t> bytes = ParseSize(size);
-  if (!bytes.ok()) return bytes.status();
+  RETURN_IF_ERROR(reader.Finish());
+  ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(size));
   constexpr int64_t kElement = sizeof(float);
-  if (*bytes < kElement) return SpecError(spec.text, "a replica has at least one fp32 number (4B)");
+  if (bytes < kElement) return SpecError(spec.text, "a replica has at least one fp32 number (4B)");
   return std::make_unique<PhantomProblem>(
-      PhantomOptions{.elements = *bytes / kElement, .batch_size = config.batch()});
+      PhantomOptions{.elements = bytes / kElement, .batch_size = config.batch()});
 }
 
 absl::StatusOr<std::unique_ptr<Problem>> MakeQuadratic(const Spec& spec, const Config& config,
                                                        Rank workers) {
-  absl::StatusOr<QuadraticProblemOptions> options = ParseQuadratic(spec);
-  if (!options.ok()) return options.status();
-  options->nodes = workers;
-  options->batch_size = config.batch();
-  options->seed = config.seed();
-  return std::make_unique<QuadraticProblem>(*options);
+  ASSIGN_OR_RETURN(QuadraticProblemOptions options, ParseQuadratic(spec));
+  options.nodes = workers;
+  options.batch_size = config.batch();
+  options.seed = config.seed();
+  return std::make_unique<QuadraticProblem>(options);
 }
 
 // No node sees a sample twice in one batch.
@@ -62,31 +61,26 @@ absl::StatusOr<std::unique_ptr<Problem>> MakeNetworkProblem(const Config& config
   absl::StatusOr<Shards> shards =
       SplitOverNodes(config.split(), data->train->labels(), workers, config.seed());
   if (!shards.ok()) return NamingFlag("--split", config.split(), shards.status());
-  if (absl::Status status = CheckBatch(config, *shards, data->train->labels().size());
-      !status.ok()) {
-    return status;
-  }
+  RETURN_IF_ERROR(CheckBatch(config, *shards, data->train->labels().size()));
   const int threads = PrefetchThreads(*data->train, LocalProcesses(), config.device() != "cpu");
-  auto problem = NetworkProblem::Make({.network = config.model(),
-                                       .data = *std::move(data),
-                                       .shards = *std::move(shards),
-                                       .batch_size = config.batch(),
-                                       .label_smoothing = config.label_smoothing(),
-                                       .seed = config.seed(),
-                                       .prefetch = {.threads = threads}});
-  if (!problem.ok()) return problem.status();
-  return *std::move(problem);
+  ASSIGN_OR_RETURN(auto problem, NetworkProblem::Make({.network = config.model(),
+                                                       .data = *std::move(data),
+                                                       .shards = *std::move(shards),
+                                                       .batch_size = config.batch(),
+                                                       .label_smoothing = config.label_smoothing(),
+                                                       .seed = config.seed(),
+                                                       .prefetch = {.threads = threads}}));
+  return problem;
 }
 
 absl::StatusOr<std::unique_ptr<Problem>> Make(const Config& config, Rank workers,
                                               DatasetCache* cache) {
-  const absl::StatusOr<Spec> spec = ParseSpec(config.model());
-  if (!spec.ok()) return spec.status();
+  ASSIGN_OR_RETURN(const Spec spec, ParseSpec(config.model()));
   switch (KindOf(config)) {
     case ModelKind::kPhantom:
-      return MakePhantom(*spec, config);
+      return MakePhantom(spec, config);
     case ModelKind::kQuadratic:
-      return MakeQuadratic(*spec, config, workers);
+      return MakeQuadratic(spec, config, workers);
     case ModelKind::kNetwork:
       return MakeNetworkProblem(config, workers, cache);
   }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "kernels/device/gpu.h"
 #include "kernels/tensor/precision.h"
 #include "model/data/pinned_batch_memory.h"
@@ -24,23 +25,21 @@ absl::Status Unusable(const Config& config, const absl::Status& why) {
 }  // namespace
 
 absl::Status CheckDevice(const Config& config) {
-  const absl::StatusOr<DeviceSpec> spec = ParseDevice(config.device());
-  if (!spec.ok()) return spec.status();
-  if (!spec->cuda) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const DeviceSpec spec, ParseDevice(config.device()));
+  if (!spec.cuda) return absl::OkStatus();
   const absl::StatusOr<std::vector<GpuInfo>> gpus = FindGpus();
   return gpus.ok() ? absl::OkStatus() : Unusable(config, gpus.status());
 }
 
 absl::StatusOr<std::unique_ptr<NodeDevice>> NodeDevice::Open(const Config& config, int local_rank,
                                                              std::chrono::nanoseconds timeout) {
-  const absl::StatusOr<DeviceSpec> spec = ParseDevice(config.device());
-  if (!spec.ok()) return spec.status();
+  ASSIGN_OR_RETURN(const DeviceSpec spec, ParseDevice(config.device()));
   std::unique_ptr<NodeDevice> opened(new NodeDevice(timeout));
-  if (!spec->cuda) return opened;
+  if (!spec.cuda) return opened;
   const absl::StatusOr<std::vector<GpuInfo>> gpus = FindGpus();
   if (!gpus.ok()) return Unusable(config, gpus.status());
   absl::StatusOr<std::unique_ptr<Device>> device =
-      OpenGpu(spec->Gpu(local_rank, static_cast<int>(gpus->size())));
+      OpenGpu(spec.Gpu(local_rank, static_cast<int>(gpus->size())));
   if (!device.ok()) return Unusable(config, device.status());
   opened->device_ = *std::move(device);
   // run/config/config_validate.cc lets no other name pass.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "node/identity/hostfile.h"
 #include "system/host_names.h"
 
@@ -28,10 +29,9 @@ std::optional<Sourced<T>> Given(bool has, T value, const Origin& origin) {
 absl::StatusOr<std::optional<Sourced<HostPlaces>>> GivenHosts(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
   if (!config.has_hostfile() && !config.has_hosts()) return std::nullopt;
-  absl::StatusOr<HostPlaces> places =
-      config.has_hostfile() ? ReadHostfile(config.hostfile()) : ParseHostList(config.hosts());
-  if (!places.ok()) return places.status();
-  return Sourced<HostPlaces>{*std::move(places), config.has_hostfile() ? "--hostfile" : "--hosts"};
+  ASSIGN_OR_RETURN(HostPlaces places, config.has_hostfile() ? ReadHostfile(config.hostfile())
+                                                            : ParseHostList(config.hosts()));
+  return Sourced<HostPlaces>{std::move(places), config.has_hostfile() ? "--hostfile" : "--hosts"};
 }
 
 // What listens where rank 0 is found under a name of this machine alone.
@@ -63,8 +63,7 @@ void Note(const NodeIdentity& identity, ResolvedConfig* resolved) {
 
 absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved) {
   Config& config = resolved->config;
-  absl::StatusOr<std::optional<Sourced<HostPlaces>>> hosts = GivenHosts(*resolved);
-  if (!hosts.ok()) return hosts.status();
+  ASSIGN_OR_RETURN(std::optional<Sourced<HostPlaces>> hosts, GivenHosts(*resolved));
   const IdentityOptions options{
       .rank = Given<int>(config.has_rank(), config.rank(), resolved->OriginOf("rank")),
       .world_size = Given<int>(config.has_world_size(), config.world_size(),
@@ -73,7 +72,7 @@ absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved) {
                                         resolved->OriginOf("master_addr")),
       .master_port = Given<int>(config.has_master_port(), config.master_port(),
                                 resolved->OriginOf("master_port")),
-      .hosts = *std::move(hosts),
+      .hosts = std::move(hosts),
       .own_names = HostNames()};
   absl::StatusOr<NodeIdentity> identity = ResolveIdentity(options, ProcessEnvironment);
   if (!identity.ok()) return identity.status();
@@ -101,16 +100,14 @@ absl::StatusOr<NodePlacement> PlaceNode(const Config& config, const NodeIdentity
     placement.bind.port = identity.place->port;
   }
   if (config.has_bind()) {
-    absl::StatusOr<HostAddress> bind = ParseHostAddress(config.bind(), 0);
-    if (!bind.ok()) return bind.status();
-    placement.bind.host = bind->host.empty() ? placement.bind.host : bind->host;
-    placement.bind.port = bind->port > 0 ? bind->port : placement.bind.port;
+    ASSIGN_OR_RETURN(HostAddress bind, ParseHostAddress(config.bind(), 0));
+    placement.bind.host = bind.host.empty() ? placement.bind.host : bind.host;
+    placement.bind.port = bind.port > 0 ? bind.port : placement.bind.port;
   }
   if (identity.place) placement.advertise.host = identity.place->host;
   if (config.has_advertise()) {
-    absl::StatusOr<HostAddress> advertise = ParseHostAddress(config.advertise(), 0);
-    if (!advertise.ok()) return advertise.status();
-    placement.advertise = *advertise;
+    ASSIGN_OR_RETURN(HostAddress advertise, ParseHostAddress(config.advertise(), 0));
+    placement.advertise = advertise;
   }
   return placement;
 }

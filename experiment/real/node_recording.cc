@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "run/records/output_file.h"
 #include "run/records/revision.h"
 #include "run/records/run_directory.h"
@@ -41,16 +42,15 @@ absl::StatusOr<std::unique_ptr<NodeRecording>> NodeRecording::Make(const Config&
     recording->profiler_ = std::make_unique<ProfileRecorder>(config.device());
   }
   if (rank == 0) {
-    if (absl::Status status = recording->BeginFiles(); !status.ok()) return status;
+    RETURN_IF_ERROR(recording->BeginFiles());
   }
   return recording;
 }
 
 absl::Status NodeRecording::BeginFiles() {
   if (config_.has_trace()) {
-    absl::StatusOr<std::unique_ptr<ChromeTrace>> trace = ChromeTrace::Create(config_.trace());
-    if (!trace.ok()) return trace.status();
-    trace_ = *std::move(trace);
+    ASSIGN_OR_RETURN(std::unique_ptr<ChromeTrace> trace, ChromeTrace::Create(config_.trace()));
+    trace_ = std::move(trace);
   }
   if (config_.has_profile()) {
     absl::StatusOr<std::unique_ptr<AtomicFile>> profile = AtomicFile::Create(config_.profile());
@@ -109,10 +109,9 @@ void NodeRecording::WarnOfMissing(std::string_view what, const std::vector<Rank>
 
 absl::Status NodeRecording::JoinTraces() {
   const std::vector<std::string> parts = Parts(NodeTracePath);
-  const absl::StatusOr<std::vector<Rank>> missing = MergeTraces(parts, trace_.get());
-  if (!missing.ok()) return missing.status();
-  WarnOfMissing("trace", *missing);
-  if (absl::Status status = trace_->Finish(); !status.ok()) return status;
+  ASSIGN_OR_RETURN(const std::vector<Rank> missing, MergeTraces(parts, trace_.get()));
+  WarnOfMissing("trace", missing);
+  RETURN_IF_ERROR(trace_->Finish());
   Remove(parts);
   return absl::OkStatus();
 }
@@ -127,9 +126,8 @@ absl::Status NodeRecording::JoinProfiles() {
       missing.push_back(rank);
       continue;
     }
-    absl::StatusOr<ComputeProfile> part = ReadComputeProfile(files[rank]);
-    if (!part.ok()) return part.status();
-    parts.push_back(*std::move(part));
+    ASSIGN_OR_RETURN(ComputeProfile part, ReadComputeProfile(files[rank]));
+    parts.push_back(std::move(part));
   }
   WarnOfMissing("profile", missing);
   ComputeProfile profile = grapevine::JoinProfiles(parts);

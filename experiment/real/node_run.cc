@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "experiment/core/average_evaluation.h"
 #include "experiment/core/experiment_identity.h"
 #include "experiment/core/experiment_summary.h"
@@ -59,8 +60,8 @@ NodeRun::NodeRun(const Experiment* experiment, NodeRunOptions options)
 NodeRun::~NodeRun() = default;
 
 absl::Status NodeRun::Run() {
-  if (absl::Status status = Prepare(); !status.ok()) return status;
-  if (absl::Status status = BecomeInterruptible(); !status.ok()) return status;
+  RETURN_IF_ERROR(Prepare());
+  RETURN_IF_ERROR(BecomeInterruptible());
   return session_->Run([this](float* replica) { return experiment_->Initialize(replica); });
 }
 
@@ -110,19 +111,18 @@ absl::Status NodeRun::PrepareLearning() {
 
 absl::Status NodeRun::Prepare() {
   LogSizes();
-  absl::StatusOr<std::unique_ptr<NodeRecording>> recording =
-      NodeRecording::Make(experiment_->config(), options_.rank, options_.run_directory);
-  if (!recording.ok()) return recording.status();
-  recording_ = *std::move(recording);
-  absl::StatusOr<std::unique_ptr<NodeDevice>> device =
-      NodeDevice::Open(experiment_->config(), options_.local_rank, options_.session.step_timeout);
-  if (!device.ok()) return device.status();
-  device_ = *std::move(device);
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<NodeRecording> recording,
+      NodeRecording::Make(experiment_->config(), options_.rank, options_.run_directory));
+  recording_ = std::move(recording);
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<NodeDevice> device,
+      NodeDevice::Open(experiment_->config(), options_.local_rank, options_.session.step_timeout));
+  device_ = std::move(device);
   if (options_.rank < experiment_->workers()) {
-    if (absl::Status status = PrepareLearning(); !status.ok()) return status;
+    RETURN_IF_ERROR(PrepareLearning());
   }
-  absl::StatusOr<std::unique_ptr<Algorithm>> algorithm = experiment_->MakeAlgorithm(options_.rank);
-  if (!algorithm.ok()) return algorithm.status();
+  ASSIGN_OR_RETURN(std::unique_ptr<Algorithm> algorithm, experiment_->MakeAlgorithm(options_.rank));
   RunObserver* const observer = this;
   runner_ = std::make_unique<Runner>(
       RunnerOptions{
@@ -133,18 +133,16 @@ absl::Status NodeRun::Prepare() {
           .pace = PaceOf(*experiment_, options_.rank),
           .trace = recording_->trace(),
           .data_path = device_->data_path()},
-      *std::move(algorithm), objective_.get(), &experiment_->layout(), &experiment_->optimizer(),
+      std::move(algorithm), objective_.get(), &experiment_->layout(), &experiment_->optimizer(),
       observer);
-  const absl::StatusOr<std::vector<IdentityItem>> identity = IdentityOf(*experiment_);
-  if (!identity.ok()) return identity.status();
-  session_ = std::make_unique<NodeSession>(SessionOptions(*identity), Callbacks(), runner_.get());
+  ASSIGN_OR_RETURN(const std::vector<IdentityItem> identity, IdentityOf(*experiment_));
+  session_ = std::make_unique<NodeSession>(SessionOptions(identity), Callbacks(), runner_.get());
   if (!coordinates_) return absl::OkStatus();
 
-  absl::StatusOr<std::unique_ptr<LineFile>> lines =
-      LineFile::Open(MetricsPath(options_.run_directory));
-  if (!lines.ok()) return lines.status();
+  ASSIGN_OR_RETURN(std::unique_ptr<LineFile> lines,
+                   LineFile::Open(MetricsPath(options_.run_directory)));
   run_metrics_ = std::make_unique<BackgroundLines>(
-      *std::move(lines), [this](const absl::Status& why) { session_->Interrupt(why); });
+      std::move(lines), [this](const absl::Status& why) { session_->Interrupt(why); });
   collector_ = std::make_unique<MetricsCollector>(
       MetricsCollector::Options{
           .size = experiment_->config().nodes(),
@@ -191,12 +189,10 @@ NodeSessionCallbacks NodeRun::Callbacks() {
 // 0's to make.
 absl::Status NodeRun::OnStart() {
   start_ = std::chrono::steady_clock::now();
-  absl::StatusOr<std::string> folder = PrepareNodeDirectory(options_.run_directory, options_.rank,
-                                                            experiment_->config().overwrite());
-  if (!folder.ok()) return folder.status();
-  absl::StatusOr<std::unique_ptr<LineFile>> lines = LineFile::Open(MetricsPath(*folder));
-  if (!lines.ok()) return lines.status();
-  node_metrics_ = *std::move(lines);
+  ASSIGN_OR_RETURN(std::string folder, PrepareNodeDirectory(options_.run_directory, options_.rank,
+                                                            experiment_->config().overwrite()));
+  ASSIGN_OR_RETURN(std::unique_ptr<LineFile> lines, LineFile::Open(MetricsPath(folder)));
+  node_metrics_ = std::move(lines);
   return absl::OkStatus();
 }
 
@@ -229,13 +225,12 @@ absl::Status NodeRun::Measure(const RoundReport& round, const BoundaryModel& mod
   report.set_bytes_received(round.bytes_received);
   if (evaluator_) {
     report.set_train_loss_sum(loss_sum_ * static_cast<double>(objective_->batch_size()));
-    const absl::StatusOr<Sketch> sketch =
-        model.SketchOf(experiment_->layout().parameter_size, experiment_->config().seed());
-    if (!sketch.ok()) return sketch.status();
-    report.mutable_sketch()->Add(sketch->begin(), sketch->end());
+    ASSIGN_OR_RETURN(const Sketch sketch, model.SketchOf(experiment_->layout().parameter_size,
+                                                         experiment_->config().seed()));
+    report.mutable_sketch()->Add(sketch.begin(), sketch.end());
   }
   session_->Report(std::move(report));
-  if (absl::Status status = WriteNodeMetrics(round, time_s); !status.ok()) return status;
+  RETURN_IF_ERROR(WriteNodeMetrics(round, time_s));
   loss_sum_ = gradient_seconds_ = mix_seconds_ = seconds_ = 0;
   rounds_ = 0;
   return absl::OkStatus();
@@ -262,9 +257,9 @@ absl::Status NodeRun::WriteNodeMetrics(const RoundReport& round, double time_s) 
 
 absl::Status NodeRun::OnTrained(const SharedVector& model) {
   if (coordinates_) {
-    if (absl::Status status = evaluations_->Drain(); !status.ok()) return status;
+    RETURN_IF_ERROR(evaluations_->Drain());
   }
-  if (absl::Status status = recording_->WritePart(); !status.ok()) return status;
+  RETURN_IF_ERROR(recording_->WritePart());
   if (!evaluator_) return absl::OkStatus();
   const absl::StatusOr<Evaluation> local = evaluator_->Evaluate(model);
   if (!local.ok()) return InEvaluation(runner_->progress().round, local.status());
@@ -316,8 +311,8 @@ void NodeRun::Record(const RunMetrics& metrics) {
 // than that rank 0 is slow.
 absl::Status NodeRun::WriteResults() {
   const auto deadline = std::chrono::steady_clock::now() + options_.session.step_timeout / 2;
-  if (absl::Status status = run_metrics_->Drain(deadline); !status.ok()) return status;
-  if (absl::Status status = WriteSummary(); !status.ok()) return status;
+  RETURN_IF_ERROR(run_metrics_->Drain(deadline));
+  RETURN_IF_ERROR(WriteSummary());
   return recording_->Join();
 }
 

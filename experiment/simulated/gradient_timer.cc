@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "kernels/vector/aligned_buffer.h"
 #include "model/problem/objective.h"
@@ -17,18 +18,16 @@ constexpr int kGradients = 9;
 }  // namespace
 
 absl::StatusOr<std::chrono::nanoseconds> MeasureGradient(const Experiment& experiment) {
-  const absl::StatusOr<std::vector<std::unique_ptr<Objective>>> objective =
-      experiment.problem().MakeObjectives(0, 1, {});
-  if (!objective.ok()) return objective.status();
+  ASSIGN_OR_RETURN(const std::vector<std::unique_ptr<Objective>> objective,
+                   experiment.problem().MakeObjectives(0, 1, {}));
   const SharedVector replica = NewSharedVector(experiment.layout().size);
   const SharedVector gradient = NewSharedVector(experiment.layout().size);
-  if (absl::Status status = experiment.Initialize(replica.data.get()); !status.ok()) return status;
+  RETURN_IF_ERROR(experiment.Initialize(replica.data.get()));
   std::vector<std::chrono::nanoseconds> times;
   for (int i = 0; i < kWarmUps + kGradients; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    const absl::StatusOr<double> loss =
-        objective->front()->Gradient(replica.data.get(), i, gradient.data.get());
-    if (!loss.ok()) return loss.status();
+    ASSIGN_OR_RETURN(const double loss,
+                     objective.front()->Gradient(replica.data.get(), i, gradient.data.get()));
     if (i >= kWarmUps) times.push_back(std::chrono::steady_clock::now() - begin);
   }
   std::ranges::nth_element(times, times.begin() + kGradients / 2);

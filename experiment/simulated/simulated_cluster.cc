@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "run/config/config_field.h"
 #include "sim/network/tcp_effects.h"
@@ -51,13 +52,11 @@ absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const C
   cluster->options_.memory_bandwidth =
       memory > 0 ? memory : std::numeric_limits<double>::infinity();
 
-  absl::StatusOr<NetworkPlan> plan = MakeNetworkPlan(Request(config));
-  if (!plan.ok()) return plan.status();
-  cluster->plan_ = *std::move(plan);
-  absl::StatusOr<std::unique_ptr<const MessageEffects>> effects =
-      MakeMessageEffects(config, NarrowestLink(cluster->plan_->platform()));
-  if (!effects.ok()) return effects.status();
-  cluster->effects_ = *std::move(effects);
+  ASSIGN_OR_RETURN(NetworkPlan plan, MakeNetworkPlan(Request(config)));
+  cluster->plan_ = std::move(plan);
+  ASSIGN_OR_RETURN(std::unique_ptr<const MessageEffects> effects,
+                   MakeMessageEffects(config, NarrowestLink(cluster->plan_->platform())));
+  cluster->effects_ = std::move(effects);
   return cluster;
 }
 

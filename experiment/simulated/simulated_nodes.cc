@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/status_macros.h"
 #include "sim/engine/phantom_vectors.h"
 #include "sim/engine/replica_vectors.h"
 
@@ -12,14 +13,13 @@ absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& e
     return std::make_unique<PhantomVectors>(experiment.layout().size,
                                             experiment.optimizer().state_vectors());
   }
-  absl::StatusOr<std::vector<std::unique_ptr<Objective>>> objectives =
-      experiment.problem().MakeObjectives(0, experiment.workers(), {});
-  if (!objectives.ok()) return objectives.status();
+  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Objective>> objectives,
+                   experiment.problem().MakeObjectives(0, experiment.workers(), {}));
   return std::make_unique<ReplicaVectors>(ReplicaVectors::Parts{
       .layout = &experiment.layout(),
       .optimizer = &experiment.optimizer(),
       .initialize = [&experiment](float* replica) { return experiment.Initialize(replica); },
-      .objectives = *std::move(objectives)});
+      .objectives = std::move(objectives)});
 }
 
 }  // namespace grapevine

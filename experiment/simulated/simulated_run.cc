@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "experiment/core/average_evaluation.h"
 #include "experiment/core/experiment_summary.h"
 #include "experiment/simulated/simulated_nodes.h"
@@ -34,24 +35,21 @@ SimulatedRun::SimulatedRun(const Experiment* experiment, SimulatedRunOptions opt
 SimulatedRun::~SimulatedRun() = default;
 
 absl::StatusOr<Summary> SimulatedRun::Run() {
-  if (absl::Status status = Prepare(); !status.ok()) return status;
-  if (absl::Status status = simulation_->Run(target_.limit()); !status.ok()) return status;
+  RETURN_IF_ERROR(Prepare());
+  RETURN_IF_ERROR(simulation_->Run(target_.limit()));
   return Conclude();
 }
 
 absl::Status SimulatedRun::Prepare() {
-  absl::StatusOr<std::unique_ptr<SimulatedCluster>> cluster =
-      SimulatedCluster::Make(experiment_->config());
-  if (!cluster.ok()) return cluster.status();
-  cluster_ = *std::move(cluster);
+  ASSIGN_OR_RETURN(std::unique_ptr<SimulatedCluster> cluster,
+                   SimulatedCluster::Make(experiment_->config()));
+  cluster_ = std::move(cluster);
   workers_ = experiment_->workers();
-  absl::StatusOr<std::unique_ptr<VectorStore>> vectors = MakeVectorStore(*experiment_);
-  if (!vectors.ok()) return vectors.status();
-  vectors_ = *std::move(vectors);
-  absl::StatusOr<std::unique_ptr<Evaluator>> evaluator =
-      experiment_->problem().MakeEvaluator({}, {});
-  if (!evaluator.ok()) return evaluator.status();
-  evaluator_ = *std::move(evaluator);
+  ASSIGN_OR_RETURN(std::unique_ptr<VectorStore> vectors, MakeVectorStore(*experiment_));
+  vectors_ = std::move(vectors);
+  ASSIGN_OR_RETURN(std::unique_ptr<Evaluator> evaluator,
+                   experiment_->problem().MakeEvaluator({}, {}));
+  evaluator_ = std::move(evaluator);
   if (evaluator_) {
     node_metrics_ =
         std::make_unique<SimulatedNodeMetrics>(experiment_, experiment_->config().nodes());
@@ -67,7 +65,7 @@ absl::Status SimulatedRun::Prepare() {
                               .bandwidth = InterfaceBandwidth(cluster_->network())});
   observers_.Add(this);
   observers_.Add(statistics_.get());
-  if (absl::Status status = PrepareTrace(); !status.ok()) return status;
+  RETURN_IF_ERROR(PrepareTrace());
   absl::StatusOr<std::unique_ptr<Simulation>> simulation = Simulation::Make(
       cluster_->options(),
       {.make_network = [this](AlarmClock* clock) { return cluster_->network().Make(clock); },
@@ -78,19 +76,17 @@ absl::Status SimulatedRun::Prepare() {
        .observer = &observers_});
   if (!simulation.ok()) return simulation.status();
   simulation_ = *std::move(simulation);
-  absl::StatusOr<std::unique_ptr<LineFile>> lines =
-      LineFile::Open(MetricsPath(options_.run_directory));
-  if (!lines.ok()) return lines.status();
-  metrics_file_ = *std::move(lines);
+  ASSIGN_OR_RETURN(std::unique_ptr<LineFile> lines,
+                   LineFile::Open(MetricsPath(options_.run_directory)));
+  metrics_file_ = std::move(lines);
   return absl::OkStatus();
 }
 
 absl::Status SimulatedRun::PrepareTrace() {
   const Config& config = experiment_->config();
   if (!config.has_trace()) return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<ChromeTrace>> trace = ChromeTrace::Create(config.trace());
-  if (!trace.ok()) return trace.status();
-  trace_ = *std::move(trace);
+  ASSIGN_OR_RETURN(std::unique_ptr<ChromeTrace> trace, ChromeTrace::Create(config.trace()));
+  trace_ = std::move(trace);
   trace_writer_ = std::make_unique<SimTrace>(config.nodes(), trace_.get());
   observers_.Add(trace_writer_.get());
   return absl::OkStatus();
@@ -141,7 +137,7 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
   }
   if (evaluator_) {
     metrics.train_loss = measured.loss_sum / static_cast<double>(measured.gradients);
-    if (absl::Status status = Evaluate(measured, &metrics); !status.ok()) return status;
+    RETURN_IF_ERROR(Evaluate(measured, &metrics));
   }
   Remember(metrics, &latest_);
   if (options_.on_metrics) options_.on_metrics(metrics);
@@ -154,13 +150,12 @@ absl::Status SimulatedRun::Evaluate(const MeasuredRound& measured, RunMetrics* m
   metrics->consensus_distance = average.consensus_distance;
   metrics->buffer_distance = average.buffer_distance;
   if (!experiment_->Evaluated(measured.completed)) return absl::OkStatus();
-  const absl::StatusOr<ModelEvaluation> evaluation = EvaluateAverage(average, *evaluator_);
-  if (!evaluation.ok()) return evaluation.status();
-  metrics->test_loss = evaluation->test_loss;
-  metrics->test_accuracy = evaluation->test_accuracy;
-  metrics->test_loss_recalibrated = evaluation->test_loss_recalibrated;
-  metrics->test_accuracy_recalibrated = evaluation->test_accuracy_recalibrated;
-  if (target_.OnEvaluation(*evaluation)) simulation_->ExtendLimit(target_.limit());
+  ASSIGN_OR_RETURN(const ModelEvaluation evaluation, EvaluateAverage(average, *evaluator_));
+  metrics->test_loss = evaluation.test_loss;
+  metrics->test_accuracy = evaluation.test_accuracy;
+  metrics->test_loss_recalibrated = evaluation.test_loss_recalibrated;
+  metrics->test_accuracy_recalibrated = evaluation.test_accuracy_recalibrated;
+  if (target_.OnEvaluation(evaluation)) simulation_->ExtendLimit(target_.limit());
   if (target_.reached()) {  // nobody has to be told in time
     last_models_ = measured.models;
     simulation_->Stop();
@@ -173,25 +168,19 @@ absl::StatusOr<Summary> SimulatedRun::Conclude() {
   Summary summary = SummaryOf(*experiment_, latest_, met);
   summary.simulated_time_s = latest_.time_s;
   if (evaluator_) {
-    const absl::StatusOr<std::optional<Spread>> local = EvaluateNodes();
-    if (!local.ok()) return local.status();
-    summary.local_test_accuracy = *local;
-    if (absl::Status status = node_metrics_->Write(options_.run_directory); !status.ok()) {
-      return status;
-    }
+    ASSIGN_OR_RETURN(const std::optional<Spread> local, EvaluateNodes());
+    summary.local_test_accuracy = local;
+    RETURN_IF_ERROR(node_metrics_->Write(options_.run_directory));
   }
   if (trace_) {
-    if (absl::Status status = trace_->Finish(); !status.ok()) return status;
+    RETURN_IF_ERROR(trace_->Finish());
     if (trace_->dropped() > 0) {
       LOG(WARNING) << experiment_->config().trace() << " lacks the last " << trace_->dropped()
                    << " events of the run; simulate fewer rounds or nodes to see all";
     }
   }
-  absl::Status written = WriteStatistics(options_.run_directory, statistics());
-  if (!written.ok()) return written;
-  if (absl::Status status = WriteSummary(options_.run_directory, summary); !status.ok()) {
-    return status;
-  }
+  RETURN_IF_ERROR(WriteStatistics(options_.run_directory, statistics()));
+  RETURN_IF_ERROR(WriteSummary(options_.run_directory, summary));
   return summary;
 }
 
@@ -209,18 +198,15 @@ absl::StatusOr<std::optional<Spread>> SimulatedRun::EvaluateNodes() {
   for (Rank rank = 0; rank < workers_; ++rank) {
     const SharedVector model =
         target_.reached() ? last_models_[rank] : vectors_->At(simulation_->model(rank));
-    const absl::StatusOr<Evaluation> result = evaluator_->Evaluate(model);
-    if (!result.ok()) return result.status();
-    if (const std::optional<double> accuracy = result->accuracy) {
+    ASSIGN_OR_RETURN(const Evaluation result, evaluator_->Evaluate(model));
+    if (const std::optional<double> accuracy = result.accuracy) {
       if (!spread) spread = Spread{.min = *accuracy, .mean = 0, .max = *accuracy};
       spread->min = std::min(spread->min, *accuracy);
       spread->max = std::max(spread->max, *accuracy);
       spread->mean += *accuracy / workers_;
     }
-    const absl::StatusOr<std::string> folder = CreateNodeDirectory(options_.run_directory, rank);
-    if (!folder.ok()) return folder.status();
-    absl::Status status = WriteNodeModel(*experiment_, rank, model, *folder);
-    if (!status.ok()) return status;
+    ASSIGN_OR_RETURN(const std::string folder, CreateNodeDirectory(options_.run_directory, rank));
+    RETURN_IF_ERROR(WriteNodeModel(*experiment_, rank, model, folder));
   }
   return spread;
 }

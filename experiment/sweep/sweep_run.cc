@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "algorithm/algorithm.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "experiment/core/dataset_cache.h"
 #include "experiment/core/experiment.h"
 #include "experiment/simulated/simulated_run.h"
@@ -39,13 +40,11 @@ absl::StatusOr<Summary> RunCell(const SweepCell& cell, const SweepRunOptions& op
   if (const std::optional<Summary> earlier = FinishedEarlier(config.out(), config)) {
     return *earlier;
   }
-  const absl::StatusOr<std::unique_ptr<Experiment>> experiment = Experiment::Build(config, data);
-  if (!experiment.ok()) return experiment.status();
-  const absl::StatusOr<std::string> folder = CreateRunDirectory(config, absl::Now());
-  if (!folder.ok()) return folder.status();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Experiment> experiment, Experiment::Build(config, data));
+  ASSIGN_OR_RETURN(const std::string folder, CreateRunDirectory(config, absl::Now()));
   return SimulatedRun(
-             experiment->get(),
-             {.run_directory = *folder, .on_metrics = nullptr, .interrupted = options.interrupted})
+             experiment.get(),
+             {.run_directory = folder, .on_metrics = nullptr, .interrupted = options.interrupted})
       .Run();
 }
 

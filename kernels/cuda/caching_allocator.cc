@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 
@@ -26,7 +27,7 @@ struct CachingAllocator::State {
 
   absl::StatusOr<void*> Allocate(int64_t bytes) {
     absl::StatusOr<void*> memory = source->Allocate(bytes);
-    if (!memory.ok()) return memory;
+    RETURN_IF_ERROR(memory);
     MutexLock lock(mutex);
     used_bytes += bytes;
     return memory;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels/cuda/cuda_status.h"
 #include "kernels/cuda/cuda_stream.h"
 
@@ -100,13 +101,12 @@ absl::StatusOr<std::vector<GpuInfo>> FindGpus() {
 }
 
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int index) {
-  const absl::StatusOr<std::vector<GpuInfo>> gpus = FindGpus();
-  if (!gpus.ok()) return gpus.status();
-  for (const GpuInfo& gpu : *gpus) {
+  ASSIGN_OR_RETURN(const std::vector<GpuInfo> gpus, FindGpus());
+  for (const GpuInfo& gpu : gpus) {
     if (gpu.index == index) return std::make_unique<CudaGpu>(gpu);
   }
   return absl::NotFoundError(
-      absl::StrCat("there is no usable GPU ", index, "; the machine has ", gpus->size()));
+      absl::StrCat("there is no usable GPU ", index, "; the machine has ", gpus.size()));
 }
 
 CudaGpu::CudaGpu(const GpuInfo& info)
@@ -127,9 +127,8 @@ absl::StatusOr<std::shared_ptr<void>> CudaGpu::AllocatePinned(int64_t bytes,
 }
 
 absl::StatusOr<std::unique_ptr<DeviceStream>> CudaGpu::NewStream(StreamPriority priority) {
-  absl::StatusOr<std::unique_ptr<CudaStream>> stream = CudaStream::Make(index_, priority);
-  if (!stream.ok()) return stream.status();
-  return *std::move(stream);
+  ASSIGN_OR_RETURN(std::unique_ptr<CudaStream> stream, CudaStream::Make(index_, priority));
+  return stream;
 }
 
 }  // namespace grapevine

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels/cuda/cuda_mix_and_step.h"
 #include "kernels/cuda/cuda_sketch.h"
 #include "kernels/cuda/cuda_status.h"
@@ -83,9 +84,7 @@ std::chrono::nanoseconds CudaEvent::Since(const DeviceEvent& earlier) const {
 }
 
 absl::StatusOr<std::unique_ptr<CudaStream>> CudaStream::Make(int device, StreamPriority priority) {
-  if (absl::Status status = CudaStatus(cudaSetDevice(device), "cudaSetDevice"); !status.ok()) {
-    return status;
-  }
+  RETURN_IF_ERROR(CudaStatus(cudaSetDevice(device), "cudaSetDevice"));
   cudaStream_t stream = nullptr;
   const cudaError_t made =
       cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, PriorityOf(priority));

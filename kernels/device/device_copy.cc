@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/status_macros.h"
+
 namespace grapevine {
 namespace {
 
@@ -17,11 +19,10 @@ absl::StatusOr<std::shared_ptr<const DeviceCopy>> DeviceCopy::Make(Device& devic
                                                                    DeviceStream& stream,
                                                                    const void* host, int64_t bytes,
                                                                    std::string_view what) {
-  absl::StatusOr<std::shared_ptr<void>> memory = device.Allocate(bytes, what);
-  if (!memory.ok()) return memory.status();
-  stream.Upload(host, bytes, memory->get());
-  std::shared_ptr<const DeviceCopy> copy(new DeviceCopy(*std::move(memory), stream.Record()));
-  if (absl::Status status = stream.status(); !status.ok()) return status;
+  ASSIGN_OR_RETURN(std::shared_ptr<void> memory, device.Allocate(bytes, what));
+  stream.Upload(host, bytes, memory.get());
+  std::shared_ptr<const DeviceCopy> copy(new DeviceCopy(std::move(memory), stream.Record()));
+  RETURN_IF_ERROR(stream.status());
   return copy;
 }
 

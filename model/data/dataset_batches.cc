@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/status_macros.h"
+
 namespace grapevine {
 
 DatasetBatches::DatasetBatches(std::shared_ptr<const Dataset> data, int64_t batch_size)
@@ -15,8 +17,7 @@ DatasetBatches::DatasetBatches(std::shared_ptr<const Dataset> data, int64_t batc
 absl::Status DatasetBatches::Fill(int64_t round, Batch* batch) {
   Begin(round, batch, &samples_);
   for (int64_t i = 0; i < batch->size; ++i) {
-    absl::Status status = FillImage(round, i, samples_[static_cast<size_t>(i)], &scratch_, batch);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(FillImage(round, i, samples_[static_cast<size_t>(i)], &scratch_, batch));
   }
   return absl::OkStatus();
 }
@@ -35,9 +36,8 @@ void DatasetBatches::Begin(int64_t round, Batch* batch, std::vector<int32_t>* sa
 
 absl::Status DatasetBatches::FillImage(int64_t round, int64_t index, int32_t sample,
                                        ImageScratch* scratch, Batch* batch) const {
-  const auto pixels = Pixels(round, index, sample, scratch);
-  if (!pixels.ok()) return pixels.status();
-  table_.Normalize(*pixels, &batch->images[static_cast<size_t>(index * shape().size())]);
+  ASSIGN_OR_RETURN(const auto pixels, Pixels(round, index, sample, scratch));
+  table_.Normalize(pixels, &batch->images[static_cast<size_t>(index * shape().size())]);
   return absl::OkStatus();
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "kernels/vector/aligned_buffer.h"
 
 namespace grapevine {
@@ -37,10 +38,9 @@ std::shared_ptr<const DeviceCopy> PinnedBatchMemory::Upload(const void* memory, 
 absl::StatusOr<std::shared_ptr<const DeviceCopy>> PinnedBatchMemory::Queue(const void* memory,
                                                                            size_t bytes) {
   if (uploads_ == nullptr) {
-    absl::StatusOr<std::unique_ptr<DeviceStream>> stream =
-        device_->NewStream(StreamPriority::kHigh);
-    if (!stream.ok()) return stream.status();
-    uploads_ = *std::move(stream);
+    ASSIGN_OR_RETURN(std::unique_ptr<DeviceStream> stream,
+                     device_->NewStream(StreamPriority::kHigh));
+    uploads_ = std::move(stream);
   }
   return DeviceCopy::Make(*device_, *uploads_, memory, static_cast<int64_t>(bytes),
                           "a batch that is brought ahead");

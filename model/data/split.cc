@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {
@@ -101,18 +102,17 @@ absl::StatusOr<Shards> DirichletSplit(const Spec& spec, std::span<const uint16_t
 
 absl::StatusOr<Shards> SplitOverNodes(std::string_view text, std::span<const uint16_t> labels,
                                       int64_t nodes, uint64_t seed) {
-  const absl::StatusOr<Spec> spec = ParseSpec(text);
-  if (!spec.ok()) return spec.status();
-  SpecReader reader(*spec);
-  const double alpha = spec->name == "dirichlet" ? reader.Real("alpha", 0.1, 1e-6, 1e6) : 0;
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  ASSIGN_OR_RETURN(const Spec spec, ParseSpec(text));
+  SpecReader reader(spec);
+  const double alpha = spec.name == "dirichlet" ? reader.Real("alpha", 0.1, 1e-6, 1e6) : 0;
+  RETURN_IF_ERROR(reader.Finish());
   if (nodes < 1 || static_cast<size_t>(nodes) > labels.size()) {
     return SpecError(text, absl::StrCat(labels.size(), " samples cannot be divided among ", nodes,
                                         " nodes; every node needs at least one"));
   }
-  if (spec->name == "iid") return IidSplit(labels.size(), nodes, seed);
-  if (spec->name == "label") return LabelSplit(labels, nodes, seed);
-  if (spec->name == "dirichlet") return DirichletSplit(*spec, labels, nodes, alpha, seed);
+  if (spec.name == "iid") return IidSplit(labels.size(), nodes, seed);
+  if (spec.name == "label") return LabelSplit(labels, nodes, seed);
+  if (spec.name == "dirichlet") return DirichletSplit(spec, labels, nodes, alpha, seed);
   return SpecError(text, "unknown split; known: iid, dirichlet:alpha=A, label");
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "model/data/input_error.h"
 #include "model/datasets/memory_dataset.h"
 #include "system/mapped_file.h"
@@ -79,7 +80,7 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ReadPart(const std::vector<std::s
                                                         const Augmentation& augmentation) {
   Records records;
   for (const std::string& path : paths) {
-    if (absl::Status status = AppendFile(path, &records); !status.ok()) return status;
+    RETURN_IF_ERROR(AppendFile(path, &records));
   }
   DatasetTraits traits{.name = "cifar10",
                        .shape = kShape,
@@ -94,13 +95,12 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ReadPart(const std::vector<std::s
 }  // namespace
 
 absl::StatusOr<TrainTest> ReadCifar10(const std::string& folder, const Augmentation& augmentation) {
-  const absl::StatusOr<std::vector<std::string>> paths = TrainingFiles(folder);
-  if (!paths.ok()) return paths.status();
-  auto train = ReadPart(*paths, augmentation);
-  if (!train.ok()) return train.status();
-  auto test = ReadPart({(std::filesystem::path(folder) / "test_batch.bin").string()}, augmentation);
-  if (!test.ok()) return test.status();
-  return TrainTest{*std::move(train), *std::move(test)};
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, TrainingFiles(folder));
+  ASSIGN_OR_RETURN(auto train, ReadPart(paths, augmentation));
+  ASSIGN_OR_RETURN(
+      auto test,
+      ReadPart({(std::filesystem::path(folder) / "test_batch.bin").string()}, augmentation));
+  return TrainTest{std::move(train), std::move(test)};
 }
 
 }  // namespace grapevine

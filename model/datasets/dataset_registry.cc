@@ -9,6 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "model/datasets/cifar10.h"
 #include "model/datasets/idx.h"
 #include "model/datasets/image_folder.h"
@@ -27,7 +28,7 @@ absl::Status FolderMissing(const Spec& spec) {
 absl::StatusOr<TrainTest> MakeMnist(const Spec& spec) {
   SpecReader reader(spec);
   const std::string folder = reader.Argument();
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   if (folder.empty()) return FolderMissing(spec);
   return ReadMnist(folder);
 }
@@ -36,7 +37,7 @@ absl::StatusOr<TrainTest> MakeCifar10(const Spec& spec) {
   SpecReader reader(spec);
   const std::string folder = reader.Argument();
   const bool augment = reader.Choice("augment", {"yes", "no"}) == "yes";
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   if (folder.empty()) return FolderMissing(spec);
   return ReadCifar10(folder, augment ? Augmentation{.padding = 4, .mirror = true} : Augmentation{});
 }
@@ -50,7 +51,7 @@ absl::StatusOr<TrainTest> MakeImageFolder(const Spec& spec) {
   options.resize = reader.Integer("resize", options.size * 8 / 7, options.size, 8192);
   options.augment = reader.Choice("augment", {"yes", "no"}) == "yes";
   options.most_classes = reader.Integer("classes", options.most_classes, 2, kMaxClasses);
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   if (folder.empty()) return FolderMissing(spec);
   return ReadImageFolder(folder, options);
 }
@@ -62,7 +63,7 @@ absl::StatusOr<TrainTest> MakeSyntheticFrom(const Spec& spec) {
   options.test = reader.Integer("test", options.test, 1, kMaxSamples);
   options.seed =
       static_cast<uint64_t>(reader.Integer("seed", static_cast<int64_t>(options.seed), 0));
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   return MakeSynthetic(options);
 }
 
@@ -111,14 +112,13 @@ void RegisterDataset(std::string name, ReadDataset read) {
 std::vector<std::string> DatasetNames() { return TheRegistry().Names(); }
 
 absl::StatusOr<TrainTest> MakeDataset(std::string_view text) {
-  const absl::StatusOr<Spec> spec = ParseSpec(text);
-  if (!spec.ok()) return spec.status();
-  const ReadDataset read = TheRegistry().Find(spec->name);
+  ASSIGN_OR_RETURN(const Spec spec, ParseSpec(text));
+  const ReadDataset read = TheRegistry().Find(spec.name);
   if (read == nullptr) {
     return SpecError(
         text, absl::StrCat("unknown data set; known are ", absl::StrJoin(DatasetNames(), ", ")));
   }
-  return read(*spec);
+  return read(spec);
 }
 
 }  // namespace grapevine

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "model/data/input_error.h"
 #include "model/datasets/memory_dataset.h"
 
@@ -44,7 +45,7 @@ class GzipReader {
       bytes.resize(before + static_cast<size_t>(wanted));
       const int read = gzread(file_.get(), bytes.data() + before, static_cast<unsigned>(wanted));
       bytes.resize(before + static_cast<size_t>(std::max(read, 0)));
-      if (absl::Status status = StreamStatus(); !status.ok()) return status;
+      RETURN_IF_ERROR(StreamStatus());
       if (read < wanted) break;
     }
     return bytes;
@@ -116,29 +117,23 @@ absl::StatusOr<std::string> PlainOrCompressed(const std::string& folder, const s
 
 absl::StatusOr<std::shared_ptr<const Dataset>> ReadPart(const std::string& folder,
                                                         const std::string& part) {
-  const auto images_path = PlainOrCompressed(folder, part + "-images-idx3-ubyte");
-  if (!images_path.ok()) return images_path.status();
-  const auto labels_path = PlainOrCompressed(folder, part + "-labels-idx1-ubyte");
-  if (!labels_path.ok()) return labels_path.status();
-  absl::StatusOr<IdxArray> images = ReadIdx(*images_path, 3);
-  if (!images.ok()) return images.status();
-  absl::StatusOr<IdxArray> labels = ReadIdx(*labels_path, 1);
-  if (!labels.ok()) return labels.status();
-  if (labels->shape[0] != images->shape[0]) {
-    return InputError(*labels_path,
-                      absl::StrCat("expected ", images->shape[0], " labels, one for ",
-                                   "each image of ", *images_path, ", found ", labels->shape[0]));
+  ASSIGN_OR_RETURN(const auto images_path, PlainOrCompressed(folder, part + "-images-idx3-ubyte"));
+  ASSIGN_OR_RETURN(const auto labels_path, PlainOrCompressed(folder, part + "-labels-idx1-ubyte"));
+  ASSIGN_OR_RETURN(IdxArray images, ReadIdx(images_path, 3));
+  ASSIGN_OR_RETURN(IdxArray labels, ReadIdx(labels_path, 1));
+  if (labels.shape[0] != images.shape[0]) {
+    return InputError(labels_path,
+                      absl::StrCat("expected ", images.shape[0], " labels, one for ",
+                                   "each image of ", images_path, ", found ", labels.shape[0]));
   }
   DatasetTraits traits{
       .name = "mnist",
-      .shape = {.height = images->shape[1], .width = images->shape[2], .channels = 1},
+      .shape = {.height = images.shape[1], .width = images.shape[2], .channels = 1},
       .classes = 10,
       .normalization = {.mean = {0.1307f}, .deviation = {0.3081f}}};
-  std::vector<Label> classes(labels->elements.begin(), labels->elements.end());
-  if (absl::Status status = CheckLabels(*labels_path, classes, traits.classes); !status.ok()) {
-    return status;
-  }
-  return std::make_shared<const MemoryDataset>(std::move(traits), std::move(images->elements),
+  std::vector<Label> classes(labels.elements.begin(), labels.elements.end());
+  RETURN_IF_ERROR(CheckLabels(labels_path, classes, traits.classes));
+  return std::make_shared<const MemoryDataset>(std::move(traits), std::move(images.elements),
                                                std::move(classes));
 }
 
@@ -146,49 +141,43 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ReadPart(const std::string& folde
 
 absl::StatusOr<IdxArray> ReadIdx(const std::string& path, int64_t dimensions) {
   GzipReader reader(path);
-  if (absl::Status status = reader.status(); !status.ok()) return status;
-  const absl::StatusOr<std::vector<uint8_t>> magic = reader.Read(4);
-  if (!magic.ok()) return magic.status();
-  if (absl::Status status = CheckMagic(path, *magic, dimensions); !status.ok()) return status;
-  const absl::StatusOr<std::vector<uint8_t>> extents = reader.Read(4 * dimensions);
-  if (!extents.ok()) return extents.status();
-  if (static_cast<int64_t>(extents->size()) != 4 * dimensions) {
+  RETURN_IF_ERROR(reader.status());
+  ASSIGN_OR_RETURN(const std::vector<uint8_t> magic, reader.Read(4));
+  RETURN_IF_ERROR(CheckMagic(path, magic, dimensions));
+  ASSIGN_OR_RETURN(const std::vector<uint8_t> extents, reader.Read(4 * dimensions));
+  if (static_cast<int64_t>(extents.size()) != 4 * dimensions) {
     return InputError(path, absl::StrCat("expected a header of ", 4 + 4 * dimensions,
-                                         " bytes, found ", 4 + extents->size()));
+                                         " bytes, found ", 4 + extents.size()));
   }
   IdxArray array;
   for (int64_t d = 0; d < dimensions; ++d) {
-    array.shape.push_back(BigEndian32(std::span(*extents).subspan(static_cast<size_t>(4 * d))));
+    array.shape.push_back(BigEndian32(std::spanextents.subspan(static_cast<size_t>(4 * d))));
   }
-  const absl::StatusOr<int64_t> count = ElementCount(path, array.shape);
-  if (!count.ok()) return count.status();
+  ASSIGN_OR_RETURN(const int64_t count, ElementCount(path, array.shape));
   // One more than expected shows whether the file goes on.
-  absl::StatusOr<std::vector<uint8_t>> elements = reader.Read(*count + 1);
-  if (!elements.ok()) return elements.status();
-  if (static_cast<int64_t>(elements->size()) != *count) {
-    const bool more = static_cast<int64_t>(elements->size()) > *count;
+  ASSIGN_OR_RETURN(std::vector<uint8_t> elements, reader.Read(count + 1));
+  if (static_cast<int64_t>(elements.size()) != count) {
+    const bool more = static_cast<int64_t>(elements.size()) > count;
     return InputError(path, absl::StrCat("expected ", absl::StrJoin(array.shape, " x "), " = ",
-                                         *count, " bytes after the header, found ",
-                                         more ? "more" : absl::StrCat(elements->size())));
+                                         count, " bytes after the header, found ",
+                                         more ? "more" : absl::StrCat(elements.size())));
   }
-  array.elements = *std::move(elements);
+  array.elements = std::move(elements);
   return array;
 }
 
 absl::StatusOr<TrainTest> ReadMnist(const std::string& folder) {
-  absl::StatusOr<std::shared_ptr<const Dataset>> train = ReadPart(folder, "train");
-  if (!train.ok()) return train.status();
-  absl::StatusOr<std::shared_ptr<const Dataset>> test = ReadPart(folder, "t10k");
-  if (!test.ok()) return test.status();
-  const ImageShape& expected = (*train)->traits().shape;
-  const ImageShape& found = (*test)->traits().shape;
+  ASSIGN_OR_RETURN(std::shared_ptr<const Dataset> train, ReadPart(folder, "train"));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Dataset> test, ReadPart(folder, "t10k"));
+  const ImageShape& expected = train->traits().shape;
+  const ImageShape& found = test->traits().shape;
   if (found != expected) {
     return InputError(
         folder, absl::StrCat("t10k-images-idx3-ubyte: expected images of ", expected.height, " x ",
                              expected.width, " like the training set's, found ", found.height,
                              " x ", found.width));
   }
-  return TrainTest{*std::move(train), *std::move(test)};
+  return TrainTest{std::move(train), std::move(test)};
 }
 
 }  // namespace grapevine

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "kernels/passes/crc32c.h"
 #include "model/data/input_error.h"
 #include "model/datasets/image_listing.h"
@@ -76,15 +77,14 @@ class ImageFolder final : public Dataset {
     const std::string path = listing_.Path(i);
     const absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
     if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
-    const absl::StatusOr<ImageExtent> whole = JpegExtent(path, (*file)->bytes());
-    if (!whole.ok()) return whole.status();
-    CropBox part = choose_part(*whole);
-    const absl::StatusOr<ImageExtent> decoded =
-        DecodeJpeg(path, (*file)->bytes(), Denominator(part, options_.size), &scratch->decoded);
-    if (!decoded.ok()) return decoded.status();
-    Scale(*whole, *decoded, &part);
+    ASSIGN_OR_RETURN(const ImageExtent whole, JpegExtent(path, (*file)->bytes()));
+    CropBox part = choose_part(whole);
+    ASSIGN_OR_RETURN(
+        const ImageExtent decoded,
+        DecodeJpeg(path, (*file)->bytes(), Denominator(part, options_.size), &scratch->decoded));
+    Scale(whole, decoded, &part);
     scratch->image.resize(static_cast<size_t>(traits().shape.size()));
-    ResizeCrop({scratch->decoded, decoded->width, decoded->height}, part, options_.size, mirrored,
+    ResizeCrop({scratch->decoded, decoded.width, decoded.height}, part, options_.size, mirrored,
                &scratch->narrowed, scratch->image);
     return std::span<const uint8_t>(scratch->image);
   }
@@ -127,22 +127,17 @@ absl::Status CheckSameClasses(const std::string& folder, const std::vector<std::
 
 absl::StatusOr<TrainTest> ReadImageFolder(const std::string& folder,
                                           const ImageFolderOptions& options) {
-  absl::StatusOr<ImageListing> train = ReadPart(folder, "train", options);
-  if (!train.ok()) return train.status();
-  absl::StatusOr<ImageListing> val = ReadPart(folder, "val", options);
-  if (!val.ok()) return val.status();
-  if (absl::Status status = CheckSameClasses(folder, train->classes(), val->classes());
-      !status.ok()) {
-    return status;
-  }
+  ASSIGN_OR_RETURN(ImageListing train, ReadPart(folder, "train", options));
+  ASSIGN_OR_RETURN(ImageListing val, ReadPart(folder, "val", options));
+  RETURN_IF_ERROR(CheckSameClasses(folder, train.classes(), val.classes()));
   DatasetTraits traits{
       .name = "image-folder",
       .shape = {.height = options.size, .width = options.size, .channels = 3},
-      .classes = static_cast<int64_t>(train->classes().size()),
+      .classes = static_cast<int64_t>(train.classes().size()),
       .normalization = {.mean = {0.485f, 0.456f, 0.406f}, .deviation = {0.229f, 0.224f, 0.225f}}};
   if (options.augment) traits.augmentation = {.mirror = true, .resized_crop = true};
-  return TrainTest{std::make_shared<const ImageFolder>(traits, *std::move(train), options),
-                   std::make_shared<const ImageFolder>(traits, *std::move(val), options)};
+  return TrainTest{std::make_shared<const ImageFolder>(traits, std::move(train), options),
+                   std::make_shared<const ImageFolder>(traits, std::move(val), options)};
 }
 
 }  // namespace grapevine

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels/passes/crc32c.h"
 #include "model/data/input_error.h"
 
@@ -34,7 +35,7 @@ absl::Status ForEachEntry(const std::string& folder, Visit visit) {
        entry.increment(error)) {
     std::string name = entry->path().filename().string();
     if (Hidden(name)) continue;
-    if (absl::Status status = visit(*entry, std::move(name)); !status.ok()) return status;
+    RETURN_IF_ERROR(visit(*entry, std::move(name)));
   }
   if (error) return InputSystemError(folder, "cannot list the folder", error.value());
   return absl::OkStatus();
@@ -44,9 +45,9 @@ absl::Status ForEachEntry(const std::string& folder, Visit visit) {
 
 absl::StatusOr<ImageListing> ImageListing::Read(const std::string& folder, int64_t most_classes) {
   ImageListing listing(folder);
-  if (absl::Status status = listing.ListClasses(most_classes); !status.ok()) return status;
+  RETURN_IF_ERROR(listing.ListClasses(most_classes));
   for (const std::string& name : listing.classes_) {
-    if (absl::Status status = listing.AddClass(name); !status.ok()) return status;
+    RETURN_IF_ERROR(listing.AddClass(name));
   }
   return listing;
 }
@@ -75,7 +76,7 @@ absl::Status ImageListing::ListClasses(int64_t most_classes) {
         }
         return absl::OkStatus();
       });
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   if (classes_.empty()) {
     return InputError(folder_,
                       absl::StrCat("expected one folder of images for each class, found ",
@@ -107,7 +108,7 @@ absl::StatusOr<std::vector<ImageListing::File>> ImageListing::ListImages(
         files.push_back({std::move(name), size});
         return absl::OkStatus();
       });
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   if (files.empty()) {
     return InputError(folder,
                       "expected images (.jpg or .jpeg) of this class, found none; add some "
@@ -118,13 +119,12 @@ absl::StatusOr<std::vector<ImageListing::File>> ImageListing::ListImages(
 }
 
 absl::Status ImageListing::AddClass(const std::string& name) {
-  const absl::StatusOr<std::vector<File>> files = ListImages(absl::StrCat(folder_, "/", name));
-  if (!files.ok()) return files.status();
-  if (labels_.size() + files->size() > kMaxImages) {
+  ASSIGN_OR_RETURN(const std::vector<File> files, ListImages(absl::StrCat(folder_, "/", name)));
+  if (labels_.size() + files.size() > kMaxImages) {
     return InputError(folder_, absl::StrCat("more than ", kMaxImages, " images"));
   }
   const auto label = static_cast<Label>(&name - classes_.data());
-  for (const File& file : *files) {
+  for (const File& file : files) {
     labels_.push_back(label);
     names_ += file.name;
     ends_.push_back(names_.size());

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "model/data/input_error.h"
 #include "model/files/safetensors_header.h"
 #include "nlohmann/json.hpp"
@@ -61,13 +62,12 @@ std::string LittleEndian64(uint64_t value) {
 }
 
 absl::Status Write(const std::string& path, const std::string& header, std::string_view data) {
-  absl::StatusOr<std::unique_ptr<AtomicFile>> file = AtomicFile::Create(path);
-  if (!file.ok()) return file.status();
+  ASSIGN_OR_RETURN(std::unique_ptr<AtomicFile> file, AtomicFile::Create(path));
   const std::string length = LittleEndian64(header.size());
   for (std::string_view bytes : {std::string_view(length), std::string_view(header), data}) {
-    if (absl::Status status = (*file)->Append(bytes); !status.ok()) return status;
+    RETURN_IF_ERROR(file->Append(bytes));
   }
-  return (*file)->Commit();
+  return file->Commit();
 }
 
 // Bytes of an element; 0 of a type that no model here has.
@@ -184,20 +184,18 @@ absl::StatusOr<Safetensors> Safetensors::Open(const std::string& path) {
   result.path_ = path;
   result.file_ = *std::move(file);
   const std::span<const uint8_t> bytes = result.file_->bytes();
-  const absl::StatusOr<uint64_t> length = HeaderLength(path, bytes);
-  if (!length.ok()) return length.status();
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data() + kPrefix), *length);
+  ASSIGN_OR_RETURN(const uint64_t length, HeaderLength(path, bytes));
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data() + kPrefix), length);
   absl::StatusOr<SafetensorsHeader> header = ParseSafetensorsHeader(text);
   if (!header.ok()) return InputError(path, std::string(header.status().message()));
   result.metadata_ = std::move(header->metadata);
-  const std::span<const uint8_t> data = bytes.subspan(kPrefix + *length);
+  const std::span<const uint8_t> data = bytes.subspan(kPrefix + length);
   for (SafetensorsHeader::Tensor& described : header->tensors) {
     std::string name = described.name;
-    absl::StatusOr<Tensor> tensor = PlaceTensor(path, std::move(described), data);
-    if (!tensor.ok()) return tensor.status();
-    result.tensors_.emplace(std::move(name), *std::move(tensor));
+    ASSIGN_OR_RETURN(Tensor tensor, PlaceTensor(path, std::move(described), data));
+    result.tensors_.emplace(std::move(name), std::move(tensor));
   }
-  if (absl::Status status = CheckTiling(path, data, result.tensors_); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckTiling(path, data, result.tensors_));
   return result;
 }
 

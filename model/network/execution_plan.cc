@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels/tensor/arena_plan.h"
 
 namespace grapevine {
@@ -65,20 +66,18 @@ class ExecutionPlanner {
 
   absl::StatusOr<std::unique_ptr<ExecutionPlan>> Make() {
     const ImageShape& image = graph_.input;
-    absl::StatusOr<TensorFormat> images =
-        device_.PrepareInput({plan_->batch_size_, image.channels, image.height, image.width});
-    if (!images.ok()) return images.status();
-    formats_.push_back(*images);
+    ASSIGN_OR_RETURN(TensorFormat images, device_.PrepareInput({plan_->batch_size_, image.channels,
+                                                                image.height, image.width}));
+    formats_.push_back(images);
     for (const GraphNode& node : graph_.nodes) {
-      absl::StatusOr<std::unique_ptr<Layer>> layer = device_.MakeLayer(Request(node));
-      if (!layer.ok()) return layer.status();
-      formats_.push_back((*layer)->output());
-      plan_->layers_.push_back(*std::move(layer));
+      ASSIGN_OR_RETURN(std::unique_ptr<Layer> layer, device_.MakeLayer(Request(node)));
+      formats_.push_back(layer->output());
+      plan_->layers_.push_back(std::move(layer));
     }
     PlanActivations();
     PlanWorkspaces();
     if (backward_) PlanGradients();
-    if (absl::Status status = Allocate(); !status.ok()) return status;
+    RETURN_IF_ERROR(Allocate());
     return std::move(plan_);
   }
 
@@ -156,11 +155,12 @@ class ExecutionPlanner {
 
   absl::Status Allocate() {
     arena_.Solve();
-    absl::StatusOr<std::shared_ptr<void>> memory = device_.NewArena(
-        arena_.bytes(), absl::StrCat("activations for ", NameOf(pass_), " of ", plan_->batch_size_,
-                                     " samples of ", graph_.name));
-    if (!memory.ok()) return memory.status();
-    plan_->arena_ = *std::move(memory);
+    ASSIGN_OR_RETURN(
+        std::shared_ptr<void> memory,
+        device_.NewArena(arena_.bytes(),
+                         absl::StrCat("activations for ", NameOf(pass_), " of ", plan_->batch_size_,
+                                      " samples of ", graph_.name)));
+    plan_->arena_ = std::move(memory);
     plan_->arena_bytes_ = arena_.bytes();
     for (int i = 0; i < layers(); ++i) plan_->layers_[i]->Bind(Tensors(i));
     plan_->images_format_ = formats_[0];

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels/tensor/tensor_thread.h"
 #include "model/network/fusion.h"
 #include "random/keyed_random.h"
@@ -45,9 +46,9 @@ absl::StatusOr<double> GraphNetwork::Gradient(const float* replica, const Batch&
 absl::StatusOr<double> GraphNetwork::GradientInParts(
     const float* replica, const Batch& batch, float* gradient,
     const std::function<void(int64_t from)>& final_from) {
-  if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckBatch(batch));
   const TensorThread thread;
-  if (absl::Status status = PrepareGradient(batch.size); !status.ok()) return status;
+  RETURN_IF_ERROR(PrepareGradient(batch.size));
   BeginBatch(*training_, batch);
   // Somebody waits for parts while the rest is queued: a recording has none.
   const bool in_parts = final_from && device_->final_in_parts();
@@ -56,9 +57,8 @@ absl::StatusOr<double> GraphNetwork::GradientInParts(
   } else {
     recorded_.Queue(replica, gradient, [&] { QueueGradient(replica, gradient, nullptr); });
   }
-  absl::StatusOr<BatchResult> result = device_->Finish();
-  if (!result.ok()) return result.status();
-  return result->loss_sum / static_cast<double>(batch.size);
+  ASSIGN_OR_RETURN(BatchResult result, device_->Finish());
+  return result.loss_sum / static_cast<double>(batch.size);
 }
 
 void GraphNetwork::QueueGradient(const float* replica, float* gradient,
@@ -77,11 +77,10 @@ void GraphNetwork::QueueGradient(const float* replica, float* gradient,
 }
 
 absl::Status GraphNetwork::Statistics(const float* replica, const Batch& batch, float* statistics) {
-  if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckBatch(batch));
   const TensorThread thread;
   if (statistics_ == nullptr || statistics_->batch_size() != batch.size) {
-    absl::Status status = Prepare(&statistics_, batch.size, Pass::kStatistics);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Prepare(&statistics_, batch.size, Pass::kStatistics));
   }
   BeginBatch(*statistics_, batch);
   statistics_->Forward(replica, statistics);
@@ -89,21 +88,19 @@ absl::Status GraphNetwork::Statistics(const float* replica, const Batch& batch, 
 }
 
 absl::StatusOr<EvaluationSums> GraphNetwork::Evaluate(const float* replica, const Batch& batch) {
-  if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckBatch(batch));
   const TensorThread thread;
   if (evaluation_ == nullptr || evaluation_->batch_size() < batch.size) {
-    absl::Status status = Prepare(&evaluation_, batch.size, Pass::kInference);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Prepare(&evaluation_, batch.size, Pass::kInference));
   }
   // In inference no image touches another one: a smaller batch leaves what was
   // there behind its own.
   BeginBatch(*evaluation_, batch);
   evaluation_->Forward(replica, nullptr);
   device_->ComputeLoss({.loss = {.classes = classes()}, .logits = evaluation_->logits()});
-  absl::StatusOr<BatchResult> result = device_->Finish();
-  if (!result.ok()) return result.status();
+  ASSIGN_OR_RETURN(BatchResult result, device_->Finish());
   return EvaluationSums{
-      .loss_sum = result->loss_sum, .correct = result->correct, .samples = batch.size};
+      .loss_sum = result.loss_sum, .correct = result.correct, .samples = batch.size};
 }
 
 absl::Status GraphNetwork::CheckBatch(const Batch& batch) const {
@@ -125,10 +122,9 @@ absl::Status GraphNetwork::CheckBatch(const Batch& batch) const {
 absl::Status GraphNetwork::Prepare(std::unique_ptr<ExecutionPlan>* plan, int64_t batch_size,
                                    Pass pass) {
   plan->reset();  // before the new one: only one arena at a time
-  absl::StatusOr<std::unique_ptr<ExecutionPlan>> made =
-      ExecutionPlan::Make(graph_, *device_, batch_size, pass);
-  if (!made.ok()) return made.status();
-  *plan = *std::move(made);
+  ASSIGN_OR_RETURN(std::unique_ptr<ExecutionPlan> made,
+                   ExecutionPlan::Make(graph_, *device_, batch_size, pass));
+  *plan = std::move(made);
   LOG(INFO) << name() << ": " << (*plan)->arena_bytes() << " bytes of activations for "
             << NameOf(pass) << " of " << batch_size << " samples";
   return absl::OkStatus();

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/status_macros.h"
+
 namespace grapevine {
 namespace {
 
@@ -11,11 +13,11 @@ constexpr int64_t kElement = sizeof(float);
 
 absl::StatusOr<std::unique_ptr<HostNetwork>> HostNetwork::Make(std::unique_ptr<Network> network,
                                                                const ComputePlace& place) {
-  absl::StatusOr<std::shared_ptr<void>> memory =
-      place.device->Allocate(2 * network->layout().size * kElement, "a model that is evaluated");
-  if (!memory.ok()) return memory.status();
+  ASSIGN_OR_RETURN(
+      std::shared_ptr<void> memory,
+      place.device->Allocate(2 * network->layout().size * kElement, "a model that is evaluated"));
   return std::unique_ptr<HostNetwork>(
-      new HostNetwork(std::move(network), place, *std::move(memory)));
+      new HostNetwork(std::move(network), place, std::move(memory)));
 }
 
 HostNetwork::HostNetwork(std::unique_ptr<Network> network, const ComputePlace& place,
@@ -40,23 +42,21 @@ absl::Status HostNetwork::DownloadGradient(int64_t from, float* gradient) {
 
 absl::StatusOr<double> HostNetwork::Gradient(const float* replica, const Batch& batch,
                                              float* gradient) {
-  if (absl::Status status = Upload(replica); !status.ok()) return status;
+  RETURN_IF_ERROR(Upload(replica));
   absl::StatusOr<double> loss = network_->Gradient(replica_, batch, gradient_);
-  if (!loss.ok()) return loss;
-  if (absl::Status status = DownloadGradient(0, gradient); !status.ok()) return status;
+  RETURN_IF_ERROR(loss);
+  RETURN_IF_ERROR(DownloadGradient(0, gradient));
   return loss;
 }
 
 absl::Status HostNetwork::Statistics(const float* replica, const Batch& batch, float* statistics) {
-  if (absl::Status status = Upload(replica); !status.ok()) return status;
-  if (absl::Status status = network_->Statistics(replica_, batch, gradient_); !status.ok()) {
-    return status;
-  }
+  RETURN_IF_ERROR(Upload(replica));
+  RETURN_IF_ERROR(network_->Statistics(replica_, batch, gradient_));
   return DownloadGradient(layout().parameter_size, statistics);
 }
 
 absl::StatusOr<EvaluationSums> HostNetwork::Evaluate(const float* replica, const Batch& batch) {
-  if (absl::Status status = Upload(replica); !status.ok()) return status;
+  RETURN_IF_ERROR(Upload(replica));
   return network_->Evaluate(replica_, batch);
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -156,7 +157,7 @@ absl::StatusOr<NetworkGraph> NetworkBuilder::Build(Tensor logits) {
       Refuse("Build", absl::StrCat("nothing reads the output of layer ", tensor));
     }
   }
-  if (!status_.ok()) return status_;
+  RETURN_IF_ERROR(status_);
   PlaceBuffers();
   return graph_;
 }

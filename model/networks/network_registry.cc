@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "kernels/tensor/cpu/cpu_tensor_device.h"
 #include "model/networks/lenet5.h"
 #include "model/networks/mlp.h"
@@ -66,25 +67,23 @@ std::vector<std::string> NetworkNames() { return TheRegistry().Names(); }
 absl::StatusOr<std::unique_ptr<Network>> MakeNetwork(std::string_view spec, ImageShape input,
                                                      int64_t classes, const NetworkOptions& options,
                                                      std::unique_ptr<TensorDevice> device) {
-  const absl::StatusOr<Spec> parsed = ParseSpec(spec);
-  if (!parsed.ok()) return parsed.status();
-  const DescribeNetwork describe = TheRegistry().Find(parsed->name);
+  ASSIGN_OR_RETURN(const Spec parsed, ParseSpec(spec));
+  const DescribeNetwork describe = TheRegistry().Find(parsed.name);
   if (describe == nullptr) {
     return SpecError(
         spec, absl::StrCat("unknown network; known are ", absl::StrJoin(NetworkNames(), ", ")));
   }
-  SpecReader reader(*parsed);
-  NetworkBuilder builder(parsed->text, input);
+  SpecReader reader(parsed);
+  NetworkBuilder builder(parsed.text, input);
   const NetworkBuilder::Tensor logits = describe(reader, classes, builder);
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
-  absl::StatusOr<NetworkGraph> graph = builder.Build(logits);
-  if (!graph.ok()) return graph.status();
-  if (graph->classes() != classes) {
+  RETURN_IF_ERROR(reader.Finish());
+  ASSIGN_OR_RETURN(NetworkGraph graph, builder.Build(logits));
+  if (graph.classes() != classes) {
     return SpecError(
-        spec, absl::StrCat("describes ", graph->classes(), " logits for ", classes, " classes"));
+        spec, absl::StrCat("describes ", graph.classes(), " logits for ", classes, " classes"));
   }
   if (device == nullptr) device = std::make_unique<CpuTensorDevice>();
-  return std::make_unique<GraphNetwork>(*std::move(graph), std::move(device), options);
+  return std::make_unique<GraphNetwork>(std::move(graph), std::move(device), options);
 }
 
 }  // namespace grapevine

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/status_macros.h"
 #include "kernels/vector/aligned_buffer.h"
 
 namespace grapevine {
@@ -17,10 +18,9 @@ absl::Status RecalibrateBatchNorm(Network& network, BatchSource& batches, int64_
   std::vector<double> sum(buffers, 0.0);
   const HeldReplica held(network, replica);
   for (int64_t round = first_round; round < first_round + count; ++round) {
-    if (absl::Status status = MayGoOn(between); !status.ok()) return status;
-    if (absl::Status status = batches.Fill(round, &batch); !status.ok()) return status;
-    absl::Status status = network.Statistics(replica, batch, statistics.data.get());
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(MayGoOn(between));
+    RETURN_IF_ERROR(batches.Fill(round, &batch));
+    RETURN_IF_ERROR(network.Statistics(replica, batch, statistics.data.get()));
     for (int64_t i = 0; i < buffers; ++i) sum[i] += statistics.data[layout.parameter_size + i];
   }
   for (int64_t i = 0; i < buffers; ++i) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/status_macros.h"
 #include "model/data/evaluation_batches.h"
 
 namespace grapevine {
@@ -23,13 +24,12 @@ absl::StatusOr<EvaluationSums> EvaluateOn(std::shared_ptr<const Dataset> data, c
   EvaluationSums total;
   Batch batch;
   for (int64_t i = 0; i < options.rounds; ++i) {
-    if (absl::Status status = MayGoOn(between); !status.ok()) return status;
-    if (absl::Status status = batches->Fill(i, &batch); !status.ok()) return status;
-    absl::StatusOr<EvaluationSums> part = network.Evaluate(replica, batch);
-    if (!part.ok()) return part.status();
-    total.loss_sum += part->loss_sum;
-    total.correct += part->correct;
-    total.samples += part->samples;
+    RETURN_IF_ERROR(MayGoOn(between));
+    RETURN_IF_ERROR(batches->Fill(i, &batch));
+    ASSIGN_OR_RETURN(EvaluationSums part, network.Evaluate(replica, batch));
+    total.loss_sum += part.loss_sum;
+    total.correct += part.correct;
+    total.samples += part.samples;
   }
   return total;
 }

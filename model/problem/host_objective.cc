@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/status_macros.h"
+
 namespace grapevine {
 namespace {
 
@@ -12,11 +14,10 @@ constexpr int64_t kElement = sizeof(float);
 absl::StatusOr<std::unique_ptr<HostObjective>> HostObjective::Make(
     std::unique_ptr<Objective> objective, const ComputePlace& place) {
   const int64_t bytes = 2 * objective->layout().size * kElement;
-  absl::StatusOr<std::shared_ptr<void>> memory =
-      place.device->AllocatePinned(bytes, "a replica and a gradient on the CPU");
-  if (!memory.ok()) return memory.status();
+  ASSIGN_OR_RETURN(std::shared_ptr<void> memory,
+                   place.device->AllocatePinned(bytes, "a replica and a gradient on the CPU"));
   return std::unique_ptr<HostObjective>(
-      new HostObjective(std::move(objective), place, *std::move(memory)));
+      new HostObjective(std::move(objective), place, std::move(memory)));
 }
 
 HostObjective::HostObjective(std::unique_ptr<Objective> objective, const ComputePlace& place,
@@ -32,7 +33,7 @@ absl::StatusOr<double> HostObjective::GradientInParts(const float* replica, int6
                                                       float* gradient,
                                                       const FinalFrom& final_from) {
   stream_->Download(replica, layout().size * kElement, replica_);
-  if (absl::Status status = stream_->Finish(timeout_); !status.ok()) return status;
+  RETURN_IF_ERROR(stream_->Finish(timeout_));
   int64_t end = layout().size;
   const auto upload_from = [&](int64_t from) {
     stream_->Upload(gradient_ + from, (end - from) * kElement, gradient + from);
@@ -43,9 +44,9 @@ absl::StatusOr<double> HostObjective::GradientInParts(const float* replica, int6
         upload_from(from);
         final_from(from);
       });
-  if (!loss.ok()) return loss;
+  RETURN_IF_ERROR(loss);
   upload_from(0);
-  if (absl::Status status = stream_->Finish(timeout_); !status.ok()) return status;
+  RETURN_IF_ERROR(stream_->Finish(timeout_));
   return loss;
 }
 

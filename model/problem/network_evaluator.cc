@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "model/data/shard_batches.h"
 #include "model/problem/batch_norm_recalibration.h"
 #include "model/problem/dataset_evaluation.h"
@@ -18,12 +19,11 @@ constexpr int64_t kRecalibrationBatches = 50;
 }  // namespace
 
 absl::StatusOr<Evaluation> NetworkEvaluator::Evaluate(const SharedVector& model) {
-  const absl::StatusOr<EvaluationSums> result =
-      EvaluateOn(data_.test, model.data.get(), *network_, options_.prefetch, options_.between);
-  if (!result.ok()) return result.status();
-  const double samples = static_cast<double>(result->samples);
-  return Evaluation{.loss = result->loss_sum / samples,
-                    .accuracy = static_cast<double>(result->correct) / samples};
+  ASSIGN_OR_RETURN(const EvaluationSums result, EvaluateOn(data_.test, model.data.get(), *network_,
+                                                           options_.prefetch, options_.between));
+  const double samples = static_cast<double>(result.samples);
+  return Evaluation{.loss = result.loss_sum / samples,
+                    .accuracy = static_cast<double>(result.correct) / samples};
 }
 
 // Only the buffers differ: they are put back, and no second model is held.
@@ -44,7 +44,7 @@ absl::StatusOr<std::optional<Evaluation>> NetworkEvaluator::EvaluateRecalibrated
   const std::vector<float> averaged(buffers.begin(), buffers.end());
   absl::Status status = RecalibrateBatchNorm(*network_, *batches, 0, kRecalibrationBatches,
                                              model.data.get(), options_.between);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   absl::StatusOr<Evaluation> result = Evaluate(model);
   std::ranges::copy(averaged, buffers.begin());
   if (!result.ok()) return result.status();

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/status_macros.h"
+
 namespace grapevine {
 
 NetworkObjective::NetworkObjective(std::shared_ptr<Network> network,
@@ -10,14 +12,14 @@ NetworkObjective::NetworkObjective(std::shared_ptr<Network> network,
 
 absl::StatusOr<double> NetworkObjective::Gradient(const float* replica, int64_t round,
                                                   float* gradient) {
-  if (absl::Status status = batches_->Fill(round, &batch_); !status.ok()) return status;
+  RETURN_IF_ERROR(batches_->Fill(round, &batch_));
   return network_->Gradient(replica, batch_, gradient);
 }
 
 absl::StatusOr<double> NetworkObjective::GradientInParts(const float* replica, int64_t round,
                                                          float* gradient,
                                                          const FinalFrom& final_from) {
-  if (absl::Status status = batches_->Fill(round, &batch_); !status.ok()) return status;
+  RETURN_IF_ERROR(batches_->Fill(round, &batch_));
   return network_->GradientInParts(replica, batch_, gradient, final_from);
 }
 

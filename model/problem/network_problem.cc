@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/status_macros.h"
 #include "kernels/tensor/gpu_tensor_device.h"
 #include "model/data/shard_batches.h"
 #include "model/network/host_network.h"
@@ -14,9 +15,8 @@ namespace grapevine {
 absl::StatusOr<std::unique_ptr<NetworkProblem>> NetworkProblem::Make(
     NetworkProblemOptions options) {
   std::unique_ptr<NetworkProblem> problem(new NetworkProblem(std::move(options)));
-  absl::StatusOr<std::unique_ptr<Network>> network = problem->NewNetwork({});
-  if (!network.ok()) return network.status();
-  problem->network_ = *std::move(network);
+  ASSIGN_OR_RETURN(std::unique_ptr<Network> network, problem->NewNetwork({}));
+  problem->network_ = std::move(network);
   return problem;
 }
 
@@ -24,10 +24,10 @@ absl::StatusOr<std::unique_ptr<Network>> NetworkProblem::NewNetwork(
     const ComputePlace& place) const {
   std::unique_ptr<TensorDevice> device;
   if (place.device != nullptr) {
-    absl::StatusOr<std::unique_ptr<TensorDevice>> made =
-        MakeGpuTensorDevice(*place.device, *place.stream, place.precision, place.timeout);
-    if (!made.ok()) return made.status();
-    device = *std::move(made);
+    ASSIGN_OR_RETURN(
+        std::unique_ptr<TensorDevice> made,
+        MakeGpuTensorDevice(*place.device, *place.stream, place.precision, place.timeout));
+    device = std::move(made);
   }
   const DatasetTraits& traits = options_.data.train->traits();
   return MakeNetwork(options_.network, traits.shape, traits.classes,
@@ -37,9 +37,8 @@ absl::StatusOr<std::unique_ptr<Network>> NetworkProblem::NewNetwork(
 
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObjectives(
     int64_t first, int64_t last, const ComputePlace& place) const {
-  absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork(place);
-  if (!network.ok()) return network.status();
-  const std::shared_ptr<Network> shared = *std::move(network);
+  ASSIGN_OR_RETURN(std::unique_ptr<Network> network, NewNetwork(place));
+  const std::shared_ptr<Network> shared = std::move(network);
   PrefetchOptions prefetch = last - first == 1 ? options_.prefetch : PrefetchOptions();
   prefetch.memory = place.batches;
   std::vector<std::unique_ptr<Objective>> objectives;
@@ -58,10 +57,9 @@ absl::StatusOr<std::unique_ptr<Evaluator>> NetworkProblem::MakeEvaluator(
   absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork(place);
   if (!network.ok()) return network.status();
   if (place.device != nullptr) {
-    absl::StatusOr<std::unique_ptr<HostNetwork>> from_host =
-        HostNetwork::Make(*std::move(network), place);
-    if (!from_host.ok()) return from_host.status();
-    network = *std::move(from_host);
+    ASSIGN_OR_RETURN(std::unique_ptr<HostNetwork> from_host,
+                     HostNetwork::Make(*std::move(network), place));
+    network = std::move(from_host);
   }
   PrefetchOptions prefetch = options_.prefetch;
   prefetch.memory = place.batches;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "model/problem/host_objective.h"
 #include "model/problem/quadratic_objective.h"
 #include "random/keyed_random.h"
@@ -41,7 +42,7 @@ absl::StatusOr<QuadraticProblemOptions> ParseQuadratic(const Spec& spec) {
   options.noise = reader.Real("noise", options.noise, 0, kMost);
   options.spread = reader.Real("spread", options.spread, 0, kMost);
   options.start = reader.Real("start", options.start, -kMost, kMost);
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   return options;
 }
 
@@ -79,10 +80,9 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> QuadraticProblem::MakeOb
       objectives.push_back(std::move(objective));
       continue;
     }
-    absl::StatusOr<std::unique_ptr<HostObjective>> copied =
-        HostObjective::Make(std::move(objective), place);
-    if (!copied.ok()) return copied.status();
-    objectives.push_back(*std::move(copied));
+    ASSIGN_OR_RETURN(std::unique_ptr<HostObjective> copied,
+                     HostObjective::Make(std::move(objective), place));
+    objectives.push_back(std::move(copied));
   }
   return objectives;
 }

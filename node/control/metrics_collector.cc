@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "node/control/joined_metrics.h"
 
 namespace grapevine {
@@ -62,7 +63,7 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
                      std::max(emitted_, last == last_.end() ? 0 : last->second)));
   }
   if (open_.size() >= kMaxOpen && !open_.contains(report.round())) {
-    if (absl::Status status = MakeRoom(); !status.ok()) return status;
+    RETURN_IF_ERROR(MakeRoom());
   }
   last_[rank] = report.round();
   control::NodeMetrics& kept = open_[report.round()].reports[rank];

@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -71,18 +72,16 @@ absl::StatusOr<HostAddress> ParseHostAddress(std::string_view text) {
   if (!ParsePort(text.substr(colon + 1), &address.port)) {
     return BadAddress(text, "the port is not a number from 0 to 65535");
   }
-  absl::StatusOr<std::string> host = ParseHost(text.substr(0, colon), text);
-  if (!host.ok()) return host.status();
-  address.host = *std::move(host);
+  ASSIGN_OR_RETURN(std::string host, ParseHost(text.substr(0, colon), text));
+  address.host = std::move(host);
   return address;
 }
 
 absl::StatusOr<HostAddress> ParseHostAddress(std::string_view text, int port_if_none) {
   if (Ipv6(text)) return HostAddress{std::string(text), port_if_none};
   if (!IsBracketed(text) && text.find(':') != std::string_view::npos) return ParseHostAddress(text);
-  absl::StatusOr<std::string> host = ParseHost(text, text);
-  if (!host.ok()) return host.status();
-  return HostAddress{*std::move(host), port_if_none};
+  ASSIGN_OR_RETURN(std::string host, ParseHost(text, text));
+  return HostAddress{std::move(host), port_if_none};
 }
 
 std::string FormatHostAddress(const HostAddress& address) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "system/mapped_file.h"
 
 namespace grapevine {
@@ -35,16 +36,15 @@ absl::StatusOr<Entry> ParseHost(std::string_view text) {
     entry.address.host = std::string(text);
     return entry;
   }
-  absl::StatusOr<HostAddress> address = ParseHostAddress(text);
-  if (!address.ok()) return address.status();
-  if (address->host.empty()) return Wrong(absl::StrCat("\"", std::string(text), "\" has no host"));
-  if (address->port == 0) {
+  ASSIGN_OR_RETURN(HostAddress address, ParseHostAddress(text));
+  if (address.host.empty()) return Wrong(absl::StrCat("\"", std::string(text), "\" has no host"));
+  if (address.port == 0) {
     return Wrong(absl::StrCat("\"", std::string(text), "\": neither a port nor slots may be 0"));
   }
-  if (address->port < kFirstPort) {
-    entry.slots = std::exchange(address->port, 0);
+  if (address.port < kFirstPort) {
+    entry.slots = std::exchange(address.port, 0);
   }
-  entry.address = *std::move(address);
+  entry.address = std::move(address);
   return entry;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "node/identity/slurm_nodelist.h"
 
 namespace grapevine {
@@ -47,7 +48,7 @@ class Resolver {
     for (const auto step :
          {&Resolver::FindLauncher, &Resolver::FindWorldSize, &Resolver::FindLocalRank,
           &Resolver::FindRank, &Resolver::FindMaster, &Resolver::FindMasterPort}) {
-      if (absl::Status status = (this->*step)(); !status.ok()) return status;
+      RETURN_IF_ERROR((this->*step)());
     }
     return identity_;
   }
@@ -68,11 +69,10 @@ class Resolver {
   // Whose rank it is that counts.
   absl::Status FindLauncher() {
     for (const LauncherVariables* launcher : kLaunchers) {
-      absl::StatusOr<std::optional<Sourced<int>>> rank = Number(launcher->rank);
-      if (!rank.ok()) return rank.status();
-      if (!*rank) continue;
+      ASSIGN_OR_RETURN(std::optional<Sourced<int>> rank, Number(launcher->rank));
+      if (!rank) continue;
       launcher_ = launcher;
-      launcher_rank_ = **rank;
+      launcher_rank_ = *rank;
       return absl::OkStatus();
     }
     return absl::OkStatus();
@@ -82,17 +82,16 @@ class Resolver {
     if (options_.world_size) {
       identity_.world_size = {options_.world_size->value, options_.world_size->origin};
     } else {
-      absl::StatusOr<std::vector<Sourced<int>>> sizes = WorldSizes();
-      if (!sizes.ok()) return sizes.status();
-      if (sizes->empty()) return MissingWorldSize();
-      for (const Sourced<int>& size : *sizes) {
-        if (size.value != sizes->front().value) {
-          return UsageError(absl::StrCat(sizes->front().origin, " says ", sizes->front().value,
+      ASSIGN_OR_RETURN(std::vector<Sourced<int>> sizes, WorldSizes());
+      if (sizes.empty()) return MissingWorldSize();
+      for (const Sourced<int>& size : sizes) {
+        if (size.value != sizes.front().value) {
+          return UsageError(absl::StrCat(sizes.front().origin, " says ", sizes.front().value,
                                          " nodes and ", size.origin, " says ", size.value,
                                          "; unset one, or give --world-size"));
         }
       }
-      identity_.world_size = {sizes->front().value, sizes->front().origin};
+      identity_.world_size = {sizes.front().value, sizes.front().origin};
     }
     if (identity_.world_size.value > 0) return absl::OkStatus();
     return UsageError(absl::StrCat(identity_.world_size.origin, " says ",
@@ -103,9 +102,8 @@ class Resolver {
     std::vector<Sourced<int>> sizes;
     for (const LauncherVariables* launcher : {&kPlain, launcher_}) {
       if (launcher == nullptr || (launcher == &kPlain && !sizes.empty())) continue;
-      absl::StatusOr<std::optional<Sourced<int>>> size = Number(launcher->world_size);
-      if (!size.ok()) return size.status();
-      if (*size) sizes.push_back(**size);
+      ASSIGN_OR_RETURN(std::optional<Sourced<int>> size, Number(launcher->world_size));
+      if (size) sizes.push_back(*size);
     }
     if (options_.hosts) {
       sizes.push_back({static_cast<int>(options_.hosts->value.size()), options_.hosts->origin});
@@ -128,10 +126,9 @@ class Resolver {
     identity_.local_rank = {0, "default"};
     for (const LauncherVariables* launcher : {&kPlain, launcher_}) {
       if (launcher == nullptr) continue;
-      absl::StatusOr<std::optional<Sourced<int>>> local = Number(launcher->local_rank);
-      if (!local.ok()) return local.status();
-      if (!*local) continue;
-      identity_.local_rank = **local;
+      ASSIGN_OR_RETURN(std::optional<Sourced<int>> local, Number(launcher->local_rank));
+      if (!local) continue;
+      identity_.local_rank = *local;
       return absl::OkStatus();
     }
     return absl::OkStatus();
@@ -242,10 +239,9 @@ class Resolver {
   }
 
   absl::Status FindLocalMaster() {
-    absl::StatusOr<std::optional<Sourced<int>>> local = Number(kOpenMpiLocalSize);
-    if (!local.ok()) return local.status();
+    ASSIGN_OR_RETURN(std::optional<Sourced<int>> local, Number(kOpenMpiLocalSize));
     const bool all_here =
-        launcher_ == &kOpenMpi && *local && (*local)->value == identity_.world_size.value;
+        launcher_ == &kOpenMpi && local && local->value == identity_.world_size.value;
     if (!all_here && identity_.world_size.value > 1) {
       return UsageError(
           "where rank 0 listens is not known: set MASTER_ADDR (mpirun: -x MASTER_ADDR=HOST), or "
@@ -256,18 +252,17 @@ class Resolver {
   }
 
   absl::Status FindMasterPort() {
-    absl::StatusOr<std::optional<Sourced<int>>> variable = Number(kMasterPort);
-    if (!variable.ok()) return variable.status();
-    const auto told = OnePort(options_.master_port, options_.master_host.has_value());
-    if (!told.ok()) return told.status();
-    const auto in_environment = OnePort(*variable, identity_.master_host.origin == kMasterAddress);
-    if (!in_environment.ok()) return in_environment.status();
+    ASSIGN_OR_RETURN(std::optional<Sourced<int>> variable, Number(kMasterPort));
+    ASSIGN_OR_RETURN(const auto told,
+                     OnePort(options_.master_port, options_.master_host.has_value()));
+    ASSIGN_OR_RETURN(const auto in_environment,
+                     OnePort(variable, identity_.master_host.origin == kMasterAddress));
     identity_.master_port = {kDefaultMasterPort, "default"};
-    if (*in_environment) identity_.master_port = **in_environment;
+    if (in_environment) identity_.master_port = *in_environment;
     if (options_.hosts && options_.hosts->value.front().port != 0) {
       identity_.master_port = {options_.hosts->value.front().port, options_.hosts->origin};
     }
-    if (*told) identity_.master_port = **told;
+    if (told) identity_.master_port = *told;
     const int port = identity_.master_port.value;
     // Rank 0 alone may let the system choose.
     if (port >= 0 && port <= 65535 && (port != 0 || identity_.rank.value == 0)) {

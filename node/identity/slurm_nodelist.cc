@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -100,9 +101,8 @@ absl::StatusOr<std::vector<std::string>> ExpandSlurmNodelist(std::string_view li
   for (const std::string_view item : Items(list)) {
     if (item.empty()) return Malformed(list, "an item is empty");
     if (item.find(']') < item.find('[')) return Malformed(list, "a bracket is not opened");
-    absl::StatusOr<std::vector<std::string>> expanded = ExpandItem(list, item);
-    if (!expanded.ok()) return expanded.status();
-    hosts.insert(hosts.end(), expanded->begin(), expanded->end());
+    ASSIGN_OR_RETURN(std::vector<std::string> expanded, ExpandItem(list, item));
+    hosts.insert(hosts.end(), expanded.begin(), expanded.end());
     if (hosts.size() > kMaxSlurmHosts) return Malformed(list, "too many hosts");
   }
   return hosts;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -113,7 +114,7 @@ bool LaunchPlan::over() const {
 }
 
 absl::Status LaunchPlan::Outcome() const {
-  if (!own_failure_.ok()) return own_failure_;
+  RETURN_IF_ERROR(own_failure_);
   if (interrupted() && static_cast<Rank>(ends_.size()) < options_.nodes) {
     return Interrupted(ends_, interrupted_by_);
   }

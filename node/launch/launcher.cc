@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "node/identity/host_address.h"
 #include "node/launch/launch_plan.h"
 #include "system/child_process.h"
@@ -81,7 +82,7 @@ class Launcher {
         plan_(options.plan, steady_clock::now()) {}
 
   absl::Status Run() {
-    if (absl::Status status = Begin(); !status.ok()) return status;
+    RETURN_IF_ERROR(Begin());
     StartChildren();
     while (!plan_.over()) {
       Wait();
@@ -97,14 +98,12 @@ class Launcher {
 
  private:
   absl::Status Begin() {
-    absl::StatusOr<std::unique_ptr<SignalDescriptor>> signals =
-        SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP, SIGCHLD});
-    if (!signals.ok()) return signals.status();
-    signals_ = *std::move(signals);
-    absl::StatusOr<Channel> port = OpenChannel(), progress = OpenChannel();
-    if (!port.ok()) return port.status();
+    ASSIGN_OR_RETURN(std::unique_ptr<SignalDescriptor> signals,
+                     SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP, SIGCHLD}));
+    signals_ = std::move(signals);
+    ASSIGN_OR_RETURN(Channel port, OpenChannel(), progress = OpenChannel());
     if (!progress.ok()) return progress.status();
-    port_ = *std::move(port);
+    port_ = std::move(port);
     progress_ = *std::move(progress);
     return absl::OkStatus();
   }
@@ -150,11 +149,10 @@ class Launcher {
       command.environment.push_back(absl::StrCat(name, "=", value));
     }
     if (!cpus_.empty()) command.cpu = cpus_[static_cast<size_t>(rank) % cpus_.size()];
-    absl::StatusOr<std::unique_ptr<ChildProcess>> process = ChildProcess::Start(command);
-    if (!process.ok()) return process.status();
-    plan_.OnStarted((*process)->pid());
+    ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> process, ChildProcess::Start(command));
+    plan_.OnStarted(process->pid());
     children_.push_back({.rank = rank,
-                         .process = *std::move(process),
+                         .process = std::move(process),
                          .output = LineReader([this, rank](std::string_view line) {
                            sinks_.on_line(rank, false, line);
                          }),

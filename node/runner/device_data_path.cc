@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -34,10 +35,9 @@ absl::StatusOr<std::unique_ptr<DeviceDataPath>> DeviceDataPath::Make(
     std::function<void(absl::Status why)> on_failure) {
   Streams streams;
   for (std::unique_ptr<DeviceStream>* stream : {&streams.mix, &streams.down, &streams.up}) {
-    absl::StatusOr<std::unique_ptr<DeviceStream>> made =
-        options.device->NewStream(StreamPriority::kHigh);
-    if (!made.ok()) return made.status();
-    *stream = *std::move(made);
+    ASSIGN_OR_RETURN(std::unique_ptr<DeviceStream> made,
+                     options.device->NewStream(StreamPriority::kHigh));
+    *stream = std::move(made);
   }
   return std::unique_ptr<DeviceDataPath>(
       new DeviceDataPath(options, std::move(on_pass), std::move(on_failure), std::move(streams)));
@@ -100,8 +100,8 @@ absl::Status DeviceDataPath::Write(Vec vector,
                                    const std::function<absl::Status(float* memory)>& write) {
   const SharedVector& memory = vectors_.At(vector);
   absl::StatusOr<SharedVector> pinned = NewPinned(memory.size, vectors_.role(vector));
-  if (!status_.ok()) return status_;
-  if (absl::Status status = write(pinned->data.get()); !status.ok()) return status;
+  RETURN_IF_ERROR(status_);
+  RETURN_IF_ERROR(write(pinned->data.get()));
   const MemoryRange written[] = {RangeOf(memory)};
   Invalidate(vectors_.Whole(vector));
   order_.Before(*streams_.up, {}, written);
@@ -153,14 +153,13 @@ void DeviceDataPath::OnceComputed(std::function<void()> computed) {
 
 absl::StatusOr<Outgoing> DeviceDataPath::Send(const Part& part) {
   const SharedSlice from = vectors_.Slice(part);
-  if (!status_.ok()) return status_;
+  RETURN_IF_ERROR(status_);
   std::vector<Mirror>& mirrors = mirrors_[part.vector.id];
   for (const Mirror& mirror : mirrors) {
     if (mirror.offset == part.offset && mirror.size == part.size) return mirror.memory;
   }
-  absl::StatusOr<SharedVector> pinned = NewPinned(part.size, "an outgoing message");
-  if (!pinned.ok()) return pinned.status();
-  const Outgoing message(SharedSlice{pinned->data, 0, part.size}, std::make_shared<Watermark>());
+  ASSIGN_OR_RETURN(SharedVector pinned, NewPinned(part.size, "an outgoing message"));
+  const Outgoing message(SharedSlice{pinned.data, 0, part.size}, std::make_shared<Watermark>());
   CopyDown(from, message);
   mirrors.push_back({part.offset, part.size, message});
   return message;
@@ -181,20 +180,19 @@ void DeviceDataPath::CopyDown(const SharedSlice& from, const Outgoing& to) {
 
 absl::StatusOr<Incoming> DeviceDataPath::Post(Rank from, Tag tag, const Part& into) {
   const SharedSlice place = vectors_.Slice(into);
-  if (!status_.ok()) return status_;
+  RETURN_IF_ERROR(status_);
   ReleaseRetired();
-  absl::StatusOr<SharedVector> pinned =
-      NewPinned(into.size, absl::StrCat("a message from rank ", from));
-  if (!pinned.ok()) return pinned.status();
+  ASSIGN_OR_RETURN(SharedVector pinned,
+                   NewPinned(into.size, absl::StrCat("a message from rank ", from)));
   Invalidate(into);
   const MemoryRange written[] = {RangeOf(place)};
   order_.Before(*streams_.up, {}, written);
-  arrivals_[{from, tag}] = {place, *pinned};
-  const auto go_up = [up = streams_.up.get(), host = *pinned, place](int64_t offset, int64_t size) {
+  arrivals_[{from, tag}] = {place, pinned};
+  const auto go_up = [up = streams_.up.get(), host = pinned, place](int64_t offset, int64_t size) {
     const auto* bytes = reinterpret_cast<const std::byte*>(host.data.get());
     up->Upload(bytes + offset, size, reinterpret_cast<std::byte*>(place.begin()) + offset);
   };
-  return Incoming(SharedSlice{pinned->data, 0, into.size}, go_up);
+  return Incoming(SharedSlice{pinned.data, 0, into.size}, go_up);
 }
 
 void DeviceDataPath::Received(Rank from, Tag tag) {
@@ -205,38 +203,32 @@ void DeviceDataPath::Received(Rank from, Tag tag) {
 }
 
 absl::StatusOr<SharedVector> DeviceDataPath::Read(const SharedVector& memory) {
-  if (!status_.ok()) return status_;
-  absl::StatusOr<SharedVector> pinned = NewPinned(memory.size, "a copy of a vector");
-  if (!pinned.ok()) return pinned.status();
+  RETURN_IF_ERROR(status_);
+  ASSIGN_OR_RETURN(SharedVector pinned, NewPinned(memory.size, "a copy of a vector"));
   const MemoryRange read[] = {RangeOf(memory)};
   order_.Before(*streams_.down, read, {});
-  streams_.down->Download(memory.data.get(), memory.size * kElement, pinned->data.get());
+  streams_.down->Download(memory.data.get(), memory.size * kElement, pinned.data.get());
   // It is over when this returns: nobody else need wait for it.
-  if (absl::Status status = streams_.down->Finish(options_.timeout); !status.ok()) {
-    return status;
-  }
-  return *std::move(pinned);
+  RETURN_IF_ERROR(streams_.down->Finish(options_.timeout));
+  return pinned;
 }
 
 absl::StatusOr<Sketch> DeviceDataPath::SketchOf(Vec vector, int64_t size, uint64_t seed) {
   constexpr int64_t kBytes = sizeof(Sketch);
   const SharedVector& memory = vectors_.At(vector);
-  if (!status_.ok()) return status_;
-  absl::StatusOr<std::shared_ptr<void>> workspace =
-      options_.device->Allocate(kBytes + streams_.mix->SketchWorkspace(size), "a sketch");
-  if (!workspace.ok()) return workspace.status();
-  absl::StatusOr<SharedVector> pinned = NewPinned(kBytes / kElement, "a sketch");
-  if (!pinned.ok()) return pinned.status();
-  auto* const sketch = static_cast<double*>(workspace->get());
+  RETURN_IF_ERROR(status_);
+  ASSIGN_OR_RETURN(
+      std::shared_ptr<void> workspace,
+      options_.device->Allocate(kBytes + streams_.mix->SketchWorkspace(size), "a sketch"));
+  ASSIGN_OR_RETURN(SharedVector pinned, NewPinned(kBytes / kElement, "a sketch"));
+  auto* const sketch = static_cast<double*>(workspace.get());
   const MemoryRange read[] = {{memory.data.get(), 0, size}};
   order_.Before(*streams_.mix, read, {});
   streams_.mix->ComputeSketch(memory.data.get(), size, seed, sketch + kSketchSize, sketch);
-  streams_.mix->Download(sketch, kBytes, pinned->data.get());
-  if (absl::Status status = streams_.mix->Finish(options_.timeout); !status.ok()) {
-    return status;
-  }
+  streams_.mix->Download(sketch, kBytes, pinned.data.get());
+  RETURN_IF_ERROR(streams_.mix->Finish(options_.timeout));
   Sketch result;
-  std::memcpy(result.data(), pinned->data.get(), kBytes);
+  std::memcpy(result.data(), pinned.data.get(), kBytes);
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -142,23 +143,18 @@ absl::StatusOr<std::vector<Certificate>> ChainToAuthority(
 
 absl::StatusOr<std::string> CheckCertificate(const PemFile& ca, const PemFile& cert,
                                              const PemFile& key, absl::Time now) {
-  const absl::StatusOr<std::vector<Certificate>> authorities = Certificates(ca);
-  if (!authorities.ok()) return authorities.status();
-  const absl::StatusOr<std::vector<Certificate>> own = Certificates(cert);
-  if (!own.ok()) return own.status();
-  const absl::StatusOr<Key> secret = PrivateKey(key);
-  if (!secret.ok()) return secret.status();
-  if (X509_check_private_key(own->front().get(), secret->get()) != 1) {
+  ASSIGN_OR_RETURN(const std::vector<Certificate> authorities, Certificates(ca));
+  ASSIGN_OR_RETURN(const std::vector<Certificate> own, Certificates(cert));
+  ASSIGN_OR_RETURN(const Key secret, PrivateKey(key));
+  if (X509_check_private_key(own.front().get(), secret.get()) != 1) {
     return Unfit(key, absl::StrCat("and ", cert.name, " do not belong together"));
   }
-  const absl::StatusOr<std::vector<Certificate>> chain = ChainToAuthority(cert, *own, *authorities);
-  if (!chain.ok()) return chain.status();
+  ASSIGN_OR_RETURN(const std::vector<Certificate> chain, ChainToAuthority(cert, own, authorities));
   std::string warning;
-  for (const Certificate& one : *chain) {
-    const bool from_ca = &one == &chain->back() && chain->size() > 1;
-    absl::StatusOr<std::string> soon = CheckDates(from_ca ? ca : cert, *one, now);
-    if (!soon.ok()) return soon.status();
-    if (warning.empty()) warning = *std::move(soon);
+  for (const Certificate& one : chain) {
+    const bool from_ca = &one == &chain.back() && chain.size() > 1;
+    ASSIGN_OR_RETURN(std::string soon, CheckDates(from_ca ? ca : cert, *one, now));
+    if (warning.empty()) warning = std::move(soon);
   }
   return warning;
 }

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "node/identity/host_address.h"
 #include "node/server/certificate.h"
 #include "system/mapped_file.h"
@@ -50,9 +51,8 @@ absl::StatusOr<GrpcCredentials> GrpcCredentials::Load(const TlsOptions& options,
   for (const auto* file : {&ca, &cert, &key}) {
     if (!file->ok()) return file->status();
   }
-  absl::StatusOr<std::string> warning = CheckCertificate(*ca, *cert, *key, now);
-  if (!warning.ok()) return warning.status();
-  credentials.warning_ = *std::move(warning);
+  ASSIGN_OR_RETURN(std::string warning, CheckCertificate(*ca, *cert, *key, now));
+  credentials.warning_ = std::move(warning);
   credentials.ca_ = ca->text;
   credentials.cert_ = cert->text;
   credentials.key_ = key->text;
@@ -69,7 +69,7 @@ absl::Status GrpcCredentials::CheckAllowed(std::string_view verb, std::string_vi
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> GrpcCredentials::ForServer(
     std::string_view host) const {
-  if (absl::Status status = CheckAllowed("listening on", host); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckAllowed("listening on", host));
   if (!tls()) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
@@ -80,7 +80,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> GrpcCredentials::ForSer
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> GrpcCredentials::ForChannel(
     std::string_view host) const {
-  if (absl::Status status = CheckAllowed("connecting to", host); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckAllowed("connecting to", host));
   return ForPeers();
 }
 

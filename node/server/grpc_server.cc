@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "node/server/grpc_keepalive.h"
 #include "node/server/grpc_reflection_limit.h"
 #include "node/server/listening_sockets.h"
@@ -30,22 +31,20 @@ void BoundStrangers(const GrpcServerOptions& options, grpc::ServerBuilder& build
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOptions& options,
                                                               const GrpcCredentials& credentials,
                                                               std::span<const Register> services) {
-  absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> server_credentials =
-      credentials.ForServer(options.bind.host);
-  if (!server_credentials.ok()) return server_credentials.status();
+  ASSIGN_OR_RETURN(std::shared_ptr<grpc::ServerCredentials> server_credentials,
+                   credentials.ForServer(options.bind.host));
 
-  absl::StatusOr<ListeningSockets> sockets = ListenOn(options.bind, options.peer_timeout);
-  if (!sockets.ok()) return sockets.status();
-  const HostAddress address{options.bind.host, sockets->port};
+  ASSIGN_OR_RETURN(ListeningSockets sockets, ListenOn(options.bind, options.peer_timeout));
+  const HostAddress address{options.bind.host, sockets.port};
 
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetKeepalive(options.peer_timeout, &builder);
   BoundStrangers(options, builder);
-  absl::StatusOr<std::unique_ptr<GrpcAcceptor>> door =
-      GrpcAcceptor::Make(*std::move(sockets), GrpcAcceptor::MaxDescriptors(options.nodes), builder,
-                         *server_credentials);
-  if (!door.ok()) return door.status();
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<GrpcAcceptor> door,
+      GrpcAcceptor::Make(std::move(sockets), GrpcAcceptor::MaxDescriptors(options.nodes), builder,
+                         server_credentials));
   auto health = std::make_unique<GrpcHealthService>();
   builder.RegisterService(health.get());
   for (const Register& service : services) service(builder);
@@ -53,9 +52,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   if (server == nullptr) {
     return absl::InternalError(absl::StrCat("gRPC does not serve ", FormatHostAddress(address)));
   }
-  (*door)->Open();
+  door->Open();
   return std::unique_ptr<GrpcServer>(
-      new GrpcServer(std::move(health), *std::move(door), std::move(server), address));
+      new GrpcServer(std::move(health), std::move(door), std::move(server), address));
 }
 
 GrpcServer::GrpcServer(std::unique_ptr<GrpcHealthService> health,

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "glog/logging.h"
 
 namespace grapevine {
@@ -46,10 +47,10 @@ void MemoryHub::Wake(Rank from, Rank to) {
 
 absl::Status MemoryHub::Send(Rank from, Rank to, Tag tag, Outgoing message) {
   MutexLock lock(mutex_);
-  if (absl::Status status = CheckPeer(from, to); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckPeer(from, to));
   Edge& edge = EdgeBetween(from, to);
-  if (!edge.broken.ok()) return edge.broken;
-  if (absl::Status status = edge.queue.Admits(tag); !status.ok()) return status;
+  RETURN_IF_ERROR(edge.broken);
+  RETURN_IF_ERROR(edge.queue.Admits(tag));
   message.slice = ReportWhenReleased(std::move(message.slice), endpoints_[from].gate, to, tag);
   if (message.written != nullptr) {
     message.written->OnRise([hub = weak_from_this(), from, to] {
@@ -63,12 +64,12 @@ absl::Status MemoryHub::Send(Rank from, Rank to, Tag tag, Outgoing message) {
 
 absl::Status MemoryHub::Post(Rank to, Rank from, Tag tag, Incoming place) {
   MutexLock lock(mutex_);
-  if (absl::Status status = CheckPeer(to, from); !status.ok()) return status;
-  if (const absl::Status& broken = EdgeBetween(to, from).broken; !broken.ok()) return broken;
+  RETURN_IF_ERROR(CheckPeer(to, from));
+  RETURN_IF_ERROR(EdgeBetween(to, from).broken);
   Edge& edge = EdgeBetween(from, to);
-  if (absl::Status status = edge.ledger.Post(tag, std::move(place)); !status.ok()) return status;
+  RETURN_IF_ERROR(edge.ledger.Post(tag, std::move(place)));
   // Every credit at once: here it has no way to go, and messages share none.
-  if (absl::Status status = edge.queue.Grant(tag, Credit::kAtOnce); !status.ok()) return status;
+  RETURN_IF_ERROR(edge.queue.Grant(tag, Credit::kAtOnce));
   Schedule(from, to);
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 
 namespace grapevine {
@@ -30,19 +31,16 @@ absl::StatusOr<std::string> Canonical(Kind kind, std::string_view text) {
     return WithFailure(absl::InvalidArgumentError("the value is empty"), Failure::kUsage);
   }
   if (kind == SIZE) {
-    const absl::StatusOr<int64_t> bytes = ParseSize(text);
-    if (!bytes.ok()) return bytes.status();
-    return FormatSize(*bytes);
+    ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(text));
+    return FormatSize(bytes);
   }
   if (kind == BANDWIDTH) {
-    const absl::StatusOr<int64_t> rate = ParseBandwidth(text);
-    if (!rate.ok()) return rate.status();
-    return FormatBandwidth(*rate);
+    ASSIGN_OR_RETURN(const int64_t rate, ParseBandwidth(text));
+    return FormatBandwidth(rate);
   }
   if (kind == DURATION || (kind == TIMING && absl::ascii_isdigit(text.front()))) {
-    const absl::StatusOr<std::chrono::nanoseconds> duration = ParseDuration(text);
-    if (!duration.ok()) return duration.status();
-    return FormatDuration(*duration);
+    ASSIGN_OR_RETURN(const std::chrono::nanoseconds duration, ParseDuration(text));
+    return FormatDuration(duration);
   }
   return std::string(text);
 }
@@ -125,9 +123,8 @@ absl::Status AddElements(const ConfigField& field, std::string_view text, Config
   ClearField(field, config);
   const std::vector<std::string> elements = absl::StrSplit(std::string(text), ',');
   for (const std::string& element : elements) {
-    const absl::StatusOr<std::string> canonical = Canonical(InfoOf(field).kind(), element);
-    if (!canonical.ok()) return canonical.status();
-    config->GetReflection()->AddString(config, &field, *canonical);
+    ASSIGN_OR_RETURN(const std::string canonical, Canonical(InfoOf(field).kind(), element));
+    config->GetReflection()->AddString(config, &field, canonical);
   }
   return absl::OkStatus();
 }

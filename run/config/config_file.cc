@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "run/config/config_field.h"
 #include "run/text_proto.h"
 
@@ -22,8 +23,7 @@ absl::Status Reread(const ConfigField& field, Config* config) {
 absl::StatusOr<ConfigFile> ReadConfigFile(const std::string& path) {
   ConfigFile result;
   TextFormat::ParseInfoTree positions;
-  const absl::Status read = ReadTextProto(path, Failure::kUsage, &result.config, &positions);
-  if (!read.ok()) return read;
+  RETURN_IF_ERROR(ReadTextProto(path, Failure::kUsage, &result.config, &positions));
   for (const ConfigField* field : ConfigFields()) {
     if (!HasField(*field, result.config)) continue;
     const int index = field->is_repeated() ? 0 : -1;

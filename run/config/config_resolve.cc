@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "run/config/config_field.h"
 #include "run/config/config_file.h"
 #include "run/config/config_validate.h"
@@ -14,10 +15,9 @@ namespace grapevine {
 namespace {
 
 absl::Status AddFile(const std::string& path, ResolvedConfig* resolved) {
-  absl::StatusOr<ConfigFile> file = ReadConfigFile(path);
-  if (!file.ok()) return file.status();
-  resolved->config = std::move(file->config);
-  for (const auto& [field, line] : file->line) {
+  ASSIGN_OR_RETURN(ConfigFile file, ReadConfigFile(path));
+  resolved->config = std::move(file.config);
+  for (const auto& [field, line] : file.line) {
     resolved->origins[field] = {Source::kFile, absl::StrCat(path, ":", line)};
   }
   return absl::OkStatus();
@@ -40,9 +40,8 @@ absl::Status AddEnvironment(const std::map<std::string, std::string>& environmen
     const auto variable = environment.find(VariableName(*field));
     // Scripts write GRAPEVINE_OUT= for "unset".
     if (variable == environment.end() || variable->second.empty()) continue;
-    absl::Status status =
-        Add(*field, variable->second, {Source::kEnvironment, variable->first}, resolved);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(
+        Add(*field, variable->second, {Source::kEnvironment, variable->first}, resolved));
   }
   return absl::OkStatus();
 }
@@ -50,8 +49,7 @@ absl::Status AddEnvironment(const std::map<std::string, std::string>& environmen
 absl::Status AddFlags(const std::map<std::string, std::string>& flags, ResolvedConfig* resolved) {
   for (const auto& [name, text] : flags) {
     const ConfigField& field = ConfigFieldNamed(name);
-    absl::Status status = Add(field, text, {Source::kCommandLine, FlagName(field)}, resolved);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Add(field, text, {Source::kCommandLine, FlagName(field)}, resolved));
   }
   return absl::OkStatus();
 }
@@ -94,17 +92,15 @@ void ForgetRecord(ResolvedConfig* resolved) {
 absl::StatusOr<ResolvedConfig> ResolveConfig(const ConfigSources& sources) {
   ResolvedConfig resolved;
   if (sources.file) {
-    if (absl::Status status = AddFile(*sources.file, &resolved); !status.ok()) return status;
+    RETURN_IF_ERROR(AddFile(*sources.file, &resolved));
   }
-  if (absl::Status status = AddEnvironment(sources.environment, &resolved); !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = AddFlags(sources.flags, &resolved); !status.ok()) return status;
+  RETURN_IF_ERROR(AddEnvironment(sources.environment, &resolved));
+  RETURN_IF_ERROR(AddFlags(sources.flags, &resolved));
   // An earlier run's config.textproto names what made that run.
   ForgetRecord(&resolved);
-  if (absl::Status status = ChooseDuration(&resolved); !status.ok()) return status;
+  RETURN_IF_ERROR(ChooseDuration(&resolved));
   FillDefaults(&resolved.config);
-  if (absl::Status status = ValidateConfig(resolved); !status.ok()) return status;
+  RETURN_IF_ERROR(ValidateConfig(resolved));
   return resolved;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "run/config/config_field.h"
 #include "run/config/configured_stragglers.h"
@@ -246,7 +247,7 @@ absl::Status ValidateConfig(const ResolvedConfig& resolved) {
   for (auto check :
        {CheckRanges, CheckChoices, CheckDevice, CheckTimeouts, CheckPhantom, CheckModelWithoutData,
         CheckDataAreSeen, CheckCluster, CheckSecurity, CheckOutput, CheckStragglers}) {
-    if (absl::Status status = check(resolved); !status.ok()) return status;
+    RETURN_IF_ERROR(check(resolved));
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "run/config/config_field.h"
 
 namespace grapevine {
@@ -67,10 +68,9 @@ bool IsSweepable(const std::string& field) {
 }
 
 absl::StatusOr<std::vector<SweepCell>> ResolveSweep(const ConfigSources& sources) {
-  const absl::StatusOr<std::vector<Axis>> axes = Axes(sources);
-  if (!axes.ok()) return axes.status();
+  ASSIGN_OR_RETURN(const std::vector<Axis> axes, Axes(sources));
   size_t count = 1;
-  for (const Axis& axis : *axes) {
+  for (const Axis& axis : axes) {
     count *= axis.values.size();
     if (count <= kMaxCells) continue;
     return WithFailure(absl::InvalidArgumentError(absl::StrCat(
@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<SweepCell>> ResolveSweep(const ConfigSources& sources
     ConfigSources chosen = sources;
     SweepCell cell;
     size_t stride = count;
-    for (const Axis& axis : *axes) {
+    for (const Axis& axis : axes) {
       stride /= axis.values.size();
       const std::string& value = axis.values[index / stride % axis.values.size()];
       if (axis.flag) {
@@ -94,9 +94,8 @@ absl::StatusOr<std::vector<SweepCell>> ResolveSweep(const ConfigSources& sources
       absl::StrAppend(&cell.label, cell.label.empty() ? "" : "_",
                       FolderName(absl::StrCat(axis.field->name(), "=", value)));
     }
-    absl::StatusOr<ResolvedConfig> resolved = ResolveConfig(chosen);
-    if (!resolved.ok()) return resolved.status();
-    cell.resolved = *std::move(resolved);
+    ASSIGN_OR_RETURN(ResolvedConfig resolved, ResolveConfig(chosen));
+    cell.resolved = std::move(resolved);
     cells.push_back(std::move(cell));
   }
   return cells;

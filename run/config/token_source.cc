@@ -12,6 +12,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "system/mapped_file.h"
 
 namespace grapevine {
@@ -70,10 +71,10 @@ absl::StatusOr<TokenSource> ReadTokenFile(const std::string& path) {
     return Unfit(source.origin, absl::StrCat("a file of ", bytes.size(), " bytes is no token"),
                  Failure::kInput);
   }
-  absl::StatusOr<std::string> token = TokenIn(
-      {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, source.origin, Failure::kInput);
-  if (!token.ok()) return token.status();
-  source.secret = *std::move(token);
+  ASSIGN_OR_RETURN(std::string token,
+                   TokenIn({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                           source.origin, Failure::kInput));
+  source.secret = std::move(token);
   source.warning = ReadableByOthers(path);
   return source;
 }
@@ -85,9 +86,8 @@ absl::StatusOr<TokenSource> FindToken(const Config& config, const char* variable
   if (variable == nullptr || *variable == '\0') {
     return TokenSource{.secret = {}, .origin = "none", .warning = {}};
   }
-  absl::StatusOr<std::string> token = TokenIn(variable, kTokenVariable, Failure::kUsage);
-  if (!token.ok()) return token.status();
-  return TokenSource{.secret = *std::move(token), .origin = kTokenVariable, .warning = {}};
+  ASSIGN_OR_RETURN(std::string token, TokenIn(variable, kTokenVariable, Failure::kUsage));
+  return TokenSource{.secret = std::move(token), .origin = kTokenVariable, .warning = {}};
 }
 
 absl::StatusOr<std::string> DrawToken() {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "run/records/output_file.h"
 
 namespace grapevine {
@@ -57,7 +58,7 @@ absl::Status CreateFolders(const std::string& path) {
 absl::StatusOr<std::string> CreateFreshFolder(const std::string& path) {
   const std::string above = fs::path(path).parent_path().string();
   if (!above.empty()) {
-    if (absl::Status status = CreateFolders(above); !status.ok()) return status;
+    RETURN_IF_ERROR(CreateFolders(above));
   }
   constexpr int kMost = 1000;
   for (int i = 1; i <= kMost; ++i) {

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "run/config/config_file.h"
 #include "run/records/output_file.h"
 #include "run/records/output_folder.h"
@@ -57,14 +58,13 @@ absl::StatusOr<std::vector<fs::path>> FilesOfARun(const std::string& folder) {
 }
 
 absl::Status CheckOut(const std::string& path, bool overwrite) {
-  const absl::StatusOr<FoundFolder> found = LookAtFolder(path);
-  if (!found.ok()) return found.status();
-  if (*found == FoundFolder::kFull && !IsRunDirectory(path)) {
+  ASSIGN_OR_RETURN(const FoundFolder found, LookAtFolder(path));
+  if (found == FoundFolder::kFull && !IsRunDirectory(path)) {
     return OutputError(absl::StrCat(
         path,
         " exists and is no run directory (it has no config.textproto); choose another --out"));
   }
-  if (*found == FoundFolder::kFull && !overwrite) {
+  if (found == FoundFolder::kFull && !overwrite) {
     return OutputError(absl::StrCat(
         path, " holds an earlier run; choose another --out, or replace it with --overwrite"));
   }
@@ -72,8 +72,8 @@ absl::Status CheckOut(const std::string& path, bool overwrite) {
 }
 
 absl::Status PrepareOut(const std::string& path, bool overwrite) {
-  if (absl::Status status = CheckOut(path, overwrite); !status.ok()) return status;
-  if (absl::Status status = CreateFolders(path); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckOut(path, overwrite));
+  RETURN_IF_ERROR(CreateFolders(path));
   return overwrite ? RemoveRun(path) : absl::OkStatus();
 }
 
@@ -136,34 +136,30 @@ absl::Status CheckRecordings(const Config& config) {
 absl::StatusOr<std::string> CreateRunDirectory(const Config& config, absl::Time now) {
   std::string path = config.out();
   if (config.has_out()) {
-    absl::Status status = PrepareOut(path, config.overwrite());
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(PrepareOut(path, config.overwrite()));
   } else {
-    absl::StatusOr<std::string> fresh = CreateFreshFolder(DefaultRunPath(config, now));
-    if (!fresh.ok()) return fresh.status();
-    path = *std::move(fresh);
+    ASSIGN_OR_RETURN(std::string fresh, CreateFreshFolder(DefaultRunPath(config, now)));
+    path = std::move(fresh);
   }
-  absl::Status written = WriteOutputFile(ConfigPath(path), ConfigFileText(config));
-  if (!written.ok()) return written;
+  RETURN_IF_ERROR(WriteOutputFile(ConfigPath(path), ConfigFileText(config)));
   return path;
 }
 
 absl::StatusOr<std::string> CreateNodeDirectory(const std::string& run, int rank) {
   std::string path = NodeDirectory(run, rank);
-  if (absl::Status status = CreateFolders(path); !status.ok()) return status;
+  RETURN_IF_ERROR(CreateFolders(path));
   return path;
 }
 
 absl::StatusOr<std::string> PrepareNodeDirectory(const std::string& run, int rank, bool overwrite) {
   absl::StatusOr<std::string> path = CreateNodeDirectory(run, rank);
-  if (!path.ok()) return path;
-  const absl::StatusOr<std::vector<fs::path>> files = FilesOfARun(*path);
-  if (!files.ok()) return files.status();
-  if (!files->empty() && !overwrite) {
+  RETURN_IF_ERROR(path);
+  ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesOfARun(*path));
+  if (!files.empty() && !overwrite) {
     return OutputError(absl::StrCat(
         *path, " holds an earlier run; choose another --out, or replace it with --overwrite"));
   }
-  for (const fs::path& file : *files) {
+  for (const fs::path& file : files) {
     std::error_code error;
     fs::remove(file, error);
     if (error) return OutputFolderError(error, "remove", file.string());

@@ -1,5 +1,6 @@
 #include "run/records/summary.h"
 
+#include "base/status_macros.h"
 #include "run/records/json_record.h"
 
 namespace grapevine {
@@ -83,7 +84,7 @@ absl::StatusOr<Summary> SummaryFromJson(std::string_view text) {
   if (!summary.ok()) return summary.status();
   absl::Status status = ReadMember(json, kLocal, kSpreadMembers, &summary->local_test_accuracy);
   status.Update(ReadMember(json, kTarget, kTargetMembers, &summary->target));
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   return summary;
 }
 

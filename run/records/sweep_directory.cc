@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/status_macros.h"
 #include "run/config/config_field.h"
 #include "run/config/config_file.h"
 #include "run/records/output_file.h"
@@ -76,9 +77,8 @@ absl::Status AnotherSweep(const std::string& path, const std::string& earlier,
 }
 
 absl::Status CheckOut(const std::string& path, const std::vector<SweepCell>& cells) {
-  const absl::StatusOr<FoundFolder> found = LookAtFolder(path);
-  if (!found.ok()) return found.status();
-  if (*found == FoundFolder::kFull) {
+  ASSIGN_OR_RETURN(const FoundFolder found, LookAtFolder(path));
+  if (found == FoundFolder::kFull) {
     const std::string earlier = EarlierMarkerText(path);
     if (earlier.empty()) {
       return OutputError(absl::StrCat(
@@ -100,7 +100,7 @@ bool IsCell(const fs::path& path) {
 
 // What somebody put beside a cell's files stays, and its folder with it.
 absl::Status RemoveCell(const std::string& cell) {
-  if (absl::Status status = RemoveRun(cell); !status.ok()) return status;
+  RETURN_IF_ERROR(RemoveRun(cell));
   std::error_code error;
   if (fs::is_empty(cell, error)) fs::remove(cell, error);
   if (error) return OutputFolderError(error, "remove", cell);
@@ -117,7 +117,7 @@ absl::Status RemoveEarlierSweep(const std::string& sweep) {
   }
   if (error) return OutputFolderError(error, "read", sweep);
   for (const std::string& cell : cells) {
-    if (absl::Status status = RemoveCell(cell); !status.ok()) return status;
+    RETURN_IF_ERROR(RemoveCell(cell));
   }
   for (const std::string& table : {SweepCsvPath(sweep), TextPath(sweep)}) {
     fs::remove(table, error);
@@ -127,8 +127,8 @@ absl::Status RemoveEarlierSweep(const std::string& sweep) {
 }
 
 absl::Status PrepareOut(const std::string& path, const std::vector<SweepCell>& cells) {
-  if (absl::Status status = CheckOut(path, cells); !status.ok()) return status;
-  if (absl::Status status = CreateFolders(path); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckOut(path, cells));
+  RETURN_IF_ERROR(CreateFolders(path));
   return cells.front().resolved.config.overwrite() ? RemoveEarlierSweep(path) : absl::OkStatus();
 }
 
@@ -156,14 +156,12 @@ absl::StatusOr<std::string> CreateSweepDirectory(const std::vector<SweepCell>& c
   const Config& config = cells.front().resolved.config;
   std::string path = config.out();
   if (config.has_out()) {
-    if (absl::Status status = PrepareOut(path, cells); !status.ok()) return status;
+    RETURN_IF_ERROR(PrepareOut(path, cells));
   } else {
-    absl::StatusOr<std::string> fresh = CreateFreshFolder(DefaultPath(now));
-    if (!fresh.ok()) return fresh.status();
-    path = *std::move(fresh);
+    ASSIGN_OR_RETURN(std::string fresh, CreateFreshFolder(DefaultPath(now)));
+    path = std::move(fresh);
   }
-  absl::Status marked = WriteOutputFile(MarkerPath(path), MarkerText(cells));
-  if (!marked.ok()) return marked;
+  RETURN_IF_ERROR(WriteOutputFile(MarkerPath(path), MarkerText(cells)));
   return path;
 }
 
@@ -171,8 +169,7 @@ std::string SweepCsvPath(const std::string& sweep) { return absl::StrCat(sweep, 
 
 absl::Status WriteSweepTables(const std::string& sweep, const std::string& csv,
                               const std::string& text) {
-  absl::Status status = WriteOutputFile(SweepCsvPath(sweep), csv);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(WriteOutputFile(SweepCsvPath(sweep), csv));
   return WriteOutputFile(TextPath(sweep), text);
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "run/text_proto.h"
 
 namespace grapevine {
@@ -113,12 +114,11 @@ std::string ToText(const ComputeProfile& profile) {
 absl::StatusOr<ComputeProfile> ReadComputeProfile(const std::string& path) {
   ComputeProfile profile;
   google::protobuf::TextFormat::ParseInfoTree positions;
-  absl::Status read = ReadTextProto(path, Failure::kInput, &profile, &positions);
-  if (!read.ok()) return read;
+  RETURN_IF_ERROR(ReadTextProto(path, Failure::kInput, &profile, &positions));
   if (profile.devices().empty()) return BadProfile(path, "it has no devices");
   std::set<std::string> names;
   for (const DeviceProfile& device : profile.devices()) {
-    if (absl::Status status = CheckDevice(device, path); !status.ok()) return status;
+    RETURN_IF_ERROR(CheckDevice(device, path));
     if (!names.insert(device.device()).second) {
       return BadProfile(path, absl::StrCat(device.device(), " is there twice"));
     }
@@ -137,14 +137,12 @@ absl::StatusOr<std::optional<DeviceProfile>> ProfiledDevice(std::string_view com
   if (path.empty()) return SpecError(flag, "needs a file: --compute=profile:FILE");
   const std::string name(
       option == std::string_view::npos ? "" : compute.substr(option + kDevice.size()));
-  const absl::StatusOr<ComputeProfile> profile = ReadComputeProfile(path);
-  if (!profile.ok()) return profile.status();
-  absl::StatusOr<DeviceProfile> device = Choose(*profile, name, flag);
-  if (!device.ok()) return device.status();
-  if (device->gradient_ns().empty()) {
-    return BadProfile(path, absl::StrCat(device->device(), " has no gradient_ns"));
+  ASSIGN_OR_RETURN(const ComputeProfile profile, ReadComputeProfile(path));
+  ASSIGN_OR_RETURN(DeviceProfile device, Choose(profile, name, flag));
+  if (device.gradient_ns().empty()) {
+    return BadProfile(path, absl::StrCat(device.device(), " has no gradient_ns"));
   }
-  return *std::move(device);
+  return device;
 }
 
 std::optional<double> MixBandwidth(const DeviceProfile& device) {

@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "random/keyed_random.h"
 #include "random/portable_math.h"
@@ -152,10 +153,9 @@ constexpr std::pair<const char*, Draw (*)(Options&)> kDistributions[] = {
 
 absl::StatusOr<std::unique_ptr<const ComputeTime>> Make(const Spec& spec, uint64_t seed) {
   if (absl::ascii_isdigit(spec.name.front()) || spec.name.front() == '-') {
-    const absl::StatusOr<int64_t> time = ParseTime(spec, spec.name);
-    if (!time.ok()) return time.status();
-    if (absl::Status status = SpecReader(spec).Finish(); !status.ok()) return status;
-    return std::make_unique<FixedComputeTime>(*time);
+    ASSIGN_OR_RETURN(const int64_t time, ParseTime(spec, spec.name));
+    RETURN_IF_ERROR(SpecReader(spec).Finish());
+    return std::make_unique<FixedComputeTime>(time);
   }
   std::string known;
   for (const auto& [name, make] : kDistributions) {
@@ -163,7 +163,7 @@ absl::StatusOr<std::unique_ptr<const ComputeTime>> Make(const Spec& spec, uint64
     if (spec.name != name) continue;
     Options options(spec);
     Draw draw = make(options);
-    if (absl::Status status = options.Finish(); !status.ok()) return status;
+    RETURN_IF_ERROR(options.Finish());
     return std::make_unique<DrawnComputeTime>(seed, std::move(draw));
   }
   return SpecError(spec.text, absl::StrCat("known are a time such as 10ms", known,
@@ -180,9 +180,8 @@ int64_t ToGradientTime(double nanoseconds) {
 
 absl::StatusOr<std::unique_ptr<const ComputeTime>> MakeComputeTime(std::string_view text,
                                                                    uint64_t seed) {
-  const absl::StatusOr<std::optional<DeviceProfile>> device = ProfiledDevice(text);
-  if (!device.ok()) return device.status();
-  if (*device) return std::make_unique<DrawnComputeTime>(seed, Measured(**device));
+  ASSIGN_OR_RETURN(const std::optional<DeviceProfile> device, ProfiledDevice(text));
+  if (device) return std::make_unique<DrawnComputeTime>(seed, Measured(*device));
   const std::string flag = absl::StrCat("--compute=", std::string(text));
   absl::StatusOr<Spec> spec = ParseSpec(text);
   if (!spec.ok()) return SpecError("--compute", std::string(spec.status().message()));

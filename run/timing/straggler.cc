@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {
@@ -52,9 +53,9 @@ absl::StatusOr<Stragglers> Stragglers::Make(std::string_view spec,
   stragglers.seed_ = seed;
   std::vector<bool> named(nodes);
   for (const std::string& text : slow) {
-    if (absl::Status status = stragglers.AddSlow(text, nodes, &named); !status.ok()) return status;
+    RETURN_IF_ERROR(stragglers.AddSlow(text, nodes, &named));
   }
-  if (absl::Status status = stragglers.AddSpec(spec, nodes, seed); !status.ok()) return status;
+  RETURN_IF_ERROR(stragglers.AddSpec(spec, nodes, seed));
   return stragglers;
 }
 
@@ -101,7 +102,7 @@ absl::Status Stragglers::AddSpec(std::string_view text, Rank nodes, uint64_t see
   const double fraction = reader.Real("fraction", 0, 0, 1);
   const double probability = reader.Real("p", 0, 0, 1);
   const double factor = reader.Real("factor", kAbsent, 1, kMaxFactor);
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   if (factor == kAbsent) {
     return SpecError(culprit, "needs factor=F: how many times as long gradients take");
   }

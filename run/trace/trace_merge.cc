@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "run/trace/node_trace.h"
 #include "run/trace/run_trace.h"
 
@@ -62,22 +63,20 @@ class Merger {
         missing_.push_back(rank);
         continue;
       }
-      absl::StatusOr<NodeTrace> node = Read(rank);
-      if (!node.ok()) return node.status();
-      node->records = {};
+      ASSIGN_OR_RETURN(NodeTrace node, Read(rank));
+      node.records = {};
       present_.push_back(rank);
-      if (present_.size() == 1) reference_ = *node;
-      zero_ = std::min(zero_, StartOn(reference_, *node));
+      if (present_.size() == 1) reference_ = node;
+      zero_ = std::min(zero_, StartOn(reference_, node));
     }
     return absl::OkStatus();
   }
 
   absl::Status AddAll(RunTrace* trace) {
     for (Rank rank : present_) {
-      const absl::StatusOr<NodeTrace> node = Read(rank);
-      if (!node.ok()) return node.status();
-      const int64_t shift = StartOn(reference_, *node) - node->start - zero_;
-      for (const TraceRecord& record : node->records) {
+      ASSIGN_OR_RETURN(const NodeTrace node, Read(rank));
+      const int64_t shift = StartOn(reference_, node) - node.start - zero_;
+      for (const TraceRecord& record : node.records) {
         // What little was done before the start is drawn at it.
         const TraceInterval interval{std::max<int64_t>(0, record.begin + shift),
                                      std::max<int64_t>(0, record.end + shift)};
@@ -110,9 +109,9 @@ class Merger {
 absl::StatusOr<std::vector<Rank>> MergeTraces(std::span<const std::string> files,
                                               ChromeTrace* trace) {
   Merger merger(files);
-  if (absl::Status status = merger.FindStart(); !status.ok()) return status;
+  RETURN_IF_ERROR(merger.FindStart());
   RunTrace run_trace(trace);
-  if (absl::Status status = merger.AddAll(&run_trace); !status.ok()) return status;
+  RETURN_IF_ERROR(merger.AddAll(&run_trace));
   return merger.missing();
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "optim/replica_step.h"
 
 namespace grapevine {
@@ -18,7 +19,7 @@ ReplicaVectors::ReplicaVectors(Parts parts)
 absl::StatusOr<Vec> ReplicaVectors::InitialReplica(ReplicaRange range) {
   if (!initial_.data) {
     const SharedVector initial = NewSharedVector(replica_size());
-    if (absl::Status status = parts_.initialize(initial.data.get()); !status.ok()) return status;
+    RETURN_IF_ERROR(parts_.initialize(initial.data.get()));
     initial_ = initial;
   }
   const Vec replica = table_.New(range.size, "the starting replica");

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "sim/network/flow_network.h"
 #include "sim/network/nic_network.h"
 #include "sim/platform/placement.h"
@@ -50,28 +51,25 @@ absl::StatusOr<NetworkPlan> MakeNetworkPlan(const NetworkRequest& request) {
   if (request.model != "auto" && request.model != "nic" && request.model != "flow") {
     return SpecError(request.model, "no such network model; there are auto, nic and flow");
   }
-  const absl::StatusOr<Placement> placement = ParsePlacement(request.placement);
-  if (!placement.ok()) return placement.status();
-  absl::StatusOr<std::shared_ptr<const Platform>> platform =
-      MakePlatform({.network = request.network,
-                    .bandwidth = request.bandwidth,
-                    .latency = request.latency,
-                    .half_duplex = request.half_duplex,
-                    .hosts = HostsFor(*placement, request.nodes)});
-  if (!platform.ok()) return platform.status();
-  absl::StatusOr<std::vector<HostId>> hosts =
-      PlaceRanks(*placement, request.nodes, **platform, request.seed);
-  if (!hosts.ok()) return hosts.status();
-  if (absl::Status status = (*platform)->CheckConnected(*hosts); !status.ok()) return status;
-  const std::string why_not_nic = WhyNotNic(**platform, *hosts);
+  ASSIGN_OR_RETURN(const Placement placement, ParsePlacement(request.placement));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Platform> platform,
+                   MakePlatform({.network = request.network,
+                                 .bandwidth = request.bandwidth,
+                                 .latency = request.latency,
+                                 .half_duplex = request.half_duplex,
+                                 .hosts = HostsFor(placement, request.nodes)}));
+  ASSIGN_OR_RETURN(std::vector<HostId> hosts,
+                   PlaceRanks(placement, request.nodes, *platform, request.seed));
+  RETURN_IF_ERROR(platform->CheckConnected(hosts));
+  const std::string why_not_nic = WhyNotNic(*platform, hosts);
   if (request.model == "nic" && !why_not_nic.empty()) {
     return SpecError("nic", absl::StrCat("no model of this network: ", why_not_nic,
                                          "; take --network-model=flow or auto"));
   }
   NetworkPlan plan;
   plan.flow_level_ = request.model == "flow" || !why_not_nic.empty();
-  plan.platform_ = *std::move(platform);
-  plan.hosts_ = std::make_shared<const std::vector<HostId>>(*std::move(hosts));
+  plan.platform_ = std::move(platform);
+  plan.hosts_ = std::make_shared<const std::vector<HostId>>(std::move(hosts));
   return plan;
 }
 

@@ -1,6 +1,7 @@
 #include "sim/platform/fat_tree_platform.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {
@@ -66,9 +67,9 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeFatTree(const Spec& spec, Ra
   PlatformReader reader(spec);
   const PlatformOptions options = PlatformOptions::Read(reader);
   const int64_t k = reader.fields().Integer("k", smallest, 2, kMaxPorts);
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   if (k % 2 != 0) return SpecError(spec.text, absl::StrCat("k = ", k, " is odd; take ", k + 1));
-  if (absl::Status status = CheckHosts(spec, HostsOf(k), n); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckHosts(spec, HostsOf(k), n));
   return std::make_shared<FatTreePlatform>(absl::StrCat("fat-tree:k=", k, options.Text()),
                                            static_cast<int>(k), options);
 }

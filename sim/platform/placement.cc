@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "random/keyed_random.h"
 #include "topology/files/field_reader.h"
 
@@ -24,10 +25,9 @@ class FilePlacement {
       : path_(path), platform_(platform), hosts_(n, kUnplaced) {}
 
   absl::StatusOr<std::vector<HostId>> Read() {
-    absl::StatusOr<FieldReader> lines = FieldReader::Open(path_);
-    if (!lines.ok()) return lines.status();
-    while (lines->Next()) {
-      if (absl::Status status = AddLine(*lines); !status.ok()) return status;
+    ASSIGN_OR_RETURN(FieldReader lines, FieldReader::Open(path_));
+    while (lines.Next()) {
+      RETURN_IF_ERROR(AddLine(lines));
     }
     for (size_t rank = 0; rank < hosts_.size(); ++rank) {
       if (hosts_[rank] != kUnplaced) continue;
@@ -84,16 +84,15 @@ absl::StatusOr<Placement> ParsePlacement(std::string_view text) {
     if (placement.path.empty()) return SpecError(text, "a path is missing; write file:PATH");
     return placement;
   }
-  const absl::StatusOr<Spec> spec = ParseSpec(text);
-  if (!spec.ok()) return spec.status();
-  if (spec->name != "order" && spec->name != "shuffled") {
+  ASSIGN_OR_RETURN(const Spec spec, ParseSpec(text));
+  if (spec.name != "order" && spec.name != "shuffled") {
     return SpecError(text, "no such placement; there are order, shuffled and file:PATH");
   }
-  SpecReader reader(*spec);
-  placement.shuffled = spec->name == "shuffled";
+  SpecReader reader(spec);
+  placement.shuffled = spec.name == "shuffled";
   placement.per_host =
       static_cast<Rank>(reader.Integer("per-host", 1, 1, std::numeric_limits<Rank>::max()));
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   return placement;
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "sim/platform/graph_platform.h"
 #include "sim/platform/platform_description.h"
 #include "sim/platform/platform_graphml.h"
@@ -26,16 +27,15 @@ absl::StatusOr<PlatformDescription> ReadByEnding(const std::string& path) {
 absl::StatusOr<std::shared_ptr<const Platform>> LoadPlatformFile(const std::string& path) {
   const std::string name = absl::StrCat("file:", path);
   if (path.empty()) return SpecError(name, "a path is missing; write file:PATH");
-  absl::StatusOr<PlatformDescription> description = ReadByEnding(path);
-  if (!description.ok()) return description.status();
+  ASSIGN_OR_RETURN(PlatformDescription description, ReadByEnding(path));
   const int64_t hosts =
-      std::ranges::count(description->nodes, true, &PlatformDescription::Node::is_host);
+      std::ranges::count(description.nodes, true, &PlatformDescription::Node::is_host);
   if (hosts == 0) {
     return WithFailure(absl::InvalidArgumentError(absl::StrCat(
                            path, ": has no host; ranks need hosts to run on, add some")),
                        Failure::kInput);
   }
-  return std::make_shared<GraphPlatform>(name, *std::move(description));
+  return std::make_shared<GraphPlatform>(name, std::move(description));
 }
 
 }  // namespace grapevine

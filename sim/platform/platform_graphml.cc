@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "system/mapped_file.h"
 #include "topology/files/xml_depth.h"
 
@@ -57,7 +58,7 @@ class Reader {
 
   absl::StatusOr<PlatformDescription> Read() {
     ptree document;
-    if (absl::Status status = Parse(&document); !status.ok()) return status;
+    RETURN_IF_ERROR(Parse(&document));
     const auto graphml = document.get_child_optional("graphml");
     if (!graphml) return Error("not GraphML: there is no element graphml");
     const auto graph = graphml->get_child_optional("graph");
@@ -65,7 +66,7 @@ class Reader {
     keys_ = ReadKeys(*graphml);
     directed_ = AttributeOf(*graph, "edgedefault") == "directed";
     for (const char* kind : {"node", "edge"}) {
-      if (absl::Status status = AddAll(*graph, kind); !status.ok()) return status;
+      RETURN_IF_ERROR(AddAll(*graph, kind));
     }
     return builder_.description();
   }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 
 namespace grapevine {
@@ -13,9 +14,8 @@ double RateOf(int64_t bits_per_second) { return static_cast<double>(bits_per_sec
 int64_t BitsPerSecond(double rate) { return std::llround(rate * 8e9); }
 
 absl::StatusOr<double> ParseLinkRate(std::string_view text) {
-  const absl::StatusOr<int64_t> bits = ParseBandwidth(text);
-  if (!bits.ok()) return bits.status();
-  if (*bits > 0) return RateOf(*bits);
+  ASSIGN_OR_RETURN(const int64_t bits, ParseBandwidth(text));
+  if (bits > 0) return RateOf(bits);
   return WithFailure(absl::InvalidArgumentError(absl::StrCat(
                          "\"", std::string(text),
                          "\" is no bandwidth of a link: nothing would ever arrive; give more")),
@@ -24,9 +24,8 @@ absl::StatusOr<double> ParseLinkRate(std::string_view text) {
 
 absl::StatusOr<Nanoseconds> ParseLinkLatency(std::string_view text) {
   constexpr std::chrono::nanoseconds kMost = std::chrono::hours(24);
-  const absl::StatusOr<std::chrono::nanoseconds> latency = ParseDuration(text);
-  if (!latency.ok()) return latency.status();
-  if (*latency <= kMost) return latency->count();
+  ASSIGN_OR_RETURN(const std::chrono::nanoseconds latency, ParseDuration(text));
+  if (latency <= kMost) return latency.count();
   return WithFailure(
       absl::InvalidArgumentError(absl::StrCat(
           "\"", std::string(text), "\" is no latency of a link: more than a day; give less")),

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "sim/platform/fat_tree_platform.h"
 #include "sim/platform/network_presets.h"
@@ -99,17 +100,15 @@ absl::Status AddFlags(const PlatformRequest& request, const Spec& spec, Spec* ex
 
 absl::StatusOr<std::shared_ptr<const Platform>> MakePlatform(const PlatformRequest& request) {
   if (const auto path = PathIn(request.network)) return MakeFromFile(*path, request);
-  const absl::StatusOr<Spec> spec = ParseSpec(request.network);
-  if (!spec.ok()) return spec.status();
-  absl::StatusOr<Spec> expanded = Expand(*spec);
-  if (!expanded.ok()) return expanded.status();
+  ASSIGN_OR_RETURN(const Spec spec, ParseSpec(request.network));
+  ASSIGN_OR_RETURN(Spec expanded, Expand(spec));
   for (const Family& family : kFamilies) {
-    if (family.name != expanded->name) continue;
-    if (absl::Status status = AddFlags(request, *spec, &*expanded); !status.ok()) return status;
-    return family.make(*expanded, request.hosts);
+    if (family.name != expanded.name) continue;
+    RETURN_IF_ERROR(AddFlags(request, spec, &expanded));
+    return family.make(expanded, request.hosts);
   }
-  return SpecError(spec->text, absl::StrCat("no such network; there are ",
-                                            absl::StrJoin(PlatformNames(), ", ")));
+  return SpecError(
+      spec.text, absl::StrCat("no such network; there are ", absl::StrJoin(PlatformNames(), ", ")));
 }
 
 std::vector<std::string> PlatformNames() {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "run/text_proto.h"
 #include "sim/platform/platform.pb.h"
 
@@ -29,7 +30,7 @@ class Reader {
     }
     for (int i = 0; status.ok() && i < file_.link_size(); ++i) status = AddLink(i);
     if (status.ok()) status = At("loopback", -1, builder_.SetLoopback(file_.loopback()));
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(status);
     return builder_.description();
   }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "random/keyed_random.h"
 #include "topology/sides.h"
 
@@ -86,12 +87,11 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeTorusPlatform(const Spec& sp
   PlatformReader reader(spec);
   const PlatformOptions options = PlatformOptions::Read(reader);
   const std::string text = reader.fields().Argument(absl::StrJoin(NearSquareSides(n), "x"));
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
-  const absl::StatusOr<std::vector<Rank>> sides = ParseSides(spec, text);
-  if (!sides.ok()) return sides.status();
-  if (absl::Status status = CheckHosts(spec, ProductOf(*sides), n); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
+  ASSIGN_OR_RETURN(const std::vector<Rank> sides, ParseSides(spec, text));
+  RETURN_IF_ERROR(CheckHosts(spec, ProductOf(sides), n));
   return std::make_shared<TorusPlatform>(
-      absl::StrCat("torus:", absl::StrJoin(*sides, "x"), options.Text()), *sides, options);
+      absl::StrCat("torus:", absl::StrJoin(sides, "x"), options.Text()), sides, options);
 }
 
 }  // namespace grapevine

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 
 namespace grapevine {
@@ -65,8 +66,8 @@ std::string TwoTierPlatform::GroupName(HostId group) const {
 absl::StatusOr<std::shared_ptr<const Platform>> MakeSwitch(const Spec& spec, Rank n) {
   PlatformReader reader(spec);
   const TwoTierOptions options{.hosts = n, .group_size = n, .host = PlatformOptions::Read(reader)};
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
-  if (absl::Status status = CheckHosts(spec, n, n); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
+  RETURN_IF_ERROR(CheckHosts(spec, n, n));
   return std::make_shared<TwoTierPlatform>("switch" + options.host.Text(), options);
 }
 
@@ -78,8 +79,8 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeRacks(const Spec& spec, Rank
   const int64_t racks = reader.fields().Integer("racks", CeilDivide(n, size), 1, kMaxRanks);
   const double oversubscription = reader.fields().Real("oversubscription", 1, 1e-3, 1e6);
   options.uplink_latency = reader.Latency("uplink-latency", options.host.latency);
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
-  if (absl::Status status = CheckHosts(spec, racks * size, n); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
+  RETURN_IF_ERROR(CheckHosts(spec, racks * size, n));
   options.hosts = static_cast<HostId>(racks * size);
   options.group_size = static_cast<HostId>(size);
   options.uplink_bandwidth = static_cast<double>(size) * options.host.bandwidth / oversubscription;
@@ -97,8 +98,8 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeSites(const Spec& spec, Rank
   const int64_t size = reader.fields().Integer("hosts", CeilDivide(n, sites), 1, kMaxRanks);
   options.uplink_bandwidth = reader.Bandwidth("wan-bandwidth", 0.125);
   options.uplink_latency = reader.Latency("wan-latency", 30'000'000);
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
-  if (absl::Status status = CheckHosts(spec, sites * size, n); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
+  RETURN_IF_ERROR(CheckHosts(spec, sites * size, n));
   options.hosts = static_cast<HostId>(sites * size);
   options.group_size = static_cast<HostId>(size);
   return std::make_shared<TwoTierPlatform>(

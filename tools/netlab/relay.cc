@@ -26,6 +26,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "system/unique_descriptor.h"
 #include "tools/netlab/ethernet_switch.h"
 #include "tools/netlab/tap.h"
@@ -83,9 +84,8 @@ absl::StatusOr<RelayOptions> ParseOptions(int argc, char** argv) {
 absl::StatusOr<std::vector<UniqueDescriptor>> OpenTaps(const RelayOptions& options) {
   std::vector<UniqueDescriptor> taps;
   for (int64_t port = 0; port < options.ports; ++port) {
-    absl::StatusOr<UniqueDescriptor> tap = OpenTap(absl::StrCat(options.prefix, port));
-    if (!tap.ok()) return tap.status();
-    taps.push_back(*std::move(tap));
+    ASSIGN_OR_RETURN(UniqueDescriptor tap, OpenTap(absl::StrCat(options.prefix, port)));
+    taps.push_back(std::move(tap));
   }
   return taps;
 }
@@ -144,7 +144,7 @@ absl::Status Relay::Run() {
   int64_t tick = Now();
   for (int64_t count = 0;; ++count) {
     if (!switch_.busy()) {
-      if (absl::Status status = AwaitWork(); !status.ok()) return status;
+      RETURN_IF_ERROR(AwaitWork());
       tick = Now();
     }
     const bool input_due = !switch_.busy() || count % kTicksBetweenInputs == 0;
@@ -183,13 +183,11 @@ void Relay::PrintCounters() const {
 }
 
 absl::Status RunRelay(int argc, char** argv) {
-  const absl::StatusOr<RelayOptions> options = ParseOptions(argc, argv);
-  if (!options.ok()) return options.status();
-  absl::StatusOr<std::vector<UniqueDescriptor>> taps = OpenTaps(*options);
-  if (!taps.ok()) return taps.status();
-  Relay relay(*std::move(taps), {.latency_ns = options->latency_us * 1000,
-                                 .bits_per_second = options->rate_bits,
-                                 .queue_bytes = options->queue_bytes});
+  ASSIGN_OR_RETURN(const RelayOptions options, ParseOptions(argc, argv));
+  ASSIGN_OR_RETURN(std::vector<UniqueDescriptor> taps, OpenTaps(options));
+  Relay relay(std::move(taps), {.latency_ns = options.latency_us * 1000,
+                                .bits_per_second = options.rate_bits,
+                                .queue_bytes = options.queue_bytes});
   AskForPunctuality();
   puts("ready");
   fflush(stdout);

@@ -15,6 +15,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "system/mapped_file.h"
 #include "topology/files/dot_limits.h"
 #include "topology/files/xml_depth.h"
@@ -112,38 +113,36 @@ absl::StatusOr<GraphDescription> Describe(const std::string& path, const BoostGr
 }  // namespace
 
 absl::StatusOr<GraphDescription> ReadGraphml(const std::string& path) {
-  auto text = ReadText(path);
-  if (!text.ok()) return text.status();
-  if (!XmlIsShallow(*text, kDeepest)) {
+  ASSIGN_OR_RETURN(auto text, ReadText(path));
+  if (!XmlIsShallow(text, kDeepest)) {
     return InputError(path, absl::StrCat("not GraphML: elements nested more than ", kDeepest,
                                          " deep, or a document type with declarations"));
   }
   BoostGraph graph;
   const absl::Status status = Guarded(path, "GraphML", [&] {
-    std::istringstream stream(*std::move(text));
+    std::istringstream stream(std::move(text));
     boost::dynamic_properties properties(boost::ignore_other_properties);
     boost::read_graphml(stream, graph, properties);
     return true;
   });
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   std::vector<Rank> ranks(num_vertices(graph));
   std::iota(ranks.begin(), ranks.end(), 0);
   return Describe(path, graph, ranks);
 }
 
 absl::StatusOr<GraphDescription> ReadDot(const std::string& path) {
-  const auto text = ReadText(path);
-  if (!text.ok()) return text.status();
-  if (const std::string excess = DotExcess(*text); !excess.empty()) {
+  ASSIGN_OR_RETURN(const auto text, ReadText(path));
+  if (const std::string excess = DotExcess(text); !excess.empty()) {
     return InputError(path, excess);
   }
   BoostGraph graph;
   const absl::Status status = Guarded(path, "DOT", [&] {
     boost::dynamic_properties properties(boost::ignore_other_properties);
     properties.property("node_id", get(&NamedNode::name, graph));
-    return boost::read_graphviz(*text, graph, properties);
+    return boost::read_graphviz(text, graph, properties);
   });
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   return Describe(path, graph, RanksByName(graph));
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "topology/files/field_reader.h"
 
 namespace grapevine {
@@ -31,37 +32,33 @@ absl::StatusOr<Edge> ParseEdge(const FieldReader& line) {
     return line.Error(absl::StrCat("expected two ranks, fields found: ", fields.size(),
                                    " (weights come from --mixing)"));
   }
-  const auto from = ParseRank(line, fields[0]);
-  if (!from.ok()) return from.status();
-  const auto to = ParseRank(line, fields[1]);
-  if (!to.ok()) return to.status();
-  if (*from == *to) {
-    return line.Error(absl::StrCat("an edge from ", *from,
+  ASSIGN_OR_RETURN(const auto from, ParseRank(line, fields[0]));
+  ASSIGN_OR_RETURN(const auto to, ParseRank(line, fields[1]));
+  if (from == to) {
+    return line.Error(absl::StrCat("an edge from ", from,
                                    " to itself; every node averages itself anyway, remove it"));
   }
-  return Edge{*from, *to};
+  return Edge{from, to};
 }
 
 }  // namespace
 
 absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path) {
-  auto line = FieldReader::Open(path);
-  if (!line.ok()) return line.status();
+  ASSIGN_OR_RETURN(auto line, FieldReader::Open(path));
   GraphDescription graph;
   Rank lowest = kHighest, highest = -1;
-  while (line->Next()) {
-    const auto edge = ParseEdge(*line);
-    if (!edge.ok()) return edge.status();
+  while (line.Next()) {
+    ASSIGN_OR_RETURN(const auto edge, ParseEdge(line));
     if (graph.edges.size() == kMaxStoredEdges) {
-      return line->Error(absl::StrCat("more than ", kMaxStoredEdges, " edges"));
+      return line.Error(absl::StrCat("more than ", kMaxStoredEdges, " edges"));
     }
-    graph.edges.push_back(*edge);
-    lowest = std::min({lowest, edge->from, edge->to});
-    highest = std::max({highest, edge->from, edge->to});
+    graph.edges.push_back(edge);
+    lowest = std::min({lowest, edge.from, edge.to});
+    highest = std::max({highest, edge.from, edge.to});
   }
   if (highest >= 0 && lowest > 0) {
-    return line->Error(absl::StrCat("the lowest rank up to here is ", lowest,
-                                    "; ranks begin at 0, subtract ", lowest));
+    return line.Error(absl::StrCat("the lowest rank up to here is ", lowest,
+                                   "; ranks begin at 0, subtract ", lowest));
   }
   graph.nodes = int64_t{highest} + 1;
   return graph;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "topology/files/boost_graph_file.h"
 #include "topology/files/edge_list_file.h"
 #include "topology/size_error.h"
@@ -35,16 +36,15 @@ absl::StatusOr<std::shared_ptr<const Topology>> LoadGraphFile(std::string_view p
   const std::string path(path_view);
   const std::string name = absl::StrCat("file:", path);
   if (path.empty()) return SpecError(name, "a path is missing");
-  auto graph = ReadByEnding(path);
-  if (!graph.ok()) return graph.status();
-  if (graph->nodes == 0) return InputError(path, "a graph without nodes");
-  if (graph->nodes != n) {
-    return SizeError(name, n, absl::StrCat("the file has ", graph->nodes, " nodes"), graph->nodes);
+  ASSIGN_OR_RETURN(auto graph, ReadByEnding(path));
+  if (graph.nodes == 0) return InputError(path, "a graph without nodes");
+  if (graph.nodes != n) {
+    return SizeError(name, n, absl::StrCat("the file has ", graph.nodes, " nodes"), graph.nodes);
   }
-  if (const auto node = FirstUnreachable(n, graph->edges)) {
+  if (const auto node = FirstUnreachable(n, graph.edges)) {
     return InputError(path, absl::StrCat("not connected: no way from node 0 to node ", *node));
   }
-  return MakeStoredGraph(name, n, std::move(graph->edges));
+  return MakeStoredGraph(name, n, std::move(graph.edges));
 }
 
 }  // namespace grapevine

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -45,7 +46,7 @@ absl::Status ForEachEdge(const Topology& topology, Round round,
     topology.OutNeighbours(from, round, &neighbours);
     for (Rank to : neighbours) {
       if (!topology.directed() && to < from) continue;
-      if (absl::Status status = visit(from, to); !status.ok()) return status;
+      RETURN_IF_ERROR(visit(from, to));
     }
   }
   return absl::OkStatus();
@@ -58,7 +59,7 @@ absl::Status WriteGraph(const Topology& topology, Round round, GraphFormat forma
   for (Rank rank = 0; syntax.node != nullptr && status.ok() && rank < topology.size(); ++rank) {
     status = sink(absl::Substitute(syntax.node, rank));
   }
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   status = ForEachEdge(topology, round, [&](Rank from, Rank to) {
     return sink(absl::Substitute(syntax.edge, from, to));
   });

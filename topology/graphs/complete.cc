@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "base/status_macros.h"
+
 namespace grapevine {
 namespace {
 
@@ -36,7 +38,7 @@ class Complete final : public Topology {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Topology>> MakeComplete(const Spec& spec, Rank n, uint64_t) {
-  if (absl::Status status = SpecReader(spec).Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(SpecReader(spec).Finish());
   return std::make_shared<Complete>(n);
 }
 

@@ -1,5 +1,6 @@
 #include "topology/graphs/exponential.h"
 
+#include "base/status_macros.h"
 #include "topology/graphs/cayley_graph.h"
 
 namespace grapevine {
@@ -16,14 +17,14 @@ CayleyGraph::Offsets PowersOfTwo(Rank n) {
 
 absl::StatusOr<std::shared_ptr<const Topology>> MakeExponential(const Spec& spec, Rank n,
                                                                 uint64_t) {
-  if (absl::Status status = SpecReader(spec).Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(SpecReader(spec).Finish());
   return std::make_shared<CayleyGraph>("exponential", std::vector<Rank>{n},
                                        std::vector<CayleyGraph::Offsets>{PowersOfTwo(n)});
 }
 
 absl::StatusOr<std::shared_ptr<const Topology>> MakeOnePeerExponential(const Spec& spec, Rank n,
                                                                        uint64_t) {
-  if (absl::Status status = SpecReader(spec).Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(SpecReader(spec).Finish());
   std::vector<CayleyGraph::Offsets> rounds;
   for (const CayleyGraph::Element& offset : PowersOfTwo(n)) rounds.push_back({offset});
   if (rounds.empty()) rounds.emplace_back();  // a single node has no peer

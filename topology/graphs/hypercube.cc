@@ -3,6 +3,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "topology/graphs/cayley_graph.h"
 #include "topology/size_error.h"
 
@@ -14,7 +15,7 @@ bool IsPowerOfTwo(int64_t n) { return std::has_single_bit(static_cast<uint64_t>(
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Topology>> MakeHypercube(const Spec& spec, Rank n, uint64_t) {
-  if (absl::Status status = SpecReader(spec).Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(SpecReader(spec).Finish());
   if (!IsPowerOfTwo(n)) return SizeError(spec.text, n, "n must be a power of two", IsPowerOfTwo);
   const size_t dimensions = std::bit_width(static_cast<uint32_t>(n)) - 1;
   CayleyGraph::Offsets offsets(dimensions, CayleyGraph::Element(dimensions, 0));

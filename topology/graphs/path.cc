@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/status_macros.h"
+
 namespace grapevine {
 namespace {
 
@@ -37,7 +39,7 @@ class Path final : public Topology {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Topology>> MakePath(const Spec& spec, Rank n, uint64_t) {
-  if (absl::Status status = SpecReader(spec).Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(SpecReader(spec).Finish());
   return std::make_shared<Path>(n);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "random/keyed_random.h"
 #include "topology/graphs/edge_set.h"
 #include "topology/size_error.h"
@@ -146,7 +147,7 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeRandomRegular(const Spec& sp
                                                                   uint64_t seed) {
   SpecReader reader(spec);
   const Rank d = static_cast<Rank>(reader.Integer("d", 3, 1, std::numeric_limits<Rank>::max() - 1));
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   const auto works = [d](int64_t size) {
     return size > d && size * d % 2 == 0 && (d > 1 || size == 2);
   };
@@ -156,7 +157,7 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeRandomRegular(const Spec& sp
                             : absl::StrCat("n must be above d = ", d, " and n * d even"),
                      works);
   }
-  if (absl::Status status = CheckStorable(spec, 0.5 * n * d); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckStorable(spec, 0.5 * n * d));
   return DrawConnected(spec, absl::StrCat("random:d=", d), n, seed, "try another seed",
                        [&](KeyedRandom& random) {
                          if (d == 2) return DrawCycle(n, random);
@@ -171,8 +172,8 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeErdosRenyi(const Spec& spec,
   const int log2_n = std::bit_width(static_cast<uint32_t>(n - 1));
   SpecReader reader(spec);
   const double p = reader.Real("p", std::min(1.0, 2.0 * log2_n / n), 0, 1);
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
-  if (absl::Status status = CheckStorable(spec, 0.5 * p * n * (n - 1)); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
+  RETURN_IF_ERROR(CheckStorable(spec, 0.5 * p * n * (n - 1)));
   const std::string advice =
       absl::StrCat("raise p: they mostly are from p = ln(n) / n = ", std::log(n) / n, " on");
   return DrawConnected(spec, absl::StrCat("erdos-renyi:p=", Shortest(p)), n, seed, advice,
@@ -184,11 +185,11 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeSmallWorld(const Spec& spec,
   SpecReader reader(spec);
   const Rank k = static_cast<Rank>(reader.Integer("k", 4, 2, std::numeric_limits<Rank>::max() - 1));
   const double p = reader.Real("p", 0.1, 0, 1);
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   if (k % 2 != 0) return SpecError(spec.text, absl::StrCat("option k: ", k, " is odd"));
   const auto works = [k](int64_t size) { return size > k; };
   if (!works(n)) return SizeError(spec.text, n, absl::StrCat("n must be above k = ", k), works);
-  if (absl::Status status = CheckStorable(spec, 0.5 * n * k); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckStorable(spec, 0.5 * n * k));
   return DrawConnected(spec, absl::StrCat("small-world:k=", k, ":p=", Shortest(p)), n, seed,
                        "raise k or lower p",
                        [&](KeyedRandom& random) { return DrawSmallWorld(n, k, p, random); });

@@ -1,5 +1,6 @@
 #include "topology/graphs/random_matching.h"
 
+#include "base/status_macros.h"
 #include "topology/graphs/keyed_permutation.h"
 
 namespace grapevine {
@@ -38,7 +39,7 @@ class RandomMatching final : public Topology {
 
 absl::StatusOr<std::shared_ptr<const Topology>> MakeRandomMatching(const Spec& spec, Rank n,
                                                                    uint64_t seed) {
-  if (absl::Status status = SpecReader(spec).Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(SpecReader(spec).Finish());
   return std::make_shared<RandomMatching>(n, seed);
 }
 

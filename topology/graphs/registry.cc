@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "topology/files/graph_file.h"
 #include "topology/graphs/complete.h"
 #include "topology/graphs/exponential.h"
@@ -53,14 +54,13 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeTopology(std::string_view te
     return SpecError(text, absl::StrCat("not for ", n, " nodes: there must be at least 1"));
   // A path may contain colons: it is not taken apart.
   if (text.starts_with("file:")) return LoadGraphFile(text.substr(5), n);
-  auto spec = ParseSpec(text);
-  if (!spec.ok()) return spec.status();
-  const auto factory = Factories().find(spec->name);
+  ASSIGN_OR_RETURN(auto spec, ParseSpec(text));
+  const auto factory = Factories().find(spec.name);
   if (factory == Factories().end()) {
-    return SpecError(text, absl::StrCat("unknown topology '", spec->name, "'; known are ",
+    return SpecError(text, absl::StrCat("unknown topology '", spec.name, "'; known are ",
                                         absl::StrJoin(TopologyNames(), ", ")));
   }
-  return factory->second(*spec, n, seed);
+  return factory->second(spec, n, seed);
 }
 
 }  // namespace grapevine

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "topology/graphs/cayley_graph.h"
 #include "topology/sides.h"
 #include "topology/size_error.h"
@@ -26,21 +27,20 @@ std::shared_ptr<const Topology> MakeGrid(std::string name, std::vector<Rank> sid
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Topology>> MakeRing(const Spec& spec, Rank n, uint64_t) {
-  if (absl::Status status = SpecReader(spec).Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(SpecReader(spec).Finish());
   return MakeGrid("ring", {n});
 }
 
 absl::StatusOr<std::shared_ptr<const Topology>> MakeTorus(const Spec& spec, Rank n, uint64_t) {
   SpecReader reader(spec);
   const std::string text = reader.Argument(absl::StrJoin(NearSquareSides(n), "x"));
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
-  auto sides = ParseSides(spec, text);
-  if (!sides.ok()) return sides.status();
-  if (ProductOf(*sides) != n) {
-    return SizeError(spec.text, n, "the sides multiply to another number", ProductOf(*sides));
+  RETURN_IF_ERROR(reader.Finish());
+  ASSIGN_OR_RETURN(auto sides, ParseSides(spec, text));
+  if (ProductOf(sides) != n) {
+    return SizeError(spec.text, n, "the sides multiply to another number", ProductOf(sides));
   }
-  std::string name = absl::StrCat("torus:", absl::StrJoin(*sides, "x"));
-  return MakeGrid(std::move(name), *std::move(sides));
+  std::string name = absl::StrCat("torus:", absl::StrJoin(sides, "x"));
+  return MakeGrid(std::move(name), std::move(sides));
 }
 
 }  // namespace grapevine

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "topology/spectrum/lanczos.h"
 
 namespace grapevine {
@@ -78,12 +79,11 @@ absl::StatusOr<Spectrum> Dense(const Eigen::MatrixXd& matrix, bool symmetric) {
 }
 
 absl::StatusOr<Spectrum> Large(const Mixing& mixing, Round round) {
-  const auto largest = LargestDisagreement(mixing, round);
-  if (!largest.ok()) return largest.status();
+  ASSIGN_OR_RETURN(const auto largest, LargestDisagreement(mixing, round));
   return Spectrum{.eigenvalues = {},
-                  .rho = largest->modulus,
+                  .rho = largest.modulus,
                   .method = Spectrum::Method::kLanczos,
-                  .residual = largest->residual};
+                  .residual = largest.residual};
 }
 
 }  // namespace

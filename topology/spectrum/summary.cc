@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/status_macros.h"
+
 namespace grapevine {
 namespace {
 
@@ -43,14 +45,12 @@ void DescribeEndless(const Mixing& mixing, TopologySummary* summary) {
 
 absl::Status DescribePeriod(const Mixing& mixing, TopologySummary* summary) {
   for (Round round = 0; round < summary->period; ++round) {
-    const auto spectrum = RoundSpectrum(mixing, round);
-    if (!spectrum.ok()) return spectrum.status();
-    summary->rho_by_round.push_back(spectrum->rho);
+    ASSIGN_OR_RETURN(const auto spectrum, RoundSpectrum(mixing, round));
+    summary->rho_by_round.push_back(spectrum.rho);
   }
-  auto product = PeriodSpectrum(mixing);
-  if (!product.ok()) return product.status();
-  SetPace(*product, summary->period, summary);
-  summary->product = *std::move(product);
+  ASSIGN_OR_RETURN(auto product, PeriodSpectrum(mixing));
+  SetPace(product, summary->period, summary);
+  summary->product = std::move(product);
   return absl::OkStatus();
 }
 
@@ -66,9 +66,8 @@ absl::StatusOr<TopologySummary> Summarize(const Mixing& mixing, Round round) {
   summary.period = topology.period();
   summary.round = round;
   DescribeGraph(topology, &summary);
-  auto spectrum = RoundSpectrum(mixing, round);
-  if (!spectrum.ok()) return spectrum.status();
-  summary.spectrum = *std::move(spectrum);
+  ASSIGN_OR_RETURN(auto spectrum, RoundSpectrum(mixing, round));
+  summary.spectrum = std::move(spectrum);
   if (summary.period == 1) {
     SetPace(summary.spectrum, 1, &summary);
   } else if (summary.period == 0) {

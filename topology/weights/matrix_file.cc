@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "topology/files/field_reader.h"
 #include "topology/stored_graph.h"
 
@@ -84,20 +85,18 @@ absl::StatusOr<MixingRow> ParseRow(const FieldReader& line, Rank rank, const Top
 
 absl::StatusOr<std::vector<MixingRow>> ParseRows(const std::string& path,
                                                  const Topology& topology) {
-  auto line = FieldReader::Open(path);
-  if (!line.ok()) return line.status();
+  ASSIGN_OR_RETURN(auto line, FieldReader::Open(path));
   std::vector<MixingRow> rows;
-  while (line->Next()) {
+  while (line.Next()) {
     const Rank rank = static_cast<Rank>(rows.size());
     if (rank == topology.size()) {
-      return line->Error(absl::StrCat("more than the ", rank, " rows of ", rank, " nodes"));
+      return line.Error(absl::StrCat("more than the ", rank, " rows of ", rank, " nodes"));
     }
-    auto row = ParseRow(*line, rank, topology);
-    if (!row.ok()) return row.status();
-    rows.push_back(*std::move(row));
+    ASSIGN_OR_RETURN(auto row, ParseRow(line, rank, topology));
+    rows.push_back(std::move(row));
   }
   if (rows.size() < static_cast<size_t>(topology.size())) {
-    return line->Error(absl::StrCat("ends after ", rows.size(), " of ", topology.size(), " rows"));
+    return line.Error(absl::StrCat("ends after ", rows.size(), " of ", topology.size(), " rows"));
   }
   return rows;
 }
@@ -149,12 +148,11 @@ absl::StatusOr<std::shared_ptr<const Mixing>> LoadMatrixFile(
     return SpecError(name, absl::StrCat("one matrix does not fit ", topology->name(),
                                         ", which changes with the round; use metropolis"));
   }
-  auto rows = ParseRows(path, *topology);
-  if (!rows.ok()) return rows.status();
-  if (const std::string flaw = Flaw(*rows, topology->directed()); !flaw.empty()) {
+  ASSIGN_OR_RETURN(auto rows, ParseRows(path, *topology));
+  if (const std::string flaw = Flaw(rows, topology->directed()); !flaw.empty()) {
     return WithFailure(absl::InvalidArgumentError(absl::StrCat(path, ": ", flaw)), Failure::kInput);
   }
-  return std::make_shared<MatrixMixing>(name, std::move(topology), *std::move(rows));
+  return std::make_shared<MatrixMixing>(name, std::move(topology), std::move(rows));
 }
 
 }  // namespace grapevine

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels/tensor/cuda/library/blas_library.h"
 
 namespace grapevine {
@@ -57,7 +58,7 @@ struct BlasMatmul::Descriptors {
     Note(Blas().create_operation(
         &operation, fp32 && options.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
         CUDA_R_32F));
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(status);
     Set(CUBLASLT_MATMUL_DESC_TRANSA, product.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     Set(CUBLASLT_MATMUL_DESC_TRANSB, product.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     Set(CUBLASLT_MATMUL_DESC_EPILOGUE, product.epilogue);
@@ -69,7 +70,7 @@ struct BlasMatmul::Descriptors {
     MakeLayout(product.b, &b);
     MakeLayout(product.d, &d);
     Note(Blas().create_preference(&preference));
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(status);
     const auto most = static_cast<uint64_t>(options.most_workspace_bytes);
     Prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, most);
     const auto alignment = static_cast<uint32_t>(kProductAlignment);
@@ -121,16 +122,13 @@ absl::StatusOr<BlasMatmul> BlasMatmul::Make(CudaTensorContext& context,
   matmul.context_ = &context;
   matmul.descriptors_ = std::make_shared<Descriptors>(product);
   const Descriptors& d = *matmul.descriptors_;
-  if (absl::Status status = matmul.descriptors_->Make(context.options()); !status.ok()) {
-    return status;
-  }
+  RETURN_IF_ERROR(matmul.descriptors_->Make(context.options()));
   std::vector<cublasLtMatmulHeuristicResult_t> found(context.options().plans_to_measure);
   int count = 0;
-  const absl::Status asked = BlasStatus(
+  RETURN_IF_ERROR(BlasStatus(
       Blas().find_algorithms(context.blas(), d.operation, d.a, d.b, d.d, d.d, d.preference,
                              static_cast<int>(found.size()), found.data(), &count),
-      product.name);
-  if (!asked.ok()) return asked;
+      product.name));
   found.resize(count);
   std::erase_if(found, [](const cublasLtMatmulHeuristicResult_t& result) {
     return result.state != CUBLAS_STATUS_SUCCESS;  // its other fields say nothing
@@ -154,10 +152,9 @@ absl::StatusOr<BlasMatmul> BlasMatmul::Make(CudaTensorContext& context,
                                               .bias = memory[3],
                                               .workspace = memory[4]});
   };
-  const absl::StatusOr<size_t> fastest = context.Fastest(candidates);
-  if (!fastest.ok()) return fastest.status();
-  matmul.algorithm_ = found[*fastest].algo;
-  matmul.workspace_bytes_ = candidates.workspace_bytes[*fastest];
+  ASSIGN_OR_RETURN(const size_t fastest, context.Fastest(candidates));
+  matmul.algorithm_ = found[fastest].algo;
+  matmul.workspace_bytes_ = candidates.workspace_bytes[fastest];
   return matmul;
 }
 
@@ -169,7 +166,7 @@ absl::Status BlasMatmul::RunWith(const cublasLtMatmulAlgo_t& algorithm,
                                  const Arguments& arguments) const {
   Descriptors& d = *descriptors_;
   if (d.product.bias_size > 0) d.SetBias(arguments.bias);
-  if (!d.status.ok()) return d.status;
+  RETURN_IF_ERROR(d.status);
   const float one = 1;
   const float zero = 0;
   return BlasStatus(

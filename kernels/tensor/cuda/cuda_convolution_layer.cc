@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "kernels/tensor/cuda/cuda_layer.h"
 #include "kernels/tensor/cuda/library/convolution_graphs.h"
 #include "kernels/tensor/cuda/library/cudnn_graph.h"
@@ -31,10 +32,9 @@ class RepeatedPlan {
         return bound.call.Run(handle);
       }
     }
-    absl::StatusOr<CudnnCall> call = plan_.Bind(arguments, workspace);
-    if (!call.ok()) return call.status();
+    ASSIGN_OR_RETURN(CudnnCall call, plan_.Bind(arguments, workspace));
     if (bound_.size() == kMaxBound) bound_.erase(bound_.begin());
-    bound_.push_back({arguments, workspace, *std::move(call)});
+    bound_.push_back({arguments, workspace, std::move(call)});
     return bound_.back().call.Run(handle);
   }
 
@@ -70,11 +70,11 @@ class ConvolutionLayer : public Layer {
               .gradient_type = output().type} {}
 
   absl::Status Plan(const LayerRequest& request) {
-    if (absl::Status status = PlanForward(); !status.ok()) return status;
+    RETURN_IF_ERROR(PlanForward());
     packed_weights_ = kept_.Reserve(graphs_.weights().bytes());
     packed_bias_ = kept_.Reserve(operation_.outputs * BytesOf(output().type));
     if (request.backward) {
-      if (absl::Status status = PlanBackward(request); !status.ok()) return status;
+      RETURN_IF_ERROR(PlanBackward(request));
     }
     int64_t workspace = forward_->workspace_bytes();
     for (const std::optional<RepeatedPlan>* plan : {&weights_gradient_, &input_gradient_}) {
@@ -151,9 +151,8 @@ class ConvolutionLayer : public Layer {
   }
 
   absl::Status Take(CudnnGraph graph, std::optional<RepeatedPlan>* taken) {
-    absl::StatusOr<CudnnPlan> plan = context_.Fastest(std::move(graph));
-    if (!plan.ok()) return plan.status();
-    taken->emplace(*std::move(plan));
+    ASSIGN_OR_RETURN(CudnnPlan plan, context_.Fastest(std::move(graph)));
+    taken->emplace(std::move(plan));
     return absl::OkStatus();
   }
 
@@ -187,7 +186,7 @@ absl::StatusOr<std::unique_ptr<Layer>> MakeCudaConvolutionLayer(CudaTensorContex
                                                                 const Convolution& operation,
                                                                 const LayerRequest& request) {
   auto layer = std::make_unique<ConvolutionLayer>(context, operation, request);
-  if (absl::Status status = layer->Plan(request); !status.ok()) return status;
+  RETURN_IF_ERROR(layer->Plan(request));
   return layer;
 }
 

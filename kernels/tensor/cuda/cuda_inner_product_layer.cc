@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels/tensor/cuda/blas_matmul.h"
 #include "kernels/tensor/cuda/cuda_layer.h"
 #include "kernels/tensor/cuda/passes/cuda_batch_norm.h"
@@ -42,7 +43,7 @@ class InnerProductLayer : public Layer {
     packed_weights_ = kept_.Reserve(weights_.shape.size() * BytesOf(input_.type));
     packed_bias_ = kept_.Reserve(operation_.outputs * BytesOf(input_.type));
     if (status.ok() && request.backward) status = PlanBackward(request);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(status);
     int64_t workspace = 0;
     for (const std::optional<BlasMatmul>* product :
          {&forward_, &weights_gradient_, &input_gradient_}) {
@@ -209,7 +210,7 @@ absl::StatusOr<std::unique_ptr<Layer>> MakeCudaInnerProductLayer(CudaTensorConte
                                                                  const InnerProduct& operation,
                                                                  const LayerRequest& request) {
   auto layer = std::make_unique<InnerProductLayer>(context, operation, request);
-  if (absl::Status status = layer->Plan(request); !status.ok()) return status;
+  RETURN_IF_ERROR(layer->Plan(request));
   return layer;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels/cuda/cuda_status.h"
 #include "kernels/tensor/cuda/library/blas_library.h"
 #include "kernels/tensor/cuda/library/cudnn_library.h"
@@ -39,17 +40,17 @@ absl::StatusOr<std::unique_ptr<CudaTensorContext>> CudaTensorContext::Make(
     Device& memory, cudaStream_t stream, const CudaTensorOptions& options) {
   std::unique_ptr<CudaTensorContext> context(new CudaTensorContext(memory, stream, options));
   if (context->options_.plans == nullptr) context->options_.plans = std::make_shared<PlanCache>();
-  if (absl::Status status = context->Open(); !status.ok()) return status;
+  RETURN_IF_ERROR(context->Open());
   return context;
 }
 
 absl::Status CudaTensorContext::Open() {
   absl::Status status = CudaStatus(cudaSetDevice(options_.device), "cudaSetDevice");
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   cudaDeviceProp properties;
   status =
       CudaStatus(cudaGetDeviceProperties(&properties, options_.device), "cudaGetDeviceProperties");
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   if (options_.type == ElementType::kBFloat16 &&
       10 * properties.major + properties.minor < kAmpere) {
     return absl::UnavailableError(
@@ -58,12 +59,12 @@ absl::Status CudaTensorContext::Open() {
   }
   status = LoadCudnn();
   if (status.ok()) status = LoadBlas();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   device_ = absl::StrCat(properties.name, ", cuDNN ", Cudnn().get_version(), ", cuBLASLt ",
                          Blas().get_version());
   status = CudnnStatus(Cudnn().create(&cudnn_), "cudnnCreate");
   if (status.ok()) status = CudnnStatus(Cudnn().set_stream(cudnn_, stream_), "cudnnSetStream");
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   if (const cublasStatus_t made = Blas().create(&blas_); made != CUBLAS_STATUS_SUCCESS) {
     return absl::InternalError(absl::StrCat("cublasLtCreate: ", Blas().get_status_string(made)));
   }
@@ -86,10 +87,9 @@ absl::Status CudaTensorContext::TakeError() {
 }
 
 absl::StatusOr<size_t> CudaTensorContext::Fastest(const Candidates& candidates) {
-  const absl::StatusOr<FastestPlan> fastest = ChooseFastest(candidates);
-  if (!fastest.ok()) return fastest.status();
-  product_seconds_ += fastest->seconds;
-  return fastest->index;
+  ASSIGN_OR_RETURN(const FastestPlan fastest, ChooseFastest(candidates));
+  product_seconds_ += fastest.seconds;
+  return fastest.index;
 }
 
 absl::StatusOr<FastestPlan> CudaTensorContext::ChooseFastest(const Candidates& candidates) {
@@ -130,8 +130,7 @@ absl::StatusOr<FastestPlan> CudaTensorContext::ChooseFastest(const Candidates& c
                           .most_workspace_bytes = options_.most_workspace_bytes};
   absl::StatusOr<FastestPlan> fastest =
       options_.plans->Choose(choice, [&](size_t index) -> absl::StatusOr<double> {
-        const absl::Status status = allocate(candidates.workspace_bytes[index]);
-        if (!status.ok()) return status;
+        RETURN_IF_ERROR(allocate(candidates.workspace_bytes[index]));
         return Seconds([&] { return candidates.run(index, arguments); });
       });
   cudaGetLastError();  // what the libraries tried is not to be found by the next launch
@@ -144,22 +143,21 @@ absl::StatusOr<CudnnPlan> CudaTensorContext::Fastest(CudnnGraph graph) {
   const std::string name = graph.name();
   auto known = cudnn_plans_.find(name);
   if (known == cudnn_plans_.end()) {
-    absl::StatusOr<KnownPlan> chosen = ChooseFastest(std::move(graph));
-    if (!chosen.ok()) return chosen.status();
-    known = cudnn_plans_.emplace(name, *std::move(chosen)).first;
+    ASSIGN_OR_RETURN(KnownPlan chosen, ChooseFastest(std::move(graph)));
+    known = cudnn_plans_.emplace(name, std::move(chosen)).first;
   }
   product_seconds_ += known->second.seconds;
   return known->second.plan;
 }
 
 absl::StatusOr<CudaTensorContext::KnownPlan> CudaTensorContext::ChooseFastest(CudnnGraph graph) {
-  const absl::StatusOr<std::vector<CudnnPlan>> plans =
+  ASSIGN_OR_RETURN(
+      const std::vector<CudnnPlan> plans,
       graph.Plans(CudnnTarget(cudnn_),
                   {.tensor_cores_for_fp32 = options_.tf32, .deterministic = options_.deterministic},
-                  options_.plans_to_measure);
-  if (!plans.ok()) return plans.status();
+                  options_.plans_to_measure));
   Candidates candidates{.key = absl::StrCat(graph.name(), Conditions())};
-  for (const CudnnPlan& plan : *plans) {
+  for (const CudnnPlan& plan : plans) {
     candidates.workspace_bytes.push_back(plan.workspace_bytes());
   }
   for (const CudnnTensor& tensor : graph.arguments()) {
@@ -170,13 +168,11 @@ absl::StatusOr<CudaTensorContext::KnownPlan> CudaTensorContext::ChooseFastest(Cu
     for (size_t i = 0; i < graph.arguments().size(); ++i) {
       arguments.push_back({graph.arguments()[i].id, memory[i]});
     }
-    const absl::StatusOr<CudnnCall> call = (*plans)[index].Bind(arguments, memory.back());
-    if (!call.ok()) return call.status();
-    return call->Run(cudnn_);
+    ASSIGN_OR_RETURN(const CudnnCall call, plans[index].Bind(arguments, memory.back()));
+    return call.Run(cudnn_);
   };
-  const absl::StatusOr<FastestPlan> fastest = ChooseFastest(candidates);
-  if (!fastest.ok()) return fastest.status();
-  return KnownPlan{(*plans)[fastest->index], fastest->seconds};
+  ASSIGN_OR_RETURN(const FastestPlan fastest, ChooseFastest(candidates));
+  return KnownPlan{plans[fastest.index], fastest.seconds};
 }
 
 std::string CudaTensorContext::Conditions() const {
@@ -191,9 +187,8 @@ absl::StatusOr<double> CudaTensorContext::Seconds(const std::function<absl::Stat
   for (int i = 0; i < kMeasuredRuns && status.ok(); ++i) status = run();
   CudaEvent end(stream_, /*timed=*/true);
   // After an error too: what was queued uses memory that is freed next.
-  const absl::Status done = end.Wait(options_.timeout);
-  if (!done.ok()) return done;
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(end.Wait(options_.timeout));
+  RETURN_IF_ERROR(status);
   return std::chrono::duration<double>(end.Since(begin)).count() / kMeasuredRuns;
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "kernels/cuda/cuda_recording.h"
 #include "kernels/cuda/cuda_stream.h"
 #include "kernels/tensor/cuda/cuda_batch_norm_layer.h"
@@ -59,10 +60,9 @@ class CudaTensorDevice : public TensorDevice {
         loss_scaling_(options.loss_scaling) {}
 
   absl::Status Open() {
-    absl::StatusOr<std::shared_ptr<void>> pinned =
-        context_->memory().AllocatePinned(sizeof(StepResult), "a step's result");
-    if (!pinned.ok()) return pinned.status();
-    result_ = std::static_pointer_cast<StepResult>(*std::move(pinned));
+    ASSIGN_OR_RETURN(std::shared_ptr<void> pinned,
+                     context_->memory().AllocatePinned(sizeof(StepResult), "a step's result"));
+    result_ = std::static_pointer_cast<StepResult>(std::move(pinned));
     return Grow(sizeof(StepResult), "a step's result", &device_result_);
   }
 
@@ -79,7 +79,7 @@ class CudaTensorDevice : public TensorDevice {
     if (status.ok()) {
       status = Grow(images.n * static_cast<int64_t>(sizeof(CudaLossSums)), "losses", &row_sums_);
     }
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(status);
     return TensorFormat{images, Layout::kNhwc, type_};
   }
 
@@ -88,7 +88,7 @@ class CudaTensorDevice : public TensorDevice {
   absl::StatusOr<std::shared_ptr<void>> NewArena(int64_t bytes, std::string_view what) override {
     context_->UseDevice();
     absl::StatusOr<std::shared_ptr<void>> memory = context_->memory().Allocate(bytes, what);
-    if (!memory.ok()) return memory;
+    RETURN_IF_ERROR(memory);
     context_->Note(
         cudaMemsetAsync(memory->get(), 0, static_cast<size_t>(bytes), context_->stream()),
         "cudaMemsetAsync");
@@ -156,7 +156,7 @@ class CudaTensorDevice : public TensorDevice {
     const bool ends_scaled_step = std::exchange(ends_scaled_step_, false);
     absl::Status error = context_->TakeError();
     if (!recorded.ok()) return recorded.status();
-    if (!error.ok()) return error;
+    RETURN_IF_ERROR(error);
     return std::make_unique<Recording>(this, *std::move(recorded), ends_scaled_step);
   }
   // Arguments of kernels are the scale, and the memory that grows with the largest batch.
@@ -173,7 +173,7 @@ class CudaTensorDevice : public TensorDevice {
                    "a step's result");
     context_->Note(context_->Wait());
     const bool scaled = std::exchange(ends_scaled_step_, false);
-    if (absl::Status error = context_->TakeError(); !error.ok()) return error;
+    RETURN_IF_ERROR(context_->TakeError());
     if (scaled) UpdateScale(result_->overflow != 0);
     return BatchResult{.loss_sum = result_->sums.loss, .correct = result_->sums.correct};
   }
@@ -212,9 +212,8 @@ class CudaTensorDevice : public TensorDevice {
     if (bytes <= buffer->bytes) return absl::OkStatus();
     *buffer = {};  // before the new one
     ++times_grown_;
-    absl::StatusOr<std::shared_ptr<void>> memory = (context_->memory().*allocate)(bytes, what);
-    if (!memory.ok()) return memory.status();
-    *buffer = {*std::move(memory), bytes};
+    ASSIGN_OR_RETURN(std::shared_ptr<void> memory, (context_->memory().*allocate)(bytes, what));
+    *buffer = {std::move(memory), bytes};
     return absl::OkStatus();
   }
 
@@ -275,11 +274,10 @@ class CudaTensorDevice : public TensorDevice {
 
 absl::StatusOr<std::unique_ptr<TensorDevice>> MakeCudaTensorDevice(
     Device& memory, cudaStream_t stream, const CudaTensorOptions& options) {
-  absl::StatusOr<std::unique_ptr<CudaTensorContext>> context =
-      CudaTensorContext::Make(memory, stream, options);
-  if (!context.ok()) return context.status();
-  auto device = std::make_unique<CudaTensorDevice>(*std::move(context), options);
-  if (absl::Status status = device->Open(); !status.ok()) return status;
+  ASSIGN_OR_RETURN(std::unique_ptr<CudaTensorContext> context,
+                   CudaTensorContext::Make(memory, stream, options));
+  auto device = std::make_unique<CudaTensorDevice>(std::move(context), options);
+  RETURN_IF_ERROR(device->Open());
   return device;
 }
 

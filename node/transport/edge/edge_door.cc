@@ -1,6 +1,7 @@
 #include "node/transport/edge/edge_door.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "glog/logging.h"
 
 namespace grapevine {
@@ -11,15 +12,14 @@ absl::Status EdgeDoor::Believe(const EdgeIdentity& peer) const {
                                                    peer.proof.empty() ? "no" : "another",
                                                    " token"));
   }
-  if (absl::Status status = CheckSameRun(self_, peer); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckSameRun(self_, peer));
   return links_->To(peer.rank).status();
 }
 
 absl::Status EdgeDoor::LetIn(const std::shared_ptr<EdgeCaller>& caller, Rank peer) {
-  const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(peer);
-  if (!link.ok()) return link.status();
-  if (absl::Status status = (*link)->AttachIncoming(caller); !status.ok()) return status;
-  caller->Admit(*link);
+  ASSIGN_OR_RETURN(const std::shared_ptr<PeerLink> link, links_->To(peer));
+  RETURN_IF_ERROR(link->AttachIncoming(caller));
+  caller->Admit(link);
   return absl::OkStatus();
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -83,7 +84,7 @@ absl::Status SendingEnd::Meet(const EdgeIdentity& peer) {
                            absl::StrCat("answers as rank ", peer.rank, "; check the host file")),
                        Failure::kRendezvous);
   }
-  if (absl::Status status = CheckSameRun(context_.self, peer); !status.ok()) return status;
+  RETURN_IF_ERROR(CheckSameRun(context_.self, peer));
   connected_ = true;
   return absl::OkStatus();
 }

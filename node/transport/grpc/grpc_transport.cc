@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "glog/logging.h"
 
 namespace grapevine {
@@ -64,15 +65,14 @@ void GrpcTransport::Join(std::string run_id, std::vector<std::string> addresses)
 }
 
 absl::Status GrpcTransport::EnsureDialled(Rank peer) {
-  absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(peer);
-  if (!link.ok()) return link.status();
+  ASSIGN_OR_RETURN(std::shared_ptr<PeerLink> link, links_->To(peer));
   std::shared_ptr<GrpcOutgoingEdge> edge;
   {
     MutexLock lock(mutex_);
     CHECK(!addresses_.empty()) << "not joined";
     if (stopping_ || edges_.contains(peer)) return absl::OkStatus();
     edge = std::make_shared<GrpcOutgoingEdge>(GrpcOutgoingEdge::Context{
-        self_, options_, *link, addresses_[peer], checksums_, streams_, queue_});
+        self_, options_, link, addresses_[peer], checksums_, streams_, queue_});
     edge->Dial();
     edges_.emplace(peer, edge);
   }
@@ -88,16 +88,15 @@ void GrpcTransport::Dial(std::span<const Rank> peers) {
 }
 
 absl::Status GrpcTransport::Send(Rank to, Tag tag, Outgoing message) {
-  if (absl::Status status = EnsureDialled(to); !status.ok()) return status;
+  RETURN_IF_ERROR(EnsureDialled(to));
   std::shared_ptr<MessageChecksum> checksum = checksums_->Of(message.slice);
   return (*links_->To(to))->Send(tag, std::move(message), std::move(checksum));
 }
 
 absl::Status GrpcTransport::Post(Rank from, Tag tag, Incoming place) {
-  absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(from);
-  if (!link.ok()) return link.status();
+  ASSIGN_OR_RETURN(std::shared_ptr<PeerLink> link, links_->To(from));
   service_->Expect({&from, 1});
-  return (*link)->Post(tag, std::move(place));
+  return link->Post(tag, std::move(place));
 }
 
 std::vector<std::shared_ptr<GrpcOutgoingEdge>> GrpcTransport::Edges() {

@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels/tensor/cuda/library/shared_library.h"
 
 namespace grapevine {
@@ -28,7 +29,7 @@ absl::StatusOr<BlasLibrary> Load() {
   file.Find("cublasLtMatmulPreferenceSetAttribute", &library.set_preference_attribute);
   file.Find("cublasLtMatmulAlgoGetHeuristic", &library.find_algorithms);
   file.Find("cublasLtMatmul", &library.matmul);
-  if (!file.status().ok()) return file.status();
+  RETURN_IF_ERROR(file.status());
   return library;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels/tensor/cuda/library/cudnn_library.h"
 
 namespace grapevine {
@@ -31,11 +32,10 @@ absl::StatusOr<std::vector<CudnnDescriptor>> Children(const CudnnDescriptor& own
     raw.push_back(children.back().get());
   }
   int64_t count = 0;
-  absl::Status status =
+  RETURN_IF_ERROR(
       CudnnStatus(Cudnn().get_attribute(owner.get(), name, CUDNN_TYPE_BACKEND_DESCRIPTOR, most,
                                         &count, raw.data()),
-                  "engine configurations");
-  if (!status.ok()) return status;
+                  "engine configurations"));
   children.resize(std::min(count, most));
   return children;
 }
@@ -50,11 +50,10 @@ struct Notes {
 };
 
 absl::StatusOr<Notes> NotesOf(const CudnnDescriptor& configuration) {
-  auto engines =
-      Children(configuration, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
-  if (!engines.ok()) return engines.status();
-  if (engines->empty()) return absl::InternalError("a configuration without an engine");
-  const cudnnBackendDescriptor_t engine = (*engines)[0].get();
+  ASSIGN_OR_RETURN(auto engines, Children(configuration, CUDNN_ATTR_ENGINECFG_ENGINE,
+                                          CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1));
+  if (engines.empty()) return absl::InternalError("a configuration without an engine");
+  const cudnnBackendDescriptor_t engine = engines[0].get();
   Notes notes;
   notes.numerical.resize(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
   int64_t count = 0;
@@ -62,12 +61,12 @@ absl::StatusOr<Notes> NotesOf(const CudnnDescriptor& configuration) {
       Cudnn().get_attribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                             CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes.numerical.data()),
       "numerical notes");
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   notes.numerical.resize(count);
   status = CudnnStatus(Cudnn().get_attribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX,
                                              CUDNN_TYPE_INT64, 1, &count, &notes.engine),
                        "engine index");
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   return notes;
 }
 
@@ -126,7 +125,7 @@ cudnnStatus_t CudnnDescriptor::Set(cudnnBackendAttributeName_t name,
 cudnnStatus_t CudnnDescriptor::Finalize() { return Cudnn().finalize(get()); }
 
 absl::StatusOr<CudnnTarget> CudnnTarget::Described(std::string_view json) {
-  if (absl::Status loaded = LoadCudnn(); !loaded.ok()) return loaded;
+  RETURN_IF_ERROR(LoadCudnn());
   CudnnTarget target;
   target.device_ = CudnnDescriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   std::string text(json);
@@ -134,9 +133,9 @@ absl::StatusOr<CudnnTarget> CudnnTarget::Described(std::string_view json) {
       CudnnStatus(target.device_.Set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
                                      static_cast<int64_t>(text.size()) + 1, text.c_str()),
                   "a described GPU");
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   status = CudnnStatus(target.device_.Finalize(), "a described GPU");
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   return target;
 }
 
@@ -296,7 +295,7 @@ void CudnnGraph::Pointwise(cudnnPointwiseMode_t mode, const CudnnTensor& x, cons
 }
 
 absl::StatusOr<CudnnDescriptor> CudnnGraph::Operations(const CudnnTarget& target) {
-  if (!status_.ok()) return status_;
+  RETURN_IF_ERROR(status_);
   std::vector<cudnnBackendDescriptor_t> raw;
   for (const CudnnDescriptor& operation : operations_) raw.push_back(operation.get());
   CudnnDescriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
@@ -307,7 +306,7 @@ absl::StatusOr<CudnnDescriptor> CudnnGraph::Operations(const CudnnTarget& target
     Note(graph.Set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle), "graph");
   }
   Note(graph.Finalize(), "graph");
-  if (!status_.ok()) return status_;
+  RETURN_IF_ERROR(status_);
   return graph;
 }
 
@@ -353,14 +352,13 @@ absl::StatusOr<CudnnPlan> CudnnGraph::Plan(const CudnnDescriptor& configuration,
 
 absl::StatusOr<std::vector<CudnnPlan>> CudnnGraph::Plans(const CudnnTarget& target,
                                                          const CudnnEngineRules& rules, int most) {
-  const absl::StatusOr<CudnnDescriptor> operations = Operations(target);
-  if (!operations.ok()) return operations.status();
+  ASSIGN_OR_RETURN(const CudnnDescriptor operations, Operations(target));
   std::vector<CudnnPlan> plans;
   absl::Status why = absl::InternalError(absl::StrCat(name_, ": cuDNN has no engine that may run"));
   // The fallback's are slow more often than not: for graphs with few other plans.
   for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     if (static_cast<int>(plans.size()) == most) break;
-    const auto configurations = Configurations(*operations, mode, target);
+    const auto configurations = Configurations(operations, mode, target);
     if (!configurations.ok()) {
       why = configurations.status();
       continue;

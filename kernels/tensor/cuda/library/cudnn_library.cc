@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels/tensor/cuda/library/shared_library.h"
 
 namespace grapevine {
@@ -25,7 +26,7 @@ absl::StatusOr<CudnnLibrary> Load() {
   file.Find("cudnnBackendGetAttribute", &library.get_attribute);
   file.Find("cudnnBackendFinalize", &library.finalize);
   file.Find("cudnnBackendExecute", &library.execute);
-  if (!file.status().ok()) return file.status();
+  RETURN_IF_ERROR(file.status());
   return library;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -59,7 +60,7 @@ absl::StatusOr<FastestPlan> PlanCache::Choose(const PlanChoice& choice, const Me
                 absl::ResourceExhaustedError(absl::StrCat(choice.key, ": no plan needs at most ",
                                                           choice.most_workspace_bytes,
                                                           " bytes of workspace")));
-  if (!fastest.ok()) return fastest;
+  RETURN_IF_ERROR(fastest);
   const MutexLock lock(mutex_);
   chosen_[choice.key] = *fastest;
   return *fastest;
