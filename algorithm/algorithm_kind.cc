@@ -17,7 +17,7 @@ struct Named {
 
 absl::StatusOr<Named> Find(std::string_view text) {
   ASSIGN_OR_RETURN(Spec spec, ParseSpec(text));
-  ASSIGN_OR_RETURN(const const AlgorithmKind* kind, Algorithms().Get(spec));
+  ASSIGN_OR_RETURN(const AlgorithmKind* kind, Algorithms().Get(spec));
   return Named{std::move(spec), kind};
 }
 

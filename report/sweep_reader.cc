@@ -39,13 +39,13 @@ bool IsFinished(const std::string& run) {
 absl::StatusOr<SweptCell> ReadCell(const std::string& path) {
   ASSIGN_OR_RETURN(ConfigFile file, ReadConfigFile(ConfigPath(path)));
   ASSIGN_OR_RETURN(const Summary summary, ReadSummary(path));
-  if (!summary.simulated_time_s || summary.rounds <= 0 || summary->simulated_time_s <= 0) {
+  if (!summary.simulated_time_s || summary.rounds <= 0 || *summary.simulated_time_s <= 0) {
     return InputError(
         absl::StrCat(SummaryPath(path), " has no simulated time: name the folder of a sweep"));
   }
   ASSIGN_OR_RETURN(const int workers, Workers(file.config));
   return SweptCell{path, std::move(file.config),
-                   summary->simulated_time_s / static_cast<double>(summary.rounds), workers};
+                   *summary.simulated_time_s / static_cast<double>(summary.rounds), workers};
 }
 
 }  // namespace

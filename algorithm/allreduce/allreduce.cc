@@ -63,7 +63,7 @@ absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
   int64_t messages = 0;
   for (Rank i = 0; i < seen; ++i) {
     const int64_t rank = seen == size ? i : int64_t{i} * kStride % size;
-    messages += MessagesOf(request->make(static_cast<Rank>(rank)));
+    messages += MessagesOf(*request.make(static_cast<Rank>(rank)));
   }
   return static_cast<double>(request.buckets * messages) * size / seen;
 }

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
 
 namespace grapevine {
 
@@ -27,7 +26,7 @@ struct CachingAllocator::State {
 
   absl::StatusOr<void*> Allocate(int64_t bytes) {
     absl::StatusOr<void*> memory = source->Allocate(bytes);
-    RETURN_IF_ERROR(memory);
+    if (!memory.ok()) return memory;
     MutexLock lock(mutex);
     used_bytes += bytes;
     return memory;

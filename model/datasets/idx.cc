@@ -151,7 +151,7 @@ absl::StatusOr<IdxArray> ReadIdx(const std::string& path, int64_t dimensions) {
   }
   IdxArray array;
   for (int64_t d = 0; d < dimensions; ++d) {
-    array.shape.push_back(BigEndian32(std::spanextents.subspan(static_cast<size_t>(4 * d))));
+    array.shape.push_back(BigEndian32(std::span(extents).subspan(static_cast<size_t>(4 * d))));
   }
   ASSIGN_OR_RETURN(const int64_t count, ElementCount(path, array.shape));
   // One more than expected shows whether the file goes on.

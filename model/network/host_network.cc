@@ -44,7 +44,7 @@ absl::StatusOr<double> HostNetwork::Gradient(const float* replica, const Batch& 
                                              float* gradient) {
   RETURN_IF_ERROR(Upload(replica));
   absl::StatusOr<double> loss = network_->Gradient(replica_, batch, gradient_);
-  RETURN_IF_ERROR(loss);
+  if (!loss.ok()) return loss;
   RETURN_IF_ERROR(DownloadGradient(0, gradient));
   return loss;
 }

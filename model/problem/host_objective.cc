@@ -44,7 +44,7 @@ absl::StatusOr<double> HostObjective::GradientInParts(const float* replica, int6
         upload_from(from);
         final_from(from);
       });
-  RETURN_IF_ERROR(loss);
+  if (!loss.ok()) return loss;
   upload_from(0);
   RETURN_IF_ERROR(stream_->Finish(timeout_));
   return loss;

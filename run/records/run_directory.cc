@@ -153,7 +153,7 @@ absl::StatusOr<std::string> CreateNodeDirectory(const std::string& run, int rank
 
 absl::StatusOr<std::string> PrepareNodeDirectory(const std::string& run, int rank, bool overwrite) {
   absl::StatusOr<std::string> path = CreateNodeDirectory(run, rank);
-  RETURN_IF_ERROR(path);
+  if (!path.ok()) return path;
   ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesOfARun(*path));
   if (!files.empty() && !overwrite) {
     return OutputError(absl::StrCat(

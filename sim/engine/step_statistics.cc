@@ -8,7 +8,7 @@ namespace grapevine {
 namespace {
 
 constexpr double kSecondsPerNanosecond = 1e-9;
-constexpr size_t kMostWaitedFor = 10;
+constexpr size_t kMaxWaitedFor = 10;
 
 double Seconds(Nanoseconds time) { return static_cast<double>(time) * kSecondsPerNanosecond; }
 
@@ -120,13 +120,13 @@ NodeStatistics StepStatistics::Describe(Rank rank) const {
 
 std::vector<Rank> StepStatistics::Listed() const {
   std::vector<Rank> ranks;
-  if (nodes_.size() <= kMostListed) {
+  if (nodes_.size() <= kMaxListed) {
     ranks.resize(nodes_.size());
     std::iota(ranks.begin(), ranks.end(), 0);
     return ranks;
   }
   ranks =
-      Largest(options_.nodes, kMostListed, [this](Rank rank) { return nodes_[rank].total_wait; });
+      Largest(options_.nodes, kMaxListed, [this](Rank rank) { return nodes_[rank].total_wait; });
   std::ranges::sort(ranks);
   return ranks;
 }
@@ -144,7 +144,7 @@ Statistics StepStatistics::Result() const {
   statistics.mix_s /= steps;
   statistics.wait_s /= steps;
   for (Rank rank :
-       Largest(options_.nodes, kMostWaitedFor, [this](Rank r) { return nodes_[r].caused; })) {
+       Largest(options_.nodes, kMaxWaitedFor, [this](Rank r) { return nodes_[r].caused; })) {
     statistics.waited_for.push_back({rank, Seconds(nodes_[rank].caused)});
   }
   statistics.bytes_sent =

@@ -116,9 +116,9 @@ double TcpEffects::MathisRate(double loss, Nanoseconds round_trip) {
 
 absl::StatusOr<std::unique_ptr<const MessageEffects>> MakeMessageEffects(const Config& config,
                                                                          double bandwidth) {
-  if (config.loss() > TcpEffects::kMostLoss) {
+  if (config.loss() > TcpEffects::kMaxLoss) {
     return WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                           "--loss=", config.loss(), ": at most ", TcpEffects::kMostLoss,
+                           "--loss=", config.loss(), ": at most ", TcpEffects::kMaxLoss,
                            ", where half of all packets are lost")),
                        Failure::kUsage);
   }

@@ -1,10 +1,12 @@
-// A grapevine with a network and a data set of its user's: examples/your_own_model.
+// Programs of users: a grapevine with a network and a data set of their own
+// (examples/your_own_model), and one without a command line (examples/train_and_simulate).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
@@ -40,6 +42,18 @@ TEST(OwnProgram, KnowsTheBuiltInOnesToo) {
   const Ended ended = RunGrapevine({"train", "--model=nosuch", "--data=waves"}, kOwnProgram);
   EXPECT_EQ(ended.exit_code, kUsage);
   EXPECT_THAT(ended.output, AllOf(HasSubstr("lenet5"), HasSubstr("two-convolutions")));
+}
+
+TEST(OwnProgram, TrainsAndSimulatesWithoutACommandLine) {
+  const ScratchFolder folder;
+  const Ended ended = RunGrapevine({folder.path()}, {.program = "examples/train_and_simulate"});
+  ASSERT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_THAT(ended.output, AllOf(HasSubstr("trained: "), HasSubstr("simulated: ")));
+  const auto of = [&](const std::string& world) {
+    const auto summary = nlohmann::json::parse(std::ifstream(folder.File(world + "/summary.json")));
+    return std::pair(summary["test_accuracy"], summary["consensus_distance"]);
+  };
+  EXPECT_EQ(of("trained"), of("simulated"));
 }
 
 }  // namespace

@@ -197,7 +197,7 @@ TEST(StepStatistics, ListTheWorstOfManyNodes) {
     story.Message((rank + 1) % kNodes, rank, 0, 1000 + rank).Boundary(rank, 1, 1000 + rank);
   }
   const Statistics result = statistics.Result();
-  ASSERT_EQ(result.listed.size(), StepStatistics::kMostListed);
+  ASSERT_EQ(result.listed.size(), StepStatistics::kMaxListed);
   EXPECT_EQ(result.listed.front().rank, 36);
   EXPECT_EQ(result.listed.back().rank, 99);
   EXPECT_EQ(result.waited_for.size(), 10u);

@@ -88,7 +88,7 @@ class CudaTensorDevice : public TensorDevice {
   absl::StatusOr<std::shared_ptr<void>> NewArena(int64_t bytes, std::string_view what) override {
     context_->UseDevice();
     absl::StatusOr<std::shared_ptr<void>> memory = context_->memory().Allocate(bytes, what);
-    RETURN_IF_ERROR(memory);
+    if (!memory.ok()) return memory;
     context_->Note(
         cudaMemsetAsync(memory->get(), 0, static_cast<size_t>(bytes), context_->stream()),
         "cudaMemsetAsync");

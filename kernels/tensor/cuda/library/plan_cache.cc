@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -60,7 +59,7 @@ absl::StatusOr<FastestPlan> PlanCache::Choose(const PlanChoice& choice, const Me
                 absl::ResourceExhaustedError(absl::StrCat(choice.key, ": no plan needs at most ",
                                                           choice.most_workspace_bytes,
                                                           " bytes of workspace")));
-  RETURN_IF_ERROR(fastest);
+  if (!fastest.ok()) return fastest;
   const MutexLock lock(mutex_);
   chosen_[choice.key] = *fastest;
   return *fastest;

@@ -1,0 +1,76 @@
+#include "experiment/real/threaded_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/failure.h"
+#include "experiment/core/experiment.h"
+#include "experiment/simulated/simulated_run.h"
+#include "run/config/config_resolve.h"
+#include "tests/model/scratch_folder.h"
+#include "tests/testing/file_text.h"
+
+namespace grapevine {
+namespace {
+
+using testing::FileText;
+using ::testing::HasSubstr;
+
+std::unique_ptr<Experiment> Built(std::map<std::string, std::string> flags) {
+  flags.insert({{"nodes", "3"},
+                {"topology", "ring"},
+                {"model", "softmax"},
+                {"data", "synthetic:train=512:test=200"},
+                {"rounds", "8"}});
+  const auto resolved = ResolveConfig({.flags = {flags.begin(), flags.end()}});
+  EXPECT_TRUE(resolved.ok()) << resolved.status();
+  auto experiment = Experiment::Build(resolved->config);
+  EXPECT_TRUE(experiment.ok()) << experiment.status();
+  return *std::move(experiment);
+}
+
+TEST(ThreadedRun, GivesTheSimulatorsModels) {
+  const testing::ScratchFolder trained, simulated;
+  const auto experiment = Built({{"compute", "1ms"}});
+  int64_t measured = 0;
+  const absl::StatusOr<Summary> real = RunInThreads(
+      *experiment, {.run_directory = trained.path(),
+                    .on_metrics = [&](const RunMetrics& metrics) { measured = metrics.round; }});
+  ASSERT_TRUE(real.ok()) << real.status();
+  SimulatedRun simulation(experiment.get(), {.run_directory = simulated.path()});
+  const absl::StatusOr<Summary> virtual_one = simulation.Run();
+  ASSERT_TRUE(virtual_one.ok()) << virtual_one.status();
+
+  EXPECT_EQ(measured, 8);
+  EXPECT_EQ(real->stopped, "finished");
+  EXPECT_EQ(real->test_accuracy, virtual_one->test_accuracy);
+  EXPECT_EQ(real->consensus_distance, virtual_one->consensus_distance);
+  EXPECT_EQ(real->bytes_sent_total, virtual_one->bytes_sent_total);
+  for (const char* model : {"/model.safetensors", "/node-2/model.safetensors"}) {
+    EXPECT_TRUE(FileText(trained.path() + model) == FileText(simulated.path() + model)) << model;
+  }
+}
+
+TEST(ThreadedRun, EndsWithTheFirstFailure) {
+  const testing::ScratchFolder folder;
+  const auto experiment = Built({{"lr", "1e30"}, {"schedule", "constant"}, {"rounds", "100"}});
+  const absl::StatusOr<Summary> ended = RunInThreads(*experiment, {.run_directory = folder.path()});
+  EXPECT_EQ(FailureOf(ended.status()), Failure::kDiverged) << ended.status();
+  EXPECT_THAT(std::string(ended.status().message()), HasSubstr("the loss became"));
+}
+
+TEST(ThreadedRun, EndsWhenRankZeroCannotBegin) {
+  const auto experiment = Built({});
+  const absl::StatusOr<Summary> ended =
+      RunInThreads(*experiment, {.run_directory = "/dev/null/nowhere"});
+  EXPECT_EQ(FailureOf(ended.status()), Failure::kOutput) << ended.status();
+  EXPECT_THAT(std::string(ended.status().message()), HasSubstr("/dev/null/nowhere"));
+}
+
+}  // namespace
+}  // namespace grapevine
