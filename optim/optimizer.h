@@ -42,9 +42,9 @@ struct OptimizerOptions {
   bool nesterov = false;
 };
 
-// "sgd", "nesterov": momentum and weight decay from the options, unless the spec
-// has its own ("sgd:momentum=0.8:weight_decay=0.0001"). Errors name the spec and
-// what is known.
+// What `spec` names among the registered optimizers (optim/optimizer_kind.h): momentum and
+// weight decay from the options, unless the spec has its own
+// ("sgd:momentum=0.8:weight_decay=0.0001"). Errors name the spec and what is known.
 absl::StatusOr<std::unique_ptr<Optimizer>> MakeOptimizer(std::string_view spec,
                                                          const OptimizerOptions& options);
 

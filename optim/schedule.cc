@@ -12,12 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/spec.h"
+#include "optim/schedule_kind.h"
 
 namespace grapevine {
 namespace {
-
-// What multiplies the base rate in a round after the ramp.
-using Shape = std::function<double(int64_t)>;
 
 // A place along the run.
 struct Position {
@@ -54,8 +52,14 @@ double Progress(int64_t round, int64_t ramp, int64_t rounds) {
   return std::clamp(t, 0.0, 1.0);
 }
 
-absl::StatusOr<Shape> StepShape(const Spec& spec, const std::string& at, double factor,
-                                const ScheduleOptions& options) {
+absl::StatusOr<ScheduleShape> Constant(const Spec&, SpecReader&, int64_t, const ScheduleOptions&) {
+  return [](int64_t) { return 1.0; };
+}
+
+absl::StatusOr<ScheduleShape> Steps(const Spec& spec, SpecReader& reader, int64_t,
+                                    const ScheduleOptions& options) {
+  const std::string at = reader.Text("at", "50%+75%");
+  const double factor = reader.Real("factor", 0.1, 0);
   std::vector<Position> positions;
   const std::vector<std::string> texts = absl::StrSplit(at, '+');
   for (const std::string& text : texts) {
@@ -77,8 +81,8 @@ absl::StatusOr<Shape> StepShape(const Spec& spec, const std::string& at, double 
 }
 
 // `decline` falls from 1 to 0 over [0, 1].
-Shape DecliningShape(int64_t ramp, int64_t rounds, double end,
-                     std::function<double(double)> decline) {
+ScheduleShape Declining(int64_t ramp, int64_t rounds, double end,
+                        std::function<double(double)> decline) {
   return [=, decline = std::move(decline)](int64_t round) {
     return end + (1 - end) * decline(Progress(round, ramp, rounds));
   };
@@ -86,23 +90,33 @@ Shape DecliningShape(int64_t ramp, int64_t rounds, double end,
 
 double HalfCosine(double t) { return (1 + std::cos(std::numbers::pi * t)) / 2; }
 
-absl::StatusOr<Shape> MakeShape(const Spec& spec, SpecReader& reader, int64_t ramp,
-                                const ScheduleOptions& options) {
-  if (spec.name == "constant") return [](int64_t) { return 1.0; };
-  if (spec.name == "step") {
-    const std::string at = reader.Text("at", "50%+75%");
-    return StepShape(spec, at, reader.Real("factor", 0.1, 0), options);
-  }
-  if (spec.name == "cosine") {
-    return DecliningShape(ramp, options.rounds, reader.Real("end", 0, 0, 1), HalfCosine);
-  }
-  if (spec.name == "poly") {
-    const double power = reader.Real("power", 1, 0);
-    return DecliningShape(ramp, options.rounds, reader.Real("end", 0, 0, 1),
-                          [power](double t) { return std::pow(1 - t, power); });
-  }
-  return SpecError(spec.text, "unknown schedule; known: constant, step, cosine, poly");
+absl::StatusOr<ScheduleShape> Cosine(const Spec&, SpecReader& reader, int64_t ramp,
+                                     const ScheduleOptions& options) {
+  return Declining(ramp, options.rounds, reader.Real("end", 0, 0, 1), HalfCosine);
 }
+
+absl::StatusOr<ScheduleShape> Poly(const Spec&, SpecReader& reader, int64_t ramp,
+                                   const ScheduleOptions& options) {
+  const double power = reader.Real("power", 1, 0);
+  return Declining(ramp, options.rounds, reader.Real("end", 0, 0, 1),
+                   [power](double t) { return std::pow(1 - t, power); });
+}
+
+const Registration kConstant(Schedules(), {.name = "constant",
+                                           .help = "the base rate throughout",
+                                           .make = Constant});
+const Registration kSteps(Schedules(), {.name = "step",
+                                        .options = "[:at=50%+75%][:factor=0.1]",
+                                        .help = "times the factor at each position",
+                                        .make = Steps});
+const Registration kCosine(Schedules(), {.name = "cosine",
+                                         .options = "[:end=0]",
+                                         .help = "half a cosine down to that share of the rate",
+                                         .make = Cosine});
+const Registration kPoly(Schedules(), {.name = "poly",
+                                       .options = "[:power=1][:end=0]",
+                                       .help = "a power of what is left of the run",
+                                       .make = Poly});
 
 absl::Status Validate(std::string_view spec, const ScheduleOptions& options) {
   if (!(options.base_rate >= 0 && std::isfinite(options.base_rate))) {
@@ -119,16 +133,23 @@ absl::Status Validate(std::string_view spec, const ScheduleOptions& options) {
 
 }  // namespace
 
+Registry<ScheduleKind>& Schedules() {
+  static auto* const schedules = new Registry<ScheduleKind>("schedule");
+  return *schedules;
+}
+
 absl::StatusOr<Schedule> MakeSchedule(std::string_view text, const ScheduleOptions& options) {
   if (absl::Status status = Validate(text, options); !status.ok()) return status;
   const absl::StatusOr<Spec> spec = ParseSpec(text);
   if (!spec.ok()) return spec.status();
+  const absl::StatusOr<const ScheduleKind*> kind = Schedules().Get(*spec);
+  if (!kind.ok()) return kind.status();
   SpecReader reader(*spec);
   const absl::StatusOr<Position> warmup =
       ParsePosition(*spec, "warmup", reader.Text("warmup", "0"), options);
   if (!warmup.ok()) return warmup.status();
   const int64_t ramp = warmup->round();
-  absl::StatusOr<Shape> shape = MakeShape(*spec, reader, ramp, options);
+  absl::StatusOr<ScheduleShape> shape = (*kind)->make(*spec, reader, ramp, options);
   if (!shape.ok()) return shape.status();
   if (absl::Status status = reader.Finish(); !status.ok()) return status;
   return [base = options.base_rate, last = std::max<int64_t>(options.rounds - 1, 0), ramp,

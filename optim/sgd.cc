@@ -1,10 +1,59 @@
 #include "optim/sgd.h"
 
+#include <cmath>
+#include <memory>
+
 #include "absl/strings/str_cat.h"
 #include "kernels/passes/mix_and_step.h"
 #include "optim/buffer_average.h"
+#include "optim/optimizer_kind.h"
 
 namespace grapevine {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Optimizer>> MakeSgd(const Spec& spec, OptimizerOptions options) {
+  SpecReader reader(spec);
+  options.momentum = reader.Real("momentum", options.momentum);
+  options.weight_decay = reader.Real("weight_decay", options.weight_decay);
+  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  if (!(options.momentum >= 0 && options.momentum < 1)) {
+    return SpecError(spec.text, absl::StrCat("momentum is ", options.momentum,
+                                             "; it must be at least 0 and less than 1"));
+  }
+  if (!(options.weight_decay >= 0 && std::isfinite(options.weight_decay))) {
+    return SpecError(spec.text, absl::StrCat("weight decay is ", options.weight_decay,
+                                             "; it must be 0 or a positive number"));
+  }
+  if (options.nesterov && options.momentum == 0) {
+    return SpecError(spec.text, "Nesterov needs a momentum greater than 0");
+  }
+  return std::make_unique<Sgd>(options);
+}
+
+absl::StatusOr<std::unique_ptr<Optimizer>> MakeNesterov(const Spec& spec,
+                                                        OptimizerOptions options) {
+  options.nesterov = true;
+  return MakeSgd(spec, options);
+}
+
+constexpr char kOptions[] = "[:momentum=0.9][:weight_decay=0.0001]";
+
+const Registration kSgd(Optimizers(),
+                        {.name = "sgd",
+                         .options = kOptions,
+                         .help = "heavy-ball momentum",
+                         .examples = {"sgd:momentum=0", "sgd:momentum=0:weight_decay=0.01",
+                                      "sgd:momentum=0.9", "sgd:momentum=0.9:weight_decay=0.01"},
+                         .make = MakeSgd});
+
+const Registration kNesterov(Optimizers(), {.name = "nesterov",
+                                            .options = kOptions,
+                                            .help = "Nesterov momentum",
+                                            .examples = {"nesterov:momentum=0.9",
+                                                         "nesterov:momentum=0.9:weight_decay=0.01"},
+                                            .make = MakeNesterov});
+
+}  // namespace
 
 std::string Sgd::name() const {
   return absl::StrCat(options_.nesterov ? "nesterov" : "sgd", ":momentum=", options_.momentum,

@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
 #include "base/registry.h"
+#include "optim/optimizer_kind.h"
+#include "optim/schedule_kind.h"
 
 namespace grapevine {
 namespace {
@@ -12,6 +14,8 @@ namespace {
 // What the specs of a setting may name.
 std::vector<Listing> ListingsOf(const std::string& field) {
   if (field == "algorithm") return Algorithms().Listings();
+  if (field == "optimizer") return Optimizers().Listings();
+  if (field == "schedule") return Schedules().Listings();
   return {};
 }
 

@@ -118,6 +118,9 @@ TEST_P(AlgorithmContract, MemoryStaysWithinItsBound) {
   }
 }
 
+// More nodes show nothing new of an algorithm that knows its neighbours alone.
+constexpr Rank kMostGossiping = 8;
+
 // Every registered algorithm in all that it can be: gossip on graphs of every kind, the
 // others, to which graphs mean nothing, on a ring; each with as few nodes as it can have.
 std::vector<Param> EveryAlgorithm(const std::vector<std::string>& graphs,
@@ -127,7 +130,7 @@ std::vector<Param> EveryAlgorithm(const std::vector<std::string>& graphs,
     for (const std::string& spec : kind->examples) {
       for (const std::string& graph : graphs) {
         for (const Rank size : sizes) {
-          if (kind->centralized && graph != "ring") continue;
+          if (kind->centralized ? graph != "ring" : size > kMostGossiping) continue;
           if (kind->undirected && (*MakeTopology(graph, size, 1))->directed()) continue;
           if (WorkerCount(spec, size).ok()) all.emplace_back(spec, graph, size);
         }
@@ -255,9 +258,9 @@ TEST(Registry, UnknownAlgorithmsAndOptionsAreRefusedByName) {
   const auto error = [&](const char* spec) {
     return std::string(MakeAlgorithm(spec, {.mixing = mixing}).status().message());
   };
-  EXPECT_EQ(error("gossip"),
-            "gossip: unknown algorithm 'gossip'; known are allreduce[:KIND][:buckets=B], "
-            "dpsgd[:order=atc], ps[:servers=S]");
+  EXPECT_THAT(error("gossip"),
+              ::testing::MatchesRegex("gossip: unknown algorithm 'gossip'; known are "
+                                      "allreduce.:KIND..:buckets=B., dpsgd.:order=atc., .*"));
   EXPECT_THAT(error("dpsdg:order=atc"), ::testing::HasSubstr("did you mean dpsgd?"));
   EXPECT_THAT(error("allreduce:bush"), ::testing::HasSubstr("no allreduce 'bush'"));
   EXPECT_THAT(error("allreduce:tree:groups=2"), ::testing::HasSubstr("unknown option 'groups'"));

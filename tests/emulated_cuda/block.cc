@@ -1,6 +1,5 @@
 #include "tests/emulated_cuda/block.h"
 
-#include <setjmp.h>
 #include <signal.h>
 #include <ucontext.h>
 
@@ -25,6 +24,9 @@ constexpr size_t kStack = 64 << 10;
 
 struct Fiber;
 
+// Where a stack goes on.
+using Point = void* [5];
+
 // A thread of the block.
 struct Thread {
   unsigned index;
@@ -36,8 +38,7 @@ struct Thread {
 
 // A stack. It runs one thread after the other for as long as none of them waits.
 struct Fiber {
-  jmp_buf at;
-  ucontext_t first;
+  Point at;
   std::unique_ptr<char[]> stack;
   Thread* thread = nullptr;
 };
@@ -77,7 +78,7 @@ struct Block {
 
 Block block;
 Thread* current = nullptr;  // null between blocks
-jmp_buf caller;             // of RunBlock
+Point caller;               // of RunBlock
 std::vector<std::unique_ptr<Fiber>> fibers;
 std::vector<Fiber*> idle;
 uint64_t random_state = 1;
@@ -121,10 +122,27 @@ void Run(Thread* thread) {
   place.thread = {i % size.x, i / size.x % size.y, i / (size.x * size.y)};
 }
 
-[[noreturn]] void SwitchTo(Fiber* fiber) {
-  if (fiber == nullptr) _longjmp(caller, 1);
+// By the compiler's own setjmp, and not instrumented: ucontext enters the kernel each time, and
+// so does the address sanitizer before a longjmp, which it takes for the end of what is on the
+// stack.
+[[noreturn, gnu::noinline, gnu::no_sanitize_address]] void GoTo(Point& to) {
+  __builtin_longjmp(to, 1);
+}
+
+// Leaves this stack for another one until somebody goes on at `from`.
+[[gnu::noinline, gnu::no_sanitize_address]] void Switch(Point& from, Point& to) {
+  if (__builtin_setjmp(from) == 0) GoTo(to);
+}
+
+[[gnu::noinline, gnu::no_sanitize_address]] void Start(Point& from, const ucontext_t& to) {
+  if (__builtin_setjmp(from) == 0) setcontext(&to);
+}
+
+// To the end of the block if there is no fiber.
+void SwitchTo(Fiber* fiber, Point& from) {
+  if (fiber == nullptr) return Switch(from, caller);
   if (fiber->thread != nullptr) Run(fiber->thread);
-  _longjmp(fiber->at, 1);
+  Switch(from, fiber->at);
 }
 
 // In an order of its own, all that waited at one place.
@@ -178,17 +196,16 @@ Fiber* Next();
     self->thread = nullptr;
     idle.push_back(self);
     Fiber* const next = Next();
-    if (next != self && _setjmp(self->at) == 0) SwitchTo(next);
+    if (next != self) SwitchTo(next, self->at);
   }
 }
 
 Fiber* made = nullptr;
-ucontext_t maker;
+Point maker;
 
 void Begin() {
   Fiber* const self = made;
-  // Switching by ucontext would enter the kernel each time; it does so once.
-  if (_setjmp(self->at) == 0) swapcontext(&self->first, &maker);
+  Switch(self->at, maker);
   Live(self);
 }
 
@@ -196,13 +213,14 @@ Fiber* NewFiber() {
   fibers.push_back(std::make_unique<Fiber>());
   Fiber* const fiber = fibers.back().get();
   fiber->stack = std::make_unique<char[]>(kStack);
-  getcontext(&fiber->first);
-  fiber->first.uc_stack.ss_sp = fiber->stack.get();
-  fiber->first.uc_stack.ss_size = kStack;
-  fiber->first.uc_link = nullptr;
-  makecontext(&fiber->first, Begin, 0);
+  ucontext_t first;
+  getcontext(&first);
+  first.uc_stack.ss_sp = fiber->stack.get();
+  first.uc_stack.ss_size = kStack;
+  first.uc_link = nullptr;
+  makecontext(&first, Begin, 0);
   made = fiber;
-  swapcontext(&maker, &fiber->first);
+  Start(maker, first);
   return fiber;
 }
 
@@ -238,8 +256,7 @@ Fiber* Next() {
 // Lets others run until somebody has put this thread among those that are ready.
 void Wait() {
   Fiber* const self = current->fiber;
-  Fiber* const next = Next();
-  if (_setjmp(self->at) == 0) SwitchTo(next);
+  SwitchTo(Next(), self->at);
 }
 
 template <typename Finish>
@@ -288,7 +305,7 @@ void RunBlock(const dim3& grid_size, const dim3& block_size, const uint3& index,
     block.stride = draw == 0 ? 1 : draw == 1 ? count - 1 : 1 + Random(count);
   } while (count > 1 && std::gcd(block.stride, count) != 1);
   block.ready_first = Random(2) == 0;
-  if (_setjmp(caller) == 0) SwitchTo(Idle());
+  SwitchTo(Idle(), caller);
   current = nullptr;
 }
 

@@ -1,4 +1,4 @@
-// What every optimizer promises, whatever its rule. A new rule joins kSpecs.
+// What every registered optimizer promises, whatever its rule.
 #include <algorithm>
 #include <bit>
 #include <cctype>
@@ -14,16 +14,20 @@
 #include "kernels/vector/step_request.h"
 #include "kernels/vector/vector_table.h"
 #include "optim/optimizer.h"
+#include "optim/optimizer_kind.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {
 namespace {
 
-constexpr const char* kSpecs[] = {
-    "sgd:momentum=0",        "sgd:momentum=0:weight_decay=0.01",
-    "sgd:momentum=0.9",      "sgd:momentum=0.9:weight_decay=0.01",
-    "nesterov:momentum=0.9", "nesterov:momentum=0.9:weight_decay=0.01",
-};
+// Those of all registered optimizers.
+std::vector<std::string> EverySpec() {
+  std::vector<std::string> specs;
+  for (const OptimizerKind* kind : Optimizers().All()) {
+    specs.insert(specs.end(), kind->examples.begin(), kind->examples.end());
+  }
+  return specs;
+}
 
 constexpr uint64_t kSeed = 5;
 
@@ -39,7 +43,7 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
   return std::ranges::equal(a, b, {}, bits, bits);
 }
 
-class OptimizerContractTest : public testing::TestWithParam<const char*> {
+class OptimizerContractTest : public testing::TestWithParam<std::string> {
  protected:
   static constexpr int64_t kParameters = 301;
   static constexpr int64_t kBuffers = 21;
@@ -206,10 +210,17 @@ TEST_P(OptimizerContractTest, WithoutParametersOrBuffersNothingBreaks) {
   EXPECT_EQ(Numbers(out), std::vector<float>{2});
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryOptimizer, OptimizerContractTest, testing::ValuesIn(kSpecs),
-                         [](const testing::TestParamInfo<const char*>& info) {
+TEST(Optimizers, AreUnderContract) {
+  for (const OptimizerKind* kind : Optimizers().All()) {
+    EXPECT_FALSE(kind->examples.empty()) << kind->name;
+    for (const std::string& spec : kind->examples) EXPECT_EQ(ParseSpec(spec)->name, kind->name);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryOptimizer, OptimizerContractTest, testing::ValuesIn(EverySpec()),
+                         [](const testing::TestParamInfo<std::string>& info) {
                            std::string name;
-                           for (char c : std::string(info.param)) name += isalnum(c) ? c : '_';
+                           for (char c : info.param) name += isalnum(c) ? c : '_';
                            return name;
                          });
 

@@ -96,7 +96,8 @@ TEST(ScheduleTest, ErrorsNameTheSpecAndWhatIsKnown) {
     return std::string(status.message());
   };
   EXPECT_EQ(refusal("exponential"),
-            "exponential: unknown schedule; known: constant, step, cosine, poly");
+            "exponential: unknown schedule 'exponential'; known are constant, cosine[:end=0], "
+            "poly[:power=1][:end=0], step[:at=50%+75%][:factor=0.1]");
   EXPECT_EQ(
       refusal("step:at=50%+x"),
       "step:at=50%+x: at: 'x' is not a position; write epochs (5) or a share of the run (10%)");
