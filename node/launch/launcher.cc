@@ -98,13 +98,9 @@ class Launcher {
 
  private:
   absl::Status Begin() {
-    ASSIGN_OR_RETURN(std::unique_ptr<SignalDescriptor> signals,
-                     SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP, SIGCHLD}));
-    signals_ = std::move(signals);
-    ASSIGN_OR_RETURN(Channel port, OpenChannel(), progress = OpenChannel());
-    if (!progress.ok()) return progress.status();
-    port_ = std::move(port);
-    progress_ = *std::move(progress);
+    ASSIGN_OR_RETURN(signals_, SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP, SIGCHLD}));
+    ASSIGN_OR_RETURN(port_, OpenChannel());
+    ASSIGN_OR_RETURN(progress_, OpenChannel());
     return absl::OkStatus();
   }
 

@@ -35,7 +35,7 @@ std::unique_ptr<Experiment> Built(std::map<std::string, std::string> flags) {
 }
 
 TEST(ThreadedRun, GivesTheSimulatorsModels) {
-  const testing::ScratchFolder trained, simulated;
+  const ScratchFolder trained, simulated;
   const auto experiment = Built({{"compute", "1ms"}});
   int64_t measured = 0;
   const absl::StatusOr<Summary> real = RunInThreads(
@@ -57,7 +57,7 @@ TEST(ThreadedRun, GivesTheSimulatorsModels) {
 }
 
 TEST(ThreadedRun, EndsWithTheFirstFailure) {
-  const testing::ScratchFolder folder;
+  const ScratchFolder folder;
   const auto experiment = Built({{"lr", "1e30"}, {"schedule", "constant"}, {"rounds", "100"}});
   const absl::StatusOr<Summary> ended = RunInThreads(*experiment, {.run_directory = folder.path()});
   EXPECT_EQ(FailureOf(ended.status()), Failure::kDiverged) << ended.status();
