@@ -9,8 +9,8 @@
 #include "algorithm/algorithm.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
-#include "topology/weights/mixing.h"
 #include "topology/topology.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine::testing {
 namespace {

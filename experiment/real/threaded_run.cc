@@ -17,6 +17,8 @@
 namespace grapevine {
 namespace {
 
+constexpr char kHost[] = "127.0.0.1";
+
 // The nodes, and what one thread has to hear of another.
 class ThreadedRun {
  public:
@@ -28,6 +30,8 @@ class ThreadedRun {
                           .run_directory = options.run_directory,
                           .on_metrics = options.on_metrics};
       node.session.run_id = options.run_directory;
+      node.session.coordinator = {kHost, 0};  // the port once it is known
+      node.session.bind = {kHost, 0};
       node.session.credentials = credentials;
       node.session.token = token;
       node.on_listening = [this, rank](const HostAddress& address) {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/failure.h"
-#include "run/records/run_directory.h"
 #include "run/config/sweep.h"
+#include "run/records/run_directory.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
 
