@@ -9,18 +9,6 @@
 namespace grapevine {
 namespace {
 
-// A spec, and the kind of algorithm that it names.
-struct Named {
-  Spec spec;
-  const AlgorithmKind* kind;
-};
-
-absl::StatusOr<Named> Find(std::string_view text) {
-  ASSIGN_OR_RETURN(Spec spec, ParseSpec(text));
-  ASSIGN_OR_RETURN(const AlgorithmKind* kind, Algorithms().Get(spec));
-  return Named{std::move(spec), kind};
-}
-
 double NeighbourMessages(const Topology& topology) {
   double messages = 0;
   for (Rank rank = 0; rank < topology.size(); ++rank) messages += topology.Degree(rank, 0);
@@ -50,7 +38,7 @@ Registry<AlgorithmKind>& Algorithms() {
 
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view text,
                                                          AlgorithmOptions options) {
-  ASSIGN_OR_RETURN(const Named named, Find(text));
+  ASSIGN_OR_RETURN(const auto named, Algorithms().Read(text));
   const Topology& topology = options.mixing->topology();
   if (named.kind->undirected && topology.directed()) {
     return SpecError(text, absl::StrCat("needs a graph whose edges go both ways, unlike those of ",
@@ -60,23 +48,23 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view text,
 }
 
 bool IsCentralized(std::string_view text) {
-  const absl::StatusOr<Named> named = Find(text);
+  const auto named = Algorithms().Read(text);
   return named.ok() && named->kind->centralized;
 }
 
 absl::StatusOr<Rank> WorkerCount(std::string_view text, Rank nodes) {
-  ASSIGN_OR_RETURN(const Named named, Find(text));
+  ASSIGN_OR_RETURN(const auto named, Algorithms().Read(text));
   return named.kind->workers ? named.kind->workers(named.spec, nodes) : nodes;
 }
 
 absl::StatusOr<double> MessagesPerRound(std::string_view text, const Topology& topology) {
-  ASSIGN_OR_RETURN(const Named named, Find(text));
+  ASSIGN_OR_RETURN(const auto named, Algorithms().Read(text));
   return named.kind->messages ? named.kind->messages(named.spec, topology)
                               : NeighbourMessages(topology);
 }
 
 absl::StatusOr<int64_t> LargestMemory(std::string_view text, const Topology& topology) {
-  ASSIGN_OR_RETURN(const Named named, Find(text));
+  ASSIGN_OR_RETURN(const auto named, Algorithms().Read(text));
   return named.kind->memory ? named.kind->memory(named.spec, topology)
                             : LargestInDegree(topology) + 4;
 }

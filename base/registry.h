@@ -12,7 +12,8 @@
 // somebody looks for the name.
 //
 // A kind T is a struct with the strings `name`, `options` and `help`, beside its own
-// factory and traits. Its registry is a function-local static, so that registrations find
+// factory and traits; with a bool `tail` where what follows some names, a path or another
+// spec, keeps its colons. Its registry is a function-local static, so that registrations find
 // it whatever the order in which files are initialized; entries have the order of their
 // names, which does not depend on that order either.
 //
@@ -87,10 +88,20 @@ class Registry {
     return nullptr;
   }
 
-  // The entry that `spec` names, or UnknownNameError.
-  absl::StatusOr<const T*> Get(const Spec& spec) const {
-    if (const T* entry = Find(spec.name)) return entry;
-    return UnknownNameError(kind_, spec.text, spec.name, Listings());
+  // A spec, taken apart, and the entry that it names.
+  struct Named {
+    Spec spec;
+    const T* kind;
+  };
+
+  // ParseSpec's errors, or UnknownNameError.
+  absl::StatusOr<Named> Read(std::string_view text) const {
+    const T* const kind = Find(text.substr(0, text.find(':')));
+    absl::StatusOr<Spec> spec =
+        kind != nullptr && HasTail(*kind) ? ParseSpecWithTail(text) : ParseSpec(text);
+    if (!spec.ok()) return spec.status();
+    if (kind != nullptr) return Named{*std::move(spec), kind};
+    return UnknownNameError(kind_, text, spec->name, Listings());
   }
 
   // By name.
@@ -114,6 +125,10 @@ class Registry {
     const Node* next;
   };
 
+  static bool HasTail(const T& entry) {
+    if constexpr (requires { entry.tail; }) return entry.tail;
+    return false;
+  }
   static Listing ListingOf(const T& entry) { return {entry.name, entry.options, entry.help}; }
 
   const std::string kind_;

@@ -60,6 +60,17 @@ absl::StatusOr<Spec> ParseSpec(std::string_view text) {
   return spec;
 }
 
+absl::StatusOr<Spec> ParseSpecWithTail(std::string_view text) {
+  const size_t colon = text.find(':');
+  Spec spec{.text = std::string(text),
+            .name = std::string(text.substr(0, colon)),
+            .arguments = {},
+            .options = {}};
+  if (spec.name.empty()) return SpecError("'" + spec.text + "'", "a name is missing");
+  if (colon != text.npos) spec.arguments.emplace_back(text.substr(colon + 1));
+  return spec;
+}
+
 absl::StatusOr<std::vector<std::string>> SplitSpecList(std::string_view list) {
   std::vector<std::string> cells = absl::StrSplit(std::string(list), ',');
   for (std::string& cell : cells) {

@@ -35,6 +35,10 @@ struct Spec {
 // an option is written with a leading "./".
 absl::StatusOr<Spec> ParseSpec(std::string_view text);
 
+// What follows the name as the one argument, with its colons: "file:/a:b", "lazy:uniform".
+// Refuses an empty name.
+absl::StatusOr<Spec> ParseSpecWithTail(std::string_view text);
+
 // The cells of "ring,torus:4x8,file:g.edges", trimmed; refuses empty ones.
 absl::StatusOr<std::vector<std::string>> SplitSpecList(std::string_view list);
 

@@ -60,13 +60,11 @@ class Topology {
 };
 
 // Builds the topology that `spec` names ("ring", "torus:4x8", "random:d=3",
-// "file:PATH", ...) over n nodes. Errors name the spec, what is wrong and,
-// where some other n would do, the nearest one.
+// "file:PATH", ...) among those that are registered (topology/topology_kind.h) over n
+// nodes. Errors name the spec, what is wrong and, where some other n would do, the nearest
+// one.
 absl::StatusOr<std::shared_ptr<const Topology>> MakeTopology(std::string_view spec, Rank n,
                                                              uint64_t seed);
-
-// What a spec may begin with, as a list for messages and help.
-std::vector<std::string> TopologyNames();
 
 }  // namespace grapevine
 

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/registry.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
 #include "cli/commands/topology_report.h"
@@ -17,7 +17,9 @@
 #include "topology/files/graph_writer.h"
 #include "topology/spectrum/summary.h"
 #include "topology/topology.h"
+#include "topology/topology_kind.h"
 #include "topology/weights/mixing.h"
+#include "topology/weights/mixing_kind.h"
 
 namespace grapevine {
 namespace {
@@ -107,13 +109,13 @@ void AddTopologyCommand(CommandLine& line) {
   command.AddFlag(
       {.names = "--topology",
        .help = absl::StrCat("communication graph, or several to compare, separated by commas: ",
-                            absl::StrJoin(TopologyNames(), ", ")),
+                            JoinHelp(Topologies().Listings())),
        .placeholder = "SPEC"},
       &options->topologies);
   command.AddFlag({.names = "-n,--nodes", .help = "number of nodes", .placeholder = "N"},
                   &options->nodes);
   command.AddFlag({.names = "--mixing",
-                   .help = "mixing weights: metropolis, uniform, lazy:MIXING, file:PATH",
+                   .help = absl::StrCat("mixing weights: ", JoinHelp(Mixings().Listings())),
                    .placeholder = "SPEC"},
                   &options->mixing);
   command.AddFlag(

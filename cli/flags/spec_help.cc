@@ -1,30 +1,33 @@
 #include "cli/flags/spec_help.h"
 
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
 #include "base/registry.h"
 #include "optim/optimizer_kind.h"
 #include "optim/schedule_kind.h"
+#include "topology/topology_kind.h"
+#include "topology/weights/mixing_kind.h"
 
 namespace grapevine {
 namespace {
 
-// What the specs of a setting may name.
-std::vector<Listing> ListingsOf(const std::string& field) {
-  if (field == "algorithm") return Algorithms().Listings();
-  if (field == "optimizer") return Optimizers().Listings();
-  if (field == "schedule") return Schedules().Listings();
-  return {};
+// What the spec of a setting may name; empty where that is nothing registered.
+std::string Known(const std::string& field) {
+  if (field == "algorithm") return JoinHelp(Algorithms().Listings());
+  if (field == "optimizer") return JoinHelp(Optimizers().Listings());
+  if (field == "schedule") return JoinHelp(Schedules().Listings());
+  if (field == "mixing") return JoinHelp(Mixings().Listings());
+  // So many that `grapevine topology` alone says what each is.
+  if (field == "topology") return JoinUsages(Topologies().Listings());
+  return "";
 }
 
 }  // namespace
 
 std::string SpecHelp(const ConfigField& field) {
   const std::string help = InfoOf(field).help();
-  const std::vector<Listing> listings = ListingsOf(field.name());
-  return listings.empty() ? help : absl::StrCat(help, ": ", JoinHelp(listings));
+  const std::string known = Known(field.name());
+  return known.empty() ? help : absl::StrCat(help, ": ", known);
 }
 
 }  // namespace grapevine

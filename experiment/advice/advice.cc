@@ -7,15 +7,20 @@
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
 #include "run/config/config.pb.h"
+#include "topology/topology_kind.h"
 
 namespace grapevine {
 namespace {
 
+// The default first: of graphs that come out equal, which small ones may be, it is taken.
 std::vector<std::string> AdvisedGraphs(Rank nodes) {
-  // An odd number of nodes has no graph of odd degree.
-  std::vector<std::string> graphs = {"ring", "torus", "exponential", "one-peer-exponential",
-                                     nodes % 2 == 0 ? "random:d=3" : "random:d=4"};
-  if (nodes <= kMaxComplete) graphs.push_back("complete");
+  std::vector<std::string> graphs;
+  for (const TopologyKind* kind : Topologies().All()) {
+    if (!kind->advised) continue;
+    for (std::string& spec : kind->advised(nodes)) graphs.push_back(std::move(spec));
+  }
+  std::ranges::stable_partition(
+      graphs, [](const std::string& spec) { return spec == Config().topology(); });
   return graphs;
 }
 

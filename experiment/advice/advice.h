@@ -22,12 +22,10 @@ struct Candidate {
   std::string name() const;  // "dpsgd on torus", "allreduce:tree"
 };
 
-// What is compared among n nodes: what each registered algorithm advises for n
-// (AlgorithmKind::advised), gossip on ring, torus, exponential, one-peer exponential,
-// random regular and (up to kMaxComplete nodes) complete graphs. Some do not exist for
-// some n: whoever builds them says so.
+// What is compared among n nodes: what each registered algorithm advises for n, gossip on
+// each graph that a registered topology advises (algorithm/algorithm_kind.h,
+// topology/topology_kind.h). Some do not exist for some n: whoever builds them says so.
 std::vector<Candidate> AdviceCandidates(Rank nodes);
-inline constexpr Rank kMaxComplete = 16;
 
 struct CandidateResult {
   Candidate candidate;

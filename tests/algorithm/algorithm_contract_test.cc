@@ -41,7 +41,7 @@ class AlgorithmContract : public ::testing::TestWithParam<Param> {
   }
 
   static const AlgorithmKind& Kind() {
-    return **Algorithms().Get(*ParseSpec(std::get<0>(GetParam())));
+    return *Algorithms().Read(std::get<0>(GetParam()))->kind;
   }
 
   static std::vector<std::vector<float>> Replicas(const Cluster& cluster, Rank nodes) {

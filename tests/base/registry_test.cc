@@ -20,6 +20,7 @@ struct Fruit {
   std::string options;
   std::string help;
   int seeds = 0;
+  bool tail = false;
 };
 
 Registry<Fruit>& Fruits() {
@@ -32,13 +33,13 @@ const Registration kApple(Fruits(),
                           {.name = "apple", .options = "[:peeled=yes]", .help = "red", .seeds = 5});
 
 std::string Refusal(const char* text) {
-  const auto fruit = Fruits().Get(*ParseSpec(text));
+  const auto fruit = Fruits().Read(text);
   EXPECT_EQ(FailureOf(fruit.status()), Failure::kUsage);
   return std::string(fruit.status().message());
 }
 
 TEST(Registry, KnowsByNameWhatRegisteredBeforeMain) {
-  EXPECT_EQ((*Fruits().Get(*ParseSpec("apple:peeled=yes")))->seeds, 5);
+  EXPECT_EQ(Fruits().Read("apple:peeled=yes")->kind->seeds, 5);
   EXPECT_EQ(Fruits().Find("pear")->seeds, 10);
   EXPECT_EQ(Fruits().Find("plum"), nullptr);
 }
@@ -49,6 +50,16 @@ TEST(Registry, ListsByName) {
   EXPECT_THAT(names, ElementsAre("apple", "pear"));
   EXPECT_EQ(JoinUsages(Fruits().Listings()), "apple[:peeled=yes], pear");
   EXPECT_EQ(JoinHelp(Fruits().Listings()), "apple[:peeled=yes] (red), pear (green)");
+}
+
+TEST(Registry, TakesSpecsApartAsTheirKindSays) {
+  Registry<Fruit> fruits("fruit");
+  fruits.Add({.name = "file", .options = ":PATH", .help = "in a basket", .tail = true});
+  fruits.Add({.name = "fig", .help = "blue"});
+  EXPECT_THAT(fruits.Read("file:/a::b=c:b=d")->spec.arguments, ElementsAre("/a::b=c:b=d"));
+  EXPECT_TRUE(fruits.Read("file")->spec.arguments.empty());
+  EXPECT_EQ(fruits.Read("fig::ripe").status().message(), "fig::ripe: empty field between colons");
+  EXPECT_EQ(fruits.Read("").status().message(), "'': a name is missing");
 }
 
 TEST(Registry, NamesTheNearestAndAllThatAreKnown) {

@@ -16,9 +16,9 @@ std::string Error(const std::string& spec, Rank n) {
 
 TEST(TopologyErrorTest, UnknownNames) {
   EXPECT_EQ(Error("rnig", 8),
-            "rnig: unknown topology 'rnig'; known are complete, erdos-renyi, exponential, "
-            "hypercube, one-peer-exponential, path, random, random-matching, ring, small-world, "
-            "star, torus, file:PATH");
+            "rnig: unknown topology 'rnig'; did you mean ring? known are complete, "
+            "erdos-renyi[:p=0.2], exponential, file:PATH, hypercube, one-peer-exponential, path, "
+            "random[:d=3], random-matching, ring, small-world[:k=4][:p=0.1], star, torus[:4x8]");
   EXPECT_EQ(Error("", 8), "'': a name is missing");
 }
 

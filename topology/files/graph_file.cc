@@ -1,5 +1,14 @@
-#include "topology/files/graph_file.h"
-
+// file:PATH: a user's own undirected graph. The file is hostile until proven a
+// graph: every error names the file and, where the format has lines, the line.
+//
+// The ending of the name decides how it is read:
+//   .graphml, .xml   GraphML; ranks in the order of the node elements
+//   .dot, .gv        Graphviz DOT; ranks in the order of the names of the
+//                    nodes, in which runs of digits compare as numbers
+//   anything else    an edge list: two ranks a line, "#" and "%" begin comments
+//
+// Thread-safety: pure functions.
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -13,6 +22,7 @@
 #include "topology/files/edge_list_file.h"
 #include "topology/size_error.h"
 #include "topology/stored_graph.h"
+#include "topology/topology_kind.h"
 
 namespace grapevine {
 namespace {
@@ -30,11 +40,12 @@ absl::Status InputError(const std::string& path, std::string_view message) {
                      Failure::kInput);
 }
 
-}  // namespace
-
-absl::StatusOr<std::shared_ptr<const Topology>> LoadGraphFile(std::string_view path_view, Rank n) {
-  const std::string path(path_view);
-  const std::string name = absl::StrCat("file:", path);
+// Refuses what is not a connected undirected graph of n nodes without loops.
+// Errors about the content carry Failure::kInput, an n that does not fit
+// Failure::kUsage.
+absl::StatusOr<std::shared_ptr<const Topology>> LoadGraphFile(const Spec& spec, Rank n, uint64_t) {
+  const std::string& name = spec.text;
+  const std::string path = SpecReader(spec).Argument();
   if (path.empty()) return SpecError(name, "a path is missing");
   ASSIGN_OR_RETURN(auto graph, ReadByEnding(path));
   if (graph.nodes == 0) return InputError(path, "a graph without nodes");
@@ -47,4 +58,11 @@ absl::StatusOr<std::shared_ptr<const Topology>> LoadGraphFile(std::string_view p
   return MakeStoredGraph(name, n, std::move(graph.edges));
 }
 
+const Registration kFile(Topologies(), {.name = "file",
+                                        .options = ":PATH",
+                                        .help = "a graph of your own: an edge list, GraphML or DOT",
+                                        .tail = true,
+                                        .make = LoadGraphFile});
+
+}  // namespace
 }  // namespace grapevine

@@ -1,8 +1,11 @@
-#include "topology/graphs/complete.h"
-
+// complete: everyone talks to everyone. Nothing is stored.
+//
+// Thread-safety: immutable.
+#include <memory>
 #include <numeric>
 
 #include "base/status_macros.h"
+#include "topology/topology_kind.h"
 
 namespace grapevine {
 namespace {
@@ -35,11 +38,23 @@ class Complete final : public Topology {
   const Rank n_;
 };
 
-}  // namespace
-
+// "complete"; any n.
 absl::StatusOr<std::shared_ptr<const Topology>> MakeComplete(const Spec& spec, Rank n, uint64_t) {
   RETURN_IF_ERROR(SpecReader(spec).Finish());
   return std::make_shared<Complete>(n);
 }
 
+// Where everyone's messages are few enough to be worth a look.
+constexpr Rank kMaxAdvised = 16;
+
+const Registration kComplete(Topologies(), {.name = "complete",
+                                            .help = "everyone talks to everyone",
+                                            .examples = {"complete"},
+                                            .make = MakeComplete,
+                                            .advised = [](Rank n) {
+                                              return std::vector<std::string>(
+                                                  n <= kMaxAdvised ? 1 : 0, "complete");
+                                            }});
+
+}  // namespace
 }  // namespace grapevine

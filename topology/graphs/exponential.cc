@@ -1,7 +1,12 @@
-#include "topology/graphs/exponential.h"
+// Exponential graphs: node i sends to i + 1, i + 2, i + 4, ... (mod n), to all
+// of them in every round or to one after the other (arXiv:2110.13363).
+//
+// Thread-safety: pure functions.
+#include <memory>
 
 #include "base/status_macros.h"
 #include "topology/graphs/cayley_graph.h"
+#include "topology/topology_kind.h"
 
 namespace grapevine {
 namespace {
@@ -13,8 +18,7 @@ CayleyGraph::Offsets PowersOfTwo(Rank n) {
   return offsets;
 }
 
-}  // namespace
-
+// "exponential"; any n. Degree ceil(log2 n), directed from n = 4 on.
 absl::StatusOr<std::shared_ptr<const Topology>> MakeExponential(const Spec& spec, Rank n,
                                                                 uint64_t) {
   RETURN_IF_ERROR(SpecReader(spec).Finish());
@@ -22,6 +26,8 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeExponential(const Spec& spec
                                        std::vector<CayleyGraph::Offsets>{PowersOfTwo(n)});
 }
 
+// "one-peer-exponential"; any n. Degree 1, period ceil(log2 n), directed from
+// n = 3 on. Averages exactly after a period where n is a power of two.
 absl::StatusOr<std::shared_ptr<const Topology>> MakeOnePeerExponential(const Spec& spec, Rank n,
                                                                        uint64_t) {
   RETURN_IF_ERROR(SpecReader(spec).Finish());
@@ -32,4 +38,22 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeOnePeerExponential(const Spe
                                        std::move(rounds));
 }
 
+const Registration kExponential(Topologies(), {.name = "exponential",
+                                               .help = "node i sends to i + 1, i + 2, i + 4, ...",
+                                               .examples = {"exponential"},
+                                               .make = MakeExponential,
+                                               .advised = [](Rank) {
+                                                 return std::vector<std::string>{"exponential"};
+                                               }});
+
+const Registration kOnePeerExponential(Topologies(),
+                                       {.name = "one-peer-exponential",
+                                        .help = "the same edges, one of a node in each round",
+                                        .examples = {"one-peer-exponential"},
+                                        .make = MakeOnePeerExponential,
+                                        .advised = [](Rank) {
+                                          return std::vector<std::string>{"one-peer-exponential"};
+                                        }});
+
+}  // namespace
 }  // namespace grapevine

@@ -1,19 +1,21 @@
-#include "topology/graphs/hypercube.h"
-
+// hypercube: ranks whose binary digits differ in one place are neighbours.
+//
+// Thread-safety: pure function.
 #include <bit>
+#include <memory>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "topology/graphs/cayley_graph.h"
 #include "topology/size_error.h"
+#include "topology/topology_kind.h"
 
 namespace grapevine {
 namespace {
 
 bool IsPowerOfTwo(int64_t n) { return std::has_single_bit(static_cast<uint64_t>(n)); }
 
-}  // namespace
-
+// "hypercube"; n a power of two.
 absl::StatusOr<std::shared_ptr<const Topology>> MakeHypercube(const Spec& spec, Rank n, uint64_t) {
   RETURN_IF_ERROR(SpecReader(spec).Finish());
   if (!IsPowerOfTwo(n)) return SizeError(spec.text, n, "n must be a power of two", IsPowerOfTwo);
@@ -24,4 +26,11 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeHypercube(const Spec& spec, 
                                        std::vector<CayleyGraph::Offsets>{std::move(offsets)});
 }
 
+const Registration kHypercube(Topologies(),
+                              {.name = "hypercube",
+                               .help = "neighbours differ in one binary digit; n is a power of two",
+                               .examples = {"hypercube"},
+                               .make = MakeHypercube});
+
+}  // namespace
 }  // namespace grapevine

@@ -1,9 +1,12 @@
-#include "topology/graphs/path.h"
-
+// path: a line of nodes, each talking to the one before and the one after.
+//
+// Thread-safety: immutable.
 #include <cmath>
+#include <memory>
 #include <numbers>
 
 #include "base/status_macros.h"
+#include "topology/topology_kind.h"
 
 namespace grapevine {
 namespace {
@@ -36,11 +39,16 @@ class Path final : public Topology {
   const Rank n_;
 };
 
-}  // namespace
-
+// "path"; any n.
 absl::StatusOr<std::shared_ptr<const Topology>> MakePath(const Spec& spec, Rank n, uint64_t) {
   RETURN_IF_ERROR(SpecReader(spec).Finish());
   return std::make_shared<Path>(n);
 }
 
+const Registration kPath(Topologies(), {.name = "path",
+                                        .help = "a line of nodes",
+                                        .examples = {"path"},
+                                        .make = MakePath});
+
+}  // namespace
 }  // namespace grapevine

@@ -1,9 +1,14 @@
-#include "topology/graphs/random_graph.h"
-
+// Fixed graphs drawn at random from (seed, spec, n): the same on every node.
+//
+// Each is connected: a draw that is not is thrown away and drawn again, and a
+// spec whose draws keep falling apart is refused.
+//
+// Thread-safety: pure functions.
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -13,6 +18,7 @@
 #include "topology/graphs/edge_set.h"
 #include "topology/size_error.h"
 #include "topology/stored_graph.h"
+#include "topology/topology_kind.h"
 
 namespace grapevine {
 namespace {
@@ -141,8 +147,8 @@ std::vector<Edge> DrawSmallWorld(Rank n, Rank k, double p, KeyedRandom& random) 
   return edges.Sorted();
 }
 
-}  // namespace
-
+// "random:d=3": every node has d neighbours. d < n, n * d even, and d >= 2
+// from three nodes on.
 absl::StatusOr<std::shared_ptr<const Topology>> MakeRandomRegular(const Spec& spec, Rank n,
                                                                   uint64_t seed) {
   SpecReader reader(spec);
@@ -167,6 +173,8 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeRandomRegular(const Spec& sp
                        });
 }
 
+// "erdos-renyi:p=0.2": every pair is joined with probability p (by default
+// 2 ceil(log2 n) / n, which is nearly always connected).
 absl::StatusOr<std::shared_ptr<const Topology>> MakeErdosRenyi(const Spec& spec, Rank n,
                                                                uint64_t seed) {
   const int log2_n = std::bit_width(static_cast<uint32_t>(n - 1));
@@ -180,6 +188,9 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeErdosRenyi(const Spec& spec,
                        [&](KeyedRandom& random) { return DrawBernoulli(n, p, random); });
 }
 
+// "small-world:k=4:p=0.1": a ring in which everyone has k neighbours, k even
+// and below n; then one end of each edge moves to a random node with
+// probability p (Watts and Strogatz 1998).
 absl::StatusOr<std::shared_ptr<const Topology>> MakeSmallWorld(const Spec& spec, Rank n,
                                                                uint64_t seed) {
   SpecReader reader(spec);
@@ -195,4 +206,29 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeSmallWorld(const Spec& spec,
                        [&](KeyedRandom& random) { return DrawSmallWorld(n, k, p, random); });
 }
 
+// An odd number of nodes has no graph of odd degree.
+std::vector<std::string> Advised(Rank n) { return {n % 2 == 0 ? "random:d=3" : "random:d=4"}; }
+
+const Registration kRandom(Topologies(), {.name = "random",
+                                          .options = "[:d=3]",
+                                          .help = "d neighbours each, drawn at random",
+                                          .examples = {"random", "random:d=1", "random:d=2",
+                                                       "random:d=4", "random:d=15"},
+                                          .make = MakeRandomRegular,
+                                          .advised = Advised});
+
+const Registration kErdosRenyi(Topologies(), {.name = "erdos-renyi",
+                                              .options = "[:p=0.2]",
+                                              .help = "every pair is joined with probability p",
+                                              .examples = {"erdos-renyi", "erdos-renyi:p=1"},
+                                              .make = MakeErdosRenyi});
+
+const Registration kSmallWorld(
+    Topologies(), {.name = "small-world",
+                   .options = "[:k=4][:p=0.1]",
+                   .help = "a ring of k neighbours whose edges move with probability p",
+                   .examples = {"small-world", "small-world:k=2:p=0", "small-world:k=6:p=1"},
+                   .make = MakeSmallWorld});
+
+}  // namespace
 }  // namespace grapevine

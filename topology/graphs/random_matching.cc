@@ -1,7 +1,15 @@
-#include "topology/graphs/random_matching.h"
+// random-matching: in every round another perfect matching, drawn uniformly.
+//
+// Every node finds its partner on its own, from (seed, round) and in constant
+// time and memory however many nodes there are: the matching pairs neighbouring
+// places of a pseudo-random permutation of the nodes.
+//
+// Thread-safety: immutable.
+#include <memory>
 
 #include "base/status_macros.h"
 #include "topology/graphs/keyed_permutation.h"
+#include "topology/topology_kind.h"
 
 namespace grapevine {
 namespace {
@@ -35,12 +43,19 @@ class RandomMatching final : public Topology {
   const uint64_t seed_;
 };
 
-}  // namespace
-
+// "random-matching"; any n. Where n is odd, one node a round stays alone. It
+// never repeats, except where there is a single matching (n <= 2).
 absl::StatusOr<std::shared_ptr<const Topology>> MakeRandomMatching(const Spec& spec, Rank n,
                                                                    uint64_t seed) {
   RETURN_IF_ERROR(SpecReader(spec).Finish());
   return std::make_shared<RandomMatching>(n, seed);
 }
 
+const Registration kRandomMatching(Topologies(),
+                                   {.name = "random-matching",
+                                    .help = "other pairs in every round, drawn at random",
+                                    .examples = {"random-matching"},
+                                    .make = MakeRandomMatching});
+
+}  // namespace
 }  // namespace grapevine

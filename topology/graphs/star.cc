@@ -1,8 +1,11 @@
-#include "topology/graphs/star.h"
-
+// star: rank 0 in the middle, every other node talks to it alone.
+//
+// Thread-safety: immutable.
+#include <memory>
 #include <numeric>
 
 #include "base/status_macros.h"
+#include "topology/topology_kind.h"
 
 namespace grapevine {
 namespace {
@@ -34,11 +37,16 @@ class Star final : public Topology {
   const Rank n_;
 };
 
-}  // namespace
-
+// "star"; any n.
 absl::StatusOr<std::shared_ptr<const Topology>> MakeStar(const Spec& spec, Rank n, uint64_t) {
   RETURN_IF_ERROR(SpecReader(spec).Finish());
   return std::make_shared<Star>(n);
 }
 
+const Registration kStar(Topologies(), {.name = "star",
+                                        .help = "rank 0 in the middle",
+                                        .examples = {"star"},
+                                        .make = MakeStar});
+
+}  // namespace
 }  // namespace grapevine

@@ -1,5 +1,7 @@
-#include "topology/graphs/torus.h"
-
+// ring and torus: a grid of any dimension whose sides close into circles.
+//
+// Thread-safety: pure functions.
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +10,7 @@
 #include "topology/graphs/cayley_graph.h"
 #include "topology/sides.h"
 #include "topology/size_error.h"
+#include "topology/topology_kind.h"
 
 namespace grapevine {
 namespace {
@@ -24,13 +27,15 @@ std::shared_ptr<const Topology> MakeGrid(std::string name, std::vector<Rank> sid
                                        std::vector<CayleyGraph::Offsets>{std::move(offsets)});
 }
 
-}  // namespace
-
+// "ring"; any n.
 absl::StatusOr<std::shared_ptr<const Topology>> MakeRing(const Spec& spec, Rank n, uint64_t) {
   RETURN_IF_ERROR(SpecReader(spec).Finish());
   return MakeGrid("ring", {n});
 }
 
+// "torus" (two sides as near to each other as n allows: 1 x n for a prime) or
+// "torus:4x8", "torus:4x4x2", in row-major order. A side of 2 gives one
+// neighbour and a side of 1 none.
 absl::StatusOr<std::shared_ptr<const Topology>> MakeTorus(const Spec& spec, Rank n, uint64_t) {
   SpecReader reader(spec);
   const std::string text = reader.Argument(absl::StrJoin(NearSquareSides(n), "x"));
@@ -43,4 +48,21 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeTorus(const Spec& spec, Rank
   return MakeGrid(std::move(name), std::move(sides));
 }
 
+const Registration kRing(Topologies(),
+                         {.name = "ring",
+                          .help = "two neighbours each",
+                          .examples = {"ring"},
+                          .make = MakeRing,
+                          .advised = [](Rank) { return std::vector<std::string>{"ring"}; }});
+
+const Registration kTorus(Topologies(),
+                          {.name = "torus",
+                           .options = "[:4x8]",
+                           .help = "a grid whose sides close into circles",
+                           .examples = {"torus", "torus:1x5", "torus:2x2", "torus:4x8",
+                                        "torus:3x2x4"},
+                           .make = MakeTorus,
+                           .advised = [](Rank) { return std::vector<std::string>{"torus"}; }});
+
+}  // namespace
 }  // namespace grapevine

@@ -1,7 +1,11 @@
-#include "topology/weights/matrix_file.h"
-
+// file:PATH: an explicit mixing matrix, n lines of n entries W_i0 .. W_i(n-1).
+// Entries are decimals or fractions such as 1/3, separated by blanks or commas;
+// "#" and "%" begin comments.
+//
+// Thread-safety: pure function; the matrix is immutable.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -12,9 +16,14 @@
 #include "base/status_macros.h"
 #include "topology/files/field_reader.h"
 #include "topology/stored_graph.h"
+#include "topology/weights/mixing_kind.h"
 
 namespace grapevine {
 namespace {
+
+// Row and column sums may differ from 1 by this much: more would shift the mean
+// of the replicas in a long run.
+constexpr double kSumTolerance = 1e-9;
 
 class MatrixMixing final : public Mixing {
  public:
@@ -137,12 +146,15 @@ std::string Flaw(const std::vector<MixingRow>& rows, bool directed) {
   return "";
 }
 
-}  // namespace
-
+// Refuses, by file, line and entry: a topology that changes with the round,
+// another size, entries outside [0, 1], weight between nodes that are not
+// neighbours, rows or columns that do not sum to 1, W_ij != W_ji on an
+// undirected graph, and weights so sparse that some node never hears of node 0.
+// Errors carry Failure::kInput.
 absl::StatusOr<std::shared_ptr<const Mixing>> LoadMatrixFile(
-    std::string_view path_view, std::shared_ptr<const Topology> topology) {
-  const std::string path(path_view);
-  const std::string name = absl::StrCat("file:", path);
+    const Spec& spec, std::shared_ptr<const Topology> topology) {
+  const std::string& name = spec.text;
+  const std::string path = SpecReader(spec).Argument();
   if (path.empty()) return SpecError(name, "a path is missing");
   if (topology->period() != 1) {
     return SpecError(name, absl::StrCat("one matrix does not fit ", topology->name(),
@@ -155,4 +167,11 @@ absl::StatusOr<std::shared_ptr<const Mixing>> LoadMatrixFile(
   return std::make_shared<MatrixMixing>(name, std::move(topology), std::move(rows));
 }
 
+const Registration kFile(Mixings(), {.name = "file",
+                                     .options = ":PATH",
+                                     .help = "a matrix of your own",
+                                     .tail = true,
+                                     .make = LoadMatrixFile});
+
+}  // namespace
 }  // namespace grapevine

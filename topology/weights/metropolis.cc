@@ -1,11 +1,16 @@
-#include "topology/weights/metropolis.h"
-
+// metropolis and uniform: W_ij = 1/(1 + max(d_i, d_j)) (Metropolis-Hastings;
+// Xiao, Boyd and Kim 2007), which is 1/(d + 1) where the degrees are equal.
+//
+// Thread-safety: immutable.
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "topology/stored_graph.h"
+#include "topology/weights/mixing_kind.h"
 
 namespace grapevine {
 namespace {
@@ -62,14 +67,17 @@ std::optional<Edge> UnequalEdge(const Topology& topology, Round round) {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::shared_ptr<const Mixing> MakeMetropolis(std::shared_ptr<const Topology> topology) {
+absl::StatusOr<std::shared_ptr<const Mixing>> MakeMetropolis(
+    const Spec& spec, std::shared_ptr<const Topology> topology) {
+  RETURN_IF_ERROR(SpecReader(spec).Finish());
   return std::make_shared<Metropolis>("metropolis", std::move(topology));
 }
 
+// The same weights under the name "uniform"; refuses a graph in which two
+// neighbours differ in degree.
 absl::StatusOr<std::shared_ptr<const Mixing>> MakeUniform(
-    std::shared_ptr<const Topology> topology) {
+    const Spec& spec, std::shared_ptr<const Topology> topology) {
+  RETURN_IF_ERROR(SpecReader(spec).Finish());
   // Schedules without a period are matchings: both ends have one neighbour.
   for (Round round = 0; round < topology->period(); ++round) {
     if (const auto edge = UnequalEdge(*topology, round)) {
@@ -83,4 +91,15 @@ absl::StatusOr<std::shared_ptr<const Mixing>> MakeUniform(
   return std::make_shared<Metropolis>("uniform", std::move(topology));
 }
 
+const Registration kMetropolis(Mixings(), {.name = "metropolis",
+                                           .help = "1/(1 + the larger degree)",
+                                           .examples = {"metropolis"},
+                                           .make = MakeMetropolis});
+
+const Registration kUniform(Mixings(), {.name = "uniform",
+                                        .help = "1/(degree + 1), where neighbours have one degree",
+                                        .examples = {"uniform"},
+                                        .make = MakeUniform});
+
+}  // namespace
 }  // namespace grapevine

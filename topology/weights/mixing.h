@@ -46,7 +46,8 @@ class Mixing {
   }
 };
 
-// Weights for `topology` by `spec`: "metropolis" (Metropolis-Hastings, the
+// Weights for `topology` by `spec`, of those that are registered
+// (topology/weights/mixing_kind.h): "metropolis" (Metropolis-Hastings, the
 // default: 1/(1 + max(d_i, d_j))), "uniform" (1/(d+1); refused where two
 // neighbours differ in degree), "lazy:SPEC" ((I+W)/2), "file:PATH" (an explicit
 // matrix over a fixed graph, matrix_file.h). One-peer schedules and matchings

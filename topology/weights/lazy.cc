@@ -1,11 +1,14 @@
-#include "topology/weights/mixing.h"
-
+// lazy: half of a matrix is the identity.
+//
+// Thread-safety: immutable.
 #include <cmath>
+#include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/spec.h"
-#include "topology/weights/matrix_file.h"
-#include "topology/weights/metropolis.h"
+#include "base/status_macros.h"
+#include "topology/weights/mixing_kind.h"
 
 namespace grapevine {
 namespace {
@@ -44,28 +47,27 @@ class Lazy final : public Mixing {
   const double share_;
 };
 
-absl::StatusOr<std::shared_ptr<const Mixing>> MakePlain(std::string_view spec,
-                                                        std::shared_ptr<const Topology> topology) {
-  if (spec == "metropolis") return MakeMetropolis(std::move(topology));
-  if (spec == "uniform") return MakeUniform(std::move(topology));
-  if (spec.starts_with("file:")) return LoadMatrixFile(spec.substr(5), std::move(topology));
-  return SpecError("'" + std::string(spec) + "'",
-                   "unknown mixing; known are metropolis, uniform, lazy:MIXING, file:PATH");
+// "lazy:lazy:SPEC" halves twice; "lazy" alone is "lazy:metropolis".
+absl::StatusOr<std::shared_ptr<const Mixing>> MakeLazy(const Spec& spec,
+                                                       std::shared_ptr<const Topology> topology) {
+  std::string_view text = spec.text;
+  int times = 0;
+  for (; text.starts_with(kLazy); ++times) text.remove_prefix(kLazy.size());
+  if (text == "lazy") {
+    ++times;
+    text = "metropolis";
+  }
+  ASSIGN_OR_RETURN(auto inner, MakeMixing(text, std::move(topology)));
+  return std::make_shared<Lazy>(std::move(inner), times);
 }
+
+const Registration kLazyMixing(Mixings(),
+                               {.name = "lazy",
+                                .options = "[:MIXING]",
+                                .help = "(I + W)/2 of another mixing W",
+                                .examples = {"lazy", "lazy:uniform", "lazy:lazy:metropolis"},
+                                .tail = true,
+                                .make = MakeLazy});
 
 }  // namespace
-
-absl::StatusOr<std::shared_ptr<const Mixing>> MakeMixing(std::string_view spec,
-                                                         std::shared_ptr<const Topology> topology) {
-  int times = 0;
-  for (; spec.starts_with(kLazy); ++times) spec.remove_prefix(kLazy.size());
-  if (spec == "lazy") {
-    ++times;
-    spec = "metropolis";
-  }
-  auto plain = MakePlain(spec, std::move(topology));
-  if (!plain.ok() || times == 0) return plain;
-  return std::make_shared<Lazy>(*std::move(plain), times);
-}
-
 }  // namespace grapevine
