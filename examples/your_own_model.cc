@@ -67,10 +67,16 @@ absl::StatusOr<grapevine::TrainTest> ReadWaves(const grapevine::Spec& spec) {
   return grapevine::TrainTest{.train = MakeWaves(train, 1), .test = MakeWaves(500, 2)};
 }
 
+const grapevine::Registration kTwoConvolutions(grapevine::Networks(),
+                                               {.name = "two-convolutions",
+                                                .options = "[:width=8]",
+                                                .help = "two convolutions and a linear layer",
+                                                .describe = DescribeTwoConvolutions});
+const grapevine::Registration kWaves(grapevine::Datasets(), {.name = "waves",
+                                                             .options = "[:train=2000]",
+                                                             .help = "waves in four directions",
+                                                             .read = ReadWaves});
+
 }  // namespace
 
-int main(int argc, char** argv) {
-  grapevine::RegisterNetwork("two-convolutions", DescribeTwoConvolutions);
-  grapevine::RegisterDataset("waves", ReadWaves);
-  return grapevine::RunGrapevine(argc, argv);
-}
+int main(int argc, char** argv) { return grapevine::RunGrapevine(argc, argv); }

@@ -1,5 +1,7 @@
 #include "optim/optimizer_kind.h"
 
+#include "base/status_macros.h"
+
 namespace grapevine {
 
 Registry<OptimizerKind>& Optimizers() {
@@ -9,11 +11,8 @@ Registry<OptimizerKind>& Optimizers() {
 
 absl::StatusOr<std::unique_ptr<Optimizer>> MakeOptimizer(std::string_view text,
                                                          const OptimizerOptions& options) {
-  const absl::StatusOr<Spec> spec = ParseSpec(text);
-  if (!spec.ok()) return spec.status();
-  const absl::StatusOr<const OptimizerKind*> kind = Optimizers().Get(*spec);
-  if (!kind.ok()) return kind.status();
-  return (*kind)->make(*spec, options);
+  ASSIGN_OR_RETURN(const auto named, Optimizers().Read(text));
+  return named.kind->make(named.spec, options);
 }
 
 }  // namespace grapevine

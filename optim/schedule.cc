@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "optim/schedule_kind.h"
 
 namespace grapevine {
@@ -139,21 +140,16 @@ Registry<ScheduleKind>& Schedules() {
 }
 
 absl::StatusOr<Schedule> MakeSchedule(std::string_view text, const ScheduleOptions& options) {
-  if (absl::Status status = Validate(text, options); !status.ok()) return status;
-  const absl::StatusOr<Spec> spec = ParseSpec(text);
-  if (!spec.ok()) return spec.status();
-  const absl::StatusOr<const ScheduleKind*> kind = Schedules().Get(*spec);
-  if (!kind.ok()) return kind.status();
-  SpecReader reader(*spec);
-  const absl::StatusOr<Position> warmup =
-      ParsePosition(*spec, "warmup", reader.Text("warmup", "0"), options);
-  if (!warmup.ok()) return warmup.status();
-  const int64_t ramp = warmup->round();
-  absl::StatusOr<ScheduleShape> shape = (*kind)->make(*spec, reader, ramp, options);
-  if (!shape.ok()) return shape.status();
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(Validate(text, options));
+  ASSIGN_OR_RETURN(const auto named, Schedules().Read(text));
+  SpecReader reader(named.spec);
+  ASSIGN_OR_RETURN(const Position warmup,
+                   ParsePosition(named.spec, "warmup", reader.Text("warmup", "0"), options));
+  const int64_t ramp = warmup.round();
+  ASSIGN_OR_RETURN(ScheduleShape shape, named.kind->make(named.spec, reader, ramp, options));
+  RETURN_IF_ERROR(reader.Finish());
   return [base = options.base_rate, last = std::max<int64_t>(options.rounds - 1, 0), ramp,
-          shape = *std::move(shape)](int64_t round) {
+          shape = std::move(shape)](int64_t round) {
     round = std::clamp<int64_t>(round, 0, last);
     if (round < ramp) return base * static_cast<double>(round + 1) / static_cast<double>(ramp);
     return base * shape(round);

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "algorithm/algorithm.h"
+#include "model/problem/problem_kind.h"
 #include "run/config/config_field.h"
-#include "run/config/model_kind.h"
 
 namespace grapevine {
 namespace {
@@ -107,13 +107,13 @@ std::string CommonTitle(Configs configs) {
     if (!Differs(name, configs)) parts.push_back(std::move(text));
   };
   add("model", config.model());
-  if (KindOf(config) == ModelKind::kNetwork) {
+  if (SeesData(config.model())) {
     // A data set's folder says nothing to a reader.
     add("data", absl::StrCat("on ", config.data().substr(0, config.data().find(':'))));
     add("split", absl::StrCat("split ", config.split()));
   }
   add("nodes", absl::StrCat(config.nodes(), " nodes"));
-  if (KindOf(config) != ModelKind::kPhantom) {
+  if (Learns(config.model())) {
     add("batch", absl::StrCat("batch ", config.batch()));
     add("lr", absl::StrCat("lr ", ValueOf("lr", config)));
   } else {

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/registry.h"
 #include "base/status_macros.h"
 #include "model/data/prefetched_batches.h"
 #include "model/datasets/dataset_registry.h"
@@ -88,7 +90,7 @@ void AddEvalCommand(CommandLine& line) {
                    .placeholder = "SPEC"},
                   &options->model);
   command.AddFlag({.names = "--data",
-                   .help = "synthetic, mnist:DIR, cifar10:DIR, image-folder:DIR",
+                   .help = absl::StrCat("data set: ", JoinUsages(Datasets().Listings())),
                    .placeholder = "SPEC"},
                   &options->data);
   const Flag train =

@@ -29,6 +29,7 @@
 #include "cli/terminal/real_run_text.h"
 #include "cli/terminal/standard_output.h"
 #include "experiment/core/experiment.h"
+#include "experiment/core/model_settings.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_placement.h"
 #include "experiment/real/node_run.h"
@@ -253,6 +254,7 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   RaiseDescriptorLimit();
   const Config& config = resolved.config;
   RETURN_IF_ERROR(ValidateForRealNodes(resolved));
+  RETURN_IF_ERROR(CheckModelOnRealNodes(resolved.config));
   ASSIGN_OR_RETURN(NodeIdentity identity, IdentifyNode(&resolved));
   RETURN_IF_ERROR(RequireOut(config));
   ASSIGN_OR_RETURN(NodePlacement placement, PlaceNode(config, identity, Launched()));

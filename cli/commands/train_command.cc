@@ -24,6 +24,7 @@
 #include "cli/terminal/real_run_text.h"
 #include "cli/terminal/standard_output.h"
 #include "experiment/core/experiment.h"
+#include "experiment/core/model_settings.h"
 #include "experiment/real/node_device.h"
 #include "node/launch/launcher.h"
 #include "run/config/config_field.h"
@@ -107,6 +108,7 @@ absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std:
 
 absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {
   RETURN_IF_ERROR(ValidateForRealNodes(resolved));
+  RETURN_IF_ERROR(CheckModelOnRealNodes(resolved.config));
   const Config& config = resolved.config;
   RETURN_IF_ERROR(CheckDevice(config));
   ASSIGN_OR_RETURN(const Plan plan, MakePlan(config));

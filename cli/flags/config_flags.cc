@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
-#include "cli/flags/spec_help.h"
 #include "cli/flags/variables.h"
+#include "experiment/core/spec_help.h"
 #include "run/records/revision.h"
 
 namespace grapevine {

@@ -9,6 +9,7 @@
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "experiment/core/experiment_problem.h"
+#include "experiment/core/model_settings.h"
 #include "model/files/safetensors.h"
 #include "optim/schedule.h"
 #include "run/config/configured_stragglers.h"
@@ -42,6 +43,7 @@ absl::Status UsageError(const std::string& message) {
 
 absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& config,
                                                               DatasetCache* cache) {
+  RETURN_IF_ERROR(CheckModelSettings(config));
   std::unique_ptr<Experiment> experiment(new Experiment(config));
   RETURN_IF_ERROR(experiment->BuildRoles());
   RETURN_IF_ERROR(experiment->BuildGraph());

@@ -7,40 +7,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/registry.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
-#include "base/units.h"
 #include "experiment/core/local_processes.h"
 #include "model/data/prefetched_batches.h"
+#include "model/networks/network_registry.h"
 #include "model/problem/network_problem.h"
-#include "model/problem/phantom_problem.h"
-#include "model/problem/quadratic_problem.h"
+#include "model/problem/problem_kind.h"
 #include "run/config/flag_error.h"
-#include "run/config/model_kind.h"
 
 namespace grapevine {
 namespace {
-
-// "phantom:SIZE"
-absl::StatusOr<std::unique_ptr<Problem>> MakePhantom(const Spec& spec, const Config& config) {
-  SpecReader reader(spec);
-  const std::string size = reader.Argument();
-  RETURN_IF_ERROR(reader.Finish());
-  ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(size));
-  constexpr int64_t kElement = sizeof(float);
-  if (bytes < kElement) return SpecError(spec.text, "a replica has at least one fp32 number (4B)");
-  return std::make_unique<PhantomProblem>(
-      PhantomOptions{.elements = bytes / kElement, .batch_size = config.batch()});
-}
-
-absl::StatusOr<std::unique_ptr<Problem>> MakeQuadratic(const Spec& spec, const Config& config,
-                                                       Rank workers) {
-  ASSIGN_OR_RETURN(QuadraticProblemOptions options, ParseQuadratic(spec));
-  options.nodes = workers;
-  options.batch_size = config.batch();
-  options.seed = config.seed();
-  return std::make_unique<QuadraticProblem>(options);
-}
 
 // No node sees a sample twice in one batch.
 absl::Status CheckBatch(const Config& config, const Shards& shards, size_t samples) {
@@ -73,18 +51,22 @@ absl::StatusOr<std::unique_ptr<Problem>> MakeNetworkProblem(const Config& config
   return problem;
 }
 
+// What --model may name: networks, then problems without data.
+std::vector<Listing> KnownModels() {
+  std::vector<Listing> models = Networks().Listings();
+  for (Listing& problem : Problems().Listings()) models.push_back(std::move(problem));
+  return models;
+}
+
 absl::StatusOr<std::unique_ptr<Problem>> Make(const Config& config, Rank workers,
                                               DatasetCache* cache) {
   ASSIGN_OR_RETURN(const Spec spec, ParseSpec(config.model()));
-  switch (KindOf(config)) {
-    case ModelKind::kPhantom:
-      return MakePhantom(spec, config);
-    case ModelKind::kQuadratic:
-      return MakeQuadratic(spec, config, workers);
-    case ModelKind::kNetwork:
-      return MakeNetworkProblem(config, workers, cache);
+  if (const ProblemKind* problem = Problems().Find(spec.name)) {
+    return problem->make(spec,
+                         {.nodes = workers, .batch_size = config.batch(), .seed = config.seed()});
   }
-  return absl::InternalError("a model of no kind");
+  if (Networks().Find(spec.name) != nullptr) return MakeNetworkProblem(config, workers, cache);
+  return UnknownNameError("model", spec.text, spec.name, KnownModels());
 }
 
 }  // namespace

@@ -4,16 +4,14 @@
 
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
-#include "run/config/model_kind.h"
+#include "model/problem/problem_kind.h"
 #include "topology/topology.h"
 
 namespace grapevine {
 namespace {
 
 // A node's gradient, in messages: an event, or a network's arithmetic.
-double GradientCost(const Config& config) {
-  return KindOf(config) == ModelKind::kNetwork ? 1000 : 1;
-}
+double GradientCost(const Config& config) { return SeesData(config.model()) ? 1000 : 1; }
 
 // In proportion: an epoch has a number of samples that the cells have in common.
 double Rounds(const Config& config) {

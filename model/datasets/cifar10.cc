@@ -12,8 +12,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/spec.h"
 #include "base/status_macros.h"
 #include "model/data/input_error.h"
+#include "model/datasets/dataset_registry.h"
 #include "model/datasets/memory_dataset.h"
 #include "system/mapped_file.h"
 
@@ -102,5 +104,24 @@ absl::StatusOr<TrainTest> ReadCifar10(const std::string& folder, const Augmentat
       ReadPart({(std::filesystem::path(folder) / "test_batch.bin").string()}, augmentation));
   return TrainTest{std::move(train), std::move(test)};
 }
+
+namespace {
+
+absl::StatusOr<TrainTest> MakeCifar10(const Spec& spec) {
+  SpecReader reader(spec);
+  const std::string folder = reader.Argument();
+  const bool augment = reader.Choice("augment", {"yes", "no"}) == "yes";
+  RETURN_IF_ERROR(reader.Finish());
+  if (folder.empty()) return FolderMissingError(spec);
+  return ReadCifar10(folder, augment ? Augmentation{.padding = 4, .mirror = true} : Augmentation{});
+}
+
+const Registration kCifar10(Datasets(),
+                            {.name = "cifar10",
+                             .options = ":DIR[:augment=no]",
+                             .help = "the binary version; pads, crops and flips unless told not to",
+                             .read = MakeCifar10});
+
+}  // namespace
 
 }  // namespace grapevine

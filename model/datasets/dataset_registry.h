@@ -10,8 +10,8 @@
 // As in every spec colons separate: a folder whose name contains one is reached
 // through a symbolic link.
 //
-// A data set of your own is a function that reads it; register it in main before
-// anything else, and `--data=NAME:key=value` finds it. See docs/data.md.
+// A data set is a function that reads it. One of your own registers like those of this
+// folder, and `--data=NAME:key=value` finds it. See docs/data.md.
 //
 // Thread-safety: safe from any thread.
 #ifndef GRAPEVINE_MODEL_DATASETS_DATASET_REGISTRY_H_
@@ -20,9 +20,10 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/registry.h"
 #include "base/spec.h"
 #include "model/data/dataset.h"
 
@@ -31,11 +32,18 @@ namespace grapevine {
 // Reads the data set of a spec; refuses options that it does not know.
 using ReadDataset = std::function<absl::StatusOr<TrainTest>(const Spec& spec)>;
 
-// Adds a data set; a name that exists already is a bug of the caller.
-void RegisterDataset(std::string name, ReadDataset read);
+struct DatasetKind {
+  std::string name;     // "mnist"
+  std::string options;  // ":DIR"
+  std::string help;     // one line
+  ReadDataset read;
+};
 
-// Names of all data sets, sorted.
-std::vector<std::string> DatasetNames();
+// All data sets of this program.
+Registry<DatasetKind>& Datasets();
+
+// For readers of a folder, whose spec names none.
+absl::Status FolderMissingError(const Spec& spec);
 
 // Errors about the spec carry Failure::kUsage, errors about files Failure::kInput.
 absl::StatusOr<TrainTest> MakeDataset(std::string_view spec);

@@ -11,8 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/spec.h"
 #include "base/status_macros.h"
 #include "model/data/input_error.h"
+#include "model/datasets/dataset_registry.h"
 #include "model/datasets/memory_dataset.h"
 
 namespace grapevine {
@@ -179,5 +181,22 @@ absl::StatusOr<TrainTest> ReadMnist(const std::string& folder) {
   }
   return TrainTest{std::move(train), std::move(test)};
 }
+
+namespace {
+
+absl::StatusOr<TrainTest> MakeMnist(const Spec& spec) {
+  SpecReader reader(spec);
+  const std::string folder = reader.Argument();
+  RETURN_IF_ERROR(reader.Finish());
+  if (folder.empty()) return FolderMissingError(spec);
+  return ReadMnist(folder);
+}
+
+const Registration kMnist(Datasets(), {.name = "mnist",
+                                       .options = ":DIR",
+                                       .help = "its four IDX files, plain or .gz",
+                                       .read = MakeMnist});
+
+}  // namespace
 
 }  // namespace grapevine

@@ -12,9 +12,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/spec.h"
 #include "base/status_macros.h"
 #include "kernels/passes/crc32c.h"
 #include "model/data/input_error.h"
+#include "model/datasets/dataset_registry.h"
 #include "model/datasets/image_listing.h"
 #include "model/datasets/jpeg.h"
 #include "model/datasets/resized_crop.h"
@@ -139,5 +141,29 @@ absl::StatusOr<TrainTest> ReadImageFolder(const std::string& folder,
   return TrainTest{std::make_shared<const ImageFolder>(traits, std::move(train), options),
                    std::make_shared<const ImageFolder>(traits, std::move(val), options)};
 }
+
+namespace {
+
+absl::StatusOr<TrainTest> MakeImageFolder(const Spec& spec) {
+  SpecReader reader(spec);
+  ImageFolderOptions options;
+  const std::string folder = reader.Argument();
+  options.size = reader.Integer("size", options.size, 8, 4096);
+  // The usual proportion: 256 for 224.
+  options.resize = reader.Integer("resize", options.size * 8 / 7, options.size, 8192);
+  options.augment = reader.Choice("augment", {"yes", "no"}) == "yes";
+  options.most_classes = reader.Integer("classes", options.most_classes, 2, kMaxClasses);
+  RETURN_IF_ERROR(reader.Finish());
+  if (folder.empty()) return FolderMissingError(spec);
+  return ReadImageFolder(folder, options);
+}
+
+const Registration kImageFolder(Datasets(),
+                                {.name = "image-folder",
+                                 .options = ":DIR[:size=224][:resize=256][:classes=N][:augment=no]",
+                                 .help = "JPEG files as DIR/train/CLASS/*.jpg and DIR/val/...",
+                                 .read = MakeImageFolder});
+
+}  // namespace
 
 }  // namespace grapevine

@@ -8,6 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/spec.h"
+#include "base/status_macros.h"
+#include "model/datasets/dataset_registry.h"
 #include "model/datasets/memory_dataset.h"
 #include "random/keyed_random.h"
 
@@ -179,5 +182,27 @@ TrainTest MakeSynthetic(const SyntheticOptions& options) {
   return {.train = Draw(options.train, /*part=*/0, options.seed),
           .test = Draw(options.test, /*part=*/1, options.seed)};
 }
+
+namespace {
+
+constexpr int64_t kMaxSamples = 10'000'000;
+
+absl::StatusOr<TrainTest> MakeSyntheticFrom(const Spec& spec) {
+  SpecReader reader(spec);
+  SyntheticOptions options;
+  options.train = reader.Integer("train", options.train, 1, kMaxSamples);
+  options.test = reader.Integer("test", options.test, 1, kMaxSamples);
+  options.seed =
+      static_cast<uint64_t>(reader.Integer("seed", static_cast<int64_t>(options.seed), 0));
+  RETURN_IF_ERROR(reader.Finish());
+  return MakeSynthetic(options);
+}
+
+const Registration kSynthetic(Datasets(), {.name = "synthetic",
+                                           .options = "[:train=10000][:test=2000][:seed=1]",
+                                           .help = "built in",
+                                           .read = MakeSyntheticFrom});
+
+}  // namespace
 
 }  // namespace grapevine

@@ -1,6 +1,8 @@
-#include "model/networks/lenet5.h"
+// LeNet-5 (LeCun et al. 1998) with ReLU and max pooling, as it is used today.
+#include "model/networks/network_registry.h"
 
 namespace grapevine {
+namespace {
 
 NetworkBuilder::Tensor DescribeLeNet5(SpecReader& options, int64_t classes, NetworkBuilder& b) {
   // The paper pads MNIST's 28x28 to 32x32 images.
@@ -15,4 +17,9 @@ NetworkBuilder::Tensor DescribeLeNet5(SpecReader& options, int64_t classes, Netw
   return b.Linear("fc3", x, classes, {.gain = 1});
 }
 
+const Registration kLeNet5(Networks(), {.name = "lenet5",
+                                        .help = "two convolutions and three linear layers",
+                                        .describe = DescribeLeNet5});
+
+}  // namespace
 }  // namespace grapevine

@@ -1,6 +1,8 @@
-#include "model/networks/mlp.h"
+// Three linear layers with ReLU, `width` (256) and half as wide.
+#include "model/networks/network_registry.h"
 
 namespace grapevine {
+namespace {
 
 NetworkBuilder::Tensor DescribeMlp(SpecReader& options, int64_t classes, NetworkBuilder& b) {
   const int64_t width = options.Integer("width", 256, 2, 65536);
@@ -9,4 +11,10 @@ NetworkBuilder::Tensor DescribeMlp(SpecReader& options, int64_t classes, Network
   return b.Linear("fc3", x, classes, {.gain = 1});
 }
 
+const Registration kMlp(Networks(), {.name = "mlp",
+                                     .options = "[:width=256]",
+                                     .help = "three linear layers",
+                                     .describe = DescribeMlp});
+
+}  // namespace
 }  // namespace grapevine

@@ -1,8 +1,7 @@
 // Networks by name: the built-in ones, and those that a program adds.
 //
-// A network of your own is a function that describes it; register it in main
-// before anything else, and `--model=NAME:key=value` finds it. See
-// docs/your-own-model.md.
+// A network is a function that describes it. One of your own registers like those of this
+// folder, and `--model=NAME:key=value` finds it. See docs/your-own-model.md.
 //
 // Thread-safety: safe from any thread.
 #ifndef GRAPEVINE_MODEL_NETWORKS_NETWORK_REGISTRY_H_
@@ -13,9 +12,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/registry.h"
 #include "base/spec.h"
 #include "kernels/tensor/tensor_device.h"
 #include "model/network/graph_network.h"
@@ -29,14 +28,17 @@ namespace grapevine {
 using DescribeNetwork = std::function<NetworkBuilder::Tensor(SpecReader& options, int64_t classes,
                                                              NetworkBuilder& builder)>;
 
-// Adds a network; a name that exists already is a bug of the caller.
-void RegisterNetwork(std::string name, DescribeNetwork describe);
+struct NetworkKind {
+  std::string name;     // "mlp"
+  std::string options;  // "[:width=256]"
+  std::string help;     // one line
+  DescribeNetwork describe;
+};
 
-// Names of all networks, sorted.
-std::vector<std::string> NetworkNames();
+// All networks of this program.
+Registry<NetworkKind>& Networks();
 
-// "softmax", "mlp", "lenet5", "resnet20", "resnet50", or a registered one, on `device`;
-// without one on the CPU.
+// What `spec` names among them, on `device`; without one on the CPU.
 // Errors carry Failure::kUsage and name the spec, what is wrong and what is known.
 absl::StatusOr<std::unique_ptr<Network>> MakeNetwork(std::string_view spec, ImageShape input,
                                                      int64_t classes, const NetworkOptions& options,

@@ -1,8 +1,8 @@
-#include "model/networks/resnet20.h"
-
+// ResNet-20 for CIFAR (He et al. 2016, section 4.2), with option A's shortcuts.
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "model/networks/network_registry.h"
 
 namespace grapevine {
 namespace {
@@ -26,8 +26,6 @@ Tensor Block(const std::string& name, Tensor x, int64_t channels, int64_t stride
   return b.Relu(b.Add(y, shortcut));
 }
 
-}  // namespace
-
 Tensor DescribeResNet20(SpecReader& options, int64_t classes, NetworkBuilder& b) {
   Tensor x = b.Relu(b.BatchNorm("bn1", Convolve("conv1", b.input(), 16, 1, b)));
   for (int stage = 1; stage <= 3; ++stage) {
@@ -39,4 +37,9 @@ Tensor DescribeResNet20(SpecReader& options, int64_t classes, NetworkBuilder& b)
   return b.Linear("fc", b.GlobalAveragePool(x), classes, {.gain = 1});
 }
 
+const Registration kResNet20(Networks(), {.name = "resnet20",
+                                          .help = "for images of 32 x 32",
+                                          .describe = DescribeResNet20});
+
+}  // namespace
 }  // namespace grapevine

@@ -1,9 +1,15 @@
-#include "model/networks/resnet50.h"
-
+// ResNet-50 for ImageNet (He et al. 2016, table 1), version 1.5: the 3 x 3
+// convolution of a block has its stride, as in torchvision, whose names and order
+// of parameters it has too.
+//
+// Images of any extents from 32 x 32 on. `zero_gamma=yes` (the default) starts the
+// last batch normalization of each block at 0, so that blocks begin as identities
+// (Goyal et al. 2017, section 5.1, arXiv:1706.02677); `no` starts it at 1.
 #include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "model/networks/network_registry.h"
 
 namespace grapevine {
 namespace {
@@ -48,8 +54,6 @@ Tensor Bottleneck(const std::string& name, Tensor x, int64_t width, int64_t stri
   return b.Relu(b.Add(y, shortcut));
 }
 
-}  // namespace
-
 Tensor DescribeResNet50(SpecReader& options, int64_t classes, NetworkBuilder& b) {
   const double last_weight = options.Choice("zero_gamma", {"yes", "no"}) == "yes" ? 0 : 1;
   Tensor x = b.Relu(b.BatchNorm("bn1", Convolve("conv1", b.input(), 64, 7, 2, b)));
@@ -67,4 +71,10 @@ Tensor DescribeResNet50(SpecReader& options, int64_t classes, NetworkBuilder& b)
       {.gain = kClassifierDeviation * std::sqrt(static_cast<double>(b.shape(x).size()))});
 }
 
+const Registration kResNet50(Networks(), {.name = "resnet50",
+                                          .options = "[:zero_gamma=no]",
+                                          .help = "for photographs",
+                                          .describe = DescribeResNet50});
+
+}  // namespace
 }  // namespace grapevine

@@ -1,6 +1,13 @@
 #include "model/problem/phantom_problem.h"
 
 #include <algorithm>
+#include <memory>
+#include <string>
+
+#include "base/spec.h"
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "model/problem/problem_kind.h"
 
 namespace grapevine {
 
@@ -13,4 +20,26 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> PhantomProblem::MakeObje
   return objectives;
 }
 
+namespace {
+
+// "phantom:SIZE"
+absl::StatusOr<std::unique_ptr<Problem>> MakePhantom(const Spec& spec,
+                                                     const ProblemRequest& request) {
+  SpecReader reader(spec);
+  const std::string size = reader.Argument();
+  RETURN_IF_ERROR(reader.Finish());
+  ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(size));
+  constexpr int64_t kElement = sizeof(float);
+  if (bytes < kElement) return SpecError(spec.text, "a replica has at least one fp32 number (4B)");
+  return std::make_unique<PhantomProblem>(
+      PhantomOptions{.elements = bytes / kElement, .batch_size = request.batch_size});
+}
+
+const Registration kPhantom(Problems(), {.name = "phantom",
+                                         .options = ":SIZE",
+                                         .help = "real bytes, no learning",
+                                         .learns = false,
+                                         .make = MakePhantom});
+
+}  // namespace
 }  // namespace grapevine

@@ -5,6 +5,7 @@
 
 #include "base/status_macros.h"
 #include "model/problem/host_objective.h"
+#include "model/problem/problem_kind.h"
 #include "model/problem/quadratic_objective.h"
 #include "random/keyed_random.h"
 
@@ -100,4 +101,22 @@ absl::StatusOr<std::unique_ptr<Evaluator>> QuadraticProblem::MakeEvaluator(const
   return std::make_unique<DistanceToOptimum>(options_.curvature, std::move(mean));
 }
 
+namespace {
+
+absl::StatusOr<std::unique_ptr<Problem>> MakeQuadratic(const Spec& spec,
+                                                       const ProblemRequest& request) {
+  ASSIGN_OR_RETURN(QuadraticProblemOptions options, ParseQuadratic(spec));
+  options.nodes = request.nodes;
+  options.batch_size = request.batch_size;
+  options.seed = request.seed;
+  return std::make_unique<QuadraticProblem>(options);
+}
+
+const Registration kQuadratic(Problems(),
+                              {.name = "quadratic",
+                               .options = "[:dim=100][:curvature=C][:noise=S][:spread=S][:start=X]",
+                               .help = "noisy, with a known optimum",
+                               .make = MakeQuadratic});
+
+}  // namespace
 }  // namespace grapevine

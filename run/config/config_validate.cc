@@ -16,7 +16,6 @@
 #include "run/config/configured_stragglers.h"
 #include "run/config/culprit.h"
 #include "run/config/device_spec.h"
-#include "run/config/model_kind.h"
 
 namespace grapevine {
 namespace {
@@ -130,48 +129,6 @@ absl::Status CheckTimeouts(const ResolvedConfig& resolved) {
   return absl::OkStatus();
 }
 
-absl::Status CheckModelWithoutData(const ResolvedConfig& resolved) {
-  const Config& config = resolved.config;
-  if (KindOf(config) == ModelKind::kNetwork) return absl::OkStatus();
-  if (!config.has_rounds()) {
-    return Refuse(absl::StrCat(Culprit(resolved, "model"),
-                               ": sees no data, so that epochs mean nothing; use --rounds=R"));
-  }
-  if (config.has_target_accuracy()) {
-    return Refuse(absl::StrCat(Culprit(resolved, "target_accuracy"), ": --model=", config.model(),
-                               " has no accuracy; drop it or choose another model"));
-  }
-  return absl::OkStatus();
-}
-
-// What says which data there are, where the model sees none.
-absl::Status CheckDataAreSeen(const ResolvedConfig& resolved) {
-  const Config& config = resolved.config;
-  if (KindOf(config) == ModelKind::kNetwork) return absl::OkStatus();
-  for (const char* name : {"data", "split", "label_smoothing"}) {
-    const ConfigField& field = ConfigFieldNamed(name);
-    if (FieldText(field, config) == FieldText(field, Config())) continue;
-    return Refuse(absl::StrCat(Culprit(resolved, name), ": --model=", config.model(),
-                               " sees no data; drop one of them"));
-  }
-  return absl::OkStatus();
-}
-
-// A phantom has sizes and times, but no weights.
-absl::Status CheckPhantom(const ResolvedConfig& resolved) {
-  const Config& config = resolved.config;
-  if (KindOf(config) != ModelKind::kPhantom) return absl::OkStatus();
-  if (!config.has_compute()) {
-    return Refuse(absl::StrCat(Culprit(resolved, "model"),
-                               ": needs --compute=TIME, the time of one gradient (--compute=5ms)"));
-  }
-  if (config.has_init_from()) {
-    return Refuse(absl::StrCat(Culprit(resolved, "init_from"), ": --model=", config.model(),
-                               " learns nothing; drop it or choose another model"));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckCluster(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
   if (config.has_hostfile() && config.has_hosts()) {
@@ -222,18 +179,12 @@ bool MakesUpTimes(const Config& config) {
 
 absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
-  if (KindOf(config) == ModelKind::kPhantom && config.has_profile()) {
-    return Refuse(absl::StrCat(Culprit(resolved, "profile"), ": --model=", config.model(),
-                               " computes nothing; measure the model that it stands for"));
-  }
   if (config.has_profile() && MakesUpTimes(config)) {
     return Refuse(absl::StrCat(Culprit(resolved, "profile"),
                                ": --compute, --slow and --straggler change how long gradients "
                                "take; drop them while measuring"));
   }
-  if (!config.has_compute() || KindOf(config) != ModelKind::kNetwork) return absl::OkStatus();
-  return Refuse(absl::StrCat(Culprit(resolved, "compute"), ": --model=", config.model(),
-                             " takes the time it takes; use --model=phantom:SIZE"));
+  return absl::OkStatus();
 }
 
 absl::Status ValidateForSimulation(const ResolvedConfig& resolved) {
@@ -244,9 +195,8 @@ absl::Status ValidateForSimulation(const ResolvedConfig& resolved) {
 }
 
 absl::Status ValidateConfig(const ResolvedConfig& resolved) {
-  for (auto check :
-       {CheckRanges, CheckChoices, CheckDevice, CheckTimeouts, CheckPhantom, CheckModelWithoutData,
-        CheckDataAreSeen, CheckCluster, CheckSecurity, CheckOutput, CheckStragglers}) {
+  for (auto check : {CheckRanges, CheckChoices, CheckDevice, CheckTimeouts, CheckCluster,
+                     CheckSecurity, CheckOutput, CheckStragglers}) {
     RETURN_IF_ERROR(check(resolved));
   }
   return absl::OkStatus();

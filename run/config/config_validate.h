@@ -1,5 +1,5 @@
 // Whether the values of a configuration make sense by themselves and together.
-// What a spec means (a topology, a data set) is checked by whoever builds it.
+// What a spec means (a topology, a model) is checked by whoever builds it.
 #ifndef GRAPEVINE_RUN_CONFIG_CONFIG_VALIDATE_H_
 #define GRAPEVINE_RUN_CONFIG_CONFIG_VALIDATE_H_
 
@@ -12,8 +12,7 @@ namespace grapevine {
 // wrong and the remedy.
 absl::Status ValidateConfig(const ResolvedConfig& resolved);
 
-// What a simulated node can do but a real one cannot: take a given time for the
-// gradient of a model that learns.
+// What real nodes refuse beside it: to measure times that are made up.
 absl::Status ValidateForRealNodes(const ResolvedConfig& resolved);
 
 // And what a real node can do but a simulated one cannot: compute on a GPU.

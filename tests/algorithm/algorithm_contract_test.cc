@@ -40,9 +40,7 @@ class AlgorithmContract : public ::testing::TestWithParam<Param> {
             .gradient = Quadratic(1, 1, 11)};
   }
 
-  static const AlgorithmKind& Kind() {
-    return *Algorithms().Read(std::get<0>(GetParam()))->kind;
-  }
+  static const AlgorithmKind& Kind() { return *Algorithms().Read(std::get<0>(GetParam()))->kind; }
 
   static std::vector<std::vector<float>> Replicas(const Cluster& cluster, Rank nodes) {
     std::vector<std::vector<float>> replicas;

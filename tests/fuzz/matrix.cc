@@ -1,4 +1,4 @@
-// --mixing=file:PATH (topology/weights/matrix_file.h), for a ring of three.
+// --mixing=file:PATH (topology/weights/matrix_file.cc), for a ring of three.
 #include <glog/logging.h>
 
 #include <cmath>

@@ -11,7 +11,7 @@
 #include "base/spec.h"
 #include "kernels/tensor/cpu/cpu_tensor_device.h"
 #include "model/network/fusion.h"
-#include "model/networks/resnet20.h"
+#include "model/networks/network_registry.h"
 
 namespace grapevine {
 namespace {
@@ -25,7 +25,7 @@ NetworkGraph ResNet20() {
   const auto spec = ParseSpec("resnet20");
   SpecReader options(*spec);
   NetworkBuilder builder("resnet20", {32, 32, 3});
-  const auto graph = builder.Build(DescribeResNet20(options, 10, builder));
+  const auto graph = builder.Build(Networks().Find("resnet20")->describe(options, 10, builder));
   EXPECT_TRUE(graph.ok()) << graph.status();
   return Fuse(*graph);
 }

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
@@ -17,6 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr int kUsage = 2;
+const GrapevineProcess::Options kWithMine = {.program = "examples/grapevine_with_mine"};
 const GrapevineProcess::Options kOwnProgram = {.program = "examples/your_own_model"};
 
 TEST(OwnProgram, ItsNodesKnowItsNetworkAndItsData) {
@@ -55,6 +58,55 @@ TEST(OwnProgram, TrainsAndSimulatesWithoutACommandLine) {
   EXPECT_EQ(trained["test_accuracy"], simulated["test_accuracy"]);
   // Summed in another order.
   EXPECT_DOUBLE_EQ(trained["consensus_distance"], simulated["consensus_distance"]);
+}
+
+// Of a user's own: the topology, the algorithm, the optimizer and the objective.
+std::vector<std::string> WithMine(const char* command, const std::string& out) {
+  return {command,
+          "-n",
+          "6",
+          "--topology=ladder",
+          "--algorithm=periodic-gossip:every=2",
+          "--optimizer=sgdw:weight_decay=0.001",
+          "--model=double-well:dim=4",
+          "--rounds=120",
+          "--schedule=constant",
+          "--out",
+          out};
+}
+
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(GrapevineWithMine, RunsThemByNameForRealAndSimulatedWithTheSameBits) {
+  const ScratchFolder folder;
+  const Ended trained = RunGrapevine(WithMine("train", folder.File("real")), kWithMine);
+  ASSERT_EQ(trained.exit_code, 0) << trained.output;
+  std::vector<std::string> simulate = WithMine("sim", folder.File("simulated"));
+  simulate.push_back("--compute=1ms");
+  const Ended simulated = RunGrapevine(simulate, kWithMine);
+  ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
+  const auto summary = nlohmann::json::parse(std::ifstream(folder.File("real/summary.json")));
+  EXPECT_LT(summary["test_loss"], 0.05);  // 0.98 where it begins
+  const std::string model = BytesOf(folder.File("real/model.safetensors"));
+  EXPECT_FALSE(model.empty());
+  EXPECT_EQ(model, BytesOf(folder.File("simulated/model.safetensors")));
+}
+
+TEST(GrapevineWithMine, HelpErrorsAndAdviceKnowThem) {
+  EXPECT_THAT(RunGrapevine({"train", "--help"}, kWithMine).output,
+              AllOf(HasSubstr("ladder"), HasSubstr("periodic-gossip[:every=4]"), HasSubstr("sgdw"),
+                    HasSubstr("double-well[:dim=10][:tilt=0.1]")));
+  const Ended refused = RunGrapevine({"train", "--topology=laddr"}, kWithMine);
+  EXPECT_EQ(refused.exit_code, kUsage);
+  EXPECT_THAT(refused.output, HasSubstr("--topology=laddr: unknown topology 'laddr'; did you mean "
+                                        "ladder?"));
+  const Ended advised = RunGrapevine(
+      {"sim", "--advise", "-n", "4", "--model=phantom:1MB", "--compute=10ms"}, kWithMine);
+  EXPECT_EQ(advised.exit_code, 0) << advised.output;
+  EXPECT_THAT(advised.output, HasSubstr("periodic-gossip on ladder"));
 }
 
 }  // namespace

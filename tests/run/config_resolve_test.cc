@@ -56,22 +56,6 @@ TEST(ResolveConfig, ObeysPrecedence) {
   EXPECT_FALSE(resolved->config.has_out());
 }
 
-TEST(ResolveConfig, RefusesDataForAModelThatSeesNone) {
-  const auto error_of = [](const std::string& model, const std::string& field,
-                           const std::string& value) {
-    return ErrorOf(
-        {.flags = {{"model", model}, {"rounds", "3"}, {"compute", "5ms"}, {field, value}}});
-  };
-  EXPECT_EQ(error_of("quadratic:dim=4", "split", "label"),
-            "--split=label: --model=quadratic:dim=4 sees no data; drop one of them");
-  EXPECT_EQ(error_of("phantom:1MB", "data", "mnist:dir"),
-            "--data=mnist:dir: --model=phantom:1MB sees no data; drop one of them");
-  EXPECT_EQ(error_of("quadratic:dim=4", "label_smoothing", "10%"),
-            "--label-smoothing=0.1: --model=quadratic:dim=4 sees no data; drop one of them");
-  EXPECT_EQ(error_of("quadratic:dim=4", "split", "iid"), "no error");
-  EXPECT_EQ(error_of("lenet5", "split", "label"), "no error");
-}
-
 TEST(ResolveConfig, LetsRoundsOverrideEpochsOfAWeakerSource) {
   ConfigSources sources;
   sources.file = FileWith("epochs.textproto", "epochs: 5");
@@ -137,13 +121,6 @@ TEST(ResolveConfig, RefusesWhatMakesNoSense) {
       {{{"rendezvous_timeout", "99ms"}}, "--rendezvous-timeout=99ms: must be between 100ms and"},
       {{{"step_timeout", "8761h"}}, "--step-timeout=8761h: must be between 100ms and 8760h"},
       {{{"step_timeout", "10s"}}, "--step-timeout=10s: is below --peer-timeout=30s"},
-      {{{"model", "phantom:1MB"}}, "--model=phantom:1MB: needs --compute=TIME"},
-      {{{"model", "phantom:1MB"}, {"compute", "5ms"}}, "use --rounds=R"},
-      {{{"model", "phantom:1MB"}, {"compute", "5ms"}, {"rounds", "9"}, {"init_from", "x"}},
-       "--init-from=x: --model=phantom:1MB learns nothing"},
-      {{{"model", "quadratic"}}, "--model=quadratic: sees no data"},
-      {{{"model", "quadratic:dim=3"}, {"rounds", "9"}, {"target_accuracy", "0.9"}},
-       "--target-accuracy=0.9: --model=quadratic:dim=3 has no accuracy"},
       {{{"profile", ""}}, "--profile: the value is empty"},
       {{{"hostfile", "h"}, {"hosts", "a:1"}}, "both list the nodes"},
       {{{"rank", "4"}, {"world_size", "4"}}, "--rank=4: ranks count from 0 to 3"},
@@ -186,21 +163,6 @@ TEST(PrintResolved, ShowsValuesAndOrigins) {
   EXPECT_THAT(text, ::testing::ContainsRegex("  batch +64 +--batch\n"));
   EXPECT_THAT(text, ::testing::ContainsRegex("  topology +ring +default\n"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("hostfile")));
-}
-
-// A simulated gradient takes the time that --compute says, a real one its own.
-TEST(ResolveConfig, LeavesTheTimeOfARealGradientToTheSimulator) {
-  const absl::StatusOr<ResolvedConfig> resolved = ResolveConfig({.flags = {{"compute", "5ms"}}});
-  ASSERT_TRUE(resolved.ok()) << resolved.status();
-  const absl::Status refused = ValidateForRealNodes(*resolved);
-  EXPECT_EQ(FailureOf(refused), Failure::kUsage);
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("--compute=5ms: --model=lenet5 takes the time it takes"));
-
-  const absl::StatusOr<ResolvedConfig> phantom =
-      ResolveConfig({.flags = {{"compute", "5ms"}, {"model", "phantom:1MB"}, {"rounds", "3"}}});
-  ASSERT_TRUE(phantom.ok()) << phantom.status();
-  EXPECT_TRUE(ValidateForRealNodes(*phantom).ok());
 }
 
 // A profile is of the device, not of what was made up.

@@ -1,8 +1,8 @@
 // The help of a setting, with all that its spec may name: the registries know it.
 //
 // Pure functions over the registries, safe from any thread.
-#ifndef GRAPEVINE_CLI_FLAGS_SPEC_HELP_H_
-#define GRAPEVINE_CLI_FLAGS_SPEC_HELP_H_
+#ifndef GRAPEVINE_EXPERIMENT_CORE_SPEC_HELP_H_
+#define GRAPEVINE_EXPERIMENT_CORE_SPEC_HELP_H_
 
 #include <string>
 
@@ -16,4 +16,4 @@ std::string SpecHelp(const ConfigField& field);
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_CLI_FLAGS_SPEC_HELP_H_
+#endif  // GRAPEVINE_EXPERIMENT_CORE_SPEC_HELP_H_

@@ -1,8 +1,11 @@
-#include "cli/flags/spec_help.h"
+#include "experiment/core/spec_help.h"
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
 #include "base/registry.h"
+#include "model/datasets/dataset_registry.h"
+#include "model/networks/network_registry.h"
+#include "model/problem/problem_kind.h"
 #include "optim/optimizer_kind.h"
 #include "optim/schedule_kind.h"
 #include "topology/topology_kind.h"
@@ -14,6 +17,10 @@ namespace {
 // What the spec of a setting may name; empty where that is nothing registered.
 std::string Known(const std::string& field) {
   if (field == "algorithm") return JoinHelp(Algorithms().Listings());
+  if (field == "data") return JoinHelp(Datasets().Listings());
+  if (field == "model") {
+    return absl::StrCat(JoinHelp(Networks().Listings()), ", ", JoinHelp(Problems().Listings()));
+  }
   if (field == "optimizer") return JoinHelp(Optimizers().Listings());
   if (field == "schedule") return JoinHelp(Schedules().Listings());
   if (field == "mixing") return JoinHelp(Mixings().Listings());

@@ -1,0 +1,76 @@
+#include "experiment/core/model_settings.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/status_macros.h"
+#include "model/problem/problem_kind.h"
+#include "run/config/config_field.h"
+
+namespace grapevine {
+namespace {
+
+// "--FLAG=VALUE: why".
+absl::Status Refuse(const Config& config, const std::string& name, const std::string& why) {
+  const ConfigField& field = ConfigFieldNamed(name);
+  return WithFailure(absl::InvalidArgumentError(
+                         absl::StrCat(FlagName(field), "=", FieldText(field, config), ": ", why)),
+                     Failure::kUsage);
+}
+
+// A model without learning has sizes and times, but no weights.
+absl::Status CheckTimesAlone(const Config& config) {
+  if (Learns(config.model())) return absl::OkStatus();
+  if (!config.has_compute()) {
+    return Refuse(config, "model",
+                  "needs --compute=TIME, the time of one gradient (--compute=5ms)");
+  }
+  if (config.has_init_from()) {
+    return Refuse(config, "init_from",
+                  absl::StrCat("--model=", config.model(),
+                               " learns nothing; drop it or choose another model"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckWithoutData(const Config& config) {
+  if (SeesData(config.model())) return absl::OkStatus();
+  if (!config.has_rounds()) {
+    return Refuse(config, "model", "sees no data, so that epochs mean nothing; use --rounds=R");
+  }
+  if (config.has_target_accuracy()) {
+    return Refuse(config, "target_accuracy",
+                  absl::StrCat("--model=", config.model(),
+                               " has no accuracy; drop it or choose another model"));
+  }
+  // What says which data there are.
+  for (const char* name : {"data", "split", "label_smoothing"}) {
+    const ConfigField& field = ConfigFieldNamed(name);
+    if (FieldText(field, config) == FieldText(field, Config())) continue;
+    return Refuse(config, name,
+                  absl::StrCat("--model=", config.model(), " sees no data; drop one of them"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckModelSettings(const Config& config) {
+  RETURN_IF_ERROR(CheckTimesAlone(config));
+  return CheckWithoutData(config);
+}
+
+absl::Status CheckModelOnRealNodes(const Config& config) {
+  if (!Learns(config.model()) && config.has_profile()) {
+    return Refuse(config, "profile",
+                  absl::StrCat("--model=", config.model(),
+                               " computes nothing; measure the model that it stands for"));
+  }
+  if (!config.has_compute() || !SeesData(config.model())) return absl::OkStatus();
+  return Refuse(config, "compute",
+                absl::StrCat("--model=", config.model(),
+                             " takes the time it takes; use --model=phantom:SIZE"));
+}
+
+}  // namespace grapevine

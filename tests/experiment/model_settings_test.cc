@@ -1,0 +1,74 @@
+#include "experiment/core/model_settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/failure.h"
+#include "run/config/config_resolve.h"
+
+namespace grapevine {
+namespace {
+
+using ::testing::HasSubstr;
+using Flags = std::map<std::string, std::string>;
+
+Config Resolved(const Flags& flags) {
+  const auto resolved = ResolveConfig({.flags = flags});
+  EXPECT_TRUE(resolved.ok()) << resolved.status();
+  return resolved.ok() ? resolved->config : Config();
+}
+
+std::string MessageOf(const absl::Status& status) {
+  if (!status.ok()) EXPECT_EQ(FailureOf(status), Failure::kUsage) << status;
+  return status.ok() ? "no error" : std::string(status.message());
+}
+
+std::string Complaint(const Flags& flags) { return MessageOf(CheckModelSettings(Resolved(flags))); }
+
+TEST(ModelSettings, DataAreRefusedForAModelThatSeesNone) {
+  const auto complaint = [](const char* model, const char* field, const char* value) {
+    return Complaint({{"model", model}, {"rounds", "3"}, {"compute", "5ms"}, {field, value}});
+  };
+  EXPECT_EQ(complaint("quadratic:dim=4", "split", "label"),
+            "--split=label: --model=quadratic:dim=4 sees no data; drop one of them");
+  EXPECT_EQ(complaint("phantom:1MB", "data", "mnist:dir"),
+            "--data=mnist:dir: --model=phantom:1MB sees no data; drop one of them");
+  EXPECT_EQ(complaint("quadratic:dim=4", "label_smoothing", "10%"),
+            "--label-smoothing=0.1: --model=quadratic:dim=4 sees no data; drop one of them");
+  EXPECT_EQ(complaint("quadratic:dim=4", "split", "iid"), "no error");
+  EXPECT_EQ(complaint("lenet5", "split", "label"), "no error");
+}
+
+TEST(ModelSettings, AModelSaysWhatItNeedsAndWhatMeansNothingToIt) {
+  const std::vector<std::pair<Flags, std::string>> cases = {
+      {{{"model", "phantom:1MB"}}, "--model=phantom:1MB: needs --compute=TIME"},
+      {{{"model", "phantom:1MB"}, {"compute", "5ms"}}, "use --rounds=R"},
+      {{{"model", "phantom:1MB"}, {"compute", "5ms"}, {"rounds", "9"}, {"init_from", "x"}},
+       "--init-from=x: --model=phantom:1MB learns nothing"},
+      {{{"model", "quadratic"}}, "--model=quadratic: sees no data"},
+      {{{"model", "quadratic:dim=3"}, {"rounds", "9"}, {"target_accuracy", "0.9"}},
+       "--target-accuracy=0.9: --model=quadratic:dim=3 has no accuracy"},
+      {{}, "no error"},
+  };
+  for (const auto& [flags, part] : cases) EXPECT_THAT(Complaint(flags), HasSubstr(part));
+}
+
+// A simulated gradient takes the time that --compute says, a real one its own.
+TEST(ModelSettings, LeaveTheTimeOfARealGradientToTheSimulator) {
+  EXPECT_THAT(MessageOf(CheckModelOnRealNodes(Resolved({{"compute", "5ms"}}))),
+              HasSubstr("--compute=5ms: --model=lenet5 takes the time it takes"));
+  const Flags phantom = {{"compute", "5ms"}, {"model", "phantom:1MB"}, {"rounds", "3"}};
+  EXPECT_TRUE(CheckModelOnRealNodes(Resolved(phantom)).ok());
+  Flags profiled = phantom;
+  profiled["profile"] = "p";
+  EXPECT_THAT(MessageOf(CheckModelOnRealNodes(Resolved(profiled))),
+              HasSubstr("--profile=p: --model=phantom:1MB computes nothing"));
+}
+
+}  // namespace
+}  // namespace grapevine
