@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "random/keyed_random.h"
+#include "sim/platform/platform_kind.h"
 
 namespace grapevine {
 namespace {
@@ -74,4 +75,12 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeFatTree(const Spec& spec, Ra
                                            static_cast<int>(k), options);
 }
 
+namespace {
+
+const Registration kFatTree(Platforms(), {.name = "fat-tree",
+                                          .options = "[:k=4]",
+                                          .help = "three levels of switches, not oversubscribed",
+                                          .make = MakeFatTree});
+
+}  // namespace
 }  // namespace grapevine

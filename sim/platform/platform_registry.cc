@@ -2,35 +2,21 @@
 
 #include <chrono>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/registry.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "sim/platform/fat_tree_platform.h"
 #include "sim/platform/network_presets.h"
 #include "sim/platform/platform_file.h"
-#include "sim/platform/torus_platform.h"
-#include "sim/platform/two_tier_platform.h"
+#include "sim/platform/platform_kind.h"
 
 namespace grapevine {
 namespace {
 
 constexpr std::string_view kFile = "file:";
-
-using Factory = absl::StatusOr<std::shared_ptr<const Platform>> (*)(const Spec&, Rank);
-
-struct Family {
-  std::string_view name;
-  Factory make;
-};
-
-constexpr Family kFamilies[] = {{"switch", MakeSwitch},
-                                {"racks", MakeRacks},
-                                {"fat-tree", MakeFatTree},
-                                {"torus", MakeTorusPlatform},
-                                {"sites", MakeSites}};
 
 // The path in a spec that names a file.
 std::optional<std::string> PathIn(std::string_view network) {
@@ -96,27 +82,26 @@ absl::Status AddFlags(const PlatformRequest& request, const Spec& spec, Spec* ex
   return absl::OkStatus();
 }
 
+// Families, files and presets.
+std::vector<Listing> Known() {
+  std::vector<Listing> known = Platforms().Listings();
+  known.push_back({.name = "file", .options = ":PATH", .help = "a network of your own"});
+  for (const NetworkPreset& preset : AllNetworkPresets()) {
+    known.push_back({.name = preset.name, .options = "", .help = preset.summary});
+  }
+  return known;
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Platform>> MakePlatform(const PlatformRequest& request) {
   if (const auto path = PathIn(request.network)) return MakeFromFile(*path, request);
   ASSIGN_OR_RETURN(const Spec spec, ParseSpec(request.network));
   ASSIGN_OR_RETURN(Spec expanded, Expand(spec));
-  for (const Family& family : kFamilies) {
-    if (family.name != expanded.name) continue;
-    RETURN_IF_ERROR(AddFlags(request, spec, &expanded));
-    return family.make(expanded, request.hosts);
-  }
-  return SpecError(
-      spec.text, absl::StrCat("no such network; there are ", absl::StrJoin(PlatformNames(), ", ")));
-}
-
-std::vector<std::string> PlatformNames() {
-  std::vector<std::string> names;
-  for (const Family& family : kFamilies) names.emplace_back(family.name);
-  names.emplace_back("file:PATH");
-  for (const NetworkPreset& preset : AllNetworkPresets()) names.push_back(preset.name);
-  return names;
+  const PlatformKind* const family = Platforms().Find(expanded.name);
+  if (family == nullptr) return UnknownNameError("network", spec.text, spec.name, Known());
+  RETURN_IF_ERROR(AddFlags(request, spec, &expanded));
+  return family->make(expanded, request.hosts);
 }
 
 }  // namespace grapevine

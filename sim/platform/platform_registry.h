@@ -21,7 +21,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/ids.h"
@@ -44,9 +43,6 @@ struct PlatformRequest {
 
 // A network that cannot be is kUsage and quotes the spec, a broken file kInput.
 absl::StatusOr<std::shared_ptr<const Platform>> MakePlatform(const PlatformRequest& request);
-
-// What a spec may begin with, as a list for messages and help.
-std::vector<std::string> PlatformNames();
 
 }  // namespace grapevine
 

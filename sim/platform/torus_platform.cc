@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "random/keyed_random.h"
+#include "sim/platform/platform_kind.h"
 #include "topology/sides.h"
 
 namespace grapevine {
@@ -94,4 +95,12 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeTorusPlatform(const Spec& sp
       absl::StrCat("torus:", absl::StrJoin(sides, "x"), options.Text()), sides, options);
 }
 
+namespace {
+
+const Registration kTorus(Platforms(), {.name = "torus",
+                                        .options = "[:4x8]",
+                                        .help = "hosts on a grid that closes into circles",
+                                        .make = MakeTorusPlatform});
+
+}  // namespace
 }  // namespace grapevine

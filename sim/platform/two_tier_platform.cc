@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "sim/platform/platform_kind.h"
 
 namespace grapevine {
 namespace {
@@ -109,4 +110,20 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeSites(const Spec& spec, Rank
       options);
 }
 
+namespace {
+
+const Registration kSwitch(Platforms(), {.name = "switch",
+                                         .help = "all hosts on one switch",
+                                         .make = MakeSwitch});
+const Registration kRacks(Platforms(), {.name = "racks",
+                                        .options = "[:hosts=16][:oversubscription=4]",
+                                        .help = "switches behind oversubscribed uplinks",
+                                        .make = MakeRacks});
+const Registration kSites(Platforms(),
+                          {.name = "sites",
+                           .options = "[:sites=3][:wan-bandwidth=1Gbit][:wan-latency=30ms]",
+                           .help = "sites with a WAN between them",
+                           .make = MakeSites});
+
+}  // namespace
 }  // namespace grapevine

@@ -109,7 +109,7 @@ TEST(NetworkPlanTest, WhatCannotBeIsRefused) {
                         "--network-model=flow or auto"));
   EXPECT_THAT(Error({.model = "nic", .placement = "order:per-host=2", .nodes = 4}),
               HasSubstr("some ranks share a host"));
-  EXPECT_THAT(Error({.network = "no-such"}), HasSubstr("no such network"));
+  EXPECT_THAT(Error({.network = "no-such"}), HasSubstr("unknown network 'no-such'"));
   EXPECT_THAT(Error({.placement = "no-such"}), HasSubstr("no such placement"));
 }
 
