@@ -13,8 +13,8 @@ void ForEach(Places& places, Visit visit) {
   double so_far = 0;
   Round round = 0;
   for (auto& place : places) {
-    if (place.message.tag.round != round) before = so_far;
-    round = place.message.tag.round;
+    if (place.round != round) before = so_far;
+    round = place.round;
     if (!visit(place, before)) return;
     so_far += static_cast<double>(place.left);
   }
@@ -22,10 +22,9 @@ void ForEach(Places& places, Visit visit) {
 
 }  // namespace
 
-void CreditOrder::Post(Rank from, Tag tag, int64_t bytes) {
-  const auto later = std::ranges::upper_bound(
-      places_, tag.round, {}, [](const Place& place) { return place.message.tag.round; });
-  places_.insert(later, {.message = {from, tag}, .left = bytes, .granted = false});
+void CreditOrder::Post(Rank from, Tag tag, Round round, int64_t bytes) {
+  const auto later = std::ranges::upper_bound(places_, round, {}, &Place::round);
+  places_.insert(later, {.message = {from, tag}, .round = round, .left = bytes, .granted = false});
 }
 
 std::vector<CreditOrder::Place>::iterator CreditOrder::Find(Rank from, Tag tag) {

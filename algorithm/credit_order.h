@@ -34,8 +34,8 @@ class CreditOrder {
   // What is so small disturbs nobody: three packets.
   static constexpr double kNegligible = 4096;
 
-  // Expects a message, whose credit is held.
-  void Post(Rank from, Tag tag, int64_t bytes);
+  // Expects a message for `round`, whose credit is held.
+  void Post(Rank from, Tag tag, Round round, int64_t bytes);
   // So many bytes of it are still to come. Of a message that was not posted in turn
   // this says nothing.
   void Lacks(Rank from, Tag tag, int64_t bytes);
@@ -51,6 +51,7 @@ class CreditOrder {
  private:
   struct Place {
     Message message;
+    Round round;
     int64_t left;
     bool granted;
   };

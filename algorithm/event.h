@@ -2,32 +2,13 @@
 #ifndef GRAPEVINE_ALGORITHM_EVENT_H_
 #define GRAPEVINE_ALGORITHM_EVENT_H_
 
-#include <compare>
 #include <cstdint>
 #include <variant>
 
+#include "algorithm/message.h"
 #include "base/ids.h"
-#include "kernels/vector/vector_handle.h"
 
 namespace grapevine {
-
-// Names a message within a run. A receiver and a sender agree on tags without
-// talking: they follow from the algorithm.
-struct Tag {
-  uint16_t channel = 0;  // a nested machine (a collective inside an algorithm)
-  Round round = 0;
-  uint32_t step = 0;
-
-  friend auto operator<=>(const Tag&, const Tag&) = default;
-};
-
-// When a posted message's sender hears of its place.
-enum class Credit {
-  kAtOnce,
-  // As soon as the message disturbs none of those that were posted in turn for earlier
-  // rounds (credit_order.h).
-  kInTurn,
-};
 
 // The first event, once.
 struct Start {};
@@ -44,10 +25,9 @@ struct GradientReady {
 
   bool whole() const { return from == 0; }
 };
-// The bytes of a message have left: its part may be written again.
+// The bytes of a message have left this node: its part may be written again.
 struct Sent {
-  Rank to;
-  Tag tag;
+  SendId id;
 };
 // No round at or past `limit` may begin: the end of the run, which may move
 // outwards while it lasts, never inwards past a round that a node may have begun.

@@ -56,11 +56,15 @@ class Host {
   // The fused mix and local step.
   virtual void Step(const StepRequest& request) = 0;
 
-  // Sends once the receiver has posted for it; ends with Sent.
-  virtual void Send(Rank to, Tag tag, Part part) = 0;
-  // Lets `from` send one message with this tag into `into`; ends with Received.
-  virtual void Post(Rank from, Tag tag, Part into, Credit credit) = 0;
-  void Post(Rank from, Tag tag, Part into) { Post(from, tag, into, Credit::kAtOnce); }
+  // Sends once the receiver has posted for it; ends with a Sent that has what is returned.
+  virtual SendId Send(Rank to, Tag tag, Part part) = 0;
+  // Lets `from` send one message with this tag into `into`; ends with Received. `round` is
+  // the one that cannot end without it: its bytes are counted there, and credits in turn
+  // go in this order.
+  virtual void Post(Rank from, Tag tag, Part into, Round round, Credit credit) = 0;
+  void Post(Rank from, Tag tag, Part into, Round round) {
+    Post(from, tag, into, round, Credit::kAtOnce);
+  }
 
   // Round `completed` is over and `model` is this node's model: where metrics
   // are taken and state can be exported. Never a barrier. A node that holds no

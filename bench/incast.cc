@@ -15,7 +15,7 @@ absl::Status Incast::On(const Event& event, Host& host) {
     --missing_;
   } else if (rank_ == 0) {
     missing_ = nodes_ - 1;
-    for (Rank from = 1; from < nodes_; ++from) host.Post(from, kTag, Replicas(from, host));
+    for (Rank from = 1; from < nodes_; ++from) host.Post(from, kTag, Replicas(from, host), 0);
   } else {
     missing_ = 1;
     host.Send(0, kTag, Replicas(rank_, host));

@@ -40,7 +40,7 @@ class RingNode {
   }
 
   void Round() {
-    const Tag tag{.round = ++round_};
+    const Tag tag{.index = ++round_};
     for (int i : {0, 1}) (void)node_.transport().Post(neighbours_[i], tag, received_[i]);
     for (int i : {0, 1}) (void)node_.transport().Send(neighbours_[i], tag, own_);
     node_.Await(2, 2);

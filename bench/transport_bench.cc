@@ -59,7 +59,7 @@ class Peer {
   }
 
   void RunGrpc(bool sends, bool receives) {
-    const Tag tag{.round = ++round_};
+    const Tag tag{.index = ++round_};
     if (receives) (void)node_.transport().Post(1 - self_, tag, in_);
     if (sends) (void)node_.transport().Send(1 - self_, tag, out_);
     node_.Await(receives ? 1 : 0, sends ? 1 : 0);

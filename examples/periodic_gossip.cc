@@ -6,6 +6,7 @@
 // docs/extending.md walks through it.
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -62,7 +63,7 @@ class PeriodicGossip final : public Algorithm {
   std::vector<grapevine::Waiting> waiting_for() const override {
     std::vector<grapevine::Waiting> waiting;
     for (const Rank rank : missing_) waiting.push_back({rank, ReplicaTag()});
-    for (const Rank rank : unsent_) waiting.push_back({rank, ReplicaTag()});
+    for (const auto& [id, rank] : unsent_) waiting.push_back({rank, ReplicaTag()});
     return waiting;
   }
 
@@ -81,7 +82,7 @@ class PeriodicGossip final : public Algorithm {
  private:
   const Topology& graph() const { return options_.mixing->topology(); }
   bool averages() const { return (round_ + 1) % every_ == 0; }
-  Tag ReplicaTag() const { return {.channel = 0, .round = round_, .step = 0}; }
+  Tag ReplicaTag() const { return {.channel = 0, .index = round_, .step = 0}; }
 
   // Whether the event was asked for; takes it in.
   bool Expected(const grapevine::Event& event, Host& host) {
@@ -90,7 +91,7 @@ class PeriodicGossip final : public Algorithm {
       return received->tag == ReplicaTag() && missing_.erase(received->from) == 1;
     }
     if (const auto* sent = std::get_if<grapevine::Sent>(&event)) {
-      return sent->tag == ReplicaTag() && unsent_.erase(sent->to) == 1;
+      return unsent_.erase(sent->id) == 1;
     }
     const auto* ready = std::get_if<grapevine::GradientReady>(&event);
     if (ready == nullptr || stepped_ || ready->round != round_ || !ready->whole()) return false;
@@ -112,7 +113,7 @@ class PeriodicGossip final : public Algorithm {
     for (const grapevine::Neighbour& neighbour : row_.in) {
       places_.push_back(host.New(host.replica_size(), "a neighbour's replica"));
       missing_.insert(neighbour.rank);
-      host.Post(neighbour.rank, ReplicaTag(), {places_.back(), 0, host.replica_size()});
+      host.Post(neighbour.rank, ReplicaTag(), {places_.back(), 0, host.replica_size()}, round_);
     }
     gradient_ = host.New(host.replica_size(), "the gradient");
     host.Gradient(replica_, gradient_, round_);
@@ -134,8 +135,7 @@ class PeriodicGossip final : public Algorithm {
     std::vector<Rank> readers;
     graph().OutNeighbours(options_.rank, round_, &readers);
     for (const Rank reader : readers) {
-      unsent_.insert(reader);
-      host.Send(reader, ReplicaTag(), {replica_, 0, host.replica_size()});
+      unsent_.emplace(host.Send(reader, ReplicaTag(), {replica_, 0, host.replica_size()}), reader);
     }
   }
 
@@ -165,8 +165,8 @@ class PeriodicGossip final : public Algorithm {
   Vec replica_, gradient_, optimizer_state_;
   std::vector<Vec> places_;  // one for each of row_.in
   MixingRow row_;
-  std::set<Rank> missing_;  // whose replicas have not come
-  std::set<Rank> unsent_;   // to whom the own one is on its way
+  std::set<Rank> missing_;                    // whose replicas have not come
+  std::map<grapevine::SendId, Rank> unsent_;  // to whom the own one is on its way
   Round round_ = 0;
   Round limit_ = 0;
   bool started_ = false;

@@ -40,21 +40,21 @@ void BucketedSum::OnReady(int64_t from, Host& host) {
   }
 }
 
-absl::StatusOr<Collective*> BucketedSum::Find(const Tag& tag, Rank peer) {
-  const int index = tag.channel - first_channel_;
-  if (index >= 0 && index < static_cast<int>(buckets_.size())) return buckets_[index].sum.get();
-  return absl::InternalError(absl::StrCat("a message with rank ", peer, " on channel ", tag.channel,
-                                          ", where no bucket is summed"));
-}
-
 absl::Status BucketedSum::On(const Received& event, Host& host) {
-  const absl::StatusOr<Collective*> sum = Find(event.tag, event.from);
-  return sum.ok() ? (*sum)->On(event, host) : sum.status();
+  const int index = event.tag.channel - first_channel_;
+  if (index >= 0 && index < static_cast<int>(buckets_.size())) {
+    return buckets_[index].sum->On(event, host);
+  }
+  return absl::InternalError(absl::StrCat("a message of rank ", event.from, " came on channel ",
+                                          event.tag.channel, ", where no bucket is summed"));
 }
 
 absl::Status BucketedSum::On(const Sent& event, Host& host) {
-  const absl::StatusOr<Collective*> sum = Find(event.tag, event.to);
-  return sum.ok() ? (*sum)->On(event, host) : sum.status();
+  for (const Bucket& bucket : buckets_) {
+    if (bucket.sum->On(event, host)) return absl::OkStatus();
+  }
+  return absl::InternalError(
+      absl::StrCat("send ", event.id.id, " was reported; no bucket has it on its way"));
 }
 
 bool BucketedSum::summed() const {

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/allreduce/allreduce_schedule.h"
 #include "algorithm/allreduce/collective.h"
@@ -61,9 +60,6 @@ class BucketedSum {
     int64_t begin = 0;
     int64_t end = 0;
   };
-
-  // The bucket of a channel, or an error.
-  absl::StatusOr<Collective*> Find(const Tag& tag, Rank peer);
 
   const uint16_t first_channel_;
   std::vector<Bucket> buckets_;

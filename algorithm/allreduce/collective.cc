@@ -88,24 +88,22 @@ absl::Status Collective::On(const Received& event, Host& host) {
   const int level = static_cast<int>(event.tag.step % levels);
   const uint32_t range = event.tag.step / levels;
   const auto place = std::ranges::find_if(places_, [&](const Place& p) {
-    return p.sum == event.tag.round && p.level == level && p.from == event.from;
+    return p.sum == event.tag.index && p.level == level && p.from == event.from;
   });
   if (place == places_.end() || range > 1 || (place->missing >> range & 1) == 0) {
-    return Unexpected("came unposted from", event.from, event.tag);
+    return Unposted(event.from, event.tag);
   }
   place->missing &= ~(1u << range);
   Advance(host);
   return absl::OkStatus();
 }
 
-absl::Status Collective::On(const Sent& event, Host& host) {
-  const auto sent = std::ranges::find_if(leaving_, [&](const Waiting& message) {
-    return message.peer == event.to && message.tag == event.tag;
-  });
-  if (sent == leaving_.end()) return Unexpected("is not on its way to", event.to, event.tag);
+bool Collective::On(const Sent& event, Host& host) {
+  const auto sent = std::ranges::find(leaving_, event.id, &Leaving::id);
+  if (sent == leaving_.end()) return false;
   leaving_.erase(sent);
   Advance(host);
-  return absl::OkStatus();
+  return true;
 }
 
 void Collective::Advance(Host& host) {
@@ -123,8 +121,8 @@ bool Collective::SendLevel(const AllreduceStep& step, Host& host) {
   for (size_t range = 0; range < step.sent.size(); ++range) {
     if ((messages >> range & 1) == 0) continue;
     const Tag tag = StepTag(sum_, level_, range);
-    leaving_.push_back({step.to, tag});
-    host.Send(step.to, tag, Own(step.sent[range]));
+    const SendId id = host.Send(step.to, tag, Own(step.sent[range]));
+    leaving_.push_back({id, {step.to, tag}});
   }
   ++sent_levels_;
   return true;
@@ -171,7 +169,7 @@ bool Collective::PostNext(Lane& lane, Host& host) {
     const int64_t size = step.received[range].size();
     if (size == 0) continue;
     host.Post(step.from, StepTag(lane.sum, level, range),
-              reduces ? Part{scratch_, offset, size} : Own(step.received[range]));
+              reduces ? Part{scratch_, offset, size} : Own(step.received[range]), lane.sum);
     offset += size;
   }
   places_.push_back({.sum = lane.sum,
@@ -193,21 +191,24 @@ std::vector<Collective::Place>::const_iterator Collective::FindPlace(Round sum, 
 
 bool Collective::HasLeft(int level) const {
   if (level >= sent_levels_) return false;
-  return std::ranges::none_of(leaving_, [&](const Waiting& message) {
-    return message.tag == StepTag(sum_, level, 0) || message.tag == StepTag(sum_, level, 1);
+  return std::ranges::none_of(leaving_, [&](const Leaving& leaving) {
+    const Tag& tag = leaving.message.tag;
+    return tag == StepTag(sum_, level, 0) || tag == StepTag(sum_, level, 1);
   });
 }
 
-absl::Status Collective::Unexpected(const char* what, Rank peer, const Tag& tag) const {
+absl::Status Collective::Unposted(Rank from, const Tag& tag) const {
   return absl::InternalError(absl::StrCat(schedule_->name(), ": step ", tag.step, " of sum ",
-                                          tag.round, " ", what, " rank ", peer,
+                                          tag.index, " came unposted from rank ", from,
                                           "; under way is step ", level_, " of sum ", sum_));
 }
 
 std::vector<Waiting> Collective::waiting_for() const {
   std::vector<Waiting> waiting;
   if (summed()) return waiting;
-  if (sent_levels_ == level_) waiting = leaving_;
+  if (sent_levels_ == level_) {
+    for (const Leaving& leaving : leaving_) waiting.push_back(leaving.message);
+  }
   const AllreduceStep step = Step(level_);
   const auto place = FindPlace(sum_, level_);
   for (size_t range = 0; range < step.received.size(); ++range) {

@@ -44,7 +44,8 @@ class Collective {
   // Messages of the coming sum may arrive before it begins here. Errors name the
   // message and the sum under way.
   absl::Status On(const Received& event, Host& host);
-  absl::Status On(const Sent& event, Host& host);
+  // False where the send is not one of this collective's.
+  bool On(const Sent& event, Host& host);
 
   // The sum begun last is in its vector.
   bool summed() const { return level_ == schedule_->levels(); }
@@ -74,6 +75,11 @@ class Collective {
     Round sum = 0;  // to post for next, in levels[next]
     size_t next = 0;
   };
+  // What was sent and has not left.
+  struct Leaving {
+    SendId id;
+    Waiting message;
+  };
   // What was posted for a level and is not taken in yet.
   struct Place {
     Round sum;
@@ -87,7 +93,7 @@ class Collective {
   // That are received in a level.
   int64_t Elements(int level) const;
   bool Reduces(int level) const { return level < schedule_->reduce_levels(); }
-  // The tag of one of the ranges of a level.
+  // The tag of one of the ranges of a level; its index is the sum.
   Tag StepTag(Round sum, int level, size_t range) const;
   Part Own(const ElementRange& range) const;
 
@@ -106,7 +112,7 @@ class Collective {
   std::vector<Place>::const_iterator FindPlace(Round sum, int level) const;
   // Whether what was sent in `level` of this sum has left.
   bool HasLeft(int level) const;
-  absl::Status Unexpected(const char* what, Rank peer, const Tag& tag) const;
+  absl::Status Unposted(Rank from, const Tag& tag) const;
 
   const std::unique_ptr<const AllreduceSchedule> schedule_;
   const uint16_t channel_;
@@ -122,7 +128,7 @@ class Collective {
   int level_;            // of it, under way
   int sent_levels_ = 0;  // of it, whose messages were sent
   std::vector<Place> places_;
-  std::vector<Waiting> leaving_;
+  std::vector<Leaving> leaving_;
 };
 
 }  // namespace grapevine

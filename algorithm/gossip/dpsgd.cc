@@ -66,7 +66,7 @@ absl::Status Dpsgd::On(const Event& event, Host& host) {
 }
 
 absl::Status Dpsgd::OnReceived(const Received& event, Host& host) {
-  const Round round = event.tag.round;
+  const Round round = event.tag.index;
   if (round >= round_ && round < posted_ && event.tag == ReplicaTag(round)) {
     Inbox& inbox = InboxOf(round);
     const auto from = std::ranges::lower_bound(inbox.row.in, event.from, {}, &Neighbour::rank);
@@ -81,7 +81,7 @@ absl::Status Dpsgd::OnReceived(const Received& event, Host& host) {
     }
   }
   return absl::InternalError(absl::StrCat("a replica of rank ", event.from, " for round ",
-                                          event.tag.round, " came unposted in round ", round_));
+                                          event.tag.index, " came unposted in round ", round_));
 }
 
 absl::Status Dpsgd::OnGradient(const GradientReady& event, Host& host) {
@@ -96,14 +96,12 @@ absl::Status Dpsgd::OnGradient(const GradientReady& event, Host& host) {
 }
 
 absl::Status Dpsgd::OnSent(const Sent& event, Host& host) {
-  const std::pair sent(event.tag.round, event.to);
-  const auto entry = std::ranges::lower_bound(unsent_, sent);
-  if (entry == unsent_.end() || *entry != sent) {
-    return absl::InternalError(absl::StrCat("the replica of round ", event.tag.round,
-                                            " was reported sent to rank ", event.to,
-                                            ", where none is on its way"));
+  const auto sent = std::ranges::lower_bound(unsent_, event.id, {}, &Unsent::id);
+  if (sent == unsent_.end() || sent->id != event.id) {
+    return absl::InternalError(absl::StrCat("send ", event.id.id, " was reported in round ", round_,
+                                            "; no such replica is on its way"));
   }
-  unsent_.erase(entry);
+  unsent_.erase(sent);
   if (share_due_) ShareReplica(host);
   in_round_ ? EndRoundIfComplete(host) : RestIfDone(host);
   return absl::OkStatus();
@@ -142,7 +140,7 @@ void Dpsgd::Post(Inbox* inbox, Host& host) {
   for (const Neighbour& neighbour : inbox->row.in) {
     const Vec replica = host.New(host.replica_size(), "a neighbour's replica");
     inbox->places.push_back({.replica = replica, .arrived = false});
-    host.Post(neighbour.rank, ReplicaTag(inbox->round), Whole(replica, host), credit);
+    host.Post(neighbour.rank, ReplicaTag(inbox->round), Whole(replica, host), inbox->round, credit);
   }
   inbox->missing = inbox->places.size();
 }
@@ -168,8 +166,8 @@ void Dpsgd::ShareReplica(Host& host) {
     readers_round_ = round_;
   }
   for (Rank peer : readers_) {
-    unsent_.push_back({round_, peer});
-    host.Send(peer, ReplicaTag(round_), Whole(replica_, host));
+    const SendId id = host.Send(peer, ReplicaTag(round_), Whole(replica_, host));
+    unsent_.push_back({.id = id, .round = round_, .to = peer});
   }
 }
 
@@ -239,8 +237,8 @@ std::vector<Waiting> Dpsgd::waiting_for() const {
     if (!inbox.places[i].arrived)
       waiting.push_back({inbox.row.in[i].rank, ReplicaTag(inbox.round)});
   }
-  for (const auto& [round, peer] : unsent_) {
-    if (round < round_) waiting.push_back({peer, ReplicaTag(round)});
+  for (const Unsent& sent : unsent_) {
+    if (sent.round < round_) waiting.push_back({sent.to, ReplicaTag(sent.round)});
   }
   return waiting;
 }

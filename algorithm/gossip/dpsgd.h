@@ -21,7 +21,6 @@
 #ifndef GRAPEVINE_ALGORITHM_GOSSIP_DPSGD_H_
 #define GRAPEVINE_ALGORITHM_GOSSIP_DPSGD_H_
 
-#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -57,6 +56,12 @@ class Dpsgd final : public Algorithm {
     size_t missing = 0;
   };
 
+  struct Unsent {
+    SendId id;
+    Round round;
+    Rank to;
+  };
+
   // Of usual graphs they need no memory of their own.
   using Terms = absl::InlinedVector<Term, 8>;
 
@@ -77,7 +82,7 @@ class Dpsgd final : public Algorithm {
   Vec StepOverGradient(std::span<const Term> mix, Host& host);
   void AdaptBeforeCombine(Host& host);
   // Whether a replica of an earlier round is still on its way.
-  bool Lagging() const { return !unsent_.empty() && unsent_.front().first < round_; }
+  bool Lagging() const { return !unsent_.empty() && unsent_.front().round < round_; }
   void EndRoundIfComplete(Host& host);
   Terms MixTerms(const Host& host) const;
   void RestIfDone(Host& host);
@@ -99,8 +104,8 @@ class Dpsgd final : public Algorithm {
   bool started_ = false;
   bool in_round_ = false;
   bool gradient_ready_ = false;
-  bool share_due_ = false;  // this round's replica waits for those of the one before to leave
-  std::vector<std::pair<Round, Rank>> unsent_;  // replicas that have not left yet; ascending
+  bool share_due_ = false;      // this round's replica waits for those of the one before to leave
+  std::vector<Unsent> unsent_;  // replicas that have not left yet, in order
 };
 
 }  // namespace grapevine

@@ -30,17 +30,16 @@ absl::Status PsServer::On(const Event& event, Host& host) {
 absl::Status PsServer::OnReceived(const Received& event, Host& host) {
   if (event.tag != ParameterServers::GradientTag(stepped_) || missing_.erase(event.from) == 0) {
     return absl::InternalError(absl::StrCat("a gradient of rank ", event.from, " for round ",
-                                            event.tag.round, " came unposted in round ", round_));
+                                            event.tag.index, " came unposted in round ", round_));
   }
   StepIfComplete(host);
   return absl::OkStatus();
 }
 
 absl::Status PsServer::OnSent(const Sent& event, Host& host) {
-  if (event.tag != ParameterServers::WeightsTag(round_) || unsent_.erase(event.to) == 0) {
-    return absl::InternalError(absl::StrCat("the weights of round ", event.tag.round,
-                                            " were reported sent to rank ", event.to,
-                                            ", where none are on their way"));
+  if (unsent_.erase(event.id) == 0) {
+    return absl::InternalError(absl::StrCat("send ", event.id.id, " was reported in round ", round_,
+                                            "; no such weights are on their way"));
   }
   if (unsent_.empty()) EndRound(host);
   return absl::OkStatus();
@@ -64,7 +63,8 @@ void PsServer::PostGradients(Host& host) {
   for (Rank worker = 0; worker < servers_.workers(); ++worker) {
     gradients_.push_back(host.New(size, "a worker's gradient"));
     missing_.insert(worker);
-    host.Post(worker, ParameterServers::GradientTag(stepped_), {gradients_.back(), 0, size});
+    host.Post(worker, ParameterServers::GradientTag(stepped_), {gradients_.back(), 0, size},
+              stepped_);
   }
 }
 
@@ -98,8 +98,9 @@ void PsServer::Step(Host& host) {
 
 void PsServer::SendWeights(Host& host) {
   for (Rank worker = 0; worker < servers_.workers(); ++worker) {
-    unsent_.insert(worker);
-    host.Send(worker, ParameterServers::WeightsTag(round_), {weights_, 0, Range(host).size});
+    const SendId id =
+        host.Send(worker, ParameterServers::WeightsTag(round_), {weights_, 0, Range(host).size});
+    unsent_.emplace(id, worker);
   }
 }
 
@@ -116,7 +117,7 @@ void PsServer::RestIfDone(Host& host) {
 
 std::vector<Waiting> PsServer::waiting_for() const {
   std::vector<Waiting> waiting;
-  for (const Rank worker : unsent_) {
+  for (const auto& [id, worker] : unsent_) {
     waiting.push_back({worker, ParameterServers::WeightsTag(round_)});
   }
   if (!waiting.empty()) return waiting;

@@ -13,6 +13,7 @@
 #ifndef GRAPEVINE_ALGORITHM_SERVER_PS_SERVER_H_
 #define GRAPEVINE_ALGORITHM_SERVER_PS_SERVER_H_
 
+#include <map>
 #include <set>
 #include <vector>
 
@@ -58,8 +59,8 @@ class PsServer final : public Algorithm {
   Round stepped_ = 0;  // rounds whose step is done: gradients are of this one
   Round limit_ = 0;
   bool started_ = false;
-  std::set<Rank> missing_;  // workers whose gradient is not here
-  std::set<Rank> unsent_;   // workers to which the weights of round_ have not left
+  std::set<Rank> missing_;         // workers whose gradient is not here
+  std::map<SendId, Rank> unsent_;  // workers to which the weights of round_ have not left
 };
 
 }  // namespace grapevine

@@ -32,7 +32,7 @@ absl::Status PsWorker::On(const Event& event, Host& host) {
 absl::Status PsWorker::OnReceived(const Received& event, Host& host) {
   if (event.tag != ParameterServers::WeightsTag(round_) || missing_.erase(event.from) == 0) {
     return absl::InternalError(absl::StrCat("weights of rank ", event.from, " for round ",
-                                            event.tag.round, " came unposted in round ", round_));
+                                            event.tag.index, " came unposted in round ", round_));
   }
   if (missing_.empty()) EndRound(host);
   return absl::OkStatus();
@@ -50,10 +50,9 @@ absl::Status PsWorker::OnGradient(const GradientReady& event, Host& host) {
 }
 
 absl::Status PsWorker::OnSent(const Sent& event, Host& host) {
-  if (unsent_.erase({event.tag.round, event.to}) == 0) {
-    return absl::InternalError(absl::StrCat("the gradient of round ", event.tag.round,
-                                            " was reported sent to rank ", event.to,
-                                            ", where none is on its way"));
+  if (unsent_.erase(event.id) == 0) {
+    return absl::InternalError(absl::StrCat("send ", event.id.id, " was reported in round ", round_,
+                                            "; no such gradient is on its way"));
   }
   RestIfDone(host);
   return absl::OkStatus();
@@ -83,7 +82,7 @@ void PsWorker::PostWeights(Host& host) {
     const Rank server = servers_.ServerRank(index);
     missing_.insert(server);
     host.Post(server, ParameterServers::WeightsTag(round_),
-              Slice(weights_, servers_.Shard(index, host.replica_size())));
+              Slice(weights_, servers_.Shard(index, host.replica_size())), round_);
   }
 }
 
@@ -92,9 +91,8 @@ void PsWorker::SendGradient(Host& host) {
   for (Rank i = 0; i < servers_.servers(); ++i) {
     const Rank index = (options_.rank + i) % servers_.servers();
     const Rank server = servers_.ServerRank(index);
-    unsent_.insert({round_, server});
-    host.Send(server, ParameterServers::GradientTag(round_),
-              Slice(gradient_, servers_.Shard(index, host.replica_size())));
+    unsent_.insert(host.Send(server, ParameterServers::GradientTag(round_),
+                             Slice(gradient_, servers_.Shard(index, host.replica_size()))));
   }
   host.Drop(std::exchange(gradient_, Vec{}));
 }

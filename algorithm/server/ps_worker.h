@@ -10,7 +10,6 @@
 #define GRAPEVINE_ALGORITHM_SERVER_PS_WORKER_H_
 
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -50,8 +49,8 @@ class PsWorker final : public Algorithm {
   Round limit_ = 0;
   bool started_ = false;
   bool computing_ = false;
-  std::set<Rank> missing_;                   // servers whose weights are on their way
-  std::set<std::pair<Round, Rank>> unsent_;  // gradients that have not left yet
+  std::set<Rank> missing_;   // servers whose weights are on their way
+  std::set<SendId> unsent_;  // gradients that have not left yet
 };
 
 }  // namespace grapevine

@@ -25,7 +25,7 @@ void SimulatedNodeMetrics::OnGradient(const GradientTimes& gradient) {
 }
 
 void SimulatedNodeMetrics::OnMessage(const MessageTimes& message) {
-  nodes_[message.to].bytes_received.Add(message.tag.round, message.bytes);
+  nodes_[message.to].bytes_received.Add(message.round, message.bytes);
 }
 
 void SimulatedNodeMetrics::OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {

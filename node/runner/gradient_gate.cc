@@ -10,27 +10,24 @@ void GradientGate::Ask(GradientRequest request) {
   CHECK(!request_) << "a gradient of round " << request.round << " was asked for before that of "
                    << request_->round << " began";
   request_ = std::move(request);
+  asked_after_ = unsent_.empty() ? SendId{} : unsent_.rbegin()->first;
 }
 
-void GradientGate::OnSent(Rank to, Round round) {
-  const auto entry = unsent_.find({round, to});
-  CHECK(entry != unsent_.end()) << "no message of round " << round << " is on its way to rank "
-                                << to;
-  if (--entry->second == 0) unsent_.erase(entry);
+void GradientGate::OnSent(SendId id) {
+  CHECK_EQ(unsent_.erase(id), 1u) << "send " << id.id << " is not on its way";
 }
 
 std::optional<GradientRequest> GradientGate::Admit(bool model_held) {
   if (!request_) return std::nullopt;
-  const bool lagging = !unsent_.empty() && unsent_.begin()->first.first < request_->round;
+  const bool lagging = !unsent_.empty() && Precedes(unsent_.begin()->first);
   if (model_held && lagging) return std::nullopt;
   return std::exchange(request_, std::nullopt);
 }
 
 std::set<Rank> GradientGate::WaitingFor() const {
   std::set<Rank> late;
-  if (!request_) return late;
-  for (const auto& [message, count] : unsent_) {
-    if (message.first < request_->round) late.insert(message.second);
+  for (const auto& [id, to] : unsent_) {
+    if (Precedes(id)) late.insert(to);
   }
   return late;
 }

@@ -1,7 +1,7 @@
 // When a gradient may begin.
 //
 // Usually when it is asked for. While a model is held for its evaluation it waits
-// until the messages of earlier rounds have left: a late neighbour's replica and a
+// until the messages that were sent before have left: a late neighbour's replica and a
 // model on its way to be evaluated would both be kept beside what a round needs,
 // one vector above the bound on a node's memory (docs/benchmarks.md). That ends by
 // itself: peers can take messages of earlier rounds whatever this node does next.
@@ -14,7 +14,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "algorithm/event.h"
@@ -35,20 +34,25 @@ class GradientGate {
   // One at a time.
   void Ask(GradientRequest request);
 
-  void OnSend(Rank to, Round round) { ++unsent_[{round, to}]; }
-  // CHECKs that a message of that round is on its way there.
-  void OnSent(Rank to, Round round);
+  // Sends are told in the order of their ids.
+  void OnSend(SendId id, Rank to) { unsent_.emplace(id, to); }
+  // CHECKs that the message is on its way.
+  void OnSent(SendId id);
 
   // The gradient that was asked for, once, if it may begin.
   std::optional<GradientRequest> Admit(bool model_held);
 
-  // The ranks that have yet to take messages of earlier rounds than that of a gradient
-  // that was asked for and has not begun.
+  // The ranks that have yet to take messages sent before a gradient was asked for that has
+  // not begun.
   std::set<Rank> WaitingFor() const;
 
  private:
+  // Whether there is a request, and the message was sent before it.
+  bool Precedes(SendId id) const { return request_ && id <= asked_after_; }
+
   std::optional<GradientRequest> request_;
-  std::map<std::pair<Round, Rank>, int64_t> unsent_;  // messages on their way
+  SendId asked_after_;             // the last of these was sent before the request
+  std::map<SendId, Rank> unsent_;  // messages on their way
 };
 
 }  // namespace grapevine

@@ -82,7 +82,7 @@ absl::Status ModelReduction::OnReceived(Rank from, Tag tag) {
     return Advance();
   }
   return absl::InternalError(absl::StrCat("model reduction: message ", tag.step, " of round ",
-                                          tag.round, " came unexpectedly from rank ", from));
+                                          tag.index, " came unexpectedly from rank ", from));
 }
 
 absl::Status ModelReduction::OnSent(Rank, Tag) {

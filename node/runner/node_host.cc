@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/message.h"
 #include "kernels/vector/finite_tensors.h"
 #include "kernels/vector/memory_traffic.h"
 #include "optim/replica_step.h"
@@ -99,22 +100,36 @@ void NodeHost::CountPass(std::chrono::steady_clock::time_point begin,
   if (parts_.trace != nullptr) parts_.trace->Mix(begin, end);
 }
 
-void NodeHost::Send(Rank to, Tag tag, Part part) {
+SendId NodeHost::Send(Rank to, Tag tag, Part part) {
   if (parts_.trace != nullptr) {
     parts_.trace->BeginSend(to, tag, BytesOf(part));
   }
   bytes_sent_ += BytesOf(part);
-  gate_.OnSend(to, tag.round);
+  const SendId id{++last_send_.id};
+  sending_.emplace(std::pair(to, tag), id);
+  gate_.OnSend(id, to);
   absl::StatusOr<Outgoing> message = parts_.data_path->Send(part);
   status_.Update(message.status());
   if (message.ok()) status_.Update(parts_.transport->Send(to, tag, *std::move(message)));
+  return id;
 }
 
-void NodeHost::Post(Rank from, Tag tag, Part into, Credit credit) {
-  bytes_received_.Add(tag.round, BytesOf(into));
+SendId NodeHost::OnSent(Rank to, Tag tag) {
+  const auto sent = sending_.extract(std::pair(to, tag));
+  CHECK(!sent.empty()) << "a message left for rank " << to
+                       << " that was not sent: " << Describe(tag);
+  gate_.OnSent(sent.mapped());
+  return sent.mapped();
+}
+
+void NodeHost::Post(Rank from, Tag tag, Part into, Round round, Credit credit) {
+  bytes_received_.Add(round, BytesOf(into));
   absl::StatusOr<Incoming> place = parts_.data_path->Post(from, tag, into);
   status_.Update(place.status());
-  if (place.ok()) place->credit = credit;
+  if (place.ok()) {
+    place->round = round;
+    place->credit = credit;
+  }
   if (place.ok()) status_.Update(parts_.transport->Post(from, tag, *std::move(place)));
 }
 

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "algorithm/host.h"
@@ -56,8 +58,8 @@ class NodeHost final : public Host {
   void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override;
   void Combine(Part out, std::span<const Term> terms) override;
   void Step(const StepRequest& request) override;
-  void Send(Rank to, Tag tag, Part part) override;
-  void Post(Rank from, Tag tag, Part into, Credit credit) override;
+  SendId Send(Rank to, Tag tag, Part part) override;
+  void Post(Rank from, Tag tag, Part into, Round round, Credit credit) override;
   void Boundary(Round completed, Vec model) override { parts_.at_boundary(completed, model); }
   void Rest(Vec model) override { parts_.at_rest(model); }
 
@@ -73,9 +75,10 @@ class NodeHost final : public Host {
   bool computes() const { return gradient_at_.data != nullptr; }
   // For whom a gradient waits that may not begin yet.
   std::set<Rank> HoldsGradientBackFor() const { return gate_.WaitingFor(); }
-  // A message of the algorithm has arrived, or left.
+  // A message of the algorithm has arrived.
   void OnReceived(Rank from, Tag tag) { parts_.data_path->Received(from, tag); }
-  void OnSent(Rank to, Tag tag) { gate_.OnSent(to, tag.round); }
+  // One has left: which.
+  SendId OnSent(Rank to, Tag tag);
 
   // A pass is over: the data path's OnPass.
   void CountPass(std::chrono::steady_clock::time_point begin,
@@ -98,6 +101,8 @@ class NodeHost final : public Host {
   SharedVector gradient_;
   absl::Status status_;
   Arithmetic arithmetic_;
+  SendId last_send_;
+  std::map<std::pair<Rank, Tag>, SendId> sending_;  // to whom, what has not left
   int64_t bytes_sent_ = 0;
   RoundBytes bytes_received_;  // counted as they are posted for
 };

@@ -144,7 +144,7 @@ bool Runner::finished() const {
 
 absl::Status Runner::Handle(Item item) {
   if (const auto* received = std::get_if<Received>(&item)) return OnMessage(*received);
-  if (const auto* sent = std::get_if<Sent>(&item)) return OnMessageSent(*sent);
+  if (const auto* left = std::get_if<Departure>(&item)) return OnDeparture(*left);
   if (const auto* part = std::get_if<GradientReady>(&item)) {
     held_.push_back(*part);
     return absl::OkStatus();
@@ -176,10 +176,11 @@ absl::Status Runner::OnMessage(const Received& received) {
   return absl::OkStatus();
 }
 
-absl::Status Runner::OnMessageSent(const Sent& sent) {
-  if (sent.tag.channel == ModelReduction::kChannel) return reduction_->OnSent(sent.to, sent.tag);
-  host_->OnSent(sent.to, sent.tag);
-  held_.push_back(sent);
+absl::Status Runner::OnDeparture(const Departure& message) {
+  if (message.tag.channel == ModelReduction::kChannel) {
+    return reduction_->OnSent(message.to, message.tag);
+  }
+  held_.push_back(Sent{host_->OnSent(message.to, message.tag)});
   return absl::OkStatus();
 }
 
@@ -276,8 +277,8 @@ void Runner::TraceWait(Clock::time_point since, const Item& item) {
   const Clock::time_point now = options_.now();
   if (const auto* received = std::get_if<Received>(&item)) {
     options_.trace->Wait(received->from, since, now);
-  } else if (const auto* sent = std::get_if<Sent>(&item)) {
-    options_.trace->Wait(sent->to, since, now);
+  } else if (const auto* left = std::get_if<Departure>(&item)) {
+    options_.trace->Wait(left->to, since, now);
   }
 }
 
@@ -300,7 +301,7 @@ void Runner::OnReceived(Rank from, Tag tag) {
 
 void Runner::OnSent(Rank to, Tag tag) {
   if (options_.trace != nullptr) options_.trace->EndSend(to, tag);
-  mailbox_.Put(Sent{to, tag});
+  mailbox_.Put(Departure{to, tag});
 }
 
 void Runner::OnPeerFailed(Rank peer, const absl::Status& why) {

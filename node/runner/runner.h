@@ -139,6 +139,11 @@ class Runner final : public TransportSink {
   void OnPeerFailed(Rank peer, const absl::Status& why) override;
 
  private:
+  // A message has left.
+  struct Departure {
+    Rank to;
+    Tag tag;
+  };
   struct PeerFailure {
     Rank peer;
     absl::Status why;
@@ -154,7 +159,7 @@ class Runner final : public TransportSink {
   struct DeviceFailed {
     absl::Status why;
   };
-  using Item = std::variant<Received, Sent, GradientReady, GradientResult, LimitMoved,
+  using Item = std::variant<Received, Departure, GradientReady, GradientResult, LimitMoved,
                             AverageReturned, PeerFailure, DeviceFailed, Abortion>;
   using Clock = std::chrono::steady_clock;
 
@@ -166,7 +171,7 @@ class Runner final : public TransportSink {
   absl::Status Digest(Item item);
   absl::Status Handle(Item item);
   absl::Status OnMessage(const Received& received);
-  absl::Status OnMessageSent(const Sent& sent);
+  absl::Status OnDeparture(const Departure& message);
   absl::Status OnGradient(const GradientResult& result);
   absl::Status Diverged(Round round);
   // Lets the reductions and the algorithm do all they can with what is here.

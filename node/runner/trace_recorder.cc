@@ -18,7 +18,7 @@ TraceRecord Interval(TraceKind kind, TraceRecorder::Time begin, TraceRecorder::T
 TraceRecord Message(TraceKind kind, Rank peer, const Tag& tag, TraceRecorder::Time begin,
                     TraceRecorder::Time end) {
   TraceRecord record = Interval(kind, begin, end);
-  record.round = tag.round;
+  record.round = tag.index;
   record.step = tag.step;
   record.channel = tag.channel;
   record.peer = peer;

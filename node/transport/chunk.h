@@ -6,9 +6,8 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
-#include "algorithm/event.h"
+#include "algorithm/message.h"
 
 namespace grapevine {
 
@@ -22,9 +21,6 @@ struct ChunkHeader {
 
   bool last() const { return offset + size == total; }
 };
-
-// "round 7, channel 0, step 2": how messages are named in errors.
-std::string Describe(Tag tag);
 
 }  // namespace grapevine
 

@@ -2,9 +2,10 @@
 
 namespace grapevine {
 
-CreditDesk::Due CreditDesk::Post(Rank from, Tag tag, int64_t bytes, Announce announce) {
+CreditDesk::Due CreditDesk::Post(Rank from, Tag tag, Round round, int64_t bytes,
+                                 Announce announce) {
   MutexLock lock(mutex_);
-  order_.Post(from, tag, bytes);
+  order_.Post(from, tag, round, bytes);
   held_[{from, tag}] = std::move(announce);
   return Take();
 }

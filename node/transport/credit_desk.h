@@ -32,8 +32,8 @@ class CreditDesk {
                           [] { return std::chrono::steady_clock::now(); })
       : now_(std::move(now)) {}
 
-  // A message of so many bytes is posted in turn.
-  [[nodiscard]] Due Post(Rank from, Tag tag, int64_t bytes, Announce announce);
+  // A message of so many bytes for `round` is posted in turn.
+  [[nodiscard]] Due Post(Rank from, Tag tag, Round round, int64_t bytes, Announce announce);
   // The credit of such a message goes out.
   void Announced(Rank from, Tag tag);
   // A chunk of any message is in its place.

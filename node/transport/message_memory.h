@@ -39,7 +39,8 @@ struct Incoming {
       : into(std::move(place)), landed(std::move(callback)) {}
 
   SharedSlice into;
-  Landed landed;  // may be empty
+  Landed landed;    // may be empty
+  Round round = 0;  // of this node, for which it was posted
   Credit credit = Credit::kAtOnce;
 };
 

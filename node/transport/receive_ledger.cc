@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "algorithm/message.h"
 #include "node/transport/transport.h"
 
 namespace grapevine {

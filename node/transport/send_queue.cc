@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/message.h"
 #include "node/transport/transport.h"
 
 namespace grapevine {

@@ -12,7 +12,7 @@ CreditTurns::Receiver& CreditTurns::At(Rank to) {
 
 void CreditTurns::Hold(Rank to, const Post& post, int64_t bytes) {
   Receiver& receiver = At(to);
-  receiver.order.Post(post.from, post.tag, bytes);
+  receiver.order.Post(post.from, post.tag, post.round, bytes);
   receiver.held.push_back(post);
 }
 

@@ -27,6 +27,7 @@ class CreditTurns {
     Rank from;
     Tag tag;
     Part into;
+    Round round;
     Nanoseconds when;
   };
 

@@ -36,11 +36,14 @@ MessageId MessageExchange::NewMessage(const MessageTimes& times) {
   return id;
 }
 
-void MessageExchange::Send(Rank from, Rank to, Tag tag, Part part, Nanoseconds when,
-                           Nanoseconds now) {
+SendId MessageExchange::Send(Rank from, Rank to, Tag tag, Part part, Nanoseconds when,
+                             Nanoseconds now) {
+  const SendId send{++last_send_.id};
   const MessageId id = NewMessage({.from = from,
                                    .to = to,
                                    .tag = tag,
+                                   .id = send,
+                                   .round = 0,
                                    .bytes = part.size * static_cast<int64_t>(sizeof(float)),
                                    .asked = when,
                                    .begun = 0,
@@ -53,20 +56,20 @@ void MessageExchange::Send(Rank from, Rank to, Tag tag, Part part, Nanoseconds w
       sender.credits, [&](const Granted& c) { return c.to == to && c.tag == tag; });
   if (credit == sender.credits.end()) {
     sender.waiting.push_back(id);
-    return;
+    return send;
   }
+  messages_[id].times.round = credit->round;
   messages_[id].into = credit->into;
   messages_[id].in_turn = credit->in_turn;
   const Nanoseconds ready = credit->ready;
   RemoveAt(sender.credits, credit);
   DepartAt(id, std::max(when, ready), now);
+  return send;
 }
 
-void MessageExchange::Post(Rank to, Rank from, Tag tag, Part into, Credit credit, Nanoseconds when,
-                           Nanoseconds now) {
-  const CreditTurns::Post post{.from = from, .tag = tag, .into = into, .when = when};
+void MessageExchange::Post(Rank to, const CreditTurns::Post& post, Credit credit, Nanoseconds now) {
   if (credit == Credit::kAtOnce) return Grant(to, post, false, now);
-  turns_.Hold(to, post, into.size * static_cast<int64_t>(sizeof(float)));
+  turns_.Hold(to, post, post.into.size * static_cast<int64_t>(sizeof(float)));
   OnCredits(to, now);
 }
 
@@ -84,11 +87,12 @@ void MessageExchange::Grant(Rank to, const CreditTurns::Post& post, bool in_turn
     return messages_[id].times.to == to && messages_[id].times.tag == post.tag;
   });
   if (waiting == sender.waiting.end()) {
-    sender.credits.push_back({to, post.tag, ready, post.into, in_turn});
+    sender.credits.push_back({to, post.tag, post.round, ready, post.into, in_turn});
     return;
   }
   const MessageId id = *waiting;
   RemoveAt(sender.waiting, waiting);
+  messages_[id].times.round = post.round;
   messages_[id].into = post.into;
   messages_[id].in_turn = in_turn;
   DepartAt(id, std::max(ready, messages_[id].times.asked), now);

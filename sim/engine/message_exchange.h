@@ -32,9 +32,8 @@ class MessageExchange {
 
   // Requests of algorithms, at `when`, which is not before the queue's time; it
   // is later when the node was busy with arithmetic first.
-  void Send(Rank from, Rank to, Tag tag, Part part, Nanoseconds when, Nanoseconds now);
-  void Post(Rank to, Rank from, Tag tag, Part into, Credit credit, Nanoseconds when,
-            Nanoseconds now);
+  SendId Send(Rank from, Rank to, Tag tag, Part part, Nanoseconds when, Nanoseconds now);
+  void Post(Rank to, const CreditTurns::Post& post, Credit credit, Nanoseconds now);
 
   // Events of the queue.
   void OnDepart(MessageId id, Nanoseconds now);
@@ -61,6 +60,7 @@ class MessageExchange {
   struct Granted {
     Rank to;
     Tag tag;
+    Round round;
     Nanoseconds ready;  // at the sender
     Part into;
     bool in_turn;
@@ -92,6 +92,7 @@ class MessageExchange {
   std::vector<Sender> senders_;
   std::vector<Message> messages_;
   std::vector<MessageId> free_;
+  SendId last_send_;  // of any node
   std::vector<int64_t> bytes_sent_;
 };
 

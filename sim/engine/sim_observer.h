@@ -24,6 +24,8 @@ struct MessageTimes {
   Rank from;
   Rank to;
   Tag tag;
+  SendId id;    // the sender's
+  Round round;  // of the receiver, for which it was posted; 0 until it begins
   int64_t bytes;
   Nanoseconds asked;    // the sender's request
   Nanoseconds begun;    // the first byte leaves: the credit was there

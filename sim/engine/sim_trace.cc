@@ -21,7 +21,7 @@ void SimTrace::OnMessage(const MessageTimes& message) {
   const TraceMessage name{.from = message.from,
                           .to = message.to,
                           .channel = message.tag.channel,
-                          .round = message.tag.round,
+                          .round = message.tag.index,
                           .step = message.tag.step};
   trace_.Sent(name, message.bytes, {message.begun, message.left});
   // The first byte took as long as the last one.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/message.h"
 #include "base/failure.h"
 #include "kernels/vector/memory_traffic.h"
 
@@ -131,7 +132,7 @@ absl::Status Simulation::OnGradient(Rank rank) {
 absl::Status Simulation::OnAlarm(const SimEvent& event) {
   const MessageTimes* const left = exchange_->OnAlarm(event.index, event.version, now_);
   if (left == nullptr) return absl::OkStatus();
-  return Deliver(left->from, Sent{left->to, left->tag});
+  return Deliver(left->from, Sent{left->id});
 }
 
 absl::Status Simulation::OnArrival(MessageId id) {
@@ -192,8 +193,7 @@ absl::Status Simulation::CheckAllRest() const {
     std::string text = absl::StrCat("rank ", rank, " is stuck in round ", node.algorithm->round(),
                                     " after ", now_, " ns; it waits for");
     for (const Waiting& waiting : node.algorithm->waiting_for()) {
-      absl::StrAppend(&text, " rank ", waiting.peer, " (channel ", waiting.tag.channel, ", round ",
-                      waiting.tag.round, ", step ", waiting.tag.step, ")");
+      absl::StrAppend(&text, " rank ", waiting.peer, " (", Describe(waiting.tag), ")");
     }
     return absl::InternalError(text);
   }
@@ -258,13 +258,15 @@ void Simulation::Step(const StepRequest& request) {
       StepTraffic(request.mix.size(), parts_.vectors->optimizer_vectors(), request.range.size));
 }
 
-void Simulation::Send(Rank to, Tag tag, Part part) {
+SendId Simulation::Send(Rank to, Tag tag, Part part) {
   Spend(options_.message_overhead);
-  exchange_->Send(current_, to, tag, part, cursor_, now_);
+  return exchange_->Send(current_, to, tag, part, cursor_, now_);
 }
 
-void Simulation::Post(Rank from, Tag tag, Part into, Credit credit) {
-  exchange_->Post(current_, from, tag, into, credit, cursor_, now_);
+void Simulation::Post(Rank from, Tag tag, Part into, Round round, Credit credit) {
+  exchange_->Post(current_,
+                  {.from = from, .tag = tag, .into = into, .round = round, .when = cursor_}, credit,
+                  now_);
 }
 
 void Simulation::Boundary(Round completed, Vec model) {

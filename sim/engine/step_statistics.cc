@@ -63,7 +63,7 @@ void StepStatistics::OnMessage(const MessageTimes& message) {
   node.bytes_received += message.bytes;
   end_ = std::max(end_, message.arrived);
   // One of a later round lets no current one end.
-  if (message.tag.round != node.completed) return;
+  if (message.round != node.completed) return;
   node.last_arrival = message.arrived;
   node.last_sender = message.from;
 }

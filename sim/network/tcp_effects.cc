@@ -40,7 +40,7 @@ int64_t Binomial(KeyedRandom& random, int64_t n, double p) {
 KeyedRandom StreamOf(uint64_t seed, const Transfer& transfer) {
   const uint64_t edge = Mix(seed, Purpose::kMessageEffect, static_cast<uint64_t>(transfer.from),
                             static_cast<uint64_t>(transfer.to), 0);
-  return KeyedRandom(edge, Purpose::kMessageEffect, static_cast<uint64_t>(transfer.tag.round),
+  return KeyedRandom(edge, Purpose::kMessageEffect, static_cast<uint64_t>(transfer.tag.index),
                      static_cast<uint64_t>(transfer.tag.channel) << 32 | transfer.tag.step);
 }
 

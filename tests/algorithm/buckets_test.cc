@@ -125,8 +125,8 @@ TEST_F(BucketEvents, PartsOutOfTurnAreRefused) {
   EXPECT_THAT(error(GradientReady{0, 8}), HasSubstr("unasked"));
   EXPECT_EQ(error(GradientReady{0, 0}), "");
   EXPECT_THAT(error(GradientReady{0, 0}), HasSubstr("unasked"));
-  EXPECT_THAT(error(Received{2, {9, 0, 0}}), HasSubstr("rank 2 on channel 9"));
-  EXPECT_THAT(error(Sent{1, {0, 0, 0}}), HasSubstr("rank 1 on channel 0"));
+  EXPECT_THAT(error(Received{2, {9, 0, 0}}), HasSubstr("rank 2 came on channel 9"));
+  EXPECT_THAT(error(Sent{SendId{99}}), HasSubstr("send 99 was reported; no bucket has it"));
 }
 
 TEST(BucketSpecs, OfImpossibleNumbersAreRefused) {

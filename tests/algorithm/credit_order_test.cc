@@ -9,21 +9,22 @@ namespace {
 
 constexpr int64_t kMegabyte = 1'000'000;
 
-Tag Of(Round round) { return {.channel = 0, .round = round, .step = 0}; }
+// What the tag says is nothing to the order.
+Tag Of(Round round) { return {.channel = 0, .index = 100 - round, .step = 0}; }
 
 // The rounds of the credits that may go when so many bytes arrive meanwhile.
 std::vector<Round> Taken(CreditOrder& order, double allowance) {
   std::vector<Round> rounds;
   for (const auto& message : order.Take([allowance](Rank) { return allowance; })) {
-    rounds.push_back(message.tag.round);
+    rounds.push_back(100 - message.tag.index);
   }
   return rounds;
 }
 
 TEST(CreditOrder, TheNextRoundWaitsForAllButWhatArrivesMeanwhile) {
   CreditOrder order;
-  order.Post(1, Of(0), kMegabyte);
-  order.Post(2, Of(1), kMegabyte);
+  order.Post(1, Of(0), 0, kMegabyte);
+  order.Post(2, Of(1), 1, kMegabyte);
   constexpr double kAllowance = 100'000;
   EXPECT_EQ(Taken(order, kAllowance), std::vector<Round>{0});
   EXPECT_EQ(order.Excess([](Rank) { return kAllowance; }), 900'000);
@@ -37,14 +38,14 @@ TEST(CreditOrder, TheNextRoundWaitsForAllButWhatArrivesMeanwhile) {
 
 TEST(CreditOrder, MessagesThatFitIntoTheWayOfACreditWaitForNothing) {
   CreditOrder order;
-  for (Round round = 0; round < 4; ++round) order.Post(1, Of(round), kMegabyte);
+  for (Round round = 0; round < 4; ++round) order.Post(1, Of(round), round, kMegabyte);
   EXPECT_EQ(Taken(order, 2 * kMegabyte), (std::vector<Round>{0, 1, 2}));
 }
 
 TEST(CreditOrder, WithoutAMeasureACreditWaitsUntilNothingIsLeft) {
   CreditOrder order;
-  order.Post(1, Of(0), kMegabyte);
-  order.Post(2, Of(1), kMegabyte);
+  order.Post(1, Of(0), 0, kMegabyte);
+  order.Post(2, Of(1), 1, kMegabyte);
   EXPECT_EQ(Taken(order, 0), std::vector<Round>{0});
   order.Close(1, Of(0));
   EXPECT_EQ(Taken(order, 0), std::vector<Round>{1});
@@ -52,17 +53,17 @@ TEST(CreditOrder, WithoutAMeasureACreditWaitsUntilNothingIsLeft) {
 
 TEST(CreditOrder, ThreePacketsDisturbNobody) {
   CreditOrder order;
-  order.Post(1, Of(0), 4096);
-  order.Post(2, Of(1), 1);
-  order.Post(3, Of(2), 1);
+  order.Post(1, Of(0), 0, 4096);
+  order.Post(2, Of(1), 1, 1);
+  order.Post(3, Of(2), 2, 1);
   EXPECT_EQ(Taken(order, 0), (std::vector<Round>{0, 1}));
 }
 
 TEST(CreditOrder, MessagesOfOneRoundDoNotWaitForEachOther) {
   CreditOrder order;
-  order.Post(4, Of(7), kMegabyte);
-  order.Post(2, Of(8), kMegabyte);
-  order.Post(3, Of(7), kMegabyte);  // later, of the earlier round
+  order.Post(4, Of(7), 7, kMegabyte);
+  order.Post(2, Of(8), 8, kMegabyte);
+  order.Post(3, Of(7), 7, kMegabyte);  // later, of the earlier round
   EXPECT_EQ(Taken(order, 0), (std::vector<Round>{7, 7}));
   order.Close(4, Of(7));
   EXPECT_TRUE(Taken(order, 0).empty()) << "one of the round is left";
@@ -73,9 +74,9 @@ TEST(CreditOrder, MessagesOfOneRoundDoNotWaitForEachOther) {
 // What a credit may anticipate depends on how long its way is.
 TEST(CreditOrder, ACreditForAFarPeerGoesEarlier) {
   CreditOrder order;
-  order.Post(1, Of(0), kMegabyte);
-  order.Post(2, Of(1), kMegabyte);
-  order.Post(3, Of(1), kMegabyte);
+  order.Post(1, Of(0), 0, kMegabyte);
+  order.Post(2, Of(1), 1, kMegabyte);
+  order.Post(3, Of(1), 1, kMegabyte);
   const auto taken = order.Take([](Rank from) { return from == 3 ? kMegabyte : 0; });
   ASSERT_EQ(taken.size(), 2u);
   EXPECT_EQ(taken[0].from, 1);
@@ -84,9 +85,9 @@ TEST(CreditOrder, ACreditForAFarPeerGoesEarlier) {
 
 TEST(CreditOrder, APeerThatIsGoneHoldsUpNobody) {
   CreditOrder order;
-  order.Post(1, Of(0), kMegabyte);
-  order.Post(1, Of(1), kMegabyte);
-  order.Post(2, Of(1), kMegabyte);
+  order.Post(1, Of(0), 0, kMegabyte);
+  order.Post(1, Of(1), 1, kMegabyte);
+  order.Post(2, Of(1), 1, kMegabyte);
   EXPECT_EQ(Taken(order, 0), std::vector<Round>{0});
   order.CloseAll(1);
   EXPECT_EQ(Taken(order, 0), std::vector<Round>{1});

@@ -38,11 +38,9 @@ class DpsgdTurns : public ::testing::Test {
     ASSERT_TRUE(dpsgd_->On(GradientReady{0}, host_).ok());
   }
   void Receive(Rank from, Round round) {
-    ASSERT_TRUE(dpsgd_->On(Received{from, {.round = round}}, host_).ok());
+    ASSERT_TRUE(dpsgd_->On(Received{from, {.index = round}}, host_).ok());
   }
-  void ReportSent(size_t i) {
-    ASSERT_TRUE(dpsgd_->On(Sent{host_.sent[i].peer, host_.sent[i].tag}, host_).ok());
-  }
+  void ReportSent(size_t i) { ASSERT_TRUE(dpsgd_->On(Sent{IdleHost::IdOf(i)}, host_).ok()); }
 
   std::shared_ptr<const Topology> topology_;
   IdleHost host_{10};
@@ -67,7 +65,7 @@ TEST_F(DpsgdTurns, SendsAReplicaOnceThoseOfTheRoundBeforeHaveLeft) {
   ASSERT_EQ(host_.sent.size(), 1u) << "the replica of round 0 is on its way";
   ReportSent(0);
   ASSERT_EQ(host_.sent.size(), 2u);
-  EXPECT_EQ(host_.sent[1].tag.round, 1);
+  EXPECT_EQ(host_.sent[1].tag.index, 1);
   ReportSent(1);
   EXPECT_EQ(host_.sent.size(), 2u) << "sent twice";
 }

@@ -241,13 +241,13 @@ class Deaf final : public Algorithm {
     if (rank_ == 1) {
       host.Rest(host.New(1, "a vector"));
     } else {
-      host.Post(1, {.channel = 0, .round = 0, .step = 5}, {host.New(1, "a vector"), 0, 1});
+      host.Post(1, {.channel = 0, .index = 7, .step = 5}, {host.New(1, "a vector"), 0, 1}, 0);
     }
     return absl::OkStatus();
   }
   Round round() const override { return 0; }
   std::vector<Waiting> waiting_for() const override {
-    return {{1, {.channel = 0, .round = 0, .step = 5}}};
+    return {{1, {.channel = 0, .index = 7, .step = 5}}};
   }
   std::vector<Rank> Peers(Round, Round) const override { return {1 - rank_}; }
 
@@ -272,7 +272,7 @@ TEST(Simulation, NamesWhoWaitsForWhatCannotCome) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(status.message()),
               ::testing::HasSubstr("rank 0 is stuck in round 0 after 0 ns; it waits for rank 1 "
-                                   "(channel 0, round 0, step 5)"));
+                                   "(channel 0, index 7, step 5)"));
 }
 
 // Rank 0 sends three messages to rank 1 at once.
@@ -283,10 +283,10 @@ class Burst final : public Algorithm {
   absl::Status On(const Event& event, Host& host) override {
     if (std::holds_alternative<Start>(event)) {
       for (uint32_t step = 0; step < 3; ++step) {
-        const Tag tag{.channel = 0, .round = 0, .step = step};
+        const Tag tag{.channel = 0, .index = 0, .step = step};
         const Part part{host.New(kElements, "a vector"), 0, kElements};
         if (rank_ == 0) host.Send(1, tag, part);
-        if (rank_ == 1) host.Post(0, tag, part);
+        if (rank_ == 1) host.Post(0, tag, part, 0);
       }
     }
     const bool done =

@@ -36,7 +36,9 @@ class StoryTeller {
   StoryTeller& Message(Rank from, Rank to, Round round, Nanoseconds arrived) {
     statistics_->OnMessage({.from = from,
                             .to = to,
-                            .tag = {.round = round},
+                            .tag = {.index = round},
+                            .id = {},
+                            .round = round,
                             .bytes = 1000,
                             .asked = 0,
                             .begun = 0,

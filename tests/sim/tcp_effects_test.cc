@@ -24,7 +24,7 @@ constexpr Nanoseconds kMilli = 1'000'000;
 Transfer Numbered(int i, Transfer transfer) {
   transfer.from = i % 7;
   transfer.to = 7 + i % 5;
-  transfer.tag.round = i;
+  transfer.tag.index = i;
   return transfer;
 }
 
@@ -168,7 +168,7 @@ TEST(TcpEffects, DependOnTheMessageAlone) {
   const TcpEffects effects({.seed = 1, .jitter = kMilli, .loss = 0.1});
   const Transfer transfer{.from = 1,
                           .to = 2,
-                          .tag = {.channel = 3, .round = 4, .step = 5},
+                          .tag = {.channel = 3, .index = 4, .step = 5},
                           .bytes = 100'000,
                           .latency = kMilli};
   const MessageEffect effect = effects.Of(transfer);
@@ -177,7 +177,7 @@ TEST(TcpEffects, DependOnTheMessageAlone) {
   others[0].from = 2;
   others[1].to = 1;
   others[2].tag.channel = 4;
-  others[3].tag.round = 5;
+  others[3].tag.index = 5;
   others[4].tag.step = 4;
   std::swap(others[5].from, others[5].to);
   for (const Transfer& other : others) EXPECT_NE(effects.Of(other).delay, effect.delay);

@@ -17,7 +17,7 @@ namespace {
 
 // "round 2, step 1 of channel 1", what is 0 left out.
 std::string Name(const Tag& tag) {
-  return absl::StrCat("round ", tag.round, tag.step == 0 ? "" : absl::StrCat(", step ", tag.step),
+  return absl::StrCat("round ", tag.index, tag.step == 0 ? "" : absl::StrCat(", step ", tag.step),
                       tag.channel == 0 ? "" : absl::StrCat(" of channel ", tag.channel));
 }
 
@@ -51,15 +51,16 @@ class Cluster::Node final : public Host {
     if (choice.kind == Choice::Kind::kGradient) return TakeGradient();
     if (choice.kind == Choice::Kind::kSent) return TakeSent();
     const std::pair message(choice.from, choice.tag);
-    Copy(arriving_.extract(message).mapped(), posts_.extract(message).mapped());
-    cluster_.nodes_[choice.from]->sent_.push_back(Sent{rank_, choice.tag});
+    const Message arrived = arriving_.extract(message).mapped();
+    Copy(arrived.slice, posts_.extract(message).mapped());
+    cluster_.nodes_[choice.from]->sent_.push_back(Sent{arrived.id});
     Say(absl::StrCat("receives ", Name(choice.tag), " from ", choice.from));
     return Deliver(Received{choice.from, choice.tag});
   }
 
   void Lose(const Choice& choice) {
-    arriving_.erase(std::pair(choice.from, choice.tag));
-    cluster_.nodes_[choice.from]->sent_.push_back(Sent{rank_, choice.tag});
+    const Message lost = arriving_.extract(std::pair(choice.from, choice.tag)).mapped();
+    cluster_.nodes_[choice.from]->sent_.push_back(Sent{lost.id});
   }
 
   // Host:
@@ -96,16 +97,18 @@ class Cluster::Node final : public Host {
     Say(absl::StrCat("mixes ", request.mix.size(), " vectors and steps"));
     ApplyStep(*cluster_.optimizer_, cluster_.layout_, request, vectors_);
   }
-  void Send(Rank to, Tag tag, Part part) override {
+  SendId Send(Rank to, Tag tag, Part part) override {
     Say(absl::StrCat("sends ", Name(tag), " to ", to));
-    CHECK_EQ(tag.round, completed_) << "sent beside the round's boundaries";
+    CHECK_EQ(tag.index, completed_) << "sent beside the round's boundaries";
     bytes_sent_ += part.size * static_cast<int64_t>(sizeof(float));
-    CHECK(
-        cluster_.nodes_[to]->arriving_.emplace(std::pair(rank_, tag), vectors_.Slice(part)).second)
+    const Message message{{++last_send_.id}, vectors_.Slice(part)};
+    CHECK(cluster_.nodes_[to]->arriving_.emplace(std::pair(rank_, tag), message).second)
         << "sent twice";
+    return message.id;
   }
-  void Post(Rank from, Tag tag, Part into, Credit) override {
+  void Post(Rank from, Tag tag, Part into, Round round, Credit) override {
     Say(absl::StrCat("posts ", Name(tag), " for ", from));
+    CHECK_GE(round, completed_) << "posted for a round that is over";
     CHECK(posts_.emplace(std::pair(from, tag), vectors_.Slice(into)).second) << "posted twice";
   }
   void Boundary(Round completed, Vec model) override {
@@ -132,6 +135,11 @@ class Cluster::Node final : public Host {
   int64_t bytes_sent() const { return bytes_sent_; }
 
  private:
+  struct Message {
+    SendId id;  // the sender's
+    SharedSlice slice;
+  };
+
   // None where there is no vector.
   std::span<const float> Numbers(Vec vector) const {
     return vector ? vectors_.At(vector).span() : std::span<float>();
@@ -166,7 +174,7 @@ class Cluster::Node final : public Host {
   Cluster& cluster_;
   std::unique_ptr<Algorithm> algorithm_;
   VectorTable vectors_;
-  std::map<std::pair<Rank, Tag>, SharedSlice> arriving_;
+  std::map<std::pair<Rank, Tag>, Message> arriving_;
   std::map<std::pair<Rank, Tag>, SharedSlice> posts_;
   std::deque<GradientReady> gradients_;
   std::deque<Sent> sent_;
@@ -175,6 +183,7 @@ class Cluster::Node final : public Host {
   int64_t gradient_from_ = 0;  // is there from here on
   bool resting_ = false;
   Vec model_;
+  SendId last_send_;
   int64_t bytes_sent_ = 0;
   Round completed_ = 0;
 };

@@ -45,6 +45,7 @@ void PeerLink::WakeOutgoing() {
 
 absl::Status PeerLink::Post(Tag tag, Incoming place) {
   const Credit credit = place.credit;
+  const Round round = place.round;
   const int64_t bytes = place.into.bytes();
   CreditDesk::Due due;
   {
@@ -53,7 +54,7 @@ absl::Status PeerLink::Post(Tag tag, Incoming place) {
     if (incoming_ended_) return LeftTheRun();
     if (absl::Status status = ledger_.Post(tag, std::move(place)); !status.ok()) return status;
     if (credit == Credit::kInTurn) {
-      due = desk_->Post(peer_, tag, bytes, [link = weak_from_this(), tag] {
+      due = desk_->Post(peer_, tag, round, bytes, [link = weak_from_this(), tag] {
         if (const std::shared_ptr<PeerLink> here = link.lock()) {
           here->Announce(tag, Credit::kInTurn);
         }

@@ -72,7 +72,6 @@ absl::Status ReceivingEnd::TakeChunk(const ChunkHeader& chunk,
   if (!landing.ok()) return landing.status();
   absl::StatusOr<uint32_t> crc32c = CopyChunkData(data, chunk, landing->into, landing->crc32c);
   if (!crc32c.ok()) return crc32c.status();
-  watch_.HeardRound(chunk.tag.round);
   if (landing->landed) landing->landed(chunk.offset, chunk.size);
   *landing = {};  // before the sink hears of it
   return link_->Landed(chunk, *crc32c);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/message.h"
 #include "google/protobuf/message_lite.h"
 #include "google/protobuf/wire_format_lite.h"
 #include "kernels/passes/crc32c.h"
@@ -46,7 +47,7 @@ EdgeIdentity IdentityOf(const gossip::Hello& hello) {
 
 void Fill(Tag from, gossip::Tag* to) {
   to->set_channel(from.channel);
-  to->set_round(from.round);
+  to->set_index(from.index);
   to->set_step(from.step);
 }
 
@@ -54,7 +55,7 @@ absl::StatusOr<Tag> TagOf(const gossip::Tag& tag) {
   if (tag.channel() > std::numeric_limits<uint16_t>::max()) {
     return absl::InvalidArgumentError(absl::StrCat("named channel ", tag.channel()));
   }
-  return Tag{static_cast<uint16_t>(tag.channel()), tag.round(), tag.step()};
+  return Tag{static_cast<uint16_t>(tag.channel()), tag.index(), tag.step()};
 }
 
 void AppendLength(uint32_t key, uint64_t length, std::string* to) {

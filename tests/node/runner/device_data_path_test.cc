@@ -22,7 +22,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 
 constexpr int64_t kSize = 100;
-constexpr Tag kTag{.channel = 1, .round = 2, .step = 3};
+constexpr Tag kTag{.channel = 1, .index = 2, .step = 3};
 
 class DeviceDataPathTest : public ::testing::TestWithParam<uint64_t> {
  protected:
@@ -451,7 +451,7 @@ class RandomRequests : public DeviceDataPathTest {
   void PostAPart() {
     const std::optional<Part> part = Draw();
     if (!part) return;
-    const Tag tag{.channel = 1, .round = ++posted_, .step = 0};
+    const Tag tag{.channel = 1, .index = ++posted_, .step = 0};
     arriving_.push_back({*part, tag, *path_->Post(1, tag, *part)});
   }
   void LandOne() {

@@ -12,7 +12,7 @@ GradientRequest OfRound(Round round) {
 TEST(GradientGateTest, AdmitsAtOnceAndOnce) {
   GradientGate gate;
   EXPECT_FALSE(gate.Admit(false).has_value());
-  gate.OnSend(7, 2);  // late, but no model is held
+  gate.OnSend({1}, 7);  // late, but no model is held
   gate.Ask(OfRound(3));
   const auto admitted = gate.Admit(false);
   ASSERT_TRUE(admitted.has_value());
@@ -21,37 +21,37 @@ TEST(GradientGateTest, AdmitsAtOnceAndOnce) {
   EXPECT_FALSE(gate.Admit(false).has_value());
 }
 
-TEST(GradientGateTest, WaitsForEarlierRoundsWhileAModelIsHeld) {
+TEST(GradientGateTest, WaitsForWhatWasSentBeforeWhileAModelIsHeld) {
   GradientGate gate;
-  gate.OnSend(7, 2);
-  gate.OnSend(7, 2);
+  gate.OnSend({1}, 7);
+  gate.OnSend({2}, 7);
   gate.Ask(OfRound(3));
-  gate.OnSend(7, 3);  // of the same round: may stay
+  gate.OnSend({3}, 7);  // afterwards: may stay
   EXPECT_FALSE(gate.Admit(true).has_value());
   EXPECT_EQ(gate.WaitingFor(), std::set<Rank>{7});
-  gate.OnSent(7, 2);
+  gate.OnSent({2});
   EXPECT_FALSE(gate.Admit(true).has_value());
-  gate.OnSent(7, 2);
+  gate.OnSent({1});
   EXPECT_TRUE(gate.Admit(true).has_value());
   EXPECT_TRUE(gate.WaitingFor().empty());
 }
 
-TEST(GradientGateTest, NamesWhoHasNotTakenEarlierRounds) {
+TEST(GradientGateTest, NamesWhoHasNotTakenWhatWasSentBefore) {
   GradientGate gate;
-  gate.OnSend(5, 1);
-  gate.OnSend(4, 2);
-  gate.OnSend(4, 1);
-  gate.OnSend(6, 3);
+  gate.OnSend({1}, 5);
+  gate.OnSend({2}, 4);
+  gate.OnSend({3}, 4);
   EXPECT_TRUE(gate.WaitingFor().empty()) << "nothing is held back";
   gate.Ask(OfRound(3));
+  gate.OnSend({4}, 6);
   EXPECT_EQ(gate.WaitingFor(), (std::set<Rank>{4, 5}));
-  gate.OnSent(5, 1);
+  gate.OnSent({1});
   EXPECT_EQ(gate.WaitingFor(), std::set<Rank>{4});
 }
 
 TEST(GradientGateTest, OpensWhenTheModelIsLetGo) {
   GradientGate gate;
-  gate.OnSend(7, 0);
+  gate.OnSend({1}, 7);
   gate.Ask(OfRound(1));
   EXPECT_FALSE(gate.Admit(true).has_value());
   EXPECT_TRUE(gate.Admit(false).has_value());
@@ -59,7 +59,7 @@ TEST(GradientGateTest, OpensWhenTheModelIsLetGo) {
 
 TEST(GradientGateDeathTest, KnowsWhatIsOnItsWay) {
   GradientGate gate;
-  EXPECT_DEATH(gate.OnSent(7, 4), "no message of round 4 is on its way to rank 7");
+  EXPECT_DEATH(gate.OnSent({4}), "send 4 is not on its way");
   gate.Ask(OfRound(1));
   EXPECT_DEATH(gate.Ask(OfRound(2)), "round 2 was asked for before that of 1 began");
 }

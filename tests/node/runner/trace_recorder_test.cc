@@ -56,7 +56,7 @@ TEST(TraceRecorder, ANodeThatComputesDoesNotWait) {
 
 TEST(TraceRecorder, AMessageLastsFromRequestToDeparture) {
   TraceRecorder recorder;
-  const Tag tag{.channel = 1, .round = 7, .step = 2};
+  const Tag tag{.channel = 1, .index = 7, .step = 2};
   recorder.BeginSend(4, tag, 1000);
   recorder.EndSend(5, tag);  // another's, which was not asked for
   recorder.EndSend(4, tag);

@@ -20,7 +20,7 @@ class ArrivalMeterTest : public testing::Test {
 
   // A message of 16 chunks whose sender needs `late` after the credit came.
   void Message(Rank from, Network network, microseconds late = microseconds(0)) {
-    const Tag tag{.round = round_++};
+    const Tag tag{.index = round_++};
     meter_.Announced(from, tag, now_);
     now_ += 2 * network.one_way + late;
     for (int i = 1; i <= kChunks; ++i) {
@@ -74,27 +74,27 @@ TEST_F(ArrivalMeterTest, TakesAStrangerForTheNearestPeer) {
 
 // Two messages at half the rate each: the node receives at the whole one.
 TEST_F(ArrivalMeterTest, CountsWhatComesBeside) {
-  meter_.Announced(1, {.round = 0}, now_);
+  meter_.Announced(1, {.index = 0}, now_);
   now_ += microseconds(20'000);
   for (int i = 1; i <= kChunks; ++i) {
     now_ += microseconds(10'000);
     meter_.Landed(2, {.channel = 3}, kChunk, false, now_);
-    meter_.Landed(1, {.round = 0}, kChunk, i == kChunks, now_);
+    meter_.Landed(1, {.index = 0}, kChunk, i == kChunks, now_);
   }
   EXPECT_NEAR(meter_.BytesWhileACreditTravels(1), 2e6 * 10e-3, 1);
 }
 
 TEST_F(ArrivalMeterTest, AMessageOfOneChunkTellsNothing) {
-  meter_.Announced(1, {.round = 0}, now_);
-  meter_.Landed(1, {.round = 0}, kChunk, true, now_ + microseconds(30'000));
+  meter_.Announced(1, {.index = 0}, now_);
+  meter_.Landed(1, {.index = 0}, kChunk, true, now_ + microseconds(30'000));
   EXPECT_EQ(meter_.BytesWhileACreditTravels(1), 0);
 }
 
 TEST_F(ArrivalMeterTest, APeerThatIsGoneLeavesNothingUnderWay) {
-  meter_.Announced(1, {.round = 0}, now_);
-  meter_.Landed(1, {.round = 0}, kChunk, false, now_);
+  meter_.Announced(1, {.index = 0}, now_);
+  meter_.Landed(1, {.index = 0}, kChunk, false, now_);
   meter_.Forget(1);
-  meter_.Landed(1, {.round = 0}, kChunk, true, now_ + microseconds(5'000));
+  meter_.Landed(1, {.index = 0}, kChunk, true, now_ + microseconds(5'000));
   EXPECT_EQ(meter_.BytesWhileACreditTravels(1), 0);
 }
 

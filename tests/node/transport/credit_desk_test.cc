@@ -10,12 +10,12 @@ using std::chrono::milliseconds;
 constexpr int64_t kBytes = 160'000;
 constexpr int64_t kChunk = 10'000;
 
-Tag Of(Round round) { return {.channel = 0, .round = round, .step = 0}; }
+Tag Of(Round round) { return {.channel = 0, .index = round, .step = 0}; }
 
 class CreditDeskTest : public testing::Test {
  protected:
   void Post(Rank from, Round round) {
-    Call(desk_.Post(from, Of(round), kBytes, [this, from, round] {
+    Call(desk_.Post(from, Of(round), round, kBytes, [this, from, round] {
       announced_.push_back(round);
       desk_.Announced(from, Of(round));
     }));

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Tag kTag{.channel = 1, .round = 2, .step = 3};
+constexpr Tag kTag{.channel = 1, .index = 2, .step = 3};
 
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
 
@@ -36,7 +36,7 @@ TEST(ReceiveLedger, FillsAPlaceFromFrontToBack) {
 
 TEST(ReceiveLedger, ChunksOfSeveralMessagesMayAlternate) {
   ReceiveLedger ledger;
-  const Tag other{.round = 9};
+  const Tag other{.index = 9};
   ASSERT_TRUE(ledger.Post(kTag, Zeros(2)).ok());
   ASSERT_TRUE(ledger.Post(other, Zeros(2)).ok());
   const ChunkHeader a{.tag = kTag, .offset = 0, .size = 4, .total = 8};
@@ -69,9 +69,11 @@ TEST(ReceiveLedger, NamesEveryViolation) {
   ASSERT_TRUE(ledger.Post(kTag, Zeros(10)).ok());
 
   ChunkHeader bad = good;
-  bad.tag.round = 3;
-  EXPECT_THAT(Message(ledger.Accept(bad).status()),
-              HasSubstr("sent round 3, channel 1, step 3 unasked; 1 posted for it, first round 2"));
+  bad.tag.index = 3;
+  EXPECT_THAT(
+      Message(ledger.Accept(bad).status()),
+      HasSubstr(
+          "sent channel 1, index 3, step 3 unasked; 1 posted for it, first channel 1, index 2"));
   bad = good;
   bad.total = 44;
   EXPECT_THAT(Message(ledger.Accept(bad).status()), HasSubstr("with 44 bytes, expected 40"));

@@ -7,7 +7,7 @@
 namespace grapevine {
 namespace {
 
-Tag Step(uint32_t step) { return {.round = 1, .step = step}; }
+Tag Step(uint32_t step) { return {.index = 1, .step = step}; }
 
 TEST(SendQueue, CutsAMessageIntoChunks) {
   SendQueue queue(4);
@@ -100,7 +100,7 @@ TEST(SendQueue, RefusesDoubles) {
   EXPECT_TRUE(queue.Admits(Step(1)).ok());
   ASSERT_TRUE(queue.Grant(Step(2), Credit::kAtOnce).ok());
   EXPECT_EQ(queue.Grant(Step(2), Credit::kAtOnce).message(),
-            "granted round 1, channel 0, step 2 twice");
+            "granted channel 0, index 1, step 2 twice");
 }
 
 }  // namespace

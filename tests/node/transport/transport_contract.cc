@@ -9,9 +9,9 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Tag kTag{.channel = 1, .round = 5, .step = 2};
+constexpr Tag kTag{.channel = 1, .index = 5, .step = 2};
 
-Tag Step(uint32_t step) { return {.channel = 0, .round = 9, .step = step}; }
+Tag Step(uint32_t step) { return {.channel = 0, .index = 9, .step = step}; }
 
 // Sends `size` elements from 0 to 1 and checks that they arrive unchanged.
 void ExpectDelivery(Network& network, int64_t size, Tag tag) {
@@ -172,16 +172,16 @@ TEST_P(TransportContract, DeliversWhatIsPostedInTurn) {
     places.push_back(Zeros(kSize));
     Incoming place(places.back());
     place.credit = Credit::kInTurn;
-    ASSERT_TRUE(network->transport(2).Post(from, {.round = round}, place).ok());
+    ASSERT_TRUE(network->transport(2).Post(from, {.index = round}, place).ok());
   }
   // The last ones first.
   for (Round round = kRounds; round-- > 0;) {
     const SharedSlice sent = Pattern(kSize, static_cast<float>(round));
     ASSERT_TRUE(
-        network->transport(static_cast<Rank>(round % 2)).Send(2, {.round = round}, sent).ok());
+        network->transport(static_cast<Rank>(round % 2)).Send(2, {.index = round}, sent).ok());
   }
   for (Round round = 0; round < kRounds; ++round) {
-    ASSERT_TRUE(network->sink(2).AwaitReceived(static_cast<Rank>(round % 2), {.round = round}));
+    ASSERT_TRUE(network->sink(2).AwaitReceived(static_cast<Rank>(round % 2), {.index = round}));
     EXPECT_TRUE(SameBits(places[round], Pattern(kSize, static_cast<float>(round)))) << round;
   }
 }
@@ -278,7 +278,7 @@ TEST_P(TransportContract, AMessageOfAnotherSizeFailsBothEndsOnce) {
   ASSERT_TRUE(network->transport(0).Send(1, kTag, Pattern(9, 1)).ok());
   const absl::Status at_receiver = network->sink(1).AwaitFailure(0);
   EXPECT_THAT(std::string(at_receiver.message()),
-              HasSubstr("sent round 5, channel 1, step 2 with 36 bytes, expected 32"));
+              HasSubstr("sent channel 1, index 5, step 2 with 36 bytes, expected 32"));
   const absl::Status at_sender = network->sink(0).AwaitFailure(1);
   EXPECT_THAT(std::string(at_sender.message()), HasSubstr("with 36 bytes, expected 32"));
   EXPECT_TRUE(SameBits(place, Zeros(8)));

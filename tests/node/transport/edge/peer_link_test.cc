@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Tag kTag{.round = 4};
+constexpr Tag kTag{.index = 4};
 
 class FakeStream : public EdgeStream {
  public:
@@ -56,10 +56,12 @@ TEST_F(PeerLinkTest, WakesItsStreams) {
 TEST_F(PeerLinkTest, ACreditInTurnWaitsForTheMessageOfAnotherPeer) {
   const auto other = std::make_shared<PeerLink>(5, 100'000, gate_, desk_);
   ASSERT_TRUE(other->AttachIncoming(incoming_).ok());
-  constexpr Tag kNext{.round = kTag.round + 1};
+  constexpr Tag kNext{.index = kTag.index + 1};
   constexpr int64_t kSize = 2000;
+  Round round = 4;
   for (const auto& [link, tag] : {std::pair(&link_, kTag), std::pair(other.get(), kNext)}) {
     Incoming place(Zeros(kSize));
+    place.round = round++;
     place.credit = Credit::kInTurn;
     ASSERT_TRUE(link->Post(tag, std::move(place)).ok());
   }
@@ -79,7 +81,8 @@ TEST_F(PeerLinkTest, APeerThatIsGivenUpHoldsUpNoCredit) {
   Incoming place(Zeros(2000));
   place.credit = Credit::kInTurn;
   ASSERT_TRUE(link_.Post(kTag, place).ok());
-  ASSERT_TRUE(other->Post({.round = kTag.round + 1}, place).ok());
+  place.round = 1;
+  ASSERT_TRUE(other->Post(kTag, place).ok());
   EXPECT_TRUE(other->TakeGrants(Credit::kInTurn).empty());
   link_.Break(absl::AbortedError("gone"));
   EXPECT_EQ(other->TakeGrants(Credit::kInTurn).size(), 1u);

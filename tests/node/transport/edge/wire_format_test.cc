@@ -16,7 +16,7 @@ using google::protobuf::io::ArrayInputStream;
 using google::protobuf::io::CodedInputStream;
 using testing::HasSubstr;
 
-const ChunkHeader kHeader{.tag = {.channel = 3, .round = 1000000, .step = 70000},
+const ChunkHeader kHeader{.tag = {.channel = 3, .index = 1000000, .step = 70000},
                           .offset = 5,
                           .size = 11,
                           .total = 16,
@@ -47,7 +47,7 @@ TEST(WireFormat, AChunkIsPlainProtobuf) {
   ASSERT_TRUE(message.ParseFromString(Encode(ToReceiver(kHeader)) + kData));
   const gossip::Chunk& chunk = message.chunk();
   EXPECT_EQ(chunk.tag().channel(), 3u);
-  EXPECT_EQ(chunk.tag().round(), 1000000);
+  EXPECT_EQ(chunk.tag().index(), 1000000);
   EXPECT_EQ(chunk.tag().step(), 70000u);
   EXPECT_EQ(chunk.offset(), 5u);
   EXPECT_EQ(chunk.total(), 16u);
@@ -96,7 +96,7 @@ TEST(WireFormat, CarriesControlMessagesBothWays) {
   EXPECT_EQ(std::get<Heartbeat>(*Decode(Encode(ToReceiver(Heartbeat{-4})), 2, &data)).round, -4);
   EXPECT_TRUE(std::holds_alternative<Goodbye>(*Decode(Encode(ToReceiver(Goodbye{})), 2, &data)));
 
-  const Tag tag{.channel = 65535, .round = 5, .step = 6};
+  const Tag tag{.channel = 65535, .index = 5, .step = 6};
   for (const Credit credit : {Credit::kAtOnce, Credit::kInTurn}) {
     const std::string bytes = Encode(ToSender(Grant{{tag, Tag{}}, credit}));
     ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), 3);

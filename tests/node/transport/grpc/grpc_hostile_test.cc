@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Tag kTag{.round = 7};
+constexpr Tag kTag{.index = 7};
 const char kData[] = "twelve bytes";
 constexpr int64_t kElements = 3;
 
@@ -165,9 +165,10 @@ TEST_F(GrpcHostile, ASecondStreamOfOneRankIsTurnedAway) {
 
 TEST_F(GrpcHostile, AnUnaskedMessageEndsThePeer) {
   Tag other = kTag;
-  other.round = 8;
-  ExpectGivenUp(ChunkMessage(other, kData), absl::StatusCode::kInvalidArgument,
-                "sent round 8, channel 0, step 0 unasked; 1 posted for it, first round 7");
+  other.index = 8;
+  ExpectGivenUp(
+      ChunkMessage(other, kData), absl::StatusCode::kInvalidArgument,
+      "sent channel 0, index 8, step 0 unasked; 1 posted for it, first channel 0, index 7");
 }
 
 TEST_F(GrpcHostile, AWrongSizeEndsThePeer) {
@@ -310,7 +311,7 @@ TEST_F(GrpcWithToken, AProofOfSomethingElseIsRefused) {
 
 // Neither a hang-up nor noise in the name of a rank ends the run.
 TEST_F(GrpcWithToken, AStrangerInTheNameOfARankEndsNothing) {
-  ASSERT_TRUE(node_.transport().Post(0, {.round = 1}, Zeros(kElements)).ok());
+  ASSERT_TRUE(node_.transport().Post(0, {.index = 1}, Zeros(kElements)).ok());
   {
     RawClient client(node_.address());
     ASSERT_TRUE(client.Send(HelloMessage(Caller())));

@@ -23,7 +23,7 @@ INSTANTIATE_TEST_SUITE_P(Grpc, TransportContract,
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr Tag kTag{.round = 3};
+constexpr Tag kTag{.index = 3};
 
 // Two nodes with identities of their own.
 struct Pair {

@@ -56,7 +56,7 @@ bool RawClient::Introduce(const EdgeIdentity& identity) {
 bool RawClient::AwaitGrant(Tag tag) {
   while (const std::optional<gossip::ToSender> message = Receive()) {
     for (const gossip::Tag& granted : message->grant().tags()) {
-      if (granted.round() == tag.round && granted.step() == tag.step &&
+      if (granted.index() == tag.index && granted.step() == tag.step &&
           granted.channel() == tag.channel) {
         return true;
       }
@@ -89,7 +89,7 @@ gossip::ToReceiver ChunkMessage(Tag tag, const std::string& data) {
   gossip::ToReceiver message;
   gossip::Chunk* chunk = message.mutable_chunk();
   chunk->mutable_tag()->set_channel(tag.channel);
-  chunk->mutable_tag()->set_round(tag.round);
+  chunk->mutable_tag()->set_index(tag.index);
   chunk->mutable_tag()->set_step(tag.step);
   chunk->set_total(data.size());
   chunk->set_crc32c(Crc32c(0, data.data(), data.size()));

@@ -1,0 +1,43 @@
+// A message, to those who send, carry and receive it: what names it, and when it may come.
+#ifndef GRAPEVINE_ALGORITHM_MESSAGE_H_
+#define GRAPEVINE_ALGORITHM_MESSAGE_H_
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+namespace grapevine {
+
+// Names a message from one node to another within a run, while it is on its way. Sender
+// and receiver agree on tags without talking: they follow from the algorithm. To all others
+// a tag is opaque: drivers compare it, print it, and tell by its channel whose message it
+// is; what the rest means is its owner's affair.
+struct Tag {
+  uint16_t channel = 0;  // a nested machine (a collective inside an algorithm)
+  int64_t index = 0;     // of a round, of a sum
+  uint32_t step = 0;
+
+  friend auto operator<=>(const Tag&, const Tag&) = default;
+};
+
+// "channel 0, index 7, step 2": how messages are named in errors.
+std::string Describe(const Tag& tag);
+
+// One send of a node, as its host calls it; 0 is none. Ascending, never used again.
+struct SendId {
+  uint64_t id = 0;
+
+  friend auto operator<=>(SendId, SendId) = default;
+};
+
+// When a posted message's sender hears of its place.
+enum class Credit {
+  kAtOnce,
+  // As soon as the message disturbs none of those that were posted in turn for earlier
+  // rounds (credit_order.h).
+  kInTurn,
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_ALGORITHM_MESSAGE_H_
