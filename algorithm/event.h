@@ -12,10 +12,12 @@ namespace grapevine {
 
 // The first event, once.
 struct Start {};
-// A message that was posted has arrived in the part that was given for it.
+// A message that was posted has arrived, whole, where it was posted.
 struct Received {
   Rank from;
   Tag tag;
+  int64_t bytes = 0;
+  Note note = {};
 };
 // Of the gradient asked for in `round`, the elements from `from` on are final. The
 // last such event has from = 0, and most algorithms ask for no other.

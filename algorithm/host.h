@@ -57,12 +57,13 @@ class Host {
   virtual void Step(const StepRequest& request) = 0;
 
   // Sends once the receiver has posted for it; ends with a Sent that has what is returned.
-  virtual SendId Send(Rank to, Tag tag, Part part) = 0;
+  virtual SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) = 0;
+  SendId Send(Rank to, Tag tag, const Payload& payload) { return Send(to, tag, payload, {}); }
   // Lets `from` send one message with this tag into `into`; ends with Received. `round` is
   // the one that cannot end without it: its bytes are counted there, and credits in turn
   // go in this order.
-  virtual void Post(Rank from, Tag tag, Part into, Round round, Credit credit) = 0;
-  void Post(Rank from, Tag tag, Part into, Round round) {
+  virtual void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) = 0;
+  void Post(Rank from, Tag tag, const Payload& into, Round round) {
     Post(from, tag, into, round, Credit::kAtOnce);
   }
 

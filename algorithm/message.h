@@ -1,10 +1,14 @@
-// A message, to those who send, carry and receive it: what names it, and when it may come.
+// A message, to those who send, carry and receive it: what names it, what it carries, what
+// travels beside that, and when it may come.
 #ifndef GRAPEVINE_ALGORITHM_MESSAGE_H_
 #define GRAPEVINE_ALGORITHM_MESSAGE_H_
 
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <variant>
+
+#include "kernels/vector/vector_handle.h"
 
 namespace grapevine {
 
@@ -22,6 +26,23 @@ struct Tag {
 
 // "channel 0, index 7, step 2": how messages are named in errors.
 std::string Describe(const Tag& tag);
+
+// What a message carries, at its sender, or where that arrives: today a part of a vector,
+// its fp32 elements as they are in memory (little-endian). Those who keep vectors look
+// inside: data paths, and the simulator's stores. To all others it is so many bytes, so that
+// another encoding is an alternative here and a case there.
+using Payload = std::variant<Part>;
+
+// Bytes of the message; of a place, the most that it holds.
+int64_t BytesOf(const Payload& payload);
+
+// An algorithm's own numbers, which travel beside a message: drivers carry them.
+struct Note {
+  double weight = 1;  // finite
+  int64_t clock = 0;
+
+  friend bool operator==(const Note&, const Note&) = default;
+};
 
 // One send of a node, as its host calls it; 0 is none. Ascending, never used again.
 struct SendId {

@@ -49,7 +49,7 @@ void BenchNode::Await(int received, int sent) {
   sent_ -= sent;
 }
 
-void BenchNode::OnReceived(Rank, Tag) {
+void BenchNode::OnReceived(const Received&) {
   MutexLock lock(mutex_);
   ++received_;
   changed_.NotifyAll();

@@ -28,7 +28,7 @@ class BenchNode : public TransportSink {
   void Await(int received, int sent);
 
  private:
-  void OnReceived(Rank from, Tag tag) override;
+  void OnReceived(const Received& message) override;
   void OnSent(Rank to, Tag tag) override;
   void OnPeerFailed(Rank peer, const absl::Status& why) override;
 

@@ -113,7 +113,7 @@ class PeriodicGossip final : public Algorithm {
     for (const grapevine::Neighbour& neighbour : row_.in) {
       places_.push_back(host.New(host.replica_size(), "a neighbour's replica"));
       missing_.insert(neighbour.rank);
-      host.Post(neighbour.rank, ReplicaTag(), {places_.back(), 0, host.replica_size()}, round_);
+      host.Post(neighbour.rank, ReplicaTag(), Part{places_.back(), 0, host.replica_size()}, round_);
     }
     gradient_ = host.New(host.replica_size(), "the gradient");
     host.Gradient(replica_, gradient_, round_);
@@ -135,7 +135,8 @@ class PeriodicGossip final : public Algorithm {
     std::vector<Rank> readers;
     graph().OutNeighbours(options_.rank, round_, &readers);
     for (const Rank reader : readers) {
-      unsent_.emplace(host.Send(reader, ReplicaTag(), {replica_, 0, host.replica_size()}), reader);
+      unsent_.emplace(host.Send(reader, ReplicaTag(), Part{replica_, 0, host.replica_size()}),
+                      reader);
     }
   }
 

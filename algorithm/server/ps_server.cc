@@ -63,7 +63,7 @@ void PsServer::PostGradients(Host& host) {
   for (Rank worker = 0; worker < servers_.workers(); ++worker) {
     gradients_.push_back(host.New(size, "a worker's gradient"));
     missing_.insert(worker);
-    host.Post(worker, ParameterServers::GradientTag(stepped_), {gradients_.back(), 0, size},
+    host.Post(worker, ParameterServers::GradientTag(stepped_), Part{gradients_.back(), 0, size},
               stepped_);
   }
 }
@@ -98,8 +98,8 @@ void PsServer::Step(Host& host) {
 
 void PsServer::SendWeights(Host& host) {
   for (Rank worker = 0; worker < servers_.workers(); ++worker) {
-    const SendId id =
-        host.Send(worker, ParameterServers::WeightsTag(round_), {weights_, 0, Range(host).size});
+    const SendId id = host.Send(worker, ParameterServers::WeightsTag(round_),
+                                Part{weights_, 0, Range(host).size});
     unsent_.emplace(id, worker);
   }
 }

@@ -51,9 +51,9 @@ class DataPath {
   // this thread, or later on another; in the order of the calls. From any thread.
   virtual void OnceComputed(std::function<void()> computed) = 0;
 
-  // A part, as a transport sends and receives it.
-  virtual absl::StatusOr<Outgoing> Send(const Part& part) = 0;
-  virtual absl::StatusOr<Incoming> Post(Rank from, Tag tag, const Part& into) = 0;
+  // A payload, as a transport sends and receives it: its bytes.
+  virtual absl::StatusOr<Outgoing> Send(const Payload& payload) = 0;
+  virtual absl::StatusOr<Incoming> Post(Rank from, Tag tag, const Payload& into) = 0;
   // What was posted has arrived.
   virtual void Received(Rank from, Tag tag) = 0;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -151,7 +152,11 @@ void DeviceDataPath::OnceComputed(std::function<void()> computed) {
   gradient_watcher_.Watch(options_.gradients->Record(), std::move(computed));
 }
 
-absl::StatusOr<Outgoing> DeviceDataPath::Send(const Part& part) {
+absl::StatusOr<Outgoing> DeviceDataPath::Send(const Payload& payload) {
+  return std::visit([this](const Part& part) { return SendPart(part); }, payload);
+}
+
+absl::StatusOr<Outgoing> DeviceDataPath::SendPart(const Part& part) {
   const SharedSlice from = vectors_.Slice(part);
   RETURN_IF_ERROR(status_);
   std::vector<Mirror>& mirrors = mirrors_[part.vector.id];
@@ -168,17 +173,21 @@ absl::StatusOr<Outgoing> DeviceDataPath::Send(const Part& part) {
 void DeviceDataPath::CopyDown(const SharedSlice& from, const Outgoing& to) {
   const MemoryRange read[] = {RangeOf(from)};
   order_.Before(*streams_.down, read, {});
-  for (int64_t begin = 0; begin < from.size;) {
-    const int64_t end = std::min(begin + options_.chunk, from.size);
-    streams_.down->Download(from.begin() + begin, (end - begin) * kElement,
-                            to.slice.begin() + begin);
+  const SharedBytes device(from);
+  for (int64_t begin = 0; begin < device.size;) {
+    const int64_t end = std::min(begin + options_.chunk * kElement, device.size);
+    streams_.down->Download(device.begin + begin, end - begin, to.bytes.begin + begin);
     copy_watcher_.Watch(streams_.down->Record(), [to, end] { to.written->Raise(end); });
     begin = end;
   }
   order_.After(*streams_.down, read, {});
 }
 
-absl::StatusOr<Incoming> DeviceDataPath::Post(Rank from, Tag tag, const Part& into) {
+absl::StatusOr<Incoming> DeviceDataPath::Post(Rank from, Tag tag, const Payload& into) {
+  return std::visit([&](const Part& part) { return PostPart(from, tag, part); }, into);
+}
+
+absl::StatusOr<Incoming> DeviceDataPath::PostPart(Rank from, Tag tag, const Part& into) {
   const SharedSlice place = vectors_.Slice(into);
   RETURN_IF_ERROR(status_);
   ReleaseRetired();

@@ -51,8 +51,8 @@ class DeviceDataPath final : public DataPath {
             const std::function<void()>& pass) override;
   void BeforeGradient(const SharedVector& at, Vec into) override;
   void OnceComputed(std::function<void()> computed) override;
-  absl::StatusOr<Outgoing> Send(const Part& part) override;
-  absl::StatusOr<Incoming> Post(Rank from, Tag tag, const Part& into) override;
+  absl::StatusOr<Outgoing> Send(const Payload& payload) override;
+  absl::StatusOr<Incoming> Post(Rank from, Tag tag, const Payload& into) override;
   void Received(Rank from, Tag tag) override;
   absl::StatusOr<SharedVector> Read(const SharedVector& memory) override;
   absl::StatusOr<Sketch> SketchOf(Vec vector, int64_t size, uint64_t seed) override;
@@ -94,6 +94,8 @@ class DeviceDataPath final : public DataPath {
   absl::StatusOr<SharedVector> NewPinned(int64_t size, std::string_view what);
   // Where parts are in the memory of their vectors, which get it if they have none.
   std::vector<MemoryRange> Ranges(std::span<const Part> parts) const;
+  absl::StatusOr<Outgoing> SendPart(const Part& part);
+  absl::StatusOr<Incoming> PostPart(Rank from, Tag tag, const Part& into);
   // Copies down, chunk by chunk, raising the mirror's watermark.
   void CopyDown(const SharedSlice& from, const Outgoing& to);
   // Forgets what was copied from a part that is written again.

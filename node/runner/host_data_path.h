@@ -20,10 +20,8 @@ class HostDataPath final : public DataPath {
             const std::function<void()>& pass) override;
   void BeforeGradient(const SharedVector&, Vec) override {}
   void OnceComputed(std::function<void()> computed) override { computed(); }
-  absl::StatusOr<Outgoing> Send(const Part& part) override { return vectors_.Slice(part); }
-  absl::StatusOr<Incoming> Post(Rank, Tag, const Part& into) override {
-    return vectors_.Slice(into);
-  }
+  absl::StatusOr<Outgoing> Send(const Payload& payload) override { return MemoryOf(payload); }
+  absl::StatusOr<Incoming> Post(Rank, Tag, const Payload& into) override { return MemoryOf(into); }
   void Received(Rank, Tag) override {}
   absl::StatusOr<SharedVector> Read(const SharedVector& memory) override { return memory; }
   absl::StatusOr<Sketch> SketchOf(Vec vector, int64_t size, uint64_t seed) override {
@@ -33,6 +31,8 @@ class HostDataPath final : public DataPath {
   absl::Status status() const override { return absl::OkStatus(); }
 
  private:
+  SharedBytes MemoryOf(const Payload& payload) const;
+
   const OnPass on_pass_;
   VectorTable vectors_;
 };

@@ -14,12 +14,6 @@
 #include "optim/replica_step.h"
 
 namespace grapevine {
-namespace {
-
-int64_t BytesOf(Part part) { return part.size * static_cast<int64_t>(sizeof(float)); }
-
-}  // namespace
-
 NodeHost::NodeHost(Parts parts) : parts_(std::move(parts)) {}
 
 Vec NodeHost::InitialReplica(ReplicaRange range) {
@@ -100,17 +94,19 @@ void NodeHost::CountPass(std::chrono::steady_clock::time_point begin,
   if (parts_.trace != nullptr) parts_.trace->Mix(begin, end);
 }
 
-SendId NodeHost::Send(Rank to, Tag tag, Part part) {
-  if (parts_.trace != nullptr) {
-    parts_.trace->BeginSend(to, tag, BytesOf(part));
-  }
-  bytes_sent_ += BytesOf(part);
+SendId NodeHost::Send(Rank to, Tag tag, const Payload& payload, const Note& note) {
+  const int64_t bytes = BytesOf(payload);
+  if (parts_.trace != nullptr) parts_.trace->BeginSend(to, tag, bytes);
+  bytes_sent_ += bytes;
   const SendId id{++last_send_.id};
   sending_.emplace(std::pair(to, tag), id);
   gate_.OnSend(id, to);
-  absl::StatusOr<Outgoing> message = parts_.data_path->Send(part);
+  absl::StatusOr<Outgoing> message = parts_.data_path->Send(payload);
   status_.Update(message.status());
-  if (message.ok()) status_.Update(parts_.transport->Send(to, tag, *std::move(message)));
+  if (message.ok()) {
+    message->note = note;
+    status_.Update(parts_.transport->Send(to, tag, *std::move(message)));
+  }
   return id;
 }
 
@@ -122,7 +118,7 @@ SendId NodeHost::OnSent(Rank to, Tag tag) {
   return sent.mapped();
 }
 
-void NodeHost::Post(Rank from, Tag tag, Part into, Round round, Credit credit) {
+void NodeHost::Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) {
   bytes_received_.Add(round, BytesOf(into));
   absl::StatusOr<Incoming> place = parts_.data_path->Post(from, tag, into);
   status_.Update(place.status());

@@ -292,11 +292,11 @@ void Runner::DialAhead() {
 void Runner::SetLimit(Round limit, bool final) { mailbox_.Put(LimitMoved{limit, final}); }
 void Runner::OnAverageDone() { mailbox_.Put(AverageReturned{}); }
 void Runner::Abort(absl::Status why) { mailbox_.Put(Abortion{std::move(why)}); }
-void Runner::OnReceived(Rank from, Tag tag) {
-  if (options_.trace != nullptr && tag.channel != ModelReduction::kChannel) {
-    options_.trace->Receive(from, tag);
+void Runner::OnReceived(const Received& message) {
+  if (options_.trace != nullptr && message.tag.channel != ModelReduction::kChannel) {
+    options_.trace->Receive(message.from, message.tag);
   }
-  mailbox_.Put(Received{from, tag});
+  mailbox_.Put(message);
 }
 
 void Runner::OnSent(Rank to, Tag tag) {

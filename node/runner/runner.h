@@ -134,7 +134,7 @@ class Runner final : public TransportSink {
   const SharedVector& model() const { return model_; }
 
   // TransportSink:
-  void OnReceived(Rank from, Tag tag) override;
+  void OnReceived(const Received& message) override;
   void OnSent(Rank to, Tag tag) override;
   void OnPeerFailed(Rank peer, const absl::Status& why) override;
 

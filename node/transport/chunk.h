@@ -16,8 +16,9 @@ struct ChunkHeader {
   int64_t offset = 0;  // of this chunk in its message
   int64_t size = 0;    // of this chunk
   int64_t total = 0;   // of the message
-  // CRC-32C of the whole message, with its last chunk.
+  // With its last chunk: CRC-32C of the whole message, and the note beside it.
   std::optional<uint32_t> crc32c;
+  Note note = {};
 
   bool last() const { return offset + size == total; }
 };

@@ -51,7 +51,7 @@ absl::Status MemoryHub::Send(Rank from, Rank to, Tag tag, Outgoing message) {
   Edge& edge = EdgeBetween(from, to);
   RETURN_IF_ERROR(edge.broken);
   RETURN_IF_ERROR(edge.queue.Admits(tag));
-  message.slice = ReportWhenReleased(std::move(message.slice), endpoints_[from].gate, to, tag);
+  message.bytes = ReportWhenReleased(std::move(message.bytes), endpoints_[from].gate, to, tag);
   if (message.written != nullptr) {
     message.written->OnRise([hub = weak_from_this(), from, to] {
       if (const std::shared_ptr<MemoryHub> here = hub.lock()) here->Wake(from, to);
@@ -101,7 +101,7 @@ absl::Status MemoryHub::Move(Rank from, Rank to, const Piece& piece) {
   }
   if (!landing.ok()) return landing.status();
   if (piece.header.size > 0) {
-    std::memcpy(landing->into, piece.data.begin(), static_cast<size_t>(piece.header.size));
+    std::memcpy(landing->into, piece.data.begin, static_cast<size_t>(piece.header.size));
   }
   if (landing->landed) landing->landed(piece.header.offset, piece.header.size);
   std::shared_ptr<SinkGate> gate;
@@ -118,7 +118,10 @@ absl::Status MemoryHub::Move(Rank from, Rank to, const Piece& piece) {
     gate = endpoints_[to].gate;
   }
   *landing = {};  // before the sink hears of it
-  gate->Received(from, piece.header.tag);
+  gate->Received({.from = from,
+                  .tag = piece.header.tag,
+                  .bytes = piece.header.total,
+                  .note = piece.header.note});
   return absl::OkStatus();
 }
 

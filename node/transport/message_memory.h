@@ -3,29 +3,54 @@
 #ifndef GRAPEVINE_NODE_TRANSPORT_MESSAGE_MEMORY_H_
 #define GRAPEVINE_NODE_TRANSPORT_MESSAGE_MEMORY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
 
-#include "algorithm/event.h"
+#include "algorithm/message.h"
+#include "base/ids.h"
 #include "kernels/vector/aligned_buffer.h"
 #include "node/transport/watermark.h"
 
 namespace grapevine {
 
+// A run of bytes, which keeps its memory alive.
+struct SharedBytes {
+  SharedBytes() = default;
+  SharedBytes(std::shared_ptr<void> holder, std::byte* data, int64_t bytes)
+      : owner(std::move(holder)), begin(data), size(bytes) {}
+  // Elements, as they are in memory.
+  SharedBytes(SharedSlice slice)  // NOLINT: a slice is bytes
+      : begin(reinterpret_cast<std::byte*>(slice.begin())), size(slice.bytes()) {
+    owner = std::move(slice.owner);
+  }
+
+  // Bytes [offset, offset + length) of them.
+  SharedBytes Within(int64_t offset, int64_t length) const {
+    return {owner, begin + offset, length};
+  }
+
+  std::shared_ptr<void> owner;
+  std::byte* begin = nullptr;
+  int64_t size = 0;
+};
+
 // What is sent.
 struct Outgoing {
   // All of it is there.
-  Outgoing(SharedSlice whole) : slice(std::move(whole)) {}  // NOLINT: a slice is a message
-  Outgoing(SharedSlice growing, std::shared_ptr<Watermark> level)
-      : slice(std::move(growing)), written(std::move(level)) {}
+  Outgoing(SharedBytes whole) : bytes(std::move(whole)) {}  // NOLINT: bytes are a message
+  Outgoing(SharedSlice whole) : bytes(std::move(whole)) {}  // NOLINT
+  Outgoing(SharedBytes growing, std::shared_ptr<Watermark> level)
+      : bytes(std::move(growing)), written(std::move(level)) {}
 
-  // The elements that may be sent.
-  int64_t ready() const { return written == nullptr ? slice.size : written->level(); }
+  // The bytes that may be sent.
+  int64_t ready() const { return written == nullptr ? bytes.size : written->level(); }
 
-  SharedSlice slice;
+  SharedBytes bytes;
   std::shared_ptr<Watermark> written;  // may be null
+  Note note;                           // travels beside them
 };
 
 // Where a message shall arrive.
@@ -34,11 +59,14 @@ struct Incoming {
   // in order, and all of them before OnReceived. Must not block.
   using Landed = std::function<void(int64_t offset, int64_t size)>;
 
-  Incoming(SharedSlice place) : into(std::move(place)) {}  // NOLINT: a slice is a place
-  Incoming(SharedSlice place, Landed callback)
-      : into(std::move(place)), landed(std::move(callback)) {}
+  Incoming(SharedBytes place) : Incoming(std::move(place), {}) {}  // NOLINT: bytes are a place
+  Incoming(SharedSlice place) : Incoming(SharedBytes(std::move(place))) {}  // NOLINT
+  Incoming(SharedBytes place, Landed callback)
+      : into(std::move(place)), least(into.size), landed(std::move(callback)) {}
 
-  SharedSlice into;
+  SharedBytes into;
+  // The fewest bytes that do; into.size where a message has one size alone.
+  int64_t least;
   Landed landed;    // may be empty
   Round round = 0;  // of this node, for which it was posted
   Credit credit = Credit::kAtOnce;

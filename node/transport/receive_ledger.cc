@@ -37,23 +37,25 @@ absl::StatusOr<Landing> ReceiveLedger::Accept(const ChunkHeader& chunk) const {
         absl::StrCat("sent ", Describe(chunk.tag), " unasked; ", NameFirst(Open())));
   }
   const Place& place = found->second;
-  const int64_t expected = place.memory.into.bytes();
-  if (chunk.total != expected) {
+  const int64_t least = place.filled > 0 ? place.total : place.memory.least;
+  const int64_t most = place.filled > 0 ? place.total : place.memory.into.size;
+  if (chunk.total < least || chunk.total > most) {
+    const std::string range = least < most ? absl::StrCat(least, " to ") : "";
     return absl::InvalidArgumentError(absl::StrCat("sent ", Describe(chunk.tag), " with ",
-                                                   chunk.total, " bytes, expected ", expected));
+                                                   chunk.total, " bytes, expected ", range, most));
   }
   if (chunk.offset != place.filled) {
     return absl::InvalidArgumentError(absl::StrCat("sent ", Describe(chunk.tag), " from byte ",
                                                    chunk.offset, ", expected byte ", place.filled));
   }
-  const bool empty_part = chunk.size == 0 && expected != 0;
-  if (empty_part || chunk.size < 0 || chunk.size > expected - place.filled) {
+  const bool empty_part = chunk.size == 0 && chunk.total != 0;
+  if (empty_part || chunk.size < 0 || chunk.size > chunk.total - place.filled) {
     return absl::InvalidArgumentError(absl::StrCat("sent a chunk of ", chunk.size, " bytes of ",
                                                    Describe(chunk.tag), ", of which ",
-                                                   expected - place.filled, " are missing"));
+                                                   chunk.total - place.filled, " are missing"));
   }
-  std::byte* const begin = reinterpret_cast<std::byte*>(place.memory.into.begin());
-  return Landing{place.memory.into.owner, begin + place.filled, place.crc32c, place.memory.landed};
+  const SharedBytes& into = place.memory.into;
+  return Landing{into.owner, into.begin + place.filled, place.crc32c, place.memory.landed};
 }
 
 absl::StatusOr<bool> ReceiveLedger::Landed(const ChunkHeader& chunk, uint32_t crc32c) {
@@ -65,6 +67,7 @@ absl::StatusOr<bool> ReceiveLedger::Landed(const ChunkHeader& chunk, uint32_t cr
   }
   Place& place = found->second;
   place.filled += chunk.size;
+  place.total = chunk.total;
   place.crc32c = crc32c;
   if (!chunk.last()) return false;
   open_.erase(found);

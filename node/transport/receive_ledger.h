@@ -15,7 +15,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/vector/aligned_buffer.h"
 #include "node/transport/chunk.h"
 #include "node/transport/message_memory.h"
 
@@ -23,7 +22,7 @@ namespace grapevine {
 
 // Where the bytes of an accepted chunk go.
 struct Landing {
-  std::shared_ptr<float[]> owner;
+  std::shared_ptr<void> owner;
   std::byte* into = nullptr;
   uint32_t crc32c = 0;  // of the message's bytes before this chunk
   // To be called, where there is one, once the chunk's bytes are there.
@@ -53,6 +52,7 @@ class ReceiveLedger {
   struct Place {
     Incoming memory;
     int64_t filled = 0;
+    int64_t total = 0;  // of the message, once some of it is there
     uint32_t crc32c = 0;
   };
   std::map<Tag, Place> open_;

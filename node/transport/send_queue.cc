@@ -10,9 +10,11 @@
 namespace grapevine {
 namespace {
 
-// Of a message in turn, and elements: three packets.
+// Of a message in turn; the smallest is three packets. Whole cache lines, so that every
+// piece is copied as the first.
 constexpr int64_t kShares = 16;
-constexpr int64_t kSmallestShare = 1024;
+constexpr int64_t kSmallestShare = 4096;
+constexpr int64_t kCacheLine = 64;
 
 }  // namespace
 
@@ -53,14 +55,15 @@ absl::Status SendQueue::Grant(Tag tag, Credit credit) {
 }
 
 int64_t SendQueue::MostOf(const Message& message) const {
-  if (message.credit == Credit::kAtOnce) return chunk_elements_;
-  const int64_t share = (message.memory.slice.size + kShares - 1) / kShares;
-  return std::min(chunk_elements_, std::max(share, kSmallestShare));
+  if (message.credit == Credit::kAtOnce) return chunk_bytes_;
+  const int64_t share = (message.memory.bytes.size + kShares - 1) / kShares;
+  const int64_t lines = (share + kCacheLine - 1) / kCacheLine;
+  return std::min(chunk_bytes_, std::max(lines * kCacheLine, kSmallestShare));
 }
 
 int64_t SendQueue::NextSize() const {
   const Message& message = ready_.front();
-  const int64_t left = message.memory.slice.size - message.done;
+  const int64_t left = message.memory.bytes.size - message.done;
   const int64_t size = std::min(MostOf(message), left);
   return message.done + size <= message.memory.ready() ? size : -1;
 }
@@ -68,15 +71,18 @@ int64_t SendQueue::NextSize() const {
 std::optional<Piece> SendQueue::Next() {
   if (!ready()) return std::nullopt;
   Message& message = ready_.front();
-  const SharedSlice& slice = message.memory.slice;
+  const SharedBytes& bytes = message.memory.bytes;
   const int64_t size = NextSize();
-  constexpr int64_t kElement = sizeof(float);
   Piece piece;
-  piece.header = {message.tag, message.done * kElement, size * kElement, slice.bytes(), {}};
-  piece.message = slice;
-  piece.data = {slice.owner, slice.offset + message.done, size};
+  piece.header = {
+      .tag = message.tag, .offset = message.done, .size = size, .total = bytes.size, .crc32c = {}};
+  piece.message = bytes;
+  piece.data = bytes.Within(message.done, size);
   message.done += size;
-  if (piece.header.last()) ready_.pop_front();
+  if (piece.header.last()) {
+    piece.header.note = message.memory.note;
+    ready_.pop_front();
+  }
   return piece;
 }
 

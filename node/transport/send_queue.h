@@ -14,23 +14,22 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "kernels/vector/aligned_buffer.h"
 #include "node/transport/chunk.h"
 #include "node/transport/message_memory.h"
 
 namespace grapevine {
 
-// A part of a message, ready to go. Its slice keeps the message's memory alive.
+// A part of a message, ready to go. Its bytes keep the message's memory alive.
 struct Piece {
   ChunkHeader header;  // without checksum
-  SharedSlice message;
-  SharedSlice data;  // the part of `message` that the header names
+  SharedBytes message;
+  SharedBytes data;  // the part of `message` that the header names
 };
 
 class SendQueue {
  public:
-  // `chunk_elements`: the most a piece carries.
-  explicit SendQueue(int64_t chunk_elements) : chunk_elements_(chunk_elements) {}
+  // `chunk_bytes`: the most a piece carries.
+  explicit SendQueue(int64_t chunk_bytes) : chunk_bytes_(chunk_bytes) {}
 
   // ResourceExhausted beyond Transport::kMaxQueued messages, AlreadyExists for
   // a tag that has not left yet.
@@ -56,14 +55,14 @@ class SendQueue {
     Tag tag;
     Outgoing memory;
     Credit credit;
-    int64_t done = 0;  // elements
+    int64_t done = 0;  // bytes
   };
 
   int64_t MostOf(const Message& message) const;
-  // Elements of the first message's next piece; negative when they are not there yet.
+  // Bytes of the first message's next piece; negative when they are not there yet.
   int64_t NextSize() const;
 
-  int64_t chunk_elements_;
+  int64_t chunk_bytes_;
   std::map<Tag, Outgoing> waiting_;  // without credit
   std::map<Tag, Credit> credits_;    // without message
   std::deque<Message> ready_;

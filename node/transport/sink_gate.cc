@@ -4,9 +4,9 @@
 
 namespace grapevine {
 
-void SinkGate::Received(Rank from, Tag tag) {
+void SinkGate::Received(const grapevine::Received& message) {
   MutexLock lock(mutex_);
-  if (sink_ != nullptr) sink_->OnReceived(from, tag);
+  if (sink_ != nullptr) sink_->OnReceived(message);
 }
 
 void SinkGate::Sent(Rank to, Tag tag) {
@@ -24,17 +24,17 @@ void SinkGate::Close() {
   sink_ = nullptr;
 }
 
-SharedSlice ReportWhenReleased(SharedSlice slice, std::shared_ptr<SinkGate> gate, Rank to, Tag tag,
+SharedBytes ReportWhenReleased(SharedBytes bytes, std::shared_ptr<SinkGate> gate, Rank to, Tag tag,
                                std::shared_ptr<void> held) {
-  float* const memory = slice.owner.get();
-  auto report = [owner = std::move(slice.owner), held = std::move(held), gate = std::move(gate), to,
-                 tag](float*) mutable {
+  void* const memory = bytes.owner.get();
+  auto report = [owner = std::move(bytes.owner), held = std::move(held), gate = std::move(gate), to,
+                 tag](void*) mutable {
     held.reset();
     owner.reset();
     gate->Sent(to, tag);
   };
-  slice.owner = std::shared_ptr<float[]>(memory, std::move(report));
-  return slice;
+  bytes.owner = std::shared_ptr<void>(memory, std::move(report));
+  return bytes;
 }
 
 }  // namespace grapevine

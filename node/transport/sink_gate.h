@@ -19,7 +19,7 @@ class SinkGate {
  public:
   explicit SinkGate(TransportSink* sink) : sink_(sink) {}
 
-  void Received(Rank from, Tag tag);
+  void Received(const grapevine::Received& message);
   void Sent(Rank to, Tag tag);
   void PeerFailed(Rank peer, const absl::Status& why);
   void Close();
@@ -30,9 +30,9 @@ class SinkGate {
   std::set<Rank> failed_ ABSL_GUARDED_BY(mutex_);
 };
 
-// `slice`, whose last reference reports OnSent through `gate` when it goes, after
+// `bytes`, whose last reference reports OnSent through `gate` when it goes, after
 // it has let go of `held`.
-SharedSlice ReportWhenReleased(SharedSlice slice, std::shared_ptr<SinkGate> gate, Rank to, Tag tag,
+SharedBytes ReportWhenReleased(SharedBytes bytes, std::shared_ptr<SinkGate> gate, Rank to, Tag tag,
                                std::shared_ptr<void> held = nullptr);
 
 }  // namespace grapevine

@@ -1,8 +1,8 @@
-// How vectors get from node to node.
+// How messages get from node to node.
 //
 // Two implementations under one contract suite (tests/node/transport/transport_contract):
-// in memory, between threads of one process, and gRPC. A message is a range of
-// a shared vector under a tag. It moves once its receiver has posted a place
+// in memory, between threads of one process, and gRPC. A message is bytes under
+// a tag, with a note beside them. It moves once its receiver has posted a place
 // for it: the post is the sender's credit, so a receiver's memory is bounded by
 // what it posted, whatever its peers do. A message that is not posted yet does
 // not hold up a later one that is: messages of one edge may overtake each other.
@@ -27,8 +27,8 @@ class TransportSink {
 
   // The message is whole in its posted place, its checksum holds, and the
   // transport no longer holds the place: its memory may be used again at once.
-  virtual void OnReceived(Rank from, Tag tag) = 0;
-  // The transport no longer reads the sent slice.
+  virtual void OnReceived(const Received& message) = 0;
+  // The transport no longer reads the bytes that were sent.
   virtual void OnSent(Rank to, Tag tag) = 0;
   // The peer is lost to this transport: the connection broke, it broke the
   // protocol, or it has been silent past the time-out. The status names the
@@ -59,7 +59,7 @@ class Transport {
   // for one peer: the algorithm broke its own window.
   virtual absl::Status Send(Rank to, Tag tag, Outgoing message) = 0;
 
-  // Grants `from` one message with `tag`, of exactly this size, into `place`.
+  // Grants `from` one message with `tag` into `place`, not smaller than place.least.
   virtual absl::Status Post(Rank from, Tag tag, Incoming place) = 0;
 
   virtual TransportCounters counters() const = 0;

@@ -15,7 +15,7 @@ namespace grapevine {
 
 class Watermark {
  public:
-  // The elements below it may be read and do not change.
+  // The bytes below it may be read and do not change.
   int64_t level() const { return level_.load(std::memory_order_acquire); }
   // It never falls. Then calls all that want to know, on this thread.
   void Raise(int64_t level);

@@ -26,7 +26,7 @@ class CreditTurns {
   struct Post {
     Rank from;
     Tag tag;
-    Part into;
+    Payload into;
     Round round;
     Nanoseconds when;
   };

@@ -36,21 +36,22 @@ MessageId MessageExchange::NewMessage(const MessageTimes& times) {
   return id;
 }
 
-SendId MessageExchange::Send(Rank from, Rank to, Tag tag, Part part, Nanoseconds when,
-                             Nanoseconds now) {
+SendId MessageExchange::Send(Rank from, Rank to, Tag tag, const Payload& payload, const Note& note,
+                             Nanoseconds when, Nanoseconds now) {
   const SendId send{++last_send_.id};
   const MessageId id = NewMessage({.from = from,
                                    .to = to,
                                    .tag = tag,
                                    .id = send,
                                    .round = 0,
-                                   .bytes = part.size * static_cast<int64_t>(sizeof(float)),
+                                   .bytes = BytesOf(payload),
+                                   .note = note,
                                    .asked = when,
                                    .begun = 0,
                                    .left = 0,
                                    .arrived = 0});
   bytes_sent_[from] += messages_[id].times.bytes;
-  vectors_->Hold(id, part);
+  vectors_->Hold(id, payload);
   Sender& sender = senders_[from];
   const auto credit = std::ranges::find_if(
       sender.credits, [&](const Granted& c) { return c.to == to && c.tag == tag; });
@@ -69,7 +70,7 @@ SendId MessageExchange::Send(Rank from, Rank to, Tag tag, Part part, Nanoseconds
 
 void MessageExchange::Post(Rank to, const CreditTurns::Post& post, Credit credit, Nanoseconds now) {
   if (credit == Credit::kAtOnce) return Grant(to, post, false, now);
-  turns_.Hold(to, post, post.into.size * static_cast<int64_t>(sizeof(float)));
+  turns_.Hold(to, post, BytesOf(post.into));
   OnCredits(to, now);
 }
 

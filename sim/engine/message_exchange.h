@@ -32,7 +32,8 @@ class MessageExchange {
 
   // Requests of algorithms, at `when`, which is not before the queue's time; it
   // is later when the node was busy with arithmetic first.
-  SendId Send(Rank from, Rank to, Tag tag, Part part, Nanoseconds when, Nanoseconds now);
+  SendId Send(Rank from, Rank to, Tag tag, const Payload& payload, const Note& note,
+              Nanoseconds when, Nanoseconds now);
   void Post(Rank to, const CreditTurns::Post& post, Credit credit, Nanoseconds now);
 
   // Events of the queue.
@@ -51,7 +52,7 @@ class MessageExchange {
   static constexpr MessageId kNone = ~MessageId{0};
   struct Message {
     MessageTimes times;
-    Part into;
+    Payload into;
     Nanoseconds delay = 0;   // an effect: beyond the latency
     bool in_turn = false;    // posted so
     MessageId next = kNone;  // waits until this one has left
@@ -62,7 +63,7 @@ class MessageExchange {
     Tag tag;
     Round round;
     Nanoseconds ready;  // at the sender
-    Part into;
+    Payload into;
     bool in_turn;
   };
   struct Stream {

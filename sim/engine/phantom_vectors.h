@@ -28,8 +28,8 @@ class PhantomVectors final : public VectorStore {
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override {}
   absl::StatusOr<double> EndGradient(Rank rank) override { return 0.0; }
   double ReadyAt(int64_t from) const override { return EvenlyReadyAt(from, replica_size_); }
-  void Hold(MessageId message, Part part) override {}
-  void Deliver(MessageId message, Part into) override {}
+  void Hold(MessageId message, const Payload& payload) override {}
+  void Deliver(MessageId message, const Payload& into) override {}
   SharedVector At(Vec vector) const override { return {}; }
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
@@ -55,13 +56,22 @@ absl::StatusOr<double> ReplicaVectors::EndGradient(Rank rank) {
   return loss;
 }
 
-void ReplicaVectors::Hold(MessageId message, Part part) {
+void ReplicaVectors::Hold(MessageId message, const Payload& payload) {
   if (message >= held_.size()) held_.resize(message + 1);
-  held_[message] = {table_.Slice(part), part.size == table_.size(part.vector)};
+  held_[message] = std::visit(
+      [this](const Part& part) {
+        return HeldPart{table_.Slice(part), part.size == table_.size(part.vector)};
+      },
+      payload);
 }
 
-void ReplicaVectors::Deliver(MessageId message, Part into) {
-  const auto [from, whole] = std::exchange(held_[message], {});
+void ReplicaVectors::Deliver(MessageId message, const Payload& into) {
+  const HeldPart held = std::exchange(held_[message], {});
+  std::visit([&](const Part& part) { DeliverPart(held, part); }, into);
+}
+
+void ReplicaVectors::DeliverPart(const HeldPart& held, const Part& into) {
+  const auto& [from, whole] = held;
   CHECK_EQ(from.size, into.size) << "a message and its place differ in size";
   // A replica is shared: copies of it, one for each neighbour, would cost as much
   // as a small network's gradient.

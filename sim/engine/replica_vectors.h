@@ -41,8 +41,8 @@ class ReplicaVectors final : public VectorStore {
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override;
   absl::StatusOr<double> EndGradient(Rank rank) override;
   double ReadyAt(int64_t from) const override { return parts_.objectives[0]->ReadyAt(from); }
-  void Hold(MessageId message, Part part) override;
-  void Deliver(MessageId message, Part into) override;
+  void Hold(MessageId message, const Payload& payload) override;
+  void Deliver(MessageId message, const Payload& into) override;
   SharedVector At(Vec vector) const override { return table_.At(vector); }
 
   // Samples in one local batch.
@@ -60,6 +60,7 @@ class ReplicaVectors final : public VectorStore {
     SharedSlice slice;
     bool whole = false;
   };
+  void DeliverPart(const HeldPart& held, const Part& into);
 
   const Parts parts_;
   VectorTable table_;

@@ -27,6 +27,7 @@ struct MessageTimes {
   SendId id;    // the sender's
   Round round;  // of the receiver, for which it was posted; 0 until it begins
   int64_t bytes;
+  Note note;
   Nanoseconds asked;    // the sender's request
   Nanoseconds begun;    // the first byte leaves: the credit was there
   Nanoseconds left;     // the last byte leaves

@@ -138,7 +138,10 @@ absl::Status Simulation::OnAlarm(const SimEvent& event) {
 absl::Status Simulation::OnArrival(MessageId id) {
   const MessageTimes message = exchange_->OnArrival(id, now_);
   if (parts_.observer != nullptr) parts_.observer->OnMessage(message);
-  return Deliver(message.to, Received{message.from, message.tag});
+  return Deliver(
+      message.to,
+      Received{
+          .from = message.from, .tag = message.tag, .bytes = message.bytes, .note = message.note});
 }
 
 absl::Status Simulation::Deliver(Rank rank, const Event& event) {
@@ -258,12 +261,12 @@ void Simulation::Step(const StepRequest& request) {
       StepTraffic(request.mix.size(), parts_.vectors->optimizer_vectors(), request.range.size));
 }
 
-SendId Simulation::Send(Rank to, Tag tag, Part part) {
+SendId Simulation::Send(Rank to, Tag tag, const Payload& payload, const Note& note) {
   Spend(options_.message_overhead);
-  return exchange_->Send(current_, to, tag, part, cursor_, now_);
+  return exchange_->Send(current_, to, tag, payload, note, cursor_, now_);
 }
 
-void Simulation::Post(Rank from, Tag tag, Part into, Round round, Credit credit) {
+void Simulation::Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) {
   exchange_->Post(current_,
                   {.from = from, .tag = tag, .into = into, .round = round, .when = cursor_}, credit,
                   now_);

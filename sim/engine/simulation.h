@@ -127,8 +127,8 @@ class Simulation final : private Host, private AlarmClock {
   void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override;
   void Combine(Part out, std::span<const Term> terms) override;
   void Step(const StepRequest& request) override;
-  SendId Send(Rank to, Tag tag, Part part) override;
-  void Post(Rank from, Tag tag, Part into, Round round, Credit credit) override;
+  SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override;
+  void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) override;
   void Boundary(Round completed, Vec model) override;
   void Rest(Vec model) override;
 

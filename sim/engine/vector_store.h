@@ -46,8 +46,8 @@ class VectorStore {
   virtual double ReadyAt(int64_t from) const = 0;
 
   // Keeps what a message sends until it was delivered or its sender reuses it.
-  virtual void Hold(MessageId message, Part part) = 0;
-  virtual void Deliver(MessageId message, Part into) = 0;
+  virtual void Hold(MessageId message, const Payload& payload) = 0;
+  virtual void Deliver(MessageId message, const Payload& into) = 0;
 
   // The numbers of a vector; empty for a phantom.
   virtual SharedVector At(Vec vector) const = 0;

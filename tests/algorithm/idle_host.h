@@ -28,13 +28,13 @@ class IdleHost final : public Host {
   }
   void Combine(Part, std::span<const Term>) override {}
   void Step(const StepRequest&) override {}
-  SendId Send(Rank to, Tag tag, Part) override {
+  SendId Send(Rank to, Tag tag, const Payload&, const Note&) override {
     sent.push_back({to, tag});
     return IdOf(sent.size() - 1);
   }
   // Of what was sent, by its place there.
   static SendId IdOf(size_t i) { return {i + 1}; }
-  void Post(Rank from, Tag tag, Part, Round, Credit credit) override {
+  void Post(Rank from, Tag tag, const Payload&, Round, Credit credit) override {
     posted.push_back({from, tag});
     credits.push_back(credit);
   }

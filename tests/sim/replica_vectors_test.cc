@@ -88,15 +88,15 @@ TEST_F(ReplicaVectorsTest, AReceiverThatWritesLeavesTheOthersAlone) {
 
 TEST_F(ReplicaVectorsTest, PartsAreCopied) {
   const Vec sender = Filled(7), receiver = Filled(0);
-  vectors_->Hold(0, {sender, 1, 2});
-  vectors_->Deliver(0, {receiver, 2, 2});
+  vectors_->Hold(0, Part{sender, 1, 2});
+  vectors_->Deliver(0, Part{receiver, 2, 2});
   EXPECT_EQ(Values(receiver), (std::vector<float>{0, 0, 7, 7}));
   EXPECT_NE(vectors_->At(receiver).data, vectors_->At(sender).data);
 
   // Into a vector that shares its memory.
   const Vec shared = Received(sender);
-  vectors_->Hold(0, {receiver, 0, 1});
-  vectors_->Deliver(0, {shared, 3, 1});
+  vectors_->Hold(0, Part{receiver, 0, 1});
+  vectors_->Deliver(0, Part{shared, 3, 1});
   EXPECT_EQ(Values(shared), (std::vector<float>{7, 7, 7, 0}));
   EXPECT_EQ(Values(sender), All(7));
 }

@@ -241,7 +241,7 @@ class Deaf final : public Algorithm {
     if (rank_ == 1) {
       host.Rest(host.New(1, "a vector"));
     } else {
-      host.Post(1, {.channel = 0, .index = 7, .step = 5}, {host.New(1, "a vector"), 0, 1}, 0);
+      host.Post(1, {.channel = 0, .index = 7, .step = 5}, Part{host.New(1, "a vector"), 0, 1}, 0);
     }
     return absl::OkStatus();
   }

@@ -40,6 +40,7 @@ class StoryTeller {
                             .id = {},
                             .round = round,
                             .bytes = 1000,
+                            .note = {},
                             .asked = 0,
                             .begun = 0,
                             .left = arrived,

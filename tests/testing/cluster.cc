@@ -55,7 +55,10 @@ class Cluster::Node final : public Host {
     Copy(arrived.slice, posts_.extract(message).mapped());
     cluster_.nodes_[choice.from]->sent_.push_back(Sent{arrived.id});
     Say(absl::StrCat("receives ", Name(choice.tag), " from ", choice.from));
-    return Deliver(Received{choice.from, choice.tag});
+    return Deliver(Received{.from = choice.from,
+                            .tag = choice.tag,
+                            .bytes = arrived.slice.bytes(),
+                            .note = arrived.note});
   }
 
   void Lose(const Choice& choice) {
@@ -97,19 +100,20 @@ class Cluster::Node final : public Host {
     Say(absl::StrCat("mixes ", request.mix.size(), " vectors and steps"));
     ApplyStep(*cluster_.optimizer_, cluster_.layout_, request, vectors_);
   }
-  SendId Send(Rank to, Tag tag, Part part) override {
+  SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override {
     Say(absl::StrCat("sends ", Name(tag), " to ", to));
     CHECK_EQ(tag.index, completed_) << "sent beside the round's boundaries";
-    bytes_sent_ += part.size * static_cast<int64_t>(sizeof(float));
-    const Message message{{++last_send_.id}, vectors_.Slice(part)};
+    bytes_sent_ += BytesOf(payload);
+    const Message message{{++last_send_.id}, vectors_.Slice(std::get<Part>(payload)), note};
     CHECK(cluster_.nodes_[to]->arriving_.emplace(std::pair(rank_, tag), message).second)
         << "sent twice";
     return message.id;
   }
-  void Post(Rank from, Tag tag, Part into, Round round, Credit) override {
+  void Post(Rank from, Tag tag, const Payload& into, Round round, Credit) override {
     Say(absl::StrCat("posts ", Name(tag), " for ", from));
     CHECK_GE(round, completed_) << "posted for a round that is over";
-    CHECK(posts_.emplace(std::pair(from, tag), vectors_.Slice(into)).second) << "posted twice";
+    CHECK(posts_.emplace(std::pair(from, tag), vectors_.Slice(std::get<Part>(into))).second)
+        << "posted twice";
   }
   void Boundary(Round completed, Vec model) override {
     Say(absl::StrCat("ends round ", completed - 1));
@@ -138,6 +142,7 @@ class Cluster::Node final : public Host {
   struct Message {
     SendId id;  // the sender's
     SharedSlice slice;
+    Note note;
   };
 
   // None where there is no vector.

@@ -5,21 +5,23 @@
 #ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_MESSAGE_CHECKSUM_H_
 #define GRAPEVINE_NODE_TRANSPORT_EDGE_MESSAGE_CHECKSUM_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <tuple>
 
-#include "kernels/vector/aligned_buffer.h"
+#include "algorithm/message.h"
+#include "node/transport/message_memory.h"
 #include "system/mutex.h"
 
 namespace grapevine {
 
-// The checksum of one slice, as far as anybody has asked. It reads the slice's
+// The checksum of one message, as far as anybody has asked. It reads the message's
 // memory and does not keep it alive.
 class MessageChecksum {
  public:
-  explicit MessageChecksum(const SharedSlice& slice)
-      : data_(reinterpret_cast<const std::byte*>(slice.begin())) {}
+  explicit MessageChecksum(const SharedBytes& message) : data_(message.begin) {}
 
   // Reads on until `end` bytes are in; the checksum of all bytes read so far.
   uint32_t Through(int64_t end);
@@ -31,14 +33,18 @@ class MessageChecksum {
   uint32_t crc32c_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// Finds the checksum of a slice that is being sent to several neighbours. A
-// checksum is valid while it is held: until then nobody writes the slice.
+// The CRC-32C of a message whose bytes have `crc32c`, with the note behind them, in
+// little-endian order; one that says nothing counts for nothing.
+uint32_t WithNote(uint32_t crc32c, const Note& note);
+
+// Finds the checksum of bytes that are being sent to several neighbours. A
+// checksum is valid while it is held: until then nobody writes them.
 class ChecksumsInFlight {
  public:
-  std::shared_ptr<MessageChecksum> Of(const SharedSlice& slice);
+  std::shared_ptr<MessageChecksum> Of(const SharedBytes& message);
 
  private:
-  using Key = std::tuple<const float*, int64_t>;  // begin, size
+  using Key = std::tuple<const std::byte*, int64_t>;  // begin, size
   Mutex mutex_;
   std::map<Key, std::weak_ptr<MessageChecksum>> checksums_ ABSL_GUARDED_BY(mutex_);
 };

@@ -26,8 +26,8 @@ absl::Status PeerLink::Send(Tag tag, Outgoing message, std::shared_ptr<void> hel
         if (const std::shared_ptr<PeerLink> here = link.lock()) here->WakeOutgoing();
       });
     }
-    message.slice =
-        ReportWhenReleased(std::move(message.slice), gate_, peer_, tag, std::move(held));
+    message.bytes =
+        ReportWhenReleased(std::move(message.bytes), gate_, peer_, tag, std::move(held));
     queue_.Push(tag, std::move(message));
   }
   WakeOutgoing();
@@ -46,7 +46,7 @@ void PeerLink::WakeOutgoing() {
 absl::Status PeerLink::Post(Tag tag, Incoming place) {
   const Credit credit = place.credit;
   const Round round = place.round;
-  const int64_t bytes = place.into.bytes();
+  const int64_t bytes = place.into.size;
   CreditDesk::Due due;
   {
     MutexLock lock(mutex_);
@@ -137,7 +137,9 @@ absl::Status PeerLink::Landed(const ChunkHeader& chunk, uint32_t crc32c) {
     due = desk_->Landed(peer_, chunk);
   }
   for (const CreditDesk::Announce& announce : due) announce();
-  if (is_whole) gate_->Received(peer_, chunk.tag);
+  if (is_whole) {
+    gate_->Received({.from = peer_, .tag = chunk.tag, .bytes = chunk.total, .note = chunk.note});
+  }
   return absl::OkStatus();
 }
 

@@ -44,11 +44,11 @@ absl::Status ConnectedAlready(Rank peer);
 
 class PeerLink : public std::enable_shared_from_this<PeerLink> {
  public:
-  // `chunk_elements`: the most one chunk carries.
+  // `chunk_bytes`: the most one chunk carries.
   // `desk`: the node's, where credits in turn wait.
-  PeerLink(Rank peer, int64_t chunk_elements, std::shared_ptr<SinkGate> gate,
+  PeerLink(Rank peer, int64_t chunk_bytes, std::shared_ptr<SinkGate> gate,
            std::shared_ptr<CreditDesk> desk)
-      : peer_(peer), gate_(std::move(gate)), desk_(std::move(desk)), queue_(chunk_elements) {}
+      : peer_(peer), gate_(std::move(gate)), desk_(std::move(desk)), queue_(chunk_bytes) {}
 
   Rank peer() const { return peer_; }
 

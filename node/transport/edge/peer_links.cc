@@ -11,7 +11,7 @@ absl::StatusOr<std::shared_ptr<PeerLink>> PeerLinks::To(Rank peer) {
   }
   MutexLock lock(mutex_);
   std::shared_ptr<PeerLink>& link = links_[peer];
-  if (link == nullptr) link = std::make_shared<PeerLink>(peer, chunk_elements_, gate_, desk_);
+  if (link == nullptr) link = std::make_shared<PeerLink>(peer, chunk_bytes_, gate_, desk_);
   return link;
 }
 

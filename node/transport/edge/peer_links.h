@@ -19,13 +19,13 @@ namespace grapevine {
 
 class PeerLinks {
  public:
-  // Among `world_size` ranks. `chunk_elements`: the most one chunk carries. `desk`: where
+  // Among `world_size` ranks. `chunk_bytes`: the most one chunk carries. `desk`: where
   // credits in turn wait, by a clock of its own.
-  PeerLinks(Rank self, Rank world_size, int64_t chunk_elements, std::shared_ptr<SinkGate> gate,
+  PeerLinks(Rank self, Rank world_size, int64_t chunk_bytes, std::shared_ptr<SinkGate> gate,
             std::shared_ptr<CreditDesk> desk = std::make_shared<CreditDesk>())
       : self_(self),
         world_size_(world_size),
-        chunk_elements_(chunk_elements),
+        chunk_bytes_(chunk_bytes),
         gate_(std::move(gate)),
         desk_(std::move(desk)) {}
 
@@ -38,7 +38,7 @@ class PeerLinks {
  private:
   const Rank self_;
   const Rank world_size_;
-  const int64_t chunk_elements_;
+  const int64_t chunk_bytes_;
   const std::shared_ptr<SinkGate> gate_;
   const std::shared_ptr<CreditDesk> desk_;
   Mutex mutex_;

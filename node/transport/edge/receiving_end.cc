@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "node/transport/edge/message_checksum.h"
 
 namespace grapevine {
 namespace {
@@ -74,7 +75,7 @@ absl::Status ReceivingEnd::TakeChunk(const ChunkHeader& chunk,
   if (!crc32c.ok()) return crc32c.status();
   if (landing->landed) landing->landed(chunk.offset, chunk.size);
   *landing = {};  // before the sink hears of it
-  return link_->Landed(chunk, *crc32c);
+  return link_->Landed(chunk, chunk.last() ? WithNote(*crc32c, chunk.note) : *crc32c);
 }
 
 absl::Status ReceivingEnd::Violated(const absl::Status& how, const std::string& address) {

@@ -50,7 +50,7 @@ SendingEnd::Message SendingEnd::ChunkMessage(Piece piece) {
   // With every chunk, so that its bytes are in cache when they go to the socket.
   const uint32_t crc32c =
       context_.checksums->Of(piece.message)->Through(header.offset + header.size);
-  if (header.last()) header.crc32c = crc32c;
+  if (header.last()) header.crc32c = WithNote(crc32c, header.note);
   return {Encode(ToReceiver(header)), std::move(piece.data)};
 }
 

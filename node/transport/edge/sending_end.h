@@ -16,7 +16,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "kernels/vector/aligned_buffer.h"
 #include "node/identity/run_token.h"
 #include "node/transport/edge/edge_identity.h"
 #include "node/transport/edge/message_checksum.h"
@@ -43,7 +42,7 @@ class SendingEnd {
   // to write.
   struct Message {
     std::string bytes;
-    SharedSlice data;  // none where it is of size 0
+    SharedBytes data;  // none where it is of size 0
   };
   std::optional<Message> Next();
 

@@ -1,6 +1,7 @@
 #include "node/transport/edge/wire_format.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -71,6 +72,10 @@ std::string EncodeChunk(const ChunkHeader& header) {
   chunk.set_offset(static_cast<uint64_t>(header.offset));
   chunk.set_total(static_cast<uint64_t>(header.total));
   if (header.crc32c.has_value()) chunk.set_crc32c(*header.crc32c);
+  if (header.note != Note{}) {
+    chunk.mutable_note()->set_weight(header.note.weight);
+    chunk.mutable_note()->set_clock(header.note.clock);
+  }
   std::string fields = chunk.SerializeAsString();
   AppendLength(kDataKey, static_cast<uint64_t>(header.size), &fields);
   std::string message;
@@ -103,11 +108,20 @@ bool ReadCrc(CodedInputStream* in, ChunkHeader* header) {
   return true;
 }
 
+bool ReadNote(CodedInputStream* in, Note* note) {
+  gossip::Note read;
+  if (!ReadSubmessage(in, &read)) return false;
+  *note = {.weight = read.weight(), .clock = read.clock()};
+  return true;
+}
+
 // One field of a chunk before its data.
 bool ReadChunkField(CodedInputStream* in, uint32_t key, gossip::Tag* tag, ChunkHeader* header) {
   switch (key) {
     case FieldKey(gossip::Chunk::kTagFieldNumber):
       return ReadSubmessage(in, tag);
+    case FieldKey(gossip::Chunk::kNoteFieldNumber):
+      return ReadNote(in, &header->note);
     case gossip::Chunk::kOffsetFieldNumber << 3 | WireFormatLite::WIRETYPE_VARINT:
       return ReadSize(in, &header->offset);
     case gossip::Chunk::kTotalFieldNumber << 3 | WireFormatLite::WIRETYPE_VARINT:
@@ -145,6 +159,10 @@ absl::StatusOr<ChunkHeader> DecodeChunk(CodedInputStream* in, int64_t size) {
     return absl::InvalidArgumentError(absl::StrCat("sent ", header.size, " bytes from byte ",
                                                    header.offset, " of ", header.total, " of ",
                                                    Describe(header.tag)));
+  }
+  if (!std::isfinite(header.note.weight)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("sent ", Describe(header.tag), " with a weight of ", header.note.weight));
   }
   if (header.last() && !header.crc32c.has_value()) {
     return absl::InvalidArgumentError(

@@ -7,11 +7,11 @@
 namespace grapevine {
 namespace {
 
-using Owner = std::shared_ptr<float[]>;
+using Owner = std::shared_ptr<void>;
 
-grpc::Slice Borrow(const SharedSlice& data) {
+grpc::Slice Borrow(const SharedBytes& data) {
   return grpc::Slice(
-      data.begin(), static_cast<size_t>(data.bytes()),
+      data.begin, static_cast<size_t>(data.size),
       [](void* owner) { delete static_cast<Owner*>(owner); }, new Owner(data.owner));
 }
 
@@ -22,7 +22,7 @@ grpc::ByteBuffer ToByteBuffer(const std::string& bytes) {
   return grpc::ByteBuffer(&slice, 1);
 }
 
-grpc::ByteBuffer ToByteBuffer(const std::string& header, const SharedSlice& data) {
+grpc::ByteBuffer ToByteBuffer(const std::string& header, const SharedBytes& data) {
   if (data.size == 0) return ToByteBuffer(header);
   const grpc::Slice slices[] = {grpc::Slice(header), Borrow(data)};
   return grpc::ByteBuffer(slices, 2);

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "kernels/vector/aligned_buffer.h"
+#include "node/transport/message_memory.h"
 
 namespace grapevine {
 
@@ -16,7 +16,7 @@ grpc::ByteBuffer ToByteBuffer(const std::string& bytes);
 
 // `header` and the data behind it, which is not copied: the buffer keeps it
 // alive until gRPC has let go of it.
-grpc::ByteBuffer ToByteBuffer(const std::string& header, const SharedSlice& data);
+grpc::ByteBuffer ToByteBuffer(const std::string& header, const SharedBytes& data);
 
 }  // namespace grapevine
 

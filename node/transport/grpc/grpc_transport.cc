@@ -30,14 +30,13 @@ GrpcTransport::GrpcTransport(EdgeIdentity self, GrpcTransportOptions options, Tr
       options_(std::move(options)),
       tick_(TickFor(options_)),
       gate_(std::make_shared<SinkGate>(sink)),
-      links_(std::make_shared<PeerLinks>(self_.rank, self_.world_size,
-                                         options_.chunk_bytes / int64_t{sizeof(float)}, gate_)),
+      links_(
+          std::make_shared<PeerLinks>(self_.rank, self_.world_size, options_.chunk_bytes, gate_)),
       streams_(std::make_shared<StreamCount>()),
       checksums_(std::make_shared<ChecksumsInFlight>()),
       queue_(std::make_shared<GrpcQueue>()),
       service_(std::make_shared<GrpcGossipService>(options_, links_, streams_, queue_)) {
-  CHECK(options_.chunk_bytes > 0 && options_.chunk_bytes % sizeof(float) == 0 &&
-        options_.chunk_bytes <= GrpcTransportOptions::kMaxChunkBytes)
+  CHECK(options_.chunk_bytes > 0 && options_.chunk_bytes <= GrpcTransportOptions::kMaxChunkBytes)
       << options_.chunk_bytes;
   MutexLock lock(shutdown_);
   monitor_ = std::thread([this] { Monitor(); });
@@ -89,7 +88,7 @@ void GrpcTransport::Dial(std::span<const Rank> peers) {
 
 absl::Status GrpcTransport::Send(Rank to, Tag tag, Outgoing message) {
   RETURN_IF_ERROR(EnsureDialled(to));
-  std::shared_ptr<MessageChecksum> checksum = checksums_->Of(message.slice);
+  std::shared_ptr<MessageChecksum> checksum = checksums_->Of(message.bytes);
   return (*links_->To(to))->Send(tag, std::move(message), std::move(checksum));
 }
 

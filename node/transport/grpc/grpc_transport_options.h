@@ -19,7 +19,7 @@ struct GrpcTransportOptions {
   std::chrono::milliseconds peer_timeout{30000};
   // How long to try to reach a peer, and to wait for one to come (--rendezvous-timeout).
   std::chrono::milliseconds connect_timeout{60000};
-  // Data in one gRPC message, a multiple of 4, at most kMaxChunkBytes.
+  // Data in one gRPC message, at most kMaxChunkBytes.
   int64_t chunk_bytes = 1 << 20;
   static constexpr int64_t kMaxChunkBytes = 3 << 20;
   // For outgoing connections; plain text when null.

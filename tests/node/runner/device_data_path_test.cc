@@ -89,10 +89,11 @@ class DeviceDataPathTest : public ::testing::TestWithParam<uint64_t> {
   }
   // A message of one value lands in a place that was posted for it.
   void Land(const Incoming& place, float value) {
-    std::fill_n(place.into.begin(), place.into.size, value);
-    const int64_t first = place.into.bytes() / 3;
+    auto* const elements = reinterpret_cast<float*>(place.into.begin);
+    std::fill_n(elements, place.into.size / int64_t{sizeof(float)}, value);
+    const int64_t first = place.into.size / 3;
     place.landed(0, first);
-    place.landed(first, place.into.bytes() - first);
+    place.landed(first, place.into.size - first);
   }
   std::vector<float> Read(Vec vector) {
     const absl::StatusOr<SharedVector> read = path_->Read(path_->vectors().At(vector));
@@ -108,9 +109,10 @@ class DeviceDataPathTest : public ::testing::TestWithParam<uint64_t> {
       changed_.NotifyAll();
     });
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (message.ready() < message.slice.size && changed_.WaitUntil(mutex_, deadline)) {
+    while (message.ready() < message.bytes.size && changed_.WaitUntil(mutex_, deadline)) {
     }
-    return {message.slice.begin(), message.slice.begin() + message.slice.size};
+    const auto* const elements = reinterpret_cast<const float*>(message.bytes.begin);
+    return {elements, elements + message.bytes.size / int64_t{sizeof(float)}};
   }
   absl::Status AwaitFailure() {
     MutexLock lock(mutex_);
@@ -140,7 +142,7 @@ TEST_P(DeviceDataPathTest, PassesSeeWhatWasWrittenBefore) {
 TEST_P(DeviceDataPathTest, AMessageThatArrivesWaitsForWhoeverReadsItsPlace) {
   const Vec a = NewVector(3), b = path_->vectors().New(kSize, "a vector");
   Scale(2, a, b);
-  const absl::StatusOr<Incoming> place = path_->Post(7, kTag, {a, 0, kSize});
+  const absl::StatusOr<Incoming> place = path_->Post(7, kTag, Part{a, 0, kSize});
   ASSERT_TRUE(place.ok()) << place.status();
   Land(*place, 11);
   path_->Received(7, kTag);
@@ -150,20 +152,20 @@ TEST_P(DeviceDataPathTest, AMessageThatArrivesWaitsForWhoeverReadsItsPlace) {
 
 TEST_P(DeviceDataPathTest, AMessageIsCopiedOnceForAllItsReceivers) {
   const Vec a = NewVector(3);
-  const Outgoing first = *path_->Send({a, 10, 50});
-  const Outgoing second = *path_->Send({a, 10, 50});
-  EXPECT_EQ(first.slice.begin(), second.slice.begin());
+  const Outgoing first = *path_->Send(Part{a, 10, 50});
+  const Outgoing second = *path_->Send(Part{a, 10, 50});
+  EXPECT_EQ(first.bytes.begin, second.bytes.begin);
   EXPECT_THAT(Sent(second), Each(3));
   EXPECT_EQ(device_->downloaded(), 50 * 4);
 }
 
 TEST_P(DeviceDataPathTest, WhatIsWrittenAgainIsCopiedAgain) {
   const Vec a = NewVector(3);
-  EXPECT_THAT(Sent(*path_->Send({a, 0, kSize})), Each(3));
+  EXPECT_THAT(Sent(*path_->Send(Part{a, 0, kSize})), Each(3));
   Scale(2, a, a);
-  EXPECT_THAT(Sent(*path_->Send({a, 0, kSize})), Each(6));
+  EXPECT_THAT(Sent(*path_->Send(Part{a, 0, kSize})), Each(6));
   ASSERT_TRUE(Write(a, 9).ok());
-  EXPECT_THAT(Sent(*path_->Send({a, 0, kSize})), Each(9));
+  EXPECT_THAT(Sent(*path_->Send(Part{a, 0, kSize})), Each(9));
 }
 
 // The streams of the device in the order in which they are made.
@@ -171,27 +173,27 @@ enum Stream { kGradients, kMix, kDown, kUp };
 
 TEST_P(DeviceDataPathTest, CopiesUpAndDownOfPartsThatAreApartDoNotTakeTurns) {
   const Vec a = NewVector(3);
-  ASSERT_TRUE(path_->Send({a, 0, 50}).ok());
-  const absl::StatusOr<Incoming> place = path_->Post(7, kTag, {a, 50, 50});
+  ASSERT_TRUE(path_->Send(Part{a, 0, 50}).ok());
+  const absl::StatusOr<Incoming> place = path_->Post(7, kTag, Part{a, 50, 50});
   ASSERT_TRUE(place.ok()) << place.status();
   EXPECT_EQ(device_->waits(kUp, kDown), 0);
   Land(*place, 11);
   path_->Received(7, kTag);
   const int waits = device_->waits(kDown, kUp);
-  ASSERT_TRUE(path_->Send({a, 10, 40}).ok());
+  ASSERT_TRUE(path_->Send(Part{a, 10, 40}).ok());
   EXPECT_EQ(device_->waits(kDown, kUp), waits);
-  ASSERT_TRUE(path_->Post(8, kTag, {a, 49, 2}).ok());
+  ASSERT_TRUE(path_->Post(8, kTag, Part{a, 49, 2}).ok());
   EXPECT_EQ(device_->waits(kUp, kDown), 1);
 }
 
 TEST_P(DeviceDataPathTest, APassOverAPartWaitsForThatPartAlone) {
   const Vec a = NewVector(3), b = NewVector(4);
   Scale(1, a, b);
-  const absl::StatusOr<Incoming> place = path_->Post(7, kTag, {a, 50, 50});
+  const absl::StatusOr<Incoming> place = path_->Post(7, kTag, Part{a, 50, 50});
   ASSERT_TRUE(place.ok()) << place.status();
   Land(*place, 11);
   path_->Received(7, kTag);
-  ASSERT_TRUE(path_->Send({b, 50, 50}).ok());
+  ASSERT_TRUE(path_->Send(Part{b, 50, 50}).ok());
   const int for_up = device_->waits(kMix, kUp), for_down = device_->waits(kMix, kDown);
   Scale(2, {a, 0, 50}, {b, 0, 50});
   EXPECT_EQ(device_->waits(kMix, kUp), for_up);
@@ -203,12 +205,12 @@ TEST_P(DeviceDataPathTest, APassOverAPartWaitsForThatPartAlone) {
 
 TEST_P(DeviceDataPathTest, MessagesWhoseRangesOverlapTakeTurns) {
   const Vec a = NewVector(3);
-  const Outgoing left = *path_->Send({a, 0, 60}), right = *path_->Send({a, 40, 60});
-  const absl::StatusOr<Incoming> place = path_->Post(7, kTag, {a, 30, 40});
+  const Outgoing left = *path_->Send(Part{a, 0, 60}), right = *path_->Send(Part{a, 40, 60});
+  const absl::StatusOr<Incoming> place = path_->Post(7, kTag, Part{a, 30, 40});
   ASSERT_TRUE(place.ok()) << place.status();
   Land(*place, 11);
   path_->Received(7, kTag);
-  const Outgoing after = *path_->Send({a, 30, 40});
+  const Outgoing after = *path_->Send(Part{a, 30, 40});
   EXPECT_THAT(Sent(left), Each(3));
   EXPECT_THAT(Sent(right), Each(3));
   EXPECT_THAT(Sent(after), Each(11));
@@ -216,31 +218,31 @@ TEST_P(DeviceDataPathTest, MessagesWhoseRangesOverlapTakeTurns) {
 
 TEST_P(DeviceDataPathTest, TheCopyOfAPartIsKeptUntilThatPartIsWritten) {
   const Vec a = NewVector(3);
-  const Outgoing first = *path_->Send({a, 10, 40});
+  const Outgoing first = *path_->Send(Part{a, 10, 40});
   Scale(2, {a, 50, 50}, {a, 50, 50});
   Scale(2, {a, 0, 10}, {a, 0, 10});
-  ASSERT_TRUE(path_->Post(7, kTag, {a, 60, 40}).ok());
-  EXPECT_EQ(path_->Send({a, 10, 40})->slice.begin(), first.slice.begin());
+  ASSERT_TRUE(path_->Post(7, kTag, Part{a, 60, 40}).ok());
+  EXPECT_EQ(path_->Send(Part{a, 10, 40})->bytes.begin, first.bytes.begin);
   Scale(2, {a, 49, 1}, {a, 49, 1});  // while the first message may still be copied
-  const Outgoing second = *path_->Send({a, 10, 40});
+  const Outgoing second = *path_->Send(Part{a, 10, 40});
   EXPECT_THAT(Sent(first), Each(3));
   std::vector<float> expected(40, 3.0f);
   expected.back() = 6;
   EXPECT_EQ(Sent(second), expected);
 
-  const absl::StatusOr<Incoming> place = path_->Post(8, kTag, {a, 10, 1});
+  const absl::StatusOr<Incoming> place = path_->Post(8, kTag, Part{a, 10, 1});
   ASSERT_TRUE(place.ok()) << place.status();
   Land(*place, 11);
   path_->Received(8, kTag);
   expected.front() = 11;
-  EXPECT_EQ(Sent(*path_->Send({a, 10, 40})), expected);
+  EXPECT_EQ(Sent(*path_->Send(Part{a, 10, 40})), expected);
 }
 
 TEST_P(DeviceDataPathTest, AMessageMayArriveInAVectorThatWasDropped) {
   const Vec a = NewVector(3);
   const void* const memory = path_->vectors().At(a).data.get();
   {
-    const absl::StatusOr<Incoming> place = path_->Post(7, kTag, {a, 20, 30});
+    const absl::StatusOr<Incoming> place = path_->Post(7, kTag, Part{a, 20, 30});
     ASSERT_TRUE(place.ok()) << place.status();
     path_->Drop(a);
     const Vec other = NewVector(5);
@@ -263,10 +265,10 @@ TEST_P(DeviceDataPathTest, AGradientWaitsForItsReplicaAndIsReportedOnceItIsThere
 
 TEST_P(DeviceDataPathTest, AGradientGoesWhereWhatWasSentIsStillCopied) {
   const Vec a = NewVector(3), into = NewVector(1);
-  const Outgoing first = *path_->Send({into, 0, kSize});
+  const Outgoing first = *path_->Send(Part{into, 0, kSize});
   EXPECT_THAT(TenTimes(a, into), Each(30));
   EXPECT_THAT(Sent(first), Each(1));
-  EXPECT_THAT(Sent(*path_->Send({into, 0, kSize})), Each(30)) << "the copy of before";
+  EXPECT_THAT(Sent(*path_->Send(Part{into, 0, kSize})), Each(30)) << "the copy of before";
 }
 
 TEST_P(DeviceDataPathTest, SketchesAreThoseOfHostMemory) {
@@ -286,7 +288,7 @@ TEST_P(DeviceDataPathTest, TheCopyOfADroppedVectorIsLetGo) {
   const Vec b = NewVector(1);
   for (int i = 0; i < 10; ++i) {
     const Vec a = NewVector(3);
-    EXPECT_THAT(Sent(*path_->Send({a, 0, kSize})), Each(3));
+    EXPECT_THAT(Sent(*path_->Send(Part{a, 0, kSize})), Each(3));
     path_->Drop(a);
     Scale(1, b, b);  // lets go of what was written
   }
@@ -320,8 +322,8 @@ TEST_P(DeviceDataPathTest, WithoutMemoryNothingRunsAndTheErrorSaysForWhat) {
   Scale(2, a, d);
   EXPECT_TRUE(absl::IsResourceExhausted(path_->status()));
   EXPECT_EQ(path_->status().message(), "no memory for the fourth (a vector of 100 elements)");
-  EXPECT_FALSE(path_->Send({d, 0, kSize}).ok());
-  EXPECT_FALSE(path_->Post(1, kTag, {d, 0, kSize}).ok());
+  EXPECT_FALSE(path_->Send(Part{d, 0, kSize}).ok());
+  EXPECT_FALSE(path_->Post(1, kTag, Part{d, 0, kSize}).ok());
   EXPECT_FALSE(path_->Read(path_->vectors().At(d)).ok());
   for (const Vec vector : {a, b, c, d}) path_->Drop(vector);
 }
@@ -333,10 +335,10 @@ TEST_P(DeviceDataPathTest, WithoutHostMemoryTheErrorNamesTheMessage) {
     return NewVector(3);  // through host memory, which stays with the path
   };
   const Vec sent = start();
-  EXPECT_EQ(path_->Send({sent, 0, kPart}).status().message(),
+  EXPECT_EQ(path_->Send(Part{sent, 0, kPart}).status().message(),
             "no memory for an outgoing message in host memory");
   const Vec posted = start();
-  EXPECT_EQ(path_->Post(7, kTag, {posted, 0, kPart}).status().message(),
+  EXPECT_EQ(path_->Post(7, kTag, Part{posted, 0, kPart}).status().message(),
             "no memory for a message from rank 7 in host memory");
   start();
   EXPECT_EQ(Write(path_->vectors().New(kSize, "the gradient"), 4).message(),
@@ -347,7 +349,7 @@ TEST_P(DeviceDataPathTest, ADeviceThatIsLostIsReported) {
   Start({.seed = GetParam(), .work = 20});
   const Vec a = NewVector(3);
   for (int i = 0; i < 10; ++i) Scale(1, a, a);
-  ASSERT_TRUE(path_->Send({a, 0, kSize}).ok());
+  ASSERT_TRUE(path_->Send(Part{a, 0, kSize}).ok());
   EXPECT_THAT(std::string(AwaitFailure().message()), HasSubstr("is lost"));
   EXPECT_FALSE(path_->Read(path_->vectors().At(a)).ok());
 }

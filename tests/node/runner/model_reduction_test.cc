@@ -49,7 +49,7 @@ class Network {
     End(Network& network, Rank rank) : network_(network), rank_(rank) {}
     void Dial(std::span<const Rank>) override {}
     absl::Status Send(Rank to, Tag tag, Outgoing message) override {
-      network_.queues_[{rank_, to}].push_back({tag, message.slice});
+      network_.queues_[{rank_, to}].push_back({tag, message.bytes});
       return absl::OkStatus();
     }
     absl::Status Post(Rank from, Tag tag, Incoming place) override {
@@ -65,11 +65,11 @@ class Network {
   };
 
   void Carry(Edge edge) {
-    const auto [tag, slice] = queues_[edge].front();
+    const auto [tag, bytes] = queues_[edge].front();
     queues_[edge].pop_front();
-    const SharedSlice into = posts_.extract({edge, tag}).mapped();
-    ASSERT_EQ(slice.size, into.size);
-    std::copy_n(slice.begin(), slice.size, into.begin());
+    const SharedBytes into = posts_.extract({edge, tag}).mapped();
+    ASSERT_EQ(bytes.size, into.size);
+    std::copy_n(bytes.begin, bytes.size, into.begin);
     ++delivered_;
     ASSERT_TRUE(at(edge.first).OnSent(edge.second, tag).ok());
     ASSERT_TRUE(at(edge.second).OnReceived(edge.first, tag).ok());
@@ -78,8 +78,8 @@ class Network {
   KeyedRandom order_;
   std::vector<std::unique_ptr<End>> ends_;
   std::vector<std::unique_ptr<ModelReduction>> reductions_;
-  std::map<Edge, std::deque<std::pair<Tag, SharedSlice>>> queues_;
-  std::map<std::pair<Edge, Tag>, SharedSlice> posts_;
+  std::map<Edge, std::deque<std::pair<Tag, SharedBytes>>> queues_;
+  std::map<std::pair<Edge, Tag>, SharedBytes> posts_;
   int64_t delivered_ = 0;
 };
 

@@ -90,6 +90,28 @@ TEST(ReceiveLedger, NamesEveryViolation) {
   EXPECT_THAT(Message(damaged), HasSubstr("CRC-32C 00000005, its bytes have 00000006"));
 }
 
+TEST(ReceiveLedger, APlaceMayTakeShorterMessages) {
+  ReceiveLedger ledger;
+  Incoming place(Zeros(10));
+  place.least = 3;
+  ASSERT_TRUE(ledger.Post(kTag, place).ok());
+  for (const int64_t total : {2, 41}) {
+    EXPECT_THAT(Message(ledger.Accept({.tag = kTag, .size = 2, .total = total}).status()),
+                HasSubstr("bytes, expected 3 to 40"));
+  }
+  const ChunkHeader first{.tag = kTag, .offset = 0, .size = 5, .total = 7};
+  ASSERT_TRUE(ledger.Accept(first).ok());
+  EXPECT_FALSE(*ledger.Landed(first, 17));
+  // Its length stands.
+  EXPECT_THAT(Message(ledger.Accept({.tag = kTag, .offset = 5, .size = 1, .total = 6}).status()),
+              HasSubstr("with 6 bytes, expected 7"));
+  EXPECT_THAT(Message(ledger.Accept({.tag = kTag, .offset = 5, .size = 3, .total = 7}).status()),
+              HasSubstr("of which 2 are missing"));
+  const ChunkHeader last{.tag = kTag, .offset = 5, .size = 2, .total = 7, .crc32c = 18};
+  ASSERT_TRUE(ledger.Accept(last).ok());
+  EXPECT_TRUE(*ledger.Landed(last, 18));
+}
+
 TEST(ReceiveLedger, AnEmptyMessageIsOneEmptyChunk) {
   ReceiveLedger ledger;
   ASSERT_TRUE(ledger.Post(kTag, SharedSlice{}).ok());

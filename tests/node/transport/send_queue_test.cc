@@ -10,25 +10,26 @@ namespace {
 Tag Step(uint32_t step) { return {.index = 1, .step = step}; }
 
 TEST(SendQueue, CutsAMessageIntoChunks) {
-  SendQueue queue(4);
+  SendQueue queue(16);
   const SharedSlice whole = Pattern(20, 1);
   queue.Push(Step(1), SharedSlice{whole.owner, 5, 10});
   EXPECT_FALSE(queue.Next().has_value());
   EXPECT_FALSE(queue.ready());
   ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
   EXPECT_TRUE(queue.ready());
-  const int64_t sizes[] = {4, 4, 2};
+  const int64_t sizes[] = {16, 16, 8};
   int64_t offset = 0;
   for (const int64_t size : sizes) {
     const auto piece = queue.Next();
     ASSERT_TRUE(piece.has_value());
     EXPECT_EQ(piece->header.tag, Step(1));
-    EXPECT_EQ(piece->header.offset, 4 * offset);
-    EXPECT_EQ(piece->header.size, 4 * size);
+    EXPECT_EQ(piece->header.offset, offset);
+    EXPECT_EQ(piece->header.size, size);
     EXPECT_EQ(piece->header.total, 40);
-    EXPECT_EQ(piece->header.last(), offset + size == 10);
-    EXPECT_EQ(piece->data.begin(), whole.begin() + 5 + offset);
-    EXPECT_EQ(piece->message.begin(), whole.begin() + 5);
+    EXPECT_EQ(piece->header.last(), offset + size == 40);
+    EXPECT_EQ(piece->message.begin, SharedBytes(whole).begin + 20);
+    EXPECT_EQ(piece->data.begin, piece->message.begin + offset);
+    EXPECT_EQ(piece->data.size, size);
     offset += size;
   }
   EXPECT_FALSE(queue.Next().has_value());
@@ -38,11 +39,12 @@ TEST(SendQueue, CutsAMessageIntoChunks) {
 // Its receiver counts what has come.
 TEST(SendQueue, AMessageInTurnLeavesInSixteenths) {
   SendQueue queue(1 << 20);
+  // A sixteenth is a whole number of cache lines.
   for (const auto& [size, chunk] :
-       {std::pair(16 * 2000, 2000), std::pair(16 * 2000 + 1, 2001), std::pair(5000, 1024),
-        std::pair(100, 100), std::pair(20 << 20, 1 << 20)}) {
+       {std::pair(16 * 8000, 8000), std::pair(16 * 8000 + 1, 8064), std::pair(20000, 4096),
+        std::pair(101, 101), std::pair(20 << 20, 1 << 20)}) {
     ASSERT_TRUE(queue.Grant(Step(1), Credit::kInTurn).ok());
-    queue.Push(Step(1), SharedSlice{nullptr, 0, size});
+    queue.Push(Step(1), SharedBytes{nullptr, nullptr, size});
     for (int64_t left = size; left > 0;) {
       const auto piece = queue.Next();
       ASSERT_TRUE(piece.has_value()) << size;
@@ -51,6 +53,16 @@ TEST(SendQueue, AMessageInTurnLeavesInSixteenths) {
     }
     EXPECT_TRUE(queue.empty());
   }
+}
+
+TEST(SendQueue, TheNoteGoesWithTheLastPiece) {
+  SendQueue queue(4);
+  Outgoing message(Pattern(2, 1));
+  message.note = {.weight = 0.5, .clock = 3};
+  queue.Push(Step(1), message);
+  ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+  EXPECT_EQ(queue.Next()->header.note, Note{});
+  EXPECT_EQ(queue.Next()->header.note, message.note);
 }
 
 TEST(SendQueue, GoesByCreditNotByOrder) {
@@ -90,7 +102,7 @@ TEST(SendQueue, BoundsMessagesAndCredits) {
 }
 
 TEST(SendQueue, RefusesDoubles) {
-  SendQueue queue(1);
+  SendQueue queue(4);
   queue.Push(Step(1), Pattern(2, 1));
   EXPECT_TRUE(absl::IsAlreadyExists(queue.Admits(Step(1))));
   ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());

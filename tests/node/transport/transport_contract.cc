@@ -1,6 +1,7 @@
 #include "tests/node/transport/transport_contract.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "gmock/gmock.h"
 
@@ -77,7 +78,7 @@ TEST_P(TransportContract, SendsWhatIsThereAndTheRestWhenItComes) {
     std::copy(whole.begin() + there, whole.begin() + level, growing.begin() + there);
     there = level;
     EXPECT_EQ(network->sink(1).received(), 0) << "before it was whole";
-    written->Raise(level);
+    written->Raise(level * int64_t{sizeof(float)});
   }
   for (const Rank to : {1, 2}) {
     ASSERT_TRUE(network->sink(to).AwaitReceived(0, kTag)) << network->sink(to).failures();
@@ -104,6 +105,34 @@ TEST_P(TransportContract, TellsOfEveryByteInOrderBeforeTheWhole) {
   ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
   EXPECT_EQ(landed_when_received, sent.bytes());
   EXPECT_TRUE(SameBits(sent, copy));
+}
+
+TEST_P(TransportContract, ANoteTravelsBesideAMessage) {
+  auto network = Make(2);
+  Outgoing message(Pattern(10, 1));
+  message.note = {.weight = 0.375, .clock = -8};
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, Zeros(10)).ok());
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, message).ok());
+  ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag)) << network->sink(1).failures();
+  EXPECT_EQ(network->sink(1).last_received().note, message.note);
+  ExpectDelivery(*network, 10, Step(1));
+  EXPECT_EQ(network->sink(1).last_received().note, Note{});
+}
+
+// Of an encoding whose length is known once it is done: any number of bytes.
+TEST_P(TransportContract, SaysHowManyBytesCameWhereThePlaceTakesFewer) {
+  auto network = Make(2);
+  const SharedSlice sent = Pattern(600000, 1), place = Zeros(600000);
+  uint32_t step = 0;
+  for (const int64_t size : {int64_t{1}, int64_t{37}, int64_t{1234567}, sent.bytes()}) {
+    Incoming into(place);
+    into.least = 1;
+    ASSERT_TRUE(network->transport(1).Post(0, Step(++step), into).ok());
+    ASSERT_TRUE(network->transport(0).Send(1, Step(step), SharedBytes(sent).Within(0, size)).ok());
+    ASSERT_TRUE(network->sink(1).AwaitReceived(0, Step(step))) << network->sink(1).failures();
+    EXPECT_EQ(network->sink(1).last_received().bytes, size);
+    EXPECT_EQ(std::memcmp(place.begin(), sent.begin(), static_cast<size_t>(size)), 0);
+  }
 }
 
 TEST_P(TransportContract, DeliversThePartThatTheSliceNames) {

@@ -9,10 +9,11 @@ SharedSlice Slice(SharedVector vector) { return {vector.data, 0, vector.size}; }
 
 }  // namespace
 
-void RecordingSink::OnReceived(Rank from, Tag tag) {
+void RecordingSink::OnReceived(const Received& message) {
   if (on_received) on_received();
   MutexLock lock(mutex_);
-  received_.emplace(from, tag);
+  received_.emplace(message.from, message.tag);
+  last_received_ = message;
   changed_.NotifyAll();
 }
 
@@ -49,6 +50,11 @@ absl::Status RecordingSink::AwaitFailure(Rank peer) {
   if (!Await([&] { return failed_.contains(peer); })) return absl::OkStatus();
   MutexLock lock(mutex_);
   return failed_.find(peer)->second;
+}
+
+Received RecordingSink::last_received() const {
+  MutexLock lock(mutex_);
+  return last_received_;
 }
 
 int RecordingSink::Count(const Messages& messages) const {

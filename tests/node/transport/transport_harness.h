@@ -19,7 +19,7 @@ namespace grapevine {
 // Remembers every call. Thread-safe.
 class RecordingSink : public TransportSink {
  public:
-  void OnReceived(Rank from, Tag tag) override;
+  void OnReceived(const Received& message) override;
   void OnSent(Rank to, Tag tag) override;
   void OnPeerFailed(Rank peer, const absl::Status& why) override;
 
@@ -28,6 +28,8 @@ class RecordingSink : public TransportSink {
 
   // Each waits up to 20 s; false when it did not happen.
   bool AwaitReceived(Rank from, Tag tag);
+  // The last message that was received.
+  Received last_received() const;
   bool AwaitSent(Rank to, Tag tag);
   // The status of the failure; OK when none came.
   absl::Status AwaitFailure(Rank peer);
@@ -47,6 +49,7 @@ class RecordingSink : public TransportSink {
   mutable Mutex mutex_;
   Condition changed_;
   Messages received_;
+  Received last_received_ = {};
   Messages sent_;
   std::multimap<Rank, absl::Status> failed_;
 };

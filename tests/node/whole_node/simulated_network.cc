@@ -20,7 +20,7 @@ void Connection::Read(End end, Reader reader) {
   Arrive(Other(end));
 }
 
-void Connection::Write(End end, std::string header, SharedSlice data,
+void Connection::Write(End end, std::string header, SharedBytes data,
                        std::function<void()> written) {
   Side& writer = side(end);
   if (broken_ || writer.finished) {
@@ -44,8 +44,8 @@ void Connection::TakeIn(End from) {
     Message message = std::move(writer.waiting.front());
     writer.waiting.pop_front();
     if (message.data.size > 0) {
-      message.bytes.append(reinterpret_cast<const char*>(message.data.begin()),
-                           static_cast<size_t>(message.data.bytes()));
+      message.bytes.append(reinterpret_cast<const char*>(message.data.begin),
+                           static_cast<size_t>(message.data.size));
       message.data = {};
     }
     if (message.written) writer.process->After(kLocal, std::exchange(message.written, {}));

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "kernels/vector/aligned_buffer.h"
+#include "node/transport/message_memory.h"
 #include "random/keyed_random.h"
 #include "tests/node/whole_node/process.h"
 #include "tests/node/whole_node/virtual_time.h"
@@ -47,7 +47,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Read(End end, Reader reader);
   // `header` and the data behind it, which are read when `written` is called: soon, or
   // when the other end has read what is ahead.
-  void Write(End end, std::string header, SharedSlice data, std::function<void()> written);
+  void Write(End end, std::string header, SharedBytes data, std::function<void()> written);
   // This end writes no more.
   void Finish(End end, absl::Status status);
   // Drops what is on its way; both ends hear `why`, but not the one that did it.
@@ -66,7 +66,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   struct Message {
     std::string bytes;
-    SharedSlice data;  // still to be read
+    SharedBytes data;  // still to be read
     std::function<void()> written;
     bool last = false;
     bool broken = false;  // the last, since its process is no more

@@ -114,7 +114,7 @@ void SimulatedNode::MakeTransport() {
                    .algorithm = plan().algorithm},
       SimulatedTransportOptions{.peer_timeout = plan().peer_timeout,
                                 .connect_timeout = plan().rendezvous_timeout,
-                                .chunk_elements = 5,
+                                .chunk_bytes = 20,
                                 .round = [this] { return round(); },
                                 .token = Token()},
       world_->network, world_->processes, runner_.get());

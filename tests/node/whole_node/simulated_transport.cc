@@ -253,7 +253,7 @@ SimulatedTransport::SimulatedTransport(EdgeIdentity self, SimulatedTransportOpti
       processes_(std::move(processes)),
       gate_(std::make_shared<SinkGate>(sink)),
       links_(std::make_shared<PeerLinks>(
-          self_.rank, self_.world_size, options_.chunk_elements, gate_,
+          self_.rank, self_.world_size, options_.chunk_bytes, gate_,
           std::make_shared<CreditDesk>([process = process()] { return process->now(); }))),
       door_(options_.token, links_),
       checksums_(std::make_shared<ChecksumsInFlight>()) {
@@ -300,7 +300,7 @@ void SimulatedTransport::Dial(std::span<const Rank> peers) {
 
 absl::Status SimulatedTransport::Send(Rank to, Tag tag, Outgoing message) {
   if (absl::Status status = EnsureDialled(to); !status.ok()) return status;
-  std::shared_ptr<MessageChecksum> checksum = checksums_->Of(message.slice);
+  std::shared_ptr<MessageChecksum> checksum = checksums_->Of(message.bytes);
   return (*links_->To(to))->Send(tag, std::move(message), std::move(checksum));
 }
 

@@ -29,7 +29,7 @@ namespace grapevine::testing {
 struct SimulatedTransportOptions {
   std::chrono::milliseconds peer_timeout{30000};
   std::chrono::milliseconds connect_timeout{60000};
-  int64_t chunk_elements = 8;
+  int64_t chunk_bytes = 32;
   std::function<Round()> round;
   RunToken token;
 };

@@ -23,12 +23,23 @@ TEST(ChecksumsInFlight, OneForEachSliceInFlight) {
   const SharedSlice whole = Pattern(1000, 1);
   auto first = checksums.Of(whole);
   EXPECT_EQ(checksums.Of(whole), first);
-  EXPECT_NE(checksums.Of({whole.owner, 0, 500}), first);
-  EXPECT_NE(checksums.Of({whole.owner, 500, 500}), first);
+  EXPECT_NE(checksums.Of(SharedSlice{whole.owner, 0, 500}), first);
+  EXPECT_NE(checksums.Of(SharedSlice{whole.owner, 500, 500}), first);
   const uint32_t before = first->Through(4000);
   first.reset();
   whole.begin()[0] += 1;
   EXPECT_NE(checksums.Of(whole)->Through(4000), before);
+}
+
+TEST(MessageChecksum, CoversTheNoteWhereThereIsOne) {
+  EXPECT_EQ(WithNote(17, {}), 17u);
+  const uint32_t noted = WithNote(17, {.weight = 0.5, .clock = 3});
+  EXPECT_NE(noted, 17u);
+  EXPECT_NE(noted, WithNote(17, {.weight = 0.25, .clock = 3}));
+  EXPECT_NE(noted, WithNote(17, {.weight = 0.5, .clock = 4}));
+  // 1.0 and 2 as eight little-endian bytes each.
+  const unsigned char bytes[] = {0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 2, 0, 0, 0, 0, 0, 0, 0};
+  EXPECT_EQ(WithNote(17, {.weight = 1, .clock = 2}), Crc32c(17, bytes, sizeof(bytes)));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ class PeerLinkTest : public testing::Test {
   RecordingSink sink_;
   std::shared_ptr<SinkGate> gate_ = std::make_shared<SinkGate>(&sink_);
   std::shared_ptr<CreditDesk> desk_ = std::make_shared<CreditDesk>();
-  const std::shared_ptr<PeerLink> owned_ = std::make_shared<PeerLink>(3, 1000, gate_, desk_);
+  const std::shared_ptr<PeerLink> owned_ = std::make_shared<PeerLink>(3, 4000, gate_, desk_);
   PeerLink& link_ = *owned_;
   std::shared_ptr<FakeStream> outgoing_ = std::make_shared<FakeStream>();
   std::shared_ptr<FakeStream> incoming_ = std::make_shared<FakeStream>();
@@ -54,7 +54,7 @@ TEST_F(PeerLinkTest, WakesItsStreams) {
 }
 
 TEST_F(PeerLinkTest, ACreditInTurnWaitsForTheMessageOfAnotherPeer) {
-  const auto other = std::make_shared<PeerLink>(5, 100'000, gate_, desk_);
+  const auto other = std::make_shared<PeerLink>(5, 400'000, gate_, desk_);
   ASSERT_TRUE(other->AttachIncoming(incoming_).ok());
   constexpr Tag kNext{.index = kTag.index + 1};
   constexpr int64_t kSize = 2000;
@@ -77,7 +77,7 @@ TEST_F(PeerLinkTest, ACreditInTurnWaitsForTheMessageOfAnotherPeer) {
 }
 
 TEST_F(PeerLinkTest, APeerThatIsGivenUpHoldsUpNoCredit) {
-  const auto other = std::make_shared<PeerLink>(5, 100'000, gate_, desk_);
+  const auto other = std::make_shared<PeerLink>(5, 400'000, gate_, desk_);
   Incoming place(Zeros(2000));
   place.credit = Credit::kInTurn;
   ASSERT_TRUE(link_.Post(kTag, place).ok());

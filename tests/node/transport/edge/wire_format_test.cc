@@ -3,6 +3,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include <cstring>
+#include <limits>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -73,6 +74,22 @@ TEST(WireFormat, ReadsAChunkThroughAnySlices) {
   }
 }
 
+TEST(WireFormat, ANoteThatSaysNothingTakesNoBytes) {
+  ChunkHeader header = kHeader;
+  const size_t without = Encode(ToReceiver(header)).size();
+  std::string data;
+  EXPECT_EQ(std::get<ChunkHeader>(*Decode(Encode(ToReceiver(header)) + kData, 3, &data)).note,
+            Note{});
+  for (const Note note : {Note{.weight = 0, .clock = 0}, Note{.weight = 0.25, .clock = -1},
+                          Note{.weight = 1, .clock = int64_t{1} << 62}}) {
+    header.note = note;
+    const std::string bytes = Encode(ToReceiver(header));
+    EXPECT_GT(bytes.size(), without);
+    EXPECT_EQ(std::get<ChunkHeader>(*Decode(bytes + kData, 3, &data)).note, note);
+    EXPECT_EQ(data, kData);
+  }
+}
+
 TEST(WireFormat, SkipsFieldsOfALaterVersion) {
   gossip::ToReceiver message;
   ASSERT_TRUE(message.ParseFromString(Encode(ToReceiver(kHeader)) + kData));
@@ -122,6 +139,12 @@ TEST(WireFormat, RefusesWhatCannotBe) {
   header = kHeader;
   header.crc32c.reset();
   EXPECT_THAT(WhyNot(Encode(ToReceiver(header)) + kData), HasSubstr("without checksum"));
+  for (const double weight :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    header = kHeader;
+    header.note.weight = weight;
+    EXPECT_THAT(WhyNot(Encode(ToReceiver(header)) + kData), HasSubstr("with a weight of "));
+  }
   EXPECT_THAT(WhyNot(std::string(kMaxControlBytes + 1, 'x')), HasSubstr("without data"));
   gossip::ToReceiver message;
   message.mutable_chunk()->mutable_tag()->set_channel(65536);
