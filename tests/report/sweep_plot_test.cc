@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "report/sweep_reader.h"
 #include "tests/report/run_folder.h"
 #include "tests/testing/file_text.h"
 
@@ -55,6 +56,19 @@ class SweepPlotTest : public ::testing::Test {
   std::string folder_;
   SweepPlotOptions options_;
 };
+
+// A program with algorithms of its own ran the sweep (docs/extending.md), another draws it.
+TEST_F(SweepPlotTest, ReadsCellsOfAlgorithmsThatThisProgramDoesNotKnow) {
+  const std::string sweep = FreshFolder();
+  folder_ = sweep;
+  WriteCell("mine:speed=3", "10Mbit", "1ms", 8);
+  WriteCell("ps:servers=2", "10Mbit", "1ms", 8);
+  const auto cells = ReadSweep(std::vector<std::string>{sweep});
+  ASSERT_TRUE(cells.ok()) << cells.status();
+  ASSERT_EQ(cells->size(), 2u);
+  EXPECT_EQ((*cells)[0].workers, 8);
+  EXPECT_EQ((*cells)[1].workers, 6);
+}
 
 TEST_F(SweepPlotTest, WritesEveryPicture) {
   if (GnuplotIsMissing()) GTEST_SKIP() << "gnuplot is not installed";
