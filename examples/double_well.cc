@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "model/problem/host_objective.h"
 #include "model/problem/objective.h"
 #include "model/problem/problem.h"
@@ -94,9 +95,8 @@ class DoubleWell final : public Problem {
       std::unique_ptr<Objective> wells =
           std::make_unique<TiltedWells>(options_, node % 2 == 0 ? options_.tilt : -options_.tilt);
       if (place.device != nullptr) {  // computes on the CPU for a node that is on a GPU
-        auto copied = grapevine::HostObjective::Make(std::move(wells), place);
-        if (!copied.ok()) return copied.status();
-        wells = *std::move(copied);
+        ASSIGN_OR_RETURN(auto copied, grapevine::HostObjective::Make(std::move(wells), place));
+        wells = std::move(copied);
       }
       objectives.push_back(std::move(wells));
     }
@@ -120,7 +120,7 @@ absl::StatusOr<std::unique_ptr<Problem>> Make(const grapevine::Spec& spec,
   options.dimension = reader.Integer("dim", options.dimension, 1, 1000000);
   options.tilt = reader.Real("tilt", options.tilt, 0, 1);
   options.batch_size = request.batch_size;
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   return std::make_unique<DoubleWell>(options);
 }
 

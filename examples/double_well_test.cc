@@ -4,15 +4,15 @@
 #include <vector>
 
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "model/problem/problem_kind.h"
 
 namespace grapevine {
 namespace {
 
 absl::StatusOr<std::unique_ptr<Problem>> Make(const char* text) {
-  const auto named = Problems().Read(text);
-  if (!named.ok()) return named.status();
-  return named->kind->make(named->spec, {.nodes = 2});
+  ASSIGN_OR_RETURN(const auto named, Problems().Read(text));
+  return named.kind->make(named.spec, {.nodes = 2});
 }
 
 TEST(DoubleWell, ItsGradientIsTheSlopeOfItsLoss) {

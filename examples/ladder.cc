@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/spec.h"
+#include "base/status_macros.h"
 #include "topology/size_error.h"
 #include "topology/topology.h"
 #include "topology/topology_kind.h"
@@ -46,7 +47,7 @@ class Ladder final : public Topology {
 
 absl::StatusOr<std::shared_ptr<const Topology>> Make(const grapevine::Spec& spec, Rank n,
                                                      uint64_t) {
-  if (absl::Status status = grapevine::SpecReader(spec).Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(grapevine::SpecReader(spec).Finish());
   const auto works = [](int64_t size) { return size >= 2 && size % 2 == 0; };
   if (!works(n)) return grapevine::SizeError(spec.text, n, "a ladder has pairs of nodes", works);
   return std::make_shared<Ladder>(n);

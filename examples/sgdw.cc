@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "optim/buffer_average.h"
 #include "optim/optimizer.h"
 #include "optim/optimizer_kind.h"
@@ -56,7 +57,7 @@ absl::StatusOr<std::unique_ptr<Optimizer>> Make(const grapevine::Spec& spec,
   grapevine::SpecReader reader(spec);
   options.momentum = reader.Real("momentum", options.momentum, 0, 0.9999);
   options.weight_decay = reader.Real("weight_decay", options.weight_decay, 0);
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   return std::make_unique<Sgdw>(options);
 }
 

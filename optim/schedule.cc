@@ -64,14 +64,13 @@ absl::StatusOr<ScheduleShape> Steps(const Spec& spec, SpecReader& reader, int64_
   std::vector<Position> positions;
   const std::vector<std::string> texts = absl::StrSplit(at, '+');
   for (const std::string& text : texts) {
-    absl::StatusOr<Position> position = ParsePosition(spec, "at", text, options);
-    if (!position.ok()) return position.status();
-    if (!positions.empty() && position->rounds <= positions.back().rounds) {
+    ASSIGN_OR_RETURN(Position position, ParsePosition(spec, "at", text, options));
+    if (!positions.empty() && position.rounds <= positions.back().rounds) {
       return SpecError(spec.text,
                        absl::StrCat("at: '", text, "' does not come after '", positions.back().text,
                                     "'; write positions in ascending order"));
     }
-    positions.push_back(*std::move(position));
+    positions.push_back(std::move(position));
   }
   return [positions, factor](int64_t round) {
     const auto passed =

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels/passes/mix_and_step.h"
 #include "optim/buffer_average.h"
 #include "optim/optimizer_kind.h"
@@ -15,7 +16,7 @@ absl::StatusOr<std::unique_ptr<Optimizer>> MakeSgd(const Spec& spec, OptimizerOp
   SpecReader reader(spec);
   options.momentum = reader.Real("momentum", options.momentum);
   options.weight_decay = reader.Real("weight_decay", options.weight_decay);
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   if (!(options.momentum >= 0 && options.momentum < 1)) {
     return SpecError(spec.text, absl::StrCat("momentum is ", options.momentum,
                                              "; it must be at least 0 and less than 1"));

@@ -117,7 +117,7 @@ TEST_P(AlgorithmContract, MemoryStaysWithinItsBound) {
 }
 
 // More nodes show nothing new of an algorithm that knows its neighbours alone.
-constexpr Rank kMostGossiping = 8;
+constexpr Rank kMaxGossiping = 8;
 
 // Every registered algorithm in all that it can be: gossip on graphs of every kind, the
 // others, to which graphs mean nothing, on a ring; each with as few nodes as it can have.
@@ -128,7 +128,7 @@ std::vector<Param> EveryAlgorithm(const std::vector<std::string>& graphs,
     for (const std::string& spec : kind->examples) {
       for (const std::string& graph : graphs) {
         for (const Rank size : sizes) {
-          if (kind->centralized ? graph != "ring" : size > kMostGossiping) continue;
+          if (kind->centralized ? graph != "ring" : size > kMaxGossiping) continue;
           if (kind->undirected && (*MakeTopology(graph, size, 1))->directed()) continue;
           if (WorkerCount(spec, size).ok()) all.emplace_back(spec, graph, size);
         }
