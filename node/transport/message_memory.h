@@ -67,8 +67,8 @@ struct Incoming {
   SharedBytes into;
   // The fewest bytes that do; into.size where a message has one size alone.
   int64_t least;
-  Landed landed;    // may be empty
-  Round round = 0;  // of this node, for which it was posted
+  Landed landed;     // may be empty
+  Round round = -1;  // of this node, for which it was posted; none: -1
   Credit credit = Credit::kAtOnce;
 };
 

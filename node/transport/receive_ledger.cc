@@ -55,7 +55,11 @@ absl::StatusOr<Landing> ReceiveLedger::Accept(const ChunkHeader& chunk) const {
                                                    chunk.total - place.filled, " are missing"));
   }
   const SharedBytes& into = place.memory.into;
-  return Landing{into.owner, into.begin + place.filled, place.crc32c, place.memory.landed};
+  return Landing{.owner = into.owner,
+                 .into = into.begin + place.filled,
+                 .crc32c = place.crc32c,
+                 .round = place.memory.round,
+                 .landed = place.memory.landed};
 }
 
 absl::StatusOr<bool> ReceiveLedger::Landed(const ChunkHeader& chunk, uint32_t crc32c) {

@@ -25,6 +25,7 @@ struct Landing {
   std::shared_ptr<void> owner;
   std::byte* into = nullptr;
   uint32_t crc32c = 0;  // of the message's bytes before this chunk
+  Round round = -1;     // for which the message was posted; none: -1
   // To be called, where there is one, once the chunk's bytes are there.
   Incoming::Landed landed;
 };

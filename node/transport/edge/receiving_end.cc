@@ -73,6 +73,7 @@ absl::Status ReceivingEnd::TakeChunk(const ChunkHeader& chunk,
   if (!landing.ok()) return landing.status();
   absl::StatusOr<uint32_t> crc32c = CopyChunkData(data, chunk, landing->into, landing->crc32c);
   if (!crc32c.ok()) return crc32c.status();
+  watch_.HeardRound(landing->round);
   if (landing->landed) landing->landed(chunk.offset, chunk.size);
   *landing = {};  // before the sink hears of it
   return link_->Landed(chunk, chunk.last() ? WithNote(*crc32c, chunk.note) : *crc32c);

@@ -22,7 +22,7 @@ class SilenceWatch {
  public:
   // Something arrived.
   void Heard() { quiet_ms_ = 0; }
-  // The peer said that it is in `round`.
+  // The peer said that it is in `round`, or sent what is posted for it; -1 says nothing.
   void HeardRound(Round round) { round_ = std::max(round_.load(), round); }
 
   // `tick` has passed; returns the silence so far.
