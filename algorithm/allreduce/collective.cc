@@ -199,7 +199,7 @@ bool Collective::HasLeft(int level) const {
 
 absl::Status Collective::Unposted(Rank from, const Tag& tag) const {
   return absl::InternalError(absl::StrCat(schedule_->name(), ": step ", tag.step, " of sum ",
-                                          tag.index, " came unposted from rank ", from,
+                                          tag.index, " came without a post from rank ", from,
                                           "; under way is step ", level_, " of sum ", sum_));
 }
 

@@ -206,7 +206,7 @@ class Violations : public ::testing::Test {
 TEST_F(Violations, OfAServersPeersAreNamed) {
   auto server = Begun(2);
   EXPECT_THAT(Error(*server, Received{0, ParameterServers::GradientTag(1)}),
-              HasSubstr("a gradient of rank 0 for round 1 came unposted in round 0"));
+              HasSubstr("a gradient of rank 0 for round 1 came without a post in round 0"));
   EXPECT_EQ(Error(*server, Received{0, ParameterServers::GradientTag(0)}), "");
   EXPECT_THAT(Error(*server, Received{0, ParameterServers::GradientTag(0)}), HasSubstr("rank 0"));
   EXPECT_THAT(Error(*server, Received{2, ParameterServers::GradientTag(0)}), HasSubstr("rank 2"));
@@ -222,7 +222,7 @@ TEST_F(Violations, OfAWorkersPeersAreNamed) {
   auto worker = Begun(1);
   EXPECT_TRUE(worker->waiting_for().empty()) << "it computes";
   EXPECT_THAT(Error(*worker, Received{2, ParameterServers::WeightsTag(0)}),
-              HasSubstr("weights of rank 2 for round 0 came unposted"));
+              HasSubstr("weights of rank 2 for round 0 came without a post"));
   EXPECT_THAT(Error(*worker, GradientReady{1}), HasSubstr("round 1 came unasked in round 0"));
   EXPECT_EQ(Error(*worker, GradientReady{0}), "");
   EXPECT_THAT(Error(*worker, GradientReady{0}), HasSubstr("unasked"));
