@@ -81,7 +81,8 @@ absl::Status Dpsgd::OnReceived(const Received& event, Host& host) {
     }
   }
   return absl::InternalError(absl::StrCat("a replica of rank ", event.from, " for round ",
-                                          event.tag.index, " came without a post in round ", round_));
+                                          event.tag.index, " came without a post in round ",
+                                          round_));
 }
 
 absl::Status Dpsgd::OnGradient(const GradientReady& event, Host& host) {

@@ -30,7 +30,8 @@ absl::Status PsServer::On(const Event& event, Host& host) {
 absl::Status PsServer::OnReceived(const Received& event, Host& host) {
   if (event.tag != ParameterServers::GradientTag(stepped_) || missing_.erase(event.from) == 0) {
     return absl::InternalError(absl::StrCat("a gradient of rank ", event.from, " for round ",
-                                            event.tag.index, " came without a post in round ", round_));
+                                            event.tag.index, " came without a post in round ",
+                                            round_));
   }
   StepIfComplete(host);
   return absl::OkStatus();

@@ -32,7 +32,8 @@ absl::Status PsWorker::On(const Event& event, Host& host) {
 absl::Status PsWorker::OnReceived(const Received& event, Host& host) {
   if (event.tag != ParameterServers::WeightsTag(round_) || missing_.erase(event.from) == 0) {
     return absl::InternalError(absl::StrCat("weights of rank ", event.from, " for round ",
-                                            event.tag.index, " came without a post in round ", round_));
+                                            event.tag.index, " came without a post in round ",
+                                            round_));
   }
   if (missing_.empty()) EndRound(host);
   return absl::OkStatus();

@@ -20,6 +20,7 @@
 #include "experiment/core/experiment.h"
 #include "experiment/simulated/gradient_timer.h"
 #include "experiment/simulated/simulated_cluster.h"
+#include "run/config/config_field.h"
 
 namespace grapevine {
 namespace {
@@ -51,8 +52,10 @@ absl::Status MakePhantom(Config* config, AdviceBasis* basis) {
   }
   if (learns) {
     config->set_model(absl::StrCat("phantom:", 4 * experiment->layout().size, "B"));
-    config->clear_init_from();
-    config->clear_target_accuracy();
+    // Of learning.
+    for (const char* name : {"init_from", "target_accuracy", "data", "split", "label_smoothing"}) {
+      ClearField(ConfigFieldNamed(name), config);
+    }
   }
   basis->compute = config->compute();
   return absl::OkStatus();

@@ -190,9 +190,9 @@ TEST_P(Violations, AreRefusedWithTheMessageAndTheSumUnderWay) {
     return std::string(collective.On(event, host).message());
   };
   const std::string of_sum = "; under way is step 0 of sum 0";
-  EXPECT_EQ(
-      error(Received{3, {1, 7, 0}}),
-      Schedule(GetParam(), 0, 4)->name() + ": step 0 of sum 7 came without a post from rank 3" + of_sum);
+  EXPECT_EQ(error(Received{3, {1, 7, 0}}), Schedule(GetParam(), 0, 4)->name() +
+                                               ": step 0 of sum 7 came without a post from rank 3" +
+                                               of_sum);
   EXPECT_THAT(error(Received{(posted.peer + 1) % 4, posted.tag}), HasSubstr("came without a post"));
   EXPECT_THAT(error(Received{posted.peer, {1, 0, 1u << 31}}), HasSubstr("came without a post"));
   EXPECT_FALSE(collective.On(Sent{SendId{99}}, host)) << "it never sent that";
