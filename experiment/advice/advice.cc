@@ -19,8 +19,8 @@ std::vector<std::string> AdvisedGraphs(Rank nodes) {
     if (!kind->advised) continue;
     for (std::string& spec : kind->advised(nodes)) graphs.push_back(std::move(spec));
   }
-  std::ranges::stable_partition(
-      graphs, [](const std::string& spec) { return spec == Config().topology(); });
+  std::stable_partition(graphs.begin(), graphs.end(),
+                        [](const std::string& spec) { return spec == Config().topology(); });
   return graphs;
 }
 
