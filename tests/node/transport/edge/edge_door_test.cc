@@ -37,6 +37,10 @@ class EdgeDoorTest : public testing::Test {
     return {.run_id = "run", .rank = rank, .world_size = 4, .schema = "x", .topology = "ring"};
   }
   void SetUp() override { door_.Open(Of(0)); }
+  // A link and its stream hold each other until one of them ends.
+  void TearDown() override {
+    for (const auto& link : links_->All()) link->Leave();
+  }
 
   std::shared_ptr<FakeCaller> Calls(Rank rank, const RunToken& token) {
     auto caller = std::make_shared<FakeCaller>();
@@ -46,8 +50,9 @@ class EdgeDoorTest : public testing::Test {
 
   const RunToken token_{"the token of this run"};
   RecordingSink sink_;
-  EdgeDoor door_{token_,
-                 std::make_shared<PeerLinks>(0, 4, 1000, std::make_shared<SinkGate>(&sink_))};
+  const std::shared_ptr<PeerLinks> links_ =
+      std::make_shared<PeerLinks>(0, 4, 1000, std::make_shared<SinkGate>(&sink_));
+  EdgeDoor door_{token_, links_};
 };
 
 TEST_F(EdgeDoorTest, ANeighbourIsGreetedAndLetInOnce) {
