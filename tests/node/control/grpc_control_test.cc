@@ -487,7 +487,9 @@ TEST(GrpcControl, JoiningEndsWhenGrpcHasNoThreadLeft) {
   absl::Status joined;
   none.ExpectToReturn([&] { joined = node->Join(2, seconds(1)).status(); });
   EXPECT_EQ(FailureOf(joined), Failure::kRendezvous);
-  EXPECT_THAT(std::string(joined.message()), HasSubstr("gRPC has no thread left"));
+  // What it says depends on whether one of gRPC's threads came free in the last moment.
+  EXPECT_THAT(std::string(joined.message()),
+              ::testing::AnyOf(HasSubstr("gRPC has no thread left"), HasSubstr("no answer")));
 }
 
 // What rank 0 says on a stream to which these registrations are written, until it ends.
