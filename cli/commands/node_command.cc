@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -19,7 +18,6 @@
 #include "absl/time/clock.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
-#include "base/units.h"
 #include "cli/commands/experiment_command.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/interruption.h"
@@ -114,19 +112,8 @@ std::string NewRunId() {
   return absl::StrCat(absl::Hex(uint64_t{device()} << 32 | device(), absl::kZeroPad16));
 }
 
-absl::StatusOr<std::chrono::milliseconds> Milliseconds(const std::string& duration) {
-  ASSIGN_OR_RETURN(std::chrono::nanoseconds parsed, ParseDuration(duration));
-  return std::chrono::duration_cast<std::chrono::milliseconds>(parsed);
-}
-
 absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity& identity,
                                        const NodePlacement& placement, std::string token) {
-  const auto peer = Milliseconds(config.peer_timeout());
-  const auto rendezvous = Milliseconds(config.rendezvous_timeout());
-  const auto step = Milliseconds(config.step_timeout());
-  for (const auto* timeout : {&peer, &rendezvous, &step}) {
-    if (!timeout->ok()) return timeout->status();
-  }
   NodeRunOptions options{.rank = identity.rank.value, .local_rank = identity.local_rank.value};
   options.session.run_id = NewRunId();
   options.session.coordinator = placement.coordinator;
@@ -138,12 +125,9 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
                                           .key = config.tls_key(),
                                           .insecure = config.insecure()}));
   if (!credentials.warning().empty()) LOG(WARNING) << credentials.warning();
-  ASSIGN_OR_RETURN(const auto listening, credentials.ForServer(placement.bind.host));
+  RETURN_IF_ERROR(credentials.ForServer(placement.bind.host).status());
   options.session.credentials = std::move(credentials);
   options.session.token = RunToken(std::move(token));
-  options.session.rendezvous_timeout = *rendezvous;
-  options.session.peer_timeout = *peer;
-  options.session.step_timeout = *step;
   options.on_listening = [](const HostAddress& address) {
     const std::optional<int> port = InheritedDescriptor(kPortDescriptorVariable);
     return port ? TellPort(*port, address) : absl::OkStatus();

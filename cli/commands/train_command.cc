@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -15,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
-#include "base/units.h"
 #include "cli/commands/experiment_command.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/interruption.h"
@@ -63,16 +61,12 @@ std::vector<std::string> NodeArguments(const Config& config, const std::string& 
   return arguments;
 }
 
-std::chrono::milliseconds Milliseconds(const std::string& duration) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(ResolvedDuration(duration));
-}
-
 absl::Status LaunchNodes(const Config& config, const std::string& run, ProgressDisplay& display) {
   ASSIGN_OR_RETURN(const std::string token, DrawToken());
   bool interrupted = false;
   return Launch({.plan = {.nodes = config.nodes(),
-                          .rendezvous_timeout = Milliseconds(config.rendezvous_timeout()),
-                          .finish_timeout = Milliseconds(config.step_timeout())},
+                          .rendezvous_timeout = ResolvedTimeout(config.rendezvous_timeout()),
+                          .finish_timeout = ResolvedTimeout(config.step_timeout())},
                  .arguments = NodeArguments(config, run),
                  .environment = {{kTokenVariable, token}}},
                 {.on_line =

@@ -15,6 +15,7 @@
 #include "experiment/core/experiment_summary.h"
 #include "kernels/passes/sketch.h"
 #include "model/problem/averaged_model.h"
+#include "run/config/config_field.h"
 #include "run/records/metrics.h"
 #include "run/records/run_directory.h"
 #include "run/timing/compute_time.h"
@@ -167,6 +168,9 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.schema = absl::StrCat(absl::Hex(experiment_->layout().Fingerprint()));
   session.topology = GraphIdentity(*experiment_);
   session.algorithm = config.algorithm();
+  session.rendezvous_timeout = ResolvedTimeout(config.rendezvous_timeout());
+  session.peer_timeout = ResolvedTimeout(config.peer_timeout());
+  session.step_timeout = ResolvedTimeout(config.step_timeout());
   session.rounds = experiment_->rounds();
   session.first_limit = experiment_->target().limit();
   return session;
@@ -310,7 +314,8 @@ void NodeRun::Record(const RunMetrics& metrics) {
 // Measurements have half of what all results have: that their file stands still says more
 // than that rank 0 is slow.
 absl::Status NodeRun::WriteResults() {
-  const auto deadline = std::chrono::steady_clock::now() + options_.session.step_timeout / 2;
+  const auto deadline =
+      std::chrono::steady_clock::now() + ResolvedTimeout(experiment_->config().step_timeout()) / 2;
   RETURN_IF_ERROR(run_metrics_->Drain(deadline));
   RETURN_IF_ERROR(WriteSummary());
   return recording_->Join();

@@ -33,8 +33,8 @@ struct NodeRunOptions {
   Rank rank = 0;
   int local_rank = 0;         // among the nodes of this machine
   std::string run_directory;  // exists
-  // Where this node is and how long it waits; what follows from the experiment
-  // is filled in.
+  // Where this node is and what it shows; what follows from the experiment, time-outs
+  // among it, is filled in.
   NodeSessionOptions session;
   std::function<absl::Status(const HostAddress&)> on_listening;
   // Rank 0: every measurement of the run.

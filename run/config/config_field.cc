@@ -187,4 +187,8 @@ std::chrono::nanoseconds ResolvedDuration(std::string_view text) {
   return *duration;
 }
 
+std::chrono::milliseconds ResolvedTimeout(std::string_view text) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(ResolvedDuration(text));
+}
+
 }  // namespace grapevine

@@ -39,6 +39,8 @@ std::string FieldText(const ConfigField& field, const Config& config);
 
 // The value of a duration in a resolved configuration.
 std::chrono::nanoseconds ResolvedDuration(std::string_view text);
+// Likewise of a time-out: whole milliseconds.
+std::chrono::milliseconds ResolvedTimeout(std::string_view text);
 
 }  // namespace grapevine
 

@@ -22,7 +22,6 @@
 namespace grapevine {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -46,20 +45,21 @@ class StalledMetrics : public testing::Test {
     if (thread_.joinable()) thread_.join();
   }
 
-  void Begin(milliseconds step_timeout) {
+  void Begin(const std::string& step_timeout) {
     auto resolved = *ResolveConfig({.flags = {{"nodes", "1"},
                                               {"topology", "complete"},
                                               {"model", "phantom:1kB"},
                                               {"compute", "1us"},
                                               {"rounds", std::to_string(kRounds)},
-                                              {"log_every", "1"}}});
+                                              {"log_every", "1"},
+                                              {"peer_timeout", "2s"},
+                                              {"step_timeout", step_timeout}}});
     auto experiment = Experiment::Build(resolved.config);
     ASSERT_TRUE(experiment.ok()) << experiment.status();
     experiment_ = *std::move(experiment);
     NodeRunOptions options{.run_directory = folder_.path()};
     options.session.run_id = "stalled";
     options.session.credentials = *GrpcCredentials::Load({.insecure = true});
-    options.session.step_timeout = step_timeout;
     options.on_listening = [](const HostAddress&) { return absl::OkStatus(); };
     options.on_metrics = [this](const RunMetrics& metrics) { OnMetrics(metrics.round); };
     run_ = std::make_unique<NodeRun>(experiment_.get(), std::move(options));
@@ -119,7 +119,7 @@ class StalledMetrics : public testing::Test {
 
 // Rank 0 goes on hearing the nodes, and what was measured is written when it can be.
 TEST_F(StalledMetrics, HoldNobodyUpAndAreWrittenInTheEnd) {
-  Begin(std::chrono::minutes(15));
+  Begin("15min");
   ASSERT_TRUE(AwaitMeasurement(kRounds)) << "measurements wait for the file system";
   const std::string text = Read();
   EXPECT_EQ(std::ranges::count(text, '\n'), kRounds);
@@ -127,7 +127,7 @@ TEST_F(StalledMetrics, HoldNobodyUpAndAreWrittenInTheEnd) {
 }
 
 TEST_F(StalledMetrics, EndTheRunWhenTheyCannotBeWritten) {
-  Begin(std::chrono::seconds(2));
+  Begin("2s");
   const absl::Status status = AwaitEnd();
   EXPECT_EQ(FailureOf(status), Failure::kOutput);
   EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr(path_), HasSubstr("has stood still")));

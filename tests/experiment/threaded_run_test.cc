@@ -64,6 +64,23 @@ TEST(ThreadedRun, EndsWithTheFirstFailure) {
   EXPECT_THAT(std::string(ended.status().message()), HasSubstr("the loss became"));
 }
 
+TEST(ThreadedRun, HasTheTimeOutsOfItsConfiguration) {
+  const ScratchFolder folder;
+  const auto resolved = ResolveConfig({.flags = {{"nodes", "2"},
+                                                 {"model", "phantom:1kB"},
+                                                 {"compute", "20s"},
+                                                 {"rounds", "1"},
+                                                 {"peer_timeout", "1s"},
+                                                 {"step_timeout", "1s"}}});
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  const auto experiment = Experiment::Build(resolved->config);
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  const absl::StatusOr<Summary> ended =
+      RunInThreads(**experiment, {.run_directory = folder.path()});
+  EXPECT_EQ(FailureOf(ended.status()), Failure::kPeerLost) << ended.status();
+  EXPECT_THAT(std::string(ended.status().message()), HasSubstr("--step-timeout=1s"));
+}
+
 TEST(ThreadedRun, EndsWhenRankZeroCannotBegin) {
   const auto experiment = Built({});
   const absl::StatusOr<Summary> ended =

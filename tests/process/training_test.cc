@@ -235,7 +235,9 @@ TEST(Training, WhatMetTheTargetAccuracyIsToldAndKept) {
     EXPECT_THAT(ended.output, HasSubstr("target accuracy of 30 % met in round " + round + " ("));
     EXPECT_EQ(summary["rounds"], lines.back()["round"]);
     // Real nodes go on to the end that was announced, the simulator stops.
-    if (command == "sim") EXPECT_EQ(lines.back()["round"], (*met)["round"]);
+    if (command == "sim") {
+      EXPECT_EQ(lines.back()["round"], (*met)["round"]);
+    }
   }
   EXPECT_TRUE(FileText(folder.File("train/model.safetensors")) ==
               FileText(folder.File("sim/model.safetensors")));
