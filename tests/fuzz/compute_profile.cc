@@ -5,15 +5,17 @@
 
 #include <algorithm>
 
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace grapevine;  // NOLINT(build/namespaces)
+namespace grapevine {
+namespace {
+
+void Play(const uint8_t* data, size_t size) {
   const fuzz::InputFile file(data, size);
   const auto profile = ReadComputeProfile(file.path());
   if (!profile.ok()) {
     fuzz::RequireClass(profile.status(), Failure::kInput);
-    return 0;
+    return;
   }
   for (const DeviceProfile& device : profile->devices()) {
     CHECK(std::ranges::is_sorted(device.gradient_ns()));
@@ -23,5 +25,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto again = ReadComputeProfile(written.path());
   CHECK(again.ok()) << again.status() << text;
   CHECK_EQ(ToText(*again), text);
-  return 0;
 }
+
+const fuzz::Target target("compute_profile", Play);
+
+}  // namespace
+}  // namespace grapevine

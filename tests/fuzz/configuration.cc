@@ -3,15 +3,17 @@
 
 #include "run/config/config_file.h"
 #include "run/config/config_resolve.h"
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace grapevine;  // NOLINT(build/namespaces)
+namespace grapevine {
+namespace {
+
+void Play(const uint8_t* data, size_t size) {
   const fuzz::InputFile file(data, size);
   const auto read = ReadConfigFile(file.path());
   if (!read.ok()) {
     fuzz::RequireClass(read.status(), Failure::kUsage);
-    return 0;
+    return;
   }
   // What was read is canonical: written and read again it is the same.
   const std::string text = ConfigFileText(read->config);
@@ -22,5 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // Resolved it is valid, or refused by name.
   const auto resolved = ResolveConfig({.file = file.path()});
   if (!resolved.ok()) fuzz::RequireClass(resolved.status(), Failure::kUsage);
-  return 0;
 }
+
+const fuzz::Target target("configuration", Play);
+
+}  // namespace
+}  // namespace grapevine

@@ -9,7 +9,7 @@
 
 #include "node/control/directive.h"
 #include "node/control/registration.h"
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace grapevine {
 namespace {
@@ -74,11 +74,7 @@ class Watch {
   Coordinator::Phase phase_ = Coordinator::Phase::kGathering;
 };
 
-}  // namespace
-}  // namespace grapevine
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace grapevine;  // NOLINT(build/namespaces)
+void Play(const uint8_t* data, size_t size) {
   SteadyTime now{};
   Coordinator coordinator({.own = Own(), .run_id = "run", .round_limit = kRounds}, now);
   Watch watch;
@@ -98,5 +94,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     watch.Look(coordinator);
   }
-  return 0;
 }
+
+const fuzz::Target target("coordinator", Play);
+
+}  // namespace
+}  // namespace grapevine

@@ -5,10 +5,12 @@
 #include <glog/logging.h>
 
 #include "node/control/control_line.h"
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace grapevine;  // NOLINT(build/namespaces)
+namespace grapevine {
+namespace {
+
+void Play(const uint8_t* data, size_t size) {
   constexpr Rank kNodes = 3;
   constexpr Round kRounds = 100;
   SteadyTime now{};
@@ -30,5 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!line.verdict()) continue;
     for (const char c : line.verdict()->message()) CHECK(static_cast<uint8_t>(c) >= 0x20) << int{c};
   }
-  return 0;
 }
+
+const fuzz::Target target("directive", Play);
+
+}  // namespace
+}  // namespace grapevine

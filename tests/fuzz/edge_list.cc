@@ -2,9 +2,15 @@
 #include "tests/fuzz/graph_file.h"
 #include "topology/files/edge_list_file.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace grapevine;  // NOLINT(build/namespaces)
+namespace grapevine {
+namespace {
+
+void Play(const uint8_t* data, size_t size) {
   const fuzz::InputFile file(data, size);
   fuzz::RequireGraph(ReadEdgeList(file.path()));
-  return 0;
 }
+
+const fuzz::Target target("edge_list", Play);
+
+}  // namespace
+}  // namespace grapevine

@@ -5,7 +5,7 @@
 #include <glog/logging.h>
 
 #include "absl/status/statusor.h"
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "topology/files/graph_description.h"
 
 namespace grapevine::fuzz {

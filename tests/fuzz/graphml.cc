@@ -2,9 +2,15 @@
 #include "tests/fuzz/graph_file.h"
 #include "topology/files/boost_graph_file.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace grapevine;  // NOLINT(build/namespaces)
+namespace grapevine {
+namespace {
+
+void Play(const uint8_t* data, size_t size) {
   const fuzz::InputFile file(data, size);
   fuzz::RequireGraph(ReadGraphml(file.path()));
-  return 0;
 }
+
+const fuzz::Target target("graphml", Play);
+
+}  // namespace
+}  // namespace grapevine

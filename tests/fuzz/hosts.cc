@@ -4,10 +4,12 @@
 #include "node/identity/host_address.h"
 #include "node/identity/hostfile.h"
 #include "node/identity/slurm_nodelist.h"
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace grapevine;  // NOLINT(build/namespaces)
+namespace grapevine {
+namespace {
+
+void Play(const uint8_t* data, size_t size) {
   const std::string_view text = fuzz::Text(data, size);
   const fuzz::InputFile file(data, size);
   if (const auto places = ReadHostfile(file.path()); !places.ok()) {
@@ -30,5 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK(again.ok()) << again.status();
     CHECK_EQ(FormatHostAddress(*again), FormatHostAddress(*address));
   }
-  return 0;
 }
+
+const fuzz::Target target("hosts", Play);
+
+}  // namespace
+}  // namespace grapevine

@@ -3,19 +3,21 @@
 
 #include <glog/logging.h>
 
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace grapevine;  // NOLINT(build/namespaces)
+namespace grapevine {
+namespace {
+
+void Play(const uint8_t* data, size_t size) {
   const std::span<const uint8_t> file(data, size);
   const auto extent = JpegExtent("x.jpg", file);
   if (!extent.ok()) {
     fuzz::RequireClass(extent.status(), Failure::kInput);
-    return 0;
+    return;
   }
   CHECK(extent->width > 0 && extent->height > 0);
   // Large ones take the fuzzer's memory and time, and no other way.
-  if (extent->width * extent->height > (1 << 20)) return 0;
+  if (extent->width * extent->height > (1 << 20)) return;
   for (const int denominator : {1, 8}) {
     std::vector<uint8_t> pixels;
     const auto decoded = DecodeJpeg("x.jpg", file, denominator, &pixels);
@@ -27,5 +29,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CHECK_EQ(decoded->height, (extent->height + denominator - 1) / denominator);
     CHECK_EQ(pixels.size(), static_cast<size_t>(3 * decoded->width * decoded->height));
   }
-  return 0;
 }
+
+const fuzz::Target target("jpeg", Play);
+
+}  // namespace
+}  // namespace grapevine

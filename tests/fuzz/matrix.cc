@@ -3,17 +3,19 @@
 
 #include <cmath>
 
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "topology/weights/mixing.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace grapevine;  // NOLINT(build/namespaces)
+namespace grapevine {
+namespace {
+
+void Play(const uint8_t* data, size_t size) {
   constexpr Rank kNodes = 3;
   const fuzz::InputFile file(data, size);
   const auto mixing = MakeMixing("file:" + file.path(), *MakeTopology("ring", kNodes, 1));
   if (!mixing.ok()) {
     fuzz::RequireClass(mixing.status(), Failure::kInput);
-    return 0;
+    return;
   }
   for (Rank rank = 0; rank < kNodes; ++rank) {
     MixingRow row;
@@ -25,5 +27,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     CHECK_LT(std::abs(sum - 1), 1e-6);
   }
-  return 0;
 }
+
+const fuzz::Target target("matrix", Play);
+
+}  // namespace
+}  // namespace grapevine

@@ -3,8 +3,9 @@
 
 #include <glog/logging.h>
 
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 
+namespace grapevine {
 namespace {
 
 template <typename Metrics, typename Read>
@@ -20,11 +21,12 @@ void Check(std::string_view line, Read read) {
   CHECK_EQ(ToJsonLine(*again), text);
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace grapevine;  // NOLINT(build/namespaces)
+void Play(const uint8_t* data, size_t size) {
   Check<RunMetrics>(fuzz::Text(data, size), RunMetricsFromJson);
   Check<NodeMetrics>(fuzz::Text(data, size), NodeMetricsFromJson);
-  return 0;
 }
+
+const fuzz::Target target("metrics", Play);
+
+}  // namespace
+}  // namespace grapevine

@@ -2,9 +2,15 @@
 #include "sim/platform/platform_textproto.h"
 #include "tests/fuzz/platform_file.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace grapevine;  // NOLINT(build/namespaces)
+namespace grapevine {
+namespace {
+
+void Play(const uint8_t* data, size_t size) {
   const fuzz::InputFile file(data, size);
   fuzz::RequirePlatform(ReadPlatformTextproto(file.path()));
-  return 0;
 }
+
+const fuzz::Target target("platform", Play);
+
+}  // namespace
+}  // namespace grapevine

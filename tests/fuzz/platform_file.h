@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "sim/platform/platform_description.h"
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace grapevine::fuzz {
 

@@ -3,9 +3,15 @@
 
 #include "tests/fuzz/platform_file.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace grapevine;  // NOLINT(build/namespaces)
+namespace grapevine {
+namespace {
+
+void Play(const uint8_t* data, size_t size) {
   const fuzz::InputFile file(data, size);
   fuzz::RequirePlatform(ReadPlatformGraphml(file.path()));
-  return 0;
 }
+
+const fuzz::Target target("platform_graphml", Play);
+
+}  // namespace
+}  // namespace grapevine

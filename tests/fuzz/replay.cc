@@ -1,8 +1,9 @@
-// Plays the seeds of a fuzz target, and mutations of them, without a fuzzer:
+// Plays the seeds of every fuzz target, and mutations of them, without a fuzzer:
 //
-//   NAME_fuzz_test CORPUS [--input=N] [--inputs=N] [--seed=N]
+//   fuzz_test CORPUS [--gtest_filter=*/TARGET] [--input=N] [--inputs=N] [--seed=N]
 //
-// An input that aborts is named by seed and number; --input=N plays it alone.
+// CORPUS has a folder of seeds for each target. An input that aborts is named by its target,
+// seed and number; with these it is played alone.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/mutator.h"
 
 namespace grapevine::fuzz {
@@ -40,18 +41,13 @@ void TellPresent(int signal) {
   raise(signal);
 }
 
-void Play(const std::string& input, const std::string& name) {
-  std::snprintf(present, sizeof present, "\nThis input ends the process: %s\n", name.c_str());
-  LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
-}
-
-std::vector<std::string> SeedFiles() {
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(options.corpus)) {
-    files.push_back(entry.path().string());
+std::vector<std::string> PathsIn(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    paths.push_back(entry.path().string());
   }
-  std::ranges::sort(files);
-  return files;
+  std::ranges::sort(paths);
+  return paths;
 }
 
 std::string Contents(const std::string& path) {
@@ -59,13 +55,23 @@ std::string Contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(Fuzz, Seeds) {
-  ASSERT_FALSE(SeedFiles().empty()) << options.corpus;
+class Fuzz : public testing::TestWithParam<std::string> {
+ protected:
+  static void Play(const std::string& input, const std::string& name) {
+    std::snprintf(present, sizeof present, "\nThis input ends the process: %s\n", name.c_str());
+    Targets().at(GetParam())(reinterpret_cast<const uint8_t*>(input.data()), input.size());
+  }
+
+  static std::vector<std::string> SeedFiles() { return PathsIn(options.corpus + "/" + GetParam()); }
+};
+
+TEST_P(Fuzz, Seeds) {
+  ASSERT_FALSE(SeedFiles().empty());
   for (const std::string& file : SeedFiles()) Play(Contents(file), file);
-  Play("", "nothing at all");
+  Play("", GetParam() + ", nothing at all");
 }
 
-TEST(Fuzz, MutationsOfSeeds) {
+TEST_P(Fuzz, MutationsOfSeeds) {
   std::vector<std::string> seeds;
   for (const std::string& file : SeedFiles()) seeds.push_back(Contents(file));
   ASSERT_FALSE(seeds.empty());
@@ -74,8 +80,24 @@ TEST(Fuzz, MutationsOfSeeds) {
   const uint64_t first = options.only.value_or(0);
   const uint64_t last = options.only ? first + 1 : options.inputs;
   for (uint64_t i = first; i < last; ++i) {
-    Play(mutator.Input(i),
-         "--seed=" + std::to_string(options.seed) + " --input=" + std::to_string(i));
+    Play(mutator.Input(i), "--gtest_filter=*/" + GetParam() + " --seed=" +
+                               std::to_string(options.seed) + " --input=" + std::to_string(i));
+  }
+}
+
+std::vector<std::string> TargetNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, play] : Targets()) names.push_back(name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Fuzz, testing::ValuesIn(TargetNames()),
+                         [](const auto& info) { return info.param; });
+
+// A folder that nobody plays would look like seeds that hold.
+TEST(Corpus, EveryFolderIsOfATarget) {
+  for (const std::string& folder : PathsIn(options.corpus)) {
+    EXPECT_TRUE(Targets().contains(std::filesystem::path(folder).filename())) << folder;
   }
 }
 

@@ -4,17 +4,19 @@
 #include <glog/logging.h>
 
 #include "model/files/safetensors_header.h"
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace grapevine;  // NOLINT(build/namespaces)
+namespace grapevine {
+namespace {
+
+void Play(const uint8_t* data, size_t size) {
   (void)ParseSafetensorsHeader(fuzz::Text(data, size));
   const fuzz::InputFile input(data, size);
   const auto file = Safetensors::Open(input.path());
   if (!file.ok()) {
     fuzz::RequireClass(file.status(), Failure::kInput);
     CHECK_LT(file.status().message().size(), 4000u);
-    return 0;
+    return;
   }
   // Tensors tile the data, and a model of just them can be loaded.
   ReplicaLayout layout;
@@ -27,5 +29,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<float> replica(static_cast<size_t>(layout.size));
   const absl::Status loaded = file->Load(layout, replica.data());
   if (!loaded.ok()) fuzz::RequireClass(loaded, Failure::kInput);
-  return 0;
 }
+
+const fuzz::Target target("safetensors", Play);
+
+}  // namespace
+}  // namespace grapevine

@@ -7,16 +7,18 @@
 #include <cmath>
 
 #include "optim/schedule.h"
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "topology/topology.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace grapevine;  // NOLINT(build/namespaces)
+namespace grapevine {
+namespace {
+
+void Play(const uint8_t* data, size_t size) {
   const std::string text(fuzz::Text(data, size));
   const auto spec = ParseSpec(text);
   if (!spec.ok()) {
     fuzz::RequireClass(spec.status(), Failure::kUsage);
-    return 0;
+    return;
   }
   CHECK(!spec->name.empty());
   if (spec->name != "file") {
@@ -29,8 +31,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       MakeSchedule(text, {.base_rate = 0.4, .rounds_per_epoch = 20, .rounds = kRounds});
   if (!schedule.ok()) {
     fuzz::RequireClass(schedule.status(), Failure::kUsage);
-    return 0;
+    return;
   }
   for (int64_t round = 0; round < kRounds; ++round) CHECK_GE((*schedule)(round), 0);
-  return 0;
 }
+
+const fuzz::Target target("spec", Play);
+
+}  // namespace
+}  // namespace grapevine

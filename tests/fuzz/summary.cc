@@ -3,18 +3,24 @@
 
 #include <glog/logging.h>
 
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace grapevine;  // NOLINT(build/namespaces)
+namespace grapevine {
+namespace {
+
+void Play(const uint8_t* data, size_t size) {
   const auto summary = SummaryFromJson(fuzz::Text(data, size));
   if (!summary.ok()) {
     CHECK(!summary.status().message().empty());
-    return 0;
+    return;
   }
   const std::string text = ToJsonText(*summary);
   const auto again = SummaryFromJson(text);
   CHECK(again.ok()) << again.status() << text;
   CHECK_EQ(ToJsonText(*again), text);
-  return 0;
 }
+
+const fuzz::Target target("summary", Play);
+
+}  // namespace
+}  // namespace grapevine

@@ -3,11 +3,10 @@
 
 #include <glog/logging.h>
 
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 
+namespace grapevine {
 namespace {
-
-using namespace grapevine;  // NOLINT(build/namespaces)
 
 // What is understood is written so that it is understood alike.
 template <typename Parse, typename Format>
@@ -22,9 +21,7 @@ void Check(std::string_view text, Parse parse, Format format) {
   CHECK(*again == *value) << text;
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+void Play(const uint8_t* data, size_t size) {
   const std::string_view text = fuzz::Text(data, size);
   Check(text, ParseSize, FormatSize);
   Check(text, ParseBandwidth, FormatBandwidth);
@@ -32,5 +29,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto fraction = ParseFraction(text); fraction.ok()) {
     CHECK(*fraction >= 0 && *fraction <= 1) << text;
   }
-  return 0;
 }
+
+const fuzz::Target target("units", Play);
+
+}  // namespace
+}  // namespace grapevine

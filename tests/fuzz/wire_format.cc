@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace grapevine {
 namespace {
@@ -55,13 +55,13 @@ void CheckToSender(const uint8_t* data, int size, int slice) {
   CHECK(Encode(*second) == again);
 }
 
+void Play(const uint8_t* data, size_t size) {
+  if (size == 0) return;
+  const int slice = 1 + data[0] / 2;
+  (data[0] % 2 == 0 ? CheckToReceiver : CheckToSender)(data + 1, static_cast<int>(size - 1), slice);
+}
+
+const fuzz::Target target("wire_format", Play);
+
 }  // namespace
 }  // namespace grapevine
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size == 0) return 0;
-  const int slice = 1 + data[0] / 2;
-  (data[0] % 2 == 0 ? grapevine::CheckToReceiver : grapevine::CheckToSender)(
-      data + 1, static_cast<int>(size - 1), slice);
-  return 0;
-}

@@ -1,10 +1,24 @@
-#include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/fuzz_target.h"
 
 #include <glog/logging.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 namespace grapevine::fuzz {
+namespace {
+
+std::map<std::string, PlayInput>& Registered() {
+  static std::map<std::string, PlayInput> targets;
+  return targets;
+}
+
+}  // namespace
+
+Target::Target(const char* name, PlayInput play) {
+  CHECK(Registered().emplace(name, play).second) << name;
+}
+
+const std::map<std::string, PlayInput>& Targets() { return Registered(); }
 
 InputFile::InputFile(const uint8_t* data, size_t size)
     : descriptor_(memfd_create("input", MFD_CLOEXEC)),
