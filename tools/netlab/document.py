@@ -5,12 +5,12 @@ from scatter import scatter_plot
 
 INTRODUCTION = """# How far the simulator can be trusted
 
-`grapevine sim` predicts how long a step takes. Here it is held against real `grapevine node`
-processes, each on a host of its own, in the lab of `tools/netlab`: network namespaces on one
-machine, with real TCP and gRPC between them, limited bandwidth and added latency.
+`grapevine sim` predicts how long a step takes. This page compares its predictions with real
+`grapevine node` processes, each on a host of its own in the lab of `tools/netlab`: network
+namespaces on one machine, with real TCP and gRPC between them, limited bandwidth and added latency.
 
-This page is written by one command, which measures what is missing and simulates the rest
-(root, Linux, about fifteen minutes):
+One command measures the cells that are missing, simulates all of them and writes this page (root,
+Linux, about fifteen minutes):
 
     bazel build //:grapevine //tools/netlab:netlab_relay
     sudo tools/netlab/netlab.py validate
@@ -22,7 +22,7 @@ step time, minus one. The first fifth of the rounds is left out on both sides.
 
 CALIBRATION = """## What the simulator was told
 
-Five numbers, measured at n = 2 with other sizes than those of the table, none of them fitted to
+Five numbers, measured at n = 2 with sizes that do not occur in the table, none of them fitted to
 the cells below:
 
 | | | flag |
@@ -33,15 +33,15 @@ the cells below:
 | memory | {memory_bandwidth:.1f} GB/s while mixing | `--memory-bandwidth` |
 | LeNet-5's gradient, batch 4 | {lenet5_gradient_s:.2f} ms | `--compute` |
 
-Of 1514 bytes of a full Ethernet frame TCP carries 1448, and every second frame is answered by an
-acknowledgement of 66 bytes that takes its place among the frames of the other direction: at most
-0.936 of the rate is left for the bytes of vectors.
+Of the 1514 bytes of a full Ethernet frame, 1448 are TCP payload, and every second frame is
+acknowledged by one of 66 bytes that competes with the frames of the other direction: at most 0.936
+of the rate is left for the bytes of vectors.
 """
 
 OVERLAP = """## Does the exchange hide behind the gradient?
 
-First the exchange alone (no compute), then with a gradient that takes just as long. D-PSGD sends
-while it computes, so that a step should take little more than one of the two. Gate: at most
+First the exchange is measured alone (no compute), then with a gradient that takes just as long.
+D-PSGD sends while it computes, so that a step should take little more than either. Gate: at most
 {limit} times the longer of the two, plus the mix.
 
 | cell | exchange alone, ms | gradient, ms | mix, ms | step, ms | ratio | |
@@ -50,12 +50,12 @@ while it computes, so that a step should take little more than one of the two. G
 
 WINDOW = """## Two rounds at once
 
-With `--window=2` a node makes room for two rounds. On graphs that stay the same this hides the
-latency of credits. Where every round has other neighbours the second round's credits go in turn
-([transport](transport.md#credits-in-turn)): given at once, the next replica of a neighbour that is
-ahead shares the interface with one that is late, and where the network bounds the step it took up
-to 1.9 times as long. The simulator's hosts begin in step, and nothing disturbs them unless it is
-told to (`--jitter`, `--straggler`).
+With `--window=2` a node grants credits for two rounds. On graphs that stay the same this hides the
+latency of credits. Where every round has other neighbours the second round's credits are granted in
+turn ([transport](transport.md#credits-in-turn)): granted at once, they let the next replica of a
+neighbour that is ahead share the interface with one that is late, and steps bounded by the network
+took up to 1.9 times as long. The simulator's hosts start in step, and nothing disturbs them except
+what it is told to model (`--jitter`, `--straggler`).
 
 | cell | measured, ms | predicted, ms |
 |---|---|---|
