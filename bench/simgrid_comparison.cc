@@ -21,15 +21,65 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bench/incast.h"
+#include "algorithm/algorithm.h"
 #include "bench/timing_run.h"
 
 namespace grapevine {
 namespace {
+
+// All to one at once, as a state machine for the simulator: node i sends i
+// replicas as one message to node 0. One round: the node is at rest when its messages
+// have left and arrived.
+class Incast final : public Algorithm {
+ public:
+  Incast(Rank rank, Rank nodes) : rank_(rank), nodes_(nodes) {}
+
+  absl::Status On(const Event& event, Host& host) override;
+  Round round() const override { return missing_ == 0 ? 1 : 0; }
+  std::vector<Waiting> waiting_for() const override { return {}; }
+  std::vector<Rank> Peers(Round from, Round to) const override;
+
+ private:
+  Part Replicas(Rank count, Host& host) const;
+
+  const Rank rank_;
+  const Rank nodes_;
+  Rank missing_ = -1;  // messages; not begun: -1
+};
+
+constexpr Tag kTag{};
+
+absl::Status Incast::On(const Event& event, Host& host) {
+  if (std::holds_alternative<RoundLimit>(event)) return absl::OkStatus();
+  if (!std::holds_alternative<Start>(event)) {
+    --missing_;
+  } else if (rank_ == 0) {
+    missing_ = nodes_ - 1;
+    for (Rank from = 1; from < nodes_; ++from) host.Post(from, kTag, Replicas(from, host), 0);
+  } else {
+    missing_ = 1;
+    host.Send(0, kTag, Replicas(rank_, host));
+  }
+  if (missing_ == 0) host.Rest({});
+  return absl::OkStatus();
+}
+
+std::vector<Rank> Incast::Peers(Round from, Round to) const {
+  if (rank_ > 0) return {0};
+  std::vector<Rank> senders;
+  for (Rank sender = 1; sender < nodes_; ++sender) senders.push_back(sender);
+  return senders;
+}
+
+Part Incast::Replicas(Rank count, Host& host) const {
+  const int64_t elements = count * host.replica_size();
+  return {host.New(elements, "replicas"), 0, elements};
+}
 
 constexpr const char* kPeer = "bench/peers/simgrid_transfers";
 constexpr std::array kModels = {"nic", "flow"};

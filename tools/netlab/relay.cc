@@ -6,9 +6,14 @@
 // until its standard input ends. A line on the input is answered with a line of
 // counters since the line before, as JSON.
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/if.h>
+#include <linux/if_tun.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -29,10 +34,40 @@
 #include "base/status_macros.h"
 #include "system/unique_descriptor.h"
 #include "tools/netlab/ethernet_switch.h"
-#include "tools/netlab/tap.h"
 
 namespace grapevine::netlab {
 namespace {
+
+constexpr char kTunDevice[] = "/dev/net/tun";
+
+absl::Status TapError(const std::string& what, int error) {
+  const char* const remedy = error == EPERM || error == EACCES ? " (the lab needs root)"
+                             : error == ENOENT || error == ENODEV
+                                 ? " (the kernel lacks the tun module; try `modprobe tun`)"
+                                 : "";
+  return absl::ErrnoToStatus(error, absl::StrCat(what, remedy));
+}
+
+// A new tap, a network interface whose other end is a file descriptor, called `name`, in
+// the network namespace of this process; it may be moved elsewhere, and it goes when the
+// descriptor is closed. Reads and writes carry one Ethernet frame each and do not block.
+// Errors name the device and what is missing (PermissionDenied: root; NotFound:
+// /dev/net/tun).
+absl::StatusOr<UniqueDescriptor> OpenTap(const std::string& name) {
+  if (name.empty() || name.size() >= IFNAMSIZ) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", name, "\" is no name for a device: 1 to ", IFNAMSIZ - 1, " characters"));
+  }
+  UniqueDescriptor tap(open(kTunDevice, O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!tap.open()) return TapError(absl::StrCat("cannot open ", kTunDevice), errno);
+  ifreq request{};
+  name.copy(request.ifr_name, IFNAMSIZ - 1);
+  request.ifr_flags = IFF_TAP | IFF_NO_PI;
+  if (ioctl(tap.get(), TUNSETIFF, &request) != 0) {
+    return TapError(absl::StrCat("cannot make the tap ", name), errno);
+  }
+  return tap;
+}
 
 constexpr int kMaxPorts = 64;
 // What a frame may be late by, once on each way through the relay.
