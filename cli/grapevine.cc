@@ -2,13 +2,7 @@
 
 #include <signal.h>
 
-#include "cli/commands/eval_command.h"
-#include "cli/commands/node_command.h"
-#include "cli/commands/plot_command.h"
-#include "cli/commands/sim_command.h"
-#include "cli/commands/topology_command.h"
-#include "cli/commands/train_command.h"
-#include "cli/commands/version_command.h"
+#include "cli/commands/commands.h"
 #include "cli/flags/command_line.h"
 #include "cli/terminal/logging.h"
 

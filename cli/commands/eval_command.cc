@@ -1,5 +1,3 @@
-#include "cli/commands/eval_command.h"
-
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "base/registry.h"
 #include "base/status_macros.h"
+#include "cli/commands/commands.h"
 #include "model/data/prefetched_batches.h"
 #include "model/datasets/dataset_registry.h"
 #include "model/files/safetensors.h"

@@ -1,5 +1,3 @@
-#include "cli/commands/node_command.h"
-
 #include <fcntl.h>
 #include <glog/logging.h>
 #include <unistd.h>
@@ -18,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/experiment_command.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/interruption.h"

@@ -1,10 +1,9 @@
-#include "cli/commands/plot_command.h"
-
 #include <iostream>
 #include <map>
 #include <memory>
 #include <string>
 
+#include "cli/commands/commands.h"
 #include "report/plot.h"
 #include "report/sweep_plot.h"
 

@@ -1,5 +1,3 @@
-#include "cli/commands/sim_command.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +21,7 @@
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/experiment_command.h"
 #include "cli/commands/sim_advice.h"
 #include "cli/flags/config_flags.h"

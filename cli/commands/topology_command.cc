@@ -1,5 +1,3 @@
-#include "cli/commands/topology_command.h"
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "base/registry.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/topology_report.h"
 #include "cli/terminal/text_output.h"
 #include "run/config/flag_error.h"

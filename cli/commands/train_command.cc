@@ -1,5 +1,3 @@
-#include "cli/commands/train_command.h"
-
 #include <unistd.h>
 
 #include <iostream>
@@ -14,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/experiment_command.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/interruption.h"

@@ -1,5 +1,3 @@
-#include "cli/commands/version_command.h"
-
 #include <dnnl.h>
 #include <google/protobuf/stubs/common.h>
 #include <grpcpp/grpcpp.h>
@@ -11,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/commands/commands.h"
 #include "run/records/revision.h"
 
 namespace grapevine {

@@ -1,5 +1,3 @@
-#include "cli/commands/topology_command.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/commands/commands.h"
 #include "tests/testing/file_text.h"
 
 namespace grapevine {
