@@ -1,29 +1,35 @@
-// The way of a node's vectors: between the memory that they live in, the passes over
+// A node's vectors, and the paths between the memory that they live in, the passes over
 // them, the gradient and the transport.
 //
 // Two implementations: host memory, where all of it is the same memory, and a
-// device's, whose streams copy, compute and wait for each other while the runner goes
-// on. An algorithm's request returns at once in both; its result is seen by every
-// later request.
+// device's (device_data_path.h), whose streams copy, compute and wait for each other
+// while the runner goes on. An algorithm's request returns at once in both; every later
+// request sees its result.
 #ifndef GRAPEVINE_NODE_RUNNER_DATA_PATH_H_
 #define GRAPEVINE_NODE_RUNNER_DATA_PATH_H_
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "algorithm/event.h"
 #include "kernels/passes/sketch.h"
 #include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/replica_layout.h"
+#include "kernels/vector/step_request.h"
 #include "kernels/vector/vector_table.h"
 #include "node/transport/message_memory.h"
+#include "optim/optimizer.h"
 
 namespace grapevine {
 
-// When a pass over vectors ran.
+// When a pass over vectors ran, and the bytes that it read and wrote
+// (kernels/vector/memory_traffic.h).
 using OnPass = std::function<void(std::chrono::steady_clock::time_point begin,
                                   std::chrono::steady_clock::time_point end, int64_t bytes)>;
 
@@ -33,22 +39,28 @@ class DataPath {
  public:
   virtual ~DataPath() = default;
 
-  // Its passes run inside Pass alone.
+  // Passes over them run inside Pass alone.
   virtual VectorTable& vectors() = 0;
 
-  // Writes a vector from host memory of its size, which `write` fills.
+  // Writes a whole vector from host memory of its size, which `write` fills.
   virtual absl::Status Write(Vec vector,
                              const std::function<absl::Status(float* memory)>& write) = 0;
   // Runs `pass`, which reads and writes these parts of vectors and moves `bytes`. Tells
-  // `on_pass` when it ran, at once or later.
+  // OnPass when it ran, at once or later.
   virtual void Pass(std::span<const Part> reads, std::span<const Part> writes, int64_t bytes,
                     const std::function<void()>& pass) = 0;
 
-  // A gradient may begin that reads `at`, whose vector may be dropped by now, and writes
-  // `into`: what it needs is there, or its stream waits for it.
+  // An algorithm's requests (algorithm/host.h), each a pass.
+  Vec NewZeros(int64_t size, const char* role);
+  void Combine(Part out, std::span<const Term> terms);
+  // `layout` is the whole replica's.
+  void Step(const Optimizer& optimizer, const ReplicaLayout& layout, const StepRequest& request);
+
+  // A gradient is about to read `at`, whose vector may have been dropped by now, and to
+  // write `into`: what it needs is there, or its stream waits for it.
   virtual void BeforeGradient(const SharedVector& at, Vec into) = 0;
-  // Calls `computed` once all that the objective has queued by now is done: at once on
-  // this thread, or later on another; in the order of the calls. From any thread.
+  // Calls `computed` once everything that the objective has queued so far is done: at once
+  // on this thread, or later on another; in the order of the calls. From any thread.
   virtual void OnceComputed(std::function<void()> computed) = 0;
 
   // A payload, as a transport sends and receives it: its bytes.
@@ -57,15 +69,72 @@ class DataPath {
   // What was posted has arrived.
   virtual void Received(Rank from, Tag tag) = 0;
 
-  // The elements of a vector's memory in host memory, which may be held. Waits for them.
+  // The elements of a vector's memory in host memory, which may be held. Blocks until
+  // they are there.
   virtual absl::StatusOr<SharedVector> Read(const SharedVector& memory) = 0;
-  // kernels/passes/sketch.h, of the first `size` elements.
+  // The sketch (kernels/passes/sketch.h) of the first `size` elements.
   virtual absl::StatusOr<Sketch> SketchOf(Vec vector, int64_t size, uint64_t seed) = 0;
 
   virtual void Drop(Vec vector) = 0;
 
   // The first error: no memory, or a device that failed.
   virtual absl::Status status() const = 0;
+};
+
+// Makes a node's; `on_failure` ends the run, from any thread.
+using MakeDataPath = std::function<absl::StatusOr<std::unique_ptr<DataPath>>(
+    OnPass on_pass, std::function<void(absl::Status why)> on_failure)>;
+
+// The data path of a node whose vectors live in host memory: there is nothing to move.
+class HostDataPath final : public DataPath {
+ public:
+  explicit HostDataPath(OnPass on_pass) : on_pass_(std::move(on_pass)) {}
+
+  VectorTable& vectors() override { return vectors_; }
+  absl::Status Write(Vec vector, const std::function<absl::Status(float* memory)>& write) override {
+    return write(vectors_.At(vector).data.get());
+  }
+  void Pass(std::span<const Part> reads, std::span<const Part> writes, int64_t bytes,
+            const std::function<void()>& pass) override;
+  void BeforeGradient(const SharedVector&, Vec) override {}
+  void OnceComputed(std::function<void()> computed) override { computed(); }
+  absl::StatusOr<Outgoing> Send(const Payload& payload) override { return MemoryOf(payload); }
+  absl::StatusOr<Incoming> Post(Rank, Tag, const Payload& into) override { return MemoryOf(into); }
+  void Received(Rank, Tag) override {}
+  absl::StatusOr<SharedVector> Read(const SharedVector& memory) override { return memory; }
+  absl::StatusOr<Sketch> SketchOf(Vec vector, int64_t size, uint64_t seed) override {
+    return grapevine::SketchOf(vectors_.At(vector).data.get(), size, seed);
+  }
+  void Drop(Vec vector) override { vectors_.Drop(vector); }
+  absl::Status status() const override { return absl::OkStatus(); }
+
+ private:
+  SharedBytes MemoryOf(const Payload& payload) const;
+
+  const OnPass on_pass_;
+  VectorTable vectors_;
+};
+
+// A node's model at the boundary of a round, wherever it lives. Valid during the call
+// that shows it, on the runner's thread.
+class BoundaryModel {
+ public:
+  BoundaryModel(DataPath* data_path, Vec model) : data_path_(data_path), model_(model) {}
+
+  // False for a parameter server, which has none: nothing else may be asked then.
+  bool exists() const { return static_cast<bool>(model_); }
+  // In host memory. May be held; it is not written again.
+  absl::StatusOr<SharedVector> Read() const {
+    return data_path_->Read(data_path_->vectors().At(model_));
+  }
+  // The sketch of its first `size` elements.
+  absl::StatusOr<Sketch> SketchOf(int64_t size, uint64_t seed) const {
+    return data_path_->SketchOf(model_, size, seed);
+  }
+
+ private:
+  DataPath* const data_path_;
+  const Vec model_;
 };
 
 }  // namespace grapevine

@@ -17,6 +17,9 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kElement = sizeof(float);
 // What is queued at the end takes milliseconds, unless the device hangs.
 constexpr auto kLinger = std::chrono::seconds(10);
+// How long a wait goes on without a look at whether the watcher stops.
+constexpr auto kPatience = std::chrono::milliseconds(200);
+constexpr auto kIdleWait = std::chrono::seconds(1);
 
 SharedVector AsVector(std::shared_ptr<void> memory, int64_t size) {
   float* const data = static_cast<float*>(memory.get());
@@ -30,6 +33,64 @@ MemoryRange RangeOf(const SharedSlice& slice) {
 MemoryRange RangeOf(const SharedVector& whole) { return {whole.data.get(), 0, whole.size}; }
 
 }  // namespace
+
+EventWatcher::EventWatcher(std::function<void(absl::Status why)> on_failure)
+    : on_failure_(std::move(on_failure)) {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+EventWatcher::~EventWatcher() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  thread_.join();
+}
+
+void EventWatcher::Watch(std::shared_ptr<DeviceEvent> event, std::function<void()> passed) {
+  {
+    MutexLock lock(mutex_);
+    CHECK_LT(watched_.size(), kMaxEvents) << "nobody waits for the device any more";
+    watched_.push_back({std::move(event), std::move(passed)});
+  }
+  changed_.NotifyAll();
+}
+
+bool EventWatcher::stopping() {
+  MutexLock lock(mutex_);
+  return stopping_;
+}
+
+bool EventWatcher::Next(Watched* watched) {
+  MutexLock lock(mutex_);
+  while (watched_.empty() && !stopping_) {
+    changed_.WaitUntil(mutex_, Clock::now() + kIdleWait);
+  }
+  if (stopping_) return false;
+  *watched = std::move(watched_.front());
+  watched_.pop_front();
+  return true;
+}
+
+bool EventWatcher::Await(DeviceEvent& event) {
+  while (true) {
+    absl::Status status = event.Wait(kPatience);
+    if (stopping()) return false;
+    if (absl::IsDeadlineExceeded(status)) continue;
+    if (!status.ok()) on_failure_(std::move(status));
+    return status.ok();
+  }
+}
+
+void EventWatcher::Loop() {
+  Watched watched;
+  while (Next(&watched)) {
+    if (!Await(*watched.event)) return;
+    watched.passed();
+    watched = {};
+  }
+}
 
 absl::StatusOr<std::unique_ptr<DeviceDataPath>> DeviceDataPath::Make(
     const DeviceDataPathOptions& options, OnPass on_pass,

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "absl/status/status.h"
-#include "node/runner/model_reduction.h"
+#include "model/problem/averaged_model.h"
 #include "system/mutex.h"
 
 namespace grapevine {

@@ -17,13 +17,11 @@ constexpr auto kIdleWait = std::chrono::seconds(1);
 
 }  // namespace
 
-GradientWorker::GradientWorker(Objective* objective, GradientPace pace,
-                               std::function<void(GradientResult)> done,
-                               std::function<void(GradientReady)> part, OnceComputed once_computed)
+GradientWorker::GradientWorker(Objective* objective, GradientPace pace, GradientReports reports,
+                               OnceComputed once_computed)
     : objective_(objective),
       pace_(std::move(pace)),
-      done_(std::move(done)),
-      part_(std::move(part)),
+      reports_(std::move(reports)),
       once_computed_(once_computed ? std::move(once_computed)
                                    : [](std::function<void()> computed) { computed(); }) {
   thread_ = std::thread([this] { Loop(); });
@@ -68,8 +66,10 @@ void GradientWorker::Loop() {
     const bool at_once = !loss.ok() || work.cuts.empty();
     work = {};  // the vectors go back before the runner hears of it
     // Both may outlive the worker.
-    const auto report = [done = done_, result = GradientResult{round, std::move(loss), begin,
-                                                               Clock::now()}] { done(result); };
+    const auto report = [done = reports_.done,
+                         result = GradientResult{round, std::move(loss), begin, Clock::now()}] {
+      done(result);
+    };
     at_once ? report() : once_computed_(report);
   }
 }
@@ -85,7 +85,7 @@ absl::StatusOr<double> GradientWorker::Compute(const Work& work) {
 }
 
 void GradientWorker::ReportPart(const GradientReady& part) {
-  once_computed_([report = part_, part] { report(part); });
+  once_computed_([report = reports_.part, part] { report(part); });
 }
 
 void GradientWorker::Pace(const Work& work, Clock::time_point begin) {

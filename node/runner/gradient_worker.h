@@ -1,10 +1,12 @@
-// The thread that computes gradients while replicas travel.
+// Who computes a node's gradients while its replicas travel: a thread, or whatever a
+// driver with a clock of its own has instead.
 #ifndef GRAPEVINE_NODE_RUNNER_GRADIENT_WORKER_H_
 #define GRAPEVINE_NODE_RUNNER_GRADIENT_WORKER_H_
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -13,35 +15,61 @@
 #include "algorithm/event.h"
 #include "kernels/vector/aligned_buffer.h"
 #include "model/problem/objective.h"
-#include "node/runner/gradient_computer.h"
 #include "system/mutex.h"
 
 namespace grapevine {
+
+struct GradientResult {
+  Round round;
+  absl::StatusOr<double> loss;  // mean over the batch
+  // When it began and ended, artificial delays included.
+  std::chrono::steady_clock::time_point begin;
+  std::chrono::steady_clock::time_point end;
+};
+
+// Where a computer's reports go; both may be called from any thread.
+struct GradientReports {
+  std::function<void(GradientResult)> done;
+  std::function<void(GradientReady)> part = {};  // only where cuts are asked for
+};
+
+// One gradient at a time.
+class GradientComputer {
+ public:
+  // Ends before or after the gradient under way; reports nothing afterwards.
+  virtual ~GradientComputer() = default;
+
+  // Writes the gradient at `at` into `into`, both of the layout's size. Reports a
+  // part for each of `cuts` (descending) when everything from there on is final, and the
+  // result after them; from any thread, but not before this returns.
+  virtual void Compute(SharedVector at, SharedVector into, Round round,
+                       std::vector<int64_t> cuts) = 0;
+};
+using MakeGradients = std::function<std::unique_ptr<GradientComputer>(GradientReports reports)>;
 
 // How long the gradient of a round shall take when computing it took `computed`:
 // longer for a straggler, and for a phantom, which computes nothing.
 using GradientPace =
     std::function<std::chrono::nanoseconds(Round round, std::chrono::nanoseconds computed)>;
 
-// Calls back, in order, once what an objective has queued by now is done.
+// Calls back, in order, once everything that an objective has queued so far is done.
 using OnceComputed = std::function<void(std::function<void()> computed)>;
 
-// Thread-safe. One gradient at a time.
+// The thread. Thread-safe.
 class GradientWorker final : public GradientComputer {
  public:
   // `objective` is used by the worker's thread alone from now on and outlives
-  // it. Without a `pace` gradients take the time they take. `part` (where cuts are
-  // asked for) and then `done` are called on the worker's thread; parts, and `done` after
-  // them, through `once_computed` where there is one.
-  GradientWorker(Objective* objective, GradientPace pace, std::function<void(GradientResult)> done,
-                 std::function<void(GradientReady)> part = {}, OnceComputed once_computed = {});
+  // it. Without a `pace`, gradients take the time they take. Reports are made on the
+  // worker's thread; parts, and the result after them, through `once_computed` where
+  // there is one.
+  GradientWorker(Objective* objective, GradientPace pace, GradientReports reports,
+                 OnceComputed once_computed = {});
   // Ends after the gradient under way; an artificial delay is cut short.
   ~GradientWorker() override;
 
   // Parts are reported as the backward pass gets there, or, at a pace, in the part of
   // its time that the objective estimates.
-  void Compute(SharedVector at, SharedVector into, Round round,
-               std::vector<int64_t> cuts = {}) override;
+  void Compute(SharedVector at, SharedVector into, Round round, std::vector<int64_t> cuts) override;
 
  private:
   struct Work {
@@ -63,8 +91,7 @@ class GradientWorker final : public GradientComputer {
 
   Objective* const objective_;
   const GradientPace pace_;
-  const std::function<void(GradientResult)> done_;
-  const std::function<void(GradientReady)> part_;
+  const GradientReports reports_;
   const OnceComputed once_computed_;
 
   Mutex mutex_;

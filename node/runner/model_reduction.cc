@@ -1,21 +1,17 @@
 #include "node/runner/model_reduction.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/passes/merge_means.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
 
 // Chunks in flight from a child, and up to the parent.
 constexpr int64_t kWindow = 4;
-
-// Doubles in the place of two floats each, bit for bit.
-constexpr int64_t kSumsInFloats = 2 * kMergeSums;
-static_assert(sizeof(double) == 2 * sizeof(float));
 
 int64_t SubtreeSize(int64_t root, int64_t n) {
   if (root >= n) return 0;
@@ -24,6 +20,12 @@ int64_t SubtreeSize(int64_t root, int64_t n) {
 
 SharedSlice Whole(const SharedVector& vector) { return {vector.data, 0, vector.size}; }
 
+// As a message: two doubles, as they are in memory (little-endian).
+static_assert(sizeof(MergedDistances) == kMergeSums * sizeof(double));
+SharedBytes Bytes(const std::shared_ptr<MergedDistances>& distances) {
+  return {distances, reinterpret_cast<std::byte*>(distances.get()), sizeof(MergedDistances)};
+}
+
 }  // namespace
 
 ModelReduction::ModelReduction(Rank rank, Rank size, const ReplicaLayout* layout,
@@ -31,8 +33,7 @@ ModelReduction::ModelReduction(Rank rank, Rank size, const ReplicaLayout* layout
     : rank_(rank), size_(size), layout_(layout), transport_(transport), chunk_size_(chunk_size) {
   for (const int64_t child : {2 * int64_t{rank} + 1, 2 * int64_t{rank} + 2}) {
     if (child < size) {
-      children_.push_back(
-          {.rank = static_cast<Rank>(child), .nodes = SubtreeSize(child, size), .chunks = {}});
+      children_.push_back({.rank = static_cast<Rank>(child), .nodes = SubtreeSize(child, size)});
     }
   }
 }
@@ -45,31 +46,43 @@ Tag ModelReduction::MessageTag(int64_t message) const {
   return {kChannel, round_, static_cast<uint32_t>(message)};
 }
 
-absl::Status ModelReduction::Begin(Round round, SharedVector replica) {
-  if (!idle()) return absl::InternalError("two model reductions at once");
-  round_ = round;
+absl::Status ModelReduction::BeginDue() {
+  while (idle() && !average_ && !average_out_ && !due_.empty()) {
+    Due due = std::move(due_.front());
+    due_.pop_front();
+    RETURN_IF_ERROR(Begin(std::move(due)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ModelReduction::Begin(Due due) {
+  round_ = due.round;
   if (rank_ == 0) {
     mean_ = means_.Take(layout_->size, "the averaged model");
-    std::copy_n(replica.data.get(), layout_->size, mean_.data.get());
+    std::copy_n(due.replica.data.get(), layout_->size, mean_.data.get());
   } else {
-    replica_ = std::move(replica);
+    replica_ = std::move(due.replica);
   }
   merged_ = 0;
   distances_ = {};
   for (Child& child : children_) {
     child.posted = child.arrived = 0;
-    if (absl::Status status = PostAhead(child); !status.ok()) return status;
+    RETURN_IF_ERROR(PostAhead(child));
   }
   return Advance();
 }
 
+SharedBytes ModelReduction::PlaceFor(Child& child, int64_t message) const {
+  if (message < chunks())
+    return Whole(child.chunks.emplace_back(NewSharedVector(ChunkSize(message))));
+  child.distances = std::make_shared<MergedDistances>();
+  return Bytes(child.distances);
+}
+
 absl::Status ModelReduction::PostAhead(Child& child) {
   for (; child.posted < std::min(messages(), merged_ + kWindow); ++child.posted) {
-    const int64_t size = child.posted < chunks() ? ChunkSize(child.posted) : kSumsInFloats;
-    child.chunks.push_back(NewSharedVector(size));
-    absl::Status status =
-        transport_->Post(child.rank, MessageTag(child.posted), Whole(child.chunks.back()));
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(
+        transport_->Post(child.rank, MessageTag(child.posted), PlaceFor(child, child.posted)));
   }
   return absl::OkStatus();
 }
@@ -87,21 +100,16 @@ absl::Status ModelReduction::OnReceived(Rank from, Tag tag) {
 
 absl::Status ModelReduction::OnSent(Rank, Tag) {
   --unsent_;
-  absl::Status status = idle() ? absl::OkStatus() : Advance();
-  return status;
+  return idle() ? absl::OkStatus() : Advance();
 }
 
 // Merges and passes on every message that all children have delivered.
 absl::Status ModelReduction::Advance() {
   while (merged_ < messages() && unsent_ < kWindow &&
          std::ranges::all_of(children_, [&](const Child& c) { return c.arrived > merged_; })) {
-    absl::Status status = merged_ < chunks() ? MergeChunk(merged_) : MergeDistances();
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(merged_ < chunks() ? MergeChunk(merged_) : MergeDistances());
     ++merged_;
-    for (Child& child : children_) {
-      child.chunks.pop_front();
-      if (status = PostAhead(child); !status.ok()) return status;
-    }
+    for (Child& child : children_) RETURN_IF_ERROR(PostAhead(child));
   }
   FinishIfDone();
   return absl::OkStatus();
@@ -111,7 +119,7 @@ absl::Status ModelReduction::MergeChunk(int64_t chunk) {
   const int64_t begin = chunk * chunk_size_;
   const int64_t size = ChunkSize(chunk);
   if (children_.empty() && rank_ != 0) {
-    return SendUp(chunk, {replica_.data, begin, size});  // a leaf sends its replica as it is
+    return SendUp(chunk, SharedSlice{replica_.data, begin, size});  // a leaf's own, as it is
   }
   SharedSlice merged{mean_.data, begin, size};
   if (rank_ != 0) {
@@ -120,7 +128,7 @@ absl::Status ModelReduction::MergeChunk(int64_t chunk) {
   }
   const int64_t counted = std::clamp<int64_t>(layout_->parameter_size - begin, 0, size);
   double nodes = 1;
-  for (const Child& child : children_) {
+  for (Child& child : children_) {
     const double other = static_cast<double>(child.nodes);
     const double share = other / (nodes + other);
     const MergedDistances added =
@@ -128,44 +136,41 @@ absl::Status ModelReduction::MergeChunk(int64_t chunk) {
     distances_.counted += nodes * share * added.counted;
     distances_.rest += nodes * share * added.rest;
     nodes += other;
+    child.chunks.pop_front();
   }
   return rank_ == 0 ? absl::OkStatus() : SendUp(chunk, merged);
 }
 
 absl::Status ModelReduction::MergeDistances() {
   for (const Child& child : children_) {
-    double sums[kMergeSums];
-    std::memcpy(sums, child.chunks.front().data.get(), sizeof(sums));
-    distances_.counted += sums[0];
-    distances_.rest += sums[1];
+    distances_.counted += child.distances->counted;
+    distances_.rest += child.distances->rest;
   }
   if (rank_ == 0) return absl::OkStatus();
-  const SharedVector message = NewSharedVector(kSumsInFloats);
-  const double sums[kMergeSums] = {distances_.counted, distances_.rest};
-  std::memcpy(message.data.get(), sums, sizeof(sums));
-  return SendUp(chunks(), Whole(message));
+  return SendUp(chunks(), Bytes(std::make_shared<MergedDistances>(distances_)));
 }
 
-absl::Status ModelReduction::SendUp(int64_t message, SharedSlice slice) {
+absl::Status ModelReduction::SendUp(int64_t message, SharedBytes bytes) {
   ++unsent_;
-  return transport_->Send(Parent(), MessageTag(message), std::move(slice));
+  return transport_->Send(Parent(), MessageTag(message), std::move(bytes));
 }
 
 void ModelReduction::FinishIfDone() {
   if (merged_ < messages()) return;
   if (rank_ == 0) {
-    result_ = AveragedModel{.round = round_,
-                            .model = std::exchange(mean_, {}),
-                            .consensus_distance = distances_.counted / size_,
-                            .buffer_distance = layout_->size > layout_->parameter_size
-                                                   ? std::optional(distances_.rest / size_)
-                                                   : std::nullopt};
+    average_ = AveragedModel{.round = round_,
+                             .model = std::exchange(mean_, {}),
+                             .consensus_distance = distances_.counted / size_,
+                             .buffer_distance = layout_->size > layout_->parameter_size
+                                                    ? std::optional(distances_.rest / size_)
+                                                    : std::nullopt};
   }
   replica_ = {};
 }
 
-std::optional<AveragedModel> ModelReduction::TakeResult() {
-  return std::exchange(result_, std::nullopt);
+std::optional<AveragedModel> ModelReduction::TakeAverage() {
+  average_out_ = average_out_ || average_.has_value();
+  return std::exchange(average_, std::nullopt);
 }
 
 std::vector<Waiting> ModelReduction::waiting_for() const {

@@ -13,14 +13,18 @@
 // Only ranks below the size take part: a run's parameter servers, at the ranks
 // above, hold no model.
 //
-// Thread-compatible: the runner's thread. One reduction at a time.
+// One reduction is under way at a time, and rank 0 gives out one average at a time:
+// replicas of later rounds wait.
+//
+// Thread-compatible: the runner's thread.
 #ifndef GRAPEVINE_NODE_RUNNER_MODEL_REDUCTION_H_
 #define GRAPEVINE_NODE_RUNNER_MODEL_REDUCTION_H_
 
 #include <cstdint>
 #include <deque>
-#include <map>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -45,17 +49,26 @@ class ModelReduction {
   ModelReduction(Rank rank, Rank size, const ReplicaLayout* layout, Transport* transport,
                  int64_t chunk_size = int64_t{1} << 18);
 
-  // Adds this node's replica of `round`; every rank that takes part calls it for
-  // the same rounds in the same order.
-  absl::Status Begin(Round round, SharedVector replica);
+  // Adds this node's replica of `round` to those that wait; every rank that takes part
+  // does so for the same rounds in the same order.
+  void Add(Round round, SharedVector replica) { due_.push_back({round, std::move(replica)}); }
+  // Begins what waits, as far as it may. To be called after every event.
+  absl::Status BeginDue();
 
   // Events of kChannel.
   absl::Status OnReceived(Rank from, Tag tag);
   absl::Status OnSent(Rank to, Tag tag);
 
-  // Whether nothing is under way; `result`, at rank 0, is there then until taken.
+  // Rank 0: the average of the last reduction, once; out until it is released.
+  std::optional<AveragedModel> TakeAverage();
+  void ReleaseAverage() { average_out_ = false; }
+  bool average_out() const { return average_out_; }
+
+  // Whether no reduction is under way, and whether one waits to begin.
   bool idle() const { return !replica_.data && !mean_.data; }
-  std::optional<AveragedModel> TakeResult();
+  bool behind() const { return !due_.empty(); }
+  // Whether a model is kept, for its average or its evaluation.
+  bool holds_model() const { return !idle() || average_out_ || behind(); }
 
   std::vector<Waiting> waiting_for() const;
   // Parent and children, ascending.
@@ -68,7 +81,12 @@ class ModelReduction {
     int64_t nodes;  // in its subtree
     int64_t posted = 0;
     int64_t arrived = 0;
-    std::deque<SharedVector> chunks;
+    std::deque<SharedVector> chunks = {};
+    std::shared_ptr<MergedDistances> distances = {};  // of its subtree
+  };
+  struct Due {
+    Round round;
+    SharedVector replica;
   };
 
   Rank Parent() const { return (rank_ - 1) / 2; }
@@ -78,11 +96,13 @@ class ModelReduction {
   int64_t messages() const { return chunks() + 1; }
   Tag MessageTag(int64_t message) const;
 
+  absl::Status Begin(Due due);
+  SharedBytes PlaceFor(Child& child, int64_t message) const;
   absl::Status PostAhead(Child& child);
   absl::Status Advance();
   absl::Status MergeChunk(int64_t chunk);
   absl::Status MergeDistances();
-  absl::Status SendUp(int64_t message, SharedSlice slice);
+  absl::Status SendUp(int64_t message, SharedBytes bytes);
   void FinishIfDone();
 
   const Rank rank_;
@@ -92,6 +112,7 @@ class ModelReduction {
   const int64_t chunk_size_;
 
   std::vector<Child> children_;
+  std::deque<Due> due_;
   Round round_ = 0;
   SharedVector replica_;  // this node's; empty when idle, and at rank 0
   VectorPool means_;      // rank 0's; a freed one would be faulted in anew
@@ -99,7 +120,8 @@ class ModelReduction {
   int64_t merged_ = 0;    // messages merged and sent up
   int64_t unsent_ = 0;
   MergedDistances distances_;  // sums of squared distances to the mean, of this subtree
-  std::optional<AveragedModel> result_;
+  std::optional<AveragedModel> average_;
+  bool average_out_ = false;
 };
 
 }  // namespace grapevine

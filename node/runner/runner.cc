@@ -1,18 +1,19 @@
 #include "node/runner/runner.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "kernels/tensor/tensor_thread.h"
-#include "node/runner/host_data_path.h"
+#include "optim/replica_step.h"
 
 namespace grapevine {
 namespace {
 
-// Far above what posts, sends and gradients of one node can add up to.
-constexpr size_t kMailboxLimit = size_t{1} << 20;
 // Mail ends a wait; the deadline only bounds a lost notification.
 constexpr std::chrono::seconds kNextLook{1};
 // Connections are dialled for this many rounds ahead.
@@ -32,7 +33,6 @@ Runner::Runner(RunnerOptions options, std::unique_ptr<Algorithm> algorithm, Obje
       layout_(layout),
       optimizer_(optimizer),
       observer_(observer),
-      mailbox_(kMailboxLimit),
       limit_(options_.limit),
       limit_final_(options_.limit >= options_.rounds) {}
 
@@ -43,7 +43,7 @@ absl::Status Runner::Run(Transport* transport,
   const TensorThread tensor_thread;
   absl::Status status = BeginRun(transport, std::move(initialize));
   if (status.ok()) status = Loop();
-  if (host_ != nullptr) Publish(CurrentProgress());
+  if (gradients_ != nullptr) Publish(CurrentProgress());
   EndRun();
   return status;
 }
@@ -51,12 +51,33 @@ absl::Status Runner::Run(Transport* transport,
 absl::Status Runner::BeginRun(Transport* transport,
                               std::function<absl::Status(float* replica)> initialize) {
   transport_ = transport;
-  absl::Status status = Prepare(std::move(initialize));
-  if (status.ok()) status = Begin();
-  return status;
+  initialize_ = std::move(initialize);
+  RETURN_IF_ERROR(MakeParts());
+  return Begin();
 }
 
-void Runner::EndRun() { gradients_.reset(); }
+void Runner::EndRun() {
+  if (gradients_ != nullptr) gradients_->Stop();
+}
+
+absl::Status Runner::MakeParts() {
+  const auto on_pass = [this](Clock::time_point begin, Clock::time_point end, int64_t bytes) {
+    OnPass(begin, end, bytes);
+  };
+  if (options_.data_path) {
+    ASSIGN_OR_RETURN(data_path_, options_.data_path(on_pass, [this](absl::Status why) {
+      mailbox_.Put(Mailbox::DeviceFailed{std::move(why)});
+    }));
+  } else {
+    data_path_ = std::make_unique<HostDataPath>(on_pass);
+  }
+  exchange_ = std::make_unique<NodeExchange>(data_path_.get(), transport_, options_.trace);
+  gradients_ = std::make_unique<GradientLane>(objective_ == nullptr ? nullptr : NewGradients(),
+                                              data_path_.get(), exchange_.get(), options_.trace);
+  reduction_ =
+      std::make_unique<ModelReduction>(options_.rank, options_.workers, layout_, transport_);
+  return absl::OkStatus();
+}
 
 std::unique_ptr<GradientComputer> Runner::NewGradients() {
   GradientReports reports{
@@ -64,45 +85,15 @@ std::unique_ptr<GradientComputer> Runner::NewGradients() {
       .part = [this](GradientReady part) { mailbox_.Put(part); }};
   if (options_.gradients) return options_.gradients(std::move(reports));
   return std::make_unique<GradientWorker>(
-      objective_, options_.pace, std::move(reports.done), std::move(reports.part),
+      objective_, options_.pace, std::move(reports),
       [path = data_path_.get()](std::function<void()> computed) {
         path->OnceComputed(std::move(computed));
       });
 }
 
-absl::Status Runner::Prepare(std::function<absl::Status(float* replica)> initialize) {
-  const OnPass on_pass = [this](Clock::time_point begin, Clock::time_point end, int64_t bytes) {
-    host_->CountPass(begin, end, bytes);
-  };
-  if (options_.data_path) {
-    absl::StatusOr<std::unique_ptr<DataPath>> path = options_.data_path(
-        on_pass, [this](absl::Status why) { mailbox_.Put(DeviceFailed{std::move(why)}); });
-    if (!path.ok()) return path.status();
-    data_path_ = *std::move(path);
-  } else {
-    data_path_ = std::make_unique<HostDataPath>(on_pass);
-  }
-  if (objective_ != nullptr) gradients_ = NewGradients();
-  reduction_ =
-      std::make_unique<ModelReduction>(options_.rank, options_.workers, layout_, transport_);
-  host_ = std::make_unique<NodeHost>(NodeHost::Parts{
-      .layout = layout_,
-      .optimizer = optimizer_,
-      .transport = transport_,
-      .gradients = gradients_.get(),
-      .data_path = data_path_.get(),
-      .model_held = [this] { return !reduction_->idle() || average_out_ || !due_.empty(); },
-      .initialize = std::move(initialize),
-      .at_boundary = [this](Round completed, Vec model) { AtBoundary(completed, model); },
-      .at_rest = [this](Vec model) { AtRest(model); },
-      .trace = options_.trace,
-  });
+absl::Status Runner::Begin() {
   boundary_ = options_.now();
   if (options_.trace != nullptr) options_.trace->Start(boundary_);
-  return absl::OkStatus();
-}
-
-absl::Status Runner::Begin() {
   transport_->Dial(reduction_->Peers());
   DialAhead();
   held_.push_back(RoundLimit{limit_});
@@ -115,125 +106,119 @@ absl::Status Runner::Loop() {
     const bool idle = mailbox_.empty();
     if (idle) Publish(CurrentProgress());
     const Clock::time_point since = options_.now();
-    std::optional<Item> item;
+    std::optional<Mailbox::Item> item;
     while (!item) item = mailbox_.Take(options_.now() + kNextLook);
     if (idle) Publish({.round = algorithm_->round(), .doing = "mixing", .waiting_for = {}});
     if (idle && options_.trace != nullptr) TraceWait(since, *item);
-    if (absl::Status status = Digest(*std::move(item)); !status.ok()) return status;
+    RETURN_IF_ERROR(Handle(*item));
   }
   return absl::OkStatus();
 }
 
 absl::Status Runner::HandleMail() {
   while (!finished() && !mailbox_.empty()) {
-    std::optional<Item> item = mailbox_.Take(options_.now());
-    if (absl::Status status = Digest(*std::move(item)); !status.ok()) return status;
+    RETURN_IF_ERROR(Handle(*mailbox_.Take(options_.now())));
   }
   Publish(CurrentProgress());
   return absl::OkStatus();
 }
 
-absl::Status Runner::Digest(Item item) {
-  if (absl::Status status = Handle(std::move(item)); !status.ok()) return status;
+bool Runner::finished() const {
+  return resting_ && limit_final_ && held_.empty() && reduction_->idle() && !reduction_->behind();
+}
+
+absl::Status Runner::Handle(const Mailbox::Item& item) {
+  RETURN_IF_ERROR(std::visit([this](const auto& mail) { return On(mail); }, item));
   return Pump();
 }
 
-bool Runner::finished() const {
-  return resting_ && limit_final_ && held_.empty() && due_.empty() && reduction_->idle();
-}
-
-absl::Status Runner::Handle(Item item) {
-  if (const auto* received = std::get_if<Received>(&item)) return OnMessage(*received);
-  if (const auto* left = std::get_if<Departure>(&item)) return OnDeparture(*left);
-  if (const auto* part = std::get_if<GradientReady>(&item)) {
-    held_.push_back(*part);
-    return absl::OkStatus();
+absl::Status Runner::On(const Received& message) {
+  if (message.tag.channel == ModelReduction::kChannel) {
+    return reduction_->OnReceived(message.from, message.tag);
   }
-  if (const auto* result = std::get_if<GradientResult>(&item)) return OnGradient(*result);
-  if (const auto* moved = std::get_if<LimitMoved>(&item)) {
-    limit_final_ = limit_final_ || moved->final;
-    if (moved->limit > limit_) {
-      limit_ = moved->limit;
-      held_.push_back(RoundLimit{limit_});
-    }
-    return absl::OkStatus();
-  }
-  if (std::holds_alternative<AverageReturned>(item)) {
-    average_out_ = false;
-    return absl::OkStatus();
-  }
-  if (const auto* failure = std::get_if<PeerFailure>(&item)) return Explain(*failure);
-  if (const auto* failed = std::get_if<DeviceFailed>(&item)) return InRound(failed->why);
-  return std::get<Abortion>(item).why;
-}
-
-absl::Status Runner::OnMessage(const Received& received) {
-  if (received.tag.channel == ModelReduction::kChannel) {
-    return reduction_->OnReceived(received.from, received.tag);
-  }
-  host_->OnReceived(received.from, received.tag);
-  held_.push_back(received);
+  exchange_->OnReceived(message.from, message.tag);
+  held_.push_back(message);
   return absl::OkStatus();
 }
 
-absl::Status Runner::OnDeparture(const Departure& message) {
+absl::Status Runner::On(const Mailbox::MessageSent& message) {
   if (message.tag.channel == ModelReduction::kChannel) {
     return reduction_->OnSent(message.to, message.tag);
   }
-  held_.push_back(Sent{host_->OnSent(message.to, message.tag)});
+  held_.push_back(Sent{exchange_->OnSent(message.to, message.tag)});
   return absl::OkStatus();
 }
 
-absl::Status Runner::OnGradient(const GradientResult& result) {
+absl::Status Runner::On(const GradientReady& part) {
+  held_.push_back(part);
+  return absl::OkStatus();
+}
+
+absl::Status Runner::On(const GradientResult& result) {
   if (!result.loss.ok()) return InRound(result.loss.status());
-  loss_ = *result.loss;
-  gradient_seconds_ = Seconds(result.end - result.begin);
+  report_.loss = *result.loss;
+  report_.gradient_seconds = Seconds(result.end - result.begin);
   if (options_.trace != nullptr) {
     options_.trace->EndGradient(result.round, result.begin, result.end);
   }
-  if (!std::isfinite(loss_)) return Diverged(result.round);
-  host_->EndGradient();
+  if (!std::isfinite(report_.loss)) return Diverged(result.round);
+  gradients_->End();
   held_.push_back(GradientReady{result.round});
   return absl::OkStatus();
 }
 
-absl::Status Runner::Diverged(Round round) {
-  const std::string where = host_->WhereNotFinite();
-  return WithFailure(absl::OutOfRangeError(absl::StrCat(
-                         "rank ", options_.rank, ": the loss became ", loss_, " in round ", round,
-                         where.empty() ? "" : ", and " + where + " is not finite",
-                         "; a lower --lr, a warm-up (--schedule) or less --momentum may help")),
-                     Failure::kDiverged);
+absl::Status Runner::On(const Mailbox::LimitMoved& moved) {
+  limit_final_ = limit_final_ || moved.final;
+  if (moved.limit > limit_) {
+    limit_ = moved.limit;
+    held_.push_back(RoundLimit{limit_});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Runner::On(const Mailbox::AverageDone&) {
+  reduction_->ReleaseAverage();
+  return absl::OkStatus();
+}
+
+absl::Status Runner::On(const Mailbox::PeerFailed& failed) {
+  lost_peer_ = failed.peer;
+  absl::Status status(failed.why.code(),
+                      absl::StrCat("rank ", options_.rank, " lost rank ", failed.peer, " in round ",
+                                   algorithm_->round(), ": ", std::string(failed.why.message())));
+  const Failure known = FailureOf(failed.why);
+  return WithFailure(std::move(status), known == Failure::kOther ? Failure::kPeerLost : known);
 }
 
 absl::Status Runner::Pump() {
   while (true) {
-    if (absl::Status status = AdvanceReductions(); !status.ok()) return status;
-    host_->StartGradient();
-    if (absl::Status status = host_->status(); !status.ok()) return Explain(std::move(status));
+    RETURN_IF_ERROR(AdvanceReductions());
+    gradients_->Begin(reduction_->holds_model());
+    RETURN_IF_ERROR(RequestStatus());
     // A reduction that waits for an earlier one holds the run up: replicas of
     // two past rounds would be kept.
-    if (held_.empty() || !due_.empty()) return absl::OkStatus();
+    if (held_.empty() || reduction_->behind()) return absl::OkStatus();
     const Event event = held_.front();
     held_.pop_front();
     if (std::holds_alternative<RoundLimit>(event)) LeaveRest();
-    if (absl::Status status = algorithm_->On(event, *host_); !status.ok()) return status;
+    RETURN_IF_ERROR(algorithm_->On(event, *this));
     if (!observed_.ok()) return InRound(observed_);
   }
 }
 
 absl::Status Runner::AdvanceReductions() {
-  while (true) {
-    if (std::optional<AveragedModel> average = reduction_->TakeResult()) {
-      average_out_ = true;
-      observer_->OnAverage(*std::move(average));
-    }
-    if (!reduction_->idle() || average_out_ || due_.empty()) return absl::OkStatus();
-    DueReduction due = std::move(due_.front());
-    due_.pop_front();
-    absl::Status status = reduction_->Begin(due.round, std::move(due.model));
-    if (!status.ok()) return status;
+  RETURN_IF_ERROR(reduction_->BeginDue());
+  if (std::optional<AveragedModel> average = reduction_->TakeAverage()) {
+    observer_->OnAverage(*std::move(average));
   }
+  return absl::OkStatus();
+}
+
+// Not when the limit is told to move: what is held back before that may still end in a rest
+// at the old limit.
+void Runner::LeaveRest() {
+  resting_ = false;
+  model_ = {};  // or the replica of that rest would stay in memory
 }
 
 SharedVector Runner::Fetch(Vec model) {
@@ -243,45 +228,6 @@ SharedVector Runner::Fetch(Vec model) {
   return fetched.ok() ? *std::move(fetched) : SharedVector{};
 }
 
-void Runner::AtRest(Vec model) {
-  resting_ = true;
-  model_ = Fetch(model);
-}
-
-// Not when the limit is told to move: what is held back before that may still end in a rest
-// at the limit of old.
-void Runner::LeaveRest() {
-  resting_ = false;
-  model_ = {};  // or the replica of that rest would stay in memory
-}
-
-void Runner::AtBoundary(Round completed, Vec model) {
-  const Clock::time_point now = options_.now();
-  const NodeHost::Arithmetic mix = host_->arithmetic();
-  if (options_.trace != nullptr) options_.trace->EndStep(completed - 1, now);
-  observed_.Update(observer_->OnRound({.completed = completed,
-                                       .loss = loss_,
-                                       .seconds = Seconds(now - std::exchange(boundary_, now)),
-                                       .gradient_seconds = gradient_seconds_,
-                                       .mix_seconds = mix.seconds - mix_before_.seconds,
-                                       .mix_bytes = mix.bytes - mix_before_.bytes,
-                                       .bytes_sent = host_->bytes_sent(),
-                                       .bytes_received = host_->BytesReceived(completed)},
-                                      BoundaryModel(data_path_.get(), model)));
-  mix_before_ = mix;
-  if (model && options_.evaluate(completed)) due_.push_back({completed, Fetch(model)});
-  DialAhead();
-}
-
-void Runner::TraceWait(Clock::time_point since, const Item& item) {
-  const Clock::time_point now = options_.now();
-  if (const auto* received = std::get_if<Received>(&item)) {
-    options_.trace->Wait(received->from, since, now);
-  } else if (const auto* left = std::get_if<Departure>(&item)) {
-    options_.trace->Wait(left->to, since, now);
-  }
-}
-
 void Runner::DialAhead() {
   const Round ahead = algorithm_->round() + kDialAhead;
   if (ahead <= dialled_) return;
@@ -289,9 +235,25 @@ void Runner::DialAhead() {
   dialled_ = ahead;
 }
 
-void Runner::SetLimit(Round limit, bool final) { mailbox_.Put(LimitMoved{limit, final}); }
-void Runner::OnAverageDone() { mailbox_.Put(AverageReturned{}); }
-void Runner::Abort(absl::Status why) { mailbox_.Put(Abortion{std::move(why)}); }
+void Runner::OnPass(Clock::time_point begin, Clock::time_point end, int64_t bytes) {
+  report_.mix_seconds += Seconds(end - begin);
+  report_.mix_bytes += bytes;
+  if (options_.trace != nullptr) options_.trace->Mix(begin, end);
+}
+
+void Runner::TraceWait(Clock::time_point since, const Mailbox::Item& item) {
+  const Clock::time_point now = options_.now();
+  if (const auto* received = std::get_if<Received>(&item)) {
+    options_.trace->Wait(received->from, since, now);
+  } else if (const auto* sent = std::get_if<Mailbox::MessageSent>(&item)) {
+    options_.trace->Wait(sent->to, since, now);
+  }
+}
+
+void Runner::SetLimit(Round limit, bool final) { mailbox_.Put(Mailbox::LimitMoved{limit, final}); }
+void Runner::OnAverageDone() { mailbox_.Put(Mailbox::AverageDone{}); }
+void Runner::Abort(absl::Status why) { mailbox_.Put(Mailbox::Aborted{std::move(why)}); }
+
 void Runner::OnReceived(const Received& message) {
   if (options_.trace != nullptr && message.tag.channel != ModelReduction::kChannel) {
     options_.trace->Receive(message.from, message.tag);
@@ -301,19 +263,11 @@ void Runner::OnReceived(const Received& message) {
 
 void Runner::OnSent(Rank to, Tag tag) {
   if (options_.trace != nullptr) options_.trace->EndSend(to, tag);
-  mailbox_.Put(Departure{to, tag});
+  mailbox_.Put(Mailbox::MessageSent{to, tag});
 }
 
 void Runner::OnPeerFailed(Rank peer, const absl::Status& why) {
-  mailbox_.Put(PeerFailure{peer, why});
-}
-
-// Of a request: no memory, a device that failed, a send that the transport refused;
-// anything else says itself what it is.
-absl::Status Runner::Explain(absl::Status why) const {
-  if (FailureOf(why) != Failure::kOther) return why;
-  if (!data_path_->status().ok()) return InRound(why);
-  return WithFailure(std::move(why), Failure::kPeerLost);
+  mailbox_.Put(Mailbox::PeerFailed{peer, why});
 }
 
 absl::Status Runner::InRound(const absl::Status& why) const {
@@ -325,23 +279,35 @@ absl::Status Runner::InRound(const absl::Status& why) const {
   return options_.data_path ? WithFailure(std::move(status), Failure::kDevice) : status;
 }
 
-absl::Status Runner::Explain(const PeerFailure& failure) {
-  lost_peer_ = failure.peer;
-  absl::Status status(
-      failure.why.code(),
-      absl::StrCat("rank ", options_.rank, " lost rank ", failure.peer, " in round ",
-                   algorithm_->round(), ": ", std::string(failure.why.message())));
-  const Failure known = FailureOf(failure.why);
-  return WithFailure(std::move(status), known == Failure::kOther ? Failure::kPeerLost : known);
+absl::Status Runner::Diverged(Round round) const {
+  const std::string where = gradients_->WhereNotFinite(*layout_);
+  return WithFailure(absl::OutOfRangeError(absl::StrCat(
+                         "rank ", options_.rank, ": the loss became ", report_.loss, " in round ",
+                         round, where.empty() ? "" : ", and " + where + " is not finite",
+                         "; a lower --lr, a warm-up (--schedule) or less --momentum may help")),
+                     Failure::kDiverged);
 }
 
-bool Runner::AwaitsEvaluation() const { return average_out_ && (resting_ || !due_.empty()); }
+// No memory, a device that failed, a send that the transport refused; anything else says
+// itself what it is.
+absl::Status Runner::RequestStatus() const {
+  absl::Status status = status_;
+  status.Update(exchange_->status());
+  status.Update(data_path_->status());
+  if (status.ok() || FailureOf(status) != Failure::kOther) return status;
+  if (!data_path_->status().ok()) return InRound(status);
+  return WithFailure(std::move(status), Failure::kPeerLost);
+}
+
+bool Runner::AwaitsEvaluation() const {
+  return reduction_->average_out() && (resting_ || reduction_->behind());
+}
 
 std::set<Rank> Runner::WaitingFor() const {
-  std::set<Rank> ranks = host_->HoldsGradientBackFor();
+  std::set<Rank> ranks = gradients_->HeldBackFor();
   for (const Waiting& message : reduction_->waiting_for()) ranks.insert(message.peer);
   // What reductions hold back from the algorithm may be what it waits for.
-  if (due_.empty()) {
+  if (!reduction_->behind()) {
     for (const Waiting& message : algorithm_->waiting_for()) ranks.insert(message.peer);
   }
   if (resting_ && !limit_final_) ranks.insert(0);  // which moves the end, or settles it
@@ -352,7 +318,7 @@ Progress Runner::CurrentProgress() const {
   Progress progress{.round = algorithm_->round(), .doing = "computing", .waiting_for = {}};
   if (AwaitsEvaluation()) {
     progress.doing = "evaluating";
-  } else if (!host_->computes()) {
+  } else if (!gradients_->busy()) {
     const std::set<Rank> ranks = WaitingFor();
     progress.waiting_for.assign(ranks.begin(), ranks.end());
     if (!ranks.empty()) progress.doing = "waiting";
@@ -368,6 +334,59 @@ void Runner::Publish(Progress progress) {
 Progress Runner::progress() const {
   MutexLock lock(progress_mutex_);
   return progress_;
+}
+
+Vec Runner::InitialReplica(ReplicaRange range) {
+  const Vec replica = New(range.size, "the starting replica");
+  status_.Update(data_path_->Write(replica, [&](float* memory) {
+    if (range.size == replica_size()) return initialize_(memory);
+    // Not from a pool, which would keep the memory of a whole replica.
+    const SharedVector whole = NewSharedVector(replica_size());
+    absl::Status status = initialize_(whole.data.get());
+    std::copy_n(whole.data.get() + range.offset, range.size, memory);
+    return status;
+  }));
+  return replica;
+}
+
+Vec Runner::NewOptimizerState(ReplicaRange range) {
+  return data_path_->NewZeros(OptimizerStateSize(*optimizer_, *layout_, range),
+                              "the optimizer's state");
+}
+
+void Runner::Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) {
+  gradients_->Ask(at, into, round, cuts);
+  // Now, before the sends that follow, so that the device has work.
+  gradients_->Begin(reduction_->holds_model());
+}
+
+void Runner::Step(const StepRequest& request) { data_path_->Step(*optimizer_, *layout_, request); }
+
+SendId Runner::Send(Rank to, Tag tag, const Payload& payload, const Note& note) {
+  return exchange_->Send(to, tag, payload, note);
+}
+
+void Runner::Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) {
+  exchange_->Post(from, tag, into, round, credit);
+}
+
+void Runner::Boundary(Round completed, Vec model) {
+  const Clock::time_point now = options_.now();
+  if (options_.trace != nullptr) options_.trace->EndStep(completed - 1, now);
+  report_.completed = completed;
+  report_.seconds = Seconds(now - std::exchange(boundary_, now));
+  report_.bytes_sent = exchange_->bytes_sent();
+  report_.bytes_received = exchange_->BytesReceived(completed);
+  observed_.Update(observer_->OnRound(report_, BoundaryModel(data_path_.get(), model)));
+  report_.mix_seconds = 0;
+  report_.mix_bytes = 0;
+  if (model && options_.evaluate(completed)) reduction_->Add(completed, Fetch(model));
+  DialAhead();
+}
+
+void Runner::Rest(Vec model) {
+  resting_ = true;
+  model_ = Fetch(model);
 }
 
 }  // namespace grapevine

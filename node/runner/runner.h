@@ -1,9 +1,10 @@
-// Drives one algorithm for real: the loop between a mailbox and a state machine.
+// Drives one algorithm for real: the counterpart of a simulated node (simulation.h).
 //
-// Transport threads, the gradient thread and the control connection only put
-// items into the mailbox; the algorithm, all arithmetic of mixing and the model
-// reduction run on the thread that calls Run. Who waits for too long is rank 0's to
-// judge (coordinator.h), from what `progress` says.
+// Transport threads, the gradient thread and the control connection only put items into
+// the mailbox; the algorithm, the arithmetic of mixing and the model reduction run on the
+// thread that calls Run. Who waits for too long is for rank 0 to judge (coordinator.h),
+// from what `progress` says. Nothing of an algorithm is here; the algorithms are those of
+// sim/.
 #ifndef GRAPEVINE_NODE_RUNNER_RUNNER_H_
 #define GRAPEVINE_NODE_RUNNER_RUNNER_H_
 
@@ -14,22 +15,21 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
-#include <variant>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
+#include "algorithm/host.h"
 #include "kernels/vector/aligned_buffer.h"
 #include "kernels/vector/replica_layout.h"
 #include "model/problem/objective.h"
-#include "node/runner/boundary_model.h"
 #include "node/runner/data_path.h"
-#include "node/runner/gradient_computer.h"
+#include "node/runner/gradient_lane.h"
 #include "node/runner/gradient_worker.h"
 #include "node/runner/mailbox.h"
 #include "node/runner/model_reduction.h"
-#include "node/runner/node_host.h"
+#include "node/runner/node_exchange.h"
 #include "node/runner/trace_recorder.h"
 #include "node/transport/transport.h"
 #include "optim/optimizer.h"
@@ -39,14 +39,14 @@ namespace grapevine {
 
 // Where the time of one round went.
 struct RoundReport {
-  Round completed;          // rounds done, this one included
-  double loss;              // of this node's batch; 0 for a parameter server
-  double seconds;           // from boundary to boundary
-  double gradient_seconds;  // on the gradient thread, in parallel
-  double mix_seconds;       // arithmetic on the runner's thread
-  int64_t mix_bytes;        // that it read and wrote
-  int64_t bytes_sent;       // payload of the algorithm's messages, of all rounds completed
-  int64_t bytes_received;   // likewise
+  Round completed = 0;          // rounds done, this one included
+  double loss = 0;              // of this node's batch; 0 for a parameter server
+  double seconds = 0;           // from boundary to boundary
+  double gradient_seconds = 0;  // on the gradient thread, in parallel
+  double mix_seconds = 0;       // of the passes over vectors that are over
+  int64_t mix_bytes = 0;        // that they read and wrote
+  int64_t bytes_sent = 0;       // payload of the algorithm's messages, of all rounds completed
+  int64_t bytes_received = 0;   // likewise
 };
 
 // Called on the runner's thread.
@@ -64,14 +64,10 @@ class RunObserver {
 struct Progress {
   Round round = 0;  // completed
   std::string doing = "preparing";
-  // Ranks without whose doing this node can do nothing more. None while it has work of
+  // Ranks that must do something before this node can go on. None while it has work of
   // its own: a gradient, an evaluation that holds the run up, its part of a round.
   std::vector<Rank> waiting_for;
 };
-
-// `on_failure` ends the run, from any thread.
-using MakeDataPath = std::function<absl::StatusOr<std::unique_ptr<DataPath>>(
-    OnPass on_pass, std::function<void(absl::Status why)> on_failure)>;
 
 struct RunnerOptions {
   Rank rank = 0;
@@ -86,15 +82,16 @@ struct RunnerOptions {
   std::function<bool(Round completed)> evaluate;
   GradientPace pace = {};          // of this node's gradients; none: the time they take
   TraceRecorder* trace = nullptr;  // outlives the runner; may be null
-  // Makes the way of the node's vectors; host memory where there is none.
+  // Makes the data path of the node's vectors; none: host memory.
   MakeDataPath data_path = {};
-  // Makes what computes gradients; a thread of the runner's own where there is none.
+  // Makes what computes gradients; none: a thread of the runner's own.
   MakeGradients gradients = {};
-  // The time of all that the runner measures and waits for in HandleMail.
+  // The time, for all that HandleMail measures and waits for.
   std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
 
-class Runner final : public TransportSink {
+// One thread runs it; what may be called from others says so.
+class Runner final : public TransportSink, private Host {
  public:
   // All but the algorithm outlive the runner. The transport's sink is this
   // runner (see transport factories), and `transport` is set before Run. No
@@ -139,60 +136,60 @@ class Runner final : public TransportSink {
   void OnPeerFailed(Rank peer, const absl::Status& why) override;
 
  private:
-  // A message has left.
-  struct Departure {
-    Rank to;
-    Tag tag;
-  };
-  struct PeerFailure {
-    Rank peer;
-    absl::Status why;
-  };
-  struct LimitMoved {
-    Round limit;
-    bool final;
-  };
-  struct Abortion {
-    absl::Status why;
-  };
-  struct AverageReturned {};
-  struct DeviceFailed {
-    absl::Status why;
-  };
-  using Item = std::variant<Received, Departure, GradientReady, GradientResult, LimitMoved,
-                            AverageReturned, PeerFailure, DeviceFailed, Abortion>;
   using Clock = std::chrono::steady_clock;
 
-  absl::Status Prepare(std::function<absl::Status(float* replica)> initialize);
+  absl::Status MakeParts();
+  std::unique_ptr<GradientComputer> NewGradients();
   absl::Status Begin();
   absl::Status Loop();
-  std::unique_ptr<GradientComputer> NewGradients();
   // Takes one item of mail as far as it goes.
-  absl::Status Digest(Item item);
-  absl::Status Handle(Item item);
-  absl::Status OnMessage(const Received& received);
-  absl::Status OnDeparture(const Departure& message);
-  absl::Status OnGradient(const GradientResult& result);
-  absl::Status Diverged(Round round);
+  absl::Status Handle(const Mailbox::Item& item);
+  absl::Status On(const Received& message);
+  absl::Status On(const Mailbox::MessageSent& message);
+  absl::Status On(const GradientReady& part);
+  absl::Status On(const GradientResult& result);
+  absl::Status On(const Mailbox::LimitMoved& moved);
+  absl::Status On(const Mailbox::AverageDone&);
+  absl::Status On(const Mailbox::PeerFailed& failed);
+  absl::Status On(const Mailbox::DeviceFailed& failed) { return InRound(failed.why); }
+  absl::Status On(const Mailbox::Aborted& aborted) { return aborted.why; }
   // Lets the reductions and the algorithm do all they can with what is here.
   absl::Status Pump();
   absl::Status AdvanceReductions();
-  void AtBoundary(Round completed, Vec model);
-  void AtRest(Vec model);
   void LeaveRest();
   // In host memory; no data where there is none. Errors go to observed_.
   SharedVector Fetch(Vec model);
-  // Nothing could be done from `since` until `item` came.
-  void TraceWait(Clock::time_point since, const Item& item);
   void DialAhead();
-  absl::Status Explain(const PeerFailure& failure);
-  absl::Status Explain(absl::Status why) const;
+  // Counts a pass over vectors that is over.
+  void OnPass(Clock::time_point begin, Clock::time_point end, int64_t bytes);
+  // Nothing could be done from `since` until `item` came.
+  void TraceWait(Clock::time_point since, const Mailbox::Item& item);
+
+  // Errors, in words that tell where and why:
   absl::Status InRound(const absl::Status& why) const;
+  absl::Status Diverged(Round round) const;
+  // The first error of a request; requests cannot fail to their caller.
+  absl::Status RequestStatus() const;
+
   // Whether this node's own evaluation holds the run up.
   bool AwaitsEvaluation() const;
   std::set<Rank> WaitingFor() const;
   Progress CurrentProgress() const;
   void Publish(Progress progress);
+
+  // Host:
+  int64_t replica_size() const override { return layout_->size; }
+  Vec InitialReplica(ReplicaRange range) override;
+  Vec New(int64_t size, const char* role) override { return data_path_->vectors().New(size, role); }
+  Vec NewOptimizerState(ReplicaRange range) override;
+  void Drop(Vec vector) override { data_path_->Drop(vector); }
+  void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override;
+  void Combine(Part out, std::span<const Term> terms) override { data_path_->Combine(out, terms); }
+  void Step(const StepRequest& request) override;
+  SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override;
+  void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) override;
+  void Boundary(Round completed, Vec model) override;
+  void Rest(Vec model) override;
 
   const RunnerOptions options_;
   const std::unique_ptr<Algorithm> algorithm_;
@@ -201,32 +198,25 @@ class Runner final : public TransportSink {
   const Optimizer* const optimizer_;
   RunObserver* const observer_;
 
-  Mailbox<Item> mailbox_;
+  Mailbox mailbox_;
   Transport* transport_ = nullptr;
+  std::function<absl::Status(float* replica)> initialize_;
   std::unique_ptr<DataPath> data_path_;
-  std::unique_ptr<GradientComputer> gradients_;
-  std::unique_ptr<NodeHost> host_;
+  std::unique_ptr<NodeExchange> exchange_;
+  std::unique_ptr<GradientLane> gradients_;
   std::unique_ptr<ModelReduction> reduction_;
 
-  struct DueReduction {
-    Round round;
-    SharedVector model;
-  };
-  std::deque<DueReduction> due_;  // begun one after the other
-  std::deque<Event> held_;        // for the algorithm, once reductions have caught up
-
+  std::deque<Event> held_;  // for the algorithm, once reductions have caught up
   Round limit_;
   bool limit_final_;
   bool resting_ = false;
-  bool average_out_ = false;  // the observer holds one
-  std::optional<Rank> lost_peer_;
   SharedVector model_;
-  absl::Status observed_;  // the first error at a boundary
-  double loss_ = 0;
-  double gradient_seconds_ = 0;
-  NodeHost::Arithmetic mix_before_;
-  Clock::time_point boundary_;
   Round dialled_ = 0;
+  RoundReport report_;          // of the round under way
+  Clock::time_point boundary_;  // when it began
+  std::optional<Rank> lost_peer_;
+  absl::Status status_;    // of a request, but for those to data_path_ and exchange_
+  absl::Status observed_;  // the first error at a boundary
 
   mutable Mutex progress_mutex_;
   Progress progress_ ABSL_GUARDED_BY(progress_mutex_);

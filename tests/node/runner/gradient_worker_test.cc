@@ -29,7 +29,7 @@ GradientResult Compute(GradientWorker& worker, std::promise<GradientResult>& pro
                        SharedVector at, SharedVector into, Round round) {
   promise = {};
   auto future = promise.get_future();
-  worker.Compute(at, into, round);
+  worker.Compute(at, into, round, {});
   EXPECT_EQ(future.wait_for(kDeadline), std::future_status::ready);
   return future.get();
 }
@@ -37,7 +37,8 @@ GradientResult Compute(GradientWorker& worker, std::promise<GradientResult>& pro
 TEST(GradientWorker, ComputesOnItsThreadAndReports) {
   FunctionObjective objective = Doubling();
   std::promise<GradientResult> promise;
-  GradientWorker worker(&objective, {}, [&](GradientResult r) { promise.set_value(std::move(r)); });
+  GradientWorker worker(&objective, {},
+                        {[&](GradientResult r) { promise.set_value(std::move(r)); }});
   SharedVector at = NewSharedVector(3), into = NewSharedVector(3);
   std::ranges::fill(at.span(), 4.0f);
   for (Round round : {5, 6}) {
@@ -58,7 +59,7 @@ TEST(GradientWorker, TakesAtLeastTheTimeOfItsPace) {
     return computed + std::chrono::milliseconds(round);
   };
   GradientWorker worker(&objective, pace,
-                        [&](GradientResult r) { promise.set_value(std::move(r)); });
+                        {[&](GradientResult r) { promise.set_value(std::move(r)); }});
   for (Round round : {0, 7, 1}) {
     const GradientResult result =
         Compute(worker, promise, NewSharedVector(3), NewSharedVector(3), round);
@@ -83,14 +84,14 @@ TEST_P(PartsOfAGradient, ComeInOrderBeforeTheWhole) {
   std::vector<int64_t> parts;
   std::vector<std::chrono::steady_clock::time_point> times;
   const SharedVector into = NewSharedVector(4);
-  GradientWorker worker(
-      &objective, pace, [&](GradientResult r) { promise.set_value(std::move(r)); },
-      [&](GradientReady part) {
-        EXPECT_EQ(part.round, 7);
-        EXPECT_EQ(into.data[part.from], 3);
-        parts.push_back(part.from);
-        times.push_back(std::chrono::steady_clock::now());
-      });
+  GradientWorker worker(&objective, pace,
+                        {[&](GradientResult r) { promise.set_value(std::move(r)); },
+                         [&](GradientReady part) {
+                           EXPECT_EQ(part.round, 7);
+                           EXPECT_EQ(into.data[part.from], 3);
+                           parts.push_back(part.from);
+                           times.push_back(std::chrono::steady_clock::now());
+                         }});
   auto future = promise.get_future();
   worker.Compute(NewSharedVector(4), into, 7, {3, 2, 1});
   ASSERT_EQ(future.wait_for(kDeadline), std::future_status::ready);
@@ -116,10 +117,10 @@ TEST(GradientWorker, AStragglersDelayEndsWithTheWorker) {
   auto done = std::make_unique<std::promise<GradientResult>>();
   auto result = done->get_future();
   {
-    GradientWorker worker(
-        &objective, [](Round, std::chrono::nanoseconds) { return std::chrono::hours(10); },
-        [&](GradientResult r) { done->set_value(std::move(r)); });
-    worker.Compute(NewSharedVector(1), NewSharedVector(1), 0);
+    GradientWorker worker(&objective,
+                          [](Round, std::chrono::nanoseconds) { return std::chrono::hours(10); },
+                          {[&](GradientResult r) { done->set_value(std::move(r)); }});
+    worker.Compute(NewSharedVector(1), NewSharedVector(1), 0, {});
     ASSERT_EQ(computing.get_future().wait_for(kDeadline), std::future_status::ready);
   }
   ASSERT_EQ(result.wait_for(std::chrono::seconds(0)), std::future_status::ready);

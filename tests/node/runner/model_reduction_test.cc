@@ -100,12 +100,14 @@ TEST_P(ModelReductionTest, GivesTheMeanAndTheExactDistanceInAnyOrder) {
         replicas.push_back(NewSharedVector(layout.size));
         for (float& value : replicas.back().span())
           value = static_cast<float>(random.Normal() + 100);
-        ASSERT_TRUE(network.at(rank).Begin(round, replicas.back()).ok());
+        network.at(rank).Add(round, replicas.back());
+        ASSERT_TRUE(network.at(rank).BeginDue().ok());
       }
       network.RunToTheEnd();
       for (Rank rank = 0; rank < nodes; ++rank) EXPECT_TRUE(network.at(rank).idle()) << rank;
-      const auto result = network.at(0).TakeResult();
+      const auto result = network.at(0).TakeAverage();
       ASSERT_TRUE(result.has_value());
+      network.at(0).ReleaseAverage();
       EXPECT_EQ(result->round, round);
       double distance = 0, of_buffers = 0;
       for (int64_t i = 0; i < layout.size; ++i) {
@@ -127,6 +129,31 @@ TEST_P(ModelReductionTest, GivesTheMeanAndTheExactDistanceInAnyOrder) {
 INSTANTIATE_TEST_SUITE_P(All, ModelReductionTest,
                          ::testing::Combine(::testing::Values(1, 2, 3, 6, 13),
                                             ::testing::Values(1, 10, 70, 1000)));
+
+TEST(ModelReduction, RankZeroGivesOutOneAverageAtATimeAndOthersGoOn) {
+  ReplicaLayout layout;
+  layout.AddParameter("w", {4});
+  Network network(2, layout, 4, 1);
+  for (Rank rank : {0, 1}) {
+    for (Round round : {1, 2}) network.at(rank).Add(round, NewSharedVector(4));
+  }
+  for (Rank rank : {0, 1}) ASSERT_TRUE(network.at(rank).BeginDue().ok());
+  EXPECT_TRUE(network.at(0).behind());
+  EXPECT_FALSE(network.at(1).behind()) << "a leaf has sent both";
+  network.RunToTheEnd();
+  EXPECT_TRUE(network.at(0).idle());
+  EXPECT_EQ(network.at(0).TakeAverage()->round, 1);
+  ASSERT_TRUE(network.at(0).BeginDue().ok());
+  EXPECT_TRUE(network.at(0).idle()) << "one average is out";
+  EXPECT_TRUE(network.at(0).behind());
+  EXPECT_FALSE(network.at(0).TakeAverage().has_value());
+  network.at(0).ReleaseAverage();
+  ASSERT_TRUE(network.at(0).BeginDue().ok());
+  network.RunToTheEnd();
+  EXPECT_EQ(network.at(0).TakeAverage()->round, 2);
+  network.at(0).ReleaseAverage();
+  EXPECT_FALSE(network.at(0).holds_model());
+}
 
 TEST(ModelReduction, AMessageThatIsNotDueIsRefusedByRank) {
   ReplicaLayout layout;

@@ -1,0 +1,47 @@
+#include "node/runner/data_path.h"
+
+#include <variant>
+#include <vector>
+
+#include "kernels/vector/memory_traffic.h"
+#include "optim/replica_step.h"
+
+namespace grapevine {
+
+Vec DataPath::NewZeros(int64_t size, const char* role) {
+  const Vec vector = vectors().New(size, role);
+  const Part written = vectors().Whole(vector);
+  Pass({}, {&written, 1}, CombineTraffic(0, size), [&] { vectors().Clear(vector); });
+  return vector;
+}
+
+void DataPath::Combine(Part out, std::span<const Term> terms) {
+  std::vector<Part> reads;
+  for (const Term& term : terms) reads.push_back(term.part);
+  Pass(reads, {&out, 1}, CombineTraffic(terms.size(), out.size),
+       [&] { vectors().Combine(out, terms); });
+}
+
+void DataPath::Step(const Optimizer& optimizer, const ReplicaLayout& layout,
+                    const StepRequest& request) {
+  std::vector<Part> reads = {vectors().Whole(request.own), vectors().Whole(request.gradient)};
+  for (const Term& term : request.mix) reads.push_back(term.part);
+  const Part writes[] = {vectors().Whole(request.out), vectors().Whole(request.state)};
+  Pass(reads, writes,
+       StepTraffic(request.mix.size(), optimizer.state_vectors(), request.range.size),
+       [&] { ApplyStep(optimizer, layout, request, vectors()); });
+}
+
+void HostDataPath::Pass(std::span<const Part>, std::span<const Part>, int64_t bytes,
+                        const std::function<void()>& pass) {
+  const auto begin = std::chrono::steady_clock::now();
+  pass();
+  on_pass_(begin, std::chrono::steady_clock::now(), bytes);
+}
+
+SharedBytes HostDataPath::MemoryOf(const Payload& payload) const {
+  return std::visit([this](const Part& part) { return SharedBytes(vectors_.Slice(part)); },
+                    payload);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,77 @@
+// A node's gradients, beside everything else that it does: one is asked for, begins, is
+// under way, and ends.
+//
+// It usually begins when it is asked for. While a model is held for its evaluation it waits
+// until the messages that were asked for before it are sent: a late neighbour's replica and
+// a model on its way to be evaluated would both be kept beside what a round needs, one
+// vector above the bound on a node's memory (docs/benchmarks.md). That wait ends by itself:
+// peers can take messages of earlier rounds whatever this node does next.
+#ifndef GRAPEVINE_NODE_RUNNER_GRADIENT_LANE_H_
+#define GRAPEVINE_NODE_RUNNER_GRADIENT_LANE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithm/message.h"
+#include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/replica_layout.h"
+#include "kernels/vector/vector_handle.h"
+#include "node/runner/data_path.h"
+#include "node/runner/gradient_worker.h"
+#include "node/runner/node_exchange.h"
+#include "node/runner/trace_recorder.h"
+
+namespace grapevine {
+
+// Thread-compatible: the runner's thread.
+class GradientLane {
+ public:
+  // `computer` is null where the algorithm asks for no gradients, `trace` may be null;
+  // what is pointed to outlives the lane.
+  GradientLane(std::unique_ptr<GradientComputer> computer, DataPath* data_path,
+               const NodeExchange* exchange, TraceRecorder* trace);
+
+  // One at a time (algorithm/host.h).
+  void Ask(Vec at, Vec into, Round round, std::span<const int64_t> cuts);
+  // Begins the gradient that was asked for, if it may. To be called after every event.
+  void Begin(bool model_held);
+  // The gradient under way has ended: lets go of its vectors.
+  void End();
+  // None is under way after it, nor ever again.
+  void Stop() { computer_.reset(); }
+
+  // Whether one is under way.
+  bool busy() const { return at_.data != nullptr; }
+  // The ranks whose messages a gradient that was asked for waits for.
+  std::set<Rank> HeldBackFor() const;
+  // What of the gradient under way is not finite, it or its replica: "conv1.weight of its
+  // replica"; empty where both are.
+  std::string WhereNotFinite(const ReplicaLayout& layout) const;
+
+ private:
+  struct Request {
+    SharedVector at;
+    Vec into;  // gets its memory when the gradient begins
+    Round round;
+    std::vector<int64_t> cuts;
+    SendId after;  // the last message asked for before it
+  };
+
+  std::unique_ptr<GradientComputer> computer_;
+  DataPath* const data_path_;
+  const NodeExchange* const exchange_;
+  TraceRecorder* const trace_;
+
+  std::optional<Request> asked_;
+  SharedVector at_;  // of the gradient under way
+  SharedVector gradient_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_RUNNER_GRADIENT_LANE_H_

@@ -1,0 +1,48 @@
+#include "node/runner/node_exchange.h"
+
+#include <glog/logging.h>
+
+namespace grapevine {
+
+SendId NodeExchange::Send(Rank to, Tag tag, const Payload& payload, const Note& note) {
+  const int64_t bytes = BytesOf(payload);
+  if (trace_ != nullptr) trace_->BeginSend(to, tag, bytes);
+  bytes_sent_ += bytes;
+  ++last_send_.id;
+  sending_.emplace(std::pair(to, tag), last_send_);
+  absl::StatusOr<Outgoing> message = data_path_->Send(payload);
+  status_.Update(message.status());
+  if (message.ok()) {
+    message->note = note;
+    status_.Update(transport_->Send(to, tag, *std::move(message)));
+  }
+  return last_send_;
+}
+
+void NodeExchange::Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) {
+  bytes_received_.Add(round, BytesOf(into));
+  absl::StatusOr<Incoming> place = data_path_->Post(from, tag, into);
+  status_.Update(place.status());
+  if (place.ok()) {
+    place->round = round;
+    place->credit = credit;
+    status_.Update(transport_->Post(from, tag, *std::move(place)));
+  }
+}
+
+SendId NodeExchange::OnSent(Rank to, Tag tag) {
+  const auto sent = sending_.extract(std::pair(to, tag));
+  CHECK(!sent.empty()) << "a message to rank " << to
+                       << " was sent that nobody asked for: " << Describe(tag);
+  return sent.mapped();
+}
+
+std::set<Rank> NodeExchange::Unsent(SendId last) const {
+  std::set<Rank> ranks;
+  for (const auto& [message, id] : sending_) {
+    if (id <= last) ranks.insert(message.first);
+  }
+  return ranks;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,64 @@
+// What a node's algorithm sends and receives: the messages that are under way, between
+// its data path and its transport, and their bytes.
+#ifndef GRAPEVINE_NODE_RUNNER_NODE_EXCHANGE_H_
+#define GRAPEVINE_NODE_RUNNER_NODE_EXCHANGE_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "algorithm/message.h"
+#include "algorithm/round_bytes.h"
+#include "base/ids.h"
+#include "node/runner/data_path.h"
+#include "node/runner/trace_recorder.h"
+#include "node/transport/transport.h"
+
+namespace grapevine {
+
+// Thread-compatible: the runner's thread.
+class NodeExchange {
+ public:
+  // `trace` may be null; all outlive this.
+  NodeExchange(DataPath* data_path, Transport* transport, TraceRecorder* trace)
+      : data_path_(data_path), transport_(transport), trace_(trace) {}
+
+  // As in algorithm/host.h.
+  SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note);
+  void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit);
+
+  // The transport says that a message is sent (TransportSink): which one. CHECKs that it
+  // was under way.
+  SendId OnSent(Rank to, Tag tag);
+  void OnReceived(Rank from, Tag tag) { data_path_->Received(from, tag); }
+
+  // The last message that was asked for; none: 0.
+  SendId last_send() const { return last_send_; }
+  // To whom messages up to `last` are still under way.
+  std::set<Rank> Unsent(SendId last) const;
+
+  // Payload of all messages that were asked for: at a boundary, of the rounds completed.
+  int64_t bytes_sent() const { return bytes_sent_; }
+  // Payload of the messages of rounds before `completed`, which never decreases.
+  int64_t BytesReceived(Round completed) { return bytes_received_.Before(completed); }
+
+  // The first error of a request; requests cannot fail to their caller.
+  const absl::Status& status() const { return status_; }
+
+ private:
+  DataPath* const data_path_;
+  Transport* const transport_;
+  TraceRecorder* const trace_;
+
+  SendId last_send_;
+  std::map<std::pair<Rank, Tag>, SendId> sending_;
+  int64_t bytes_sent_ = 0;
+  RoundBytes bytes_received_;  // counted as they are posted for
+  absl::Status status_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_RUNNER_NODE_EXCHANGE_H_

@@ -1,0 +1,146 @@
+#include "node/runner/gradient_lane.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace grapevine {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Takes messages, which are sent when the test says so.
+class SilentTransport final : public Transport {
+ public:
+  void Dial(std::span<const Rank>) override {}
+  absl::Status Send(Rank, Tag, Outgoing) override { return absl::OkStatus(); }
+  absl::Status Post(Rank, Tag, Incoming) override { return absl::OkStatus(); }
+  TransportCounters counters() const override { return {}; }
+  void Shutdown() override {}
+};
+
+class Computer final : public GradientComputer {
+ public:
+  explicit Computer(std::vector<Round>* begun) : begun_(begun) {}
+  void Compute(SharedVector, SharedVector, Round round, std::vector<int64_t>) override {
+    begun_->push_back(round);
+  }
+
+ private:
+  std::vector<Round>* const begun_;
+};
+
+class GradientLaneTest : public ::testing::Test {
+ protected:
+  Vec NewVector(std::vector<float> values) {
+    const Vec vector = path_.vectors().New(static_cast<int64_t>(values.size()), "a test's");
+    std::ranges::copy(values, path_.vectors().At(vector).span().begin());
+    return vector;
+  }
+  void Ask(Round round) { lane_.Ask(replica_, gradient_, round, {}); }
+  void Send(Rank to, uint32_t step) {
+    exchange_.Send(to, Tag{.step = step}, path_.vectors().Whole(replica_), {});
+  }
+  void OnSent(Rank to, uint32_t step) { exchange_.OnSent(to, Tag{.step = step}); }
+
+  HostDataPath path_{[](auto, auto, int64_t) {}};
+  SilentTransport transport_;
+  NodeExchange exchange_{&path_, &transport_, nullptr};
+  std::vector<Round> begun_;
+  GradientLane lane_{std::make_unique<Computer>(&begun_), &path_, &exchange_, nullptr};
+  Vec replica_ = NewVector({1, 2, 3});
+  Vec gradient_ = NewVector({4, 5, 6});
+};
+
+TEST_F(GradientLaneTest, BeginsAtOnceAndOnce) {
+  lane_.Begin(false);
+  EXPECT_FALSE(lane_.busy());
+  Send(7, 1);  // late, but no model is held
+  Ask(3);
+  lane_.Begin(false);
+  lane_.Begin(false);
+  EXPECT_THAT(begun_, ElementsAre(3));
+  EXPECT_TRUE(lane_.busy());
+  lane_.End();
+  EXPECT_FALSE(lane_.busy());
+}
+
+TEST_F(GradientLaneTest, WaitsForWhatWasSentBeforeWhileAModelIsHeld) {
+  Send(7, 1);
+  Send(7, 2);
+  Ask(3);
+  Send(7, 3);  // afterwards: may stay
+  lane_.Begin(true);
+  EXPECT_THAT(lane_.HeldBackFor(), ElementsAre(7));
+  OnSent(7, 2);
+  lane_.Begin(true);
+  EXPECT_THAT(begun_, IsEmpty());
+  OnSent(7, 1);
+  lane_.Begin(true);
+  EXPECT_THAT(begun_, ElementsAre(3));
+  EXPECT_THAT(lane_.HeldBackFor(), IsEmpty());
+}
+
+TEST_F(GradientLaneTest, NamesWhoHasNotTakenWhatWasSentBefore) {
+  Send(5, 1);
+  Send(4, 1);
+  Send(4, 2);
+  EXPECT_THAT(lane_.HeldBackFor(), IsEmpty()) << "nothing is held back";
+  Ask(3);
+  Send(6, 1);
+  EXPECT_THAT(lane_.HeldBackFor(), ElementsAre(4, 5));
+  OnSent(5, 1);
+  EXPECT_THAT(lane_.HeldBackFor(), ElementsAre(4));
+}
+
+TEST_F(GradientLaneTest, BeginsWhenTheModelIsLetGo) {
+  Send(7, 1);
+  Ask(1);
+  lane_.Begin(true);
+  EXPECT_THAT(begun_, IsEmpty());
+  lane_.Begin(false);
+  EXPECT_THAT(begun_, ElementsAre(1));
+}
+
+TEST_F(GradientLaneTest, NamesTheTensorThatIsNotFinite) {
+  ReplicaLayout layout;
+  layout.AddParameter("w", {2});
+  layout.AddBuffer("b", {1});
+  Ask(1);
+  lane_.Begin(false);
+  EXPECT_EQ(lane_.WhereNotFinite(layout), "");
+  path_.vectors().At(gradient_).data[1] = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(lane_.WhereNotFinite(layout), "w of its gradient");
+  path_.vectors().At(replica_).data[2] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(lane_.WhereNotFinite(layout), "b of its replica");
+}
+
+using GradientLaneDeathTest = GradientLaneTest;
+
+TEST_F(GradientLaneDeathTest, ComputesOneAtATime) {
+  Ask(1);
+  EXPECT_DEATH(Ask(2), "round 2 was asked for before that of 1 began");
+}
+
+TEST_F(GradientLaneTest, TheExchangeCountsPayloadByRound) {
+  Send(7, 1);
+  Send(4, 1);
+  EXPECT_EQ(exchange_.bytes_sent(), 2 * 12);
+  EXPECT_EQ(exchange_.last_send(), SendId{2});
+  const Part place{gradient_, 1, 2};
+  exchange_.Post(7, Tag{.step = 1}, place, 0, Credit::kAtOnce);
+  exchange_.Post(7, Tag{.step = 2}, place, 1, Credit::kAtOnce);
+  EXPECT_EQ(exchange_.BytesReceived(1), 8) << "not what is posted for a later round";
+  EXPECT_EQ(exchange_.BytesReceived(2), 16);
+}
+
+TEST_F(GradientLaneDeathTest, TheExchangeKnowsWhatIsUnderWay) {
+  EXPECT_DEATH(OnSent(4, 1), "a message to rank 4 was sent that nobody asked for");
+}
+
+}  // namespace
+}  // namespace grapevine
