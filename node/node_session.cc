@@ -7,11 +7,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/failure.h"
 #include "base/status_macros.h"
 #include "node/control/registration.h"
-#include "node/heartbeat.h"
 #include "node/identity/peer_address.h"
+#include "node/node_report.h"
 #include "node/server/grpc_keepalive.h"
 #include "node/transport/grpc/grpc_arguments.h"
 
@@ -24,14 +23,6 @@ using Clock = std::chrono::steady_clock;
 uint64_t ProcessNonce() {
   std::random_device device;
   return (uint64_t{device()} << 32 | device()) ^ static_cast<uint64_t>(getpid());
-}
-
-control::Failure FailureBy(Rank culprit, const absl::Status& why) {
-  control::Failure failure;
-  failure.set_culprit(culprit);
-  failure.set_message(std::string(why.message()));
-  failure.set_failure(ExitCode(why));
-  return failure;
 }
 
 // Where to dial each node of the roster; it comes from the network.
@@ -286,6 +277,28 @@ void NodeSession::TearDown() {
   // stays, for an evaluation under way may still want to move the end.
   transport_.reset();
   server_.reset();
+}
+
+void TellOfFailedStart(const NodeSessionOptions& options, const absl::Status& why) {
+  if (options.size < 2) return;
+  CoordinatorOptions coordinator;
+  coordinator.own.set_world_size(options.size);
+  GrpcCoordinatorService service(std::move(coordinator),
+                                 {.on_metrics = [](Rank, const control::NodeMetrics&) {},
+                                  .on_notice = [](const std::string&) {}},
+                                 options.token);
+  service.CannotBegin(why);
+  const GrpcServer::Register services[] = {
+      [&service](grpc::ServerBuilder& builder) { builder.RegisterService(&service); }};
+  absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
+      {.bind = options.bind, .nodes = options.size, .peer_timeout = options.peer_timeout},
+      options.credentials, services);
+  if (!server.ok()) {
+    VLOG(1) << "nobody is told why rank 0 cannot begin: " << server.status();
+    return;
+  }
+  (void)service.AwaitDeparture();  // nobody listens to refuse those who come later
+  (*server)->Shutdown(std::chrono::system_clock::now());
 }
 
 }  // namespace grapevine

@@ -1,8 +1,7 @@
-// One node's life in a run: server, rendezvous, training, the end for all.
+// One node's life in a run: it listens, joins, trains, and ends with all the others.
 //
-// Joins the pieces of this folder and knows nothing of configurations, models
-// or files: what is learnt comes in as a runner, what is measured goes out
-// through callbacks.
+// Joins the pieces of this folder and knows nothing about configurations, models or
+// files: what is learnt comes in as a runner, what is measured goes out through callbacks.
 #ifndef GRAPEVINE_NODE_NODE_SESSION_H_
 #define GRAPEVINE_NODE_NODE_SESSION_H_
 
@@ -33,38 +32,38 @@ struct NodeSessionOptions {
   Rank rank = 0;
   Rank size = 1;
   std::string run_id;       // rank 0's; the others learn it
-  HostAddress coordinator;  // where rank 0 is found
+  HostAddress coordinator;  // where to find rank 0
   HostAddress bind{"127.0.0.1", 0};
   HostAddress advertise;  // empty parts are taken from the bound address
   GrpcCredentials credentials;
-  RunToken token;  // what all ranks share
-  // What all ranks must agree on, what explains most first.
+  RunToken token;  // shared by all ranks
+  // The settings that all ranks must agree on, the most telling first.
   std::vector<control::Agreement> agreements;
   std::string schema;    // fingerprint of the replica's layout
   std::string topology;  // canonical names, for the handshake of edges
   std::string algorithm;
   Round rounds = 0;
-  Round first_limit = 0;  // rank 0's: the end as far as it is known (Runner)
+  Round first_limit = 0;  // rank 0's: the end as known so far (RunnerOptions::limit)
   std::chrono::milliseconds rendezvous_timeout{60000};
   std::chrono::milliseconds peer_timeout{30000};
   std::chrono::milliseconds step_timeout = std::chrono::minutes(15);
 };
 
 struct NodeSessionCallbacks {
-  // The server listens: local launchers hand rank 0's port to the others.
+  // The server listens here: local launchers hand rank 0's port to the others.
   std::function<absl::Status(const HostAddress&)> on_listening;
   // Rank 0: what the nodes report, and lines for its log.
   std::function<void(Rank, const control::NodeMetrics&)> on_metrics;
   std::function<void(const std::string&)> on_notice;
   // All nodes are there; training begins.
   std::function<absl::Status()> on_start;
-  // This node has trained: evaluate and write before it says that it is done.
+  // This node has trained: evaluate and write, before it reports that it is done.
   std::function<absl::Status(const SharedVector& model)> on_trained;
-  // Rank 0: all nodes have; write the run's results before the end is announced.
+  // Rank 0: all nodes are done; write the run's results, before the end is announced.
   std::function<absl::Status()> on_all_done;
 };
 
-// Run from one thread; the others from any.
+// Run is called by one thread; everything else may be called from any.
 class NodeSession {
  public:
   // `runner` outlives the session.
@@ -73,18 +72,18 @@ class NodeSession {
 
   // Listens, joins, trains from the replica that `initialize` writes, and waits
   // until every node is done.
-  // The error of a failed run names the culprit, also when that is elsewhere.
+  // The error of a failed run names the culprit, even if that is another node.
   absl::Status Run(std::function<absl::Status(float* replica)> initialize);
 
   // Makes Run return `why` (an interrupt, a full disk), and tells the others.
   void Interrupt(absl::Status why);
-  // To be called between the batches of an evaluation: heartbeats tell that it moves. The
-  // error with which the run has ended meanwhile, with which the evaluation is to end.
+  // To be called between the batches of an evaluation, so that heartbeats show progress.
+  // Returns the error with which the run has ended meanwhile: the evaluation shall end too.
   absl::Status OnEvaluatedBatch();
-  // From the callbacks of a run: tells rank 0 what was measured since the last time
+  // From the run's callbacks: tells rank 0 what was measured since the last report
   // (metrics_reporter.h).
   void Report(control::NodeMetrics metrics);
-  // Once the node has trained: likewise, of its own model, and waits where it must.
+  // Once the node has trained: likewise, about its own model; waits if it must.
   absl::Status ReportAtRest(control::NodeMetrics metrics);
   // Rank 0: moves the end of the run; a final one is the end.
   void ExtendRoundLimit(Round limit, bool final);
@@ -97,7 +96,7 @@ class NodeSession {
   control::Registration Registration() const;
   control::Heartbeat Heartbeat() const;
   void StartControl();
-  // The run has ended for this node, unless it had before.
+  // The run has ended for this node; the first call counts.
   void End(const absl::Status& how);
   absl::Status Tell(control::Report last);
   absl::Status SayDone();
@@ -105,7 +104,7 @@ class NodeSession {
   absl::Status Conclude();
   absl::Status AwaitEnd();
   void OnAllDone();
-  // What has ended the run for this node, of which `symptom` may be a consequence.
+  // What ended the run for this node: `symptom` may be a mere consequence.
   absl::Status Cause(const absl::Status& symptom);
   // Asks rank 0 whether something else is behind `symptom`.
   absl::Status Verdict(const absl::Status& symptom);
@@ -128,9 +127,15 @@ class NodeSession {
   Mutex mutex_;
   Condition ended_;
   bool all_done_ ABSL_GUARDED_BY(mutex_) = false;  // rank 0
-  bool joining_ ABSL_GUARDED_BY(mutex_) = false;   // control_ is there, and waits for the others
+  bool joining_ ABSL_GUARDED_BY(mutex_) = false;   // control_ exists, and waits for the others
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
 };
+
+// For a rank 0 that cannot begin (its --out exists, its data are missing): tells the nodes
+// that wait for it why, which would otherwise try to reach it until their time-out. Listens
+// where the run's rank 0 would, for a few seconds or until all were told. Blocks; if it
+// cannot listen, nobody is told.
+void TellOfFailedStart(const NodeSessionOptions& options, const absl::Status& why);
 
 }  // namespace grapevine
 

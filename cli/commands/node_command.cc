@@ -31,7 +31,7 @@
 #include "experiment/real/node_placement.h"
 #include "experiment/real/node_run.h"
 #include "experiment/real/node_token.h"
-#include "node/failed_start.h"
+#include "node/node_session.h"
 #include "node/identity/run_token.h"
 #include "node/launch/launcher.h"
 #include "node/server/grpc_credentials.h"

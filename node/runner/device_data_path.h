@@ -1,14 +1,14 @@
 // The data path of a node whose vectors live on a device.
 //
-//   mix stream      passes over vectors, in the order in which they are asked for
-//   down stream     what is sent: device -> pinned host memory, chunk by chunk; a chunk
-//                   is on the wire while the next one is copied
-//   up stream       what arrives: each run of bytes goes up as soon as it has landed
-//   gradient stream the objective's
+//   mix stream       passes over vectors, in the order in which they are asked for
+//   down stream      outgoing messages: from the device to pinned host memory, chunk by
+//                    chunk; a chunk is on the wire while the next one is copied
+//   up stream        incoming messages: each run of bytes is copied as soon as it arrives
+//   gradient stream  the objective's
 //
 // Streams wait for each other where they touch the same part of a vector (StreamOrder); the
-// runner's thread waits for a stream only where somebody wants a vector in host
-// memory. A vector is copied down once, however many neighbours get it.
+// runner's thread waits for a stream only where a vector is wanted in host memory. A vector
+// is copied down once, however many neighbours it is sent to.
 #ifndef GRAPEVINE_NODE_RUNNER_DEVICE_DATA_PATH_H_
 #define GRAPEVINE_NODE_RUNNER_DEVICE_DATA_PATH_H_
 
@@ -28,16 +28,16 @@
 
 namespace grapevine {
 
-// A thread that waits for events of a device, one after the other, so that nobody
-// else has to. Thread-safe.
+// A thread that waits for a device's events, one after the other, so that no other thread
+// has to. Thread-safe.
 class EventWatcher {
  public:
-  // Above what one node can have under way: chunks of all its messages.
+  // More than one node can have under way: the chunks of all its messages.
   static constexpr size_t kMaxEvents = size_t{1} << 20;
 
-  // `on_failure` hears of the first event that fails; no call comes after it.
+  // `on_failure` is told of the first event that fails; nothing is called after it.
   explicit EventWatcher(std::function<void(absl::Status why)> on_failure);
-  // Lets go of what has not passed.
+  // Forgets the events that have not passed.
   ~EventWatcher();
 
   // Calls `passed` on the watcher's thread when `event` and all before it have passed.
@@ -67,20 +67,20 @@ class EventWatcher {
 struct DeviceDataPathOptions {
   Device* device = nullptr;           // outlives the path and the transport
   DeviceStream* gradients = nullptr;  // on which the objective computes; likewise
-  // The longest that a vector may take to come to host memory.
+  // The longest that a copy of a vector to host memory may take.
   std::chrono::nanoseconds timeout = std::chrono::minutes(15);
-  // Elements in one copy. 1 MiB is some 20 us of a bus and one chunk of the wire.
+  // Elements in one copy: 1 MiB takes some 20 us on a bus, and is one chunk on the wire.
   int64_t chunk = int64_t{1} << 18;
 };
 
 class DeviceDataPath final : public DataPath {
  public:
-  // `on_failure` hears of a device that fails, from another thread.
+  // `on_failure` is told of a device that fails, on another thread.
   static absl::StatusOr<std::unique_ptr<DeviceDataPath>> Make(
       const DeviceDataPathOptions& options, OnPass on_pass,
       std::function<void(absl::Status why)> on_failure);
 
-  // Waits until the streams have done what was queued: their memory is let go.
+  // Waits until the streams have done what was queued, for that still uses the memory.
   ~DeviceDataPath() override;
 
   VectorTable& vectors() override { return vectors_; }
@@ -101,7 +101,7 @@ class DeviceDataPath final : public DataPath {
   struct Streams {
     std::unique_ptr<DeviceStream> mix, down, up;
   };
-  // A part of a vector in host memory, as far as it has been copied.
+  // A part of a vector, and its copy in host memory as far as that has got.
   struct Mirror {
     int64_t offset;
     int64_t size;
@@ -128,15 +128,15 @@ class DeviceDataPath final : public DataPath {
 
   SharedVector AllocateVector(int64_t size, std::string_view role);
   SharedVector AllocatePinned(int64_t size, std::string_view what);
-  // `what` goes through it, in messages of errors.
+  // `what` says in error messages what the memory is for.
   absl::StatusOr<SharedVector> NewPinned(int64_t size, std::string_view what);
-  // Where parts are in the memory of their vectors, which get it if they have none.
+  // Where the parts lie in their vectors' memory, which is allocated if need be.
   std::vector<MemoryRange> Ranges(std::span<const Part> parts) const;
   absl::StatusOr<Outgoing> SendPart(const Part& part);
   absl::StatusOr<Incoming> PostPart(Rank from, Tag tag, const Part& into);
   // Copies down, chunk by chunk, raising the mirror's watermark.
   void CopyDown(const SharedSlice& from, const Outgoing& to);
-  // Forgets what was copied from a part that is written again.
+  // Forgets the copies of a part that is about to be written.
   void Invalidate(const Part& part);
   void ReportPasses();
   void ReleaseRetired();
@@ -150,9 +150,10 @@ class DeviceDataPath final : public DataPath {
   StreamOrder order_;
   std::map<uint32_t, std::vector<Mirror>> mirrors_;  // by vector
   std::map<std::pair<Rank, Tag>, Arrival> arrivals_;
-  std::deque<TimedPass> passes_;  // not over when last looked at
+  std::deque<TimedPass> passes_;  // not yet over when last checked
   std::deque<Retired> retired_;   // host memory that a copy may still read
-  // Last: their threads end first. Copies do not wait behind gradients.
+  // Last, so that their threads end first. Two, so that copies do not queue behind
+  // gradients.
   EventWatcher gradient_watcher_;
   EventWatcher copy_watcher_;
 };

@@ -15,18 +15,18 @@ namespace grapevine {
 // Thread-safe.
 class EvaluationThread {
  public:
-  // `evaluate` is called on the thread, for one model at a time, in order; `done`
-  // once that model is let go. The first error is what Drain returns, and
-  // `failed` hears of it at once.
+  // On the thread: `evaluate` is called for one model at a time, in order, and `done` once
+  // that model's memory is released. The first error is what Drain returns; `failed` is
+  // told at once.
   EvaluationThread(std::function<absl::Status(const AveragedModel&)> evaluate,
                    std::function<void()> done, std::function<void(const absl::Status&)> failed);
-  // Drops what is not evaluated yet.
+  // Drops the models that are not evaluated yet.
   ~EvaluationThread();
 
-  // Waits while kMaxWaiting models wait: a run cannot outrun its evaluation.
+  // Blocks while kMaxWaiting models wait: a run cannot outrun its evaluations.
   void Submit(AveragedModel model);
 
-  // Waits until all submitted models are evaluated.
+  // Blocks until all submitted models are evaluated, or one has failed.
   absl::Status Drain();
 
   static constexpr size_t kMaxWaiting = 1;

@@ -1,20 +1,20 @@
 // The averaged model and the exact consensus distance, without stopping the run.
 //
-// Means go up a binary tree over the ranks (children 2r+1 and 2r+2) in chunks,
-// each node merging its own replica with what its children send
-// (kernels/passes/merge_means.h). Rank 0 ends with mean_i x_i over parameters and
-// buffers and (1/n) sum_i |x_i - mean|^2 over the parameters and over the buffers. A node holds its
-// replica of that round and a few chunks, never a second vector; rank 0 copies
-// its replica at once and holds the growing result instead.
+// Means go up a binary tree over the ranks (children 2r+1 and 2r+2) in chunks; each node
+// merges its own replica with what its children send (kernels/passes/merge_means.h). Rank 0
+// ends up with mean_i x_i over parameters and buffers and with (1/n) sum_i |x_i - mean|^2
+// over the parameters and over the buffers. A node holds its replica of that round and a
+// few chunks, never a second vector; rank 0 copies its replica at once and holds the
+// growing result instead.
 //
-// Steps and bytes: 2 ceil(log2 n) chunk hops, M bytes sent by every node but 0
-// (MergeBytes in model/problem/averaged_model.h).
+// Steps and bytes: 2 ceil(log2 n) chunk hops; every node but rank 0 sends its subtree's
+// mean and two sums (MergeBytes in model/problem/averaged_model.h).
 //
 // Only ranks below the size take part: a run's parameter servers, at the ranks
 // above, hold no model.
 //
-// One reduction is under way at a time, and rank 0 gives out one average at a time:
-// replicas of later rounds wait.
+// One reduction is under way at a time, and one average is out at rank 0: replicas of later
+// rounds wait.
 //
 // Thread-compatible: the runner's thread.
 #ifndef GRAPEVINE_NODE_RUNNER_MODEL_REDUCTION_H_
@@ -41,11 +41,11 @@ namespace grapevine {
 
 class ModelReduction {
  public:
-  // Its messages' channel: above all channels of algorithms.
+  // The channel of its messages: above all channels of algorithms.
   static constexpr uint16_t kChannel = 0x8000;
 
-  // `size`: ranks that take part. `chunk_size` in elements. The layout and the
-  // transport outlive it.
+  // `size` is the number of ranks that take part, `chunk_size` is in elements. The layout
+  // and the transport outlive it.
   ModelReduction(Rank rank, Rank size, const ReplicaLayout* layout, Transport* transport,
                  int64_t chunk_size = int64_t{1} << 18);
 
@@ -55,11 +55,11 @@ class ModelReduction {
   // Begins what waits, as far as it may. To be called after every event.
   absl::Status BeginDue();
 
-  // Events of kChannel.
+  // The transport's events on kChannel.
   absl::Status OnReceived(Rank from, Tag tag);
   absl::Status OnSent(Rank to, Tag tag);
 
-  // Rank 0: the average of the last reduction, once; out until it is released.
+  // Rank 0: the average of the reduction that has ended, once; it is out until released.
   std::optional<AveragedModel> TakeAverage();
   void ReleaseAverage() { average_out_ = false; }
   bool average_out() const { return average_out_; }
@@ -115,7 +115,7 @@ class ModelReduction {
   std::deque<Due> due_;
   Round round_ = 0;
   SharedVector replica_;  // this node's; empty when idle, and at rank 0
-  VectorPool means_;      // rank 0's; a freed one would be faulted in anew
+  VectorPool means_;      // rank 0's: freed memory would have to be faulted in again
   SharedVector mean_;     // rank 0's result under way, over its own replica
   int64_t merged_ = 0;    // messages merged and sent up
   int64_t unsent_ = 0;

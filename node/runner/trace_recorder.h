@@ -1,6 +1,7 @@
-// What a node does and when, for a trace: the last of it, in bounded memory.
+// Records what a node does and when, for a trace; keeps the latest records, in bounded
+// memory.
 //
-// Some 50 ns a record, one record for each gradient, pass of arithmetic, wait and
+// A record takes about 50 ns; there is one for each gradient, pass over vectors, wait and
 // message.
 #ifndef GRAPEVINE_NODE_RUNNER_TRACE_RECORDER_H_
 #define GRAPEVINE_NODE_RUNNER_TRACE_RECORDER_H_
@@ -24,27 +25,28 @@ class TraceRecorder {
   using Clock = std::chrono::steady_clock;
   using Time = Clock::time_point;
 
-  // 12 MiB.
+  // 12 MiB of them.
   static constexpr size_t kMaxRecords = size_t{1} << 18;
 
   explicit TraceRecorder(size_t most_records = kMaxRecords) : most_(most_records) {}
 
-  // The next step begins with the end of this one; the first with Start.
+  // A step begins when the one before ends; the first one, at Start.
   void Start(Time now);
   void EndStep(Round round, Time now);
 
   void BeginGradient();
   void EndGradient(Round round, Time begin, Time end);
   void Mix(Time begin, Time end);
-  // The runner had nothing to do until `peer` was heard of. Ignored while a gradient
-  // is under way: then the node computes.
+  // The runner had nothing to do until it heard from `peer`. Ignored while a gradient is
+  // under way: the node is computing then.
   void Wait(Rank peer, Time begin, Time end);
-  // A message is asked for, and has left; one that was not asked for is ignored.
+  // A message was asked for, and is sent (TransportSink); one that was not asked for is
+  // ignored.
   void BeginSend(Rank to, const Tag& tag, int64_t bytes);
   void EndSend(Rank to, const Tag& tag);
   void Receive(Rank from, const Tag& tag);
 
-  // What was recorded, in the order of its end; the recorder is empty afterwards.
+  // The records in the order in which they ended; the recorder is empty afterwards.
   NodeTrace Take(Rank rank);
 
  private:

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "node/control/registration.h"
-#include "node/heartbeat.h"
+#include "node/node_report.h"
 #include "optim/optimizer.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/node/whole_node/simulated_gradients.h"
@@ -354,9 +354,7 @@ void SimulatedNode::Fail(absl::Status symptom) {
 
 void SimulatedNode::ReportFailure(Rank culprit, const absl::Status& why) {
   control::Report report;
-  report.mutable_failure()->set_culprit(culprit);
-  report.mutable_failure()->set_message(std::string(why.message()));
-  report.mutable_failure()->set_failure(ExitCode(why));
+  *report.mutable_failure() = FailureBy(culprit, why);
   Report(report);
 }
 

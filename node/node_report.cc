@@ -1,6 +1,7 @@
-#include "node/heartbeat.h"
+#include "node/node_report.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 
 namespace grapevine {
 
@@ -13,13 +14,21 @@ control::Heartbeat HeartbeatOf(const NodeActivity& activity) {
   if (activity.trained) {
     heartbeat.set_state("evaluating and writing its results");
   } else if (!activity.connecting.empty()) {
-    // Which ends by itself, with the peer's address and why it cannot be reached.
+    // This ends by itself, with the peer's address and why it cannot be reached.
     heartbeat.set_state(absl::StrCat("connecting to ", activity.connecting));
   } else {
     heartbeat.set_state(progress.doing);
     for (const Rank peer : progress.waiting_for) heartbeat.add_waiting_for(peer);
   }
   return heartbeat;
+}
+
+control::Failure FailureBy(Rank culprit, const absl::Status& why) {
+  control::Failure failure;
+  failure.set_culprit(culprit);
+  failure.set_message(std::string(why.message()));
+  failure.set_failure(ExitCode(why));
+  return failure;
 }
 
 }  // namespace grapevine
