@@ -8,12 +8,46 @@
 
 namespace grapevine {
 namespace {
+
 constexpr char kPayload[] = "grapevine/failure";
+
+std::string Naming(std::string_view path, std::string_view what) {
+  return absl::StrCat(std::string(path), ": ", std::string(what));
+}
+
 }  // namespace
 
 absl::Status WithFailure(absl::Status status, Failure failure) {
   status.SetPayload(kPayload, absl::Cord(absl::StrCat(static_cast<int>(failure))));
   return status;
+}
+
+absl::Status UsageError(std::string_view message) {
+  return WithFailure(absl::InvalidArgumentError(std::string(message)), Failure::kUsage);
+}
+
+absl::Status InputError(std::string_view message) {
+  return WithFailure(absl::InvalidArgumentError(std::string(message)), Failure::kInput);
+}
+
+absl::Status InputError(std::string_view path, std::string_view what) {
+  return InputError(Naming(path, what));
+}
+
+absl::Status InputError(std::string_view path, std::string_view what, int error) {
+  return WithFailure(absl::ErrnoToStatus(error, Naming(path, what)), Failure::kInput);
+}
+
+absl::Status OutputError(std::string_view message) {
+  return WithFailure(absl::FailedPreconditionError(std::string(message)), Failure::kOutput);
+}
+
+absl::Status OutputError(std::string_view message, int error) {
+  return WithFailure(absl::ErrnoToStatus(error, std::string(message)), Failure::kOutput);
+}
+
+absl::Status InterruptedError(std::string_view message) {
+  return WithFailure(absl::CancelledError(std::string(message)), Failure::kInterrupted);
 }
 
 Failure FailureOf(const absl::Status& status) {

@@ -4,6 +4,7 @@
 #define GRAPEVINE_BASE_FAILURE_H_
 
 #include <cstdint>
+#include <string_view>
 
 #include "absl/status/status.h"
 
@@ -25,6 +26,16 @@ enum class Failure : int {
 
 // Attaches `failure` to a non-OK status (replacing an earlier one).
 absl::Status WithFailure(absl::Status status, Failure failure);
+
+// Errors that are born with their class. `path` is the culprit: "PATH: WHAT"; `error` is an
+// errno, whose reason ends the message and chooses the code.
+absl::Status UsageError(std::string_view message);
+absl::Status InputError(std::string_view message);
+absl::Status InputError(std::string_view path, std::string_view what);
+absl::Status InputError(std::string_view path, std::string_view what, int error);
+absl::Status OutputError(std::string_view message);
+absl::Status OutputError(std::string_view message, int error);
+absl::Status InterruptedError(std::string_view message);
 
 // The attached failure; kNone for OK, kOther where none was attached.
 Failure FailureOf(const absl::Status& status);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -45,9 +44,7 @@ absl::Status AddField(std::string_view field, Spec* spec) {
 }  // namespace
 
 absl::Status SpecError(std::string_view text, std::string_view message) {
-  return WithFailure(
-      absl::InvalidArgumentError(absl::StrCat(std::string(text), ": ", std::string(message))),
-      Failure::kUsage);
+  return UsageError(absl::StrCat(std::string(text), ": ", std::string(message)));
 }
 
 absl::StatusOr<Spec> ParseSpec(std::string_view text) {

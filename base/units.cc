@@ -60,10 +60,9 @@ constexpr Quantity kBandwidth{"bandwidth", "100Mbit, 1Gbit, 2.5Gbit/s", kBandwid
 constexpr Quantity kDuration{"duration", "500us, 5ms, 30s, 15min, 1h", kDurations};
 
 absl::Status Refuse(std::string_view text, const Quantity& quantity, std::string_view why) {
-  return WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                         "\"", std::string(text), "\" is no ", std::string(quantity.what), ": ",
-                         std::string(why), "; write for example ", std::string(quantity.examples))),
-                     Failure::kUsage);
+  return UsageError(absl::StrCat("\"", std::string(text), "\" is no ", std::string(quantity.what),
+                                 ": ", std::string(why), "; write for example ",
+                                 std::string(quantity.examples)));
 }
 
 // digits * 10^-decimals
@@ -194,11 +193,9 @@ absl::StatusOr<double> ParseFraction(std::string_view text) {
       absl::SimpleAtod(std::string(percent ? text.substr(0, text.size() - 1) : text), &value);
   if (percent) value /= 100;
   if (!number || !(value >= 0 && value <= 1)) {
-    return WithFailure(
-        absl::InvalidArgumentError(absl::StrCat(
-            "\"", std::string(text), "\" is no fraction between 0 and 1; write for example ",
-            "0.985 or 98.5%")),
-        Failure::kUsage);
+    return UsageError(absl::StrCat("\"", std::string(text),
+                                   "\" is no fraction between 0 and 1; write for example ",
+                                   "0.985 or 98.5%"));
   }
   return value;
 }
@@ -227,6 +224,10 @@ std::string HumanDuration(double seconds) {
   const int64_t whole = std::llround(seconds);
   if (whole < 3600) return absl::StrFormat("%d min %02d s", whole / 60, whole % 60);
   return absl::StrFormat("%d h %02d min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string HumanSeconds(std::chrono::nanoseconds duration) {
+  return absl::StrFormat("%.1f s", Seconds(duration));
 }
 
 int64_t ThreeDigits(int64_t value) {

@@ -35,6 +35,18 @@ std::string FormatDuration(std::chrono::nanoseconds duration);
 std::string HumanSize(double bytes);
 std::string HumanDuration(double seconds);
 
+// One decimal, always seconds ("0.4 s", "250.0 s"): how long a wait lasted, for reading beside
+// the flag that bounds it.
+std::string HumanSeconds(std::chrono::nanoseconds duration);
+
+// As a number.
+template <typename Count, typename Period>
+constexpr double Seconds(std::chrono::duration<Count, Period> duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+// The same of what is counted in nanoseconds, as simulated time is, or a mean of such.
+constexpr double Seconds(double nanoseconds) { return nanoseconds * 1e-9; }
+
 // 12,345 as 12,300: what a short measurement knows.
 int64_t ThreeDigits(int64_t value);
 

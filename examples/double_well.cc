@@ -95,8 +95,7 @@ class DoubleWell final : public Problem {
       std::unique_ptr<Objective> wells =
           std::make_unique<TiltedWells>(options_, node % 2 == 0 ? options_.tilt : -options_.tilt);
       if (place.device != nullptr) {  // computes on the CPU for a node that is on a GPU
-        ASSIGN_OR_RETURN(auto copied, grapevine::HostObjective::Make(std::move(wells), place));
-        wells = std::move(copied);
+        ASSIGN_OR_RETURN(wells, grapevine::HostObjective::Make(std::move(wells), place));
       }
       objectives.push_back(std::move(wells));
     }

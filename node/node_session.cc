@@ -105,12 +105,10 @@ absl::Status NodeSession::Listen() {
     services.push_back(
         [this](grpc::ServerBuilder& builder) { builder.RegisterService(coordinator_.get()); });
   }
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<GrpcServer> server,
-      GrpcServer::Start(
-          {.bind = options_.bind, .nodes = options_.size, .peer_timeout = options_.peer_timeout},
-          options_.credentials, services));
-  server_ = std::move(server);
+  ASSIGN_OR_RETURN(server_, GrpcServer::Start({.bind = options_.bind,
+                                               .nodes = options_.size,
+                                               .peer_timeout = options_.peer_timeout},
+                                              options_.credentials, services));
   advertised_ = AdvertisedAddress(options_.advertise, server_->address());
   return callbacks_.on_listening(server_->address());
 }

@@ -11,9 +11,8 @@ namespace grapevine {
 absl::StatusOr<PictureFormat> FormatOf(const std::string& output) {
   if (output.ends_with(".png")) return PictureFormat::kPng;
   if (output.ends_with(".svg")) return PictureFormat::kSvg;
-  return WithFailure(absl::InvalidArgumentError(absl::StrCat("cannot tell the format of ", output,
-                                                             "; end its name in .png or .svg")),
-                     Failure::kUsage);
+  return UsageError(
+      absl::StrCat("cannot tell the format of ", output, "; end its name in .png or .svg"));
 }
 
 absl::Status WritePicture(const std::string& output,

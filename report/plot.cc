@@ -83,12 +83,10 @@ absl::StatusOr<Page> PageOf(const std::vector<RecordedRun>& runs, const PlotOpti
   std::vector<Curve> curves = GroupRuns(runs);
   std::erase_if(curves, [&](const Curve& curve) { return !IsDrawn(curve, rows, options.against); });
   if (curves.empty()) {
-    return WithFailure(
-        absl::InvalidArgumentError(absl::StrCat(
-            runs.front().path,
-            " has no loss, accuracy or consensus distance to draw; of what learns nothing "
-            "there are pictures of sweeps: --kind=step-time, winner or speed-up")),
-        Failure::kInput);
+    return InputError(
+        absl::StrCat(runs.front().path,
+                     " has no loss, accuracy or consensus distance to draw; of what learns nothing "
+                     "there are pictures of sweeps: --kind=step-time, winner or speed-up"));
   }
   Page page;
   page.title = options.title.value_or(CommonTitle(ConfigsOf(runs)));

@@ -19,10 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::Status InputError(std::string message) {
-  return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kInput);
-}
-
 absl::StatusOr<std::vector<RunMetrics>> ReadMetrics(const std::string& path) {
   const absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
   if (!file.ok()) return WithFailure(file.status(), Failure::kInput);

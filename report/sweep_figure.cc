@@ -19,10 +19,6 @@ namespace {
 
 using Value = std::function<std::optional<double>(const SweptCell&)>;
 
-absl::Status InputError(std::string message) {
-  return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kInput);
-}
-
 std::vector<const Config*> ConfigsOfCells(std::span<const SweptCell> cells) {
   std::vector<const Config*> configs;
   for (const SweptCell& cell : cells) configs.push_back(&cell.config);

@@ -19,10 +19,6 @@
 namespace grapevine {
 namespace {
 
-absl::Status InputError(std::string message) {
-  return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kInput);
-}
-
 // Nodes but for servers. All, of an algorithm that the program that ran it knows and this
 // one does not.
 absl::StatusOr<int> Workers(const Config& config) {
@@ -59,8 +55,7 @@ std::optional<double> SweptCell::bandwidth() const {
 std::optional<double> SweptCell::latency() const {
   if (!config.has_latency()) return std::nullopt;
   const absl::StatusOr<std::chrono::nanoseconds> time = ParseDuration(config.latency());
-  return time.ok() ? std::optional<double>(1e-9 * static_cast<double>(time->count()))
-                   : std::nullopt;
+  return time.ok() ? std::optional<double>(Seconds(time->count())) : std::nullopt;
 }
 
 absl::StatusOr<std::vector<SweptCell>> ReadSweep(std::span<const std::string> paths) {

@@ -20,10 +20,6 @@
 namespace grapevine {
 namespace {
 
-absl::Status InputError(std::string message) {
-  return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kInput);
-}
-
 // The times of one place's methods.
 using Times = std::map<std::string, std::vector<double>>;
 

@@ -48,10 +48,8 @@ absl::Status ReadTextProto(const std::string& path, Failure bad_content,
   const auto bytes = (*file)->bytes();
   const std::string type(message->GetTypeName());
   if (bytes.size() > kMaxBytes) {
-    return WithFailure(
-        absl::InvalidArgumentError(absl::StrCat(path, ": is no textproto of ", type, ": it has ",
-                                                bytes.size(), " bytes, more than ", kMaxBytes)),
-        Failure::kInput);
+    return InputError(path, absl::StrCat("is no textproto of ", type, ": it has ", bytes.size(),
+                                         " bytes, more than ", kMaxBytes));
   }
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
   FirstError errors(path, bad_content);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/units.h"
 #include "system/mutex.h"
 
 namespace grapevine {
@@ -95,9 +96,8 @@ absl::Status BackgroundWriter::Queue::MakeRoom() {
 
 std::string BackgroundWriter::Queue::Standing() const {
   const Clock::duration still = writing_ ? Clock::now() - began_ : Clock::duration::zero();
-  return absl::StrFormat("cannot write to %s: it has stood still for %.1f s, and %d bytes wait",
-                         options_.name, std::chrono::duration<double>(still).count(),
-                         waiting_bytes_);
+  return absl::StrFormat("cannot write to %s: it has stood still for %s, and %d bytes wait",
+                         options_.name, HumanSeconds(still), waiting_bytes_);
 }
 
 bool BackgroundWriter::Queue::Fail(absl::Status status) {

@@ -173,10 +173,9 @@ absl::Status SayClosing(const Config& config, Rank rank) {
 
 absl::Status RequireOut(const Config& config) {
   if (config.has_out()) return absl::OkStatus();
-  return WithFailure(
-      absl::InvalidArgumentError("--out is needed: the run directory, the same on all nodes where "
-                                 "they share a file system"),
-      Failure::kUsage);
+  return UsageError(
+      "--out is needed: the run directory, the same on all nodes where "
+      "they share a file system");
 }
 
 absl::Status CheckNode(const Config& config, Rank rank) {

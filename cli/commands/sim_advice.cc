@@ -30,11 +30,9 @@ absl::Status CheckNothingIsChosen(const ResolvedConfig& resolved) {
   for (const char* name : {"topology", "algorithm"}) {
     const Origin origin = resolved.OriginOf(name);
     if (origin.source == Source::kDefault) continue;
-    return WithFailure(
-        absl::InvalidArgumentError(absl::StrCat(origin.where,
-                                                ": --advise compares them all; drop it, or "
-                                                "drop --advise to simulate this one")),
-        Failure::kUsage);
+    return UsageError(absl::StrCat(origin.where,
+                                   ": --advise compares them all; drop it, or "
+                                   "drop --advise to simulate this one"));
   }
   return absl::OkStatus();
 }

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -128,13 +127,11 @@ absl::Status SweepStatus(const std::vector<SweepCell>& cells,
   if (first == summaries.end()) return absl::OkStatus();
   const auto count = std::ranges::count_if(summaries, failed);
   if (interrupted) {
-    return WithFailure(
-        absl::CancelledError(absl::StrCat(
-            "interrupted; ", count, " of ", cells.size(),
-            " cells are left, and the same command with --out=", folder,
-            cells.front().resolved.config.overwrite() ? " and without --overwrite" : "",
-            " goes on with them")),
-        Failure::kInterrupted);
+    return InterruptedError(
+        absl::StrCat("interrupted; ", count, " of ", cells.size(),
+                     " cells are left, and the same command with --out=", folder,
+                     cells.front().resolved.config.overwrite() ? " and without --overwrite" : "",
+                     " goes on with them"));
   }
   return WithFailure(
       absl::Status(
@@ -183,10 +180,8 @@ absl::Status CheckOutput(const std::vector<SweepCell>& cells) {
     return status.ok() ? CheckRecordings(config) : status;
   }
   if (!config.has_trace()) return CheckSweepDirectory(cells);
-  return WithFailure(absl::InvalidArgumentError(
-                         absl::StrCat("--trace=", config.trace(), ": a sweep of ", cells.size(),
-                                      " cells has no one trace; simulate one of them")),
-                     Failure::kUsage);
+  return UsageError(absl::StrCat("--trace=", config.trace(), ": a sweep of ", cells.size(),
+                                 " cells has no one trace; simulate one of them"));
 }
 
 // Of the first cell that can be built: a grid may hold graphs that some numbers
@@ -225,10 +220,9 @@ absl::Status AdviseOn(const std::vector<SweepCell>& cells, bool json, bool dry_r
   if (cells.size() == 1) {
     return PrintAdvice(cells.front().resolved, json, dry_run, interrupted);
   }
-  return WithFailure(absl::InvalidArgumentError(
-                         "--advise is about one cluster, and compares topologies and algorithms "
-                         "by itself; give it no lists"),
-                     Failure::kUsage);
+  return UsageError(
+      "--advise is about one cluster, and compares topologies and algorithms "
+      "by itself; give it no lists");
 }
 
 absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceFlags& advice) {

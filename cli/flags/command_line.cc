@@ -54,19 +54,15 @@ std::string DescribeUnknown(const CLI::App& command, const std::string& argument
                                       : absl::StrCat("did you mean ", nearest, "?"));
 }
 
-absl::Status Mistake(const std::string& what) {
-  return WithFailure(absl::InvalidArgumentError(what), Failure::kUsage);
-}
-
 std::string SeeHelp(const CLI::App& command) {
   return absl::StrCat("; see ", FullName(command), " --help");
 }
 
 // What is left over explains more than what is missing because of it.
-absl::Status UsageError(const CLI::App& command, const CLI::ParseError& error) {
+absl::Status Mistake(const CLI::App& command, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = command.remaining();
-  return Mistake(unknown.empty() ? error.what() + SeeHelp(command)
-                                 : DescribeUnknown(command, unknown.front()));
+  return UsageError(unknown.empty() ? error.what() + SeeHelp(command)
+                                    : DescribeUnknown(command, unknown.front()));
 }
 
 // CLI11 gives a flag without a value the next argument, whatever it is.
@@ -187,18 +183,18 @@ void CommandLine::SetVersion(const std::string& line) {
 int CommandLine::Run(int argc, char** argv) {
   if (argc <= 1) {
     std::cerr << app_->help() << "\n";
-    return ReportFailure(*app_, Mistake("a command is missing"));
+    return ReportFailure(*app_, UsageError("a command is missing"));
   }
   if (const std::string flag = FlagWithEmptyValue(argc, argv); !flag.empty()) {
     const CLI::App& command = NamedFirst(*app_, argc, argv);
-    return ReportFailure(command, Mistake(flag + ": the value is empty" + SeeHelp(command)));
+    return ReportFailure(command, UsageError(flag + ": the value is empty" + SeeHelp(command)));
   }
   try {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // Help and version arrive as exceptions too.
     const CLI::App& command = Chosen(*app_);
-    if (error.get_exit_code() != 0) return ReportFailure(command, UsageError(command, error));
+    if (error.get_exit_code() != 0) return ReportFailure(command, Mistake(command, error));
     app_->exit(error);
   }
   if (exit_code_ != 0) return exit_code_;

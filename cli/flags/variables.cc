@@ -36,13 +36,10 @@ absl::Status CheckVariables(const std::map<std::string, std::string>& environmen
     if (std::ranges::find(settings, name) != settings.end()) continue;
     if (std::ranges::find(kOthers, name) != std::end(kOthers)) continue;
     const std::string nearest = NearestName(name, settings);
-    return WithFailure(
-        absl::InvalidArgumentError(absl::StrCat(
-            "unknown variable ", name, "; ",
-            nearest.empty()
-                ? "unset it; every flag has one (--peer-timeout: GRAPEVINE_PEER_TIMEOUT)"
-                : absl::StrCat("did you mean ", nearest, "?"))),
-        Failure::kUsage);
+    return UsageError(absl::StrCat(
+        "unknown variable ", name, "; ",
+        nearest.empty() ? "unset it; every flag has one (--peer-timeout: GRAPEVINE_PEER_TIMEOUT)"
+                        : absl::StrCat("did you mean ", nearest, "?")));
   }
   return absl::OkStatus();
 }

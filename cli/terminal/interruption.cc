@@ -21,7 +21,7 @@ constexpr char kHungUp[] = "terminated (SIGHUP)";
 
 absl::Status StatusOf(int signal) {
   if (signal == SIGINT) {
-    return WithFailure(absl::CancelledError(kInterrupted), Failure::kInterrupted);
+    return InterruptedError(kInterrupted);
   }
   return WithFailure(absl::CancelledError(signal == SIGHUP ? kHungUp : kTerminated),
                      Failure::kTerminated);

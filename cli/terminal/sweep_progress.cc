@@ -21,8 +21,7 @@ void SweepProgress::OnDone(size_t cells, double cost, double seconds) {
   const bool due = done_ == all || done_ * kParts / all > shown_ * kParts / all;
   if (!options_.live && !due) return;
   shown_ = done_;
-  const double elapsed =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  const double elapsed = Seconds(std::chrono::steady_clock::now() - begin_);
   out_ << (options_.live ? "\r\033[K" : "")
        << absl::StrFormat("%d/%d cells  %s  ETA %s", done_, all, HumanDuration(elapsed),
                           HumanDuration(SecondsLeft()));

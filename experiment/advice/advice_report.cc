@@ -22,8 +22,6 @@ std::string Bandwidth(double bits) {
   return FormatBandwidth(std::llround(std::round(bits / unit) * unit));
 }
 
-std::string Seconds(double seconds) { return HumanDuration(seconds); }
-
 const char* Name(Verdict verdict) {
   switch (verdict) {
     case Verdict::kGossip:
@@ -66,8 +64,8 @@ std::string CrossoverText(const char* what, const char* other, const CrossoverSe
 
 std::string Recommendation(const Advice& advice) {
   const CandidateResult& chosen = advice.ranking[advice.chosen];
-  std::string text =
-      absl::StrCat("take ", chosen.candidate.name(), ": ", Seconds(chosen.seconds), " a round\n");
+  std::string text = absl::StrCat("take ", chosen.candidate.name(), ": ",
+                                  HumanDuration(chosen.seconds), " a round\n");
   const std::optional<size_t>& rival =
       chosen.candidate.centralized ? advice.best_gossip : advice.best_centralized;
   if (rival && advice.ranking[*rival].seconds > (1 + kTolerance) * chosen.seconds) {
@@ -75,18 +73,18 @@ std::string Recommendation(const Advice& advice) {
     absl::StrAppendFormat(&text, "  %.3g times as fast as the best %s (%s, %s)\n",
                           other.seconds / chosen.seconds,
                           chosen.candidate.centralized ? "gossip" : "centralized method",
-                          other.candidate.name(), Seconds(other.seconds));
+                          other.candidate.name(), HumanDuration(other.seconds));
   } else if (rival) {
     const CandidateResult& other = advice.ranking[*rival];
     absl::StrAppendFormat(&text, "  %s is as fast within %g %% (%s)\n", other.candidate.name(),
-                          100 * kTolerance, Seconds(other.seconds));
+                          100 * kTolerance, HumanDuration(other.seconds));
   }
   const CandidateResult& fastest = advice.ranking.front();
   if (fastest.rounds_to_mix > chosen.rounds_to_mix) {
     absl::StrAppendFormat(
         &text,
         "  chosen over %s, no more than %g %% faster (%s), which mixes in %.0f rounds, not %.0f\n",
-        fastest.candidate.name(), 100 * kTolerance, Seconds(fastest.seconds),
+        fastest.candidate.name(), 100 * kTolerance, HumanDuration(fastest.seconds),
         std::ceil(fastest.rounds_to_mix), std::ceil(chosen.rounds_to_mix));
   }
   return text;
@@ -117,7 +115,7 @@ std::string Table(const ClusterAdvice& advice) {
   const double fastest = advice.advice.ranking.front().seconds;
   for (const CandidateResult& result : advice.advice.ranking) {
     absl::StrAppendFormat(&text, "%-*s  %9s  %7.2f\u00d7  %7.3f  %13.0f\n", static_cast<int>(width),
-                          result.candidate.name(), Seconds(result.seconds),
+                          result.candidate.name(), HumanDuration(result.seconds),
                           result.seconds / fastest, result.gap, std::ceil(result.rounds_to_mix));
   }
   for (const auto& [candidate, why] : advice.left_out) {
@@ -193,7 +191,7 @@ std::string AdviceText(const ClusterAdvice& advice, const AdviceBasis& basis) {
     absl::StrAppend(
         &text, "Crossovers of the best gossip and the best centralized method\n",
         CrossoverText("bandwidth", "latency", *advice.bandwidth, &Bandwidth),
-        CrossoverText("latency", "bandwidth", *advice.latency, &Seconds),
+        CrossoverText("latency", "bandwidth", *advice.latency, &HumanDuration),
         "  both of the hosts' own cables; links between racks or sites stay as they are\n\n");
   } else {
     absl::StrAppend(&text, "No crossovers: ", advice.no_crossovers, "\n\n");

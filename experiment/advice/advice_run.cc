@@ -56,8 +56,7 @@ absl::StatusOr<Contender> MakeContender(const Candidate& candidate, Config confi
   config.set_rounds(contender.timing.warm_up + contender.timing.measured);
   ASSIGN_OR_RETURN(const Rank workers, WorkerCount(candidate.algorithm, config.nodes()));
   contender.round_share = static_cast<double>(config.nodes()) / workers;
-  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
-  contender.experiment = std::move(experiment);
+  ASSIGN_OR_RETURN(contender.experiment, Experiment::Build(config));
   return contender;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/failure.h"
 #include "base/status_macros.h"
+#include "base/units.h"
 #include "experiment/simulated/simulated_cluster.h"
 #include "sim/engine/phantom_vectors.h"
 #include "sim/engine/sim_observer.h"
@@ -19,7 +20,7 @@ class RoundClock final : public SimObserver {
 
   absl::Status OnBoundary(Rank, Round completed, Nanoseconds now, Vec) override {
     if (options_.interrupted != nullptr && *options_.interrupted) {
-      return WithFailure(absl::CancelledError("interrupted"), Failure::kInterrupted);
+      return InterruptedError("interrupted");
     }
     if (completed == options_.warm_up) begin_ = std::max(begin_, now);
     if (completed == options_.warm_up + options_.measured) end_ = std::max(end_, now);
@@ -27,7 +28,7 @@ class RoundClock final : public SimObserver {
   }
 
   double seconds_per_round() const {
-    return 1e-9 * static_cast<double>(end_ - begin_) / static_cast<double>(options_.measured);
+    return Seconds(end_ - begin_) / static_cast<double>(options_.measured);
   }
 
  private:

@@ -35,10 +35,6 @@ Rank LargestInDegree(const Topology& topology, Rank rank) {
   return largest;
 }
 
-absl::Status UsageError(const std::string& message) {
-  return WithFailure(absl::InvalidArgumentError(message), Failure::kUsage);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& config,
@@ -47,9 +43,7 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& conf
   std::unique_ptr<Experiment> experiment(new Experiment(config));
   RETURN_IF_ERROR(experiment->BuildRoles());
   RETURN_IF_ERROR(experiment->BuildGraph());
-  ASSIGN_OR_RETURN(std::unique_ptr<Problem> problem,
-                   MakeProblem(config, experiment->workers_, cache));
-  experiment->problem_ = std::move(problem);
+  ASSIGN_OR_RETURN(experiment->problem_, MakeProblem(config, experiment->workers_, cache));
   RETURN_IF_ERROR(experiment->BuildCompute());
   RETURN_IF_ERROR(experiment->BuildTraining());
   // Names the algorithm's errors before anything starts.

@@ -24,11 +24,9 @@ namespace {
 absl::Status CheckBatch(const Config& config, const Shards& shards, size_t samples) {
   const auto smallest = std::ranges::min_element(shards, {}, &std::vector<int32_t>::size);
   if (static_cast<size_t>(config.batch()) <= smallest->size()) return absl::OkStatus();
-  return WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                         "--batch=", config.batch(), ": node ", smallest - shards.begin(),
-                         " has only ", smallest->size(), " of the ", samples,
-                         " samples; lower it, or take fewer nodes or another --split")),
-                     Failure::kUsage);
+  return UsageError(absl::StrCat("--batch=", config.batch(), ": node ", smallest - shards.begin(),
+                                 " has only ", smallest->size(), " of the ", samples,
+                                 " samples; lower it, or take fewer nodes or another --split"));
 }
 
 absl::StatusOr<std::unique_ptr<Problem>> MakeNetworkProblem(const Config& config, Rank workers,

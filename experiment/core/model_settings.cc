@@ -14,9 +14,7 @@ namespace {
 // "--FLAG=VALUE: why".
 absl::Status Refuse(const Config& config, const std::string& name, const std::string& why) {
   const ConfigField& field = ConfigFieldNamed(name);
-  return WithFailure(absl::InvalidArgumentError(
-                         absl::StrCat(FlagName(field), "=", FieldText(field, config), ": ", why)),
-                     Failure::kUsage);
+  return UsageError(absl::StrCat(FlagName(field), "=", FieldText(field, config), ": ", why));
 }
 
 // A model without learning has sizes and times, but no weights.

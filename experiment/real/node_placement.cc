@@ -78,11 +78,9 @@ absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved) {
   if (!identity.ok()) return identity.status();
   const Origin nodes = resolved->OriginOf("nodes");
   if (nodes.source != Source::kDefault && config.nodes() != identity->world_size.value) {
-    return WithFailure(
-        absl::InvalidArgumentError(absl::StrCat(
-            nodes.where, " says ", config.nodes(), " nodes, ", identity->world_size.origin,
-            " says ", identity->world_size.value, "; leave --nodes out, or make them agree")),
-        Failure::kUsage);
+    return UsageError(absl::StrCat(
+        nodes.where, " says ", config.nodes(), " nodes, ", identity->world_size.origin, " says ",
+        identity->world_size.value, "; leave --nodes out, or make them agree"));
   }
   Note(*identity, resolved);
   return identity;

@@ -49,8 +49,7 @@ absl::StatusOr<std::unique_ptr<NodeRecording>> NodeRecording::Make(const Config&
 
 absl::Status NodeRecording::BeginFiles() {
   if (config_.has_trace()) {
-    ASSIGN_OR_RETURN(std::unique_ptr<ChromeTrace> trace, ChromeTrace::Create(config_.trace()));
-    trace_ = std::move(trace);
+    ASSIGN_OR_RETURN(trace_, ChromeTrace::Create(config_.trace()));
   }
   if (config_.has_profile()) {
     absl::StatusOr<std::unique_ptr<AtomicFile>> profile = AtomicFile::Create(config_.profile());

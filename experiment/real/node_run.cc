@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
+#include "base/units.h"
 #include "experiment/core/average_evaluation.h"
 #include "experiment/core/experiment_identity.h"
 #include "experiment/core/experiment_summary.h"
@@ -112,14 +113,10 @@ absl::Status NodeRun::PrepareLearning() {
 
 absl::Status NodeRun::Prepare() {
   LogSizes();
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<NodeRecording> recording,
-      NodeRecording::Make(experiment_->config(), options_.rank, options_.run_directory));
-  recording_ = std::move(recording);
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<NodeDevice> device,
-      NodeDevice::Open(experiment_->config(), options_.local_rank, options_.session.step_timeout));
-  device_ = std::move(device);
+  ASSIGN_OR_RETURN(recording_, NodeRecording::Make(experiment_->config(), options_.rank,
+                                                   options_.run_directory));
+  ASSIGN_OR_RETURN(device_, NodeDevice::Open(experiment_->config(), options_.local_rank,
+                                             options_.session.step_timeout));
   if (options_.rank < experiment_->workers()) {
     RETURN_IF_ERROR(PrepareLearning());
   }
@@ -195,14 +192,11 @@ absl::Status NodeRun::OnStart() {
   start_ = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(std::string folder, PrepareNodeDirectory(options_.run_directory, options_.rank,
                                                             experiment_->config().overwrite()));
-  ASSIGN_OR_RETURN(std::unique_ptr<LineFile> lines, LineFile::Open(MetricsPath(folder)));
-  node_metrics_ = std::move(lines);
+  ASSIGN_OR_RETURN(node_metrics_, LineFile::Open(MetricsPath(folder)));
   return absl::OkStatus();
 }
 
-double NodeRun::Elapsed() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-}
+double NodeRun::Elapsed() const { return Seconds(std::chrono::steady_clock::now() - start_); }
 
 absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel& model) {
   loss_sum_ += report.loss;

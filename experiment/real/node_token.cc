@@ -25,14 +25,12 @@ absl::StatusOr<TokenSource> NodeToken(const Config& config, const NodePlacement&
   if (!token.ok() || !token->secret.empty() || config.insecure()) return token;
   const std::string beyond = BeyondLoopback(placement);
   if (beyond.empty()) return token;
-  return WithFailure(
-      absl::InvalidArgumentError(absl::StrCat(
-          "this node ", beyond,
-          ", which is not this machine alone, and has no token: give every "
-          "rank the same --token-file=FILE or ",
-          kTokenVariable, config.has_tls_ca() ? "" : ", and --tls-ca, --tls-cert and --tls-key",
-          ", or --insecure on a network that you trust")),
-      Failure::kUsage);
+  return UsageError(absl::StrCat(
+      "this node ", beyond,
+      ", which is not this machine alone, and has no token: give every "
+      "rank the same --token-file=FILE or ",
+      kTokenVariable, config.has_tls_ca() ? "" : ", and --tls-ca, --tls-cert and --tls-key",
+      ", or --insecure on a network that you trust"));
 }
 
 }  // namespace grapevine

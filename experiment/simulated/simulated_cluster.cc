@@ -52,11 +52,9 @@ absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const C
   cluster->options_.memory_bandwidth =
       memory > 0 ? memory : std::numeric_limits<double>::infinity();
 
-  ASSIGN_OR_RETURN(NetworkPlan plan, MakeNetworkPlan(Request(config)));
-  cluster->plan_ = std::move(plan);
-  ASSIGN_OR_RETURN(std::unique_ptr<const MessageEffects> effects,
+  ASSIGN_OR_RETURN(cluster->plan_, MakeNetworkPlan(Request(config)));
+  ASSIGN_OR_RETURN(cluster->effects_,
                    MakeMessageEffects(config, NarrowestLink(cluster->plan_->platform())));
-  cluster->effects_ = std::move(effects);
   return cluster;
 }
 

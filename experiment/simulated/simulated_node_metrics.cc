@@ -3,17 +3,12 @@
 #include <algorithm>
 
 #include "absl/status/statusor.h"
+#include "base/units.h"
 #include "run/records/metrics.h"
 #include "run/records/output_file.h"
 #include "run/records/run_directory.h"
 
 namespace grapevine {
-namespace {
-
-double Seconds(Nanoseconds time) { return static_cast<double>(time) * 1e-9; }
-
-}  // namespace
-
 SimulatedNodeMetrics::SimulatedNodeMetrics(const Experiment* experiment, Rank nodes)
     : experiment_(experiment), nodes_(nodes) {}
 

@@ -8,6 +8,7 @@
 
 #include "base/failure.h"
 #include "base/status_macros.h"
+#include "base/units.h"
 #include "experiment/core/average_evaluation.h"
 #include "experiment/core/experiment_summary.h"
 #include "experiment/simulated/simulated_nodes.h"
@@ -18,8 +19,6 @@
 
 namespace grapevine {
 namespace {
-
-constexpr double kSecondsPerNanosecond = 1e-9;
 
 // Of each direction, where all hosts have the same and nothing else limits; else 0.
 double InterfaceBandwidth(const NetworkPlan& network) {
@@ -41,15 +40,10 @@ absl::StatusOr<Summary> SimulatedRun::Run() {
 }
 
 absl::Status SimulatedRun::Prepare() {
-  ASSIGN_OR_RETURN(std::unique_ptr<SimulatedCluster> cluster,
-                   SimulatedCluster::Make(experiment_->config()));
-  cluster_ = std::move(cluster);
+  ASSIGN_OR_RETURN(cluster_, SimulatedCluster::Make(experiment_->config()));
   workers_ = experiment_->workers();
-  ASSIGN_OR_RETURN(std::unique_ptr<VectorStore> vectors, MakeVectorStore(*experiment_));
-  vectors_ = std::move(vectors);
-  ASSIGN_OR_RETURN(std::unique_ptr<Evaluator> evaluator,
-                   experiment_->problem().MakeEvaluator({}, {}));
-  evaluator_ = std::move(evaluator);
+  ASSIGN_OR_RETURN(vectors_, MakeVectorStore(*experiment_));
+  ASSIGN_OR_RETURN(evaluator_, experiment_->problem().MakeEvaluator({}, {}));
   if (evaluator_) {
     node_metrics_ =
         std::make_unique<SimulatedNodeMetrics>(experiment_, experiment_->config().nodes());
@@ -66,27 +60,24 @@ absl::Status SimulatedRun::Prepare() {
   observers_.Add(this);
   observers_.Add(statistics_.get());
   RETURN_IF_ERROR(PrepareTrace());
-  absl::StatusOr<std::unique_ptr<Simulation>> simulation = Simulation::Make(
-      cluster_->options(),
-      {.make_network = [this](AlarmClock* clock) { return cluster_->network().Make(clock); },
-       .make_algorithm = [this](Rank rank) { return experiment_->MakeAlgorithm(rank); },
-       .vectors = vectors_.get(),
-       .compute = experiment_->compute(),
-       .effects = cluster_->effects(),
-       .observer = &observers_});
-  if (!simulation.ok()) return simulation.status();
-  simulation_ = *std::move(simulation);
-  ASSIGN_OR_RETURN(std::unique_ptr<LineFile> lines,
-                   LineFile::Open(MetricsPath(options_.run_directory)));
-  metrics_file_ = std::move(lines);
+  ASSIGN_OR_RETURN(
+      simulation_,
+      Simulation::Make(
+          cluster_->options(),
+          {.make_network = [this](AlarmClock* clock) { return cluster_->network().Make(clock); },
+           .make_algorithm = [this](Rank rank) { return experiment_->MakeAlgorithm(rank); },
+           .vectors = vectors_.get(),
+           .compute = experiment_->compute(),
+           .effects = cluster_->effects(),
+           .observer = &observers_}));
+  ASSIGN_OR_RETURN(metrics_file_, LineFile::Open(MetricsPath(options_.run_directory)));
   return absl::OkStatus();
 }
 
 absl::Status SimulatedRun::PrepareTrace() {
   const Config& config = experiment_->config();
   if (!config.has_trace()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(std::unique_ptr<ChromeTrace> trace, ChromeTrace::Create(config.trace()));
-  trace_ = std::move(trace);
+  ASSIGN_OR_RETURN(trace_, ChromeTrace::Create(config.trace()));
   trace_writer_ = std::make_unique<SimTrace>(config.nodes(), trace_.get());
   observers_.Add(trace_writer_.get());
   return absl::OkStatus();
@@ -107,7 +98,7 @@ void SimulatedRun::OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {
 
 absl::Status SimulatedRun::OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) {
   if (options_.interrupted != nullptr && *options_.interrupted) {
-    return WithFailure(absl::CancelledError("interrupted"), Failure::kInterrupted);
+    return InterruptedError("interrupted");
   }
   if (rank >= workers_) return absl::OkStatus();  // a server: it has no model
   if (node_metrics_) {
@@ -118,7 +109,7 @@ absl::Status SimulatedRun::OnBoundary(Rank rank, Round completed, Nanoseconds no
 }
 
 absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
-  const double time_s = static_cast<double>(measured.time) * kSecondsPerNanosecond;
+  const double time_s = Seconds(measured.time);
   RunMetrics metrics{.round = measured.completed,
                      .epoch = experiment_->Epoch(measured.completed),
                      .time_s = time_s,

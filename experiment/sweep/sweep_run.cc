@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -87,9 +86,8 @@ std::string CellDirectory(const std::string& sweep, const SweepCell& cell) {
 
 std::vector<absl::StatusOr<Summary>> RunSweep(const std::vector<SweepCell>& cells,
                                               const SweepRunOptions& options) {
-  std::vector<absl::StatusOr<Summary>> results(
-      cells.size(),
-      WithFailure(absl::CancelledError("interrupted before it began"), Failure::kInterrupted));
+  std::vector<absl::StatusOr<Summary>> results(cells.size(),
+                                               InterruptedError("interrupted before it began"));
   const std::vector<std::vector<size_t>> shared = SharedCells(cells);
   DatasetCache data;
   Mutex mutex;

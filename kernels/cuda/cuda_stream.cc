@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "base/units.h"
 #include "kernels/cuda/cuda_mix_and_step.h"
 #include "kernels/cuda/cuda_sketch.h"
 #include "kernels/cuda/cuda_status.h"
@@ -62,8 +63,7 @@ absl::Status CudaEvent::Wait(std::chrono::nanoseconds timeout) {
     const auto waited = std::chrono::steady_clock::now() - begin;
     if (waited >= timeout) {
       return absl::DeadlineExceededError(
-          absl::StrCat("the GPU did not finish its work in ",
-                       std::chrono::duration<double>(timeout).count(), " s"));
+          absl::StrCat("the GPU did not finish its work in ", Seconds(timeout), " s"));
     }
     if (waited < kAttention) {
       std::this_thread::yield();

@@ -38,9 +38,7 @@ std::shared_ptr<const DeviceCopy> PinnedBatchMemory::Upload(const void* memory, 
 absl::StatusOr<std::shared_ptr<const DeviceCopy>> PinnedBatchMemory::Queue(const void* memory,
                                                                            size_t bytes) {
   if (uploads_ == nullptr) {
-    ASSIGN_OR_RETURN(std::unique_ptr<DeviceStream> stream,
-                     device_->NewStream(StreamPriority::kHigh));
-    uploads_ = std::move(stream);
+    ASSIGN_OR_RETURN(uploads_, device_->NewStream(StreamPriority::kHigh));
   }
   return DeviceCopy::Make(*device_, *uploads_, memory, static_cast<int64_t>(bytes),
                           "a batch that is brought ahead");

@@ -14,7 +14,6 @@
 #include "base/failure.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
-#include "model/data/input_error.h"
 #include "model/datasets/dataset_registry.h"
 #include "model/datasets/memory_dataset.h"
 #include "system/mapped_file.h"
@@ -72,7 +71,7 @@ absl::StatusOr<std::vector<std::string>> TrainingFiles(const std::string& folder
       paths.push_back(entry->path().string());
     }
   }
-  if (error) return InputSystemError(folder, "cannot list the folder", error.value());
+  if (error) return InputError(folder, "cannot list the folder", error.value());
   if (paths.empty()) return InputError(folder, "expected files data_batch_*.bin, found none");
   std::sort(paths.begin(), paths.end(), ByNumber);
   return paths;

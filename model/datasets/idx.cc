@@ -11,9 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/failure.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
-#include "model/data/input_error.h"
 #include "model/datasets/dataset_registry.h"
 #include "model/datasets/memory_dataset.h"
 
@@ -30,7 +30,7 @@ class GzipReader {
       : path_(std::move(path)), file_(gzopen(path_.c_str(), "rb"), gzclose) {}
 
   absl::Status status() const {
-    if (file_ == nullptr) return InputSystemError(path_, "cannot open it", errno);
+    if (file_ == nullptr) return InputError(path_, "cannot open it", errno);
     return absl::OkStatus();
   }
 

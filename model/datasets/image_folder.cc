@@ -15,7 +15,6 @@
 #include "base/spec.h"
 #include "base/status_macros.h"
 #include "kernels/passes/crc32c.h"
-#include "model/data/input_error.h"
 #include "model/datasets/dataset_registry.h"
 #include "model/datasets/image_listing.h"
 #include "model/datasets/jpeg.h"

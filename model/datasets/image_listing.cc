@@ -9,9 +9,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "base/status_macros.h"
 #include "kernels/passes/crc32c.h"
-#include "model/data/input_error.h"
 
 namespace grapevine {
 namespace {
@@ -37,7 +37,7 @@ absl::Status ForEachEntry(const std::string& folder, Visit visit) {
     if (Hidden(name)) continue;
     RETURN_IF_ERROR(visit(*entry, std::move(name)));
   }
-  if (error) return InputSystemError(folder, "cannot list the folder", error.value());
+  if (error) return InputError(folder, "cannot list the folder", error.value());
   return absl::OkStatus();
 }
 
@@ -100,7 +100,7 @@ absl::StatusOr<std::vector<ImageListing::File>> ImageListing::ListImages(
         std::error_code error;
         const uint64_t size = entry.file_size(error);
         if (error) {
-          return InputSystemError(entry.path().string(), "cannot tell its size", error.value());
+          return InputError(entry.path().string(), "cannot tell its size", error.value());
         }
         if (size == 0) {
           return InputError(entry.path().string(), "expected a JPEG image, found an empty file");

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "model/data/input_error.h"
+#include "base/failure.h"
 
 namespace grapevine {
 namespace {

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "kernels/passes/crc32c.h"
 
 namespace grapevine {
@@ -41,6 +43,16 @@ int64_t MemoryDataset::bytes() const {
 std::span<const uint8_t> MemoryDataset::Pixels(int64_t i) const {
   const auto size = static_cast<size_t>(traits().shape.size());
   return std::span(pixels_).subspan(static_cast<size_t>(i) * size, size);
+}
+
+absl::Status CheckLabels(std::string_view path, std::span<const uint16_t> labels, int64_t classes) {
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] >= classes) {
+      return InputError(path, absl::StrCat("sample ", i, ": expected a label below ", classes,
+                                           ", found ", labels[i]));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace grapevine

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/data/dataset.h"
 
@@ -33,6 +35,10 @@ class MemoryDataset final : public Dataset {
 
   const std::vector<uint8_t> pixels_;
 };
+
+// Refuses a label of the file at `path` that is not below `classes`, by its position there.
+// Errors carry Failure::kInput.
+absl::Status CheckLabels(std::string_view path, std::span<const uint16_t> labels, int64_t classes);
 
 }  // namespace grapevine
 

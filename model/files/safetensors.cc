@@ -12,7 +12,6 @@
 #include "absl/strings/str_join.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
-#include "model/data/input_error.h"
 #include "model/files/safetensors_header.h"
 #include "nlohmann/json.hpp"
 #include "system/atomic_file.h"

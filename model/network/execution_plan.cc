@@ -155,12 +155,10 @@ class ExecutionPlanner {
 
   absl::Status Allocate() {
     arena_.Solve();
-    ASSIGN_OR_RETURN(
-        std::shared_ptr<void> memory,
-        device_.NewArena(arena_.bytes(),
-                         absl::StrCat("activations for ", NameOf(pass_), " of ", plan_->batch_size_,
-                                      " samples of ", graph_.name)));
-    plan_->arena_ = std::move(memory);
+    ASSIGN_OR_RETURN(plan_->arena_, device_.NewArena(arena_.bytes(),
+                                                     absl::StrCat("activations for ", NameOf(pass_),
+                                                                  " of ", plan_->batch_size_,
+                                                                  " samples of ", graph_.name)));
     plan_->arena_bytes_ = arena_.bytes();
     for (int i = 0; i < layers(); ++i) plan_->layers_[i]->Bind(Tensors(i));
     plan_->images_format_ = formats_[0];

@@ -122,9 +122,7 @@ absl::Status GraphNetwork::CheckBatch(const Batch& batch) const {
 absl::Status GraphNetwork::Prepare(std::unique_ptr<ExecutionPlan>* plan, int64_t batch_size,
                                    Pass pass) {
   plan->reset();  // before the new one: only one arena at a time
-  ASSIGN_OR_RETURN(std::unique_ptr<ExecutionPlan> made,
-                   ExecutionPlan::Make(graph_, *device_, batch_size, pass));
-  *plan = std::move(made);
+  ASSIGN_OR_RETURN(*plan, ExecutionPlan::Make(graph_, *device_, batch_size, pass));
   LOG(INFO) << name() << ": " << (*plan)->arena_bytes() << " bytes of activations for "
             << NameOf(pass) << " of " << batch_size << " samples";
   return absl::OkStatus();

@@ -207,9 +207,7 @@ void NetworkBuilder::CheckName(std::string_view name) {
 
 void NetworkBuilder::Refuse(std::string_view layer, std::string_view why) {
   if (!status_.ok()) return;
-  status_ = WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                            graph_.name, ": ", std::string(layer), ": ", std::string(why))),
-                        Failure::kUsage);
+  status_ = UsageError(absl::StrCat(graph_.name, ": ", std::string(layer), ": ", std::string(why)));
 }
 
 }  // namespace grapevine

@@ -15,8 +15,7 @@ namespace grapevine {
 absl::StatusOr<std::unique_ptr<NetworkProblem>> NetworkProblem::Make(
     NetworkProblemOptions options) {
   std::unique_ptr<NetworkProblem> problem(new NetworkProblem(std::move(options)));
-  ASSIGN_OR_RETURN(std::unique_ptr<Network> network, problem->NewNetwork({}));
-  problem->network_ = std::move(network);
+  ASSIGN_OR_RETURN(problem->network_, problem->NewNetwork({}));
   return problem;
 }
 
@@ -25,9 +24,7 @@ absl::StatusOr<std::unique_ptr<Network>> NetworkProblem::NewNetwork(
   std::unique_ptr<TensorDevice> device;
   if (place.device != nullptr) {
     ASSIGN_OR_RETURN(
-        std::unique_ptr<TensorDevice> made,
-        MakeGpuTensorDevice(*place.device, *place.stream, place.precision, place.timeout));
-    device = std::move(made);
+        device, MakeGpuTensorDevice(*place.device, *place.stream, place.precision, place.timeout));
   }
   const DatasetTraits& traits = options_.data.train->traits();
   return MakeNetwork(options_.network, traits.shape, traits.classes,
@@ -57,9 +54,7 @@ absl::StatusOr<std::unique_ptr<Evaluator>> NetworkProblem::MakeEvaluator(
   absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork(place);
   if (!network.ok()) return network.status();
   if (place.device != nullptr) {
-    ASSIGN_OR_RETURN(std::unique_ptr<HostNetwork> from_host,
-                     HostNetwork::Make(*std::move(network), place));
-    network = std::move(from_host);
+    ASSIGN_OR_RETURN(network, HostNetwork::Make(*std::move(network), place));
   }
   PrefetchOptions prefetch = options_.prefetch;
   prefetch.memory = place.batches;

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "base/failure.h"
 #include "base/printable.h"
+#include "base/units.h"
 #include "node/control/directive.h"
 
 namespace grapevine {
@@ -18,10 +18,6 @@ constexpr milliseconds kMinPulse{10};
 constexpr milliseconds kMaxPulse{1000};
 // What is shown of another's words.
 constexpr size_t kMaxMessage = 4000;
-
-std::string Seconds(nanoseconds duration) {
-  return absl::StrFormat("%.1f s", std::chrono::duration<double>(duration).count());
-}
 
 }  // namespace
 
@@ -84,10 +80,10 @@ bool ControlLine::OnPulse(SteadyTime now) {
   const nanoseconds silence = now - last_heard_;
   if (silence < options_.peer_timeout || !answered_) return true;
   if (roster_) {
-    EndWithoutRankZero(absl::StrCat("is silent: last heard ", Seconds(silence),
+    EndWithoutRankZero(absl::StrCat("is silent: last heard ", HumanSeconds(silence),
                                     " ago; its process is stopped, or its host or network is down "
                                     "(--peer-timeout=",
-                                    std::chrono::duration<double>(options_.peer_timeout).count(),
+                                    Seconds(options_.peer_timeout),
                                     "s is how long that may last)"));
   }
   return false;

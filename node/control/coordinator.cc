@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/printable.h"
+#include "base/units.h"
 #include "node/control/registration.h"
 
 namespace grapevine {
@@ -24,12 +25,8 @@ constexpr int64_t kRefusalsTold = 8;
 constexpr size_t kMaxMessage = 4000;
 constexpr size_t kMaxState = 400;
 
-std::string Seconds(nanoseconds duration) {
-  return absl::StrFormat("%.1f s", std::chrono::duration<double>(duration).count());
-}
-
 std::string Flag(const char* flag, milliseconds value) {
-  return absl::StrFormat("%s=%gs", flag, std::chrono::duration<double>(value).count());
+  return absl::StrFormat("%s=%gs", flag, Seconds(value));
 }
 
 // "rank 3", "ranks 3, 4 and 17 more".
@@ -141,7 +138,7 @@ void Coordinator::Advance(SteadyTime now) {
   if (accusation_) accusation_->at += gap;
   if (phase_ == Phase::kRunning && gap >= options_.peer_timeout) {
     Abort(0, Failure::kPeerLost,
-          absl::StrCat("rank 0 itself stood still for ", Seconds(gap),
+          absl::StrCat("rank 0 itself stood still for ", HumanSeconds(gap),
                        " (stopped, or its host is overloaded), longer than ",
                        Flag("--peer-timeout", options_.peer_timeout), " lets the others wait"));
   }
@@ -330,7 +327,7 @@ void Coordinator::JudgeGathering() {
   if (now_ >= gather_until_) {
     return Abort(-1, Failure::kRendezvous,
                  absl::StrCat("not all of ", world_size(), " nodes came within ",
-                              Seconds(options_.rendezvous_timeout), ": ", Missing(),
+                              HumanSeconds(options_.rendezvous_timeout), ": ", Missing(),
                               "; start them, look at their output, or give more time with "
                               "--rendezvous-timeout"));
   }
@@ -351,7 +348,7 @@ void Coordinator::JudgeSilence() {
   Abort(
       rank, Failure::kPeerLost,
       absl::StrCat("rank ", rank, " at ", member.registration.address(), " is silent: last heard ",
-                   Seconds(silence), " ago in ", At(member.heartbeat), WhoWaitsFor(rank),
+                   HumanSeconds(silence), " ago in ", At(member.heartbeat), WhoWaitsFor(rank),
                    "; its process is stopped, or its host or network is down (",
                    Flag("--peer-timeout", options_.peer_timeout), " is how long that may last)"));
 }
@@ -367,7 +364,7 @@ void Coordinator::JudgeAccusation() {
   if (!spoke && now_ < accusation_->at + options_.peer_timeout / 2) return;
   Abort(accusation_->culprit, accusation_->failure,
         absl::StrCat(accusation_->message, "; rank 0 heard from rank ", accusation_->culprit, " ",
-                     Seconds(now_ - accused.last_heard), " ago in ", At(accused.heartbeat)));
+                     HumanSeconds(now_ - accused.last_heard), " ago in ", At(accused.heartbeat)));
 }
 
 // Neighbours that no longer hear each other notice within --peer-timeout and a few
@@ -388,7 +385,7 @@ void Coordinator::JudgeStuck() {
   if (chain.empty() || still < options_.peer_timeout * 3 / 2) return;
   Abort(-1, Failure::kPeerLost,
         absl::StrCat("the run is stuck: every node is alive, but nothing has moved for ",
-                     Seconds(still), " (", Flag("--peer-timeout", options_.peer_timeout),
+                     HumanSeconds(still), " (", Flag("--peer-timeout", options_.peer_timeout),
                      "): ", absl::StrJoin(chain, ", ")));
 }
 
@@ -402,14 +399,15 @@ void Coordinator::JudgeSlow() {
       continue;
     }
     const std::string waiting = WhoWaitsFor(rank);
-    const std::string finding = absl::StrCat("rank ", rank, " is slow: alive, but for ",
-                                             Seconds(standing), " in ", At(heartbeat), waiting);
+    const std::string finding =
+        absl::StrCat("rank ", rank, " is slow: alive, but for ", HumanSeconds(standing), " in ",
+                     At(heartbeat), waiting);
     // A long evaluation moves, batch by batch.
     if (now_ - member.moved >= options_.step_timeout) {
       return Abort(
           rank, Failure::kPeerLost,
-          absl::StrCat(finding, ", and nothing has moved for ", Seconds(now_ - member.moved), "; ",
-                       Flag("--step-timeout", options_.step_timeout), " allows no more"));
+          absl::StrCat(finding, ", and nothing has moved for ", HumanSeconds(now_ - member.moved),
+                       "; ", Flag("--step-timeout", options_.step_timeout), " allows no more"));
     }
     if (member.slow_noticed == heartbeat.round() || waiting.empty()) continue;
     member.slow_noticed = heartbeat.round();

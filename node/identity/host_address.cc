@@ -17,10 +17,8 @@ namespace grapevine {
 namespace {
 
 absl::Status BadAddress(std::string_view text, std::string_view what) {
-  return WithFailure(absl::InvalidArgumentError(
-                         absl::StrCat("address \"", std::string(text), "\": ", std::string(what),
-                                      "; expected HOST:PORT or [IPV6]:PORT")),
-                     Failure::kUsage);
+  return UsageError(absl::StrCat("address \"", std::string(text), "\": ", std::string(what),
+                                 "; expected HOST:PORT or [IPV6]:PORT"));
 }
 
 bool IsBracketed(std::string_view host) {
@@ -72,8 +70,7 @@ absl::StatusOr<HostAddress> ParseHostAddress(std::string_view text) {
   if (!ParsePort(text.substr(colon + 1), &address.port)) {
     return BadAddress(text, "the port is not a number from 0 to 65535");
   }
-  ASSIGN_OR_RETURN(std::string host, ParseHost(text.substr(0, colon), text));
-  address.host = std::move(host);
+  ASSIGN_OR_RETURN(address.host, ParseHost(text.substr(0, colon), text));
   return address;
 }
 

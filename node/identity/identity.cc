@@ -1,7 +1,6 @@
 #include "node/identity/identity.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -33,10 +32,6 @@ constexpr char kMasterPort[] = "MASTER_PORT";
 // The step's nodes, for it may use fewer than the job has.
 constexpr const char* kSlurmNodelists[] = {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST",
                                            "SLURM_NODELIST"};
-
-absl::Status UsageError(std::string message) {
-  return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kUsage);
-}
 
 class Resolver {
  public:

@@ -18,9 +18,8 @@ namespace {
 constexpr size_t kMaxDigits = 9;
 
 absl::Status Malformed(std::string_view list, std::string_view what) {
-  return WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                         "Slurm host list \"", std::string(list), "\": ", std::string(what))),
-                     Failure::kUsage);
+  return UsageError(
+      absl::StrCat("Slurm host list \"", std::string(list), "\": ", std::string(what)));
 }
 
 bool ParseNumber(std::string_view text, int64_t* number) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
+#include "base/units.h"
 
 namespace grapevine {
 namespace {
@@ -17,10 +18,6 @@ using Time = LaunchPlan::Time;
 
 Time After(Time start, milliseconds wait) {
   return wait >= LaunchPlan::kNever - start ? LaunchPlan::kNever : start + wait;
-}
-
-std::string Seconds(milliseconds time) {
-  return absl::StrCat(static_cast<double>(time.count()) / 1000, " s");
 }
 
 }  // namespace
@@ -76,7 +73,7 @@ std::vector<LaunchPlan::Order> LaunchPlan::Due(Time now) {
   if (awaiting_port() && now >= port_deadline_) {
     OnFailure(WithFailure(absl::DeadlineExceededError(absl::StrCat(
                               "rank 0 did not listen within ", Seconds(options_.rendezvous_timeout),
-                              ": it was still preparing, or it is held; --rendezvous-timeout is "
+                              " s: it was still preparing, or it is held; --rendezvous-timeout is "
                               "how long that may last")),
                           Failure::kRendezvous),
               now);
@@ -96,7 +93,7 @@ std::vector<LaunchPlan::Order> LaunchPlan::Due(Time now) {
     kill_at_ = kNever;
     OrderAll(SIGKILL, absl::StrCat("did not end within ",
                                    Seconds(interrupted() ? options_.grace : options_.kill_grace),
-                                   " of being told to"));
+                                   " s of being told to"));
   }
   return std::exchange(orders_, {});
 }

@@ -97,9 +97,7 @@ absl::StatusOr<std::unique_ptr<DeviceDataPath>> DeviceDataPath::Make(
     std::function<void(absl::Status why)> on_failure) {
   Streams streams;
   for (std::unique_ptr<DeviceStream>* stream : {&streams.mix, &streams.down, &streams.up}) {
-    ASSIGN_OR_RETURN(std::unique_ptr<DeviceStream> made,
-                     options.device->NewStream(StreamPriority::kHigh));
-    *stream = std::move(made);
+    ASSIGN_OR_RETURN(*stream, options.device->NewStream(StreamPriority::kHigh));
   }
   return std::unique_ptr<DeviceDataPath>(
       new DeviceDataPath(options, std::move(on_pass), std::move(on_failure), std::move(streams)));

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
+#include "base/units.h"
 #include "kernels/tensor/tensor_thread.h"
 #include "optim/replica_step.h"
 
@@ -18,10 +19,6 @@ namespace {
 constexpr std::chrono::seconds kNextLook{1};
 // Connections are dialled for this many rounds ahead.
 constexpr Round kDialAhead = 4;
-
-double Seconds(std::chrono::steady_clock::duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
 
 }  // namespace
 

@@ -39,8 +39,7 @@ using Verification = std::unique_ptr<X509_STORE_CTX, Free<X509_STORE_CTX_free>>;
 
 absl::Status Unfit(const PemFile& file, std::string_view what) {
   ERR_clear_error();
-  return WithFailure(absl::InvalidArgumentError(absl::StrCat(file.name, " ", std::string(what))),
-                     Failure::kInput);
+  return InputError(absl::StrCat(file.name, " ", std::string(what)));
 }
 
 Bio Reader(const PemFile& file) {

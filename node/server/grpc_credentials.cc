@@ -13,10 +13,6 @@
 namespace grapevine {
 namespace {
 
-absl::Status UsageError(std::string_view message) {
-  return WithFailure(absl::InvalidArgumentError(std::string(message)), Failure::kUsage);
-}
-
 absl::StatusOr<PemFile> ReadPem(std::string_view flag, const std::string& path) {
   absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
   if (!file.ok()) {
@@ -51,8 +47,7 @@ absl::StatusOr<GrpcCredentials> GrpcCredentials::Load(const TlsOptions& options,
   for (const auto* file : {&ca, &cert, &key}) {
     if (!file->ok()) return file->status();
   }
-  ASSIGN_OR_RETURN(std::string warning, CheckCertificate(*ca, *cert, *key, now));
-  credentials.warning_ = std::move(warning);
+  ASSIGN_OR_RETURN(credentials.warning_, CheckCertificate(*ca, *cert, *key, now));
   credentials.ca_ = ca->text;
   credentials.cert_ = cert->text;
   credentials.key_ = key->text;

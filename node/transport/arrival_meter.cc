@@ -2,15 +2,9 @@
 
 #include <algorithm>
 
+#include "base/units.h"
+
 namespace grapevine {
-namespace {
-
-double Seconds(std::chrono::steady_clock::duration time) {
-  return std::chrono::duration<double>(time).count();
-}
-
-}  // namespace
-
 void ArrivalMeter::Announced(Rank from, Tag tag, Time now) {
   arrivals_[{from, tag}] = {.announced = now, .first = {}};
 }

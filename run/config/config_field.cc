@@ -20,15 +20,13 @@ namespace grapevine {
 namespace {
 
 absl::Status NotA(std::string_view what, std::string_view text) {
-  return WithFailure(absl::InvalidArgumentError(
-                         absl::StrCat("\"", std::string(text), "\" is no ", std::string(what))),
-                     Failure::kUsage);
+  return UsageError(absl::StrCat("\"", std::string(text), "\" is no ", std::string(what)));
 }
 
 // The text of a string field as its kind wants it.
 absl::StatusOr<std::string> Canonical(Kind kind, std::string_view text) {
   if (text.empty()) {
-    return WithFailure(absl::InvalidArgumentError("the value is empty"), Failure::kUsage);
+    return UsageError("the value is empty");
   }
   if (kind == SIZE) {
     ASSIGN_OR_RETURN(const int64_t bytes, ParseSize(text));

@@ -26,9 +26,7 @@ absl::Status AddFile(const std::string& path, ResolvedConfig* resolved) {
 absl::Status Add(const ConfigField& field, const std::string& text, Origin origin,
                  ResolvedConfig* resolved) {
   if (absl::Status status = SetField(field, text, &resolved->config); !status.ok()) {
-    return WithFailure(
-        absl::InvalidArgumentError(absl::StrCat(origin.where, ": ", std::string(status.message()))),
-        Failure::kUsage);
+    return UsageError(absl::StrCat(origin.where, ": ", std::string(status.message())));
   }
   resolved->origins[field.name()] = std::move(origin);
   return absl::OkStatus();
@@ -60,10 +58,8 @@ absl::Status ChooseDuration(ResolvedConfig* resolved) {
   const Origin epochs = resolved->OriginOf("epochs");
   const Origin rounds = resolved->OriginOf("rounds");
   if (rounds.source == epochs.source && rounds.source != Source::kDefault) {
-    return WithFailure(
-        absl::InvalidArgumentError(absl::StrCat(epochs.where, " and ", rounds.where,
-                                                " both say how long to train; keep one of them")),
-        Failure::kUsage);
+    return UsageError(absl::StrCat(epochs.where, " and ", rounds.where,
+                                   " both say how long to train; keep one of them"));
   }
   const std::string loser = rounds.source > epochs.source ? "epochs" : "rounds";
   ClearField(ConfigFieldNamed(loser), &resolved->config);

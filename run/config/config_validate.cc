@@ -20,10 +20,6 @@
 namespace grapevine {
 namespace {
 
-absl::Status Refuse(std::string message) {
-  return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kUsage);
-}
-
 // What a number must satisfy, in words that follow "must".
 struct Range {
   std::string_view must;
@@ -67,7 +63,7 @@ absl::Status CheckRanges(const ResolvedConfig& resolved) {
     if (!HasField(field, resolved.config)) continue;
     double value = 0;
     if (!absl::SimpleAtod(FieldText(field, resolved.config), &value) || !range.holds(value)) {
-      return Refuse(absl::StrCat(Culprit(resolved, name), ": must ", std::string(range.must)));
+      return UsageError(absl::StrCat(Culprit(resolved, name), ": must ", std::string(range.must)));
     }
   }
   return absl::OkStatus();
@@ -91,7 +87,8 @@ absl::Status CheckChoices(const ResolvedConfig& resolved) {
       found |= value == choice;
       absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(choice));
     }
-    if (!found) return Refuse(absl::StrCat(Culprit(resolved, rule.field), ": known are ", known));
+    if (!found)
+      return UsageError(absl::StrCat(Culprit(resolved, rule.field), ": known are ", known));
   }
   return absl::OkStatus();
 }
@@ -99,11 +96,11 @@ absl::Status CheckChoices(const ResolvedConfig& resolved) {
 absl::Status CheckDevice(const ResolvedConfig& resolved) {
   const absl::StatusOr<DeviceSpec> device = ParseDevice(resolved.config.device());
   if (!device.ok()) {
-    return Refuse(
+    return UsageError(
         absl::StrCat(Culprit(resolved, "device"), ": ", std::string(device.status().message())));
   }
   if (device->cuda || resolved.config.precision() == "fp32") return absl::OkStatus();
-  return Refuse(absl::StrCat(Culprit(resolved, "precision"), ": needs --device=cuda"));
+  return UsageError(absl::StrCat(Culprit(resolved, "precision"), ": needs --device=cuda"));
 }
 
 // Below, heartbeats (eight in the time-out of a peer) come late by what any machine does;
@@ -115,16 +112,16 @@ absl::Status CheckTimeouts(const ResolvedConfig& resolved) {
   for (const char* name : {"peer_timeout", "rendezvous_timeout", "step_timeout"}) {
     const auto time = ResolvedDuration(FieldText(ConfigFieldNamed(name), resolved.config));
     if (time < kShortestTimeout || time > kLongestTimeout) {
-      return Refuse(absl::StrCat(Culprit(resolved, name), ": must be between ",
-                                 FormatDuration(kShortestTimeout), " and ",
-                                 FormatDuration(kLongestTimeout)));
+      return UsageError(absl::StrCat(Culprit(resolved, name), ": must be between ",
+                                     FormatDuration(kShortestTimeout), " and ",
+                                     FormatDuration(kLongestTimeout)));
     }
   }
   const Config& config = resolved.config;
   if (ResolvedDuration(config.step_timeout()) < ResolvedDuration(config.peer_timeout())) {
-    return Refuse(absl::StrCat(Culprit(resolved, "step_timeout"),
-                               ": is below --peer-timeout=", config.peer_timeout(),
-                               ", so that it would fire before a lost peer is named; raise it"));
+    return UsageError(absl::StrCat(
+        Culprit(resolved, "step_timeout"), ": is below --peer-timeout=", config.peer_timeout(),
+        ", so that it would fire before a lost peer is named; raise it"));
   }
   return absl::OkStatus();
 }
@@ -132,17 +129,19 @@ absl::Status CheckTimeouts(const ResolvedConfig& resolved) {
 absl::Status CheckCluster(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
   if (config.has_hostfile() && config.has_hosts()) {
-    return Refuse(absl::StrCat(Culprit(resolved, "hostfile"), " and ", Culprit(resolved, "hosts"),
-                               " both list the nodes; keep one of them"));
+    return UsageError(absl::StrCat(Culprit(resolved, "hostfile"), " and ",
+                                   Culprit(resolved, "hosts"),
+                                   " both list the nodes; keep one of them"));
   }
   if (config.has_rank() && config.has_world_size() && config.rank() >= config.world_size()) {
-    return Refuse(absl::StrCat(Culprit(resolved, "rank"), ": ranks count from 0 to ",
-                               config.world_size() - 1, " (world size ", config.world_size(), ")"));
+    return UsageError(absl::StrCat(Culprit(resolved, "rank"), ": ranks count from 0 to ",
+                                   config.world_size() - 1, " (world size ", config.world_size(),
+                                   ")"));
   }
   if (config.has_world_size() && config.world_size() != config.nodes() &&
       resolved.OriginOf("nodes").source != Source::kDefault) {
-    return Refuse(absl::StrCat(Culprit(resolved, "world_size"), " and ", Culprit(resolved, "nodes"),
-                               " differ; give one of them"));
+    return UsageError(absl::StrCat(Culprit(resolved, "world_size"), " and ",
+                                   Culprit(resolved, "nodes"), " differ; give one of them"));
   }
   return absl::OkStatus();
 }
@@ -151,11 +150,11 @@ absl::Status CheckSecurity(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
   const int given = config.has_tls_ca() + config.has_tls_cert() + config.has_tls_key();
   if (given != 0 && given != 3) {
-    return Refuse(
+    return UsageError(
         "--tls-ca, --tls-cert and --tls-key belong together (mutual TLS); give all three");
   }
   if (given == 3 && config.insecure()) {
-    return Refuse(
+    return UsageError(
         absl::StrCat(Culprit(resolved, "insecure"), ": contradicts --tls-ca; drop one of them"));
   }
   return absl::OkStatus();
@@ -163,8 +162,8 @@ absl::Status CheckSecurity(const ResolvedConfig& resolved) {
 
 absl::Status CheckOutput(const ResolvedConfig& resolved) {
   if (!resolved.config.overwrite() || resolved.config.has_out()) return absl::OkStatus();
-  return Refuse(absl::StrCat(Culprit(resolved, "overwrite"),
-                             ": needs --out=DIR, the run directory to replace"));
+  return UsageError(absl::StrCat(Culprit(resolved, "overwrite"),
+                                 ": needs --out=DIR, the run directory to replace"));
 }
 
 absl::Status CheckStragglers(const ResolvedConfig& resolved) {
@@ -180,18 +179,18 @@ bool MakesUpTimes(const Config& config) {
 absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
   if (config.has_profile() && MakesUpTimes(config)) {
-    return Refuse(absl::StrCat(Culprit(resolved, "profile"),
-                               ": --compute, --slow and --straggler change how long gradients "
-                               "take; drop them while measuring"));
+    return UsageError(absl::StrCat(Culprit(resolved, "profile"),
+                                   ": --compute, --slow and --straggler change how long gradients "
+                                   "take; drop them while measuring"));
   }
   return absl::OkStatus();
 }
 
 absl::Status ValidateForSimulation(const ResolvedConfig& resolved) {
   if (resolved.config.device() == "cpu") return absl::OkStatus();
-  return Refuse(absl::StrCat(Culprit(resolved, "device"),
-                             ": the simulator learns on the CPU; for a GPU's times give it "
-                             "--compute=profile:FILE, measured by train --profile"));
+  return UsageError(absl::StrCat(Culprit(resolved, "device"),
+                                 ": the simulator learns on the CPU; for a GPU's times give it "
+                                 "--compute=profile:FILE, measured by train --profile"));
 }
 
 absl::Status ValidateConfig(const ResolvedConfig& resolved) {

@@ -23,8 +23,7 @@ absl::StatusOr<DeviceSpec> ParseDevice(std::string_view text) {
       index >= 0 && index < kMaxGpus) {
     return DeviceSpec{.cuda = true, .index = index};
   }
-  return WithFailure(absl::InvalidArgumentError("known are cpu, cuda, cuda:INDEX, cuda:auto"),
-                     Failure::kUsage);
+  return UsageError("known are cpu, cuda, cuda:INDEX, cuda:auto");
 }
 
 }  // namespace grapevine

@@ -36,17 +36,13 @@ absl::StatusOr<std::vector<Axis>> Axes(const ConfigSources& sources) {
     Axis axis{field, by_flag, absl::StrSplit(text, ',')};
     if (axis.values.size() < 2) continue;
     if (std::ranges::any_of(axis.values, [](const std::string& v) { return v.empty(); })) {
-      return WithFailure(
-          absl::InvalidArgumentError(absl::StrCat(by_flag ? FlagName(*field) : VariableName(*field),
-                                                  "=", text, ": an element of the list is empty")),
-          Failure::kUsage);
+      return UsageError(absl::StrCat(by_flag ? FlagName(*field) : VariableName(*field), "=", text,
+                                     ": an element of the list is empty"));
     }
     const std::set<std::string> distinct(axis.values.begin(), axis.values.end());
     if (distinct.size() < axis.values.size()) {
-      return WithFailure(
-          absl::InvalidArgumentError(absl::StrCat(by_flag ? FlagName(*field) : VariableName(*field),
-                                                  "=", text, ": a value is listed twice")),
-          Failure::kUsage);
+      return UsageError(absl::StrCat(by_flag ? FlagName(*field) : VariableName(*field), "=", text,
+                                     ": a value is listed twice"));
     }
     axes.push_back(std::move(axis));
   }
@@ -73,9 +69,8 @@ absl::StatusOr<std::vector<SweepCell>> ResolveSweep(const ConfigSources& sources
   for (const Axis& axis : axes) {
     count *= axis.values.size();
     if (count <= kMaxCells) continue;
-    return WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                           "the sweep has more than ", kMaxCells, " cells; make it smaller")),
-                       Failure::kUsage);
+    return UsageError(
+        absl::StrCat("the sweep has more than ", kMaxCells, " cells; make it smaller"));
   }
   std::vector<SweepCell> cells;
   for (size_t index = 0; index < count; ++index) {
@@ -94,8 +89,7 @@ absl::StatusOr<std::vector<SweepCell>> ResolveSweep(const ConfigSources& sources
       absl::StrAppend(&cell.label, cell.label.empty() ? "" : "_",
                       FolderName(absl::StrCat(axis.field->name(), "=", value)));
     }
-    ASSIGN_OR_RETURN(ResolvedConfig resolved, ResolveConfig(chosen));
-    cell.resolved = std::move(resolved);
+    ASSIGN_OR_RETURN(cell.resolved, ResolveConfig(chosen));
     cells.push_back(std::move(cell));
   }
   return cells;

@@ -71,10 +71,9 @@ absl::StatusOr<TokenSource> ReadTokenFile(const std::string& path) {
     return Unfit(source.origin, absl::StrCat("a file of ", bytes.size(), " bytes is no token"),
                  Failure::kInput);
   }
-  ASSIGN_OR_RETURN(std::string token,
+  ASSIGN_OR_RETURN(source.secret,
                    TokenIn({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
                            source.origin, Failure::kInput));
-  source.secret = std::move(token);
   source.warning = ReadableByOthers(path);
   return source;
 }

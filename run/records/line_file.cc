@@ -12,9 +12,7 @@ namespace grapevine {
 namespace {
 
 absl::Status SystemError(int error, std::string_view what, const std::string& path) {
-  return WithFailure(
-      absl::ErrnoToStatus(error, absl::StrCat("cannot ", std::string(what), " ", path)),
-      Failure::kOutput);
+  return OutputError(absl::StrCat("cannot ", std::string(what), " ", path), error);
 }
 
 }  // namespace

@@ -7,10 +7,6 @@
 
 namespace grapevine {
 
-absl::Status OutputError(const std::string& message) {
-  return WithFailure(absl::FailedPreconditionError(message), Failure::kOutput);
-}
-
 absl::Status AsOutputStatus(absl::Status status) {
   return status.ok() ? status : WithFailure(std::move(status), Failure::kOutput);
 }

@@ -9,9 +9,6 @@
 
 namespace grapevine {
 
-// An error of Failure::kOutput.
-absl::Status OutputError(const std::string& message);
-
 // The same status as one of Failure::kOutput; OK stays OK.
 absl::Status AsOutputStatus(absl::Status status);
 

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
-#include "run/records/output_file.h"
 
 namespace grapevine {
 
@@ -16,9 +15,7 @@ namespace fs = std::filesystem;
 
 absl::Status OutputFolderError(const std::error_code& error, std::string_view what,
                                const std::string& path) {
-  return WithFailure(
-      absl::ErrnoToStatus(error.value(), absl::StrCat("cannot ", std::string(what), " ", path)),
-      Failure::kOutput);
+  return OutputError(absl::StrCat("cannot ", std::string(what), " ", path), error.value());
 }
 
 absl::StatusOr<FoundFolder> LookAtFolder(const std::string& path) {

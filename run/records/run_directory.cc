@@ -21,10 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::Status InputError(std::string message) {
-  return WithFailure(absl::InvalidArgumentError(std::move(message)), Failure::kInput);
-}
-
 // A spec as part of a file name: "random:d=3" -> "random-d-3".
 std::string PathPart(std::string spec) {
   constexpr size_t kMost = 40;
@@ -138,8 +134,7 @@ absl::StatusOr<std::string> CreateRunDirectory(const Config& config, absl::Time 
   if (config.has_out()) {
     RETURN_IF_ERROR(PrepareOut(path, config.overwrite()));
   } else {
-    ASSIGN_OR_RETURN(std::string fresh, CreateFreshFolder(DefaultRunPath(config, now)));
-    path = std::move(fresh);
+    ASSIGN_OR_RETURN(path, CreateFreshFolder(DefaultRunPath(config, now)));
   }
   RETURN_IF_ERROR(WriteOutputFile(ConfigPath(path), ConfigFileText(config)));
   return path;
@@ -175,7 +170,7 @@ absl::StatusOr<Summary> ReadSummary(const std::string& run) {
   if (!file) return InputError(absl::StrCat("cannot read ", path));
   absl::StatusOr<Summary> summary = SummaryFromJson(text.str());
   if (summary.ok()) return summary;
-  return InputError(absl::StrCat(path, ": ", std::string(summary.status().message())));
+  return InputError(path, std::string(summary.status().message()));
 }
 
 absl::Status WriteStatistics(const std::string& run, const Statistics& statistics) {

@@ -10,8 +10,6 @@
 namespace grapevine {
 namespace {
 
-constexpr double kSecondsPerNanosecond = 1e-9;
-
 using Json = nlohmann::ordered_json;
 
 constexpr auto kSpreadMembers = [](auto& record, auto&& visit) {
@@ -41,14 +39,10 @@ constexpr auto kLinkMembers = [](auto& record, auto&& visit) {
   visit("utilization", record.utilization);
 };
 
-double Seconds(int64_t nanoseconds) {
-  return static_cast<double>(nanoseconds) * kSecondsPerNanosecond;
-}
-
 Json Steps(const DurationHistogram& steps) {
   Json json;
   json["count"] = steps.count();
-  json["mean_s"] = steps.mean() * kSecondsPerNanosecond;
+  json["mean_s"] = Seconds(steps.mean());
   json["min_s"] = Seconds(steps.min());
   json["median_s"] = Seconds(steps.Quantile(0.5));
   json["p95_s"] = Seconds(steps.Quantile(0.95));
@@ -123,7 +117,7 @@ std::string ToJsonText(const Statistics& statistics) {
 
 std::string ToReadableText(const Statistics& statistics) {
   const DurationHistogram& steps = statistics.steps;
-  const double mean = steps.mean() * kSecondsPerNanosecond;
+  const double mean = Seconds(steps.mean());
   std::string text = absl::StrFormat(
       "a step takes %s (median %s, 95 %% within %s, longest %s)\n", HumanDuration(mean),
       HumanDuration(Seconds(steps.Quantile(0.5))), HumanDuration(Seconds(steps.Quantile(0.95))),

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/failure.h"
 #include "base/status_macros.h"
 #include "run/config/config_field.h"
 #include "run/config/config_file.h"
@@ -158,8 +159,7 @@ absl::StatusOr<std::string> CreateSweepDirectory(const std::vector<SweepCell>& c
   if (config.has_out()) {
     RETURN_IF_ERROR(PrepareOut(path, cells));
   } else {
-    ASSIGN_OR_RETURN(std::string fresh, CreateFreshFolder(DefaultPath(now)));
-    path = std::move(fresh);
+    ASSIGN_OR_RETURN(path, CreateFreshFolder(DefaultPath(now)));
   }
   RETURN_IF_ERROR(WriteOutputFile(MarkerPath(path), MarkerText(cells)));
   return path;

@@ -26,10 +26,8 @@ constexpr double kSlowestMix = 1e-9;
 constexpr double kFastestMix = 1e6;
 
 absl::Status BadProfile(const std::string& path, std::string_view why) {
-  return WithFailure(
-      absl::InvalidArgumentError(absl::StrCat(path, ": is no compute profile: ", std::string(why),
-                                              "; `grapevine train --profile=FILE` writes one")),
-      Failure::kInput);
+  return InputError(path, absl::StrCat("is no compute profile: ", std::string(why),
+                                       "; `grapevine train --profile=FILE` writes one"));
 }
 
 absl::Status CheckDevice(const DeviceProfile& device, const std::string& path) {

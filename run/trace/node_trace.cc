@@ -40,10 +40,8 @@ constexpr auto kHeaderMembers = [](auto& record, auto&& visit) {
   visit("records", record.records);
 };
 
-absl::Status InputError(const std::string& path, std::string_view why) {
-  return WithFailure(
-      absl::InvalidArgumentError(absl::StrCat(path, ": is no trace of a node: ", std::string(why))),
-      Failure::kInput);
+absl::Status BadTrace(const std::string& path, std::string_view why) {
+  return InputError(path, absl::StrCat("is no trace of a node: ", std::string(why)));
 }
 
 bool Valid(const TraceRecord& record, Rank nodes) {
@@ -90,17 +88,17 @@ absl::StatusOr<NodeTrace> ReadNodeTrace(const std::string& path, Rank nodes) {
   const std::span<const uint8_t> bytes = (*file)->bytes();
   const auto line = bytes.first(std::min(bytes.size(), kMaxHeader));
   const auto end = std::ranges::find(line, '\n');
-  if (end == line.end()) return InputError(path, "it has no header");
+  if (end == line.end()) return BadTrace(path, "it has no header");
   const absl::StatusOr<Header> header =
       FromJsonText<Header>(std::string_view(reinterpret_cast<const char*>(line.data()),
                                             static_cast<size_t>(end - line.begin())),
                            kHeaderMembers);
-  if (!header.ok()) return InputError(path, "its header " + std::string(header.status().message()));
+  if (!header.ok()) return BadTrace(path, "its header " + std::string(header.status().message()));
   const int64_t most = static_cast<int64_t>(bytes.size() / sizeof(TraceRecord));
   if (header->format != kFormat || header->rank < 0 || header->rank >= nodes ||
       header->records < 0 || header->records > most || header->start < 0 ||
       header->start > kCentury) {
-    return InputError(path, "its header makes no sense");
+    return BadTrace(path, "its header makes no sense");
   }
   NodeTrace trace{.rank = header->rank,
                   .clock = header->clock,
@@ -109,9 +107,9 @@ absl::StatusOr<NodeTrace> ReadNodeTrace(const std::string& path, Rank nodes) {
                   .records = {}};
   const absl::Status read = ReadRecords(bytes.subspan(static_cast<size_t>(end - line.begin()) + 1),
                                         header->records, &trace);
-  if (!read.ok()) return InputError(path, std::string(read.message()));
+  if (!read.ok()) return BadTrace(path, std::string(read.message()));
   for (const TraceRecord& record : trace.records) {
-    if (!Valid(record, nodes)) return InputError(path, "a record makes no sense");
+    if (!Valid(record, nodes)) return BadTrace(path, "a record makes no sense");
   }
   return trace;
 }

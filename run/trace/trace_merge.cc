@@ -92,9 +92,8 @@ class Merger {
   absl::StatusOr<NodeTrace> Read(Rank rank) const {
     absl::StatusOr<NodeTrace> node = ReadNodeTrace(files_[rank], static_cast<Rank>(files_.size()));
     if (!node.ok() || node->rank == rank) return node;
-    return WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                           files_[rank], ": is the trace of rank ", node->rank, ", not ", rank)),
-                       Failure::kInput);
+    return InputError(files_[rank],
+                      absl::StrCat("is the trace of rank ", node->rank, ", not ", rank));
   }
 
   const std::span<const std::string> files_;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "algorithm/message.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "kernels/vector/memory_traffic.h"
 
 namespace grapevine {
@@ -36,9 +37,7 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Make(const SimulationOpt
                                                              SimulationParts parts) {
   std::unique_ptr<Simulation> simulation(new Simulation(options, std::move(parts)));
   for (Rank rank = 0; rank < options.nodes; ++rank) {
-    absl::StatusOr<std::unique_ptr<Algorithm>> algorithm = simulation->parts_.make_algorithm(rank);
-    if (!algorithm.ok()) return algorithm.status();
-    simulation->nodes_[rank].algorithm = *std::move(algorithm);
+    ASSIGN_OR_RETURN(simulation->nodes_[rank].algorithm, simulation->parts_.make_algorithm(rank));
   }
   return simulation;
 }

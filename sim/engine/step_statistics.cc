@@ -4,13 +4,12 @@
 #include <functional>
 #include <numeric>
 
+#include "base/units.h"
+
 namespace grapevine {
 namespace {
 
-constexpr double kSecondsPerNanosecond = 1e-9;
 constexpr size_t kMaxWaitedFor = 10;
-
-double Seconds(Nanoseconds time) { return static_cast<double>(time) * kSecondsPerNanosecond; }
 
 // The `most` ranks with the largest `value`, of those with a positive one, largest
 // first; the lower rank first among equals.

@@ -117,10 +117,8 @@ double TcpEffects::MathisRate(double loss, Nanoseconds round_trip) {
 absl::StatusOr<std::unique_ptr<const MessageEffects>> MakeMessageEffects(const Config& config,
                                                                          double bandwidth) {
   if (config.loss() > TcpEffects::kMaxLoss) {
-    return WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                           "--loss=", config.loss(), ": at most ", TcpEffects::kMaxLoss,
-                           ", where half of all packets are lost")),
-                       Failure::kUsage);
+    return UsageError(absl::StrCat("--loss=", config.loss(), ": at most ", TcpEffects::kMaxLoss,
+                                   ", where half of all packets are lost"));
   }
   const TcpOptions options{.seed = config.seed(),
                            .jitter = ResolvedDuration(config.jitter()).count(),

@@ -261,10 +261,9 @@ std::unique_ptr<Router> GraphPlatform::MakeRouter() const {
 absl::Status GraphPlatform::CheckConnected(std::span<const HostId> hosts) const {
   for (const HostId host : hosts) {
     if (graph_->component(hosts_[host]) == graph_->component(hosts_[hosts[0]])) continue;
-    return WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                           name_, ": no way from host \"", HostName(hosts[0]), "\" to host \"",
-                           HostName(host), "\" and back; add a link or place the ranks elsewhere")),
-                       Failure::kInput);
+    return InputError(name_, absl::StrCat("no way from host \"", HostName(hosts[0]),
+                                          "\" to host \"", HostName(host),
+                                          "\" and back; add a link or place the ranks elsewhere"));
   }
   return absl::OkStatus();
 }

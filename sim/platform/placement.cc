@@ -31,10 +31,8 @@ class FilePlacement {
     }
     for (size_t rank = 0; rank < hosts_.size(); ++rank) {
       if (hosts_[rank] != kUnplaced) continue;
-      return WithFailure(
-          absl::InvalidArgumentError(absl::StrCat(path_, ": no host for rank ", rank, " of ",
-                                                  hosts_.size(), "; add a line for every rank")),
-          Failure::kInput);
+      return InputError(path_, absl::StrCat("no host for rank ", rank, " of ", hosts_.size(),
+                                            "; add a line for every rank"));
     }
     return std::move(hosts_);
   }

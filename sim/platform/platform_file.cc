@@ -31,9 +31,7 @@ absl::StatusOr<std::shared_ptr<const Platform>> LoadPlatformFile(const std::stri
   const int64_t hosts =
       std::ranges::count(description.nodes, true, &PlatformDescription::Node::is_host);
   if (hosts == 0) {
-    return WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                           path, ": has no host; ranks need hosts to run on, add some")),
-                       Failure::kInput);
+    return InputError(path, "has no host; ranks need hosts to run on, add some");
   }
   return std::make_shared<GraphPlatform>(name, std::move(description));
 }

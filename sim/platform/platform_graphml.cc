@@ -90,9 +90,7 @@ class Reader {
       namespace xml = boost::property_tree::xml_parser;
       read_xml(stream, *document, xml::no_comments | xml::trim_whitespace);
     } catch (const boost::property_tree::xml_parser_error& error) {
-      return WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                             path_, ":", error.line(), ": not GraphML: ", error.message())),
-                         Failure::kInput);
+      return InputError(absl::StrCat(path_, ":", error.line(), ": not GraphML: ", error.message()));
     }
     return absl::OkStatus();
   }
@@ -174,10 +172,7 @@ class Reader {
     return found != name_of_id_.end() ? found->second : id;
   }
 
-  absl::Status Error(const std::string& message) const {
-    return WithFailure(absl::InvalidArgumentError(absl::StrCat(path_, ": ", message)),
-                       Failure::kInput);
-  }
+  absl::Status Error(const std::string& message) const { return InputError(path_, message); }
 
   const std::string path_;
   Keys keys_;

@@ -16,20 +16,17 @@ int64_t BitsPerSecond(double rate) { return std::llround(rate * 8e9); }
 absl::StatusOr<double> ParseLinkRate(std::string_view text) {
   ASSIGN_OR_RETURN(const int64_t bits, ParseBandwidth(text));
   if (bits > 0) return RateOf(bits);
-  return WithFailure(absl::InvalidArgumentError(absl::StrCat(
-                         "\"", std::string(text),
-                         "\" is no bandwidth of a link: nothing would ever arrive; give more")),
-                     Failure::kUsage);
+  return UsageError(
+      absl::StrCat("\"", std::string(text),
+                   "\" is no bandwidth of a link: nothing would ever arrive; give more"));
 }
 
 absl::StatusOr<Nanoseconds> ParseLinkLatency(std::string_view text) {
   constexpr std::chrono::nanoseconds kMost = std::chrono::hours(24);
   ASSIGN_OR_RETURN(const std::chrono::nanoseconds latency, ParseDuration(text));
   if (latency <= kMost) return latency.count();
-  return WithFailure(
-      absl::InvalidArgumentError(absl::StrCat(
-          "\"", std::string(text), "\" is no latency of a link: more than a day; give less")),
-      Failure::kUsage);
+  return UsageError(absl::StrCat("\"", std::string(text),
+                                 "\" is no latency of a link: more than a day; give less"));
 }
 
 absl::Status CheckHosts(const Spec& spec, int64_t hosts, Rank n) {

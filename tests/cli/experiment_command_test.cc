@@ -84,8 +84,7 @@ TEST(ExperimentCommand, ReadsTheEnvironment) {
 TEST(ExperimentCommand, BlamesThePlaceThatAValueCameFrom) {
   const std::string path = ::testing::TempDir() + "/model.textproto";
   std::ofstream(path) << "batch: 3\nmodel: 'lenet6'\n";
-  const absl::Status refused =
-      WithFailure(absl::InvalidArgumentError("--model=lenet6: unknown network"), Failure::kUsage);
+  const absl::Status refused = UsageError("--model=lenet6: unknown network");
   const std::vector<std::string> from_file = {"train", "--config=" + path};
   EXPECT_EQ(Call(from_file, refused).error,
             "grapevine train: " + path + ":2: model=lenet6: unknown network\n");

@@ -32,11 +32,6 @@ using BoostGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undire
 // would overflow the stack.
 constexpr int64_t kDeepest = 250;
 
-absl::Status InputError(const std::string& path, std::string_view message) {
-  return WithFailure(absl::InvalidArgumentError(absl::StrCat(path, ": ", std::string(message))),
-                     Failure::kInput);
-}
-
 absl::StatusOr<std::string> ReadText(const std::string& path) {
   const auto file = MappedFile::Open(path);
   if (!file.ok()) return WithFailure(file.status(), Failure::kInput);

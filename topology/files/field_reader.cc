@@ -49,9 +49,7 @@ bool FieldReader::Next() {
 }
 
 absl::Status FieldReader::Error(std::string_view message) const {
-  return WithFailure(
-      absl::InvalidArgumentError(absl::StrCat(path_, ":", line_, ": ", std::string(message))),
-      Failure::kInput);
+  return InputError(absl::StrCat(path_, ":", line_, ": ", std::string(message)));
 }
 
 std::string Quoted(std::string_view field) {

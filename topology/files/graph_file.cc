@@ -35,11 +35,6 @@ absl::StatusOr<GraphDescription> ReadByEnding(const std::string& path) {
   return ReadEdgeList(path);
 }
 
-absl::Status InputError(const std::string& path, std::string_view message) {
-  return WithFailure(absl::InvalidArgumentError(absl::StrCat(path, ": ", std::string(message))),
-                     Failure::kInput);
-}
-
 // Refuses what is not a connected undirected graph of n nodes without loops.
 // Errors about the content carry Failure::kInput, an n that does not fit
 // Failure::kUsage.

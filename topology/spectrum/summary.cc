@@ -66,8 +66,7 @@ absl::StatusOr<TopologySummary> Summarize(const Mixing& mixing, Round round) {
   summary.period = topology.period();
   summary.round = round;
   DescribeGraph(topology, &summary);
-  ASSIGN_OR_RETURN(auto spectrum, RoundSpectrum(mixing, round));
-  summary.spectrum = std::move(spectrum);
+  ASSIGN_OR_RETURN(summary.spectrum, RoundSpectrum(mixing, round));
   if (summary.period == 1) {
     SetPace(summary.spectrum, 1, &summary);
   } else if (summary.period == 0) {

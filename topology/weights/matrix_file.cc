@@ -162,7 +162,7 @@ absl::StatusOr<std::shared_ptr<const Mixing>> LoadMatrixFile(
   }
   ASSIGN_OR_RETURN(auto rows, ParseRows(path, *topology));
   if (const std::string flaw = Flaw(rows, topology->directed()); !flaw.empty()) {
-    return WithFailure(absl::InvalidArgumentError(absl::StrCat(path, ": ", flaw)), Failure::kInput);
+    return InputError(path, flaw);
   }
   return std::make_shared<MatrixMixing>(name, std::move(topology), std::move(rows));
 }

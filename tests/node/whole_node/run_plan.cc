@@ -4,12 +4,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/units.h"
 
 namespace grapevine::testing {
 namespace {
 
-std::string Seconds(std::chrono::nanoseconds time) {
-  return absl::StrFormat("%.6g s", std::chrono::duration<double>(time).count());
+std::string InSeconds(std::chrono::nanoseconds time) {
+  return absl::StrFormat("%.6g s", Seconds(time));
 }
 
 std::string What(const Fault& fault) {
@@ -18,11 +19,11 @@ std::string What(const Fault& fault) {
     case Fault::Kind::kKill:
       return absl::StrCat("kill ", fault.a);
     case Fault::Kind::kPause:
-      return absl::StrCat("pause ", fault.a, " for ", Seconds(fault.lasts));
+      return absl::StrCat("pause ", fault.a, " for ", InSeconds(fault.lasts));
     case Fault::Kind::kReset:
       return absl::StrCat("reset", between);
     case Fault::Kind::kPartition:
-      return absl::StrCat("partition", between, " for ", Seconds(fault.lasts));
+      return absl::StrCat("partition", between, " for ", InSeconds(fault.lasts));
     case Fault::Kind::kLostHost:
       return absl::StrCat("lose the host of ", fault.a);
     case Fault::Kind::kInterrupt:
@@ -47,7 +48,7 @@ bool IsTimed(const Fault& fault) {
 }
 
 std::string Describe(const Fault& fault) {
-  return IsTimed(fault) ? absl::StrCat(What(fault), " at ", Seconds(fault.at)) : What(fault);
+  return IsTimed(fault) ? absl::StrCat(What(fault), " at ", InSeconds(fault.at)) : What(fault);
 }
 
 std::string Describe(const RunPlan& plan) {
@@ -56,10 +57,10 @@ std::string Describe(const RunPlan& plan) {
       plan.topology, " of ", plan.nodes, ", window ", plan.window, ", ", plan.rounds, " rounds",
       plan.evaluate_every > 0 ? absl::StrCat(", evaluated every ", plan.evaluate_every) : "",
       plan.target_met_in ? absl::StrCat(", target met in round ", *plan.target_met_in) : "",
-      ", latency ", Seconds(plan.latency), " + ", Seconds(plan.jitter), ", gradient ",
-      Seconds(plan.gradient), ", evaluation ", Seconds(plan.evaluation), ", last evaluation ",
-      Seconds(plan.last_evaluation), ", peer timeout ", Seconds(plan.peer_timeout),
-      ", step timeout ", Seconds(plan.step_timeout));
+      ", latency ", InSeconds(plan.latency), " + ", InSeconds(plan.jitter), ", gradient ",
+      InSeconds(plan.gradient), ", evaluation ", InSeconds(plan.evaluation), ", last evaluation ",
+      InSeconds(plan.last_evaluation), ", peer timeout ", InSeconds(plan.peer_timeout),
+      ", step timeout ", InSeconds(plan.step_timeout));
   for (const Fault& fault : plan.faults) absl::StrAppend(&text, "; ", Describe(fault));
   return text;
 }
