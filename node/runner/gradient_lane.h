@@ -1,11 +1,11 @@
-// A node's gradients, beside everything else that it does: one is asked for, begins, is
-// under way, and ends.
+// A node's gradients, beside everything else that it does: one at a time is asked for,
+// begins, is under way, and ends.
 //
-// It usually begins when it is asked for. While a model is held for its evaluation it waits
-// until the messages that were asked for before it are sent: a late neighbour's replica and
-// a model on its way to be evaluated would both be kept beside what a round needs, one
-// vector above the bound on a node's memory (docs/benchmarks.md). That wait ends by itself:
-// peers can take messages of earlier rounds whatever this node does next.
+// A gradient usually begins when it is asked for. While a model is held for its evaluation,
+// it waits until the messages that were asked for before it are sent: otherwise both a late
+// neighbour's replica and the model to be evaluated would be kept beside what a round
+// needs, one vector above the bound on a node's memory (docs/benchmarks.md). The wait ends
+// without this node's doing: peers can take messages of earlier rounds whatever it does.
 #ifndef GRAPEVINE_NODE_RUNNER_GRADIENT_LANE_H_
 #define GRAPEVINE_NODE_RUNNER_GRADIENT_LANE_H_
 
@@ -40,17 +40,17 @@ class GradientLane {
   void Ask(Vec at, Vec into, Round round, std::span<const int64_t> cuts);
   // Begins the gradient that was asked for, if it may. To be called after every event.
   void Begin(bool model_held);
-  // The gradient under way has ended: lets go of its vectors.
+  // The gradient under way has ended: releases its vectors.
   void End();
-  // None is under way after it, nor ever again.
+  // None is under way from then on.
   void Stop() { computer_.reset(); }
 
   // Whether one is under way.
   bool busy() const { return at_.data != nullptr; }
-  // The ranks whose messages a gradient that was asked for waits for.
+  // The ranks that have yet to take messages for which a gradient waits.
   std::set<Rank> HeldBackFor() const;
-  // What of the gradient under way is not finite, it or its replica: "conv1.weight of its
-  // replica"; empty where both are.
+  // The first tensor that is not finite, of the gradient under way or its replica:
+  // "conv1.weight of its replica"; empty if both are finite.
   std::string WhereNotFinite(const ReplicaLayout& layout) const;
 
  private:

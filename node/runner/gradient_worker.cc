@@ -62,7 +62,7 @@ void GradientWorker::Loop() {
     absl::StatusOr<double> loss = Compute(work);
     if (pace_) Pace(work, begin);
     const Round round = work.round;
-    // What failed need not be waited for, nor what the objective has waited for.
+    // Nothing is left to wait for after an error; without cuts the objective has waited.
     const bool at_once = !loss.ok() || work.cuts.empty();
     work = {};  // the vectors go back before the runner hears of it
     // Both may outlive the worker.

@@ -1,4 +1,4 @@
-// Who computes a node's gradients while its replicas travel: a thread, or whatever a
+// What computes a node's gradients while its replicas travel: a thread, or whatever a
 // driver with a clock of its own has instead.
 #ifndef GRAPEVINE_NODE_RUNNER_GRADIENT_WORKER_H_
 #define GRAPEVINE_NODE_RUNNER_GRADIENT_WORKER_H_
@@ -67,8 +67,8 @@ class GradientWorker final : public GradientComputer {
   // Ends after the gradient under way; an artificial delay is cut short.
   ~GradientWorker() override;
 
-  // Parts are reported as the backward pass gets there, or, at a pace, in the part of
-  // its time that the objective estimates.
+  // Parts are reported as the backward pass reaches them or, with a pace, after the share
+  // of its time that the objective estimates.
   void Compute(SharedVector at, SharedVector into, Round round, std::vector<int64_t> cuts) override;
 
  private:

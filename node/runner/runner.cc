@@ -211,7 +211,7 @@ absl::Status Runner::AdvanceReductions() {
   return absl::OkStatus();
 }
 
-// Not when the limit is told to move: what is held back before that may still end in a rest
+// Not as soon as the limit moves: events held back from before that may still end in a rest
 // at the old limit.
 void Runner::LeaveRest() {
   resting_ = false;
@@ -285,8 +285,8 @@ absl::Status Runner::Diverged(Round round) const {
                      Failure::kDiverged);
 }
 
-// No memory, a device that failed, a send that the transport refused; anything else says
-// itself what it is.
+// An error without a class is the data path's (no memory, a device that failed), or a send
+// that the transport refused.
 absl::Status Runner::RequestStatus() const {
   absl::Status status = status_;
   status.Update(exchange_->status());

@@ -1,10 +1,10 @@
-// Drives one algorithm for real: the counterpart of a simulated node (simulation.h).
+// Drives one algorithm for real: the loop between a mailbox and a state machine, whose
+// Host this is.
 //
 // Transport threads, the gradient thread and the control connection only put items into
 // the mailbox; the algorithm, the arithmetic of mixing and the model reduction run on the
-// thread that calls Run. Who waits for too long is for rank 0 to judge (coordinator.h),
-// from what `progress` says. Nothing of an algorithm is here; the algorithms are those of
-// sim/.
+// thread that calls Run. Whether a node waits for too long is for rank 0 to judge
+// (coordinator.h), from what `progress` says.
 #ifndef GRAPEVINE_NODE_RUNNER_RUNNER_H_
 #define GRAPEVINE_NODE_RUNNER_RUNNER_H_
 
@@ -56,11 +56,11 @@ class RunObserver {
   // An error ends the run.
   virtual absl::Status OnRound(const RoundReport& report, const BoundaryModel& model) = 0;
   // Rank 0 only: the mean over all workers at an evaluation round. The next one is
-  // computed once Runner::OnAverageDone says that this one is let go.
+  // computed once Runner::OnAverageDone says that this one is released.
   virtual void OnAverage(AveragedModel average) = 0;
 };
 
-// What a node does at a moment, and for whom it waits: for heartbeats.
+// What a node is doing, and for whom it waits: for heartbeats.
 struct Progress {
   Round round = 0;  // completed
   std::string doing = "preparing";
@@ -71,10 +71,10 @@ struct Progress {
 
 struct RunnerOptions {
   Rank rank = 0;
-  // The ranks below compute gradients and hold a model, of which the average is
-  // taken; the others are parameter servers (algorithm/algorithm.h, WorkerCount).
+  // The ranks below this one compute gradients and hold a model, which is averaged; the
+  // others are parameter servers (algorithm/algorithm.h, WorkerCount).
   Rank workers = 1;
-  // Rounds to do; `limit` < `rounds` when the end is not settled yet (SetLimit).
+  // Rounds to do; `limit` < `rounds` while the end is not settled (SetLimit).
   Round rounds = 0;
   Round limit = 0;
   // Whether the averaged model is taken once `completed` rounds are done; the
@@ -93,25 +93,25 @@ struct RunnerOptions {
 // One thread runs it; what may be called from others says so.
 class Runner final : public TransportSink, private Host {
  public:
-  // All but the algorithm outlive the runner. The transport's sink is this
-  // runner (see transport factories), and `transport` is set before Run. No
-  // objective is needed where no gradients are computed.
+  // What is pointed to outlives the runner. `objective` may be null where no gradients are
+  // computed.
   Runner(RunnerOptions options, std::unique_ptr<Algorithm> algorithm, Objective* objective,
          const ReplicaLayout* layout, const Optimizer* optimizer, RunObserver* observer);
   ~Runner() override;
 
-  // Runs to the final limit, the last model reduction included. Errors carry a
-  // Failure and name this rank, the round, the peer and the time.
+  // Runs to the final limit, the last model reduction included, over a transport whose
+  // sink is this runner. Errors carry a Failure and name this rank, the round, the peer
+  // and the time.
   absl::Status Run(Transport* transport, std::function<absl::Status(float* replica)> initialize);
 
-  // Run in steps, for a driver that has many runners on one thread: BeginRun, then
-  // HandleMail whenever something may have come, until one of them fails or the runner
-  // has finished; then EndRun.
+  // Run in steps, for a driver with many runners on one thread: BeginRun, then HandleMail
+  // whenever there may be mail, until one of them fails or the runner has finished; then
+  // EndRun.
   absl::Status BeginRun(Transport* transport,
                         std::function<absl::Status(float* replica)> initialize);
-  // Handles what is in the mailbox now. Never blocks.
+  // Handles the mail that is there. Never blocks.
   absl::Status HandleMail();
-  // Whether the final limit is reached, and the last reduction done.
+  // Whether the final limit is reached and the last reduction done.
   bool finished() const;
   // No gradient is under way after it.
   void EndRun();
@@ -119,13 +119,13 @@ class Runner final : public TransportSink, private Host {
   // Any thread:
   // Moves the limit; a final one is where Run returns.
   void SetLimit(Round limit, bool final);
-  // The observer has let the last average go: memory for one suffices.
+  // The observer has released the last average: there is memory for only one.
   void OnAverageDone();
   // Makes Run return `why`.
   void Abort(absl::Status why);
   Progress progress() const;
 
-  // After Run failed: the peer at whose loss it ended, if that was why.
+  // After Run failed: the peer whose loss was the reason, if it was one.
   std::optional<Rank> lost_peer() const { return lost_peer_; }
   // After Run returned OK: this node's model; empty for a parameter server.
   const SharedVector& model() const { return model_; }
@@ -142,7 +142,7 @@ class Runner final : public TransportSink, private Host {
   std::unique_ptr<GradientComputer> NewGradients();
   absl::Status Begin();
   absl::Status Loop();
-  // Takes one item of mail as far as it goes.
+  // Handles one item, and all that it makes possible.
   absl::Status Handle(const Mailbox::Item& item);
   absl::Status On(const Received& message);
   absl::Status On(const Mailbox::MessageSent& message);
@@ -153,19 +153,19 @@ class Runner final : public TransportSink, private Host {
   absl::Status On(const Mailbox::PeerFailed& failed);
   absl::Status On(const Mailbox::DeviceFailed& failed) { return InRound(failed.why); }
   absl::Status On(const Mailbox::Aborted& aborted) { return aborted.why; }
-  // Lets the reductions and the algorithm do all they can with what is here.
+  // Lets the reductions, the gradient and the algorithm do all they can.
   absl::Status Pump();
   absl::Status AdvanceReductions();
   void LeaveRest();
-  // In host memory; no data where there is none. Errors go to observed_.
+  // The model in host memory; no data if there is none. Errors go to observed_.
   SharedVector Fetch(Vec model);
   void DialAhead();
-  // Counts a pass over vectors that is over.
+  // A pass over vectors is over.
   void OnPass(Clock::time_point begin, Clock::time_point end, int64_t bytes);
-  // Nothing could be done from `since` until `item` came.
+  // There was nothing to do from `since` until `item` came.
   void TraceWait(Clock::time_point since, const Mailbox::Item& item);
 
-  // Errors, in words that tell where and why:
+  // Errors, with where and why:
   absl::Status InRound(const absl::Status& why) const;
   absl::Status Diverged(Round round) const;
   // The first error of a request; requests cannot fail to their caller.
