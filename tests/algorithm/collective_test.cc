@@ -177,9 +177,9 @@ TEST(Collective, HalvingAndTreeAddInTheSameOrderOnPowersOfTwo) {
   EXPECT_EQ(sums("allreduce:halving-doubling"), sums("allreduce:tree"));
 }
 
-class Violations : public ::testing::TestWithParam<std::string> {};
+class CollectiveViolations : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Violations, AreRefusedWithTheMessageAndTheSumUnderWay) {
+TEST_P(CollectiveViolations, AreRefusedWithTheMessageAndTheSumUnderWay) {
   IdleHost host(6);
   Collective collective(Schedule(GetParam(), 0, 4), 1);
   collective.Prepare(6, host);
@@ -200,7 +200,7 @@ TEST_P(Violations, AreRefusedWithTheMessageAndTheSumUnderWay) {
   EXPECT_THAT(error(Received{posted.peer, posted.tag}), HasSubstr("came without a post"));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Violations, ::testing::ValuesIn(AllreduceKinds()),
+INSTANTIATE_TEST_SUITE_P(All, CollectiveViolations, ::testing::ValuesIn(AllreduceKinds()),
                          [](const auto& info) { return KindName(info.param); });
 
 TEST(Collective, ScratchIsOneVectorOrTwoWhereWholeVectorsTravel) {

@@ -186,7 +186,7 @@ TEST(Errors, NameTheSpecAndTheRemedy) {
   EXPECT_THAT(error("ps:async", 4), HasSubstr("async"));
 }
 
-class Violations : public ::testing::Test {
+class ServerViolations : public ::testing::Test {
  protected:
   // Two workers and a server, in round 0 of 3.
   std::unique_ptr<Algorithm> Begun(Rank rank) {
@@ -203,7 +203,7 @@ class Violations : public ::testing::Test {
   IdleHost host_{10};
 };
 
-TEST_F(Violations, OfAServersPeersAreNamed) {
+TEST_F(ServerViolations, OfAServersPeersAreNamed) {
   auto server = Begun(2);
   EXPECT_THAT(Error(*server, Received{0, ParameterServers::GradientTag(1)}),
               HasSubstr("a gradient of rank 0 for round 1 came without a post in round 0"));
@@ -218,7 +218,7 @@ TEST_F(Violations, OfAServersPeersAreNamed) {
   EXPECT_EQ(server->waiting_for()[0].peer, 1);
 }
 
-TEST_F(Violations, OfAWorkersPeersAreNamed) {
+TEST_F(ServerViolations, OfAWorkersPeersAreNamed) {
   auto worker = Begun(1);
   EXPECT_TRUE(worker->waiting_for().empty()) << "it computes";
   EXPECT_THAT(Error(*worker, Received{2, ParameterServers::WeightsTag(0)}),

@@ -118,7 +118,7 @@ TEST(AllreduceTime, OfTheNextSumIsNoLonger) {
 
 // With two buckets, the second half of the gradient is there after two thirds of
 // its time and gone before the first half is: that alone is left to wait for.
-TEST(Buckets, TravelWhileTheGradientIsComputed) {
+TEST(BucketTimes, TravelWhileTheGradientIsComputed) {
   const Link& link = kLinks[2];
   const double half = Ring(8, kBytes / 2, link);
   const auto compute = static_cast<Nanoseconds>(3.5 * half);

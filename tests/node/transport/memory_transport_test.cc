@@ -6,9 +6,9 @@
 namespace grapevine {
 namespace {
 
-class MemoryNetwork : public Network {
+class MemoryNetwork : public TransportNetwork {
  public:
-  explicit MemoryNetwork(int nodes) : Network(nodes) {
+  explicit MemoryNetwork(int nodes) : TransportNetwork(nodes) {
     auto hub = std::make_shared<MemoryHub>(nodes);
     for (Rank rank = 0; rank < nodes; ++rank) {
       transports_.push_back(std::make_unique<MemoryTransport>(hub, rank, &sink(rank)));

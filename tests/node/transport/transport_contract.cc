@@ -15,7 +15,7 @@ constexpr Tag kTag{.channel = 1, .index = 5, .step = 2};
 Tag Step(uint32_t step) { return {.channel = 0, .index = 9, .step = step}; }
 
 // Sends `size` elements from 0 to 1 and checks that they arrive unchanged.
-void ExpectDelivery(Network& network, int64_t size, Tag tag) {
+void ExpectDelivery(TransportNetwork& network, int64_t size, Tag tag) {
   const SharedSlice sent = Pattern(size, 1.5f);
   const SharedSlice place = Zeros(size);
   ASSERT_TRUE(network.transport(1).Post(0, tag, place).ok());

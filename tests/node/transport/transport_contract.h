@@ -13,12 +13,12 @@ namespace grapevine {
 
 struct TransportKind {
   std::string name;
-  std::function<std::unique_ptr<Network>(int nodes)> make;
+  std::function<std::unique_ptr<TransportNetwork>(int nodes)> make;
 };
 
 class TransportContract : public testing::TestWithParam<TransportKind> {
  protected:
-  std::unique_ptr<Network> Make(int nodes) { return GetParam().make(nodes); }
+  std::unique_ptr<TransportNetwork> Make(int nodes) { return GetParam().make(nodes); }
 };
 
 }  // namespace grapevine

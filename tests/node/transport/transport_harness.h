@@ -60,14 +60,14 @@ SharedSlice Zeros(int64_t size);
 bool SameBits(const SharedSlice& a, const SharedSlice& b);
 
 // n transports of one kind that can reach each other, with a sink each.
-class Network {
+class TransportNetwork {
  public:
-  virtual ~Network() = default;
+  virtual ~TransportNetwork() = default;
   virtual Transport& transport(Rank rank) = 0;
   RecordingSink& sink(Rank rank) { return *sinks_[rank]; }
 
  protected:
-  explicit Network(int nodes) {
+  explicit TransportNetwork(int nodes) {
     for (int i = 0; i < nodes; ++i) sinks_.push_back(std::make_unique<RecordingSink>());
   }
 

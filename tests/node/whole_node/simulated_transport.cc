@@ -35,8 +35,6 @@ absl::Status Hear(Talk& talk, const std::string& bytes) {
   return talk.Hear(&in, static_cast<int64_t>(bytes.size()));
 }
 
-}  // namespace
-
 // One attempt to send to a peer: what GrpcOutgoingStream is.
 class OutgoingStream final : public EdgeStream,
                              public std::enable_shared_from_this<OutgoingStream> {
@@ -109,6 +107,8 @@ class OutgoingStream final : public EdgeStream,
   bool closed_ = false;
   absl::Status status_;
 };
+
+}  // namespace
 
 // The attempts to send to one peer: what GrpcOutgoingEdge is.
 class SimulatedTransport::Edge : public std::enable_shared_from_this<Edge> {

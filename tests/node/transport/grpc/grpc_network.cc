@@ -39,7 +39,7 @@ GrpcNode::~GrpcNode() {
   server_.reset();
 }
 
-GrpcNetwork::GrpcNetwork(int nodes, GrpcTransportOptions options) : Network(nodes) {
+GrpcNetwork::GrpcNetwork(int nodes, GrpcTransportOptions options) : TransportNetwork(nodes) {
   std::vector<std::string> addresses;
   for (Rank rank = 0; rank < nodes; ++rank) {
     nodes_.push_back(std::make_unique<GrpcNode>(TestIdentity(rank, nodes), options, &sink(rank)));

@@ -33,7 +33,7 @@ class GrpcNode {
   std::string address_;
 };
 
-class GrpcNetwork : public Network {
+class GrpcNetwork : public TransportNetwork {
  public:
   explicit GrpcNetwork(int nodes, GrpcTransportOptions options = {});
 

@@ -1,0 +1,119 @@
+"""What tools/checks/definitions.py makes of small trees and their objects."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = os.path.abspath(os.path.join(os.environ.get("TEST_SRCDIR", "."),
+                                      os.environ.get("TEST_WORKSPACE", "."),
+                                      "tools/checks/definitions.py"))
+
+
+def inside(text):
+    return f"namespace grapevine {{\n{text}\n}}  // namespace grapevine\n"
+
+
+def including(header, text):
+    return f'#include "{header}"\n' + inside(text)
+
+
+READ = inside("int Read(int from);")
+# In an unnamed namespace, and in the object all the same.
+OWN = "namespace {\n[[gnu::used]] int Own() { return File().Size(); }\n}  // namespace"
+
+
+class DefinitionsTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        subprocess.run(["git", "init", "-q", self.root], check=True)
+
+    def check(self, files, leftover=()):
+        """(exit status, lines) of the check over a tree of which each source is compiled."""
+        for path, text in files.items():
+            file = self.root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+            if file.suffix == ".cc" and "TEST" not in text:
+                self.compile(file)
+        for path in leftover:
+            (self.root / path).unlink()
+        subprocess.run(["git", "add", "-A", "--", ":!built"], cwd=self.root, check=True)
+        done = subprocess.run([sys.executable, SCRIPT, "built"], cwd=self.root,
+                              capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout.splitlines()
+
+    def compile(self, source):
+        objects = self.root / "built" / source.parent.relative_to(self.root) / "_objs/library"
+        objects.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["c++", "-std=c++20", "-I", self.root, "-c", source, "-o",
+                        objects / f"{source.stem}.o"], check=True)
+
+    def test_what_one_header_declares_and_one_source_defines(self):
+        self.assertEqual(
+            self.check({
+                "base/read.h": READ + inside("class File {\n public:\n  int Size() { return 1; }\n};"),
+                "base/read.cc": including("base/read.h", "int Read(int) { return File().Size(); }"),
+                "node/own.cc": including("base/read.h", OWN),
+            }), (0, ["1 types, 2 symbols of 2 sources"]))
+
+    def test_a_function_that_two_sources_define(self):
+        define = including("base/read.h", "int Read(int from) { return from; }")
+        self.assertEqual(
+            self.check({"base/read.h": READ, "base/read.cc": define, "node/read.cc": define}),
+            (1, ["grapevine::Read(int) is defined by base/read.cc and node/read.cc"]))
+
+    def test_a_source_that_stands_in_for_another(self):
+        define = including("base/read.h", "int Read(int from) { return from; }")
+        self.assertEqual(
+            self.check({"base/read.h": READ, "base/read.cc": define, "node/no_read.cc": define})[0],
+            0)
+
+    def test_inline_functions_of_two_headers(self):
+        half = inside("inline int Half(int of) { return of / 2; }")
+        source = inside("namespace {\n[[gnu::used]] int (*kept)(int) = &Half;\n}  // namespace")
+        self.assertEqual(
+            self.check({
+                "base/half.h": half, "node/half.h": half,
+                "base/user.cc": '#include "base/half.h"\n' + source,
+                "node/user.cc": '#include "node/half.h"\n' + source,
+            }), (1, ["grapevine::Half(int) has two definitions: no header that names it is common "
+                     "to base/user.cc and node/user.cc"]))
+
+    def test_what_a_source_keeps_for_itself_is_in_an_unnamed_namespace(self):
+        self.assertEqual(
+            self.check({"base/own.cc": inside("int Own() { return 1; }")}),
+            (1, ["grapevine::Own() is named by no header of base/own.cc: put it into an unnamed "
+                 "namespace"]))
+
+    def test_two_types_of_one_name(self):
+        reader = inside("class LineReader {\n};")
+        self.assertEqual(
+            self.check({"base/reader.h": reader, "node/lines.cc": reader}),
+            (1, ["grapevine::LineReader: base/reader.h:2, node/lines.cc:2"]))
+
+    def test_suites_of_two_tests(self):
+        files = {"base/own.cc": "", "tests/a_test.cc": "TEST(Reader, Reads) {}\n"}
+        self.assertEqual(self.check({**files, "tests/b_test.cc": "TEST(Reader, Ends) {}\n"})[0], 0)
+        self.assertEqual(
+            self.check({**files, "tests/b_test.cc": "TEST_F(Reader, Ends) {}\n"}),
+            (1, ["tests Reader: tests/a_test.cc, tests/b_test.cc"]))
+
+    def test_objects_of_sources_that_are_gone_do_not_count(self):
+        define = including("base/read.h", "int Read(int from) { return from; }")
+        self.assertEqual(
+            self.check({"base/read.h": READ, "base/read.cc": define, "node/read.cc": define},
+                       leftover=["node/read.cc"])[0], 0)
+
+    def test_nothing_was_built(self):
+        self.assertEqual(self.check({"base/read.h": READ}),
+                         (1, ["no objects below built: bazel build //... makes them"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
