@@ -120,6 +120,12 @@ double Experiment::Epoch(Round completed) const {
   return static_cast<double>(completed) / rounds_per_epoch_;
 }
 
+TrainingPoint Experiment::At(Round completed) const {
+  return {.round = completed,
+          .epoch = Epoch(completed),
+          .learning_rate = learning_rate_(completed - 1)};
+}
+
 bool Experiment::Evaluated(Round completed) const {
   if (!problem_->learns() || completed == 0) return false;
   if (completed == rounds_) return true;

@@ -16,9 +16,11 @@
 #include "experiment/core/accuracy_target.h"
 #include "experiment/core/dataset_cache.h"
 #include "kernels/vector/replica_layout.h"
+#include "model/problem/averaged_model.h"
 #include "model/problem/problem.h"
 #include "optim/optimizer.h"
 #include "run/config/config.pb.h"
+#include "run/records/measurement.h"
 #include "run/timing/compute_time.h"
 #include "run/timing/straggler.h"
 #include "topology/weights/mixing.h"
@@ -39,7 +41,6 @@ class Experiment {
   const Optimizer& optimizer() const { return *optimizer_; }
   const Problem& problem() const { return *problem_; }
   const ReplicaLayout& layout() const { return problem_->layout(); }
-  double learning_rate(Round round) const { return learning_rate_(round); }
   // Canonical spec: "dpsgd:order=awc".
   const std::string& algorithm_name() const { return config_.algorithm(); }
 
@@ -51,6 +52,10 @@ class Experiment {
   // rounds where there are no data.
   double Epoch(Round completed) const;
   int64_t global_batch() const { return int64_t{config_.batch()} * workers_; }
+  // Where in the training all are that have done so many rounds.
+  TrainingPoint At(Round completed) const;
+  // That all workers together send to merge their models for one evaluation.
+  int64_t evaluation_bytes() const { return MergeBytes(workers_, layout().size); }
   // Whether the averaged model is evaluated (metrics are taken) once so many
   // rounds are done. What is evaluated is also measured.
   bool Evaluated(Round completed) const;

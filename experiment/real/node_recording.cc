@@ -61,7 +61,7 @@ absl::Status NodeRecording::BeginFiles() {
 
 void NodeRecording::OnRound(const RoundReport& report) {
   if (profiler_) {
-    profiler_->OnRound(report.gradient_seconds, report.mix_seconds, report.mix_bytes);
+    profiler_->OnRound(report.gradient, report.mix, report.mix_bytes);
   }
 }
 

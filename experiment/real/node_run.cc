@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
-#include "base/units.h"
 #include "experiment/core/average_evaluation.h"
 #include "experiment/core/experiment_identity.h"
 #include "experiment/core/experiment_summary.h"
@@ -146,8 +145,8 @@ absl::Status NodeRun::Prepare() {
           .size = experiment_->config().nodes(),
           .workers = experiment_->workers(),
           .evaluated = [this](Round round) { return experiment_->Evaluated(round); },
-          .learning_rate = [this](Round round) { return experiment_->learning_rate(round); },
-          .evaluation_bytes = MergeBytes(experiment_->workers(), experiment_->layout().size)},
+          .at = [this](Round completed) { return experiment_->At(completed); },
+          .evaluation_bytes = experiment_->evaluation_bytes()},
       [this](const RunMetrics& metrics) { Record(metrics); });
   evaluations_ = std::make_unique<EvaluationThread>(
       [this](const AveragedModel& average) { return Evaluate(average); },
@@ -196,60 +195,37 @@ absl::Status NodeRun::OnStart() {
   return absl::OkStatus();
 }
 
-double NodeRun::Elapsed() const { return Seconds(std::chrono::steady_clock::now() - start_); }
-
 absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel& model) {
-  loss_sum_ += report.loss;
-  gradient_seconds_ += report.gradient_seconds;
-  mix_seconds_ += report.mix_seconds;
-  seconds_ += report.seconds;
-  ++rounds_;
+  if (objective_) work_.AddGradient(report.loss, report.gradient);
+  work_.mix += report.mix;
+  work_.time += report.time;
   recording_->OnRound(report);
   if (!experiment_->Measured(report.completed)) return absl::OkStatus();
   return Measure(report, model);
 }
 
 absl::Status NodeRun::Measure(const RoundReport& round, const BoundaryModel& model) {
-  const Round completed = round.completed;
-  const double time_s = Elapsed();
+  const NodeWork work = std::exchange(work_, {});
+  const int64_t batch = experiment_->config().batch();
+  NodeMetrics metrics =
+      MeasureNode(experiment_->At(round.completed), std::chrono::steady_clock::now() - start_, work,
+                  batch, experiment_->problem().learns());
+  metrics.bytes_sent_total = round.bytes_sent;
+  metrics.bytes_received_total = round.bytes_received;
+
   control::NodeMetrics report;
-  report.set_round(completed);
-  report.set_epoch(experiment_->Epoch(completed));
-  report.set_time_s(time_s);
-  if (objective_) {
-    report.set_samples(rounds_ * objective_->batch_size());
-  }
+  report.set_round(metrics.round);
+  report.set_time_s(metrics.time_s);
+  report.set_samples(work.gradients * batch);
   report.set_bytes_sent(round.bytes_sent);
   report.set_bytes_received(round.bytes_received);
   if (evaluator_) {
-    report.set_train_loss_sum(loss_sum_ * static_cast<double>(objective_->batch_size()));
+    report.set_train_loss_sum(work.loss_sum * static_cast<double>(batch));
     ASSIGN_OR_RETURN(const Sketch sketch, model.SketchOf(experiment_->layout().parameter_size,
                                                          experiment_->config().seed()));
     report.mutable_sketch()->Add(sketch.begin(), sketch.end());
   }
   session_->Report(std::move(report));
-  RETURN_IF_ERROR(WriteNodeMetrics(round, time_s));
-  loss_sum_ = gradient_seconds_ = mix_seconds_ = seconds_ = 0;
-  rounds_ = 0;
-  return absl::OkStatus();
-}
-
-absl::Status NodeRun::WriteNodeMetrics(const RoundReport& round, double time_s) {
-  NodeMetrics metrics{.round = round.completed,
-                      .epoch = experiment_->Epoch(round.completed),
-                      .time_s = time_s,
-                      .learning_rate = experiment_->learning_rate(round.completed - 1),
-                      .mix_s = mix_seconds_,
-                      .wait_s = std::max(0.0, seconds_ - gradient_seconds_ - mix_seconds_),
-                      .bytes_sent_total = round.bytes_sent,
-                      .bytes_received_total = round.bytes_received};
-  if (evaluator_) metrics.train_loss = loss_sum_ / static_cast<double>(rounds_);
-  if (objective_) {
-    metrics.gradient_s = gradient_seconds_;
-    if (seconds_ > 0) {
-      metrics.samples_per_s = static_cast<double>(rounds_ * objective_->batch_size()) / seconds_;
-    }
-  }
   return node_metrics_->Append(ToJsonLine(metrics));
 }
 

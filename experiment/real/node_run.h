@@ -25,6 +25,7 @@
 #include "node/runner/runner.h"
 #include "run/records/background_lines.h"
 #include "run/records/line_file.h"
+#include "run/records/measurement.h"
 #include "system/mutex.h"
 
 namespace grapevine {
@@ -67,9 +68,7 @@ class NodeRun final : private RunObserver {
   absl::Status OnRound(const RoundReport& report, const BoundaryModel& model) override;
   void OnAverage(AveragedModel average) override { evaluations_->Submit(std::move(average)); }
   absl::Status Measure(const RoundReport& round, const BoundaryModel& model);
-  absl::Status WriteNodeMetrics(const RoundReport& round, double time_s);
   absl::Status OnStart();
-  double Elapsed() const;
 
   absl::Status OnTrained(const SharedVector& model);
   // `why`, with this node's rank and when it was.
@@ -100,12 +99,7 @@ class NodeRun final : private RunObserver {
   std::unique_ptr<LineFile> node_metrics_;
   std::chrono::steady_clock::time_point start_;
 
-  // Since the last measurement.
-  double loss_sum_ = 0;
-  double gradient_seconds_ = 0;
-  double mix_seconds_ = 0;
-  double seconds_ = 0;
-  Round rounds_ = 0;
+  NodeWork work_;  // since the last measurement
 
   std::unique_ptr<BackgroundLines> run_metrics_;  // callbacks of rank 0 write it
   std::unique_ptr<MetricsCollector> collector_;

@@ -1,34 +1,30 @@
 #include "experiment/real/profile_recorder.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace grapevine {
-namespace {
 
-constexpr double kNanosecondsPerSecond = 1e9;
+using std::chrono::nanoseconds;
 
-}  // namespace
-
-void ProfileRecorder::OnRound(double gradient_seconds, double mix_seconds, int64_t mix_bytes) {
+void ProfileRecorder::OnRound(nanoseconds gradient, nanoseconds mix, int64_t mix_bytes) {
   if (++rounds_ == 2) {  // the first one warmed up
     times_.clear();
     gradients_ = mix_bytes_ = 0;
-    mix_seconds_ = 0;
+    mix_ = {};
   }
   mix_bytes_ += mix_bytes;
-  mix_seconds_ += mix_seconds;
-  if (gradient_seconds > 0) AddGradient(std::llround(gradient_seconds * kNanosecondsPerSecond));
+  mix_ += mix;
+  if (gradient > nanoseconds::zero()) AddGradient(gradient);
 }
 
-void ProfileRecorder::AddGradient(int64_t nanoseconds) {
+void ProfileRecorder::AddGradient(nanoseconds time) {
   if (gradients_++ % stride_ != 0) return;
   if (times_.size() == kMaxTimes) {
     for (size_t i = 0; 2 * i < times_.size(); ++i) times_[i] = times_[2 * i];
     times_.resize(kMaxTimes / 2);
     stride_ *= 2;
   }
-  times_.push_back(nanoseconds);
+  times_.push_back(time.count());
 }
 
 ComputeProfile ProfileRecorder::Profile() const {
@@ -39,7 +35,7 @@ ComputeProfile ProfileRecorder::Profile() const {
   device.mutable_gradient_ns()->Assign(times_.begin(), times_.end());
   std::ranges::sort(*device.mutable_gradient_ns());
   device.set_mix_bytes(mix_bytes_);
-  device.set_mix_ns(std::llround(mix_seconds_ * kNanosecondsPerSecond));
+  device.set_mix_ns(mix_.count());
   return profile;
 }
 

@@ -2,6 +2,7 @@
 #ifndef GRAPEVINE_EXPERIMENT_REAL_PROFILE_RECORDER_H_
 #define GRAPEVINE_EXPERIMENT_REAL_PROFILE_RECORDER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -16,9 +17,9 @@ class ProfileRecorder {
  public:
   explicit ProfileRecorder(std::string device) : device_(std::move(device)) {}
 
-  // No `gradient_seconds` on a parameter server. The first round is left out where
+  // A `gradient` of no time on a parameter server. The first round is left out where
   // there are more: it warms up.
-  void OnRound(double gradient_seconds, double mix_seconds, int64_t mix_bytes);
+  void OnRound(std::chrono::nanoseconds gradient, std::chrono::nanoseconds mix, int64_t mix_bytes);
 
   // One device, whose times are a sample of at most kMaxTimes.
   ComputeProfile Profile() const;
@@ -26,7 +27,7 @@ class ProfileRecorder {
   static constexpr size_t kMaxTimes = 4096;
 
  private:
-  void AddGradient(int64_t nanoseconds);
+  void AddGradient(std::chrono::nanoseconds time);
 
   const std::string device_;
   int64_t rounds_ = 0;
@@ -34,7 +35,7 @@ class ProfileRecorder {
   int64_t stride_ = 1;
   int64_t gradients_ = 0;
   int64_t mix_bytes_ = 0;
-  double mix_seconds_ = 0;
+  std::chrono::nanoseconds mix_{};
 };
 
 }  // namespace grapevine

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "algorithm/round_bytes.h"
 #include "experiment/core/experiment.h"
+#include "run/records/measurement.h"
 #include "sim/engine/sim_observer.h"
 #include "sim/nanoseconds.h"
 
@@ -31,11 +32,7 @@ class SimulatedNodeMetrics {
 
  private:
   struct Node {
-    // Since the last line.
-    double loss_sum = 0;
-    int64_t gradients = 0;
-    Nanoseconds gradient = 0;
-    Nanoseconds mix = 0;
+    NodeWork work;  // since the last line
     Nanoseconds last_line = 0;
     RoundBytes bytes_received;
     std::string lines;

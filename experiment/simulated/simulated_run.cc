@@ -2,7 +2,6 @@
 
 #include <glog/logging.h>
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -29,7 +28,10 @@ double InterfaceBandwidth(const NetworkPlan& network) {
 }  // namespace
 
 SimulatedRun::SimulatedRun(const Experiment* experiment, SimulatedRunOptions options)
-    : experiment_(experiment), options_(std::move(options)), target_(experiment->target()) {}
+    : experiment_(experiment),
+      options_(std::move(options)),
+      target_(experiment->target()),
+      meter_(experiment->evaluation_bytes()) {}
 
 SimulatedRun::~SimulatedRun() = default;
 
@@ -109,55 +111,46 @@ absl::Status SimulatedRun::OnBoundary(Rank rank, Round completed, Nanoseconds no
 }
 
 absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
-  const double time_s = Seconds(measured.time);
-  RunMetrics metrics{.round = measured.completed,
-                     .epoch = experiment_->Epoch(measured.completed),
-                     .time_s = time_s,
-                     .learning_rate = experiment_->learning_rate(measured.completed - 1),
-                     .bytes_sent_total = measured.bytes_sent};
+  RunWork work{.time_s = Seconds(measured.time),
+               .losses = measured.gradients,
+               .samples = measured.gradients * experiment_->config().batch(),
+               .bytes_sent = measured.bytes_sent};
   for (Rank server = workers_; server < experiment_->config().nodes(); ++server) {
-    *metrics.bytes_sent_total += simulation_->bytes_sent(server);
+    work.bytes_sent += simulation_->bytes_sent(server);
   }
-  if (experiment_->Evaluated(measured.completed)) {
-    evaluation_bytes_ += MergeBytes(workers_, experiment_->layout().size);
-  }
-  metrics.evaluation_bytes_sent_total = evaluation_bytes_;
-  if (time_s > latest_.time_s) {
-    metrics.samples_per_s = static_cast<double>(measured.gradients) *
-                            experiment_->config().batch() / (time_s - latest_.time_s);
-  }
+  std::optional<ModelEvaluation> evaluation;
   if (evaluator_) {
-    metrics.train_loss = measured.loss_sum / static_cast<double>(measured.gradients);
-    RETURN_IF_ERROR(Evaluate(measured, &metrics));
+    work.loss_sum = measured.loss_sum;
+    const AveragedModel average =
+        AverageReplicas(experiment_->layout(), measured.completed, measured.models);
+    work.consensus_distance = average.consensus_distance;
+    work.buffer_distance = average.buffer_distance;
+    if (experiment_->Evaluated(measured.completed)) {
+      ASSIGN_OR_RETURN(evaluation, Evaluate(average, measured));
+    }
   }
-  Remember(metrics, &latest_);
+  const RunMetrics metrics = meter_.Measure(experiment_->At(measured.completed), work, evaluation);
   if (options_.on_metrics) options_.on_metrics(metrics);
   return metrics_file_->Append(ToJsonLine(metrics));
 }
 
-absl::Status SimulatedRun::Evaluate(const MeasuredRound& measured, RunMetrics* metrics) {
-  const AveragedModel average =
-      AverageReplicas(experiment_->layout(), measured.completed, measured.models);
-  metrics->consensus_distance = average.consensus_distance;
-  metrics->buffer_distance = average.buffer_distance;
-  if (!experiment_->Evaluated(measured.completed)) return absl::OkStatus();
+absl::StatusOr<ModelEvaluation> SimulatedRun::Evaluate(const AveragedModel& average,
+                                                       const MeasuredRound& measured) {
   ASSIGN_OR_RETURN(const ModelEvaluation evaluation, EvaluateAverage(average, *evaluator_));
-  metrics->test_loss = evaluation.test_loss;
-  metrics->test_accuracy = evaluation.test_accuracy;
-  metrics->test_loss_recalibrated = evaluation.test_loss_recalibrated;
-  metrics->test_accuracy_recalibrated = evaluation.test_accuracy_recalibrated;
   if (target_.OnEvaluation(evaluation)) simulation_->ExtendLimit(target_.limit());
   if (target_.reached()) {  // nobody has to be told in time
     last_models_ = measured.models;
     simulation_->Stop();
   }
-  return WriteAveragedModel(*experiment_, average, options_.run_directory);
+  RETURN_IF_ERROR(WriteAveragedModel(*experiment_, average, options_.run_directory));
+  return evaluation;
 }
 
 absl::StatusOr<Summary> SimulatedRun::Conclude() {
-  const std::optional<RunMetrics> met = target_.reached() ? std::optional(latest_) : std::nullopt;
-  Summary summary = SummaryOf(*experiment_, latest_, met);
-  summary.simulated_time_s = latest_.time_s;
+  const RunMetrics& latest = meter_.latest();
+  const std::optional<RunMetrics> met = target_.reached() ? std::optional(latest) : std::nullopt;
+  Summary summary = SummaryOf(*experiment_, latest, met);
+  summary.simulated_time_s = latest.time_s;
   if (evaluator_) {
     ASSIGN_OR_RETURN(const std::optional<Spread> local, EvaluateNodes());
     summary.local_test_accuracy = local;
@@ -185,21 +178,16 @@ Statistics SimulatedRun::statistics() const {
 }
 
 absl::StatusOr<std::optional<Spread>> SimulatedRun::EvaluateNodes() {
-  std::optional<Spread> spread;
+  std::vector<double> accuracies;
   for (Rank rank = 0; rank < workers_; ++rank) {
     const SharedVector model =
         target_.reached() ? last_models_[rank] : vectors_->At(simulation_->model(rank));
     ASSIGN_OR_RETURN(const Evaluation result, evaluator_->Evaluate(model));
-    if (const std::optional<double> accuracy = result.accuracy) {
-      if (!spread) spread = Spread{.min = *accuracy, .mean = 0, .max = *accuracy};
-      spread->min = std::min(spread->min, *accuracy);
-      spread->max = std::max(spread->max, *accuracy);
-      spread->mean += *accuracy / workers_;
-    }
+    if (result.accuracy) accuracies.push_back(*result.accuracy);
     ASSIGN_OR_RETURN(const std::string folder, CreateNodeDirectory(options_.run_directory, rank));
     RETURN_IF_ERROR(WriteNodeModel(*experiment_, rank, model, folder));
   }
-  return spread;
+  return accuracies.empty() ? std::nullopt : std::optional(SpreadOf(accuracies));
 }
 
 }  // namespace grapevine

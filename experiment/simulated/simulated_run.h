@@ -17,7 +17,9 @@
 #include "experiment/simulated/simulated_cluster.h"
 #include "experiment/simulated/simulated_node_metrics.h"
 #include "kernels/vector/aligned_buffer.h"
+#include "model/problem/averaged_model.h"
 #include "run/records/line_file.h"
+#include "run/records/measurement.h"
 #include "run/records/metrics.h"
 #include "run/records/summary.h"
 #include "run/trace/chrome_trace.h"
@@ -59,9 +61,9 @@ class SimulatedRun final : private SimObserver {
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override;
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
   absl::Status OnMeasured(const MeasuredRound& measured);
-  // The model of a measured round: its consensus distance, and its quality
-  // where it is to be evaluated.
-  absl::Status Evaluate(const MeasuredRound& measured, RunMetrics* metrics);
+  // The averaged model of a measured round; it may end the run.
+  absl::StatusOr<ModelEvaluation> Evaluate(const AveragedModel& average,
+                                           const MeasuredRound& measured);
   absl::StatusOr<Summary> Conclude();
   absl::StatusOr<std::optional<Spread>> EvaluateNodes();
 
@@ -80,11 +82,9 @@ class SimulatedRun final : private SimObserver {
   std::unique_ptr<SimulatedNodeMetrics> node_metrics_;  // absent for a phantom
   std::unique_ptr<LineFile> metrics_file_;
   Rank workers_ = 0;  // ranks from here on are servers
-  // What real nodes would send to merge their models: no time is charged for it.
-  int64_t evaluation_bytes_ = 0;
   AccuracyTarget target_;
   std::vector<SharedVector> last_models_;  // by rank: of the round that met the target
-  RunMetrics latest_;
+  RunMeter meter_;  // of evaluations' messages too, for which no time is charged
 };
 
 }  // namespace grapevine

@@ -26,11 +26,12 @@ double Merge(const float* other, float share, int64_t size, float* mean) {
 
 }  // namespace
 
-MergedDistances MergeMeans(const float* other, double share, int64_t size, int64_t counted,
-                           float* mean) {
-  return {
-      .counted = Merge(other, static_cast<float>(share), counted, mean),
-      .rest = Merge(other + counted, static_cast<float>(share), size - counted, mean + counted)};
+MergedDistances MergeMeans(const float* other, double other_vectors, double vectors, int64_t size,
+                           int64_t counted, float* mean) {
+  const double share = other_vectors / (vectors + other_vectors);
+  const auto step = static_cast<float>(share);
+  return {.counted = vectors * share * Merge(other, step, counted, mean),
+          .rest = vectors * share * Merge(other + counted, step, size - counted, mean + counted)};
 }
 
 }  // namespace grapevine

@@ -11,17 +11,17 @@
 
 namespace grapevine {
 
-// Squared, of the first elements that are counted by themselves and of the rest.
+// Sums of squares, of the first elements that are counted by themselves and of the rest.
 struct MergedDistances {
   double counted = 0;
   double rest = 0;
 };
 
-// mean <- mean + share * (other - mean) over `size` elements; returns
-// |other - mean|^2 (before the merge) over the first `counted` of them and over the
-// others, in a fixed order of summation.
-MergedDistances MergeMeans(const float* other, double share, int64_t size, int64_t counted,
-                           float* mean);
+// Merges the mean of `other_vectors` vectors into `mean`, that of `vectors`, over `size`
+// elements; returns by how much the sum of squared distances to the mean grows, over the
+// first `counted` of them and over the others, in a fixed order of summation.
+MergedDistances MergeMeans(const float* other, double other_vectors, double vectors, int64_t size,
+                           int64_t counted, float* mean);
 
 }  // namespace grapevine
 

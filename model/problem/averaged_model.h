@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "base/ids.h"
+#include "kernels/passes/merge_means.h"
 #include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/replica_layout.h"
 
 namespace grapevine {
 
@@ -17,6 +20,15 @@ struct AveragedModel {
   double consensus_distance = 0;
   std::optional<double> buffer_distance;
 };
+
+// Of `nodes` replicas: `mean`, and the sums of their squared distances to it.
+inline AveragedModel AverageOf(int64_t round, SharedVector mean, const MergedDistances& sums,
+                               double nodes, const ReplicaLayout& layout) {
+  AveragedModel average{
+      .round = round, .model = std::move(mean), .consensus_distance = sums.counted / nodes};
+  if (layout.size > layout.parameter_size) average.buffer_distance = sums.rest / nodes;
+  return average;
+}
 
 // Sums of squared distances that a rank passes on beside the mean of its subtree: of
 // parameters and of buffers.

@@ -40,6 +40,13 @@ std::optional<double> MeanSquaredDistance(const Reports& reports, Rank workers) 
   return sum / workers;
 }
 
+// When the last of them had done the round.
+double LatestTime(const Reports& reports) {
+  double time_s = 0;
+  for (const auto& [rank, report] : reports) time_s = std::max(time_s, report.time_s());
+  return time_s;
+}
+
 }  // namespace
 
 absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& report) {
@@ -116,7 +123,6 @@ void MetricsCollector::JoinToNextAfter(Round round, const Open& open) {
 
 void MetricsCollector::Emit(const RunMetrics& metrics) {
   emitted_ = metrics.round;
-  Remember(metrics, &latest_);
   emit_(metrics);
 }
 
@@ -127,9 +133,7 @@ void MetricsCollector::EmitComplete() {
     const auto node = open_.extract(open_.begin());
     const Open& open = node.mapped();
     if (AllReported(open)) {
-      const RunMetrics metrics = Join(node.key(), open);
-      emitted_time_ = metrics.time_s;
-      Emit(metrics);
+      Emit(Join(node.key(), open));
       continue;
     }
     JoinToNextAfter(node.key(), open);
@@ -139,67 +143,34 @@ void MetricsCollector::EmitComplete() {
 
 // Of a round of which a report was lost.
 RunMetrics MetricsCollector::EvaluationAlone(Round round, const Open& open) {
-  RunMetrics metrics{.round = round};
-  for (const auto& [rank, report] : open.reports) {
-    metrics.epoch = std::max(metrics.epoch, report.epoch());
-    metrics.time_s = std::max(metrics.time_s, report.time_s());
-  }
-  metrics.time_s = std::max(metrics.time_s, emitted_time_);
-  AddEvaluation(*open.evaluation, &metrics);
-  return metrics;
-}
-
-void MetricsCollector::AddEvaluation(const ModelEvaluation& evaluation, RunMetrics* metrics) {
-  metrics->evaluation_bytes_sent_total = ++evaluations_ * options_.evaluation_bytes;
-  metrics->consensus_distance = evaluation.consensus_distance;
-  metrics->buffer_distance = evaluation.buffer_distance;
-  metrics->test_loss = evaluation.test_loss;
-  metrics->test_accuracy = evaluation.test_accuracy;
-  metrics->test_loss_recalibrated = evaluation.test_loss_recalibrated;
-  metrics->test_accuracy_recalibrated = evaluation.test_accuracy_recalibrated;
+  return meter_.MeasureModel(options_.at(round), LatestTime(open.reports), *open.evaluation);
 }
 
 RunMetrics MetricsCollector::Join(Round round, const Open& open) {
-  RunMetrics metrics{.round = round};
-  std::optional<double> loss;
-  int64_t samples = 0;
-  int64_t bytes = 0;
+  RunWork work{.time_s = LatestTime(open.reports),
+               .consensus_distance = MeanSquaredDistance(open.reports, options_.workers)};
   for (const auto& [rank, report] : open.reports) {
-    metrics.epoch = std::max(metrics.epoch, report.epoch());
-    metrics.time_s = std::max(metrics.time_s, report.time_s());
-    bytes += report.bytes_sent();
+    work.bytes_sent += report.bytes_sent();
     if (rank >= options_.workers) continue;
-    if (report.has_train_loss_sum()) loss = loss.value_or(0) + report.train_loss_sum();
-    samples += report.samples();
+    if (report.has_train_loss_sum()) {
+      work.loss_sum = work.loss_sum.value_or(0) + report.train_loss_sum();
+    }
+    work.samples += report.samples();
   }
-  if (loss) metrics.train_loss = *loss / static_cast<double>(samples);
-  metrics.learning_rate = options_.learning_rate(round - 1);
-  metrics.bytes_sent_total = bytes;
-  metrics.evaluation_bytes_sent_total = evaluations_ * options_.evaluation_bytes;
-  if (metrics.time_s > emitted_time_) {
-    metrics.samples_per_s = static_cast<double>(samples) / (metrics.time_s - emitted_time_);
-  }
-  metrics.consensus_distance = MeanSquaredDistance(open.reports, options_.workers);
-  if (open.evaluation) AddEvaluation(*open.evaluation, &metrics);
-  return metrics;
+  work.losses = work.samples;  // a report's sum is over samples
+  return meter_.Measure(options_.at(round), work, open.evaluation);
 }
 
 RunMetrics MetricsCollector::latest() const {
   MutexLock lock(mutex_);
-  return latest_;
+  return meter_.latest();
 }
 
 std::optional<Spread> MetricsCollector::local_test_accuracy() const {
   MutexLock lock(mutex_);
   if (static_cast<Rank>(local_accuracy_.size()) != options_.workers) return std::nullopt;
-  Spread spread{
-      .min = local_accuracy_.begin()->second, .mean = 0, .max = local_accuracy_.begin()->second};
-  for (const auto& [rank, accuracy] : local_accuracy_) {
-    spread.min = std::min(spread.min, accuracy);
-    spread.max = std::max(spread.max, accuracy);
-    spread.mean += accuracy / options_.workers;
-  }
-  return spread;
+  const auto accuracies = std::views::values(local_accuracy_);
+  return SpreadOf({accuracies.begin(), accuracies.end()});
 }
 
 }  // namespace grapevine

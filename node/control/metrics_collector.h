@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "base/ids.h"
 #include "node/control/control.pb.h"
+#include "run/records/measurement.h"
 #include "run/records/metrics.h"
 #include "run/records/summary.h"
 #include "system/mutex.h"
@@ -33,12 +34,13 @@ class MetricsCollector {
     Rank workers = 1;
     // Whether a measurement of this round waits for an evaluation.
     std::function<bool(Round)> evaluated;
-    std::function<double(Round)> learning_rate;
+    std::function<TrainingPoint(Round completed)> at;
     int64_t evaluation_bytes = 0;  // that all nodes send to merge their models for one
   };
   using OnMetrics = std::function<void(const RunMetrics&)>;
 
-  MetricsCollector(Options options, OnMetrics emit) : options_(std::move(options)), emit_(emit) {}
+  MetricsCollector(Options options, OnMetrics emit)
+      : options_(std::move(options)), emit_(emit), meter_(options_.evaluation_bytes) {}
 
   // One node's report of a round. Errors name the rank: a report that is
   // repeated, older than its last or a worker's without samples; or the rank that has
@@ -70,8 +72,6 @@ class MetricsCollector {
   // Adds the reports of a round to the next ones of their ranks.
   void JoinToNextAfter(Round round, const Open& open) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   RunMetrics EvaluationAlone(Round round, const Open& open) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void AddEvaluation(const ModelEvaluation& evaluation, RunMetrics* metrics)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Emit(const RunMetrics& metrics) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EmitComplete() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   RunMetrics Join(Round round, const Open& open) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -84,9 +84,7 @@ class MetricsCollector {
   // What is joined to a rank's next report: losses and samples.
   std::map<Rank, control::NodeMetrics> carried_ ABSL_GUARDED_BY(mutex_);
   Round emitted_ ABSL_GUARDED_BY(mutex_) = 0;
-  double emitted_time_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t evaluations_ ABSL_GUARDED_BY(mutex_) = 0;  // emitted
-  RunMetrics latest_ ABSL_GUARDED_BY(mutex_);
+  RunMeter meter_ ABSL_GUARDED_BY(mutex_);
   std::map<Rank, double> local_accuracy_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -130,11 +130,10 @@ absl::Status ModelReduction::MergeChunk(int64_t chunk) {
   double nodes = 1;
   for (Child& child : children_) {
     const double other = static_cast<double>(child.nodes);
-    const double share = other / (nodes + other);
     const MergedDistances added =
-        MergeMeans(child.chunks.front().data.get(), share, size, counted, merged.begin());
-    distances_.counted += nodes * share * added.counted;
-    distances_.rest += nodes * share * added.rest;
+        MergeMeans(child.chunks.front().data.get(), other, nodes, size, counted, merged.begin());
+    distances_.counted += added.counted;
+    distances_.rest += added.rest;
     nodes += other;
     child.chunks.pop_front();
   }
@@ -158,12 +157,7 @@ absl::Status ModelReduction::SendUp(int64_t message, SharedBytes bytes) {
 void ModelReduction::FinishIfDone() {
   if (merged_ < messages()) return;
   if (rank_ == 0) {
-    average_ = AveragedModel{.round = round_,
-                             .model = std::exchange(mean_, {}),
-                             .consensus_distance = distances_.counted / size_,
-                             .buffer_distance = layout_->size > layout_->parameter_size
-                                                    ? std::optional(distances_.rest / size_)
-                                                    : std::nullopt};
+    average_ = AverageOf(round_, std::exchange(mean_, {}), distances_, size_, *layout_);
   }
   replica_ = {};
 }

@@ -154,7 +154,7 @@ absl::Status Runner::On(const GradientReady& part) {
 absl::Status Runner::On(const GradientResult& result) {
   if (!result.loss.ok()) return InRound(result.loss.status());
   report_.loss = *result.loss;
-  report_.gradient_seconds = Seconds(result.end - result.begin);
+  report_.gradient = result.end - result.begin;
   if (options_.trace != nullptr) {
     options_.trace->EndGradient(result.round, result.begin, result.end);
   }
@@ -233,7 +233,7 @@ void Runner::DialAhead() {
 }
 
 void Runner::OnPass(Clock::time_point begin, Clock::time_point end, int64_t bytes) {
-  report_.mix_seconds += Seconds(end - begin);
+  report_.mix += end - begin;
   report_.mix_bytes += bytes;
   if (options_.trace != nullptr) options_.trace->Mix(begin, end);
 }
@@ -371,11 +371,11 @@ void Runner::Boundary(Round completed, Vec model) {
   const Clock::time_point now = options_.now();
   if (options_.trace != nullptr) options_.trace->EndStep(completed - 1, now);
   report_.completed = completed;
-  report_.seconds = Seconds(now - std::exchange(boundary_, now));
+  report_.time = now - std::exchange(boundary_, now);
   report_.bytes_sent = exchange_->bytes_sent();
   report_.bytes_received = exchange_->BytesReceived(completed);
   observed_.Update(observer_->OnRound(report_, BoundaryModel(data_path_.get(), model)));
-  report_.mix_seconds = 0;
+  report_.mix = {};
   report_.mix_bytes = 0;
   if (model && options_.evaluate(completed)) reduction_->Add(completed, Fetch(model));
   DialAhead();

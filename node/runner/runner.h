@@ -39,14 +39,14 @@ namespace grapevine {
 
 // Where the time of one round went.
 struct RoundReport {
-  Round completed = 0;          // rounds done, this one included
-  double loss = 0;              // of this node's batch; 0 for a parameter server
-  double seconds = 0;           // from boundary to boundary
-  double gradient_seconds = 0;  // on the gradient thread, in parallel
-  double mix_seconds = 0;       // of the passes over vectors that are over
-  int64_t mix_bytes = 0;        // that they read and wrote
-  int64_t bytes_sent = 0;       // payload of the algorithm's messages, of all rounds completed
-  int64_t bytes_received = 0;   // likewise
+  Round completed = 0;                  // rounds done, this one included
+  double loss = 0;                      // of this node's batch; 0 for a parameter server
+  std::chrono::nanoseconds time{};      // from boundary to boundary
+  std::chrono::nanoseconds gradient{};  // on the gradient thread, in parallel
+  std::chrono::nanoseconds mix{};       // of the passes over vectors that are over
+  int64_t mix_bytes = 0;                // that they read and wrote
+  int64_t bytes_sent = 0;      // payload of the algorithm's messages, of all rounds completed
+  int64_t bytes_received = 0;  // likewise
 };
 
 // Called on the runner's thread.

@@ -1,5 +1,7 @@
 #include "run/records/summary.h"
 
+#include <algorithm>
+
 #include "base/status_macros.h"
 #include "run/records/json_record.h"
 
@@ -67,6 +69,16 @@ absl::Status ReadMember(const nlohmann::json& json, const char* name, const Memb
 }
 
 }  // namespace
+
+Spread SpreadOf(const std::vector<double>& values) {
+  Spread spread{.min = values.front(), .mean = 0, .max = values.front()};
+  for (const double value : values) {
+    spread.min = std::min(spread.min, value);
+    spread.max = std::max(spread.max, value);
+    spread.mean += value / static_cast<double>(values.size());
+  }
+  return spread;
+}
 
 std::string ToJsonText(const Summary& summary) {
   nlohmann::ordered_json json = ToJson(summary, kSummaryMembers);

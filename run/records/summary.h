@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,6 +19,9 @@ struct Spread {
   double mean = 0;
   double max = 0;
 };
+
+// Of at least one value, one a node.
+Spread SpreadOf(const std::vector<double>& values);
 
 // What --target-accuracy asked for, and the first evaluation that met it: absent where
 // none did.

@@ -26,11 +26,11 @@ Subtree Merge(const ReplicaLayout& layout, std::span<const SharedVector> replica
   for (const size_t child : {2 * rank + 1, 2 * rank + 2}) {
     if (child >= replicas.size()) break;
     const Subtree other = Merge(layout, replicas, child);
-    const double share = other.nodes / (tree.nodes + other.nodes);
-    const MergedDistances merged = MergeMeans(other.mean.data.get(), share, layout.size,
-                                              layout.parameter_size, tree.mean.data.get());
-    tree.distances.counted += other.distances.counted + tree.nodes * share * merged.counted;
-    tree.distances.rest += other.distances.rest + tree.nodes * share * merged.rest;
+    const MergedDistances added =
+        MergeMeans(other.mean.data.get(), other.nodes, tree.nodes, layout.size,
+                   layout.parameter_size, tree.mean.data.get());
+    tree.distances.counted += other.distances.counted + added.counted;
+    tree.distances.rest += other.distances.rest + added.rest;
     tree.nodes += other.nodes;
   }
   return tree;
@@ -45,13 +45,7 @@ AveragedModel AverageReplicas(const ReplicaLayout& layout, int64_t round,
     tree.mean = NewSharedVector(layout.size);
     std::ranges::copy(replicas[0].span(), tree.mean.data.get());
   }
-  const auto nodes = static_cast<double>(replicas.size());
-  return {.round = round,
-          .model = tree.mean,
-          .consensus_distance = tree.distances.counted / nodes,
-          .buffer_distance = layout.size > layout.parameter_size
-                                 ? std::optional(tree.distances.rest / nodes)
-                                 : std::nullopt};
+  return AverageOf(round, tree.mean, tree.distances, static_cast<double>(replicas.size()), layout);
 }
 
 }  // namespace grapevine

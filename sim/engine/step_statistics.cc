@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/units.h"
+#include "run/records/summary.h"
 
 namespace grapevine {
 namespace {
@@ -29,14 +30,10 @@ std::vector<Rank> Largest(Rank ranks, size_t most, Value value) {
 }
 
 template <typename Nodes, typename Value>
-Spread SpreadOf(const Nodes& nodes, Value value) {
-  Spread spread{.min = value(nodes.front()), .mean = 0, .max = value(nodes.front())};
-  for (const auto& node : nodes) {
-    spread.min = std::min(spread.min, value(node));
-    spread.max = std::max(spread.max, value(node));
-    spread.mean += value(node) / static_cast<double>(nodes.size());
-  }
-  return spread;
+Spread SpreadOver(const Nodes& nodes, Value value) {
+  std::vector<double> values;
+  for (const auto& node : nodes) values.push_back(value(node));
+  return SpreadOf(values);
 }
 
 Spread Scaled(const Spread& spread, double by) {
@@ -147,9 +144,9 @@ Statistics StepStatistics::Result() const {
     statistics.waited_for.push_back({rank, Seconds(nodes_[rank].caused)});
   }
   statistics.bytes_sent =
-      SpreadOf(nodes_, [](const Node& node) { return static_cast<double>(node.bytes_sent); });
+      SpreadOver(nodes_, [](const Node& node) { return static_cast<double>(node.bytes_sent); });
   statistics.bytes_received =
-      SpreadOf(nodes_, [](const Node& node) { return static_cast<double>(node.bytes_received); });
+      SpreadOver(nodes_, [](const Node& node) { return static_cast<double>(node.bytes_received); });
   const double capacity = options_.bandwidth * static_cast<double>(end_);
   if (capacity > 0) {
     statistics.egress_utilization = Scaled(statistics.bytes_sent, 1 / capacity);

@@ -4,18 +4,21 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace grapevine {
 namespace {
 
+using std::chrono::microseconds;
+using std::chrono::nanoseconds;
 using ::testing::ElementsAre;
 
 TEST(ProfileRecorderTest, LeavesOutTheRoundThatWarmsUp) {
   ProfileRecorder recorder("cpu");
-  recorder.OnRound(5e-6, 1e-6, 100);
+  recorder.OnRound(microseconds(5), microseconds(1), 100);
   EXPECT_THAT(recorder.Profile().devices(0).gradient_ns(), ElementsAre(5000));
-  recorder.OnRound(3e-6, 2e-6, 30);
-  recorder.OnRound(2e-6, 2e-6, 30);
+  recorder.OnRound(microseconds(3), microseconds(2), 30);
+  recorder.OnRound(microseconds(2), microseconds(2), 30);
   const DeviceProfile device = recorder.Profile().devices(0);
   EXPECT_EQ(device.device(), "cpu");
   EXPECT_EQ(device.gradients(), 2);
@@ -26,7 +29,7 @@ TEST(ProfileRecorderTest, LeavesOutTheRoundThatWarmsUp) {
 
 TEST(ProfileRecorderTest, AServerHasNoGradients) {
   ProfileRecorder recorder("cpu");
-  for (int i = 0; i < 3; ++i) recorder.OnRound(0, 1e-6, 10);
+  for (int i = 0; i < 3; ++i) recorder.OnRound({}, microseconds(1), 10);
   EXPECT_EQ(recorder.Profile().devices(0).gradients(), 0);
   EXPECT_EQ(recorder.Profile().devices(0).mix_bytes(), 20);
 }
@@ -34,7 +37,7 @@ TEST(ProfileRecorderTest, AServerHasNoGradients) {
 TEST(ProfileRecorderTest, ThinsOutALongRunEvenly) {
   ProfileRecorder recorder("cpu");
   constexpr int kRounds = 100'000;
-  for (int i = 0; i <= kRounds; ++i) recorder.OnRound(i * 1e-9, 0, 0);
+  for (int i = 0; i <= kRounds; ++i) recorder.OnRound(nanoseconds(i), {}, 0);
   const DeviceProfile device = recorder.Profile().devices(0);
   EXPECT_EQ(device.gradients(), kRounds);
   const auto& times = device.gradient_ns();

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,14 +36,16 @@ std::unique_ptr<Experiment> Built(std::map<std::string, std::string> flags) {
 }
 
 TEST(ThreadedRun, GivesTheSimulatorsModels) {
-  const ScratchFolder trained, simulated;
+  const ScratchFolder folder;
+  const std::string trained = folder.File("trained"), simulated = folder.File("simulated");
+  for (const std::string& run : {trained, simulated}) std::filesystem::create_directory(run);
   const auto experiment = Built({{"compute", "1ms"}});
   int64_t measured = 0;
   const absl::StatusOr<Summary> real = RunInThreads(
-      *experiment, {.run_directory = trained.path(),
+      *experiment, {.run_directory = trained,
                     .on_metrics = [&](const RunMetrics& metrics) { measured = metrics.round; }});
   ASSERT_TRUE(real.ok()) << real.status();
-  SimulatedRun simulation(experiment.get(), {.run_directory = simulated.path()});
+  SimulatedRun simulation(experiment.get(), {.run_directory = simulated});
   const absl::StatusOr<Summary> virtual_one = simulation.Run();
   ASSERT_TRUE(virtual_one.ok()) << virtual_one.status();
 
@@ -52,7 +55,7 @@ TEST(ThreadedRun, GivesTheSimulatorsModels) {
   EXPECT_DOUBLE_EQ(*real->consensus_distance, *virtual_one->consensus_distance);
   EXPECT_EQ(real->bytes_sent_total, virtual_one->bytes_sent_total);
   for (const char* model : {"/model.safetensors", "/node-2/model.safetensors"}) {
-    EXPECT_TRUE(FileText(trained.path() + model) == FileText(simulated.path() + model)) << model;
+    EXPECT_TRUE(FileText(trained + model) == FileText(simulated + model)) << model;
   }
 }
 

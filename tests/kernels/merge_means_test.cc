@@ -18,9 +18,10 @@ TEST(MergeMeans, MergesAndMeasuresTheCountedElementsApart) {
       expected[i] = mean[i] + 0.25f * (other[i] - mean[i]);
       (i < counted ? distance : of_rest) += (2.0 * i + 1) * (2.0 * i + 1);
     }
-    const MergedDistances merged = MergeMeans(other.data(), 0.25, size, counted, mean.data());
-    EXPECT_DOUBLE_EQ(merged.counted, distance) << size;
-    EXPECT_DOUBLE_EQ(merged.rest, of_rest) << size;
+    const MergedDistances merged =
+        MergeMeans(other.data(), /*other_vectors=*/1, /*vectors=*/3, size, counted, mean.data());
+    EXPECT_DOUBLE_EQ(merged.counted, 0.75 * distance) << size;
+    EXPECT_DOUBLE_EQ(merged.rest, 0.75 * of_rest) << size;
     EXPECT_EQ(mean, expected) << size;
   }
 }

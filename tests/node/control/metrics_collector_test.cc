@@ -13,7 +13,6 @@ using ::testing::HasSubstr;
 control::NodeMetrics Report(Round round, double loss_sum, std::vector<double> sketch = {}) {
   control::NodeMetrics report;
   report.set_round(round);
-  report.set_epoch(0.5 * static_cast<double>(round));
   report.set_time_s(2.0 * static_cast<double>(round));
   report.set_train_loss_sum(loss_sum);
   report.set_samples(10);
@@ -30,7 +29,11 @@ class MetricsCollectorTest : public ::testing::Test {
          .workers = size - servers,
          .evaluated =
              [=](Round round) { return evaluated_every > 0 && round % evaluated_every == 0; },
-         .learning_rate = [](Round round) { return 1.0 / static_cast<double>(round + 1); }},
+         .at =
+             [](Round round) {
+               const auto r = static_cast<double>(round);
+               return TrainingPoint{.round = round, .epoch = r / 2, .learning_rate = 1 / r};
+             }},
         [this](const RunMetrics& metrics) { emitted_.push_back(metrics); });
   }
   std::vector<RunMetrics> emitted_;
@@ -45,6 +48,7 @@ TEST_F(MetricsCollectorTest, JoinsTheReportsOfARoundOnceAllAreThere) {
   EXPECT_EQ(emitted_[0].round, 3);
   EXPECT_DOUBLE_EQ(*emitted_[0].train_loss, 1.0);
   EXPECT_DOUBLE_EQ(*emitted_[0].learning_rate, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(emitted_[0].epoch, 1.5);
   EXPECT_DOUBLE_EQ(*emitted_[0].consensus_distance, 1.0);  // mean (1, 1)
   EXPECT_EQ(*emitted_[0].bytes_sent_total, 600);
   EXPECT_DOUBLE_EQ(*emitted_[0].samples_per_s, 20 / 6.0);

@@ -477,7 +477,7 @@ TEST(Runner, RunsInStepsOnADriversThreadAndClock) {
     node.now += std::chrono::seconds(2);
     std::exchange(node.gradients->work, {})();
     ASSERT_TRUE(runner.HandleMail().ok());
-    EXPECT_EQ(node.alone.recorder.reports.back().seconds, 2);
+    EXPECT_EQ(node.alone.recorder.reports.back().time, std::chrono::seconds(2));
   }
   EXPECT_TRUE(runner.finished());
   runner.EndRun();

@@ -1,0 +1,87 @@
+#include "run/records/measurement.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr TrainingPoint kPoint{.round = 4, .epoch = 0.5, .learning_rate = 0.1};
+
+TEST(MeasureNode, ShowsWhereTheTimeSinceTheLastLineWent) {
+  NodeWork work;
+  work.AddGradient(2.0, milliseconds(200));
+  work.AddGradient(3.0, milliseconds(400));
+  work.mix = milliseconds(100);
+  work.time = milliseconds(1000);
+  const NodeMetrics line =
+      MeasureNode(kPoint, milliseconds(5000), work, /*batch=*/8, /*learns=*/true);
+  EXPECT_EQ(line.round, 4);
+  EXPECT_EQ(line.epoch, 0.5);
+  EXPECT_EQ(line.learning_rate, 0.1);
+  EXPECT_DOUBLE_EQ(line.time_s, 5);
+  EXPECT_DOUBLE_EQ(*line.train_loss, 2.5);
+  EXPECT_DOUBLE_EQ(*line.gradient_s, 0.6);
+  EXPECT_DOUBLE_EQ(*line.mix_s, 0.1);
+  EXPECT_DOUBLE_EQ(*line.wait_s, 0.3);
+  EXPECT_DOUBLE_EQ(*line.samples_per_s, 16);
+}
+
+TEST(MeasureNode, WhoComputesWhileItMixesDoesNotWaitLessThanNotAtAll) {
+  const NodeWork work{
+      .gradient = milliseconds(800), .mix = milliseconds(400), .time = milliseconds(1000)};
+  EXPECT_EQ(MeasureNode(kPoint, {}, work, 8, true).wait_s, 0);
+}
+
+TEST(MeasureNode, LeavesOutWhatANodeDoesNotDo) {
+  const NodeMetrics server = MeasureNode(kPoint, {}, {.time = milliseconds(10)}, 8, true);
+  EXPECT_FALSE(server.train_loss || server.gradient_s || server.samples_per_s);
+  EXPECT_DOUBLE_EQ(*server.wait_s, 0.01);
+
+  NodeWork work;
+  work.AddGradient(0, milliseconds(0));
+  const NodeMetrics phantom = MeasureNode(kPoint, {}, work, 8, /*learns=*/false);
+  EXPECT_FALSE(phantom.train_loss.has_value());
+  EXPECT_TRUE(phantom.gradient_s.has_value());
+  EXPECT_FALSE(phantom.samples_per_s.has_value()) << "in no time";
+}
+
+TEST(RunMeter, RatesCountFromTheLastWorkAndEvaluationsAddUp) {
+  RunMeter meter(/*evaluation_bytes=*/100);
+  RunWork work{.time_s = 2, .loss_sum = 30, .losses = 10, .samples = 80, .bytes_sent = 7};
+  const RunMetrics first = meter.Measure(kPoint, work, std::nullopt);
+  EXPECT_DOUBLE_EQ(*first.train_loss, 3);
+  EXPECT_DOUBLE_EQ(*first.samples_per_s, 40);
+  EXPECT_EQ(first.bytes_sent_total, 7);
+  EXPECT_EQ(first.evaluation_bytes_sent_total, 0);
+  EXPECT_FALSE(first.test_accuracy.has_value());
+
+  const RunMetrics alone =
+      meter.MeasureModel({.round = 5, .epoch = 0.6}, /*time_s=*/1, {.test_accuracy = 0.5});
+  EXPECT_EQ(alone.time_s, 2) << "time does not go back";
+  EXPECT_EQ(alone.evaluation_bytes_sent_total, 100);
+  EXPECT_FALSE(alone.samples_per_s.has_value());
+
+  work.time_s = 4;
+  const RunMetrics second =
+      meter.Measure({.round = 6}, work, ModelEvaluation{.test_accuracy = 0.75});
+  EXPECT_DOUBLE_EQ(*second.samples_per_s, 40);
+  EXPECT_EQ(second.evaluation_bytes_sent_total, 200);
+  EXPECT_EQ(meter.latest().round, 6);
+  EXPECT_EQ(meter.latest().test_accuracy, 0.75);
+}
+
+TEST(RunMeter, AnEvaluationKnowsDistancesBetter) {
+  RunMeter meter(0);
+  const RunWork work{.time_s = 1, .consensus_distance = 0.3};
+  EXPECT_EQ(meter.Measure(kPoint, work, std::nullopt).consensus_distance, 0.3);
+  EXPECT_EQ(
+      meter.Measure(kPoint, work, ModelEvaluation{.consensus_distance = 0.25}).consensus_distance,
+      0.25);
+}
+
+}  // namespace
+}  // namespace grapevine
