@@ -31,7 +31,7 @@ void SimulatedNodeMetrics::OnBoundary(Rank rank, Round completed, Nanoseconds no
                                       int64_t bytes_sent) {
   Node& node = nodes_[rank];
   const int64_t bytes_received = node.bytes_received.Before(completed);
-  if (!experiment_->Measured(completed) || node.work.gradients == 0) return;
+  if (!experiment_->Measured(completed)) return;
   NodeWork work = std::exchange(node.work, {});
   work.time = nanoseconds(now - std::exchange(node.last_line, now));
   NodeMetrics metrics = MeasureNode(experiment_->At(completed), nanoseconds(now), work,

@@ -102,10 +102,10 @@ absl::Status SimulatedRun::OnBoundary(Rank rank, Round completed, Nanoseconds no
   if (options_.interrupted != nullptr && *options_.interrupted) {
     return InterruptedError("interrupted");
   }
-  if (rank >= workers_) return absl::OkStatus();  // a server: it has no model
   if (node_metrics_) {
     node_metrics_->OnBoundary(rank, completed, now, simulation_->bytes_sent(rank));
   }
+  if (rank >= workers_) return absl::OkStatus();  // a server: it has no model
   return collector_->OnBoundary(rank, completed, now, simulation_->bytes_sent(rank),
                                 vectors_->At(model));
 }

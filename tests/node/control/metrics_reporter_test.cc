@@ -74,9 +74,9 @@ class MetricsReporterTest : public ::testing::Test {
   double measured_ = 0;
   std::deque<control::Report> queue_;
   std::vector<RunMetrics> emitted_;
-  MetricsCollector collector_{
-      {.evaluated = [](Round) { return false; }, .learning_rate = [](Round) { return 1.0; }},
-      [this](const RunMetrics& metrics) { emitted_.push_back(metrics); }};
+  MetricsCollector collector_{{.evaluated = [](Round) { return false; },
+                               .at = [](Round round) { return TrainingPoint{.round = round}; }},
+                              [this](const RunMetrics& metrics) { emitted_.push_back(metrics); }};
   MetricsReporter reporter_{[this](MetricsReporter::Time deadline, control::Report report) {
     return Queue(deadline, std::move(report));
   }};
