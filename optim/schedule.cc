@@ -107,7 +107,7 @@ const Registration kConstant(Schedules(), {.name = "constant",
                                            .make = Constant});
 const Registration kSteps(Schedules(), {.name = "step",
                                         .options = "[:at=50%+75%][:factor=0.1]",
-                                        .help = "times the factor at each position",
+                                        .help = "multiplied by the factor at each position",
                                         .make = Steps});
 const Registration kCosine(Schedules(), {.name = "cosine",
                                          .options = "[:end=0]",
@@ -115,7 +115,7 @@ const Registration kCosine(Schedules(), {.name = "cosine",
                                          .make = Cosine});
 const Registration kPoly(Schedules(), {.name = "poly",
                                        .options = "[:power=1][:end=0]",
-                                       .help = "a power of what is left of the run",
+                                       .help = "a power of the remaining share of the run",
                                        .make = Poly});
 
 absl::Status Validate(std::string_view spec, const ScheduleOptions& options) {

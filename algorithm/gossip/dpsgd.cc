@@ -40,7 +40,7 @@ const Registration kDpsgd(Algorithms(),
                           {.name = "dpsgd",
                            .options = "[:order=atc]",
                            .help = "D-PSGD: each node averages with its neighbours in the "
-                                   "topology while it computes, or after (atc)",
+                                   "topology while it computes, or after it (atc)",
                            .examples = {"dpsgd", "dpsgd:order=atc"},
                            .overlap = "D-PSGD sends while it computes",
                            .make = MakeDpsgd,

@@ -85,17 +85,17 @@ void AddEvalCommand(CommandLine& line) {
                &options->file)
       .Required();
   command.AddFlag({.names = "--model",
-                   .help = "its network (default: what the file's metadata say, else lenet5)",
+                   .help = "the model's network (default: from the file's metadata, else lenet5)",
                    .placeholder = "SPEC"},
                   &options->model);
   command.AddFlag({.names = "--data",
                    .help = absl::StrCat("data set: ", JoinUsages(Datasets().Listings())),
                    .placeholder = "SPEC"},
                   &options->data);
-  const Flag train =
-      command.AddSwitch({.names = "--train", .help = "the training part instead of the test part"});
+  const Flag train = command.AddSwitch(
+      {.names = "--train", .help = "evaluate on the training set instead of the test set"});
   const Flag json =
-      command.AddSwitch({.names = "--json", .help = "one JSON object instead of text"});
+      command.AddSwitch({.names = "--json", .help = "print one JSON object instead of text"});
   command.SetFooter(kExamples);
   command.OnChosen([options, train, json] {
     options->train = train.given();

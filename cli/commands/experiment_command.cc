@@ -41,7 +41,7 @@ void Define(Command command, const std::vector<const ConfigField*>& fields,
             std::function<absl::Status(const ConfigFlags&, bool dry_run)> carry_out) {
   const Flag dry_run = command.AddSwitch(
       {.names = "--dry-run",
-       .help = "check settings, data and the places of files, print each value and where it "
+       .help = "check settings, data and that files can be written, print each value and where it "
                "came from, start nothing"});
   const ConfigFlags flags(command, fields);
   command.OnChosen([flags, dry_run, carry_out = std::move(carry_out)] {

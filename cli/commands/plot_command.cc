@@ -53,7 +53,7 @@ absl::Status Plot(const Given& given) {
 
 void AddPlotCommand(CommandLine& line) {
   Command command =
-      line.AddCommand("plot", "draw how runs converged, or what a sweep of the simulator says");
+      line.AddCommand("plot", "plot the convergence of runs, or a sweep of the simulator");
   auto given = std::make_shared<Given>();
   command
       .AddFlag({.names = "RUN",
@@ -87,7 +87,7 @@ void AddPlotCommand(CommandLine& line) {
                &given->loss)
       .OneOf({"train", "test"});
   command.AddFlag({.names = "--title",
-                   .help = "title in place of what the runs have in common",
+                   .help = "title (default: what the runs have in common)",
                    .placeholder = "TEXT"},
                   &given->title);
   command.SetFooter(kExamples);

@@ -257,7 +257,7 @@ absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceF
 
 void AddSimCommand(CommandLine& line) {
   Command command =
-      line.AddCommand("sim", "simulate an experiment, or a sweep of them, on a simulated cluster");
+      line.AddCommand("sim", "run an experiment, or a sweep of them, on a simulated cluster");
   const AdviceFlags advice = DeclareAdvice(command);
   command.SetFooter(
       "Lists make a sweep, one cell for each combination: --topology, --algorithm, --nodes,\n"

@@ -117,13 +117,13 @@ void AddTopologyCommand(CommandLine& line) {
                    .help = absl::StrCat("mixing weights: ", JoinHelp(Mixings().Listings())),
                    .placeholder = "SPEC"},
                   &options->mixing);
+  command.AddFlag({.names = "--seed", .help = "seed of everything random", .placeholder = "N"},
+                  &options->seed);
   command.AddFlag(
-      {.names = "--seed", .help = "everything random follows from it", .placeholder = "N"},
-      &options->seed);
-  command.AddFlag(
-      {.names = "--round", .help = "the round of a schedule to look at", .placeholder = "R"},
+      {.names = "--round", .help = "which round of a schedule to show", .placeholder = "R"},
       &options->round);
-  const Flag json = command.AddSwitch({.names = "--json", .help = "as one JSON object a topology"});
+  const Flag json =
+      command.AddSwitch({.names = "--json", .help = "print one JSON object for each topology"});
   command
       .AddFlag({.names = "--format",
                 .help = "write the graph instead: edges, graphml or dot",
@@ -131,7 +131,7 @@ void AddTopologyCommand(CommandLine& line) {
                &options->format)
       .Excludes(json);
   command.AddFlag({.names = "-o,--out",
-                   .help = "write to FILE instead of the standard output",
+                   .help = "write to FILE instead of standard output",
                    .placeholder = "FILE"},
                   &options->out);
   command.OnChosen([options, json] {

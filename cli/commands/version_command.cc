@@ -64,7 +64,7 @@ void PrintText() {
 void AddVersionCommand(CommandLine& line) {
   line.SetVersion(VersionLine());
   Command command = line.AddCommand("version", "print version, compiler and libraries");
-  const Flag json = command.AddSwitch({.names = "--json", .help = "as one JSON object"});
+  const Flag json = command.AddSwitch({.names = "--json", .help = "print one JSON object"});
   command.OnChosen([json] {
     json.given() ? PrintJson() : PrintText();
     return absl::OkStatus();

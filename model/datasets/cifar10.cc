@@ -115,11 +115,12 @@ absl::StatusOr<TrainTest> MakeCifar10(const Spec& spec) {
   return ReadCifar10(folder, augment ? Augmentation{.padding = 4, .mirror = true} : Augmentation{});
 }
 
-const Registration kCifar10(Datasets(),
-                            {.name = "cifar10",
-                             .options = ":DIR[:augment=no]",
-                             .help = "the binary version; pads, crops and flips unless told not to",
-                             .read = MakeCifar10});
+const Registration kCifar10(
+    Datasets(),
+    {.name = "cifar10",
+     .options = ":DIR[:augment=no]",
+     .help = "the binary version; augmented by padding, cropping and flipping unless augment=no",
+     .read = MakeCifar10});
 
 }  // namespace
 

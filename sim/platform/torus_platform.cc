@@ -99,7 +99,7 @@ namespace {
 
 const Registration kTorus(Platforms(), {.name = "torus",
                                         .options = "[:4x8]",
-                                        .help = "hosts on a grid that closes into circles",
+                                        .help = "hosts on a grid that wraps around on all sides",
                                         .make = MakeTorusPlatform});
 
 }  // namespace

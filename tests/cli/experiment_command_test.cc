@@ -153,9 +153,8 @@ TEST(ExperimentCommand, HelpsByGroupWithDefaults) {
   const Outcome outcome = Call({"train", "--help"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.out, HasSubstr("\nTraining:\n"));
-  EXPECT_THAT(
-      outcome.out,
-      ContainsRegex("-n,--nodes N +number of nodes, parameter servers among them \\[4\\]\n"));
+  EXPECT_THAT(outcome.out,
+              ContainsRegex("-n,--nodes N +number of nodes, parameter servers included \\[4\\]\n"));
   EXPECT_THAT(outcome.out, ContainsRegex("--slow RANK:FACTOR +make a straggler"));
   EXPECT_THAT(outcome.out, HasSubstr("--overwrite,--no-overwrite "));
   EXPECT_THAT(outcome.out, ::testing::Not(HasSubstr("--hostfile")));

@@ -48,7 +48,7 @@ const Registration kExponential(Topologies(), {.name = "exponential",
 
 const Registration kOnePeerExponential(Topologies(),
                                        {.name = "one-peer-exponential",
-                                        .help = "the same edges, one of a node in each round",
+                                        .help = "the same edges, one per node in each round",
                                         .examples = {"one-peer-exponential"},
                                         .make = MakeOnePeerExponential,
                                         .advised = [](Rank) {

@@ -211,7 +211,7 @@ std::vector<std::string> Advised(Rank n) { return {n % 2 == 0 ? "random:d=3" : "
 
 const Registration kRandom(Topologies(), {.name = "random",
                                           .options = "[:d=3]",
-                                          .help = "d neighbours each, drawn at random",
+                                          .help = "a random graph in which all have d neighbours",
                                           .examples = {"random", "random:d=1", "random:d=2",
                                                        "random:d=4", "random:d=15"},
                                           .make = MakeRandomRegular,
@@ -226,7 +226,7 @@ const Registration kErdosRenyi(Topologies(), {.name = "erdos-renyi",
 const Registration kSmallWorld(
     Topologies(), {.name = "small-world",
                    .options = "[:k=4][:p=0.1]",
-                   .help = "a ring of k neighbours whose edges move with probability p",
+                   .help = "a ring of k neighbours, each edge rewired with probability p",
                    .examples = {"small-world", "small-world:k=2:p=0", "small-world:k=6:p=1"},
                    .make = MakeSmallWorld});
 

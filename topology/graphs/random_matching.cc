@@ -51,11 +51,10 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeRandomMatching(const Spec& s
   return std::make_shared<RandomMatching>(n, seed);
 }
 
-const Registration kRandomMatching(Topologies(),
-                                   {.name = "random-matching",
-                                    .help = "other pairs in every round, drawn at random",
-                                    .examples = {"random-matching"},
-                                    .make = MakeRandomMatching});
+const Registration kRandomMatching(Topologies(), {.name = "random-matching",
+                                                  .help = "new random pairs in every round",
+                                                  .examples = {"random-matching"},
+                                                  .make = MakeRandomMatching});
 
 }  // namespace
 }  // namespace grapevine

@@ -96,10 +96,11 @@ const Registration kMetropolis(Mixings(), {.name = "metropolis",
                                            .examples = {"metropolis"},
                                            .make = MakeMetropolis});
 
-const Registration kUniform(Mixings(), {.name = "uniform",
-                                        .help = "1/(degree + 1), where neighbours have one degree",
-                                        .examples = {"uniform"},
-                                        .make = MakeUniform});
+const Registration kUniform(Mixings(),
+                            {.name = "uniform",
+                             .help = "1/(degree + 1), where neighbours have equal degrees",
+                             .examples = {"uniform"},
+                             .make = MakeUniform});
 
 }  // namespace
 }  // namespace grapevine
