@@ -34,12 +34,12 @@ absl::Status UnknownNameError(std::string_view kind, std::string_view text, std:
   return SpecError(text,
                    absl::StrCat("unknown ", std::string(kind), " '", std::string(name), "'; ",
                                 nearest.empty() ? "" : absl::StrCat("did you mean ", nearest, "? "),
-                                "known are ", JoinUsages(known)));
+                                "known: ", JoinUsages(known)));
 }
 
 std::string FlawOf(const Listing& listing) {
   if (listing.name.empty() || !std::ranges::all_of(listing.name, IsNameCharacter)) {
-    return "is no name: lower-case letters, digits, '-' and '_' are";
+    return "is not a name: lower-case letters, digits, '-' and '_' are";
   }
   if (listing.help.empty() || listing.help.find('\n') != listing.help.npos) {
     return "needs one line of help";

@@ -60,9 +60,9 @@ constexpr Quantity kBandwidth{"bandwidth", "100Mbit, 1Gbit, 2.5Gbit/s", kBandwid
 constexpr Quantity kDuration{"duration", "500us, 5ms, 30s, 15min, 1h", kDurations};
 
 absl::Status Refuse(std::string_view text, const Quantity& quantity, std::string_view why) {
-  return UsageError(absl::StrCat("\"", std::string(text), "\" is no ", std::string(quantity.what),
-                                 ": ", std::string(why), "; write for example ",
-                                 std::string(quantity.examples)));
+  return UsageError(absl::StrCat("\"", std::string(text), "\" is not a ",
+                                 std::string(quantity.what), ": ", std::string(why),
+                                 "; write for example ", std::string(quantity.examples)));
 }
 
 // digits * 10^-decimals
@@ -194,7 +194,7 @@ absl::StatusOr<double> ParseFraction(std::string_view text) {
   if (percent) value /= 100;
   if (!number || !(value >= 0 && value <= 1)) {
     return UsageError(absl::StrCat("\"", std::string(text),
-                                   "\" is no fraction between 0 and 1; write for example ",
+                                   "\" is not a fraction between 0 and 1; write for example ",
                                    "0.985 or 98.5%"));
   }
   return value;

@@ -272,7 +272,7 @@ int main(int argc, char** argv) {
     if (*argument != '-') {
       names.push_back(argument);
     } else if (!grapevine::Set(argument, &setup)) {
-      std::fprintf(stderr, "training_bench: %s is no flag with a value of mine\n", argument);
+      std::fprintf(stderr, "training_bench: %s is not a known flag with a value\n", argument);
       return 2;
     }
   }

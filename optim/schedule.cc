@@ -126,7 +126,7 @@ absl::Status Validate(std::string_view spec, const ScheduleOptions& options) {
   if (!(options.rounds_per_epoch > 0 && std::isfinite(options.rounds_per_epoch)) ||
       options.rounds < 0) {
     return SpecError(spec, absl::StrCat("a run of ", options.rounds, " rounds at ",
-                                        options.rounds_per_epoch, " rounds an epoch is no run"));
+                                        options.rounds_per_epoch, " rounds an epoch is not a run"));
   }
   return absl::OkStatus();
 }

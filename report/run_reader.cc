@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return InputError(absl::StrCat(path, " does not exist"));
   if (!fs::is_directory(path, error)) {
-    return InputError(absl::StrCat(path, " is no folder; name a run directory"));
+    return InputError(absl::StrCat(path, " is not a folder; name a run directory"));
   }
   if (IsRunDirectory(path)) return std::vector<std::string>{path};
   std::vector<std::string> runs;
@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {
   if (error) return InputError(absl::StrCat("cannot read ", path, ": ", error.message()));
   if (runs.empty()) {
     return InputError(absl::StrCat(
-        path, " is no run directory and has none in it (there is no config.textproto)"));
+        path, " is not a run directory and has none in it (there is no config.textproto)"));
   }
   std::sort(runs.begin(), runs.end());
   return runs;

@@ -48,7 +48,7 @@ absl::Status ReadTextProto(const std::string& path, Failure bad_content,
   const auto bytes = (*file)->bytes();
   const std::string type(message->GetTypeName());
   if (bytes.size() > kMaxBytes) {
-    return InputError(path, absl::StrCat("is no textproto of ", type, ": it has ", bytes.size(),
+    return InputError(path, absl::StrCat("is not a textproto of ", type, ": it has ", bytes.size(),
                                          " bytes, more than ", kMaxBytes));
   }
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
@@ -58,7 +58,7 @@ absl::Status ReadTextProto(const std::string& path, Failure bad_content,
   parser.WriteLocationsTo(positions);
   if (parser.Parse(&stream, message)) return absl::OkStatus();
   RETURN_IF_ERROR(errors.status());
-  return ErrorAtLine(path, 1, absl::StrCat("is no textproto of ", type), bad_content);
+  return ErrorAtLine(path, 1, absl::StrCat("is not a textproto of ", type), bad_content);
 }
 
 }  // namespace grapevine

@@ -39,7 +39,7 @@ absl::Status CheckReplaceable(const std::string& path) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
-      absl::StrCat(path, " exists and is no regular file; choose another name"));
+      absl::StrCat(path, " exists and is not a regular file; choose another name"));
 }
 
 }  // namespace

@@ -79,8 +79,8 @@ absl::Status FillMemoryBandwidth(bool quiet, std::vector<SweepCell>* cells) {
   constexpr double kBitsPerSecond = 8e9;  // in a byte per nanosecond
   const std::string text = FormatBandwidth(ThreeDigits(std::llround(*bandwidth * kBitsPerSecond)));
   if (!quiet) {
-    std::cout << "mixing takes the time of " << text << " of memory bandwidth, as measured; "
-              << "--memory-bandwidth changes that\n";
+    std::cout << "mixing is charged at " << text << " of memory bandwidth, as measured; "
+              << "--memory-bandwidth overrides that\n";
   }
   for (SweepCell& cell : *cells) {
     cell.resolved.config.set_memory_bandwidth(text);
@@ -131,7 +131,7 @@ absl::Status SweepStatus(const std::vector<SweepCell>& cells,
         absl::StrCat("interrupted; ", count, " of ", cells.size(),
                      " cells are left, and the same command with --out=", folder,
                      cells.front().resolved.config.overwrite() ? " and without --overwrite" : "",
-                     " goes on with them"));
+                     " resumes the sweep"));
   }
   return WithFailure(
       absl::Status(
@@ -180,8 +180,9 @@ absl::Status CheckOutput(const std::vector<SweepCell>& cells) {
     return status.ok() ? CheckRecordings(config) : status;
   }
   if (!config.has_trace()) return CheckSweepDirectory(cells);
-  return UsageError(absl::StrCat("--trace=", config.trace(), ": a sweep of ", cells.size(),
-                                 " cells has no one trace; simulate one of them"));
+  return UsageError(absl::StrCat("--trace=", config.trace(),
+                                 ": a trace is of one run, not of a sweep of ", cells.size(),
+                                 " cells; simulate one of them"));
 }
 
 // Of the first cell that can be built: a grid may hold graphs that some numbers

@@ -84,7 +84,7 @@ absl::Status WriteOneGraph(const std::vector<std::shared_ptr<const Topology>>& t
   for (const auto& [name, format] : kFormats) {
     if (name == options.format) return WriteGraph(*topologies[0], options.round, format, sink);
   }
-  return SpecError("--format=" + options.format, "known are edges, graphml, dot");
+  return SpecError("--format=" + options.format, "must be one of edges, graphml, dot");
 }
 
 absl::Status RunTopology(const TopologyOptions& options) {

@@ -92,8 +92,8 @@ std::string WhyNever(const TopologySummary& summary) {
   }
   if (ones > 1) return "rho is 1: the weights leave parts of the graph disconnected";
   if (minus_one) {
-    return "rho is 1: the weights are bipartite, and two halves swap their values for ever; "
-           "--mixing=lazy mends that";
+    return "rho is 1: the weights are bipartite, and two halves swap their values forever; "
+           "use --mixing=lazy";
   }
   return "rho is 1 up to rounding: disconnected, bipartite or periodic weights";
 }
@@ -103,7 +103,8 @@ std::string Pace(const TopologySummary& summary) {
     return absl::StrCat("gone after ", Rounds(summary.rounds_to_tenth),
                         summary.rounds_to_tenth == 1 ? " round" : " rounds", " (exact average)");
   }
-  if (std::isinf(summary.rounds_to_tenth)) return absl::StrCat("never ends: ", WhyNever(summary));
+  if (std::isinf(summary.rounds_to_tenth))
+    return absl::StrCat("never vanishes: ", WhyNever(summary));
   return absl::StrCat("a tenth after ", Unresolved(summary.spectrum) ? "at least " : "",
                       Rounds(summary.rounds_to_tenth), " rounds",
                       summary.contraction ? ", in expectation" : "");
@@ -112,7 +113,7 @@ std::string Pace(const TopologySummary& summary) {
 std::string Schedule(const TopologySummary& summary) {
   switch (summary.period) {
     case 0:
-      return absl::StrCat("another graph in every round; this is round ", summary.round);
+      return absl::StrCat("a new graph in every round; this is round  ", summary.round);
     case 1:
       return "the same graph in every round";
     default:

@@ -76,14 +76,14 @@ std::string Recommendation(const Advice& advice) {
                           other.candidate.name(), HumanDuration(other.seconds));
   } else if (rival) {
     const CandidateResult& other = advice.ranking[*rival];
-    absl::StrAppendFormat(&text, "  %s is as fast within %g %% (%s)\n", other.candidate.name(),
+    absl::StrAppendFormat(&text, "  %s is within %g %% of that (%s)\n", other.candidate.name(),
                           100 * kTolerance, HumanDuration(other.seconds));
   }
   const CandidateResult& fastest = advice.ranking.front();
   if (fastest.rounds_to_mix > chosen.rounds_to_mix) {
     absl::StrAppendFormat(
         &text,
-        "  chosen over %s, no more than %g %% faster (%s), which mixes in %.0f rounds, not %.0f\n",
+        "  chosen over %s, at most %g %% faster (%s), which mixes in %.0f rounds, not %.0f\n",
         fastest.candidate.name(), 100 * kTolerance, HumanDuration(fastest.seconds),
         std::ceil(fastest.rounds_to_mix), std::ceil(chosen.rounds_to_mix));
   }
@@ -93,11 +93,11 @@ std::string Recommendation(const Advice& advice) {
 // What a time cannot tell.
 std::string Caution(const Advice& advice, const AdviceBasis& basis) {
   if (basis.split.empty() || basis.split == "iid") return "";
-  std::string text = absl::StrCat(
-      "  Caution: --split=", basis.split,
-      " gives the nodes unequal data, and how many more rounds ",
-      "that costs a\n  graph is not known here: this is about times alone. Of gossip, prefer few "
-      "rounds to mix");
+  std::string text = absl::StrCat("  Caution: --split=", basis.split,
+                                  " makes the nodes' data differ, and how many more rounds ",
+                                  "that costs a\n  graph is not known here: this advice is about "
+                                  "times only. For gossip, prefer few "
+                                  "rounds to mix");
   if (advice.best_centralized) {
     absl::StrAppend(&text, ";\n  ", advice.ranking[*advice.best_centralized].candidate.name(),
                     " averages exactly in every round");
@@ -149,8 +149,8 @@ std::string Basis(const AdviceBasis& basis) {
       text, "  overlap: ", Overlaps(),
       "  a round: as many gradients as there are nodes; parameter servers compute none, so that\n"
       "    their rounds are scaled\n"
-      "The choice rests on time per round. Gossip averages only in part, and may need more rounds\n"
-      "for the same loss, the more the smaller the gap and the more the nodes' data differ:\n"
+      "The choice rests on time per round. Gossip averages only partly and may need more rounds\n"
+      "for the same loss, the more so the smaller the gap and the more the nodes' data differ:\n"
       "averaging alone takes the rounds in the last column (about 1/gap) to leave a tenth of the\n"
       "disagreement. A run of `grapevine sim` with your model and data shows what that costs.\n");
 }
@@ -192,7 +192,7 @@ std::string AdviceText(const ClusterAdvice& advice, const AdviceBasis& basis) {
         &text, "Crossovers of the best gossip and the best centralized method\n",
         CrossoverText("bandwidth", "latency", *advice.bandwidth, &Bandwidth),
         CrossoverText("latency", "bandwidth", *advice.latency, &HumanDuration),
-        "  both of the hosts' own cables; links between racks or sites stay as they are\n\n");
+        "  only the hosts' own cables vary; links between racks or sites stay as they are\n\n");
   } else {
     absl::StrAppend(&text, "No crossovers: ", advice.no_crossovers, "\n\n");
   }

@@ -190,7 +190,7 @@ absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRu
   }
   result.advice = Advise(std::move(results));
   if (!result.advice.best_gossip || !result.advice.best_centralized) {
-    result.no_crossovers = "one side has no candidate among so many nodes";
+    result.no_crossovers = "one side has no candidate for this many nodes";
   } else if (absl::StartsWith(config.network(), "file:")) {
     result.no_crossovers = "the network's file fixes bandwidths and latencies";
   } else if (absl::Status status = SearchCrossovers(contenders, config, options, &result);

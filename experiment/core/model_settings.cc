@@ -35,7 +35,7 @@ absl::Status CheckTimesAlone(const Config& config) {
 absl::Status CheckWithoutData(const Config& config) {
   if (SeesData(config.model())) return absl::OkStatus();
   if (!config.has_rounds()) {
-    return Refuse(config, "model", "sees no data, so that epochs mean nothing; use --rounds=R");
+    return Refuse(config, "model", "has no data and so no epochs; use --rounds=R");
   }
   if (config.has_target_accuracy()) {
     return Refuse(config, "target_accuracy",
@@ -47,7 +47,7 @@ absl::Status CheckWithoutData(const Config& config) {
     const ConfigField& field = ConfigFieldNamed(name);
     if (FieldText(field, config) == FieldText(field, Config())) continue;
     return Refuse(config, name,
-                  absl::StrCat("--model=", config.model(), " sees no data; drop one of them"));
+                  absl::StrCat("--model=", config.model(), " has no data; drop one of them"));
   }
   return absl::OkStatus();
 }
@@ -68,7 +68,7 @@ absl::Status CheckModelOnRealNodes(const Config& config) {
   if (!config.has_compute() || !SeesData(config.model())) return absl::OkStatus();
   return Refuse(config, "compute",
                 absl::StrCat("--model=", config.model(),
-                             " takes the time it takes; use --model=phantom:SIZE"));
+                             " is really computed, in its own time; use --model=phantom:SIZE"));
 }
 
 }  // namespace grapevine

@@ -197,7 +197,7 @@ absl::StatusOr<control::Roster> GrpcControlClient::Join(const control::Registrat
     if (line_.verdict()) return *line_.verdict();
     if (line_.roster()) return *line_.roster();
     if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
-      return NotReached("what answers there is no grapevine coordinator");
+      return NotReached("what answers there is not a grapevine coordinator");
     }
     if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED) return NotBelieved();
     // That this node has given up waiting is no reason.

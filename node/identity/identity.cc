@@ -210,7 +210,7 @@ class Resolver {
     }
     if (IsEverywhere(address->host) && identity_.rank.value != 0) {
       return UsageError(absl::StrCat(text.origin, "=", text.value,
-                                     " is no address of one machine; name rank 0's host there "
+                                     " is not the address of one machine; name rank 0's host there "
                                      "(on rank 0, --bind says where it listens)"));
     }
     identity_.master_host = {address->host, text.origin};

@@ -63,7 +63,7 @@ absl::StatusOr<std::vector<std::string>> ExpandItem(std::string_view list, std::
     const std::string inside(item.substr(open + 1, close - open - 1));
     for (const std::string& range : std::vector<std::string>(absl::StrSplit(inside, ','))) {
       if (!AppendRange(range, &numbers)) {
-        return Malformed(list, absl::StrCat("\"", range, "\" is no range of numbers"));
+        return Malformed(list, absl::StrCat("\"", range, "\" is not a range of numbers"));
       }
       if (numbers.size() * hosts.size() > kMaxSlurmHosts) return Malformed(list, "too many hosts");
     }

@@ -30,7 +30,8 @@ std::string SignalText(int signal) {
 }
 
 const char* Remedy(int signal) {
-  return signal == SIGKILL ? " (by hand, or by the kernel for want of memory: see its log)" : "";
+  return signal == SIGKILL ? " (by hand, or by the kernel because memory ran out: see its log)"
+                           : "";
 }
 
 }  // namespace

@@ -129,8 +129,8 @@ absl::StatusOr<std::vector<Certificate>> ChainToAuthority(
   X509_STORE_CTX_set_flags(verification.get(), X509_V_FLAG_NO_CHECK_TIME);
   if (X509_verify_cert(verification.get()) != 1) {
     const int error = X509_STORE_CTX_get_error(verification.get());
-    return Unfit(cert, absl::StrCat("is not one that --tls-ca vouches for: ",
-                                    X509_verify_cert_error_string(error)));
+    return Unfit(cert,
+                 absl::StrCat("is not signed by --tls-ca: ", X509_verify_cert_error_string(error)));
   }
   const Stack chain(X509_STORE_CTX_get1_chain(verification.get()));
   std::vector<Certificate> certificates;

@@ -20,7 +20,7 @@ absl::Status MemoryHub::CheckPeer(Rank self, Rank peer) const {
   const Rank size = static_cast<Rank>(endpoints_.size());
   if (peer >= 0 && peer < size && peer != self) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("rank ", peer, " is no peer of rank ", self, " among ", size, " nodes"));
+      absl::StrCat("rank ", peer, " is not a peer of rank ", self, " among ", size, " nodes"));
 }
 
 void MemoryHub::Attach(Rank rank, std::shared_ptr<SinkGate> gate) {

@@ -19,8 +19,8 @@
 namespace grapevine {
 namespace {
 
-absl::Status NotA(std::string_view what, std::string_view text) {
-  return UsageError(absl::StrCat("\"", std::string(text), "\" is no ", std::string(what)));
+absl::Status Not(std::string_view what, std::string_view text) {
+  return UsageError(absl::StrCat("\"", std::string(text), "\" is not ", std::string(what)));
 }
 
 // The text of a string field as its kind wants it.
@@ -46,7 +46,7 @@ absl::StatusOr<std::string> Canonical(Kind kind, std::string_view text) {
 absl::StatusOr<double> ParseNumber(Kind kind, std::string_view text) {
   if (kind == FRACTION) return ParseFraction(text);
   double value = 0;
-  if (!absl::SimpleAtod(std::string(text), &value)) return NotA("number", text);
+  if (!absl::SimpleAtod(std::string(text), &value)) return Not("a number", text);
   return value;
 }
 
@@ -54,9 +54,9 @@ template <typename Integer>
 absl::StatusOr<Integer> ParseInteger(std::string_view text) {
   Integer value = 0;
   if (!absl::SimpleAtoi(std::string(text), &value)) {
-    return NotA(absl::StrCat(std::is_signed_v<Integer> ? "" : "non-negative ", "whole number of ",
-                             sizeof(Integer) * 8, " bits"),
-                text);
+    return Not(absl::StrCat("a ", std::is_signed_v<Integer> ? "" : "non-negative ",
+                            "whole number of ", sizeof(Integer) * 8, " bits"),
+               text);
   }
   return value;
 }
@@ -146,7 +146,7 @@ absl::Status SetField(const ConfigField& field, std::string_view text, Config* c
       return Store(ParseInteger<uint64_t>(text), field, &Reflection::SetUInt64, config);
     case ConfigField::CPPTYPE_BOOL: {
       bool value = false;
-      if (!absl::SimpleAtob(std::string(text), &value)) return NotA("true or false", text);
+      if (!absl::SimpleAtob(std::string(text), &value)) return Not("true or false", text);
       config->GetReflection()->SetBool(config, &field, value);
       return absl::OkStatus();
     }

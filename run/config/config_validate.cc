@@ -88,7 +88,7 @@ absl::Status CheckChoices(const ResolvedConfig& resolved) {
       absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(choice));
     }
     if (!found)
-      return UsageError(absl::StrCat(Culprit(resolved, rule.field), ": known are ", known));
+      return UsageError(absl::StrCat(Culprit(resolved, rule.field), ": must be one of ", known));
   }
   return absl::OkStatus();
 }

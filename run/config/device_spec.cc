@@ -23,7 +23,7 @@ absl::StatusOr<DeviceSpec> ParseDevice(std::string_view text) {
       index >= 0 && index < kMaxGpus) {
     return DeviceSpec{.cuda = true, .index = index};
   }
-  return UsageError("known are cpu, cuda, cuda:INDEX, cuda:auto");
+  return UsageError("must be one of cpu, cuda, cuda:INDEX, cuda:auto");
 }
 
 }  // namespace grapevine

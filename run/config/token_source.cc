@@ -68,7 +68,7 @@ absl::StatusOr<TokenSource> ReadTokenFile(const std::string& path) {
   }
   const std::span<const uint8_t> bytes = (*file)->bytes();
   if (bytes.size() > kMaxFile) {
-    return Unfit(source.origin, absl::StrCat("a file of ", bytes.size(), " bytes is no token"),
+    return Unfit(source.origin, absl::StrCat("a file of ", bytes.size(), " bytes is not a token"),
                  Failure::kInput);
   }
   ASSIGN_OR_RETURN(source.secret,

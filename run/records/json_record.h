@@ -95,7 +95,7 @@ inline std::string Dump(const nlohmann::ordered_json& json, int indent = -1) {
 // Errors name the member, not the file.
 template <typename Record, typename Members>
 absl::StatusOr<Record> FromJson(const nlohmann::json& json, const Members& members) {
-  if (!json.is_object()) return absl::InvalidArgumentError("is no JSON object");
+  if (!json.is_object()) return absl::InvalidArgumentError("is not a JSON object");
   Record record;
   std::string error;
   members(record, [&](const char* name, auto& value) {
@@ -118,7 +118,7 @@ absl::StatusOr<Record> FromJson(const nlohmann::json& json, const Members& membe
 template <typename Record, typename Members>
 absl::StatusOr<Record> FromJsonText(std::string_view text, const Members& members) {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return absl::InvalidArgumentError("is no valid JSON");
+  if (json.is_discarded()) return absl::InvalidArgumentError("is not valid JSON");
   return FromJson<Record>(json, members);
 }
 

@@ -24,7 +24,7 @@ absl::StatusOr<FoundFolder> LookAtFolder(const std::string& path) {
   if (status.type() == fs::file_type::not_found) return FoundFolder::kNothing;
   if (error) return OutputFolderError(error, "look at", path);
   if (!fs::is_directory(status)) {
-    return OutputError(absl::StrCat(path, " exists and is no folder; choose another --out"));
+    return OutputError(absl::StrCat(path, " exists and is not a folder; choose another --out"));
   }
   const bool empty = fs::is_empty(path, error);
   if (error) return OutputFolderError(error, "read", path);
@@ -37,7 +37,7 @@ absl::Status CheckWritable(const std::string& path) {
   while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
   if (!fs::is_directory(folder, error)) {
     return OutputError(
-        absl::StrCat("cannot create ", path, ": ", folder.string(), " is no folder"));
+        absl::StrCat("cannot create ", path, ": ", folder.string(), " is not a folder"));
   }
   if (access(folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
   return OutputFolderError(std::error_code(errno, std::generic_category()), "write to",

@@ -58,7 +58,7 @@ absl::Status CheckOut(const std::string& path, bool overwrite) {
   if (found == FoundFolder::kFull && !IsRunDirectory(path)) {
     return OutputError(absl::StrCat(
         path,
-        " exists and is no run directory (it has no config.textproto); choose another --out"));
+        " exists and is not a run directory (it has no config.textproto); choose another --out"));
   }
   if (found == FoundFolder::kFull && !overwrite) {
     return OutputError(absl::StrCat(

@@ -91,7 +91,7 @@ std::string ToJsonText(const Summary& summary) {
 
 absl::StatusOr<Summary> SummaryFromJson(std::string_view text) {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return absl::InvalidArgumentError("is no valid JSON");
+  if (json.is_discarded()) return absl::InvalidArgumentError("is not valid JSON");
   absl::StatusOr<Summary> summary = FromJson<Summary>(json, kSummaryMembers);
   if (!summary.ok()) return summary.status();
   absl::Status status = ReadMember(json, kLocal, kSpreadMembers, &summary->local_test_accuracy);

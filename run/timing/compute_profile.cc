@@ -26,7 +26,7 @@ constexpr double kSlowestMix = 1e-9;
 constexpr double kFastestMix = 1e6;
 
 absl::Status BadProfile(const std::string& path, std::string_view why) {
-  return InputError(path, absl::StrCat("is no compute profile: ", std::string(why),
+  return InputError(path, absl::StrCat("is not a compute profile: ", std::string(why),
                                        "; `grapevine train --profile=FILE` writes one"));
 }
 

@@ -166,7 +166,7 @@ absl::StatusOr<std::unique_ptr<const ComputeTime>> Make(const Spec& spec, uint64
     RETURN_IF_ERROR(options.Finish());
     return std::make_unique<DrawnComputeTime>(seed, std::move(draw));
   }
-  return SpecError(spec.text, absl::StrCat("known are a time such as 10ms", known,
+  return SpecError(spec.text, absl::StrCat("must be a time such as 10ms", known,
                                            ", profile:FILE[:device=NAME]"));
 }
 

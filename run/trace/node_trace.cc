@@ -41,7 +41,7 @@ constexpr auto kHeaderMembers = [](auto& record, auto&& visit) {
 };
 
 absl::Status BadTrace(const std::string& path, std::string_view why) {
-  return InputError(path, absl::StrCat("is no trace of a node: ", std::string(why)));
+  return InputError(path, absl::StrCat("is not a trace of a node: ", std::string(why)));
 }
 
 bool Valid(const TraceRecord& record, Rank nodes) {

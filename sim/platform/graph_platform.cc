@@ -178,7 +178,7 @@ class GraphRouter final : public Router {
     const RoutingGraph::Access& begin = graph_->access(nodes_[from]);
     const RoutingGraph::Access& end = graph_->access(nodes_[to]);
     const std::vector<Distance>& distances = DistancesFrom(begin.vertex);
-    CHECK(distances[end.vertex] != kUnreached) << "no way from host " << from << " to " << to;
+    CHECK(distances[end.vertex] != kUnreached) << "no path from host " << from << " to " << to;
     Known route{.first = hops_.size()};
     if (end.by_cable) hops_.push_back(end.in);
     graph_->AddBackwards(distances, end.vertex, hash, &hops_);
@@ -261,7 +261,7 @@ std::unique_ptr<Router> GraphPlatform::MakeRouter() const {
 absl::Status GraphPlatform::CheckConnected(std::span<const HostId> hosts) const {
   for (const HostId host : hosts) {
     if (graph_->component(hosts_[host]) == graph_->component(hosts_[hosts[0]])) continue;
-    return InputError(name_, absl::StrCat("no way from host \"", HostName(hosts[0]),
+    return InputError(name_, absl::StrCat("no path from host \"", HostName(hosts[0]),
                                           "\" to host \"", HostName(host),
                                           "\" and back; add a link or place the ranks elsewhere"));
   }

@@ -18,7 +18,7 @@ absl::StatusOr<double> ParseLinkRate(std::string_view text) {
   if (bits > 0) return RateOf(bits);
   return UsageError(
       absl::StrCat("\"", std::string(text),
-                   "\" is no bandwidth of a link: nothing would ever arrive; give more"));
+                   "\" is not a bandwidth of a link: nothing would ever arrive; give more"));
 }
 
 absl::StatusOr<Nanoseconds> ParseLinkLatency(std::string_view text) {
@@ -26,7 +26,7 @@ absl::StatusOr<Nanoseconds> ParseLinkLatency(std::string_view text) {
   ASSIGN_OR_RETURN(const std::chrono::nanoseconds latency, ParseDuration(text));
   if (latency <= kMost) return latency.count();
   return UsageError(absl::StrCat("\"", std::string(text),
-                                 "\" is no latency of a link: more than a day; give less"));
+                                 "\" is not a latency of a link: more than a day; give less"));
 }
 
 absl::Status CheckHosts(const Spec& spec, int64_t hosts, Rank n) {

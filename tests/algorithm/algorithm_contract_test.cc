@@ -257,7 +257,7 @@ TEST(Registry, UnknownAlgorithmsAndOptionsAreRefusedByName) {
     return std::string(MakeAlgorithm(spec, {.mixing = mixing}).status().message());
   };
   EXPECT_THAT(error("gossip"),
-              ::testing::MatchesRegex("gossip: unknown algorithm 'gossip'; known are "
+              ::testing::MatchesRegex("gossip: unknown algorithm 'gossip'; known: "
                                       "allreduce.:KIND..:buckets=B., dpsgd.:order=atc., .*"));
   EXPECT_THAT(error("dpsdg:order=atc"), ::testing::HasSubstr("did you mean dpsgd?"));
   EXPECT_THAT(error("allreduce:bush"), ::testing::HasSubstr("no allreduce 'bush'"));

@@ -64,18 +64,18 @@ TEST(Registry, TakesSpecsApartAsTheirKindSays) {
 
 TEST(Registry, NamesTheNearestAndAllThatAreKnown) {
   EXPECT_EQ(Refusal("aple:peeled=no"),
-            "aple:peeled=no: unknown fruit 'aple'; did you mean apple? known are "
+            "aple:peeled=no: unknown fruit 'aple'; did you mean apple? known: "
             "apple[:peeled=yes], pear");
   EXPECT_EQ(Refusal("watermelon"),
-            "watermelon: unknown fruit 'watermelon'; known are apple[:peeled=yes], pear");
+            "watermelon: unknown fruit 'watermelon'; known: apple[:peeled=yes], pear");
 }
 
 TEST(RegistryDeathTest, WhatNobodyCouldNameIsABug) {
   Registry<Fruit> fruits("fruit");
   fruits.Add({.name = "fig", .help = "blue"});
   EXPECT_DEATH(fruits.Add({.name = "fig", .help = "black"}), "fruit fig is registered twice");
-  EXPECT_DEATH(fruits.Add({.name = "a:b", .help = "two"}), "fruit 'a:b' is no name");
-  EXPECT_DEATH(fruits.Add({.name = "", .help = "none"}), "is no name");
+  EXPECT_DEATH(fruits.Add({.name = "a:b", .help = "two"}), "fruit 'a:b' is not a name");
+  EXPECT_DEATH(fruits.Add({.name = "", .help = "none"}), "is not a name");
   EXPECT_DEATH(fruits.Add({.name = "date"}), "fruit 'date' needs one line of help");
 }
 

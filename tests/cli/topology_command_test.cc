@@ -127,7 +127,7 @@ TEST(TopologyCommandTest, WhatNeverAgreesIsSaid) {
   file.close();
   const std::vector<std::string> flags = {"--topology=ring", "-n", "8", "--mixing=file:" + path};
   EXPECT_THAT(Grapevine(flags).out,
-              AllOf(HasSubstr("never ends: rho is 1: the weights are bipartite"),
+              AllOf(HasSubstr("never vanishes: rho is 1: the weights are bipartite"),
                     HasSubstr("--mixing=lazy")));
   EXPECT_TRUE(GrapevineJson(flags)["rounds_to_tenth"].is_null());
 }
@@ -169,7 +169,7 @@ TEST(TopologyCommandTest, ErrorsNameTheRemedyAndLeaveNoFile) {
   expect({"--topology=hypercube", "-n", "12"}, 2,
          "--topology=hypercube: not for 12 nodes: n must be a power of two; the nearest is n = 8 "
          "or 16");
-  expect({"--format=png"}, 2, "--format=png: known are edges, graphml, dot");
+  expect({"--format=png"}, 2, "--format=png: must be one of edges, graphml, dot");
   expect({"--format=dot", "--topology=ring,star"}, 2,
          "ring,star: --format writes one graph, not a list");
   expect({"--round=-1"}, 2, "--round=-1: rounds begin at 0");

@@ -35,11 +35,11 @@ TEST(ModelSettings, DataAreRefusedForAModelThatSeesNone) {
     return Complaint({{"model", model}, {"rounds", "3"}, {"compute", "5ms"}, {field, value}});
   };
   EXPECT_EQ(complaint("quadratic:dim=4", "split", "label"),
-            "--split=label: --model=quadratic:dim=4 sees no data; drop one of them");
+            "--split=label: --model=quadratic:dim=4 has no data; drop one of them");
   EXPECT_EQ(complaint("phantom:1MB", "data", "mnist:dir"),
-            "--data=mnist:dir: --model=phantom:1MB sees no data; drop one of them");
+            "--data=mnist:dir: --model=phantom:1MB has no data; drop one of them");
   EXPECT_EQ(complaint("quadratic:dim=4", "label_smoothing", "10%"),
-            "--label-smoothing=0.1: --model=quadratic:dim=4 sees no data; drop one of them");
+            "--label-smoothing=0.1: --model=quadratic:dim=4 has no data; drop one of them");
   EXPECT_EQ(complaint("quadratic:dim=4", "split", "iid"), "no error");
   EXPECT_EQ(complaint("lenet5", "split", "label"), "no error");
 }
@@ -50,7 +50,7 @@ TEST(ModelSettings, AModelSaysWhatItNeedsAndWhatMeansNothingToIt) {
       {{{"model", "phantom:1MB"}, {"compute", "5ms"}}, "use --rounds=R"},
       {{{"model", "phantom:1MB"}, {"compute", "5ms"}, {"rounds", "9"}, {"init_from", "x"}},
        "--init-from=x: --model=phantom:1MB learns nothing"},
-      {{{"model", "quadratic"}}, "--model=quadratic: sees no data"},
+      {{{"model", "quadratic"}}, "--model=quadratic: has no data"},
       {{{"model", "quadratic:dim=3"}, {"rounds", "9"}, {"target_accuracy", "0.9"}},
        "--target-accuracy=0.9: --model=quadratic:dim=3 has no accuracy"},
       {{}, "no error"},
@@ -61,7 +61,7 @@ TEST(ModelSettings, AModelSaysWhatItNeedsAndWhatMeansNothingToIt) {
 // A simulated gradient takes the time that --compute says, a real one its own.
 TEST(ModelSettings, LeaveTheTimeOfARealGradientToTheSimulator) {
   EXPECT_THAT(MessageOf(CheckModelOnRealNodes(Resolved({{"compute", "5ms"}}))),
-              HasSubstr("--compute=5ms: --model=lenet5 takes the time it takes"));
+              HasSubstr("--compute=5ms: --model=lenet5 is really computed"));
   const Flags phantom = {{"compute", "5ms"}, {"model", "phantom:1MB"}, {"rounds", "3"}};
   EXPECT_TRUE(CheckModelOnRealNodes(Resolved(phantom)).ok());
   Flags profiled = phantom;

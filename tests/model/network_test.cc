@@ -185,7 +185,7 @@ void ExpectUsageError(const absl::Status& status, const std::string& part) {
 
 TEST(MakeNetworkTest, NamesWhatIsKnown) {
   ExpectUsageError(MakeNetwork("lenet6", {28, 28, 1}, 10, {}).status(),
-                   "did you mean lenet5? known are lenet5, mlp[:width=256], resnet20, "
+                   "did you mean lenet5? known: lenet5, mlp[:width=256], resnet20, "
                    "resnet50[:zero_gamma=no], softmax");
 }
 

@@ -96,7 +96,7 @@ TEST(ScheduleTest, ErrorsNameTheSpecAndWhatIsKnown) {
     return std::string(status.message());
   };
   EXPECT_EQ(refusal("exponential"),
-            "exponential: unknown schedule 'exponential'; known are constant, cosine[:end=0], "
+            "exponential: unknown schedule 'exponential'; known: constant, cosine[:end=0], "
             "poly[:power=1][:end=0], step[:at=50%+75%][:factor=0.1]");
   EXPECT_EQ(
       refusal("step:at=50%+x"),
@@ -130,7 +130,7 @@ TEST(ScheduleTest, ImpossibleRunsAreRefused) {
   EXPECT_THAT(std::string(MakeSchedule("constant", {.base_rate = -1}).status().message()),
               testing::HasSubstr("the learning rate is -1"));
   EXPECT_THAT(std::string(MakeSchedule("constant", {.rounds_per_epoch = 0}).status().message()),
-              testing::HasSubstr("is no run"));
+              testing::HasSubstr("is not a run"));
 }
 
 }  // namespace

@@ -371,7 +371,7 @@ TEST(Cluster, ARankZeroThatCannotBeginTellsWhoWaitsForIt) {
   EXPECT_EQ(one.Await(), kOutput) << one.output();
   EXPECT_THAT(one.output(),
               HasSubstr("rank 0: " + folder.File("run") +
-                        " exists and is no run directory (it has no config.textproto); choose "
+                        " exists and is not a run directory (it has no config.textproto); choose "
                         "another --out"));
 }
 

@@ -107,7 +107,7 @@ TEST(Output, ADryRunFindsFoldersThatAreMissing) {
       RunGrapevine({"sim", "--dry-run", "--topology=ring,torus", "--trace=" + folder.File("trace"),
                     "--model=phantom:1MB", "--compute=1ms", "--rounds=5"});
   EXPECT_EQ(swept.exit_code, kUsage);
-  EXPECT_THAT(swept.output, HasSubstr("a sweep of 2 cells has no one trace"));
+  EXPECT_THAT(swept.output, HasSubstr("a trace is of one run, not of a sweep of 2 cells"));
 }
 
 bool Contains(const std::string& text, const std::string& part) {

@@ -83,7 +83,7 @@ TEST(Usage, TimesOfGradientsAndStragglersThatMakeNoSense) {
   };
   ExpectRefused(with({"--compute=normal:mean=5ms"}), kUsage,
                 HasSubstr("--compute=normal:mean=5ms: needs sd=TIME"));
-  ExpectRefused(with({"--compute=gauss"}), kUsage, HasSubstr("known are a time such as 10ms"));
+  ExpectRefused(with({"--compute=gauss"}), kUsage, HasSubstr("must be a time such as 10ms"));
   ExpectRefused(with({"--compute=5ms", "--straggler=rank=4:factor=2"}), kUsage,
                 HasSubstr("there is no rank 4 among 4 nodes"));
 }

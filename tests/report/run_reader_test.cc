@@ -33,7 +33,7 @@ TEST(ReadRun, NamesFileAndLine) {
   const std::string run = FreshFolder();
   WriteRun(run, "", std::string(kLine) + "{\"round\":2\n" + kLine);
   const auto broken = ReadRun(run);
-  EXPECT_EQ(broken.status().message(), run + "/metrics.jsonl:2: is no valid JSON");
+  EXPECT_EQ(broken.status().message(), run + "/metrics.jsonl:2: is not valid JSON");
   EXPECT_EQ(FailureOf(broken.status()), Failure::kInput);
   WriteRun(run, "", std::string(kLine) + "{\"round\":2,\"epoch\":1}\n");
   EXPECT_EQ(ReadRun(run).status().message(), run + "/metrics.jsonl:2: has no \"time_s\"");
@@ -59,8 +59,8 @@ TEST(FindRuns, NamesWhatIsNoRun) {
   WriteText(folder + "/file", "");
   const std::pair<std::string, std::string> cases[] = {
       {folder + "/none", " does not exist"},
-      {folder + "/file", " is no folder; name a run directory"},
-      {folder, " is no run directory and has none in it (there is no config.textproto)"}};
+      {folder + "/file", " is not a folder; name a run directory"},
+      {folder, " is not a run directory and has none in it (there is no config.textproto)"}};
   for (const auto& [path, why] : cases) {
     const auto runs = FindRuns(path);
     EXPECT_EQ(runs.status().message(), path + why);

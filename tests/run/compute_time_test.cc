@@ -136,14 +136,14 @@ TEST(ComputeTime, StaysWithinWhatAGradientMayTake) {
 
 TEST(ComputeTime, RefusesWhatIsNone) {
   const std::pair<const char*, const char*> cases[] = {
-      {"10", "\"10\" is no duration"},
+      {"10", "\"10\" is not a duration"},
       {"-3ms", "it is negative"},
       {"1000h", "1000h is longer than a gradient may take"},
       {"10ms:sd=1ms", "unknown option 'sd'"},
-      {"gauss:mean=10ms", "known are a time such as 10ms, normal:..., exponential:..."},
+      {"gauss:mean=10ms", "must be a time such as 10ms, normal:..., exponential:..."},
       {"normal:mean=10ms", "needs sd=TIME"},
       {"normal:sd=10ms", "needs mean=TIME, for example mean=10ms"},
-      {"normal:mean=ten:sd=1ms", "\"ten\" is no duration"},
+      {"normal:mean=ten:sd=1ms", "\"ten\" is not a duration"},
       {"normal:mean=0ms:sd=1ms", "option mean: must be positive"},
       {"normal:mean=10ms:deviation=1ms", "unknown option 'deviation'; normal knows mean, sd"},
       {"exponential:mean=10ms:5", "unexpected '5'"},

@@ -56,15 +56,15 @@ TEST(SetField, StoresTheCanonicalForm) {
 
 TEST(SetField, SaysWhatIsWrong) {
   const std::tuple<const char*, const char*, const char*> cases[] = {
-      {"batch", "abc", "\"abc\" is no whole number of 32 bits"},
-      {"batch", "3000000000", "\"3000000000\" is no whole number of 32 bits"},
-      {"seed", "-1", "\"-1\" is no non-negative whole number of 64 bits"},
-      {"lr", "fast", "\"fast\" is no number"},
-      {"overwrite", "perhaps", "\"perhaps\" is no true or false"},
+      {"batch", "abc", "\"abc\" is not a whole number of 32 bits"},
+      {"batch", "3000000000", "\"3000000000\" is not a whole number of 32 bits"},
+      {"seed", "-1", "\"-1\" is not a non-negative whole number of 64 bits"},
+      {"lr", "fast", "\"fast\" is not a number"},
+      {"overwrite", "perhaps", "\"perhaps\" is not true or false"},
       {"topology", "", "the value is empty"},
       {"slow", "1:2,", "the value is empty"},
       {"compute", "10",
-       "\"10\" is no duration: it has no unit; write for example 500us, 5ms, 30s, "
+       "\"10\" is not a duration: it has no unit; write for example 500us, 5ms, 30s, "
        "15min, 1h"},
   };
   for (const auto& [name, text, why] : cases) {

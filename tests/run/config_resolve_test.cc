@@ -76,7 +76,8 @@ TEST(ResolveConfig, NamesFileAndLine) {
   EXPECT_THAT(ErrorOf({.file = unknown}), StartsWith(unknown + ":2: "));
   EXPECT_THAT(ErrorOf({.file = unknown}), HasSubstr("bathc"));
   const std::string duration = FileWith("duration.textproto", "\n\npeer_timeout: \"30\"\n");
-  EXPECT_THAT(ErrorOf({.file = duration}), StartsWith(duration + ":3: peer_timeout: \"30\" is no"));
+  EXPECT_THAT(ErrorOf({.file = duration}),
+              StartsWith(duration + ":3: peer_timeout: \"30\" is not a duration"));
   const std::string type = FileWith("type.textproto", "nodes: \"four\"");
   EXPECT_THAT(ErrorOf({.file = type}), StartsWith(type + ":1: "));
   const std::string twice = FileWith("twice.textproto", "nodes: 4\nnodes: 5");
@@ -95,7 +96,7 @@ TEST(ResolveConfig, NamesAMissingFile) {
 
 TEST(ResolveConfig, NamesTheVariable) {
   EXPECT_EQ(ErrorOf({.environment = {{"GRAPEVINE_BATCH", "many"}}}),
-            "GRAPEVINE_BATCH: \"many\" is no whole number of 32 bits");
+            "GRAPEVINE_BATCH: \"many\" is not a whole number of 32 bits");
   EXPECT_EQ(ErrorOf({.environment = {{"GRAPEVINE_LR", "nan"}}}),
             "GRAPEVINE_LR=nan: must be positive");
 }
@@ -110,12 +111,13 @@ TEST(ResolveConfig, RefusesWhatMakesNoSense) {
       {{{"epochs", "-1"}}, "--epochs=-1: must be positive"},
       {{{"momentum", "1"}}, "--momentum=1: must be at least 0 and below 1"},
       {{{"weight_decay", "-0.1"}}, "--weight-decay=-0.1: must not be negative"},
-      {{{"device", "tpu"}}, "--device=tpu: known are cpu, cuda"},
-      {{{"device", "cuda:-1"}}, "--device=cuda:-1: known are cpu, cuda, cuda:INDEX, cuda:auto"},
-      {{{"device", "cuda:x"}}, "--device=cuda:x: known are cpu"},
-      {{{"precision", "fp8"}}, "--precision=fp8: known are fp32, tf32, bf16, fp16"},
+      {{{"device", "tpu"}}, "--device=tpu: must be one of cpu, cuda"},
+      {{{"device", "cuda:-1"}},
+       "--device=cuda:-1: must be one of cpu, cuda, cuda:INDEX, cuda:auto"},
+      {{{"device", "cuda:x"}}, "--device=cuda:x: must be one of cpu"},
+      {{{"precision", "fp8"}}, "--precision=fp8: must be one of fp32, tf32, bf16, fp16"},
       {{{"precision", "bf16"}}, "--precision=bf16: needs --device=cuda"},
-      {{{"log_format", "xml"}}, "--log-format=xml: known are text, json"},
+      {{{"log_format", "xml"}}, "--log-format=xml: must be one of text, json"},
       {{{"peer_timeout", "0"}}, "--peer-timeout=0s: must be between 100ms and 8760h"},
       {{{"peer_timeout", "1ns"}}, "--peer-timeout=1ns: must be between 100ms and 8760h"},
       {{{"rendezvous_timeout", "99ms"}}, "--rendezvous-timeout=99ms: must be between 100ms and"},

@@ -58,10 +58,10 @@ TEST(RunMetrics, HaveNoPlaceForNaN) {
 
 TEST(RunMetrics, SurviveHostileLines) {
   const std::pair<std::string, const char*> cases[] = {
-      {"", "is no valid JSON"},
-      {R"({"round":1)", "is no valid JSON"},
-      {std::string(100000, '['), "is no valid JSON"},
-      {"[]", "is no JSON object"},
+      {"", "is not valid JSON"},
+      {R"({"round":1)", "is not valid JSON"},
+      {std::string(100000, '['), "is not valid JSON"},
+      {"[]", "is not a JSON object"},
       {R"({"epoch":0,"time_s":0})", "has no \"round\""},
       {R"({"round":1.5,"epoch":0,"time_s":0})", "\"round\" has a value of the wrong type"},
       {R"({"round":18446744073709551615,"epoch":0,"time_s":0})", "\"round\" has a value"},

@@ -115,13 +115,13 @@ TEST_F(RunDirectoryTest, NeverReplacesAStrangersFolder) {
   Write(config_.out() + "/thesis.tex", "x");
   config_.set_overwrite(true);
   EXPECT_THAT(ErrorOf(CreateRunDirectory(config_, now_).status()),
-              HasSubstr("is no run directory (it has no config.textproto)"));
+              HasSubstr("is not a run directory (it has no config.textproto)"));
   EXPECT_EQ(Read(config_.out() + "/thesis.tex"), "x");
 }
 
 TEST_F(RunDirectoryTest, IsNotAFile) {
   Write(config_.out(), "x");
-  EXPECT_THAT(ErrorOf(CreateRunDirectory(config_, now_).status()), HasSubstr("is no folder"));
+  EXPECT_THAT(ErrorOf(CreateRunDirectory(config_, now_).status()), HasSubstr("is not a folder"));
   config_.set_out(config_.out() + "/below");
   EXPECT_THAT(ErrorOf(CheckRunDirectory(config_)), HasSubstr(config_.out()));
 }

@@ -50,7 +50,7 @@ TEST_F(TokenFile, OneThatHoldsNoTokenIsRefused) {
   ExpectRefused(" \n", "there is no token in it");
   ExpectRefused("fifteen letters", "16 to 1024 characters, this one 15");
   ExpectRefused(std::string(1025, 'x'), "16 to 1024 characters, this one 1025");
-  ExpectRefused(std::string(1 << 20, 'x'), "a file of 1048576 bytes is no token");
+  ExpectRefused(std::string(1 << 20, 'x'), "a file of 1048576 bytes is not a token");
   ExpectRefused("two words, each long", "printable ASCII characters without blanks");
   ExpectRefused(std::string(20, '\x1b'), "printable ASCII characters without blanks");
   ExpectRefused(std::string(20, '\0'), "printable ASCII characters without blanks");

@@ -123,7 +123,7 @@ link { a: "a" b: "b" bandwidth: "1Gbit" latency: "1us" })")
   for (const std::string& network : {"file:" + path, path}) {
     EXPECT_TRUE(Plan({.network = network, .nodes = 2}).is_flow_level());
     EXPECT_THAT(Error({.network = network, .nodes = 3}, Failure::kInput),
-                HasSubstr("no way from host \"a\" to host \"far\" and back"));
+                HasSubstr("no path from host \"a\" to host \"far\" and back"));
     EXPECT_THAT(Error({.network = network, .nodes = 4}), HasSubstr("4 ranks need 4 hosts"));
   }
 }

@@ -216,7 +216,7 @@ TEST(PlatformFileTest, BadTextprotosAreToldTheLine) {
   EXPECT_THAT(error("\"b\" bandwidth", "\"c\" bandwidth"),
               StartsWith("bad.textproto:6: link: no host or switch is named \"c\"; add it"));
   EXPECT_THAT(error("1Gbit", "-1Gbit"),
-              StartsWith("bad.textproto:6: link: bandwidth: \"-1Gbit\" is no bandwidth: it is "
+              StartsWith("bad.textproto:6: link: bandwidth: \"-1Gbit\" is not a bandwidth: it is "
                          "negative"));
   EXPECT_THAT(error("1Gbit", "1Gbps"), HasSubstr(":6: link: bandwidth: \"1Gbps\""));
   EXPECT_THAT(error("1Gbit", "0bit"), HasSubstr("nothing would ever arrive"));
@@ -295,7 +295,7 @@ link { a: "b" b: "c" bandwidth: "1Gbit" latency: "1us" duplex: ONE_WAY })");
   const absl::Status one_way = platform->CheckConnected(std::vector<HostId>{0, 1, 2});
   EXPECT_EQ(FailureOf(one_way), Failure::kInput);
   EXPECT_THAT(std::string(one_way.message()),
-              HasSubstr("no way from host \"a\" to host \"c\" and back; add a link"));
+              HasSubstr("no path from host \"a\" to host \"c\" and back; add a link"));
   EXPECT_FALSE(platform->CheckConnected(std::vector<HostId>{3, 0}).ok());
 }
 

@@ -267,11 +267,11 @@ TEST(PlatformTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(
       Error({.network = "swich"}),
       HasSubstr(
-          "swich: unknown network 'swich'; did you mean switch? known are fat-tree[:k=4], racks"));
+          "swich: unknown network 'swich'; did you mean switch? known: fat-tree[:k=4], racks"));
   EXPECT_THAT(Error({.network = ""}), HasSubstr("a name is missing"));
   EXPECT_THAT(Error({.network = "switch:speed=1Gbit"}), HasSubstr("unknown option 'speed'"));
   EXPECT_THAT(Error({.network = "switch:bandwidth=-1Gbit"}),
-              HasSubstr("option bandwidth: \"-1Gbit\" is no bandwidth: it is negative"));
+              HasSubstr("option bandwidth: \"-1Gbit\" is not a bandwidth: it is negative"));
   EXPECT_THAT(Error({.network = "switch:bandwidth=10Gfoo"}), HasSubstr("Gfoo"));
   EXPECT_THAT(Error({.network = "switch:bandwidth=0bit"}), HasSubstr("nothing would ever arrive"));
   EXPECT_THAT(Error({.network = "switch:latency=5"}), HasSubstr("option latency"));

@@ -165,7 +165,7 @@ TEST(GraphFileTest, RefusesEdgeListsByLine) {
 
 TEST(GraphFileTest, RefusesWhatIsNotConnectedOrNotThere) {
   EXPECT_EQ(Error("d.edges", "0 1\n2 3\n", 4),
-            "d.edges: not connected: no way from node 0 to node 2");
+            "d.edges: not connected: no path from node 0 to node 2");
   EXPECT_EQ(Error("d.edges", "0 1\n1 2\n", 4, Failure::kUsage),
             "file:d.edges: not for 4 nodes: the file has 3 nodes; the nearest is n = 3");
   const auto missing = MakeTopology("file:/nowhere/g.edges", 2, 1);

@@ -92,7 +92,7 @@ TEST(MixingTest, LazyKeepsHalfOfItself) {
 
 TEST(MixingTest, RefusesUnknownRules) {
   EXPECT_EQ(MakeMixing("best", Graph("ring", 4)).status().message(),
-            "best: unknown mixing 'best'; known are file:PATH, lazy[:MIXING], metropolis, uniform");
+            "best: unknown mixing 'best'; known: file:PATH, lazy[:MIXING], metropolis, uniform");
   EXPECT_EQ(FailureOf(MakeMixing("lazy:", Graph("ring", 4)).status()), Failure::kUsage);
 }
 

@@ -16,7 +16,7 @@ std::string Error(const std::string& spec, Rank n) {
 
 TEST(TopologyErrorTest, UnknownNames) {
   EXPECT_EQ(Error("rnig", 8),
-            "rnig: unknown topology 'rnig'; did you mean ring? known are complete, "
+            "rnig: unknown topology 'rnig'; did you mean ring? known: complete, "
             "erdos-renyi[:p=0.2], exponential, file:PATH, hypercube, one-peer-exponential, path, "
             "random[:d=3], random-matching, ring, small-world[:k=4][:p=0.1], star, torus[:4x8]");
   EXPECT_EQ(Error("", 8), "'': a name is missing");
@@ -36,7 +36,7 @@ TEST(TopologyErrorTest, NoNodes) {
 
 TEST(TopologyErrorTest, TorusSides) {
   EXPECT_EQ(Error("torus:4x8", 30),
-            "torus:4x8: not for 30 nodes: the sides multiply to another number; "
+            "torus:4x8: not for 30 nodes: the product of the sides is another number; "
             "the nearest is n = 32");
   EXPECT_EQ(Error("torus:4x", 8), "torus:4x: '' is not the length of a side; write 4x8");
   EXPECT_EQ(Error("torus:0x4", 8), "torus:0x4: '0' is not the length of a side; write 4x8");

@@ -55,8 +55,8 @@ absl::Status TapError(const std::string& what, int error) {
 // /dev/net/tun).
 absl::StatusOr<UniqueDescriptor> OpenTap(const std::string& name) {
   if (name.empty() || name.size() >= IFNAMSIZ) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", name, "\" is no name for a device: 1 to ", IFNAMSIZ - 1, " characters"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", name, "\" is not a name for a device: 1 to ", IFNAMSIZ - 1, " characters"));
   }
   UniqueDescriptor tap(open(kTunDevice, O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!tap.open()) return TapError(absl::StrCat("cannot open ", kTunDevice), errno);
@@ -107,7 +107,7 @@ absl::StatusOr<RelayOptions> ParseOptions(int argc, char** argv) {
             absl::StrCat(argv[i], ": wants a number that is not negative"));
       }
     }
-    if (!known) return absl::InvalidArgumentError(absl::StrCat(argv[i], " is no flag"));
+    if (!known) return absl::InvalidArgumentError(absl::StrCat(argv[i], " is not a flag"));
   }
   if (options.prefix.empty()) return absl::InvalidArgumentError("--prefix=NAME is missing");
   if (options.ports < 1 || options.ports > kMaxPorts) {

@@ -48,7 +48,7 @@ absl::StatusOr<std::shared_ptr<const Topology>> LoadGraphFile(const Spec& spec, 
     return SizeError(name, n, absl::StrCat("the file has ", graph.nodes, " nodes"), graph.nodes);
   }
   if (const auto node = FirstUnreachable(n, graph.edges)) {
-    return InputError(path, absl::StrCat("not connected: no way from node 0 to node ", *node));
+    return InputError(path, absl::StrCat("not connected: no path from node 0 to node ", *node));
   }
   return MakeStoredGraph(name, n, std::move(graph.edges));
 }

@@ -42,7 +42,7 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeTorus(const Spec& spec, Rank
   RETURN_IF_ERROR(reader.Finish());
   ASSIGN_OR_RETURN(auto sides, ParseSides(spec, text));
   if (ProductOf(sides) != n) {
-    return SizeError(spec.text, n, "the sides multiply to another number", ProductOf(sides));
+    return SizeError(spec.text, n, "the product of the sides is another number", ProductOf(sides));
   }
   std::string name = absl::StrCat("torus:", absl::StrJoin(sides, "x"));
   return MakeGrid(std::move(name), std::move(sides));

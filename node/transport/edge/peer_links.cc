@@ -6,7 +6,7 @@ namespace grapevine {
 
 absl::StatusOr<std::shared_ptr<PeerLink>> PeerLinks::To(Rank peer) {
   if (peer < 0 || peer >= world_size_ || peer == self_) {
-    return absl::InvalidArgumentError(absl::StrCat("rank ", peer, " is no peer of rank ", self_,
+    return absl::InvalidArgumentError(absl::StrCat("rank ", peer, " is not a peer of rank ", self_,
                                                    " among ", world_size_, " nodes"));
   }
   MutexLock lock(mutex_);

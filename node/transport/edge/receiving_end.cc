@@ -88,7 +88,7 @@ absl::Status ReceivingEnd::Violated(const absl::Status& how, const std::string& 
 
 void ReceivingEnd::Broke(const std::string& address) {
   link_->IncomingBroke(absl::UnavailableError(absl::StrCat(
-      "rank ", link_->peer(), " (", address, ") broke the connection off; ", watch_.Describe())));
+      "rank ", link_->peer(), " (", address, ") broke off the connection; ", watch_.Describe())));
 }
 
 absl::Status ReceivingEnd::TickAtDoor(std::chrono::milliseconds tick,

@@ -26,7 +26,9 @@ constexpr uint32_t kDataKey = FieldKey(gossip::Chunk::kDataFieldNumber);
 // Bytes; about a processor's second cache.
 constexpr int64_t kCachedMessage = 4 << 20;
 
-absl::Status NotAMessage() { return absl::InvalidArgumentError("sent bytes that are no message"); }
+absl::Status NotAMessage() {
+  return absl::InvalidArgumentError("sent bytes that are not a message");
+}
 
 void Fill(const EdgeIdentity& from, gossip::Hello* to) {
   to->set_protocol_version(from.protocol_version);

@@ -29,7 +29,7 @@ TEST(DatasetRegistryTest, MakesTheBuiltInSet) {
 }
 
 TEST(DatasetRegistryTest, BadSpecsAreUsageErrors) {
-  EXPECT_THAT(Refusal("imagenet"), HasSubstr("imagenet: unknown data set 'imagenet'; known are "
+  EXPECT_THAT(Refusal("imagenet"), HasSubstr("imagenet: unknown data set 'imagenet'; known: "
                                              "cifar10:DIR[:augment=no], image-folder:DIR"));
   EXPECT_THAT(Refusal("mnist"), HasSubstr("mnist: expected a folder, as in mnist:DIR"));
   EXPECT_THAT(Refusal("cifar10"), HasSubstr("cifar10: expected a folder, as in cifar10:DIR"));

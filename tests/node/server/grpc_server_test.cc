@@ -381,7 +381,7 @@ TEST_F(Tls, ACertificateOfAnotherAuthorityIsNamed) {
   TlsOptions foreign = Options("one");
   foreign.ca = Options("two").ca;
   ExpectUnfit(foreign, AllOf(HasSubstr("--tls-cert: " + foreign.cert),
-                             HasSubstr("is not one that --tls-ca vouches for")));
+                             HasSubstr("is not signed by --tls-ca")));
 }
 
 // The test's certificates are valid for two days.

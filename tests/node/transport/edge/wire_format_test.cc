@@ -127,9 +127,9 @@ TEST(WireFormat, CarriesControlMessagesBothWays) {
 TEST(WireFormat, RefusesEveryTruncation) {
   const std::string bytes = Encode(ToReceiver(kHeader)) + kData;
   for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_EQ(WhyNot(bytes.substr(0, size)), "sent bytes that are no message") << size;
+    EXPECT_EQ(WhyNot(bytes.substr(0, size)), "sent bytes that are not a message") << size;
   }
-  EXPECT_EQ(WhyNot(bytes + "x"), "sent bytes that are no message");
+  EXPECT_EQ(WhyNot(bytes + "x"), "sent bytes that are not a message");
 }
 
 TEST(WireFormat, RefusesWhatCannotBe) {
@@ -150,7 +150,7 @@ TEST(WireFormat, RefusesWhatCannotBe) {
   message.mutable_chunk()->mutable_tag()->set_channel(65536);
   message.mutable_chunk()->set_crc32c(0);
   EXPECT_EQ(WhyNot(message.SerializeAsString()), "named channel 65536");
-  EXPECT_EQ(WhyNot(gossip::ToReceiver().SerializeAsString()), "sent bytes that are no message");
+  EXPECT_EQ(WhyNot(gossip::ToReceiver().SerializeAsString()), "sent bytes that are not a message");
 }
 
 TEST(WireFormat, SurvivesEveryFlippedBit) {

@@ -229,7 +229,7 @@ TEST_F(GrpcHostile, APeerThatBreaksOffIsGivenUp) {
   const absl::Status failure = sink_.AwaitFailure(0);
   EXPECT_TRUE(absl::IsUnavailable(failure)) << failure;
   EXPECT_THAT(std::string(failure.message()), HasSubstr("rank 0"));
-  EXPECT_THAT(std::string(failure.message()), HasSubstr("broke the connection off"));
+  EXPECT_THAT(std::string(failure.message()), HasSubstr("broke off the connection"));
 }
 
 class GrpcImpatient : public GrpcHostile {
