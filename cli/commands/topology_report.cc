@@ -113,7 +113,7 @@ std::string Pace(const TopologySummary& summary) {
 std::string Schedule(const TopologySummary& summary) {
   switch (summary.period) {
     case 0:
-      return absl::StrCat("a new graph in every round; this is round  ", summary.round);
+      return absl::StrCat("a new graph in every round; this is round ", summary.round);
     case 1:
       return "the same graph in every round";
     default:

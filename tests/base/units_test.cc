@@ -77,7 +77,7 @@ TEST(ParseFraction, TakesNumbersAndPercentages) {
   EXPECT_EQ(*ParseFraction("0.985"), 0.985);
   EXPECT_EQ(*ParseFraction("98.5%"), 0.985);
   for (const char* text : {"", "%", "1.1", "-0.1", "nan", "101%", "half"}) {
-    EXPECT_THAT(ParseFraction(text).status().message(), HasSubstr("no fraction")) << text;
+    EXPECT_THAT(ParseFraction(text).status().message(), HasSubstr("not a fraction")) << text;
   }
 }
 

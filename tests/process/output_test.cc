@@ -84,7 +84,7 @@ TEST(Output, RecordingsReplaceNothingButFiles) {
         const Ended ended = RunGrapevine(With(command, {mode, "--out=" + folder.File("run")}));
         SCOPED_TRACE(::testing::PrintToString(command) + mode);
         EXPECT_EQ(ended.exit_code, kOutput);
-        EXPECT_THAT(ended.output, AllOf(HasSubstr(path), HasSubstr("no regular file")));
+        EXPECT_THAT(ended.output, AllOf(HasSubstr(path), HasSubstr("not a regular file")));
         EXPECT_FALSE(std::filesystem::exists(folder.File("run")));
       }
     }

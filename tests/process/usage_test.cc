@@ -130,7 +130,7 @@ TEST(Usage, AnExistingOutIsNeverWrittenInto) {
   ExpectRefused({"train", "--out=" + file}, kOutput,
                 AllOf(HasSubstr(file), HasSubstr("another --out")));
   ExpectRefused({"train", "--overwrite", "--out=" + folder.path()}, kOutput,
-                AllOf(HasSubstr(folder.path()), HasSubstr("no run directory")));
+                AllOf(HasSubstr(folder.path()), HasSubstr("not a run directory")));
 }
 
 TEST(Usage, WeightsOfAnotherModelAreRefused) {

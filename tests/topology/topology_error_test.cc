@@ -72,8 +72,8 @@ TEST(TopologyErrorTest, SmallWorldOptions) {
 
 TEST(TopologyErrorTest, ErdosRenyiThatFallsApart) {
   EXPECT_EQ(Error("erdos-renyi:p=0", 3),
-            "erdos-renyi:p=0: none of 100 draws over 3 nodes is connected; raise p: they mostly "
-            "are from p = ln(n) / n = 0.366204 on");
+            "erdos-renyi:p=0: none of 100 draws over 3 nodes is connected; raise p: most are "
+            "connected from p = ln(n) / n = 0.366204 on");
   EXPECT_TRUE(MakeTopology("erdos-renyi:p=0", 1, 1).ok());
 }
 

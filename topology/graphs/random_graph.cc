@@ -183,7 +183,7 @@ absl::StatusOr<std::shared_ptr<const Topology>> MakeErdosRenyi(const Spec& spec,
   RETURN_IF_ERROR(reader.Finish());
   RETURN_IF_ERROR(CheckStorable(spec, 0.5 * p * n * (n - 1)));
   const std::string advice =
-      absl::StrCat("raise p: most are connected from p = ln(n) / n =  ", std::log(n) / n, " on");
+      absl::StrCat("raise p: most are connected from p = ln(n) / n = ", std::log(n) / n, " on");
   return DrawConnected(spec, absl::StrCat("erdos-renyi:p=", Shortest(p)), n, seed, advice,
                        [&](KeyedRandom& random) { return DrawBernoulli(n, p, random); });
 }

@@ -95,15 +95,15 @@ TEST_F(GrpcHostile, PlainProtobufIsUnderstood) { ExpectUnharmed(); }
 
 TEST_F(GrpcHostile, StrangersOfEveryKindAreTurnedAway) {
   const auto invalid = grpc::StatusCode::INVALID_ARGUMENT;
-  ExpectTurnedAway("garbage", invalid, "no message");
-  ExpectTurnedAway("", invalid, "no message");
+  ExpectTurnedAway("garbage", invalid, "not a message");
+  ExpectTurnedAway("", invalid, "not a message");
   ExpectTurnedAway(std::string(70000, 'x'), invalid, "70000 bytes without data");
   ExpectTurnedAway(ChunkMessage(kTag, kData).SerializeAsString(), invalid,
                    "did not introduce itself");
   for (const Rank rank : {1, -5}) {
     EdgeIdentity nobody = Caller();
     nobody.rank = rank;
-    ExpectTurnedAway(HelloMessage(nobody).SerializeAsString(), invalid, "no peer");
+    ExpectTurnedAway(HelloMessage(nobody).SerializeAsString(), invalid, "not a peer");
   }
   // More than the server takes in at all.
   ExpectTurnedAway(std::string(8 << 20, 'x'), grpc::StatusCode::RESOURCE_EXHAUSTED, "max");
@@ -209,7 +209,7 @@ TEST_F(GrpcHostile, EmptyChunksEndThePeer) {
 }
 
 TEST_F(GrpcHostile, GarbageEndsThePeer) {
-  ExpectGivenUp("\x1a\xff\xff\xff\xff\x7f", absl::StatusCode::kInvalidArgument, "no message");
+  ExpectGivenUp("\x1a\xff\xff\xff\xff\x7f", absl::StatusCode::kInvalidArgument, "not a message");
 }
 
 TEST_F(GrpcHostile, ASecondHelloEndsThePeer) {
