@@ -21,7 +21,6 @@
 #include <span>
 
 #include "algorithm/event.h"
-#include "kernels/vector/step_request.h"
 #include "kernels/vector/vector_handle.h"
 
 namespace grapevine {

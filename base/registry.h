@@ -143,6 +143,11 @@ struct Registration {
   }
 };
 
+// "Did you mean ...?": the name that is fewest edits away from `typed` (insertions, deletions,
+// substitutions, swaps of neighbours), or "" when none is close. The first of
+// equals.
+std::string NearestName(std::string_view typed, const std::vector<std::string>& names);
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_BASE_REGISTRY_H_

@@ -17,13 +17,10 @@
 #include <vector>
 
 #include "bench/cuda_copy.h"
-#include "kernels/cuda/cuda_mix_and_step.h"
-#include "kernels/cuda/cuda_narrow.h"
-#include "kernels/cuda/cuda_sketch.h"
+#include "kernels/cuda/cuda_codec.h"
+#include "kernels/cuda/cuda_passes.h"
 #include "kernels/cuda/cuda_squared_sums.h"
 #include "kernels/cuda/cuda_status.h"
-#include "kernels/cuda/cuda_top_k.h"
-#include "kernels/cuda/cuda_weighted_sum.h"
 #include "kernels/device/gpu.h"
 #include "kernels/passes/sketch.h"
 #include "random/keyed_random.h"

@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "glog/logging.h"
 #include "node/server/grpc_credentials.h"
-#include "node/transport/grpc/grpc_arguments.h"
+#include "node/transport/grpc/grpc_transport_options.h"
 
 namespace grapevine {
 

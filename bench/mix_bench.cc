@@ -17,7 +17,7 @@
 #include "kernels/passes/instruction_set.h"
 #include "kernels/passes/mix_and_step.h"
 #include "kernels/passes/weighted_sum.h"
-#include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/shared_vector.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

@@ -16,7 +16,7 @@
 #include "bench/peers/peer_process.h"
 #include "bench/workers.h"
 #include "kernels/passes/weighted_sum.h"
-#include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/shared_vector.h"
 
 namespace grapevine {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/status_macros.h"
 #include "run/timing/compute_time.h"
-#include "sim/engine/phantom_vectors.h"
 #include "sim/engine/simulation.h"
+#include "sim/engine/vector_store.h"
 #include "sim/network/network_plan.h"
 #include "topology/topology.h"
 #include "topology/weights/mixing.h"

@@ -32,7 +32,7 @@
 #include "kernels/device/gpu.h"
 #include "kernels/passes/denormals.h"
 #include "kernels/tensor/gpu_tensor_device.h"
-#include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/shared_vector.h"
 #include "kernels/vector/vector_table.h"
 #include "model/data/pinned_batch_memory.h"
 #include "model/networks/network_registry.h"

@@ -20,7 +20,7 @@
 
 #include "bench/grpc_node.h"
 #include "bench/workers.h"
-#include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/shared_vector.h"
 
 namespace grapevine {
 namespace {

@@ -16,7 +16,6 @@
 #include "model/problem/host_objective.h"
 #include "model/problem/objective.h"
 #include "model/problem/problem.h"
-#include "model/problem/problem_kind.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "base/failure.h"
 #include "base/status_macros.h"
-#include "model/problem/problem_kind.h"
+#include "model/problem/problem.h"
 
 namespace grapevine {
 namespace {

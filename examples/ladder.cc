@@ -10,7 +10,6 @@
 
 #include "base/spec.h"
 #include "base/status_macros.h"
-#include "topology/size_error.h"
 #include "topology/topology.h"
 #include "topology/topology_kind.h"
 

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "optim/buffer_average.h"
 #include "optim/optimizer.h"
 #include "optim/optimizer_kind.h"
 

@@ -13,8 +13,8 @@
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "cli/grapevine.h"
+#include "model/data/dataset.h"
 #include "model/datasets/dataset_registry.h"
-#include "model/datasets/memory_dataset.h"
 #include "model/networks/network_registry.h"
 #include "random/keyed_random.h"
 

@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "node/control/registration.h"
-#include "node/identity/peer_address.h"
+#include "node/identity/host_address.h"
 #include "node/node_report.h"
 #include "node/server/grpc_keepalive.h"
-#include "node/transport/grpc/grpc_arguments.h"
+#include "node/transport/grpc/grpc_transport_options.h"
 
 namespace grapevine {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/shared_vector.h"
 #include "node/control/control.pb.h"
 #include "node/control/grpc_control_client.h"
 #include "node/control/grpc_coordinator_service.h"

@@ -3,6 +3,8 @@
 // A rule is one fused pass over memory: it mixes the given vectors and applies
 // the update to the mixture, so that D-PSGD's x' = sum_j W_ij x_j - lr * u costs
 // a single sweep. With one term of weight 1 it is the ordinary optimizer.
+//
+// Thread-safety: optimizers are immutable; a step belongs to the thread of its VectorTable.
 #ifndef GRAPEVINE_OPTIM_OPTIMIZER_H_
 #define GRAPEVINE_OPTIM_OPTIMIZER_H_
 
@@ -13,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/vector/replica_layout.h"
-#include "kernels/vector/step_request.h"
+#include "kernels/vector/vector_handle.h"
 #include "kernels/vector/vector_table.h"
 
 namespace grapevine {
@@ -29,7 +31,7 @@ class Optimizer {
 
   // The step over the parameters, and the exponential moving average over the buffers
   // (ReplicaLayout::buffer_momentum). `layout` is that of request.range: ApplyStep
-  // (replica_step.h) sees to it. The state has state_vectors() * layout.parameter_size
+  // sees to it. The state has state_vectors() * layout.parameter_size
   // elements, zero before the first step. `vectors` resolves the handles, and its passes
   // do the work.
   virtual void Step(const ReplicaLayout& layout, const StepRequest& request,
@@ -47,6 +49,24 @@ struct OptimizerOptions {
 // ("sgd:momentum=0.8:weight_decay=0.0001"). Errors name the spec and what is known.
 absl::StatusOr<std::unique_ptr<Optimizer>> MakeOptimizer(std::string_view spec,
                                                          const OptimizerOptions& options);
+
+// What every optimizer does with the buffers of a replica: a convex average. Running
+// statistics must never meet an optimizer's formula, which could drive a variance below zero
+// (ReplicaLayout).
+//
+// In the buffer section of request.out: (1 - m) * sum of the mix + m * b, where
+// m = layout.buffer_momentum and b, the scaled gradient there, holds the batch's
+// statistics. `layout` is that of request.range.
+void AverageBuffers(const ReplicaLayout& layout, const StepRequest& request, VectorTable& vectors);
+
+// What every driver does when an algorithm asks for the fused mix and local step, of a replica
+// or a range of it. `layout` is the whole replica's.
+void ApplyStep(const Optimizer& optimizer, const ReplicaLayout& layout, const StepRequest& request,
+               VectorTable& vectors);
+
+// Elements of the optimizer's state for a range; zeros before the first step.
+int64_t OptimizerStateSize(const Optimizer& optimizer, const ReplicaLayout& layout,
+                           ReplicaRange range);
 
 }  // namespace grapevine
 

@@ -13,9 +13,9 @@
 #include "absl/strings/str_split.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
-#include "optim/schedule_kind.h"
 
 namespace grapevine {
+
 namespace {
 
 // A place along the run.

@@ -19,9 +19,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "base/registry.h"
+#include "base/spec.h"
 
 namespace grapevine {
 
@@ -36,6 +39,25 @@ struct ScheduleOptions {
 
 // Errors name the spec and what is known or allowed.
 absl::StatusOr<Schedule> MakeSchedule(std::string_view spec, const ScheduleOptions& options);
+
+// What multiplies the base rate in a round, of those after the ramp.
+using ScheduleShape = std::function<double(int64_t round)>;
+
+// What is registered of a schedule: how it is written, and its shape along the run. One of
+// your own registers like those of schedule.cc: docs/extending.md. Immutable once registered.
+struct ScheduleKind {
+  std::string name;     // "cosine"
+  std::string options;  // "[:end=0]", beside :warmup=, which all have
+  std::string help;     // one line
+  // Reads its own options from the reader, which the caller finishes. The ramp takes the
+  // first `ramp` rounds.
+  std::function<absl::StatusOr<ScheduleShape>(const Spec&, SpecReader&, int64_t ramp,
+                                              const ScheduleOptions&)>
+      make;
+};
+
+// All schedules of this program.
+Registry<ScheduleKind>& Schedules();
 
 }  // namespace grapevine
 

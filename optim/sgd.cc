@@ -1,16 +1,33 @@
-#include "optim/sgd.h"
-
 #include <cmath>
 #include <memory>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "kernels/passes/mix_and_step.h"
-#include "optim/buffer_average.h"
+#include "optim/optimizer.h"
 #include "optim/optimizer_kind.h"
 
 namespace grapevine {
 namespace {
+
+// Stochastic gradient descent with heavy-ball or Nesterov momentum and weight
+// decay: PyTorch's torch.optim.SGD with dampening 0, applied to a mixture.
+//
+// Thread-safety: immutable, safe from any thread.
+class Sgd final : public Optimizer {
+ public:
+  explicit Sgd(const OptimizerOptions& options) : options_(options) {}
+
+  std::string name() const override;
+  // The momentum buffer, or none.
+  int state_vectors() const override { return options_.momentum == 0 ? 0 : 1; }
+  void Step(const ReplicaLayout& layout, const StepRequest& request,
+            VectorTable& vectors) const override;
+
+ private:
+  OptimizerOptions options_;
+};
 
 absl::StatusOr<std::unique_ptr<Optimizer>> MakeSgd(const Spec& spec, OptimizerOptions options) {
   SpecReader reader(spec);

@@ -1,7 +1,9 @@
-// An axis of a panel: its unit, its range, its label.
+// An axis of a panel, of runs or of sweeps: its unit, its range, its label.
 #ifndef GRAPEVINE_REPORT_AXIS_H_
 #define GRAPEVINE_REPORT_AXIS_H_
 
+#include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -26,6 +28,18 @@ struct Axis {
 // points, and on a logarithmic axis points at or below 0, do not count.
 Axis AxisOf(Horizontal x, std::span<const Band> curves);
 Axis AxisOf(Vertical y, std::span<const Band> curves);
+
+// Logarithmic, with a tic at each of `values` (above 0, not empty), or at some of them where
+// they would overlap, called what `name` says.
+Axis AxisOfValues(std::string label, const std::set<double>& values,
+                  const std::function<std::string(double)>& name);
+
+// Logarithmic, for the vertical extent of `curves`, in seconds: "10ms", "20ms", "50ms".
+Axis AxisOfSeconds(std::string label, std::span<const Band> curves);
+
+// Names of the values of --bandwidth (bits a second) and --latency (seconds).
+std::string BandwidthName(double bits_per_second);
+std::string LatencyName(double seconds);
 
 }  // namespace grapevine
 

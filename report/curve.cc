@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "algorithm/algorithm.h"
-#include "model/problem/problem_kind.h"
+#include "model/problem/problem.h"
 #include "run/config/config_field.h"
 
 namespace grapevine {

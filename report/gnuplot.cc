@@ -8,17 +8,66 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <system_error>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "base/failure.h"
 #include "base/status_macros.h"
-#include "system/atomic_file.h"
-#include "system/mapped_file.h"
+#include "run/records/output_file.h"
+#include "system/file.h"
 
 namespace grapevine {
+
+namespace {
+
+// Okabe and Ito (2008) without yellow, then dark tones of Tol (2021): told
+// apart by colour-blind readers too.
+constexpr const char* kColours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
+                                    "#56B4E9", "#000000", "#882255", "#999933", "#332288"};
+constexpr const char* kDashes[] = {"solid", "(14,5)", "(4,4)", "(14,4,3,4)", "(22,4,3,4,3,4)"};
+
+}  // namespace
+
+std::string CurveColour(size_t curve) { return kColours[curve % std::size(kColours)]; }
+
+std::string CurveDash(size_t curve) {
+  return kDashes[(curve + curve / std::size(kColours)) % std::size(kDashes)];
+}
+
+// A quote inside becomes a typographic one, for gnuplot does not always
+// understand a doubled one.
+std::string GnuplotQuoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      quoted += "\u2019";
+    } else {
+      quoted += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+    }
+  }
+  return quoted + "'";
+}
+
+std::string GnuplotTerminal(PictureFormat format, int width, int height,
+                            const std::string& output) {
+  const std::string size = absl::StrFormat("size %d,%d", width, height);
+  std::string script = "set encoding utf8\n";
+  if (format == PictureFormat::kSvg) {
+    absl::StrAppend(&script, "set terminal svg ", size,
+                    " dynamic font 'DejaVu Sans,Helvetica,sans-serif,12' background '#ffffff'\n");
+  } else {
+    absl::StrAppend(&script, "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {\n",
+                    "  set terminal pngcairo ", size, " font 'DejaVu Sans,10'\n", "} else {\n",
+                    "  set terminal png truecolor ", size, "\n", "}\n");
+  }
+  return absl::StrCat(script, "set output ", GnuplotQuoted(output), "\n");
+}
+
 namespace {
 
 constexpr char kScript[] = "script.gp";
@@ -97,6 +146,20 @@ absl::StatusOr<std::string> RunGnuplot(const std::string& script, const std::str
   RETURN_IF_ERROR(status);
   if (status = Execute(*folder); !status.ok()) return status;
   return ReadFile(absl::StrCat(*folder, "/", output));
+}
+
+absl::StatusOr<PictureFormat> FormatOf(const std::string& output) {
+  if (output.ends_with(".png")) return PictureFormat::kPng;
+  if (output.ends_with(".svg")) return PictureFormat::kSvg;
+  return UsageError(
+      absl::StrCat("cannot tell the format of ", output, "; end its name in .png or .svg"));
+}
+
+absl::Status WritePicture(const std::string& output,
+                          const std::function<std::string(const std::string&)>& script_for) {
+  // The user's path stays out of the script.
+  ASSIGN_OR_RETURN(const std::string picture, RunGnuplot(script_for("picture"), "picture"));
+  return WriteOutputFile(output, picture);
 }
 
 }  // namespace grapevine

@@ -1,17 +1,47 @@
-// Runs gnuplot, without a shell.
+// What every gnuplot script of ours begins with, how texts and curves look, and how a
+// script becomes a picture.
+//
+// A script is self-contained: data inline, no file but its output, and texts from outside
+// only in single quotes, where gnuplot substitutes nothing.
 #ifndef GRAPEVINE_REPORT_GNUPLOT_H_
 #define GRAPEVINE_REPORT_GNUPLOT_H_
 
+#include <cstddef>
+#include <functional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace grapevine {
 
-// Runs `script` in a private folder, which is removed afterwards, and returns
+enum class PictureFormat { kPng, kSvg };
+
+// A literal that gnuplot takes as it is: single quotes know neither escapes nor
+// command substitution. Control characters become blanks.
+std::string GnuplotQuoted(const std::string& text);
+
+// "#0072B2", and a dash pattern: told apart by colour-blind readers and in print.
+// Colours repeat after ten curves, each time with another dash.
+std::string CurveColour(size_t curve);
+std::string CurveDash(size_t curve);
+
+// Encoding, terminal and output; the size is in pixels. The picture goes to
+// `output` in gnuplot's working directory.
+std::string GnuplotTerminal(PictureFormat format, int width, int height, const std::string& output);
+
+// Runs `script`, without a shell, in a private folder, which is removed afterwards, and returns
 // the bytes of the file `output` that it wrote there. Errors: gnuplot is not
 // installed (names the package), or what it complained about first.
 absl::StatusOr<std::string> RunGnuplot(const std::string& script, const std::string& output);
+
+// By the end of the name: .png or .svg, else kUsage.
+absl::StatusOr<PictureFormat> FormatOf(const std::string& output);
+
+// Runs the script that `script_for` makes for the name of its output, and writes
+// the picture to `output` whole or not at all. Errors of writing are kOutput.
+absl::Status WritePicture(const std::string& output,
+                          const std::function<std::string(const std::string&)>& script_for);
 
 }  // namespace grapevine
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "report/axis.h"
-#include "report/gnuplot_text.h"
+#include "report/gnuplot.h"
 #include "report/series.h"
 
 namespace grapevine {

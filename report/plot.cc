@@ -7,7 +7,7 @@
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "report/curve.h"
-#include "report/picture.h"
+#include "report/gnuplot.h"
 
 namespace grapevine {
 namespace {

@@ -8,13 +8,19 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/algorithm.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/failure.h"
+#include "base/spec.h"
 #include "base/status_macros.h"
+#include "base/units.h"
+#include "run/config/config_field.h"
 #include "run/config/config_file.h"
 #include "run/records/run_directory.h"
-#include "system/mapped_file.h"
+#include "system/file.h"
 
 namespace grapevine {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -64,6 +70,63 @@ absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {
   }
   std::sort(runs.begin(), runs.end());
   return runs;
+}
+
+namespace {
+
+// Nodes but for servers. All, of an algorithm that the program that ran it knows and this
+// one does not.
+absl::StatusOr<int> Workers(const Config& config) {
+  ASSIGN_OR_RETURN(const Spec spec, ParseSpec(config.algorithm()));
+  if (Algorithms().Find(spec.name) == nullptr) return config.nodes();
+  return WorkerCount(config.algorithm(), config.nodes());
+}
+
+bool IsFinished(const std::string& run) {
+  std::error_code error;
+  return std::filesystem::exists(SummaryPath(run), error);
+}
+
+absl::StatusOr<SweptCell> ReadCell(const std::string& path) {
+  ASSIGN_OR_RETURN(ConfigFile file, ReadConfigFile(ConfigPath(path)));
+  ASSIGN_OR_RETURN(const Summary summary, ReadSummary(path));
+  if (!summary.simulated_time_s || summary.rounds <= 0 || *summary.simulated_time_s <= 0) {
+    return InputError(
+        absl::StrCat(SummaryPath(path), " has no simulated time: name the folder of a sweep"));
+  }
+  ASSIGN_OR_RETURN(const int workers, Workers(file.config));
+  return SweptCell{path, std::move(file.config),
+                   *summary.simulated_time_s / static_cast<double>(summary.rounds), workers};
+}
+
+}  // namespace
+
+std::optional<double> SweptCell::bandwidth() const {
+  if (!config.has_bandwidth()) return std::nullopt;
+  const absl::StatusOr<int64_t> bits = ParseBandwidth(config.bandwidth());
+  return bits.ok() ? std::optional<double>(static_cast<double>(*bits)) : std::nullopt;
+}
+
+std::optional<double> SweptCell::latency() const {
+  if (!config.has_latency()) return std::nullopt;
+  const absl::StatusOr<std::chrono::nanoseconds> time = ParseDuration(config.latency());
+  return time.ok() ? std::optional<double>(Seconds(time->count())) : std::nullopt;
+}
+
+absl::StatusOr<std::vector<SweptCell>> ReadSweep(std::span<const std::string> paths) {
+  std::vector<SweptCell> cells;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> runs, FindRuns(path));
+    for (const std::string& run : runs) {
+      if (!IsFinished(run)) continue;
+      ASSIGN_OR_RETURN(SweptCell cell, ReadCell(run));
+      cells.push_back(std::move(cell));
+    }
+  }
+  if (cells.empty()) {
+    return InputError(absl::StrCat(paths.front(), " has no finished cell (no summary.json)"));
+  }
+  return cells;
 }
 
 }  // namespace grapevine

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "run/records/summary.h"
+#include "run/records/metrics.h"
 
 namespace grapevine {
 

@@ -13,8 +13,8 @@
 #include "algorithm/algorithm_kind.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
+#include "report/axis.h"
 #include "report/curve.h"
-#include "report/sweep_axis.h"
 #include "run/config/config_field.h"
 
 namespace grapevine {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "report/gnuplot_text.h"
-#include "report/sweep_reader.h"
+#include "report/gnuplot.h"
+#include "report/run_reader.h"
 
 namespace grapevine {
 

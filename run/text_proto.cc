@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "system/mapped_file.h"
+#include "system/file.h"
 
 namespace grapevine {
 namespace {

@@ -1,16 +1,19 @@
-// A program run as a child that cannot outlive its parent.
+// A program run as a child that cannot outlive its parent, and the lines that it prints.
 #ifndef GRAPEVINE_SYSTEM_CHILD_PROCESS_H_
 #define GRAPEVINE_SYSTEM_CHILD_PROCESS_H_
 
 #include <sys/types.h>
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "system/unique_descriptor.h"
+#include "system/file_descriptor.h"
 
 namespace grapevine {
 
@@ -57,6 +60,30 @@ class ChildProcess {
   UniqueDescriptor output_;
   UniqueDescriptor errors_;
   std::optional<int> wait_status_;
+};
+
+// Lines out of a non-blocking descriptor. Thread-compatible.
+class LineReader {
+ public:
+  // Without the line break. A line longer than kMaxLine comes in pieces.
+  using OnLine = std::function<void(std::string_view line)>;
+
+  explicit LineReader(OnLine on_line) : on_line_(std::move(on_line)) {}
+
+  // Reads what is there, at most kMaxBurst, so that one busy writer does not
+  // starve the others. Closes the descriptor at its end, after a last line
+  // without a break.
+  void Read(UniqueDescriptor& descriptor);
+
+  static constexpr size_t kMaxLine = 16384;
+  static constexpr size_t kMaxBurst = 262144;
+
+ private:
+  void Take(std::string_view bytes);
+  void Flush();
+
+  OnLine on_line_;
+  std::string partial_;
 };
 
 }  // namespace grapevine

@@ -1,4 +1,5 @@
-// What is registered of a topology: how it is written, how it is made, and its traits.
+// What is registered of a topology: how it is written, how it is made, its traits, and in what
+// words it refuses a size.
 //
 // One of your own registers like those of topology/graphs: docs/extending.md.
 //
@@ -10,9 +11,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/ids.h"
 #include "base/registry.h"
 #include "base/spec.h"
 #include "topology/topology.h"
@@ -29,7 +33,7 @@ struct TopologyKind {
   bool tail = false;
 
   // Over n nodes, at least 1; a function of its arguments alone. Errors name the spec, what
-  // is wrong and, where some other n would do, the nearest one (topology/size_error.h).
+  // is wrong and, where some other n would do, the nearest one (topology/topology_kind.h).
   std::function<absl::StatusOr<std::shared_ptr<const Topology>>(const Spec&, Rank n, uint64_t seed)>
       make;
   // The specs on which --advise compares gossip among so many nodes. Empty: none.
@@ -38,6 +42,18 @@ struct TopologyKind {
 
 // All topologies of this program.
 Registry<TopologyKind>& Topologies();
+
+// "hypercube: not for 12 nodes: n must be a power of two; the nearest is n = 8 or 16". Every
+// topology is defined for every n >= 1 or refused in these words.
+//
+// Refuses `spec` over n nodes because of `rule`, and names the sizes closest to
+// n for which `works` holds (both, when one below is as close as one above).
+// Some size above n must work.
+absl::Status SizeError(std::string_view spec, Rank n, std::string_view rule,
+                       const std::function<bool(int64_t)>& works);
+
+// As above, where exactly one size works.
+absl::Status SizeError(std::string_view spec, Rank n, std::string_view rule, int64_t only);
 
 }  // namespace grapevine
 

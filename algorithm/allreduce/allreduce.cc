@@ -8,15 +8,132 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/algorithm.h"
 #include "algorithm/algorithm_kind.h"
-#include "algorithm/allreduce/allreduce_registry.h"
 #include "algorithm/allreduce/allreduce_schedule.h"
-#include "algorithm/allreduce/allreduce_sgd.h"
 #include "algorithm/allreduce/bucketed_sum.h"
 #include "base/status_macros.h"
 
 namespace grapevine {
+
 namespace {
+
+// Allreduce SGD: x' = x - lr u((1/n) sum_j g_j(x)), the same x on every node.
+//
+// The baseline of the field, whatever allreduce sums the gradients, whole or in
+// buckets that leave while the backward pass goes on. Batch statistics are
+// averaged along with them.
+class AllreduceSgd final : public Algorithm {
+ public:
+  // One schedule for each bucket.
+  AllreduceSgd(BucketedSum::Schedules schedules, AlgorithmOptions options);
+
+  absl::Status On(const Event& event, Host& host) override;
+  Round round() const override { return round_; }
+  std::vector<Waiting> waiting_for() const override { return sum_.waiting_for(); }
+  std::vector<Rank> Peers(Round from, Round to) const override;
+
+ private:
+  void OnStart(Host& host);
+  absl::Status OnGradient(const GradientReady& event, Host& host);
+  void BeginRound(Host& host);
+  void EndRoundIfSummed(Host& host);
+  void RestIfDone(Host& host);
+
+  BucketedSum sum_;
+  const AlgorithmOptions options_;
+
+  Vec replica_;
+  Vec gradient_;
+  Vec optimizer_state_;
+
+  Round round_ = 0;
+  Round limit_ = 0;
+  bool started_ = false;
+  bool in_round_ = false;
+  int64_t ready_from_ = 0;  // of this round's gradient; its size when nothing is
+};
+
+constexpr uint16_t kFirstBucketChannel = 1;
+
+AllreduceSgd::AllreduceSgd(BucketedSum::Schedules schedules, AlgorithmOptions options)
+    : sum_(std::move(schedules), kFirstBucketChannel), options_(std::move(options)) {}
+
+absl::Status AllreduceSgd::On(const Event& event, Host& host) {
+  absl::Status status;
+  if (const auto* received = std::get_if<Received>(&event)) {
+    status = sum_.On(*received, host);
+  } else if (const auto* sent = std::get_if<Sent>(&event)) {
+    status = sum_.On(*sent, host);
+    RestIfDone(host);
+  } else if (const auto* ready = std::get_if<GradientReady>(&event)) {
+    status = OnGradient(*ready, host);
+  } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
+    const bool moved = limit->limit > limit_;
+    limit_ = std::max(limit_, limit->limit);
+    if (started_ && moved && !in_round_) BeginRound(host);
+  } else {
+    OnStart(host);
+  }
+  if (status.ok()) EndRoundIfSummed(host);
+  return status;
+}
+
+void AllreduceSgd::OnStart(Host& host) {
+  replica_ = host.InitialReplica(host.whole_replica());
+  optimizer_state_ = host.NewOptimizerState(host.whole_replica());
+  sum_.Prepare(host.replica_size(), host);
+  started_ = true;
+  BeginRound(host);
+}
+
+void AllreduceSgd::BeginRound(Host& host) {
+  if (round_ >= limit_) {
+    RestIfDone(host);
+    return;
+  }
+  in_round_ = true;
+  gradient_ = host.New(host.replica_size(), "the gradient");
+  ready_from_ = host.replica_size();
+  sum_.Begin(gradient_);
+  host.Gradient(replica_, gradient_, round_, sum_.cuts());
+}
+
+absl::Status AllreduceSgd::OnGradient(const GradientReady& event, Host& host) {
+  if (!in_round_ || event.round != round_ || event.from >= ready_from_ || event.from < 0) {
+    return absl::InternalError(absl::StrCat("a gradient of round ", event.round, " from element ",
+                                            event.from, " on came unasked in round ", round_));
+  }
+  ready_from_ = event.from;
+  sum_.OnReady(ready_from_, host);
+  return absl::OkStatus();
+}
+
+void AllreduceSgd::EndRoundIfSummed(Host& host) {
+  if (!in_round_ || ready_from_ > 0 || !sum_.summed()) return;
+  const Vec next = host.New(host.replica_size(), "the stepped replica");
+  const Term own{1.0, {replica_, 0, host.replica_size()}};
+  host.Step({.range = host.whole_replica(),
+             .out = next,
+             .mix = {&own, 1},
+             .own = replica_,
+             .gradient = gradient_,
+             .state = optimizer_state_,
+             .learning_rate = options_.learning_rate(round_),
+             .gradient_scale = 1.0 / options_.mixing->topology().size()});
+  host.Drop(std::exchange(gradient_, Vec{}));
+  host.Drop(std::exchange(replica_, next));
+  in_round_ = false;
+  ++round_;
+  host.Boundary(round_, replica_);
+  BeginRound(host);
+}
+
+void AllreduceSgd::RestIfDone(Host& host) {
+  if (started_ && !in_round_ && round_ >= limit_ && sum_.idle()) host.Rest(replica_);
+}
+
+std::vector<Rank> AllreduceSgd::Peers(Round, Round) const { return sum_.Peers(); }
 
 // Each posts up to Collective::kMaxAhead messages ahead, and a transport has a
 // bound for those of one peer.

@@ -5,24 +5,47 @@
 // order, so that all ranks end with the same bits. Its second half is the first
 // one backwards: over the same edges, in the opposite direction and order, sums
 // return to wherever partial sums came from. So a schedule says the first half
-// alone, and allreduce_machine.h does the rest.
+// alone, and collective.h does the rest.
 //
 // A level is what goes on at the same time when all ranks are equally fast. All
 // ranks count the same levels, so that a level names a message; a rank may sit
 // one out.
 //
-// Thread-safety: immutable.
+// Thread-safety: immutable; the functions are pure.
 #ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_ALLREDUCE_SCHEDULE_H_
 #define GRAPEVINE_ALGORITHM_ALLREDUCE_ALLREDUCE_SCHEDULE_H_
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
-#include "algorithm/allreduce/rank_group.h"
+#include "absl/status/statusor.h"
 #include "base/ids.h"
+#include "base/spec.h"
 
 namespace grapevine {
+
+inline constexpr Rank kNobody = -1;
+
+// Ranks that take part in something together: all, a row, a column, the leaders.
+// first, first + stride, ..., `count` of them. A value.
+struct RankGroup {
+  Rank first = 0;
+  Rank stride = 1;
+  Rank count = 1;
+
+  // Of position 0 .. count-1.
+  Rank At(Rank position) const { return first + stride * position; }
+  // Where the positions close into a circle.
+  Rank Around(int64_t position) const {
+    return At(static_cast<Rank>((position % count + count) % count));
+  }
+  // Of a rank that belongs to it.
+  Rank PositionOf(Rank rank) const { return (rank - first) / stride; }
+};
 
 // Elements [begin, end) of the vector that is summed.
 struct ElementRange {
@@ -74,6 +97,19 @@ class AllreduceSchedule {
     return {.to = step.from, .from = step.to, .sent = step.received, .received = step.sent};
   }
 };
+
+// Makes the schedule of a rank; as often as there are sums at the same time.
+using AllreduceFactory = std::function<std::unique_ptr<const AllreduceSchedule>(Rank)>;
+
+// Reads the kind from the arguments of "allreduce:KIND" (ring when there is none)
+// and the kind's own options. Errors list the kinds, or name the nearest value
+// that works for `size` ranks. The caller finishes the reader.
+absl::StatusOr<AllreduceFactory> ReadAllreduce(const Spec& spec, SpecReader& reader, Rank size);
+
+// Names of the kinds, the default first: "ring".
+std::vector<std::string> AllreduceKinds();
+// The same with their options, for help: "ring, tree or torus[:4x8]".
+std::string AllreduceUsages();
 
 }  // namespace grapevine
 

@@ -12,7 +12,6 @@
 #define GRAPEVINE_ALGORITHM_ALLREDUCE_HALVING_DOUBLING_ALLREDUCE_H_
 
 #include "algorithm/allreduce/allreduce_schedule.h"
-#include "algorithm/allreduce/rank_group.h"
 
 namespace grapevine {
 

@@ -14,7 +14,7 @@
 #include "model/datasets/dataset_registry.h"
 #include "model/files/safetensors.h"
 #include "model/networks/network_registry.h"
-#include "model/problem/dataset_evaluation.h"
+#include "model/problem/network_evaluation.h"
 #include "run/config/flag_error.h"
 
 namespace grapevine {

@@ -6,10 +6,9 @@
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "cli/flags/config_flags.h"
-#include "cli/terminal/json_line.h"
 #include "cli/terminal/logging.h"
-#include "run/config/config_print.h"
 #include "run/config/flag_error.h"
+#include "run/config/resolved_config.h"
 
 namespace grapevine {
 namespace {

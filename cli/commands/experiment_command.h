@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "cli/flags/command_line.h"
 #include "run/config/config_field.h"
+#include "run/config/config_resolve.h"
 #include "run/config/resolved_config.h"
-#include "run/config/sweep.h"
 
 namespace grapevine {
 
@@ -26,7 +26,7 @@ using ExperimentBody = std::function<absl::Status(ResolvedConfig& resolved, bool
 void DefineExperiment(Command command, const std::vector<const ConfigField*>& fields,
                       ExperimentBody body);
 
-// Likewise for a grid of experiments (run/config/sweep.h): at least one cell.
+// Likewise for a grid of experiments (run/config/config_resolve.h): at least one cell.
 using SweepBody = std::function<absl::Status(std::vector<SweepCell>& cells, bool dry_run)>;
 // `rounds` gives the rounds of experiments whose user need not name any.
 void DefineSweep(

@@ -20,17 +20,15 @@
 #include "cli/commands/experiment_command.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/interruption.h"
-#include "cli/terminal/json_line.h"
 #include "cli/terminal/logging.h"
 #include "cli/terminal/progress_display.h"
-#include "cli/terminal/real_run_text.h"
-#include "cli/terminal/standard_output.h"
+#include "cli/terminal/run_text.h"
+#include "cli/terminal/text_output.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/model_settings.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_placement.h"
 #include "experiment/real/node_run.h"
-#include "experiment/real/node_token.h"
 #include "node/identity/run_token.h"
 #include "node/launch/launcher.h"
 #include "node/node_session.h"
@@ -40,7 +38,7 @@
 #include "run/records/output_file.h"
 #include "run/records/run_directory.h"
 #include "system/background_writer.h"
-#include "system/descriptor_limit.h"
+#include "system/file_descriptor.h"
 
 namespace grapevine {
 namespace {

@@ -18,7 +18,6 @@
 #include "experiment/advice/advice_report.h"
 #include "experiment/advice/advice_run.h"
 #include "experiment/core/experiment.h"
-#include "experiment/simulated/gradient_timer.h"
 #include "experiment/simulated/simulated_cluster.h"
 #include "run/config/config_field.h"
 

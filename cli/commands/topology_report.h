@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "topology/files/graph_writer.h"
-#include "topology/spectrum/summary.h"
+#include "topology/files/graph_formats.h"
+#include "topology/spectrum/spectrum.h"
 #include "topology/topology.h"
 
 namespace grapevine {

@@ -2,7 +2,7 @@
 // went wrong.
 //
 // CLI11 does the parsing. Its header takes ten seconds to compile, so that
-// command_line.cc and help_formatter alone include it.
+// command_line.cc alone includes it.
 //
 //   CommandLine line("grapevine", "Decentralized gossip SGD");
 //   Command eval = line.AddCommand("eval", "loss and accuracy of a model file");

@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "system/file_descriptor.h"
 #include "system/signal_descriptor.h"
-#include "system/unique_descriptor.h"
 
 namespace grapevine {
 

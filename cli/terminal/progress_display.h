@@ -1,13 +1,16 @@
-// How a run comes along, for people: one live bar on a terminal, a line per
-// measurement anywhere else, and between them what the nodes print. Or for
-// programs: each line a JSON object.
+// How a run, or a sweep, comes along, for people: one live line on a terminal; anywhere
+// else a line per measurement, or a few lines of a sweep, and between them what the nodes
+// print. Or for programs: each line a JSON object.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_CLI_TERMINAL_PROGRESS_DISPLAY_H_
 #define GRAPEVINE_CLI_TERMINAL_PROGRESS_DISPLAY_H_
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <ostream>
 #include <string>
 #include <string_view>
 
@@ -72,6 +75,35 @@ class ProgressDisplay {
 // Whether standard output is a terminal, and how wide it is. `json` is
 // --log-format=json.
 ProgressDisplay::Options TerminalOptions(const ProgressGoal& goal, bool json);
+
+// Thread-compatible.
+class SweepProgress {
+ public:
+  struct Options {
+    size_t cells = 0;
+    double cost = 0;    // of all of them (cell_cost.h)
+    int threads = 1;    // that they are dealt to
+    bool live = false;  // `out` is a terminal
+  };
+  SweepProgress(const Options& options, std::ostream& out) : options_(options), out_(out) {}
+
+  // So many cells more are done; together they cost so much and took so long on their thread.
+  void OnDone(size_t cells, double cost, double seconds);
+  // Leaves the cursor on a line of its own.
+  void Finish();
+
+ private:
+  // What is left, at the speed of what is done.
+  double SecondsLeft() const;
+
+  const Options options_;
+  std::ostream& out_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  size_t done_ = 0;
+  size_t shown_ = 0;
+  double cost_ = 0;     // of the cells done
+  double seconds_ = 0;  // of all threads
+};
 
 }  // namespace grapevine
 

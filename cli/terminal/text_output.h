@@ -1,5 +1,6 @@
-// Where a command writes a text of any length: the standard output, or a file
-// that appears whole or not at all.
+// Where a command writes a text of any length: the standard output, whose errors count (a
+// full disk behind it must not look like success), or a file that appears whole or not at
+// all.
 //
 // Thread-safety: thread-compatible.
 #ifndef GRAPEVINE_CLI_TERMINAL_TEXT_OUTPUT_H_
@@ -11,9 +12,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "system/atomic_file.h"
+#include "system/file.h"
 
 namespace grapevine {
+
+// Writes out what std::cout and stdout hold. kOutput when that, or anything
+// written to them before, failed. From one thread.
+absl::Status FlushStandardOutput();
 
 class TextOutput {
  public:

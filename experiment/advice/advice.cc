@@ -1,15 +1,18 @@
 #include "experiment/advice/advice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
+#include "base/status_macros.h"
 #include "run/config/config.pb.h"
 #include "topology/topology_kind.h"
 
 namespace grapevine {
+
 namespace {
 
 // The default first: of graphs that come out equal, which small ones may be, it is taken.
@@ -63,6 +66,45 @@ Advice Advise(std::vector<CandidateResult> results) {
     if (result.seconds <= fast_enough && merit(i) < merit(advice.chosen)) advice.chosen = i;
   }
   return advice;
+}
+
+namespace {
+
+constexpr double kPrecision = 1.02;
+
+}  // namespace
+
+Verdict VerdictOf(double advantage) {
+  if (advantage > 1 + kTolerance) return Verdict::kGossip;
+  return advantage * (1 + kTolerance) < 1 ? Verdict::kCentralized : Verdict::kTie;
+}
+
+absl::StatusOr<CrossoverSearch> FindCrossovers(
+    double low, double high, const std::function<absl::StatusOr<double>(double)>& advantage) {
+  CrossoverSearch search{.low = low, .high = high};
+  const double step = std::pow(high / low, 1.0 / (kScanPoints - 1));
+  double last_at = low;
+  Verdict last = Verdict::kTie;
+  for (int i = 0; i < kScanPoints; ++i) {
+    const double at = low * std::pow(step, i);
+    ASSIGN_OR_RETURN(const double here, advantage(at));
+    const Verdict verdict = VerdictOf(here);
+    if (i == 0) search.advantage_low = here;
+    search.advantage_high = here;
+    if (i > 0 && verdict != last) {
+      double below = last_at;
+      double above = at;
+      while (above / below > kPrecision) {
+        const double middle = std::sqrt(below * above);
+        ASSIGN_OR_RETURN(const double there, advantage(middle));
+        (VerdictOf(there) == last ? below : above) = middle;
+      }
+      search.crossovers.push_back({std::sqrt(below * above), last, verdict});
+    }
+    last_at = at;
+    last = verdict;
+  }
+  return search;
 }
 
 }  // namespace grapevine

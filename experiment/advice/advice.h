@@ -1,14 +1,17 @@
-// Which topology and algorithm to take, from the times that all of them would take.
+// Which topology and algorithm to take, from the times that all of them would take; and
+// where, along a quantity such as bandwidth, one side begins to win over the other.
 //
 // Thread-safety: pure functions over values.
 #ifndef GRAPEVINE_EXPERIMENT_ADVICE_ADVICE_H_
 #define GRAPEVINE_EXPERIMENT_ADVICE_ADVICE_H_
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/ids.h"
 
 namespace grapevine {
@@ -52,6 +55,32 @@ struct Advice {
 };
 
 Advice Advise(std::vector<CandidateResult> results);
+
+// Who is faster by more than the tolerance (kTolerance).
+enum class Verdict { kGossip, kTie, kCentralized };
+
+// `advantage`: the centralized time over gossip's.
+Verdict VerdictOf(double advantage);
+
+struct Crossover {
+  double at;  // within 2 %
+  Verdict below;
+  Verdict above;
+};
+
+struct CrossoverSearch {
+  double low, high;                      // what was looked at
+  double advantage_low, advantage_high;  // at its ends
+  std::vector<Crossover> crossovers;     // rising; empty when one verdict holds throughout
+};
+
+// Looks at kScanPoints from `low` to `high` (above 0), evenly on a logarithmic scale,
+// and bisects where two neighbours differ; what changes and changes back between
+// two points is not seen. Errors are those of `advantage`.
+absl::StatusOr<CrossoverSearch> FindCrossovers(
+    double low, double high, const std::function<absl::StatusOr<double>(double)>& advantage);
+
+inline constexpr int kScanPoints = 11;
 
 }  // namespace grapevine
 

@@ -1,5 +1,6 @@
-// Times every candidate on a cluster, and finds where gossip and centralized
-// methods change places: the work behind `grapevine sim --advise`.
+// Times rounds in the simulator, and every candidate on a cluster, and finds where gossip
+// and centralized methods change places: the work behind `grapevine sim --advise`. No
+// learning, no files.
 #ifndef GRAPEVINE_EXPERIMENT_ADVICE_ADVICE_RUN_H_
 #define GRAPEVINE_EXPERIMENT_ADVICE_ADVICE_RUN_H_
 
@@ -12,11 +13,26 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "algorithm/event.h"
 #include "experiment/advice/advice.h"
-#include "experiment/advice/crossover.h"
+#include "experiment/core/experiment.h"
 #include "run/config/config.pb.h"
 
 namespace grapevine {
+
+struct RoundTimingOptions {
+  Round warm_up = 8;    // rounds before the clock starts
+  Round measured = 32;  // above 0
+  // Ends with kInterrupted once it is set.
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+// Mean seconds per round, between the moments when the last worker has done the
+// first and the last of the measured rounds. The experiment has a phantom model; the
+// cluster is that of `cluster` (its network, bandwidth, latency ...), whose other
+// fields do not matter.
+absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cluster,
+                                  const RoundTimingOptions& options);
 
 struct AdviceRunOptions {
   int threads = 1;

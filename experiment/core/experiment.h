@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
 #include "experiment/core/accuracy_target.h"
-#include "experiment/core/dataset_cache.h"
+#include "experiment/core/experiment_problem.h"
 #include "kernels/vector/replica_layout.h"
 #include "model/problem/averaged_model.h"
 #include "model/problem/problem.h"

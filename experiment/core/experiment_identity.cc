@@ -8,8 +8,8 @@
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "kernels/passes/crc32c.h"
-#include "model/data/dataset_contents.h"
-#include "run/config/experiment_text.h"
+#include "model/data/dataset.h"
+#include "run/config/config_file.h"
 #include "run/timing/compute_profile.h"
 
 namespace grapevine {
@@ -20,7 +20,7 @@ std::string Checksum(uint32_t crc) {
 }
 
 template <typename Value>
-void Add(const Value& value, uint32_t* crc) {
+void Extend(const Value& value, uint32_t* crc) {
   *crc = Crc32c(*crc, &value, sizeof(value));
 }
 
@@ -34,10 +34,10 @@ std::string MixingIdentity(const Experiment& experiment) {
   MixingRow row;
   for (Rank rank = 0; rank < mixing.topology().size(); ++rank) {
     mixing.Row(rank, 0, &row);
-    Add(row.self, &crc);
+    Extend(row.self, &crc);
     for (const Neighbour& neighbour : row.in) {
-      Add(neighbour.rank, &crc);
-      Add(neighbour.weight, &crc);
+      Extend(neighbour.rank, &crc);
+      Extend(neighbour.weight, &crc);
     }
   }
   return absl::StrCat("from a file, ", Checksum(crc));
@@ -47,7 +47,7 @@ absl::StatusOr<std::string> ComputeIdentity(const std::string& compute) {
   ASSIGN_OR_RETURN(const std::optional<DeviceProfile> device, ProfiledDevice(compute));
   if (!device) return compute;
   uint32_t crc = 0;
-  for (const int64_t time : device->gradient_ns()) Add(time, &crc);
+  for (const int64_t time : device->gradient_ns()) Extend(time, &crc);
   return absl::StrCat("from a profile, ", Checksum(crc));
 }
 
@@ -69,8 +69,8 @@ std::string GraphIdentity(const Experiment& experiment) {
   std::vector<Rank> neighbours;
   for (Rank rank = 0; rank < topology.size(); ++rank) {
     topology.InNeighbours(rank, 0, &neighbours);
-    Add(neighbours.size(), &crc);
-    for (const Rank neighbour : neighbours) Add(neighbour, &crc);
+    Extend(neighbours.size(), &crc);
+    for (const Rank neighbour : neighbours) Extend(neighbour, &crc);
     edges += neighbours.size();
   }
   return absl::StrCat("from a file, ", edges / 2, " edges, ", Checksum(crc));

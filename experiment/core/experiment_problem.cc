@@ -1,24 +1,38 @@
 #include "experiment/core/experiment_problem.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/registry.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
-#include "experiment/core/local_processes.h"
 #include "model/data/prefetched_batches.h"
 #include "model/networks/network_registry.h"
 #include "model/problem/network_problem.h"
-#include "model/problem/problem_kind.h"
+#include "model/problem/problem.h"
 #include "run/config/flag_error.h"
 
 namespace grapevine {
 namespace {
+
+// How many processes of a run share this machine: as the launcher of this process says in
+// its environment (LOCAL_WORLD_SIZE, as torchrun and `train` do, or Open MPI's variable); 1
+// where none does. Slurm gives each process processors of its own instead.
+int LocalProcesses() {
+  for (const char* variable : {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"}) {
+    const char* const text = std::getenv(variable);
+    int processes = 0;
+    if (text != nullptr && absl::SimpleAtoi(text, &processes) && processes > 0) return processes;
+  }
+  return 1;
+}
 
 // No node sees a sample twice in one batch.
 absl::Status CheckBatch(const Config& config, const Shards& shards, size_t samples) {

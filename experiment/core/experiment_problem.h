@@ -1,16 +1,40 @@
-// The problem that a configuration names by --model, --data and --split.
+// The problem that a configuration names by --model, --data and --split, and the data sets
+// that several experiments of one process share.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_PROBLEM_H_
 #define GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_PROBLEM_H_
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "base/ids.h"
-#include "experiment/core/dataset_cache.h"
+#include "model/data/dataset.h"
+#include "model/datasets/dataset_registry.h"
 #include "model/problem/problem.h"
 #include "run/config/config.pb.h"
+#include "system/mutex.h"
 
 namespace grapevine {
+
+// Data sets that several experiments read, loaded once. Thread-safe. A data set stays in
+// memory as long as the cache.
+class DatasetCache {
+ public:
+  // Others who ask for the same spec meanwhile wait for the one who loads it.
+  absl::StatusOr<TrainTest> Get(const std::string& spec) {
+    MutexLock lock(mutex_);
+    const auto known = loaded_.find(spec);
+    if (known != loaded_.end()) return known->second;
+    absl::StatusOr<TrainTest> data = MakeDataset(spec);
+    if (data.ok()) loaded_.emplace(spec, *data);
+    return data;
+  }
+
+ private:
+  Mutex mutex_;
+  std::map<std::string, TrainTest> loaded_ ABSL_GUARDED_BY(mutex_);
+};
 
 // For `workers` nodes. Loads the data set; from `cache` unless that is null. Errors
 // carry kUsage and name the flag with its value, or kInput and name the file.

@@ -5,9 +5,9 @@
 #include "base/registry.h"
 #include "model/datasets/dataset_registry.h"
 #include "model/networks/network_registry.h"
-#include "model/problem/problem_kind.h"
+#include "model/problem/problem.h"
 #include "optim/optimizer_kind.h"
-#include "optim/schedule_kind.h"
+#include "optim/schedule.h"
 #include "topology/topology_kind.h"
 #include "topology/weights/mixing_kind.h"
 

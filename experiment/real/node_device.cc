@@ -8,7 +8,7 @@
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "kernels/device/gpu.h"
-#include "kernels/tensor/precision.h"
+#include "kernels/tensor/gpu_tensor_device.h"
 #include "model/data/pinned_batch_memory.h"
 #include "node/runner/device_data_path.h"
 #include "run/config/device_spec.h"

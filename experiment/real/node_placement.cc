@@ -8,10 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
-#include "node/identity/hostfile.h"
-#include "system/host_names.h"
+#include "node/identity/host_list.h"
+#include "system/machine_names.h"
 
 namespace grapevine {
+
 namespace {
 
 std::optional<std::string> ProcessEnvironment(const std::string& name) {
@@ -118,6 +119,32 @@ std::string PlaceText(const NodeIdentity& identity, const NodePlacement& placeme
       identity.local_rank.origin, ")\nlistens on ",
       bind.port == 0 ? absl::StrCat(bind.host, ", any port") : FormatHostAddress(bind),
       "; rank 0 is at ", FormatHostAddress(placement.coordinator), "\n");
+}
+
+namespace {
+
+// What makes strangers possible; empty on loopback alone.
+std::string BeyondLoopback(const NodePlacement& placement) {
+  if (!IsLoopback(placement.bind.host)) return absl::StrCat("listens on ", placement.bind.host);
+  if (!IsLoopback(placement.coordinator.host)) {
+    return absl::StrCat("connects to ", placement.coordinator.host);
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::StatusOr<TokenSource> NodeToken(const Config& config, const NodePlacement& placement) {
+  absl::StatusOr<TokenSource> token = FindToken(config, std::getenv(kTokenVariable));
+  if (!token.ok() || !token->secret.empty() || config.insecure()) return token;
+  const std::string beyond = BeyondLoopback(placement);
+  if (beyond.empty()) return token;
+  return UsageError(absl::StrCat(
+      "this node ", beyond,
+      ", which is not this machine alone, and has no token: give every "
+      "rank the same --token-file=FILE or ",
+      kTokenVariable, config.has_tls_ca() ? "" : ", and --tls-ca, --tls-cert and --tls-key",
+      ", or --insecure on a network that you trust"));
 }
 
 }  // namespace grapevine

@@ -1,5 +1,5 @@
-// Where a node listens and where it finds rank 0: what its identity and the
-// flags for bind and advertise addresses come to.
+// Where a node listens and where it finds rank 0, which its identity and the flags for bind
+// and advertise addresses come to; and the token that it shows there.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_PLACEMENT_H_
 #define GRAPEVINE_EXPERIMENT_REAL_NODE_PLACEMENT_H_
 
@@ -8,7 +8,9 @@
 #include "absl/status/statusor.h"
 #include "node/identity/host_address.h"
 #include "node/identity/identity.h"
+#include "run/config/config.pb.h"
 #include "run/config/resolved_config.h"
+#include "run/config/token_source.h"
 
 namespace grapevine {
 
@@ -31,6 +33,11 @@ absl::StatusOr<NodePlacement> PlaceNode(const Config& config, const NodeIdentity
 // "rank 2 of 4 (RANK, WORLD_SIZE), local rank 0 (default)", and where it and rank 0
 // are, in lines.
 std::string PlaceText(const NodeIdentity& identity, const NodePlacement& placement);
+
+// From --token-file or this process's environment. Beyond loopback a node needs
+// one, unless --insecure says otherwise: kUsage names the address and the
+// remedies. Errors as FindToken's.
+absl::StatusOr<TokenSource> NodeToken(const Config& config, const NodePlacement& placement);
 
 }  // namespace grapevine
 

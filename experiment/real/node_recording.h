@@ -1,27 +1,57 @@
 // What a real run is recorded into beside its metrics: a trace, a compute profile.
 //
-// Every node records by itself and leaves its part in its folder of the run
-// directory; rank 0 joins the parts once all nodes are done. Parts on another
-// machine's disk are missed, with a warning.
+// Every node records by itself and leaves its part in its folder of the run directory; rank
+// 0 joins the parts once all nodes are done. Parts on another machine's disk are missed,
+// with a warning.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_RECORDING_H_
 #define GRAPEVINE_EXPERIMENT_REAL_NODE_RECORDING_H_
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/ids.h"
-#include "experiment/real/profile_recorder.h"
 #include "node/runner/runner.h"
 #include "node/runner/trace_recorder.h"
 #include "run/config/config.pb.h"
+#include "run/timing/compute_profile.pb.h"
 #include "run/trace/chrome_trace.h"
-#include "system/atomic_file.h"
+#include "system/file.h"
 
 namespace grapevine {
+
+// How long the gradients and the mixing of one node took. Thread-compatible. Its memory
+// does not grow with the length of the run.
+class ProfileRecorder {
+ public:
+  explicit ProfileRecorder(std::string device) : device_(std::move(device)) {}
+
+  // A `gradient` of no time on a parameter server. The first round is left out where
+  // there are more: it warms up.
+  void OnRound(std::chrono::nanoseconds gradient, std::chrono::nanoseconds mix, int64_t mix_bytes);
+
+  // One device, whose times are a sample of at most kMaxTimes.
+  ComputeProfile Profile() const;
+
+  static constexpr size_t kMaxTimes = 4096;
+
+ private:
+  void AddGradient(std::chrono::nanoseconds time);
+
+  const std::string device_;
+  int64_t rounds_ = 0;
+  std::vector<int64_t> times_;  // of every stride_-th gradient
+  int64_t stride_ = 1;
+  int64_t gradients_ = 0;
+  int64_t mix_bytes_ = 0;
+  std::chrono::nanoseconds mix_{};
+};
 
 // Thread-compatible; the recorder that it lends is thread-safe.
 class NodeRecording {

@@ -23,7 +23,6 @@
 #include "node/node_session.h"
 #include "node/runner/evaluation_thread.h"
 #include "node/runner/runner.h"
-#include "run/records/background_lines.h"
 #include "run/records/line_file.h"
 #include "run/records/measurement.h"
 #include "system/mutex.h"

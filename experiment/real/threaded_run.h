@@ -11,7 +11,6 @@
 #include "absl/status/statusor.h"
 #include "experiment/core/experiment.h"
 #include "run/records/metrics.h"
-#include "run/records/summary.h"
 
 namespace grapevine {
 

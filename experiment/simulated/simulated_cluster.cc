@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "kernels/vector/shared_vector.h"
+#include "model/problem/objective.h"
 #include "run/config/config_field.h"
 #include "sim/network/tcp_effects.h"
 
 namespace grapevine {
+
 namespace {
 
 constexpr double kBitsPerByte = 8;
@@ -56,6 +61,30 @@ absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const C
   ASSIGN_OR_RETURN(cluster->effects_,
                    MakeMessageEffects(config, NarrowestLink(cluster->plan_->platform())));
   return cluster;
+}
+
+namespace {
+
+constexpr int kWarmUps = 2;
+constexpr int kGradients = 9;
+
+}  // namespace
+
+absl::StatusOr<std::chrono::nanoseconds> MeasureGradient(const Experiment& experiment) {
+  ASSIGN_OR_RETURN(const std::vector<std::unique_ptr<Objective>> objective,
+                   experiment.problem().MakeObjectives(0, 1, {}));
+  const SharedVector replica = NewSharedVector(experiment.layout().size);
+  const SharedVector gradient = NewSharedVector(experiment.layout().size);
+  RETURN_IF_ERROR(experiment.Initialize(replica.data.get()));
+  std::vector<std::chrono::nanoseconds> times;
+  for (int i = 0; i < kWarmUps + kGradients; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    RETURN_IF_ERROR(
+        objective.front()->Gradient(replica.data.get(), i, gradient.data.get()).status());
+    if (i >= kWarmUps) times.push_back(std::chrono::steady_clock::now() - begin);
+  }
+  std::ranges::nth_element(times, times.begin() + kGradients / 2);
+  return std::chrono::nanoseconds(ThreeDigits(times[kGradients / 2].count()));
 }
 
 }  // namespace grapevine

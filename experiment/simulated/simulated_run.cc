@@ -2,22 +2,41 @@
 
 #include <glog/logging.h>
 
+#include <memory>
 #include <optional>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "experiment/core/average_evaluation.h"
-#include "experiment/core/experiment_summary.h"
-#include "experiment/simulated/simulated_nodes.h"
+#include "experiment/core/experiment.h"
+#include "experiment/core/experiment_results.h"
 #include "model/problem/averaged_model.h"
 #include "run/records/run_directory.h"
-#include "sim/engine/link_statistics.h"
-#include "sim/engine/replica_average.h"
+#include "sim/engine/replica_vectors.h"
+#include "sim/engine/round_collector.h"
+#include "sim/engine/statistics.h"
+#include "sim/engine/vector_store.h"
 
 namespace grapevine {
 namespace {
+
+// Numbers for a model that learns, none for a phantom. All nodes compute their
+// gradients on one network's memory. The experiment outlives the store.
+absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& experiment) {
+  if (!experiment.problem().learns()) {
+    return std::make_unique<PhantomVectors>(experiment.layout().size,
+                                            experiment.optimizer().state_vectors());
+  }
+  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Objective>> objectives,
+                   experiment.problem().MakeObjectives(0, experiment.workers(), {}));
+  return std::make_unique<ReplicaVectors>(ReplicaVectors::Parts{
+      .layout = &experiment.layout(),
+      .optimizer = &experiment.optimizer(),
+      .initialize = [&experiment](float* replica) { return experiment.Initialize(replica); },
+      .objectives = std::move(objectives)});
+}
 
 // Of each direction, where all hosts have the same and nothing else limits; else 0.
 double InterfaceBandwidth(const NetworkPlan& network) {

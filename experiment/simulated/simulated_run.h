@@ -16,19 +16,17 @@
 #include "experiment/core/experiment.h"
 #include "experiment/simulated/simulated_cluster.h"
 #include "experiment/simulated/simulated_node_metrics.h"
-#include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/shared_vector.h"
 #include "model/problem/averaged_model.h"
 #include "run/records/line_file.h"
 #include "run/records/measurement.h"
 #include "run/records/metrics.h"
-#include "run/records/summary.h"
 #include "run/trace/chrome_trace.h"
-#include "sim/engine/observer_group.h"
 #include "sim/engine/round_collector.h"
 #include "sim/engine/sim_observer.h"
 #include "sim/engine/sim_trace.h"
 #include "sim/engine/simulation.h"
-#include "sim/engine/step_statistics.h"
+#include "sim/engine/statistics.h"
 
 namespace grapevine {
 

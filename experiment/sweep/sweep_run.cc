@@ -6,20 +6,48 @@
 #include <string>
 #include <thread>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "algorithm/algorithm.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
-#include "experiment/core/dataset_cache.h"
 #include "experiment/core/experiment.h"
+#include "experiment/core/experiment_problem.h"
 #include "experiment/simulated/simulated_run.h"
+#include "model/problem/problem.h"
 #include "run/config/config_file.h"
 #include "run/records/run_directory.h"
 #include "system/mutex.h"
+#include "topology/topology.h"
 
 namespace grapevine {
+
+namespace {
+
+// A node's gradient, in messages: an event, or a network's arithmetic.
+double GradientCost(const Config& config) { return SeesData(config.model()) ? 1000 : 1; }
+
+// In proportion: an epoch has a number of samples that the cells have in common.
+double Rounds(const Config& config) {
+  if (config.has_rounds()) return static_cast<double>(config.rounds());
+  constexpr double kSamples = 1e5;
+  return config.epochs() * kSamples / (static_cast<double>(config.nodes()) * config.batch());
+}
+
+}  // namespace
+
+double CellCost(const Config& config) {
+  constexpr double kRefused = 1e-3;
+  const absl::StatusOr<std::shared_ptr<const Topology>> topology =
+      MakeTopology(config.topology(), config.nodes(), config.seed());
+  if (!topology.ok()) return kRefused;
+  const absl::StatusOr<double> messages = MessagesPerRound(config.algorithm(), **topology);
+  if (!messages.ok()) return kRefused;
+  return kRefused + Rounds(config) * (*messages + config.nodes() * GradientCost(config));
+}
+
 namespace {
 
 // The summary of an earlier run with exactly this configuration.

@@ -1,4 +1,5 @@
-// Carries out the cells of a sweep on all cores.
+// Carries out the cells of a sweep on all cores, and says how long each takes beside the
+// others.
 //
 // Cells that differ in nothing but a graph that plays no part, of an allreduce or a
 // parameter server, are simulated once and share the result. Every other cell has its own
@@ -14,10 +15,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "run/config/sweep.h"
-#include "run/records/summary.h"
+#include "run/config/config.pb.h"
+#include "run/config/config_resolve.h"
+#include "run/records/metrics.h"
 
 namespace grapevine {
+
+// Above 0, in proportion to the work of all its rounds: messages, and gradients that are
+// computed. Of cells of one sweep, which have model and data in common; a cell that cannot
+// be costs next to nothing. Pure.
+double CellCost(const Config& config);
 
 struct SweepRunOptions {
   std::string directory;  // exists

@@ -4,9 +4,8 @@
 #include <bit>
 #include <cstring>
 
-#include "kernels/codec/narrow_element.h"
-
 namespace grapevine {
+
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "the wire has this machine's bytes");

@@ -11,12 +11,14 @@
 //   scale NaN: all of it becomes NaN, so that a run that diverged is seen to. One that
 //   is below 3e-31 everywhere becomes 0.
 //
-// The same bits on every instruction set and GPU: narrow_element.h.
+// The same bits on every instruction set and GPU, also where denormals are flushed: the
+// arithmetic of one element is here for every backend.
 //
 // Thread-safety: pure functions over the caller's memory, which must not overlap.
 #ifndef GRAPEVINE_KERNELS_CODEC_NARROW_H_
 #define GRAPEVINE_KERNELS_CODEC_NARROW_H_
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -24,6 +26,97 @@
 #include "random/keyed_random.h"
 
 namespace grapevine {
+
+inline constexpr uint32_t kFloatSign = 0x80000000;
+inline constexpr uint32_t kFloatInfinity = 0x7f800000;
+
+// The bits of |value|: ordered as the magnitudes are, with NaN above infinity.
+GRAPEVINE_ELEMENTWISE uint32_t MagnitudeBits(float value) {
+  return std::bit_cast<uint32_t>(value) & ~kFloatSign;
+}
+
+// `condition ? yes : no` that no compiler makes a branch of, so that loops of it are
+// vectorized.
+GRAPEVINE_ELEMENTWISE uint32_t Select(bool condition, uint32_t yes, uint32_t no) {
+  return no ^ ((yes ^ no) & (0u - static_cast<uint32_t>(condition)));
+}
+
+// Of magnitudes: as signed numbers, which vectors of any instruction set compare.
+GRAPEVINE_ELEMENTWISE bool IsLess(uint32_t a, uint32_t b) {
+  return static_cast<int32_t>(a) < static_cast<int32_t>(b);
+}
+
+// IEEE 754 binary16, rounded to nearest, ties to even. From 65520 on infinity; below
+// 2^-14 denormal; NaN stays NaN, quiet, with its sign and the top of its payload.
+GRAPEVINE_ELEMENTWISE uint16_t HalfBits(float value) {
+  const uint32_t magnitude = MagnitudeBits(value);
+  const uint32_t sign = std::bit_cast<uint32_t>(value) >> 16 & 0x8000;
+  // The exponent's bias changes from 127 to 15; a carry of the mantissa goes there.
+  const uint32_t normal = (magnitude - (112u << 23) + 0x0fff + (magnitude >> 13 & 1)) >> 13;
+  // The last place of numbers from 1/2 on is the unit of denormals, 2^-24.
+  const uint32_t denormal =
+      std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000;
+  const uint32_t nan = 0x7e00 | (magnitude >> 13 & 0x3ff);
+  const uint32_t finite = Select(IsLess(magnitude, 0x38800000), denormal, normal);
+  const uint32_t past = Select(IsLess(kFloatInfinity, magnitude), nan, 0x7c00);
+  return static_cast<uint16_t>(Select(IsLess(magnitude, 0x477ff000), finite, past) | sign);
+}
+
+// The value of binary16 `half`: exact; NaN keeps its payload.
+GRAPEVINE_ELEMENTWISE float HalfValue(uint16_t half) {
+  const uint32_t magnitude = half & 0x7fffu;
+  const uint32_t normal = (magnitude << 13) + (112u << 23);
+  const uint32_t denormal =
+      std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f);
+  const uint32_t finite = Select(IsLess(magnitude, 0x0400), denormal, normal);
+  const uint32_t bits = Select(IsLess(magnitude, 0x7c00), finite, magnitude << 13 | kFloatInfinity);
+  return std::bit_cast<float>(bits | (half & 0x8000u) << 16);
+}
+
+// bfloat16, the upper half of a float, rounded to nearest, ties to even. Denormals are
+// kept; NaN stays NaN, quiet, with its sign and the top of its payload.
+GRAPEVINE_ELEMENTWISE uint16_t BrainBits(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint32_t rounded = bits + 0x7fff + (bits >> 16 & 1);
+  const uint32_t nan = bits | 0x00400000;
+  return static_cast<uint16_t>((MagnitudeBits(value) > kFloatInfinity ? nan : rounded) >> 16);
+}
+
+// Exact.
+GRAPEVINE_ELEMENTWISE float BrainValue(uint16_t brain) {
+  return std::bit_cast<float>(static_cast<uint32_t>(brain) << 16);
+}
+
+// How the elements of a block become integers.
+struct Int8Scale {
+  float scale = 0;    // an integer's value
+  float inverse = 0;  // of it; 0 where all integers are to be 0
+};
+
+// `largest` are the MagnitudeBits of the block's largest element. A block whose scale
+// would be below 2^-108 (3e-33) is 0, so that denormals, which only some threads flush,
+// never count; one that is not finite gets the scale NaN.
+GRAPEVINE_ELEMENTWISE Int8Scale Int8ScaleOf(uint32_t largest) {
+  if (largest >= kFloatInfinity) return {std::bit_cast<float>(0x7fc00000u), 0};
+  const float magnitude = std::bit_cast<float>(largest);
+  if (magnitude < 127 * 0x1p-108f) return {0, 0};
+  return {magnitude / 127, 127 / magnitude};
+}
+
+// value / scale, rounded up or down at random so that the mean is right to 2^-17;
+// `random` is uniform in [0, 2^16).
+GRAPEVINE_ELEMENTWISE int8_t Int8Element(float value, float inverse, uint32_t random) {
+  // With 16 places after the point, rounded to nearest.
+  const float fixed = (inverse == 0 ? 0 : value) * inverse * 65536.0f;
+  const auto places = static_cast<int32_t>(fixed + (fixed < 0 ? -0.5f : 0.5f));
+  constexpr int32_t kMost = 127 << 16;  // which rounding may pass
+  const int32_t within = places > kMost ? kMost : places < -kMost ? -kMost : places;
+  return static_cast<int8_t>((within + static_cast<int32_t>(random)) >> 16);
+}
+
+GRAPEVINE_ELEMENTWISE float Int8Value(int8_t element, float scale) {
+  return static_cast<float>(element) * scale;
+}
 
 enum class NarrowFloat {
   kHalf,   // IEEE 754 binary16: 11 bits of precision, up to 65504

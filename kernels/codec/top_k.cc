@@ -4,9 +4,8 @@
 
 #include <array>
 
-#include "kernels/codec/top_k_digits.h"
-
 namespace grapevine {
+
 namespace {
 
 using Counts = std::array<uint32_t, kDigits>;

@@ -5,17 +5,58 @@
 // whom it is sent to. Of equal magnitudes the lower index is taken. The selection is
 // thus unique, and the same on every backend.
 //
+// The magnitude of the k-th entry is found digit by digit from the highest, by counting (radix
+// selection). A round counts, by their next digit, the entries whose digits so far are the
+// threshold's; the digit of the k-th is then known, and how many of its kind come
+// before. Three digits are 31 bits. Afterwards `wanted` entries are to be taken of
+// those that equal the threshold, and all above it.
+//
 // Thread-safety: pure functions over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_CODEC_TOP_K_H_
 #define GRAPEVINE_KERNELS_CODEC_TOP_K_H_
 
+#include <bit>
 #include <cstdint>
+
+#include "kernels/passes/instruction_set.h"
 
 namespace grapevine {
 
 // Writes exactly k indices, ascending, and the values there, bit for bit.
 // 0 <= k <= size < 2^32.
 void TopK(const float* vector, int64_t size, int64_t k, uint32_t* indices, float* values);
+
+inline constexpr int kDigitRounds = 3;
+inline constexpr int kDigits = 2048;  // values of a digit, 11 bits but for the last
+
+// What entries are compared by.
+GRAPEVINE_ELEMENTWISE uint32_t MagnitudeKey(float value) {
+  return std::bit_cast<uint32_t>(value) & 0x7fffffff;
+}
+
+// The lowest bit of a round's digit: 20, 9 and 0.
+GRAPEVINE_ELEMENTWISE int DigitShift(int round) { return round == 2 ? 0 : 20 - 11 * round; }
+
+// What has been found of the threshold.
+struct TopKThreshold {
+  uint32_t key = 0;     // its digits so far, zeros below
+  uint32_t wanted = 0;  // entries still to take among those that agree in them
+};
+
+// Whether a key has the digits that were found before `round`.
+GRAPEVINE_ELEMENTWISE bool IsCandidate(uint32_t key, const TopKThreshold& threshold, int round) {
+  return round == 0 || (key ^ threshold.key) >> (DigitShift(round - 1)) == 0;
+}
+
+GRAPEVINE_ELEMENTWISE uint32_t DigitOf(uint32_t key, int round) {
+  return key >> DigitShift(round) & (round == 2 ? 511 : kDigits - 1);
+}
+
+// After a round in which `above` candidates had a higher digit than the k-th's.
+GRAPEVINE_ELEMENTWISE TopKThreshold WithDigit(const TopKThreshold& threshold, int round,
+                                              uint32_t digit, uint32_t above) {
+  return {threshold.key | digit << DigitShift(round), threshold.wanted - above};
+}
 
 }  // namespace grapevine
 

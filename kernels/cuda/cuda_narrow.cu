@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "kernels/codec/narrow_element.h"
-#include "kernels/cuda/cuda_narrow.h"
+#include "kernels/codec/narrow.h"
+#include "kernels/cuda/cuda_codec.h"
 
 namespace grapevine {
 namespace {

@@ -1,7 +1,7 @@
 #include <cuda_runtime.h>
 
-#include "kernels/cuda/cuda_sketch.h"
-#include "kernels/passes/sketch_order.h"
+#include "kernels/cuda/cuda_passes.h"
+#include "kernels/passes/sketch.h"
 
 namespace grapevine {
 namespace {

@@ -1,5 +1,5 @@
 // Squared norms (kernels/vector/tensor_norms.h) and the squared distance
-// (kernels/passes/distance.h) on a GPU: with the same bits as on the CPU, one sweep over device
+// (kernels/passes/ordered_sum.h) on a GPU: with the same bits as on the CPU, one sweep over device
 // memory.
 //
 // Thread-safety: pure functions over the caller's memory.

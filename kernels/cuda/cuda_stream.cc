@@ -7,12 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "kernels/cuda/cuda_mix_and_step.h"
-#include "kernels/cuda/cuda_sketch.h"
+#include "kernels/cuda/cuda_passes.h"
 #include "kernels/cuda/cuda_status.h"
-#include "kernels/cuda/cuda_weighted_sum.h"
 
 namespace grapevine {
+
 namespace {
 
 // A small network's step is over before a sleep would be, which takes 100 us at least.
@@ -164,6 +163,37 @@ void CudaStream::ComputeSketch(const float* vector, int64_t size, uint64_t seed,
                                double* sketch) {
   if (!Enter()) return;
   Check(CudaSketch(vector, size, seed, sketch, workspace, stream_), "a sketch");
+}
+
+namespace {
+
+// The graph of what `calls` queue; null and an error, if they did what cannot be recorded.
+cudaError_t Capture(cudaStream_t stream, const std::function<void()>& calls, cudaGraph_t* graph) {
+  // Only this thread's calls count: others may allocate and wait meanwhile.
+  const cudaError_t begun = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+  if (begun != cudaSuccess) return begun;
+  calls();
+  return cudaStreamEndCapture(stream, graph);
+}
+
+}  // namespace
+
+absl::StatusOr<CudaRecording> CudaRecording::Of(cudaStream_t stream,
+                                                const std::function<void()>& calls) {
+  cudaGraph_t graph = nullptr;
+  cudaError_t error = Capture(stream, calls, &graph);
+  cudaGraphExec_t executable = nullptr;
+  if (error == cudaSuccess) error = cudaGraphInstantiate(&executable, graph, 0);
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  if (error != cudaSuccess) {
+    cudaGetLastError();  // not to be found by the next launch
+    return CudaStatus(error, "recording a CUDA graph");
+  }
+  return CudaRecording(executable);
+}
+
+CudaRecording::~CudaRecording() {
+  if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
 }
 
 }  // namespace grapevine

@@ -1,11 +1,14 @@
-// Streams and events of CUDA, as the project's DeviceStream and DeviceEvent.
+// Streams and events of CUDA, as the project's DeviceStream and DeviceEvent, and recordings of
+// what was queued on a stream.
 #ifndef GRAPEVINE_KERNELS_CUDA_CUDA_STREAM_H_
 #define GRAPEVINE_KERNELS_CUDA_CUDA_STREAM_H_
 
 #include <cuda_runtime_api.h>
 
+#include <functional>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -74,6 +77,26 @@ class CudaStream final : public DeviceStream {
   const cudaStream_t stream_;
   mutable Mutex mutex_;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Work that was queued on a stream once, to be queued again by one call: a CUDA graph.
+// Thread-compatible. May go while its work is under way (cuGraphExecDestroy).
+class CudaRecording {
+ public:
+  // Records what `calls` queue on `stream`, of the current device; nothing of it runs.
+  // They neither allocate nor wait, and no other thread uses the stream meanwhile.
+  static absl::StatusOr<CudaRecording> Of(cudaStream_t stream, const std::function<void()>& calls);
+
+  CudaRecording(CudaRecording&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
+  CudaRecording& operator=(CudaRecording&&) = delete;
+  ~CudaRecording();
+
+  cudaError_t Queue(cudaStream_t stream) const { return cudaGraphLaunch(graph_, stream); }
+
+ private:
+  explicit CudaRecording(cudaGraphExec_t graph) : graph_(graph) {}
+
+  cudaGraphExec_t graph_;
 };
 
 }  // namespace grapevine

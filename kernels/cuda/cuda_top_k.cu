@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/codec/top_k_digits.h"
-#include "kernels/cuda/cuda_top_k.h"
+#include "kernels/codec/top_k.h"
+#include "kernels/cuda/cuda_codec.h"
 
 namespace grapevine {
 namespace {

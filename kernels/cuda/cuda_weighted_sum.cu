@@ -1,4 +1,4 @@
-#include "kernels/cuda/cuda_weighted_sum.h"
+#include "kernels/cuda/cuda_passes.h"
 #include "kernels/cuda/mix_pass.h"
 
 namespace grapevine {

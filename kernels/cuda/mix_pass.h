@@ -18,8 +18,8 @@
 #include <initializer_list>
 #include <span>
 
-#include "kernels/cuda/cuda_weighted_sum.h"
-#include "kernels/passes/weighted_vector.h"
+#include "kernels/cuda/cuda_passes.h"
+#include "kernels/passes/weighted_sum.h"
 
 namespace grapevine {
 

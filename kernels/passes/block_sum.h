@@ -21,7 +21,7 @@
 #include <span>
 
 #include "kernels/passes/instruction_set.h"
-#include "kernels/passes/weighted_vector.h"
+#include "kernels/passes/weighted_sum.h"
 
 namespace grapevine {
 

@@ -2,13 +2,63 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
 namespace grapevine {
+
+namespace {
+
+[[maybe_unused]] constexpr size_t kLine = 64;  // of a cache, in bytes
+
+#if defined(__SSE2__)
+// `to` begins a line of the cache; the rest of the last line is left.
+void StreamLines(std::byte* to, const std::byte* from, size_t lines) {
+  constexpr int kWords = kLine / sizeof(__m128i);
+  for (size_t line = 0; line < lines; ++line, to += kLine, from += kLine) {
+    __m128i words[kWords];
+    std::memcpy(words, from, kLine);
+    for (int i = 0; i < kWords; ++i) {
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to) + i, words[i]);
+    }
+  }
+}
+
+void CopyToMemory(std::byte* to, const std::byte* from, size_t size) {
+  const size_t past_line = reinterpret_cast<uintptr_t>(to) % kLine;
+  const size_t head = std::min(size, past_line == 0 ? 0 : kLine - past_line);
+  const size_t lines = (size - head) / kLine;
+  std::memcpy(to, from, head);
+  StreamLines(to + head, from + head, lines);
+  const size_t done = head + lines * kLine;
+  std::memcpy(to + done, from + done, size - done);
+  // Such writes keep no order with those that come after, a mutex's among them.
+  _mm_sfence();
+}
+#else
+void CopyToMemory(std::byte* to, const std::byte* from, size_t size) {
+  std::memcpy(to, from, size);
+}
+#endif
+
+}  // namespace
+
+void Copy(CopyTo where, void* to, const void* from, size_t size) {
+  if (size == 0) return;
+  if (where == CopyTo::kCache) {
+    std::memcpy(to, from, size);
+  } else {
+    CopyToMemory(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), size);
+  }
+}
+
 namespace {
 
 // Polynomials over GF(2) modulo the Castagnoli polynomial, bit-reflected: bit
@@ -76,7 +126,6 @@ constexpr size_t kStream = 1360;
 // The processor's own look-ahead begins anew with each stream: from memory, the sum took 1.8
 // times as long without this one. It may pass the end, where it does nothing.
 constexpr size_t kAhead = 2 * 3 * kStream;
-constexpr size_t kLine = 64;
 
 GRAPEVINE_CRC_TARGET void Prefetch(const uint8_t* p) {
   _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);

@@ -1,5 +1,5 @@
 // CRC-32C (Castagnoli; RFC 3720, section 12.1): the checksum of vectors on the
-// wire.
+// wire, of bytes that lie still and of bytes that are copied.
 //
 // Uses the processor's CRC and carry-less multiplication where it has them
 // (three interleaved streams hide the instruction's latency), tables otherwise.
@@ -11,9 +11,17 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/passes/copy.h"
-
 namespace grapevine {
+
+// Where the result of a copy belongs.
+enum class CopyTo {
+  kCache,   // it is read again soon
+  kMemory,  // it is too large to stay in a cache: what it would take the place of stays
+};
+
+// The ranges must not overlap. A copy to memory writes past the caches where the processor
+// can, so that it need not read first what it overwrites; other threads see it as any copy.
+void Copy(CopyTo where, void* to, const void* from, size_t size);
 
 // The CRC of some bytes with checksum `crc` (0 for none) followed by
 // data[0, size).

@@ -1,6 +1,7 @@
 #include "kernels/passes/instruction_set.h"
 
 namespace grapevine {
+
 namespace {
 
 InstructionSet Detect() {

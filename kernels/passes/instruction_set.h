@@ -1,4 +1,5 @@
-// One kernel, compiled for several instruction sets and chosen at run time.
+// How the functions of a kernel are compiled: for several instruction sets of which one is
+// chosen at run time, and those of one element for GPUs as well.
 //
 // A kernel is a class with a static, always-inlined Run, written as plain loops
 // that the compiler vectorizes anew for each set. Every set gives the same bits:
@@ -11,6 +12,16 @@
 #define GRAPEVINE_KERNELS_PASSES_INSTRUCTION_SET_H_
 
 #include <vector>
+
+// The mark of a function that is the arithmetic of one element, on every backend. What a loop
+// on the CPU and a kernel on a GPU both call has one definition: tests on the CPU then cover
+// the formula, and those on a GPU the launch alone. Part of its caller, whatever that is
+// compiled for.
+#ifdef __CUDACC__
+#define GRAPEVINE_ELEMENTWISE __host__ __device__ __forceinline__
+#else
+#define GRAPEVINE_ELEMENTWISE inline __attribute__((always_inline))
+#endif
 
 #define GRAPEVINE_INLINE [[gnu::always_inline]] inline
 

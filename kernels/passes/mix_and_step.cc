@@ -1,9 +1,9 @@
 #include "kernels/passes/mix_and_step.h"
 
 #include "kernels/passes/block_sum.h"
-#include "kernels/passes/sgd_update.h"
 
 namespace grapevine {
+
 namespace {
 
 // block <- block - learning_rate * update at `offset`.

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "kernels/passes/mix_and_step.h"
-#include "kernels/passes/weighted_vector.h"
+#include "kernels/passes/weighted_sum.h"
 
 namespace grapevine {
 

@@ -13,7 +13,7 @@
 //
 // Terms are not negative, or NaN: lanes that nothing adds to are then as if not there.
 //
-// Thread-safety: pure functions.
+// Thread-safety: pure functions over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_PASSES_ORDERED_SUM_H_
 #define GRAPEVINE_KERNELS_PASSES_ORDERED_SUM_H_
 
@@ -21,7 +21,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "kernels/passes/elementwise_function.h"
+#include "kernels/passes/instruction_set.h"
 
 namespace grapevine {
 
@@ -83,6 +83,11 @@ GRAPEVINE_ELEMENTWISE double OrderedSum(int64_t begin, int64_t end, const Term& 
   }
   return HalveLanes(used, lanes);
 }
+
+// The squared Euclidean distance of two replicas, sum_i (a_i - b_i)^2, in this order. NaN where a
+// or b has one, or both the same infinity; infinite where one of them is.
+double SquaredDistance(const float* a, const float* b, int64_t size,
+                       InstructionSet set = BestInstructionSet());
 
 }  // namespace grapevine
 

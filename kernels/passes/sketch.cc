@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "kernels/passes/sketch_order.h"
-
 namespace grapevine {
+
 namespace {
 
 using OpenSketch = std::array<double, kOpenSketchSize>;

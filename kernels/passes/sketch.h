@@ -8,14 +8,25 @@
 // time: signs are drawn for each, a bucket for the first, and the others follow in a ring; two
 // elements share a bucket with probability at most 1/256 as before.
 //
+// Which draws decide where an element goes, and in which order the doubles are added, is the
+// same on every backend. The vector is cut into at most 2048 chunks of
+// whole rounds of 32 groups of 64, and each chunk has a sketch of its own, to which its
+// groups are added in ascending order. The chunks' sketches add to 32 lanes (chunk c
+// to lane c mod 32, in ascending order), which are halved (lane j takes lane j + 16,
+// then j + 8, ...) to one. A GPU gives a chunk to a warp, whose threads draw one hash
+// each; 2048 warps fill it, and their sketches are few bytes beside the vector.
+//
 // Thread-safety: pure functions over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_PASSES_SKETCH_H_
 #define GRAPEVINE_KERNELS_PASSES_SKETCH_H_
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "kernels/passes/instruction_set.h"
+#include "random/keyed_random.h"
 
 namespace grapevine {
 
@@ -26,6 +37,48 @@ using Sketch = std::array<double, kSketchSize>;
 // compared when seed and size agree. The same bits on every instruction set.
 Sketch SketchOf(const float* vector, int64_t size, uint64_t seed,
                 InstructionSet set = BestInstructionSet());
+
+inline constexpr int64_t kSketchGroup = 64;
+// The ring of buckets, cut open: a group may begin in any bucket, and what is past
+// the end is added to the beginning last.
+inline constexpr int64_t kOpenSketchSize = kSketchSize + kSketchGroup;
+inline constexpr int64_t kSketchRound = 32 * kSketchGroup;
+inline constexpr int64_t kSketchLanes = 32;
+
+// Elements of a chunk, but for the last.
+constexpr int64_t SketchChunk(int64_t size) {
+  const int64_t rounds = (size + 2048 * kSketchRound - 1) / (2048 * kSketchRound);
+  return std::max<int64_t>(8, rounds) * kSketchRound;
+}
+
+constexpr int64_t SketchChunks(int64_t size) {
+  return (size + SketchChunk(size) - 1) / SketchChunk(size);
+}
+
+// The keys of the draws that a projection is made of.
+struct SketchHash {
+  uint64_t sign_key;
+  uint64_t bucket_key;
+
+  constexpr explicit SketchHash(uint64_t seed)
+      : sign_key(MixKey(seed, Purpose::kSketch, 0, 0)),
+        bucket_key(MixKey(seed, Purpose::kSketch, 1, 0)) {}
+
+  // Bit j is set when element j of the group is negated.
+  constexpr uint64_t Signs(int64_t group) const {
+    return MixAt(sign_key, static_cast<uint64_t>(group));
+  }
+  // Where its first element goes; the others follow.
+  constexpr int Bucket(int64_t group) const {
+    return static_cast<int>(MixAt(bucket_key, static_cast<uint64_t>(group)) % kSketchSize);
+  }
+};
+
+// x, negated if bit j of `signs` is set.
+GRAPEVINE_ELEMENTWISE double SketchTerm(float x, uint64_t signs, int64_t j) {
+  const uint32_t sign = static_cast<uint32_t>(signs >> j) << 31;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(x) ^ sign);
+}
 
 }  // namespace grapevine
 

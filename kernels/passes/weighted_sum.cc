@@ -3,6 +3,7 @@
 #include "kernels/passes/block_sum.h"
 
 namespace grapevine {
+
 namespace {
 
 struct WeightedSumKernel {

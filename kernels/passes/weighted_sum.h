@@ -12,9 +12,14 @@
 #include <span>
 
 #include "kernels/passes/instruction_set.h"
-#include "kernels/passes/weighted_vector.h"
 
 namespace grapevine {
+
+// A term of the sum, weight * vector; the memory is the caller's.
+struct WeightedVector {
+  float weight;
+  const float* vector;
+};
 
 // Each vector and `out` have `size` elements. A term may be `out` itself, but
 // no other overlap is allowed. No terms give zeros.

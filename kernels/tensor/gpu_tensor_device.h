@@ -6,13 +6,31 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "kernels/device/device.h"
-#include "kernels/tensor/precision.h"
 #include "kernels/tensor/tensor_device.h"
 
 namespace grapevine {
+
+// In what a network computes on a GPU. Replicas, gradients and sums are fp32 in all.
+enum class Precision {
+  kFp32,
+  kTf32,  // products of fp32 by tensor cores, which keep 10 bits of each factor
+  kBf16,  // activations and the weights that products read
+  kFp16,  // likewise, with a scaled loss
+};
+
+// "fp32", "tf32", "bf16", "fp16"; none for another name.
+inline std::optional<Precision> PrecisionNamed(std::string_view name) {
+  if (name == "fp32") return Precision::kFp32;
+  if (name == "tf32") return Precision::kTf32;
+  if (name == "bf16") return Precision::kBf16;
+  if (name == "fp16") return Precision::kFp16;
+  return std::nullopt;
+}
 
 // Queues on `stream`, of `device`; both outlive it. Waits no longer than `timeout` for a
 // step, nor for the measuring of a plan. Unavailable where the GPU does not

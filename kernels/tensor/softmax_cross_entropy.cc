@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/tensor/softmax_row.h"
-
 namespace grapevine {
+
 namespace {
 
 // One row of the batch; returns its loss. `scale` multiplies the gradient.

@@ -21,7 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/device/device_copy.h"
+#include "kernels/device/device.h"
 #include "kernels/tensor/layer.h"
 #include "kernels/tensor/softmax_cross_entropy.h"
 #include "kernels/tensor/tensor_format.h"

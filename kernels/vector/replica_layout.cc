@@ -1,10 +1,12 @@
 #include "kernels/vector/replica_layout.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
 namespace grapevine {
+
 namespace {
 
 TensorView View(std::string name, std::vector<int64_t> shape, int64_t offset) {
@@ -74,6 +76,18 @@ uint64_t ReplicaLayout::Fingerprint() const {
     hash.Add(static_cast<int64_t>(section->size()));
   }
   return hash.value();
+}
+
+std::string FirstNonFinite(const ReplicaLayout& layout, const float* vector) {
+  for (const auto* tensors : {&layout.parameters, &layout.buffers}) {
+    for (const TensorView& tensor : *tensors) {
+      const float* const begin = vector + tensor.offset;
+      if (!std::all_of(begin, begin + tensor.size, [](float x) { return std::isfinite(x); })) {
+        return tensor.name;
+      }
+    }
+  }
+  return "";
 }
 
 }  // namespace grapevine

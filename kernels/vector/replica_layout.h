@@ -43,6 +43,10 @@ struct ReplicaLayout {
   uint64_t Fingerprint() const;
 };
 
+// Where a run that diverged broke: the name of the first tensor, buffers last, with a NaN or an
+// infinity among its elements in `vector`, which has layout.size of them; empty when there is none.
+std::string FirstNonFinite(const ReplicaLayout& layout, const float* vector);
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_KERNELS_VECTOR_REPLICA_LAYOUT_H_

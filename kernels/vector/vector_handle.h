@@ -1,10 +1,12 @@
-// Handles to vectors whose memory, device and size are a driver's affair.
+// Handles to vectors whose memory, device and size are a driver's affair, and the step that is
+// asked for of them: all that algorithms know of vectors.
 //
-// Algorithms speak in handles; VectorTable resolves them on the CPU.
+// VectorTable resolves handles on the CPU. Values; thread-safe.
 #ifndef GRAPEVINE_KERNELS_VECTOR_VECTOR_HANDLE_H_
 #define GRAPEVINE_KERNELS_VECTOR_VECTOR_HANDLE_H_
 
 #include <cstdint>
+#include <span>
 
 namespace grapevine {
 
@@ -34,6 +36,28 @@ struct ReplicaRange {
 struct Term {
   double weight;
   Part part;
+};
+
+// A fused mix and local step, as it is asked for: an algorithm fills it in, the driver and
+// its data path pass it on, and an optimizer resolves it (optim/optimizer.h).
+//
+// out <- sum(mix) - learning_rate * update(own, gradient_scale * gradient, state).
+//
+// All vectors hold `range` of a replica, no more and no less, but `state`, which was made
+// for it. `out` may be `own`, a term or the gradient.
+struct StepRequest {
+  ReplicaRange range;
+  Vec out;
+  // Summed in this order; the caller's memory.
+  std::span<const Term> mix;
+  // The point at which weight decay is evaluated: the node's own replica.
+  Vec own;
+  Vec gradient;
+  Vec state;
+  double learning_rate = 0;
+  // Multiplies the gradient first, parameters and buffers alike (1/n after a sum over n
+  // nodes).
+  double gradient_scale = 1;
 };
 
 }  // namespace grapevine

@@ -1,16 +1,19 @@
 // The passes over vectors that optimizers and drivers are made of, wherever the
-// vectors live: on the CPU here, on a stream of a device in kernels/device.
+// vectors live: on the CPU here, on a stream of a device in kernels/device. And the bytes that
+// they read and write: what the simulator charges for them, and what a profile divides their
+// measured time by.
 //
 // Pointers are memory of the implementation's kind. On a CPU a pass is over when the
 // call returns; on a device it is queued behind what was queued before.
 #ifndef GRAPEVINE_KERNELS_VECTOR_VECTOR_PASSES_H_
 #define GRAPEVINE_KERNELS_VECTOR_VECTOR_PASSES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "kernels/passes/mix_and_step.h"
-#include "kernels/passes/weighted_vector.h"
+#include "kernels/passes/weighted_sum.h"
 
 namespace grapevine {
 
@@ -32,6 +35,18 @@ class CpuPasses final : public VectorPasses {
   void MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
                   float* out) override;
 };
+
+// Bytes of a sum of `terms` vectors: reads each, writes the result.
+inline int64_t CombineTraffic(size_t terms, int64_t elements) {
+  return (static_cast<int64_t>(terms) + 1) * elements * static_cast<int64_t>(sizeof(float));
+}
+
+// Bytes of the fused pass that mixes `terms` vectors and steps: reads them and the
+// gradient, writes the result, reads and writes the optimizer's `state_vectors`.
+inline int64_t StepTraffic(size_t terms, int state_vectors, int64_t elements) {
+  return (static_cast<int64_t>(terms) + 2 + 2 * state_vectors) * elements *
+         static_cast<int64_t>(sizeof(float));
+}
 
 }  // namespace grapevine
 

@@ -12,11 +12,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "kernels/passes/weighted_vector.h"
-#include "kernels/vector/aligned_buffer.h"
+#include "kernels/passes/weighted_sum.h"
+#include "kernels/vector/shared_vector.h"
 #include "kernels/vector/vector_handle.h"
 #include "kernels/vector/vector_passes.h"
-#include "kernels/vector/vector_pool.h"
 
 namespace grapevine {
 

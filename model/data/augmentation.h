@@ -1,17 +1,26 @@
-// Random variations of training images: shifted by padding and cropping, mirrored.
+// Random variations of training images, and what evaluation shows of an image instead.
 //
-// The standard augmentation for CIFAR-10 (He et al. 2016, section 4.2): 4 black
+// For CIFAR-10 the standard augmentation (He et al. 2016, section 4.2): 4 black
 // pixels on each side, a random crop of the original size, a mirror image for
-// every second. That for ImageNet is in resized_crop.h.
+// every second.
 //
-// Thread-safety: pure functions over the caller's memory.
+// For ImageNet the standard pipeline, which makes a square of an image of any extent:
+// training shows a random part (Szegedy et al. 2015, arXiv:1409.4842; 8 % to 100 %
+// of the area, aspect 3:4 to 4:3, as torchvision's RandomResizedCrop), evaluation
+// the centre of the image whose shorter side has become a little larger than the
+// square.
+//
+// Every draw and every byte is the same on every machine. Thread-safety: pure functions
+// over the caller's memory.
 #ifndef GRAPEVINE_MODEL_DATA_AUGMENTATION_H_
 #define GRAPEVINE_MODEL_DATA_AUGMENTATION_H_
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "model/data/batch.h"
+#include "random/keyed_random.h"
 
 namespace grapevine {
 
@@ -38,6 +47,33 @@ Variation DrawVariation(const Augmentation& augmentation, uint64_t bits);
 void ApplyVariation(const Augmentation& augmentation, const Variation& variation,
                     const ImageShape& shape, std::span<const uint8_t> image,
                     std::span<uint8_t> out);
+
+// A part of an image, in pixels; edges may lie between them.
+struct CropBox {
+  double left = 0;
+  double top = 0;
+  double width = 0;
+  double height = 0;
+};
+
+// Inside of an image of these extents.
+CropBox DrawCrop(int64_t width, int64_t height, KeyedRandom* random);
+
+// What is `size` x `size` in the centre of an image once its shorter side is `resize`.
+CropBox CentreCrop(int64_t width, int64_t height, int64_t size, int64_t resize);
+
+// An image (height, width, 3).
+struct RgbImage {
+  std::span<const uint8_t> pixels;
+  int64_t width = 0;
+  int64_t height = 0;
+};
+
+// out (size, size, 3) <- the part `box` of `image`, by linear interpolation over two
+// pixels of the coarser of both (antialiased, as Pillow's BILINEAR). `narrowed` is
+// memory that is reused.
+void ResizeCrop(const RgbImage& image, const CropBox& box, int64_t size, bool mirrored,
+                std::vector<uint8_t>* narrowed, std::span<uint8_t> out);
 
 }  // namespace grapevine
 

@@ -3,7 +3,7 @@
 // Images are bytes, as files have them, and become normalized floats batch by
 // batch: a quarter of the memory, and augmentation works on bytes.
 //
-// Thread-safety: immutable, safe from any thread.
+// Thread-safety: immutable, safe from any thread; functions are pure.
 #ifndef GRAPEVINE_MODEL_DATA_DATASET_H_
 #define GRAPEVINE_MODEL_DATA_DATASET_H_
 
@@ -11,8 +11,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "model/data/augmentation.h"
 #include "model/data/batch.h"
@@ -86,6 +88,40 @@ struct TrainTest {
   std::shared_ptr<const Dataset> train;
   std::shared_ptr<const Dataset> test;
 };
+
+// Images that are all in memory.
+class MemoryDataset final : public Dataset {
+ public:
+  // `pixels` are channels last, image after image: traits.shape.size() bytes for
+  // each of `labels`.
+  MemoryDataset(DatasetTraits traits, std::vector<uint8_t> pixels, std::vector<Label> labels);
+
+  // Never fails; a view of the data set's own memory.
+  absl::StatusOr<std::span<const uint8_t>> Image(int64_t i, ImageScratch* scratch) const override;
+  absl::StatusOr<std::span<const uint8_t>> VariedImage(int64_t i, uint64_t bits,
+                                                       ImageScratch* scratch) const override;
+  bool decodes() const override { return false; }
+  // Of pixels and labels.
+  uint32_t Checksum(uint32_t crc) const override;
+  int64_t bytes() const override;
+
+ private:
+  std::span<const uint8_t> Pixels(int64_t i) const;
+
+  const std::vector<uint8_t> pixels_;
+};
+
+// Refuses a label of the file at `path` that is not below `classes`, by its position there.
+// Errors carry Failure::kInput.
+absl::Status CheckLabels(std::string_view path, std::span<const uint16_t> labels, int64_t classes);
+
+// What is in a data set, as text that two machines can compare: each may keep its
+// files where it likes.
+// "mnist: 60000 + 10000 images of 28x28x1 in 10 classes, checksum 5f0c3d2e": equal
+// for equal pixels, labels, normalization and augmentation, in the same order; for
+// images in files, for equal names and sizes of files. The checksum is a CRC-32C over
+// all of them.
+std::string DescribeContents(const TrainTest& data);
 
 }  // namespace grapevine
 

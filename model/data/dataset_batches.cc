@@ -2,12 +2,32 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
 #include "base/status_macros.h"
+#include "random/keyed_random.h"
 
 namespace grapevine {
+
+PixelTable::PixelTable(const Normalization& normalization) : channels_(normalization.mean.size()) {
+  for (size_t c = 0; c < channels_.size(); ++c) {
+    for (size_t byte = 0; byte < 256; ++byte) {
+      channels_[c][byte] =
+          (static_cast<float>(byte) / 255.0f - normalization.mean[c]) / normalization.deviation[c];
+    }
+  }
+}
+
+void PixelTable::Normalize(std::span<const uint8_t> pixels, float* out) const {
+  for (size_t i = 0; i < pixels.size();) {
+    for (const std::array<float, 256>& channel : channels_) {
+      out[i] = channel[pixels[i]];
+      ++i;
+    }
+  }
+}
 
 DatasetBatches::DatasetBatches(std::shared_ptr<const Dataset> data, int64_t batch_size)
     : data_(std::move(data)), batch_size_(batch_size), table_(data_->traits().normalization) {
@@ -39,6 +59,59 @@ absl::Status DatasetBatches::FillImage(int64_t round, int64_t index, int32_t sam
   ASSIGN_OR_RETURN(const auto pixels, Pixels(round, index, sample, scratch));
   table_.Normalize(pixels, &batch->images[static_cast<size_t>(index * shape().size())]);
   return absl::OkStatus();
+}
+
+ShardBatches::ShardBatches(std::shared_ptr<const Dataset> data, std::vector<int32_t> shard,
+                           const ShardOptions& options)
+    : DatasetBatches(std::move(data), options.batch_size),
+      shard_(std::move(shard)),
+      options_(options) {
+  CHECK(!shard_.empty());
+}
+
+void ShardBatches::Choose(int64_t round, std::vector<int32_t>* samples) {
+  for (int64_t i = 0; i < batch_size(); ++i) {
+    samples->push_back(SampleAt(round * batch_size() + i));
+  }
+}
+
+int32_t ShardBatches::SampleAt(int64_t position) {
+  const auto size = static_cast<int64_t>(shard_.size());
+  if (position / size != pass_) ShufflePass(position / size);
+  return shuffled_[static_cast<size_t>(position % size)];
+}
+
+void ShardBatches::ShufflePass(int64_t pass) {
+  pass_ = pass;
+  shuffled_ = shard_;
+  KeyedRandom random(options_.seed, Purpose::kShuffle, static_cast<uint64_t>(options_.node),
+                     static_cast<uint64_t>(pass));
+  random.Shuffle(std::span(shuffled_));
+}
+
+absl::StatusOr<std::span<const uint8_t>> ShardBatches::Pixels(int64_t round, int64_t index,
+                                                              int32_t sample,
+                                                              ImageScratch* scratch) const {
+  if (data().traits().augmentation.none()) return data().Image(sample, scratch);
+  const uint64_t bits =
+      Mix(options_.seed, Purpose::kAugmentation, static_cast<uint64_t>(options_.node),
+          static_cast<uint64_t>(round), static_cast<uint64_t>(index));
+  return data().VariedImage(sample, bits, scratch);
+}
+
+EvaluationBatches::EvaluationBatches(std::shared_ptr<const Dataset> data, int64_t batch_size)
+    : DatasetBatches(std::move(data), batch_size) {}
+
+void EvaluationBatches::Choose(int64_t round, std::vector<int32_t>* samples) {
+  CHECK(0 <= round && round < count());
+  const int64_t end = std::min((round + 1) * batch_size(), data().size());
+  for (int64_t i = round * batch_size(); i < end; ++i) samples->push_back(static_cast<int32_t>(i));
+}
+
+absl::StatusOr<std::span<const uint8_t>> EvaluationBatches::Pixels(int64_t round, int64_t index,
+                                                                   int32_t sample,
+                                                                   ImageScratch* scratch) const {
+  return data().Image(sample, scratch);
 }
 
 }  // namespace grapevine

@@ -1,8 +1,9 @@
 // Batches of a data set's images: what choosing samples and filling batches have in
-// common, for training and for evaluation.
+// common, and the two ways to choose, for training and for evaluation.
 #ifndef GRAPEVINE_MODEL_DATA_DATASET_BATCHES_H_
 #define GRAPEVINE_MODEL_DATA_DATASET_BATCHES_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -12,9 +13,20 @@
 #include "absl/status/statusor.h"
 #include "model/data/batch.h"
 #include "model/data/dataset.h"
-#include "model/data/pixel_table.h"
 
 namespace grapevine {
+
+// Bytes to normalized floats, by a table of 256 values for each channel. Immutable.
+class PixelTable {
+ public:
+  explicit PixelTable(const Normalization& normalization);
+
+  // out[i] <- (pixels[i] / 255 - mean) / deviation of its channel; channels last.
+  void Normalize(std::span<const uint8_t> pixels, float* out) const;
+
+ private:
+  std::vector<std::array<float, 256>> channels_;
+};
 
 // Thread-compatible, but for FillImage.
 class DatasetBatches : public BatchSource {
@@ -52,6 +64,54 @@ class DatasetBatches : public BatchSource {
   const PixelTable table_;
   std::vector<int32_t> samples_;
   ImageScratch scratch_;
+};
+
+struct ShardOptions {
+  int64_t batch_size = 32;
+  uint64_t seed = 0;
+  int64_t node = 0;
+};
+
+// A node's training batches: its shard, reshuffled in every pass over it. They are cut
+// from the endless stream of shuffled passes, so that every batch is full and nodes with
+// small shards do as many rounds as the others.
+// Thread-compatible. Fill costs most when rounds are not asked for in order: each
+// change of the pass shuffles anew.
+class ShardBatches final : public DatasetBatches {
+ public:
+  // `shard` names samples of `data`, at least one.
+  ShardBatches(std::shared_ptr<const Dataset> data, std::vector<int32_t> shard,
+               const ShardOptions& options);
+
+ private:
+  void Choose(int64_t round, std::vector<int32_t>* samples) override;
+  absl::StatusOr<std::span<const uint8_t>> Pixels(int64_t round, int64_t index, int32_t sample,
+                                                  ImageScratch* scratch) const override;
+  // The sample at `position` of the endless stream.
+  int32_t SampleAt(int64_t position);
+  void ShufflePass(int64_t pass);
+
+  const std::vector<int32_t> shard_;
+  const ShardOptions options_;
+  std::vector<int32_t> shuffled_;
+  int64_t pass_ = -1;
+};
+
+// A whole data set once, in its own order and without augmentation: what a model
+// is evaluated on.
+// Thread-compatible. Rounds are 0 .. count() - 1.
+class EvaluationBatches final : public DatasetBatches {
+ public:
+  // batch_size > 0; the last batch may be smaller.
+  EvaluationBatches(std::shared_ptr<const Dataset> data, int64_t batch_size);
+
+  // Batches that cover the data set.
+  int64_t count() const { return (data().size() + batch_size() - 1) / batch_size(); }
+
+ private:
+  void Choose(int64_t round, std::vector<int32_t>* samples) override;
+  absl::StatusOr<std::span<const uint8_t>> Pixels(int64_t round, int64_t index, int32_t sample,
+                                                  ImageScratch* scratch) const override;
 };
 
 }  // namespace grapevine

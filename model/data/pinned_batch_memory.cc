@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/shared_vector.h"
 
 namespace grapevine {
 

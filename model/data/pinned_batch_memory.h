@@ -8,8 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/device/device.h"
-#include "kernels/device/device_copy.h"
-#include "model/data/batch_memory.h"
+#include "model/data/batch.h"
 #include "system/mutex.h"
 
 namespace grapevine {

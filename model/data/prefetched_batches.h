@@ -16,7 +16,6 @@
 
 #include "absl/status/status.h"
 #include "model/data/batch.h"
-#include "model/data/batch_memory.h"
 #include "model/data/dataset.h"
 #include "model/data/dataset_batches.h"
 #include "system/mutex.h"

@@ -14,9 +14,9 @@
 #include "base/failure.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
+#include "model/data/dataset.h"
 #include "model/datasets/dataset_registry.h"
-#include "model/datasets/memory_dataset.h"
-#include "system/mapped_file.h"
+#include "system/file.h"
 
 namespace grapevine {
 namespace {

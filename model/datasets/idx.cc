@@ -14,8 +14,8 @@
 #include "base/failure.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
+#include "model/data/dataset.h"
 #include "model/datasets/dataset_registry.h"
-#include "model/datasets/memory_dataset.h"
 
 namespace grapevine {
 namespace {

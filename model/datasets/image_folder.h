@@ -25,7 +25,8 @@ struct ImageFolderOptions {
 };
 
 // Three channels, ImageNet's mean and deviation. Errors carry Failure::kInput and
-// name the folder or file: as model/datasets/image_listing.h, and if both parts do not have
+// name the folder or file: a class without images, an image that
+// is empty or no file, whatever cannot be read, and if both parts do not have
 // the same classes.
 absl::StatusOr<TrainTest> ReadImageFolder(const std::string& folder,
                                           const ImageFolderOptions& options);

@@ -10,8 +10,8 @@
 
 #include "base/spec.h"
 #include "base/status_macros.h"
+#include "model/data/dataset.h"
 #include "model/datasets/dataset_registry.h"
-#include "model/datasets/memory_dataset.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

@@ -15,14 +15,37 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/vector/replica_layout.h"
-#include "system/mapped_file.h"
+#include "system/file.h"
 
 namespace grapevine {
+
+// The JSON header, read in one pass. What that takes grows with its length alone: nothing is
+// kept but names, types and extents, and nesting is bounded. Unknown fields of a tensor are
+// passed over.
+struct SafetensorsHeader {
+  struct Tensor {
+    std::string name;
+    std::string dtype;             // "F32"; empty if the header has none
+    std::vector<int64_t> shape;    // not negative, 64 at most
+    std::vector<int64_t> offsets;  // not negative, two
+  };
+
+  std::map<std::string, std::string> metadata;
+  std::vector<Tensor> tensors;  // in the order of the header, each name once
+};
+
+// Errors are InvalidArgument, say what is wrong, and quote no more than a part of
+// a long name. Pure function, safe from any thread.
+absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view text);
+
+// A tensor's name for a message: cut, unprintable bytes escaped.
+std::string ShownName(std::string_view name);
 
 using SafetensorsMetadata = std::map<std::string, std::string>;
 

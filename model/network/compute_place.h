@@ -5,8 +5,8 @@
 #include <chrono>
 
 #include "kernels/device/device.h"
-#include "kernels/tensor/precision.h"
-#include "model/data/batch_memory.h"
+#include "kernels/tensor/gpu_tensor_device.h"
+#include "model/data/batch.h"
 
 namespace grapevine {
 

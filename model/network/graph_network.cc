@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "kernels/tensor/tensor_thread.h"
-#include "model/network/fusion.h"
+#include "model/network/network_graph.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

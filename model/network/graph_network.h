@@ -16,11 +16,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/tensor/tensor_device.h"
-#include "model/network/backward_progress.h"
 #include "model/network/execution_plan.h"
 #include "model/network/network.h"
 #include "model/network/network_graph.h"
-#include "model/network/recorded_steps.h"
 
 namespace grapevine {
 

@@ -2,7 +2,7 @@
 // looks like. NetworkBuilder makes one, GraphNetwork runs it.
 //
 // Tensor 0 is the batch of images; operation i writes tensor i + 1 and reads
-// earlier ones. A value; thread-safe.
+// earlier ones. Values; thread-safe.
 #ifndef GRAPEVINE_MODEL_NETWORK_NETWORK_GRAPH_H_
 #define GRAPEVINE_MODEL_NETWORK_NETWORK_GRAPH_H_
 
@@ -41,6 +41,34 @@ struct NetworkGraph {
   int64_t classes() const { return nodes.back().shape.size(); }
   // The operations that read `tensor`, ascending; one that reads it twice counts twice.
   std::vector<int> Consumers(int tensor) const;
+};
+
+// Joins operations that one pass over memory can compute: a ReLU with what comes before it,
+// an addition with the batch normalization of one of its summands.
+// The same function with fewer operations; the replica stays as it is.
+NetworkGraph Fuse(NetworkGraph graph);
+
+// How far a gradient has come while the backward pass of a network goes on. A parameter's
+// gradient is final when its layer's backward has run, and buffers are written on the way
+// forward. Parameters lie in the replica in the order of the layers, about, so that a
+// gradient becomes final from its end on. Immutable.
+class BackwardProgress {
+ public:
+  explicit BackwardProgress(const NetworkGraph& graph);
+
+  // The elements from there on are final once operation `i` and all later ones
+  // have gone back.
+  int64_t FinalFrom(int i) const { return final_from_[i]; }
+
+  // The part of a gradient's time after which the elements from `from` on are
+  // final: an estimate from counted operations (multiplications in matrix
+  // products, elements elsewhere), where a backward pass costs twice the forward
+  // one, so that it is the same on every machine.
+  double ReadyAt(int64_t from) const;
+
+ private:
+  std::vector<int64_t> final_from_;  // of each operation; never falls
+  std::vector<double> ready_at_;     // of each operation
 };
 
 }  // namespace grapevine

@@ -8,8 +8,8 @@
 
 #include "base/ids.h"
 #include "kernels/passes/merge_means.h"
-#include "kernels/vector/aligned_buffer.h"
 #include "kernels/vector/replica_layout.h"
+#include "kernels/vector/shared_vector.h"
 
 namespace grapevine {
 

@@ -1,4 +1,4 @@
-// A network over a data set that is divided over the nodes.
+// A network over a data set that is divided over the nodes, and over one node's batches.
 //
 // A model's loss is the mean over the test set, in nats; its accuracy a fraction.
 #ifndef GRAPEVINE_MODEL_PROBLEM_NETWORK_PROBLEM_H_
@@ -11,13 +11,39 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "model/data/batch.h"
 #include "model/data/dataset.h"
 #include "model/data/prefetched_batches.h"
 #include "model/data/split.h"
 #include "model/network/network.h"
+#include "model/problem/objective.h"
 #include "model/problem/problem.h"
 
 namespace grapevine {
+
+// Thread-compatible. The errors of Gradient are the network's and the batches'.
+class NetworkObjective : public Objective {
+ public:
+  // `seed` is the run's: all nodes start alike. The network holds nothing but
+  // scratch memory: the objectives of one thread may share it.
+  NetworkObjective(std::shared_ptr<Network> network, std::unique_ptr<BatchSource> batches,
+                   uint64_t seed);
+
+  const ReplicaLayout& layout() const override { return network_->layout(); }
+  void Initialize(float* replica) override { network_->Initialize(seed_, replica); }
+  absl::Status Prepare() override { return network_->PrepareGradient(batches_->batch_size()); }
+  absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override;
+  absl::StatusOr<double> GradientInParts(const float* replica, int64_t round, float* gradient,
+                                         const FinalFrom& final_from) override;
+  double ReadyAt(int64_t from) const override { return network_->ReadyAt(from); }
+  int64_t batch_size() const override { return batches_->batch_size(); }
+
+ private:
+  const std::shared_ptr<Network> network_;
+  const std::unique_ptr<BatchSource> batches_;
+  const uint64_t seed_;
+  Batch batch_;
+};
 
 struct NetworkProblemOptions {
   std::string network;  // spec

@@ -7,9 +7,20 @@
 #include "base/spec.h"
 #include "base/status_macros.h"
 #include "base/units.h"
-#include "model/problem/problem_kind.h"
+#include "model/problem/problem.h"
 
 namespace grapevine {
+
+PhantomObjective::PhantomObjective(const PhantomOptions& options) : options_(options) {
+  layout_.AddParameter("phantom", {options_.elements});
+}
+
+void PhantomObjective::Initialize(float* replica) { std::fill_n(replica, layout_.size, 0.0f); }
+
+absl::StatusOr<double> PhantomObjective::Gradient(const float* replica, int64_t round,
+                                                  float* gradient) {
+  return 0.0;
+}
 
 void PhantomProblem::Initialize(float* replica) const { std::fill_n(replica, layout_.size, 0.0f); }
 
@@ -42,4 +53,5 @@ const Registration kPhantom(Problems(), {.name = "phantom",
                                          .make = MakePhantom});
 
 }  // namespace
+
 }  // namespace grapevine

@@ -1,4 +1,6 @@
-// Bytes to send and time to wait for, for measuring networks.
+// A model that is only bytes to send and time to wait for, for measuring networks: what
+// takes its gradients' time is whoever asks for them (node/runner/gradient_worker.h,
+// sim/engine/simulation.h).
 #ifndef GRAPEVINE_MODEL_PROBLEM_PHANTOM_PROBLEM_H_
 #define GRAPEVINE_MODEL_PROBLEM_PHANTOM_PROBLEM_H_
 
@@ -7,10 +9,34 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "model/problem/phantom_objective.h"
+#include "model/network/backward_cost.h"
+#include "model/problem/objective.h"
 #include "model/problem/problem.h"
 
 namespace grapevine {
+
+struct PhantomOptions {
+  int64_t elements = 0;  // fp32 numbers of the replica
+  int64_t batch_size = 32;
+};
+
+// Thread-compatible.
+class PhantomObjective : public Objective {
+ public:
+  explicit PhantomObjective(const PhantomOptions& options);
+
+  const ReplicaLayout& layout() const override { return layout_; }
+  // Zeros.
+  void Initialize(float* replica) override;
+  // Leaves `gradient` as it is. Never fails; the loss is 0.
+  absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override;
+  double ReadyAt(int64_t from) const override { return EvenlyReadyAt(from, layout_.size); }
+  int64_t batch_size() const override { return options_.batch_size; }
+
+ private:
+  const PhantomOptions options_;
+  ReplicaLayout layout_;
+};
 
 class PhantomProblem final : public Problem {
  public:

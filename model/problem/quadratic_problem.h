@@ -3,7 +3,8 @@
 // Their mean is smallest at the mean of the b_i; a model's loss is how far above
 // that smallest value it is, (h / 2) |x - mean b|^2. On them decentralized
 // algorithms have exact answers (stationary consensus distance, transient phase,
-// bias), in moments and for thousands of nodes.
+// bias, stability limits), in moments and for thousands of nodes: the oracle of their
+// tests.
 #ifndef GRAPEVINE_MODEL_PROBLEM_QUADRATIC_PROBLEM_H_
 #define GRAPEVINE_MODEL_PROBLEM_QUADRATIC_PROBLEM_H_
 
@@ -13,9 +14,37 @@
 
 #include "absl/status/statusor.h"
 #include "base/spec.h"
+#include "model/problem/objective.h"
 #include "model/problem/problem.h"
 
 namespace grapevine {
+
+struct QuadraticOptions {
+  std::vector<float> optimum;  // b_i; its size is the dimension
+  double curvature = 1;        // h
+  double noise = 0;            // deviation of the gradient's noise per coordinate
+  float start = 0;             // of every coordinate
+  int64_t batch_size = 1;      // samples that a gradient counts as
+  uint64_t seed = 0;
+  int64_t node = 0;
+};
+
+// F_i of one node.
+// Thread-compatible. The noise is a function of (seed, node, round) alone.
+class QuadraticObjective : public Objective {
+ public:
+  explicit QuadraticObjective(QuadraticOptions options);
+
+  const ReplicaLayout& layout() const override { return layout_; }
+  void Initialize(float* replica) override;
+  // Never fails; the loss is f_i(replica), without noise.
+  absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override;
+  int64_t batch_size() const override { return options_.batch_size; }
+
+ private:
+  const QuadraticOptions options_;
+  ReplicaLayout layout_;
+};
 
 struct QuadraticProblemOptions {
   int64_t dimension = 100;

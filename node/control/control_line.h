@@ -1,10 +1,10 @@
-// A node's side of its line to rank 0, without I/O: what rank 0 has said, whether it
-// is still there, and how the run has ended for this node.
+// A node's side of its line to rank 0, without I/O: whether what rank 0 says can be obeyed,
+// what it has said, whether it is still there, and how the run has ended for this node.
 //
 // Directives, broken connections and the time go in; whoever carries them asks for
 // what came of it. grpc_control_client carries it over gRPC.
 //
-// Thread-compatible.
+// Thread-compatible; functions are pure.
 #ifndef GRAPEVINE_NODE_CONTROL_CONTROL_LINE_H_
 #define GRAPEVINE_NODE_CONTROL_CONTROL_LINE_H_
 
@@ -19,6 +19,16 @@
 #include "node/control/control.pb.h"
 
 namespace grapevine {
+
+// What a node knows of its run.
+struct DirectiveContext {
+  Rank world_size = 0;
+  Round rounds = 0;     // no limit of rounds lies beyond
+  bool joined = false;  // the roster has come
+};
+
+// InvalidArgument says what is wrong, in words that fit behind "rank 0 ".
+absl::Status CheckDirective(const control::Directive& directive, const DirectiveContext& context);
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 

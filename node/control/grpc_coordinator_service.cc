@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "node/control/registration.h"
 #include "node/identity/host_address.h"
-#include "node/identity/peer_address.h"
 
 namespace grapevine {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "node/control/joined_metrics.h"
+#include "node/control/metrics_reporter.h"
 
 namespace grapevine {
 namespace {

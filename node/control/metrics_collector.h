@@ -21,7 +21,6 @@
 #include "node/control/control.pb.h"
 #include "run/records/measurement.h"
 #include "run/records/metrics.h"
-#include "run/records/summary.h"
 #include "system/mutex.h"
 
 namespace grapevine {

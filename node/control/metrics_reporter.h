@@ -4,7 +4,7 @@
 // goes on into the next one. Once it has trained there is no next one, and places are waited
 // for.
 //
-// Thread-compatible.
+// Thread-compatible; functions are pure.
 #ifndef GRAPEVINE_NODE_CONTROL_METRICS_REPORTER_H_
 #define GRAPEVINE_NODE_CONTROL_METRICS_REPORTER_H_
 
@@ -17,6 +17,11 @@
 #include "node/control/control.pb.h"
 
 namespace grapevine {
+
+// Losses and samples are sums over the rounds since the last report, so they go on into the
+// next one where a report is not used by itself.
+// Adds the losses and samples of an earlier report of the same node.
+void AddEarlier(const control::NodeMetrics& earlier, control::NodeMetrics* report);
 
 class MetricsReporter {
  public:

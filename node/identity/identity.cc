@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
-#include "node/identity/slurm_nodelist.h"
+#include "node/identity/host_list.h"
 
 namespace grapevine {
 namespace {

@@ -26,7 +26,7 @@
 #include "absl/status/statusor.h"
 #include "base/ids.h"
 #include "node/identity/host_address.h"
-#include "node/identity/hostfile.h"
+#include "node/identity/host_list.h"
 
 namespace grapevine {
 

@@ -5,7 +5,7 @@
 // orders come out. Every launch in which somebody fails, ends or is told to end
 // is over within bounds that are in the options, whatever its children do.
 //
-// Thread-compatible.
+// Thread-compatible; functions are pure.
 #ifndef GRAPEVINE_NODE_LAUNCH_LAUNCH_PLAN_H_
 #define GRAPEVINE_NODE_LAUNCH_LAUNCH_PLAN_H_
 
@@ -13,15 +13,33 @@
 
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "base/ids.h"
-#include "node/launch/launch_outcome.h"
 
 namespace grapevine {
+
+struct ChildEnd {
+  Rank rank;
+  pid_t pid;
+  int wait_status;  // waitpid's
+  bool signalled;   // the launcher had told it to end
+};
+
+// OK when all ended with 0; kInterrupted or kTerminated when they did not and
+// the user's signal (0: none) came before. Otherwise names the cause: a child
+// that was killed explains more than the others, which then lost it; of the
+// rest, the first in order. An exit code that is not in the list of failures (of a
+// sanitizer, of another program) is kOther.
+absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by);
+
+// The outcome of a launch that the user's signal ended; names those that had to be
+// killed.
+absl::Status Interrupted(std::span<const ChildEnd> ends, int signal);
 
 struct LaunchPlanOptions {
   Rank nodes = 1;

@@ -18,9 +18,8 @@
 #include "node/identity/host_address.h"
 #include "node/launch/launch_plan.h"
 #include "system/child_process.h"
-#include "system/line_reader.h"
+#include "system/file_descriptor.h"
 #include "system/signal_descriptor.h"
-#include "system/unique_descriptor.h"
 
 namespace grapevine {
 namespace {

@@ -3,8 +3,8 @@
 #include <variant>
 #include <vector>
 
-#include "kernels/vector/memory_traffic.h"
-#include "optim/replica_step.h"
+#include "kernels/vector/vector_passes.h"
+#include "optim/optimizer.h"
 
 namespace grapevine {
 

@@ -19,9 +19,9 @@
 #include "absl/status/statusor.h"
 #include "algorithm/event.h"
 #include "kernels/passes/sketch.h"
-#include "kernels/vector/aligned_buffer.h"
 #include "kernels/vector/replica_layout.h"
-#include "kernels/vector/step_request.h"
+#include "kernels/vector/shared_vector.h"
+#include "kernels/vector/vector_handle.h"
 #include "kernels/vector/vector_table.h"
 #include "node/transport/message_memory.h"
 #include "optim/optimizer.h"
@@ -29,7 +29,7 @@
 namespace grapevine {
 
 // When a pass over vectors ran, and the bytes that it read and wrote
-// (kernels/vector/memory_traffic.h).
+// (kernels/vector/vector_passes.h).
 using OnPass = std::function<void(std::chrono::steady_clock::time_point begin,
                                   std::chrono::steady_clock::time_point end, int64_t bytes)>;
 

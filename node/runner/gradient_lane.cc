@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/vector/finite_tensors.h"
+#include "kernels/vector/replica_layout.h"
 
 namespace grapevine {
 

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "algorithm/message.h"
-#include "kernels/vector/aligned_buffer.h"
 #include "kernels/vector/replica_layout.h"
+#include "kernels/vector/shared_vector.h"
 #include "kernels/vector/vector_handle.h"
 #include "node/runner/data_path.h"
 #include "node/runner/gradient_worker.h"

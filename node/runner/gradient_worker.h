@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "algorithm/event.h"
-#include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/shared_vector.h"
 #include "model/problem/objective.h"
 #include "system/mutex.h"
 

@@ -31,9 +31,8 @@
 #include "algorithm/algorithm.h"
 #include "algorithm/event.h"
 #include "kernels/passes/merge_means.h"
-#include "kernels/vector/aligned_buffer.h"
 #include "kernels/vector/replica_layout.h"
-#include "kernels/vector/vector_pool.h"
+#include "kernels/vector/shared_vector.h"
 #include "model/problem/averaged_model.h"
 #include "node/transport/transport.h"
 

@@ -10,7 +10,7 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "kernels/tensor/tensor_thread.h"
-#include "optim/replica_step.h"
+#include "optim/optimizer.h"
 
 namespace grapevine {
 namespace {

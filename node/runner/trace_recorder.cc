@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "system/boot_id.h"
+#include "system/machine_names.h"
 
 namespace grapevine {
 namespace {

@@ -12,13 +12,29 @@
 
 #include <grpcpp/server_builder.h>
 
+#include <chrono>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "absl/status/statusor.h"
-#include "node/server/listening_sockets.h"
+#include "node/identity/host_address.h"
+#include "system/file_descriptor.h"
 
 namespace grapevine {
+
+// The sockets on which a node listens: one for each address that its host has, all
+// with one port.
+struct ListeningSockets {
+  std::vector<UniqueDescriptor> descriptors;  // at least one; non-blocking
+  int port = 0;
+};
+
+// Port 0: the system chooses. 0.0.0.0 and :: mean every address of this machine. What
+// connects and leaves bytes unacknowledged for `timeout` is gone. kRendezvous names
+// the address, the system's reason and the remedy.
+absl::StatusOr<ListeningSockets> ListenOn(const HostAddress& address,
+                                          std::chrono::milliseconds timeout);
 
 class GrpcAcceptor {
  public:

@@ -35,7 +35,7 @@ class GrpcCredentials {
 
   // All three files or none. kUsage when some are missing or they contradict
   // --insecure, kInput with the file's name when one cannot be read or will not do
-  // `now` (certificate.h).
+  // `now`.
   static absl::StatusOr<GrpcCredentials> Load(const TlsOptions& options,
                                               absl::Time now = absl::Now());
 

@@ -1,19 +1,107 @@
 #include "node/server/grpc_server.h"
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_interceptor.h>
 
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "node/server/grpc_acceptor.h"
 #include "node/server/grpc_keepalive.h"
-#include "node/server/grpc_reflection_limit.h"
-#include "node/server/listening_sockets.h"
+#include "system/mutex.h"
 
 namespace grapevine {
+
+grpc::Status GrpcHealthService::Check(grpc::ServerContext*,
+                                      const grpc::health::v1::HealthCheckRequest* request,
+                                      grpc::health::v1::HealthCheckResponse* response) {
+  using Response = grpc::health::v1::HealthCheckResponse;
+  if (request->service().empty()) {
+    response->set_status(Response::SERVING);
+  } else if (request->service() == "grapevine") {
+    response->set_status(ready_ ? Response::SERVING : Response::NOT_SERVING);
+  } else {
+    return {grpc::StatusCode::NOT_FOUND, "known services: \"\" and \"grapevine\""};
+  }
+  return grpc::Status::OK;
+}
+
 namespace {
+
+// Bounds gRPC's reflection service, which holds a thread for each of its streams: of
+// more than a few the oldest is ended, so that nobody can keep the others out.
+//
+// Thread-safe. Belongs to the server's builder, which takes interceptors.
+
+class GrpcReflectionLimit final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  static constexpr size_t kStreams = 4;
+
+  // None for the calls of other services.
+  grpc::experimental::Interceptor* CreateServerInterceptor(
+      grpc::experimental::ServerRpcInfo* call) override;
+
+ private:
+  class Watch;
+
+  // The streams underway, the oldest first. Interceptors may outlive the factory.
+  struct Streams {
+    Mutex mutex;
+    std::deque<grpc::ServerContextBase*> underway ABSL_GUARDED_BY(mutex);
+  };
+  const std::shared_ptr<Streams> streams_ = std::make_shared<Streams>();
+};
+
+using grpc::experimental::InterceptionHookPoints;
+
+class GrpcReflectionLimit::Watch final : public grpc::experimental::Interceptor {
+ public:
+  Watch(std::shared_ptr<Streams> streams, grpc::ServerContextBase* context)
+      : streams_(std::move(streams)), context_(context) {}
+
+  // A call is among those underway between its start and its close, while its context
+  // is there for sure.
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
+      Begin();
+    }
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS) ||
+        methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_CLOSE)) {
+      End();
+    }
+    methods->Proceed();
+  }
+
+ private:
+  void Begin() {
+    MutexLock lock(streams_->mutex);
+    streams_->underway.push_back(context_);
+    if (streams_->underway.size() <= kStreams) return;
+    streams_->underway.front()->TryCancel();
+    streams_->underway.pop_front();
+  }
+  void End() {
+    MutexLock lock(streams_->mutex);
+    std::erase(streams_->underway, context_);
+  }
+
+  const std::shared_ptr<Streams> streams_;
+  grpc::ServerContextBase* const context_;
+};
+
+grpc::experimental::Interceptor* GrpcReflectionLimit::CreateServerInterceptor(
+    grpc::experimental::ServerRpcInfo* call) {
+  if (!std::string_view(call->method()).starts_with("/grpc.reflection.")) return nullptr;
+  return new Watch(streams_, call->server_context());
+}
 
 // What strangers may make a server hold.
 void BoundStrangers(const GrpcServerOptions& options, grpc::ServerBuilder& builder) {

@@ -1,6 +1,57 @@
 #include "node/transport/credit_desk.h"
 
+#include <algorithm>
+
+#include "base/units.h"
+
 namespace grapevine {
+
+void ArrivalMeter::Announced(Rank from, Tag tag, Time now) {
+  arrivals_[{from, tag}] = {.announced = now, .first = {}};
+}
+
+void ArrivalMeter::Landed(Rank from, Tag tag, int64_t bytes, bool last, Time now) {
+  all_ += bytes;
+  const auto found = arrivals_.find({from, tag});
+  if (found == arrivals_.end()) return;
+  Arrival& arrival = found->second;
+  arrival.bytes += bytes;
+  if (!arrival.first.has_value()) {
+    arrival.first = now;
+    arrival.first_bytes = bytes;
+    arrival.all_at_first = all_;
+  }
+  if (!last) return;
+  Measure(from, arrival, now);
+  arrivals_.erase(found);
+}
+
+void ArrivalMeter::Measure(Rank from, const Arrival& arrival, Time now) {
+  const double lasted = Seconds(now - *arrival.first);
+  const int64_t after_first = arrival.bytes - arrival.first_bytes;
+  if (lasted <= 0 || after_first <= 0) return;
+  rates_.push_back(static_cast<double>(all_ - arrival.all_at_first) / lasted);
+  if (rates_.size() > kRates) rates_.pop_front();
+  // The first chunk took its share of the time to come in, too.
+  const double first_lasted =
+      lasted * static_cast<double>(arrival.first_bytes) / static_cast<double>(after_first);
+  const double trip = std::max(0.0, Seconds(*arrival.first - arrival.announced) - first_lasted);
+  const auto [known, added] = round_trips_.try_emplace(from, trip);
+  if (!added) known->second = std::min(known->second, trip);
+}
+
+void ArrivalMeter::Forget(Rank from) {
+  std::erase_if(arrivals_, [from](const auto& arrival) { return arrival.first.first == from; });
+}
+
+double ArrivalMeter::BytesWhileACreditTravels(Rank to) const {
+  if (rates_.empty()) return 0;
+  auto trip = round_trips_.find(to);
+  if (trip == round_trips_.end()) {
+    trip = std::ranges::min_element(round_trips_, {}, [](const auto& of) { return of.second; });
+  }
+  return *std::ranges::min_element(rates_) * trip->second / 2;
+}
 
 CreditDesk::Due CreditDesk::Post(Rank from, Tag tag, Round round, int64_t bytes,
                                  Announce announce) {

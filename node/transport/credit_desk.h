@@ -1,27 +1,73 @@
 // Where the credits of one node's posts in turn wait (Credit::kInTurn), over all its
-// peers.
+// peers, and the measure of when they are due.
 //
 // Links say what they post and what lands; the desk says which credits are due, as
 // calls to be made once the caller holds no lock, since they concern other links.
-//
-// Thread-safe.
 #ifndef GRAPEVINE_NODE_TRANSPORT_CREDIT_DESK_H_
 #define GRAPEVINE_NODE_TRANSPORT_CREDIT_DESK_H_
 
 #include <chrono>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "algorithm/credit_order.h"
 #include "algorithm/event.h"
-#include "node/transport/arrival_meter.h"
-#include "node/transport/chunk.h"
+#include "node/transport/message_memory.h"
 #include "system/mutex.h"
 
 namespace grapevine {
 
+// How fast messages come in, and how long a credit takes to bring one: what a node can
+// see of its network.
+//
+// A message in turn comes in several chunks. From the first to the last of them the
+// node receives at its rate, whatever else comes meanwhile being part of it; and the
+// first comes a round trip after its credit went out, if its sender was waiting for
+// it, else later. So the shortest such time is the round trip, and one that was taken
+// for longer than it is corrects itself as soon as a sender waits.
+//
+// Thread-compatible. Time is passed in.
+class ArrivalMeter {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  // The credit of a message went out.
+  void Announced(Rank from, Tag tag, Time now);
+  // A chunk of a message is here; others than those announced count as part of the rate.
+  void Landed(Rank from, Tag tag, int64_t bytes, bool last, Time now);
+  // Nothing more comes from this peer.
+  void Forget(Rank from);
+
+  // The bytes that arrive while a credit travels to a peer, half a round trip: at the
+  // slowest rate of the last few messages, since one that was read late out of a
+  // buffer looks fast. Of a peer that has sent nothing, at the shortest round trip
+  // seen; 0 before anything was measured.
+  double BytesWhileACreditTravels(Rank to) const;
+
+  static constexpr size_t kRates = 4;
+
+ private:
+  struct Arrival {
+    Time announced;
+    std::optional<Time> first;  // when the first chunk was here
+    int64_t first_bytes = 0;
+    int64_t bytes = 0;         // so far
+    int64_t all_at_first = 0;  // all_ then
+  };
+  void Measure(Rank from, const Arrival& arrival, Time now);
+
+  std::map<std::pair<Rank, Tag>, Arrival> arrivals_;
+  int64_t all_ = 0;                     // bytes of all messages
+  std::deque<double> rates_;            // bytes per second
+  std::map<Rank, double> round_trips_;  // seconds
+};
+
+// Thread-safe.
 class CreditDesk {
  public:
   // Announces one credit to its peer.

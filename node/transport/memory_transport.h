@@ -21,7 +21,6 @@
 #include "absl/status/status.h"
 #include "node/transport/receive_ledger.h"
 #include "node/transport/send_queue.h"
-#include "node/transport/sink_gate.h"
 #include "node/transport/transport.h"
 #include "system/mutex.h"
 

@@ -1,20 +1,40 @@
-// The memory of a message at either end of a transport, which may be in the middle
-// of moving to or from a device while the message travels. Plain values.
+// A message at either end of a transport, which may be in the middle of moving to or from a
+// device while it travels: its memory, how much of it is there, and its chunks. Plain values
+// but for Watermark.
 #ifndef GRAPEVINE_NODE_TRANSPORT_MESSAGE_MEMORY_H_
 #define GRAPEVINE_NODE_TRANSPORT_MESSAGE_MEMORY_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "algorithm/message.h"
 #include "base/ids.h"
-#include "kernels/vector/aligned_buffer.h"
-#include "node/transport/watermark.h"
+#include "kernels/vector/shared_vector.h"
+#include "system/mutex.h"
 
 namespace grapevine {
+
+// How much of a message is there, while its rest is still being written. Thread-safe.
+class Watermark {
+ public:
+  // The bytes below it may be read and do not change.
+  int64_t level() const { return level_.load(std::memory_order_acquire); }
+  // It never falls. Then calls all that want to know, on this thread.
+  void Raise(int64_t level);
+  // `risen` is called after every rise from now on, and must not block.
+  void OnRise(std::function<void()> risen);
+
+ private:
+  std::atomic<int64_t> level_ = 0;
+  Mutex mutex_;
+  std::vector<std::function<void()>> listeners_ ABSL_GUARDED_BY(mutex_);
+};
 
 // A run of bytes, which keeps its memory alive.
 struct SharedBytes {
@@ -70,6 +90,20 @@ struct Incoming {
   Landed landed;     // may be empty
   Round round = -1;  // of this node, for which it was posted; none: -1
   Credit credit = Credit::kAtOnce;
+};
+
+// A chunk: a run of bytes of one message, as it travels between two transports. Offsets and
+// sizes are in bytes.
+struct ChunkHeader {
+  Tag tag;
+  int64_t offset = 0;  // of this chunk in its message
+  int64_t size = 0;    // of this chunk
+  int64_t total = 0;   // of the message
+  // With its last chunk: CRC-32C of the whole message, and the note beside it.
+  std::optional<uint32_t> crc32c;
+  Note note = {};
+
+  bool last() const { return offset + size == total; }
 };
 
 }  // namespace grapevine

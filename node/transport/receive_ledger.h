@@ -15,7 +15,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "node/transport/chunk.h"
 #include "node/transport/message_memory.h"
 
 namespace grapevine {

@@ -14,7 +14,6 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "node/transport/chunk.h"
 #include "node/transport/message_memory.h"
 
 namespace grapevine {

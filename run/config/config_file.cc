@@ -2,6 +2,7 @@
 
 #include <google/protobuf/text_format.h>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
@@ -9,6 +10,7 @@
 #include "run/text_proto.h"
 
 namespace grapevine {
+
 namespace {
 
 using google::protobuf::TextFormat;
@@ -47,6 +49,18 @@ std::string ConfigFileText(const Config& config) {
   printer.SetUseUtf8StringEscaping(true);
   std::string text;
   printer.PrintToString(kept, &text);
+  return text;
+}
+
+std::string ExperimentText(const Config& config) {
+  std::string text;
+  for (const ConfigField* field : ConfigFields()) {
+    if (InfoOf(*field).section() != EXPERIMENT) continue;
+    // A run of R rounds has no epochs, whatever their default.
+    const bool void_epochs = field->name() == "epochs" && config.has_rounds();
+    absl::StrAppend(&text, field->name(), "=",
+                    void_epochs ? "" : absl::CEscape(FieldText(*field, config)), "\n");
+  }
   return text;
 }
 

@@ -1,4 +1,5 @@
-// A configuration as a text file: --config FILE and a run's config.textproto.
+// A configuration as text: --config FILE, a run's config.textproto, and what two nodes, or
+// two run directories, compare.
 #ifndef GRAPEVINE_RUN_CONFIG_CONFIG_FILE_H_
 #define GRAPEVINE_RUN_CONFIG_CONFIG_FILE_H_
 
@@ -22,6 +23,10 @@ absl::StatusOr<ConfigFile> ReadConfigFile(const std::string& path);
 // The textproto of what describes the run: all that is set, except where this
 // process is and where it writes (section CLUSTER).
 std::string ConfigFileText(const Config& config);
+
+// The fields of section EXPERIMENT as "name=value" lines, defaults included:
+// equal texts mean the same experiment.
+std::string ExperimentText(const Config& config);
 
 }  // namespace grapevine
 

@@ -14,8 +14,8 @@
 #include "base/units.h"
 #include "run/config/config_field.h"
 #include "run/config/configured_stragglers.h"
-#include "run/config/culprit.h"
 #include "run/config/device_spec.h"
+#include "run/config/flag_error.h"
 
 namespace grapevine {
 namespace {

@@ -1,15 +1,23 @@
-// Which flag, variable or file a value came by that somebody deeper down refused.
+// How an error about the value of a setting names where it was given: flag, variable or
+// file.
 //
 // Pure functions, safe from any thread.
 #ifndef GRAPEVINE_RUN_CONFIG_FLAG_ERROR_H_
 #define GRAPEVINE_RUN_CONFIG_FLAG_ERROR_H_
 
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "run/config/resolved_config.h"
 
 namespace grapevine {
+
+// "--batch", "GRAPEVINE_BATCH", "ring.textproto:3: batch"; the flag of a default.
+std::string PlaceOf(const ResolvedConfig& resolved, const std::string& field);
+
+// With the value: "GRAPEVINE_BATCH=-3".
+std::string Culprit(const ResolvedConfig& resolved, const std::string& field);
 
 // An error about the value of `flag` ("--model"), with the flag before it:
 // "lenet6: unknown network" and "unknown network" both become

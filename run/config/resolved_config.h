@@ -1,4 +1,4 @@
-// A configuration that knows where each of its values came from.
+// A configuration that knows where each of its values came from, and its print for people.
 #ifndef GRAPEVINE_RUN_CONFIG_RESOLVED_CONFIG_H_
 #define GRAPEVINE_RUN_CONFIG_RESOLVED_CONFIG_H_
 
@@ -29,6 +29,10 @@ struct ResolvedConfig {
     return origin == origins.end() ? Origin{} : origin->second;
   }
 };
+
+// One line a value, under the headings of the help text; fields without a
+// value are left out.
+std::string PrintResolved(const ResolvedConfig& resolved);
 
 }  // namespace grapevine
 

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
-#include "system/mapped_file.h"
+#include "system/file.h"
 
 namespace grapevine {
 namespace {

@@ -1,8 +1,12 @@
 #include "run/records/metrics.h"
 
+#include <algorithm>
+
+#include "base/status_macros.h"
 #include "run/records/json_record.h"
 
 namespace grapevine {
+
 namespace {
 
 constexpr auto kRunMembers = [](auto& record, auto&& visit) {
@@ -63,6 +67,100 @@ absl::StatusOr<RunMetrics> RunMetricsFromJson(std::string_view line) {
 
 absl::StatusOr<NodeMetrics> NodeMetricsFromJson(std::string_view line) {
   return FromJsonText<NodeMetrics>(line, kNodeMembers);
+}
+
+namespace {
+
+constexpr char kLocal[] = "local_test_accuracy";
+constexpr char kTarget[] = "target";
+
+constexpr auto kSpreadMembers = [](auto& record, auto&& visit) {
+  visit("min", record.min);
+  visit("mean", record.mean);
+  visit("max", record.max);
+};
+
+constexpr auto kTargetMembers = [](auto& record, auto&& visit) {
+  visit("accuracy", record.accuracy);
+  visit("met", record.met);
+  visit("round", record.round);
+  visit("epoch", record.epoch);
+  visit("time_s", record.time_s);
+  visit("bytes_sent_total", record.bytes_sent_total);
+  visit("test_accuracy", record.test_accuracy);
+};
+
+constexpr auto kSummaryMembers = [](auto& record, auto&& visit) {
+  visit("nodes", record.nodes);
+  visit("workers", record.workers);
+  visit("topology", record.topology);
+  visit("mixing", record.mixing);
+  visit("algorithm", record.algorithm);
+  visit("model", record.model);
+  visit("data", record.data);
+  visit("seed", record.seed);
+  visit("rounds", record.rounds);
+  visit("epochs", record.epochs);
+  visit("stopped", record.stopped);
+  visit("wall_time_s", record.wall_time_s);
+  visit("simulated_time_s", record.simulated_time_s);
+  visit("bytes_sent_total", record.bytes_sent_total);
+  visit("evaluation_bytes_sent_total", record.evaluation_bytes_sent_total);
+  visit("samples_per_s", record.samples_per_s);
+  visit("train_loss", record.train_loss);
+  visit("test_loss", record.test_loss);
+  visit("test_accuracy", record.test_accuracy);
+  visit("test_loss_recalibrated", record.test_loss_recalibrated);
+  visit("test_accuracy_recalibrated", record.test_accuracy_recalibrated);
+  visit("consensus_distance", record.consensus_distance);
+  visit("buffer_distance", record.buffer_distance);
+};
+
+// The object under `name`, if there is one.
+template <typename Record, typename Members>
+absl::Status ReadMember(const nlohmann::json& json, const char* name, const Members& members,
+                        std::optional<Record>* record) {
+  const auto found = json.find(name);
+  if (found == json.end() || found->is_null()) return absl::OkStatus();
+  const absl::StatusOr<Record> read = FromJson<Record>(*found, members);
+  if (!read.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", name, "\": ", std::string(read.status().message())));
+  }
+  *record = *read;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Spread SpreadOf(const std::vector<double>& values) {
+  Spread spread{.min = values.front(), .mean = 0, .max = values.front()};
+  for (const double value : values) {
+    spread.min = std::min(spread.min, value);
+    spread.max = std::max(spread.max, value);
+    spread.mean += value / static_cast<double>(values.size());
+  }
+  return spread;
+}
+
+std::string ToJsonText(const Summary& summary) {
+  nlohmann::ordered_json json = ToJson(summary, kSummaryMembers);
+  if (summary.local_test_accuracy) {
+    json[kLocal] = ToJson(*summary.local_test_accuracy, kSpreadMembers);
+  }
+  if (summary.target) json[kTarget] = ToJson(*summary.target, kTargetMembers);
+  return Dump(json, 2) + "\n";
+}
+
+absl::StatusOr<Summary> SummaryFromJson(std::string_view text) {
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return absl::InvalidArgumentError("is not valid JSON");
+  absl::StatusOr<Summary> summary = FromJson<Summary>(json, kSummaryMembers);
+  if (!summary.ok()) return summary.status();
+  absl::Status status = ReadMember(json, kLocal, kSpreadMembers, &summary->local_test_accuracy);
+  status.Update(ReadMember(json, kTarget, kTargetMembers, &summary->target));
+  RETURN_IF_ERROR(status);
+  return summary;
 }
 
 }  // namespace grapevine

@@ -13,8 +13,7 @@
 #include "base/status_macros.h"
 #include "run/config/config_file.h"
 #include "run/records/output_file.h"
-#include "run/records/output_folder.h"
-#include "system/atomic_file.h"
+#include "system/file.h"
 
 namespace grapevine {
 namespace {

@@ -17,8 +17,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "run/config/config.pb.h"
+#include "run/records/metrics.h"
 #include "run/records/statistics.h"
-#include "run/records/summary.h"
 
 namespace grapevine {
 

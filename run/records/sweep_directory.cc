@@ -15,7 +15,6 @@
 #include "run/config/config_field.h"
 #include "run/config/config_file.h"
 #include "run/records/output_file.h"
-#include "run/records/output_folder.h"
 #include "run/records/run_directory.h"
 
 namespace grapevine {

@@ -21,7 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "run/config/config.pb.h"
-#include "run/config/sweep.h"
+#include "run/config/config_resolve.h"
 
 namespace grapevine {
 

@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "system/atomic_file.h"
+#include "system/file.h"
 
 namespace grapevine {
 

@@ -1,11 +1,13 @@
-// What one node of a real run recorded, on its own clock: RUN/node-RANK/trace.bin.
+// What the nodes of a real run recorded, each on its own clock (RUN/node-RANK/trace.bin),
+// and all of it as one trace.
 //
-// A line of JSON says whose it is and on which clock; records of fixed size follow,
-// in the byte order of the machine that wrote them.
+// A line of JSON says whose a file is and on which clock; records of fixed size follow, in
+// the byte order of the machine that wrote them.
 #ifndef GRAPEVINE_RUN_TRACE_NODE_TRACE_H_
 #define GRAPEVINE_RUN_TRACE_NODE_TRACE_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/ids.h"
+#include "run/trace/chrome_trace.h"
 
 namespace grapevine {
 
@@ -54,6 +57,14 @@ absl::Status WriteNodeTrace(const std::string& path, const NodeTrace& trace);
 // Safe on hostile input: peers are in [0, nodes), no interval is negative or
 // longer than a century. Errors are kInput and name the path.
 absl::StatusOr<NodeTrace> ReadNodeTrace(const std::string& path, Rank nodes);
+
+// Adds what files[rank] holds, one node at a time. Nodes of rank
+// 0's machine share its clock and are placed exactly; those of others are aligned on
+// the common start, which all nodes leave within a message's time of each other.
+// Returns the ranks whose file does not exist: it may lie on another machine's disk.
+// Errors: a broken file, or another rank's (kInput).
+absl::StatusOr<std::vector<Rank>> MergeTraces(std::span<const std::string> files,
+                                              ChromeTrace* trace);
 
 }  // namespace grapevine
 

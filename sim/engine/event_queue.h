@@ -1,4 +1,5 @@
-// What happens next: a monotone priority queue over integer time.
+// What happens next: a monotone priority queue over integer time, and the few kinds of
+// things that wait in the simulator's.
 //
 // A radix heap (Ahuja, Mehlhorn, Orlin and Tarjan 1990): an event lies in the
 // bucket of the highest bit in which its time differs from the current time,
@@ -95,6 +96,25 @@ class EventQueue {
   std::array<std::vector<Event>, kBuckets> buckets_;
   std::vector<Event> moving_;
 };
+
+enum class SimEventKind : uint32_t {
+  kGradient,  // of node `index`: part `version` is there, in which 0 is the end
+  kResume,    // node `index` has time for the next event in its mailbox
+  kDepart,    // message `index` may begin to flow
+  kAlarm,     // the network asked for it: flow `index`, `version`
+  kArrival,   // message `index` is whole at its receiver
+  kCredits,   // node `index` may have credits that were held
+};
+
+// Eight bytes: an event queue of a million nodes is memory traffic.
+struct SimEvent {
+  SimEventKind kind : 3;
+  uint32_t version : 29;
+  uint32_t index;
+};
+static_assert(sizeof(SimEvent) == 8);
+
+using SimQueue = EventQueue<SimEvent>;
 
 }  // namespace grapevine
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
-#include "optim/replica_step.h"
+#include "optim/optimizer.h"
 
 namespace grapevine {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "kernels/vector/aligned_buffer.h"
 #include "kernels/vector/replica_layout.h"
+#include "kernels/vector/shared_vector.h"
 #include "kernels/vector/vector_table.h"
 #include "model/problem/objective.h"
 #include "optim/optimizer.h"

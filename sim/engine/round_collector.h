@@ -1,4 +1,5 @@
-// Joins what happens at virtual nodes into measurements of the whole run.
+// Joins what happens at virtual nodes into measurements of the whole run, and averages
+// their replicas.
 //
 // A measured round is complete when its last node has done it; nodes run at
 // different speeds, so several may be open. Memory: the replicas of the rounds
@@ -9,11 +10,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "base/ids.h"
-#include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/replica_layout.h"
+#include "kernels/vector/shared_vector.h"
+#include "model/problem/averaged_model.h"
 #include "sim/nanoseconds.h"
 
 namespace grapevine {
@@ -59,6 +63,13 @@ class RoundCollector {
   std::vector<Losses> losses_;  // of each rank since its last measured round
   std::map<Round, Open> open_;
 };
+
+// The averaged model and the distances to it of replicas in one process.
+// Merges in the order of the runtime's tree over the ranks (children 2r+1 and
+// 2r+2 of r), so that the mean has the bits that a real run's has. One replica a
+// rank, at least one, of layout.size elements each; the result is a new vector.
+AveragedModel AverageReplicas(const ReplicaLayout& layout, int64_t round,
+                              std::span<const SharedVector> replicas);
 
 }  // namespace grapevine
 

@@ -1,8 +1,10 @@
-// What can be seen of a simulation while it runs: metrics, statistics and traces.
+// What can be seen of a simulation while it runs, by one observer or several: metrics,
+// statistics and traces.
 #ifndef GRAPEVINE_SIM_ENGINE_SIM_OBSERVER_H_
 #define GRAPEVINE_SIM_ENGINE_SIM_OBSERVER_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "algorithm/event.h"
@@ -47,6 +49,34 @@ class SimObserver {
   virtual absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) {
     return absl::OkStatus();
   }
+};
+
+// Tells each in the order in which they were added. Thread-compatible.
+class ObserverGroup final : public SimObserver {
+ public:
+  // `observer` outlives the group.
+  void Add(SimObserver* observer) { observers_.push_back(observer); }
+
+  void OnGradient(const GradientTimes& gradient) override {
+    for (SimObserver* observer : observers_) observer->OnGradient(gradient);
+  }
+  void OnMessage(const MessageTimes& message) override {
+    for (SimObserver* observer : observers_) observer->OnMessage(message);
+  }
+  void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override {
+    for (SimObserver* observer : observers_) observer->OnArithmetic(rank, begin, end);
+  }
+  // All are told, and the first error is returned.
+  absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override {
+    absl::Status status;
+    for (SimObserver* observer : observers_) {
+      status.Update(observer->OnBoundary(rank, completed, now, model));
+    }
+    return status;
+  }
+
+ private:
+  std::vector<SimObserver*> observers_;
 };
 
 }  // namespace grapevine

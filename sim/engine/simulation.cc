@@ -11,7 +11,7 @@
 #include "algorithm/message.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
-#include "kernels/vector/memory_traffic.h"
+#include "kernels/vector/vector_passes.h"
 
 namespace grapevine {
 namespace {

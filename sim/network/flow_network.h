@@ -12,9 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/network/fluid_flows.h"
+#include "sim/network/max_min.h"
 #include "sim/network/network_model.h"
-#include "sim/network/shared_links.h"
 #include "sim/platform/platform.h"
 
 namespace grapevine {

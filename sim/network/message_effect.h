@@ -1,9 +1,10 @@
-// What a real link does to a message beside carrying its bytes.
+// What a real link does to a message beside carrying its bytes, and what that depends on.
 #ifndef GRAPEVINE_SIM_NETWORK_MESSAGE_EFFECT_H_
 #define GRAPEVINE_SIM_NETWORK_MESSAGE_EFFECT_H_
 
 #include <cstdint>
 #include <limits>
+#include <unordered_map>
 
 #include "algorithm/event.h"
 #include "base/ids.h"
@@ -37,6 +38,24 @@ class MessageEffects {
  public:
   virtual ~MessageEffects() = default;
   virtual MessageEffect Of(const Transfer& transfer) const = 0;
+};
+
+// When each connection was last used, for slow start after a pause.
+// One for each ordered pair of ranks that ever spoke. Thread-compatible.
+class Connections {
+ public:
+  // A message begins to flow; returns Transfer::idle.
+  Nanoseconds Begin(Rank from, Rank to, Nanoseconds now);
+  // Its last byte has left.
+  void End(Rank from, Rank to, Nanoseconds now);
+
+ private:
+  struct Connection {
+    int64_t under_way = 0;
+    Nanoseconds left = 0;  // the last byte of all
+  };
+
+  std::unordered_map<uint64_t, Connection> connections_;
 };
 
 }  // namespace grapevine

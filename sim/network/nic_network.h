@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/network/fluid_flows.h"
 #include "sim/network/network_model.h"
 
 namespace grapevine {

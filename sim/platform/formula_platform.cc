@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace grapevine {
+
 namespace {
 
 constexpr std::string_view kHost = "host";

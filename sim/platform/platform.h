@@ -1,8 +1,7 @@
-// A physical network: hosts, links between them, and the ways that messages take.
+// A physical network: hosts, directed links between them, and the ways that messages take.
 //
-// Families of networks (two_tier_platform.h, fat_tree_platform.h,
-// torus_platform.h) compute their routes; a user's own (graph_platform.h) searches
-// for them. platform_registry.h makes all of them.
+// Families of networks (formula_platform.h) compute their routes; a user's own
+// (graph_platform.h) searches for them. platform_registry.h makes all of them.
 #ifndef GRAPEVINE_SIM_PLATFORM_PLATFORM_H_
 #define GRAPEVINE_SIM_PLATFORM_PLATFORM_H_
 
@@ -15,9 +14,16 @@
 
 #include "absl/status/status.h"
 #include "sim/nanoseconds.h"
-#include "sim/platform/link.h"
 
 namespace grapevine {
+
+// Links of a network are counted from 0.
+using LinkId = uint32_t;
+
+struct Link {
+  double capacity = 0;  // goodput, bytes per nanosecond
+  Nanoseconds latency = 0;
+};
 
 // Hosts are counted from 0.
 using HostId = int32_t;

@@ -1,10 +1,88 @@
 #include "sim/platform/platform_kind.h"
 
+#include <chrono>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/status_macros.h"
+#include "base/units.h"
+
 namespace grapevine {
 
 Registry<PlatformKind>& Platforms() {
   static auto* const platforms = new Registry<PlatformKind>("network");
   return *platforms;
+}
+
+double RateOf(int64_t bits_per_second) { return static_cast<double>(bits_per_second) / 8e9; }
+int64_t BitsPerSecond(double rate) { return std::llround(rate * 8e9); }
+
+absl::StatusOr<double> ParseLinkRate(std::string_view text) {
+  ASSIGN_OR_RETURN(const int64_t bits, ParseBandwidth(text));
+  if (bits > 0) return RateOf(bits);
+  return UsageError(
+      absl::StrCat("\"", std::string(text),
+                   "\" is not a bandwidth of a link: nothing would ever arrive; give more"));
+}
+
+absl::StatusOr<Nanoseconds> ParseLinkLatency(std::string_view text) {
+  constexpr std::chrono::nanoseconds kMost = std::chrono::hours(24);
+  ASSIGN_OR_RETURN(const std::chrono::nanoseconds latency, ParseDuration(text));
+  if (latency <= kMost) return latency.count();
+  return UsageError(absl::StrCat("\"", std::string(text),
+                                 "\" is not a latency of a link: more than a day; give less"));
+}
+
+absl::Status CheckHosts(const Spec& spec, int64_t hosts, Rank n) {
+  constexpr int64_t kMost = int64_t{1} << 24;
+  if (hosts < n) {
+    return SpecError(spec.text, absl::StrCat("has ", hosts, " hosts for ", n,
+                                             " nodes; make it larger or run fewer nodes"));
+  }
+  if (hosts <= kMost) return absl::OkStatus();
+  return SpecError(spec.text, absl::StrCat("has ", hosts, " hosts, more than ", kMost));
+}
+
+template <typename T>
+T PlatformReader::Parsed(std::string_view key, T fallback,
+                         absl::StatusOr<T> (*parse)(std::string_view)) {
+  const std::string text = reader_.Text(key, "");
+  if (text.empty()) return fallback;
+  const absl::StatusOr<T> value = parse(text);
+  if (value.ok()) return *value;
+  status_.Update(SpecError(spec_.text, absl::StrCat("option ", std::string(key), ": ",
+                                                    std::string(value.status().message()))));
+  return fallback;
+}
+
+double PlatformReader::Bandwidth(std::string_view key, double fallback) {
+  return Parsed(key, fallback, ParseLinkRate);
+}
+
+Nanoseconds PlatformReader::Latency(std::string_view key, Nanoseconds fallback) {
+  return Parsed(key, fallback, ParseLinkLatency);
+}
+
+absl::Status PlatformReader::Finish() {
+  status_.Update(reader_.Finish());
+  return status_;
+}
+
+PlatformOptions PlatformOptions::Read(PlatformReader& reader) {
+  PlatformOptions options;
+  options.bandwidth = reader.Bandwidth("bandwidth", options.bandwidth);
+  options.latency = reader.Latency("latency", options.latency);
+  options.half_duplex = reader.fields().Choice("duplex", {"full", "half"}) == "half";
+  options.loopback = reader.Bandwidth("loopback", options.loopback);
+  return options;
+}
+
+std::string PlatformOptions::Text() const {
+  return absl::StrCat(":bandwidth=", FormatBandwidth(BitsPerSecond(bandwidth)),
+                      ":latency=", FormatDuration(std::chrono::nanoseconds(latency)),
+                      half_duplex ? ":duplex=half" : "",
+                      ":loopback=", FormatBandwidth(BitsPerSecond(loopback)));
 }
 
 }  // namespace grapevine

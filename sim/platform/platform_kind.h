@@ -1,19 +1,25 @@
-// What is registered of a family of networks: how it is written, and how it is made.
+// What is registered of a family of networks: how it is written, how it is made, and how
+// its options are read, of which some are every family's.
 //
 // One of your own registers like those of this folder: docs/extending.md.
 //
-// Thread-safety: immutable once registered; the functions are pure, safe from any thread.
+// Thread-safety: a kind is immutable once registered; functions are pure, safe from any
+// thread.
 #ifndef GRAPEVINE_SIM_PLATFORM_PLATFORM_KIND_H_
 #define GRAPEVINE_SIM_PLATFORM_PLATFORM_KIND_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/ids.h"
 #include "base/registry.h"
 #include "base/spec.h"
+#include "sim/nanoseconds.h"
 #include "sim/platform/platform.h"
 
 namespace grapevine {
@@ -22,12 +28,59 @@ struct PlatformKind {
   std::string name;     // "racks"
   std::string options;  // "[:hosts=16]", beside those of hosts' own cables, which all have
   std::string help;     // one line
-  // With at least so many hosts. Reads the spec with a PlatformReader (platform_options.h).
+  // With at least so many hosts. Reads the spec with a PlatformReader.
   std::function<absl::StatusOr<std::shared_ptr<const Platform>>(const Spec&, Rank hosts)> make;
 };
 
 // All families of networks of this program.
 Registry<PlatformKind>& Platforms();
+
+// Bytes per nanosecond; and back, the nearest.
+double RateOf(int64_t bits_per_second);
+int64_t BitsPerSecond(double rate);
+
+// A link's "10Gbit", more than none, in bytes per nanosecond, and its "5us", at most
+// a day.
+absl::StatusOr<double> ParseLinkRate(std::string_view text);
+absl::StatusOr<Nanoseconds> ParseLinkLatency(std::string_view text);
+
+// Refuses `hosts` that are fewer than the n nodes, or too many to be kept in memory.
+absl::Status CheckHosts(const Spec& spec, int64_t hosts, Rank n);
+
+// A SpecReader that knows bandwidths and latencies. Belongs to one thread and must
+// not outlive its Spec.
+class PlatformReader {
+ public:
+  explicit PlatformReader(const Spec& spec) : spec_(spec), reader_(spec) {}
+
+  SpecReader& fields() { return reader_; }
+  // As above. After an error they return `fallback`.
+  double Bandwidth(std::string_view key, double fallback);
+  Nanoseconds Latency(std::string_view key, Nanoseconds fallback);
+
+  // OK, or the first error. Call it last, once.
+  absl::Status Finish();
+
+ private:
+  template <typename T>
+  T Parsed(std::string_view key, T fallback, absl::StatusOr<T> (*parse)(std::string_view));
+
+  const Spec& spec_;
+  SpecReader reader_;
+  absl::Status status_;
+};
+
+// Of the hosts' own cables.
+struct PlatformOptions {
+  double bandwidth = 0.125;     // bandwidth=1Gbit, goodput of each direction
+  Nanoseconds latency = 50000;  // latency=50us: one way, between two hosts next to each other
+  bool half_duplex = false;     // duplex=full or half
+  double loopback = 10;         // loopback=80Gbit, between ranks on one host
+
+  static PlatformOptions Read(PlatformReader& reader);
+  // ":bandwidth=1Gbit:latency=50us:...", to be put behind a family's own options.
+  std::string Text() const;
+};
 
 }  // namespace grapevine
 

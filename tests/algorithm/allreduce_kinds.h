@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithm/allreduce/allreduce_registry.h"
+#include "algorithm/allreduce/allreduce_schedule.h"
 #include "base/ids.h"
 
 namespace grapevine::testing {

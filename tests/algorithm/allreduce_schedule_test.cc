@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "algorithm/allreduce/allreduce_registry.h"
 #include "tests/algorithm/allreduce_kinds.h"
 
 namespace grapevine::testing {

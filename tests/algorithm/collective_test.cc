@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithm/allreduce/allreduce_registry.h"
+#include "algorithm/allreduce/allreduce_schedule.h"
 #include "random/keyed_random.h"
 #include "tests/algorithm/allreduce_kinds.h"
 #include "tests/algorithm/idle_host.h"

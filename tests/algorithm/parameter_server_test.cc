@@ -1,5 +1,7 @@
 // The synchronous parameter server against allreduce SGD, which it must equal,
 // and what each of its roles may cost.
+#include "algorithm/server/parameter_server.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +15,6 @@
 #include <vector>
 
 #include "algorithm/algorithm.h"
-#include "algorithm/server/parameter_servers.h"
 #include "base/spec.h"
 #include "tests/algorithm/idle_host.h"
 #include "tests/algorithm/quadratics.h"

@@ -1,6 +1,6 @@
-#include "base/nearest_name.h"
-
 #include <gtest/gtest.h>
+
+#include "base/registry.h"
 
 namespace grapevine {
 namespace {

@@ -1,12 +1,11 @@
-#include "cli/terminal/sweep_progress.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 #include <string>
 
-#include "experiment/sweep/cell_cost.h"
+#include "cli/terminal/progress_display.h"
+#include "experiment/sweep/sweep_run.h"
 
 namespace grapevine {
 namespace {

@@ -1,8 +1,7 @@
-#include "cli/flags/variables.h"
-
 #include <gtest/gtest.h>
 
 #include "base/failure.h"
+#include "cli/flags/config_flags.h"
 
 namespace grapevine {
 namespace {

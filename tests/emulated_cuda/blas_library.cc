@@ -5,13 +5,12 @@
 // There are two algorithms, of which one spoils its workspace; epilogues with a bias have
 // none where the bias is of an odd size, so that what is done then is tested too. Aliased
 // or misaligned memory is an error.
-#include "kernels/tensor/cuda/library/blas_library.h"
-
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <vector>
 
+#include "kernels/tensor/cuda/library/gpu_libraries.h"
 #include "tests/emulated_cuda/numbers.h"
 #include "tests/emulated_cuda/runtime.h"
 

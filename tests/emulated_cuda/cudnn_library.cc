@@ -5,8 +5,6 @@
 // computes fp32 as TF32, and an exact one; what fuses more with it has none where channels
 // are no multiple of 4, so that what is done then is tested too. Memory that the GPU does
 // not reach, or that is misaligned, is an error.
-#include "kernels/tensor/cuda/library/cudnn_library.h"
-
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -17,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/tensor/cuda/library/gpu_libraries.h"
 #include "tests/emulated_cuda/numbers.h"
 #include "tests/emulated_cuda/runtime.h"
 

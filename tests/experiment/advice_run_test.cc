@@ -16,10 +16,9 @@
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm.h"
 #include "base/failure.h"
-#include "experiment/advice/round_timing.h"
 #include "experiment/core/experiment.h"
 #include "run/config/config_resolve.h"
-#include "sim/platform/network_presets.h"
+#include "sim/platform/platform_registry.h"
 
 namespace grapevine {
 namespace {

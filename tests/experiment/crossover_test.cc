@@ -1,6 +1,6 @@
-#include "experiment/advice/crossover.h"
-
 #include <gtest/gtest.h>
+
+#include "experiment/advice/advice.h"
 
 namespace grapevine {
 namespace {

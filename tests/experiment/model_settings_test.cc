@@ -24,7 +24,9 @@ Config Resolved(const Flags& flags) {
 }
 
 std::string MessageOf(const absl::Status& status) {
-  if (!status.ok()) EXPECT_EQ(FailureOf(status), Failure::kUsage) << status;
+  if (!status.ok()) {
+    EXPECT_EQ(FailureOf(status), Failure::kUsage) << status;
+  }
   return status.ok() ? "no error" : std::string(status.message());
 }
 

@@ -15,8 +15,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "run/config/config_resolve.h"
+#include "system/file_descriptor.h"
 #include "system/mutex.h"
-#include "system/unique_descriptor.h"
 #include "tests/model/scratch_folder.h"
 
 namespace grapevine {

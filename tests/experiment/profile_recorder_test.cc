@@ -1,10 +1,10 @@
-#include "experiment/real/profile_recorder.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
+
+#include "experiment/real/node_recording.h"
 
 namespace grapevine {
 namespace {

@@ -1,12 +1,11 @@
 // How long rounds take in the simulator, where links differ in latency.
-#include "experiment/advice/round_timing.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <memory>
 #include <string>
 
+#include "experiment/advice/advice_run.h"
 #include "run/config/config_resolve.h"
 
 namespace grapevine::testing {

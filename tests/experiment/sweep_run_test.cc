@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/failure.h"
-#include "run/config/sweep.h"
+#include "run/config/config_resolve.h"
 #include "run/records/run_directory.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "node/control/directive.h"
+#include "node/control/control_line.h"
 #include "node/control/registration.h"
 #include "tests/fuzz/fuzz_target.h"
 

@@ -1,7 +1,5 @@
 // What a node makes of rank 0's directives (node/control/control_line.h): each as one byte of
 // length and protobuf.
-#include "node/control/directive.h"
-
 #include <glog/logging.h>
 
 #include "node/control/control_line.h"

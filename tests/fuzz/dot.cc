@@ -1,6 +1,6 @@
-// --topology=file:x.dot (topology/files/boost_graph_file.h).
+// --topology=file:x.dot (topology/files/graph_formats.h).
 #include "tests/fuzz/graph_file.h"
-#include "topology/files/boost_graph_file.h"
+#include "topology/files/graph_formats.h"
 
 namespace grapevine {
 namespace {

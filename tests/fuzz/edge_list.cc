@@ -1,6 +1,6 @@
-// --topology=file:x.edges (topology/files/edge_list_file.h).
+// --topology=file:x.edges (topology/files/graph_formats.h).
 #include "tests/fuzz/graph_file.h"
-#include "topology/files/edge_list_file.h"
+#include "topology/files/graph_formats.h"
 
 namespace grapevine {
 namespace {

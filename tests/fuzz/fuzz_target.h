@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "base/failure.h"
-#include "system/unique_descriptor.h"
+#include "system/file_descriptor.h"
 
 namespace grapevine::fuzz {
 

@@ -39,7 +39,7 @@ def fuzz_targets(name, targets):
         args = [native.package_name() + "/corpus"],
         data = native.glob(["corpus/**"]),
         deps = _unique([dep for deps in targets.values() for dep in deps] + shared + [
-            "//random:keyed_random",
+            "//random:random",
             "@absl//:strings",
             "@gtest",
         ]),

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "topology/files/graph_description.h"
+#include "topology/files/graph_formats.h"
 
 namespace grapevine::fuzz {
 

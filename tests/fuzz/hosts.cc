@@ -2,8 +2,7 @@
 #include <glog/logging.h>
 
 #include "node/identity/host_address.h"
-#include "node/identity/hostfile.h"
-#include "node/identity/slurm_nodelist.h"
+#include "node/identity/host_list.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace grapevine {

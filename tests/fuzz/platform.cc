@@ -1,5 +1,5 @@
-// --network=file:PATH (sim/platform/platform_textproto.h).
-#include "sim/platform/platform_textproto.h"
+// --network=file:PATH (sim/platform/platform_file.h).
+#include "sim/platform/platform_file.h"
 #include "tests/fuzz/platform_file.h"
 
 namespace grapevine {

@@ -5,7 +5,7 @@
 #include <glog/logging.h>
 
 #include "absl/status/statusor.h"
-#include "sim/platform/platform_description.h"
+#include "sim/platform/graph_platform.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace grapevine::fuzz {

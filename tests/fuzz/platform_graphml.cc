@@ -1,6 +1,5 @@
-// --network=file:PATH (sim/platform/platform_graphml.h).
-#include "sim/platform/platform_graphml.h"
-
+// --network=file:PATH (sim/platform/platform_file.h).
+#include "sim/platform/platform_file.h"
 #include "tests/fuzz/platform_file.h"
 
 namespace grapevine {

@@ -3,7 +3,6 @@
 
 #include <glog/logging.h>
 
-#include "model/files/safetensors_header.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace grapevine {

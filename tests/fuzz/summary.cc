@@ -1,8 +1,7 @@
-// summary.json (run/records/summary.h).
-#include "run/records/summary.h"
-
+// summary.json (run/records/metrics.h).
 #include <glog/logging.h>
 
+#include "run/records/metrics.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace grapevine {

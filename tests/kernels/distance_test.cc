@@ -1,9 +1,8 @@
-#include "kernels/passes/distance.h"
-
 #include <cmath>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/passes/ordered_sum.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/codec/narrow_element.h"
 #include "kernels/passes/denormals.h"
 #include "random/keyed_random.h"
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kernels/passes/sketch_order.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

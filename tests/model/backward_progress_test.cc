@@ -1,6 +1,4 @@
 // Gradients in parts: what is called final is, and the estimate of when.
-#include "model/network/backward_progress.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "model/network/backward_cost.h"
+#include "model/network/network_graph.h"
 #include "model/networks/network_registry.h"
 #include "random/keyed_random.h"
 

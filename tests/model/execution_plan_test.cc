@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/spec.h"
 #include "kernels/tensor/cpu/cpu_tensor_device.h"
-#include "model/network/fusion.h"
+#include "model/network/network_graph.h"
 #include "model/networks/network_registry.h"
 
 namespace grapevine {

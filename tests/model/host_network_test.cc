@@ -9,11 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "model/data/shard_batches.h"
+#include "model/data/dataset_batches.h"
 #include "model/datasets/dataset_registry.h"
 #include "model/networks/network_registry.h"
-#include "model/problem/batch_norm_recalibration.h"
-#include "model/problem/dataset_evaluation.h"
+#include "model/problem/network_evaluation.h"
 #include "tests/testing/emulated_device.h"
 
 namespace grapevine {

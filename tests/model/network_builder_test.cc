@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/failure.h"
-#include "model/network/fusion.h"
+#include "model/network/network_graph.h"
 
 namespace grapevine {
 namespace {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "model/networks/network_registry.h"
-#include "model/problem/batch_norm_recalibration.h"
-#include "model/problem/network_objective.h"
-#include "model/problem/phantom_objective.h"
-#include "model/problem/quadratic_objective.h"
+#include "model/problem/network_evaluation.h"
+#include "model/problem/network_problem.h"
+#include "model/problem/phantom_problem.h"
+#include "model/problem/quadratic_problem.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

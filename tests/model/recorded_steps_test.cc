@@ -1,5 +1,3 @@
-#include "model/network/recorded_steps.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -9,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/tensor/cpu/cpu_tensor_device.h"
+#include "model/network/execution_plan.h"
 #include "model/network/network.h"
 #include "model/networks/network_registry.h"
 #include "random/keyed_random.h"

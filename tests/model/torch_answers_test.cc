@@ -7,8 +7,6 @@
 #include <map>
 #include <string>
 
-#include "tests/model/torch_cases.h"
-
 namespace grapevine {
 namespace {
 

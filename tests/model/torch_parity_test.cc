@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "tests/model/torch_answers.h"
-#include "tests/model/torch_cases.h"
 
 namespace grapevine {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/vector/replica_layout.h"
-#include "kernels/vector/step_request.h"
+#include "kernels/vector/vector_handle.h"
 #include "kernels/vector/vector_table.h"
 #include "optim/optimizer.h"
 #include "optim/optimizer_kind.h"

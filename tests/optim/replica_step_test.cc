@@ -1,6 +1,4 @@
 // A step of ranges, one after the other, is the step of the whole replica.
-#include "optim/replica_step.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

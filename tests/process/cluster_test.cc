@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "system/unique_descriptor.h"
+#include "system/file_descriptor.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/free_port.h"
 #include "tests/process/grapevine_process.h"

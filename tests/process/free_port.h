@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "system/unique_descriptor.h"
+#include "system/file_descriptor.h"
 
 namespace grapevine::testing {
 

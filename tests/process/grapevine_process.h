@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "system/unique_descriptor.h"
+#include "system/file_descriptor.h"
 
 namespace grapevine::testing {
 

@@ -14,7 +14,7 @@
 #include <system_error>
 #include <vector>
 
-#include "system/unique_descriptor.h"
+#include "system/file_descriptor.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"

@@ -1,9 +1,8 @@
-#include "report/sweep_figure.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/failure.h"
+#include "report/sweep_plot.h"
 
 namespace grapevine {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
-#include "report/sweep_reader.h"
+#include "report/run_reader.h"
 #include "tests/report/run_folder.h"
 #include "tests/testing/file_text.h"
 

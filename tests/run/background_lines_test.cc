@@ -1,5 +1,3 @@
-#include "run/records/background_lines.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +12,8 @@
 #include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "system/unique_descriptor.h"
+#include "run/records/line_file.h"
+#include "system/file_descriptor.h"
 #include "tests/testing/file_text.h"
 
 namespace grapevine::testing {

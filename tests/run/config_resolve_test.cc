@@ -7,8 +7,8 @@
 
 #include "base/failure.h"
 #include "run/config/config_file.h"
-#include "run/config/config_print.h"
 #include "run/config/config_validate.h"
+#include "run/config/resolved_config.h"
 
 namespace grapevine {
 namespace {

@@ -1,5 +1,3 @@
-#include "run/records/duration_histogram.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "random/keyed_random.h"
+#include "run/records/statistics.h"
 
 namespace grapevine {
 namespace {

@@ -1,8 +1,7 @@
-#include "run/config/experiment_text.h"
-
 #include <gtest/gtest.h>
 
 #include "run/config/config_field.h"
+#include "run/config/config_file.h"
 
 namespace grapevine {
 namespace {

@@ -5,8 +5,6 @@
 
 #include <cmath>
 
-#include "run/records/summary.h"
-
 namespace grapevine {
 namespace {
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/failure.h"
-#include "run/trace/trace_merge.h"
 #include "tests/testing/file_text.h"
 #include "tests/testing/trace_file.h"
 

@@ -1,7 +1,6 @@
-#include "sim/engine/link_statistics.h"
-
 #include <gtest/gtest.h>
 
+#include "sim/engine/statistics.h"
 #include "sim/platform/platform_registry.h"
 
 namespace grapevine::testing {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/failure.h"
-#include "sim/platform/network_presets.h"
-#include "system/atomic_file.h"
+#include "sim/platform/platform_registry.h"
+#include "system/file.h"
 #include "tests/sim/network_driver.h"
 #include "tests/testing/file_text.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/failure.h"
 #include "sim/platform/platform_registry.h"
-#include "system/atomic_file.h"
+#include "system/file.h"
 
 namespace grapevine {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "sim/platform/platform.h"
-#include "system/atomic_file.h"
+#include "system/file.h"
 
 namespace grapevine {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "model/problem/quadratic_objective.h"
+#include "model/problem/quadratic_problem.h"
 #include "optim/optimizer.h"
 
 namespace grapevine {

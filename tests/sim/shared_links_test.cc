@@ -1,7 +1,5 @@
 // Flows that come and go have the rates that a full solution gives them, and what
 // does not concern a change is left alone.
-#include "sim/network/shared_links.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,3 @@
-#include "sim/engine/step_statistics.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +8,8 @@
 #include <vector>
 
 #include "run/timing/straggler.h"
-#include "sim/engine/observer_group.h"
+#include "sim/engine/sim_observer.h"
+#include "sim/engine/statistics.h"
 #include "tests/sim/timed_run.h"
 
 namespace grapevine::testing {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/failure.h"
-#include "sim/network/connections.h"
+#include "sim/network/message_effect.h"
 #include "tests/sim/timed_run.h"
 
 namespace grapevine::testing {

@@ -12,9 +12,9 @@
 
 #include "algorithm/algorithm.h"
 #include "run/timing/compute_time.h"
-#include "sim/engine/phantom_vectors.h"
 #include "sim/engine/sim_observer.h"
 #include "sim/engine/simulation.h"
+#include "sim/engine/vector_store.h"
 #include "sim/network/message_effect.h"
 #include "sim/network/nic_network.h"
 #include "topology/weights/mixing.h"

@@ -16,8 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "system/file_descriptor.h"
 #include "system/mutex.h"
-#include "system/unique_descriptor.h"
 
 namespace grapevine {
 namespace {

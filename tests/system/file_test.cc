@@ -1,4 +1,6 @@
 // Files written aside and files mapped.
+#include "system/file.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,9 +8,6 @@
 #include <fstream>
 #include <iterator>
 #include <string>
-
-#include "system/atomic_file.h"
-#include "system/mapped_file.h"
 
 namespace grapevine {
 namespace {

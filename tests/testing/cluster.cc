@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/vector/vector_table.h"
-#include "optim/replica_step.h"
+#include "optim/optimizer.h"
 #include "topology/weights/mixing.h"
 
 namespace grapevine::testing {

@@ -28,13 +28,13 @@ def emulated_gpu_test(name, cases, deps, args = [], data = [], size = "small"):
         deps = _with_toolkit([kernels, cases]) + ["//tests/testing:gtest_main"],
     )
 
-def cuda_test(name, deps, srcs = [], gpu = True, emulated = False, size = "small", tags = []):
-    """A test NAME.cc, of which nothing is left but a skip without the toolkit.
+def cuda_test(name, deps, srcs = None, gpu = True, emulated = False, size = "small", tags = []):
+    """A test of which nothing is left but a skip without the toolkit.
 
     Args:
-      name: the test; its file is NAME.cc. It ends in "_test".
+      name: the test. It ends in "_test".
       deps: what it tests and compares with.
-      srcs: its further files.
+      srcs: its files; NAME.cc where nothing is said.
       gpu: whether it has cases for a GPU, so that tools/gpu_check takes it along.
       emulated: whether there is a second test, whose name ends in "_emulated_test", that has
         the same cases and an emulated GPU.
@@ -44,7 +44,7 @@ def cuda_test(name, deps, srcs = [], gpu = True, emulated = False, size = "small
     cases = name + "_cases"
     test_cases(
         name = cases,
-        srcs = _with_toolkit([name + ".cc"] + srcs, ["//tests/testing:without_cuda_test.cc"]),
+        srcs = _with_toolkit(srcs or [name + ".cc"], ["//tests/testing:without_cuda_test.cc"]),
         deps = ["@gtest"] + _with_toolkit(deps),
     )
     cc_test(

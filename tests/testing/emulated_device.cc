@@ -14,7 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/passes/sketch.h"
-#include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/shared_vector.h"
 #include "random/keyed_random.h"
 #include "system/mutex.h"
 

@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
-#include "system/atomic_file.h"
-#include "topology/files/graph_writer.h"
-#include "topology/files/xml_depth.h"
+#include "system/file.h"
+#include "topology/files/graph_formats.h"
+#include "topology/files/parser_limits.h"
 #include "topology/topology.h"
 
 namespace grapevine {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/failure.h"
-#include "system/atomic_file.h"
+#include "system/file.h"
 #include "topology/spectrum/spectrum.h"
 
 namespace grapevine {

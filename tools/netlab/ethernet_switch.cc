@@ -6,6 +6,64 @@
 #include <utility>
 
 namespace grapevine::netlab {
+
+int64_t PortSchedule::Duration(int64_t bytes) const {
+  if (options_.bits_per_second == 0) return 0;
+  return bytes * 8 * 1'000'000'000 / options_.bits_per_second;
+}
+
+std::optional<int64_t> PortSchedule::Admit(int64_t bytes, int64_t now) {
+  const int64_t reached = now + options_.latency_ns;
+  const int64_t begin = std::max(reached, free_);
+  if (begin - reached > Duration(options_.queue_bytes)) return std::nullopt;
+  free_ = begin + Duration(bytes);
+  return free_;
+}
+
+namespace {
+
+constexpr size_t kAddressBytes = 6;
+
+uint64_t AddressAt(std::span<const uint8_t> frame, size_t offset) {
+  uint64_t address = 0;
+  for (const uint8_t byte : frame.subspan(offset, kAddressBytes)) address = address << 8 | byte;
+  return address;
+}
+
+bool IsGroup(std::span<const uint8_t> frame) { return (frame[0] & 1) != 0; }
+
+}  // namespace
+
+void AddressTable::Learn(std::span<const uint8_t> frame, int port) {
+  const uint64_t source = AddressAt(frame, kAddressBytes);
+  if (ports_.size() >= kMaxAddresses && !ports_.contains(source)) return;
+  ports_[source] = port;
+}
+
+std::optional<int> AddressTable::Find(std::span<const uint8_t> frame) const {
+  if (IsGroup(frame)) return std::nullopt;
+  const auto found = ports_.find(AddressAt(frame, 0));
+  if (found == ports_.end()) return std::nullopt;
+  return found->second;
+}
+
+void Lateness::Add(int64_t nanoseconds) {
+  const auto bucket = static_cast<size_t>(std::max<int64_t>(nanoseconds, 0) / kBucketNs);
+  ++buckets_[std::min(bucket, kBuckets - 1)];
+  ++count_;
+}
+
+int64_t Lateness::Quantile(double share) const {
+  if (count_ == 0) return 0;
+  const double wanted = share * static_cast<double>(count_);
+  int64_t seen = 0;
+  for (size_t bucket = 0; bucket < kBuckets; ++bucket) {
+    seen += buckets_[bucket];
+    if (static_cast<double>(seen) >= wanted) return static_cast<int64_t>(bucket + 1) * kBucketNs;
+  }
+  return static_cast<int64_t>(kBuckets) * kBucketNs;
+}
+
 namespace {
 
 // Frames read from one tap before the others have their turn.

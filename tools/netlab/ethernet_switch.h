@@ -1,23 +1,88 @@
-// The lab's network: a learning switch whose ports have a latency, a rate and a
-// queue, between taps.
+// The lab's network: a learning switch whose ports have a latency, a rate and a queue,
+// between taps.
 //
 // One thread: Receive when a tap may be readable, Deliver when something may be due.
 #ifndef GRAPEVINE_TOOLS_NETLAB_ETHERNET_SWITCH_H_
 #define GRAPEVINE_TOOLS_NETLAB_ETHERNET_SWITCH_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "system/unique_descriptor.h"
-#include "tools/netlab/address_table.h"
-#include "tools/netlab/lateness.h"
-#include "tools/netlab/port_schedule.h"
+#include "system/file_descriptor.h"
 
 namespace grapevine::netlab {
+
+struct PortOptions {
+  // From when a frame was read from its sender's tap.
+  int64_t latency_ns = 0;
+  // Of frames as they lie on the tap: Ethernet headers count, preamble and gaps
+  // do not. 0: without limit.
+  int64_t bits_per_second = 0;
+  // What may wait for the port, beyond what the latency holds back.
+  int64_t queue_bytes = 1 << 20;
+};
+
+// When frames reach a host of the lab: after the latency, one after the other at the rate
+// of its port, from a queue with a bound. Pure arithmetic in integer nanoseconds.
+// Thread-compatible.
+class PortSchedule {
+ public:
+  explicit PortSchedule(const PortOptions& options) : options_(options) {}
+
+  // When a frame that was read at `now` has arrived with its last byte; nullopt
+  // when the queue is full and the frame is lost. `now` never falls, so neither
+  // do the results.
+  std::optional<int64_t> Admit(int64_t bytes, int64_t now);
+
+ private:
+  int64_t Duration(int64_t bytes) const;
+
+  const PortOptions options_;
+  int64_t free_ = 0;  // the port is busy until then
+};
+
+// An Ethernet header: destination, source, type.
+inline constexpr size_t kHeaderBytes = 14;
+
+// Which port of the switch an Ethernet address was last seen at. Thread-compatible.
+class AddressTable {
+ public:
+  // More addresses than this are not learnt: their frames go to every port.
+  static constexpr size_t kMaxAddresses = 1024;
+
+  // A frame of at least kHeaderBytes came from `port`.
+  void Learn(std::span<const uint8_t> frame, int port);
+  // Where a frame goes; nullopt: to every port but its own (a group address, or
+  // one not seen yet).
+  std::optional<int> Find(std::span<const uint8_t> frame) const;
+
+ private:
+  std::map<uint64_t, int> ports_;
+};
+
+// How much later than planned frames were handed on. Thread-compatible.
+class Lateness {
+ public:
+  void Add(int64_t nanoseconds);
+  // The smallest lateness that `share` of the frames kept, rounded up to
+  // kBucketNs; 0 without frames. The last bucket holds all that were later.
+  int64_t Quantile(double share) const;
+  int64_t count() const { return count_; }
+  void Clear() { *this = Lateness(); }
+
+ private:
+  static constexpr int64_t kBucketNs = 5'000;
+  static constexpr size_t kBuckets = 4'000;
+
+  std::array<int64_t, kBuckets> buckets_{};
+  int64_t count_ = 0;
+};
 
 // Since the last ResetCounters.
 struct SwitchCounters {

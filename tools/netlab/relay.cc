@@ -32,7 +32,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "system/unique_descriptor.h"
+#include "system/file_descriptor.h"
 #include "tools/netlab/ethernet_switch.h"
 
 namespace grapevine::netlab {

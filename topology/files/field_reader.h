@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "system/mapped_file.h"
+#include "system/file.h"
 
 namespace grapevine {
 

@@ -18,9 +18,7 @@
 #include "base/failure.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
-#include "topology/files/boost_graph_file.h"
-#include "topology/files/edge_list_file.h"
-#include "topology/size_error.h"
+#include "topology/files/graph_formats.h"
 #include "topology/stored_graph.h"
 #include "topology/topology_kind.h"
 

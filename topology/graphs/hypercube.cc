@@ -7,7 +7,6 @@
 
 #include "base/status_macros.h"
 #include "topology/graphs/cayley_graph.h"
-#include "topology/size_error.h"
 #include "topology/topology_kind.h"
 
 namespace grapevine {

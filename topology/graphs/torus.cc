@@ -9,7 +9,6 @@
 #include "base/status_macros.h"
 #include "topology/graphs/cayley_graph.h"
 #include "topology/sides.h"
-#include "topology/size_error.h"
 #include "topology/topology_kind.h"
 
 namespace grapevine {

@@ -1,18 +1,121 @@
 #include "topology/spectrum/spectrum.h"
 
+#include <Spectra/SymEigsSolver.h>
+
 #include <Eigen/Dense>
+#include <Eigen/Sparse>
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <optional>
 #include <tuple>
+#include <utility>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "topology/spectrum/lanczos.h"
+#include "random/keyed_random.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine {
+
 namespace {
+
+// The slowest disagreement of a large network: Lanczos on W - 11'/n.
+//
+// Thread-safety: pure function. Memory O(nodes + edges), no dense matrix.
+
+struct Disagreement {
+  double modulus;   // of the eigenvalue
+  double residual;  // |Wv - lambda v| of its unit eigenvector
+};
+
+// The second largest modulus of the round's W over at least three nodes. The
+// residual is small (1e-8) unless the gap is below about 1e-5, where the search
+// ends early with what it has. Refuses directed graphs: their W is not symmetric.
+absl::StatusOr<Disagreement> LargestDisagreement(const Mixing& mixing, Round round);
+
+using Sparse = Eigen::SparseMatrix<double, Eigen::RowMajor>;
+
+Sparse SparseRound(const Mixing& mixing, Round round) {
+  const Rank n = mixing.topology().size();
+  Sparse matrix(n, n);
+  std::vector<int> entries(n);
+  for (Rank i = 0; i < n; ++i) entries[i] = mixing.topology().Degree(i, round) + 1;
+  matrix.reserve(entries);
+  MixingRow row;
+  for (Rank i = 0; i < n; ++i) {
+    mixing.Row(i, round, &row);
+    matrix.insert(i, i) = row.self;
+    for (const auto& [j, weight] : row.in) matrix.insert(i, j) = weight;
+  }
+  matrix.makeCompressed();
+  return matrix;
+}
+
+// W without the mean, in the form that Spectra asks for.
+class WithoutMean {
+ public:
+  using Scalar = double;
+
+  explicit WithoutMean(Sparse matrix) : matrix_(std::move(matrix)), noise_(matrix_.rows()) {
+    KeyedRandom random(0, Purpose::kSpectrum);
+    for (double& value : noise_) value = kNoise * random.Unit();
+  }
+  Eigen::Index rows() const { return matrix_.rows(); }
+  Eigen::Index cols() const { return matrix_.cols(); }
+  Eigen::VectorXd Apply(const Eigen::VectorXd& x) const {
+    const Eigen::VectorXd image = matrix_ * x;
+    return image.array() - x.mean();
+  }
+  void perform_op(const double* x, double* y) const {
+    const Eigen::Map<const Eigen::VectorXd> in(x, rows());
+    Eigen::Map<Eigen::VectorXd>(y, rows()) = Apply(in) + noise_.cwiseProduct(in);
+  }
+
+ private:
+  // A graph with few distinct eigenvalues, a star for one, exhausts the Krylov
+  // space after as many steps, and Spectra goes on in rounding errors. Noise on
+  // the diagonal prevents that and moves no eigenvalue by more than its size.
+  static constexpr double kNoise = 1e-10;
+
+  const Sparse matrix_;
+  Eigen::VectorXd noise_;
+};
+
+// Spectra's solver withholds what has not converged to its tolerance; the best
+// pair with its residual says more than nothing.
+class Solver : public Spectra::SymEigsSolver<WithoutMean> {
+ public:
+  using SymEigsSolver::SymEigsSolver;
+
+  Disagreement Best() const {
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> ritz(m_fac.matrix_H());
+    Eigen::Index largest;
+    ritz.eigenvalues().cwiseAbs().maxCoeff(&largest);
+    const double eigenvalue = ritz.eigenvalues()(largest);
+    const Eigen::VectorXd vector =
+        (m_fac.matrix_V() * ritz.eigenvectors().col(largest)).normalized();
+    return {std::abs(eigenvalue), (m_op.Apply(vector) - eigenvalue * vector).norm()};
+  }
+};
+
+absl::StatusOr<Disagreement> LargestDisagreement(const Mixing& mixing, Round round) {
+  if (mixing.topology().directed()) {
+    return absl::UnimplementedError(
+        absl::StrCat("the spectrum of ", mixing.name(), " on ", mixing.topology().name(), " of ",
+                     mixing.topology().size(), " nodes has no closed form and is not symmetric"));
+  }
+  WithoutMean operation(SparseRound(mixing, round));
+  constexpr Eigen::Index kBasis = 60;
+  constexpr int kRestarts = 60;
+  constexpr double kTolerance = 1e-8;
+  Solver solver(operation, 1, std::min(kBasis, operation.rows()));
+  solver.init();
+  solver.compute(Spectra::SortRule::LargestMagn, kRestarts, kTolerance);
+  return solver.Best();
+}
 
 using Complex = std::complex<double>;
 
@@ -135,6 +238,76 @@ double ExpectedContraction(const Mixing& mixing) {
 double RoundsToTenth(double rho) {
   if (rho >= 1) return std::numeric_limits<double>::infinity();
   return std::max(1.0, std::log(0.1) / std::log(rho));
+}
+
+namespace {
+
+// What rounding leaves of an eigenvalue 0, or takes from one of 1.
+constexpr double kExact = 1e-12;
+
+void DescribeGraph(const Topology& topology, TopologySummary* summary) {
+  const Rank n = topology.size();
+  int64_t ends = 0;
+  summary->degree_min = topology.Degree(0, summary->round);
+  for (Rank rank = 0; rank < n; ++rank) {
+    const Rank degree = topology.Degree(rank, summary->round);
+    summary->degree_min = std::min(summary->degree_min, degree);
+    summary->degree_max = std::max(summary->degree_max, degree);
+    ends += degree;
+  }
+  summary->edges = topology.directed() ? ends : ends / 2;
+  summary->degree_mean = static_cast<double>(ends) / n;
+}
+
+// Of `rounds` rounds together.
+void SetPace(const Spectrum& spectrum, Round rounds, TopologySummary* summary) {
+  // Closed forms know gaps of any size.
+  const bool never = spectrum.method != Spectrum::Method::kClosedForm && spectrum.rho > 1 - kExact;
+  const double rho = never ? 1 : spectrum.rho;
+  summary->exact = rho < kExact;
+  summary->shrink = std::pow(rho, 1.0 / static_cast<double>(rounds));
+  summary->rounds_to_tenth =
+      summary->exact ? static_cast<double>(rounds) : RoundsToTenth(summary->shrink);
+}
+
+void DescribeEndless(const Mixing& mixing, TopologySummary* summary) {
+  summary->contraction = ExpectedContraction(mixing);
+  summary->shrink = std::sqrt(*summary->contraction);
+  summary->rounds_to_tenth = RoundsToTenth(summary->shrink);
+}
+
+absl::Status DescribePeriod(const Mixing& mixing, TopologySummary* summary) {
+  for (Round round = 0; round < summary->period; ++round) {
+    ASSIGN_OR_RETURN(const auto spectrum, RoundSpectrum(mixing, round));
+    summary->rho_by_round.push_back(spectrum.rho);
+  }
+  ASSIGN_OR_RETURN(auto product, PeriodSpectrum(mixing));
+  SetPace(product, summary->period, summary);
+  summary->product = std::move(product);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TopologySummary> Summarize(const Mixing& mixing, Round round) {
+  const Topology& topology = mixing.topology();
+  TopologySummary summary;
+  summary.topology = topology.name();
+  summary.mixing = mixing.name();
+  summary.nodes = topology.size();
+  summary.directed = topology.directed();
+  summary.period = topology.period();
+  summary.round = round;
+  DescribeGraph(topology, &summary);
+  ASSIGN_OR_RETURN(summary.spectrum, RoundSpectrum(mixing, round));
+  if (summary.period == 1) {
+    SetPace(summary.spectrum, 1, &summary);
+  } else if (summary.period == 0) {
+    DescribeEndless(mixing, &summary);
+  } else if (absl::Status status = DescribePeriod(mixing, &summary); !status.ok()) {
+    return status;
+  }
+  return summary;
 }
 
 }  // namespace grapevine

@@ -1,4 +1,5 @@
-// Eigenvalues of mixing matrices: how fast averaging alone reaches consensus.
+// Eigenvalues of mixing matrices: how fast averaging alone reaches consensus, and with that
+// everything that is worth knowing about a graph and its weights before a run.
 //
 // rho is the second largest modulus, the factor by which a round shrinks the
 // disagreement in the long run; the gap is 1 - rho. One number does not predict
@@ -10,6 +11,8 @@
 #define GRAPEVINE_TOPOLOGY_SPECTRUM_SPECTRUM_H_
 
 #include <complex>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -52,6 +55,40 @@ double ExpectedContraction(const Mixing& mixing);
 // Rounds until averaging alone has shrunk the disagreement tenfold, where each
 // shrinks it by `rho`; infinity for 1, and 1 for 0.
 double RoundsToTenth(double rho);
+
+// A graph and its weights at a glance.
+struct TopologySummary {
+  std::string topology;
+  std::string mixing;
+  Rank nodes = 0;
+  bool directed = false;
+  Round period = 1;  // 0: never repeats
+
+  // Of `round`. A node sends one replica to each out-neighbour, so its degree is
+  // also what it sends in a round, in units of a replica.
+  Round round = 0;
+  int64_t edges = 0;  // undirected ones counted once
+  Rank degree_min = 0;
+  Rank degree_max = 0;
+  double degree_mean = 0;
+  Spectrum spectrum;
+
+  // Over the schedule.
+  std::vector<double> rho_by_round;   // of each round of a period above 1
+  std::optional<Spectrum> product;    // of a period above 1
+  std::optional<double> contraction;  // ExpectedContraction, where the period is 0
+  bool exact = false;                 // a period averages exactly
+
+  // What one round does to the disagreement (a norm, not its square) in the long
+  // run: rho, or the period's mean, or the root of the expected contraction.
+  double shrink = 0;
+  // Rounds until averaging alone leaves a tenth of the disagreement; infinite where rho is
+  // 1 up to rounding.
+  double rounds_to_tenth = 0;
+};
+
+// Fails where a spectrum cannot be computed (above).
+absl::StatusOr<TopologySummary> Summarize(const Mixing& mixing, Round round);
 
 }  // namespace grapevine
 

@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/tensor/cpu/batch_norm_layer.h"
-#include "kernels/tensor/cpu/convolution_layer.h"
-#include "kernels/tensor/cpu/elementwise_layers.h"
-#include "kernels/tensor/cpu/inner_product_layer.h"
-#include "kernels/tensor/cpu/pooling_layer.h"
-#include "kernels/vector/aligned_buffer.h"
+#include "kernels/tensor/cpu/onednn_layers.h"
+#include "kernels/tensor/cpu/pass_layers.h"
+#include "kernels/vector/shared_vector.h"
 
 namespace grapevine {
 namespace {

@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "dnnl.hpp"
 #include "kernels/tensor/layer.h"
-#include "kernels/tensor/region_plan.h"
+#include "kernels/tensor/memory_plan.h"
 #include "kernels/tensor/tensor_format.h"
 
 namespace grapevine {

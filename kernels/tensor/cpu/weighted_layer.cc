@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/tensor/cpu/elementwise.h"
+#include "kernels/tensor/cpu/passes.h"
 
 namespace grapevine {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "kernels/tensor/cuda/library/blas_library.h"
+#include "kernels/tensor/cuda/library/gpu_libraries.h"
 
 namespace grapevine {
 namespace {

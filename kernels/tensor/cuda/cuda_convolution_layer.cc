@@ -10,8 +10,7 @@
 #include "kernels/tensor/cuda/library/convolution_graphs.h"
 #include "kernels/tensor/cuda/library/cudnn_graph.h"
 #include "kernels/tensor/cuda/passes/cuda_batch_norm.h"
-#include "kernels/tensor/cuda/product_parameters.h"
-#include "kernels/tensor/region_plan.h"
+#include "kernels/tensor/memory_plan.h"
 
 namespace grapevine {
 namespace {

@@ -10,8 +10,7 @@
 #include "kernels/tensor/cuda/blas_matmul.h"
 #include "kernels/tensor/cuda/cuda_layer.h"
 #include "kernels/tensor/cuda/passes/cuda_batch_norm.h"
-#include "kernels/tensor/cuda/product_parameters.h"
-#include "kernels/tensor/region_plan.h"
+#include "kernels/tensor/memory_plan.h"
 
 namespace grapevine {
 namespace {

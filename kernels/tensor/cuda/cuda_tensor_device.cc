@@ -7,17 +7,13 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "kernels/cuda/cuda_recording.h"
 #include "kernels/cuda/cuda_stream.h"
-#include "kernels/tensor/cuda/cuda_batch_norm_layer.h"
 #include "kernels/tensor/cuda/cuda_convolution_layer.h"
 #include "kernels/tensor/cuda/cuda_inner_product_layer.h"
-#include "kernels/tensor/cuda/cuda_small_layers.h"
+#include "kernels/tensor/cuda/cuda_pass_layers.h"
 #include "kernels/tensor/cuda/cuda_tensor_context.h"
 #include "kernels/tensor/cuda/loss_scaling.h"
-#include "kernels/tensor/cuda/passes/cuda_elementwise.h"
-#include "kernels/tensor/cuda/passes/cuda_softmax.h"
-#include "kernels/tensor/cuda/passes/cuda_weights.h"
+#include "kernels/tensor/cuda/passes/cuda_tensor_passes.h"
 
 namespace grapevine {
 namespace {

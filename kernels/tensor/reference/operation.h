@@ -5,12 +5,9 @@
 #include <variant>
 #include <vector>
 
-#include "kernels/tensor/reference/batch_norm.h"
 #include "kernels/tensor/reference/call.h"
-#include "kernels/tensor/reference/convolution.h"
 #include "kernels/tensor/reference/elementwise.h"
-#include "kernels/tensor/reference/inner_product.h"
-#include "kernels/tensor/reference/pooling.h"
+#include "kernels/tensor/reference/windows.h"
 
 namespace grapevine {
 

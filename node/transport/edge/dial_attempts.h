@@ -1,6 +1,6 @@
 // Whether to try again to reach a peer, and when to give it up.
 //
-// Time passes in ticks of this node's own clock, as in silence_watch.
+// Time passes in ticks of this node's own clock, as a SilenceWatch's.
 //
 // Thread-safe.
 #ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_DIAL_ATTEMPTS_H_

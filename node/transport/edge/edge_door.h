@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "node/identity/run_token.h"
 #include "node/transport/edge/edge_identity.h"
-#include "node/transport/edge/peer_links.h"
+#include "node/transport/edge/peer_link.h"
 #include "system/mutex.h"
 
 namespace grapevine {

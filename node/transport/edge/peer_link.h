@@ -1,7 +1,8 @@
 // Both directions between this node and one peer, without the wire: what waits
-// to be sent, what is posted, and whether the peer is still there.
+// to be sent, what is posted, and whether the peer is still there; and the links of
+// one node to all its peers.
 //
-// Streams come and go on either direction; the link outlives them and the posts
+// Streams come and go on either direction; a link outlives them and the posts
 // and messages that precede them. It is also the one place where a peer is
 // given up: Break reports it once and takes both streams down.
 //
@@ -14,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,7 +23,6 @@
 #include "node/transport/credit_desk.h"
 #include "node/transport/receive_ledger.h"
 #include "node/transport/send_queue.h"
-#include "node/transport/sink_gate.h"
 #include "node/transport/transport.h"
 #include "system/mutex.h"
 
@@ -120,6 +121,35 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   std::map<Credit, std::vector<Tag>> grants_ ABSL_GUARDED_BY(mutex_);
   Streams streams_ ABSL_GUARDED_BY(mutex_);
   TransportCounters counters_ ABSL_GUARDED_BY(mutex_);
+};
+
+// The links of one node to all its peers, made when they are first needed.
+class PeerLinks {
+ public:
+  // Among `world_size` ranks. `chunk_bytes`: the most one chunk carries. `desk`: where
+  // credits in turn wait, by a clock of its own.
+  PeerLinks(Rank self, Rank world_size, int64_t chunk_bytes, std::shared_ptr<SinkGate> gate,
+            std::shared_ptr<CreditDesk> desk = std::make_shared<CreditDesk>())
+      : self_(self),
+        world_size_(world_size),
+        chunk_bytes_(chunk_bytes),
+        gate_(std::move(gate)),
+        desk_(std::move(desk)) {}
+
+  // InvalidArgument for a rank that is no peer of this node.
+  absl::StatusOr<std::shared_ptr<PeerLink>> To(Rank peer);
+  std::vector<std::shared_ptr<PeerLink>> All();
+  // Over all peers.
+  TransportCounters counters();
+
+ private:
+  const Rank self_;
+  const Rank world_size_;
+  const int64_t chunk_bytes_;
+  const std::shared_ptr<SinkGate> gate_;
+  const std::shared_ptr<CreditDesk> desk_;
+  Mutex mutex_;
+  std::map<Rank, std::shared_ptr<PeerLink>> links_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace grapevine

@@ -18,8 +18,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "node/transport/chunk.h"
 #include "node/transport/edge/edge_identity.h"
+#include "node/transport/message_memory.h"
 
 namespace grapevine {
 

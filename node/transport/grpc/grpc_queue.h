@@ -1,4 +1,5 @@
-// gRPC's completion queue and the one thread that serves it.
+// gRPC's completion queue, the one thread that serves it, and how many streams are
+// underway on it.
 //
 // The transport's streams, both ways, complete on this thread. One thread for a
 // node, because two would hand the sockets to and fro; our own, because those
@@ -10,12 +11,13 @@
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/server_builder.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
 #include <utility>
 
-#include "system/happens_before.h"
+#include "system/mutex.h"
 
 namespace grapevine {
 
@@ -57,6 +59,33 @@ class GrpcQueue {
 
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::thread thread_;
+};
+
+// How many streams are underway: what Shutdown waits for. Thread-safe. Held by shared_ptr,
+// because streams may outlive the transport.
+class StreamCount {
+ public:
+  void Add() {
+    MutexLock lock(mutex_);
+    ++count_;
+  }
+  void Remove() {
+    MutexLock lock(mutex_);
+    if (--count_ == 0) none_.NotifyAll();
+  }
+  // False when some are still underway at the deadline.
+  bool AwaitNone(std::chrono::steady_clock::time_point deadline) {
+    MutexLock lock(mutex_);
+    while (count_ > 0) {
+      if (!none_.WaitUntil(mutex_, deadline)) return count_ == 0;
+    }
+    return true;
+  }
+
+ private:
+  Mutex mutex_;
+  Condition none_;
+  int count_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace grapevine

@@ -1,13 +1,19 @@
-// What can be set about the gRPC transport. Plain values.
+// What can be set about the gRPC transport, and how its connections are set up by it:
+// measured choices, see docs/transport.md.
+//
+// Plain values and pure functions.
 #ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_TRANSPORT_OPTIONS_H_
 #define GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_TRANSPORT_OPTIONS_H_
 
 #include <grpcpp/security/credentials.h>
+#include <grpcpp/server_builder.h>
+#include <grpcpp/support/channel_arguments.h>
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/ids.h"
 #include "node/identity/run_token.h"
@@ -31,6 +37,14 @@ struct GrpcTransportOptions {
   // Streams that have not introduced themselves, at most.
   int max_unknown_streams = 32;
 };
+
+// For a connection to `address` (host:port).
+grpc::ChannelArguments TransportChannelArguments(const std::string& address,
+                                                 std::chrono::milliseconds peer_timeout);
+
+// For a server with a transport, and possibly other services, that listens on
+// loopback only or not. Bounds what strangers can make it hold.
+void ApplyServerArguments(grpc::ServerBuilder& builder, bool loopback);
 
 }  // namespace grapevine
 

@@ -1,6 +1,4 @@
 // The GPU's passes have the CPU's bits. Skips where there is no GPU.
-#include "kernels/cuda/cuda_mix_and_step.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -9,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/cuda/cuda_weighted_sum.h"
+#include "kernels/cuda/cuda_passes.h"
 #include "kernels/passes/mix_and_step.h"
 #include "kernels/passes/weighted_sum.h"
 #include "tests/kernels/cuda/on_device.h"

@@ -1,6 +1,4 @@
 // The GPU's narrow vectors have the CPU's bits. Skips where there is no GPU.
-#include "kernels/cuda/cuda_narrow.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "kernels/codec/narrow.h"
+#include "kernels/cuda/cuda_codec.h"
 #include "tests/kernels/cuda/on_device.h"
 
 namespace grapevine {

@@ -1,10 +1,9 @@
 // The GPU's sketches have the CPU's bits. Skips where there is no GPU.
-#include "kernels/cuda/cuda_sketch.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "kernels/cuda/cuda_passes.h"
 #include "kernels/passes/sketch.h"
 #include "tests/kernels/cuda/on_device.h"
 

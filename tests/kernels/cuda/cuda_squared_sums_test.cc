@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "kernels/passes/distance.h"
+#include "kernels/passes/ordered_sum.h"
 #include "kernels/vector/tensor_norms.h"
 #include "tests/kernels/cuda/on_device.h"
 

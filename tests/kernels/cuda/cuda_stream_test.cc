@@ -8,8 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/cuda/cuda_recording.h"
-#include "kernels/cuda/cuda_weighted_sum.h"
+#include "kernels/cuda/cuda_passes.h"
 #include "kernels/device/gpu.h"
 #include "kernels/passes/mix_and_step.h"
 #include "kernels/passes/sketch.h"

@@ -1,6 +1,4 @@
 // The GPU selects what the CPU selects. Skips where there is no GPU.
-#include "kernels/cuda/cuda_top_k.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "kernels/codec/top_k.h"
+#include "kernels/cuda/cuda_codec.h"
 #include "tests/kernels/cuda/on_device.h"
 
 namespace grapevine {

@@ -1,5 +1,3 @@
-#include "kernels/device/device_copy.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -7,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/device/device.h"
 #include "tests/testing/emulated_device.h"
 
 namespace grapevine {

@@ -1,10 +1,9 @@
-#include "kernels/tensor/arena_plan.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "kernels/tensor/memory_plan.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

@@ -1,11 +1,10 @@
 // Every instruction set gives the same bits, and sums hold where naive ones fail.
-#include "kernels/tensor/cpu/batch_norm_passes.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
+#include "kernels/tensor/cpu/passes.h"
 #include "tests/kernels/tensor/operation_cases.h"
 
 namespace grapevine {

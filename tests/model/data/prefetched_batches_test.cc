@@ -12,10 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/data/evaluation_batches.h"
+#include "model/data/dataset.h"
+#include "model/data/dataset_batches.h"
 #include "model/data/pinned_batch_memory.h"
-#include "model/data/shard_batches.h"
-#include "model/datasets/memory_dataset.h"
 #include "random/keyed_random.h"
 #include "tests/testing/emulated_device.h"
 

@@ -1,5 +1,3 @@
-#include "model/data/shard_batches.h"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -8,8 +6,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/data/evaluation_batches.h"
-#include "model/datasets/memory_dataset.h"
+#include "model/data/dataset.h"
+#include "model/data/dataset_batches.h"
 
 namespace grapevine {
 namespace {

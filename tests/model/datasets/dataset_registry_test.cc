@@ -8,7 +8,7 @@
 #include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/datasets/memory_dataset.h"
+#include "model/data/dataset.h"
 
 namespace grapevine {
 namespace {

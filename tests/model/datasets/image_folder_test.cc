@@ -7,7 +7,7 @@
 #include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "model/data/dataset_contents.h"
+#include "model/data/dataset.h"
 #include "tests/model/datasets/image_of.h"
 #include "tests/model/datasets/write_jpeg.h"
 #include "tests/model/scratch_folder.h"

@@ -9,8 +9,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/vector/vector_table.h"
-#include "model/data/evaluation_batches.h"
-#include "model/data/shard_batches.h"
+#include "model/data/dataset_batches.h"
 #include "model/datasets/dataset_registry.h"
 #include "model/networks/network_registry.h"
 #include "optim/optimizer.h"

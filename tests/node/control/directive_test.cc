@@ -1,9 +1,8 @@
-#include "node/control/directive.h"
-
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "node/control/control_line.h"
 
 namespace grapevine {
 namespace {

@@ -1,10 +1,9 @@
-#include "node/identity/hostfile.h"
-
 #include <fstream>
 
 #include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "node/identity/host_list.h"
 
 namespace grapevine {
 namespace {

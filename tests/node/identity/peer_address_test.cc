@@ -1,6 +1,5 @@
-#include "node/identity/peer_address.h"
-
 #include "gtest/gtest.h"
+#include "node/identity/host_address.h"
 
 namespace grapevine {
 namespace {

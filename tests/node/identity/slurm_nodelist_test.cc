@@ -1,8 +1,7 @@
-#include "node/identity/slurm_nodelist.h"
-
 #include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "node/identity/host_list.h"
 
 namespace grapevine {
 namespace {

@@ -1,5 +1,3 @@
-#include "node/launch/launch_outcome.h"
-
 #include <signal.h>
 
 #include <string>
@@ -9,6 +7,7 @@
 #include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "node/launch/launch_plan.h"
 
 namespace grapevine {
 namespace {

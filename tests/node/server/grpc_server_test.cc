@@ -22,7 +22,7 @@
 #include "base/failure.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "system/unique_descriptor.h"
+#include "system/file_descriptor.h"
 
 namespace grapevine {
 namespace {

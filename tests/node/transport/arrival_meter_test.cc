@@ -1,6 +1,6 @@
-#include "node/transport/arrival_meter.h"
-
 #include <gtest/gtest.h>
+
+#include "node/transport/credit_desk.h"
 
 namespace grapevine {
 namespace {

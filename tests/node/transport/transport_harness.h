@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/vector/aligned_buffer.h"
+#include "kernels/vector/shared_vector.h"
 #include "node/transport/transport.h"
 #include "system/mutex.h"
 

@@ -8,9 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "node/transport/credit_desk.h"
+#include "node/transport/edge/conversation.h"
 #include "node/transport/edge/dial_attempts.h"
-#include "node/transport/edge/receiving_end.h"
-#include "node/transport/edge/sending_end.h"
 #include "node/transport/edge/wire_format.h"
 #include "node/transport/grpc/write_loop.h"
 

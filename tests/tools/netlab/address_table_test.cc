@@ -1,9 +1,9 @@
-#include "tools/netlab/address_table.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <optional>
+
+#include "tools/netlab/ethernet_switch.h"
 
 namespace grapevine::netlab {
 namespace {

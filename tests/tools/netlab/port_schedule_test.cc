@@ -1,8 +1,8 @@
-#include "tools/netlab/port_schedule.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
+
+#include "tools/netlab/ethernet_switch.h"
 
 namespace grapevine::netlab {
 namespace {

@@ -1,6 +1,6 @@
-#include "kernels/tensor/cuda/passes/cuda_softmax.h"
+#include "kernels/tensor/cuda/passes/cuda_tensor_passes.h"
 #include "kernels/tensor/cuda/passes/element.h"
-#include "kernels/tensor/softmax_row.h"
+#include "kernels/tensor/softmax_cross_entropy.h"
 
 namespace grapevine {
 namespace {

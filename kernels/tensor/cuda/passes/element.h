@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/codec/narrow_element.h"
+#include "kernels/codec/narrow.h"
 #include "kernels/tensor/tensor_format.h"
 
 namespace grapevine {

@@ -1,8 +1,7 @@
 // cuDNN and cuBLASLt are found where they are installed, and are those of our headers.
-#include <gtest/gtest.h>
+#include "kernels/tensor/cuda/library/gpu_libraries.h"
 
-#include "kernels/tensor/cuda/library/blas_library.h"
-#include "kernels/tensor/cuda/library/cudnn_library.h"
+#include <gtest/gtest.h>
 
 namespace grapevine {
 namespace {

@@ -1,6 +1,5 @@
-#include "node/transport/edge/silence_watch.h"
-
 #include "gtest/gtest.h"
+#include "node/transport/edge/conversation.h"
 
 namespace grapevine {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "node/transport/grpc/grpc_arguments.h"
+#include "node/transport/grpc/grpc_transport_options.h"
 
 namespace grapevine {
 

@@ -1,0 +1,89 @@
+#include "cli/terminal/run_text.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "run/records/metrics.h"
+#include "run/records/run_directory.h"
+
+namespace grapevine {
+
+namespace {
+
+std::string TargetText(const TargetAccuracy& target) {
+  std::string text = absl::StrFormat("target accuracy of %.4g %%", 100 * target.accuracy);
+  if (!target.met) return absl::StrCat(text, " not met\n");
+  absl::StrAppendFormat(
+      &text, " met in round %d (%.4g epochs) after %s: %.2f %%, the model that is kept\n",
+      target.round.value_or(0), target.epoch.value_or(0), HumanDuration(target.time_s.value_or(0)),
+      100 * target.test_accuracy.value_or(0));
+  return text;
+}
+
+}  // namespace
+
+std::string Conclusion(const Summary& summary) {
+  std::string text = summary.target ? TargetText(*summary.target) : "";
+  const bool stopped = summary.target && summary.target->met;
+  absl::StrAppendFormat(&text, "%s after %d rounds (%.4g epochs)",
+                        stopped ? "stopped" : summary.stopped, summary.rounds, summary.epochs);
+  if (summary.wall_time_s) absl::StrAppend(&text, ", ", HumanDuration(*summary.wall_time_s));
+  if (summary.simulated_time_s) {
+    absl::StrAppend(&text, ", ", HumanDuration(*summary.simulated_time_s), " simulated");
+  }
+  if (summary.bytes_sent_total) {
+    absl::StrAppend(&text, ", ", HumanSize(static_cast<double>(*summary.bytes_sent_total)),
+                    " sent");
+  }
+  if (summary.test_accuracy) {
+    absl::StrAppendFormat(&text, "\ntest accuracy of the averaged model: %.2f %%",
+                          100 * *summary.test_accuracy);
+  }
+  if (summary.local_test_accuracy) {
+    absl::StrAppendFormat(&text, " (nodes' own models: %.2f to %.2f %%)",
+                          100 * summary.local_test_accuracy->min,
+                          100 * summary.local_test_accuracy->max);
+  }
+  return text;
+}
+
+std::string Opening(const Experiment& experiment) {
+  const Config& config = experiment.config();
+  const Round rounds = experiment.rounds();
+  std::string text = absl::StrFormat("%d nodes, %s, %s weights, %s\n", config.nodes(),
+                                     experiment.mixing().topology().name(),
+                                     experiment.mixing().name(), experiment.algorithm_name());
+  const std::string size = HumanSize(4.0 * static_cast<double>(experiment.layout().size));
+  if (experiment.problem().data() == nullptr) {
+    absl::StrAppendFormat(&text, "%s: replicas of %s%s, %d rounds\n", config.model(), size,
+                          experiment.problem().learns() ? "" : " that learn nothing", rounds);
+    return text;
+  }
+  absl::StrAppendFormat(&text, "%s on %s: %s of parameters and buffers\n", config.model(),
+                        config.data(), size);
+  const Rank workers = experiment.workers();
+  absl::StrAppendFormat(&text, "batch %d x %d %s = %d, %d rounds (%.4g epochs)\n", config.batch(),
+                        workers, workers == config.nodes() ? "nodes" : "workers",
+                        experiment.global_batch(), rounds, experiment.Epoch(rounds));
+  return text;
+}
+
+absl::StatusOr<std::string> Closing(const Config& config, const std::string& run) {
+  ASSIGN_OR_RETURN(const Summary summary, ReadSummary(run));
+  std::string text = Conclusion(summary) + "\n";
+  // Of a run that learns nothing there is no curve.
+  if (summary.train_loss || summary.test_loss) {
+    absl::StrAppend(&text, "plot it: grapevine plot ", run, " -o convergence.png\n");
+  }
+  if (config.has_trace()) {
+    absl::StrAppend(&text, "trace: ", config.trace(), " (open it in ui.perfetto.dev)\n");
+  }
+  if (config.has_profile()) {
+    absl::StrAppend(&text, "profile: ", config.profile(),
+                    " (use it: grapevine sim --compute=profile:", config.profile(), ")\n");
+  }
+  return text;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,27 @@
+// What a command says before and after a run.
+#ifndef GRAPEVINE_CLI_TERMINAL_RUN_TEXT_H_
+#define GRAPEVINE_CLI_TERMINAL_RUN_TEXT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "experiment/core/experiment.h"
+#include "run/config/config.pb.h"
+#include "run/records/metrics.h"
+
+namespace grapevine {
+
+// "finished after 300 rounds (3 epochs), 12.3 s, 1.05 GB sent", and a line with
+// the accuracies where there are any; before them, whether and when a target was met.
+std::string Conclusion(const Summary& summary);
+
+// Nodes, graph, algorithm, model and the length of the run, in lines.
+std::string Opening(const Experiment& experiment);
+
+// What came out of the run in the folder `run`, and what can be done with its
+// files, in lines. kInput: its summary cannot be read.
+absl::StatusOr<std::string> Closing(const Config& config, const std::string& run);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_CLI_TERMINAL_RUN_TEXT_H_

@@ -1,0 +1,95 @@
+#include "experiment/core/experiment_results.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "model/files/safetensors.h"
+
+namespace grapevine {
+
+namespace {
+
+std::string ModelPath(const std::string& folder) { return folder + "/model.safetensors"; }
+
+}  // namespace
+
+absl::StatusOr<ModelEvaluation> EvaluateAverage(const AveragedModel& average,
+                                                Evaluator& evaluator) {
+  ASSIGN_OR_RETURN(const Evaluation plain, evaluator.Evaluate(average.model));
+  ModelEvaluation evaluation{.round = average.round,
+                             .consensus_distance = average.consensus_distance,
+                             .buffer_distance = average.buffer_distance,
+                             .test_loss = plain.loss,
+                             .test_accuracy = plain.accuracy};
+  ASSIGN_OR_RETURN(const std::optional<Evaluation> recalibrated,
+                   evaluator.EvaluateRecalibrated(average.model));
+  if (recalibrated) {
+    evaluation.test_loss_recalibrated = recalibrated->loss;
+    evaluation.test_accuracy_recalibrated = recalibrated->accuracy;
+  }
+  return evaluation;
+}
+
+absl::Status WriteAveragedModel(const Experiment& experiment, const AveragedModel& average,
+                                const std::string& run) {
+  return WriteSafetensors(
+      ModelPath(run), experiment.layout(), average.model.data.get(),
+      {{"model", experiment.config().model()}, {"rounds", absl::StrCat(average.round)}});
+}
+
+absl::Status WriteNodeModel(const Experiment& experiment, Rank rank, const SharedVector& model,
+                            const std::string& folder) {
+  return WriteSafetensors(ModelPath(folder), experiment.layout(), model.data.get(),
+                          {{"rank", absl::StrCat(rank)}, {"model", experiment.config().model()}});
+}
+
+namespace {
+
+std::optional<TargetAccuracy> TargetOf(const Config& config, const std::optional<RunMetrics>& met) {
+  if (!config.has_target_accuracy()) return std::nullopt;
+  TargetAccuracy target{.accuracy = config.target_accuracy(), .met = met.has_value()};
+  if (!met) return target;
+  target.round = met->round;
+  target.epoch = met->epoch;
+  target.time_s = met->time_s;
+  target.bytes_sent_total = met->bytes_sent_total;
+  target.test_accuracy = met->test_accuracy;
+  return target;
+}
+
+}  // namespace
+
+Summary SummaryOf(const Experiment& experiment, const RunMetrics& latest,
+                  const std::optional<RunMetrics>& met) {
+  const Config& config = experiment.config();
+  const RunMetrics& kept = met ? *met : latest;  // of the model in the run's folder
+  Summary summary{.nodes = config.nodes(),
+                  .workers = experiment.workers(),
+                  .topology = experiment.mixing().topology().name(),
+                  .mixing = experiment.mixing().name(),
+                  .algorithm = config.algorithm(),
+                  .model = config.model(),
+                  .data = experiment.problem().data() != nullptr ? config.data() : "",
+                  .seed = static_cast<int64_t>(config.seed()),
+                  .rounds = latest.round,
+                  .epochs = latest.epoch,
+                  .stopped = met ? "target accuracy" : "finished",
+                  .bytes_sent_total = latest.bytes_sent_total,
+                  .evaluation_bytes_sent_total = latest.evaluation_bytes_sent_total,
+                  .train_loss = latest.train_loss,
+                  .test_loss = kept.test_loss,
+                  .test_accuracy = kept.test_accuracy,
+                  .test_loss_recalibrated = kept.test_loss_recalibrated,
+                  .test_accuracy_recalibrated = kept.test_accuracy_recalibrated,
+                  .consensus_distance = kept.consensus_distance,
+                  .buffer_distance = kept.buffer_distance,
+                  .target = TargetOf(config, met)};
+  if (latest.time_s > 0) {
+    summary.samples_per_s =
+        static_cast<double>(latest.round * experiment.global_batch()) / latest.time_s;
+  }
+  return summary;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,61 @@
+// The functions of cuDNN and of cuBLASLt that we call, loaded when the first of each is needed.
+//
+// Thread-safe.
+#ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_GPU_LIBRARIES_H_
+#define GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_GPU_LIBRARIES_H_
+
+#include <cublasLt.h>
+#include <cudnn_graph.h>
+
+#include "absl/status/status.h"
+
+namespace grapevine {
+
+struct CudnnLibrary {
+  decltype(&::cudnnGetVersion) get_version;
+  decltype(&::cudnnGetErrorString) get_error_string;
+  decltype(&::cudnnGetLastErrorString) get_last_error_string;
+  decltype(&::cudnnCreate) create;
+  decltype(&::cudnnDestroy) destroy;
+  decltype(&::cudnnSetStream) set_stream;
+  decltype(&::cudnnBackendCreateDescriptor) create_descriptor;
+  decltype(&::cudnnBackendDestroyDescriptor) destroy_descriptor;
+  decltype(&::cudnnBackendSetAttribute) set_attribute;
+  decltype(&::cudnnBackendGetAttribute) get_attribute;
+  decltype(&::cudnnBackendFinalize) finalize;
+  decltype(&::cudnnBackendExecute) execute;
+};
+
+// Unavailable where it is not installed.
+absl::Status LoadCudnn();
+
+// Where LoadCudnn is OK.
+const CudnnLibrary& Cudnn();
+
+struct BlasLibrary {
+  decltype(&::cublasLtGetVersion) get_version;
+  decltype(&::cublasLtGetStatusName) get_status_name;
+  decltype(&::cublasLtGetStatusString) get_status_string;
+  decltype(&::cublasLtCreate) create;
+  decltype(&::cublasLtDestroy) destroy;
+  decltype(&::cublasLtMatmulDescCreate) create_operation;
+  decltype(&::cublasLtMatmulDescDestroy) destroy_operation;
+  decltype(&::cublasLtMatmulDescSetAttribute) set_operation_attribute;
+  decltype(&::cublasLtMatrixLayoutCreate) create_layout;
+  decltype(&::cublasLtMatrixLayoutDestroy) destroy_layout;
+  decltype(&::cublasLtMatmulPreferenceCreate) create_preference;
+  decltype(&::cublasLtMatmulPreferenceDestroy) destroy_preference;
+  decltype(&::cublasLtMatmulPreferenceSetAttribute) set_preference_attribute;
+  decltype(&::cublasLtMatmulAlgoGetHeuristic) find_algorithms;
+  decltype(&::cublasLtMatmul) matmul;
+};
+
+// Unavailable where it is not installed.
+absl::Status LoadBlas();
+
+// Where LoadBlas is OK.
+const BlasLibrary& Blas();
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_GPU_LIBRARIES_H_

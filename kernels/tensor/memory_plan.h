@@ -1,0 +1,68 @@
+// Where regions lie in memory that is planned once: those of a step in one arena, pieces of a
+// region one after the other.
+#ifndef GRAPEVINE_KERNELS_TENSOR_MEMORY_PLAN_H_
+#define GRAPEVINE_KERNELS_TENSOR_MEMORY_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace grapevine {
+
+// Packs regions whose lifetimes are known into one arena. A training step is a fixed list of
+// calls: what each tensor's first and last call is, is known before the first one runs. Regions
+// whose lifetimes do not meet share memory. Greedy by size (Pisarchyk and Lee 2020, "Greedy by
+// Size for Offset Calculation"). Thread-compatible.
+class ArenaPlan {
+ public:
+  // Offsets are multiples of `alignment` bytes.
+  explicit ArenaPlan(int64_t alignment) : alignment_(alignment) {}
+
+  // A region of `bytes`, not alive yet. Returns its index.
+  int Add(int64_t bytes);
+  // The region is read or written at `time`; extends its lifetime.
+  void Touch(int region, int time);
+
+  // Chooses offsets.
+  void Solve();
+  int64_t offset(int region) const { return regions_[region].offset; }
+  // Bytes of the whole arena.
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  struct Region {
+    int64_t bytes = 0;
+    int first = 0;
+    int last = -1;  // before `first`: never touched
+    int64_t offset = 0;
+  };
+  int64_t Place(const Region& region, const std::vector<const Region*>& placed) const;
+
+  const int64_t alignment_;
+  std::vector<Region> regions_;
+  int64_t bytes_ = 0;
+};
+
+// Hands out pieces of a region whose size is their sum. Thread-compatible.
+class RegionPlan {
+ public:
+  // Pieces begin at multiples of `alignment` bytes, as the region does.
+  explicit RegionPlan(int64_t alignment = 64) : alignment_(alignment) {}
+
+  // The offset of a new piece.
+  int64_t Reserve(int64_t bytes) {
+    const int64_t offset = bytes_;
+    bytes_ += (bytes + alignment_ - 1) / alignment_ * alignment_;
+    return offset;
+  }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  const int64_t alignment_;
+  int64_t bytes_ = 0;
+};
+
+inline char* At(void* region, int64_t offset) { return static_cast<char*>(region) + offset; }
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_KERNELS_TENSOR_MEMORY_PLAN_H_

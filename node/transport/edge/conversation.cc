@@ -1,0 +1,234 @@
+#include "node/transport/edge/conversation.h"
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/failure.h"
+#include "base/status_macros.h"
+#include "node/transport/edge/message_checksum.h"
+
+namespace grapevine {
+
+std::string SilenceWatch::Describe() const {
+  const std::string ago =
+      absl::StrFormat("last heard %.1f s ago", static_cast<double>(quiet_ms_.load()) / 1000);
+  const Round round = round_.load();
+  return round == kNoRound ? ago : absl::StrCat(ago, " in round ", round);
+}
+
+absl::Status SilentPeer(Rank peer, const std::string& address, const SilenceWatch& watch,
+                        std::chrono::milliseconds timeout) {
+  return absl::DeadlineExceededError(
+      absl::StrFormat("rank %d (%s) is silent: %s; --peer-timeout is %.1f s", peer, address,
+                      watch.Describe(), static_cast<double>(timeout.count()) / 1000));
+}
+
+namespace {
+
+bool MayBeMended(absl::StatusCode code) {
+  return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kResourceExhausted;
+}
+
+// How a receiver rejects whom it understands.
+bool SaysMisfit(absl::StatusCode code) {
+  return code == absl::StatusCode::kFailedPrecondition ||
+         code == absl::StatusCode::kAlreadyExists || code == absl::StatusCode::kUnauthenticated;
+}
+
+// A receiver says no more to whom it does not believe.
+std::string RemedyFor(absl::StatusCode code) {
+  return code == absl::StatusCode::kUnauthenticated
+             ? "; give every rank the same --token-file or GRAPEVINE_TOKEN"
+             : "";
+}
+
+}  // namespace
+
+std::optional<SendingEnd::Message> SendingEnd::Next() {
+  if (!introduced_) {
+    introduced_ = true;
+    return Message{Encode(ToReceiver(context_.self))};
+  }
+  if (!connected_) return std::nullopt;
+  if (beat_.exchange(false)) {
+    return Message{Encode(ToReceiver(Heartbeat{context_.round()}))};
+  }
+  if (leaving_.exchange(false)) return Message{Encode(ToReceiver(Goodbye{}))};
+  if (std::optional<Piece> piece = context_.link->NextPiece()) {
+    return ChunkMessage(*std::move(piece));
+  }
+  return std::nullopt;
+}
+
+SendingEnd::Message SendingEnd::ChunkMessage(Piece piece) {
+  ChunkHeader& header = piece.header;
+  // With every chunk, so that its bytes are in cache when they go to the socket.
+  const uint32_t crc32c =
+      context_.checksums->Of(piece.message)->Through(header.offset + header.size);
+  if (header.last()) header.crc32c = WithNote(crc32c, header.note);
+  return {Encode(ToReceiver(header)), std::move(piece.data)};
+}
+
+absl::Status SendingEnd::Hear(google::protobuf::io::ZeroCopyInputStream* in, int64_t size) {
+  watch_.Heard();
+  absl::StatusOr<ToSender> message = DecodeToSender(in, size);
+  violation_ = message.ok() ? Take(*message) : message.status();
+  return violation_;
+}
+
+absl::Status SendingEnd::Take(const ToSender& message) {
+  if (const auto* hello = std::get_if<EdgeIdentity>(&message)) return Meet(*hello);
+  if (!connected_) return absl::InvalidArgumentError("did not introduce itself");
+  if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
+    watch_.HeardRound(heartbeat->round);
+    return absl::OkStatus();
+  }
+  const auto& grant = std::get<Grant>(message);
+  return context_.link->Granted(grant.tags, grant.credit);
+}
+
+absl::Status SendingEnd::Meet(const EdgeIdentity& peer) {
+  if (connected_) return absl::InvalidArgumentError("introduced itself twice");
+  if (!IsProven(peer, EdgeEnd::kAnswerer, context_.token)) {
+    return WithFailure(absl::UnauthenticatedError(
+                           "answers without the run's token; does something else listen there?"),
+                       Failure::kRendezvous);
+  }
+  if (peer.rank != context_.link->peer()) {
+    return WithFailure(absl::FailedPreconditionError(
+                           absl::StrCat("answers as rank ", peer.rank, "; check the host file")),
+                       Failure::kRendezvous);
+  }
+  RETURN_IF_ERROR(CheckSameRun(context_.self, peer));
+  connected_ = true;
+  return absl::OkStatus();
+}
+
+std::string SendingEnd::PeerName() const {
+  return absl::StrCat("rank ", context_.link->peer(), " (", context_.address, ")");
+}
+
+absl::Status SendingEnd::Ended(const absl::Status& status) {
+  PeerLink& link = *context_.link;
+  if (!violation_.ok()) {
+    link.Break(
+        WithFailure(absl::Status(violation_.code(),
+                                 absl::StrCat(PeerName(), " ", std::string(violation_.message()))),
+                    FailureOf(violation_)));
+    return absl::OkStatus();
+  }
+  if (status.ok()) {
+    link.OutgoingEnded();
+    return absl::OkStatus();
+  }
+  const absl::Status why(
+      status.code(),
+      absl::StrCat(PeerName(), connected_ ? " ended the connection: " : " refused the connection: ",
+                   std::string(status.message()), RemedyFor(status.code()),
+                   connected_ ? "; " + watch_.Describe() : ""));
+  if (!connected_ && MayBeMended(status.code())) return why;
+  link.Break(!connected_ && SaysMisfit(status.code()) ? WithFailure(why, Failure::kRendezvous)
+                                                      : why);
+  return absl::OkStatus();
+}
+
+namespace {
+
+// A stranger has so long to say who it is.
+constexpr std::chrono::milliseconds kHelloTimeout{10000};
+
+}  // namespace
+
+void ReceivingEnd::Greet(const EdgeIdentity& self) {
+  hello_ = self;
+  greeted_ = true;
+}
+
+void ReceivingEnd::Admit(std::shared_ptr<PeerLink> link) {
+  link_ = std::move(link);
+  admitted_ = true;
+}
+
+std::optional<ToSender> ReceivingEnd::Next() {
+  if (!greeted_) return std::nullopt;
+  if (!answered_) {
+    answered_ = true;
+    return hello_;
+  }
+  for (const Credit credit : {Credit::kAtOnce, Credit::kInTurn}) {
+    if (!admitted_) break;
+    std::vector<Tag> tags = link_->TakeGrants(credit);
+    if (!tags.empty()) return Grant{std::move(tags), credit};
+  }
+  if (beat_.exchange(false)) return Heartbeat{context_.round()};
+  return std::nullopt;
+}
+
+absl::Status ReceivingEnd::Hear(google::protobuf::io::ZeroCopyInputStream* in, int64_t size) {
+  watch_.Heard();
+  google::protobuf::io::CodedInputStream coded(in);
+  absl::StatusOr<ToReceiver> message = DecodeToReceiver(&coded, size);
+  if (!message.ok()) return message.status();
+  if (auto* hello = std::get_if<EdgeIdentity>(&*message)) return Meet(std::move(*hello));
+  if (!greeted_) return absl::InvalidArgumentError("did not introduce itself");
+  if (const auto* heartbeat = std::get_if<Heartbeat>(&*message)) {
+    watch_.HeardRound(heartbeat->round);
+    return absl::OkStatus();
+  }
+  if (const auto* chunk = std::get_if<ChunkHeader>(&*message)) {
+    if (!admitted_) return absl::InvalidArgumentError("sent vectors before it was let in");
+    return TakeChunk(*chunk, &coded);
+  }
+  if (admitted_) link_->IncomingEnded();
+  context_.leave();
+  return absl::OkStatus();
+}
+
+absl::Status ReceivingEnd::Meet(EdgeIdentity caller) {
+  if (introduced_) return absl::InvalidArgumentError("introduced itself twice");
+  introduced_ = true;
+  context_.introduce(std::move(caller));
+  return absl::OkStatus();
+}
+
+absl::Status ReceivingEnd::TakeChunk(const ChunkHeader& chunk,
+                                     google::protobuf::io::CodedInputStream* data) {
+  absl::StatusOr<Landing> landing = link_->Accept(chunk);
+  if (!landing.ok()) return landing.status();
+  absl::StatusOr<uint32_t> crc32c = CopyChunkData(data, chunk, landing->into, landing->crc32c);
+  if (!crc32c.ok()) return crc32c.status();
+  watch_.HeardRound(landing->round);
+  if (landing->landed) landing->landed(chunk.offset, chunk.size);
+  *landing = {};  // before the sink hears of it
+  return link_->Landed(chunk, chunk.last() ? WithNote(*crc32c, chunk.note) : *crc32c);
+}
+
+absl::Status ReceivingEnd::Violated(const absl::Status& how, const std::string& address) {
+  const absl::Status why(how.code(), absl::StrCat("rank ", link_->peer(), " (", address, ") ",
+                                                  std::string(how.message())));
+  link_->Break(why);
+  return why;
+}
+
+void ReceivingEnd::Broke(const std::string& address) {
+  link_->IncomingBroke(absl::UnavailableError(absl::StrCat(
+      "rank ", link_->peer(), " (", address, ") broke off the connection; ", watch_.Describe())));
+}
+
+absl::Status ReceivingEnd::TickAtDoor(std::chrono::milliseconds tick,
+                                      std::chrono::milliseconds peer_timeout) {
+  // Who waits at the door sends heartbeats.
+  if (watch_.Tick(tick) < (greeted_ ? peer_timeout : kHelloTimeout)) return absl::OkStatus();
+  return absl::DeadlineExceededError("was silent for too long");
+}
+
+void ReceivingEnd::Tick(std::chrono::milliseconds tick, std::chrono::milliseconds peer_timeout,
+                        const std::string& address) {
+  if (watch_.Tick(tick) < peer_timeout) return;
+  link_->Break(SilentPeer(link_->peer(), address, watch_, peer_timeout));
+}
+
+}  // namespace grapevine

@@ -1,0 +1,187 @@
+#include "sim/engine/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "base/units.h"
+#include "run/records/metrics.h"
+
+namespace grapevine {
+
+namespace {
+
+constexpr size_t kMaxWaitedFor = 10;
+
+// The `most` ranks with the largest `value`, of those with a positive one, largest
+// first; the lower rank first among equals.
+template <typename Value>
+std::vector<Rank> Largest(Rank ranks, size_t most, Value value) {
+  std::vector<Rank> result;
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    if (value(rank) > 0) result.push_back(rank);
+  }
+  const auto before = [&value](Rank a, Rank b) {
+    return value(a) != value(b) ? value(a) > value(b) : a < b;
+  };
+  const size_t kept = std::min(most, result.size());
+  std::ranges::partial_sort(result, result.begin() + static_cast<std::ptrdiff_t>(kept), before);
+  result.resize(kept);
+  return result;
+}
+
+template <typename Nodes, typename Value>
+Spread SpreadOver(const Nodes& nodes, Value value) {
+  std::vector<double> values;
+  for (const auto& node : nodes) values.push_back(value(node));
+  return SpreadOf(values);
+}
+
+Spread Scaled(const Spread& spread, double by) {
+  return {.min = spread.min * by, .mean = spread.mean * by, .max = spread.max * by};
+}
+
+}  // namespace
+
+StepStatistics::StepStatistics(const Options& options) : options_(options), nodes_(options.nodes) {}
+
+void StepStatistics::OnGradient(const GradientTimes& gradient) {
+  Node& node = nodes_[gradient.rank];
+  const Nanoseconds time = gradient.end - gradient.begin;
+  node.gradient += time;
+  node.gradient_end = gradient.end;
+  node.hidden += std::min(node.mix - node.hidden, time);
+  end_ = std::max(end_, gradient.end);
+}
+
+void StepStatistics::OnMessage(const MessageTimes& message) {
+  nodes_[message.from].bytes_sent += message.bytes;
+  Node& node = nodes_[message.to];
+  node.bytes_received += message.bytes;
+  end_ = std::max(end_, message.arrived);
+  // One of a later round lets no current one end.
+  if (message.round != node.completed) return;
+  node.last_arrival = message.arrived;
+  node.last_sender = message.from;
+}
+
+void StepStatistics::OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {
+  nodes_[rank].mix += end - begin;
+  end_ = std::max(end_, end);
+}
+
+absl::Status StepStatistics::OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec) {
+  Node& node = nodes_[rank];
+  const Nanoseconds step = now - node.began;
+  const Nanoseconds wait = std::max<Nanoseconds>(0, step - node.gradient - node.mix + node.hidden);
+  if (options_.workers == 0 || rank < options_.workers) steps_.Add(step);
+  node.total_gradient += node.gradient;
+  node.total_mix += node.mix;
+  node.total_wait += wait;
+  if (wait > 0 && node.last_sender != kNobody && node.last_arrival > node.gradient_end) {
+    AddWait(&node, wait);
+  }
+  node.completed = completed;
+  node.began = now;
+  node.gradient = node.mix = node.hidden = 0;
+  node.last_sender = kNobody;
+  end_ = std::max(end_, now);
+  return absl::OkStatus();
+}
+
+void StepStatistics::AddWait(Node* node, Nanoseconds wait) {
+  nodes_[node->last_sender].caused += wait;
+  auto slot = std::ranges::find(node->waits, node->last_sender, &Wait::peer);
+  if (slot == node->waits.end()) slot = std::ranges::min_element(node->waits, {}, &Wait::time);
+  slot->peer = node->last_sender;
+  slot->time += wait;
+}
+
+NodeStatistics StepStatistics::Describe(Rank rank) const {
+  const Node& node = nodes_[rank];
+  NodeStatistics statistics{.rank = rank,
+                            .steps = node.completed,
+                            .gradient_s = Seconds(node.total_gradient),
+                            .mix_s = Seconds(node.total_mix),
+                            .wait_s = Seconds(node.total_wait),
+                            .waited_for = {},
+                            .bytes_sent = node.bytes_sent,
+                            .bytes_received = node.bytes_received};
+  std::array<Wait, 4> waits = node.waits;
+  std::ranges::sort(waits, std::greater(), &Wait::time);
+  for (const Wait& wait : waits) {
+    if (wait.time > 0) statistics.waited_for.push_back({wait.peer, Seconds(wait.time)});
+  }
+  return statistics;
+}
+
+std::vector<Rank> StepStatistics::Listed() const {
+  std::vector<Rank> ranks;
+  if (nodes_.size() <= kMaxListed) {
+    ranks.resize(nodes_.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
+  }
+  ranks =
+      Largest(options_.nodes, kMaxListed, [this](Rank rank) { return nodes_[rank].total_wait; });
+  std::ranges::sort(ranks);
+  return ranks;
+}
+
+Statistics StepStatistics::Result() const {
+  const Rank workers = options_.workers == 0 ? options_.nodes : options_.workers;
+  Statistics statistics{.nodes = options_.nodes, .time_s = Seconds(end_), .steps = steps_};
+  for (Rank rank = 0; rank < workers; ++rank) {
+    statistics.gradient_s += Seconds(nodes_[rank].total_gradient);
+    statistics.mix_s += Seconds(nodes_[rank].total_mix);
+    statistics.wait_s += Seconds(nodes_[rank].total_wait);
+  }
+  const double steps = std::max(1.0, static_cast<double>(steps_.count()));
+  statistics.gradient_s /= steps;
+  statistics.mix_s /= steps;
+  statistics.wait_s /= steps;
+  for (Rank rank :
+       Largest(options_.nodes, kMaxWaitedFor, [this](Rank r) { return nodes_[r].caused; })) {
+    statistics.waited_for.push_back({rank, Seconds(nodes_[rank].caused)});
+  }
+  statistics.bytes_sent =
+      SpreadOver(nodes_, [](const Node& node) { return static_cast<double>(node.bytes_sent); });
+  statistics.bytes_received =
+      SpreadOver(nodes_, [](const Node& node) { return static_cast<double>(node.bytes_received); });
+  const double capacity = options_.bandwidth * static_cast<double>(end_);
+  if (capacity > 0) {
+    statistics.egress_utilization = Scaled(statistics.bytes_sent, 1 / capacity);
+    statistics.ingress_utilization = Scaled(statistics.bytes_received, 1 / capacity);
+  }
+  for (Rank rank : Listed()) statistics.listed.push_back(Describe(rank));
+  return statistics;
+}
+
+std::vector<LinkStatistics> BusiestLinks(const Platform& platform, std::span<const double> bytes,
+                                         Nanoseconds time, size_t most) {
+  const std::span<const Link> links = platform.links();
+  const auto utilization = [&](LinkId link) {
+    return time > 0 ? bytes[link] / (links[link].capacity * static_cast<double>(time)) : 0;
+  };
+  std::vector<LinkId> busy;
+  for (LinkId link = 0; link < bytes.size(); ++link) {
+    if (bytes[link] > 0) busy.push_back(link);
+  }
+  const size_t listed = std::min(most, busy.size());
+  // Of equally busy links the first in the platform's order.
+  const auto busier = [&](LinkId a, LinkId b) {
+    const double ua = utilization(a), ub = utilization(b);
+    return ua != ub ? ua > ub : a < b;
+  };
+  std::ranges::partial_sort(busy, busy.begin() + static_cast<ptrdiff_t>(listed), busier);
+  std::vector<LinkStatistics> statistics;
+  for (size_t i = 0; i < listed; ++i) {
+    statistics.push_back({.name = platform.LinkName(busy[i]),
+                          .bytes = std::llround(bytes[busy[i]]),
+                          .utilization = utilization(busy[i])});
+  }
+  return statistics;
+}
+
+}  // namespace grapevine

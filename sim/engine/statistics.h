@@ -1,0 +1,98 @@
+// Where the time of simulated steps went, for whom nodes waited, and which links were
+// busiest.
+//
+// Some 200 bytes a node, some additions an event, whatever the length of the run.
+//
+// A step goes from boundary to boundary. Arithmetic before the step's gradient is
+// done runs beside it and counts once; what is left of the step is waiting. All
+// the waiting of a step is for the sender of the last message of the round, if that
+// came after the gradient: with several neighbours the one that was last. Of the
+// peers that a node waited for, four are kept; one that is new takes the place of
+// the least and its time (the Space-Saving sketch of Metwally, Agrawal and El
+// Abbadi 2005), so that with at most four neighbours all is exact.
+#ifndef GRAPEVINE_SIM_ENGINE_STATISTICS_H_
+#define GRAPEVINE_SIM_ENGINE_STATISTICS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/ids.h"
+#include "run/records/statistics.h"
+#include "sim/engine/sim_observer.h"
+#include "sim/nanoseconds.h"
+#include "sim/platform/platform.h"
+
+namespace grapevine {
+
+// Thread-compatible.
+class StepStatistics final : public SimObserver {
+ public:
+  // Large runs list this many nodes.
+  static constexpr size_t kMaxListed = 64;
+
+  struct Options {
+    Rank nodes = 1;
+    // Ranks below take steps; those from here on serve (a parameter server's).
+    // 0: all.
+    Rank workers = 0;
+    // Of each direction of each interface, bytes per nanosecond; 0: not known.
+    double bandwidth = 0;
+  };
+  explicit StepStatistics(const Options& options);
+
+  void OnGradient(const GradientTimes& gradient) override;
+  void OnMessage(const MessageTimes& message) override;
+  void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override;
+  absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
+
+  // So far.
+  Statistics Result() const;
+
+ private:
+  static constexpr Rank kNobody = -1;
+  struct Wait {
+    Rank peer = kNobody;
+    Nanoseconds time = 0;
+  };
+  struct Node {
+    // The current step.
+    Round completed = 0;
+    Nanoseconds began = 0;
+    Nanoseconds gradient = 0;
+    Nanoseconds gradient_end = 0;
+    Nanoseconds mix = 0;
+    Nanoseconds hidden = 0;  // arithmetic beside the gradient
+    Nanoseconds last_arrival = 0;
+    Rank last_sender = kNobody;
+    // All steps.
+    Nanoseconds total_gradient = 0;
+    Nanoseconds total_mix = 0;
+    Nanoseconds total_wait = 0;
+    Nanoseconds caused = 0;  // waiting of others, for this one
+    std::array<Wait, 4> waits;
+    int64_t bytes_sent = 0;
+    int64_t bytes_received = 0;
+  };
+
+  void AddWait(Node* node, Nanoseconds wait);
+  NodeStatistics Describe(Rank rank) const;
+  std::vector<Rank> Listed() const;
+
+  const Options options_;
+  std::vector<Node> nodes_;
+  DurationHistogram steps_;
+  Nanoseconds end_ = 0;
+};
+
+// The `most` links that were busiest, busiest first; those that carried nothing are
+// left out. bytes[l] crossed link l within `time`; none: nothing is known.
+std::vector<LinkStatistics> BusiestLinks(const Platform& platform, std::span<const double> bytes,
+                                         Nanoseconds time, size_t most);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SIM_ENGINE_STATISTICS_H_

@@ -1,0 +1,263 @@
+#include "topology/files/graph_formats.h"
+
+#include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/graphml.hpp>
+#include <boost/graph/graphviz.hpp>
+#include <boost/property_tree/detail/file_parser_error.hpp>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
+#include "base/failure.h"
+#include "base/status_macros.h"
+#include "system/file.h"
+#include "topology/files/field_reader.h"
+#include "topology/files/parser_limits.h"
+
+namespace grapevine {
+
+namespace {
+
+constexpr Rank kHighest = std::numeric_limits<Rank>::max() - 1;
+
+absl::StatusOr<Rank> ParseRank(const FieldReader& line, std::string_view field) {
+  int64_t rank = 0;
+  if (!absl::SimpleAtoi(std::string(field), &rank) || rank < 0 || rank > kHighest) {
+    return line.Error(absl::StrCat(Quoted(field), " is not a rank; ranks are 0, 1, 2, ..."));
+  }
+  return static_cast<Rank>(rank);
+}
+
+absl::StatusOr<Edge> ParseEdge(const FieldReader& line) {
+  const auto& fields = line.fields();
+  if (fields.size() == 3 && (fields[1] == "->" || fields[1] == "-->")) {
+    return line.Error(
+        "a directed edge; directed graphs need push-sum, write \"u v\" for both ways");
+  }
+  const bool attributes = fields.size() > 2 && fields[2].starts_with('{');
+  if (fields.size() != 2 && !attributes) {
+    return line.Error(absl::StrCat("expected two ranks, fields found: ", fields.size(),
+                                   " (weights come from --mixing)"));
+  }
+  ASSIGN_OR_RETURN(const auto from, ParseRank(line, fields[0]));
+  ASSIGN_OR_RETURN(const auto to, ParseRank(line, fields[1]));
+  if (from == to) {
+    return line.Error(absl::StrCat("an edge from ", from,
+                                   " to itself; every node averages itself anyway, remove it"));
+  }
+  return Edge{from, to};
+}
+
+}  // namespace
+
+absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path) {
+  ASSIGN_OR_RETURN(auto line, FieldReader::Open(path));
+  GraphDescription graph;
+  Rank lowest = kHighest, highest = -1;
+  while (line.Next()) {
+    ASSIGN_OR_RETURN(const auto edge, ParseEdge(line));
+    if (graph.edges.size() == kMaxStoredEdges) {
+      return line.Error(absl::StrCat("more than ", kMaxStoredEdges, " edges"));
+    }
+    graph.edges.push_back(edge);
+    lowest = std::min({lowest, edge.from, edge.to});
+    highest = std::max({highest, edge.from, edge.to});
+  }
+  if (highest >= 0 && lowest > 0) {
+    return line.Error(absl::StrCat("the lowest rank up to here is ", lowest,
+                                   "; ranks begin at 0, subtract ", lowest));
+  }
+  graph.nodes = int64_t{highest} + 1;
+  return graph;
+}
+
+namespace {
+
+struct NamedNode {
+  std::string name;
+};
+using BoostGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, NamedNode>;
+
+// Boost's reader descends into what it reads: deeper nesting than any graph needs
+// would overflow the stack.
+constexpr int64_t kDeepest = 250;
+
+absl::StatusOr<std::string> ReadText(const std::string& path) {
+  const auto file = MappedFile::Open(path);
+  if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
+  const auto bytes = (*file)->bytes();
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+// Runs one of Boost's readers, which report by exceptions.
+absl::Status Guarded(const std::string& path, std::string_view format,
+                     const std::function<bool()>& read) {
+  try {
+    if (read()) return absl::OkStatus();
+    return InputError(path, absl::StrCat("not ", std::string(format)));
+  } catch (const boost::directed_graph_error&) {
+    return InputError(path, "a directed graph: directed graphs need push-sum, make it undirected");
+  } catch (const boost::property_tree::file_parser_error& error) {
+    return InputError(absl::StrCat(path, ":", error.line()),
+                      absl::StrCat("not ", std::string(format), ": ", error.message()));
+  } catch (const std::exception& error) {
+    return InputError(path, absl::StrCat("not ", std::string(format), ": ", error.what()));
+  }
+}
+
+bool NaturallyBefore(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty()) {
+    if (absl::ascii_isdigit(a[0]) && absl::ascii_isdigit(b[0])) {
+      const auto digits = [](std::string_view text) {
+        return text.substr(0, std::min(text.size(), text.find_first_not_of("0123456789")));
+      };
+      const auto significant = [](std::string_view number) {
+        return number.substr(std::min(number.size() - 1, number.find_first_not_of('0')));
+      };
+      const std::string_view number_a = digits(a), number_b = digits(b);
+      const std::string_view value_a = significant(number_a), value_b = significant(number_b);
+      if (value_a.size() != value_b.size()) return value_a.size() < value_b.size();
+      if (value_a != value_b) return value_a < value_b;
+      a.remove_prefix(number_a.size());
+      b.remove_prefix(number_b.size());
+    } else {
+      if (a[0] != b[0]) return a[0] < b[0];
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+    }
+  }
+  return a.size() < b.size();
+}
+
+// rank[v] of Boost's vertex v, by its name.
+std::vector<Rank> RanksByName(const BoostGraph& graph) {
+  std::vector<Rank> order(num_vertices(graph));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Rank a, Rank b) { return NaturallyBefore(graph[a].name, graph[b].name); });
+  std::vector<Rank> ranks(order.size());
+  for (size_t i = 0; i < order.size(); ++i) ranks[order[i]] = static_cast<Rank>(i);
+  return ranks;
+}
+
+absl::StatusOr<GraphDescription> Describe(const std::string& path, const BoostGraph& graph,
+                                          const std::vector<Rank>& ranks) {
+  GraphDescription description{.nodes = static_cast<int64_t>(num_vertices(graph)), .edges = {}};
+  for (auto [edge, end] = edges(graph); edge != end; ++edge) {
+    const Rank from = ranks[source(*edge, graph)], to = ranks[target(*edge, graph)];
+    if (from == to) {
+      return InputError(path, absl::StrCat("an edge from node ", from,
+                                           " to itself; every node averages itself anyway, "
+                                           "remove it"));
+    }
+    description.edges.push_back({from, to});
+  }
+  return description;
+}
+
+}  // namespace
+
+absl::StatusOr<GraphDescription> ReadGraphml(const std::string& path) {
+  ASSIGN_OR_RETURN(auto text, ReadText(path));
+  if (!XmlIsShallow(text, kDeepest)) {
+    return InputError(path, absl::StrCat("not GraphML: elements nested more than ", kDeepest,
+                                         " deep, or a document type with declarations"));
+  }
+  BoostGraph graph;
+  const absl::Status status = Guarded(path, "GraphML", [&] {
+    std::istringstream stream(std::move(text));
+    boost::dynamic_properties properties(boost::ignore_other_properties);
+    boost::read_graphml(stream, graph, properties);
+    return true;
+  });
+  RETURN_IF_ERROR(status);
+  std::vector<Rank> ranks(num_vertices(graph));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return Describe(path, graph, ranks);
+}
+
+absl::StatusOr<GraphDescription> ReadDot(const std::string& path) {
+  ASSIGN_OR_RETURN(const auto text, ReadText(path));
+  if (const std::string excess = DotExcess(text); !excess.empty()) {
+    return InputError(path, excess);
+  }
+  BoostGraph graph;
+  const absl::Status status = Guarded(path, "DOT", [&] {
+    boost::dynamic_properties properties(boost::ignore_other_properties);
+    properties.property("node_id", get(&NamedNode::name, graph));
+    return boost::read_graphviz(text, graph, properties);
+  });
+  RETURN_IF_ERROR(status);
+  return Describe(path, graph, RanksByName(graph));
+}
+
+namespace {
+
+// The texts of a format; $0 and $1 are the ranks.
+struct Syntax {
+  std::string head;
+  const char* node;  // nullptr: nodes are not listed
+  const char* edge;
+  const char* tail;
+};
+
+Syntax SyntaxOf(const Topology& topology, Round round, GraphFormat format) {
+  switch (format) {
+    case GraphFormat::kGraphml:
+      return {absl::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                           "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
+                           "<graph edgedefault=\"",
+                           topology.directed() ? "directed" : "undirected", "\">\n"),
+              "<node id=\"$0\"/>\n", "<edge source=\"$0\" target=\"$1\"/>\n",
+              "</graph>\n</graphml>\n"};
+    case GraphFormat::kDot:
+      return topology.directed() ? Syntax{"digraph {\n", "$0;\n", "$0 -> $1;\n", "}\n"}
+                                 : Syntax{"graph {\n", "$0;\n", "$0 -- $1;\n", "}\n"};
+    case GraphFormat::kEdges:
+      break;
+  }
+  const std::string when = topology.period() == 1 ? "" : absl::StrCat(", round ", round);
+  return {absl::StrCat("# ", topology.name(), ", ", topology.size(), " nodes", when, "\n"), nullptr,
+          "$0 $1\n", ""};
+}
+
+}  // namespace
+
+absl::Status ForEachEdge(const Topology& topology, Round round,
+                         const std::function<absl::Status(Rank from, Rank to)>& visit) {
+  std::vector<Rank> neighbours;
+  for (Rank from = 0; from < topology.size(); ++from) {
+    topology.OutNeighbours(from, round, &neighbours);
+    for (Rank to : neighbours) {
+      if (!topology.directed() && to < from) continue;
+      RETURN_IF_ERROR(visit(from, to));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteGraph(const Topology& topology, Round round, GraphFormat format,
+                        const TextSink& sink) {
+  const Syntax syntax = SyntaxOf(topology, round, format);
+  absl::Status status = sink(syntax.head);
+  for (Rank rank = 0; syntax.node != nullptr && status.ok() && rank < topology.size(); ++rank) {
+    status = sink(absl::Substitute(syntax.node, rank));
+  }
+  RETURN_IF_ERROR(status);
+  status = ForEachEdge(topology, round, [&](Rank from, Rank to) {
+    return sink(absl::Substitute(syntax.edge, from, to));
+  });
+  return status.ok() ? sink(syntax.tail) : status;
+}
+
+}  // namespace grapevine

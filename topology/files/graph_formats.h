@@ -1,0 +1,58 @@
+// Graphs as text that other programs have: edge lists, GraphML, Graphviz DOT, read and written.
+//
+// What is written reads back, undirected graphs as the same graph.
+//
+// Thread-safety: pure functions.
+#ifndef GRAPEVINE_TOPOLOGY_FILES_GRAPH_FORMATS_H_
+#define GRAPEVINE_TOPOLOGY_FILES_GRAPH_FORMATS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "topology/stored_graph.h"
+#include "topology/topology.h"
+
+namespace grapevine {
+
+// What a graph file says, before it is known to be a usable topology.
+struct GraphDescription {
+  int64_t nodes = 0;
+  std::vector<Edge> edges;  // undirected, ranks in [0, nodes), no loops
+};
+
+// Two ranks a line, from 0. What begins with "{" behind them, the attributes that NetworkX
+// writes ("{'weight': 0.5}"), is passed over: weights come from --mixing. Errors name file and
+// line and carry Failure::kInput.
+absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path);
+
+// By Boost.Graph. Ranks in the order of the node elements. Errors name the file (and the line,
+// where the XML itself is broken) and carry Failure::kInput.
+absl::StatusOr<GraphDescription> ReadGraphml(const std::string& path);
+
+// By Boost.Graph. Ranks in the order of the names, in which runs of digits compare as numbers:
+// n2 comes before n10.
+absl::StatusOr<GraphDescription> ReadDot(const std::string& path);
+
+enum class GraphFormat { kEdges, kGraphml, kDot };
+
+// Takes the text in many small pieces; an error stops the writing and is returned.
+using TextSink = std::function<absl::Status(std::string_view)>;
+
+// The edges of a round, ascending: every direction of a directed graph, from the
+// node that sends; an undirected edge once, lower rank first. Stops at an error.
+absl::Status ForEachEdge(const Topology& topology, Round round,
+                         const std::function<absl::Status(Rank from, Rank to)>& visit);
+
+// Edge by edge in constant memory, so that graphs which are only computed never need to be
+// stored.
+absl::Status WriteGraph(const Topology& topology, Round round, GraphFormat format,
+                        const TextSink& sink);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_TOPOLOGY_FILES_GRAPH_FORMATS_H_
