@@ -23,7 +23,7 @@ class FoldersTest(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         subprocess.run(["git", "init", "-q", self.root], check=True)
 
-    def check(self, files, rows, *arguments):
+    def check(self, files, rows, *arguments, hash_seed=0):
         """(exit status, lines) of the check over a tree."""
         table = "".join(f"| `{folder}/` | it | {uses} |\n" for folder, uses in rows.items())
         for path, text in {**files, "docs/architecture.md": table, "docs/images/x": ""}.items():
@@ -32,6 +32,7 @@ class FoldersTest(unittest.TestCase):
             file.write_text(text)
         subprocess.run(["git", "add", "-A"], cwd=self.root, check=True)
         done = subprocess.run([sys.executable, SCRIPT, *arguments], cwd=self.root,
+                              env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
                               capture_output=True, text=True, check=False)
         return done.returncode, done.stdout.splitlines()
 
@@ -76,6 +77,17 @@ class FoldersTest(unittest.TestCase):
         status, lines = self.check(files, {**ROWS, "sim": "node"})
         self.assertEqual((status, lines), (1, ["docs/images/folders.svg shows other arrows: "
                                                "python3 tools/checks/folders.py --draw"]))
+
+    def test_a_picture_that_depends_on_nothing_but_the_arrows(self):
+        uses = {"d": "bc", "e": "d", "g": "de", "h": "abef", "i": "adgh", "j": "adef"}
+        rows = {user: ", ".join(uses.get(user, "–")) for user in "abcdefghij"}
+        files = {f"{user}/x.h": "".join(f'#include "{used}/x.h"\n' for used in uses.get(user, ""))
+                 for user in rows}
+        pictures = set()
+        for hash_seed in range(12):
+            self.check(files, rows, "--draw", hash_seed=hash_seed)
+            pictures.add((self.root / "docs/images/folders.svg").read_text())
+        self.assertEqual(len(pictures), 1)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The outer folders and their arrows as SVG: who uses others stands above them."""
 import collections
+import math
 
 WIDTH, BOX, LANE, LINE, GAP, MARGIN = 960, 152, 20, 17, 70, 24
 GREY = "#57606a"
@@ -58,7 +59,7 @@ def ordered_rows(arrows, links):
     for _ in range(12):
         for row in rows + rows[::-1]:
             at = place()
-            row.sort(key=lambda item: (sum(at[other] for other in linked[item]) / max(1, len(linked[item])),
+            row.sort(key=lambda item: (math.fsum(at[other] for other in linked[item]) / max(1, len(linked[item])),
                                        str(item)))
     return rows
 
