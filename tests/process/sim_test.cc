@@ -224,7 +224,7 @@ TEST(Sim, AnInterruptedSweepLosesNothingAndGoesOn) {
   ASSERT_TRUE(Eventually([&] { return !finished().empty(); }, kCellPatience)) << process.output();
   process.Signal(SIGINT);
   EXPECT_EQ(process.Await(), kInterrupted);
-  EXPECT_THAT(process.output(), HasSubstr("the same command with --out=" + out + " goes on"));
+  EXPECT_THAT(process.output(), HasSubstr("the same command with --out=" + out + " resumes"));
   const auto kept = finished();
   ASSERT_LT(kept.size(), 24u);
   EXPECT_THAT(FileText(out + "/sweep.csv"), HasSubstr("interrupted"));
@@ -272,9 +272,9 @@ TEST(Sim, AdviceSaysThatItKnowsNothingOfUnequalData) {
     if (!json.empty()) flags.push_back(json);
     return RunGrapevine(flags).output;
   };
-  EXPECT_THAT(advise("label", ""), AllOf(HasSubstr("--split=label gives the nodes unequal data"),
+  EXPECT_THAT(advise("label", ""), AllOf(HasSubstr("--split=label makes the nodes' data differ"),
                                          HasSubstr("not known here")));
-  EXPECT_THAT(advise("iid", ""), ::testing::Not(HasSubstr("unequal data, ")));
+  EXPECT_THAT(advise("iid", ""), ::testing::Not(HasSubstr("data differ, ")));
   EXPECT_EQ(nlohmann::json::parse(advise("label", "--json"))["basis"]["split"], "label");
 }
 
