@@ -23,8 +23,8 @@
 
 namespace grapevine {
 
-// A message that an algorithm still waits for, to arrive or to be taken by the
-// peer: for the report of one that went silent.
+// A message that an algorithm still waits for, to arrive or to be taken by the peer: for the
+// report when a peer falls silent.
 struct Waiting {
   Rank peer;
   Tag tag;
@@ -38,12 +38,12 @@ class Algorithm {
   // event and end the run.
   virtual absl::Status On(const Event& event, Host& host) = 0;
 
-  // The round now under way (the number of completed rounds).
+  // The current round (the number of completed rounds).
   virtual Round round() const = 0;
-  // The messages without which the current round cannot end.
+  // The messages that the current round still needs in order to end.
   virtual std::vector<Waiting> waiting_for() const = 0;
-  // The ranks that exchange messages with this node in [from, to): connections
-  // to dial ahead. Ascending, without repetition.
+  // The ranks that exchange messages with this node in rounds [from, to), to be dialled ahead.
+  // Ascending, without repetition.
   virtual std::vector<Rank> Peers(Round from, Round to) const = 0;
 };
 
@@ -54,29 +54,29 @@ struct AlgorithmOptions {
   Rank rank = 0;
   std::shared_ptr<const Mixing> mixing;  // also gives the number of nodes
   LearningRate learning_rate;
-  // Rounds for which D-PSGD posts receive buffers. 1 keeps memory at (largest in-degree
-  // + 4) replicas; 2 hides the credit's latency for as many replicas more.
+  // Rounds for which D-PSGD posts receive buffers. 1 keeps memory at (largest in-degree + 4)
+  // replicas; 2 hides the credits' latency, at the cost of another replica for each
+  // in-neighbour.
   int window = 1;
 };
 
-// What `spec` names ("NAME:key=value") among the registered algorithms
-// (algorithm/algorithm_kind.h). Errors name the spec and what is known, or the nearest
-// value that works.
+// The algorithm that `spec` names ("NAME:key=value") among the registered ones
+// (algorithm/algorithm_kind.h). Errors name the spec and the known names, or the nearest value
+// that works.
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view spec,
                                                          AlgorithmOptions options);
 
-// Whether all nodes average exactly in every round, by messages that go everywhere, so
-// that the topology plays no part. Not of an algorithm that this program does not know.
+// Whether all nodes average exactly in every round, independently of the topology. False for an
+// algorithm that this program does not know.
 bool IsCentralized(std::string_view spec);
 
-// How many of `nodes` compute gradients and hold a model: all, but for
-// servers. Workers are the ranks from 0 on; data, averages and the
-// global batch are theirs alone. Errors as MakeAlgorithm's, where servers leave no
-// worker.
+// How many of `nodes` compute gradients and hold a model: all except servers. Workers are the
+// ranks from 0 on; only they have data, and averages and the global batch refer to them. Errors
+// as MakeAlgorithm's, also where servers leave no worker.
 absl::StatusOr<Rank> WorkerCount(std::string_view spec, Rank nodes);
 
-// How many messages all nodes send in a round of `topology`: what simulating it costs. Of
-// an allreduce on more than some hundreds of nodes an estimate. Errors as MakeAlgorithm's.
+// How many messages all nodes send in a round of `topology`: the cost of simulating it. An
+// estimate for an allreduce on more than some hundreds of nodes. Errors as MakeAlgorithm's.
 absl::StatusOr<double> MessagesPerRound(std::string_view spec, const Topology& topology);
 
 }  // namespace grapevine

@@ -12,7 +12,7 @@ namespace grapevine {
 
 // The first event, once.
 struct Start {};
-// A message that was posted has arrived, whole, where it was posted.
+// A posted message has arrived, complete, in its buffer.
 struct Received {
   Rank from;
   Tag tag;

@@ -1,9 +1,8 @@
-// What an algorithm may ask of its driver.
+// The requests of an algorithm to its driver.
 //
-// Every call returns at once; arithmetic is asked for, never done on memory, so
-// that the same algorithm runs on CPU memory, on a GPU stream and on phantom
-// vectors that only cost simulated time. A request that needs an earlier one's
-// result is ordered after it by the driver.
+// Every call returns at once; arithmetic is requested, never done on memory, so that the same
+// algorithm runs on CPU memory, on a GPU stream and on phantom vectors that only cost simulated
+// time. The driver orders a request after earlier ones whose results it needs.
 //
 // The rules for vectors keep memory bounded and make races impossible to write:
 //   - New gives an undefined vector; Drop returns it, and the driver keeps the
@@ -32,20 +31,20 @@ class Host {
   // Elements of a replica, parameters and buffers.
   virtual int64_t replica_size() const = 0;
   ReplicaRange whole_replica() const { return {0, replica_size()}; }
-  // A range of the starting replica, one reference; the same on every node.
+  // A range of the initial replica, one reference; the same on every node.
   virtual Vec InitialReplica(ReplicaRange range) = 0;
 
-  // `role` says in messages of errors what the vector is for: "a neighbour's replica".
-  // A literal: it is kept.
+  // `role` says in error messages what the vector is for: "a neighbour's replica". A string
+  // literal: the pointer is kept.
   virtual Vec New(int64_t size, const char* role) = 0;
   // The local optimizer's state for a range, zeroed (momentum buffers, say); opaque.
   virtual Vec NewOptimizerState(ReplicaRange range) = 0;
   virtual void Drop(Vec vector) = 0;
 
-  // The stochastic gradient of `round`'s batch at `at`, into `into`. Runs beside
-  // later requests; ends with a GradientReady of the whole. Before that may come
-  // one for each of `cuts` (descending, inside the vector, valid until the end),
-  // when all from there on is final and so the algorithm's to write again.
+  // The stochastic gradient of `round`'s batch at `at`, into `into`. Runs concurrently with
+  // later requests; ends with a GradientReady of the whole. Before that there may be one for
+  // each of `cuts` (descending, inside the vector, valid until the end), when all elements from
+  // there on are final, and may be written by the algorithm.
   virtual void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) = 0;
   void Gradient(Vec at, Vec into, Round round) { Gradient(at, into, round, {}); }
 
@@ -58,22 +57,20 @@ class Host {
   // Sends once the receiver has posted for it; ends with a Sent that has what is returned.
   virtual SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) = 0;
   SendId Send(Rank to, Tag tag, const Payload& payload) { return Send(to, tag, payload, {}); }
-  // Lets `from` send one message with this tag into `into`; ends with Received. `round` is
-  // the one that cannot end without it: its bytes are counted there, and credits in turn
-  // go in this order.
+  // Lets `from` send one message with this tag into `into`; ends with Received. `round` is the
+  // round that needs it: its bytes are counted there, and credits in turn leave in this order.
   virtual void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) = 0;
   void Post(Rank from, Tag tag, const Payload& into, Round round) {
     Post(from, tag, into, round, Credit::kAtOnce);
   }
 
-  // Round `completed` is over and `model` is this node's model: where metrics
-  // are taken and state can be exported. Never a barrier. A node that holds no
-  // whole model, a parameter server, gives no vector, here and to Rest. Whatever the
-  // rounds before `completed` send has been asked for, and nothing of later ones; what
-  // they receive is here.
+  // Round `completed` is over and `model` is this node's model: metrics are taken and state can
+  // be exported here. Never a barrier. A node without a whole model (a parameter server) passes
+  // no vector, here and to Rest. All sends of the rounds before `completed` have been
+  // requested, and none of later rounds; all that those rounds receive has arrived.
   virtual void Boundary(Round completed, Vec model) = 0;
-  // The algorithm is at rest: it has done every round below the limit, and
-  // nothing of its own is in flight. `model` is final unless the limit moves.
+  // The algorithm is at rest: it has done every round below the limit, and none of its messages
+  // is in flight. `model` is final unless the limit moves.
   virtual void Rest(Vec model) = 0;
 };
 

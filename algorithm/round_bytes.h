@@ -1,5 +1,5 @@
-// Bytes of messages by the round that they belong to: messages of rounds to come may
-// be posted or arrive before the round under way is over.
+// Bytes of messages by the round that they belong to: messages of later rounds may be posted or
+// arrive before the current round is over.
 #ifndef GRAPEVINE_ALGORITHM_ROUND_BYTES_H_
 #define GRAPEVINE_ALGORITHM_ROUND_BYTES_H_
 
@@ -15,7 +15,7 @@ class RoundBytes {
  public:
   void Add(Round round, int64_t bytes) { open_[round] += bytes; }
 
-  // Of all rounds before `round`; asked for in ascending order.
+  // The bytes of all rounds before `round`; called in ascending order.
   int64_t Before(Round round) {
     const auto end = open_.lower_bound(round);
     for (auto it = open_.begin(); it != end; it = open_.erase(it)) settled_ += it->second;

@@ -12,14 +12,14 @@ namespace grapevine {
 
 enum class Failure : int {
   kNone = 0,
-  kOther = 1,          // anything without a class of its own: a bug, or the system failed
-  kUsage = 2,          // a flag, a configuration or an impossible combination
+  kOther = 1,          // anything not listed below: a bug, or a failure of the system
+  kUsage = 2,          // a wrong flag or configuration, or an impossible combination
   kInput = 3,          // a data, model or graph file is missing or broken
   kOutput = 4,         // the run directory or a file in it cannot be written
-  kRendezvous = 5,     // nodes did not find each other, or do not fit together
+  kRendezvous = 5,     // nodes did not find each other, or differ in settings, data or build
   kPeerLost = 6,       // a peer fell silent, died or broke the protocol
   kDiverged = 7,       // a loss became NaN or infinite
-  kDevice = 8,         // no usable GPU, no memory on it, or it failed
+  kDevice = 8,         // no usable GPU, too little memory on it, or it failed
   kInterrupted = 130,  // SIGINT
   kTerminated = 143,   // SIGTERM
 };
@@ -27,8 +27,8 @@ enum class Failure : int {
 // Attaches `failure` to a non-OK status (replacing an earlier one).
 absl::Status WithFailure(absl::Status status, Failure failure);
 
-// Errors that are born with their class. `path` is the culprit: "PATH: WHAT"; `error` is an
-// errno, whose reason ends the message and chooses the code.
+// Errors with their class attached. `path` is the culprit: "PATH: WHAT"; `error` is an errno,
+// whose reason ends the message and chooses the code.
 absl::Status UsageError(std::string_view message);
 absl::Status InputError(std::string_view message);
 absl::Status InputError(std::string_view path, std::string_view what);
@@ -40,9 +40,8 @@ absl::Status InterruptedError(std::string_view message);
 // The attached failure; kNone for OK, kOther where none was attached.
 Failure FailureOf(const absl::Status& status);
 
-// What a number from elsewhere (a peer, a child) stands for. kOther unless it is a failure
-// of the list above: an exit code has eight bits, so that 256 would end a failed run
-// with 0.
+// The failure that a number from elsewhere (a peer, a child) stands for; kOther unless it is in
+// the list above: an exit code has eight bits, so that 256 would end a failed run with 0.
 Failure FailureFromNumber(int64_t number);
 
 inline int ExitCode(const absl::Status& status) { return static_cast<int>(FailureOf(status)); }

@@ -1,4 +1,4 @@
-// What names nodes and rounds everywhere.
+// The names of nodes and rounds.
 #ifndef GRAPEVINE_BASE_IDS_H_
 #define GRAPEVINE_BASE_IDS_H_
 

@@ -1,4 +1,4 @@
-// A peer's text, made fit for a terminal, a log and a message of one line.
+// Untrusted text, made safe for a terminal, a log and a one-line message.
 //
 // Pure function, safe from any thread.
 #ifndef GRAPEVINE_BASE_PRINTABLE_H_
@@ -10,8 +10,8 @@
 
 namespace grapevine {
 
-// Control characters as \xNN, those included that UTF-8 has two bytes for: a terminal obeys
-// them. Text beyond `most` bytes is cut, which "..." says.
+// Control characters become \xNN, including those that take two bytes in UTF-8: terminals obey
+// them. Text beyond `most` bytes is cut and ends in "...".
 std::string Printable(std::string_view text, size_t most);
 
 }  // namespace grapevine

@@ -1,24 +1,23 @@
-// Everything of one kind that a spec may name (base/spec.h): algorithms, topologies,
-// data sets ... Each thing registers itself, in the file that defines it, and whoever
-// needs names, help or traits asks the registry: no list of names is kept anywhere else.
+// Everything of one kind that a spec can name (base/spec.h): algorithms, topologies, data sets,
+// ... Each entry registers itself in the file that defines it, and code that needs names, help
+// or traits asks the registry: there is no other list of names.
 //
 //   const Registration kStar(Topologies(), {.name = "star", .help = "...", .make = MakeStar});
 //
-// at namespace scope registers before main begins. A library that holds such an object
-// says alwayslink = True in its BUILD file: nothing refers to the object, so that the
-// linker would otherwise leave its file out. (A list of calls in one place would need no
-// such word, but would be a second file to edit for each new thing, and one that users
-// cannot edit.) Code that decides at run time calls Add instead, at the latest before
-// somebody looks for the name.
+// at namespace scope registers before main begins. A library that holds such an object needs
+// alwayslink = True in its BUILD file: nothing refers to the object, so that the linker would
+// otherwise drop its file. (A list of calls in one place would not need it, but would be a
+// second file to edit for each new entry, and one that users cannot edit.) Code that decides at
+// run time calls Add instead, before anybody looks for the name.
 //
-// A kind T is a struct with the strings `name`, `options` and `help`, beside its own
-// factory and traits; with a bool `tail` where what follows some names, a path or another
-// spec, keeps its colons. Its registry is a function-local static, so that registrations find
-// it whatever the order in which files are initialized; entries have the order of their
-// names, which does not depend on that order either.
+// A kind T is a struct with the strings `name`, `options` and `help`, in addition to its
+// factory and traits; and with a bool `tail` if the text after some names (a path or another
+// spec) keeps its colons. Its registry is a function-local static, so that registrations find
+// it in any order of initialization; entries are sorted by name, which does not depend on that
+// order either.
 //
 // Thread-safety: safe from any thread, before main and after. Entries are never changed or
-// removed: what was found stays valid as long as the registry.
+// removed: pointers to them stay valid as long as the registry.
 #ifndef GRAPEVINE_BASE_REGISTRY_H_
 #define GRAPEVINE_BASE_REGISTRY_H_
 
@@ -52,11 +51,11 @@ struct Listing {
 std::string JoinUsages(const std::vector<Listing>& listings);
 // "ring (two neighbours), torus[:4x8] (a grid that wraps around)".
 std::string JoinHelp(const std::vector<Listing>& listings);
-// Says that `name`, in the spec `text`, is none of a kind ("topology"): the nearest name,
-// if one is near, and all usages. kUsage.
+// Says that no `kind` ("topology") is called `name`, in the spec `text`; suggests the nearest
+// name, if one is close, and lists all usages. kUsage.
 absl::Status UnknownNameError(std::string_view kind, std::string_view text, std::string_view name,
                               const std::vector<Listing>& known);
-// Nothing where a spec can name it and help can list it; else what is wrong.
+// Empty where a spec can name it and help can list it; else what is wrong.
 std::string FlawOf(const Listing& listing);
 
 template <typename T>
@@ -88,7 +87,7 @@ class Registry {
     return nullptr;
   }
 
-  // A spec, taken apart, and the entry that it names.
+  // A parsed spec, and the entry that it names.
   struct Named {
     Spec spec;
     const T* kind;
@@ -119,7 +118,7 @@ class Registry {
   }
 
  private:
-  // A list that only grows needs no lock: a node is whole before it is linked in.
+  // A list that only grows needs no lock: a node is complete before it is linked in.
   struct Node {
     const T entry;
     const Node* next;
@@ -143,9 +142,8 @@ struct Registration {
   }
 };
 
-// "Did you mean ...?": the name that is fewest edits away from `typed` (insertions, deletions,
-// substitutions, swaps of neighbours), or "" when none is close. The first of
-// equals.
+// For "did you mean ...?": the name with the fewest edits from `typed` (insertions, deletions,
+// substitutions, transpositions), the first of several; "" when none is close.
 std::string NearestName(std::string_view typed, const std::vector<std::string>& names);
 
 }  // namespace grapevine

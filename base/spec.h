@@ -45,8 +45,8 @@ absl::StatusOr<std::vector<std::string>> SplitSpecList(std::string_view list);
 // An InvalidArgument error "TEXT: MESSAGE" that carries Failure::kUsage.
 absl::Status SpecError(std::string_view text, std::string_view message);
 
-// Reads a Spec field by field and reports at the end: the first bad value, or
-// whatever was never asked for, beside the keys that were.
+// Reads a Spec field by field and reports at the end the first bad value, or a field that was
+// never asked for, together with the known keys.
 //
 //   SpecReader reader(spec);
 //   const int64_t degree = reader.Integer("d", 3, 1);

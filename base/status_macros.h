@@ -7,7 +7,7 @@
 //   }
 //
 // For functions that return absl::Status or absl::StatusOr, and for errors that need no
-// more words. In .cc files only: macros have no namespace.
+// context. In .cc files only: macros have no namespace.
 #ifndef GRAPEVINE_BASE_STATUS_MACROS_H_
 #define GRAPEVINE_BASE_STATUS_MACROS_H_
 
@@ -16,8 +16,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-// Returns what the expression gives, an absl::Status, unless it is OK. Takes several
-// arguments, for a comma between braces or angle brackets parts them.
+// Returns the value of the expression, an absl::Status, unless it is OK. Variadic, because a
+// comma between braces or angle brackets separates macro arguments.
 #define RETURN_IF_ERROR(...)                                                                  \
   do {                                                                                        \
     if (absl::Status grapevine_status = (__VA_ARGS__); !grapevine_status.ok()) [[unlikely]] { \

@@ -31,12 +31,12 @@ std::string FormatSize(int64_t bytes);
 std::string FormatBandwidth(int64_t bits_per_second);
 std::string FormatDuration(std::chrono::nanoseconds duration);
 
-// For reading only, three digits: "1.05 MB", "12.3 s", "1 h 05 min".
+// For people only, three digits: "1.05 MB", "12.3 s", "1 h 05 min".
 std::string HumanSize(double bytes);
 std::string HumanDuration(double seconds);
 
-// One decimal, always seconds ("0.4 s", "250.0 s"): how long a wait lasted, for reading beside
-// the flag that bounds it.
+// One decimal, always seconds ("0.4 s", "250.0 s"): how long a wait lasted, for messages that
+// also quote the flag that bounds it.
 std::string HumanSeconds(std::chrono::nanoseconds duration);
 
 // As a number.
@@ -44,10 +44,10 @@ template <typename Count, typename Period>
 constexpr double Seconds(std::chrono::duration<Count, Period> duration) {
   return std::chrono::duration<double>(duration).count();
 }
-// The same of what is counted in nanoseconds, as simulated time is, or a mean of such.
+// The same for times counted in nanoseconds, such as simulated time, or a mean of them.
 constexpr double Seconds(double nanoseconds) { return nanoseconds * 1e-9; }
 
-// 12,345 as 12,300: what a short measurement knows.
+// 12,345 becomes 12,300: the digits that a short measurement warrants.
 int64_t ThreeDigits(int64_t value);
 
 }  // namespace grapevine

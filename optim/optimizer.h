@@ -1,4 +1,4 @@
-// Local update rules: how a node moves its replica along its own gradient.
+// Local update rules: how a node updates its replica with its own gradient.
 //
 // A rule is one fused pass over memory: it mixes the given vectors and applies
 // the update to the mixture, so that D-PSGD's x' = sum_j W_ij x_j - lr * u costs
@@ -30,10 +30,9 @@ class Optimizer {
   virtual int state_vectors() const = 0;
 
   // The step over the parameters, and the exponential moving average over the buffers
-  // (ReplicaLayout::buffer_momentum). `layout` is that of request.range: ApplyStep
-  // sees to it. The state has state_vectors() * layout.parameter_size
-  // elements, zero before the first step. `vectors` resolves the handles, and its passes
-  // do the work.
+  // (ReplicaLayout::buffer_momentum). `layout` is that of request.range, as ApplyStep ensures.
+  // The state has state_vectors() * layout.parameter_size elements, zero before the first step.
+  // `vectors` resolves the handles, and its passes do the work.
   virtual void Step(const ReplicaLayout& layout, const StepRequest& request,
                     VectorTable& vectors) const = 0;
 };
@@ -44,23 +43,22 @@ struct OptimizerOptions {
   bool nesterov = false;
 };
 
-// What `spec` names among the registered optimizers (optim/optimizer_kind.h): momentum and
-// weight decay from the options, unless the spec has its own
-// ("sgd:momentum=0.8:weight_decay=0.0001"). Errors name the spec and what is known.
+// The optimizer that `spec` names among the registered ones (optim/optimizer_kind.h), with
+// momentum and weight decay from the options unless the spec has its own
+// ("sgd:momentum=0.8:weight_decay=0.0001"). Errors name the spec and the known names.
 absl::StatusOr<std::unique_ptr<Optimizer>> MakeOptimizer(std::string_view spec,
                                                          const OptimizerOptions& options);
 
-// What every optimizer does with the buffers of a replica: a convex average. Running
-// statistics must never meet an optimizer's formula, which could drive a variance below zero
-// (ReplicaLayout).
+// Every optimizer's treatment of a replica's buffers: a convex average. No optimizer formula
+// may touch running statistics: it could drive a variance below zero (ReplicaLayout).
 //
 // In the buffer section of request.out: (1 - m) * sum of the mix + m * b, where
 // m = layout.buffer_momentum and b, the scaled gradient there, holds the batch's
 // statistics. `layout` is that of request.range.
 void AverageBuffers(const ReplicaLayout& layout, const StepRequest& request, VectorTable& vectors);
 
-// What every driver does when an algorithm asks for the fused mix and local step, of a replica
-// or a range of it. `layout` is the whole replica's.
+// Carries out an algorithm's request for the fused mix and local step, on a replica or a range
+// of it, for every driver. `layout` is the whole replica's.
 void ApplyStep(const Optimizer& optimizer, const ReplicaLayout& layout, const StepRequest& request,
                VectorTable& vectors);
 

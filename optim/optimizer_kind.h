@@ -1,6 +1,6 @@
-// What is registered of an optimizer: how it is written, and how it is made.
+// An optimizer's registration: its notation and factory.
 //
-// One of your own registers like those of this folder: docs/extending.md.
+// Register your own as this folder does: docs/extending.md.
 //
 // Thread-safety: immutable once registered; the functions are pure, safe from any thread.
 #ifndef GRAPEVINE_OPTIM_OPTIMIZER_KIND_H_
@@ -22,9 +22,9 @@ struct OptimizerKind {
   std::string name;     // "sgd"
   std::string options;  // "[:momentum=0.9]"
   std::string help;     // one line
-  // The specs that the contract suite runs (tests/optim): all that it can be.
+  // The specs that the contract suite runs (tests/optim); they should cover all variants.
   std::vector<std::string> examples;
-  // The spec's own numbers take precedence over the options. Refuses what it does not know.
+  // The spec's own numbers take precedence over the options. Refuses unknown options.
   std::function<absl::StatusOr<std::unique_ptr<Optimizer>>(const Spec&, const OptimizerOptions&)>
       make;
 };

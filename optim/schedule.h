@@ -1,4 +1,4 @@
-// How the learning rate changes along a run.
+// The learning rate over a run.
 //
 // Specs, with positions P along the run written in epochs ("5", "2.5") or as a
 // share of the run ("10%"), none past its end:
@@ -40,11 +40,11 @@ struct ScheduleOptions {
 // Errors name the spec and what is known or allowed.
 absl::StatusOr<Schedule> MakeSchedule(std::string_view spec, const ScheduleOptions& options);
 
-// What multiplies the base rate in a round, of those after the ramp.
+// The factor of the base rate in a round after the warm-up.
 using ScheduleShape = std::function<double(int64_t round)>;
 
-// What is registered of a schedule: how it is written, and its shape along the run. One of
-// your own registers like those of schedule.cc: docs/extending.md. Immutable once registered.
+// A schedule's registration: its notation and its shape over the run. Register your own as
+// schedule.cc does: docs/extending.md. Immutable once registered.
 struct ScheduleKind {
   std::string name;     // "cosine"
   std::string options;  // "[:end=0]", beside :warmup=, which all have

@@ -1,10 +1,10 @@
 // A portable random generator keyed by what it is for.
 //
-// Every draw in Grapevine is a pure function of (seed, purpose, node, round):
-// two nodes that need the same random matching derive it without talking, and
-// the same seed gives the same run in the simulator, in memory and over gRPC.
-// The distributions are our own, down to the logarithm (portable_math.h), because
-// those of the standard library differ from one library to another.
+// Every draw in Grapevine is a pure function of (seed, purpose, node, round): two nodes that
+// need the same random matching derive it without communicating, and the same seed gives the
+// same run in the simulator, in memory and over gRPC. The distributions are our own, down to
+// the logarithm (portable_math.h), because those of the standard library differ from one
+// library to another.
 //
 // Thread-safety: distinct objects are independent; one object is not shared.
 #ifndef GRAPEVINE_RANDOM_KEYED_RANDOM_H_
@@ -54,7 +54,7 @@ constexpr uint64_t Chain(uint64_t key, uint64_t word) { return Finalize((key ^ w
 
 }  // namespace keyed_random_internal
 
-// What all draws for a purpose have in common.
+// The key that all draws for a purpose share.
 constexpr uint64_t MixKey(uint64_t seed, Purpose purpose, uint64_t a, uint64_t b) {
   using keyed_random_internal::Chain;
   const uint64_t start = keyed_random_internal::Finalize(seed + keyed_random_internal::kGolden);

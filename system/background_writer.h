@@ -1,5 +1,5 @@
-// Text on its way to what may stall: a pager, a stopped terminal, a full pipe, a file
-// system. A thread of its own writes, so that nobody else ever waits for it.
+// Writes text to what may stall: a pager, a stopped terminal, a full pipe, a file system. Its
+// own thread does the writing, so that nobody else ever waits.
 #ifndef GRAPEVINE_SYSTEM_BACKGROUND_WRITER_H_
 #define GRAPEVINE_SYSTEM_BACKGROUND_WRITER_H_
 
@@ -20,31 +20,31 @@ namespace grapevine {
 // Thread-safe.
 class BackgroundWriter {
  public:
-  // What stands for `dropped` texts.
+  // The line that replaces `dropped` texts.
   using Note = std::function<std::string(int64_t dropped)>;
-  static constexpr size_t kCapacity = size_t{1} << 20;  // bytes that wait
+  static constexpr size_t kCapacity = size_t{1} << 20;  // bytes waiting
 
   struct Options {
     // Writes one text, for as long as that takes; on the writer's thread.
     std::function<absl::Status(std::string_view text)> write;
-    std::string name;  // of what is written to, for errors
+    std::string name;  // the destination's, for errors
     size_t capacity = kCapacity;
-    // How many texts may be written as one, in bytes.
+    // How many bytes of texts may be written at once.
     size_t piece = 0;
-    // What has no room takes the place of the oldest text that waits, whose absence this
-    // says: what came last, and so the end of it all, is kept. Null: nothing may be lost,
-    // and a text without room is an error.
+    // When there is no room, a new text displaces the oldest waiting ones, and this announces
+    // the gap: the latest text, and so the end of the output, is kept. Null: nothing may be
+    // lost, and a text without room is an error.
     Note note;
-    // Hears the first error at once, on the thread of whoever met it.
+    // Told the first error at once, on the thread that met it.
     std::function<void(const absl::Status&)> failed;
-    // How long the end waits for a write that does not return. Its thread is left behind
-    // then, with `write`, and nobody hears of it again. Without one, for as long as it takes.
+    // How long destruction waits for a write that does not return. After that its thread is
+    // abandoned, with `write`. Without a value: as long as it takes.
     std::optional<std::chrono::nanoseconds> patience;
   };
 
   explicit BackgroundWriter(Options options);
-  // To a descriptor, which stays the caller's and is open while this lives. Drops the oldest
-  // lines. A reader that goes away is an error (EPIPE), never a signal.
+  // To a descriptor, which stays the caller's and must be open as long as this lives. Drops the
+  // oldest lines. A reader that goes away is an error (EPIPE), never a signal.
   BackgroundWriter(int descriptor, std::string name, Note note, size_t capacity = kCapacity);
   // Drains.
   ~BackgroundWriter();

@@ -1,4 +1,5 @@
-// A program run as a child that cannot outlive its parent, and the lines that it prints.
+// A program run as a child process that cannot outlive its parent, and the lines that it
+// prints.
 #ifndef GRAPEVINE_SYSTEM_CHILD_PROCESS_H_
 #define GRAPEVINE_SYSTEM_CHILD_PROCESS_H_
 
@@ -35,7 +36,7 @@ class ChildProcess {
  public:
   // Errors name the executable, also when it could not be executed.
   static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(const ChildCommand& command);
-  // Kills and reaps the child where that has not happened.
+  // Kills and reaps the child unless that has happened.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
@@ -70,9 +71,8 @@ class LineReader {
 
   explicit LineReader(OnLine on_line) : on_line_(std::move(on_line)) {}
 
-  // Reads what is there, at most kMaxBurst, so that one busy writer does not
-  // starve the others. Closes the descriptor at its end, after a last line
-  // without a break.
+  // Reads what is available, at most kMaxBurst, so that one busy writer does not starve the
+  // others. Closes the descriptor at end of file, after a last line without a break.
   void Read(UniqueDescriptor& descriptor);
 
   static constexpr size_t kMaxLine = 16384;

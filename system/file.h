@@ -37,8 +37,8 @@ class MappedFile {
 // succeeds, nothing is visible at `path` and the temporary file is removed. Thread-compatible.
 class AtomicFile {
  public:
-  // What exists at `path` and is no regular file stays what it is. Errors name the path
-  // and the reason.
+  // Refuses a `path` that exists and is not a regular file. Errors name the path and the
+  // reason.
   static absl::StatusOr<std::unique_ptr<AtomicFile>> Create(std::string path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;

@@ -1,4 +1,5 @@
-// What this machine is called: by others, and to tell whether two processes share its clock.
+// Names of this machine: for others to reach it, and to tell whether two processes share its
+// clock.
 //
 // Thread-safety: safe from any thread.
 #ifndef GRAPEVINE_SYSTEM_MACHINE_NAMES_H_
@@ -9,12 +10,12 @@
 
 namespace grapevine {
 
-// Under what names this machine may be listed: its host name first, that without the domain, and
-// the addresses of its interfaces.
+// The names under which this machine may be listed: its host name first, the same without the
+// domain, and the addresses of its interfaces.
 std::vector<std::string> HostNames();
 
-// Names this machine from its boot to its end: where it is equal, the steady
-// clocks of two processes are one. Empty where the system does not tell.
+// Identifies this machine since its boot: processes with the same id share a steady clock.
+// Empty if the system does not provide one.
 std::string BootId();
 
 }  // namespace grapevine

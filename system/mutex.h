@@ -1,8 +1,8 @@
-// Locks, and what ThreadSanitizer is told besides.
+// Locks, and hints for ThreadSanitizer.
 //
-// std::mutex with annotations for Clang's thread-safety analysis
-// (`bazel build --config=clang`). std::mutex rather than absl::Mutex, because
-// ThreadSanitizer reports falsely on the uninstrumented one of the system.
+// std::mutex with annotations for Clang's thread-safety analysis (`bazel build
+// --config=clang`). std::mutex rather than absl::Mutex, because ThreadSanitizer reports false
+// positives on the system's uninstrumented one.
 #ifndef GRAPEVINE_SYSTEM_MUTEX_H_
 #define GRAPEVINE_SYSTEM_MUTEX_H_
 
@@ -68,9 +68,8 @@ class Condition {
   std::condition_variable condition_;
 };
 
-// Shows ThreadSanitizer an order of events that it cannot see, because it comes
-// about inside a library of the system that is not instrumented. Nothing in
-// other builds.
+// Shows ThreadSanitizer an order of events that it cannot see, because it is established inside
+// an uninstrumented system library. No-ops in other builds.
 //
 //   first thread:  AnnotateHappensBefore(object); Library(object);
 //   second thread: ... called back by the library ...; AnnotateHappensAfter(object);

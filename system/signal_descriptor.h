@@ -13,11 +13,10 @@
 
 namespace grapevine {
 
-// Blocks the signals in the calling thread, and in those that it starts, from
-// Open to destruction; to be opened before other threads exist, for one that
-// does not block them would take them. Signals that nobody read by then are
-// dropped. A SIGHUP that the process ignores stays ignored. Read by one thread,
-// destroyed by the one that opened it.
+// Blocks the signals in the calling thread, and in those that it starts, from Open to
+// destruction; open it before other threads exist, because a thread that does not block them
+// would receive them. Signals still unread at destruction are dropped. A SIGHUP that the
+// process ignores stays ignored. Read by one thread, destroyed by the one that opened it.
 class SignalDescriptor {
  public:
   static absl::StatusOr<std::unique_ptr<SignalDescriptor>> Open(std::initializer_list<int> signals);
@@ -25,7 +24,7 @@ class SignalDescriptor {
   SignalDescriptor(const SignalDescriptor&) = delete;
   SignalDescriptor& operator=(const SignalDescriptor&) = delete;
 
-  // Readable when a signal waits.
+  // Readable when a signal is pending.
   int descriptor() const { return descriptor_; }
   // The next signal; does not block.
   std::optional<int> Read();

@@ -15,13 +15,13 @@
 
 namespace grapevine {
 
-// Every side at least 1, and a product that fits a Rank. Errors quote `spec`.
+// Every side is at least 1, and the product fits a Rank. Errors quote `spec`.
 absl::StatusOr<std::vector<Rank>> ParseSides(const Spec& spec, const std::string& text);
 
 // The two sides of n that are nearest to each other, the smaller first.
 std::vector<Rank> NearSquareSides(Rank n);
 
-// Of sides that ParseSides returned.
+// The product of sides that ParseSides returned.
 Rank ProductOf(std::span<const Rank> sides);
 
 }  // namespace grapevine

@@ -19,14 +19,14 @@ struct Edge {
   auto operator<=>(const Edge&) const = default;
 };
 
-// Above this many edges a graph is not stored but refused.
+// A graph with more edges is refused.
 constexpr int64_t kMaxStoredEdges = 100'000'000;
 
-// Ranks in [0, n) and no loops; an edge that is given twice, in whichever
-// direction, counts once.
+// Ranks are in [0, n) and there are no loops; an edge given twice, in either direction, counts
+// once.
 std::shared_ptr<const Topology> MakeStoredGraph(std::string name, Rank n, std::vector<Edge> edges);
 
-// A node that node 0 cannot reach over `edges`, the lowest, if there is one.
+// The lowest node that node 0 cannot reach over `edges`, if there is one.
 std::optional<Rank> FirstUnreachable(Rank n, std::span<const Edge> edges);
 
 }  // namespace grapevine

@@ -1,9 +1,8 @@
-// Who talks to whom: communication graphs, possibly changing with the round.
+// Communication graphs: which nodes exchange replicas, possibly changing with the round.
 //
-// A topology is an immutable value; every node evaluates it on its own from
-// (spec, n, seed) and gets the same answer. Neighbours are computed, not
-// stored, where a formula exists: a complete graph of 100,000 nodes costs
-// nothing to describe. Weights are not here: see mixing.h.
+// A topology is an immutable value; every node evaluates it on its own from (spec, n, seed) and
+// gets the same answer. Neighbours are computed, not stored, where a formula exists: a complete
+// graph of 100,000 nodes costs nothing to describe. For weights see mixing.h.
 //
 // Thread-safety: immutable, safe from any thread.
 #ifndef GRAPEVINE_TOPOLOGY_TOPOLOGY_H_
@@ -33,7 +32,7 @@ class Topology {
   // Rounds after which the graph repeats: 1 when it is fixed, 0 when it never
   // repeats (random matchings).
   virtual Round period() const = 0;
-  // Whether some edge goes one way only.
+  // Whether any edge is one-way.
   virtual bool directed() const = 0;
 
   // The nodes whose replicas `rank` averages in `round`, ascending, without
@@ -50,19 +49,18 @@ class Topology {
     return static_cast<Rank>(neighbours.size());
   }
 
-  // Eigenvalue k of the round's Metropolis-Hastings matrix where a closed form
-  // is known; k in [0, size()) and k = 0 is the eigenvalue 1 of the mean. Where
-  // the graph has a period, k names the same eigenvector in every round: the
-  // eigenvalues of a product of rounds are the products.
+  // Eigenvalue k of the round's Metropolis-Hastings matrix where a closed form is known; k is
+  // in [0, size()), and k = 0 is the eigenvalue 1 of the mean. Where the graph has a period, k
+  // stands for the same eigenvector in every round: the eigenvalues of a product of rounds are
+  // products of eigenvalues.
   virtual std::optional<std::complex<double>> MetropolisEigenvalue(Rank k, Round round) const {
     return std::nullopt;
   }
 };
 
-// Builds the topology that `spec` names ("ring", "torus:4x8", "random:d=3",
-// "file:PATH", ...) among those that are registered (topology/topology_kind.h) over n
-// nodes. Errors name the spec, what is wrong and, where some other n would do, the nearest
-// one.
+// Builds the topology that `spec` names ("ring", "torus:4x8", "random:d=3", "file:PATH", ...)
+// among the registered ones (topology/topology_kind.h) over n nodes. Errors name the spec, what
+// is wrong and, if another n would work, the nearest one.
 absl::StatusOr<std::shared_ptr<const Topology>> MakeTopology(std::string_view spec, Rank n,
                                                              uint64_t seed);
 

@@ -1,7 +1,7 @@
-// What is registered of a topology: how it is written, how it is made, its traits, and in what
-// words it refuses a size.
+// A topology's registration: its notation, factory and traits, and the error that refuses a
+// size.
 //
-// One of your own registers like those of topology/graphs: docs/extending.md.
+// Register your own as topology/graphs does: docs/extending.md.
 //
 // Thread-safety: immutable once registered; the functions are pure, safe from any thread.
 #ifndef GRAPEVINE_TOPOLOGY_TOPOLOGY_KIND_H_
@@ -27,16 +27,16 @@ struct TopologyKind {
   std::string name;     // "torus"
   std::string options;  // "[:4x8]"
   std::string help;     // one line
-  // The specs that the contract suite runs (tests/topology): all that it can be.
+  // The specs that the contract suite runs (tests/topology); they should cover all variants.
   std::vector<std::string> examples;
   // What follows the name is a path, colons and all (base/registry.h).
   bool tail = false;
 
-  // Over n nodes, at least 1; a function of its arguments alone. Errors name the spec, what
-  // is wrong and, where some other n would do, the nearest one (topology/topology_kind.h).
+  // Over n >= 1 nodes; a function of its arguments only. Errors name the spec, what is wrong
+  // and, if another n would work, the nearest one (SizeError).
   std::function<absl::StatusOr<std::shared_ptr<const Topology>>(const Spec&, Rank n, uint64_t seed)>
       make;
-  // The specs on which --advise compares gossip among so many nodes. Empty: none.
+  // The specs on which --advise compares gossip for this many nodes. Empty: none.
   std::function<std::vector<std::string>(Rank nodes)> advised = nullptr;
 };
 
@@ -44,7 +44,7 @@ struct TopologyKind {
 Registry<TopologyKind>& Topologies();
 
 // "hypercube: not for 12 nodes: n must be a power of two; the nearest is n = 8 or 16". Every
-// topology is defined for every n >= 1 or refused in these words.
+// topology is defined for an n >= 1 or refuses it in these words.
 //
 // Refuses `spec` over n nodes because of `rule`, and names the sizes closest to
 // n for which `works` holds (both, when one below is as close as one above).

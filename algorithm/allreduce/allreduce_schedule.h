@@ -1,15 +1,13 @@
 // Who sends what to whom in an allreduce: a pure function, without messages.
 //
-// Every allreduce here has the same shape. In its first half partial sums travel
-// until each element's sum is whole at one rank: one addition a level, in a fixed
-// order, so that all ranks end with the same bits. Its second half is the first
-// one backwards: over the same edges, in the opposite direction and order, sums
-// return to wherever partial sums came from. So a schedule says the first half
-// alone, and collective.h does the rest.
+// Every allreduce here has the same shape. In its first half partial sums travel until each
+// element's sum is complete at one rank: one addition a level, in a fixed order, so that all
+// ranks end with the same bits. Its second half mirrors the first: over the same edges, in the
+// opposite direction and order, sums return to where partial sums came from. So a schedule
+// describes only the first half, and collective.h does the rest.
 //
-// A level is what goes on at the same time when all ranks are equally fast. All
-// ranks count the same levels, so that a level names a message; a rank may sit
-// one out.
+// A level is what happens at the same time when all ranks are equally fast. All ranks count the
+// same levels, so that a level names a message; a rank may be idle in one.
 //
 // Thread-safety: immutable; the functions are pure.
 #ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_ALLREDUCE_SCHEDULE_H_
@@ -30,20 +28,20 @@ namespace grapevine {
 
 inline constexpr Rank kNobody = -1;
 
-// Ranks that take part in something together: all, a row, a column, the leaders.
-// first, first + stride, ..., `count` of them. A value.
+// Ranks that take part in a phase together: all, a row, a column, the leaders. first, first +
+// stride, ..., `count` of them. A value.
 struct RankGroup {
   Rank first = 0;
   Rank stride = 1;
   Rank count = 1;
 
-  // Of position 0 .. count-1.
+  // The rank at a position 0 .. count-1.
   Rank At(Rank position) const { return first + stride * position; }
-  // Where the positions close into a circle.
+  // The same, with positions modulo `count`.
   Rank Around(int64_t position) const {
     return At(static_cast<Rank>((position % count + count) % count));
   }
-  // Of a rank that belongs to it.
+  // The position of a rank that belongs to the group.
   Rank PositionOf(Rank rank) const { return (rank - first) / stride; }
 };
 
@@ -63,8 +61,8 @@ inline ElementRange Piece(const ElementRange& range, Rank index, Rank count) {
           range.begin + range.size() * (index + 1) / count};
 }
 
-// What one rank does in one level: sends, and at the same time receives. Pieces
-// on a circle may pass its end, hence two ranges. An empty range is no message.
+// What one rank does in one level: sends, and at the same time receives. Pieces on a circle may
+// wrap around, hence two ranges. An empty range is no message.
 struct AllreduceStep {
   using Ranges = std::array<ElementRange, 2>;
 
@@ -82,13 +80,13 @@ class AllreduceSchedule {
   virtual std::string name() const = 0;
   // Levels of the first half; the same on all ranks.
   virtual int reduce_levels() const = 0;
-  // This rank's step in `level` of the first half of a sum of vectors of
-  // `elements`. What it receives is added to its own; what it sent it never adds
-  // to or sends again in this half. The ranks do not depend on `elements`.
+  // This rank's step in `level` of the first half of a sum of vectors of `elements`. What it
+  // receives is added to its own; what it has sent, it neither adds to nor sends again in this
+  // half. The ranks do not depend on `elements`.
   virtual AllreduceStep ReduceStep(int level, int64_t elements) const = 0;
 
   int levels() const { return 2 * reduce_levels(); }
-  // The level in which what was sent in `level` comes back, and the reverse.
+  // The level that returns what `level` sent, and vice versa.
   int Mirror(int level) const { return levels() - 1 - level; }
   // This rank's step in any level.
   AllreduceStep Step(int level, int64_t elements) const {
@@ -98,12 +96,12 @@ class AllreduceSchedule {
   }
 };
 
-// Makes the schedule of a rank; as often as there are sums at the same time.
+// Makes the schedule of a rank; called once for each concurrent sum.
 using AllreduceFactory = std::function<std::unique_ptr<const AllreduceSchedule>(Rank)>;
 
-// Reads the kind from the arguments of "allreduce:KIND" (ring when there is none)
-// and the kind's own options. Errors list the kinds, or name the nearest value
-// that works for `size` ranks. The caller finishes the reader.
+// Reads the kind from the arguments of "allreduce:KIND" (ring by default) and the kind's own
+// options. Errors list the kinds, or name the nearest value that works for `size` ranks. The
+// caller finishes the reader.
 absl::StatusOr<AllreduceFactory> ReadAllreduce(const Spec& spec, SpecReader& reader, Rank size);
 
 // Names of the kinds, the default first: "ring".

@@ -1,14 +1,13 @@
-// A sum over all ranks in buckets, each as soon as its numbers are there: what
-// lets a gradient travel while the rest of it is still computed.
+// A sum over all ranks in buckets, each as soon as its elements are final: a gradient travels
+// while the rest of it is still being computed.
 //
-// Bucket 0 is the end of the vector, where a backward pass begins; the buckets
-// are equally large. Each is a Collective with a channel and scratch memory of
-// its own. They begin in order; more than one may be under way.
+// Bucket 0 is the end of the vector, where a backward pass begins; all buckets have the same
+// size. Each is a Collective with a channel and scratch memory of its own. They begin in order;
+// more than one may be in progress.
 //
-// Every rank ends with the same bits. They are those of a single bucket where a
-// schedule adds the ranks of all elements in the same order (tree, and
-// halving-doubling for n = 2^k); in a ring the order follows from the piece that an
-// element is in, and so from the buckets.
+// Every rank ends with the same bits. They are those of a single bucket where a schedule adds
+// the ranks in the same order for all elements (tree, and halving-doubling for n = 2^k); in a
+// ring the order depends on an element's piece, and so on the buckets.
 #ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_BUCKETED_SUM_H_
 #define GRAPEVINE_ALGORITHM_ALLREDUCE_BUCKETED_SUM_H_
 
@@ -35,15 +34,15 @@ class BucketedSum {
   // One bucket for each schedule, on the channels from `first_channel` on.
   BucketedSum(Schedules schedules, uint16_t first_channel);
 
-  // As Collective's, of vectors of `elements`.
+  // As Collective's, for vectors of `elements`.
   void Prepare(int64_t elements, Host& host);
-  // Where buckets but the last begin, descending: what Host::Gradient shall
-  // report. Valid after Prepare, as long as this lives.
+  // Where all buckets but the last begin, descending: the cuts for Host::Gradient. Valid after
+  // Prepare, as long as this lives.
   std::span<const int64_t> cuts() const { return cuts_; }
 
-  // Begins a sum of `data`, of which nothing is there yet.
+  // Begins a sum of `data`, none of whose elements is final yet.
   void Begin(Vec data);
-  // The elements from `from` on are there.
+  // The elements from `from` on are final.
   void OnReady(int64_t from, Host& host);
 
   absl::Status On(const Received& event, Host& host);

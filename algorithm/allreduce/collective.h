@@ -1,18 +1,17 @@
-// A sum over all ranks, in place, as messages of chunks: the part of an
-// algorithm that allreduce SGD, model averaging and outer optimizers share.
+// A sum over all ranks, in place, in messages of pieces: the part that allreduce SGD, model
+// averaging and outer optimizers share.
 //
-// A collective is a nested state machine: its owner passes on the events of its
-// channel. It does what a schedule says, level by level: sends once what it sent
-// before has left, adds what it receives in the order of the levels, whatever
-// order messages come in, and then retraces the schedule. Every rank ends with
-// the same bits, since each element is summed once in one order.
+// A collective is a nested state machine: its owner forwards the events of its channel. It
+// follows a schedule level by level: it sends once its previous message has left, adds what it
+// receives in the order of the levels, whatever order messages come in, and then retraces the
+// schedule. Every rank ends with the same bits, since each element is summed once in one order.
 //
-// Receive buffers are posted ahead, also of the next sum, so that a credit is with its
-// sender before the data. Partial sums arrive in scratch memory, as much as one vector
-// takes, or two where whole vectors travel (trees), or up to 16 MiB; final sums arrive
-// in place, once what stood there has left. Large pieces, small ones and final sums are
-// posted for on lanes of their own: the credit of a piece that crosses an ocean next does
-// not wait for the place of a whole vector that goes next door.
+// Receive buffers are posted ahead, also for the next sum, so that the sender has the credit
+// before the data. Partial sums arrive in scratch memory, as much as one vector takes, or two
+// where whole vectors travel (trees), or up to 16 MiB; final sums arrive in place, once the
+// partial sums there have left. Large pieces, small ones and final sums are posted on separate
+// lanes: the credit of a piece that crosses an ocean does not wait for the buffer of a whole
+// vector from next door.
 #ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_COLLECTIVE_H_
 #define GRAPEVINE_ALGORITHM_ALLREDUCE_COLLECTIVE_H_
 
@@ -34,41 +33,41 @@ class Collective {
   // `channel` keeps its messages apart from those of its owner.
   Collective(std::unique_ptr<const AllreduceSchedule> schedule, uint16_t channel);
 
-  // Posts what the first sum, of `elements`, can receive before its data is
-  // there, so that the credits are with the peers in time; once, before the
-  // first Begin. Later sums are prepared by the one before.
+  // Posts what the first sum, of `elements`, can receive before its own data is ready, so that
+  // the peers have the credits in time; once, before the first Begin. Each sum prepares the
+  // next one.
   void Prepare(int64_t elements, Host& host);
   // Sums `data` (as many elements) over all ranks into itself.
   void Begin(Part data, Host& host);
 
-  // Messages of the coming sum may arrive before it begins here. Errors name the
-  // message and the sum under way.
+  // Messages of the next sum may arrive before it begins here. Errors name the message and the
+  // current sum.
   absl::Status On(const Received& event, Host& host);
   // False where the send is not one of this collective's.
   bool On(const Sent& event, Host& host);
 
-  // The sum begun last is in its vector.
+  // The latest sum is complete in its vector.
   bool summed() const { return level_ == schedule_->levels(); }
   // Nothing of it is in flight.
   bool idle() const { return summed() && leaving_.empty(); }
-  // What the level under way cannot end without.
+  // What the current level still needs in order to end.
   std::vector<Waiting> waiting_for() const;
   // Ranks that this one exchanges messages with, ascending.
   std::vector<Rank> Peers() const;
 
-  // Messages that are posted for at once: of each lane, below.
+  // The most messages of a lane (below) that are posted at once.
   static constexpr int kMaxAhead = 16;
-  // Scratch that is not worth saving.
+  // Scratch too small to be worth saving.
   static constexpr int64_t kEagerElements = int64_t{4} << 20;
 
  private:
-  // Memory for what is received in a level, and again in later ones.
+  // Memory for what is received in a level, reused in later ones.
   struct Slot {
     int64_t begin = 0;  // in scratch; of final sums, which arrive in place, nothing
     int64_t size = 0;   // elements
     bool taken = false;
   };
-  // Levels that are posted for one after the other; their slots are used in turn.
+  // Levels that are posted one after the other; their slots are used in turn.
   struct Lane {
     std::vector<int> levels;
     std::vector<Slot> slots;
@@ -80,7 +79,7 @@ class Collective {
     SendId id;
     Waiting message;
   };
-  // What was posted for a level and is not taken in yet.
+  // What was posted for a level and has not been consumed yet.
   struct Place {
     Round sum;
     int level;
@@ -97,18 +96,18 @@ class Collective {
   Tag StepTag(Round sum, int level, size_t range) const;
   Part Own(const ElementRange& range) const;
 
-  // Gives a lane's levels at most so many slots, each as large as the largest that it
-  // is for. Returns what they hold.
+  // Gives a lane's levels at most this many slots, each as large as the largest level that uses
+  // it. Returns their total size.
   int64_t MakeSlots(Lane& lane, int64_t most);
   void Advance(Host& host);
-  // False when an earlier message has not left.
+  // False while an earlier message has not left.
   bool SendLevel(const AllreduceStep& step, Host& host);
-  // False when some of it is not there.
+  // False while some of it has not arrived.
   bool TakeInLevel(const AllreduceStep& step, Host& host);
   void PostAhead(Host& host);
   // Posts for a lane's next level; false when it may not yet, or has no slot.
   bool PostNext(Lane& lane, Host& host);
-  // What was posted for a level of this sum and is not taken in; end() where nothing is.
+  // What was posted for a level of this sum and has not been consumed; end() if nothing.
   std::vector<Place>::const_iterator FindPlace(Round sum, int level) const;
   // Whether what was sent in `level` of this sum has left.
   bool HasLeft(int level) const;
@@ -125,7 +124,7 @@ class Collective {
   Lane final_;  // sums on their way back
 
   Round sum_ = -1;       // begun last; counted from 0, also in tags
-  int level_;            // of it, under way
+  int level_;            // of it, in progress
   int sent_levels_ = 0;  // of it, whose messages were sent
   std::vector<Place> places_;
   std::vector<Leaving> leaving_;

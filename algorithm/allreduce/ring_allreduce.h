@@ -1,10 +1,10 @@
 // Ring allreduce: reduce-scatter, then all-gather, around a ring (Patarasuk and
 // Yuan 2009). 2(n-1) levels of M/n bytes each: 2(n-1) alpha + 2 (n-1)/n M beta.
 //
-// Its reduce-scatter around a ring of some ranks is a piece of the two-level allreduces, too.
-// In level s, position p sends piece p-s to p+1 and adds to piece p-s-1 what
-// comes from p-1. After count-1 levels the sum of piece p+1 is whole at p. The
-// additions for piece c begin at position c and go around in order.
+// Its reduce-scatter around a group of ranks is also a phase of the two-level allreduces. In
+// level s, position p sends piece p-s to p+1 and adds to piece p-s-1 what comes from p-1. After
+// count-1 levels the sum of piece p+1 is complete at p. The additions for piece c begin at
+// position c and go around in order.
 //
 // Thread-safety: pure functions, and an immutable schedule.
 #ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_RING_ALLREDUCE_H_

@@ -1,8 +1,8 @@
 // Tree allreduce: the sum up a binomial tree to rank 0, and down the same tree.
 // Whole vectors, level by level: 2 ceil(log2 n) (alpha + M beta).
 //
-// Its reduction up a binomial tree of some ranks is a piece of hierarchical allreduce, too. In
-// level l, every position whose lowest set bit is l sends all it has to the
+// Its reduction up a binomial tree of a group of ranks is also a phase of the hierarchical
+// allreduce. In level l, every position whose lowest set bit is l sends all it has to the
 // position without that bit: after ceil(log2 count) levels position 0 has the sum.
 //
 // Thread-safety: pure functions, and an immutable schedule.

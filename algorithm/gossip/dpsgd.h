@@ -6,18 +6,17 @@
 //     takes max(compute, communication) + mix.
 //   ATC (adapt then combine): x_i' = sum_j W_ij (x_j - lr u(g_j(x_j))).
 //
-// A round does not end before the replicas of the one before have left: on a
-// changing or directed graph a node could otherwise run ahead of a slow reader
-// with ever more of them in memory.
+// A round does not end before the replicas of the previous one have left: on a changing or
+// directed graph a node could otherwise run ahead of a slow receiver with ever more of them in
+// memory.
 //
-// Where rounds have different neighbours, two replicas would share an interface that
-// on a graph that stays the same follow each other on one connection, and the one of
-// the earlier round, for which somebody waits, would come later. So there replicas are
-// posted in turn, and sent once those of the round before have left
-// (docs/algorithms.md).
+// On a fixed graph the replicas of two rounds follow each other on one connection. Where rounds
+// have different neighbours, they would share an interface, and the one of the earlier round,
+// for which somebody waits, would be late. So there replicas are posted in turn, and sent once
+// those of the previous round have left (docs/algorithms.md).
 //
-// The sum runs in ascending rank, the node's own replica among them, so that
-// every driver gets the same bits.
+// The sum runs in ascending rank, the node's own replica included, so that every driver gets
+// the same bits.
 #ifndef GRAPEVINE_ALGORITHM_GOSSIP_DPSGD_H_
 #define GRAPEVINE_ALGORITHM_GOSSIP_DPSGD_H_
 
@@ -41,14 +40,14 @@ class Dpsgd final : public Algorithm {
   std::vector<Rank> Peers(Round from, Round to) const override;
 
  private:
-  // Where an in-neighbour's replica goes.
+  // The buffer for an in-neighbour's replica.
   struct Place {
     Vec replica;
     bool arrived;
   };
-  // The in-neighbours' replicas of one round, as far as they are here. Used again
-  // every `window` rounds: a round allocates nothing, and works nothing out anew
-  // where the graph is the same.
+  // The in-neighbours' replicas of one round, as far as they have arrived. Reused every
+  // `window` rounds: a round allocates nothing, and recomputes nothing while the graph stays
+  // the same.
   struct Inbox {
     Round round = -1;  // none yet: -1
     MixingRow row;
@@ -62,7 +61,7 @@ class Dpsgd final : public Algorithm {
     Rank to;
   };
 
-  // Of usual graphs they need no memory of their own.
+  // Inline for usual graphs.
   using Terms = absl::InlinedVector<Term, 8>;
 
   absl::Status OnReceived(const Received& event, Host& host);
@@ -81,7 +80,7 @@ class Dpsgd final : public Algorithm {
   void ShareReplica(Host& host);
   Vec StepOverGradient(std::span<const Term> mix, Host& host);
   void AdaptBeforeCombine(Host& host);
-  // Whether a replica of an earlier round is still on its way.
+  // Whether a replica of an earlier round has not left yet.
   bool Lagging() const { return !unsent_.empty() && unsent_.front().round < round_; }
   void EndRoundIfComplete(Host& host);
   Terms MixTerms(const Host& host) const;

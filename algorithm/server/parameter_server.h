@@ -1,9 +1,9 @@
-// Synchronous parameter servers: x' = x - lr u((1/n) sum_i g_i(x)), n being the number of
-// workers, who compute gradients, and whose sum and step are divided among servers.
+// Synchronous parameter servers: x' = x - lr u((1/n) sum_i g_i(x)), where n is the number of
+// workers, which compute gradients; the sum and the step are divided among servers.
 //
-// Of n nodes the last S are servers, the others are workers, so that rank 0 is
-// a worker. Server s keeps the elements [s M/S, (s+1) M/S) of a replica of M
-// elements, parameters and buffers: any M does, also one smaller than S.
+// Of n nodes the last S are servers, the others are workers, so that rank 0 is a worker. Server
+// s keeps the elements [s M/S, (s+1) M/S) of a replica of M elements, parameters and buffers; M
+// may be smaller than S.
 //
 // Thread-safety: one event at a time.
 #ifndef GRAPEVINE_ALGORITHM_SERVER_PARAMETER_SERVER_H_
@@ -23,12 +23,12 @@
 
 namespace grapevine {
 
-// Who is a server, which range of the replica it keeps, and how messages are named: what
-// workers and servers must agree on. A value: safe from any thread.
+// Which ranks are servers, which range of the replica each keeps, and how messages are named:
+// what workers and servers must agree on. A value: safe from any thread.
 class ParameterServers {
  public:
-  // "ps:servers=S" (1 is the default) among `nodes`. Errors name the spec and the
-  // number that would do.
+  // "ps:servers=S" (1 is the default) among `nodes`. Errors name the spec and a number that
+  // works.
   static absl::StatusOr<ParameterServers> Parse(const Spec& spec, Rank nodes);
 
   Rank workers() const { return workers_; }
@@ -36,7 +36,7 @@ class ParameterServers {
   bool IsServer(Rank rank) const { return rank >= workers_; }
   // The rank of server `index`, which counts from 0.
   Rank ServerRank(Rank index) const { return workers_ + index; }
-  // What server `index` keeps of a replica of `size` elements.
+  // The range that server `index` keeps of a replica of `size` elements.
   ReplicaRange Shard(Rank index, int64_t size) const {
     const int64_t begin = size * index / servers_;
     return {begin, size * (index + 1) / servers_ - begin};
@@ -58,10 +58,9 @@ class ParameterServers {
 // A worker: computes its gradient at the weights, sends each server its range of it, and goes
 // on with the weights that come back. It keeps no state of the optimizer.
 //
-// The places for the weights are posted before the gradient is sent. So the
-// credit is with a server before the last gradient for it can be, and costs no
-// time; and the old weights are given up first, so that a worker holds two
-// replicas: weights and gradient.
+// The buffers for the weights are posted before the gradient is sent. So a server has the
+// credit before its last gradient can arrive, and the credit costs no time; and the old weights
+// are dropped first, so that a worker holds two replicas: weights and gradient.
 class PsWorker final : public Algorithm {
  public:
   PsWorker(ParameterServers servers, AlgorithmOptions options);
@@ -100,13 +99,13 @@ class PsWorker final : public Algorithm {
 // A server: in every round it receives its range of each worker's gradient, sums them in
 // ascending rank, lets the optimizer step, and sends the new weights to every worker.
 //
-// With S servers a round takes 2 (alpha + max(n/S M beta_server, M beta_worker))
-// beside the gradient. It is over when the weights have left. The places for the
-// next round's gradients are posted before, so that credits cost no time.
+// With S servers a round takes 2 (alpha + max(n/S M beta_server, M beta_worker)) beside the
+// gradient. It is over when the weights have left. The buffers for the next round's gradients
+// are posted before that, so that credits cost no time.
 //
-// Memory, in its M/S elements: n gradients, the weights, the new weights, and the
-// optimizer's state; no worker can make it hold more, since nothing arrives
-// unposted. Buffers (batch statistics) are averaged with the gradients.
+// Memory, in its M/S elements: n gradients, the weights, the new weights, and the optimizer's
+// state; no worker can make it hold more, since nothing arrives unless it was posted for.
+// Buffers (batch statistics) are averaged with the gradients.
 class PsServer final : public Algorithm {
  public:
   // `options.rank` is a server's.
@@ -123,9 +122,9 @@ class PsServer final : public Algorithm {
 
   ReplicaRange Range(const Host& host) const;
   void OnStart(Host& host);
-  // Makes room for the next gradients, unless that is done or the end is reached.
+  // Posts buffers for the next gradients, unless that is done or the end is reached.
   void PostGradients(Host& host);
-  // Once all gradients are here and the weights of the round before have left.
+  // Once all gradients are here and the weights of the previous round have left.
   void StepIfComplete(Host& host);
   void Step(Host& host);
   void SendWeights(Host& host);

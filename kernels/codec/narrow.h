@@ -1,4 +1,4 @@
-// Vectors in fewer bits: what codecs of messages are made of.
+// Vectors in fewer bits: the building blocks of message codecs.
 //
 // On the wire everything is little-endian.
 // - Two bytes an element (binary16 or bfloat16), in the vector's order.
@@ -8,7 +8,7 @@
 //   127, so that no element is off by a scale or more. Rounding is stochastic (QSGD,
 //   arXiv:1610.02132): the mean of an element's value over keys is the element, to half
 //   of the last place of the block's largest. A block with NaN or infinity has the
-//   scale NaN: all of it becomes NaN, so that a run that diverged is seen to. One that
+//   scale NaN: all of it becomes NaN, so that a diverged run is noticed. A block that
 //   is below 3e-31 everywhere becomes 0.
 //
 // The same bits on every instruction set and GPU, also where denormals are flushed: the
@@ -35,13 +35,13 @@ GRAPEVINE_ELEMENTWISE uint32_t MagnitudeBits(float value) {
   return std::bit_cast<uint32_t>(value) & ~kFloatSign;
 }
 
-// `condition ? yes : no` that no compiler makes a branch of, so that loops of it are
+// `condition ? yes : no` that no compiler turns into a branch, so that loops over it are
 // vectorized.
 GRAPEVINE_ELEMENTWISE uint32_t Select(bool condition, uint32_t yes, uint32_t no) {
   return no ^ ((yes ^ no) & (0u - static_cast<uint32_t>(condition)));
 }
 
-// Of magnitudes: as signed numbers, which vectors of any instruction set compare.
+// The larger of two magnitudes: compared as signed numbers, which every instruction set can do.
 GRAPEVINE_ELEMENTWISE bool IsLess(uint32_t a, uint32_t b) {
   return static_cast<int32_t>(a) < static_cast<int32_t>(b);
 }
@@ -87,10 +87,10 @@ GRAPEVINE_ELEMENTWISE float BrainValue(uint16_t brain) {
   return std::bit_cast<float>(static_cast<uint32_t>(brain) << 16);
 }
 
-// How the elements of a block become integers.
+// How the elements of a block are quantized.
 struct Int8Scale {
   float scale = 0;    // an integer's value
-  float inverse = 0;  // of it; 0 where all integers are to be 0
+  float inverse = 0;  // 1 / scale; 0 where all integers are 0
 };
 
 // `largest` are the MagnitudeBits of the block's largest element. A block whose scale
@@ -109,7 +109,7 @@ GRAPEVINE_ELEMENTWISE int8_t Int8Element(float value, float inverse, uint32_t ra
   // With 16 places after the point, rounded to nearest.
   const float fixed = (inverse == 0 ? 0 : value) * inverse * 65536.0f;
   const auto places = static_cast<int32_t>(fixed + (fixed < 0 ? -0.5f : 0.5f));
-  constexpr int32_t kMost = 127 << 16;  // which rounding may pass
+  constexpr int32_t kMost = 127 << 16;  // which rounding may exceed
   const int32_t within = places > kMost ? kMost : places < -kMost ? -kMost : places;
   return static_cast<int8_t>((within + static_cast<int32_t>(random)) >> 16);
 }
@@ -133,11 +133,11 @@ void Widen(NarrowFloat format, const uint16_t* narrow, int64_t size, float* vect
 inline constexpr int64_t kInt8Block = 1024;
 
 constexpr int64_t Int8Blocks(int64_t size) { return (size + kInt8Block - 1) / kInt8Block; }
-// Where the integers begin, in bytes.
+// The offset of the integers, in bytes.
 constexpr int64_t Int8ValuesOffset(int64_t size) {
   return (Int8Blocks(size) * static_cast<int64_t>(sizeof(float)) + 15) / 16 * 16;
 }
-// All bytes of a vector of `size` elements.
+// The bytes of a vector of `size` elements.
 constexpr int64_t Int8Bytes(int64_t size) { return Int8ValuesOffset(size) + size; }
 
 // The key of one vector's rounding. Two vectors of the same node and round need

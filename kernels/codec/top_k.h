@@ -1,15 +1,14 @@
-// The k entries of a vector that are largest in magnitude: what sparse messages carry.
+// The k entries of a vector with the largest magnitudes: the payload of sparse messages.
 //
-// Magnitudes are compared as the bits of |x|: 0 and -0 are equal, denormals count (and
-// are not flushed), NaN is above infinity, so that a run that diverged is seen to by
-// whom it is sent to. Of equal magnitudes the lower index is taken. The selection is
-// thus unique, and the same on every backend.
+// Magnitudes are compared as the bits of |x|: 0 and -0 are equal, denormals count (and are not
+// flushed), NaN is above infinity, so that receivers notice a diverged run. Of equal magnitudes
+// the lower index is taken. So the selection is unique, and the same on every backend.
 //
 // The magnitude of the k-th entry is found digit by digit from the highest, by counting (radix
-// selection). A round counts, by their next digit, the entries whose digits so far are the
-// threshold's; the digit of the k-th is then known, and how many of its kind come
-// before. Three digits are 31 bits. Afterwards `wanted` entries are to be taken of
-// those that equal the threshold, and all above it.
+// selection). A round counts, by their next digit, the entries that agree with the threshold so
+// far; that gives the threshold's digit, and the number of larger entries. Three digits are 31
+// bits. In the end all entries above the threshold are taken, and `wanted` of those that equal
+// it.
 //
 // Thread-safety: pure functions over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_CODEC_TOP_K_H_
@@ -29,7 +28,7 @@ void TopK(const float* vector, int64_t size, int64_t k, uint32_t* indices, float
 inline constexpr int kDigitRounds = 3;
 inline constexpr int kDigits = 2048;  // values of a digit, 11 bits but for the last
 
-// What entries are compared by.
+// The key by which entries are compared.
 GRAPEVINE_ELEMENTWISE uint32_t MagnitudeKey(float value) {
   return std::bit_cast<uint32_t>(value) & 0x7fffffff;
 }
@@ -39,8 +38,8 @@ GRAPEVINE_ELEMENTWISE int DigitShift(int round) { return round == 2 ? 0 : 20 - 1
 
 // What has been found of the threshold.
 struct TopKThreshold {
-  uint32_t key = 0;     // its digits so far, zeros below
-  uint32_t wanted = 0;  // entries still to take among those that agree in them
+  uint32_t key = 0;     // its digits so far, then zeros
+  uint32_t wanted = 0;  // entries still to take among those that agree with them
 };
 
 // Whether a key has the digits that were found before `round`.

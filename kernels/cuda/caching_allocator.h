@@ -1,9 +1,9 @@
-// Device memory that is used again instead of being freed: cudaMalloc and cudaFree
-// wait for the whole device.
+// Device memory that is reused instead of being freed: cudaMalloc and cudaFree wait for the
+// whole device.
 //
-// Sizes are rounded up to kGranule, nothing too; a buffer that came back serves the next request of
-// its rounded size. What to do with memory that a stream may still use is the
-// caller's: a buffer is given back once its last use has been recorded and has passed.
+// Sizes, zero included, are rounded up to kGranule; a returned buffer serves the next request
+// of its rounded size. The caller must not return memory that a stream may still use: only once
+// its last use has been recorded and has passed.
 //
 // Where the memory comes from is a MemorySource: cudaMalloc, pinned host memory, or a
 // test's.
@@ -25,7 +25,7 @@ namespace grapevine {
 class MemorySource {
  public:
   virtual ~MemorySource() = default;
-  // ResourceExhausted when there is not so much.
+  // ResourceExhausted when there is not that much.
   virtual absl::StatusOr<void*> Allocate(int64_t bytes) = 0;
   virtual void Free(void* memory) = 0;
 };
@@ -35,14 +35,14 @@ class CachingAllocator {
  public:
   static constexpr int64_t kGranule = 512;
 
-  // The source outlives the allocator and all that it gave out.
+  // The source outlives the allocator and all its buffers.
   explicit CachingAllocator(MemorySource* source);
-  // Frees what is cached; buffers that are out are freed when they come back.
+  // Frees what is cached; buffers in use are freed when they are returned.
   ~CachingAllocator();
 
-  // At least `bytes`, which goes back when the last holder lets go. When the source
-  // has no more, what is cached is freed and it is asked again; then the error
-  // names `what` the memory was for, and how much is in use.
+  // At least `bytes`, returned when the last holder drops it. When the source is exhausted,
+  // what is cached is freed and the source asked again; if that fails, too, the error names
+  // `what` the memory was for, and how much is in use.
   absl::StatusOr<std::shared_ptr<void>> Take(int64_t bytes, std::string_view what);
 
   // Frees what is cached.

@@ -1,9 +1,9 @@
-// What codecs of messages are made of (kernels/codec) on a GPU: vectors in fewer bits, and the k
-// entries that are largest in magnitude. With the same bits as on the CPU.
+// The building blocks of message codecs (kernels/codec) on a GPU: vectors in fewer bits, and
+// the k entries with the largest magnitudes. With the same bits as on the CPU.
 //
-// All pointers are device memory. Vectors in fewer bits take one sweep; vectors are read and
-// written 16 bytes at a time where they are aligned to 16 bytes and narrow ones to 8, else
-// element by element.
+// All pointers are device memory. Vectors in fewer bits take one sweep; vectors are accessed 16
+// bytes at a time where they are aligned to 16 bytes and narrow ones to 8, else element by
+// element.
 //
 // Thread-safety: pure functions over the caller's memory, which must not overlap.
 #ifndef GRAPEVINE_KERNELS_CUDA_CUDA_CODEC_H_
@@ -18,7 +18,7 @@
 
 namespace grapevine {
 
-// Each begins on `stream` what its namesake does.
+// Each starts on `stream` what its namesake does.
 cudaError_t CudaNarrow(NarrowFloat format, const float* vector, int64_t size, uint16_t* narrow,
                        cudaStream_t stream);
 cudaError_t CudaWiden(NarrowFloat format, const uint16_t* narrow, int64_t size, float* vector,
@@ -29,12 +29,12 @@ cudaError_t CudaQuantizeInt8(const float* vector, int64_t size, uint64_t key, st
 cudaError_t CudaDequantizeInt8(const std::byte* wire, int64_t size, float* vector,
                                cudaStream_t stream);
 
-// Bytes of device memory, aligned to 8, that CudaTopK works in: 1/512 of the vector.
+// Bytes of CudaTopK's workspace in device memory, aligned to 8: 1/512 of the vector.
 size_t CudaTopKWorkspace(int64_t size);
 
-// Begins the selection on `stream`, of five sweeps over the vector: three rounds of counting, one
-// that counts what each chunk will write, one that writes.
-// cudaErrorInvalidValue unless 0 <= k <= size < 2^32.
+// Starts the selection on `stream`, in five sweeps over the vector: three rounds of counting,
+// one that counts what each chunk will write, one that writes. cudaErrorInvalidValue unless 0
+// <= k <= size < 2^32.
 cudaError_t CudaTopK(const float* vector, int64_t size, int64_t k, uint32_t* indices, float* values,
                      void* workspace, cudaStream_t stream);
 

@@ -1,4 +1,4 @@
-// A GPU of CUDA, as the project's Device.
+// A CUDA GPU, as the project's Device.
 #ifndef GRAPEVINE_KERNELS_CUDA_CUDA_GPU_H_
 #define GRAPEVINE_KERNELS_CUDA_CUDA_GPU_H_
 

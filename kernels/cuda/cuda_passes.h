@@ -5,7 +5,7 @@
 // memory.
 //
 // Bytes moved: 4 an element for each vector that is summed or sketched and for the result; a
-// step reads the gradient besides, and reads and writes the momentum.
+// step also reads the gradient, and reads and writes the momentum.
 //
 // Thread-safety: pure functions over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_CUDA_CUDA_PASSES_H_
@@ -22,28 +22,27 @@
 
 namespace grapevine {
 
-// The kernel's arguments hold so many vectors.
+// The kernel's arguments hold this many vectors.
 inline constexpr size_t kMaxCudaTerms = 192;
 
-// Begins the sum on `stream`; `terms` may be gone when it returns. All vectors are
-// device memory; which may be equal is said in weighted_sum.h. Vectors that begin
-// equally far past a boundary of 16 bytes, such as the same part of several
-// allocations, are read 16 bytes at a time, others 4. More than kMaxCudaTerms terms
-// are cudaErrorInvalidValue.
+// Starts the sum on `stream`; `terms` need not outlive the call. All vectors are device memory;
+// weighted_sum.h says which may be equal. Vectors with the same offset from a boundary of 16
+// bytes, such as the same part of several allocations, are read 16 bytes at a time, others 4.
+// More than kMaxCudaTerms terms are cudaErrorInvalidValue.
 cudaError_t CudaWeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out,
                             cudaStream_t stream);
 
-// Begins the pass on `stream`; `mix` and `step` may be gone when it returns. All
-// vectors are device memory; which may be equal is said in mix_and_step.h, and how
-// they should be aligned, and how many there may be, at CudaWeightedSum.
+// Starts the pass on `stream`; `mix` and `step` need not outlive the call. All vectors are
+// device memory; mix_and_step.h says which may be equal, CudaWeightedSum how they should be
+// aligned and how many there may be.
 cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
                            float* out, cudaStream_t stream);
 
-// Bytes of device memory, aligned to 8, that CudaSketch works in: at most 4 MiB.
+// Bytes of CudaSketch's workspace in device memory, aligned to 8: at most 4 MiB.
 size_t CudaSketchWorkspace(int64_t size);
 
-// Begins to compute the kSketchSize doubles of `sketch` on `stream`. All pointers are
-// device memory.
+// Starts computing the kSketchSize doubles of `sketch` on `stream`. All pointers are device
+// memory.
 cudaError_t CudaSketch(const float* vector, int64_t size, uint64_t seed, double* sketch,
                        void* workspace, cudaStream_t stream);
 

@@ -15,24 +15,24 @@
 
 namespace grapevine {
 
-// Bytes of device memory, aligned to 8, that CudaTensorSquaredNorms works in.
-// `chunks` are the TotalChunks of the tensors.
+// Bytes of CudaTensorSquaredNorms' workspace in device memory, aligned to 8. `chunks` is the
+// tensors' TotalChunks.
 constexpr size_t CudaTensorNormsWorkspace(int64_t chunks) {
   return static_cast<size_t>(chunks) * sizeof(double);
 }
 
-// Begins to compute norms[t] for each of the `count` tensors on `stream`: two launches,
-// however many there are. All pointers are device memory, `tensors` a copy of what
-// TensorSpans gave; reading is fastest where `vector` is aligned to 16 bytes.
+// Starts computing norms[t] for each of the `count` tensors on `stream`, in two launches. All
+// pointers are device memory, `tensors` a copy of TensorSpans' result; reading is fastest if
+// `vector` is aligned to 16 bytes.
 cudaError_t CudaTensorSquaredNorms(const float* vector, const TensorSpan* tensors, int count,
                                    int64_t chunks, double* norms, void* workspace,
                                    cudaStream_t stream);
 
-// Bytes of device memory, aligned to 8, that CudaSquaredDistance works in.
+// Bytes of CudaSquaredDistance's workspace in device memory, aligned to 8.
 size_t CudaSquaredDistanceWorkspace(int64_t size);
 
-// Begins to compute *distance on `stream`. All pointers are device memory; reading is
-// fastest where `a` and `b` are aligned to 16 bytes.
+// Starts computing *distance on `stream`. All pointers are device memory; reading is fastest if
+// `a` and `b` are aligned to 16 bytes.
 cudaError_t CudaSquaredDistance(const float* a, const float* b, int64_t size, double* distance,
                                 void* workspace, cudaStream_t stream);
 

@@ -1,5 +1,5 @@
-// Streams and events of CUDA, as the project's DeviceStream and DeviceEvent, and recordings of
-// what was queued on a stream.
+// CUDA streams and events, as the project's DeviceStream and DeviceEvent, and captures of what
+// is queued on a stream.
 #ifndef GRAPEVINE_KERNELS_CUDA_CUDA_STREAM_H_
 #define GRAPEVINE_KERNELS_CUDA_CUDA_STREAM_H_
 
@@ -20,12 +20,12 @@ namespace grapevine {
 // Thread-safe.
 class CudaEvent final : public DeviceEvent {
  public:
-  // Of the current device. Recorded on `stream`; errors come out of Wait.
+  // On the current device. Recorded on `stream`; errors are returned by Wait.
   explicit CudaEvent(cudaStream_t stream, bool timed = false);
   ~CudaEvent() override;
 
   bool passed() override;
-  // Asks again and again: for 2 ms without a pause, then with pauses of 50 us.
+  // Polls: for 2 ms without a pause, then every 50 us.
   absl::Status Wait(std::chrono::nanoseconds timeout) override;
   std::chrono::nanoseconds Since(const DeviceEvent& earlier) const override;
 
@@ -41,7 +41,7 @@ class CudaEvent final : public DeviceEvent {
 // Thread-safe: makes its device the calling thread's current one.
 class CudaStream final : public DeviceStream {
  public:
-  // One that does not wait for the default stream.
+  // A stream that does not wait for the default stream.
   static absl::StatusOr<std::unique_ptr<CudaStream>> Make(int device, StreamPriority priority);
   ~CudaStream() override;
 
@@ -50,7 +50,7 @@ class CudaStream final : public DeviceStream {
   void WaitFor(const DeviceEvent& event) override;
   void Upload(const void* host, int64_t bytes, void* device) override;
   void Download(const void* device, int64_t bytes, void* host) override;
-  // Of at most kMaxCudaTerms vectors.
+  // At most kMaxCudaTerms vectors.
   void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) override;
   void MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
                   float* out) override;
@@ -79,12 +79,12 @@ class CudaStream final : public DeviceStream {
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Work that was queued on a stream once, to be queued again by one call: a CUDA graph.
-// Thread-compatible. May go while its work is under way (cuGraphExecDestroy).
+// Work that was captured on a stream, to be launched by one call: a CUDA graph.
+// Thread-compatible. May be destroyed while its work is in progress (cuGraphExecDestroy).
 class CudaRecording {
  public:
-  // Records what `calls` queue on `stream`, of the current device; nothing of it runs.
-  // They neither allocate nor wait, and no other thread uses the stream meanwhile.
+  // Captures what `calls` queue on `stream`, of the current device; none of it runs. They
+  // neither allocate nor wait, and no other thread uses the stream meanwhile.
   static absl::StatusOr<CudaRecording> Of(cudaStream_t stream, const std::function<void()>& calls);
 
   CudaRecording(CudaRecording&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}

@@ -1,5 +1,5 @@
-// The machinery of passes that sum vectors on a GPU: what CudaWeightedSum and
-// CudaMixAndStep share. Device code: included by .cu files alone.
+// The machinery of passes that sum vectors on a GPU: what CudaWeightedSum and CudaMixAndStep
+// share. Device code: included only by .cu files.
 //
 // Each thread loads kUnroll packs of 16 bytes of every vector before it uses the
 // first, so that even a pass over one vector keeps 32 KiB and more in flight on each
@@ -24,7 +24,7 @@
 namespace grapevine {
 
 inline constexpr int kMixThreads = 256;
-// In place of a number of terms: as many as the arguments say.
+// Instead of a fixed number of terms: the number in the arguments.
 inline constexpr int kAnyNumber = 0;
 
 // Neighbouring elements that one access moves: 4 or 1.
@@ -62,9 +62,9 @@ struct MixTerms {
   const float* vectors[kMost];
 };
 
-// How a vector is cut: `head` single elements, `packs` of four that are aligned in
-// every vector, single elements up to `size`. Vectors that are aligned differently
-// have single elements only.
+// How a vector is divided: `head` single elements, `packs` of four that are aligned in every
+// vector, single elements up to `size`. Vectors with different alignments have only single
+// elements.
 struct MixShape {
   int64_t head;
   int64_t packs;
@@ -73,8 +73,8 @@ struct MixShape {
   __host__ __device__ int64_t singles() const { return size - 4 * packs; }
 };
 
-// What a thread holds of one pack between loading and storing: the terms, or their
-// sum where they are many, and what the step reads.
+// A thread's registers for one pack between loading and storing: the terms, or their sum where
+// there are many, and what the step reads.
 template <int kTerms, int kWidth, typename Step>
 class MixPack {
  public:
@@ -113,7 +113,7 @@ class MixPack {
     }
   }
 
-  // The first product begins the sum, as on the CPU: -0 stays -0.
+  // The first product starts the sum, as on the CPU: -0 stays -0.
   __device__ __forceinline__ Pack<kWidth> SumGroup(const MixTerms<kTerms>& terms, int first,
                                                    Pack<kWidth> sum) const {
 #pragma unroll
@@ -133,8 +133,8 @@ class MixPack {
   typename Step::template Streams<kWidth> streams_;
 };
 
-// Packs of a thread: as many as give 64 bytes and more, but few enough that the
-// registers leave half of the threads' places occupied.
+// Packs per thread: enough for 64 bytes or more, but few enough that the registers allow half
+// occupancy.
 constexpr int MixUnroll(int terms) { return terms == kAnyNumber ? 1 : terms == 1 ? 4 : 2; }
 
 // out <- step(sum of terms). Every element is read and written by one thread, its
@@ -164,12 +164,12 @@ __global__ void __launch_bounds__(kMixThreads)
   }
 }
 
-// Elements by which `vector` is past a boundary of 16 bytes.
+// The offset of `vector` from a boundary of 16 bytes, in elements.
 inline int64_t PastBoundary(const float* vector) {
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(vector) % 16 / sizeof(float));
 }
 
-// `streams` are what is read or written beside the terms; null where unused.
+// `streams` are the vectors read or written in addition to the terms; null where unused.
 inline MixShape ShapeOf(std::span<const WeightedVector> terms,
                         std::initializer_list<const float*> streams, int64_t size, float* out) {
   const int64_t past = PastBoundary(out);
@@ -193,7 +193,7 @@ cudaError_t LaunchMix(std::span<const WeightedVector> terms, const Step& step,
     arguments.weights[k] = terms[k].weight;
     arguments.vectors[k] = terms[k].vector;
   }
-  // A block for each of its packs' worth: the scheduler then overlaps one block's
+  // One block for as many packs as its threads hold: the scheduler then overlaps one block's
   // stores with another's loads, and any GPU is full.
   const auto blocks = [](int64_t work, int64_t of_block) {
     return (work + of_block - 1) / of_block;
@@ -205,7 +205,7 @@ cudaError_t LaunchMix(std::span<const WeightedVector> terms, const Step& step,
   return cudaGetLastError();
 }
 
-// The kernel for so many terms.
+// The kernel for this many terms.
 template <typename Step>
 cudaError_t Mix(std::span<const WeightedVector> terms, const Step& step,
                 std::initializer_list<const float*> streams, int64_t size, float* out,

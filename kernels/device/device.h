@@ -1,10 +1,10 @@
-// A device with memory of its own, as the rest of the project sees it: no header of
-// CUDA, so that what drives it is tested where there is no GPU.
+// A device with memory of its own, as the rest of the project sees it: without CUDA's headers,
+// so that its users can be tested where there is no GPU.
 //
-// Work is queued on streams. One stream does its work in the order in which it was
-// queued; between streams there is no order but what Record and WaitFor make.
-// kernels/cuda/ has the real one, tests/testing/emulated_device.h one in CPU memory
-// that does everything as late as it is allowed to.
+// Work is queued on streams. A stream does its work in the order in which it was queued;
+// between streams only Record and WaitFor establish an order. kernels/cuda/ has the real
+// device, tests/testing/emulated_device.h one in CPU memory that does everything as late as
+// allowed.
 #ifndef GRAPEVINE_KERNELS_DEVICE_DEVICE_H_
 #define GRAPEVINE_KERNELS_DEVICE_DEVICE_H_
 
@@ -25,41 +25,42 @@ class DeviceEvent {
  public:
   virtual ~DeviceEvent() = default;
 
-  // Whether all work before it is done; a device that failed passes everything.
+  // Whether all work before it is done; on a failed device, true.
   virtual bool passed() = 0;
   // Waits for it on this thread. The device's error, if it failed;
   // DeadlineExceeded when the work takes longer.
   virtual absl::Status Wait(std::chrono::nanoseconds timeout) = 0;
-  // From `earlier` to this one, as the device saw it; both are timed and have passed.
+  // The time from `earlier` to this one, as measured by the device; both are timed and have
+  // passed.
   virtual std::chrono::nanoseconds Since(const DeviceEvent& earlier) const = 0;
 };
 
-// Which stream's work a device does first, where several have some.
+// Which stream's work a device does first.
 enum class StreamPriority { kHigh, kNormal, kLow };
 
-// Calls return at once. Thread-safe; what two threads queue has some order. What a
-// call names stays alive, and host memory untouched, until the work is done.
+// Calls return at once. Thread-safe; what two threads queue is ordered somehow. The arguments
+// of a call stay alive, and host memory unchanged, until the work is done.
 class DeviceStream : public VectorPasses {
  public:
-  // Of all that was queued so far.
+  // An event after all that was queued so far.
   virtual std::shared_ptr<DeviceEvent> Record() = 0;
   // The same, for DeviceEvent::Since.
   virtual std::shared_ptr<DeviceEvent> RecordTimed() = 0;
-  // What is queued from now on waits for `event`, of any stream.
+  // Everything queued from now on waits for `event`, of any stream.
   virtual void WaitFor(const DeviceEvent& event) = 0;
 
   // Copies between pinned host memory and the device's.
   virtual void Upload(const void* host, int64_t bytes, void* device) = 0;
   virtual void Download(const void* device, int64_t bytes, void* host) = 0;
 
-  // kernels/passes/sketch.h of a vector into the kSketchSize numbers of `sketch`, in a
-  // workspace of so many bytes. All pointers are the device's.
+  // kernels/passes/sketch.h of a vector into the kSketchSize numbers of `sketch`, with a
+  // workspace of this many bytes. All pointers are the device's.
   virtual int64_t SketchWorkspace(int64_t size) const = 0;
   virtual void ComputeSketch(const float* vector, int64_t size, uint64_t seed, void* workspace,
                              double* sketch) = 0;
 
-  // The first error of queueing; later calls do nothing. Errors of the work itself
-  // come out of DeviceEvent::Wait.
+  // The first error of queueing; later calls do nothing. Errors of the work itself are returned
+  // by DeviceEvent::Wait.
   virtual absl::Status status() const = 0;
 
   // Waits for all that was queued so far; its first error, of queueing or of the work.
@@ -77,9 +78,9 @@ class Device {
   // "cuda:0 (NVIDIA H200)"
   virtual const std::string& name() const = 0;
 
-  // Memory of the device, and host memory that it can copy from and to on its own;
-  // aligned to 256 bytes, undefined. It goes back when the last holder lets go: not
-  // before the work that uses it is done. ResourceExhausted names `what` it was for.
+  // Device memory, and pinned host memory; aligned to 256 bytes, uninitialized. Freed when the
+  // last holder drops it, which must not be before the work that uses it is done.
+  // ResourceExhausted names `what` it was for.
   virtual absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t bytes, std::string_view what) = 0;
   virtual absl::StatusOr<std::shared_ptr<void>> AllocatePinned(int64_t bytes,
                                                                std::string_view what) = 0;
@@ -90,10 +91,9 @@ class Device {
   }
 };
 
-// A copy of host memory on a device, which may still be on its way there. Thread-safe.
-// Whoever reads it on a stream makes the stream wait for arrived(), and lets
-// go of the copy when what was queued there is done. The host memory stays as it is until
-// arrived() has passed.
+// A copy of host memory on a device, which may still be in progress. Thread-safe. A reader
+// makes its stream wait for arrived(), and drops the copy when the work queued there is done.
+// The host memory must not change until arrived() has passed.
 class DeviceCopy {
  public:
   // Queues the copy of `bytes` bytes on `stream`, of `device`; both outlive it. Errors are
@@ -102,7 +102,7 @@ class DeviceCopy {
                                                                 DeviceStream& stream,
                                                                 const void* host, int64_t bytes,
                                                                 std::string_view what);
-  // Its memory does not go back before the copy has ended.
+  // Its memory is not freed before the copy has ended.
   ~DeviceCopy();
   DeviceCopy(const DeviceCopy&) = delete;
   DeviceCopy& operator=(const DeviceCopy&) = delete;

@@ -21,11 +21,11 @@ struct GpuInfo {
   int compute_capability = 0;  // 90 is 9.0
 };
 
-// At least one, in the runtime's order. Unavailable, and why: no GPU, no driver, one
-// too old for this build, or a build without CUDA.
+// At least one, in the runtime's order. Unavailable, with the reason: no GPU, no driver, a
+// driver too old for this build, or a build without CUDA.
 absl::StatusOr<std::vector<GpuInfo>> FindGpus();
 
-// Errors as FindGpus'; NotFound for an index that is none of theirs.
+// Errors as FindGpus'; NotFound for any other index.
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int index);
 
 }  // namespace grapevine

@@ -1,18 +1,16 @@
-// Which stream waits for which: the order between the streams of a device that use
-// the same memory.
+// Which stream waits for which: the order between a device's streams that use the same memory.
 //
-// A reader waits for the writes of other streams that overlap what it reads, a writer
-// for their reads as well; for the last one of each stream, and not again for one that
-// it has waited for. Memory is known by where it begins, so that the order holds also
-// when a vector is dropped and its memory becomes another's.
+// A reader waits for other streams' writes that overlap what it reads, a writer for their reads
+// as well; for the last one of each stream, and not twice for the same one. Memory is
+// identified by its start, so that the order also holds when a vector is dropped and its memory
+// reused.
 //
-// A use is forgotten once a later one stands for it: of the same stream, or a write by
-// a stream that waited for it, where the later range covers it. Whoever would wait for
-// the older use waits for the later one. So pieces of a vector that are used again and
-// again take one place each, and a write of the whole vector leaves one place. In no
-// case are there more than kMaxUses of one stream in one memory: then its two oldest
-// become one that covers both. That orders more than is needed, never less, and behind
-// work that is long over.
+// A use is forgotten once a later one replaces it: one of the same stream, or a write by a
+// stream that waited for it, whose range covers it. Whoever would wait for the older use waits
+// for the later one. So pieces of a vector that are used repeatedly take one entry each, and a
+// write of the whole vector leaves one entry. There are never more than kMaxUses of one stream
+// in one memory: beyond that its two oldest are merged into one that covers both. That orders
+// more than necessary, never less, and only behind work that is long done.
 //
 // Thread-compatible. The streams outlive it.
 #ifndef GRAPEVINE_KERNELS_DEVICE_STREAM_ORDER_H_
@@ -42,15 +40,15 @@ class StreamOrder {
  public:
   static constexpr size_t kMaxUses = 64;
 
-  // What is queued on `stream` from now on may read and write these ranges. What other
+  // Work queued on `stream` from now on may read and write these ranges. Work that other
   // streams begin before After is not ordered with it.
   void Before(DeviceStream& stream, std::span<const MemoryRange> reads,
               std::span<const MemoryRange> writes);
-  // It has been queued; what was queued by now has passed with the event returned.
+  // The work has been queued; it is done when the returned event has passed.
   std::shared_ptr<DeviceEvent> After(DeviceStream& stream, std::span<const MemoryRange> reads,
                                      std::span<const MemoryRange> writes);
 
-  // Uses that are remembered, for tests of the bound.
+  // The number of remembered uses, for tests of the bound.
   size_t uses(const void* memory) const;
 
  private:
@@ -69,7 +67,7 @@ class StreamOrder {
   using Uses = std::vector<Use>;  // of one memory, in the order of their numbers
 
   size_t IndexOf(const DeviceStream& stream);
-  // Whether what `stream` queues next comes after `use` in any case.
+  // Whether the next work of `stream` comes after `use` anyway.
   bool Follows(size_t stream, const Use& use) const {
     return stream == use.stream || use.number <= streams_[stream].waited_for[use.stream];
   }

@@ -1,5 +1,5 @@
-// The shared core of the fused passes: a block of a weighted sum, small enough to
-// stay in the first-level cache, and its way to memory.
+// The shared core of the fused passes: a block of a weighted sum, small enough to stay in the
+// L1 cache, and how it is stored.
 //
 // A pass walks its vectors block by block, sums each block here, transforms it
 // in place, and stores it. Sums of many vectors (a complete graph) thus read
@@ -25,8 +25,8 @@
 
 namespace grapevine {
 
-// Elements. So short that the reads of all vectors stay in flight together: a
-// block of 4 KiB, read vector by vector, costs a third of the bandwidth.
+// Elements. So small that the reads of all vectors stay in flight together: a block of 4 KiB,
+// read vector by vector, costs a third of the bandwidth.
 inline constexpr int64_t kBlock = 128;
 
 // block <- (block +) sum of kTerms terms at `offset`.
@@ -77,9 +77,9 @@ GRAPEVINE_INLINE void SumBlock(std::span<const WeightedVector> terms, int64_t of
   }
 }
 
-// How blocks reach `out`. Stores past the cache spare the read of a line that is
-// about to be overwritten, which pays where `out` is too large to be found in
-// the cache later and is not one of the inputs (whose lines are there already).
+// How blocks are stored in `out`. Non-temporal stores save the read of a line that is about to
+// be overwritten, which pays where `out` is too large to be found in the cache later and is not
+// one of the inputs (whose lines are there already).
 class BlockStore {
  public:
   BlockStore(float* out, int64_t size, std::span<const WeightedVector> terms)
@@ -92,8 +92,8 @@ class BlockStore {
   BlockStore(const BlockStore&) = delete;
   BlockStore& operator=(const BlockStore&) = delete;
 
-  // Elements of the block at `offset`: after a first short one, blocks begin on
-  // a cache line of `out`.
+  // Elements of the block at `offset`: after a short first one, blocks begin on a cache line of
+  // `out`.
   int64_t BlockSize(int64_t offset, int64_t size) const {
     const int64_t misaligned = reinterpret_cast<uintptr_t>(out_ + offset) % 64 / sizeof(float);
     return std::min(kBlock - misaligned, size - offset);

@@ -1,8 +1,8 @@
-// CRC-32C (Castagnoli; RFC 3720, section 12.1): the checksum of vectors on the
-// wire, of bytes that lie still and of bytes that are copied.
+// CRC-32C (Castagnoli; RFC 3720, section 12.1): the checksum of vectors on the wire, computed
+// alone or while copying.
 //
-// Uses the processor's CRC and carry-less multiplication where it has them
-// (three interleaved streams hide the instruction's latency), tables otherwise.
+// Uses the processor's CRC and carry-less multiplication instructions where it has them (three
+// interleaved streams hide the instruction's latency), tables otherwise.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_KERNELS_PASSES_CRC32C_H_
@@ -13,14 +13,14 @@
 
 namespace grapevine {
 
-// Where the result of a copy belongs.
+// Where the result of a copy goes.
 enum class CopyTo {
   kCache,   // it is read again soon
-  kMemory,  // it is too large to stay in a cache: what it would take the place of stays
+  kMemory,  // it is too large to stay in a cache, and would only evict other data
 };
 
-// The ranges must not overlap. A copy to memory writes past the caches where the processor
-// can, so that it need not read first what it overwrites; other threads see it as any copy.
+// The ranges must not overlap. A copy to memory bypasses the caches where the processor can, so
+// that it need not first read what it overwrites; other threads see it like any copy.
 void Copy(CopyTo where, void* to, const void* from, size_t size);
 
 // The CRC of some bytes with checksum `crc` (0 for none) followed by
@@ -34,7 +34,7 @@ uint32_t CopyAndCrc32c(CopyTo where, uint32_t crc, void* to, const void* from, s
 // The CRC of two runs of bytes, one after the other, from the CRC of each.
 uint32_t CombineCrc32c(uint32_t first, uint32_t second, uint64_t second_size);
 
-// The same checksum from tables alone: what Crc32c is tested against.
+// The same checksum from tables: the reference for tests of Crc32c.
 uint32_t PortableCrc32c(uint32_t crc, const void* data, size_t size);
 
 }  // namespace grapevine

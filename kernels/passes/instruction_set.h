@@ -1,11 +1,10 @@
-// How the functions of a kernel are compiled: for several instruction sets of which one is
-// chosen at run time, and those of one element for GPUs as well.
+// How the functions of a kernel are compiled: for several instruction sets, one of which is
+// chosen at run time; functions of one element also for GPUs.
 //
-// A kernel is a class with a static, always-inlined Run, written as plain loops
-// that the compiler vectorizes anew for each set. Every set gives the same bits:
-// contraction is off, and no kernel lets the vector width decide an order of
-// summation. Explicit calls rather than target_clones, whose ifunc resolvers
-// run before a sanitizer's runtime is ready.
+// A kernel is a class with a static, always-inlined Run, written as plain loops that the
+// compiler vectorizes for each set. Every set gives the same bits: contraction is off, and no
+// kernel lets the vector width decide an order of summation. Explicit calls rather than
+// target_clones, whose ifunc resolvers run before a sanitizer's runtime is ready.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_KERNELS_PASSES_INSTRUCTION_SET_H_
@@ -13,10 +12,9 @@
 
 #include <vector>
 
-// The mark of a function that is the arithmetic of one element, on every backend. What a loop
-// on the CPU and a kernel on a GPU both call has one definition: tests on the CPU then cover
-// the formula, and those on a GPU the launch alone. Part of its caller, whatever that is
-// compiled for.
+// Marks a function with the arithmetic of one element, for every backend. A loop on the CPU and
+// a kernel on a GPU call the same definition: tests on the CPU cover the formula, and those on
+// a GPU only the launch. Inlined into its caller, whatever that is compiled for.
 #ifdef __CUDACC__
 #define GRAPEVINE_ELEMENTWISE __host__ __device__ __forceinline__
 #else
@@ -35,9 +33,9 @@ namespace grapevine {
 
 enum class InstructionSet { kBaseline, kAvx2, kAvx512 };
 
-// The best that this machine has.
+// The best set that this machine has.
 InstructionSet BestInstructionSet();
-// All that this machine has, for tests that compare them.
+// All sets that this machine has, for tests that compare them.
 std::vector<InstructionSet> AvailableInstructionSets();
 
 template <typename Kernel, typename... Args>

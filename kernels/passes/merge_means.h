@@ -1,9 +1,8 @@
 // Merging the means of two groups of vectors (Chan, Golub and LeVeque 1983).
 //
-// With group sizes a and b and means x and y, the merged mean is
-// x + (b/(a+b)) (y - x), and the sum of squared distances to the mean grows by
-// (a b/(a+b)) |y - x|^2: how the averaged model and the consensus distance come
-// out of one pass up a tree, without cancellation.
+// With group sizes a and b and means x and y, the merged mean is x + (b/(a+b)) (y - x), and the
+// sum of squared distances to the mean grows by (a b/(a+b)) |y - x|^2: this gives the averaged
+// model and the consensus distance in one pass up a tree, without cancellation.
 #ifndef GRAPEVINE_KERNELS_PASSES_MERGE_MEANS_H_
 #define GRAPEVINE_KERNELS_PASSES_MERGE_MEANS_H_
 
@@ -11,7 +10,7 @@
 
 namespace grapevine {
 
-// Sums of squares, of the first elements that are counted by themselves and of the rest.
+// Sums of squares, over the first `counted` elements and over the rest.
 struct MergedDistances {
   double counted = 0;
   double rest = 0;

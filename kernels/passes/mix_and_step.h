@@ -1,5 +1,5 @@
-// The fused pass of decentralized SGD: mixes vectors and moves the mixture along
-// the gradient in a single sweep over memory.
+// The fused pass of decentralized SGD: mixes vectors and applies the gradient to the mixture in
+// a single sweep over memory.
 //
 //   d   = gradient_scale * gradient + weight_decay * own
 //   m  <- momentum * m + d
@@ -31,8 +31,8 @@ struct SgdCoefficients {
   float momentum = 0;
 };
 
-// u of one element. `own` means nothing without decay; `velocity`, m, is not touched without
-// momentum.
+// u of one element. `own` is ignored without weight decay; `velocity`, m, is not touched
+// without momentum.
 template <Momentum kMomentum, bool kDecay>
 GRAPEVINE_ELEMENTWISE float SgdUpdate(const SgdCoefficients& sgd, float gradient, float own,
                                       float* velocity) {

@@ -1,7 +1,7 @@
-// The fused passes once more, plainly: what tests hold them against.
+// Plain references of the fused passes, for tests.
 //
-// In float, element for element the same operations in the same order, so that
-// the bits must agree; in double, the value that float approximates.
+// In float, the same operations in the same order for each element, so that the bits must
+// agree; in double, the value that float approximates.
 #ifndef GRAPEVINE_KERNELS_PASSES_MIX_AND_STEP_REFERENCE_H_
 #define GRAPEVINE_KERNELS_PASSES_MIX_AND_STEP_REFERENCE_H_
 

@@ -1,17 +1,17 @@
-// The one order in which sums over a vector are taken in double precision, so that
-// every instruction set and every GPU gives the same bits.
+// The fixed order of sums over a vector in double precision, so that every instruction set and
+// every GPU gives the same bits.
 //
-// Positions count from the beginning of the vector, wherever in it a sum begins:
-// aligned accesses stay aligned. The vector is cut into chunks of 4096. In a chunk,
-// position i adds to lane i mod 64 in ascending order, and the lanes are halved (lane
-// j takes lane j + 32, then j + 16, ...) to one. The chunks' sums add to 1024 lanes
-// in the same way, the first chunk that the sum touches to lane 0.
+// Positions count from the beginning of the vector, wherever a sum begins in it: aligned
+// accesses stay aligned. The vector is cut into chunks of 4096. In a chunk, position i adds to
+// lane i mod 64 in ascending order, and the lanes are halved (lane j takes lane j + 32, then j
+// + 16, ...) to one. The chunks' sums add to 1024 lanes in the same way, the first chunk that
+// the sum touches to lane 0.
 //
-// A GPU gives a chunk to half a warp, each thread of it holding four lanes, and the
-// chunks' sums to one block; 4096 elements are enough to hide the halving, few enough
-// to fill a GPU. More lanes would cost CPUs bandwidth, which look ahead less far then.
+// A GPU gives a chunk to half a warp, each thread of it holding four lanes, and the chunks'
+// sums to one block; 4096 elements are enough to hide the halving, and few enough to fill a
+// GPU. More lanes would cost CPUs bandwidth, because they prefetch less far then.
 //
-// Terms are not negative, or NaN: lanes that nothing adds to are then as if not there.
+// Terms are non-negative, or NaN: lanes that nothing is added to have no effect.
 //
 // Thread-safety: pure functions over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_PASSES_ORDERED_SUM_H_
@@ -71,7 +71,7 @@ GRAPEVINE_ELEMENTWISE double ChunkSum(int64_t begin, int64_t end, const Term& te
 template <typename Term>
 GRAPEVINE_ELEMENTWISE double OrderedSum(int64_t begin, int64_t end, const Term& term) {
   const int64_t first = begin / kSumChunk, chunks = ChunksOf(begin, end);
-  // The lanes that are not empty, and so many that they can be halved.
+  // The number of lanes that are not empty, rounded up to a power of two.
   const auto used =
       static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::min(chunks, kChunkLanes))));
   alignas(64) double lanes[kChunkLanes];

@@ -1,20 +1,20 @@
-// A sketch of a vector: 256 numbers that keep distances, so that the consensus
-// distance of a run is known without moving the replicas.
+// A sketch of a vector: 256 numbers that preserve distances, to estimate a run's consensus
+// distance without moving the replicas.
 //
-// A count-sketch (Charikar, Chen, Farach-Colton 2002): every element is added
-// with a random sign to a random bucket. It is linear, and for a difference d of
-// two vectors |S d|^2 has the mean |d|^2 and a standard deviation of at most
-// sqrt(2 / 256) |d|^2, about 9 per cent: twice that is nothing rare. Elements are hashed 64 at a
-// time: signs are drawn for each, a bucket for the first, and the others follow in a ring; two
-// elements share a bucket with probability at most 1/256 as before.
+// A count-sketch (Charikar, Chen, Farach-Colton 2002): every element is added with a random
+// sign to a random bucket. It is linear, and for a difference d of two vectors |S d|^2 has the
+// mean |d|^2 and a standard deviation of at most sqrt(2 / 256) |d|^2, about 9 per cent: an
+// error of twice that is not rare. Elements are hashed 64 at a time: signs are drawn for each,
+// a bucket for the first, and the others follow in a ring; two elements share a bucket with
+// probability at most 1/256 as before.
 //
-// Which draws decide where an element goes, and in which order the doubles are added, is the
-// same on every backend. The vector is cut into at most 2048 chunks of
-// whole rounds of 32 groups of 64, and each chunk has a sketch of its own, to which its
-// groups are added in ascending order. The chunks' sketches add to 32 lanes (chunk c
-// to lane c mod 32, in ascending order), which are halved (lane j takes lane j + 16,
-// then j + 8, ...) to one. A GPU gives a chunk to a warp, whose threads draw one hash
-// each; 2048 warps fill it, and their sketches are few bytes beside the vector.
+// The draws that place an element, and the order in which the doubles are added, are the same
+// on every backend. The vector is cut into at most 2048 chunks of whole rounds of 32 groups of
+// 64, and each chunk has a sketch of its own, to which its groups are added in ascending order.
+// The chunks' sketches add to 32 lanes (chunk c to lane c mod 32, in ascending order), which
+// are halved (lane j takes lane j + 16, then j + 8, ...) to one. A GPU gives a chunk to a warp,
+// whose threads draw one hash each; 2048 warps fill it, and their sketches are few bytes beside
+// the vector.
 //
 // Thread-safety: pure functions over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_PASSES_SKETCH_H_
@@ -39,13 +39,13 @@ Sketch SketchOf(const float* vector, int64_t size, uint64_t seed,
                 InstructionSet set = BestInstructionSet());
 
 inline constexpr int64_t kSketchGroup = 64;
-// The ring of buckets, cut open: a group may begin in any bucket, and what is past
-// the end is added to the beginning last.
+// The ring of buckets, unrolled: a group may begin in any bucket, and what exceeds the end is
+// finally added to the beginning.
 inline constexpr int64_t kOpenSketchSize = kSketchSize + kSketchGroup;
 inline constexpr int64_t kSketchRound = 32 * kSketchGroup;
 inline constexpr int64_t kSketchLanes = 32;
 
-// Elements of a chunk, but for the last.
+// Elements of a chunk, except the last.
 constexpr int64_t SketchChunk(int64_t size) {
   const int64_t rounds = (size + 2048 * kSketchRound - 1) / (2048 * kSketchRound);
   return std::max<int64_t>(8, rounds) * kSketchRound;

@@ -15,15 +15,15 @@
 
 namespace grapevine {
 
-// In what a network computes on a GPU. Replicas, gradients and sums are fp32 in all.
+// The precision of a network on a GPU. Replicas, gradients and sums are always fp32.
 enum class Precision {
   kFp32,
-  kTf32,  // products of fp32 by tensor cores, which keep 10 bits of each factor
-  kBf16,  // activations and the weights that products read
+  kTf32,  // fp32 products on tensor cores, which keep 10 bits of each factor
+  kBf16,  // activations, and the weights that products read
   kFp16,  // likewise, with a scaled loss
 };
 
-// "fp32", "tf32", "bf16", "fp16"; none for another name.
+// "fp32", "tf32", "bf16", "fp16"; nullopt for any other name.
 inline std::optional<Precision> PrecisionNamed(std::string_view name) {
   if (name == "fp32") return Precision::kFp32;
   if (name == "tf32") return Precision::kTf32;
@@ -32,9 +32,9 @@ inline std::optional<Precision> PrecisionNamed(std::string_view name) {
   return std::nullopt;
 }
 
-// Queues on `stream`, of `device`; both outlive it. Waits no longer than `timeout` for a
-// step, nor for the measuring of a plan. Unavailable where the GPU does not
-// compute so, or the build has no GPUs; Internal with what the libraries say.
+// Queues on `stream`, of `device`; both outlive it. Waits no longer than `timeout` for a step,
+// or for measuring a plan. Unavailable if the GPU does not support the precision, or the build
+// has no CUDA; Internal with the libraries' error.
 absl::StatusOr<std::unique_ptr<TensorDevice>> MakeGpuTensorDevice(Device& device,
                                                                   DeviceStream& stream,
                                                                   Precision precision,

@@ -1,14 +1,13 @@
 // Tensor operations of a network, forward and backward, behind one interface.
 //
-// A Layer is one operation made ready for fixed shapes: it has chosen its
-// layouts, generated its code and said how much memory it needs. Whoever runs
-// it gives the memory once (Bind) and the weights with every call. A
-// TensorDevice (tensor_device.h) makes the layers of one device; all pointers
-// are that device's memory.
+// A Layer is one operation prepared for fixed shapes: it has chosen its layouts, generated its
+// code and stated how much memory it needs. Its caller provides the memory once (Bind) and the
+// weights with every call. A TensorDevice (tensor_device.h) makes the layers of one device; all
+// pointers are that device's memory.
 //
-// Weights lie in the flat replica in PyTorch's order; a layer knows their
-// offsets, writes their gradients to the same offsets of the gradient vector,
-// and (batch normalization) the batch's statistics into its buffer section.
+// Weights are in the flat replica in PyTorch's order; a layer knows their offsets, writes their
+// gradients to the same offsets of the gradient vector, and (batch normalization) the batch's
+// statistics into its buffer section.
 //
 // Thread-compatible: one thread at a time.
 #ifndef GRAPEVINE_KERNELS_TENSOR_LAYER_H_
@@ -44,10 +43,9 @@ struct InnerProduct {
   bool relu = false;
 };
 
-// y = weight * (x - mean) / sqrt(variance + epsilon) + bias per channel (Ioffe
-// and Szegedy 2015), [+ a second input], [then ReLU]. Normalizes with the
-// batch's biased variance; the statistic for the running one is unbiased, as
-// PyTorch has it.
+// y = weight * (x - mean) / sqrt(variance + epsilon) + bias per channel (Ioffe and Szegedy
+// 2015), [+ a second input], [then ReLU]. Normalizes with the batch's biased variance; the
+// statistic for the running variance is unbiased, as in PyTorch.
 struct BatchNormalization {
   float epsilon = 1e-5f;
   int64_t weight = kNoOffset;
@@ -85,9 +83,8 @@ using Operation =
 
 enum class Mode { kTraining, kInference };
 
-// Where a layer's tensors lie, as long as it lives; what they hold is said by
-// their formats. A gradient has its tensor's format. The pointers to gradients
-// are used in training only.
+// The addresses of a layer's tensors, for its lifetime; their formats say what they hold. A
+// gradient has its tensor's format. The pointers to gradients are used only in training.
 template <typename Element>
 struct TensorsOf {
   std::vector<const Element*> inputs;
@@ -95,7 +92,7 @@ struct TensorsOf {
   // One per consumer of the output; the gradient is their sum. Backward may
   // overwrite them.
   std::vector<Element*> output_gradients;
-  // Parallel to inputs; null where nobody wants it.
+  // Parallel to inputs; null where it is not needed.
   std::vector<Element*> input_gradients;
   void* kept = nullptr;     // from Forward to Backward
   void* scratch = nullptr;  // within a call
@@ -124,7 +121,7 @@ class Layer {
   // Bytes of LayerTensors::kept and scratch.
   virtual int64_t kept_bytes() const { return 0; }
   virtual int64_t scratch_bytes() const { return 0; }
-  // What Backward reads of what Forward saw.
+  // What Backward reads of Forward's tensors.
   virtual bool backward_reads_inputs() const { return false; }
   virtual bool backward_reads_output() const { return false; }
   // Whether the gradient of this input is written in place: its pointer is then
@@ -142,7 +139,7 @@ struct LayerRequest {
   std::vector<TensorFormat> inputs;
   Mode mode = Mode::kTraining;
   bool backward = true;  // whether Backward will be called; not in inference
-  // Parallel to inputs: whether its gradient is wanted.
+  // Parallel to inputs: whether its gradient is needed.
   std::vector<bool> wants_gradient;
 };
 

@@ -1,5 +1,5 @@
-// Where regions lie in memory that is planned once: those of a step in one arena, pieces of a
-// region one after the other.
+// Offsets in memory that is planned once: a step's regions in one arena, and pieces of a region
+// one after the other.
 #ifndef GRAPEVINE_KERNELS_TENSOR_MEMORY_PLAN_H_
 #define GRAPEVINE_KERNELS_TENSOR_MEMORY_PLAN_H_
 
@@ -8,16 +8,16 @@
 
 namespace grapevine {
 
-// Packs regions whose lifetimes are known into one arena. A training step is a fixed list of
-// calls: what each tensor's first and last call is, is known before the first one runs. Regions
-// whose lifetimes do not meet share memory. Greedy by size (Pisarchyk and Lee 2020, "Greedy by
+// Packs regions with known lifetimes into one arena. A training step is a fixed list of calls,
+// so that the first and the last call that uses a tensor are known in advance. Regions whose
+// lifetimes do not overlap share memory. Greedy by size (Pisarchyk and Lee 2020, "Greedy by
 // Size for Offset Calculation"). Thread-compatible.
 class ArenaPlan {
  public:
   // Offsets are multiples of `alignment` bytes.
   explicit ArenaPlan(int64_t alignment) : alignment_(alignment) {}
 
-  // A region of `bytes`, not alive yet. Returns its index.
+  // Adds a region of `bytes`, not yet alive. Returns its index.
   int Add(int64_t bytes);
   // The region is read or written at `time`; extends its lifetime.
   void Touch(int region, int time);
@@ -42,7 +42,7 @@ class ArenaPlan {
   int64_t bytes_ = 0;
 };
 
-// Hands out pieces of a region whose size is their sum. Thread-compatible.
+// Allocates consecutive pieces of a region whose size is their sum. Thread-compatible.
 class RegionPlan {
  public:
   // Pieces begin at multiples of `alignment` bytes, as the region does.

@@ -61,13 +61,13 @@ struct CrossEntropy {
   float label_smoothing = 0;
 };
 
-// The summed loss over the rows of `logits` (labels.size(), classes). Labels
-// lie in [0, classes). Where `gradient` is not null it receives that of the
-// mean loss, in the shape of the logits.
+// The loss summed over the rows of `logits` (labels.size(), classes). Labels are in [0,
+// classes). If `gradient` is not null, it receives the gradient of the mean loss, in the shape
+// of the logits.
 double SoftmaxCrossEntropy(const CrossEntropy& loss, const float* logits,
                            std::span<const int32_t> labels, float* gradient);
 
-// Rows whose largest logit (the first of equals) is the label's. A NaN is never
+// The number of rows whose largest logit (the first of equals) is the label's. A NaN is never
 // the largest.
 int64_t CountCorrect(int64_t classes, const float* logits, std::span<const int32_t> labels);
 

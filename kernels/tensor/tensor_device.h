@@ -1,15 +1,14 @@
-// What runs the operations of a network: the CPU or a GPU.
+// Runs the operations of a network: on the CPU or a GPU.
 //
-// A device makes layers, has the memory that they work in, takes batches in from host
-// memory and computes the loss. All its calls, and those of its layers, are queued in
-// order; a CPU runs each at once, a GPU after the call has returned, up to Finish, which
-// waits. What fails in between is the result of Finish.
+// A device makes layers, owns their memory, takes batches from host memory and computes the
+// loss. All its calls, and those of its layers, are queued in order; a CPU runs each at once, a
+// GPU after the call has returned, until Finish waits. Finish returns what failed in between.
 //
 //   BeginBatch -> layers' Forward -> ComputeLoss -> layers' Backward -> EndGradient
 //              -> Finish
 //
-// Replicas and gradients are the device's memory, batches the host's. Thread-compatible:
-// a device and its layers belong to one thread at a time. It outlives its layers.
+// Replicas and gradients are in device memory, batches in host memory. Thread-compatible: a
+// device and its layers belong to one thread at a time. It outlives its layers.
 #ifndef GRAPEVINE_KERNELS_TENSOR_TENSOR_DEVICE_H_
 #define GRAPEVINE_KERNELS_TENSOR_TENSOR_DEVICE_H_
 
@@ -28,11 +27,11 @@
 
 namespace grapevine {
 
-// In host memory, which stays as it is until Finish. Images are fp32, nhwc.
+// In host memory, which must not change until Finish. Images are fp32, nhwc.
 struct HostBatch {
   std::span<const float> images;
   std::span<const int32_t> labels;
-  // Of the images, on the device that is asked; null: none. It lives until Finish.
+  // A copy of the images on this device; null: none. It lives until Finish.
   const DeviceCopy* on_device = nullptr;
 };
 
@@ -47,11 +46,11 @@ struct BatchResult {
   int64_t correct = 0;  // rows whose largest logit is the label's
 };
 
-// What a step queued once, to be queued again by one call.
+// A recorded step, to be queued again by one call.
 class StepRecording {
  public:
   virtual ~StepRecording() = default;
-  // Between BeginBatch and Finish, in place of the calls that were recorded.
+  // Between BeginBatch and Finish, instead of the recorded calls.
   virtual void Queue() = 0;
 };
 
@@ -59,25 +58,24 @@ class TensorDevice {
  public:
   virtual ~TensorDevice() = default;
 
-  // Errors name the operation and what the library said.
+  // Errors name the operation and quote the library.
   virtual absl::StatusOr<std::unique_ptr<Layer>> MakeLayer(const LayerRequest& request) = 0;
 
-  // Makes ready for batches of such images, and says how they lie for the first layer.
+  // Prepares for batches of such images, and returns their format for the first layer.
   virtual absl::StatusOr<TensorFormat> PrepareInput(const TensorShape& images) = 0;
 
-  // Of each tensor in an arena, in bytes.
+  // The alignment of each tensor in an arena, in bytes.
   virtual int64_t alignment() const = 0;
-  // Memory of zeros: padding that no layer writes must not hold NaNs of an earlier life.
-  // It goes back when the last holder lets go, not before Finish. ResourceExhausted names
-  // `what` it was for.
+  // Zeroed memory: padding that no layer writes must not hold stale NaNs. Freed when the last
+  // holder drops it, not before Finish. ResourceExhausted names `what` it was for.
   virtual absl::StatusOr<std::shared_ptr<void>> NewArena(int64_t bytes, std::string_view what) = 0;
 
   // Copies the images to `images`, which may hold more of them, and the labels to where
   // ComputeLoss reads them.
   virtual void BeginBatch(const HostBatch& batch, const TensorFormat& format, void* images) = 0;
-  // Of the batch begun last. Counts what is correct where there is no gradient.
+  // The loss of the current batch. Counts correct rows if no gradient is requested.
   virtual void ComputeLoss(const LossCall& call) = 0;
-  // After the last Backward: the gradient's elements are final, unless they were before.
+  // After the last Backward: the gradient's elements are now final, if they were not before.
   struct GradientVector {
     const float* replica = nullptr;
     float* gradient = nullptr;
@@ -85,28 +83,28 @@ class TensorDevice {
     int64_t size = 0;
   };
   virtual void EndGradient(const GradientVector& vector) {}
-  // Whether what a layer's Backward writes into the gradient is final (on a GPU: in the
-  // order of its stream), or waits for EndGradient.
+  // Whether what a layer's Backward writes into the gradient is final at once (on a GPU: in the
+  // order of its stream), or only after EndGradient.
   virtual bool final_in_parts() const { return true; }
 
-  // Records what `calls` would queue, and queues nothing: calls of this device and of its
-  // layers between BeginBatch and Finish. What they name stays where it is as long as the
-  // recording is used, and the device outlives it. Unimplemented where it gains nothing,
-  // Unavailable where the step has failed already.
+  // Records what `calls` would queue, without queueing it: calls of this device and of its
+  // layers between BeginBatch and Finish. Their arguments must stay in place as long as the
+  // recording is used, and the device outlives it. Unimplemented if it would gain nothing,
+  // Unavailable if the step has failed already.
   virtual absl::StatusOr<std::unique_ptr<StepRecording>> Record(
       const std::function<void()>& calls) {
     return absl::UnimplementedError("calls are run at once");
   }
-  // What decides, beside their arguments, what such calls queue: a recording serves as
-  // long as this is what it was.
+  // State that, besides their arguments, decides what such calls queue: a recording is valid as
+  // long as this does not change.
   virtual uint64_t step_state() const { return 0; }
 
-  // What the libraries' products of all layers made so far take, each alone, as measured
-  // when they were chosen: the floor of a step. 0 where nothing is measured.
+  // The time of the libraries' products in all layers made so far, each alone, as measured when
+  // they were chosen: a lower bound of a step. 0 if nothing is measured.
   virtual double product_seconds() const { return 0; }
 
-  // Waits for all that was queued. Zeros where no loss was asked for. DeadlineExceeded
-  // when it takes too long; what is then still queued uses its memory.
+  // Waits for all that was queued. Zeros if no loss was requested. DeadlineExceeded when it
+  // takes too long; work that is still queued then still uses its memory.
   virtual absl::StatusOr<BatchResult> Finish() = 0;
 };
 

@@ -1,8 +1,8 @@
 // Shapes and memory layouts of tensors.
 //
-// Every tensor is logically (n, c, h, w); a matrix has h = w = 1. The layout
-// says in which order its elements lie; it is chosen by the layer that writes
-// the tensor, its element type by the device. Values; thread-safe.
+// Every tensor is logically (n, c, h, w); a matrix has h = w = 1. The layout is the order of
+// its elements in memory, chosen by the layer that writes the tensor; the device chooses the
+// element type. Values; thread-safe.
 #ifndef GRAPEVINE_KERNELS_TENSOR_TENSOR_FORMAT_H_
 #define GRAPEVINE_KERNELS_TENSOR_TENSOR_FORMAT_H_
 

@@ -1,4 +1,4 @@
-// What a thread must be set to before it runs tensor operations.
+// Settings of a thread that runs tensor operations.
 #ifndef GRAPEVINE_KERNELS_TENSOR_TENSOR_THREAD_H_
 #define GRAPEVINE_KERNELS_TENSOR_TENSOR_THREAD_H_
 
@@ -6,11 +6,10 @@
 
 namespace grapevine {
 
-// While in scope, tensor operations of this thread use this thread alone and
-// flush denormals. One tensor thread per replica: nodes of one machine do not
-// fight over cores, OpenMP does not spin, and the order of summation is fixed.
-// The setting is OpenMP's and therefore the calling thread's own; this is the
-// one place that touches it.
+// While in scope, tensor operations of this thread use only this thread and flush denormals.
+// One tensor thread per replica: nodes of one machine do not fight over cores, OpenMP does not
+// spin, and the order of summation is fixed. The setting is OpenMP's and therefore the calling
+// thread's own; this is the one place that touches it.
 class TensorThread {
  public:
   TensorThread();

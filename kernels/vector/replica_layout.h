@@ -1,4 +1,4 @@
-// What a replica looks like: one flat fp32 vector with a named view per tensor.
+// The layout of a replica: one flat fp32 vector with a named view per tensor.
 //
 // Parameters come first, buffers (batch-norm running statistics) after them in
 // a section of their own: optimizers and algorithms' formulas touch parameters
@@ -43,8 +43,9 @@ struct ReplicaLayout {
   uint64_t Fingerprint() const;
 };
 
-// Where a run that diverged broke: the name of the first tensor, buffers last, with a NaN or an
-// infinity among its elements in `vector`, which has layout.size of them; empty when there is none.
+// Where a diverged run broke: the name of the first tensor, buffers last, with a NaN or an
+// infinity among its elements in `vector`, which has layout.size elements; empty when there is
+// none.
 std::string FirstNonFinite(const ReplicaLayout& layout, const float* vector);
 
 }  // namespace grapevine

@@ -1,7 +1,7 @@
 // Shared, 64-byte aligned float memory, the storage behind every vector, and a pool of it.
 //
-// A buffer is alive while anybody holds it: the algorithm through its driver,
-// and the transport for bytes that are still on their way.
+// A buffer lives as long as anybody holds it: the algorithm through its driver, and the
+// transport for bytes that have not left yet.
 #ifndef GRAPEVINE_KERNELS_VECTOR_SHARED_VECTOR_H_
 #define GRAPEVINE_KERNELS_VECTOR_SHARED_VECTOR_H_
 
@@ -34,23 +34,23 @@ struct SharedSlice {
   int64_t bytes() const { return size * static_cast<int64_t>(sizeof(float)); }
 };
 
-// Where vectors come from: undefined elements, or no data where there is no memory. An
-// error says `what` it was for: "the gradient".
+// The source of vectors: uninitialized elements, or no data if memory is exhausted. Errors say
+// `what` it was for: "the gradient".
 using AllocateVector = std::function<SharedVector(int64_t size, std::string_view what)>;
 
-// Vectors that are used again instead of being freed and faulted in anew. Thread-safe. They
-// may outlive the pool: the last holder frees them then.
+// Vectors that are reused instead of being freed and faulted in again. Thread-safe. They may
+// outlive the pool: then the last holder frees them.
 class VectorPool {
  public:
   // On the CPU.
   VectorPool();
   explicit VectorPool(AllocateVector allocate);
 
-  // An undefined vector of `size` elements: one that came back, or a new one; no data
-  // where `allocate` had none.
+  // An uninitialized vector of `size` elements, reused or new; no data where `allocate` had
+  // none.
   SharedVector Take(int64_t size, std::string_view what);
 
-  // Bytes in vectors that are out or waiting to be used again.
+  // Bytes in vectors that are in use or waiting to be reused.
   int64_t bytes() const;
 
  private:

@@ -1,5 +1,5 @@
-// The squared Euclidean norm of every tensor of a flat vector, in one sweep: what
-// optimizers with a rate per layer (LARS, LAMB) divide by.
+// The squared Euclidean norm of every tensor of a flat vector, in one sweep: the divisors of
+// optimizers with layer-wise rates (LARS, LAMB).
 //
 // Thread-safety: pure functions over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_VECTOR_TENSOR_NORMS_H_
@@ -14,7 +14,7 @@
 
 namespace grapevine {
 
-// A tensor's place in the vector, plain enough for a GPU's memory.
+// A tensor's place in the vector, a plain struct that can be copied to a GPU.
 struct TensorSpan {
   int64_t offset = 0;       // elements
   int64_t size = 0;         // elements
@@ -23,13 +23,13 @@ struct TensorSpan {
 
 std::vector<TensorSpan> TensorSpans(std::span<const TensorView> tensors);
 
-// All chunks of the tensors that TensorSpans gave.
+// The number of chunks of the tensors that TensorSpans returned.
 int64_t TotalChunks(std::span<const TensorSpan> tensors);
 
-// norms[t] <- the sum of the squares of tensor t, in double precision, in the order
-// of ordered_sum.h, which fixes the bits. No double overflows or loses a float's
-// square, but denormals are 0 to threads that flush them and to GPUs; a tensor with NaN
-// or infinity has that norm, one without elements 0.
+// norms[t] <- the sum of the squares of tensor t, in double precision, in the order of
+// ordered_sum.h, which fixes the bits. No double overflows or loses a float's square, but
+// denormals count as 0 on threads that flush them and on GPUs; a tensor with NaN or infinity
+// has that norm, one without elements 0.
 void TensorSquaredNorms(const float* vector, std::span<const TensorSpan> tensors, double* norms,
                         InstructionSet set = BestInstructionSet());
 

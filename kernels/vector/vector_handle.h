@@ -1,5 +1,5 @@
-// Handles to vectors whose memory, device and size are a driver's affair, and the step that is
-// asked for of them: all that algorithms know of vectors.
+// Handles to vectors whose memory, device and size only the driver knows, and the step request
+// over them: all that algorithms know about vectors.
 //
 // VectorTable resolves handles on the CPU. Values; thread-safe.
 #ifndef GRAPEVINE_KERNELS_VECTOR_VECTOR_HANDLE_H_
@@ -38,13 +38,13 @@ struct Term {
   Part part;
 };
 
-// A fused mix and local step, as it is asked for: an algorithm fills it in, the driver and
-// its data path pass it on, and an optimizer resolves it (optim/optimizer.h).
+// A request for a fused mix and local step: an algorithm fills it in, the driver and its data
+// path pass it on, and an optimizer carries it out (optim/optimizer.h).
 //
 // out <- sum(mix) - learning_rate * update(own, gradient_scale * gradient, state).
 //
-// All vectors hold `range` of a replica, no more and no less, but `state`, which was made
-// for it. `out` may be `own`, a term or the gradient.
+// All vectors hold exactly `range` of a replica, except `state`, which was made for that range.
+// `out` may be `own`, a term or the gradient.
 struct StepRequest {
   ReplicaRange range;
   Vec out;

@@ -1,7 +1,6 @@
-// The passes over vectors that optimizers and drivers are made of, wherever the
-// vectors live: on the CPU here, on a stream of a device in kernels/device. And the bytes that
-// they read and write: what the simulator charges for them, and what a profile divides their
-// measured time by.
+// The passes over vectors that optimizers and drivers use, wherever the vectors live: on the
+// CPU here, on a stream of a device in kernels/device. Also the bytes that they read and write,
+// for which the simulator charges time, and by which a profile divides measured time.
 //
 // Pointers are memory of the implementation's kind. On a CPU a pass is over when the
 // call returns; on a device it is queued behind what was queued before.
@@ -28,7 +27,7 @@ class VectorPasses {
                           float* out) = 0;
 };
 
-// On the thread that calls it. Has no state: safe from any thread.
+// On the calling thread. Stateless: safe from any thread.
 class CpuPasses final : public VectorPasses {
  public:
   void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) override;

@@ -1,8 +1,8 @@
 // The memory behind an algorithm's handles: the CPU's, or a device's.
 //
-// One thread at a time, const methods too, since a vector gets its memory when it is
-// first used: the driver's thread. The SharedVectors and slices that it
-// gives out may be held by any thread and keep the memory alive after Drop.
+// One thread at a time, also for const methods, since a vector gets its memory on first use:
+// the driver's thread. Any thread may hold the SharedVectors and slices that it returns; they
+// keep the memory alive after Drop.
 #ifndef GRAPEVINE_KERNELS_VECTOR_VECTOR_TABLE_H_
 #define GRAPEVINE_KERNELS_VECTOR_VECTOR_TABLE_H_
 
@@ -23,13 +23,13 @@ class VectorTable {
  public:
   // On the CPU.
   VectorTable();
-  // Memory from `allocate`, on which `passes`, which outlives the table, work. `allocate`
-  // is told a vector's role.
+  // Memory from `allocate`, on which `passes` work; `passes` outlives the table. `allocate` is
+  // given a vector's role.
   VectorTable(VectorPasses* passes, AllocateVector allocate);
 
-  // An undefined vector of `size` elements. It gets its memory when it is first used.
-  // `role`, for messages of errors alone, says what it is for: "a neighbour's replica". It
-  // is kept as it is, since a simulation has millions of vectors: a literal.
+  // An uninitialized vector of `size` elements. It gets its memory on first use. `role`, for
+  // error messages, says what it is for: "a neighbour's replica". A string literal: only the
+  // pointer is kept, since a simulation has millions of vectors.
   Vec New(int64_t size, const char* role);
   void Drop(Vec vector);
 
@@ -37,14 +37,14 @@ class VectorTable {
   int64_t size(Vec vector) const;
   const char* role(Vec vector) const;
   Part Whole(Vec vector) const { return {vector, 0, size(vector)}; }
-  // No data where there was no memory for it.
+  // No data if memory was exhausted.
   const SharedVector& At(Vec vector) const;
   SharedSlice Slice(const Part& part) const;
 
   // Whoever writes through At or Slice calls MakeOwn first, where vectors are shared.
   //
-  // Lets `into` have the memory behind `whole`, another vector's of the same size,
-  // in place of a copy. MakeOwn before either is written again.
+  // Makes `into` share the memory of `whole`, another vector of the same size, instead of
+  // copying it. Call MakeOwn before either is written again.
   void Share(const SharedVector& whole, Vec into);
   // Gives `vector` memory of its own, with its elements, if it was shared.
   void MakeOwn(Vec vector);
@@ -69,7 +69,7 @@ class VectorTable {
   };
 
   Entry& Find(Vec vector) const;
-  // Memory for an entry that has none, or one that others have too.
+  // Memory for an entry that has none, or shares it with others.
   SharedVector Take(const Entry& entry) const;
 
   VectorPasses* const passes_;

@@ -1,14 +1,12 @@
-// Random variations of training images, and what evaluation shows of an image instead.
+// Random augmentation of training images, and the crop that evaluation uses instead.
 //
-// For CIFAR-10 the standard augmentation (He et al. 2016, section 4.2): 4 black
-// pixels on each side, a random crop of the original size, a mirror image for
-// every second.
+// For CIFAR-10 the standard augmentation (He et al. 2016, section 4.2): 4 black pixels on each
+// side, a random crop of the original size, a flip with probability 1/2.
 //
-// For ImageNet the standard pipeline, which makes a square of an image of any extent:
-// training shows a random part (Szegedy et al. 2015, arXiv:1409.4842; 8 % to 100 %
-// of the area, aspect 3:4 to 4:3, as torchvision's RandomResizedCrop), evaluation
-// the centre of the image whose shorter side has become a little larger than the
-// square.
+// For ImageNet the standard pipeline, which makes a square of an image of any size: training
+// takes a random crop (Szegedy et al. 2015, arXiv:1409.4842; 8 % to 100 % of the area, aspect
+// 3:4 to 4:3, as torchvision's RandomResizedCrop), evaluation the centre of the image whose
+// shorter side was resized to a little more than the square.
 //
 // Every draw and every byte is the same on every machine. Thread-safety: pure functions
 // over the caller's memory.
@@ -27,7 +25,7 @@ namespace grapevine {
 struct Augmentation {
   int64_t padding = 0;  // pixels on each side; 0 is no shift
   bool mirror = false;
-  bool resized_crop = false;  // of images in files alone
+  bool resized_crop = false;  // only for images in files
 
   bool none() const { return padding == 0 && !mirror && !resized_crop; }
 };
@@ -59,7 +57,7 @@ struct CropBox {
 // Inside of an image of these extents.
 CropBox DrawCrop(int64_t width, int64_t height, KeyedRandom* random);
 
-// What is `size` x `size` in the centre of an image once its shorter side is `resize`.
+// The part that is `size` x `size` in the centre of an image once its shorter side is `resize`.
 CropBox CentreCrop(int64_t width, int64_t height, int64_t size, int64_t resize);
 
 // An image (height, width, 3).

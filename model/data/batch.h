@@ -1,4 +1,4 @@
-// A batch of labelled images, the memory in which they lie, and where batches come from.
+// A batch of labelled images, its memory, and the interface that provides batches.
 #ifndef GRAPEVINE_MODEL_DATA_BATCH_H_
 #define GRAPEVINE_MODEL_DATA_BATCH_H_
 
@@ -24,15 +24,15 @@ class BatchMemory {
   // Aligned for any number; never null.
   virtual void* Allocate(size_t bytes) = 0;
   virtual void Release(void* memory) = 0;
-  // A copy of what `memory` holds, where what reads batches computes; null where it reads
-  // this memory itself, or there is no room.
+  // A copy of `memory` on the device that reads batches; null where batches are read in this
+  // memory, or the device has no room.
   virtual std::shared_ptr<const DeviceCopy> Upload(const void* memory, size_t bytes) {
     return nullptr;
   }
 };
 
-// The allocator of a vector whose memory is of some kind and moves along with it.
-// Elements that a resize adds are not set.
+// The allocator of a vector, which keeps its kind of memory when it is moved. Elements added by
+// a resize are uninitialized.
 template <typename T>
 class BatchAllocator {
  public:
@@ -91,7 +91,7 @@ struct Batch {
   int64_t size = 0;
   BatchVector images;
   std::vector<int32_t> labels;
-  // Of these images; null: none. Whoever writes images lets go of it.
+  // A device copy of these images; null: none. Code that writes images drops it.
   std::shared_ptr<const DeviceCopy> on_device = nullptr;
 };
 

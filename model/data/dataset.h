@@ -1,4 +1,4 @@
-// Labelled images, in memory or in files that are decoded when they are asked for.
+// Labelled images, in memory or in files that are decoded on demand.
 //
 // Images are bytes, as files have them, and become normalized floats batch by
 // batch: a quarter of the memory, and augmentation works on bytes.
@@ -27,7 +27,7 @@ struct Normalization {
   std::vector<float> deviation;
 };
 
-// What is true of every image of a data set.
+// Properties of every image of a data set.
 struct DatasetTraits {
   std::string name;
   ImageShape shape;
@@ -65,13 +65,13 @@ class Dataset {
   // 64 random bits.
   virtual absl::StatusOr<std::span<const uint8_t>> VariedImage(int64_t i, uint64_t bits,
                                                                ImageScratch* scratch) const = 0;
-  // Whether an image takes so much time that several threads should fill a batch.
+  // Whether an image is so expensive that several threads should fill a batch.
   virtual bool decodes() const = 0;
 
-  // Continues the CRC-32C `crc` with everything that tells this data set from
-  // another one, but for its normalization.
+  // Continues the CRC-32C `crc` with everything that distinguishes this data set, except its
+  // normalization.
   virtual uint32_t Checksum(uint32_t crc) const = 0;
-  // What it occupies in memory.
+  // Its size in memory.
   virtual int64_t bytes() const = 0;
 
  protected:
@@ -89,7 +89,7 @@ struct TrainTest {
   std::shared_ptr<const Dataset> test;
 };
 
-// Images that are all in memory.
+// A data set whose images are all in memory.
 class MemoryDataset final : public Dataset {
  public:
   // `pixels` are channels last, image after image: traits.shape.size() bytes for
@@ -115,12 +115,10 @@ class MemoryDataset final : public Dataset {
 // Errors carry Failure::kInput.
 absl::Status CheckLabels(std::string_view path, std::span<const uint16_t> labels, int64_t classes);
 
-// What is in a data set, as text that two machines can compare: each may keep its
-// files where it likes.
-// "mnist: 60000 + 10000 images of 28x28x1 in 10 classes, checksum 5f0c3d2e": equal
-// for equal pixels, labels, normalization and augmentation, in the same order; for
-// images in files, for equal names and sizes of files. The checksum is a CRC-32C over
-// all of them.
+// The contents of a data set, as text that two machines can compare: each may keep its files in
+// another place. "mnist: 60000 + 10000 images of 28x28x1 in 10 classes, checksum 5f0c3d2e":
+// equal for equal pixels, labels, normalization and augmentation, in the same order; for images
+// in files, for equal names and sizes of files. The checksum is a CRC-32C over all of them.
 std::string DescribeContents(const TrainTest& data);
 
 }  // namespace grapevine

@@ -1,5 +1,5 @@
-// Batches of a data set's images: what choosing samples and filling batches have in
-// common, and the two ways to choose, for training and for evaluation.
+// Batches of a data set's images: filling them, and the two ways to choose samples, for
+// training and for evaluation.
 #ifndef GRAPEVINE_MODEL_DATA_DATASET_BATCHES_H_
 #define GRAPEVINE_MODEL_DATA_DATASET_BATCHES_H_
 
@@ -72,11 +72,10 @@ struct ShardOptions {
   int64_t node = 0;
 };
 
-// A node's training batches: its shard, reshuffled in every pass over it. They are cut
-// from the endless stream of shuffled passes, so that every batch is full and nodes with
-// small shards do as many rounds as the others.
-// Thread-compatible. Fill costs most when rounds are not asked for in order: each
-// change of the pass shuffles anew.
+// A node's training batches: its shard, reshuffled in every pass over it. They are cut from the
+// endless stream of shuffled passes, so that every batch is full and nodes with small shards do
+// as many rounds as the others. Thread-compatible. Fill is expensive when rounds are not
+// requested in order: each change of the pass reshuffles.
 class ShardBatches final : public DatasetBatches {
  public:
   // `shard` names samples of `data`, at least one.

@@ -1,5 +1,5 @@
-// Host memory from which a device copies a batch's images by itself, while the
-// processor does other things, and while it computes on the batch before.
+// Pinned host memory from which a device copies a batch's images asynchronously, while it
+// computes on the previous batch.
 #ifndef GRAPEVINE_MODEL_DATA_PINNED_BATCH_MEMORY_H_
 #define GRAPEVINE_MODEL_DATA_PINNED_BATCH_MEMORY_H_
 
@@ -18,11 +18,10 @@ class PinnedBatchMemory final : public BatchMemory {
   // `device` outlives it.
   explicit PinnedBatchMemory(Device* device) : device_(device) {}
 
-  // Ordinary memory, which only costs a copy, where there is no more to pin.
+  // Ordinary memory, at the cost of a copy, if no more can be pinned.
   void* Allocate(size_t bytes) override;
   void Release(void* memory) override;
-  // On a stream of its own. All copies are gone before this is. None after the first that
-  // could not be made.
+  // On a stream of its own, which all copies must not outlive. None after the first failure.
   std::shared_ptr<const DeviceCopy> Upload(const void* memory, size_t bytes) override;
 
  private:

@@ -1,8 +1,8 @@
-// Fills the next rounds' batches on threads of its own, while the caller computes on
-// the batch before.
+// Prefetches the next rounds' batches on threads of its own, while the caller computes on the
+// current one.
 //
-// The batches are those of the source, bit by bit. Threads share the images of a
-// batch, so that the first one comes soon and few are in memory.
+// The batches are those of the source, bit by bit. Threads share the images of a batch, so that
+// the first one is ready soon and few are in memory.
 #ifndef GRAPEVINE_MODEL_DATA_PREFETCHED_BATCHES_H_
 #define GRAPEVINE_MODEL_DATA_PREFETCHED_BATCHES_H_
 
@@ -23,17 +23,17 @@
 namespace grapevine {
 
 struct PrefetchOptions {
-  int threads = 0;  // that fill batches; with none they are filled when asked for
-  int depth = 2;    // batches that are filled or wait, beside the caller's
+  int threads = 0;  // that fill batches; with none they are filled on demand
+  int depth = 2;    // batches being filled or waiting, besides the caller's
   // Of the batches' images; null is ordinary memory.
   BatchMemory* memory = nullptr;
   // There are no rounds from here on.
   int64_t rounds = std::numeric_limits<int64_t>::max();
 };
 
-// Threads that suit `data` where `processes` share this process's processors: for
-// images that are decoded the processors' share, 8 at most. For those in memory none,
-// but one where the gradients are a GPU's.
+// The threads to use for `data` if `processes` share this process's processors: for images that
+// are decoded, the share of the processors, at most 8; for images in memory none, or one if
+// gradients run on a GPU.
 int PrefetchThreads(const Dataset& data, int processes, bool gpu);
 
 // Thread-compatible. Nothing is filled before the first Fill.
@@ -54,7 +54,7 @@ class PrefetchedBatches final : public BatchSource {
   absl::Status Fill(int64_t round, Batch* batch) override;
 
  private:
-  // A batch of which the images up to `claimed` are in the hands of threads or done.
+  // A batch whose images up to `claimed` are assigned to threads or done.
   struct Pending {
     int64_t round = 0;
     Batch batch;
@@ -97,7 +97,7 @@ class PrefetchedBatches final : public BatchSource {
   std::vector<std::thread> threads_;
 };
 
-// `source` behind threads, or as it is where there are to be none.
+// `source` with prefetching, or as it is if there are no threads.
 std::unique_ptr<BatchSource> Prefetched(std::unique_ptr<DatasetBatches> source,
                                         const PrefetchOptions& options);
 

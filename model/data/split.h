@@ -1,4 +1,4 @@
-// How a data set is divided among nodes.
+// How a data set is sharded over nodes.
 //
 //   iid               shuffled; sizes differ by at most one
 //   dirichlet:alpha=A every class is divided by its own draw from a Dirichlet
@@ -19,12 +19,12 @@
 
 namespace grapevine {
 
-// For each node the samples that it has; each sample has one node.
+// The samples of each node; each sample has one node.
 using Shards = std::vector<std::vector<int32_t>>;
 
-// Divides the samples with these labels among `nodes`. A Dirichlet split that
-// leaves a node without samples is drawn again; what cannot give every node a
-// sample is refused. Errors name the spec and the remedy.
+// Divides the samples with these labels among `nodes`. A Dirichlet split that leaves a node
+// without samples is drawn again; a split that cannot give every node a sample is refused.
+// Errors name the spec and the remedy.
 absl::StatusOr<Shards> SplitOverNodes(std::string_view spec, std::span<const uint16_t> labels,
                                       int64_t nodes, uint64_t seed);
 

@@ -7,8 +7,8 @@
 //                    classes=N (only the first N)
 //   synthetic        built in; train=10000, test=2000, seed=1
 //
-// As in every spec colons separate: a folder whose name contains one is reached
-// through a symbolic link.
+// As in every spec, colons are separators: for a folder with a colon in its name, use a
+// symbolic link.
 //
 // A data set is a function that reads it. One of your own registers like those of this
 // folder, and `--data=NAME:key=value` finds it. See docs/data.md.
@@ -29,7 +29,7 @@
 
 namespace grapevine {
 
-// Reads the data set of a spec; refuses options that it does not know.
+// Reads the data set of a spec; refuses unknown options.
 using ReadDataset = std::function<absl::StatusOr<TrainTest>(const Spec& spec)>;
 
 struct DatasetKind {

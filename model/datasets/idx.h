@@ -1,4 +1,4 @@
-// IDX files, plain or compressed with gzip: the format of MNIST and its kin.
+// IDX files, plain or compressed with gzip: the format of MNIST and its relatives.
 //
 // Big-endian: two zero bytes, the element type (0x08: unsigned bytes), the number
 // of dimensions, each dimension in 4 bytes, then the elements.
@@ -24,8 +24,8 @@ struct IdxArray {
 // Failure::kInput and name the file, what was expected and what was found.
 absl::StatusOr<IdxArray> ReadIdx(const std::string& path, int64_t dimensions);
 
-// A folder with MNIST's four files under their standard names, each plain or
-// with .gz. Images of any extents, 10 classes.
+// A folder with MNIST's four files under their standard names, each plain or with .gz. Images
+// of any size, 10 classes.
 absl::StatusOr<TrainTest> ReadMnist(const std::string& folder);
 
 }  // namespace grapevine

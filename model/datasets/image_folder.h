@@ -1,7 +1,7 @@
-// Images in folders as those of ImageNet: DIR/train/CLASS/*.jpg and DIR/val/CLASS/*.jpg.
+// Images in folders like ImageNet's: DIR/train/CLASS/*.jpg and DIR/val/CLASS/*.jpg.
 //
-// Files are listed at the start and decoded when a batch asks for them: a data set
-// may be larger than memory. Images of any extents become square.
+// Files are listed at the start and decoded when a batch needs them: a data set may be larger
+// than memory. Images of any size become square.
 #ifndef GRAPEVINE_MODEL_DATASETS_IMAGE_FOLDER_H_
 #define GRAPEVINE_MODEL_DATASETS_IMAGE_FOLDER_H_
 
@@ -18,9 +18,9 @@ struct ImageFolderOptions {
   // Of the shorter side of images that are not varied, before their centre is
   // cut out; at least `size`.
   int64_t resize = 256;
-  // Random crops and mirror images in training.
+  // Random crops and flips in training.
   bool augment = true;
-  // Only the first so many classes.
+  // Only this many classes, the first ones.
   int64_t most_classes = kMaxClasses;
 };
 

@@ -4,9 +4,9 @@
 // exact integer transform is used. Grey images get three equal channels, CMYK and
 // YCCK ones (Adobe's, inverted, as well as plain) lose their black.
 //
-// Files are not trusted. Whatever libjpeg warns about is an error, apart from
-// stray bytes between segments and unknown revisions: a truncated image is not
-// trained on in silence. Errors carry Failure::kInput and name the file.
+// Files are not trusted. Whatever libjpeg warns about is an error, apart from stray bytes
+// between segments and unknown revisions: a truncated image is not silently trained on. Errors
+// carry Failure::kInput and name the file.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_MODEL_DATASETS_JPEG_H_
@@ -28,8 +28,7 @@ struct ImageExtent {
   friend bool operator==(const ImageExtent&, const ImageExtent&) = default;
 };
 
-// What the header says; `path` is for errors. Refuses images of more than 2^28
-// pixels.
+// The header's contents; `path` is for errors. Refuses images of more than 2^28 pixels.
 absl::StatusOr<ImageExtent> JpegExtent(std::string_view path, std::span<const uint8_t> file);
 
 // pixels <- the image (height, width, 3) at 1 / `denominator` (1, 2, 4 or 8) of its

@@ -1,9 +1,9 @@
-// A built-in data set: ten digits, each sample drawn anew as a bent, turned,
-// shifted and shaken pen stroke under noise.
+// A built-in data set: ten digits, each sample a randomly bent, rotated, shifted and jittered
+// pen stroke under noise.
 //
-// Hard enough to be worth training on: shifts and turns defeat a linear
-// classifier, convolutions cope. Every byte follows from the seed, on any
-// machine: the arithmetic is plain IEEE, without the mathematics library.
+// Hard enough to be worth training on: shifts and rotations defeat a linear classifier,
+// convolutions cope. Every byte follows from the seed, on any machine: the arithmetic is plain
+// IEEE, without the mathematics library.
 #ifndef GRAPEVINE_MODEL_DATASETS_SYNTHETIC_H_
 #define GRAPEVINE_MODEL_DATASETS_SYNTHETIC_H_
 

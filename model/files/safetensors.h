@@ -3,10 +3,9 @@
 // A file is the length of a JSON header (8 bytes, little-endian), the header, and
 // the tensors' bytes. https://github.com/huggingface/safetensors
 //
-// Files that are read are not trusted: lengths are bounded, offsets checked, and
-// tensors must tile the data without holes or overlaps. Errors about their
-// contents carry Failure::kInput and name the file; those about writing carry
-// Failure::kOutput.
+// Input is not trusted: lengths are bounded, offsets checked, and tensors must tile the data
+// without holes or overlaps. Errors about their contents carry Failure::kInput and name the
+// file; those about writing carry Failure::kOutput.
 #ifndef GRAPEVINE_MODEL_FILES_SAFETENSORS_H_
 #define GRAPEVINE_MODEL_FILES_SAFETENSORS_H_
 
@@ -25,9 +24,8 @@
 
 namespace grapevine {
 
-// The JSON header, read in one pass. What that takes grows with its length alone: nothing is
-// kept but names, types and extents, and nesting is bounded. Unknown fields of a tensor are
-// passed over.
+// The JSON header, read in one pass. Its cost is linear in the header's length: only names,
+// types and shapes are kept, and nesting is bounded. Unknown fields of a tensor are skipped.
 struct SafetensorsHeader {
   struct Tensor {
     std::string name;
@@ -70,9 +68,9 @@ class Safetensors {
   // By name.
   const std::map<std::string, Tensor>& tensors() const { return tensors_; }
 
-  // Fills a replica of `layout`. Refuses files whose tensors are not exactly the
-  // layout's, naming those that are missing, left over or of another shape or type;
-  // only PyTorch's "*.num_batches_tracked" (one int64) may be left over.
+  // Fills a replica of `layout`. Refuses files whose tensors are not exactly the layout's,
+  // naming those that are missing, superfluous or of another shape or type; only PyTorch's
+  // "*.num_batches_tracked" (one int64) may be superfluous.
   absl::Status Load(const ReplicaLayout& layout, float* replica) const;
 
  private:

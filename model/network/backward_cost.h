@@ -1,4 +1,4 @@
-// What a backward pass costs beside a forward one, where nothing is measured.
+// The cost of a backward pass relative to a forward one, where nothing is measured.
 #ifndef GRAPEVINE_MODEL_NETWORK_BACKWARD_COST_H_
 #define GRAPEVINE_MODEL_NETWORK_BACKWARD_COST_H_
 
@@ -9,8 +9,8 @@ namespace grapevine {
 // Of a forward pass: the gradient of a matrix product is two of them.
 inline constexpr int64_t kBackwardCost = 2;
 
-// The part of a gradient's time after which the elements [from, size) are final,
-// in a model of which nothing is known but its size: all elements cost alike.
+// The share of a gradient's time after which the elements [from, size) are final, in a model of
+// which only the size is known: all elements cost the same.
 inline double EvenlyReadyAt(int64_t from, int64_t size) {
   const int64_t ready = size + kBackwardCost * (size - from);
   return static_cast<double>(ready) / static_cast<double>((1 + kBackwardCost) * size);

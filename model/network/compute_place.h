@@ -1,4 +1,4 @@
-// Where objectives and evaluators compute, and replicas and gradients lie. A plain value.
+// Where objectives and evaluators compute, and keep replicas and gradients. A plain value.
 #ifndef GRAPEVINE_MODEL_NETWORK_COMPUTE_PLACE_H_
 #define GRAPEVINE_MODEL_NETWORK_COMPUTE_PLACE_H_
 

@@ -1,7 +1,6 @@
-// A network made ready to run for one batch size: its layers, and one arena for
-// every activation, gradient and scratch region, planned before the first step; and
-// its steps as a device has recorded them, so that the next ones are queued by one
-// call each.
+// A network prepared to run for one batch size: its layers, and one arena for every activation,
+// gradient and scratch region, planned before the first step; and its steps as recorded by a
+// device, so that later ones are queued by one call each.
 //
 // Calls are queued on the device. Thread-compatible; calls run inside a TensorThread.
 #ifndef GRAPEVINE_MODEL_NETWORK_EXECUTION_PLAN_H_
@@ -52,7 +51,7 @@ class ExecutionPlan {
 
   // `gradient` takes the batch's statistics; null in inference.
   void Forward(const float* replica, float* gradient);
-  // Calls `done(i)` when operation i has gone back, from the last to the first.
+  // Calls `done(i)` when the backward of operation i has run, from the last to the first.
   void Backward(const float* replica, float* gradient, const std::function<void(int i)>& done);
 
  private:
@@ -69,16 +68,17 @@ class ExecutionPlan {
   void* logits_gradient_ = nullptr;
 };
 
-// A step is the same calls over the same memory again and again, but that the replica
-// changes between a few vectors: each gets a recording of its own. On a GPU, where a step
-// is hundreds of launches, a small network otherwise waits for the processor.
-// Of one execution plan, which it must not outlive.
+// Every step makes the same calls over the same memory, except that the replica alternates
+// among a few vectors: each gets a recording of its own. On a GPU, where a step is hundreds of
+// launches, a small network otherwise waits for the CPU. Belongs to one execution plan, which
+// it must not outlive.
 class RecordedSteps {
  public:
-  // How often a step is queued call by call first: what libraries load or choose at a
-  // first call is no part of a step, and not every step comes again.
+  // How often a step is first queued call by call: what libraries load or choose at a first
+  // call is not part of a step, and not every step recurs.
   static constexpr int kPlainSteps = 2;
-  // Steps that are remembered: those queued last. D-PSGD's take window + 2 vectors in turn.
+  // The most steps that are remembered, the latest ones. D-PSGD's use window + 2 vectors in
+  // turn.
   static constexpr size_t kMost = 64;
 
   // The device outlives this.

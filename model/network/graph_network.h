@@ -1,11 +1,11 @@
 // Runs a NetworkGraph on one device: the CPU or a GPU.
 //
-// Keeps one plan for gradients, one for statistics and one for evaluations, each
-// for the batch size last seen (evaluation: the largest, smaller batches fit in).
-// Replicas and gradients are the device's memory, but for Initialize, which writes host
-// memory; batches are host memory. Every call waits for its result. What GradientInParts
-// calls final on the way is so in the order of the device's stream: on a GPU, for what is
-// queued behind it or waits for an event recorded then.
+// Keeps one plan for gradients, one for statistics and one for evaluations, each for the batch
+// size last seen (evaluation: the largest, smaller batches fit in). Replicas and gradients are
+// in device memory, except in Initialize, which writes host memory; batches are in host memory.
+// Every call waits for its result. What GradientInParts reports as final is so in the order of
+// the device's stream: on a GPU, for work queued after the report or waiting for an event
+// recorded then.
 #ifndef GRAPEVINE_MODEL_NETWORK_GRAPH_NETWORK_H_
 #define GRAPEVINE_MODEL_NETWORK_GRAPH_NETWORK_H_
 
@@ -38,8 +38,8 @@ class GraphNetwork : public Network {
   int64_t classes() const override { return graph_.classes(); }
 
   void Initialize(uint64_t seed, float* replica) const override;
-  // Errors of all that follow: a batch that does not fit the network; what the device's
-  // libraries say.
+  // Errors of all that follow: a batch that does not fit the network; errors of the device's
+  // libraries.
   absl::Status PrepareGradient(int64_t batch_size) override;
   absl::StatusOr<double> Gradient(const float* replica, const Batch& batch,
                                   float* gradient) override;

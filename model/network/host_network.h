@@ -1,7 +1,7 @@
-// A network on a device, for those whose replicas are in host memory: evaluations of
-// averaged models, which come from the wire.
+// A network on a device, for callers whose replicas are in host memory: evaluations of averaged
+// models, received from other nodes.
 //
-// Every call copies the replica to the device, beside the batch, but where it is held
+// Every call copies the replica to the device along with the batch, unless it is held
 // (HeldReplica).
 #ifndef GRAPEVINE_MODEL_NETWORK_HOST_NETWORK_H_
 #define GRAPEVINE_MODEL_NETWORK_HOST_NETWORK_H_

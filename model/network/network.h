@@ -30,11 +30,11 @@ class Network {
   virtual ImageShape input() const = 0;
   virtual int64_t classes() const = 0;
 
-  // Draws the starting weights (He et al. 2015 where the network does not say
-  // otherwise) and running statistics from `seed` alone.
+  // Draws the initial weights (He et al. 2015 unless the network says otherwise) and running
+  // statistics from `seed` alone.
   virtual void Initialize(uint64_t seed, float* replica) const = 0;
 
-  // Makes ready for gradients of `batch_size` samples: the first one does it otherwise.
+  // Prepares for gradients of `batch_size` samples; otherwise the first one does.
   virtual absl::Status PrepareGradient(int64_t batch_size) { return absl::OkStatus(); }
 
   // Training mode: mean loss over the batch, its gradient, and into the buffer
@@ -65,8 +65,8 @@ class Network {
   virtual void Release() {}
 };
 
-// Calls of `network` with this replica, one after the other, while it stays as it is: a
-// network that copies replicas copies it once. One at a time.
+// Holds an unchanging replica over several calls of `network`: a network that copies replicas
+// copies it once. One at a time.
 class HeldReplica {
  public:
   HeldReplica(Network& network, const float* replica) : network_(network) {

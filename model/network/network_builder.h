@@ -5,10 +5,10 @@
 //   auto logits = b.Linear("fc", b.GlobalAveragePool(x), 10);
 //   absl::StatusOr<NetworkGraph> graph = b.Build(logits);
 //
-// Parameters get PyTorch's names ("conv1.weight") and lie in the replica in the
-// order of the calls. Neighbours that one pass can compute are fused later.
-// The first mistake (an image smaller than the kernel, a name used twice) is
-// remembered and comes out of Build; until then every call returns something.
+// Parameters get PyTorch's names ("conv1.weight") and are in the replica in the order of the
+// calls. Adjacent layers that one pass can compute are fused later. The first mistake (an image
+// smaller than the kernel, a name used twice) is remembered and returned by Build; until then
+// every call returns something.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_MODEL_NETWORK_NETWORK_BUILDER_H_
@@ -28,7 +28,7 @@ namespace grapevine {
 
 class NetworkBuilder {
  public:
-  // What a layer returns, to be given to the next one.
+  // A layer's output, the input of the next one.
   struct Tensor {
     int id = 0;
   };

@@ -43,27 +43,26 @@ struct NetworkGraph {
   std::vector<int> Consumers(int tensor) const;
 };
 
-// Joins operations that one pass over memory can compute: a ReLU with what comes before it,
-// an addition with the batch normalization of one of its summands.
-// The same function with fewer operations; the replica stays as it is.
+// Joins operations that one pass over memory can compute: a ReLU with what comes before it, an
+// addition with the batch normalization of one of its summands. The same function with fewer
+// operations; the replica's layout does not change.
 NetworkGraph Fuse(NetworkGraph graph);
 
-// How far a gradient has come while the backward pass of a network goes on. A parameter's
-// gradient is final when its layer's backward has run, and buffers are written on the way
-// forward. Parameters lie in the replica in the order of the layers, about, so that a
-// gradient becomes final from its end on. Immutable.
+// Which part of a gradient is final during a network's backward pass. A parameter's gradient is
+// final when its layer's backward has run; buffers are written in the forward pass. Parameters
+// are in the replica roughly in the order of the layers, so that a gradient becomes final from
+// its end on. Immutable.
 class BackwardProgress {
  public:
   explicit BackwardProgress(const NetworkGraph& graph);
 
-  // The elements from there on are final once operation `i` and all later ones
-  // have gone back.
+  // The elements from there on are final once the backward of operation `i` and of all later
+  // ones has run.
   int64_t FinalFrom(int i) const { return final_from_[i]; }
 
-  // The part of a gradient's time after which the elements from `from` on are
-  // final: an estimate from counted operations (multiplications in matrix
-  // products, elements elsewhere), where a backward pass costs twice the forward
-  // one, so that it is the same on every machine.
+  // The share of a gradient's time after which the elements from `from` on are final: an
+  // estimate from counted operations (multiplications in matrix products, elements elsewhere),
+  // where a backward pass costs twice the forward one, so that it is the same on every machine.
   double ReadyAt(int64_t from) const;
 
  private:

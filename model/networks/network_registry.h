@@ -38,8 +38,8 @@ struct NetworkKind {
 // All networks of this program.
 Registry<NetworkKind>& Networks();
 
-// What `spec` names among them, on `device`; without one on the CPU.
-// Errors carry Failure::kUsage and name the spec, what is wrong and what is known.
+// The network that `spec` names, on `device`, or on the CPU without one. Errors carry
+// Failure::kUsage and name the spec, what is wrong and the known names.
 absl::StatusOr<std::unique_ptr<Network>> MakeNetwork(std::string_view spec, ImageShape input,
                                                      int64_t classes, const NetworkOptions& options,
                                                      std::unique_ptr<TensorDevice> device = {});

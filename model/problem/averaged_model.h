@@ -1,4 +1,4 @@
-// The mean of all nodes' replicas: the model that decentralized training yields.
+// The mean of all nodes' replicas: the model that decentralized training produces.
 #ifndef GRAPEVINE_MODEL_PROBLEM_AVERAGED_MODEL_H_
 #define GRAPEVINE_MODEL_PROBLEM_AVERAGED_MODEL_H_
 
@@ -30,12 +30,12 @@ inline AveragedModel AverageOf(int64_t round, SharedVector mean, const MergedDis
   return average;
 }
 
-// Sums of squared distances that a rank passes on beside the mean of its subtree: of
-// parameters and of buffers.
+// Sums of squared distances that a rank passes on with the mean of its subtree: for parameters
+// and for buffers.
 inline constexpr int64_t kMergeSums = 2;
 
-// Payload of the messages that merge the models of so many ranks up a tree: all but rank
-// 0 send as many bytes as a replica has, and the sums.
+// Payload of the messages that merge the models of this many ranks up a tree: each but rank 0
+// sends the bytes of a replica, and the sums.
 inline int64_t MergeBytes(Rank ranks, int64_t replica_size) {
   return (ranks - 1) *
          (replica_size * int64_t{sizeof(float)} + kMergeSums * int64_t{sizeof(double)});

@@ -1,5 +1,5 @@
-// An objective that computes on the CPU, for a node whose vectors live on a device:
-// copies the replica down and the gradient up, on the stream of its gradients.
+// An objective that computes on the CPU, for a node whose vectors live on a device: downloads
+// the replica and uploads the gradient, on the stream of its gradients.
 #ifndef GRAPEVINE_MODEL_PROBLEM_HOST_OBJECTIVE_H_
 #define GRAPEVINE_MODEL_PROBLEM_HOST_OBJECTIVE_H_
 

@@ -1,5 +1,5 @@
-// A network's weights on a whole data set: loss, accuracy, and running statistics measured
-// anew.
+// Evaluation of a network's weights on a whole data set: loss, accuracy, and recalibrated
+// running statistics.
 #ifndef GRAPEVINE_MODEL_PROBLEM_NETWORK_EVALUATION_H_
 #define GRAPEVINE_MODEL_PROBLEM_NETWORK_EVALUATION_H_
 

@@ -1,4 +1,5 @@
-// A network over a data set that is divided over the nodes, and over one node's batches.
+// A network over a data set that is sharded over the nodes, and the objective over one node's
+// batches.
 //
 // A model's loss is the mean over the test set, in nats; its accuracy a fraction.
 #ifndef GRAPEVINE_MODEL_PROBLEM_NETWORK_PROBLEM_H_
@@ -24,8 +25,8 @@ namespace grapevine {
 // Thread-compatible. The errors of Gradient are the network's and the batches'.
 class NetworkObjective : public Objective {
  public:
-  // `seed` is the run's: all nodes start alike. The network holds nothing but
-  // scratch memory: the objectives of one thread may share it.
+  // `seed` is the run's: all nodes start equal. The network holds only scratch memory: the
+  // objectives of one thread may share it.
   NetworkObjective(std::shared_ptr<Network> network, std::unique_ptr<BatchSource> batches,
                    uint64_t seed);
 

@@ -20,8 +20,8 @@ class Objective {
 
   virtual const ReplicaLayout& layout() const = 0;
 
-  // Writes the starting replica: a function of the run's seed alone, so that
-  // all nodes start alike. `replica` has layout().size elements.
+  // Writes the initial replica: a function of the run's seed alone, so that all nodes start
+  // equal. `replica` has layout().size elements.
   virtual void Initialize(float* replica) = 0;
 
   // Does what the first gradient would do before it begins (plans, code for this processor),
@@ -34,16 +34,15 @@ class Objective {
   // loss. The batch is a function of (seed, node, round) alone.
   virtual absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) = 0;
 
-  // The same, and calls `final_from(from)` whenever the elements from `from` on
-  // are final before the rest; never, where the objective does not know. `from`
-  // falls.
+  // The same, and calls `final_from(from)` whenever the elements from `from` on are final
+  // before the rest; never, if the objective does not know. `from` decreases.
   using FinalFrom = std::function<void(int64_t from)>;
   virtual absl::StatusOr<double> GradientInParts(const float* replica, int64_t round,
                                                  float* gradient, const FinalFrom& final_from) {
     return Gradient(replica, round, gradient);
   }
-  // An estimate of the part of a gradient's time after which the elements from
-  // `from` on are final, 0 .. 1: where time is made up. The same on every machine.
+  // An estimate of the share of a gradient's time after which the elements from `from` on are
+  // final, 0 .. 1, for modelled times. The same on every machine.
   virtual double ReadyAt(int64_t from) const { return 1; }
 
   // Samples in one local batch.

@@ -1,5 +1,5 @@
-// A model that is only bytes to send and time to wait for, for measuring networks: what
-// takes its gradients' time is whoever asks for them (node/runner/gradient_worker.h,
+// A model that is only bytes to send and time to wait for, for measuring networks: the time of
+// its gradients is spent by those who request them (node/runner/gradient_worker.h,
 // sim/engine/simulation.h).
 #ifndef GRAPEVINE_MODEL_PROBLEM_PHANTOM_PROBLEM_H_
 #define GRAPEVINE_MODEL_PROBLEM_PHANTOM_PROBLEM_H_
@@ -28,7 +28,7 @@ class PhantomObjective : public Objective {
   const ReplicaLayout& layout() const override { return layout_; }
   // Zeros.
   void Initialize(float* replica) override;
-  // Leaves `gradient` as it is. Never fails; the loss is 0.
+  // Does not touch `gradient`. Never fails; the loss is 0.
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override;
   double ReadyAt(int64_t from) const override { return EvenlyReadyAt(from, layout_.size); }
   int64_t batch_size() const override { return options_.batch_size; }

@@ -1,10 +1,9 @@
 // Noisy quadratics with a known optimum: F_i(x) = (h / 2) |x - b_i|^2.
 //
-// Their mean is smallest at the mean of the b_i; a model's loss is how far above
-// that smallest value it is, (h / 2) |x - mean b|^2. On them decentralized
-// algorithms have exact answers (stationary consensus distance, transient phase,
-// bias, stability limits), in moments and for thousands of nodes: the oracle of their
-// tests.
+// Their mean is smallest at the mean of the b_i; a model's loss is its excess over that
+// minimum, (h / 2) |x - mean b|^2. On them decentralized algorithms have exact answers
+// (stationary consensus distance, transient phase, bias, stability limits), quickly and for
+// thousands of nodes: the oracle of their tests.
 #ifndef GRAPEVINE_MODEL_PROBLEM_QUADRATIC_PROBLEM_H_
 #define GRAPEVINE_MODEL_PROBLEM_QUADRATIC_PROBLEM_H_
 

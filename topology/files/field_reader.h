@@ -1,5 +1,5 @@
-// A text file of fields separated by blanks or commas, line by line: edge lists
-// and matrices. "#" and "%" begin comments; lines without fields are passed over.
+// A text file of fields separated by blanks or commas, line by line: edge lists and matrices.
+// "#" and "%" begin comments; lines without fields are skipped.
 //
 // Thread-safety: thread-compatible. Fields point into the file and live as long
 // as the reader.
@@ -24,9 +24,9 @@ class FieldReader {
 
   // Moves to the next line with fields; false at the end.
   bool Next();
-  // The fields of the present line.
+  // The fields of the current line.
   const std::vector<std::string_view>& fields() const { return fields_; }
-  // "PATH:LINE: MESSAGE" about the present line, with Failure::kInput.
+  // "PATH:LINE: MESSAGE" about the current line, with Failure::kInput.
   absl::Status Error(std::string_view message) const;
 
  private:
@@ -39,7 +39,7 @@ class FieldReader {
   std::vector<std::string_view> fields_;
 };
 
-// A field for a message: at most 40 bytes, unprintable ones escaped.
+// A field, quoted for a message: at most 40 bytes, unprintable ones escaped.
 std::string Quoted(std::string_view field);
 
 }  // namespace grapevine

@@ -1,6 +1,6 @@
-// Graphs as text that other programs have: edge lists, GraphML, Graphviz DOT, read and written.
+// Reads and writes the graph formats of other programs: edge lists, GraphML, Graphviz DOT.
 //
-// What is written reads back, undirected graphs as the same graph.
+// Everything written can be read back; undirected graphs give the same graph.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_TOPOLOGY_FILES_GRAPH_FORMATS_H_
@@ -19,15 +19,14 @@
 
 namespace grapevine {
 
-// What a graph file says, before it is known to be a usable topology.
+// The contents of a graph file, before it is known to be a usable topology.
 struct GraphDescription {
   int64_t nodes = 0;
   std::vector<Edge> edges;  // undirected, ranks in [0, nodes), no loops
 };
 
-// Two ranks a line, from 0. What begins with "{" behind them, the attributes that NetworkX
-// writes ("{'weight': 0.5}"), is passed over: weights come from --mixing. Errors name file and
-// line and carry Failure::kInput.
+// Two ranks a line, from 0. The attributes that NetworkX writes after them ("{'weight': 0.5}")
+// are ignored: weights come from --mixing. Errors name file and line and carry Failure::kInput.
 absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path);
 
 // By Boost.Graph. Ranks in the order of the node elements. Errors name the file (and the line,
@@ -40,7 +39,7 @@ absl::StatusOr<GraphDescription> ReadDot(const std::string& path);
 
 enum class GraphFormat { kEdges, kGraphml, kDot };
 
-// Takes the text in many small pieces; an error stops the writing and is returned.
+// Called with many small pieces of text; an error stops the writing and is returned.
 using TextSink = std::function<absl::Status(std::string_view)>;
 
 // The edges of a round, ascending: every direction of a directed graph, from the
@@ -48,8 +47,7 @@ using TextSink = std::function<absl::Status(std::string_view)>;
 absl::Status ForEachEdge(const Topology& topology, Round round,
                          const std::function<absl::Status(Rank from, Rank to)>& visit);
 
-// Edge by edge in constant memory, so that graphs which are only computed never need to be
-// stored.
+// Edge by edge in constant memory, so that computed graphs never need to be stored.
 absl::Status WriteGraph(const Topology& topology, Round round, GraphFormat format,
                         const TextSink& sink);
 

@@ -1,5 +1,5 @@
-// What Boost's parsers of graph files must not be given: an XML parser that recurses into the
-// elements, and a DOT reader whose time grows with the square of some things.
+// Protects Boost's parsers of graph files from input that they cannot bear: the XML parser
+// recurses into elements, and the DOT reader takes quadratic time in some quantities.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_TOPOLOGY_FILES_PARSER_LIMITS_H_
@@ -11,17 +11,15 @@
 
 namespace grapevine {
 
-// Whether a parser of `text` opens at most `limit` elements within each other.
-// Works without recursion and on any bytes, and tells tags from what only looks
-// like them in the way of RapidXML, which is below Boost's reader. False also
-// where a document type carries declarations: no graph needs them.
+// Whether a parser of `text` opens at most `limit` elements within each other. Works without
+// recursion and on any bytes, and recognizes tags as RapidXML does, on which Boost's reader is
+// built. False also where a document type has declarations: no graph needs them.
 bool XmlIsShallow(std::string_view text, int64_t limit);
 
-// What `text` has more of than any graph needs, in words: bytes of a string
-// (Boost copies its rest at every escaped quote), attributes of an edge or a node,
-// default attributes (each edge and node gets a copy of them), braces (they
-// nest). Empty where Boost's reader takes time in proportion to the text. Works
-// without recursion and on any bytes.
+// Names what `text` has more of than any graph needs: bytes of a string (Boost copies the rest
+// at every escaped quote), attributes of an edge or a node, default attributes (copied to each
+// edge and node), braces (they nest). Empty if Boost's reader takes time proportional to the
+// text. Works without recursion and on any bytes.
 std::string DotExcess(std::string_view text);
 
 }  // namespace grapevine

@@ -1,10 +1,10 @@
 // A pseudo-random permutation of 0..n-1 whose values are computed one at a time.
 //
-// Few values are shuffled outright, which is exactly uniform. Many go through a
-// Feistel network over the next power of two, with round functions keyed by
-// (seed, purpose, a); values that fall outside 0..n-1 walk on along their cycle
-// (Black and Rogaway, "Ciphers with arbitrary finite domains", 2002): constant
-// time and memory. (Over few values such a network is visibly uneven.)
+// Few values are shuffled directly, which is exactly uniform. Many go through a Feistel network
+// over the next power of two, with round functions keyed by (seed, purpose, a); values that
+// fall outside 0..n-1 walk on along their cycle (Black and Rogaway, "Ciphers with arbitrary
+// finite domains", 2002): constant time and memory. (Over few values such a network is visibly
+// uneven.)
 //
 // Thread-safety: immutable.
 #ifndef GRAPEVINE_TOPOLOGY_GRAPHS_KEYED_PERMUTATION_H_
@@ -36,7 +36,7 @@ class KeyedPermutation {
   const uint64_t seed_;
   const Purpose purpose_;
   const uint64_t a_;
-  std::vector<uint8_t> images_;  // of few values; else empty
+  std::vector<uint8_t> images_;  // for few values; else empty
 };
 
 }  // namespace grapevine

@@ -1,12 +1,12 @@
-// Eigenvalues of mixing matrices: how fast averaging alone reaches consensus, and with that
-// everything that is worth knowing about a graph and its weights before a run.
+// Eigenvalues of mixing matrices: how fast averaging alone reaches consensus, and a summary of
+// a graph and its weights before a run.
 //
-// rho is the second largest modulus, the factor by which a round shrinks the
-// disagreement in the long run; the gap is 1 - rho. One number does not predict
-// how well a graph learns: the whole spectrum does, so it is given where it can.
+// rho is the second largest modulus, the factor by which a round shrinks the disagreement in
+// the long run; the gap is 1 - rho. No single number predicts how well a graph trains; the
+// whole spectrum does, so it is given where possible.
 //
-// Thread-safety: pure functions. All of them visit every edge of the rounds they
-// look at, unless a closed form exists.
+// Thread-safety: pure functions. They visit every edge of the rounds concerned, unless a closed
+// form exists.
 #ifndef GRAPEVINE_TOPOLOGY_SPECTRUM_SPECTRUM_H_
 #define GRAPEVINE_TOPOLOGY_SPECTRUM_SPECTRUM_H_
 
@@ -26,24 +26,24 @@ constexpr Rank kWholeSpectrumNodes = 2048;
 struct Spectrum {
   enum class Method { kClosedForm, kDense, kLanczos };
 
-  // With multiplicity, by falling modulus (then falling real and imaginary
-  // part); empty beyond kWholeSpectrumNodes.
+  // With multiplicity, by decreasing modulus (then decreasing real and imaginary part); empty
+  // beyond kWholeSpectrumNodes.
   std::vector<std::complex<double>> eigenvalues;
   double rho = 0;  // 0 for a single node
   Method method = Method::kClosedForm;
-  // Of the eigenvector behind rho, |Wv - rho v| / |v|: rho is known to about
-  // this much. 0 unless the method is kLanczos.
+  // |Wv - rho v| / |v| of the eigenvector v of rho: rho is known to about this precision. 0
+  // unless the method is kLanczos.
   double residual = 0;
 
   double gap() const { return 1 - rho; }
 };
 
-// Of the matrix of one round. Fails for an explicit asymmetric matrix over more
-// than kWholeSpectrumNodes nodes.
+// The spectrum of one round's matrix. Fails for an explicit asymmetric matrix over more than
+// kWholeSpectrumNodes nodes.
 absl::StatusOr<Spectrum> RoundSpectrum(const Mixing& mixing, Round round);
 
-// Of the product of the matrices of rounds 0 .. period - 1. The topology has a
-// period. Beyond kWholeSpectrumNodes only for closed forms.
+// The spectrum of the product of the matrices of rounds 0 .. period - 1. The topology must have
+// a period. Beyond kWholeSpectrumNodes only for closed forms.
 absl::StatusOr<Spectrum> PeriodSpectrum(const Mixing& mixing);
 
 // For random matchings: the factor by which a round shrinks the expected
@@ -79,7 +79,7 @@ struct TopologySummary {
   std::optional<double> contraction;  // ExpectedContraction, where the period is 0
   bool exact = false;                 // a period averages exactly
 
-  // What one round does to the disagreement (a norm, not its square) in the long
+  // The factor by which one round shrinks the disagreement (a norm, not its square) in the long
   // run: rho, or the period's mean, or the root of the expected contraction.
   double shrink = 0;
   // Rounds until averaging alone leaves a tenth of the disagreement; infinite where rho is

@@ -1,7 +1,7 @@
-// The mixing matrix W of a round: how much each neighbour's replica weighs.
+// The mixing matrix W of a round: the weight of each neighbour's replica.
 //
-// x_i <- sum_j W_ij x_j (D-PSGD, arXiv:1705.09056, Algorithm 1). Every matrix
-// here is doubly stochastic, so that averaging keeps the mean of the replicas.
+// x_i <- sum_j W_ij x_j (D-PSGD, arXiv:1705.09056, Algorithm 1). Every matrix here is doubly
+// stochastic, so that averaging preserves the mean of the replicas.
 //
 // Thread-safety: immutable, safe from any thread.
 #ifndef GRAPEVINE_TOPOLOGY_WEIGHTS_MIXING_H_
@@ -36,8 +36,8 @@ class Mixing {
   // The canonical spec: "metropolis", "uniform", "lazy:metropolis", "file:PATH".
   virtual std::string name() const = 0;
   virtual const Topology& topology() const = 0;
-  // Replaces the contents of `row`: exactly the in-neighbours of the topology,
-  // a weight of 0 included.
+  // Replaces the contents of `row`: exactly the in-neighbours of the topology, also those with
+  // weight 0.
   virtual void Row(Rank rank, Round round, MixingRow* row) const = 0;
   // Eigenvalue k of the round's matrix where a closed form is known, as
   // Topology::MetropolisEigenvalue.
@@ -46,14 +46,13 @@ class Mixing {
   }
 };
 
-// Weights for `topology` by `spec`, of those that are registered
-// (topology/weights/mixing_kind.h): "metropolis" (Metropolis-Hastings, the
-// default: 1/(1 + max(d_i, d_j))), "uniform" (1/(d+1); refused where two
-// neighbours differ in degree), "lazy:SPEC" ((I+W)/2), "file:PATH" (an explicit
-// matrix over a fixed graph, matrix_file.h). One-peer schedules and matchings
-// weigh both sides 1/2 under the first two. W is symmetric exactly where the
-// graph is undirected. A matrix that is not doubly stochastic is refused by
-// name of the row or column and its sum.
+// The weights for `topology` that `spec` names among the registered ones
+// (topology/weights/mixing_kind.h): "metropolis" (Metropolis-Hastings, the default: 1/(1 +
+// max(d_i, d_j))), "uniform" (1/(d+1); refused where two neighbours differ in degree),
+// "lazy:SPEC" ((I+W)/2), "file:PATH" (an explicit matrix over a fixed graph, matrix_file.h).
+// The first two give 1/2 to both nodes in one-peer schedules and matchings. W is symmetric
+// exactly where the graph is undirected. A matrix that is not doubly stochastic is refused; the
+// error names the row or column and its sum.
 absl::StatusOr<std::shared_ptr<const Mixing>> MakeMixing(std::string_view spec,
                                                          std::shared_ptr<const Topology> topology);
 

@@ -1,6 +1,6 @@
-// What is registered of mixing weights: how they are written, and how they are made.
+// The registration of mixing weights: their notation and factory.
 //
-// Weights of your own register like those of this folder: docs/extending.md.
+// Register your own as this folder does: docs/extending.md.
 //
 // Thread-safety: immutable once registered; the functions are pure, safe from any thread.
 #ifndef GRAPEVINE_TOPOLOGY_WEIGHTS_MIXING_KIND_H_
@@ -28,7 +28,7 @@ struct MixingKind {
   // What follows the name is a path or another spec, colons and all (base/registry.h).
   bool tail = false;
 
-  // A doubly stochastic matrix, or an error that says why not on this graph.
+  // A doubly stochastic matrix, or an error that says why there is none on this graph.
   std::function<absl::StatusOr<std::shared_ptr<const Mixing>>(
       const Spec&, std::shared_ptr<const Topology> topology)>
       make;

@@ -1,7 +1,7 @@
 // The CPU's tensor operations: oneDNN where it is fast, passes of our own where
 // fusing pays (batch normalization, element-wise operations).
 //
-// Thread-compatible. Whoever calls it or its layers is inside a TensorThread
+// Thread-compatible. Callers of it and of its layers are inside a TensorThread
 // (tensor_thread.h).
 #ifndef GRAPEVINE_KERNELS_TENSOR_CPU_CPU_TENSOR_DEVICE_H_
 #define GRAPEVINE_KERNELS_TENSOR_CPU_CPU_TENSOR_DEVICE_H_

@@ -29,11 +29,11 @@ dnnl::stream& OneDnnStream();
 
 dnnl::memory::desc Descriptor(const TensorFormat& format);
 dnnl::memory::desc Descriptor(const TensorShape& shape, dnnl::memory::format_tag tag);
-// Any layout that the primitive likes best.
+// The layout that the primitive prefers.
 dnnl::memory::desc AnyDescriptor(const TensorShape& shape);
-// (out, in, kh, kw) weights and vectors as they lie in the replica.
+// Weights (out, in, kh, kw) and vectors as they are in the replica.
 dnnl::memory::desc VectorDescriptor(int64_t size);
-// Nothing where our layouts cannot express it.
+// Empty if none of our layouts can express it.
 std::optional<TensorFormat> FormatOf(const dnnl::memory::desc& descriptor,
                                      const TensorShape& shape);
 
@@ -57,7 +57,7 @@ class BoundPrimitive {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-// Brings a tensor from one layout into another; costs nothing where they agree.
+// Converts a tensor from one layout to another; free where they agree.
 class Conversion {
  public:
   Conversion() = default;

@@ -1,11 +1,10 @@
 // The passes of our own over tensors: element-wise ones in any format, padding included, and
 // those of batch normalization in blocks of 16 channels.
 //
-// Each pass walks memory once and fuses what stands next to it: ReLU, the
-// addition of a shortcut, the sum of two gradients. Sums run in fp32 over
-// pieces that fit the first-level cache and in double over the pieces, in a
-// fixed order, so that every instruction set gives the same bits. ReLU keeps a NaN, so that a
-// diverged run shows in its loss.
+// Each pass walks memory once and fuses adjacent operations: ReLU, the addition of a shortcut,
+// the sum of two gradients. Sums run in fp32 over pieces that fit the L1 cache and in double
+// over the pieces, in a fixed order, so that every instruction set gives the same bits. ReLU
+// keeps a NaN, so that a diverged run shows in its loss.
 //
 // Thread-safety: pure functions. Internal to kernels/tensor/.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CPU_PASSES_H_
@@ -31,7 +30,7 @@ void MaskByOutput(const float* y, float* gradient, int64_t size,
 // y <- max(x, 0); y may be x.
 void ReluInto(const float* x, float* y, int64_t size, InstructionSet set = BestInstructionSet());
 
-// y <- a + b, then ReLU where asked.
+// y <- a + b, then ReLU if requested.
 void AddInto(const float* a, const float* b, bool relu, float* y, int64_t size,
              InstructionSet set = BestInstructionSet());
 
@@ -51,14 +50,14 @@ struct ChannelBlocks {
   int64_t count() const { return samples * positions; }  // values per channel
 };
 
-// Nothing where `format` has no such blocks.
+// Empty if `format` has no such blocks.
 std::optional<ChannelBlocks> BlocksOf(const TensorFormat& format);
 
 // Mean and sum of squared deviations of each lane (Chan, Golub and LeVeque 1979).
 void ChannelMoments(const ChannelBlocks& blocks, const float* x, float* mean, float* deviation,
                     InstructionSet set = BestInstructionSet());
 
-// y = x * scale + shift, + shortcut where there is one, then ReLU where asked.
+// y = x * scale + shift, + shortcut if there is one, then ReLU if requested.
 struct NormalizePass {
   const float* x = nullptr;
   const float* scale = nullptr;

@@ -1,5 +1,5 @@
-// What convolution and inner product share: a linear map with weights, a bias
-// and perhaps a ReLU, computed by three oneDNN primitives.
+// The common part of convolution and inner product: a linear map with weights, a bias and
+// optionally a ReLU, computed by three oneDNN primitives.
 //
 // Internal to kernels/tensor/. Thread-compatible.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CPU_WEIGHTED_LAYER_H_
@@ -30,7 +30,7 @@ struct LinearPrimitives {
   std::optional<BackwardData> backward_data;
 };
 
-// How the same tensors lie outside of the layer.
+// The formats of the same tensors outside the layer.
 struct LinearFormats {
   dnnl::memory::desc input;
   dnnl::memory::desc weights;  // as in the replica

@@ -1,7 +1,7 @@
-// A matrix product by cuBLASLt, with what it can do to the result on the way.
+// A matrix product by cuBLASLt, with its epilogue.
 //
-// Matrices are column-major, as cuBLASLt has them: a row-major (r, c) matrix is a (c, r)
-// one here. Thread-compatible.
+// Matrices are column-major, as in cuBLASLt: a row-major (r, c) matrix is a (c, r) one here.
+// Thread-compatible.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_BLAS_MATMUL_H_
 #define GRAPEVINE_KERNELS_TENSOR_CUDA_BLAS_MATMUL_H_
 
@@ -39,7 +39,7 @@ struct BlasProduct {
 
 class BlasMatmul {
  public:
-  // The fastest of cuBLASLt's proposals, measured. Unimplemented where it has none.
+  // The fastest of cuBLASLt's proposals, by measurement. Unimplemented if it has none.
   static absl::StatusOr<BlasMatmul> Make(CudaTensorContext& context, const BlasProduct& product);
 
   int64_t workspace_bytes() const { return workspace_bytes_; }

@@ -1,5 +1,5 @@
-// Convolution by cuDNN, with bias and ReLU in the same graph where it has an engine for
-// that, else by a pass after it.
+// Convolution by cuDNN, with bias and ReLU in the same graph if it has an engine for that, else
+// by a pass after it.
 //
 // Internal to kernels/tensor/cuda/; made by cuda_tensor_device.h.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_CONVOLUTION_LAYER_H_

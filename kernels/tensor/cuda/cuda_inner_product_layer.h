@@ -1,5 +1,5 @@
-// Inner product by cuBLASLt, with bias and ReLU, and backward the bias's gradient, in the
-// product where it has an algorithm for that, else by a pass of our own.
+// Inner product by cuBLASLt, with bias, ReLU and (backward) the bias's gradient in its epilogue
+// if it has an algorithm for that, else by a pass of our own.
 //
 // Internal to kernels/tensor/cuda/; made by cuda_tensor_device.h.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_INNER_PRODUCT_LAYER_H_

@@ -1,5 +1,5 @@
-// What a GPU's layers have in common: gradients that are summed, what a product left undone,
-// and weights as products want them.
+// Common parts of a GPU's layers: sums of gradients, what a product's epilogue could not do,
+// and weights in the products' format.
 //
 // Calls queue on the context's stream. Internal to kernels/tensor/cuda/.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_LAYER_H_
@@ -30,7 +30,7 @@ inline void* SumGradients(CudaTensorContext& context, const LayerTensors& tensor
   return sum;
 }
 
-// The same of all of them, and then past the ReLU where there is one.
+// The same for all of them, then through the ReLU's gradient if there is a ReLU.
 inline void* GradientPastRelu(CudaTensorContext& context, const LayerTensors& tensors, bool relu,
                               const TensorFormat& format) {
   void* const dy = SumGradients(context, tensors, tensors.output_gradients.size(), format);
@@ -42,7 +42,7 @@ inline void* GradientPastRelu(CudaTensorContext& context, const LayerTensors& te
   return dy;
 }
 
-// Queues what a product left undone: y + bias where there is one, then ReLU.
+// Queues what a product's epilogue could not do: y + bias if there is one, then ReLU.
 inline void AddBiasAndRelu(CudaTensorContext& context, const TensorFormat& format, const void* bias,
                            bool relu, void* y) {
   if (bias != nullptr) {
@@ -54,8 +54,8 @@ inline void AddBiasAndRelu(CudaTensorContext& context, const TensorFormat& forma
   }
 }
 
-// Weights or a bias, between the replica and the products of a GPU's layer: copied into
-// another type and order, or used where they lie when those are the same. A value.
+// Weights or a bias, between the replica and the products of a GPU's layer: copied into another
+// type and order, or used in place when these agree. A value.
 struct ProductParameters {
   std::string name;  // "weights of a convolution": in errors
   TensorShape shape;
@@ -65,12 +65,12 @@ struct ProductParameters {
 
   // Where products read them: in the replica, or in `packed`.
   const void* Place(const float* replica, void* packed) const;
-  // Copies them there, unless that is where they are; returns the place.
+  // Copies them there, unless they are used in place; returns the address.
   const void* Pack(CudaTensorContext& context, const float* replica, void* packed) const;
 
   // Where products write their gradient: in the replica's, or in `packed`.
   void* GradientPlace(const LossScaled& scaled, float* gradient, void* packed) const;
-  // Copies it from there, unless it is where it belongs.
+  // Copies it from there, unless it was written in place.
   void UnpackGradient(CudaTensorContext& context, float* gradient, void* packed) const;
 };
 

@@ -30,10 +30,10 @@
 
 namespace grapevine {
 
-// Of every region in device memory that a layer divides; a multiple of what the
-// libraries want (16 and 256 bytes).
+// The alignment of every region of device memory that a layer divides; a multiple of what the
+// libraries need (16 and 256 bytes).
 inline constexpr int64_t kCudaAlignment = 256;
-// Of every tensor that a product reads or writes.
+// The alignment of every tensor that a product reads or writes.
 inline constexpr int64_t kProductAlignment = 16;
 
 class CudaTensorContext {
@@ -45,7 +45,7 @@ class CudaTensorContext {
   CudaTensorContext(const CudaTensorContext&) = delete;
   CudaTensorContext& operator=(const CudaTensorContext&) = delete;
 
-  // What device and host memory come from.
+  // The source of device and pinned host memory.
   Device& memory() const { return memory_; }
   cudaStream_t stream() const { return stream_; }
   cudnnHandle_t cudnn() const { return cudnn_; }
@@ -59,10 +59,10 @@ class CudaTensorContext {
   // Waits for what was queued; its error, or DeadlineExceeded after options().timeout.
   absl::Status Wait() { return CudaEvent(stream_).Wait(options_.timeout); }
 
-  // Makes the GPU the calling thread's.
+  // Makes the GPU the calling thread's current one.
   void UseDevice() { Note(cudaSetDevice(options_.device), "cudaSetDevice"); }
 
-  // What engines may do, as a part of a plan's key.
+  // What engines may do, as part of a plan's key.
   std::string Conditions() const;
 
   // Keeps the first error of what was queued, for TakeError.
@@ -84,10 +84,10 @@ class CudaTensorContext {
     std::function<absl::Status(size_t index, std::span<void* const> arguments)> run;
   };
   absl::StatusOr<size_t> Fastest(const Candidates& candidates);
-  // The fastest plan of a graph. Layers of equal graphs share it.
+  // The fastest plan for a graph. Layers with equal graphs share it.
   absl::StatusOr<CudnnPlan> Fastest(CudnnGraph graph);
-  // Of all products that were chosen so far, each alone, as measured; layers of equal ones
-  // count each.
+  // The measured time of all products chosen so far, each alone; each layer counts, also those
+  // with equal products.
   double product_seconds() const { return product_seconds_; }
 
  private:

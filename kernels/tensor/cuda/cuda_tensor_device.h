@@ -1,13 +1,11 @@
 // A GPU's tensor operations: convolution by cuDNN, inner product by cuBLASLt, passes of
 // our own for the rest.
 //
-// Everything is queued on one stream, which the caller gives and which outlives the
-// device; nothing allocates within a step, and only Finish waits, for an event behind
-// what was queued, and no longer than options.timeout. A network of its own has a device of its
-// own. Layers are nhwc.
+// Everything is queued on one stream, which the caller provides and which outlives the device;
+// nothing allocates within a step, and only Finish waits, for an event after what was queued,
+// and no longer than options.timeout. Each network has its own device. Layers are nhwc.
 //
-// With fp16 the loss is scaled (loss_scaling.h): gradients are final after EndGradient
-// only.
+// With fp16 the loss is scaled (loss_scaling.h): gradients are final only after EndGradient.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_CUDA_TENSOR_DEVICE_H_
@@ -24,9 +22,8 @@
 
 namespace grapevine {
 
-// Its memory is `memory`'s, which outlives the device: that of the GPU options.device.
-// Unavailable where the GPU is, or where it does not compute options.type; Internal with
-// what the libraries say.
+// Memory comes from `memory`, of the GPU options.device, which outlives the device. Unavailable
+// if the GPU is, or if it does not support options.type; Internal with the libraries' error.
 absl::StatusOr<std::unique_ptr<TensorDevice>> MakeCudaTensorDevice(
     Device& memory, cudaStream_t stream, const CudaTensorOptions& options);
 

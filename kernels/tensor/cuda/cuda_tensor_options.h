@@ -15,22 +15,22 @@ class PlanCache;
 
 struct CudaTensorOptions {
   int device = 0;  // as the CUDA runtime counts
-  // Of activations, their gradients, and the weights that products read. Sums are fp32,
-  // and so are the replica, its gradient, biases there, and all of batch normalization's
-  // own. bf16 needs compute capability 8.0.
+  // The type of activations, their gradients, and the weights that products read. Sums are
+  // fp32, and so are the replica, its gradient, its biases, and everything of batch
+  // normalization. bf16 needs compute capability 8.0.
   ElementType type = ElementType::kFloat32;
-  // fp32 products by tensor cores, which round their operands to 10 bits of mantissa.
+  // fp32 products on tensor cores, which round their operands to 10 bits of mantissa.
   bool tf32 = true;
   // Engines whose sums have the same order in every run.
   bool deterministic = true;
   int64_t most_workspace_bytes = int64_t{1} << 30;  // of one operation
-  // Of each operation, at most: as many as PyTorch's cudnn.benchmark tries. The best is
+  // The most plans tried for each operation: as many as PyTorch's cudnn.benchmark. The best is
   // seldom the first, and the first few are often one engine with other tiles.
   int plans_to_measure = 10;
-  // Of a wait for the GPU: for a step, for the measuring of a plan.
+  // The limit of a wait for the GPU: for a step, or for measuring a plan.
   std::chrono::nanoseconds timeout = std::chrono::minutes(15);
   LossScalingOptions loss_scaling;  // for fp16
-  // What was measured; shared by devices of one process. Null: one of its own.
+  // Measured plans, shared by devices of one process. Null: a cache of its own.
   std::shared_ptr<PlanCache> plans;
 };
 

@@ -1,12 +1,12 @@
-// Dynamic loss scaling for fp16 (Micikevicius et al. 2018): the loss's gradient is
-// multiplied by a power of two, so that small gradients do not vanish, and what arrives
-// at the weights is divided by it again.
+// Dynamic loss scaling for fp16 (Micikevicius et al. 2018): the loss's gradient is multiplied
+// by a power of two, so that small gradients do not underflow, and the gradient of the weights
+// is divided by it again.
 //
 // A step whose gradient overflows halves the scale. Its local gradient is dropped, not its
-// round: in decentralized SGD every node must do its part of each round, so the step goes
-// on with a zero gradient (and the replica's own running statistics), which leaves the
-// mixing alone. At the smallest scale an overflow is the model's own: then it is kept, so
-// that a diverged run shows.
+// round: in decentralized SGD every node must take part in each round, so the step goes on with
+// a zero gradient (and the replica's own running statistics), which leaves only the mixing. At
+// the smallest scale an overflow is the model's own: then it is kept, so that a diverged run is
+// noticed.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_LOSS_SCALING_H_
@@ -37,7 +37,7 @@ class LossScaling {
  private:
   const LossScalingOptions options_;
   float scale_ = options_.start;
-  int64_t good_steps_ = 0;  // since the scale changed last
+  int64_t good_steps_ = 0;  // since the last change of scale
 };
 
 }  // namespace grapevine

@@ -1,6 +1,6 @@
-// The plain references of the tensor operations: loops over (n, c, h, w) that
-// read like the formula, in any arithmetic. Checked by finite differences in
-// double; the fast layers are checked against them in fp32.
+// Plain references of the tensor operations: loops over (n, c, h, w) that read like the
+// formula, for any arithmetic type. Checked by finite differences in double; the fast layers
+// are compared with them in fp32.
 //
 // Pure functions.
 #ifndef GRAPEVINE_KERNELS_TENSOR_REFERENCE_CALL_H_
@@ -14,7 +14,7 @@
 
 namespace grapevine {
 
-// What an operation is applied to. Tensors are plain nchw.
+// The operands of an operation. Tensors are plain nchw.
 template <typename T>
 struct ReferenceCall {
   Mode mode = Mode::kTraining;

@@ -1,6 +1,5 @@
-// References of what has one element for each of its input: ReLU, addition, the parameter-free
-// shortcut, and batch normalization (Ioffe and Szegedy 2015), with a shortcut where a second
-// input is given.
+// References of element-wise operations: ReLU, addition, the parameter-free shortcut, and batch
+// normalization (Ioffe and Szegedy 2015), with a shortcut where a second input is given.
 #ifndef GRAPEVINE_KERNELS_TENSOR_REFERENCE_ELEMENTWISE_H_
 #define GRAPEVINE_KERNELS_TENSOR_REFERENCE_ELEMENTWISE_H_
 

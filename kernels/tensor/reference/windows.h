@@ -1,6 +1,6 @@
-// References of what slides a window over an image: convolution; the inner product, a
-// convolution whose kernel is the whole image; pooling, where of equal largest values the first
-// one gets the gradient.
+// References of operations that slide a window over an image: convolution; the inner product, a
+// convolution whose kernel is the whole image; pooling, where the first of equal maxima gets
+// the gradient.
 #ifndef GRAPEVINE_KERNELS_TENSOR_REFERENCE_WINDOWS_H_
 #define GRAPEVINE_KERNELS_TENSOR_REFERENCE_WINDOWS_H_
 

@@ -10,7 +10,7 @@
 
 namespace grapevine {
 
-// Who is who in the graphs: ids of their arguments.
+// Ids of the graphs' arguments.
 enum ConvolutionArgument : int64_t { kInput = 1, kWeights = 2, kOutput = 3, kBias = 4 };
 
 class ConvolutionGraphs {
@@ -22,7 +22,7 @@ class ConvolutionGraphs {
   // engine that adds an fp32 bias to bf16 or fp16.
   const TensorFormat& weights() const { return weights_; }
 
-  // The product alone; kInput, kWeights and kOutput are gradients where a pass writes those.
+  // The product alone; kInput, kWeights and kOutput are gradients in passes that write these.
   CudnnGraph Product(CudnnGraph::Pass pass) const;
   // Forward with the bias and the ReLU that the operation has.
   CudnnGraph Fused() const;

@@ -1,9 +1,9 @@
 // cuDNN 9's graph API: a graph of operations on tensors of known formats, the plans that
 // cuDNN proposes for it, and running one.
 //
-// The only file that speaks to the backend's descriptors. A graph can be planned for a
-// GPU that is not there (CudnnTarget's other constructor): tests prove with it that our
-// graphs are well formed and have engines on every generation of GPUs.
+// The only file that uses the backend's descriptors. A graph can be planned for a GPU that is
+// not present (CudnnTarget's other constructor), so that tests show that our graphs are well
+// formed and have engines on every generation of GPUs.
 //
 // Thread-compatible. Plans keep alive what they need of their graph; the handle is the
 // caller's and outlives them.
@@ -27,7 +27,7 @@
 
 namespace grapevine {
 
-// OK, or Internal: "WHAT: STATUS: cuDNN's own last words".
+// OK, or Internal: "WHAT: STATUS: cuDNN's last error message".
 absl::Status CudnnStatus(cudnnStatus_t status, std::string_view what);
 
 cudnnDataType_t CudnnType(ElementType type);
@@ -38,7 +38,7 @@ class CudnnDescriptor {
   CudnnDescriptor() = default;
   explicit CudnnDescriptor(cudnnBackendDescriptorType_t type);
 
-  // Whether it was made; setting an attribute of none fails.
+  // Whether it exists; setting an attribute fails otherwise.
   cudnnBackendDescriptor_t get() const { return descriptor_.get(); }
 
   cudnnStatus_t Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
@@ -67,8 +67,8 @@ class CudnnTarget {
   CudnnDescriptor device_;
 };
 
-// A tensor of a graph. One that is `within` lies in no memory: it goes from one operation
-// to the next.
+// A tensor of a graph. One that is `within` has no memory: it goes from one operation to the
+// next.
 struct CudnnTensor {
   int64_t id = 0;       // by which CudnnPlan::Run finds its memory
   TensorFormat format;  // nhwc; for weights (out, in, kh, kw) likewise: cuDNN's KRSC
@@ -139,8 +139,8 @@ class CudnnGraph {
   // The tensors that lie in memory.
   const std::vector<CudnnTensor>& arguments() const { return arguments_; }
 
-  // At most `most` plans that cuDNN can run, the one it thinks fastest first; at least
-  // one, else the error says why there is none.
+  // At most `most` plans that cuDNN can run, in the order of its heuristics; at least one, else
+  // the error says why there is none.
   absl::StatusOr<std::vector<CudnnPlan>> Plans(const CudnnTarget& target,
                                                const CudnnEngineRules& rules, int most);
 

@@ -1,4 +1,4 @@
-// The functions of cuDNN and of cuBLASLt that we call, loaded when the first of each is needed.
+// The functions of cuDNN and of cuBLASLt that we call, loaded on first use.
 //
 // Thread-safe.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_GPU_LIBRARIES_H_

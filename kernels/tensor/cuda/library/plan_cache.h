@@ -1,7 +1,7 @@
-// Which of several ways to compute the same thing is the fastest: each is measured in two
-// turns, and the answer remembered.
+// Finds the fastest of several ways to compute the same thing: each is measured twice, in
+// turns, and the result cached.
 //
-// Thread-safe; two threads that ask for the same at once both measure.
+// Thread-safe; two threads that ask for the same plan at once both measure.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_PLAN_CACHE_H_
 #define GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_PLAN_CACHE_H_
 
@@ -17,7 +17,7 @@
 
 namespace grapevine {
 
-// What the candidates need, in the order of their maker.
+// The candidates' workspaces, in the order in which they were proposed.
 struct PlanChoice {
   // Operation, shapes, types, device and library version: equal keys have equal candidates.
   std::string key;
@@ -33,13 +33,13 @@ struct FastestPlan {
 
 class PlanCache {
  public:
-  // Seconds that candidate `index` takes, or why it cannot run.
+  // The seconds that candidate `index` takes, or why it cannot run.
   using Measure = std::function<absl::StatusOr<double>(size_t index)>;
 
-  // The fastest candidate whose workspace fits, each at its best; of equals the first. A
-  // single one is measured once, to know that it runs. Candidates that
-  // cannot run are passed over; after one that does not end (DeadlineExceeded) no other
-  // is tried. Errors: none fits, or the last one's reason.
+  // The fastest candidate whose workspace fits, by the best time of each; the first of equals.
+  // A single one is measured once, to know that it runs. Candidates that cannot run are
+  // skipped; after one that does not end (DeadlineExceeded) no other is tried. Errors: none
+  // fits, or the last one's reason.
   absl::StatusOr<FastestPlan> Choose(const PlanChoice& choice, const Measure& measure);
 
  private:

@@ -1,7 +1,7 @@
-// A library that is loaded when it is first needed, not with the program.
+// A library that is loaded on first use, not with the program.
 //
-// cuDNN and cuBLASLt are hundreds of megabytes, which also those would map and wait for
-// who use no GPU. Thread-compatible. What was loaded stays for as long as the process.
+// cuDNN and cuBLASLt are hundreds of megabytes, which runs without a GPU would otherwise map
+// and wait for, too. Thread-compatible. Loaded libraries stay until the process ends.
 #ifndef GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_SHARED_LIBRARY_H_
 #define GRAPEVINE_KERNELS_TENSOR_CUDA_LIBRARY_SHARED_LIBRARY_H_
 
@@ -14,8 +14,8 @@ namespace grapevine {
 
 class SharedLibrary {
  public:
-  // Loads `file` ("libcudnn.so.9"), which comes with `product` ("cuDNN 9"), from where the
-  // loader looks, or else from the CUDA Toolkit that the program was built with.
+  // Loads `file` ("libcudnn.so.9"), a part of `product` ("cuDNN 9"), from the loader's search
+  // path, or else from the CUDA Toolkit that the program was built with.
   SharedLibrary(std::string file, std::string product);
 
   // Puts the function's address into `*function`, of the type that the library's header

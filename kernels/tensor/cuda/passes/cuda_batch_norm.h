@@ -33,7 +33,7 @@ struct ChannelMatrix {
 // Bytes of the `partial` that the passes with sums write.
 int64_t PartialSumBytes(const ChannelMatrix& matrix);
 
-// What normalizes a channel: y = x * scale + shift. Each points to a value per channel.
+// The normalization of a channel: y = x * scale + shift. Each points to a value per channel.
 struct ChannelCoefficients {
   float* mean = nullptr;
   float* inverse_deviation = nullptr;
@@ -46,7 +46,8 @@ struct ChannelParameters {
   float epsilon = 0;
 };
 
-// From the batch: also its mean and its unbiased variance (of one value: the biased).
+// From the batch; also writes its mean and its unbiased variance (for a single value, the
+// biased one).
 cudaError_t BatchCoefficients(const ChannelMatrix& matrix, const void* x,
                               const ChannelParameters& parameters,
                               const ChannelCoefficients& coefficients, float* batch_mean,
@@ -56,7 +57,7 @@ cudaError_t RunningCoefficients(int64_t channels, const float* running_mean,
                                 const float* running_variance, const ChannelParameters& parameters,
                                 const ChannelCoefficients& coefficients, cudaStream_t stream);
 
-// y = x * scale + shift, + shortcut where there is one, then ReLU where asked.
+// y = x * scale + shift, + shortcut if there is one, then ReLU if requested.
 struct CudaNormalizePass {
   const void* x = nullptr;
   const void* shortcut = nullptr;

@@ -1,10 +1,10 @@
 // The passes of our own over nhwc tensors on a GPU that are not batch normalization: element by
 // element, pooling, softmax cross-entropy, and weights on their way to and from the replica.
 //
-// Pooling is our own rather than cuDNN's, which compiles its engines at run time and does not say
-// where the gradient of equal largest values goes (README.md); here the first one gets it,
-// as on the CPU, and padding does not count in an average. Backward gathers, so that it is
-// the same in every run.
+// Pooling is our own rather than cuDNN's, which compiles its engines at run time and does not
+// document where the gradient of ties goes (README.md); here the first maximum gets it, as on
+// the CPU, and padding does not count in an average. Backward gathers, so that it has the same
+// bits in every run.
 //
 // Weights are fp32 in PyTorch's order (out, in, kh, kw) in the replica, and in the type of their
 // tensors and in cuDNN's order (out, kh, kw, in) in a layer.
@@ -34,7 +34,7 @@ enum class ElementwisePass {
 cudaError_t CudaElementwise(ElementwisePass pass, ElementType type, const void* a, const void* b,
                             int64_t size, void* out, cudaStream_t stream);
 
-// y <- y + bias per channel, then ReLU where asked. The bias has the tensor's type.
+// y <- y + bias per channel, then ReLU if requested. The bias has the tensor's type.
 cudaError_t CudaAddBias(const TensorFormat& format, const void* bias, bool relu, void* y,
                         cudaStream_t stream);
 
@@ -58,8 +58,8 @@ struct PoolingWindows {
   int64_t padding = 0;
 };
 
-// For a maximum, `largest` takes where in its window each one was: an element per output.
-// Windows have at most 65536 positions.
+// For max pooling, `largest` receives the position of each maximum in its window: an element
+// per output. Windows have at most 65536 positions.
 cudaError_t CudaPool(const PoolingWindows& windows, const void* x, void* y, uint16_t* largest,
                      cudaStream_t stream);
 cudaError_t CudaPoolGradient(const PoolingWindows& windows, const void* dy, const uint16_t* largest,
@@ -88,7 +88,7 @@ cudaError_t CudaSoftmaxCrossEntropy(const CudaLossCall& call, cudaStream_t strea
 // `shape` is (out, in, kh, kw); `packed` has the elements' type `type`.
 cudaError_t PackWeights(const TensorShape& shape, const float* weights, ElementType type,
                         void* packed, cudaStream_t stream);
-// The way back, for a gradient.
+// The inverse, for a gradient.
 cudaError_t UnpackGradient(const TensorShape& shape, ElementType type, const void* packed,
                            const LossScaled& scaled, float* gradient, cudaStream_t stream);
 
