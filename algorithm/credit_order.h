@@ -49,15 +49,15 @@ class CreditOrder {
   double Excess(const Allowance& allowance) const;
 
  private:
-  struct Place {
+  struct OpenPost {
     Message message;
     Round round;
     int64_t left;
     bool granted;
   };
-  std::vector<Place>::iterator Find(Rank from, Tag tag);
+  std::vector<OpenPost>::iterator Find(Rank from, Tag tag);
 
-  std::vector<Place> places_;  // by round
+  std::vector<OpenPost> posts_;  // by round
 };
 
 }  // namespace grapevine

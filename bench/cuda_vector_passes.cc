@@ -19,8 +19,8 @@
 #include "bench/cuda_copy.h"
 #include "kernels/cuda/cuda_codec.h"
 #include "kernels/cuda/cuda_passes.h"
-#include "kernels/cuda/cuda_squared_sums.h"
 #include "kernels/cuda/cuda_status.h"
+#include "kernels/cuda/cuda_tensor_norms.h"
 #include "kernels/device/gpu.h"
 #include "kernels/passes/sketch.h"
 #include "random/keyed_random.h"
@@ -141,9 +141,8 @@ struct Memory {
     Check(cudaMemcpy(tensors.get(), spans.data(), spans.size() * sizeof(TensorSpan),
                      cudaMemcpyDefault),
           "copy");
-    workspace = NewOnDevice<std::byte>(static_cast<int64_t>(
-        std::max({CudaTensorNormsWorkspace(chunks), CudaSquaredDistanceWorkspace(size),
-                  CudaSketchWorkspace(size), CudaTopKWorkspace(size)})));
+    workspace = NewOnDevice<std::byte>(static_cast<int64_t>(std::max(
+        {CudaTensorNormsWorkspace(chunks), CudaSketchWorkspace(size), CudaTopKWorkspace(size)})));
     doubles = NewOnDevice<double>(std::max<int64_t>(kTensors, kSketchSize));
   }
 
@@ -182,14 +181,15 @@ std::vector<Contender> Contenders(const Memory& memory, cudaStream_t stream) {
     return
         [=, mix = terms(neighbours + 1)] { return CudaMixAndStep(mix, rule, size, out, stream); };
   };
-  const auto narrow = [=](NarrowFloat format) {
+  const auto to_float16 = [=](Float16Format format) {
     return [=] {
-      return CudaNarrow(format, gradient, size, reinterpret_cast<uint16_t*>(out), stream);
+      return CudaConvertToFloat16(format, gradient, size, reinterpret_cast<uint16_t*>(out), stream);
     };
   };
-  const auto widen = [=](NarrowFloat format) {
+  const auto from_float16 = [=](Float16Format format) {
     return [=] {
-      return CudaWiden(format, reinterpret_cast<const uint16_t*>(own), size, out, stream);
+      return CudaConvertFromFloat16(format, reinterpret_cast<const uint16_t*>(own), size, out,
+                                    stream);
     };
   };
   const double int8 = 4 + static_cast<double>(Int8Bytes(size)) / static_cast<double>(size);
@@ -214,14 +214,12 @@ std::vector<Contender> Contenders(const Memory& memory, cudaStream_t stream) {
          return CudaTensorSquaredNorms(gradient, tensors.get(), kTensors, chunks, doubles,
                                        workspace, stream);
        }},
-      {"squared distance", 8,
-       [=] { return CudaSquaredDistance(own, gradient, size, doubles, workspace, stream); }},
       {"sketch", 4,
        [=] { return CudaSketch(gradient, size, /*seed=*/1, doubles, workspace, stream); }},
-      {"to fp16", 6, narrow(NarrowFloat::kHalf)},
-      {"from fp16", 6, widen(NarrowFloat::kHalf)},
-      {"to bf16", 6, narrow(NarrowFloat::kBrain)},
-      {"from bf16", 6, widen(NarrowFloat::kBrain)},
+      {"to fp16", 6, to_float16(Float16Format::kHalf)},
+      {"from fp16", 6, from_float16(Float16Format::kHalf)},
+      {"to bf16", 6, to_float16(Float16Format::kBrain)},
+      {"from bf16", 6, from_float16(Float16Format::kBrain)},
       {"to int8", int8,
        [=] {
          return CudaQuantizeInt8(gradient, size, /*key=*/1, reinterpret_cast<std::byte*>(out),

@@ -126,6 +126,7 @@ const grapevine::Registration kDoubleWell(grapevine::Problems(),
                                           {.name = "double-well",
                                            .options = "[:dim=10][:tilt=0.1]",
                                            .help = "not convex, seen tilted by each node",
+                                           .examples = {"double-well", "double-well:dim=3:tilt=0"},
                                            .make = Make});
 
 }  // namespace

@@ -150,7 +150,7 @@ std::string LineElement(const Page& page, const std::string& data, size_t curve,
                                   : " pt 7 ps 0.5");
 }
 
-std::string Place(const Layout& layout, size_t panel) {
+std::string PanelPosition(const Layout& layout, size_t panel) {
   const int column = static_cast<int>(panel) % layout.columns;
   const int row = static_cast<int>(panel) / layout.columns;
   const int left = Layout::kLeft + column * (Layout::kPanelWidth + layout.gap_x);
@@ -219,7 +219,7 @@ std::string Reference(const Panel& panel, size_t index, std::string* script) {
 std::string DrawPanel(const Page& page, const Layout& layout, size_t index) {
   const Panel& panel = page.panels[index];
   if (panel.blank) return "";
-  std::string script = Place(layout, index) + Axes(page, layout, index) + Title(panel);
+  std::string script = PanelPosition(layout, index) + Axes(page, layout, index) + Title(panel);
   std::string bands = Reference(panel, index, &script);
   std::string lines;
   for (size_t curve = 0; curve < panel.curves.size(); ++curve) {

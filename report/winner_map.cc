@@ -20,7 +20,7 @@
 namespace grapevine {
 namespace {
 
-// The times of one place's methods.
+// The times of one cell's methods.
 using Times = std::map<std::string, std::vector<double>>;
 
 struct Sides {
@@ -38,15 +38,15 @@ std::pair<std::string, double> Best(const Times& times) {
   return best;
 }
 
-std::optional<WinnerMap::Place> Decide(const Sides& sides) {
+std::optional<WinnerMap::Cell> Decide(const Sides& sides) {
   if (sides.gossip.empty() || sides.centralized.empty()) return std::nullopt;
   const auto gossip = Best(sides.gossip);
   const auto centralized = Best(sides.centralized);
   const double advantage = centralized.second / gossip.second;
-  return WinnerMap::Place{advantage >= 1 ? gossip.first : centralized.first, advantage};
+  return WinnerMap::Cell{advantage >= 1 ? gossip.first : centralized.first, advantage};
 }
 
-// A map has place for two quantities.
+// A map has room for two quantities.
 absl::Status CheckNothingElseVaries(std::span<const SweptCell> cells) {
   for (const char* name : {"nodes", "straggler", "network", "model", "compute"}) {
     std::set<std::string> values;
@@ -56,7 +56,7 @@ absl::Status CheckNothingElseVaries(std::span<const SweptCell> cells) {
     if (values.size() < 2) continue;
     return InputError(absl::StrCat("the cells have several values of --", name, " (",
                                    absl::StrJoin(values, ", "),
-                                   "), and a map has place for one; name the cells of one value, "
+                                   "), and a map has room for one; name the cells of one value, "
                                    "for example SWEEP/*",
                                    name, "=", *values.begin(), "*"));
   }
@@ -82,8 +82,8 @@ constexpr double kLeastScale = 2;
 
 int ColumnWidth(const WinnerMap& map) {
   size_t longest = 0;
-  for (const auto& place : map.places) {
-    if (place) longest = std::max(longest, place->winner.size());
+  for (const auto& cell : map.cells) {
+    if (cell) longest = std::max(longest, cell->winner.size());
   }
   return std::max(kNarrowestColumn, kColumnMargin + kLetter * static_cast<int>(longest));
 }
@@ -108,11 +108,11 @@ std::string ScaleTics(double scale) {
   return absl::StrCat("(", absl::StrJoin(tics, ", "), ")");
 }
 
-std::string DrawPlace(const WinnerMap::Place& place, size_t id, size_t column, size_t row,
-                      double depth) {
+std::string DrawCell(const WinnerMap::Cell& cell, size_t id, size_t column, size_t row,
+                     double depth) {
   const double x = static_cast<double>(column);
   const double y = static_cast<double>(row);
-  const double factor = std::max(place.advantage, 1 / place.advantage);
+  const double factor = std::max(cell.advantage, 1 / cell.advantage);
   // White on the deep ends of the palette.
   const char* const ink = depth > 0.72 ? "#ffffff" : "#202020";
   return absl::StrFormat(
@@ -120,8 +120,8 @@ std::string DrawPlace(const WinnerMap::Place& place, size_t id, size_t column, s
       "fs solid border lc rgb '#ffffff' lw 1 back\n"
       "set label %d %s at first %g,%g center noenhanced textcolor '%s' front\n"
       "set label %d '%.3g\u00d7' at first %g,%g center noenhanced textcolor '%s' front\n",
-      id, x - 0.5, y - 0.5, x + 0.5, y + 0.5, std::log10(place.advantage), 2 * id,
-      GnuplotQuoted(place.winner), x, y + 0.16, ink, 2 * id + 1, factor, x, y - 0.22, ink);
+      id, x - 0.5, y - 0.5, x + 0.5, y + 0.5, std::log10(cell.advantage), 2 * id,
+      GnuplotQuoted(cell.winner), x, y + 0.16, ink, 2 * id + 1, factor, x, y - 0.22, ink);
 }
 
 // What to add to a sweep that lacks gossip, or what it is compared with.
@@ -136,7 +136,7 @@ std::string Remedy(bool centralized) {
 }  // namespace
 
 absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells) {
-  std::map<std::pair<double, double>, Sides> places;  // by latency, bandwidth
+  std::map<std::pair<double, double>, Sides> sides_at;  // by latency, bandwidth
   std::set<double> bandwidths, latencies;
   std::vector<const Config*> configs;
   bool gossip = false, centralized = false;
@@ -149,7 +149,7 @@ absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells) {
     if (bandwidth) bandwidths.insert(*bandwidth);
     if (latency) latencies.insert(*latency);
     if (!bandwidth || !latency) continue;
-    Sides& sides = places[{*latency, *bandwidth}];
+    Sides& sides = sides_at[{*latency, *bandwidth}];
     // Of the default algorithm the graph alone: "ring".
     const bool usual = !central && cell.config.algorithm() == Config().algorithm();
     const std::string name = usual ? cell.config.topology() : MethodName(cell.config);
@@ -168,7 +168,7 @@ absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells) {
   }
   for (const double latency : map.latencies) {
     for (const double bandwidth : map.bandwidths) {
-      map.places.push_back(Decide(places[{latency, bandwidth}]));
+      map.cells.push_back(Decide(sides_at[{latency, bandwidth}]));
     }
   }
   return map;
@@ -180,8 +180,8 @@ std::string WinnerScript(const WinnerMap& map, PictureFormat format, const std::
   const int width = kLeft + columns * ColumnWidth(map) + kRight;
   const int height = kTop + rows * kRowHeight + kBottom;
   double scale = kLeastScale;
-  for (const auto& place : map.places) {
-    if (place) scale = std::max({scale, place->advantage, 1 / place->advantage});
+  for (const auto& cell : map.cells) {
+    if (cell) scale = std::max({scale, cell->advantage, 1 / cell->advantage});
   }
   std::string script = GnuplotTerminal(format, width, height, output);
   absl::StrAppendFormat(&script,
@@ -204,10 +204,10 @@ std::string WinnerScript(const WinnerMap& map, PictureFormat format, const std::
                         "1 '#9ecae1', 2 '#08519c')\nset cbrange [%.6g:%.6g]\nset cbtics %s\n",
                         -end, end, ScaleTics(scale));
   size_t id = 1;
-  for (size_t i = 0; i < map.places.size(); ++i) {
-    if (!map.places[i]) continue;
-    const double depth = std::abs(std::log10(map.places[i]->advantage)) / end;
-    absl::StrAppend(&script, DrawPlace(*map.places[i], id++, i % columns, i / columns, depth));
+  for (size_t i = 0; i < map.cells.size(); ++i) {
+    if (!map.cells[i]) continue;
+    const double depth = std::abs(std::log10(map.cells[i]->advantage)) / end;
+    absl::StrAppend(&script, DrawCell(*map.cells[i], id++, i % columns, i / columns, depth));
   }
   // Points of no size bring the scale of colours along.
   return absl::StrCat(script,

@@ -14,7 +14,7 @@
 namespace grapevine {
 
 struct WinnerMap {
-  struct Place {
+  struct Cell {
     std::string winner;  // the method
     // Time of the best centralized method over that of the best gossip: above 1
     // where gossip wins. For as many gradients as there are nodes.
@@ -25,7 +25,7 @@ struct WinnerMap {
   std::vector<double> bandwidths;  // bits a second, ascending: left to right
   std::vector<double> latencies;   // seconds, ascending: from below
   // Latency by latency; absent where a side has no finished cell.
-  std::vector<std::optional<Place>> places;
+  std::vector<std::optional<Cell>> cells;
 };
 
 // Cells that differ in the seed alone count with their mean. kInput, naming what is
@@ -33,7 +33,7 @@ struct WinnerMap {
 // does, and there are cells of both sides.
 absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells);
 
-// A heat map: the winner's name and factor in each place; blue where gossip wins,
+// A heat map: the winner's name and factor in each cell; blue where gossip wins,
 // orange where a centralized method does, the deeper the more.
 std::string WinnerScript(const WinnerMap& map, PictureFormat format, const std::string& output);
 

@@ -87,13 +87,13 @@ absl::Status Collective::On(const Received& event, Host& host) {
   const int levels = std::max(schedule_->levels(), 1);
   const int level = static_cast<int>(event.tag.step % levels);
   const uint32_t range = event.tag.step / levels;
-  const auto place = std::ranges::find_if(places_, [&](const Place& p) {
+  const auto posted = std::ranges::find_if(posted_, [&](const Posted& p) {
     return p.sum == event.tag.index && p.level == level && p.from == event.from;
   });
-  if (place == places_.end() || range > 1 || (place->missing >> range & 1) == 0) {
+  if (posted == posted_.end() || range > 1 || (posted->missing >> range & 1) == 0) {
     return Unposted(event.from, event.tag);
   }
-  place->missing &= ~(1u << range);
+  posted->missing &= ~(1u << range);
   Advance(host);
   return absl::OkStatus();
 }
@@ -130,10 +130,10 @@ bool Collective::SendLevel(const AllreduceStep& step, Host& host) {
 
 bool Collective::TakeInLevel(const AllreduceStep& step, Host& host) {
   if (Messages(step.received) == 0) return true;
-  const auto place = FindPlace(sum_, level_);
-  if (place == places_.end() || place->missing != 0) return false;
-  Slot& slot = *place->slot;
-  places_.erase(place);
+  const auto posted = FindPosted(sum_, level_);
+  if (posted == posted_.end() || posted->missing != 0) return false;
+  Slot& slot = *posted->slot;
+  posted_.erase(posted);
   slot.taken = false;
   if (!Reduces(level_)) return true;
   int64_t arrived = slot.begin;
@@ -172,7 +172,7 @@ bool Collective::PostNext(Lane& lane, Host& host) {
               reduces ? Part{scratch_, offset, size} : Own(step.received[range]), lane.sum);
     offset += size;
   }
-  places_.push_back({.sum = lane.sum,
+  posted_.push_back({.sum = lane.sum,
                      .level = level,
                      .from = step.from,
                      .slot = &slot,
@@ -184,9 +184,9 @@ bool Collective::PostNext(Lane& lane, Host& host) {
   return true;
 }
 
-std::vector<Collective::Place>::const_iterator Collective::FindPlace(Round sum, int level) const {
+std::vector<Collective::Posted>::const_iterator Collective::FindPosted(Round sum, int level) const {
   return std::ranges::find_if(
-      places_, [&](const Place& place) { return place.sum == sum && place.level == level; });
+      posted_, [&](const Posted& posted) { return posted.sum == sum && posted.level == level; });
 }
 
 bool Collective::HasLeft(int level) const {
@@ -210,9 +210,9 @@ std::vector<Waiting> Collective::waiting_for() const {
     for (const Leaving& leaving : leaving_) waiting.push_back(leaving.message);
   }
   const AllreduceStep step = Step(level_);
-  const auto place = FindPlace(sum_, level_);
+  const auto posted = FindPosted(sum_, level_);
   for (size_t range = 0; range < step.received.size(); ++range) {
-    const bool arrived = place != places_.end() && (place->missing >> range & 1) == 0;
+    const bool arrived = posted != posted_.end() && (posted->missing >> range & 1) == 0;
     if (step.received[range].size() > 0 && !arrived) {
       waiting.push_back({step.from, StepTag(sum_, level_, range)});
     }

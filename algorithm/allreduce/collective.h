@@ -80,7 +80,7 @@ class Collective {
     Waiting message;
   };
   // What was posted for a level and has not been consumed yet.
-  struct Place {
+  struct Posted {
     Round sum;
     int level;
     Rank from;
@@ -108,7 +108,7 @@ class Collective {
   // Posts for a lane's next level; false when it may not yet, or has no slot.
   bool PostNext(Lane& lane, Host& host);
   // What was posted for a level of this sum and has not been consumed; end() if nothing.
-  std::vector<Place>::const_iterator FindPlace(Round sum, int level) const;
+  std::vector<Posted>::const_iterator FindPosted(Round sum, int level) const;
   // Whether what was sent in `level` of this sum has left.
   bool HasLeft(int level) const;
   absl::Status Unposted(Rank from, const Tag& tag) const;
@@ -126,7 +126,7 @@ class Collective {
   Round sum_ = -1;       // begun last; counted from 0, also in tags
   int level_;            // of it, in progress
   int sent_levels_ = 0;  // of it, whose messages were sent
-  std::vector<Place> places_;
+  std::vector<Posted> posted_;
   std::vector<Leaving> leaving_;
 };
 

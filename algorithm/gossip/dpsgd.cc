@@ -70,11 +70,11 @@ absl::Status Dpsgd::OnReceived(const Received& event, Host& host) {
   if (round >= round_ && round < posted_ && event.tag == ReplicaTag(round)) {
     Inbox& inbox = InboxOf(round);
     const auto from = std::ranges::lower_bound(inbox.row.in, event.from, {}, &Neighbour::rank);
-    Place* const place = from != inbox.row.in.end() && from->rank == event.from
-                             ? &inbox.places[from - inbox.row.in.begin()]
-                             : nullptr;
-    if (place != nullptr && !place->arrived) {
-      place->arrived = true;
+    Slot* const slot = from != inbox.row.in.end() && from->rank == event.from
+                           ? &inbox.slots[from - inbox.row.in.begin()]
+                           : nullptr;
+    if (slot != nullptr && !slot->arrived) {
+      slot->arrived = true;
       --inbox.missing;
       EndRoundIfComplete(host);
       return absl::OkStatus();
@@ -137,13 +137,13 @@ void Dpsgd::PostAhead(Host& host) {
 
 void Dpsgd::Post(Inbox* inbox, Host& host) {
   const Credit credit = changing_ ? Credit::kInTurn : Credit::kAtOnce;
-  inbox->places.clear();
+  inbox->slots.clear();
   for (const Neighbour& neighbour : inbox->row.in) {
     const Vec replica = host.New(host.replica_size(), "a neighbour's replica");
-    inbox->places.push_back({.replica = replica, .arrived = false});
+    inbox->slots.push_back({.replica = replica, .arrived = false});
     host.Post(neighbour.rank, ReplicaTag(inbox->round), Whole(replica, host), inbox->round, credit);
   }
-  inbox->missing = inbox->places.size();
+  inbox->missing = inbox->slots.size();
 }
 
 void Dpsgd::BeginRound(Host& host) {
@@ -202,7 +202,7 @@ Dpsgd::Terms Dpsgd::MixTerms(const Host& host) const {
       terms.push_back(own);
       own_placed = true;
     }
-    terms.push_back({inbox.row.in[i].weight, Whole(inbox.places[i].replica, host)});
+    terms.push_back({inbox.row.in[i].weight, Whole(inbox.slots[i].replica, host)});
   }
   if (!own_placed) terms.push_back(own);
   return terms;
@@ -218,7 +218,7 @@ void Dpsgd::EndRoundIfComplete(Host& host) {
     mixed = host.New(host.replica_size(), "the mixed replica");
     host.Combine(Whole(mixed, host), terms);
   }
-  for (const Place& place : InboxOf(round_).places) host.Drop(place.replica);
+  for (const Slot& slot : InboxOf(round_).slots) host.Drop(slot.replica);
   host.Drop(std::exchange(replica_, mixed));
   in_round_ = false;
   ++round_;
@@ -235,8 +235,7 @@ std::vector<Waiting> Dpsgd::waiting_for() const {
   if (!in_round_) return waiting;
   const Inbox& inbox = InboxOf(round_);
   for (size_t i = 0; i < inbox.row.in.size(); ++i) {
-    if (!inbox.places[i].arrived)
-      waiting.push_back({inbox.row.in[i].rank, ReplicaTag(inbox.round)});
+    if (!inbox.slots[i].arrived) waiting.push_back({inbox.row.in[i].rank, ReplicaTag(inbox.round)});
   }
   for (const Unsent& sent : unsent_) {
     if (sent.round < round_) waiting.push_back({sent.to, ReplicaTag(sent.round)});

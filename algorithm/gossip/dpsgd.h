@@ -41,7 +41,7 @@ class Dpsgd final : public Algorithm {
 
  private:
   // The buffer for an in-neighbour's replica.
-  struct Place {
+  struct Slot {
     Vec replica;
     bool arrived;
   };
@@ -51,7 +51,7 @@ class Dpsgd final : public Algorithm {
   struct Inbox {
     Round round = -1;  // none yet: -1
     MixingRow row;
-    std::vector<Place> places;  // one for each of row.in
+    std::vector<Slot> slots;  // one for each of row.in
     size_t missing = 0;
   };
 

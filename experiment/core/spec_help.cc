@@ -8,6 +8,7 @@
 #include "model/problem/problem.h"
 #include "optim/optimizer_kind.h"
 #include "optim/schedule.h"
+#include "sim/platform/platform_kind.h"
 #include "topology/topology_kind.h"
 #include "topology/weights/mixing_kind.h"
 
@@ -22,6 +23,7 @@ std::string Known(const std::string& field) {
     return absl::StrCat(JoinHelp(Networks().Listings()), ", ", JoinHelp(Problems().Listings()));
   }
   if (field == "optimizer") return JoinHelp(Optimizers().Listings());
+  if (field == "network") return JoinUsages(Platforms().Listings());
   if (field == "schedule") return JoinHelp(Schedules().Listings());
   if (field == "mixing") return JoinHelp(Mixings().Listings());
   // So many that `grapevine topology` alone says what each is.

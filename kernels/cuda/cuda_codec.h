@@ -2,8 +2,8 @@
 // the k entries with the largest magnitudes. With the same bits as on the CPU.
 //
 // All pointers are device memory. Vectors in fewer bits take one sweep; vectors are accessed 16
-// bytes at a time where they are aligned to 16 bytes and narrow ones to 8, else element by
-// element.
+// bytes at a time where they are aligned to 16 bytes and those of 16-bit elements to 8, else
+// element by element.
 //
 // Thread-safety: pure functions over the caller's memory, which must not overlap.
 #ifndef GRAPEVINE_KERNELS_CUDA_CUDA_CODEC_H_
@@ -14,15 +14,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/codec/narrow.h"
+#include "kernels/codec/quantize.h"
 
 namespace grapevine {
 
 // Each starts on `stream` what its namesake does.
-cudaError_t CudaNarrow(NarrowFloat format, const float* vector, int64_t size, uint16_t* narrow,
-                       cudaStream_t stream);
-cudaError_t CudaWiden(NarrowFloat format, const uint16_t* narrow, int64_t size, float* vector,
-                      cudaStream_t stream);
+cudaError_t CudaConvertToFloat16(Float16Format format, const float* vector, int64_t size,
+                                 uint16_t* halves, cudaStream_t stream);
+cudaError_t CudaConvertFromFloat16(Float16Format format, const uint16_t* halves, int64_t size,
+                                   float* vector, cudaStream_t stream);
 // `wire` is aligned to 4.
 cudaError_t CudaQuantizeInt8(const float* vector, int64_t size, uint64_t key, std::byte* wire,
                              cudaStream_t stream);

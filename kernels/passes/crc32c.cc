@@ -209,8 +209,4 @@ uint32_t CopyAndCrc32c(CopyTo where, uint32_t crc, void* to, const void* from, s
   return crc;
 }
 
-uint32_t CombineCrc32c(uint32_t first, uint32_t second, uint64_t second_size) {
-  return Multiply(PowerOfX(8 * second_size), first) ^ second;
-}
-
 }  // namespace grapevine

@@ -31,9 +31,6 @@ uint32_t Crc32c(uint32_t crc, const void* data, size_t size);
 // memory. The ranges must not overlap.
 uint32_t CopyAndCrc32c(CopyTo where, uint32_t crc, void* to, const void* from, size_t size);
 
-// The CRC of two runs of bytes, one after the other, from the CRC of each.
-uint32_t CombineCrc32c(uint32_t first, uint32_t second, uint64_t second_size);
-
 // The same checksum from tables: the reference for tests of Crc32c.
 uint32_t PortableCrc32c(uint32_t crc, const void* data, size_t size);
 

@@ -39,12 +39,6 @@ GRAPEVINE_ELEMENTWISE double Square(float value) {
   return static_cast<double>(value) * static_cast<double>(value);
 }
 
-// A term of the squared distance.
-GRAPEVINE_ELEMENTWISE double SquaredDifference(float a, float b) {
-  const double difference = static_cast<double>(a) - static_cast<double>(b);
-  return difference * difference;
-}
-
 // The sum of the lanes, whose number is a power of two.
 GRAPEVINE_ELEMENTWISE double HalveLanes(int64_t count, double* lanes) {
   for (int64_t half = count / 2; half > 0; half /= 2) {
@@ -83,11 +77,6 @@ GRAPEVINE_ELEMENTWISE double OrderedSum(int64_t begin, int64_t end, const Term& 
   }
   return HalveLanes(used, lanes);
 }
-
-// The squared Euclidean distance of two replicas, sum_i (a_i - b_i)^2, in this order. NaN where a
-// or b has one, or both the same infinity; infinite where one of them is.
-double SquaredDistance(const float* a, const float* b, int64_t size,
-                       InstructionSet set = BestInstructionSet());
 
 }  // namespace grapevine
 

@@ -26,7 +26,7 @@ void ArenaPlan::Solve() {
   for (int index : order) {
     Region& region = regions_[index];
     if (region.bytes == 0 || region.last < region.first) continue;
-    region.offset = Place(region, placed);
+    region.offset = LowestOffset(region, placed);
     bytes_ = std::max(bytes_, region.offset + region.bytes);
     const auto after =
         std::upper_bound(placed.begin(), placed.end(), &region,
@@ -36,7 +36,8 @@ void ArenaPlan::Solve() {
 }
 
 // The lowest gap among the placed regions that are alive at the same time.
-int64_t ArenaPlan::Place(const Region& region, const std::vector<const Region*>& placed) const {
+int64_t ArenaPlan::LowestOffset(const Region& region,
+                                const std::vector<const Region*>& placed) const {
   int64_t offset = 0;
   for (const Region* other : placed) {
     if (other->last < region.first || region.last < other->first) continue;

@@ -35,7 +35,7 @@ class ArenaPlan {
     int last = -1;  // before `first`: never touched
     int64_t offset = 0;
   };
-  int64_t Place(const Region& region, const std::vector<const Region*>& placed) const;
+  int64_t LowestOffset(const Region& region, const std::vector<const Region*>& placed) const;
 
   const int64_t alignment_;
   std::vector<Region> regions_;

@@ -43,7 +43,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool binary(Json::binary_t&) override { return Scalar(); }
 
   bool number_unsigned(uint64_t value) override {
-    if (place_ != Place::kSizes) return Scalar();
+    if (state_ != State::kSizes) return Scalar();
     if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return Unexpected();
     if (sizes_->size() == kMaxDimensions) {
       return Refuse(absl::StrCat("has more than ", kMaxDimensions, " dimensions"));
@@ -53,24 +53,24 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
   bool string(std::string& value) override {
-    if (place_ == Place::kMetadata) {
+    if (state_ == State::kMetadata) {
       header_->metadata[key_] = std::move(value);
       return true;
     }
-    if (place_ != Place::kTensor || key_ != "dtype") return Scalar();
+    if (state_ != State::kTensor || key_ != "dtype") return Scalar();
     header_->tensors.back().dtype = std::move(value);
     return true;
   }
 
   bool start_object(size_t) override {
-    switch (place_) {
-      case Place::kNowhere:
-        place_ = Place::kHeader;
+    switch (state_) {
+      case State::kNowhere:
+        state_ = State::kHeader;
         return true;
-      case Place::kHeader:
+      case State::kHeader:
         fields_.clear();
-        place_ = key_ == kMetadata ? Place::kMetadata : Place::kTensor;
-        if (place_ == Place::kTensor) header_->tensors.push_back({.name = key_});
+        state_ = key_ == kMetadata ? State::kMetadata : State::kTensor;
+        if (state_ == State::kTensor) header_->tensors.push_back({.name = key_});
         return true;
       default:
         return Descend();
@@ -78,8 +78,8 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
   bool key(std::string& name) override {
-    if (place_ == Place::kUnknown) return true;
-    std::set<std::string>& names = place_ == Place::kHeader ? names_ : fields_;
+    if (state_ == State::kUnknown) return true;
+    std::set<std::string>& names = state_ == State::kHeader ? names_ : fields_;
     if (!names.insert(name).second) {
       return Fail(absl::StrCat("the header names '", ShownName(name), "' twice"));
     }
@@ -88,27 +88,27 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
   bool end_object() override {
-    if (place_ == Place::kUnknown) {
+    if (state_ == State::kUnknown) {
       Ascend();
     } else {
-      place_ = Place::kHeader;
+      state_ = State::kHeader;
     }
     return true;
   }
 
   bool start_array(size_t) override {
-    if (place_ != Place::kTensor || (key_ != "shape" && key_ != "data_offsets")) return Descend();
+    if (state_ != State::kTensor || (key_ != "shape" && key_ != "data_offsets")) return Descend();
     SafetensorsHeader::Tensor& tensor = header_->tensors.back();
     sizes_ = key_ == "shape" ? &tensor.shape : &tensor.offsets;
-    place_ = Place::kSizes;
+    state_ = State::kSizes;
     return true;
   }
 
   bool end_array() override {
-    if (place_ == Place::kUnknown) {
+    if (state_ == State::kUnknown) {
       Ascend();
     } else {
-      place_ = Place::kTensor;
+      state_ = State::kTensor;
     }
     return true;
   }
@@ -118,7 +118,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
  private:
-  enum class Place { kNowhere, kHeader, kMetadata, kTensor, kSizes, kUnknown };
+  enum class State { kNowhere, kHeader, kMetadata, kTensor, kSizes, kUnknown };
 
   bool Fail(std::string why) {
     error_ = std::move(why);
@@ -127,17 +127,17 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
 
   // About the present tensor.
   bool Refuse(const std::string& why) {
-    const std::string& name = place_ == Place::kHeader ? key_ : header_->tensors.back().name;
+    const std::string& name = state_ == State::kHeader ? key_ : header_->tensors.back().name;
     return Fail(absl::StrCat("tensor '", ShownName(name), "': ", why));
   }
 
   // The value that begins here is of no type that its place may have.
   bool Unexpected() {
-    if (place_ == Place::kNowhere) return Fail("the header is not a JSON object");
-    if (place_ == Place::kMetadata) {
+    if (state_ == State::kNowhere) return Fail("the header is not a JSON object");
+    if (state_ == State::kMetadata) {
       return Fail(absl::StrCat(kMetadata, ": '", ShownName(key_), "' is not a string"));
     }
-    if (place_ == Place::kHeader) {
+    if (state_ == State::kHeader) {
       return key_ == kMetadata ? Fail(absl::StrCat(kMetadata, " is not an object"))
                                : Refuse("expected an object");
     }
@@ -147,26 +147,26 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
   bool IsUnknownField() const {
-    return place_ == Place::kTensor && key_ != "dtype" && key_ != "shape" && key_ != "data_offsets";
+    return state_ == State::kTensor && key_ != "dtype" && key_ != "shape" && key_ != "data_offsets";
   }
 
-  bool Scalar() { return place_ == Place::kUnknown || IsUnknownField() ? true : Unexpected(); }
+  bool Scalar() { return state_ == State::kUnknown || IsUnknownField() ? true : Unexpected(); }
 
   // Into an array or object of a field that nobody knows.
   bool Descend() {
-    if (place_ != Place::kUnknown && !IsUnknownField()) return Unexpected();
-    place_ = Place::kUnknown;
+    if (state_ != State::kUnknown && !IsUnknownField()) return Unexpected();
+    state_ = State::kUnknown;
     return ++depth_ <= kDeepest ||
            Refuse(absl::StrCat("a field nested more than ", kDeepest, " deep"));
   }
 
   void Ascend() {
-    if (--depth_ == 0) place_ = Place::kTensor;
+    if (--depth_ == 0) state_ = State::kTensor;
   }
 
   SafetensorsHeader* header_;
   std::string error_;
-  Place place_ = Place::kNowhere;
+  State state_ = State::kNowhere;
   std::string key_;
   std::set<std::string> names_;   // in the header
   std::set<std::string> fields_;  // in the present tensor, or in the metadata

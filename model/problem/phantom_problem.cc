@@ -49,6 +49,7 @@ absl::StatusOr<std::unique_ptr<Problem>> MakePhantom(const Spec& spec,
 const Registration kPhantom(Problems(), {.name = "phantom",
                                          .options = ":SIZE",
                                          .help = "real bytes, no learning",
+                                         .examples = {"phantom:1kB"},
                                          .learns = false,
                                          .make = MakePhantom});
 

@@ -92,6 +92,8 @@ struct ProblemKind {
   std::string name;     // "quadratic"
   std::string options;  // "[:dim=100]"
   std::string help;     // one line
+  // The specs that the contract suite runs (tests/model/problem_contract_test.cc).
+  std::vector<std::string> examples;
   // Whether models mean something; otherwise gradients only take time.
   bool learns = true;
   std::function<absl::StatusOr<std::unique_ptr<Problem>>(const Spec&, const ProblemRequest&)> make;

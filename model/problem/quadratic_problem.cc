@@ -138,6 +138,7 @@ const Registration kQuadratic(Problems(),
                               {.name = "quadratic",
                                .options = "[:dim=100][:curvature=C][:noise=S][:spread=S][:start=X]",
                                .help = "noisy, with a known optimum",
+                               .examples = {"quadratic", "quadratic:dim=5:noise=0"},
                                .make = MakeQuadratic});
 
 }  // namespace

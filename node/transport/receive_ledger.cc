@@ -24,7 +24,7 @@ absl::Status ReceiveLedger::Post(Tag tag, Incoming place) {
     return absl::ResourceExhaustedError(
         absl::StrCat("more than ", Transport::kMaxQueued, " messages posted for one peer"));
   }
-  if (!open_.try_emplace(tag, Place{.memory = std::move(place)}).second) {
+  if (!open_.try_emplace(tag, OpenPost{.memory = std::move(place)}).second) {
     return absl::AlreadyExistsError(absl::StrCat(Describe(tag), " is already posted"));
   }
   return absl::OkStatus();
@@ -36,30 +36,30 @@ absl::StatusOr<Landing> ReceiveLedger::Accept(const ChunkHeader& chunk) const {
     return absl::InvalidArgumentError(
         absl::StrCat("sent ", Describe(chunk.tag), " unasked; ", NameFirst(Open())));
   }
-  const Place& place = found->second;
-  const int64_t least = place.filled > 0 ? place.total : place.memory.least;
-  const int64_t most = place.filled > 0 ? place.total : place.memory.into.size;
+  const OpenPost& post = found->second;
+  const int64_t least = post.filled > 0 ? post.total : post.memory.least;
+  const int64_t most = post.filled > 0 ? post.total : post.memory.into.size;
   if (chunk.total < least || chunk.total > most) {
     const std::string range = least < most ? absl::StrCat(least, " to ") : "";
     return absl::InvalidArgumentError(absl::StrCat("sent ", Describe(chunk.tag), " with ",
                                                    chunk.total, " bytes, expected ", range, most));
   }
-  if (chunk.offset != place.filled) {
+  if (chunk.offset != post.filled) {
     return absl::InvalidArgumentError(absl::StrCat("sent ", Describe(chunk.tag), " from byte ",
-                                                   chunk.offset, ", expected byte ", place.filled));
+                                                   chunk.offset, ", expected byte ", post.filled));
   }
   const bool empty_part = chunk.size == 0 && chunk.total != 0;
-  if (empty_part || chunk.size < 0 || chunk.size > chunk.total - place.filled) {
+  if (empty_part || chunk.size < 0 || chunk.size > chunk.total - post.filled) {
     return absl::InvalidArgumentError(absl::StrCat("sent a chunk of ", chunk.size, " bytes of ",
                                                    Describe(chunk.tag), ", of which ",
-                                                   chunk.total - place.filled, " are missing"));
+                                                   chunk.total - post.filled, " are missing"));
   }
-  const SharedBytes& into = place.memory.into;
+  const SharedBytes& into = post.memory.into;
   return Landing{.owner = into.owner,
-                 .into = into.begin + place.filled,
-                 .crc32c = place.crc32c,
-                 .round = place.memory.round,
-                 .landed = place.memory.landed};
+                 .into = into.begin + post.filled,
+                 .crc32c = post.crc32c,
+                 .round = post.memory.round,
+                 .landed = post.memory.landed};
 }
 
 absl::StatusOr<bool> ReceiveLedger::Landed(const ChunkHeader& chunk, uint32_t crc32c) {
@@ -69,10 +69,10 @@ absl::StatusOr<bool> ReceiveLedger::Landed(const ChunkHeader& chunk, uint32_t cr
     return absl::DataLossError(absl::StrFormat("sent %s with CRC-32C %08x, its bytes have %08x",
                                                Describe(chunk.tag), *chunk.crc32c, crc32c));
   }
-  Place& place = found->second;
-  place.filled += chunk.size;
-  place.total = chunk.total;
-  place.crc32c = crc32c;
+  OpenPost& post = found->second;
+  post.filled += chunk.size;
+  post.total = chunk.total;
+  post.crc32c = crc32c;
   if (!chunk.last()) return false;
   open_.erase(found);
   return true;
@@ -81,7 +81,7 @@ absl::StatusOr<bool> ReceiveLedger::Landed(const ChunkHeader& chunk, uint32_t cr
 std::vector<Tag> ReceiveLedger::Open() const {
   std::vector<Tag> tags;
   tags.reserve(open_.size());
-  for (const auto& [tag, place] : open_) tags.push_back(tag);
+  for (const auto& [tag, post] : open_) tags.push_back(tag);
   return tags;
 }
 

@@ -49,13 +49,13 @@ class ReceiveLedger {
   void Clear() { open_.clear(); }
 
  private:
-  struct Place {
+  struct OpenPost {
     Incoming memory;
     int64_t filled = 0;
     int64_t total = 0;  // of the message, once some of it is there
     uint32_t crc32c = 0;
   };
-  std::map<Tag, Place> open_;
+  std::map<Tag, OpenPost> open_;
 };
 
 }  // namespace grapevine

@@ -38,7 +38,6 @@ constexpr auto kNodeMembers = [](auto& record, auto&& visit) {
   visit("samples_per_s", record.samples_per_s);
   visit("bytes_sent_total", record.bytes_sent_total);
   visit("bytes_received_total", record.bytes_received_total);
-  visit("resident_bytes", record.resident_bytes);
 };
 
 }  // namespace

@@ -78,7 +78,6 @@ struct NodeMetrics {
   // As in RunMetrics, without what evaluations take.
   std::optional<int64_t> bytes_sent_total;
   std::optional<int64_t> bytes_received_total;
-  std::optional<int64_t> resident_bytes;
 };
 
 // One line of JSON without its line break.

@@ -36,7 +36,7 @@ class EventQueue {
   // `time` is not before the current time.
   void Push(Nanoseconds time, const Payload& payload) {
     CHECK_GE(time, now_) << "an event in the past";
-    Place({time, payload});
+    Insert({time, payload});
     ++size_;
   }
 
@@ -61,7 +61,7 @@ class EventQueue {
  private:
   static constexpr size_t kBuckets = 65;
 
-  void Place(const Event& event) {
+  void Insert(const Event& event) {
     const size_t bucket = std::bit_width(static_cast<uint64_t>(event.time ^ now_));
     buckets_[bucket].push_back(event);
     if (bucket > 0) occupied_ |= uint64_t{1} << (bucket - 1);
@@ -82,7 +82,7 @@ class EventQueue {
       buckets_[0].insert(buckets_[0].end(), moving_.begin(), moving_.end());
     } else {
       now_ = std::ranges::min_element(moving_, {}, &Event::time)->time;
-      for (const Event& event : moving_) Place(event);
+      for (const Event& event : moving_) Insert(event);
     }
     moving_.clear();
     // The larger of the two keeps the bucket: capacities do not wander.

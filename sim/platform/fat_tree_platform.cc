@@ -115,6 +115,7 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeFatTree(const Spec& spec, Ra
 const Registration kFatTree(Platforms(), {.name = "fat-tree",
                                           .options = "[:k=4]",
                                           .help = "three levels of switches, not oversubscribed",
+                                          .examples = {"fat-tree", "fat-tree:k=6"},
                                           .make = MakeFatTree});
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -28,6 +29,8 @@ struct PlatformKind {
   std::string name;     // "racks"
   std::string options;  // "[:hosts=16]", beside those of hosts' own cables, which all have
   std::string help;     // one line
+  // The specs that the contract suite makes for a dozen hosts (tests/sim).
+  std::vector<std::string> examples;
   // With at least so many hosts. Reads the spec with a PlatformReader.
   std::function<absl::StatusOr<std::shared_ptr<const Platform>>(const Spec&, Rank hosts)> make;
 };

@@ -142,10 +142,12 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeTorusPlatform(const Spec& sp
       absl::StrCat("torus:", absl::StrJoin(sides, "x"), options.Text()), sides, options);
 }
 
-const Registration kTorus(Platforms(), {.name = "torus",
-                                        .options = "[:4x8]",
-                                        .help = "hosts on a grid that wraps around on all sides",
-                                        .make = MakeTorusPlatform});
+const Registration kTorus(Platforms(),
+                          {.name = "torus",
+                           .options = "[:4x8]",
+                           .help = "hosts on a grid that wraps around on all sides",
+                           .examples = {"torus", "torus:3x4", "torus:2x2x3", "torus:1x2x7"},
+                           .make = MakeTorusPlatform});
 
 }  // namespace
 }  // namespace grapevine

@@ -162,15 +162,18 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeSites(const Spec& spec, Rank
 
 const Registration kSwitch(Platforms(), {.name = "switch",
                                          .help = "all hosts on one switch",
+                                         .examples = {"switch", "switch:duplex=half"},
                                          .make = MakeSwitch});
 const Registration kRacks(Platforms(), {.name = "racks",
                                         .options = "[:hosts=16][:oversubscription=4]",
                                         .help = "switches behind oversubscribed uplinks",
+                                        .examples = {"racks:hosts=3", "racks:hosts=5:racks=4"},
                                         .make = MakeRacks});
 const Registration kSites(Platforms(),
                           {.name = "sites",
                            .options = "[:sites=3][:wan-bandwidth=1Gbit][:wan-latency=30ms]",
                            .help = "sites with a WAN between them",
+                           .examples = {"sites", "sites:sites=4:hosts=3"},
                            .make = MakeSites});
 
 }  // namespace

@@ -34,19 +34,19 @@ TEST(WinnerMap, ComparesTheBestOfBothSides) {
   ASSERT_TRUE(map.ok()) << map.status();
   EXPECT_THAT(map->bandwidths, ElementsAre(1e7, 1e9));
   EXPECT_THAT(map->latencies, ElementsAre(0.001, 0.01));
-  ASSERT_EQ(map->places.size(), 4u);
-  EXPECT_EQ(map->places[0]->advantage, 1);
-  EXPECT_EQ(map->places[1]->winner, "allreduce:tree");
-  EXPECT_EQ(map->places[1]->advantage, 0.5);
-  EXPECT_EQ(map->places[2], std::nullopt);  // nobody was there
-  EXPECT_EQ(map->places[3]->winner, "ring");
-  EXPECT_EQ(map->places[3]->advantage, 3);
+  ASSERT_EQ(map->cells.size(), 4u);
+  EXPECT_EQ(map->cells[0]->advantage, 1);
+  EXPECT_EQ(map->cells[1]->winner, "allreduce:tree");
+  EXPECT_EQ(map->cells[1]->advantage, 0.5);
+  EXPECT_EQ(map->cells[2], std::nullopt);  // nobody was there
+  EXPECT_EQ(map->cells[3]->winner, "ring");
+  EXPECT_EQ(map->cells[3]->advantage, 3);
 }
 
 TEST(WinnerMap, CountsGradientsRatherThanRounds) {
   std::vector<SweptCell> cells = Grid();
   cells[3].workers = 4;  // of 8
-  EXPECT_EQ((*MakeWinnerMap(cells)).places[3]->advantage, 6);
+  EXPECT_EQ((*MakeWinnerMap(cells)).cells[3]->advantage, 6);
 }
 
 TEST(WinnerMap, NamesWhatIsMissing) {
@@ -74,7 +74,7 @@ TEST(WinnerMap, NamesWhatIsMissing) {
 
 TEST(WinnerScript, KeepsHostileTextsInsideTheirQuotes) {
   WinnerMap map = *MakeWinnerMap(Grid());
-  map.places[0]->winner = "'; system('id') #";
+  map.cells[0]->winner = "'; system('id') #";
   map.title = "`id`";
   const std::string script = WinnerScript(map, PictureFormat::kSvg, "picture");
   EXPECT_THAT(script, HasSubstr("'\u2019; system(\u2019id\u2019) #' at first"));

@@ -76,12 +76,12 @@ TEST(NodeMetrics, ReadBack) {
   NodeMetrics metrics;
   metrics.round = 7;
   metrics.wait_s = 0.5;
-  metrics.resident_bytes = 1 << 20;
+  metrics.bytes_received_total = 1 << 20;
   const auto read = NodeMetricsFromJson(ToJsonLine(metrics));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->round, 7);
   EXPECT_EQ(read->wait_s, 0.5);
-  EXPECT_EQ(read->resident_bytes, 1 << 20);
+  EXPECT_EQ(read->bytes_received_total, 1 << 20);
 }
 
 TEST(Summary, ReadsBack) {

@@ -115,12 +115,12 @@ class ConvolutionLayer : public Layer {
     void* const packed = At(tensors_.scratch, packed_gradient_);
     Run(*weights_gradient_,
         {{kInput, tensors_.inputs[0]},
-         {kWeights, weights_.GradientPlace(context_.loss_scaled(), gradient, packed)},
+         {kWeights, weights_.GradientMemory(context_.loss_scaled(), gradient, packed)},
          {kOutput, dy}});
     weights_.UnpackGradient(context_, gradient, packed);
     if (tensors_.input_gradients[0] == nullptr) return;
     Run(*input_gradient_, {{kInput, tensors_.input_gradients[0]},
-                           {kWeights, weights_.Place(replica, At(tensors_.kept, packed_weights_))},
+                           {kWeights, weights_.Memory(replica, At(tensors_.kept, packed_weights_))},
                            {kOutput, dy}});
   }
 

@@ -79,17 +79,17 @@ class InnerProductLayer : public Layer {
     void* const packed = At(tensors_.scratch, packed_gradient_);
     void* const packed_bias = At(tensors_.scratch, bias_gradient_);
     const void* bias = nullptr;
-    if (has_bias()) bias = bias_.GradientPlace(scaled, gradient, packed_bias);
+    if (has_bias()) bias = bias_.GradientMemory(scaled, gradient, packed_bias);
     context_.Note(weights_gradient_->Run({.a = tensors_.inputs[0],
                                           .b = dy,
-                                          .d = weights_.GradientPlace(scaled, gradient, packed),
+                                          .d = weights_.GradientMemory(scaled, gradient, packed),
                                           .bias = bias,
                                           .workspace = At(tensors_.scratch, workspace_)}));
     weights_.UnpackGradient(context_, gradient, packed);
     if (has_bias()) WriteBiasGradient(dy, gradient, packed_bias);
     if (tensors_.input_gradients[0] == nullptr) return;
     context_.Note(
-        input_gradient_->Run({.a = weights_.Place(replica, At(tensors_.kept, packed_weights_)),
+        input_gradient_->Run({.a = weights_.Memory(replica, At(tensors_.kept, packed_weights_)),
                               .b = dy,
                               .d = tensors_.input_gradients[0],
                               .workspace = At(tensors_.scratch, workspace_)}));

@@ -16,21 +16,21 @@ bool Fits(const TensorShape& shape, ElementType type, const float* memory) {
 
 }  // namespace
 
-const void* ProductParameters::Place(const float* replica, void* packed) const {
+const void* ProductParameters::Memory(const float* replica, void* packed) const {
   return Fits(shape, type, replica + offset) ? replica + offset : packed;
 }
 
 const void* ProductParameters::Pack(CudaTensorContext& context, const float* replica,
                                     void* packed) const {
-  const void* const place = Place(replica, packed);
-  if (place == packed) {
+  const void* const memory = Memory(replica, packed);
+  if (memory == packed) {
     context.Note(PackWeights(shape, replica + offset, type, packed, context.stream()), name);
   }
-  return place;
+  return memory;
 }
 
-void* ProductParameters::GradientPlace(const LossScaled& scaled, float* gradient,
-                                       void* packed) const {
+void* ProductParameters::GradientMemory(const LossScaled& scaled, float* gradient,
+                                        void* packed) const {
   const bool final = scaled.inverse == 1 && scaled.overflow == nullptr;
   return final && Fits(shape, gradient_type, gradient + offset) ? gradient + offset : packed;
 }
@@ -38,7 +38,7 @@ void* ProductParameters::GradientPlace(const LossScaled& scaled, float* gradient
 void ProductParameters::UnpackGradient(CudaTensorContext& context, float* gradient,
                                        void* packed) const {
   const LossScaled& scaled = context.loss_scaled();
-  if (GradientPlace(scaled, gradient, packed) != packed) return;
+  if (GradientMemory(scaled, gradient, packed) != packed) return;
   context.Note(grapevine::UnpackGradient(shape, gradient_type, packed, scaled, gradient + offset,
                                          context.stream()),
                absl::StrCat("gradient of the ", name));

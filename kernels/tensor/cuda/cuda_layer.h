@@ -64,12 +64,12 @@ struct ProductParameters {
   ElementType gradient_type;  // as products write their gradient
 
   // Where products read them: in the replica, or in `packed`.
-  const void* Place(const float* replica, void* packed) const;
+  const void* Memory(const float* replica, void* packed) const;
   // Copies them there, unless they are used in place; returns the address.
   const void* Pack(CudaTensorContext& context, const float* replica, void* packed) const;
 
   // Where products write their gradient: in the replica's, or in `packed`.
-  void* GradientPlace(const LossScaled& scaled, float* gradient, void* packed) const;
+  void* GradientMemory(const LossScaled& scaled, float* gradient, void* packed) const;
   // Copies it from there, unless it was written in place.
   void UnpackGradient(CudaTensorContext& context, float* gradient, void* packed) const;
 };

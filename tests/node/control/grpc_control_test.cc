@@ -282,7 +282,7 @@ TEST(GrpcControl, AServerThatIsNoCoordinatorIsNamedAtOnce) {
   const std::string address = FormatHostAddress((*server)->address());
   Node node(1, Dial(address), address);
   const auto roster = node.Join(2);
-  EXPECT_THAT(std::string(roster.status().message()), HasSubstr("no grapevine coordinator"));
+  EXPECT_THAT(std::string(roster.status().message()), HasSubstr("not a grapevine coordinator"));
 }
 
 TEST(GrpcControl, AListenerThatNeverAnswersDoesNotHoldUpTheJoin) {

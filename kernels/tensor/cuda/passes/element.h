@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/codec/narrow.h"
+#include "kernels/codec/quantize.h"
 #include "kernels/tensor/tensor_format.h"
 
 namespace grapevine {

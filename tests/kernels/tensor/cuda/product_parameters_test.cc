@@ -22,8 +22,8 @@ class ProductParametersTest : public testing::Test {
              const LossScaled& scaled = {}) {
     const ProductParameters parameters{
         .name = "", .shape = shape, .offset = offset, .type = type, .gradient_type = type};
-    const void* const read = parameters.Place(replica_, packed_);
-    void* const written = parameters.GradientPlace(scaled, gradient_, packed_);
+    const void* const read = parameters.Memory(replica_, packed_);
+    void* const written = parameters.GradientMemory(scaled, gradient_, packed_);
     EXPECT_TRUE(read == packed_ || read == replica_ + offset);
     EXPECT_TRUE(written == packed_ || written == gradient_ + offset);
     return {read != packed_, written != packed_};

@@ -1,4 +1,4 @@
-#include "kernels/codec/narrow.h"
+#include "kernels/codec/quantize.h"
 
 #include <algorithm>
 #include <bit>
@@ -72,21 +72,21 @@ struct Int8Kernel {
 };
 
 template <typename In, typename Out>
-void Convert(NarrowFloat format, const In* in, int64_t size, Out* out, InstructionSet set) {
-  if (format == NarrowFloat::kHalf) return RunKernel<HalfKernel>(set, in, size, out);
+void Convert(Float16Format format, const In* in, int64_t size, Out* out, InstructionSet set) {
+  if (format == Float16Format::kHalf) return RunKernel<HalfKernel>(set, in, size, out);
   RunKernel<BrainKernel>(set, in, size, out);
 }
 
 }  // namespace
 
-void Narrow(NarrowFloat format, const float* vector, int64_t size, uint16_t* narrow,
-            InstructionSet set) {
-  Convert(format, vector, size, narrow, set);
+void ConvertToFloat16(Float16Format format, const float* vector, int64_t size, uint16_t* halves,
+                      InstructionSet set) {
+  Convert(format, vector, size, halves, set);
 }
 
-void Widen(NarrowFloat format, const uint16_t* narrow, int64_t size, float* vector,
-           InstructionSet set) {
-  Convert(format, narrow, size, vector, set);
+void ConvertFromFloat16(Float16Format format, const uint16_t* halves, int64_t size, float* vector,
+                        InstructionSet set) {
+  Convert(format, halves, size, vector, set);
 }
 
 void QuantizeInt8(const float* vector, int64_t size, uint64_t key, std::byte* wire,

@@ -1,4 +1,4 @@
-// The GPU's narrow vectors have the CPU's bits. Skips where there is no GPU.
+// The GPU's vectors in fewer bits have the CPU's bits. Skips where there is no GPU.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -6,14 +6,14 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/codec/narrow.h"
+#include "kernels/codec/quantize.h"
 #include "kernels/cuda/cuda_codec.h"
 #include "tests/kernels/cuda/on_device.h"
 
 namespace grapevine {
 namespace {
 
-using CudaNarrowTest = CudaTest;
+using CudaQuantizeTest = CudaTest;
 
 constexpr size_t kSizes[] = {0, 1, 3, 255, 256, 257, 1023, 1024, 1025, 5000, 1'000'003};
 
@@ -38,23 +38,25 @@ void ExpectSameBits(const std::vector<T>& actual, const std::vector<T>& expected
   }
 }
 
-void ExpectBitsOfCpu(NarrowFloat format, const std::vector<float>& vector, size_t shift) {
+void ExpectBitsOfCpu(Float16Format format, const std::vector<float>& vector, size_t shift) {
   const size_t size = vector.size();
   const auto elements = static_cast<int64_t>(size);
-  std::vector<uint16_t> narrow(size);
-  std::vector<float> wide(size);
-  const OnDevice<float> gpu_vector(vector, shift), gpu_wide(wide, shift);
-  const OnDevice<uint16_t> gpu_narrow(narrow, shift);
-  ExpectCuda(CudaNarrow(format, gpu_vector.get(), elements, gpu_narrow.get(), nullptr), "narrow");
-  ExpectCuda(CudaWiden(format, gpu_narrow.get(), elements, gpu_wide.get(), nullptr), "widen");
-  Narrow(format, vector.data(), elements, narrow.data());
-  Widen(format, narrow.data(), elements, wide.data());
-  ExpectSameBits(gpu_narrow.Read(), narrow);
-  ExpectSameBits(gpu_wide.Read(), wide);
+  std::vector<uint16_t> halves(size);
+  std::vector<float> back(size);
+  const OnDevice<float> gpu_vector(vector, shift), gpu_back(back, shift);
+  const OnDevice<uint16_t> gpu_halves(halves, shift);
+  ExpectCuda(CudaConvertToFloat16(format, gpu_vector.get(), elements, gpu_halves.get(), nullptr),
+             "to 16 bits");
+  ExpectCuda(CudaConvertFromFloat16(format, gpu_halves.get(), elements, gpu_back.get(), nullptr),
+             "from 16 bits");
+  ConvertToFloat16(format, vector.data(), elements, halves.data());
+  ConvertFromFloat16(format, halves.data(), elements, back.data());
+  ExpectSameBits(gpu_halves.Read(), halves);
+  ExpectSameBits(gpu_back.Read(), back);
 }
 
-TEST_F(CudaNarrowTest, HalvesHaveTheBitsOfTheCpu) {
-  for (const NarrowFloat format : {NarrowFloat::kHalf, NarrowFloat::kBrain}) {
+TEST_F(CudaQuantizeTest, HalvesHaveTheBitsOfTheCpu) {
+  for (const Float16Format format : {Float16Format::kHalf, Float16Format::kBrain}) {
     ExpectBitsOfCpu(format, Everything(), 0);
     for (const size_t size : kSizes) {
       for (const size_t shift : {0, 1, 4}) ExpectBitsOfCpu(format, Noise(1, size), shift);
@@ -82,7 +84,7 @@ void ExpectInt8OfCpu(const std::vector<float>& vector, size_t shift) {
   }
 }
 
-TEST_F(CudaNarrowTest, Int8HasTheBitsOfTheCpu) {
+TEST_F(CudaQuantizeTest, Int8HasTheBitsOfTheCpu) {
   for (const size_t size : kSizes) {
     for (const size_t shift : {0, 1}) ExpectInt8OfCpu(Noise(1, size), shift);
   }

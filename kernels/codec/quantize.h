@@ -15,8 +15,8 @@
 // arithmetic of one element is here for every backend.
 //
 // Thread-safety: pure functions over the caller's memory, which must not overlap.
-#ifndef GRAPEVINE_KERNELS_CODEC_NARROW_H_
-#define GRAPEVINE_KERNELS_CODEC_NARROW_H_
+#ifndef GRAPEVINE_KERNELS_CODEC_QUANTIZE_H_
+#define GRAPEVINE_KERNELS_CODEC_QUANTIZE_H_
 
 #include <bit>
 #include <cstddef>
@@ -118,17 +118,17 @@ GRAPEVINE_ELEMENTWISE float Int8Value(int8_t element, float scale) {
   return static_cast<float>(element) * scale;
 }
 
-enum class NarrowFloat {
+enum class Float16Format {
   kHalf,   // IEEE 754 binary16: 11 bits of precision, up to 65504
   kBrain,  // bfloat16: 8 bits of precision, float's range
 };
 
-// narrow[i] <- vector[i], rounded to nearest, ties to even.
-void Narrow(NarrowFloat format, const float* vector, int64_t size, uint16_t* narrow,
-            InstructionSet set = BestInstructionSet());
-// vector[i] <- narrow[i], exactly.
-void Widen(NarrowFloat format, const uint16_t* narrow, int64_t size, float* vector,
-           InstructionSet set = BestInstructionSet());
+// halves[i] <- vector[i], rounded to nearest, ties to even.
+void ConvertToFloat16(Float16Format format, const float* vector, int64_t size, uint16_t* halves,
+                      InstructionSet set = BestInstructionSet());
+// vector[i] <- halves[i], exactly.
+void ConvertFromFloat16(Float16Format format, const uint16_t* halves, int64_t size, float* vector,
+                        InstructionSet set = BestInstructionSet());
 
 inline constexpr int64_t kInt8Block = 1024;
 
@@ -155,4 +155,4 @@ void DequantizeInt8(const std::byte* wire, int64_t size, float* vector,
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_KERNELS_CODEC_NARROW_H_
+#endif  // GRAPEVINE_KERNELS_CODEC_QUANTIZE_H_

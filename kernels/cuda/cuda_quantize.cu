@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "kernels/codec/narrow.h"
+#include "kernels/codec/quantize.h"
 #include "kernels/cuda/cuda_codec.h"
 
 namespace grapevine {
@@ -194,16 +194,16 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-cudaError_t CudaNarrow(NarrowFloat format, const float* vector, int64_t size, uint16_t* narrow,
-                       cudaStream_t stream) {
-  return format == NarrowFloat::kHalf ? Convert<HalfBits>(vector, size, narrow, stream)
-                                      : Convert<BrainBits>(vector, size, narrow, stream);
+cudaError_t CudaConvertToFloat16(Float16Format format, const float* vector, int64_t size,
+                                 uint16_t* halves, cudaStream_t stream) {
+  return format == Float16Format::kHalf ? Convert<HalfBits>(vector, size, halves, stream)
+                                        : Convert<BrainBits>(vector, size, halves, stream);
 }
 
-cudaError_t CudaWiden(NarrowFloat format, const uint16_t* narrow, int64_t size, float* vector,
-                      cudaStream_t stream) {
-  return format == NarrowFloat::kHalf ? Convert<HalfValue>(narrow, size, vector, stream)
-                                      : Convert<BrainValue>(narrow, size, vector, stream);
+cudaError_t CudaConvertFromFloat16(Float16Format format, const uint16_t* halves, int64_t size,
+                                   float* vector, cudaStream_t stream) {
+  return format == Float16Format::kHalf ? Convert<HalfValue>(halves, size, vector, stream)
+                                        : Convert<BrainValue>(halves, size, vector, stream);
 }
 
 cudaError_t CudaQuantizeInt8(const float* vector, int64_t size, uint64_t key, std::byte* wire,

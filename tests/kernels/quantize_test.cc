@@ -1,4 +1,4 @@
-#include "kernels/codec/narrow.h"
+#include "kernels/codec/quantize.h"
 
 #include <algorithm>
 #include <bit>
@@ -96,43 +96,43 @@ TEST(BrainTest, KeepsSpecialValues) {
 
 constexpr int64_t kSizes[] = {0, 1, 3, 255, 256, 257, 1023, 1024, 1025, 1'000'003};
 
-TEST(NarrowTest, EveryInstructionSetConvertsEveryElement) {
-  for (NarrowFloat format : {NarrowFloat::kHalf, NarrowFloat::kBrain}) {
+TEST(Float16Test, EveryInstructionSetConvertsEveryElement) {
+  for (Float16Format format : {Float16Format::kHalf, Float16Format::kBrain}) {
     for (int64_t size : kSizes) {
       const std::vector<float> vector = Noise(size);
       for (InstructionSet set : AvailableInstructionSets()) {
-        std::vector<uint16_t> narrow(size + 1, 42);
-        std::vector<float> wide(size + 1, 42);
-        Narrow(format, vector.data(), size, narrow.data(), set);
-        Widen(format, narrow.data(), size, wide.data(), set);
-        const bool half = format == NarrowFloat::kHalf;
+        std::vector<uint16_t> halves(size + 1, 42);
+        std::vector<float> back(size + 1, 42);
+        ConvertToFloat16(format, vector.data(), size, halves.data(), set);
+        ConvertFromFloat16(format, halves.data(), size, back.data(), set);
+        const bool half = format == Float16Format::kHalf;
         for (int64_t i = 0; i < size; ++i) {
-          ASSERT_EQ(narrow[i], half ? HalfBits(vector[i]) : BrainBits(vector[i])) << i;
-          ASSERT_EQ(wide[i], half ? HalfValue(narrow[i]) : BrainValue(narrow[i])) << i;
+          ASSERT_EQ(halves[i], half ? HalfBits(vector[i]) : BrainBits(vector[i])) << i;
+          ASSERT_EQ(back[i], half ? HalfValue(halves[i]) : BrainValue(halves[i])) << i;
         }
-        EXPECT_EQ(narrow[size], 42);
-        EXPECT_EQ(wide[size], 42);
+        EXPECT_EQ(halves[size], 42);
+        EXPECT_EQ(back[size], 42);
       }
     }
   }
 }
 
-TEST(NarrowTest, FlushedDenormalsChangeNothing) {
+TEST(Float16Test, FlushedDenormalsChangeNothing) {
   std::vector<float> vector;
   for (uint32_t bits = 0; bits < 0x01000000; bits += 0x1235) {
     vector.push_back(std::bit_cast<float>(bits));
     vector.push_back(std::ldexp(std::bit_cast<float>(bits), 102));  // halves' denormals
   }
   const auto size = static_cast<int64_t>(vector.size());
-  for (NarrowFloat format : {NarrowFloat::kHalf, NarrowFloat::kBrain}) {
+  for (Float16Format format : {Float16Format::kHalf, Float16Format::kBrain}) {
     std::vector<uint16_t> kept(size), flushed(size);
     std::vector<float> kept_values(size), flushed_values(size);
-    Narrow(format, vector.data(), size, kept.data());
-    Widen(format, kept.data(), size, kept_values.data());
+    ConvertToFloat16(format, vector.data(), size, kept.data());
+    ConvertFromFloat16(format, kept.data(), size, kept_values.data());
     {
       const FlushDenormals flush;
-      Narrow(format, vector.data(), size, flushed.data());
-      Widen(format, kept.data(), size, flushed_values.data());
+      ConvertToFloat16(format, vector.data(), size, flushed.data());
+      ConvertFromFloat16(format, kept.data(), size, flushed_values.data());
     }
     EXPECT_EQ(kept, flushed);
     EXPECT_EQ(std::memcmp(kept_values.data(), flushed_values.data(), size * sizeof(float)), 0);

@@ -1,38 +1,19 @@
-// The GPU's squared norms and distances have the CPU's bits. Skips where there is no
-// GPU.
-#include "kernels/cuda/cuda_squared_sums.h"
+// The GPU's squared norms have the CPU's bits. Skips where there is no GPU.
+#include "kernels/cuda/cuda_tensor_norms.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "kernels/passes/ordered_sum.h"
 #include "kernels/vector/tensor_norms.h"
 #include "tests/kernels/cuda/on_device.h"
 
 namespace grapevine {
 namespace {
 
-using CudaSquaredSumsTest = CudaTest;
+using CudaTensorNormsTest = CudaTest;
 
-TEST_F(CudaSquaredSumsTest, DistancesHaveTheBitsOfTheCpu) {
-  for (const size_t size : {0, 1, 3, 255, 256, 257, 4096, 4097, 1'000'003, 5'000'000}) {
-    for (const size_t shift : {0, 1}) {
-      SCOPED_TRACE(testing::Message() << size << " from " << shift);
-      const std::vector<float> a = Noise(1, size), b = Noise(2, size);
-      const OnDevice<float> gpu_a(a, shift), gpu_b(b);
-      const OnDevice<double> distance({-1});
-      const auto elements = static_cast<int64_t>(size);
-      const OnDevice<char> workspace(std::vector<char>(CudaSquaredDistanceWorkspace(elements)));
-      ExpectCuda(CudaSquaredDistance(gpu_a.get(), gpu_b.get(), elements, distance.get(),
-                                     workspace.get(), nullptr),
-                 "distance");
-      EXPECT_EQ(distance.Read()[0], SquaredDistance(a.data(), b.data(), elements));
-    }
-  }
-}
-
-TEST_F(CudaSquaredSumsTest, NormsHaveTheBitsOfTheCpu) {
+TEST_F(CudaTensorNormsTest, NormsHaveTheBitsOfTheCpu) {
   for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
            {},
            {0},

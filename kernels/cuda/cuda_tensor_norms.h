@@ -1,10 +1,9 @@
-// Squared norms (kernels/vector/tensor_norms.h) and the squared distance
-// (kernels/passes/ordered_sum.h) on a GPU: with the same bits as on the CPU, one sweep over device
-// memory.
+// Squared norms (kernels/vector/tensor_norms.h) on a GPU: with the same bits as on the CPU, one
+// sweep over device memory.
 //
 // Thread-safety: pure functions over the caller's memory.
-#ifndef GRAPEVINE_KERNELS_CUDA_CUDA_SQUARED_SUMS_H_
-#define GRAPEVINE_KERNELS_CUDA_CUDA_SQUARED_SUMS_H_
+#ifndef GRAPEVINE_KERNELS_CUDA_CUDA_TENSOR_NORMS_H_
+#define GRAPEVINE_KERNELS_CUDA_CUDA_TENSOR_NORMS_H_
 
 #include <cuda_runtime_api.h>
 
@@ -28,14 +27,6 @@ cudaError_t CudaTensorSquaredNorms(const float* vector, const TensorSpan* tensor
                                    int64_t chunks, double* norms, void* workspace,
                                    cudaStream_t stream);
 
-// Bytes of CudaSquaredDistance's workspace in device memory, aligned to 8.
-size_t CudaSquaredDistanceWorkspace(int64_t size);
-
-// Starts computing *distance on `stream`. All pointers are device memory; reading is fastest if
-// `a` and `b` are aligned to 16 bytes.
-cudaError_t CudaSquaredDistance(const float* a, const float* b, int64_t size, double* distance,
-                                void* workspace, cudaStream_t stream);
-
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_KERNELS_CUDA_CUDA_SQUARED_SUMS_H_
+#endif  // GRAPEVINE_KERNELS_CUDA_CUDA_TENSOR_NORMS_H_
