@@ -17,16 +17,16 @@ namespace grapevine {
 struct NodeActivity {
   Progress progress;
   TransportCounters counters;
-  // The peer that it is trying to reach, and how that went so far; empty: none.
+  // The peer that it is trying to reach, and the outcome so far; empty: none.
   std::string connecting;
   int64_t evaluated_batches = 0;
-  bool trained = false;  // only its own model and its files are left to do
+  bool trained = false;  // only its own model's evaluation and its files remain
 };
 
-// What it is doing, with every beat.
+// What the node is doing, for a heartbeat.
 control::Heartbeat HeartbeatOf(const NodeActivity& activity);
 
-// Why the run cannot go on for it, and by whose fault.
+// Why the node cannot go on, and which rank is at fault.
 control::Failure FailureBy(Rank culprit, const absl::Status& why);
 
 }  // namespace grapevine

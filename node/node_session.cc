@@ -200,7 +200,7 @@ absl::Status NodeSession::Tell(control::Report last) {
   return reporter_.Tell(std::move(last), Clock::now() + options_.peer_timeout);
 }
 
-// The end is announced once the results are there: a node that ends well belongs to a run
+// The end is announced once the results are written: a node that reports success belongs to a run
 // that has them.
 absl::Status NodeSession::Conclude() {
   {
@@ -271,8 +271,8 @@ void NodeSession::TearDown() {
   control_.reset();
   if (transport_) transport_->Shutdown();
   if (server_) server_->Shutdown(std::chrono::system_clock::now());
-  // The transport shares the server's completion queue: it goes in between. The coordinator
-  // stays, for an evaluation under way may still want to move the end.
+  // The transport shares the server's completion queue: it goes down in between. The coordinator
+  // stays, since a running evaluation may still want to move the end.
   transport_.reset();
   server_.reset();
 }
@@ -295,7 +295,7 @@ void TellOfFailedStart(const NodeSessionOptions& options, const absl::Status& wh
     VLOG(1) << "nobody is told why rank 0 cannot begin: " << server.status();
     return;
   }
-  (void)service.AwaitDeparture();  // nobody listens to refuse those who come later
+  (void)service.AwaitDeparture();  // no server is left to refuse nodes that come later
   (*server)->Shutdown(std::chrono::system_clock::now());
 }
 

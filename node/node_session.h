@@ -1,7 +1,7 @@
 // One node's life in a run: it listens, joins, trains, and ends with all the others.
 //
-// Joins the pieces of this folder and knows nothing about configurations, models or
-// files: what is learnt comes in as a runner, what is measured goes out through callbacks.
+// Composes the parts of this folder and knows nothing about configurations, models or files: the
+// training comes in as a runner, measurements go out through callbacks.
 #ifndef GRAPEVINE_NODE_NODE_SESSION_H_
 #define GRAPEVINE_NODE_NODE_SESSION_H_
 
@@ -50,12 +50,12 @@ struct NodeSessionOptions {
 };
 
 struct NodeSessionCallbacks {
-  // The server listens here: local launchers hand rank 0's port to the others.
+  // The server listens at this address: local launchers hand rank 0's port to the others.
   std::function<absl::Status(const HostAddress&)> on_listening;
   // Rank 0: what the nodes report, and lines for its log.
   std::function<void(Rank, const control::NodeMetrics&)> on_metrics;
   std::function<void(const std::string&)> on_notice;
-  // All nodes are there; training begins.
+  // All nodes have joined; training begins.
   std::function<absl::Status()> on_start;
   // This node has trained: evaluate and write, before it reports that it is done.
   std::function<absl::Status(const SharedVector& model)> on_trained;
@@ -77,15 +77,15 @@ class NodeSession {
 
   // Makes Run return `why` (an interrupt, a full disk), and tells the others.
   void Interrupt(absl::Status why);
-  // To be called between the batches of an evaluation, so that heartbeats show progress.
-  // Returns the error with which the run has ended meanwhile: the evaluation shall end too.
+  // To be called between the batches of an evaluation, so that heartbeats show progress. Returns
+  // the error if the run has failed meanwhile: the evaluation must end too.
   absl::Status OnEvaluatedBatch();
-  // From the run's callbacks: tells rank 0 what was measured since the last report
+  // From the run's callbacks: reports to rank 0 what was measured since the last report
   // (metrics_reporter.h).
   void Report(control::NodeMetrics metrics);
-  // Once the node has trained: likewise, about its own model; waits if it must.
+  // Once the node has trained: reports on its own model, waiting for room in the queue if it must.
   absl::Status ReportAtRest(control::NodeMetrics metrics);
-  // Rank 0: moves the end of the run; a final one is the end.
+  // Rank 0: moves the end of the run; a final limit settles it.
   void ExtendRoundLimit(Round limit, bool final);
 
  private:
@@ -104,7 +104,7 @@ class NodeSession {
   absl::Status Conclude();
   absl::Status AwaitEnd();
   void OnAllDone();
-  // What ended the run for this node: `symptom` may be a mere consequence.
+  // What ended the run for this node: `symptom` may be only a consequence.
   absl::Status Cause(const absl::Status& symptom);
   // Asks rank 0 whether something else is behind `symptom`.
   absl::Status Verdict(const absl::Status& symptom);
@@ -131,10 +131,9 @@ class NodeSession {
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
 };
 
-// For a rank 0 that cannot begin (its --out exists, its data are missing): tells the nodes
-// that wait for it why, which would otherwise try to reach it until their time-out. Listens
-// where the run's rank 0 would, for a few seconds or until all were told. Blocks; if it
-// cannot listen, nobody is told.
+// For a rank 0 that cannot begin (its --out exists, its data are missing): tells the waiting nodes
+// why, which would otherwise go on dialling until their time-out. Listens where rank 0 would, for a
+// few seconds or until all have been told. Blocks; if it cannot listen, nobody is told.
 void TellOfFailedStart(const NodeSessionOptions& options, const absl::Status& why);
 
 }  // namespace grapevine

@@ -31,7 +31,7 @@ absl::Status CheckRoster(const control::Roster& roster, const DirectiveContext& 
   }
   for (Rank rank = 0; rank < context.world_size; ++rank) {
     const absl::StatusOr<HostAddress> address = ParseHostAddress(roster.addresses(rank));
-    // Without a host: where rank 0 was found (host_address.h).
+    // Without a host: that at which rank 0 was reached (host_address.h).
     if (!address.ok() || address->port == 0) {
       return Malformed(absl::StrCat("sent \"", Printable(roster.addresses(rank), kMaxShown),
                                     "\" as the address of rank ", rank));
@@ -124,7 +124,7 @@ void ControlLine::OnClosed(std::string_view why) {
 }
 
 bool ControlLine::OnPulse(SteadyTime now) {
-  // When this process itself stood still, what rank 0 said may still be unread.
+  // If this process itself was stopped, what rank 0 said meanwhile may still be unread.
   const nanoseconds gap = now - std::exchange(last_pulse_, now);
   if (gap >= options_.peer_timeout / 2) last_heard_ += gap;
   const nanoseconds silence = now - last_heard_;

@@ -1,8 +1,8 @@
-// A node's side of its line to rank 0, without I/O: whether what rank 0 says can be obeyed,
-// what it has said, whether it is still there, and how the run has ended for this node.
+// A node's end of its control connection to rank 0, without I/O: whether directives can be obeyed,
+// what they said, whether rank 0 is still there, and how the run has ended for this node.
 //
-// Directives, broken connections and the time go in; whoever carries them asks for
-// what came of it. grpc_control_client carries it over gRPC.
+// Directives, broken connections and the time go in; the caller then asks for the outcome.
+// grpc_control_client carries the connection over gRPC.
 //
 // Thread-compatible; functions are pure.
 #ifndef GRAPEVINE_NODE_CONTROL_CONTROL_LINE_H_
@@ -23,11 +23,11 @@ namespace grapevine {
 // What a node knows of its run.
 struct DirectiveContext {
   Rank world_size = 0;
-  Round rounds = 0;     // no limit of rounds lies beyond
+  Round rounds = 0;     // no round limit lies beyond
   bool joined = false;  // the roster has come
 };
 
-// InvalidArgument says what is wrong, in words that fit behind "rank 0 ".
+// InvalidArgument says what is wrong, phrased to follow "rank 0 ".
 absl::Status CheckDirective(const control::Directive& directive, const DirectiveContext& context);
 
 using SteadyTime = std::chrono::steady_clock::time_point;
@@ -36,7 +36,7 @@ struct ControlLineOptions {
   std::string coordinator;                        // rank 0's address, for messages
   std::chrono::milliseconds peer_timeout{30000};  // --peer-timeout
   Rank world_size = 1;
-  Round rounds = 0;  // of the run: no limit of rounds lies beyond
+  Round rounds = 0;  // of the run: no round limit lies beyond
 };
 
 class ControlLine {
@@ -46,10 +46,10 @@ class ControlLine {
   // An attempt to connect and to register begins.
   void OnConnecting(SteadyTime now);
   void OnDirective(const control::Directive& directive, SteadyTime now);
-  // The connection is over. The run is, too, for a node that has joined it.
+  // The connection has ended. So has the run, for a node that has joined it.
   void OnClosed(std::string_view why);
-  // To be called every `pulse`, with a heartbeat sent after it. False when rank 0 has
-  // been silent for too long, and the connection is of no use any more.
+  // To be called every `pulse`, followed by a heartbeat. False when rank 0 has been silent for too
+  // long, and the connection is to be given up.
   bool OnPulse(SteadyTime now);
   // This node ends the run for itself, unless it has ended.
   void End(absl::Status verdict);
@@ -58,12 +58,12 @@ class ControlLine {
   bool answered() const { return answered_; }
   // The run has begun.
   const std::optional<control::Roster>& roster() const { return roster_; }
-  // The end of the run has moved; once each time.
+  // The new limit, once, when the end of the run has moved.
   std::optional<control::RoundLimit> TakeLimit() { return std::exchange(limit_, std::nullopt); }
   // How the run has ended; OK when every node is done.
   const std::optional<absl::Status>& verdict() const { return verdict_; }
-  // What a node that fails with `own` ends with: the verdict, which may know the cause
-  // behind the symptom, where there is one.
+  // The final status of a node that fails with `own`: the verdict if there is one, since it may
+  // know the cause behind the symptom.
   absl::Status Conclude(absl::Status own) const;
 
   std::chrono::nanoseconds pulse() const { return pulse_; }
@@ -83,8 +83,8 @@ class ControlLine {
   std::optional<absl::Status> verdict_;
 };
 
-// The status of a failure that came as text and number: fit for a terminal, and of the
-// documented ones.
+// The status of a failure that came as text and number: its text is fit for a terminal, its number
+// one of the documented ones.
 absl::Status FailedWith(const std::string& message, int failure);
 
 }  // namespace grapevine

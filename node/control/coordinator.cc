@@ -16,10 +16,10 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr milliseconds kMissingNoticeInterval{10000};
-// How long a rank that a peer accuses has at least to speak for itself.
+// The least time that a rank accused by a peer has to speak for itself.
 constexpr milliseconds kMaxHearing{1000};
 constexpr size_t kMaxNamed = 8;
-// Refusals that are told one by one within kMissingNoticeInterval.
+// Refusals that are reported one by one within kMissingNoticeInterval.
 constexpr int64_t kRefusalsTold = 8;
 // What is shown of a node's own words.
 constexpr size_t kMaxMessage = 4000;
@@ -128,8 +128,8 @@ void Coordinator::ExtendRoundLimit(Round limit, bool final) {
   SendToAll(directive);
 }
 
-// Rank 0 may itself have stood still (stopped, or a laptop asleep): what the
-// others said meanwhile is still unread, so their silence proves nothing.
+// Rank 0 itself may have been stopped (or a laptop asleep): what the others said meanwhile is still
+// unread, so their silence proves nothing.
 void Coordinator::Advance(SteadyTime now) {
   const nanoseconds gap = now - now_;
   now_ = now;
@@ -233,7 +233,7 @@ void Coordinator::StartRun() {
 }
 
 void Coordinator::OnHeartbeat(Member& member, const control::Heartbeat& heartbeat) {
-  // Who begins or ends to wait has moved, too: an attempt to connect may just have failed.
+  // A node that starts or stops waiting has moved, too: an attempt to connect may just have failed.
   if (heartbeat.progress() != member.heartbeat.progress() ||
       !std::ranges::equal(heartbeat.waiting_for(), member.heartbeat.waiting_for())) {
     member.moved = now_;
@@ -243,7 +243,7 @@ void Coordinator::OnHeartbeat(Member& member, const control::Heartbeat& heartbea
   member.heartbeat.set_state(Printable(heartbeat.state(), kMaxState));
 }
 
-// Measurements may tell of a round before the next heartbeat does.
+// Measurements may report a round before the next heartbeat does.
 void Coordinator::OnRound(Member& member, Round round) {
   if (round <= member.heartbeat.round()) return;
   member.heartbeat.set_round(round);
@@ -273,7 +273,7 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
   accusation_ = Accusation{failure.culprit(), kind, message, now_};
 }
 
-// A node that ended elsewhere has another model than the run's, and leaves its neighbours
+// A node that ended at another round has a model other than the run's, and leaves its neighbours
 // without its replicas.
 void Coordinator::OnDone(Rank rank, Round limit) {
   if (phase_ != Phase::kRunning) return;
@@ -353,9 +353,9 @@ void Coordinator::JudgeSilence() {
                    Flag("--peer-timeout", options_.peer_timeout), " is how long that may last)"));
 }
 
-// The end of a dead node's own connection says most, and on a busy host it may be read
-// late. That the connection lives is only known once the accused has spoken again after its
-// hearing: what came before may have been sent by who is dead now.
+// The end of a dead node's own connection says most, and on a busy host it may be read late. The
+// connection is only known to be alive once the accused has spoken after its hearing: earlier
+// messages may come from a node that is dead by now.
 void Coordinator::JudgeAccusation() {
   if (!accusation_) return;
   const nanoseconds hearing = std::min<nanoseconds>(kMaxHearing, options_.peer_timeout / 4);
@@ -367,8 +367,8 @@ void Coordinator::JudgeAccusation() {
                      HumanSeconds(now_ - accused.last_heard), " ago in ", At(accused.heartbeat)));
 }
 
-// Neighbours that no longer hear each other notice within --peer-timeout and a few
-// heartbeats, and name each other: that says more.
+// Neighbours that no longer hear each other notice so within --peer-timeout and a few heartbeats,
+// and name each other, which says more.
 void Coordinator::JudgeStuck() {
   if (accusation_) return;
   std::vector<std::string> chain;
@@ -389,7 +389,7 @@ void Coordinator::JudgeStuck() {
                      "): ", absl::StrJoin(chain, ", ")));
 }
 
-// Only of a node that waits for nobody can it be said that it is slow.
+// Only a node that waits for nobody can be called slow.
 void Coordinator::JudgeSlow() {
   for (auto& [rank, member] : members_) {
     const control::Heartbeat& heartbeat = member.heartbeat;
@@ -402,7 +402,7 @@ void Coordinator::JudgeSlow() {
     const std::string finding =
         absl::StrCat("rank ", rank, " is slow: alive, but for ", HumanSeconds(standing), " in ",
                      At(heartbeat), waiting);
-    // A long evaluation moves, batch by batch.
+    // A long evaluation advances, batch by batch.
     if (now_ - member.moved >= options_.step_timeout) {
       return Abort(
           rank, Failure::kPeerLost,

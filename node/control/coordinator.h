@@ -1,24 +1,22 @@
 // Rank 0's judgement: who is in the run, who is alive, when it ends.
 //
-// Without I/O: reports and the time go in, directives come out (Take), so that
-// every failure can be played through in a test. Sessions are numbered by the
-// caller; one session is one connection of one node.
+// Without I/O: reports and the time go in, directives come out (Take), so that a test can play
+// through every failure. Sessions are numbered by the caller; one session is one connection of one
+// node.
 //
-// The run has three phases. While it gathers, nodes register; one that does not
-// fit is refused with the field and both values. When it is proven to be of this
-// run and comes for a rank that is awaited, the run cannot begin, and that is
-// everybody's verdict; else the others go on waiting, and when time is up the
-// missing ranks are named. While it runs, silence, a broken
-// connection or a failure report ends it with one verdict for all, which names
-// the culprit. It finishes when every node is done and rank 0 has written the
-// results, so that no node takes its server down while a neighbour still needs
-// it, and none ends well whose run leaves no results.
+// The run has three phases. While it gathers, nodes register; one that does not fit is refused with
+// the field and both values. If such a node has proven that it belongs to this run and claims a
+// rank that is still missing, the run cannot begin, and that is everybody's verdict; otherwise the
+// others go on waiting, and at the time-out the missing ranks are named. While it runs, silence, a
+// broken connection or a failure report ends it with one verdict for all, which names the culprit.
+// It finishes when every node is done and rank 0 has written the results, so that no node takes its
+// server down while a neighbour still needs it, and none reports success for a run that leaves no
+// results.
 //
-// Three ways of not being there are told apart: *died* (the connection broke),
-// *silent* (connected, but no heartbeat for peer_timeout: stopped, or the host
-// is gone), *slow* (heartbeats come, the round stands: a notice, and a
-// verdict only after step_timeout). When every node waits for another and nothing moves, the run is
-// *stuck*, and ends.
+// Three conditions of a node are told apart: *died* (the connection broke), *silent* (connected,
+// but no heartbeat for peer_timeout: stopped, or the host is gone), *slow* (heartbeats come, but
+// the round does not advance: a notice, and a verdict only after step_timeout). When every node
+// waits for another and nothing moves, the run is *stuck*, and ends.
 //
 // Thread-safety: thread-compatible.
 #ifndef GRAPEVINE_NODE_CONTROL_COORDINATOR_H_
@@ -48,7 +46,7 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 struct CoordinatorOptions {
   // Rank 0's own registration: world_size and agreements hold for all.
   control::Registration own;
-  // Who registers has shown the run's token: it is of this run, and of no other.
+  // Nodes that register have shown the run's token: they belong to this run and to no other.
   bool proven = false;
   std::string run_id;
   Round round_limit = 0;
@@ -67,7 +65,7 @@ class Coordinator {
     std::vector<SessionId> ended;
     std::vector<std::pair<Rank, control::NodeMetrics>> metrics;
     std::vector<std::string> notices;  // for rank 0's log
-    // Every node is done, once: rank 0 writes the results, then calls Finish.
+    // True once, when every node is done: rank 0 writes the results, then calls Finish.
     bool all_done = false;
   };
 
@@ -76,24 +74,24 @@ class Coordinator {
   void OnReport(SessionId session, const control::Report& report, SteadyTime now);
   // The connection is gone; `why` may be empty.
   void OnClosed(SessionId session, std::string_view why, SteadyTime now);
-  // To be called a few times per peer_timeout: time-outs, and a Beat to all.
+  // To be called a few times per peer_timeout: judges time-outs, and sends a Beat to all.
   void OnTick(SteadyTime now);
   // Moves the end of the run outwards, or settles it where it is; a lower limit
   // is ignored.
   void ExtendRoundLimit(Round limit, bool final);
 
-  // All are done and the results are there: nobody needs another any more. Nothing when
-  // the run has ended otherwise meanwhile.
+  // All are done and the results are written: no node needs another any more. Does nothing if the
+  // run has ended otherwise meanwhile.
   void Finish();
-  // Rank 0 cannot go on: tells all who are there, and everyone who comes.
+  // Rank 0 cannot go on: tells all nodes that have joined, and all that come later.
   void End(const absl::Status& why);
-  // Rank 0 cannot even begin: likewise, and who has yet to come is waited for.
+  // Rank 0 cannot even begin: the same, and waits for the nodes that have yet to come.
   void CannotBegin(const absl::Status& why);
   // Whether somebody has yet to come and hear that the run cannot begin.
   bool AwaitsLatecomers() const { return !latecomers_.empty(); }
 
-  // How long the ended have to leave: a good end may take --peer-timeout to reach a node that
-  // is cut off, a bad one is told for kPatience.
+  // How long nodes have to leave after the end: news of a success may take --peer-timeout to reach
+  // a node that is cut off; a failure is told for kPatience.
   std::chrono::nanoseconds Patience() const;
   static constexpr std::chrono::milliseconds kPatience{5000};
 
@@ -114,7 +112,7 @@ class Coordinator {
     std::optional<Round> done_below;
     Round slow_noticed = -1;
   };
-  // A peer's word against a rank, held back until that rank can have spoken.
+  // A peer's accusation of a rank, held back until that rank has had time to speak.
   struct Accusation {
     Rank culprit;
     Failure failure;
@@ -126,11 +124,11 @@ class Coordinator {
   void Register(SessionId session, const control::Registration& registration);
   void TellVerdict(SessionId session, Rank rank);
   void AwaitLatecomers();
-  // A session is one node's: a second registration on it breaks the protocol.
+  // A session belongs to one node: a second registration on it violates the protocol.
   void RegisterAgain(SessionId session, const control::Registration& registration);
   // Why there is no room for this node; empty when there is.
   std::string Conflict(const control::Registration& registration) const;
-  // Whether nothing begins without this rank, which nobody has yet.
+  // Whether the run cannot begin without this rank, which nobody has taken yet.
   bool IsAwaited(Rank rank) const;
   void Refuse(SessionId session, const control::Registration& registration, const std::string& why);
   void CountRefusals();

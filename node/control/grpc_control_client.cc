@@ -84,8 +84,8 @@ class GrpcControlClient::Stream final
     delete this;
   }
 
-  // Lets go of a stream that does not end: it leaves its client alone from now on, and
-  // deletes itself when it does. Not under the client's lock.
+  // Abandons a stream that does not end: from now on it leaves its client alone, and it deletes
+  // itself when it ends. Not under the client's lock.
   static void Abandon(Stream* stream) {
     const std::shared_ptr<Calls> calls = stream->calls_;
     MutexLock alone(calls->mutex);
@@ -132,7 +132,7 @@ class GrpcControlClient::Stream final
   const grpc::Status& status() const { return status_; }
 
  private:
-  // Callbacks come one at a time, and none to a client that is gone.
+  // Callbacks come one at a time, and never to a client that is gone.
   struct Calls {
     Mutex mutex;  // taken before the client's
     bool abandoned ABSL_GUARDED_BY(mutex) = false;
@@ -243,7 +243,7 @@ void GrpcControlClient::AwaitAnswer(SteadyTime deadline) {
   for (SteadyTime now = steady_clock::now();
        !stream_->done() && !stream_->hangs(now) && !line_.roster() && !line_.verdict();
        now = steady_clock::now()) {
-    // Once rank 0 has answered, the gathering is in its hands.
+    // Once rank 0 has answered, it decides how long to gather.
     if (now >= deadline && !line_.answered()) stream_->Cancel();
     changed_.WaitUntil(mutex_,
                        now < deadline ? std::min(deadline, now + kMaxWait) : now + kMaxWait);
@@ -302,7 +302,7 @@ absl::Status GrpcControlClient::AwaitVerdict(control::Failure failure, SteadyTim
   const absl::Status own = FailedWith(failure.message(), failure.failure());
   control::Report report;
   *report.mutable_failure() = std::move(failure);
-  // When it cannot be sent, the run is over, or rank 0 hears nobody.
+  // If it cannot be sent, the run is over, or rank 0 hears nobody.
   if (const absl::Status sent = Send(std::move(report)); !sent.ok()) {
     return absl::IsAborted(sent) ? sent : own;
   }
@@ -352,7 +352,7 @@ void GrpcControlClient::Beat() {
     *report.mutable_heartbeat() = snapshot_();
     mutex_.lock();
   }
-  // What waits already shows as well that this node is alive.
+  // What is queued already shows just as well that this node is alive.
   if (stream_->empty()) stream_->Enqueue(std::move(report));
 }
 

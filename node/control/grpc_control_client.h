@@ -1,12 +1,12 @@
-// A node's line to rank 0's coordinator. Every rank has one, rank 0 too, over
-// its server's in-process channel.
+// A node's control connection to rank 0's coordinator. Every rank has one, rank 0 too, over its
+// server's in-process channel.
 //
-// It registers, keeps the heartbeat, and turns what comes back into three
-// callbacks. What comes back means what control_line.h says, also when nothing does.
+// It registers, sends heartbeats, and turns directives into three callbacks. control_line.h says
+// what directives mean, and what their absence means.
 //
-// Thread-safety: all methods from any thread; Join, then Start, once each.
-// Callbacks and the snapshot come one at a time from the client's own thread and
-// must return at once, for the heartbeat waits behind them; they may call Send.
+// Thread-safety: all methods from any thread; Join, then Start, once each. Callbacks and the
+// snapshot come one at a time from the client's own thread and must return at once, since
+// heartbeats wait behind them; they may call Send.
 #ifndef GRAPEVINE_NODE_CONTROL_GRPC_CONTROL_CLIENT_H_
 #define GRAPEVINE_NODE_CONTROL_GRPC_CONTROL_CLIENT_H_
 
@@ -39,30 +39,30 @@ class GrpcControlClient {
     // Every node is done: servers may go down.
     std::function<void()> on_finish;
   };
-  // What the node does at this moment.
+  // What the node is doing now.
   using Snapshot = std::function<control::Heartbeat()>;
 
   GrpcControlClient(std::shared_ptr<grpc::Channel> channel, ControlLineOptions options);
-  // Leaves: waits a moment until rank 0 knows, then breaks the connection.
+  // Leaves: waits a moment for rank 0 to know, then breaks the connection.
   ~GrpcControlClient();
 
-  // Registers and waits for the roster. Rank 0 may come up, and its name may
-  // begin to resolve, until `deadline`; once it has answered, it decides how
-  // long to wait for the others. kRendezvous names what was in the way.
+  // Registers and waits for the roster. Rank 0 may come up, and its name may begin to resolve,
+  // until `deadline`; once it has answered, it decides how long to wait for the others. kRendezvous
+  // names the obstacle.
   absl::StatusOr<control::Roster> Join(const control::Registration& registration,
                                        SteadyTime deadline);
 
-  // Makes Join, under way or to come, return `why`, and tells rank 0, to which this node may
-  // be in the run already.
+  // Makes the current or a later Join return `why`, and tells rank 0, for which this node may
+  // already be in the run.
   void Cancel(control::Failure why);
 
-  // After Join: delivers what has come since, and heartbeats carry `snapshot`.
+  // After Join: delivers what has come since; heartbeats carry `snapshot` from now on.
   void Start(Callbacks callbacks, Snapshot snapshot);
 
   // Queues a report; never blocks. ResourceExhausted when kMaxQueued wait, the
   // verdict when the run is over.
   absl::Status Send(control::Report report);
-  // The same, but waits until then for a place in the queue.
+  // The same, but waits until `deadline` for room in the queue.
   absl::Status SendBefore(SteadyTime deadline, control::Report report);
 
   // Reports that this node cannot go on, and waits for rank 0's verdict, which
@@ -76,14 +76,14 @@ class GrpcControlClient {
  private:
   class Stream;
 
-  // One connection attempt: returns once the roster is there, the run is over, or the
-  // stream has ended, and then how; a stream that does not end is given up.
+  // One connection attempt: returns once the roster is there, the run is over, or the stream has
+  // ended, then with its status; a stream that does not end is given up.
   grpc::Status Attempt(const control::Registration& registration, SteadyTime deadline);
   void AwaitAnswer(SteadyTime deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status NotReached(const std::string& last_error) const;
   absl::Status NotBelieved() const;
-  // Leaves; the stream if it has not ended by then, which happens when gRPC has no
-  // thread left for it.
+  // Leaves; returns the stream if that has not ended in time, which happens when gRPC has no thread
+  // left for it.
   Stream* TakeUnended();
   bool AwaitDone(SteadyTime deadline) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnDirective(const control::Directive& directive) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

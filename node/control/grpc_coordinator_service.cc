@@ -22,11 +22,11 @@ using Reactor = grpc::ServerBidiReactor<control::Report, control::Directive>;
 
 constexpr milliseconds kMinTick{10};
 constexpr milliseconds kMaxTick{1000};
-// For a stranger to register.
+// The time for a stranger to register.
 constexpr milliseconds kPatience = Coordinator::kPatience;
 
-// Notes from where a node comes, and fills in the host that it left out of its
-// advertised address.
+// Records a node's source address, and fills in the host that it left out of its advertised
+// address.
 void CompleteAddress(std::string_view peer, control::Registration* registration) {
   registration->set_seen_from(HostOfConnection(peer));
   absl::StatusOr<HostAddress> address = ParseHostAddress(registration->address());
@@ -35,7 +35,7 @@ void CompleteAddress(std::string_view peer, control::Registration* registration)
   registration->set_address(FormatHostAddress(*address));
 }
 
-// Of a rank's number in a list of them.
+// The bytes of a rank's number in a list.
 constexpr size_t kReportPerRank = 10;
 
 CoordinatorOptions Judging(CoordinatorOptions options, const RunToken& token) {
@@ -78,7 +78,7 @@ class GrpcCoordinatorService::Session final : public Reactor {
   }
 
   void Enqueue(control::Directive directive) {
-    // A beat says nothing that what waits before it does not.
+    // A Beat says nothing that the directives queued before it do not.
     if (directive.has_beat() && !queue_.empty()) return;
     if (queue_.size() >= kMaxQueued) return Cancel();
     queue_.push_back(std::move(directive));
@@ -87,11 +87,11 @@ class GrpcCoordinatorService::Session final : public Reactor {
 
   void OnReadClosed() {
     read_closed_ = true;
-    queue_.clear();  // nobody is left to read it
+    queue_.clear();  // no peer is left to read it
     Pump();
   }
 
-  // Nothing more is heard; the stream ends when what is queued has been written.
+  // Reads nothing more; the stream ends when what is queued has been written.
   void StopReading() {
     read_closed_ = true;
     Pump();
@@ -223,7 +223,7 @@ bool GrpcCoordinatorService::OnReport(Session& session) {
   MutexLock lock(mutex_);
   if (const std::string why = Unheard(session); !why.empty()) {
     LOG_EVERY_T(WARNING, 1) << "rejected a caller from " << session.peer() << ": " << why;
-    // A node's stream breaks, which is what the coordinator knows how to judge.
+    // A node's stream breaks, which the coordinator knows how to judge.
     if (session.registered) {
       session.Cancel();
     } else {

@@ -1,9 +1,8 @@
 // The coordinator as a gRPC service, on rank 0's server.
 //
-// Turns streams into sessions and a timer into ticks; what they mean is
-// coordinator.h's business. Memory is bounded: at most world_size plus
-// kMaxStrangers streams, reports of kMaxReport bytes and a little for each rank, at
-// most kMaxQueued directives waiting for one. A stream ends with its first refusal.
+// Turns streams into sessions and a timer into ticks; coordinator.h judges them. Memory is bounded:
+// at most world_size plus kMaxStrangers streams, reports of kMaxReport bytes and a little for each
+// rank, at most kMaxQueued directives waiting for one. A stream ends with its first refusal.
 //
 // Thread-safety: all methods from any thread. Lifetime: outlives the server;
 // destroyed after the server's Shutdown.
@@ -36,7 +35,7 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
     std::function<void()> on_all_done = [] {};
   };
 
-  // Who does not show `token` is refused without a word about the run; who shows one is
+  // A caller that does not show `token` is refused without a word about the run; one that does is
   // proven, whatever `options` say.
   GrpcCoordinatorService(CoordinatorOptions options, Sinks sinks, RunToken token = {});
   ~GrpcCoordinatorService() override;
@@ -49,9 +48,9 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   void End(const absl::Status& why);
   void CannotBegin(const absl::Status& why);
 
-  // Once the run has ended: waits until every node has heard it and left, so that rank
-  // 0's own end is not taken for a death; of a run that cannot begin also those that have
-  // yet to come. False when somebody had not left after the coordinator's Patience.
+  // Once the run has ended: waits until every node has heard so and left, lest rank 0's own exit be
+  // taken for a death; if the run could not begin, also for nodes that have yet to come. False if
+  // some node has not left after the coordinator's Patience.
   bool AwaitDeparture();
 
   // Why the run was aborted; OK while it was not.

@@ -14,10 +14,9 @@ namespace {
 
 using Reports = std::map<Rank, control::NodeMetrics>;
 
-// (1/n) sum_i |s_i - mean s|^2 over the workers: of sketches an unbiased estimate
-// of the same for the replicas. Distances count from the first one's sketch, so that
-// equal replicas are at distance 0 to the bit. Absent unless all have the same, positive
-// size.
+// (1/n) sum_i |s_i - mean s|^2 over the workers: for sketches, an unbiased estimate of the same for
+// the replicas. Distances are taken relative to the first sketch, so that equal replicas are at
+// distance 0 to the bit. Absent unless all have the same, positive size.
 std::optional<double> MeanSquaredDistance(const Reports& reports, Rank workers) {
   const control::NodeMetrics& first = reports.begin()->second;
   const int size = first.sketch_size();
@@ -40,7 +39,7 @@ std::optional<double> MeanSquaredDistance(const Reports& reports, Rank workers) 
   return sum / workers;
 }
 
-// When the last of them had done the round.
+// When the last of them had completed the round.
 double LatestTime(const Reports& reports) {
   double time_s = 0;
   for (const auto& [rank, report] : reports) time_s = std::max(time_s, report.time_s());
@@ -141,7 +140,7 @@ void MetricsCollector::EmitComplete() {
   }
 }
 
-// Of a round of which a report was lost.
+// For a round with a lost report.
 RunMetrics MetricsCollector::EvaluationAlone(Round round, const Open& open) {
   return meter_.MeasureModel(options_.at(round), LatestTime(open.reports), *open.evaluation);
 }

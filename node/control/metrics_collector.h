@@ -1,9 +1,9 @@
 // Rank 0's view of the whole run: joins what the nodes report for a round, and
 // the evaluation of the averaged model, into one measurement a round.
 //
-// A round that some rank has passed without a report (metrics_reporter.h) is joined to
-// the next, and so are rounds that pile up behind a slow evaluation: losses are means over
-// more rounds then, and nothing is counted twice or not at all.
+// A round that some rank has passed without a report (metrics_reporter.h) is joined to the next,
+// and so are rounds that pile up behind a slow evaluation: losses are then means over more rounds,
+// and nothing is lost or counted twice.
 //
 // Thread-safe: reports come from the control service, evaluations from their
 // thread. Measurements are emitted under the lock, in ascending order of rounds.
@@ -29,21 +29,22 @@ class MetricsCollector {
  public:
   struct Options {
     Rank size = 1;  // nodes, all of which report
-    // The ranks below train; of the others, parameter servers, time and traffic count.
+    // The ranks below this one train; of the others, parameter servers, only time and traffic
+    // count.
     Rank workers = 1;
     // Whether a measurement of this round waits for an evaluation.
     std::function<bool(Round)> evaluated;
     std::function<TrainingPoint(Round completed)> at;
-    int64_t evaluation_bytes = 0;  // that all nodes send to merge their models for one
+    int64_t evaluation_bytes = 0;  // that all nodes send to average their models for one evaluation
   };
   using OnMetrics = std::function<void(const RunMetrics&)>;
 
   MetricsCollector(Options options, OnMetrics emit)
       : options_(std::move(options)), emit_(emit), meter_(options_.evaluation_bytes) {}
 
-  // One node's report of a round. Errors name the rank: a report that is
-  // repeated, older than its last or a worker's without samples; or the rank that has
-  // stopped to report while others are kMaxOpen rounds ahead.
+  // One node's report of a round. Errors name the rank: a report that is repeated, older than its
+  // last or a worker's without samples; or the rank that has stopped reporting while others are
+  // kMaxOpen rounds ahead.
   absl::Status OnNode(Rank rank, const control::NodeMetrics& report);
   void OnEvaluation(const ModelEvaluation& evaluation);
 
@@ -66,7 +67,7 @@ class MetricsCollector {
   }
   // Whether no more reports of `round` will come.
   bool Passed(Round round) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Makes place for one more round.
+  // Makes room for one more round.
   absl::Status MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Adds the reports of a round to the next ones of their ranks.
   void JoinToNextAfter(Round round, const Open& open) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -79,8 +80,8 @@ class MetricsCollector {
   const OnMetrics emit_;
   mutable Mutex mutex_;
   Rounds open_ ABSL_GUARDED_BY(mutex_);
-  std::map<Rank, Round> last_ ABSL_GUARDED_BY(mutex_);  // that each reported
-  // What is joined to a rank's next report: losses and samples.
+  std::map<Rank, Round> last_ ABSL_GUARDED_BY(mutex_);  // of each rank's reports
+  // The losses and samples that are to be added to a rank's next report.
   std::map<Rank, control::NodeMetrics> carried_ ABSL_GUARDED_BY(mutex_);
   Round emitted_ ABSL_GUARDED_BY(mutex_) = 0;
   RunMeter meter_ ABSL_GUARDED_BY(mutex_);

@@ -1,4 +1,4 @@
-// Lets the first few of like notices through and counts the rest: whoever can cause one
+// Lets the first few of several similar notices through and counts the rest: whoever can cause one
 // can cause thousands.
 //
 // Thread-compatible. Time is passed in.
@@ -14,7 +14,7 @@ class NoticeThrottle {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // At most `most` notices in an interval, which begins with its first.
+  // At most `most` notices in an interval, which begins with the first of them.
   NoticeThrottle(int64_t most, std::chrono::nanoseconds interval)
       : most_(most), interval_(interval) {}
 

@@ -40,7 +40,7 @@ const std::string* Find(const std::map<std::string, const std::string*>& values,
 std::string Disagreement(const control::Registration& own, const control::Registration& given) {
   constexpr char kRemedy[] = "start every rank with the same configuration and the same files";
   const auto here = ByName(own), there = ByName(given);
-  // In rank 0's order: it lists what explains most first.
+  // In rank 0's order, which lists what explains most first.
   for (const control::Agreement& agreement : own.agreements()) {
     const std::string* value = Find(there, agreement.name());
     if (value == nullptr || *value != agreement.value()) {

@@ -13,8 +13,8 @@ namespace grapevine {
 
 inline constexpr uint32_t kControlProtocolVersion = 2;
 
-// Adds the proof that the node has the run's token. It holds for this process
-// and this address only: who hears it can pose as nobody else with it.
+// Adds the proof that the node has the run's token. It holds for this process and this address
+// only: nobody who hears it can pose as another node with it.
 void Prove(const RunToken& token, control::Registration* registration);
 bool IsProven(const control::Registration& registration, const RunToken& token);
 

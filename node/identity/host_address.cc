@@ -58,7 +58,7 @@ std::optional<in_addr> Ipv4(std::string_view host) {
 }  // namespace
 
 bool ParsePort(std::string_view text, int* port) {
-  // SimpleAtoi would take blanks and signs.
+  // SimpleAtoi would accept blanks and signs.
   if (text.empty() || text.size() > 5) return false;
   for (const char c : text) {
     if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) return false;

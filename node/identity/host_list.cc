@@ -19,7 +19,7 @@ namespace grapevine {
 
 namespace {
 
-// Ports below are the system's, and no machine has so many slots.
+// Ports below this are the system's, and no machine has so many slots.
 constexpr int kFirstPort = 1024;
 
 struct Entry {
@@ -58,7 +58,7 @@ absl::StatusOr<Entry> ParseLine(std::string_view line) {
   for (size_t i = 1; i < words.size(); ++i) {
     const std::pair<std::string, std::string> option =
         absl::StrSplit(words[i], absl::MaxSplits('=', 1));
-    // How far Open MPI may overload a host: nothing that we do.
+    // Open MPI's limit for oversubscribing a host, which we do not use.
     if (option.first == "max_slots" || option.first == "max-slots") continue;
     if (option.first != "slots") {
       return Wrong(

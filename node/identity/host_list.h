@@ -7,7 +7,7 @@
 //   node3:29500            one rank, reached at this port
 //   [fd00::7]:29500
 //
-// Ranks are counted line by line. And in Slurm's short form: "node[001-003,7],login".
+// Ranks are numbered line by line. Slurm's short form is read, too: "node[001-003,7],login".
 //
 // Pure functions, safe from any thread.
 #ifndef GRAPEVINE_NODE_IDENTITY_HOST_LIST_H_
@@ -22,7 +22,7 @@
 
 namespace grapevine {
 
-// Where one rank lives; port 0 where none was given.
+// Where each rank runs, by rank; port 0 where none was given.
 using HostPlaces = std::vector<HostAddress>;
 
 // Reads --hostfile. kInput; the message begins with FILE:LINE.
@@ -33,9 +33,9 @@ absl::StatusOr<HostPlaces> ParseHostList(std::string_view list);
 
 inline constexpr size_t kMaxHostPlaces = 65536;
 
-// All hosts in order; leading zeros are kept, several brackets multiply with the
-// last one running fastest, as `scontrol show hostnames` does. kUsage for
-// anything malformed or beyond kMaxSlurmHosts.
+// All hosts in order; leading zeros are kept, several brackets multiply, the last one varying
+// fastest, as `scontrol show hostnames` does. kUsage for anything malformed or beyond
+// kMaxSlurmHosts.
 absl::StatusOr<std::vector<std::string>> ExpandSlurmNodelist(std::string_view list);
 
 inline constexpr size_t kMaxSlurmHosts = 65536;

@@ -13,7 +13,7 @@
 namespace grapevine {
 namespace {
 
-// What a launcher calls the same three things.
+// A launcher's names for the same three variables.
 struct LauncherVariables {
   const char* rank;
   const char* world_size;
@@ -29,7 +29,7 @@ constexpr const LauncherVariables* kLaunchers[] = {&kPlain, &kOpenMpi, &kSlurm, 
 constexpr char kOpenMpiLocalSize[] = "OMPI_COMM_WORLD_LOCAL_SIZE";
 constexpr char kMasterAddress[] = "MASTER_ADDR";
 constexpr char kMasterPort[] = "MASTER_PORT";
-// The step's nodes, for it may use fewer than the job has.
+// The step's nodes, since it may use fewer than the job has.
 constexpr const char* kSlurmNodelists[] = {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST",
                                            "SLURM_NODELIST"};
 
@@ -61,7 +61,7 @@ class Resolver {
     return Sourced<int>{value, variable};
   }
 
-  // Whose rank it is that counts.
+  // The launcher whose rank counts.
   absl::Status FindLauncher() {
     for (const LauncherVariables* launcher : kLaunchers) {
       ASSIGN_OR_RETURN(std::optional<Sourced<int>> rank, Number(launcher->rank));
@@ -149,7 +149,7 @@ class Resolver {
     return absl::OkStatus();
   }
 
-  // The place in the host file that has this machine's name.
+  // The line of the host file that has this machine's name.
   absl::Status FindOwnPlace() {
     if (!options_.hosts) {
       return UsageError(absl::StrCat("this node's rank is not known: give --rank (0 to ",
@@ -198,7 +198,7 @@ class Resolver {
     return launcher_ == &kSlurm ? FindSlurmMaster() : FindLocalMaster();
   }
 
-  // A host that may have its port with it.
+  // A host, possibly with its port.
   absl::Status SetMaster(const Sourced<std::string>& text) {
     constexpr int kNoPort = -1;
     const absl::StatusOr<HostAddress> address = ParseHostAddress(text.value, kNoPort);
@@ -259,7 +259,7 @@ class Resolver {
     }
     if (told) identity_.master_port = *told;
     const int port = identity_.master_port.value;
-    // Rank 0 alone may let the system choose.
+    // Only rank 0 may let the system choose.
     if (port >= 0 && port <= 65535 && (port != 0 || identity_.rank.value == 0)) {
       return absl::OkStatus();
     }
@@ -267,8 +267,8 @@ class Resolver {
                                    "); give one from 1 to 65535"));
   }
 
-  // The port that was given alone, or else the one beside the host, where that
-  // came by the same way (`beside`). kUsage when there are two.
+  // The port that was given alone, or else the one given with the host, where both came from the
+  // same source (`beside`). kUsage when there are two.
   absl::StatusOr<std::optional<Sourced<int>>> OnePort(const std::optional<Sourced<int>>& alone,
                                                       bool beside) const {
     if (!beside || !master_port_beside_) return alone;

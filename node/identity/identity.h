@@ -9,7 +9,7 @@
 //   rank 0's host  --master-addr > first of the host file > MASTER_ADDR > first
 //                of Slurm's nodes > this machine, if every rank is on it
 //   its port     --master-port > that line of the host file > MASTER_PORT > 29500;
-//                --master-addr and MASTER_ADDR may have it with them (HOST:PORT)
+//                --master-addr and MASTER_ADDR may include it (HOST:PORT)
 //
 // Open MPI comes before Slurm: in a process that mpirun started inside a Slurm
 // job both are set, and Slurm's say where mpirun runs.
@@ -45,7 +45,7 @@ struct IdentityOptions {
   std::optional<Sourced<std::string>> master_host = {};
   std::optional<Sourced<int>> master_port = {};
   std::optional<Sourced<HostPlaces>> hosts = {};  // --hostfile or -H
-  // Under what names and addresses a host file may list this machine.
+  // The names and addresses under which a host file may list this machine.
   std::vector<std::string> own_names = {};
 };
 
@@ -59,7 +59,7 @@ struct NodeIdentity {
   std::optional<HostAddress> place;
 };
 
-// The value of a variable of the environment, or none.
+// The value of an environment variable, or none.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
 // kUsage when something is missing, malformed or contradictory: the message

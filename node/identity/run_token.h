@@ -1,9 +1,8 @@
-// The secret that the nodes of one run share: who does not have it is a stranger.
+// The secret that the nodes of a run share: anyone without it is a stranger.
 //
-// It never crosses the network. Who speaks shows a proof, HMAC-SHA-256 (RFC 2104)
-// of what it claims to be, so that an impostor to whom a node introduces itself
-// gains nothing that it could use elsewhere. Nothing prints a token: it has no
-// text form but its proofs.
+// It never crosses the network. A speaker shows a proof, the HMAC-SHA-256 (RFC 2104) of the
+// identity that it claims, so that an impostor to whom a node introduces itself gains nothing that
+// it could use elsewhere. A token is never printed: only its proofs leave this class.
 //
 // Thread-safety: immutable.
 #ifndef GRAPEVINE_NODE_IDENTITY_RUN_TOKEN_H_
@@ -17,15 +16,15 @@ namespace grapevine {
 
 class RunToken {
  public:
-  // No token: everybody who claims the same and shows none is believed.
+  // No token: anyone who makes the same claim and shows no proof is believed.
   RunToken() = default;
   explicit RunToken(std::string secret) : secret_(std::move(secret)) {}
 
   bool given() const { return !secret_.empty(); }
 
-  // 32 bytes that only who has the token can make of `claim`; none without a token.
+  // 32 bytes that only a holder of the token can derive from `claim`; empty without a token.
   std::string Proof(std::string_view claim) const;
-  // Whether `proof` is that of `claim`, in a time that tells nothing of it.
+  // Whether `proof` is that of `claim`; compares in constant time.
   bool Accepts(std::string_view proof, std::string_view claim) const;
 
  private:

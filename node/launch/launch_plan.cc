@@ -19,7 +19,7 @@ namespace grapevine {
 
 namespace {
 
-// The lower, the more it explains.
+// The lower the weight, the more this end explains.
 int Weight(const ChildEnd& end) {
   if (end.wait_status == 0) return 5;
   if (WIFSIGNALED(end.wait_status)) return end.signalled ? 2 : 0;
@@ -112,7 +112,7 @@ void LaunchPlan::OnSignal(int signal, Time now) {
         std::min({kill_at_, After(now, options_.grace), After(terminate_at_, options_.kill_grace)});
     terminate_at_ = kNever;
     OrderAll(signal == SIGHUP ? SIGTERM : signal);
-    OrderAll(SIGCONT);            // one that is held would not hear it
+    OrderAll(SIGCONT);            // a stopped child would not get it
   } else if (signal != SIGHUP) {  // a closing terminal sends it more than once
     OrderAll(SIGKILL);
   }
@@ -194,8 +194,8 @@ Time LaunchPlan::FinishDeadline() const {
   return ending() || finished_ == kNever ? kNever : After(finished_, options_.finish_timeout);
 }
 
-// It hears neither verdict nor SIGTERM: a failed run need not wait for it. In one
-// that went well somebody may be about to let it go on.
+// It gets neither the verdict nor SIGTERM: a failed run need not wait for it. In a successful one,
+// the user may be about to continue it.
 Time LaunchPlan::HeldUntil(const Child& child) const {
   if (child.ended || child.killed || child.held_since == kNever || interrupted()) return kNever;
   if (failed_) return child.held_since;

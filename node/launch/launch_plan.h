@@ -1,9 +1,9 @@
-// What a launcher does and when: whom it starts, whom it signals, when it is
-// over and how it ended.
+// A launcher's decisions: which ranks it starts and signals, when the launch is over, and how it
+// has ended.
 //
-// A state machine without I/O: what happened goes in with the time when it did,
-// orders come out. Every launch in which somebody fails, ends or is told to end
-// is over within bounds that are in the options, whatever its children do.
+// A state machine without I/O: events go in with their times, orders come out. Once anything fails,
+// ends or is told to end, the launch is over within the bounds of the options, whatever its
+// children do.
 //
 // Thread-compatible; functions are pure.
 #ifndef GRAPEVINE_NODE_LAUNCH_LAUNCH_PLAN_H_
@@ -30,11 +30,10 @@ struct ChildEnd {
   bool signalled;   // the launcher had told it to end
 };
 
-// OK when all ended with 0; kInterrupted or kTerminated when they did not and
-// the user's signal (0: none) came before. Otherwise names the cause: a child
-// that was killed explains more than the others, which then lost it; of the
-// rest, the first in order. An exit code that is not in the list of failures (of a
-// sanitizer, of another program) is kOther.
+// OK when all ended with 0; kInterrupted or kTerminated when they did not and the user's signal (0:
+// none) came before. Otherwise names the cause: a child that was killed explains more than the
+// others, which then lost it; among the rest, the first in order. An exit code that is not in the
+// list of failures (a sanitizer's, another program's) is kOther.
 absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by);
 
 // The outcome of a launch that the user's signal ended; names those that had to be
@@ -43,10 +42,9 @@ absl::Status Interrupted(std::span<const ChildEnd> ends, int signal);
 
 struct LaunchPlanOptions {
   Rank nodes = 1;
-  // For rank 0 to say where it listens: the others learn it from there.
+  // How long rank 0 may take to say where it listens, which the others must know.
   std::chrono::milliseconds rendezvous_timeout{60000};
-  // From the first good end to SIGTERM for the rest: they have trained, and may
-  // still write.
+  // From the first success to SIGTERM for the rest: they have trained, and may still be writing.
   std::chrono::milliseconds finish_timeout = std::chrono::minutes(15);
   // From the first failure to SIGTERM for the rest: time to learn the verdict. And
   // from the user's signal to SIGKILL: time to end in order.
@@ -69,7 +67,7 @@ class LaunchPlan {
 
   LaunchPlan(const LaunchPlanOptions& options, Time now);
 
-  // The rank to start now, if any; OnStarted or OnFailure answers.
+  // The rank to start now, if any; OnStarted or OnFailure must follow.
   std::optional<Rank> next() const;
   void OnStarted(pid_t process);
   // Rank 0 said where it listens.
@@ -77,20 +75,20 @@ class LaunchPlan {
 
   // The user told the launcher to end: SIGINT, SIGTERM or SIGHUP.
   void OnSignal(int signal, Time now);
-  // Something of the launcher itself failed: nothing to wait for.
+  // The launcher itself failed: there is nothing to wait for.
   void OnFailure(absl::Status why, Time now);
-  // Whether a signal holds a child (SIGSTOP).
+  // Whether a signal (SIGSTOP) has stopped a child.
   void OnHeld(Rank rank, bool held, Time now);
   // A child has ended with waitpid's status.
   void OnEnded(Rank rank, int wait_status, Time now);
 
   // What is due at `now`; each order once.
   std::vector<Order> Due(Time now);
-  // When to call Due again though nothing happens.
+  // When to call Due again if nothing happens before.
   Time deadline() const;
 
   bool interrupted() const { return interrupted_by_ != 0; }
-  // No child is left, and none is to come.
+  // No child is left, and none is yet to start.
   bool over() const;
   // Once over; see Launch.
   absl::Status Outcome() const;
@@ -106,13 +104,13 @@ class LaunchPlan {
 
   bool ending() const { return failed_ || interrupted(); }
   bool awaiting_port() const { return !listening_ && !ending() && options_.nodes > 1; }
-  // When those that are left are told to end though nothing failed.
+  // When the remaining children get SIGTERM although nothing failed.
   Time FinishDeadline() const;
-  // When a child that is held is killed.
+  // When a stopped child is killed.
   Time HeldUntil(const Child& child) const;
-  // Those that are left are told to end then, unless they are sooner.
+  // The remaining children get SIGTERM at that time, unless it is due earlier.
   void BeginEnd(Time terminate_at);
-  // `why` goes on after the rank's name.
+  // `why` follows the rank's name.
   void Give(Rank rank, int signal, std::string_view why = {});
   void OrderAll(int signal, std::string_view why = {});
 

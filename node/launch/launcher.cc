@@ -27,7 +27,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Should a signal get lost, the loop still comes round.
+// Should a signal get lost, the loop still goes on.
 constexpr milliseconds kLongestPoll{1000};
 
 struct Child {
@@ -126,7 +126,7 @@ class Launcher {
   absl::Status StartChild(Rank rank, const std::string& master_port,
                           const std::map<std::string, int>& inherited) {
     std::map<std::string, std::string> environment = InheritedEnvironment();
-    // Nodes share the cores: a tensor thread each, and none that spins.
+    // Nodes share the cores: one tensor thread each, and none that spins.
     environment.emplace("OMP_NUM_THREADS", "1");
     environment.emplace("OMP_WAIT_POLICY", "passive");
     for (const auto& [name, value] : options_.environment) environment[name] = value;
@@ -206,7 +206,7 @@ class Launcher {
     }
   }
 
-  // What has become of the children.
+  // The children's changes of state.
   void Look() {
     const LaunchPlan::Time now = steady_clock::now();
     for (Child& child : children_) {

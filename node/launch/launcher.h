@@ -1,16 +1,14 @@
 // All nodes of a run as processes of this machine.
 //
-// Rank 0 starts first, binds a port that the system chooses and writes it to the
-// descriptor that GRAPEVINE_PORT_FD names; the others then start with it as
-// their MASTER_PORT: nobody guesses ports. Rank 0 may write JSON lines about its
-// progress to the descriptor in GRAPEVINE_PROGRESS_FD.
+// Rank 0 starts first, binds a port that the system chooses and writes it to the descriptor that
+// GRAPEVINE_PORT_FD names; the others then start with it as their MASTER_PORT: no port is guessed.
+// Rank 0 may write JSON lines about its progress to the descriptor in GRAPEVINE_PROGRESS_FD.
 //
-// No child outlives the launch: when one fails, the others have a grace period
-// to say why they end, then they are terminated, then killed (at once if they
-// are stopped); SIGINT, SIGTERM and SIGHUP are passed on (unless this process was
-// started with SIGHUP ignored, as by nohup), and who has not ended after the grace
-// period, or at a second one, is killed; when this process itself is killed, the
-// kernel kills the children. node/launch/launch_plan decides all that.
+// No child outlives the launch. When one fails, the others have a grace period to say why they end;
+// then they are terminated, then killed (at once if they are stopped). SIGINT, SIGTERM and SIGHUP
+// (unless it was ignored when this process started, as under nohup) are passed on; children that
+// have not ended after the grace period, or at a second signal, are killed. When this process
+// itself is killed, the kernel kills the children. node/launch/launch_plan decides all that.
 #ifndef GRAPEVINE_NODE_LAUNCH_LAUNCHER_H_
 #define GRAPEVINE_NODE_LAUNCH_LAUNCHER_H_
 
@@ -26,9 +24,9 @@
 
 namespace grapevine {
 
-// Whether a process is a node that the launcher started, which speaks for it.
+// Set in the environment of a node by the launcher, which speaks for it.
 inline constexpr char kLaunchedVariable[] = "GRAPEVINE_LAUNCHED";
-// Rank 0's: where it tells its port, and where its progress.
+// For rank 0: the descriptors to which it writes its port and its progress.
 inline constexpr char kPortDescriptorVariable[] = "GRAPEVINE_PORT_FD";
 inline constexpr char kProgressDescriptorVariable[] = "GRAPEVINE_PROGRESS_FD";
 
@@ -36,11 +34,11 @@ struct LaunchOptions {
   LaunchPlanOptions plan;
   std::string executable = "/proc/self/exe";
   std::vector<std::string> arguments;  // the same for all, with the program's name first
-  // Added to this process's environment, from which GRAPEVINE_* are taken out:
-  // they have had their say in the arguments.
+  // Added to this process's environment, from which GRAPEVINE_* are removed: the arguments already
+  // reflect them.
   std::map<std::string, std::string> environment;
-  // Rank r runs on the r-th core only, counted round. Off: the kernel knows
-  // better, unless there are as many cores as nodes and nothing else runs.
+  // Rank r runs on the r-th core only, modulo their number. Off: the kernel knows better, unless
+  // there are as many cores as nodes and nothing else runs.
   bool pin_cpus = false;
 };
 
@@ -51,18 +49,16 @@ struct LaunchSinks {
   std::function<void(std::string_view line)> on_progress;
   // This process was told to end, and is about to tell the children. May be absent.
   std::function<void()> on_interrupt = {};
-  // Something that this process does and nobody expects, such as to kill a child. May be
-  // absent.
+  // Something unexpected that this process does, such as killing a child. May be absent.
   std::function<void(std::string_view notice)> on_notice = {};
 };
 
-// Runs until every child has ended; OK when all ended with 0. Otherwise the
-// child that caused it is named: with an exit code of base/failure.h that is the
-// class, a child killed by a signal is kPeerLost; kInterrupted or kTerminated
-// when a signal ended the run.
+// Runs until every child has ended; OK when all ended with 0. Otherwise names the child that caused
+// the failure; an exit code of base/failure.h is the failure's class, a child killed by a signal is
+// kPeerLost; kInterrupted or kTerminated when a signal ended the run.
 //
-// Called by the main thread, and before others exist (see SignalDescriptor);
-// sinks are called on it.
+// To be called on the main thread, before others exist (see SignalDescriptor); sinks are called on
+// it.
 absl::Status Launch(const LaunchOptions& options, const LaunchSinks& sinks);
 
 }  // namespace grapevine

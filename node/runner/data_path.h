@@ -1,10 +1,9 @@
-// A node's vectors, and the paths between the memory that they live in, the passes over
-// them, the gradient and the transport.
+// A node's vectors, and how they get between their memory, the passes over them, the gradient and
+// the transport.
 //
-// Two implementations: host memory, where all of it is the same memory, and a
-// device's (device_data_path.h), whose streams copy, compute and wait for each other
-// while the runner goes on. An algorithm's request returns at once in both; every later
-// request sees its result.
+// Two implementations: host memory, which all of them share, and a device's (device_data_path.h),
+// whose streams copy, compute and wait for each other while the runner goes on. In both, an
+// algorithm's request returns at once, and every later request sees its result.
 #ifndef GRAPEVINE_NODE_RUNNER_DATA_PATH_H_
 #define GRAPEVINE_NODE_RUNNER_DATA_PATH_H_
 
@@ -33,20 +32,20 @@ namespace grapevine {
 using OnPass = std::function<void(std::chrono::steady_clock::time_point begin,
                                   std::chrono::steady_clock::time_point end, int64_t bytes)>;
 
-// Thread-compatible: the runner's thread, but for OnceComputed. Errors of requests that
-// return nothing are kept: status().
+// Thread-compatible: the runner's thread, except for OnceComputed. Errors of requests that return
+// nothing are kept: status().
 class DataPath {
  public:
   virtual ~DataPath() = default;
 
-  // Passes over them run inside Pass alone.
+  // Passes over them run only inside Pass.
   virtual VectorTable& vectors() = 0;
 
   // Writes a whole vector from host memory of its size, which `write` fills.
   virtual absl::Status Write(Vec vector,
                              const std::function<absl::Status(float* memory)>& write) = 0;
-  // Runs `pass`, which reads and writes these parts of vectors and moves `bytes`. Tells
-  // OnPass when it ran, at once or later.
+  // Runs `pass`, which reads and writes these parts of vectors and moves `bytes`. Reports to OnPass
+  // when it ran, at once or later.
   virtual void Pass(std::span<const Part> reads, std::span<const Part> writes, int64_t bytes,
                     const std::function<void()>& pass) = 0;
 
@@ -56,21 +55,21 @@ class DataPath {
   // `layout` is the whole replica's.
   void Step(const Optimizer& optimizer, const ReplicaLayout& layout, const StepRequest& request);
 
-  // A gradient is about to read `at`, whose vector may have been dropped by now, and to
-  // write `into`: what it needs is there, or its stream waits for it.
+  // A gradient is about to read `at`, whose vector may have been dropped by now, and to write
+  // `into`. After this, what it needs is ready, or its stream waits for it.
   virtual void BeforeGradient(const SharedVector& at, Vec into) = 0;
   // Calls `computed` once everything that the objective has queued so far is done: at once
   // on this thread, or later on another; in the order of the calls. From any thread.
   virtual void OnceComputed(std::function<void()> computed) = 0;
 
-  // A payload, as a transport sends and receives it: its bytes.
+  // A payload's bytes, as a transport sends and receives them.
   virtual absl::StatusOr<Outgoing> Send(const Payload& payload) = 0;
   virtual absl::StatusOr<Incoming> Post(Rank from, Tag tag, const Payload& into) = 0;
-  // What was posted has arrived.
+  // The message that was posted for has arrived.
   virtual void Received(Rank from, Tag tag) = 0;
 
-  // The elements of a vector's memory in host memory, which may be held. Blocks until
-  // they are there.
+  // The elements of a vector's memory in host memory, which may be kept. Blocks until they are
+  // there.
   virtual absl::StatusOr<SharedVector> Read(const SharedVector& memory) = 0;
   // The sketch (kernels/passes/sketch.h) of the first `size` elements.
   virtual absl::StatusOr<Sketch> SketchOf(Vec vector, int64_t size, uint64_t seed) = 0;
@@ -81,7 +80,7 @@ class DataPath {
   virtual absl::Status status() const = 0;
 };
 
-// Makes a node's; `on_failure` ends the run, from any thread.
+// Makes a node's data path; `on_failure` ends the run, from any thread.
 using MakeDataPath = std::function<absl::StatusOr<std::unique_ptr<DataPath>>(
     OnPass on_pass, std::function<void(absl::Status why)> on_failure)>;
 
@@ -121,9 +120,9 @@ class BoundaryModel {
  public:
   BoundaryModel(DataPath* data_path, Vec model) : data_path_(data_path), model_(model) {}
 
-  // False for a parameter server, which has none: nothing else may be asked then.
+  // False for a parameter server, which has no model: the other methods must not be called then.
   bool exists() const { return static_cast<bool>(model_); }
-  // In host memory. May be held; it is not written again.
+  // The model in host memory. It may be kept; it is not written again.
   absl::StatusOr<SharedVector> Read() const {
     return data_path_->Read(data_path_->vectors().At(model_));
   }

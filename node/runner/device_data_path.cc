@@ -15,9 +15,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kElement = sizeof(float);
-// What is queued at the end takes milliseconds, unless the device hangs.
+// Work queued at the end takes milliseconds, unless the device hangs.
 constexpr auto kLinger = std::chrono::seconds(10);
-// How long a wait goes on without a look at whether the watcher stops.
+// How long a wait goes on without checking whether the watcher stops.
 constexpr auto kPatience = std::chrono::milliseconds(200);
 constexpr auto kIdleWait = std::chrono::seconds(1);
 
@@ -203,7 +203,7 @@ void DeviceDataPath::BeforeGradient(const SharedVector& at, Vec into) {
   const MemoryRange read[] = {RangeOf(at)}, written[] = {RangeOf(vectors_.At(into))};
   if (!status_.ok()) return;
   Invalidate(vectors_.Whole(into));
-  // Nobody need wait for the gradient in turn: it is over when the runner hears of it.
+  // No stream need wait for the gradient in turn: it is over when the runner hears of it.
   order_.Before(*options_.gradients, read, written);
 }
 
@@ -276,7 +276,7 @@ absl::StatusOr<SharedVector> DeviceDataPath::Read(const SharedVector& memory) {
   const MemoryRange read[] = {RangeOf(memory)};
   order_.Before(*streams_.down, read, {});
   streams_.down->Download(memory.data.get(), memory.size * kElement, pinned.data.get());
-  // It is over when this returns: nobody else need wait for it.
+  // It is over when this returns: no other stream need wait for it.
   RETURN_IF_ERROR(streams_.down->Finish(options_.timeout));
   return pinned;
 }

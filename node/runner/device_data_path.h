@@ -1,6 +1,6 @@
 // The data path of a node whose vectors live on a device.
 //
-//   mix stream       passes over vectors, in the order in which they are asked for
+//   mix stream       passes over vectors, in the order in which they are requested
 //   down stream      outgoing messages: from the device to pinned host memory, chunk by
 //                    chunk; a chunk is on the wire while the next one is copied
 //   up stream        incoming messages: each run of bytes is copied as soon as it arrives
@@ -32,7 +32,7 @@ namespace grapevine {
 // has to. Thread-safe.
 class EventWatcher {
  public:
-  // More than one node can have under way: the chunks of all its messages.
+  // More than one node can have pending: the chunks of all its messages.
   static constexpr size_t kMaxEvents = size_t{1} << 20;
 
   // `on_failure` is told of the first event that fails; nothing is called after it.
@@ -80,7 +80,7 @@ class DeviceDataPath final : public DataPath {
       const DeviceDataPathOptions& options, OnPass on_pass,
       std::function<void(absl::Status why)> on_failure);
 
-  // Waits until the streams have done what was queued, for that still uses the memory.
+  // Waits until the streams have done what was queued, since that still uses the memory.
   ~DeviceDataPath() override;
 
   VectorTable& vectors() override { return vectors_; }
@@ -101,13 +101,13 @@ class DeviceDataPath final : public DataPath {
   struct Streams {
     std::unique_ptr<DeviceStream> mix, down, up;
   };
-  // A part of a vector, and its copy in host memory as far as that has got.
+  // A part of a vector, and its copy in host memory, complete or in progress.
   struct Mirror {
     int64_t offset;
     int64_t size;
     Outgoing memory;
   };
-  // A place for a message, on its way to the device.
+  // A posted buffer on the device, and the pinned memory through which its message arrives.
   struct Arrival {
     SharedSlice place;
     SharedVector pinned;

@@ -20,7 +20,7 @@ class EvaluationThread {
   // told at once.
   EvaluationThread(std::function<absl::Status(const AveragedModel&)> evaluate,
                    std::function<void()> done, std::function<void(const absl::Status&)> failed);
-  // Drops the models that are not evaluated yet.
+  // Drops the models that have not been evaluated yet.
   ~EvaluationThread();
 
   // Blocks while kMaxWaiting models wait: a run cannot outrun its evaluations.

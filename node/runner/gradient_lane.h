@@ -1,11 +1,11 @@
-// A node's gradients, beside everything else that it does: one at a time is asked for,
-// begins, is under way, and ends.
+// A node's gradients, in parallel with everything else that it does: one at a time is requested,
+// begins, runs and ends.
 //
-// A gradient usually begins when it is asked for. While a model is held for its evaluation,
-// it waits until the messages that were asked for before it are sent: otherwise both a late
-// neighbour's replica and the model to be evaluated would be kept beside what a round
-// needs, one vector above the bound on a node's memory (docs/benchmarks.md). The wait ends
-// without this node's doing: peers can take messages of earlier rounds whatever it does.
+// A gradient usually begins as soon as it is requested. While a model is held for its evaluation,
+// it waits until the messages requested before it have been sent: otherwise the replica that a slow
+// neighbour has yet to take and the model to be evaluated would both be kept beside what a round
+// needs, one vector above the bound on a node's memory (docs/benchmarks.md). The wait does not
+// depend on this node: peers can take messages of earlier rounds whatever it does.
 #ifndef GRAPEVINE_NODE_RUNNER_GRADIENT_LANE_H_
 #define GRAPEVINE_NODE_RUNNER_GRADIENT_LANE_H_
 
@@ -31,26 +31,26 @@ namespace grapevine {
 // Thread-compatible: the runner's thread.
 class GradientLane {
  public:
-  // `computer` is null where the algorithm asks for no gradients, `trace` may be null;
-  // what is pointed to outlives the lane.
+  // `computer` is null where the algorithm requests no gradients; `trace` may be null. All that is
+  // pointed to outlives the lane.
   GradientLane(std::unique_ptr<GradientComputer> computer, DataPath* data_path,
                const NodeExchange* exchange, TraceRecorder* trace);
 
   // One at a time (algorithm/host.h).
   void Ask(Vec at, Vec into, Round round, std::span<const int64_t> cuts);
-  // Begins the gradient that was asked for, if it may. To be called after every event.
+  // Begins the requested gradient, if it may. To be called after every event.
   void Begin(bool model_held);
-  // The gradient under way has ended: releases its vectors.
+  // The current gradient has ended: releases its vectors.
   void End();
-  // None is under way from then on.
+  // No gradient runs from then on.
   void Stop() { computer_.reset(); }
 
-  // Whether one is under way.
+  // Whether a gradient is running.
   bool busy() const { return at_.data != nullptr; }
   // The ranks that have yet to take messages for which a gradient waits.
   std::set<Rank> HeldBackFor() const;
-  // The first tensor that is not finite, of the gradient under way or its replica:
-  // "conv1.weight of its replica"; empty if both are finite.
+  // The first tensor that is not finite in the current gradient or its replica: "conv1.weight of
+  // its replica"; empty if both are finite.
   std::string WhereNotFinite(const ReplicaLayout& layout) const;
 
  private:
@@ -59,7 +59,7 @@ class GradientLane {
     Vec into;  // gets its memory when the gradient begins
     Round round;
     std::vector<int64_t> cuts;
-    SendId after;  // the last message asked for before it
+    SendId after;  // the last message requested before it
   };
 
   std::unique_ptr<GradientComputer> computer_;
@@ -68,7 +68,7 @@ class GradientLane {
   TraceRecorder* const trace_;
 
   std::optional<Request> asked_;
-  SharedVector at_;  // of the gradient under way
+  SharedVector at_;  // of the current gradient
   SharedVector gradient_;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Long enough to cost nothing; every wait has a deadline all the same.
+// Long enough to cost nothing; every wait has a deadline nonetheless.
 constexpr auto kIdleWait = std::chrono::seconds(1);
 
 }  // namespace
@@ -64,7 +64,7 @@ void GradientWorker::Loop() {
     const Round round = work.round;
     // Nothing is left to wait for after an error; without cuts the objective has waited.
     const bool at_once = !loss.ok() || work.cuts.empty();
-    work = {};  // the vectors go back before the runner hears of it
+    work = {};  // the vectors are released before the runner hears of it
     // Both may outlive the worker.
     const auto report = [done = reports_.done,
                          result = GradientResult{round, std::move(loss), begin, Clock::now()}] {

@@ -1,5 +1,5 @@
-// What computes a node's gradients while its replicas travel: a thread, or whatever a
-// driver with a clock of its own has instead.
+// Computes a node's gradients while its replicas are in flight: a thread, or what a driver with a
+// clock of its own has instead.
 #ifndef GRAPEVINE_NODE_RUNNER_GRADIENT_WORKER_H_
 #define GRAPEVINE_NODE_RUNNER_GRADIENT_WORKER_H_
 
@@ -30,13 +30,13 @@ struct GradientResult {
 // Where a computer's reports go; both may be called from any thread.
 struct GradientReports {
   std::function<void(GradientResult)> done;
-  std::function<void(GradientReady)> part = {};  // only where cuts are asked for
+  std::function<void(GradientReady)> part = {};  // only where cuts are requested
 };
 
 // One gradient at a time.
 class GradientComputer {
  public:
-  // Ends before or after the gradient under way; reports nothing afterwards.
+  // Ends before or after the current gradient; reports nothing afterwards.
   virtual ~GradientComputer() = default;
 
   // Writes the gradient at `at` into `into`, both of the layout's size. Reports a
@@ -47,24 +47,23 @@ class GradientComputer {
 };
 using MakeGradients = std::function<std::unique_ptr<GradientComputer>(GradientReports reports)>;
 
-// How long the gradient of a round shall take when computing it took `computed`:
-// longer for a straggler, and for a phantom, which computes nothing.
+// How long the gradient of a round is to take when computing it took `computed`: longer for a
+// straggler, and for a phantom, which computes nothing.
 using GradientPace =
     std::function<std::chrono::nanoseconds(Round round, std::chrono::nanoseconds computed)>;
 
 // Calls back, in order, once everything that an objective has queued so far is done.
 using OnceComputed = std::function<void(std::function<void()> computed)>;
 
-// The thread. Thread-safe.
+// Computes on a thread of its own. Thread-safe.
 class GradientWorker final : public GradientComputer {
  public:
-  // `objective` is used by the worker's thread alone from now on and outlives
-  // it. Without a `pace`, gradients take the time they take. Reports are made on the
-  // worker's thread; parts, and the result after them, through `once_computed` where
-  // there is one.
+  // From now on only the worker's thread uses `objective`, which outlives it. Without a `pace`,
+  // gradients are not slowed down. Reports are made on the worker's thread; parts, and the result
+  // after them, through `once_computed` where there is one.
   GradientWorker(Objective* objective, GradientPace pace, GradientReports reports,
                  OnceComputed once_computed = {});
-  // Ends after the gradient under way; an artificial delay is cut short.
+  // Ends after the current gradient; an artificial delay is cut short.
   ~GradientWorker() override;
 
   // Parts are reported as the backward pass reaches them or, with a pace, after the share
@@ -84,7 +83,7 @@ class GradientWorker final : public GradientComputer {
   bool Next(Work* work);
   absl::StatusOr<double> Compute(const Work& work);
   void ReportPart(const GradientReady& part);
-  // Gives a gradient that was computed since `begin` the time of its pace.
+  // Delays a gradient whose computation began at `begin` until it has taken the time of its pace.
   void Pace(const Work& work, std::chrono::steady_clock::time_point begin);
   // Waits until then, or until the worker is stopped.
   void DelayUntil(std::chrono::steady_clock::time_point deadline);

@@ -173,7 +173,7 @@ std::vector<Waiting> ModelReduction::waiting_for() const {
   for (const Child& child : children_) {
     if (child.arrived <= merged_) waiting.push_back({child.rank, MessageTag(child.arrived)});
   }
-  // What it sent up is not taken yet.
+  // The parent has not taken what was sent up yet.
   if (unsent_ >= kWindow) waiting.push_back({Parent(), MessageTag(merged_ - unsent_)});
   return waiting;
 }

@@ -10,11 +10,11 @@
 // Steps and bytes: 2 ceil(log2 n) chunk hops; every node but rank 0 sends its subtree's
 // mean and two sums (MergeBytes in model/problem/averaged_model.h).
 //
-// Only ranks below the size take part: a run's parameter servers, at the ranks
-// above, hold no model.
+// Only ranks below the size take part: a run's parameter servers, at the ranks from there on, hold
+// no model.
 //
-// One reduction is under way at a time, and one average is out at rank 0: replicas of later
-// rounds wait.
+// One reduction runs at a time, and rank 0 has one average out at a time: replicas of later rounds
+// wait.
 //
 // Thread-compatible: the runner's thread.
 #ifndef GRAPEVINE_NODE_RUNNER_MODEL_REDUCTION_H_
@@ -51,19 +51,19 @@ class ModelReduction {
   // Adds this node's replica of `round` to those that wait; every rank that takes part
   // does so for the same rounds in the same order.
   void Add(Round round, SharedVector replica) { due_.push_back({round, std::move(replica)}); }
-  // Begins what waits, as far as it may. To be called after every event.
+  // Begins the reductions that wait, as far as possible. To be called after every event.
   absl::Status BeginDue();
 
   // The transport's events on kChannel.
   absl::Status OnReceived(Rank from, Tag tag);
   absl::Status OnSent(Rank to, Tag tag);
 
-  // Rank 0: the average of the reduction that has ended, once; it is out until released.
+  // Rank 0: the average of the last reduction, once; it is out until released.
   std::optional<AveragedModel> TakeAverage();
   void ReleaseAverage() { average_out_ = false; }
   bool average_out() const { return average_out_; }
 
-  // Whether no reduction is under way, and whether one waits to begin.
+  // Whether no reduction is running, and whether one waits to begin.
   bool idle() const { return !replica_.data && !mean_.data; }
   bool behind() const { return !due_.empty(); }
   // Whether a model is kept, for its average or its evaluation.
@@ -74,7 +74,7 @@ class ModelReduction {
   std::vector<Rank> Peers() const;
 
  private:
-  // A child's chunks that are posted or here, oldest first.
+  // A child's chunks that are posted for or have arrived, oldest first.
   struct Child {
     Rank rank;
     int64_t nodes;  // in its subtree
@@ -115,7 +115,7 @@ class ModelReduction {
   Round round_ = 0;
   SharedVector replica_;  // this node's; empty when idle, and at rank 0
   VectorPool means_;      // rank 0's: freed memory would have to be faulted in again
-  SharedVector mean_;     // rank 0's result under way, over its own replica
+  SharedVector mean_;     // rank 0's growing result, over its own replica
   int64_t merged_ = 0;    // messages merged and sent up
   int64_t unsent_ = 0;
   MergedDistances distances_;  // sums of squared distances to the mean, of this subtree

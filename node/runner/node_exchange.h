@@ -1,5 +1,5 @@
-// What a node's algorithm sends and receives: the messages that are under way, between
-// its data path and its transport, and their bytes.
+// The messages of a node's algorithm, between its data path and its transport: those that are in
+// flight, and the bytes of all.
 #ifndef GRAPEVINE_NODE_RUNNER_NODE_EXCHANGE_H_
 #define GRAPEVINE_NODE_RUNNER_NODE_EXCHANGE_H_
 
@@ -29,17 +29,17 @@ class NodeExchange {
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note);
   void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit);
 
-  // The transport says that a message is sent (TransportSink): which one. CHECKs that it
-  // was under way.
+  // The transport has sent a message (TransportSink); returns which one. CHECKs that it was in
+  // flight.
   SendId OnSent(Rank to, Tag tag);
   void OnReceived(Rank from, Tag tag) { data_path_->Received(from, tag); }
 
-  // The last message that was asked for; none: 0.
+  // The last message that was requested; none: 0.
   SendId last_send() const { return last_send_; }
-  // To whom messages up to `last` are still under way.
+  // The ranks to which messages up to `last` are still in flight.
   std::set<Rank> Unsent(SendId last) const;
 
-  // Payload of all messages that were asked for: at a boundary, of the rounds completed.
+  // Payload of all requested messages: at a boundary, of the completed rounds.
   int64_t bytes_sent() const { return bytes_sent_; }
   // Payload of the messages of rounds before `completed`, which never decreases.
   int64_t BytesReceived(Round completed) { return bytes_received_.Before(completed); }

@@ -1,10 +1,10 @@
-// Drives one algorithm for real: the loop between a mailbox and a state machine, whose
-// Host this is.
+// Drives one algorithm for real: the loop between a mailbox and the algorithm's state machine, and
+// the algorithm's Host.
 //
-// Transport threads, the gradient thread and the control connection only put items into
-// the mailbox; the algorithm, the arithmetic of mixing and the model reduction run on the
-// thread that calls Run. Whether a node waits for too long is for rank 0 to judge
-// (coordinator.h), from what `progress` says.
+// Transport threads, the gradient thread and the control connection only put items into the
+// mailbox; the algorithm, the arithmetic of mixing and the model reduction run on the thread that
+// calls Run. Rank 0 judges whether a node waits for too long (coordinator.h), from what `progress`
+// says.
 #ifndef GRAPEVINE_NODE_RUNNER_RUNNER_H_
 #define GRAPEVINE_NODE_RUNNER_RUNNER_H_
 
@@ -43,9 +43,9 @@ struct RoundReport {
   double loss = 0;                      // of this node's batch; 0 for a parameter server
   std::chrono::nanoseconds time{};      // from boundary to boundary
   std::chrono::nanoseconds gradient{};  // on the gradient thread, in parallel
-  std::chrono::nanoseconds mix{};       // of the passes over vectors that are over
+  std::chrono::nanoseconds mix{};       // of the passes over vectors that have ended
   int64_t mix_bytes = 0;                // that they read and wrote
-  int64_t bytes_sent = 0;      // payload of the algorithm's messages, of all rounds completed
+  int64_t bytes_sent = 0;      // payload of the algorithm's messages, of all completed rounds
   int64_t bytes_received = 0;  // likewise
 };
 
@@ -80,17 +80,17 @@ struct RunnerOptions {
   // Whether the averaged model is taken once `completed` rounds are done; the
   // same on all nodes.
   std::function<bool(Round completed)> evaluate;
-  GradientPace pace = {};          // of this node's gradients; none: the time they take
+  GradientPace pace = {};          // of this node's gradients; none: not slowed down
   TraceRecorder* trace = nullptr;  // outlives the runner; may be null
   // Makes the data path of the node's vectors; none: host memory.
   MakeDataPath data_path = {};
-  // Makes what computes gradients; none: a thread of the runner's own.
+  // Makes the gradient computer; none: a thread of the runner's own.
   MakeGradients gradients = {};
-  // The time, for all that HandleMail measures and waits for.
+  // The clock for all that HandleMail measures and waits for.
   std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
 
-// One thread runs it; what may be called from others says so.
+// One thread runs it; methods that any thread may call say so.
 class Runner final : public TransportSink, private Host {
  public:
   // What is pointed to outlives the runner. `objective` may be null where no gradients are
@@ -109,15 +109,15 @@ class Runner final : public TransportSink, private Host {
   // EndRun.
   absl::Status BeginRun(Transport* transport,
                         std::function<absl::Status(float* replica)> initialize);
-  // Handles the mail that is there. Never blocks.
+  // Handles the mail that has come. Never blocks.
   absl::Status HandleMail();
   // Whether the final limit is reached and the last reduction done.
   bool finished() const;
-  // No gradient is under way after it.
+  // No gradient runs after it.
   void EndRun();
 
   // Any thread:
-  // Moves the limit; a final one is where Run returns.
+  // Moves the limit; Run returns at a final one.
   void SetLimit(Round limit, bool final);
   // The observer has released the last average: there is memory for only one.
   void OnAverageDone();
@@ -125,7 +125,7 @@ class Runner final : public TransportSink, private Host {
   void Abort(absl::Status why);
   Progress progress() const;
 
-  // After Run failed: the peer whose loss was the reason, if it was one.
+  // After Run failed: the peer whose loss was the reason, if that was it.
   std::optional<Rank> lost_peer() const { return lost_peer_; }
   // After Run returned OK: this node's model; empty for a parameter server.
   const SharedVector& model() const { return model_; }
@@ -212,10 +212,10 @@ class Runner final : public TransportSink, private Host {
   bool resting_ = false;
   SharedVector model_;
   Round dialled_ = 0;
-  RoundReport report_;          // of the round under way
+  RoundReport report_;          // of the current round
   Clock::time_point boundary_;  // when it began
   std::optional<Rank> lost_peer_;
-  absl::Status status_;    // of a request, but for those to data_path_ and exchange_
+  absl::Status status_;    // of a request, except those to data_path_ and exchange_
   absl::Status observed_;  // the first error at a boundary
 
   mutable Mutex progress_mutex_;

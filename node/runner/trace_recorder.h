@@ -25,7 +25,7 @@ class TraceRecorder {
   using Clock = std::chrono::steady_clock;
   using Time = Clock::time_point;
 
-  // 12 MiB of them.
+  // 12 MiB of records.
   static constexpr size_t kMaxRecords = size_t{1} << 18;
 
   explicit TraceRecorder(size_t most_records = kMaxRecords) : most_(most_records) {}
@@ -37,10 +37,10 @@ class TraceRecorder {
   void BeginGradient();
   void EndGradient(Round round, Time begin, Time end);
   void Mix(Time begin, Time end);
-  // The runner had nothing to do until it heard from `peer`. Ignored while a gradient is
-  // under way: the node is computing then.
+  // The runner had nothing to do until it heard from `peer`. Ignored while a gradient runs: the
+  // node is computing then.
   void Wait(Rank peer, Time begin, Time end);
-  // A message was asked for, and is sent (TransportSink); one that was not asked for is
+  // A message was requested, and has been sent (TransportSink); one that was not requested is
   // ignored.
   void BeginSend(Rank to, const Tag& tag, int64_t bytes);
   void EndSend(Rank to, const Tag& tag);
@@ -63,7 +63,7 @@ class TraceRecorder {
   std::vector<TraceRecord> records_ ABSL_GUARDED_BY(mutex_);
   size_t next_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<std::pair<Rank, Tag>, Send> sends_ ABSL_GUARDED_BY(mutex_);  // under way
+  std::map<std::pair<Rank, Tag>, Send> sends_ ABSL_GUARDED_BY(mutex_);  // in flight
   bool computing_ ABSL_GUARDED_BY(mutex_) = false;
   Time start_ ABSL_GUARDED_BY(mutex_);
   Time step_ ABSL_GUARDED_BY(mutex_);

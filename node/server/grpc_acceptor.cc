@@ -48,13 +48,13 @@ int PortOf(const UniqueDescriptor& socket) {
   return ntohs(reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
 }
 
-// An invalid descriptor, with errno, when the address cannot be had.
+// An invalid descriptor, with errno, when the address is not available.
 UniqueDescriptor Listen(const addrinfo& at, int port, std::chrono::milliseconds timeout) {
   UniqueDescriptor listener(socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener.get() < 0) return listener;
   // A port in TIME_WAIT is not taken.
   Set(listener, SOL_SOCKET, SO_REUSEADDR, 1);
-  // What follows is handed on to the connections.
+  // The following options are inherited by the connections.
   Set(listener, IPPROTO_TCP, TCP_NODELAY, 1);
   Set(listener, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(timeout.count()));
   if (at.ai_family == AF_INET6) Set(listener, IPPROTO_IPV6, IPV6_V6ONLY, 0);
@@ -82,7 +82,7 @@ absl::StatusOr<ListeningSockets> ListenOn(const HostAddress& address,
   const Addresses addresses(found, freeaddrinfo);
   ListeningSockets sockets{.descriptors = {}, .port = address.port};
   int reason = 0;
-  // The IPv6 wildcard takes IPv4 too; where it is there the other is not needed.
+  // The IPv6 wildcard takes IPv4 too; where it is available the other is not needed.
   for (const bool wanted_v6 : {true, false}) {
     for (const addrinfo* at = addresses.get(); at != nullptr; at = at->ai_next) {
       if ((at->ai_family == AF_INET6) != wanted_v6) continue;
@@ -103,7 +103,7 @@ absl::StatusOr<ListeningSockets> ListenOn(const HostAddress& address,
 
 namespace {
 
-// For files, and for connections that this node begins.
+// For files, and for connections that this node dials.
 constexpr int kKept = 128;
 constexpr int kStrangers = 1024;
 constexpr int kForEachNode = 4;
@@ -117,7 +117,7 @@ int GrpcAcceptor::MaxDescriptors(int nodes) {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = kStrangers;
   const auto wanted = static_cast<rlim_t>(kStrangers) + static_cast<rlim_t>(nodes) * kForEachNode;
   const auto there = static_cast<int>(std::min(limit.rlim_cur, wanted + kKept));
-  // Of very few, half.
+  // If there are very few, half of them.
   return std::max(there - kKept, there / 2);
 }
 
@@ -165,7 +165,7 @@ void GrpcAcceptor::Serve() {
       while (attempt == Attempt::kAgain) attempt = AcceptOne(polled[i].fd);
       no_descriptor = no_descriptor || attempt == Attempt::kNoDescriptor;
     }
-    // Who waits goes on waiting: without a pause this would be a loop that never rests.
+    // The pending connection stays pending: without a pause this would be a busy loop.
     if (no_descriptor) (void)poll(polled.data(), 1, kPauseMs);
   }
 }

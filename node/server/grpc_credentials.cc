@@ -25,11 +25,10 @@ namespace grapevine {
 
 namespace {
 
-// Whether a node's certificate, key and authority will do, before anybody dials.
+// Whether a node's certificate, key and authority are usable, before anyone dials.
 //
-// What OpenSSL says of them in a handshake reaches nobody: one side sees a socket
-// that closed, and which of the two is at fault cannot be told. So each node looks
-// at its own.
+// What OpenSSL says of them in a handshake reaches nobody: one side sees a closed socket, and
+// cannot tell which of the two is at fault. So each node checks its own.
 //
 // Thread-safety: pure functions.
 
@@ -39,10 +38,10 @@ struct PemFile {
   std::string text;
 };
 
-// Checks that each can be read, that the key belongs to the certificate and needs
-// no passphrase, that the authority has signed it, and that both are valid `now`:
-// kInput names the file, the date where it is about one, and the remedy. Returns a
-// warning where one of them ends within a week, else an empty text.
+// Checks that each can be read, that the key belongs to the certificate and needs no passphrase,
+// that the authority has signed it, and that both are valid `now`: kInput names the file, the date
+// where it is about one, and the remedy. Returns a warning where one of them expires within a week,
+// else an empty text.
 absl::StatusOr<std::string> CheckCertificate(const PemFile& ca, const PemFile& cert,
                                              const PemFile& key, absl::Time now);
 
@@ -89,7 +88,7 @@ absl::StatusOr<std::vector<Certificate>> Certificates(const PemFile& file) {
   return certificates;
 }
 
-// Without anybody who could type a passphrase.
+// Nobody is there to type a passphrase.
 int NoPassphrase(char*, int, int, void* asked) {
   *static_cast<bool*>(asked) = true;
   return 0;
@@ -119,7 +118,7 @@ std::string Date(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M UTC", time, absl::UTCTimeZone());
 }
 
-// Whether it is valid `now`, and a warning where not for long.
+// Whether it is valid `now`, and a warning if not for long.
 absl::StatusOr<std::string> CheckDates(const PemFile& file, const X509& certificate,
                                        absl::Time now) {
   const absl::Time begin = TimeOf(X509_get0_notBefore(&certificate));

@@ -1,8 +1,7 @@
 // Who may talk to a node: mutual TLS, or nothing at all on loopback.
 //
-// Both ends show a certificate that the one authority has signed, so that a
-// stranger can neither join a run nor read it. Without certificates only
-// loopback is allowed, unless the user says --insecure.
+// Both ends show a certificate signed by the same authority, so that a stranger can neither join a
+// run nor read it. Without certificates only loopback is allowed, unless the user says --insecure.
 //
 // Thread-safety: immutable after Load.
 #ifndef GRAPEVINE_NODE_SERVER_GRPC_CREDENTIALS_H_
@@ -33,20 +32,20 @@ class GrpcCredentials {
   // Plain text, on loopback only.
   GrpcCredentials() = default;
 
-  // All three files or none. kUsage when some are missing or they contradict
-  // --insecure, kInput with the file's name when one cannot be read or will not do
-  // `now`.
+  // All three files or none. kUsage when some are missing or they contradict --insecure, kInput
+  // with the file's name when one cannot be read or used `now`.
   static absl::StatusOr<GrpcCredentials> Load(const TlsOptions& options,
                                               absl::Time now = absl::Now());
 
   bool tls() const { return !ca_.empty(); }
-  // What will soon be wrong with the files; empty where nothing is.
+  // What will soon be wrong with the files; empty: nothing.
   const std::string& warning() const { return warning_; }
 
   // kUsage when `host` is not loopback and neither TLS nor --insecure was given.
   absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ForServer(std::string_view host) const;
   absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ForChannel(std::string_view host) const;
-  // To the other nodes, wherever rank 0 says they are: for a node that may listen.
+  // For channels to the other nodes, at whatever addresses rank 0 names: for a node that may
+  // listen.
   std::shared_ptr<grpc::ChannelCredentials> ForPeers() const;
 
  private:

@@ -1,8 +1,8 @@
 // Keepalive pings, matched on both sides: a server that allows fewer pings than
 // its clients send closes their connections ("too many pings").
 //
-// Pings find a connection that is gone without a word (a cut cable); a process
-// that stands still is found by heartbeats, see coordinator.h.
+// Pings detect a connection that was lost silently (a cut cable); heartbeats detect a process that
+// has stopped, see coordinator.h.
 #ifndef GRAPEVINE_NODE_SERVER_GRPC_KEEPALIVE_H_
 #define GRAPEVINE_NODE_SERVER_GRPC_KEEPALIVE_H_
 
@@ -13,9 +13,8 @@
 
 namespace grapevine {
 
-// `timeout` is the peer time-out: a ping unanswered for so long breaks the
-// connection. Connections that are refused are tried again within a second,
-// and names that do not resolve are asked for again as soon.
+// `timeout` is the peer time-out: a ping that is unanswered for that long breaks the connection.
+// Refused connections are retried within a second, and so are names that do not resolve.
 void SetKeepalive(std::chrono::milliseconds timeout, grpc::ChannelArguments* arguments);
 void SetKeepalive(std::chrono::milliseconds timeout, grpc::ServerBuilder* builder);
 

@@ -36,8 +36,8 @@ grpc::Status GrpcHealthService::Check(grpc::ServerContext*,
 
 namespace {
 
-// Bounds gRPC's reflection service, which holds a thread for each of its streams: of
-// more than a few the oldest is ended, so that nobody can keep the others out.
+// Bounds gRPC's reflection service, which holds a thread for each of its streams: beyond a few, the
+// oldest is ended, so that no client can keep the others out.
 //
 // Thread-safe. Belongs to the server's builder, which takes interceptors.
 
@@ -52,7 +52,7 @@ class GrpcReflectionLimit final : public grpc::experimental::ServerInterceptorFa
  private:
   class Watch;
 
-  // The streams underway, the oldest first. Interceptors may outlive the factory.
+  // The open streams, the oldest first. Interceptors may outlive the factory.
   struct Streams {
     Mutex mutex;
     std::deque<grpc::ServerContextBase*> underway ABSL_GUARDED_BY(mutex);
@@ -67,8 +67,7 @@ class GrpcReflectionLimit::Watch final : public grpc::experimental::Interceptor 
   Watch(std::shared_ptr<Streams> streams, grpc::ServerContextBase* context)
       : streams_(std::move(streams)), context_(context) {}
 
-  // A call is among those underway between its start and its close, while its context
-  // is there for sure.
+  // A call counts as open between its start and its close, while its context certainly exists.
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) {
       Begin();
@@ -103,7 +102,7 @@ grpc::experimental::Interceptor* GrpcReflectionLimit::CreateServerInterceptor(
   return new Watch(streams_, call->server_context());
 }
 
-// What strangers may make a server hold.
+// The most that strangers may make a server hold.
 void BoundStrangers(const GrpcServerOptions& options, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                              static_cast<int>(options.handshake_timeout.count()));

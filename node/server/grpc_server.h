@@ -1,5 +1,5 @@
-// The one gRPC server of a node: services, health, reflection, one port. What
-// strangers can make it hold, in connections, threads and buffers, is bounded.
+// A node's only gRPC server: services, health, reflection, one port. The connections, threads and
+// buffers that strangers can make it hold are bounded.
 //
 // Liveness and readiness are two health entries: "" is serving as soon as the
 // server is up, "grapevine" only while SetReady(true).
@@ -30,11 +30,10 @@ namespace grapevine {
 
 // Liveness and readiness of a node as grpc.health.v1. Thread-safe.
 //
-// Our own, because gRPC's is served by threads of its callback API, which poll
-// all of a server's connections and so carry the transport's bytes from core to
-// core: with it one node sends to another at 0.7 of the speed of raw TCP, without
-// it at 0.9 (docs/transport.md). A synchronous service has no poller of its own
-// beside the transport's queue.
+// Our own, because gRPC's is served by threads of its callback API, which poll all of a server's
+// connections and so move the transport's bytes from core to core: with it, one node sends to
+// another at 0.7 of the speed of raw TCP, without it at 0.9 (docs/transport.md). Beside the
+// transport's queue a synchronous service gets no poller of its own.
 //
 // Watch is not offered, as the protocol allows: a watcher would hold a thread.
 class GrpcHealthService final : public grpc::health::v1::Health::Service {
@@ -51,14 +50,14 @@ class GrpcHealthService final : public grpc::health::v1::Health::Service {
 };
 
 struct GrpcServerOptions {
-  // Where to listen, apart from the address that peers are told. Port 0: the
-  // system chooses, see address().
+  // Where to listen, which may differ from the address that peers are told. Port 0: the system
+  // chooses, see address().
   HostAddress bind{"127.0.0.1", 0};
-  // Of the run, to which the number of connections is matched.
+  // The nodes of the run, which determine how many connections are accepted.
   int nodes = 1;
   std::chrono::milliseconds peer_timeout{30000};  // --peer-timeout, for keepalive
-  // A connection has so long for its handshakes, and may be so long without a call. A node's
-  // own connections are never idle.
+  // How long a connection may take for its handshakes, and how long it may be without a call.
+  // Connections between nodes are never idle.
   std::chrono::milliseconds handshake_timeout{10000};
   std::chrono::milliseconds idle_timeout{30000};
 };

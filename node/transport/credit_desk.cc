@@ -32,7 +32,7 @@ void ArrivalMeter::Measure(Rank from, const Arrival& arrival, Time now) {
   if (lasted <= 0 || after_first <= 0) return;
   rates_.push_back(static_cast<double>(all_ - arrival.all_at_first) / lasted);
   if (rates_.size() > kRates) rates_.pop_front();
-  // The first chunk took its share of the time to come in, too.
+  // The first chunk took its share of the time to arrive, too.
   const double first_lasted =
       lasted * static_cast<double>(arrival.first_bytes) / static_cast<double>(after_first);
   const double trip = std::max(0.0, Seconds(*arrival.first - arrival.announced) - first_lasted);
@@ -71,7 +71,7 @@ CreditDesk::Due CreditDesk::Landed(Rank from, const ChunkHeader& chunk) {
   meter_.Landed(from, chunk.tag, chunk.size, chunk.last(), now_());
   if (chunk.last()) {
     order_.Close(from, chunk.tag);
-    // Of a peer that sent it without a credit.
+    // From a peer that sent it without a credit.
     held_.erase({from, chunk.tag});
   } else {
     order_.Lacks(from, chunk.tag, chunk.total - chunk.offset - chunk.size);

@@ -1,8 +1,8 @@
-// Where the credits of one node's posts in turn wait (Credit::kInTurn), over all its
-// peers, and the measure of when they are due.
+// Holds the credits of a node's posts in turn (Credit::kInTurn), for all its peers, until they are
+// due, and measures when that is.
 //
-// Links say what they post and what lands; the desk says which credits are due, as
-// calls to be made once the caller holds no lock, since they concern other links.
+// Links report what they post and what lands; the desk returns the credits that are due, as calls
+// to be made once the caller holds no lock, since they concern other links.
 #ifndef GRAPEVINE_NODE_TRANSPORT_CREDIT_DESK_H_
 #define GRAPEVINE_NODE_TRANSPORT_CREDIT_DESK_H_
 
@@ -22,14 +22,13 @@
 
 namespace grapevine {
 
-// How fast messages come in, and how long a credit takes to bring one: what a node can
-// see of its network.
+// The rate at which messages arrive, and the time from a credit to its message: what a node can
+// observe of its network.
 //
-// A message in turn comes in several chunks. From the first to the last of them the
-// node receives at its rate, whatever else comes meanwhile being part of it; and the
-// first comes a round trip after its credit went out, if its sender was waiting for
-// it, else later. So the shortest such time is the round trip, and one that was taken
-// for longer than it is corrects itself as soon as a sender waits.
+// A message in turn arrives in several chunks. Everything that arrives between the first and the
+// last of them gives the node's receive rate; and the first arrives a round trip after its credit
+// went out if its sender was waiting for that, otherwise later. So the shortest such time is the
+// round trip, and an overestimate corrects itself as soon as a sender waits.
 //
 // Thread-compatible. Time is passed in.
 class ArrivalMeter {
@@ -38,15 +37,14 @@ class ArrivalMeter {
 
   // The credit of a message went out.
   void Announced(Rank from, Tag tag, Time now);
-  // A chunk of a message is here; others than those announced count as part of the rate.
+  // A chunk of a message has arrived; messages that were not announced count only towards the rate.
   void Landed(Rank from, Tag tag, int64_t bytes, bool last, Time now);
   // Nothing more comes from this peer.
   void Forget(Rank from);
 
-  // The bytes that arrive while a credit travels to a peer, half a round trip: at the
-  // slowest rate of the last few messages, since one that was read late out of a
-  // buffer looks fast. Of a peer that has sent nothing, at the shortest round trip
-  // seen; 0 before anything was measured.
+  // The bytes that arrive while a credit travels to a peer, half a round trip: at the slowest rate
+  // of the last few messages, since one that was read late out of a buffer looks fast. For a peer
+  // that has sent nothing, with the shortest round trip seen; 0 before anything was measured.
   double BytesWhileACreditTravels(Rank to) const;
 
   static constexpr size_t kRates = 4;
@@ -54,7 +52,7 @@ class ArrivalMeter {
  private:
   struct Arrival {
     Time announced;
-    std::optional<Time> first;  // when the first chunk was here
+    std::optional<Time> first;  // when the first chunk arrived
     int64_t first_bytes = 0;
     int64_t bytes = 0;         // so far
     int64_t all_at_first = 0;  // all_ then

@@ -68,7 +68,7 @@ absl::Status MemoryHub::Post(Rank to, Rank from, Tag tag, Incoming place) {
   RETURN_IF_ERROR(EdgeBetween(to, from).broken);
   Edge& edge = EdgeBetween(from, to);
   RETURN_IF_ERROR(edge.ledger.Post(tag, std::move(place)));
-  // Every credit at once: here it has no way to go, and messages share none.
+  // Grants every credit at once: here credits need not travel, and messages share no link.
   RETURN_IF_ERROR(edge.queue.Grant(tag, Credit::kAtOnce));
   Schedule(from, to);
   return absl::OkStatus();

@@ -1,8 +1,8 @@
 // The transport between runner threads of one process.
 //
-// One hub joins n endpoints. Each endpoint copies what it receives on a thread
-// of its own, straight from the sender's memory into the posted place, under
-// the same credits and checks as the gRPC transport.
+// One hub joins n endpoints. Each endpoint copies what it receives on a thread of its own, straight
+// from the sender's memory into the posted buffer, under the same credits and checks as the gRPC
+// transport.
 //
 // Thread-safe. An endpoint keeps the hub alive; its sink must live until
 // Shutdown has returned.
@@ -53,7 +53,7 @@ class MemoryHub : public std::enable_shared_from_this<MemoryHub> {
   void Leave(Rank rank);
   absl::Status Send(Rank from, Rank to, Tag tag, Outgoing message);
   absl::Status Post(Rank to, Rank from, Tag tag, Incoming place);
-  // More of a message from one to the other may be there.
+  // More of a message from one to the other may be ready.
   void Wake(Rank from, Rank to);
   // Delivers to `rank` until it leaves.
   void Deliver(Rank rank);

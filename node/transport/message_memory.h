@@ -1,6 +1,5 @@
-// A message at either end of a transport, which may be in the middle of moving to or from a
-// device while it travels: its memory, how much of it is there, and its chunks. Plain values
-// but for Watermark.
+// A message at either end of a transport, which may still be moving to or from a device while it is
+// in flight: its memory, how much of it is ready, and its chunks. Plain values, except Watermark.
 #ifndef GRAPEVINE_NODE_TRANSPORT_MESSAGE_MEMORY_H_
 #define GRAPEVINE_NODE_TRANSPORT_MESSAGE_MEMORY_H_
 
@@ -20,12 +19,12 @@
 
 namespace grapevine {
 
-// How much of a message is there, while its rest is still being written. Thread-safe.
+// How much of a message is ready, while the rest is still being written. Thread-safe.
 class Watermark {
  public:
   // The bytes below it may be read and do not change.
   int64_t level() const { return level_.load(std::memory_order_acquire); }
-  // It never falls. Then calls all that want to know, on this thread.
+  // Raises the level, which never falls, and then calls all listeners on this thread.
   void Raise(int64_t level);
   // `risen` is called after every rise from now on, and must not block.
   void OnRise(std::function<void()> risen);
@@ -47,7 +46,7 @@ struct SharedBytes {
     owner = std::move(slice.owner);
   }
 
-  // Bytes [offset, offset + length) of them.
+  // Bytes [offset, offset + length) of these.
   SharedBytes Within(int64_t offset, int64_t length) const {
     return {owner, begin + offset, length};
   }
@@ -57,9 +56,9 @@ struct SharedBytes {
   int64_t size = 0;
 };
 
-// What is sent.
+// A message to be sent.
 struct Outgoing {
-  // All of it is there.
+  // All of it is ready.
   Outgoing(SharedBytes whole) : bytes(std::move(whole)) {}  // NOLINT: bytes are a message
   Outgoing(SharedSlice whole) : bytes(std::move(whole)) {}  // NOLINT
   Outgoing(SharedBytes growing, std::shared_ptr<Watermark> level)
@@ -70,10 +69,10 @@ struct Outgoing {
 
   SharedBytes bytes;
   std::shared_ptr<Watermark> written;  // may be null
-  Note note;                           // travels beside them
+  Note note;                           // travels with them
 };
 
-// Where a message shall arrive.
+// Where a message is to arrive.
 struct Incoming {
   // Called on the transport's thread when bytes [offset, offset + size) are in place:
   // in order, and all of them before OnReceived. Must not block.
@@ -85,7 +84,7 @@ struct Incoming {
       : into(std::move(place)), least(into.size), landed(std::move(callback)) {}
 
   SharedBytes into;
-  // The fewest bytes that do; into.size where a message has one size alone.
+  // The size of the smallest message that fits; into.size where there is only one size.
   int64_t least;
   Landed landed;     // may be empty
   Round round = -1;  // of this node, for which it was posted; none: -1
@@ -99,7 +98,7 @@ struct ChunkHeader {
   int64_t offset = 0;  // of this chunk in its message
   int64_t size = 0;    // of this chunk
   int64_t total = 0;   // of the message
-  // With its last chunk: CRC-32C of the whole message, and the note beside it.
+  // In the last chunk: the CRC-32C of the whole message, and its note.
   std::optional<uint32_t> crc32c;
   Note note = {};
 

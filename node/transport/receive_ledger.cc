@@ -11,7 +11,7 @@
 namespace grapevine {
 namespace {
 
-// A peer a round ahead or behind is the likely mistake: name what is open.
+// The likely mistake is a peer a round ahead or behind: name what is open.
 std::string NameFirst(const std::vector<Tag>& open) {
   if (open.empty()) return "nothing is posted for it";
   return absl::StrCat(open.size(), " posted for it, first ", Describe(open.front()));

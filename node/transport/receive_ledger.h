@@ -1,10 +1,10 @@
-// What one peer may send: the places posted for it, and how far each is filled.
+// What one peer may send: the buffers posted for it, and how far each is filled.
 //
 // Every chunk is checked against the ledger before a byte of it is written, so
 // that a peer can only ever fill what was posted, once, from front to back.
 //
-// Thread-compatible: its edge guards it. The bytes are copied outside that
-// guard; a Landing keeps its memory alive meanwhile.
+// Thread-compatible: its edge's lock guards it. The bytes are copied outside that lock; a Landing
+// keeps their memory alive meanwhile.
 #ifndef GRAPEVINE_NODE_TRANSPORT_RECEIVE_LEDGER_H_
 #define GRAPEVINE_NODE_TRANSPORT_RECEIVE_LEDGER_H_
 
@@ -25,7 +25,7 @@ struct Landing {
   std::byte* into = nullptr;
   uint32_t crc32c = 0;  // of the message's bytes before this chunk
   Round round = -1;     // for which the message was posted; none: -1
-  // To be called, where there is one, once the chunk's bytes are there.
+  // If set, to be called once the chunk's bytes are in place.
   Incoming::Landed landed;
 };
 
@@ -35,12 +35,12 @@ class ReceiveLedger {
   // Transport::kMaxQueued posts, AlreadyExists for a tag that is still open.
   absl::Status Post(Tag tag, Incoming place);
 
-  // Checks a chunk that is about to be copied; an error is the peer's
-  // violation of the protocol, in words that fit behind "rank 3 ".
+  // Checks a chunk that is about to be copied; an error is the peer's violation of the protocol,
+  // phrased to follow "rank 3 ".
   absl::StatusOr<Landing> Accept(const ChunkHeader& chunk) const;
 
-  // Notes that an accepted chunk was copied and that the message's checksum is
-  // now `crc32c`. True when the message is whole; its post is then gone.
+  // Records that an accepted chunk was copied and that the message's checksum is now `crc32c`. True
+  // when the message is complete; its post is then closed.
   absl::StatusOr<bool> Landed(const ChunkHeader& chunk, uint32_t crc32c);
 
   bool empty() const { return open_.empty(); }
@@ -52,7 +52,7 @@ class ReceiveLedger {
   struct OpenPost {
     Incoming memory;
     int64_t filled = 0;
-    int64_t total = 0;  // of the message, once some of it is there
+    int64_t total = 0;  // of the message, once some of it has arrived
     uint32_t crc32c = 0;
   };
   std::map<Tag, OpenPost> open_;

@@ -10,8 +10,8 @@
 namespace grapevine {
 namespace {
 
-// Of a message in turn; the smallest is three packets. Whole cache lines, so that every
-// piece is copied as the first.
+// The pieces of a message in turn; the smallest is three packets. Whole cache lines, so that every
+// piece is copied as fast as the first.
 constexpr int64_t kShares = 16;
 constexpr int64_t kSmallestShare = 4096;
 constexpr int64_t kCacheLine = 64;

@@ -1,11 +1,10 @@
 // Messages for one peer: they wait for the peer's credit, then leave in chunks.
 //
-// Messages leave one after the other, in the order in which both the message
-// and its credit were there; one without credit holds up no other. One whose credit
-// came in turn leaves in sixteenths: its receiver gives further credits by how far it
-// has come, and sees no less than a chunk.
+// Messages leave one after the other, in the order in which they had been both queued and granted a
+// credit; one without credit holds up no other. One whose credit came in turn leaves in sixteenths:
+// its receiver grants further credits by its progress, and sees that only in whole chunks.
 //
-// Thread-compatible: its edge guards it.
+// Thread-compatible: its edge's lock guards it.
 #ifndef GRAPEVINE_NODE_TRANSPORT_SEND_QUEUE_H_
 #define GRAPEVINE_NODE_TRANSPORT_SEND_QUEUE_H_
 
@@ -39,11 +38,11 @@ class SendQueue {
   // The peer's credit for one message. An error is the peer's violation.
   absl::Status Grant(Tag tag, Credit credit);
 
-  // The next piece, in order; nullopt when nothing has credit, or the message whose
-  // turn it is has no further piece written.
+  // The next piece, in order; nullopt when nothing has credit, or the message whose turn it is has
+  // no further piece ready.
   std::optional<Piece> Next();
 
-  // No message waits or is underway.
+  // No message waits or is being sent.
   bool empty() const { return waiting_.empty() && ready_.empty(); }
   // Some piece could leave.
   bool ready() const { return !ready_.empty() && NextSize() >= 0; }
@@ -58,7 +57,7 @@ class SendQueue {
   };
 
   int64_t MostOf(const Message& message) const;
-  // Bytes of the first message's next piece; negative when they are not there yet.
+  // Bytes of the first message's next piece; negative when they are not ready yet.
   int64_t NextSize() const;
 
   int64_t chunk_bytes_;

@@ -1,11 +1,10 @@
 // How messages get from node to node.
 //
-// Two implementations under one contract suite (tests/node/transport/transport_contract):
-// in memory, between threads of one process, and gRPC. A message is bytes under
-// a tag, with a note beside them. It moves once its receiver has posted a place
-// for it: the post is the sender's credit, so a receiver's memory is bounded by
-// what it posted, whatever its peers do. A message that is not posted yet does
-// not hold up a later one that is: messages of one edge may overtake each other.
+// Two implementations under one contract suite (tests/node/transport/transport_contract): in
+// memory, between threads of one process, and gRPC. A message is bytes under a tag, with a note. It
+// moves once its receiver has posted a buffer for it: the post is the sender's credit, so a
+// receiver's memory is bounded by what it posted, whatever its peers do. A message without a post
+// does not hold up a later one that has its own: messages of one edge may overtake each other.
 //
 // Thread-safety: Send, Post and Dial from any thread. Sink calls come from the
 // transport's threads, must not block and must not call back into the transport.
@@ -28,15 +27,14 @@ class TransportSink {
  public:
   virtual ~TransportSink() = default;
 
-  // The message is whole in its posted place, its checksum holds, and the
-  // transport no longer holds the place: its memory may be used again at once.
+  // The message is complete in its posted buffer, its checksum matches, and the transport no longer
+  // holds the buffer: its memory may be reused at once.
   virtual void OnReceived(const Received& message) = 0;
   // The transport no longer reads the bytes that were sent.
   virtual void OnSent(Rank to, Tag tag) = 0;
-  // The peer is lost to this transport: the connection broke, it broke the
-  // protocol, or it has been silent past the time-out. The status names the
-  // peer, what happened and since when; it carries kRendezvous when the two do
-  // not fit together. At most once a peer.
+  // The peer is lost to this transport: the connection broke, the peer violated the protocol, or it
+  // has been silent past the time-out. The status names the peer, what happened and since when; it
+  // carries kRendezvous when the two nodes do not fit together. At most once per peer.
   virtual void OnPeerFailed(Rank peer, const absl::Status& why) = 0;
 };
 
@@ -52,14 +50,14 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  // `peers` are this node's neighbours from now on: opens connections to them ahead
-  // of their first use, and lets theirs in. Returns at once, failures come through
-  // OnPeerFailed. Sending to a peer dials it anyway, and posting for one lets it in.
+  // `peers` are this node's neighbours from now on: opens connections to them ahead of their first
+  // use, and admits theirs. Returns at once, failures come through OnPeerFailed. Sending to a peer
+  // dials it anyway, and posting for one admits it.
   virtual void Dial(std::span<const Rank> peers) = 0;
 
-  // Queues a message; never blocks. It leaves as far as it is there, and what is there
-  // must not be written before OnSent. ResourceExhausted when more than kMaxQueued messages wait
-  // for one peer: the algorithm broke its own window.
+  // Queues a message; never blocks. The part that is ready may leave, and must not be written
+  // before OnSent. ResourceExhausted when more than kMaxQueued messages wait for one peer: the
+  // algorithm broke its own window.
   virtual absl::Status Send(Rank to, Tag tag, Outgoing message) = 0;
 
   // Grants `from` one message with `tag` into `place`, not smaller than place.least.
@@ -73,9 +71,9 @@ class Transport {
   static constexpr int kMaxQueued = 1024;
 };
 
-// The way from a transport's threads to its sink, which Shutdown closes. Calls are serialized;
-// PeerFailed passes once a peer. After Close has returned nothing passes. Thread-safe. Held by
-// shared_ptr, because memory on its way out reports through it and may outlive the transport.
+// The path from a transport's threads to its sink, which Shutdown closes. Calls are serialized;
+// PeerFailed passes once per peer. Nothing passes after Close has returned. Thread-safe. Held by
+// shared_ptr, because memory that is being sent reports through it and may outlive the transport.
 class SinkGate {
  public:
   explicit SinkGate(TransportSink* sink) : sink_(sink) {}
@@ -91,8 +89,8 @@ class SinkGate {
   std::set<Rank> failed_ ABSL_GUARDED_BY(mutex_);
 };
 
-// `bytes`, whose last reference reports OnSent through `gate` when it goes, after
-// it has let go of `held`.
+// `bytes`, whose last reference, when it goes, releases `held` and then reports OnSent through
+// `gate`.
 SharedBytes ReportWhenReleased(SharedBytes bytes, std::shared_ptr<SinkGate> gate, Rank to, Tag tag,
                                std::shared_ptr<void> held = nullptr);
 

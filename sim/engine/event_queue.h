@@ -1,11 +1,10 @@
-// What happens next: a monotone priority queue over integer time, and the few kinds of
-// things that wait in the simulator's.
+// What happens next: a monotone priority queue over integer time, and the few kinds of events in
+// the simulator's.
 //
-// A radix heap (Ahuja, Mehlhorn, Orlin and Tarjan 1990): an event lies in the
-// bucket of the highest bit in which its time differs from the current time,
-// and moves to lower buckets as time comes near. Every move is sequential in
-// memory, which is what keeps the cost of an event flat up to millions of them;
-// nothing is allocated once the buckets have grown.
+// A radix heap (Ahuja, Mehlhorn, Orlin and Tarjan 1990): an event lies in the bucket of the highest
+// bit in which its time differs from the current time, and moves to lower buckets as its time
+// approaches. Every move is sequential in memory, which is what keeps the cost of an event flat up
+// to millions of them; nothing is allocated once the buckets have grown.
 //
 // Events of the same time come out in the order in which they went in, so a
 // simulation is a function of its input.
@@ -67,8 +66,8 @@ class EventQueue {
     if (bucket > 0) occupied_ |= uint64_t{1} << (bucket - 1);
   }
 
-  // Moves time to the earliest event, whose bucket is dealt out anew: all its
-  // events land lower, those of that very time in bucket 0.
+  // Moves time to the earliest event, whose bucket is redistributed: all its events land lower,
+  // those of exactly that time in bucket 0.
   void Advance() {
     CHECK_NE(occupied_, 0u) << "no event is left";
     buckets_[0].clear();
@@ -78,7 +77,7 @@ class EventQueue {
     moving_.swap(buckets_[lowest]);
     now_ = moving_.front().time;
     if (std::ranges::all_of(moving_, [&](const Event& e) { return e.time == now_; })) {
-      // Nodes that keep step: nothing is to be sorted.
+      // Nodes in lockstep: nothing is to be sorted.
       buckets_[0].insert(buckets_[0].end(), moving_.begin(), moving_.end());
     } else {
       now_ = std::ranges::min_element(moving_, {}, &Event::time)->time;
@@ -98,11 +97,11 @@ class EventQueue {
 };
 
 enum class SimEventKind : uint32_t {
-  kGradient,  // of node `index`: part `version` is there, in which 0 is the end
+  kGradient,  // of node `index`: part `version` is ready; 0 is the end
   kResume,    // node `index` has time for the next event in its mailbox
   kDepart,    // message `index` may begin to flow
   kAlarm,     // the network asked for it: flow `index`, `version`
-  kArrival,   // message `index` is whole at its receiver
+  kArrival,   // message `index` is complete at its receiver
   kCredits,   // node `index` may have credits that were held
 };
 

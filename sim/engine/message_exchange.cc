@@ -84,7 +84,7 @@ std::vector<CreditTurns::Post> CreditTurns::Due(Rank to, Nanoseconds now) {
 void CreditTurns::CheckLater(Rank to, double excess, Nanoseconds now) {
   Receiver& receiver = receivers_[to];
   const double rate = RateNow(receiver);
-  // Before anything came, or while nothing comes, there is nothing to reckon with.
+  // Before anything has arrived, or while nothing arrives, there is nothing to compute with.
   if (receiver.coming.empty() || rate == 0) return;
   const Nanoseconds when = now + std::max<Nanoseconds>(1, std::llround(std::ceil(excess / rate)));
   if (receiver.check > now && receiver.check <= when) return;

@@ -1,9 +1,9 @@
 // Messages between virtual nodes: posts meet sends, bytes flow, messages arrive.
 //
-// The rule of credit is the runtime's: a message begins to flow once its
-// receiver has posted for it and the post has crossed the network back to the
-// sender. So a slow receiver stalls its senders as in reality. And as on the
-// runtime's streams, messages from one node to another go one after the other.
+// Credits follow the runtime's rule: a message begins to flow once its receiver has posted for it
+// and the post has crossed the network back to the sender. So a slow receiver puts back-pressure on
+// its senders, as in reality. And as on the runtime's streams, messages from one node to another go
+// one after the other.
 #ifndef GRAPEVINE_SIM_ENGINE_MESSAGE_EXCHANGE_H_
 #define GRAPEVINE_SIM_ENGINE_MESSAGE_EXCHANGE_H_
 
@@ -22,11 +22,10 @@
 
 namespace grapevine {
 
-// Posts in turn (algorithm/event.h): which credits of which node are held, and until
-// when. What a real node measures is known here: the latencies, and how far flows have
-// come. Only the rate at which messages come in is taken from the last one that did,
-// since nobody knows that of one that has not begun.
-// Thread-compatible.
+// Posts in turn (algorithm/message.h): which credits of which node are held, and until when. What a
+// real node measures is known here: the latencies, and the progress of flows. Only the rate at
+// which messages arrive is taken from the last one, since that of a message that has not begun is
+// unknown. Thread-compatible.
 class CreditTurns {
  public:
   struct Post {
@@ -42,18 +41,17 @@ class CreditTurns {
       : nodes_(nodes), network_(network), queue_(queue) {}
 
   void Hold(Rank to, const Post& post, int64_t bytes);
-  // Of a message that was posted in turn: it begins to flow, its last byte leaves, it is
-  // there.
+  // A message that was posted in turn begins to flow, its last byte leaves, it has arrived.
   void Begin(FlowId flow, const MessageTimes& message, Nanoseconds now);
   void Leave(FlowId flow, const MessageTimes& message);
   void Arrive(FlowId flow, const MessageTimes& message);
 
-  // The posts of a node whose credits may go now. To be asked after each call above
-  // but Leave, and when the check comes that this puts into the queue.
+  // The posts of a node whose credits may go now. To be called after each call above except Leave,
+  // and at the checks that this puts into the queue.
   std::vector<Post> Due(Rank to, Nanoseconds now);
 
  private:
-  // On its way, or wholly in flight.
+  // A message that is leaving, or wholly in flight.
   struct Coming {
     FlowId flow;
     Rank from;
@@ -65,7 +63,7 @@ class CreditTurns {
     CreditOrder order;
     std::vector<Post> held;
     std::vector<Coming> coming;
-    double rate = 0;        // of the last message, with those beside it; bytes per nanosecond
+    double rate = 0;        // of the last message, with concurrent ones; bytes per nanosecond
     Nanoseconds check = 0;  // the one that counts
   };
 
@@ -96,14 +94,14 @@ class MessageExchange {
 
   // Events of the queue.
   void OnDepart(MessageId id, Nanoseconds now);
-  // The message that has left, or null when the alarm was overtaken.
+  // The message that has left, or null when a later alarm has replaced this one.
   const MessageTimes* OnAlarm(MessageId id, uint32_t version, Nanoseconds now);
-  // The message that has arrived; its slot is used again.
+  // The message that has arrived; its slot will be reused.
   MessageTimes OnArrival(MessageId id, Nanoseconds now);
   // Credits of `to` may be due.
   void OnCredits(Rank to, Nanoseconds now);
 
-  // Of all messages that were asked for.
+  // The bytes of all requested messages.
   int64_t bytes_sent(Rank rank) const { return bytes_sent_[rank]; }
 
  private:
@@ -112,10 +110,10 @@ class MessageExchange {
     MessageTimes times;
     Payload into;
     Nanoseconds delay = 0;   // an effect: beyond the latency
-    bool in_turn = false;    // posted so
+    bool in_turn = false;    // so posted
     MessageId next = kNone;  // waits until this one has left
   };
-  // A post that has no send yet, kept with the sender that may use it.
+  // A post without a send yet, kept with the sender that may use it.
   struct Granted {
     Rank to;
     Tag tag;

@@ -1,4 +1,4 @@
-// Vectors with numbers: virtual nodes that really train.
+// Vectors with elements: virtual nodes that really train.
 #ifndef GRAPEVINE_SIM_ENGINE_REPLICA_VECTORS_H_
 #define GRAPEVINE_SIM_ENGINE_REPLICA_VECTORS_H_
 
@@ -24,9 +24,9 @@ class ReplicaVectors final : public VectorStore {
   struct Parts {
     const ReplicaLayout* layout;  // outlives this
     const Optimizer* optimizer;   // outlives this
-    // Writes the starting replica.
+    // Writes the initial replica.
     std::function<absl::Status(float* replica)> initialize;
-    std::vector<std::unique_ptr<Objective>> objectives;  // one a worker: the ranks from 0 on
+    std::vector<std::unique_ptr<Objective>> objectives;  // one per worker: the ranks from 0 on
   };
   explicit ReplicaVectors(Parts parts);
 
@@ -54,8 +54,8 @@ class ReplicaVectors final : public VectorStore {
     Vec into;
     Round round = 0;
   };
-  // What a message carries: a vector, or a part of one, which is not written before
-  // it has left.
+  // What a message carries: a vector, or a part of one, which is not written before the message has
+  // left.
   struct HeldPart {
     SharedSlice slice;
     bool whole = false;

@@ -39,7 +39,7 @@ absl::Status RoundCollector::OnBoundary(Rank rank, Round completed, Nanoseconds 
 
 namespace {
 
-// The mean of a rank's subtree, and what is known of it.
+// The mean of a rank's subtree, and its sums.
 struct Subtree {
   SharedVector mean;
   double nodes = 1;
@@ -72,7 +72,7 @@ Subtree Merge(const ReplicaLayout& layout, std::span<const SharedVector> replica
 AveragedModel AverageReplicas(const ReplicaLayout& layout, int64_t round,
                               std::span<const SharedVector> replicas) {
   Subtree tree = Merge(layout, replicas, 0);
-  if (replicas.size() == 1) {  // nobody else's memory
+  if (replicas.size() == 1) {  // the result shares no memory
     tree.mean = NewSharedVector(layout.size);
     std::ranges::copy(replicas[0].span(), tree.mean.data.get());
   }

@@ -1,9 +1,8 @@
-// Joins what happens at virtual nodes into measurements of the whole run, and averages
-// their replicas.
+// Collects the rounds of virtual nodes into measurements of the whole run, and averages their
+// replicas.
 //
-// A measured round is complete when its last node has done it; nodes run at
-// different speeds, so several may be open. Memory: the replicas of the rounds
-// that are open, where models are wanted.
+// A measured round is complete when its last node has done it; nodes run at different speeds, so
+// several may be open. Memory: the replicas of the open rounds, where models are wanted.
 #ifndef GRAPEVINE_SIM_ENGINE_ROUND_COLLECTOR_H_
 #define GRAPEVINE_SIM_ENGINE_ROUND_COLLECTOR_H_
 
@@ -64,10 +63,10 @@ class RoundCollector {
   std::map<Round, Open> open_;
 };
 
-// The averaged model and the distances to it of replicas in one process.
-// Merges in the order of the runtime's tree over the ranks (children 2r+1 and
-// 2r+2 of r), so that the mean has the bits that a real run's has. One replica a
-// rank, at least one, of layout.size elements each; the result is a new vector.
+// The averaged model of replicas in one process, and their distances to it. Merges in the order of
+// the runtime's tree over the ranks (children 2r+1 and 2r+2 of r), so that the mean has the bits of
+// a real run's. One replica per rank, at least one, of layout.size elements each; the result is a
+// new vector.
 AveragedModel AverageReplicas(const ReplicaLayout& layout, int64_t round,
                               std::span<const SharedVector> replicas);
 

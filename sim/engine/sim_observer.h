@@ -1,5 +1,5 @@
-// What can be seen of a simulation while it runs, by one observer or several: metrics,
-// statistics and traces.
+// What one or several observers can see of a running simulation: for metrics, statistics and
+// traces.
 #ifndef GRAPEVINE_SIM_ENGINE_SIM_OBSERVER_H_
 #define GRAPEVINE_SIM_ENGINE_SIM_OBSERVER_H_
 
@@ -33,10 +33,10 @@ struct MessageTimes {
   Nanoseconds asked;    // the sender's request
   Nanoseconds begun;    // the first byte leaves: the credit was there
   Nanoseconds left;     // the last byte leaves
-  Nanoseconds arrived;  // the last byte is there
+  Nanoseconds arrived;  // the last byte arrives
 };
 
-// Calls come in the order of simulated time. Absent methods cost one empty call.
+// Calls come in the order of simulated time. A method that is not overridden costs one empty call.
 class SimObserver {
  public:
   virtual ~SimObserver() = default;
@@ -44,14 +44,14 @@ class SimObserver {
   virtual void OnMessage(const MessageTimes& message) {}
   // Mixing and stepping on the exchange lane of `rank`.
   virtual void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {}
-  // `completed` rounds are done; `model` may be read during the call, and is no
-  // vector for a parameter server. An error ends the simulation.
+  // `completed` rounds are done; `model` may be read during the call, and is the null vector for a
+  // parameter server. An error ends the simulation.
   virtual absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) {
     return absl::OkStatus();
   }
 };
 
-// Tells each in the order in which they were added. Thread-compatible.
+// Calls the observers in the order in which they were added. Thread-compatible.
 class ObserverGroup final : public SimObserver {
  public:
   // `observer` outlives the group.
@@ -66,7 +66,7 @@ class ObserverGroup final : public SimObserver {
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override {
     for (SimObserver* observer : observers_) observer->OnArithmetic(rank, begin, end);
   }
-  // All are told, and the first error is returned.
+  // Calls all, and returns the first error.
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override {
     absl::Status status;
     for (SimObserver* observer : observers_) {

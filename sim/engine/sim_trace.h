@@ -31,8 +31,8 @@ class SimTrace final : public SimObserver {
     Rank last_sender = 0;
   };
 
-  // The exchange lane goes on at `now`: what was before, with the gradient done,
-  // was waiting for the last sender.
+  // The exchange lane goes on at `now`: the time before that, once the gradient was done, was
+  // waiting for the last sender.
   void EndWait(Rank rank, Nanoseconds now);
 
   RunTrace trace_;

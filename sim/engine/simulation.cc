@@ -52,7 +52,7 @@ absl::Status Simulation::Run(Round limit) {
   network_->Settle(now_);
   while (!queue_.empty()) {
     now_ = queue_.next_time();
-    // All that happens at one moment is known before bandwidth is shared anew.
+    // All events of one moment are handled before bandwidth is shared anew.
     while (queue_.more_now()) {
       ++events_;
       if (absl::Status status = Handle(queue_.Pop().payload); !status.ok()) return status;

@@ -1,9 +1,8 @@
 // Drives n algorithms in one process: the simulated counterpart of n runners.
 //
-// A virtual node has two lanes, as the runtime's: gradients on one, and on the
-// other everything that its runner's thread does (events, mixing). An event that
-// finds the second lane busy waits in the node's mailbox. Nothing of an
-// algorithm is here; the algorithms are those of node/.
+// A virtual node has two lanes, like the runtime's: gradients on one, and on the other everything
+// that its runner's thread does (events, mixing). An event that finds the second lane busy waits in
+// the node's mailbox. No algorithm is implemented here: they are those that real nodes run.
 #ifndef GRAPEVINE_SIM_ENGINE_SIMULATION_H_
 #define GRAPEVINE_SIM_ENGINE_SIMULATION_H_
 
@@ -56,18 +55,18 @@ class Simulation final : private Host, private AlarmClock {
                                                           SimulationParts parts);
   ~Simulation() override;
 
-  // Runs until every node rests at `limit`, or it is stopped. Errors name the node and the round:
-  // a gradient's or the observer's, or a node that waits for what cannot come.
+  // Runs until every node rests at `limit`, or it is stopped. Errors name the node and the round: a
+  // gradient's or the observer's, or a node that waits for a message that cannot come.
   absl::Status Run(Round limit);
   // Moves the limit outwards while Run lasts (from the observer).
   void ExtendLimit(Round limit) { wanted_limit_ = std::max(wanted_limit_, limit); }
-  // Ends Run where it is, whatever the nodes are at (from the observer).
+  // Ends Run at once, whatever the nodes are doing (from the observer).
   void Stop() { stopped_ = true; }
 
   // When the last event happened.
   Nanoseconds now() const { return now_; }
   int64_t events() const { return events_; }
-  // Of all messages that were asked for: at a boundary, those of the rounds completed.
+  // The bytes of all requested messages: at a boundary, of the completed rounds.
   int64_t bytes_sent(Rank rank) const { return exchange_->bytes_sent(rank); }
   int64_t bytes_sent() const;
   // The final model of a node, after Run.

@@ -60,7 +60,7 @@ void StepStatistics::OnMessage(const MessageTimes& message) {
   Node& node = nodes_[message.to];
   node.bytes_received += message.bytes;
   end_ = std::max(end_, message.arrived);
-  // One of a later round lets no current one end.
+  // A message of a later round does not end the current one.
   if (message.round != node.completed) return;
   node.last_arrival = message.arrived;
   node.last_sender = message.from;
@@ -169,7 +169,7 @@ std::vector<LinkStatistics> BusiestLinks(const Platform& platform, std::span<con
     if (bytes[link] > 0) busy.push_back(link);
   }
   const size_t listed = std::min(most, busy.size());
-  // Of equally busy links the first in the platform's order.
+  // Among equally busy links, the first in the platform's order.
   const auto busier = [&](LinkId a, LinkId b) {
     const double ua = utilization(a), ub = utilization(b);
     return ua != ub ? ua > ub : a < b;

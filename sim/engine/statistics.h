@@ -1,15 +1,14 @@
 // Where the time of simulated steps went, for whom nodes waited, and which links were
 // busiest.
 //
-// Some 200 bytes a node, some additions an event, whatever the length of the run.
+// Takes some 200 bytes a node and a few additions an event, whatever the length of the run.
 //
-// A step goes from boundary to boundary. Arithmetic before the step's gradient is
-// done runs beside it and counts once; what is left of the step is waiting. All
-// the waiting of a step is for the sender of the last message of the round, if that
-// came after the gradient: with several neighbours the one that was last. Of the
-// peers that a node waited for, four are kept; one that is new takes the place of
-// the least and its time (the Space-Saving sketch of Metwally, Agrawal and El
-// Abbadi 2005), so that with at most four neighbours all is exact.
+// A step goes from boundary to boundary. Arithmetic before the end of the step's gradient runs in
+// parallel with it and counts once; the rest of the step is waiting. All the waiting of a step is
+// attributed to the sender of the round's last message, if that came after the gradient: with
+// several neighbours, to the straggler among them. Four of the peers that a node waited for are
+// kept; a new one replaces the least of them and inherits its time (the Space-Saving sketch of
+// Metwally, Agrawal and El Abbadi 2005), so that with at most four neighbours all is exact.
 #ifndef GRAPEVINE_SIM_ENGINE_STATISTICS_H_
 #define GRAPEVINE_SIM_ENGINE_STATISTICS_H_
 
@@ -36,10 +35,9 @@ class StepStatistics final : public SimObserver {
 
   struct Options {
     Rank nodes = 1;
-    // Ranks below take steps; those from here on serve (a parameter server's).
-    // 0: all.
+    // Ranks below this one take steps; those from here on are parameter servers. 0: all take steps.
     Rank workers = 0;
-    // Of each direction of each interface, bytes per nanosecond; 0: not known.
+    // The capacity of each direction of each interface, bytes per nanosecond; 0: not known.
     double bandwidth = 0;
   };
   explicit StepStatistics(const Options& options);
@@ -65,14 +63,14 @@ class StepStatistics final : public SimObserver {
     Nanoseconds gradient = 0;
     Nanoseconds gradient_end = 0;
     Nanoseconds mix = 0;
-    Nanoseconds hidden = 0;  // arithmetic beside the gradient
+    Nanoseconds hidden = 0;  // arithmetic in parallel with the gradient
     Nanoseconds last_arrival = 0;
     Rank last_sender = kNobody;
     // All steps.
     Nanoseconds total_gradient = 0;
     Nanoseconds total_mix = 0;
     Nanoseconds total_wait = 0;
-    Nanoseconds caused = 0;  // waiting of others, for this one
+    Nanoseconds caused = 0;  // waiting of others for this one
     std::array<Wait, 4> waits;
     int64_t bytes_sent = 0;
     int64_t bytes_received = 0;
@@ -88,8 +86,8 @@ class StepStatistics final : public SimObserver {
   Nanoseconds end_ = 0;
 };
 
-// The `most` links that were busiest, busiest first; those that carried nothing are
-// left out. bytes[l] crossed link l within `time`; none: nothing is known.
+// The `most` busiest links, busiest first; those that carried nothing are left out. bytes[l]
+// crossed link l within `time`; empty: not known.
 std::vector<LinkStatistics> BusiestLinks(const Platform& platform, std::span<const double> bytes,
                                          Nanoseconds time, size_t most);
 

@@ -1,5 +1,5 @@
-// What the vectors of virtual nodes are made of: numbers (replica_vectors.h), or
-// nothing but their sizes (PhantomVectors).
+// The vectors of virtual nodes: with elements (replica_vectors.h), or with sizes only
+// (PhantomVectors).
 //
 // The simulator charges the time of every request itself; a store only does the
 // arithmetic, and the phantom has none to do.
@@ -18,7 +18,7 @@
 
 namespace grapevine {
 
-// A message's slot: small numbers, used again.
+// A message's slot: small numbers, reused.
 using MessageId = uint32_t;
 
 // Thread-compatible. The vectors of all nodes live in one store.
@@ -43,19 +43,18 @@ class VectorStore {
   // first part has passed, and returns the batch's loss (0 for a phantom).
   virtual void BeginGradient(Rank rank, Vec at, Vec into, Round round) = 0;
   virtual absl::StatusOr<double> EndGradient(Rank rank) = 0;
-  // The part of a gradient's time after which the elements from `from` on are final.
+  // The fraction of a gradient's time after which the elements from `from` on are final.
   virtual double ReadyAt(int64_t from) const = 0;
 
-  // Keeps what a message sends until it was delivered or its sender reuses it.
+  // Keeps what a message sends until it is delivered or its sender reuses it.
   virtual void Hold(MessageId message, const Payload& payload) = 0;
   virtual void Deliver(MessageId message, const Payload& into) = 0;
 
-  // The numbers of a vector; empty for a phantom.
+  // The elements of a vector; empty for a phantom.
   virtual SharedVector At(Vec vector) const = 0;
 };
 
-// Vectors without numbers: timing alone, at no cost of memory.
-// Thread-compatible.
+// Vectors without elements: timing only, at no cost in memory. Thread-compatible.
 class PhantomVectors final : public VectorStore {
  public:
   PhantomVectors(int64_t replica_size, int optimizer_vectors)
@@ -63,7 +62,7 @@ class PhantomVectors final : public VectorStore {
 
   int64_t replica_size() const override { return replica_size_; }
   int optimizer_vectors() const override { return optimizer_vectors_; }
-  // No request looks behind a handle: one does for all.
+  // No request looks behind a handle: one serves for all.
   absl::StatusOr<Vec> InitialReplica(ReplicaRange range) override { return kVector; }
   Vec New(int64_t size, const char* role) override { return kVector; }
   Vec NewOptimizerState(ReplicaRange range) override { return kVector; }

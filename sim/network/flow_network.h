@@ -1,10 +1,10 @@
 // The flow-level network: messages share the links of a physical network with
 // max-min fairness.
 //
-// Every message is one flow over its route (platform.h). Rates are fair at every
-// moment: what a flow cannot use, others get. The latency is the sum of the links'
-// and is added once after the last byte. Ranks on one host talk at the platform's
-// loopback rate, without latency and past all links.
+// Every message is one flow over its route (platform.h). Rates are fair at every moment: what a
+// flow cannot use, others get. The latency is the sum of the links' and is added once after the
+// last byte. Ranks on one host talk at the platform's loopback rate, without latency, and bypass
+// all links.
 #ifndef GRAPEVINE_SIM_NETWORK_FLOW_NETWORK_H_
 #define GRAPEVINE_SIM_NETWORK_FLOW_NETWORK_H_
 
@@ -21,8 +21,7 @@ namespace grapevine {
 // Thread-compatible; several may use one platform at once.
 class FlowNetwork final : public NetworkModel {
  public:
-  // hosts[r] is where rank r runs; ways between all of them exist. The clock
-  // outlives this.
+  // hosts[r] is where rank r runs; there are routes between all of them. The clock outlives this.
   FlowNetwork(std::shared_ptr<const Platform> platform,
               std::shared_ptr<const std::vector<HostId>> hosts, AlarmClock* clock);
 

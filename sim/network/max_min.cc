@@ -65,10 +65,10 @@ std::vector<double> MaxMinRates(std::span<const double> capacities,
 
 namespace {
 
-// Levels that differ by less are equal but for rounding.
+// Levels that differ by less are equal up to rounding.
 constexpr double kRounding = 0x1p-40;
-// So many fillings in vain, and the affected flows double each time: a change that
-// runs through a long chain of links costs no square of its length.
+// After this many fillings in vain, the affected flows double each time, so that a change that runs
+// through a long chain of links does not cost the square of its length.
 constexpr int kPatience = 4;
 
 bool Below(double a, double b) { return a < b * (1 - kRounding); }
@@ -186,7 +186,7 @@ bool SharedLinks::Fill() {
     } else {
       FillLink(lowest.index, lowest.level);
     }
-    // Without newly affected flows it is rounding.
+    // Without newly affected flows it is only rounding.
     again = overturned_ && affected_.size() > known;
   }
   filled_ += static_cast<int64_t>(affected_.size());
@@ -202,11 +202,11 @@ void SharedLinks::FillFlow(FlowId id) {
 
 void SharedLinks::FillLink(LinkId id, double expected) {
   LinkState& link = links_[id];
-  if (expected != link.queued) return;  // overtaken by a lower one
+  if (expected != link.queued) return;  // replaced by a lower one
   link.queued = kInfinity;
   if (link.decided || link.sharers == 0) return;
   double level = Level(link);
-  // Flows that were closed below it have left it more.
+  // Flows that were closed at lower levels have left it more.
   if (level > expected) return Queue(id);
   if (link.first[kHeldBack] != kNone) {
     if (Below(level, link.level) || Below(link.level, level)) return AffectHeldBack(id);
@@ -277,7 +277,7 @@ bool SharedLinks::AffectFasterGuests(LinkId id, double level) {
 
 void SharedLinks::AffectNeighbours() {
   const size_t enough = 2 * affected_.size();
-  // Grows while it is gone through.
+  // Grows during the loop.
   for (size_t i = 0; i < touched_.size() && affected_.size() < enough; ++i) {
     AffectHeldBack(touched_[i]);
     AffectFasterGuests(touched_[i], 0);

@@ -1,10 +1,9 @@
 // Max-min fair rates of flows that share links.
 //
-// No flow's rate can rise without lowering one that is no larger: every flow has
-// a bottleneck, which is its own limit or a saturated link on which no flow is
-// faster (Bertsekas and Gallager, Data Networks, section 6.5.2). The rates are unique.
-// MaxMinRates is the plain definition; SharedLinks keeps them while flows come and go,
-// and solves again only what a change affects.
+// No flow's rate can rise without lowering one that is no larger: every flow has a bottleneck,
+// which is its own limit or a saturated link on which no flow is faster (Bertsekas and Gallager,
+// Data Networks, section 6.5.2). The rates are unique. MaxMinRates is the plain definition;
+// SharedLinks keeps them while flows come and go, and re-solves only what a change affects.
 #ifndef GRAPEVINE_SIM_NETWORK_MAX_MIN_H_
 #define GRAPEVINE_SIM_NETWORK_MAX_MIN_H_
 
@@ -30,7 +29,7 @@ class RateSum {
 
   void Take(double rate) { left_ -= Units(rate); }
   void GiveBack(double rate) { left_ += Units(rate); }
-  // The double next to it.
+  // The nearest double.
   double left() const { return static_cast<double>(left_) * 0x1p-80; }
 
  private:
@@ -51,29 +50,26 @@ struct MaxMinFlow {
 std::vector<double> MaxMinRates(std::span<const double> capacities,
                                 std::span<const MaxMinFlow> flows);
 
-// In these terms: a link's level is the rate of the flows that it holds back, because it is
-// their bottleneck; the others on it are guests, slower and held back elsewhere. The rates
-// are max-min fair if and only if
+// Max-min fair rates, kept up to date while flows come and go. A link's level is the rate of the
+// flows that it holds back, because it is their bottleneck; the others on it are guests, slower and
+// held back elsewhere. The rates are max-min fair if and only if
 //   - level = (capacity - rates of guests) / (flows held back), on every link that
 //     holds flows back, and
 //   - no guest is faster than the level, and no link carries more than it can.
 //
-// A change opens the flows that it adds and touches the links on which flows
-// begin and end. Open flows are filled progressively as by MaxMinRates, all others
-// stay as they are; a link whose level comes out otherwise than the flows on it
-// were promised opens these as well. If that overturns what was decided before
-// it, all open flows are filled anew. What is open only grows, so this ends, and
-// when it does both conditions hold everywhere: the result is that of a full
-// solution.
-// Thread-compatible. Allocates nothing once it has seen as many flows as it ever
-// has at once.
+// A change opens the flows that it adds and touches the links on which flows begin and end. Open
+// flows are filled progressively as by MaxMinRates, all others stay as they are; a link whose level
+// differs from what the flows on it were promised opens these as well. If that overturns earlier
+// decisions, all open flows are filled anew. The set of open flows only grows, so this ends, and
+// then both conditions hold everywhere: the result is that of a full solution. Thread-compatible.
+// Allocates nothing once it has seen as many flows as it ever has at once.
 class SharedLinks {
  public:
   // Capacities are positive.
   explicit SharedLinks(std::span<const Link> links);
 
-  // A flow in a slot that is free. Without links it needs a finite max_rate.
-  // `route` has no link twice.
+  // Adds a flow in a free slot. Without links it needs a finite max_rate. `route` has no link
+  // twice.
   void Add(FlowId id, std::span<const LinkId> route, double max_rate);
   void Remove(FlowId id);
 
@@ -83,7 +79,7 @@ class SharedLinks {
   // In bytes per nanosecond, since the last Solve.
   double rate(FlowId id) const { return flows_[id].rate; }
 
-  // Flows that were filled by Solve so far: what the work is proportional to.
+  // The flows filled by Solve so far, to which the work is proportional.
   int64_t filled() const { return filled_; }
 
  private:
@@ -102,7 +98,7 @@ class SharedLinks {
     uint32_t next;
   };
   struct LinkState {
-    RateSum left;  // the capacity without the guests
+    RateSum left;  // the capacity less the guests' rates
     // Of the flows held back; no guest is faster. Infinite without such flows.
     double level;
     double queued;  // its candidate; infinite without one
@@ -141,12 +137,12 @@ class SharedLinks {
   void Decide(double level);
   void Close(FlowId id, double rate, LinkId bottleneck);
   void Open(FlowId id);
-  // Opens flows that were as they are so far.
+  // Opens flows that have kept their rates so far.
   void Affect(FlowId id);
   void AffectHeldBack(LinkId id);
   bool AffectFasterGuests(LinkId id, double level);
   void AffectNeighbours();
-  // The link becomes a candidate at its level, unless it is one at a lower.
+  // The link becomes a candidate at its level, unless it is one at a lower level.
   void Queue(LinkId id);
   void Push(const Candidate& candidate);
 

@@ -1,4 +1,4 @@
-// What a real link does to a message beside carrying its bytes, and what that depends on.
+// What a real link does to a message besides carrying its bytes, and what that depends on.
 #ifndef GRAPEVINE_SIM_NETWORK_MESSAGE_EFFECT_H_
 #define GRAPEVINE_SIM_NETWORK_MESSAGE_EFFECT_H_
 
@@ -19,8 +19,8 @@ struct Transfer {
   Tag tag;
   int64_t bytes = 0;
   Nanoseconds latency = 0;  // one way
-  // Since the last byte of the messages before it from `from` to `to` left; 0 while
-  // one is under way, kNeverUsed for the first.
+  // The time since the last byte of earlier messages from `from` to `to` left; 0 while one is still
+  // leaving, kNeverUsed for the first.
   Nanoseconds idle = 0;
 
   static constexpr Nanoseconds kNeverUsed = std::numeric_limits<Nanoseconds>::max();

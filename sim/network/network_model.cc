@@ -9,7 +9,7 @@ namespace grapevine {
 namespace {
 
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
-// Of a byte: less is what rounding leaves.
+// In bytes: anything less is rounding.
 constexpr double kRounding = 1e-6;
 // Longer than any simulation, and far from overflow.
 constexpr double kLongest = 9e18;
@@ -42,8 +42,8 @@ void FluidFlows::SetRate(FlowId id, double rate, Nanoseconds now) {
                       ? now + static_cast<Nanoseconds>(duration)
                       : kNever;
   }
-  // An alarm that rings too early is set again when it does; one that would ring
-  // too late is overtaken.
+  // An alarm that rings too early is set again when it does; one that would ring too late is
+  // replaced.
   if (flow.finish >= flow.alarm) return;
   flow.alarm = flow.finish;
   flow.version = NextVersion(flow.version);

@@ -1,8 +1,8 @@
 // How bytes get from rank to rank in simulated time.
 //
-// A network is a fluid model: a flow has a rate at every moment, and rates change
-// only when a flow begins or ends. Implementations: nic_network.h (interfaces
-// alone limit) and flow_network.h (max-min fairness over links).
+// A network is a fluid model: a flow has a rate at every moment, and rates change only when a flow
+// begins or ends. Implementations: nic_network.h (only interfaces limit) and flow_network.h
+// (max-min fairness over links).
 #ifndef GRAPEVINE_SIM_NETWORK_NETWORK_MODEL_H_
 #define GRAPEVINE_SIM_NETWORK_NETWORK_MODEL_H_
 
@@ -16,7 +16,7 @@
 
 namespace grapevine {
 
-// A slot that the caller chooses; small numbers, used again once a flow has ended.
+// A slot that the caller chooses; small numbers, reused once a flow has ended.
 using FlowId = uint32_t;
 
 struct Flow {
@@ -27,7 +27,7 @@ struct Flow {
   double max_rate = std::numeric_limits<double>::infinity();
 };
 
-// An alarm's version has so many bits: the queue packs it beside the kind.
+// The bits of an alarm's version: the queue packs it beside the kind.
 inline constexpr uint32_t kAlarmVersionMask = (uint32_t{1} << 29) - 1;
 
 // Where a network asks to be called back.
@@ -44,29 +44,28 @@ class NetworkModel {
   virtual ~NetworkModel() = default;
 
   virtual void Start(FlowId id, const Flow& flow, Nanoseconds now) = 0;
-  // Whether the flow's last byte has left; it is forgotten then. False for an
-  // alarm that newer ones have overtaken.
+  // Whether the flow's last byte has left; the flow is then forgotten. False for an alarm that a
+  // newer one has replaced.
   virtual bool OnAlarm(FlowId id, uint32_t version, Nanoseconds now) = 0;
-  // All that begins and ends at `now` is known: shares the bandwidth anew. May
-  // set alarms for `now`.
+  // All flows that begin and end at `now` are known: shares the bandwidth anew. May set alarms for
+  // `now`.
   virtual void Settle(Nanoseconds now) = 0;
 
-  // Of a flow that was started and has not left: the bytes that have not, and at how many
-  // a nanosecond they do (0 before it is settled).
+  // For a flow that has begun and not ended: the bytes that have not left, and the rate in bytes
+  // per nanosecond at which they do (0 before it is settled).
   virtual double Left(FlowId id, Nanoseconds now) const = 0;
   virtual double rate(FlowId id) const = 0;
 
-  // From the last byte's leaving to its arrival; does not occupy the network.
+  // From the last byte's departure to its arrival; does not occupy the network.
   virtual Nanoseconds Latency(Rank from, Rank to) const = 0;
 
-  // By link of the platform, the bytes of the messages that began to cross it; empty
-  // where links are not modelled one by one.
+  // By link of the platform, the bytes of the messages that began to cross it; empty where links
+  // are not modelled individually.
   virtual std::span<const double> link_bytes() const { return {}; }
 };
 
-// How far flows have come: what every network needs beside the question of which rate each
-// flow gets.
-// Thread-compatible.
+// The progress of flows: what every network needs besides the question of which rate each flow
+// gets. Thread-compatible.
 class FluidFlows {
  public:
   // The clock outlives this.
@@ -79,7 +78,7 @@ class FluidFlows {
   double rate(FlowId id) const { return progress_[id].rate; }
   // The bytes that have not left.
   double Left(FlowId id, Nanoseconds now) const;
-  // Whether the flow has ended; false for an alarm that was overtaken.
+  // Whether the flow has ended; false for an alarm that was replaced.
   bool OnAlarm(FlowId id, uint32_t version, Nanoseconds now);
 
  private:

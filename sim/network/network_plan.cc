@@ -22,7 +22,7 @@ bool OneRankPerHost(const std::vector<HostId>& hosts, HostId count) {
   return true;
 }
 
-// Why the nic model cannot stand for the network; empty when it can.
+// Why the nic model cannot represent the network; empty when it can.
 std::string WhyNotNic(const Platform& platform, const std::vector<HostId>& hosts) {
   if (!platform.interfaces()) {
     return absl::StrCat("it is for one switch, and the network is ", platform.name());

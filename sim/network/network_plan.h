@@ -1,5 +1,5 @@
-// From what the user says about the cluster's network to the model that carries
-// the messages of a simulation.
+// Turns what the user says about the cluster's network into the model that carries a simulation's
+// messages.
 #ifndef GRAPEVINE_SIM_NETWORK_NETWORK_PLAN_H_
 #define GRAPEVINE_SIM_NETWORK_NETWORK_PLAN_H_
 
@@ -24,9 +24,8 @@ struct NetworkRequest {
   // host only), "flow" (max-min fairness over all links), or "auto": nic where it
   // is possible, else flow.
   std::string model = "auto";
-  // --bandwidth and --latency, of the hosts' own cables: only where the user gave
-  // them, for they replace what a preset says and are refused for a file. A family
-  // without them has 1 Gbit and 50 us.
+  // --bandwidth and --latency, of the hosts' own cables: only where the user gave them, since they
+  // replace a preset's and are refused for a file. A family without them has 1 Gbit and 50 us.
   std::optional<int64_t> bandwidth;    // bits a second, goodput of each direction
   std::optional<Nanoseconds> latency;  // one way, between hosts next to each other
   bool half_duplex = false;
@@ -40,7 +39,7 @@ struct NetworkRequest {
 // can share one.
 class NetworkPlan {
  public:
-  // For one simulation; the clock outlives it. To be given to Simulation as
+  // Makes the model of one simulation; the clock outlives it. To be given to Simulation as
   // make_network.
   std::unique_ptr<NetworkModel> Make(AlarmClock* clock) const;
 

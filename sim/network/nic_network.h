@@ -1,13 +1,12 @@
-// The latency-bandwidth network: interfaces limit, nothing between them does.
+// The latency-bandwidth network: interfaces are the only bottlenecks.
 //
-// Every host has a NIC whose egress and ingress carry at most `bandwidth` each.
-// A NIC's direction divides its bandwidth equally among its flows, and a flow
-// goes at the smaller of its two shares; what a flow cannot use of one share is
-// not given to others (flow_network.h does that). On uniform patterns (rings,
-// tori, matchings, allreduces, one server) the two agree, and a change
-// touches only the flows of two NICs: this is the fast one. The latency is one
-// way, added once after the last byte, and occupies nothing (the Hockney model:
-// latency + bytes / bandwidth for a flow alone).
+// Every host has a NIC whose egress and ingress carry at most `bandwidth` each. A NIC's direction
+// divides its bandwidth equally among its flows, and a flow runs at the smaller of its two shares;
+// what a flow cannot use of one share is not given to others (flow_network.h does that). On uniform
+// patterns (rings, tori, matchings, allreduces, one server) the two agree, and here a change
+// touches only the flows of two NICs: this model is the faster one. The latency is one way, added
+// once after the last byte, and occupies nothing (the Hockney model: latency + bytes / bandwidth
+// for a flow alone).
 #ifndef GRAPEVINE_SIM_NETWORK_NIC_NETWORK_H_
 #define GRAPEVINE_SIM_NETWORK_NIC_NETWORK_H_
 

@@ -14,7 +14,7 @@ namespace grapevine {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// A binomial with so many expected successes is drawn as a normal.
+// A binomial with at least this many expected successes is drawn as a normal.
 constexpr double kManySuccesses = 30;
 
 Nanoseconds Timeout(Nanoseconds round_trip) { return round_trip + TcpEffects::kLeastTimeout; }
@@ -36,7 +36,7 @@ int64_t Binomial(KeyedRandom& random, int64_t n, double p) {
   }
 }
 
-// A stream of its own for each message.
+// A random stream of its own for each message.
 KeyedRandom StreamOf(uint64_t seed, const Transfer& transfer) {
   const uint64_t edge = Mix(seed, Purpose::kMessageEffect, static_cast<uint64_t>(transfer.from),
                             static_cast<uint64_t>(transfer.to), 0);
@@ -77,12 +77,12 @@ TcpEffects::Repair TcpEffects::Retransmissions(KeyedRandom& random, int64_t pack
       std::ceil(rate * static_cast<double>(round_trip) / static_cast<double>(kSegment)));
   const int64_t last = std::clamp<int64_t>(window, 1, packets);
   Repair repair;
-  // Before the last window.
+  // Losses before the last window.
   for (int64_t lost = Binomial(random, packets - last, p); lost > 0;
        lost = Binomial(random, lost, p)) {
     repair.packets += lost;
   }
-  // In it, and the very last packet, behind which nothing shows that it is lost.
+  // Losses in it, and of the very last packet, after which nothing shows that it was lost.
   int64_t lost = Binomial(random, last - 1, p);
   bool tail = random.Unit() < p;
   while (lost > 0 || tail) {
@@ -99,8 +99,7 @@ Nanoseconds TcpEffects::SlowStartDelay(int64_t bytes, double rate, Nanoseconds r
   double window = static_cast<double>(kInitialWindow * kSegment);
   double left = static_cast<double>(bytes);
   double delay = 0;
-  // A window that does not last for a round trip makes the sender wait, unless it
-  // was the last one.
+  // A window that does not fill a round trip makes the sender wait, unless it was the last one.
   while (window < rate * trip && left > window) {
     delay += trip - window / rate;
     left -= window;

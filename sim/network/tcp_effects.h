@@ -1,6 +1,6 @@
 // What TCP and a real network do to a message: jitter, loss, slow start.
 //
-// Simple on purpose, in the quantities that decide the time of a step:
+// Simple on purpose; models the quantities that decide the time of a step:
 //
 //   jitter      an exponential delay on top of the latency, its mean given. A real
 //               TCP stream keeps its order; here a message may overtake another.
@@ -15,9 +15,8 @@
 //               than the time-out, the window begins with 10 packets and doubles
 //               each round trip until it fills the sender's rate.
 //
-// The round trip is twice the latency: queues do not lengthen it. A sender's rate
-// is its interface's alone, also where flows share it. Congestion between flows is
-// the network's matter.
+// The round trip is twice the latency: queues do not lengthen it. A sender's rate is its
+// interface's, even where flows share it; congestion between flows is left to the network model.
 #ifndef GRAPEVINE_SIM_NETWORK_TCP_EFFECTS_H_
 #define GRAPEVINE_SIM_NETWORK_TCP_EFFECTS_H_
 
@@ -57,7 +56,7 @@ class TcpEffects final : public MessageEffects {
   static double MathisRate(double loss, Nanoseconds round_trip);
 
  private:
-  // Packets sent again, and the time that it adds behind the last byte.
+  // Packets sent again, and the time that this adds after the last byte.
   struct Repair {
     int64_t packets = 0;
     Nanoseconds delay = 0;
@@ -68,9 +67,8 @@ class TcpEffects final : public MessageEffects {
   const TcpOptions options_;
 };
 
-// Of --jitter, --loss and --slow-start, over interfaces of `bandwidth` bytes per
-// nanosecond; null when links only carry bytes. Errors are kUsage: a loss above
-// kMaxLoss.
+// The effects of --jitter, --loss and --slow-start, over interfaces of `bandwidth` bytes per
+// nanosecond; null when links only carry bytes. Errors are kUsage: a loss above kMaxLoss.
 absl::StatusOr<std::unique_ptr<const MessageEffects>> MakeMessageEffects(const Config& config,
                                                                          double bandwidth);
 

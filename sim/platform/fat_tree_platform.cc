@@ -1,9 +1,9 @@
 // A fat tree of k-port switches (Al-Fares, Loukissas and Vahdat, SIGCOMM 2008).
 //
-// k pods, each of k/2 edge and k/2 aggregation switches; an edge switch has k/2
-// hosts; (k/2)^2 core switches. All k^3/4 hosts can send to others at their full
-// bandwidth at once, if routes do not collide. A route is chosen among the
-// shortest by a hash of sender and receiver, as switches do (ECMP), so that some do.
+// k pods, each of k/2 edge and k/2 aggregation switches; an edge switch has k/2 hosts; (k/2)^2 core
+// switches. All k^3/4 hosts can send to others at their full bandwidth at once, if routes do not
+// collide. A route is chosen among the shortest by a hash of sender and receiver, as switches do
+// (ECMP), so that some do collide.
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,7 +31,7 @@ class FatTreePlatform final : public FormulaPlatform {
 
  private:
   std::pair<std::string, std::string> Ends(CableId cable) const override;
-  // Edge switches are counted through all pods, as aggregation switches are.
+  // Edge switches are numbered across all pods, and so are aggregation switches.
   HostId EdgeOf(HostId host) const { return host / half_; }
   // Host h's own cable is h.
   CableId EdgeToAggregation(HostId edge, int aggregation) const {

@@ -1,4 +1,4 @@
-// A network whose routes are a formula: nothing is stored but its links.
+// A network whose routes are computed by a formula: only its links are stored.
 #ifndef GRAPEVINE_SIM_PLATFORM_FORMULA_PLATFORM_H_
 #define GRAPEVINE_SIM_PLATFORM_FORMULA_PLATFORM_H_
 
@@ -31,8 +31,8 @@ class Cables {
     links_.push_back({.capacity = capacity, .latency = forth});
     if (!half_duplex_) links_.push_back({.capacity = capacity, .latency = back});
   }
-  // Half of `latency` in each direction: forth over one cable and back over
-  // another take it whole (in half duplex but for a nanosecond).
+  // Half of `latency` in each direction: forth over one cable and back over another, that makes all
+  // of it (in half duplex up to a nanosecond).
   void AddHalf(double capacity, Nanoseconds latency) {
     Add(capacity, latency / 2, latency - latency / 2);
   }
@@ -52,7 +52,7 @@ class Cables {
 // Hosts are named host0, host1, ..., and every pair is connected. Immutable.
 class FormulaPlatform : public Platform {
  public:
-  // Adds the links from one host to another, which is not the same.
+  // Appends the links from one host to a different one.
   virtual void AddRoute(HostId from, HostId to, std::vector<LinkId>* links) const = 0;
 
   std::string name() const final { return name_; }
@@ -71,7 +71,7 @@ class FormulaPlatform : public Platform {
   FormulaPlatform(std::string name, HostId hosts, Cables cables, double loopback);
 
   const Cables& cables() const { return cables_; }
-  // The names of what a cable joins, from where it goes forth.
+  // The names of the two ends of a cable, that from which it goes forth first.
   virtual std::pair<std::string, std::string> Ends(CableId cable) const = 0;
 
  private:

@@ -25,7 +25,7 @@ namespace {
 
 absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
 
-// Reads the value of `field`, which must be there.
+// Reads the value of `field`, which is required.
 template <typename T>
 absl::Status Read(std::string_view field, const std::string& text, std::string_view example,
                   absl::StatusOr<T> (*parse)(std::string_view), T* value) {
@@ -108,8 +108,8 @@ constexpr Distance kUnreached = {std::numeric_limits<Nanoseconds>::max(), 0};
 // searched: they begin and end where their cable leads.
 class RoutingGraph {
  public:
-  // Where a node joins the graph that is searched: itself at no distance, or the
-  // other end of its only cable.
+  // Where a node joins the searched graph: itself at distance 0, or the other end of its only
+  // cable.
   struct Access {
     Vertex vertex;
     bool by_cable = false;
@@ -123,7 +123,7 @@ class RoutingGraph {
       : graph_(description.nodes.size()), access_(description.nodes.size()), links_(links) {
     std::vector<int> degree(description.nodes.size(), 0);
     for (const auto& cable : description.cables) {
-      // A way alone is no access.
+      // A one-way link alone is no access.
       const int ends = cable.duplex == Duplex::kOneWay ? 2 : 1;
       degree[cable.a] += ends;
       degree[cable.b] += ends;
@@ -166,8 +166,8 @@ class RoutingGraph {
                                        .distance_zero(Distance()));
   }
 
-  // Adds the links of a shortest way that ends at `to`, backwards. At every step
-  // `hash` chooses among those that are equally near.
+  // Adds the links of a shortest path that ends at `to`, backwards. At every step `hash` chooses
+  // among those that are equally near.
   void AddBackwards(const std::vector<Distance>& distances, Vertex to, uint64_t hash,
                     std::vector<LinkId>* links) const {
     std::vector<BoostGraph::edge_descriptor> last;
@@ -196,7 +196,7 @@ class RoutingGraph {
 
 namespace {
 
-// Remembers routes, and the searches of the senders that were asked for last.
+// Caches routes, and the searches from the most recent senders.
 class GraphRouter final : public Router {
  public:
   GraphRouter(const RoutingGraph* graph, std::span<const int32_t> nodes,
@@ -222,8 +222,8 @@ class GraphRouter final : public Router {
   }
 
  private:
-  // What is kept at most: a network of thousands of hosts that all talk to each
-  // other is searched again now and then rather than filling the memory.
+  // The most that is cached: a network of thousands of hosts that all talk to each other is
+  // searched again now and then rather than filling the memory.
   static constexpr size_t kMaxRoutes = size_t{1} << 21;
   static constexpr size_t kMaxHops = size_t{1} << 25;
   static constexpr size_t kMaxDistances = size_t{1} << 22;
@@ -256,7 +256,7 @@ class GraphRouter final : public Router {
   const std::vector<Distance>& DistancesFrom(Vertex source) {
     const auto known = search_from_.find(source);
     if (known != search_from_.end()) return searches_[known->second].distances;
-    // The one that was made longest ago goes.
+    // The oldest one is evicted.
     SearchFrom& search = searches_[next_search_];
     if (!search.distances.empty()) search_from_.erase(search.source);
     search_from_[source] = next_search_;

@@ -1,9 +1,9 @@
 // A network of any shape, as a user's file describes it, whose routes are searched for.
 //
-// A route takes the fewest nanoseconds, then the fewest links; among equals a hash
-// of sender and receiver chooses at every step, as switches do (ECMP). Hosts pass
-// on what is for others. Routes are found when they are first asked for, by
-// Dijkstra's algorithm from the sender (Boost.Graph), and remembered.
+// A route takes the fewest nanoseconds, then the fewest links; among equals a hash of sender and
+// receiver chooses at every step, as switches do (ECMP). Hosts forward messages for others. Routes
+// are found when they are first needed, by Dijkstra's algorithm from the sender (Boost.Graph), and
+// cached.
 #ifndef GRAPEVINE_SIM_PLATFORM_GRAPH_PLATFORM_H_
 #define GRAPEVINE_SIM_PLATFORM_GRAPH_PLATFORM_H_
 
@@ -25,7 +25,7 @@ namespace grapevine {
 enum class Duplex {
   kFull,    // the bandwidth in each direction
   kHalf,    // both directions share it
-  kOneWay,  // from a to b alone
+  kOneWay,  // from a to b only
 };
 
 // What the file says, every part checked.
@@ -55,9 +55,9 @@ struct CableText {
   Duplex duplex = Duplex::kFull;
 };
 
-// Puts a description together, in any order but that nodes come before their
-// cables. Errors say what is wrong and what to do; where it stands is for the
-// reader of the file to add. Thread-compatible.
+// Builds a description from its parts, in any order except that nodes come before their cables.
+// Errors say what is wrong and what to do; the reader of the file adds the position.
+// Thread-compatible.
 class PlatformBuilder {
  public:
   absl::Status AddNode(const std::string& name, bool is_host);

@@ -31,11 +31,11 @@ struct Placement {
 // Errors are kUsage.
 absl::StatusOr<Placement> ParsePlacement(std::string_view text);
 
-// So many hosts are enough for n ranks; a file may name fewer.
+// A number of hosts that is enough for n ranks; a file may name fewer.
 Rank HostsFor(const Placement& placement, Rank n);
 
-// The host of every rank. A platform with fewer hosts than it takes is kUsage, a
-// broken file kInput, with its name and line.
+// The host of every rank. A platform with too few hosts is kUsage, a broken file kInput, with its
+// name and line.
 absl::StatusOr<std::vector<HostId>> PlaceRanks(const Placement& placement, Rank n,
                                                const Platform& platform, uint64_t seed);
 

@@ -1,4 +1,4 @@
-// A physical network: hosts, directed links between them, and the ways that messages take.
+// A physical network: hosts, directed links between them, and the routes that messages take.
 //
 // Families of networks (formula_platform.h) compute their routes; a user's own
 // (graph_platform.h) searches for them. platform_registry.h makes all of them.
@@ -29,21 +29,21 @@ struct Link {
 using HostId = int32_t;
 
 struct Route {
-  // Directed, from the sender to the receiver; no link twice. The router's: valid
-  // until it is asked again.
+  // Directed, from the sender to the receiver; no link twice. Owned by the router: valid until the
+  // next Find.
   std::span<const LinkId> links;
   Nanoseconds latency = 0;  // of all of them
 };
 
-// Thread-compatible: it may remember what it has found.
+// Thread-compatible: it may cache routes.
 class Router {
  public:
   virtual ~Router() = default;
-  // Always the same route for the same two hosts; for one host twice, no links.
+  // Always the same route for the same two hosts; for one host given twice, no links.
   virtual Route Find(HostId from, HostId to) = 0;
 };
 
-// What is left of a network in which nothing but the hosts' interfaces limits.
+// All that matters of a network whose only bottlenecks are the hosts' interfaces.
 struct HostInterfaces {
   double bandwidth = 0;     // of each direction, bytes per nanosecond
   Nanoseconds latency = 0;  // one way, from host to host
@@ -69,7 +69,7 @@ class Platform {
 
   // The platform outlives it.
   virtual std::unique_ptr<Router> MakeRouter() const = 0;
-  // Refuses `hosts` between which there is no way, with the names of two.
+  // Refuses `hosts` that are not all connected, naming two between which there is no route.
   virtual absl::Status CheckConnected(std::span<const HostId> hosts) const = 0;
   // Only where the network is one switch.
   virtual std::optional<HostInterfaces> interfaces() const { return std::nullopt; }

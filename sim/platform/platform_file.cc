@@ -28,7 +28,7 @@ namespace {
 
 using Positions = google::protobuf::TextFormat::ParseInfoTree;
 
-// Turns the parts of a file into a description, and says where they stand.
+// Turns the parts of a file into a description, and adds their positions to errors.
 class TextprotoReader {
  public:
   explicit TextprotoReader(const std::string& path) : path_(path) {}
@@ -87,7 +87,7 @@ using boost::property_tree::ptree;
 
 // A hundred thousand links; the parsed tree takes many times the bytes of the file.
 constexpr size_t kMaxBytes = size_t{16} << 20;
-// The parser descends into what it reads.
+// The parser is recursive.
 constexpr int64_t kDeepest = 250;
 
 using Attributes = std::map<std::string, std::string>;  // by name
@@ -232,7 +232,7 @@ class GraphmlReader {
                                                            : Duplex::kFull});
   }
 
-  // Of a node, or the id itself where there is none.
+  // The name of a node, or the id itself where there is none.
   std::string NodeName(const std::string& id) const {
     const auto found = name_of_id_.find(id);
     return found != name_of_id_.end() ? found->second : id;

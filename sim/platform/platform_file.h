@@ -1,16 +1,16 @@
 // file:PATH: a user's own network. The file is hostile until proven a network.
 //
-// The ending of the name decides how it is read:
+// The file's extension decides how it is read:
 //   .graphml, .xml   GraphML, what NetworkX, Gephi or yEd write
 //   anything else    a textproto (platform.proto)
 //
-// In GraphML a node's id is its name, unless a node attribute "name" gives another; the
-// attribute "kind" is "host" (the default) or "switch". Edge attributes:
-// "bandwidth" ("10Gbit"), "latency" ("5us") and "duplex" ("full", the default of
-// undirected edges, or "half"). A directed edge is a link one way.
+// In GraphML a node's id is its name, unless a node attribute "name" gives another; the attribute
+// "kind" is "host" (the default) or "switch". Edge attributes: "bandwidth" ("10Gbit"), "latency"
+// ("5us") and "duplex" ("full", the default of undirected edges, or "half"). A directed edge is a
+// one-way link.
 //
-// Boost.PropertyTree reads the XML, as in Boost.Graph; its GraphML reader itself
-// keeps no ids, and makes a node of every misspelt end of an edge.
+// Boost.PropertyTree reads the XML, as in Boost.Graph, whose own GraphML reader keeps no ids, and
+// makes a node of every misspelt end of an edge.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_SIM_PLATFORM_PLATFORM_FILE_H_

@@ -1,7 +1,7 @@
-// What is registered of a family of networks: how it is written, how it is made, and how
-// its options are read, of which some are every family's.
+// The registration of a family of networks: its notation and factory, and the reading of its
+// options, some of which all families share.
 //
-// One of your own registers like those of this folder: docs/extending.md.
+// Register your own as this folder does: docs/extending.md.
 //
 // Thread-safety: a kind is immutable once registered; functions are pure, safe from any
 // thread.
@@ -27,27 +27,26 @@ namespace grapevine {
 
 struct PlatformKind {
   std::string name;     // "racks"
-  std::string options;  // "[:hosts=16]", beside those of hosts' own cables, which all have
+  std::string options;  // "[:hosts=16]", beside those of the hosts' own cables, which all have
   std::string help;     // one line
   // The specs that the contract suite makes for a dozen hosts (tests/sim).
   std::vector<std::string> examples;
-  // With at least so many hosts. Reads the spec with a PlatformReader.
+  // Makes one with at least `hosts` hosts. Reads the spec with a PlatformReader.
   std::function<absl::StatusOr<std::shared_ptr<const Platform>>(const Spec&, Rank hosts)> make;
 };
 
 // All families of networks of this program.
 Registry<PlatformKind>& Platforms();
 
-// Bytes per nanosecond; and back, the nearest.
+// Converts to bytes per nanosecond; and back, to the nearest.
 double RateOf(int64_t bits_per_second);
 int64_t BitsPerSecond(double rate);
 
-// A link's "10Gbit", more than none, in bytes per nanosecond, and its "5us", at most
-// a day.
+// A link's "10Gbit", positive, in bytes per nanosecond, and its "5us", at most a day.
 absl::StatusOr<double> ParseLinkRate(std::string_view text);
 absl::StatusOr<Nanoseconds> ParseLinkLatency(std::string_view text);
 
-// Refuses `hosts` that are fewer than the n nodes, or too many to be kept in memory.
+// Refuses fewer `hosts` than the n nodes, or more than fit in memory.
 absl::Status CheckHosts(const Spec& spec, int64_t hosts, Rank n);
 
 // A SpecReader that knows bandwidths and latencies. Belongs to one thread and must
@@ -73,7 +72,7 @@ class PlatformReader {
   absl::Status status_;
 };
 
-// Of the hosts' own cables.
+// The options of the hosts' own cables.
 struct PlatformOptions {
   double bandwidth = 0.125;     // bandwidth=1Gbit, goodput of each direction
   Nanoseconds latency = 50000;  // latency=50us: one way, between two hosts next to each other

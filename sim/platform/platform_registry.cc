@@ -78,7 +78,7 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeFromFile(const std::string& 
   return LoadPlatformFile(path);
 }
 
-// A preset's name becomes what it stands for; its options give way to the user's.
+// A preset's name becomes the spec that it stands for; the user's options override its own.
 absl::StatusOr<Spec> Expand(Spec spec) {
   const NetworkPreset* const preset = FindNetworkPreset(spec.name);
   if (preset == nullptr) return spec;
@@ -92,7 +92,7 @@ absl::StatusOr<Spec> Expand(Spec spec) {
   return expanded;
 }
 
-// Puts what was given beside `spec` into `expanded`.
+// Puts the options given beside `spec` into `expanded`.
 absl::Status AddFlags(const PlatformRequest& request, const Spec& spec, Spec* expanded) {
   struct Given {
     std::string_view flag;

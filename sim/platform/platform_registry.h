@@ -1,10 +1,10 @@
 // Every physical network by its spec.
 //
 //   switch                                       all hosts on one switch
-//   racks:hosts=16:oversubscription=4            racks behind a switch each
+//   racks:hosts=16:oversubscription=4            racks, each behind a switch
 //   sites:sites=3:wan-bandwidth=1Gbit:wan-latency=30ms
 //   fat-tree:k=4                                 of k-port switches
-//   torus:4x8                                    a grid that closes
+//   torus:4x8                                    a grid that wraps around
 //   file:PATH                                    platform_file.h; a name that ends
 //                                                in .textproto or .graphml too
 //   lan-1gbit, ...                               a preset (presets.textproto)
@@ -31,7 +31,7 @@
 
 namespace grapevine {
 
-// A network that has a name; presets.textproto lists them.
+// A named network; presets.textproto lists them.
 struct NetworkPreset {
   std::string name;
   std::string network;  // the spec that it stands for
@@ -40,22 +40,21 @@ struct NetworkPreset {
 };
 
 const std::vector<NetworkPreset>& AllNetworkPresets();
-// Null for a name that is none.
+// Null for an unknown name.
 const NetworkPreset* FindNetworkPreset(std::string_view name);
 
 struct PlatformRequest {
   std::string network = "switch";
-  // Given beside the spec: as its options bandwidth=, latency= and duplex=half.
-  // They replace those of a preset, and are refused beside the same option and for
-  // files, which say it themselves.
+  // Given beside the spec, like its options bandwidth=, latency= and duplex=half. They replace
+  // those of a preset, and are refused beside the same option and for files, which have their own.
   std::optional<int64_t> bandwidth;  // bits a second
   std::optional<Nanoseconds> latency;
   bool half_duplex = false;
-  // At least so many hosts; a family makes itself large enough.
+  // The fewest hosts; a family makes itself large enough.
   Rank hosts = 1;
 };
 
-// A network that cannot be is kUsage and quotes the spec, a broken file kInput.
+// An impossible network is kUsage and quotes the spec, a broken file kInput.
 absl::StatusOr<std::shared_ptr<const Platform>> MakePlatform(const PlatformRequest& request);
 
 }  // namespace grapevine

@@ -1,10 +1,9 @@
-// Hosts joined to each other directly, in a grid of any number of sides that
-// closes around itself: the network of many supercomputers and accelerator pods.
+// Hosts joined to each other directly, in a grid of any number of dimensions that wraps around: the
+// network of many supercomputers and accelerator pods.
 //
-// Every host has a cable to the next host along every side, and passes on what is
-// for others. Routes go along one side after the other (dimension order), each the
-// shorter way around; where both are as short, a hash of sender and receiver
-// chooses.
+// Every host has a cable to the next host along every side, and forwards messages for others.
+// Routes go along one side after the other (dimension order), each the shorter way around; where
+// both are equally short, a hash of sender and receiver chooses.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -28,14 +27,14 @@ namespace {
 // Immutable.
 class TorusPlatform final : public FormulaPlatform {
  public:
-  // Host 0, 1, ... count along the last side first. The bandwidth and latency are
-  // those of each cable.
+  // Hosts 0, 1, ... count along the last side first. The bandwidth and latency are those of each
+  // cable.
   TorusPlatform(std::string name, const std::vector<Rank>& sides, const PlatformOptions& options);
 
   void AddRoute(HostId from, HostId to, std::vector<LinkId>* links) const override;
 
  private:
-  // A side of at least 2; one of 2 has one cable for two hosts.
+  // A side of at least 2; with 2, the two hosts share one cable.
   struct Side {
     HostId length;
     HostId stride;        // between neighbours
@@ -50,9 +49,9 @@ class TorusPlatform final : public FormulaPlatform {
   static HostId Coordinate(const Side& side, HostId host) {
     return host / side.stride % side.length;
   }
-  // One further along a side, or one back.
+  // The host one further along a side, or one back.
   static HostId Step(const Side& side, HostId host, int direction);
-  // Of the host's cable to the next one.
+  // The number of the host's cable to the next one.
   static CableId CableAt(const Side& side, HostId host);
 
   const std::vector<Side> sides_;
@@ -119,7 +118,7 @@ HostId TorusPlatform::Step(const Side& side, HostId host, int direction) {
 
 CableId TorusPlatform::CableAt(const Side& side, HostId host) {
   if (side.length > 2) return side.first_cable + host;
-  // Without the coordinate on this side.
+  // The host without its coordinate on this side.
   return side.first_cable + host / (2 * side.stride) * side.stride + host % side.stride;
 }
 

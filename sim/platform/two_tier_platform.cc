@@ -1,9 +1,9 @@
-// Groups of hosts around a switch each, and a core that joins the groups: one
-// switch, racks with oversubscribed uplinks, sites with a WAN between them.
+// Groups of hosts, each around a switch, and a core that joins the groups: one switch, racks with
+// oversubscribed uplinks, sites with a WAN between them.
 //
-// A host's cable goes to the switch of its group, and each group has one uplink to
-// the core; the switches and the core themselves carry everything. A message
-// crosses two cables within a group and four beyond.
+// A host's cable goes to the switch of its group, and each group has one uplink to the core; the
+// switches and the core themselves are never a bottleneck. A message crosses two cables within a
+// group and four beyond.
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -29,9 +29,9 @@ struct TwoTierOptions {
   HostId hosts = 1;
   HostId group_size = 1;  // hosts of a group; the last may have fewer
   PlatformOptions host;
-  // Of each group, unless there is only one.
+  // The uplink of each group, unless there is only one.
   double uplink_bandwidth = 0;     // of each direction
-  Nanoseconds uplink_latency = 0;  // one way, from group to group, beside that of the hosts
+  Nanoseconds uplink_latency = 0;  // one way, from group to group, in addition to that of the hosts
   std::string group_name;          // "rack"
   std::string core_name;
 };
@@ -55,9 +55,9 @@ class TwoTierPlatform final : public FormulaPlatform {
 
 // switch: n hosts.
 absl::StatusOr<std::shared_ptr<const Platform>> MakeSwitch(const Spec& spec, Rank n);
-// racks:hosts=16:oversubscription=4: hosts in each rack, and how many times the
-// bandwidth of its hosts is that of its uplink. racks=N sets their number;
-// uplink-latency=TIME the latency from rack to rack, beside that of the hosts.
+// racks:hosts=16:oversubscription=4: hosts in each rack, and the ratio of its hosts' bandwidth to
+// that of its uplink. racks=N sets their number; uplink-latency=TIME the latency from rack to rack,
+// in addition to that of the hosts.
 absl::StatusOr<std::shared_ptr<const Platform>> MakeRacks(const Spec& spec, Rank n);
 // sites:sites=3:wan-bandwidth=1Gbit:wan-latency=30ms: each site has one WAN link of
 // that goodput in each direction; the latency is one way, from site to site.

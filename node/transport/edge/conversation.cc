@@ -32,13 +32,13 @@ bool MayBeMended(absl::StatusCode code) {
   return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kResourceExhausted;
 }
 
-// How a receiver rejects whom it understands.
+// How a receiver rejects a caller that it understands.
 bool SaysMisfit(absl::StatusCode code) {
   return code == absl::StatusCode::kFailedPrecondition ||
          code == absl::StatusCode::kAlreadyExists || code == absl::StatusCode::kUnauthenticated;
 }
 
-// A receiver says no more to whom it does not believe.
+// A receiver tells a caller that it does not believe no more.
 std::string RemedyFor(absl::StatusCode code) {
   return code == absl::StatusCode::kUnauthenticated
              ? "; give every rank the same --token-file or GRAPEVINE_TOKEN"
@@ -137,7 +137,7 @@ absl::Status SendingEnd::Ended(const absl::Status& status) {
 
 namespace {
 
-// A stranger has so long to say who it is.
+// How long a stranger has to introduce itself.
 constexpr std::chrono::milliseconds kHelloTimeout{10000};
 
 }  // namespace
@@ -220,7 +220,7 @@ void ReceivingEnd::Broke(const std::string& address) {
 
 absl::Status ReceivingEnd::TickAtDoor(std::chrono::milliseconds tick,
                                       std::chrono::milliseconds peer_timeout) {
-  // Who waits at the door sends heartbeats.
+  // A caller that waits for admission sends heartbeats.
   if (watch_.Tick(tick) < (greeted_ ? peer_timeout : kHelloTimeout)) return absl::OkStatus();
   return absl::DeadlineExceededError("was silent for too long");
 }

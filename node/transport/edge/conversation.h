@@ -1,10 +1,10 @@
-// What is said on one edge, without the wire: the sender introduces itself, checks who
-// answers, takes credits and says what to write next; the receiver hears who calls, greets
-// whom it believes, and once that is admitted, announces credits and copies chunks to where
-// they were posted. Both watch the other's silence.
+// The handshake and the traffic of one edge, without the wire: the sender introduces itself, checks
+// who answers, takes credits and says what to write next; the receiver hears who calls, greets a
+// caller that it believes and, once that is admitted, announces credits and copies chunks into the
+// posted buffers. Each watches the other for silence.
 //
-// The ends are thread-safe as a stream uses them: Next never twice at a time, nor Hear; the
-// rest from any thread.
+// The ends are thread-safe as a stream uses them: one Next and one Hear at a time; the rest from
+// any thread.
 #ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_CONVERSATION_H_
 #define GRAPEVINE_NODE_TRANSPORT_EDGE_CONVERSATION_H_
 
@@ -39,7 +39,7 @@ class SilenceWatch {
  public:
   // Something arrived.
   void Heard() { quiet_ms_ = 0; }
-  // The peer said that it is in `round`, or sent what is posted for it; -1 says nothing.
+  // The peer said that it is in `round`, or sent a message posted for it; -1: not known.
   void HeardRound(Round round) { round_ = std::max(round_.load(), round); }
 
   // `tick` has passed; returns the silence so far.
@@ -73,27 +73,26 @@ class SendingEnd {
 
   explicit SendingEnd(Context context) : context_(std::move(context)) {}
 
-  // The next message, of which a chunk's data are apart; nullopt when there is nothing
-  // to write.
+  // The next message, with a chunk's data kept apart; nullopt when there is nothing to write.
   struct Message {
     std::string bytes;
-    SharedBytes data;  // none where it is of size 0
+    SharedBytes data;  // none where its size is 0
   };
   std::optional<Message> Next();
 
-  // Takes one message of `size` bytes from the peer. An error is the peer's violation,
-  // and the stream is to be ended.
+  // Takes one message of `size` bytes from the peer. An error is the peer's violation, which must
+  // end the stream.
   absl::Status Hear(google::protobuf::io::ZeroCopyInputStream* in, int64_t size);
 
-  // The stream is over, with this status. What it means is told to the link; but what
-  // another attempt may mend comes back.
+  // The stream has ended with this status. Tells the link what that means, but returns an error
+  // that another attempt may mend.
   absl::Status Ended(const absl::Status& status);
 
   // A heartbeat, or the goodbye, is to be written next.
   void Beat() { beat_ = true; }
   void SayGoodbye() { leaving_ = true; }
 
-  // Whether the peer has introduced itself, and fits.
+  // Whether the peer has introduced itself, and matches.
   bool connected() const { return connected_; }
   SilenceWatch& watch() { return watch_; }
 
@@ -124,8 +123,8 @@ class ReceivingEnd {
 
   explicit ReceivingEnd(Context context) : context_(std::move(context)) {}
 
-  // Answers the caller with `self`: heartbeats go both ways, so that it may wait for
-  // long until it is admitted. Once.
+  // Answers the caller with `self`; heartbeats then go both ways, so that it may wait long for its
+  // admission. Once.
   void Greet(const EdgeIdentity& self);
   bool greeted() const { return greeted_; }
   // Takes the caller for the peer of `link`. Once.
@@ -137,16 +136,16 @@ class ReceivingEnd {
   // A heartbeat is to be written.
   void Beat() { beat_ = true; }
 
-  // Takes one message of `size` bytes. An error is the caller's violation, in words
-  // that fit behind its name.
+  // Takes one message of `size` bytes. An error is the caller's violation, phrased to follow its
+  // name.
   absl::Status Hear(google::protobuf::io::ZeroCopyInputStream* in, int64_t size);
 
-  // Before Admit: `tick` has passed. DeadlineExceeded, in words that fit behind its name, for
-  // who does not say who it is, or has stopped to beat.
+  // Before Admit: `tick` has passed. DeadlineExceeded, phrased to follow its name, for a caller
+  // that does not introduce itself, or has stopped sending heartbeats.
   absl::Status TickAtDoor(std::chrono::milliseconds tick, std::chrono::milliseconds peer_timeout);
 
-  // After Admit, of the peer at `address`: it broke the protocol; the stream broke,
-  // and was not ended; `tick` has passed.
+  // After Admit, for the peer at `address`: it violated the protocol; the stream broke instead of
+  // ending in order; `tick` has passed.
   absl::Status Violated(const absl::Status& how, const std::string& address);
   void Broke(const std::string& address);
   void Tick(std::chrono::milliseconds tick, std::chrono::milliseconds peer_timeout,

@@ -1,6 +1,6 @@
-// Whether to try again to reach a peer, and when to give it up.
+// When to dial a peer again, and when to give it up.
 //
-// Time passes in ticks of this node's own clock, as a SilenceWatch's.
+// Time passes in ticks of this node's own clock, as for SilenceWatch.
 //
 // Thread-safe.
 #ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_DIAL_ATTEMPTS_H_
@@ -24,10 +24,10 @@ class DialAttempts {
 
   // An attempt has failed for a reason that another one may mend.
   void Failed(const absl::Status& why);
-  // `tick` has passed without a connection. Whether another attempt shall begin now;
-  // an error when the peer is to be given up.
+  // `tick` has passed without a connection. Whether another attempt is to begin now; an error when
+  // the peer is to be given up.
   absl::StatusOr<bool> Tick(std::chrono::milliseconds tick);
-  // "rank 3 (10.0.0.4:29500: connection refused)": what has come of it so far.
+  // "rank 3 (10.0.0.4:29500: connection refused)": the outcome so far.
   std::string Describe();
 
  private:

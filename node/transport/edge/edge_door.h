@@ -1,8 +1,8 @@
-// Who may send to a node: which callers are believed, and which are let in.
+// Who may send to a node: which callers are believed, and which are admitted.
 //
 // A caller is believed to be a rank when it shows the run's token and agrees on the run. It is
-// let in, once, when that rank is a neighbour; who will be one in a later round waits at the
-// door until this node is as far.
+// admitted, once, when that rank is a neighbour; a neighbour of a later round waits until this node
+// gets there.
 //
 // Thread-safe.
 #ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_EDGE_DOOR_H_
@@ -26,11 +26,11 @@ namespace grapevine {
 // A stream on which somebody sends to this node. Thread-safe.
 class EdgeCaller : public EdgeStream {
  public:
-  // It is who it says: answers with `self`.
+  // The caller is believed: answers with `self`.
   virtual void Greet(const EdgeIdentity& self) = 0;
-  // Takes the stream for its peer.
+  // Admits the stream as that of the link's peer.
   virtual void Admit(std::shared_ptr<PeerLink> link) = 0;
-  // From where it comes, for the log.
+  // The caller's address, for the log.
   virtual std::string address() const = 0;
 };
 
@@ -39,13 +39,14 @@ class EdgeDoor {
   EdgeDoor(RunToken token, std::shared_ptr<PeerLinks> links)
       : token_(std::move(token)), links_(std::move(links)) {}
 
-  // This node is `self`: before any caller introduces itself.
+  // Tells which node this is; before any caller introduces itself.
   void Open(const EdgeIdentity& self) { self_ = self; }
-  // Greets a caller and lets it in, now or later, or rejects it.
+  // Greets a caller and admits it, now or later, or rejects it.
   void Introduce(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer);
-  // These ranks may come in from now on.
+  // These ranks are admitted from now on.
   void Expect(std::span<const Rank> neighbours);
-  // Ends the stream. Who is not believed hears only that; `why` fits behind "a caller ".
+  // Ends the stream. A caller that is not believed hears only that; `why` is phrased to follow "a
+  // caller ".
   void Reject(EdgeCaller& caller, const absl::Status& why);
   // The stream is over.
   void OnClosed(const EdgeCaller* caller);
@@ -60,7 +61,7 @@ class EdgeDoor {
   EdgeIdentity self_;  // set by Open
   Mutex mutex_;
   std::set<Rank> neighbours_ ABSL_GUARDED_BY(mutex_);
-  // Believed, but no neighbours yet; one a rank.
+  // Believed, but no neighbours yet; one per rank.
   std::map<Rank, std::shared_ptr<EdgeCaller>> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -23,21 +23,21 @@ struct EdgeIdentity {
   std::string schema;  // fingerprint of the replica's tensors
   std::string topology;
   std::string algorithm;
-  Rank listener = 0;  // to whom this is said
+  Rank listener = 0;  // the rank to which this is said
   std::string proof;  // that the speaker has the run's token
 };
 
-// The two ends of a stream: who dialled introduces itself first.
+// The two ends of a stream: the caller introduces itself first.
 enum class EdgeEnd { kCaller, kAnswerer };
 
-// Adds to `speaker` the listener and the proof for it. It holds for this run, this
-// pair and this end only: who hears it can pose as nobody to others with it.
+// Adds to `speaker` the listener and the proof for it. The proof holds for this run, this pair and
+// this end only: nobody who hears it can pose as another node with it.
 EdgeIdentity Proven(EdgeIdentity speaker, Rank listener, EdgeEnd end, const RunToken& token);
 bool IsProven(const EdgeIdentity& speaker, EdgeEnd end, const RunToken& token);
 
-// Whether `peer` speaks to `self` and belongs to the same run: FailedPrecondition
-// (kRendezvous) names every field that differs with both values, and both ranks. Of a run's id
-// it says only that it differs: who knows it is believed where there is no token.
+// Whether `peer` speaks to `self` and belongs to the same run: FailedPrecondition (kRendezvous)
+// names every field that differs with both values, and both ranks. About the run's id it says only
+// that it differs: where there is no token, a caller that knows the id is believed.
 absl::Status CheckSameRun(const EdgeIdentity& self, const EdgeIdentity& peer);
 
 }  // namespace grapevine

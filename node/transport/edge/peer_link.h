@@ -2,9 +2,9 @@
 // to be sent, what is posted, and whether the peer is still there; and the links of
 // one node to all its peers.
 //
-// Streams come and go on either direction; a link outlives them and the posts
-// and messages that precede them. It is also the one place where a peer is
-// given up: Break reports it once and takes both streams down.
+// Streams come and go in either direction; a link outlives them, and takes posts and messages
+// before there are any. It is also the one place where a peer is given up: Break reports it once
+// and takes both streams down.
 //
 // Thread-safe.
 #ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_PEER_LINK_H_
@@ -34,13 +34,13 @@ class EdgeStream {
   virtual ~EdgeStream() = default;
   // There may be something to write.
   virtual void Wake() = 0;
-  // Ends the stream at once; the peer is told why where it can be.
+  // Ends the stream at once; the peer is told why if possible.
   virtual void Abort(const absl::Status& why) = 0;
   // Ends it in order: what was begun is finished, and the peer is told.
   virtual void Leave() = 0;
 };
 
-// A rank is let in once.
+// The error of a second connection: a rank is admitted once.
 absl::Status ConnectedAlready(Rank peer);
 
 class PeerLink : public std::enable_shared_from_this<PeerLink> {
@@ -53,12 +53,12 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
 
   Rank peer() const { return peer_; }
 
-  // As Transport's. `held` is let go with the message. After a failure: its status.
+  // As Transport's. `held` is released with the message. After a failure they return its status.
   absl::Status Send(Tag tag, Outgoing message, std::shared_ptr<void> held);
   absl::Status Post(Tag tag, Incoming place);
 
-  // A direction's stream; AlreadyExists when it has or had one, the failure
-  // when the link is broken.
+  // Attaches a direction's stream; AlreadyExists when it has or had one, the failure when the link
+  // is broken.
   absl::Status AttachOutgoing(std::shared_ptr<EdgeStream> stream);
   absl::Status AttachIncoming(std::shared_ptr<EdgeStream> stream);
 
@@ -66,8 +66,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   std::optional<Piece> NextPiece();
   absl::Status Granted(const std::vector<Tag>& tags, Credit credit);
 
-  // Incoming: credits of a kind to announce; a chunk before and after its data is copied.
-  // Errors are the peer's violations, in words that fit behind "rank 3 ".
+  // Incoming: credits of a kind to announce; a chunk before and after its data is copied. Errors
+  // are the peer's violations, phrased to follow "rank 3 ".
   std::vector<Tag> TakeGrants(Credit credit);
   absl::StatusOr<Landing> Accept(const ChunkHeader& chunk);
   absl::Status Landed(const ChunkHeader& chunk, uint32_t crc32c);
@@ -83,7 +83,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
 
   // Gives the peer up, once. `why` names it.
   void Break(const absl::Status& why);
-  // This node leaves: streams end in order, nothing is taken any more.
+  // This node leaves: streams end in order, nothing more is taken.
   void Leave();
 
   // Given up, or left.
@@ -98,9 +98,9 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
     std::shared_ptr<EdgeStream> incoming;
   };
   absl::Status LeftTheRun() const;
-  // There may be more of a message.
+  // More of a message may be ready.
   void WakeOutgoing();
-  // Marks the link as broken; its streams, or nullopt when it was broken before.
+  // Marks the link as broken; returns its streams, or nullopt when it was broken before.
   std::optional<Streams> End(const absl::Status& why);
   void DropAll();
   // A credit is due.
@@ -126,8 +126,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
 // The links of one node to all its peers, made when they are first needed.
 class PeerLinks {
  public:
-  // Among `world_size` ranks. `chunk_bytes`: the most one chunk carries. `desk`: where
-  // credits in turn wait, by a clock of its own.
+  // Among `world_size` ranks. `chunk_bytes`: the most one chunk carries. `desk`: where credits in
+  // turn wait, with a clock of its own.
   PeerLinks(Rank self, Rank world_size, int64_t chunk_bytes, std::shared_ptr<SinkGate> gate,
             std::shared_ptr<CreditDesk> desk = std::make_shared<CreditDesk>())
       : self_(self),
@@ -139,7 +139,7 @@ class PeerLinks {
   // InvalidArgument for a rank that is no peer of this node.
   absl::StatusOr<std::shared_ptr<PeerLink>> To(Rank peer);
   std::vector<std::shared_ptr<PeerLink>> All();
-  // Over all peers.
+  // The totals over all peers.
   TransportCounters counters();
 
  private:

@@ -23,7 +23,7 @@ constexpr uint32_t FieldKey(int field) {
 }
 constexpr uint32_t kChunkKey = FieldKey(gossip::ToReceiver::kChunkFieldNumber);
 constexpr uint32_t kDataKey = FieldKey(gossip::Chunk::kDataFieldNumber);
-// Bytes; about a processor's second cache.
+// Bytes; about the size of a second-level cache.
 constexpr int64_t kCachedMessage = 4 << 20;
 
 absl::Status NotAMessage() {
@@ -253,7 +253,7 @@ absl::StatusOr<ToSender> DecodeToSender(google::protobuf::io::ZeroCopyInputStrea
 
 absl::StatusOr<uint32_t> CopyChunkData(CodedInputStream* in, const ChunkHeader& chunk,
                                        std::byte* into, uint32_t crc32c) {
-  // Of a large message the first bytes would have left the cache when the last come.
+  // The first bytes of a large message would have left the cache by the time the last come.
   const CopyTo where = chunk.total > kCachedMessage ? CopyTo::kMemory : CopyTo::kCache;
   int64_t size = chunk.size;
   while (size > 0) {

@@ -1,8 +1,8 @@
 // The messages of gossip.proto as bytes, with the data of chunks left in place.
 //
-// A chunk's header is written and read apart from its data, so that vectors are
-// copied once, between the socket's buffers and where they live. What results
-// is plain protobuf: other clients may use generated code.
+// A chunk's header is written and read apart from its data, so that vectors are copied once,
+// between the socket's buffers and their own memory. What results is plain protobuf: other clients
+// may use generated code.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_WIRE_FORMAT_H_
@@ -35,24 +35,22 @@ struct Grant {
 using ToReceiver = std::variant<EdgeIdentity, Heartbeat, ChunkHeader, Goodbye>;
 using ToSender = std::variant<EdgeIdentity, Heartbeat, Grant>;
 
-// All bytes of the message; of one with a chunk, all but the chunk's data,
-// which must follow.
+// All bytes of the message; for a chunk, all but its data, which must follow.
 std::string Encode(const ToReceiver& message);
 std::string Encode(const ToSender& message);
 
-// Messages without data are at most so long.
+// The longest message without data.
 inline constexpr int64_t kMaxControlBytes = 64 << 10;
 
-// Reads one message of `size` bytes; of one with a chunk, all but its data, which
-// is then next in `in`. Errors say what is wrong, in words that fit behind
-// "rank 3 ".
+// Reads one message of `size` bytes; for a chunk, all but its data, which is then next in `in`.
+// Errors say what is wrong, phrased to follow "rank 3 ".
 absl::StatusOr<ToReceiver> DecodeToReceiver(google::protobuf::io::CodedInputStream* in,
                                             int64_t size);
 absl::StatusOr<ToSender> DecodeToSender(google::protobuf::io::ZeroCopyInputStream* in,
                                         int64_t size);
 
-// Copies the data of a decoded chunk out of `in` to into[0, chunk.size). Returns the
-// CRC-32C of the message up to its end, where `crc32c` is the one before it.
+// Copies the data of a decoded chunk out of `in` to into[0, chunk.size). Returns the CRC-32C of the
+// message up to its end, where `crc32c` is that of the bytes before it.
 absl::StatusOr<uint32_t> CopyChunkData(google::protobuf::io::CodedInputStream* in,
                                        const ChunkHeader& chunk, std::byte* into, uint32_t crc32c);
 

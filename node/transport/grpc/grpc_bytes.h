@@ -14,8 +14,8 @@ namespace grapevine {
 
 grpc::ByteBuffer ToByteBuffer(const std::string& bytes);
 
-// `header` and the data behind it, which is not copied: the buffer keeps it
-// alive until gRPC has let go of it.
+// `header` and the data behind it, which is not copied: the buffer keeps it alive until gRPC
+// releases it.
 grpc::ByteBuffer ToByteBuffer(const std::string& header, const SharedBytes& data);
 
 }  // namespace grapevine

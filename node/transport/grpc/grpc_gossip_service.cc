@@ -12,7 +12,7 @@ namespace grapevine {
 
 namespace {
 
-// To hear why it was refused.
+// The time to hear why it was refused.
 constexpr std::chrono::milliseconds kEndTimeout{2000};
 
 grpc::Status ToGrpc(const absl::Status& status) {

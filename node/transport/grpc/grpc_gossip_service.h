@@ -1,8 +1,8 @@
-// The door of a node on its server: takes the streams of callers, so many strangers at most,
-// and keeps them until they are over. Who is let in is edge_door.h's.
+// Accepts the streams of callers on a node's server, a bounded number of strangers among them, and
+// keeps them until they end. edge_door.h decides who is admitted.
 //
-// Thread-safe. Held by shared_ptr: streams refer to the service until they are over. It
-// must outlive the server that it is registered with.
+// Thread-safe. Held by shared_ptr: streams refer to the service until they end. It must outlive the
+// server that it is registered with.
 #ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_GOSSIP_SERVICE_H_
 #define GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_GOSSIP_SERVICE_H_
 
@@ -38,7 +38,7 @@ class GrpcIncomingStream;
 
 using RawGossip = gossip::Gossip::WithRawMethod_Exchange<gossip::Gossip::Service>;
 
-// Who decides about strangers.
+// Decides about strangers.
 class GrpcStreamAcceptor {
  public:
   virtual ~GrpcStreamAcceptor() = default;
@@ -46,16 +46,16 @@ class GrpcStreamAcceptor {
   virtual bool OnConnect(std::shared_ptr<GrpcIncomingStream> stream) = 0;
   // Admits the stream or rejects it.
   virtual void Introduce(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) = 0;
-  // Rejects a stranger; `why` fits behind "stranger ".
+  // Rejects a stranger; `why` is phrased to follow "stranger ".
   virtual void Reject(GrpcIncomingStream& stream, const absl::Status& why) = 0;
   // The stream is over.
   virtual void OnClosed(GrpcIncomingStream* stream) = 0;
 };
 
-// A stream on which somebody sends to this node: the server's end of Gossip.Exchange. Until
-// it is greeted it is a stranger's, bounded in what it may send and for how long; once
-// admitted it belongs to a peer's link. What is said on it is ReceivingEnd's
-// (edge/conversation.h). Operations underway keep it alive.
+// A stream on which somebody sends to this node: the server's end of Gossip.Exchange. Until it is
+// greeted, it is a stranger's, bounded in what it may send and for how long; once admitted, it
+// belongs to a peer's link. ReceivingEnd (edge/conversation.h) holds the conversation. Pending
+// operations keep it alive.
 class GrpcIncomingStream final : public EdgeCaller,
                                  public std::enable_shared_from_this<GrpcIncomingStream> {
  public:
@@ -115,11 +115,11 @@ class GrpcGossipService final : public GrpcStreamAcceptor,
   // What to register with the server.
   grpc::Service* service() { return &service_; }
 
-  // Begins to take callers, as `self`; once. Who came earlier has waited.
+  // Starts accepting callers, as `self`; once. Those that came earlier have waited.
   void Open(const EdgeIdentity& self);
-  // These ranks may come in from now on.
+  // These ranks are admitted from now on.
   void Expect(std::span<const Rank> neighbours) { door_.Expect(neighbours); }
-  // Rejects whoever comes from now on, and who is still at the door.
+  // Rejects all callers from now on, and those that still wait for admission.
   void Close();
   // Ends all streams without waiting for anybody.
   void Cancel();

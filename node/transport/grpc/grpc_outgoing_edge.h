@@ -1,7 +1,7 @@
-// The outgoing connection to one peer: dialled, tried again until the peer is
-// there, watched, and ended in order.
+// The outgoing connection to one peer: dialled, retried until the peer is there, watched, and ended
+// in order.
 //
-// Thread-safe. Held by shared_ptr; operations and a stream underway keep it alive.
+// Thread-safe. Held by shared_ptr; pending operations and an open stream keep it alive.
 #ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_OUTGOING_EDGE_H_
 #define GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_OUTGOING_EDGE_H_
 
@@ -30,14 +30,14 @@
 
 namespace grapevine {
 
-// One attempt at the stream that carries this node's vectors to one peer: the client's end
-// of Gossip.Exchange. What is said there is SendingEnd's (edge/conversation.h).
+// One attempt at the stream that carries this node's vectors to one peer: the client's end of
+// Gossip.Exchange. SendingEnd (edge/conversation.h) holds the conversation.
 class GrpcOutgoingStream final : public EdgeStream,
                                  public std::enable_shared_from_this<GrpcOutgoingStream> {
  public:
   struct Context {
     SendingEnd::Context end;
-    // The stream is over for a reason that another attempt may mend.
+    // The stream has ended for a reason that may not last: another attempt may succeed.
     std::function<void(const absl::Status& why)> retry;
     // The stream is over; called last.
     std::function<void()> done;
@@ -95,7 +95,7 @@ class GrpcOutgoingEdge : public std::enable_shared_from_this<GrpcOutgoingEdge> {
 
   // Begins an attempt to connect.
   void Dial();
-  // `tick` has passed: tries again, watches for silence.
+  // `tick` has passed: retries, watches for silence.
   void Tick(std::chrono::milliseconds tick);
   // "rank 3 (10.0.0.4:29500: connection refused)" while it is trying; else empty.
   std::string Connecting();

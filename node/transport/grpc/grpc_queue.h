@@ -1,10 +1,9 @@
-// gRPC's completion queue, the one thread that serves it, and how many streams are
-// underway on it.
+// gRPC's completion queue, the one thread that serves it, and the number of streams open on it.
 //
-// The transport's streams, both ways, complete on this thread. One thread for a
-// node, because two would hand the sockets to and fro; our own, because those
-// of gRPC's callback API sleep for 100 ms when a second brought them nothing,
-// and in 1.51 destroy themselves when the last channel goes on one of them.
+// The transport's streams, in both directions, complete on this thread. One thread per node,
+// because two would pass the sockets back and forth; our own, because those of gRPC's callback API
+// sleep for 100 ms after a second without work, and in 1.51 destroy themselves when the last
+// channel is released on one of them.
 #ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_QUEUE_H_
 #define GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_QUEUE_H_
 
@@ -21,12 +20,12 @@
 
 namespace grapevine {
 
-// One kind of operation of one stream, of which one at a time is underway.
+// One kind of operation of one stream, pending at most once at a time.
 class GrpcTag {
  public:
   explicit GrpcTag(std::function<void(bool ok)> run) : run_(std::move(run)) {}
 
-  // What to hand to gRPC; keeps `owner`, in which this tag lives, until it ran.
+  // What to hand to gRPC; keeps `owner`, in which this tag lives, alive until it has run.
   void* Arm(std::shared_ptr<void> owner) {
     owner_ = std::move(owner);
     AnnotateHappensBefore(this);
@@ -46,10 +45,10 @@ class GrpcTag {
 // Thread-compatible; cq() may be used from any thread.
 class GrpcQueue {
  public:
-  // Once, before the server is built. Begins to run what completes: beside such
-  // a queue gRPC gives the server's synchronous services no poller of their own.
+  // Once, before the server is built. Starts running what completes: beside such a queue gRPC gives
+  // the server's synchronous services no poller of their own.
   void AddTo(grpc::ServerBuilder& builder);
-  // Waits for what is underway; the server is shut down, not yet destroyed.
+  // Waits for pending operations; the server is shut down, not yet destroyed.
   void Stop();
 
   grpc::ServerCompletionQueue* cq() { return queue_.get(); }
@@ -61,8 +60,8 @@ class GrpcQueue {
   std::thread thread_;
 };
 
-// How many streams are underway: what Shutdown waits for. Thread-safe. Held by shared_ptr,
-// because streams may outlive the transport.
+// The number of open streams, for which Shutdown waits. Thread-safe. Held by shared_ptr, because
+// streams may outlive the transport.
 class StreamCount {
  public:
   void Add() {
@@ -73,7 +72,7 @@ class StreamCount {
     MutexLock lock(mutex_);
     if (--count_ == 0) none_.NotifyAll();
   }
-  // False when some are still underway at the deadline.
+  // False when some are still open at the deadline.
   bool AwaitNone(std::chrono::steady_clock::time_point deadline) {
     MutexLock lock(mutex_);
     while (count_ > 0) {

@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kCancelled{10};
 
 constexpr int kTicksPerBeat = 4;
 
-// Four heartbeats within the time-out, four looks between two heartbeats.
+// Four heartbeats within the time-out, four ticks between two heartbeats.
 milliseconds TickFor(const GrpcTransportOptions& options) {
   return std::clamp(options.peer_timeout / (4 * kTicksPerBeat), milliseconds(5), milliseconds(200));
 }

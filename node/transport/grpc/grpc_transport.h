@@ -1,10 +1,9 @@
-// The transport between nodes: vectors over gRPC, one stream for each direction
-// between two neighbours. docs/transport.md tells how.
+// The transport between nodes: vectors over gRPC, one stream for each direction between two
+// neighbours. See docs/transport.md.
 //
-// Life: construct; AddTo the builder of the node's server; start the server;
-// Join when the run is known; use as Transport; Shutdown; shut the server down;
-// destroy the transport; destroy the server (gRPC's order for who shares a
-// server's completion queue).
+// Lifetime: construct; AddTo the builder of the node's server; start the server; Join when the run
+// is known; use as Transport; Shutdown; shut the server down; destroy the transport; destroy the
+// server (the order that gRPC requires of those that share a server's completion queue).
 //
 // Thread-safe. The sink must live until Shutdown has returned.
 #ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_TRANSPORT_H_
@@ -50,8 +49,8 @@ class GrpcTransport : public Transport {
   void Dial(std::span<const Rank> peers) override;
   absl::Status Send(Rank to, Tag tag, Outgoing message) override;
   absl::Status Post(Rank from, Tag tag, Incoming place) override;
-  // The first of the peers that it is trying to reach, and what has come of it; empty when
-  // all that were dialled are connected.
+  // The first of the peers that it is trying to reach, and the outcome so far; empty when all
+  // dialled peers are connected.
   std::string Connecting();
   TransportCounters counters() const override { return links_->counters(); }
   // Waits a second for peers to hear the end of what was sent.

@@ -10,8 +10,7 @@ namespace grapevine {
 
 namespace {
 
-// Estimating the bandwidth-delay product costs more than it brings where the
-// delay is nothing.
+// Estimating the bandwidth-delay product costs more than it gains where there is no delay.
 constexpr char kBdpProbe[] = "grpc.http2.bdp_probe";
 
 // What all connections to a server may hold in gRPC's buffers together.
@@ -20,8 +19,8 @@ constexpr size_t kServerQuota = size_t{256} << 20;
 // For the services that hold a thread for a call: health and reflection.
 constexpr int kServerThreads = 16;
 
-// A chunk of the usual size goes in one HTTP/2 frame: instead of in 16 KiB
-// pieces, each with a header to write and to parse.
+// A chunk of the usual size goes in one HTTP/2 frame, instead of 16 KiB pieces, each with a header
+// to write and to parse.
 constexpr int kFrameBytes = (1 << 20) + (64 << 10);
 
 bool IsLoopbackAddress(const std::string& address) {

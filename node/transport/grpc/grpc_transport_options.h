@@ -1,5 +1,5 @@
-// What can be set about the gRPC transport, and how its connections are set up by it:
-// measured choices, see docs/transport.md.
+// The settings of the gRPC transport, and the gRPC arguments that follow from them: measured
+// choices, see docs/transport.md.
 //
 // Plain values and pure functions.
 #ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_TRANSPORT_OPTIONS_H_
@@ -21,7 +21,7 @@
 namespace grapevine {
 
 struct GrpcTransportOptions {
-  // A peer from which nothing was heard for so long has failed (--peer-timeout).
+  // A peer that has been silent for this long has failed (--peer-timeout).
   std::chrono::milliseconds peer_timeout{30000};
   // How long to try to reach a peer, and to wait for one to come (--rendezvous-timeout).
   std::chrono::milliseconds connect_timeout{60000};
@@ -30,11 +30,11 @@ struct GrpcTransportOptions {
   static constexpr int64_t kMaxChunkBytes = 3 << 20;
   // For outgoing connections; plain text when null.
   std::shared_ptr<grpc::ChannelCredentials> credentials;
-  // What the nodes of the run share; strangers do not have it.
+  // The secret that the nodes of the run share.
   RunToken token = {};
   // The round this node is in, for heartbeats; from any thread, without blocking.
   std::function<Round()> round = [] { return Round{0}; };
-  // Streams that have not introduced themselves, at most.
+  // The most streams whose callers have not introduced themselves.
   int max_unknown_streams = 32;
 };
 
@@ -42,8 +42,8 @@ struct GrpcTransportOptions {
 grpc::ChannelArguments TransportChannelArguments(const std::string& address,
                                                  std::chrono::milliseconds peer_timeout);
 
-// For a server with a transport, and possibly other services, that listens on
-// loopback only or not. Bounds what strangers can make it hold.
+// For a server with a transport, and possibly other services, that listens on loopback only if
+// `loopback`. Bounds what strangers can make it hold.
 void ApplyServerArguments(grpc::ServerBuilder& builder, bool loopback);
 
 }  // namespace grapevine

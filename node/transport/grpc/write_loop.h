@@ -1,5 +1,5 @@
-// One write at a time on a stream whose writes complete later and whose wishes
-// to write come from any thread; and an end that waits for the write underway.
+// One write at a time on a stream whose writes complete later and are requested from any thread;
+// and an end that waits for the pending write.
 //
 // Thread-safe. The callbacks are called without locks held, never two at a time.
 #ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_WRITE_LOOP_H_
@@ -13,14 +13,14 @@ namespace grapevine {
 
 class WriteLoop {
  public:
-  // `write_next` begins a write if there is something to write, and says so;
-  // `ended` is called once after Close, when no write is underway.
+  // `write_next` begins a write if there is something to write, and returns whether it did; `ended`
+  // is called once after Close, when no write is pending.
   WriteLoop(std::function<bool()> write_next, std::function<void()> ended)
       : write_next_(std::move(write_next)), ended_(std::move(ended)) {}
 
   // There may be something to write.
   void Wake();
-  // The write that was begun is over.
+  // The pending write has completed.
   void Written() { Run(); }
   // Begins no further write.
   void Close();
