@@ -1,4 +1,4 @@
-// The plainest copy that a GPU's kernel can make: what other passes are compared with.
+// The plainest copy that a GPU kernel can make: the baseline for other passes.
 #ifndef GRAPEVINE_BENCH_CUDA_COPY_H_
 #define GRAPEVINE_BENCH_CUDA_COPY_H_
 

@@ -64,7 +64,7 @@ struct Contender {
   std::vector<double> seconds = {};
 };
 
-// Seconds of one of `repeats` that follow each other.
+// Seconds for one of `repeats` in a row.
 class Clock {
  public:
   explicit Clock(cudaStream_t stream) : stream_(stream) {

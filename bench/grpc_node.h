@@ -1,5 +1,5 @@
-// A gRPC transport with a node's whole server, and a sink that counts: one node
-// of a transport benchmark.
+// One node of a transport benchmark: a gRPC transport with a node's whole server, and a sink that
+// counts.
 #ifndef GRAPEVINE_BENCH_GRPC_NODE_H_
 #define GRAPEVINE_BENCH_GRPC_NODE_H_
 
@@ -23,8 +23,8 @@ class BenchNode : public TransportSink {
   // `addresses`: of all ranks, separated by spaces.
   void Join(const std::string& addresses);
 
-  // Waits for so many more messages in both senses; ends the process when a
-  // peer fails or nothing comes for a minute.
+  // Waits until this many more messages are received and sent; ends the process if a peer fails
+  // or nothing comes for a minute.
   void Await(int received, int sent);
 
  private:

@@ -1,4 +1,4 @@
-// What a simulation that learns costs beside the gradients of its virtual nodes.
+// What a simulation that learns costs besides the gradients of its virtual nodes.
 //
 //   bazel run //bench:learning_cost [-- MODEL NODES ROUNDS [DATA [TOPOLOGY]]]
 //   e.g. -- lenet5 16 100 synthetic torus
@@ -40,7 +40,7 @@ double SecondsSince(std::clock_t begin) {
   return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
-// Counts the time of another one's gradients.
+// Measures the time of another objective's gradients.
 class TimedObjective final : public Objective {
  public:
   TimedObjective(std::unique_ptr<Objective> objective, double* seconds)

@@ -1,7 +1,6 @@
-// One timing-only simulation on one switch, measured: what the benchmarks of the
-// simulator have in common.
+// One timing-only simulation on one switch, measured: shared by the simulator's benchmarks.
 //
-// Thread-safety: a run is one thread's.
+// Thread-safety: a run belongs to one thread.
 #ifndef GRAPEVINE_BENCH_TIMING_RUN_H_
 #define GRAPEVINE_BENCH_TIMING_RUN_H_
 
@@ -35,7 +34,7 @@ struct TimingResult {
   double simulated = 0;  // seconds until the last node rests
   double build = 0;      // seconds to make all nodes
   double wall = 0;       // seconds of the run alone
-  double processor = 0;  // as wall, whatever else runs on the machine
+  double processor = 0;  // seconds of processor time, whatever else runs on the machine
   int64_t events = 0;
   int64_t bytes_sent = 0;
 };

@@ -143,7 +143,7 @@ class Trainer {
         static_cast<size_t>(layout.parameter_size * optimizer_->state_vectors())));
   }
 
-  // Of a step's products by cuDNN and cuBLASLt, each alone; 0 on the CPU.
+  // For a step's products by cuDNN and cuBLASLt, each alone; 0 on the CPU.
   double product_seconds() const {
     return tensor_device_ == nullptr ? 0 : tensor_device_->product_seconds();
   }
@@ -241,7 +241,7 @@ int Main(const Setup& setup, const std::vector<std::string>& names) {
   return 0;
 }
 
-// False for a flag that there is not.
+// False for an unknown flag.
 bool Set(const std::string& flag, Setup* setup) {
   const size_t equals = flag.find('=');
   const std::string name = flag.substr(0, equals);

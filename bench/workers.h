@@ -1,8 +1,8 @@
-// Forked processes that a benchmark measures, each at the end of a line-based
-// channel to the benchmark itself.
+// Forked processes that a benchmark measures, each connected to the benchmark by a line-based
+// channel.
 //
-// Fork before anything starts threads: the benchmark's own process only
-// commands and keeps the time.
+// Fork before anything starts threads: the benchmark's own process only sends commands and keeps
+// the time.
 #ifndef GRAPEVINE_BENCH_WORKERS_H_
 #define GRAPEVINE_BENCH_WORKERS_H_
 
@@ -14,7 +14,7 @@
 
 namespace grapevine {
 
-// One end of a socket pair. Its peer's death ends this process.
+// One end of a socket pair. The death of its peer ends this process.
 class Channel {
  public:
   explicit Channel(int descriptor) : descriptor_(descriptor) {}
@@ -32,7 +32,7 @@ class Workers {
  public:
   // Runs body(index, channel) in each of `count` processes.
   Workers(int count, const std::function<void(int index, Channel& channel)>& body);
-  // Sends "quit" and waits for their end.
+  // Sends "quit" and waits until they have ended.
   ~Workers();
 
   // What each worker writes next.
@@ -49,7 +49,7 @@ class Workers {
   std::vector<pid_t> processes_;
 };
 
-// Costs of one kind, and their medians.
+// Measured costs, and their medians.
 class Costs {
  public:
   void Add(const Workers::Cost& cost);

@@ -10,7 +10,7 @@ namespace grapevine {
 
 int RunGrapevine(int argc, char** argv) {
   InitializeLogging(argv[0]);
-  // A file that must not grow any more is then an error of its writer.
+  // Then writing beyond the limit on a file's size is an error of the writer.
   signal(SIGXFSZ, SIG_IGN);
   CommandLine line("grapevine", "Grapevine: decentralized gossip SGD, for real and in a simulator");
   AddEvalCommand(line);

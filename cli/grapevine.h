@@ -1,13 +1,13 @@
-// The whole program, for a main of one's own: register a network or a data set
-// first, and every command knows it (docs/your-own-model.md).
+// The whole program, for a main of your own: register a network or a data set first, and every
+// command knows it (docs/your-own-model.md).
 #ifndef GRAPEVINE_CLI_GRAPEVINE_H_
 #define GRAPEVINE_CLI_GRAPEVINE_H_
 
 namespace grapevine {
 
-// Carries out the command line and returns the exit code of the process. Called
-// once, by the main thread and before others exist: `grapevine train` starts this
-// same program again for each node, which registers the same things again.
+// Carries out the command line and returns the exit code of the process. Called once, from the
+// main thread before there are others: `grapevine train` starts this same program again for each
+// node, which registers the same things.
 int RunGrapevine(int argc, char** argv);
 
 }  // namespace grapevine

@@ -84,7 +84,7 @@ class PeriodicGossip final : public Algorithm {
   bool averages() const { return (round_ + 1) % every_ == 0; }
   Tag ReplicaTag() const { return {.channel = 0, .index = round_, .step = 0}; }
 
-  // Whether the event was asked for; takes it in.
+  // Whether the event was asked for; if so, it is recorded.
   bool Expected(const grapevine::Event& event, Host& host) {
     if (!in_round_) return false;
     if (const auto* received = std::get_if<grapevine::Received>(&event)) {
@@ -188,7 +188,7 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Make(const Spec& spec, AlgorithmOptio
   return std::make_unique<PeriodicGossip>(*every, std::move(options));
 }
 
-// Of a round on average.
+// In an average round.
 absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
   const absl::StatusOr<int64_t> every = Every(spec);
   if (!every.ok()) return every.status();

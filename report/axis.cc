@@ -140,7 +140,7 @@ namespace {
 
 // Names closer than this part of the axis would overlap.
 constexpr double kRoomOfAName = 0.12;
-// Tics at 1, 2 and 5 up to so many powers of ten, at 1 alone beyond.
+// Tics at 1, 2 and 5 up to so many powers of ten; beyond, only at 1.
 constexpr double kFineDecades = 2.5;
 
 void WithMargin(double low, double high, Axis* axis) {

@@ -1,4 +1,4 @@
-// An axis of a panel, of runs or of sweeps: its unit, its range, its label.
+// An axis of a panel, for runs and for sweeps: its unit, range and label.
 #ifndef GRAPEVINE_REPORT_AXIS_H_
 #define GRAPEVINE_REPORT_AXIS_H_
 
@@ -19,18 +19,18 @@ struct Axis {
   bool logarithmic = false;
   bool decades = false;      // tics at powers of ten, written as such
   std::vector<double> tics;  // where gnuplot's own choice would leave the axis bare
-  // In place of numbers: what is written, and where.
+  // Instead of numbers: labels and their positions.
   std::vector<std::pair<std::string, double>> named_tics;
   double low = 0, high = 1;  // in that unit; low < high, both positive if logarithmic
 };
 
-// Fit for all of `curves`, in a unit that keeps numbers short. Curves without
-// points, and on a logarithmic axis points at or below 0, do not count.
+// An axis that fits all of `curves`, in a unit that keeps numbers short. Ignores curves without
+// points and, if logarithmic, points at or below 0.
 Axis AxisOf(Horizontal x, std::span<const Band> curves);
 Axis AxisOf(Vertical y, std::span<const Band> curves);
 
-// Logarithmic, with a tic at each of `values` (above 0, not empty), or at some of them where
-// they would overlap, called what `name` says.
+// Logarithmic, with a tic labelled name(value) at each of `values` (above 0, not empty), or at
+// some of them if they would overlap.
 Axis AxisOfValues(std::string label, const std::set<double>& values,
                   const std::function<std::string(double)>& name);
 

@@ -17,14 +17,14 @@ bool OfTheCluster(const std::string& name) {
   return InfoOf(ConfigFieldNamed(name)).section() == SIMULATION;
 }
 
-// "" for epochs of a run that counts rounds, and for a simulated cluster of real nodes.
+// "" for the epochs of a run that counts rounds, and for the simulated cluster of real nodes.
 std::string ValueOf(const std::string& name, const Config& config) {
   if (name == "epochs" && config.has_rounds()) return "";
   if (OfTheCluster(name) && !IsSimulated(config)) return "";
   return FieldText(ConfigFieldNamed(name), config);
 }
 
-// Among those that have such a setting.
+// Among the configurations that have such a setting.
 bool Differs(const std::string& name, Configs configs) {
   std::set<std::string> values;
   for (const Config* config : configs) {
@@ -108,7 +108,7 @@ std::string CommonTitle(Configs configs) {
   };
   add("model", config.model());
   if (SeesData(config.model())) {
-    // A data set's folder says nothing to a reader.
+    // The folder of a data set tells a reader nothing.
     add("data", absl::StrCat("on ", config.data().substr(0, config.data().find(':'))));
     add("split", absl::StrCat("split ", config.split()));
   }

@@ -39,8 +39,8 @@ std::string CurveDash(size_t curve) {
   return kDashes[(curve + curve / std::size(kColours)) % std::size(kDashes)];
 }
 
-// A quote inside becomes a typographic one, for gnuplot does not always
-// understand a doubled one.
+// A quote inside becomes a typographic one, since gnuplot does not always understand a doubled
+// one.
 std::string GnuplotQuoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) {
@@ -89,7 +89,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-// gnuplot points at the place with lines of spaces and a caret.
+// gnuplot marks the position by lines of spaces and a caret.
 std::string FirstComplaint(const std::string& folder) {
   const absl::StatusOr<std::string> text = ReadFile(absl::StrCat(folder, "/", kComplaints));
   if (!text.ok()) return "it said nothing";
@@ -101,7 +101,7 @@ std::string FirstComplaint(const std::string& folder) {
   return lines.front().empty() ? "it said nothing" : lines.front();
 }
 
-// Returns errno-like codes: 0 when the child was started.
+// Returns 0 if the child was started, else an error code like errno.
 int Start(const std::string& folder, pid_t* child) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -110,7 +110,7 @@ int Start(const std::string& folder, pid_t* child) {
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, kComplaints,
                                    O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  // -d: no settings of the user's own.
+  // -d: ignore the user's settings.
   char program[] = "gnuplot", defaults[] = "-d", script[] = "script.gp";
   char* arguments[] = {program, defaults, script, nullptr};
   const int error = posix_spawnp(child, program, &actions, nullptr, arguments, environ);

@@ -1,8 +1,8 @@
-// What every gnuplot script of ours begins with, how texts and curves look, and how a
-// script becomes a picture.
+// What all our gnuplot scripts share: how they begin, how texts and curves look, and how a script
+// becomes a picture.
 //
-// A script is self-contained: data inline, no file but its output, and texts from outside
-// only in single quotes, where gnuplot substitutes nothing.
+// Scripts are self-contained: data are inline, the output is the only file, and external texts
+// appear only in single quotes, where gnuplot substitutes nothing.
 #ifndef GRAPEVINE_REPORT_GNUPLOT_H_
 #define GRAPEVINE_REPORT_GNUPLOT_H_
 
@@ -17,12 +17,12 @@ namespace grapevine {
 
 enum class PictureFormat { kPng, kSvg };
 
-// A literal that gnuplot takes as it is: single quotes know neither escapes nor
-// command substitution. Control characters become blanks.
+// A literal for gnuplot: single quotes know neither escapes nor command substitution. Control
+// characters become blanks.
 std::string GnuplotQuoted(const std::string& text);
 
-// "#0072B2", and a dash pattern: told apart by colour-blind readers and in print.
-// Colours repeat after ten curves, each time with another dash.
+// "#0072B2", and a dash pattern: distinguishable for colour-blind readers and in print. Colours
+// repeat after ten curves, each time with a different dash.
 std::string CurveColour(size_t curve);
 std::string CurveDash(size_t curve);
 
@@ -31,15 +31,15 @@ std::string CurveDash(size_t curve);
 std::string GnuplotTerminal(PictureFormat format, int width, int height, const std::string& output);
 
 // Runs `script`, without a shell, in a private folder, which is removed afterwards, and returns
-// the bytes of the file `output` that it wrote there. Errors: gnuplot is not
-// installed (names the package), or what it complained about first.
+// the bytes of the file `output` that it wrote there. Errors: gnuplot is not installed (names the
+// package), or its first complaint.
 absl::StatusOr<std::string> RunGnuplot(const std::string& script, const std::string& output);
 
-// By the end of the name: .png or .svg, else kUsage.
+// From the file's extension: .png or .svg, else kUsage.
 absl::StatusOr<PictureFormat> FormatOf(const std::string& output);
 
-// Runs the script that `script_for` makes for the name of its output, and writes
-// the picture to `output` whole or not at all. Errors of writing are kOutput.
+// Runs the script that `script_for` returns for the name of its output, and writes the picture to
+// `output` completely or not at all. Write errors are kOutput.
 absl::Status WritePicture(const std::string& output,
                           const std::function<std::string(const std::string&)>& script_for);
 

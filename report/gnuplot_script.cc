@@ -68,7 +68,7 @@ std::string Head(const Layout& layout, PictureFormat format, const std::string& 
 
 std::string DataName(size_t panel, size_t curve) { return absl::StrCat("$p", panel, "c", curve); }
 
-// What gnuplot can draw of a curve on this axis, in the axis's unit.
+// The points of a curve that gnuplot can draw on these axes, in their units.
 Band Drawable(const Band& curve, const Axis& x, const Axis& y) {
   Band drawable;
   for (const BandPoint& point : Thin(curve, kMaxPoints)) {
@@ -88,7 +88,7 @@ std::string DataBlock(const std::string& name, const Band& points) {
   return absl::StrCat(block, "EOD\n");
 }
 
-// The parts in lines of a panel's width; "and 3 more" where they do not fit.
+// Breaks the parts into lines of a panel's width; "and 3 more" if they do not fit.
 std::vector<std::string> Lines(const std::string& head, const std::vector<std::string>& parts) {
   constexpr size_t kWidth = 62;  // letters of the size of notes
   constexpr size_t kMaxLines = 3;
@@ -108,7 +108,7 @@ std::vector<std::string> Lines(const std::string& head, const std::vector<std::s
   return lines;
 }
 
-// A logarithmic axis has no place for runs that agree exactly.
+// Runs that agree exactly have no place on a logarithmic axis.
 std::string ZeroNote(const Page& page, const Panel& panel) {
   std::vector<std::string> labels;
   for (size_t curve = 0; curve < panel.curves.size(); ++curve) {
@@ -180,7 +180,7 @@ std::string Tics(const char* which, const Axis& axis, bool shown) {
                       ")\n");
 }
 
-// Axes, ranges and labels. Inner panels of shared rows and columns go without.
+// Axes, ranges and labels. The inner panels of shared rows and columns have none.
 std::string Axes(const Page& page, const Layout& layout, size_t index) {
   const Axis& x = page.panels[index].x;
   const Axis& y = page.panels[index].y;
@@ -203,7 +203,7 @@ std::string Title(const Panel& panel) {
                       " at graph 0.5,1.06 center noenhanced textcolor '#303030'\n");
 }
 
-// The line that curves are to be compared with, and the script that it needs.
+// The line with which curves are compared, and the script that it needs.
 std::string Reference(const Panel& panel, size_t index, std::string* script) {
   const Band points = Drawable(panel.reference, panel.x, panel.y);
   if (points.empty()) return "";
@@ -230,7 +230,7 @@ std::string DrawPanel(const Page& page, const Layout& layout, size_t index) {
     if (HasWidth(points)) absl::StrAppend(&bands, BandElement(data, curve), ", ");
     absl::StrAppend(&lines, LineElement(page, data, curve, points.size() <= kMarkedPoints), ", ");
   }
-  // Once a row, and in every panel that has an axis of its own.
+  // Once per row, and in every panel with an axis of its own.
   const bool noted = panel.y.logarithmic && (!page.shared_rows || index % layout.columns == 0);
   const std::string agreement = panel.y.logarithmic ? ZeroNote(page, panel) : "";
   if (noted) absl::StrAppend(&script, agreement);
@@ -238,12 +238,12 @@ std::string DrawPanel(const Page& page, const Layout& layout, size_t index) {
     absl::StrAppend(&script, "set label 1 'not measured' at graph 0.5,0.5 center ",
                     "textcolor '#808080'\n");
   }
-  // NaN draws nothing, and ends the list.
+  // NaN draws nothing; it ends the list.
   absl::StrAppend(&script, "plot ", bands, lines, "NaN notitle\n", "unset label\n");
   return script;
 }
 
-// Samples and texts by hand: gnuplot's own key belongs to a single panel.
+// Drawn by hand: gnuplot's own key belongs to a single panel.
 std::string Legend(const Page& page, const Layout& layout) {
   // Centred under the panels.
   const int left =

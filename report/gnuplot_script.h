@@ -1,4 +1,4 @@
-// A page of panels with curves as a gnuplot script (gnuplot_text.h).
+// A page of panels with curves, as a gnuplot script (report/gnuplot.h).
 #ifndef GRAPEVINE_REPORT_GNUPLOT_SCRIPT_H_
 #define GRAPEVINE_REPORT_GNUPLOT_SCRIPT_H_
 
@@ -15,23 +15,23 @@ namespace grapevine {
 struct Panel {
   Axis x;
   Axis y;
-  // One a curve, in the order of Page::labels; may be empty.
+  // One per curve, in the order of Page::labels; may be empty.
   std::vector<Band> curves;
   std::string title;           // above it; may be empty
   Band reference;              // a thin grey line; may be empty
-  std::string reference_name;  // at its end
-  bool blank = false;          // a hole in the page
+  std::string reference_name;  // written at its end
+  bool blank = false;          // a gap in the page
 };
 
 struct Page {
   std::string title;
-  std::vector<std::string> labels;  // one a curve
-  // The curves that are drawn thin, with open marks: simulated ones beside real ones.
+  std::vector<std::string> labels;  // one per curve
+  // Curves that are drawn thin, with open marks: simulated ones beside real ones.
   std::set<size_t> hollow;
   std::vector<Panel> panels;  // row by row
   int columns = 3;
-  // Whether the panels of a row have one vertical axis, drawn at the left, and
-  // those of a column one horizontal axis, drawn below.
+  // Whether the panels of a row share a vertical axis, drawn at the left, and those of a column a
+  // horizontal axis, drawn at the bottom.
   bool shared_rows = true;
   bool shared_columns = true;
 };

@@ -50,14 +50,14 @@ std::vector<Band> Together(const std::vector<Panel>& panels, size_t first, size_
 bool IsSimulatedRun(const RecordedRun& run) { return IsSimulated(run.config); }
 bool IsSimulatedCurve(const Curve& curve) { return IsSimulatedRun(*curve.runs.front()); }
 
-// "time (s)" of a simulated run is that of a clock of its own.
+// The "time (s)" of a simulated run is on its own clock.
 void NameSimulatedTime(const std::vector<RecordedRun>& runs, Axis* axis) {
   if (std::ranges::none_of(runs, IsSimulatedRun)) return;
   const bool all = std::ranges::all_of(runs, IsSimulatedRun);
   axis->label = absl::StrCat(all ? "simulated " : "real or simulated ", axis->label);
 }
 
-// Whether anything of it can be drawn: timing alone has no loss and no model.
+// Whether anything of the curve can be drawn: a timing run has no loss and no model.
 bool IsDrawn(const Curve& curve, std::span<const Vertical> rows,
              std::span<const Horizontal> against) {
   for (const Vertical y : rows) {
@@ -98,7 +98,7 @@ absl::StatusOr<Page> PageOf(const std::vector<RecordedRun>& runs, const PlotOpti
   }
   page.shared_rows = options.against.size() > 1;
   page.columns = page.shared_rows ? static_cast<int>(options.against.size()) : 3;
-  // With one quantity to be drawn against, its panels stand side by side.
+  // If there is only one horizontal quantity, its panels are side by side.
   const size_t columns = options.against.size();
   for (size_t i = 0; i < page.panels.size(); ++i) {
     const size_t column = i % columns;

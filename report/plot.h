@@ -1,4 +1,4 @@
-// Convergence of runs as a picture: what `grapevine plot` draws.
+// The convergence of runs as a picture: what `grapevine plot` draws.
 #ifndef GRAPEVINE_REPORT_PLOT_H_
 #define GRAPEVINE_REPORT_PLOT_H_
 
@@ -19,20 +19,19 @@ struct PlotOptions {
   std::vector<std::string> runs;
   // A .png or .svg file.
   std::string output;
-  // One column of panels each; loss, accuracy and consensus distance are the
-  // rows. A single one puts these side by side.
+  // One column of panels each, with loss, accuracy and consensus distance as rows. If there is
+  // only one, its panels are side by side.
   std::vector<Horizontal> against = {Horizontal::kEpoch, Horizontal::kBytes, Horizontal::kTime};
   // Which loss.
   Vertical loss = Vertical::kTrainLoss;
-  // In place of what the runs have in common.
+  // Instead of what the runs have in common.
   std::optional<std::string> title;
 };
 
-// The panels, without drawing them. kInput when nothing was measured that
-// could be drawn.
+// The panels, not drawn. kInput if nothing was measured that could be drawn.
 absl::StatusOr<Page> PageOf(const std::vector<RecordedRun>& runs, const PlotOptions& options);
 
-// Reads, draws, and writes `output` whole or not at all. Errors are kUsage,
+// Reads the runs, draws them and writes `output` completely or not at all. Errors are kUsage,
 // kInput or kOutput and name the file.
 absl::Status PlotRuns(const PlotOptions& options);
 

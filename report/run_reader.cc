@@ -74,8 +74,7 @@ absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {
 
 namespace {
 
-// Nodes but for servers. All, of an algorithm that the program that ran it knows and this
-// one does not.
+// All nodes except servers; all, too, for an algorithm that only the program that ran it knows.
 absl::StatusOr<int> Workers(const Config& config) {
   ASSIGN_OR_RETURN(const Spec spec, ParseSpec(config.algorithm()));
   if (Algorithms().Find(spec.name) == nullptr) return config.nodes();

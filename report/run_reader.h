@@ -1,5 +1,4 @@
-// Run directories (run/records/run_directory.h), and the cells of sweeps, read back for
-// reports.
+// Reads run directories (run/records/run_directory.h), and the cells of sweeps, for reports.
 #ifndef GRAPEVINE_REPORT_RUN_READER_H_
 #define GRAPEVINE_REPORT_RUN_READER_H_
 
@@ -17,16 +16,16 @@ namespace grapevine {
 struct RecordedRun {
   std::string path;
   Config config;
-  std::vector<RunMetrics> metrics;  // in the order of the file, at least one
+  std::vector<RunMetrics> metrics;  // in file order, at least one
 };
 
-// Reads one run. A last line without a line break (the run is still going, or
-// was killed) is left out. Errors are kInput (kUsage in a configuration) and
-// name the file, and the line where there is one.
+// Reads one run. A last line without a line break is ignored (the run is still going, or was
+// killed). Errors are kInput (kUsage for a configuration) and name the file and, if there is one,
+// the line.
 absl::StatusOr<RecordedRun> ReadRun(const std::string& path);
 
-// `path` itself if it is a run directory, else the run directories in it, in
-// the order of their names (the cells of a sweep). kInput when there is none.
+// `path` itself if it is a run directory, else the run directories in it, by name (the cells of a
+// sweep). kInput if there are none.
 absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path);
 
 struct SweptCell {
@@ -35,18 +34,17 @@ struct SweptCell {
   double seconds_per_round = 0;  // above 0
   int workers = 1;               // nodes that compute gradients
 
-  // Seconds in which all workers together compute as many gradients as there are
-  // nodes: fair to methods that keep nodes as servers.
+  // Seconds in which all workers together compute as many gradients as there are nodes: fair to
+  // methods that use some nodes as servers.
   double seconds_per_gradients() const { return seconds_per_round * config.nodes() / workers; }
-  // Where the configuration has them: bits and seconds.
+  // If the configuration has them: bits a second, and seconds.
   std::optional<double> bandwidth() const;
   std::optional<double> latency() const;
 };
 
-// Every finished cell in `paths` (sweeps, folders of runs, or runs), in the order
-// of their names. Cells without a summary.json are left out: they failed, or the
-// sweep goes on. Errors are kInput: there is none, or one that is no simulated
-// run; they name the folder or the file.
+// Every finished cell in `paths` (sweeps, folders of runs, or runs), by name. Cells without a
+// summary.json are omitted: they failed, or the sweep is still running. Errors are kInput and
+// name the folder or the file: there is no cell, or one is not a simulated run.
 absl::StatusOr<std::vector<SweptCell>> ReadSweep(std::span<const std::string> paths);
 
 }  // namespace grapevine

@@ -1,4 +1,4 @@
-// Measurements as curves: what is drawn against what.
+// Measurements as curves: one quantity against another.
 #ifndef GRAPEVINE_REPORT_SERIES_H_
 #define GRAPEVINE_REPORT_SERIES_H_
 
@@ -19,8 +19,8 @@ struct Point {
   double y;
 };
 
-// The points at which both values were measured, ascending in x. A consensus distance
-// below what a single weight's last bit makes is what rounding left of a mean: 0.
+// The points at which both values were measured, ascending in x. A consensus distance below the
+// last bit of a single weight is a mean's rounding error, and counts as 0.
 std::vector<Point> SeriesOf(std::span<const RunMetrics> metrics, Horizontal x, Vertical y);
 
 struct BandPoint {
@@ -30,12 +30,12 @@ struct BandPoint {
 
 using Band = std::vector<BandPoint>;
 
-// Mean, least and greatest, at every x that a series has, of those that cover it, with
-// straight lines between points: each is drawn to its end. One series is its own mean.
+// Mean, minimum and maximum, at every x of any series, over those that cover it, with straight
+// lines between points; each series is drawn to its end. A single series is its own mean.
 Band BandOf(std::span<const std::vector<Point>> series);
 
-// At most about `points` points: means of equally long stretches, with the
-// least and the greatest of each. The last point stays as it is.
+// At most about `points` points: means of equally long stretches, with the minimum and maximum of
+// each. The last point is kept as it is.
 Band Thin(const Band& band, size_t points);
 
 }  // namespace grapevine

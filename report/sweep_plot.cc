@@ -48,8 +48,8 @@ Labelled LabelsOf(std::span<const SweptCell> cells, const std::set<std::string>&
   return labels;
 }
 
-// One curve for each label; a point joins the cells that differ in the seed (or in
-// a graph that plays no part) alone.
+// One curve for each label; a point joins the cells that differ only in the seed (or in a graph
+// that plays no part).
 std::vector<Band> BandsOfCells(std::span<const SweptCell> cells, const Labelled& labels,
                                const Value& x, const Value& y) {
   std::vector<std::map<double, std::vector<double>>> points(labels.distinct.size());
@@ -82,7 +82,7 @@ std::set<double> ValuesOf(std::span<const SweptCell> cells, const Value& value) 
   return values;
 }
 
-// One of the two quantities that a step's time is drawn against.
+// One of the two quantities against which a step's time is drawn.
 struct Quantity {
   const char* flag;
   const char* label;
@@ -95,7 +95,7 @@ const Quantity kLatency{"--latency", "latency, one way", &SweptCell::latency, &L
 
 std::vector<std::optional<double>> LeastMiddleGreatest(const std::set<double>& values) {
   std::vector<std::optional<double>> chosen(values.begin(), values.end());
-  // A network whose own value it is.
+  // The network has its own value.
   if (chosen.empty()) return {std::nullopt};
   if (chosen.size() > 3) chosen = {chosen.front(), chosen[chosen.size() / 2], chosen.back()};
   return chosen;
@@ -144,7 +144,7 @@ absl::StatusOr<Page> StepTimePage(std::span<const SweptCell> cells) {
   AppendRow(std::move(latencies), columns, &page.panels);
   page.columns = static_cast<int>(columns);
   page.shared_columns = false;
-  // All panels have one vertical axis, so that rows compare too.
+  // All panels share a vertical axis, so that rows can be compared too.
   std::vector<Band> all;
   for (const Panel& panel : page.panels) {
     all.insert(all.end(), panel.curves.begin(), panel.curves.end());

@@ -1,5 +1,5 @@
-// Pictures of sweeps, what `grapevine plot --kind=` draws beside convergence: how methods
-// take to bandwidth, to latency and to more nodes, and who wins where.
+// Pictures of sweeps, which `grapevine plot --kind=` draws besides convergence: how methods
+// respond to bandwidth, latency and more nodes, and which one wins where.
 #ifndef GRAPEVINE_REPORT_SWEEP_PLOT_H_
 #define GRAPEVINE_REPORT_SWEEP_PLOT_H_
 
@@ -15,15 +15,15 @@
 
 namespace grapevine {
 
-// Seconds per round against bandwidth, a panel for each latency, and against
-// latency, a panel for each bandwidth (the least, the middle and the greatest of
-// more than three): figure 3 of Lian et al. 2017. A latency of 0 has no place on a
-// logarithmic axis and is left out there. kInput when neither varies.
+// Seconds per round against bandwidth, one panel per latency, and against latency, one panel per
+// bandwidth (of more than three the lowest, the middle and the highest): figure 3 of Lian et al.
+// 2017. A latency of 0 has no place on a logarithmic axis and is omitted there. kInput if neither
+// varies.
 absl::StatusOr<Page> StepTimePage(std::span<const SweptCell> cells);
 
-// Gradients per second against the number of nodes, in units of the most that one
-// of the curves reaches with the fewest nodes; with the line of perfect scaling.
-// kInput when there is one number of nodes.
+// Gradients per second against the number of nodes, relative to the highest that any curve
+// reaches with the fewest nodes; with the line of perfect scaling. kInput if there is only one
+// number of nodes.
 absl::StatusOr<Page> SpeedUpPage(std::span<const SweptCell> cells);
 
 enum class SweepPicture { kStepTime, kWinner, kSpeedUp };
@@ -35,7 +35,7 @@ struct SweepPlotOptions {
   std::optional<std::string> title;
 };
 
-// Reads, draws, and writes `output` whole or not at all. Errors are kUsage,
+// Reads the sweeps, draws them and writes `output` completely or not at all. Errors are kUsage,
 // kInput or kOutput and name the file, or the flag whose list is missing.
 absl::Status PlotSweep(const SweepPlotOptions& options);
 

@@ -36,7 +36,7 @@ std::string WhenMet(const TargetAccuracy& target) {
                       HumanDuration(target.time_s.value_or(0)));
 }
 
-// Of one cell, without its coordinates.
+// The columns of one cell after its coordinates.
 Cells CsvValues(const SweepRow& row) {
   if (!row.summary.ok()) {
     Cells cells(11);

@@ -17,13 +17,13 @@ struct SweepRow {
   absl::StatusOr<Summary> summary;
 };
 
-// A header line and a line a cell (RFC 4180). Columns: the coordinates, rounds,
-// epochs, simulated_time_s, seconds_per_round, bytes_sent_total, train_loss,
-// test_accuracy, target_met ("true", "false"), target_round, target_time_s,
-// consensus_distance, error. What was not measured is empty.
+// A header and one line per cell (RFC 4180). Columns: the coordinates, rounds, epochs,
+// simulated_time_s, seconds_per_round, bytes_sent_total, train_loss, test_accuracy, target_met
+// ("true", "false"), target_round, target_time_s, consensus_distance, error. Values that were not
+// measured are empty.
 std::string SweepCsv(const std::vector<SweepRow>& rows);
 
-// The same with units, leaving out columns that are empty in every row.
+// The same with units, without the columns that are empty in every row.
 std::string SweepText(const std::vector<SweepRow>& rows);
 
 }  // namespace grapevine

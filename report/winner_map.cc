@@ -74,10 +74,10 @@ absl::Status CheckList(const std::vector<double>& values, const char* name,
                                  "); give --", name, " a list"));
 }
 
-// Of the script, in pixels.
+// Sizes in the script, in pixels.
 constexpr int kLeft = 90, kRight = 160, kTop = 58, kBottom = 66, kRowHeight = 46;
 constexpr int kLetter = 7, kColumnMargin = 14, kNarrowestColumn = 88;
-// The deepest colour is for this factor at least.
+// The deepest colour stands for this factor or a larger one.
 constexpr double kLeastScale = 2;
 
 int ColumnWidth(const WinnerMap& map) {
@@ -88,7 +88,7 @@ int ColumnWidth(const WinnerMap& map) {
   return std::max(kNarrowestColumn, kColumnMargin + kLetter * static_cast<int>(longest));
 }
 
-// Names at the middles of columns or rows.
+// Names in the middle of columns or rows.
 std::string NamedTics(const std::vector<double>& values, std::string (*name)(double)) {
   std::vector<std::string> tics;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -124,7 +124,7 @@ std::string DrawCell(const WinnerMap::Cell& cell, size_t id, size_t column, size
       GnuplotQuoted(cell.winner), x, y + 0.16, ink, 2 * id + 1, factor, x, y - 0.22, ink);
 }
 
-// What to add to a sweep that lacks gossip, or what it is compared with.
+// What to add to a sweep in which one side is missing.
 std::string Remedy(bool centralized) {
   std::vector<std::string> names;
   for (const AlgorithmKind* kind : Algorithms().All()) {
@@ -150,7 +150,7 @@ absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells) {
     if (latency) latencies.insert(*latency);
     if (!bandwidth || !latency) continue;
     Sides& sides = sides_at[{*latency, *bandwidth}];
-    // Of the default algorithm the graph alone: "ring".
+    // The default algorithm is named by its graph alone: "ring".
     const bool usual = !central && cell.config.algorithm() == Config().algorithm();
     const std::string name = usual ? cell.config.topology() : MethodName(cell.config);
     (central ? sides.centralized : sides.gossip)[name].push_back(cell.seconds_per_gradients());
@@ -209,7 +209,7 @@ std::string WinnerScript(const WinnerMap& map, PictureFormat format, const std::
     const double depth = std::abs(std::log10(map.cells[i]->advantage)) / end;
     absl::StrAppend(&script, DrawCell(*map.cells[i], id++, i % columns, i / columns, depth));
   }
-  // Points of no size bring the scale of colours along.
+  // Invisible points make gnuplot draw the colour scale.
   return absl::StrCat(script,
                       "$scale << EOD\n0 0 0\nEOD\n"
                       "plot $scale using 1:2:3 with points pt 7 ps 0 palette\nunset output\n");

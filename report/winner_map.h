@@ -1,4 +1,4 @@
-// Who wins, gossip or a centralized method, over bandwidth and latency.
+// Which side wins, gossip or a centralized method, over bandwidth and latency.
 #ifndef GRAPEVINE_REPORT_WINNER_MAP_H_
 #define GRAPEVINE_REPORT_WINNER_MAP_H_
 
@@ -16,25 +16,24 @@ namespace grapevine {
 struct WinnerMap {
   struct Cell {
     std::string winner;  // the method
-    // Time of the best centralized method over that of the best gossip: above 1
-    // where gossip wins. For as many gradients as there are nodes.
+    // Time of the best centralized method over that of the best gossip, for as many gradients as
+    // there are nodes: above 1 where gossip wins.
     double advantage = 1;
   };
 
   std::string title;
   std::vector<double> bandwidths;  // bits a second, ascending: left to right
-  std::vector<double> latencies;   // seconds, ascending: from below
-  // Latency by latency; absent where a side has no finished cell.
+  std::vector<double> latencies;   // seconds, ascending: bottom to top
+  // One row per latency; absent if a side has no finished cell.
   std::vector<std::optional<Cell>> cells;
 };
 
-// Cells that differ in the seed alone count with their mean. kInput, naming what is
-// missing, unless bandwidth and latency vary, nothing else but method and seed
-// does, and there are cells of both sides.
+// Cells that differ only in the seed are averaged. kInput, naming what is missing, unless
+// bandwidth and latency vary, nothing else but method and seed does, and both sides have cells.
 absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells);
 
-// A heat map: the winner's name and factor in each cell; blue where gossip wins,
-// orange where a centralized method does, the deeper the more.
+// A heat map: the winner's name and factor in each cell; blue where gossip wins, orange where a
+// centralized method does, deeper for larger factors.
 std::string WinnerScript(const WinnerMap& map, PictureFormat format, const std::string& output);
 
 }  // namespace grapevine

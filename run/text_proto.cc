@@ -14,7 +14,7 @@
 namespace grapevine {
 namespace {
 
-// No file of a person's is larger; parsed it takes many times as much.
+// No file written by a person is larger; parsed, it takes many times as much.
 constexpr size_t kMaxBytes = size_t{64} << 20;
 
 // Keeps the first error; the parser counts lines from 0.

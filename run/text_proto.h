@@ -1,4 +1,4 @@
-// Reading a file of a user's as the text form of a protocol buffer.
+// Reads a user's file as the text form of a protocol buffer.
 #ifndef GRAPEVINE_RUN_TEXT_PROTO_H_
 #define GRAPEVINE_RUN_TEXT_PROTO_H_
 
@@ -13,9 +13,9 @@
 
 namespace grapevine {
 
-// Fills `message`, and `positions` with the line (counted from 0) of every field.
-// A file that cannot be read is kInput; what is not of the message's type is
-// `bad_content` and begins with FILE:LINE.
+// Fills `message`, and `positions` with the line (counted from 0) of every field. A file that
+// cannot be read is kInput; content that is not of the message's type is `bad_content` and begins
+// with FILE:LINE.
 absl::Status ReadTextProto(const std::string& path, Failure bad_content,
                            google::protobuf::Message* message,
                            google::protobuf::TextFormat::ParseInfoTree* positions);

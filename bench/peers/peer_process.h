@@ -1,4 +1,4 @@
-// A peer program that answers lines: for benchmarks that alternate with it.
+// A peer program that answers line by line, for benchmarks that alternate with it.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_BENCH_PEERS_PEER_PROCESS_H_
@@ -18,8 +18,7 @@ class PeerProcess {
   PeerProcess(const PeerProcess&) = delete;
   PeerProcess& operator=(const PeerProcess&) = delete;
 
-  // Sends one line and reads the number that answers it; nothing once the
-  // program has ended.
+  // Sends one line and reads the number that answers it; absent once the program has ended.
   std::optional<double> Ask(const std::string& line);
 
  private:

@@ -59,7 +59,7 @@ std::vector<s4u::Host*> BuildSwitch(const Transfers& transfers) {
   std::vector<s4u::Host*> hosts;
   for (int i = 0; i < transfers.nodes; ++i) {
     s4u::Host* const host = zone->create_host("host" + std::to_string(i), 1e9);
-    // Half of the latency on each of the two links of a way.
+    // Half of the latency on each of a path's two links.
     s4u::SplitDuplexLink* const link =
         zone->create_split_duplex_link("link" + std::to_string(i), transfers.bandwidth);
     link->set_latency(transfers.latency / 2)->seal();

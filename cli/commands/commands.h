@@ -1,6 +1,6 @@
 // The commands of the program: NAME_command.cc has `grapevine NAME`.
 //
-// Each is declared on `line`, before it runs; what a command does, it does from there.
+// Each is declared on `line` before that runs, and carried out by it when it is chosen.
 #ifndef GRAPEVINE_CLI_COMMANDS_COMMANDS_H_
 #define GRAPEVINE_CLI_COMMANDS_COMMANDS_H_
 
@@ -16,11 +16,11 @@ void AddNodeCommand(CommandLine& line);
 void AddSimCommand(CommandLine& line);
 // The properties of a graph, or the graph itself.
 void AddTopologyCommand(CommandLine& line);
-// Convergence across runs, and what came out of sweeps, as pictures.
+// Convergence across runs, and the results of sweeps, as pictures.
 void AddPlotCommand(CommandLine& line);
 // A model file on a data set.
 void AddEvalCommand(CommandLine& line);
-// What this program is made of; --version too.
+// The versions of this program and its parts; also --version.
 void AddVersionCommand(CommandLine& line);
 
 }  // namespace grapevine

@@ -1,5 +1,5 @@
-// A command that carries out an experiment: flags from Config, --config,
-// --dry-run, logging. Keeps train, node and sim short.
+// The frame of a command that carries out experiments: flags from Config, --config, --dry-run,
+// logging. Keeps train, node and sim short.
 #ifndef GRAPEVINE_CLI_COMMANDS_EXPERIMENT_COMMAND_H_
 #define GRAPEVINE_CLI_COMMANDS_EXPERIMENT_COMMAND_H_
 
@@ -16,19 +16,18 @@
 
 namespace grapevine {
 
-// Carries out `resolved`. With `dry_run`, checks everything that could go wrong
-// (specs, files, the run directory), may print what would happen, and starts
-// nothing; the values and their origins are printed afterwards by the frame, what
-// the body fills in by itself with the rest.
+// Carries out `resolved`. With `dry_run`, checks everything that could go wrong (specs, files,
+// the run directory), may print what would happen, and starts nothing; the frame then prints the
+// values with their origins, including those that the body has filled in.
 using ExperimentBody = std::function<absl::Status(ResolvedConfig& resolved, bool dry_run)>;
 
 // Declares flags for `fields` on `command` and runs `body` when it is chosen.
 void DefineExperiment(Command command, const std::vector<const ConfigField*>& fields,
                       ExperimentBody body);
 
-// Likewise for a grid of experiments (run/config/config_resolve.h): at least one cell.
+// The same for a grid of experiments (run/config/config_resolve.h), of at least one cell.
 using SweepBody = std::function<absl::Status(std::vector<SweepCell>& cells, bool dry_run)>;
-// `rounds` gives the rounds of experiments whose user need not name any.
+// `rounds` supplies the number of rounds if the user need not give it.
 void DefineSweep(
     Command command, const std::vector<const ConfigField*>& fields, SweepBody body,
     std::function<std::optional<std::string>()> rounds = [] { return std::nullopt; });

@@ -67,8 +67,8 @@ absl::Status TellPort(int descriptor, const HostAddress& address) {
   return told ? absl::OkStatus() : absl::InternalError("the launcher does not take rank 0's port");
 }
 
-// Where the run's progress goes: to a launcher, or as lines to the terminal, and
-// never waits for either.
+// Reports the run's progress, to a launcher or as lines to the terminal, and never waits for
+// either.
 class ProgressReport {
  public:
   ProgressReport(ProgressGoal goal, bool json)
@@ -91,7 +91,7 @@ class ProgressReport {
     (void)!write(*descriptor_, line.data(), line.size());
   }
 
-  // Once the run is over: what waits for its reader goes first.
+  // Once the run is over: writes what still waits for its reader.
   absl::Status Finish() const {
     return terminal_ ? AsOutputStatus(terminal_->Drain()) : absl::OkStatus();
   }
@@ -103,7 +103,7 @@ class ProgressReport {
   std::shared_ptr<BackgroundWriter> terminal_;
 };
 
-// Names one run among all: only ever compared, so it need not be reproducible.
+// Identifies one run among all: only ever compared, so it need not be reproducible.
 std::string NewRunId() {
   std::random_device device;
   return absl::StrCat(absl::Hex(uint64_t{device()} << 32 | device(), absl::kZeroPad16));
@@ -140,15 +140,15 @@ absl::Status PrepareRunDirectory(const Config& config, Rank rank) {
   return CreateRunDirectory(config, absl::Now()).status();
 }
 
-// The run that ended with `why` before it began leaves no folder that would be
-// in the way of the next attempt.
+// Returns `why`, with which the run ended before it began, and leaves no folder that would be in
+// the way of the next attempt.
 absl::Status Undone(const Config& config, Rank rank, const absl::Status& why) {
   if (rank != 0 || Launched()) return why;
   if (absl::Status status = RemoveRun(config.out()); !status.ok()) LOG(WARNING) << status.message();
   return why;
 }
 
-// Rank 0 speaks for the run; the others say only that they are in it, and where.
+// Rank 0 reports on the run; the others only say that they are in it, and where.
 absl::Status SayOpening(const Experiment& experiment, Rank rank, const std::string& place) {
   if (Launched()) return absl::OkStatus();
   std::cout << place;
@@ -200,7 +200,7 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   if (absl::Status status = run.Run(); !status.ok()) {
     return run.began() ? status : Undone(config, rank, status);
   }
-  interruption->reset();  // what only waits for its reader ends as any program does
+  interruption->reset();  // only a reader is awaited now: signals act as usual
   RETURN_IF_ERROR(progress.Finish());
   return SayClosing(config, rank);
 }
@@ -212,8 +212,8 @@ absl::Status BuildAndCarryOut(const Config& config, NodeRunOptions options,
   return CarryOut(config, *experiment, std::move(options), place);
 }
 
-// The other nodes hear why rank 0 cannot begin: from the session once it listens, and
-// before that from here.
+// The other nodes hear why rank 0 cannot begin: from the session once it listens, before that
+// from here.
 absl::Status RunInEarshot(const Config& config, NodeRunOptions options, const std::string& place) {
   NodeSessionOptions session = options.session;
   session.size = config.nodes();

@@ -24,7 +24,7 @@
 namespace grapevine {
 namespace {
 
-// What the advice is about cannot be given.
+// What the advice is to choose must not be given.
 absl::Status CheckNothingIsChosen(const ResolvedConfig& resolved) {
   for (const char* name : {"topology", "algorithm"}) {
     const Origin origin = resolved.OriginOf(name);
@@ -36,7 +36,7 @@ absl::Status CheckNothingIsChosen(const ResolvedConfig& resolved) {
   return absl::OkStatus();
 }
 
-// The experiment without its learning: as large, and taking as long.
+// Replaces the experiment by one without learning, of the same size and gradient time.
 absl::Status MakePhantom(Config* config, AdviceBasis* basis) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Experiment> experiment, Experiment::Build(*config));
   basis->replica_bytes = 4.0 * static_cast<double>(experiment->layout().size);
@@ -49,7 +49,7 @@ absl::Status MakePhantom(Config* config, AdviceBasis* basis) {
   }
   if (learns) {
     config->set_model(absl::StrCat("phantom:", 4 * experiment->layout().size, "B"));
-    // Of learning.
+    // Settings of learning.
     for (const char* name : {"init_from", "target_accuracy", "data", "split", "label_smoothing"}) {
       ClearField(ConfigFieldNamed(name), config);
     }
@@ -64,7 +64,7 @@ absl::Status PrintAdvice(const ResolvedConfig& resolved, bool json, bool dry_run
                          const std::atomic<bool>& interrupted) {
   RETURN_IF_ERROR(CheckNothingIsChosen(resolved));
   Config config = resolved.config;
-  config.set_schedule("constant");  // of rounds that are too few for any other
+  config.set_schedule("constant");  // any other needs more rounds
   ASSIGN_OR_RETURN(const auto cluster, SimulatedCluster::Make(config));
   AdviceBasis basis{.nodes = config.nodes(),
                     .model = config.model(),

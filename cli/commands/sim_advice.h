@@ -9,10 +9,9 @@
 
 namespace grapevine {
 
-// Prints the advice, as JSON if `json`, for the nodes, model and network of
-// `resolved`. A model that learns counts with its size and, unless --compute says
-// otherwise, the time that a gradient takes on this machine. With `dry_run`, checks
-// and prints the candidates alone.
+// Prints the advice, as JSON if `json`, for the nodes, model and network of `resolved`. A model
+// that learns counts by its size and, unless --compute is given, by the time that a gradient
+// takes on this machine. With `dry_run`, only checks and prints the candidates.
 absl::Status PrintAdvice(const ResolvedConfig& resolved, bool json, bool dry_run,
                          const std::atomic<bool>& interrupted);
 

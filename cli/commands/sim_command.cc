@@ -41,7 +41,7 @@
 namespace grapevine {
 namespace {
 
-// What a sweep measured first holds for all of it, however often it is interrupted.
+// The time that a sweep measured first holds for all of it, however often it is interrupted.
 void KeepMeasuredTime(std::vector<SweepCell>* cells) {
   const Config& config = cells->front().resolved.config;
   const std::optional<Config> earlier = EarlierSweep(config);
@@ -52,8 +52,8 @@ void KeepMeasuredTime(std::vector<SweepCell>* cells) {
   }
 }
 
-// A model that learns takes the time its gradients take on this machine, unless
-// --compute says otherwise; the configuration keeps what was measured.
+// For a model that learns, a gradient's time is measured on this machine unless --compute is
+// given; the configuration records it.
 absl::Status FillCompute(const Experiment& experiment, std::vector<SweepCell>* cells) {
   if (!experiment.problem().learns() || experiment.config().has_compute()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const std::chrono::nanoseconds time, MeasureGradient(experiment));
@@ -63,8 +63,8 @@ absl::Status FillCompute(const Experiment& experiment, std::vector<SweepCell>* c
   return absl::OkStatus();
 }
 
-// Mixing takes the time that it took where --compute was measured, unless
-// --memory-bandwidth says otherwise.
+// Mixing takes the time that was measured together with --compute, unless --memory-bandwidth is
+// given.
 absl::Status FillMemoryBandwidth(bool quiet, std::vector<SweepCell>* cells) {
   const ResolvedConfig& first = cells->front().resolved;
   const bool given = first.OriginOf("memory_bandwidth").source != Source::kDefault;
@@ -146,7 +146,7 @@ absl::Status SimulateSweep(const std::vector<SweepCell>& cells,
   RETURN_IF_ERROR(FlushStandardOutput());
   std::vector<double> costs;
   for (const std::vector<size_t>& shared : SharedCells(cells)) {
-    costs.resize(cells.size());  // of those that share, the first has all
+    costs.resize(cells.size());  // the first of those that share has the whole cost
     costs[shared.front()] = CellCost(cells[shared.front()].resolved.config);
   }
   SweepProgress progress({.cells = cells.size(),
@@ -169,7 +169,7 @@ absl::Status SimulateSweep(const std::vector<SweepCell>& cells,
   return SweepStatus(cells, summaries, folder, interrupted);
 }
 
-// Before anything is measured or computed: whether its files have a place.
+// Checks that there is a place for the files, before anything is measured or computed.
 absl::Status CheckOutput(const std::vector<SweepCell>& cells) {
   const Config& config = cells.front().resolved.config;
   if (cells.size() == 1) {
@@ -182,8 +182,8 @@ absl::Status CheckOutput(const std::vector<SweepCell>& cells) {
                                  " cells; simulate one of them"));
 }
 
-// Of the first cell that can be built: a grid may hold graphs that some numbers
-// of nodes do not have. The first error when there is none.
+// Builds the first cell that can be built: a grid may hold graphs that some numbers of nodes do
+// not have. The first error if there is none.
 absl::StatusOr<std::unique_ptr<Experiment>> BuildFirst(const std::vector<SweepCell>& cells) {
   absl::Status why;
   for (const SweepCell& cell : cells) {

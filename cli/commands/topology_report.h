@@ -1,4 +1,4 @@
-// What `grapevine topology` prints: for people, and as JSON.
+// The output of `grapevine topology`: for people, and as JSON.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_CLI_COMMANDS_TOPOLOGY_REPORT_H_
@@ -14,10 +14,10 @@
 
 namespace grapevine {
 
-// One topology at length.
+// One topology in detail.
 std::string TopologyText(const TopologySummary& summary);
 
-// Several beside each other, one line each.
+// Several side by side, one line each.
 std::string TopologyTable(const std::vector<TopologySummary>& summaries);
 
 // One JSON object (docs/topologies.md has its fields), the edges one by one.

@@ -34,8 +34,8 @@
 namespace grapevine {
 namespace {
 
-// What the header says of an experiment and the display needs of it; the
-// experiment itself, data and all, is not kept while the nodes run.
+// What the header and the display need to know about an experiment; the experiment itself, data
+// and all, is not kept while the nodes run.
 struct Plan {
   std::string header;
   ProgressGoal goal;
@@ -82,7 +82,7 @@ absl::Status LaunchNodes(const Config& config, const std::string& run, ProgressD
                      }});
 }
 
-// A reader that stalls, or goes, holds up neither the nodes nor the launcher.
+// A reader that stalls, or disappears, holds up neither the nodes nor the launcher.
 absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std::string& run) {
   const bool json = config.log_format() == "json";
   const auto note = [json](int64_t dropped) { return DroppedLines(dropped, json); };

@@ -117,7 +117,7 @@ std::string SeeHelp(const CLI::App& command) {
   return absl::StrCat("; see ", FullName(command), " --help");
 }
 
-// What is left over explains more than what is missing because of it.
+// An unknown argument explains more than what is missing because of it.
 absl::Status Mistake(const CLI::App& command, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = command.remaining();
   return UsageError(unknown.empty() ? error.what() + SeeHelp(command)
@@ -130,7 +130,7 @@ std::string CheckValue(const std::string& value) {
   return absl::StrCat("needs a value, and ", value, " is a flag");
 }
 
-// "--out=", which CLI11 takes for "--out"; empty when there is none.
+// The flag of "--out=", which CLI11 takes for "--out"; empty if there is none.
 std::string FlagWithEmptyValue(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument(argv[i]);

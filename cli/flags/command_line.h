@@ -1,8 +1,7 @@
-// A program's command line: commands, their flags, and one way of saying what
-// went wrong.
+// A program's command line: commands, their flags, and uniform error messages.
 //
-// CLI11 does the parsing. Its header takes ten seconds to compile, so that
-// command_line.cc alone includes it.
+// CLI11 does the parsing. Its header takes ten seconds to compile, so only command_line.cc
+// includes it.
 //
 //   CommandLine line("grapevine", "Decentralized gossip SGD");
 //   Command eval = line.AddCommand("eval", "loss and accuracy of a model file");
@@ -31,25 +30,25 @@ class Option;
 namespace grapevine {
 
 struct FlagText {
-  std::string names;  // "-n,--nodes"; of an argument without a flag "RUN"; "--x,!--no-x"
+  std::string names;  // "-n,--nodes"; "RUN" for an argument without a flag; "--x,!--no-x"
   std::string help;
   std::string placeholder = "";  // "N", in the help; none for a switch
   std::string group = "";        // heading in the help; empty: "Options"
 };
 
-// A declared flag. A value, good for as long as its CommandLine.
+// A declared flag. A value, valid as long as its CommandLine.
 class Flag {
  public:
   // After parsing.
   bool given() const;
-  // After parsing: what was given, as text and in order; "true" or "false" of a switch.
+  // After parsing: the given values, as text and in order; "true" or "false" for a switch.
   std::vector<std::string> values() const;
 
   Flag& Required();
   Flag& OneOf(std::vector<std::string> values);
   Flag& Needs(const Flag& other);
   Flag& Excludes(const Flag& other);
-  // What the help says of a flag that is not given.
+  // What the help shows as the value of a flag that is not given.
   Flag& ShowDefault(const std::string& text);
 
  private:
@@ -59,26 +58,26 @@ class Flag {
   CLI::Option* option_;
 };
 
-// Where a flag's value goes. What is there before parsing is the default.
+// Where a flag's value goes. The value before parsing is the default.
 using FlagTarget =
     std::variant<std::string*, std::vector<std::string>*, int32_t*, int64_t*, uint64_t*>;
 
-// A declared command. A value, good for as long as its CommandLine.
+// A declared command. A value, valid as long as its CommandLine.
 class Command {
  public:
-  // A flag with a value. Of a flag that is repeated all values count if `target`
-  // is a vector; else it is refused.
+  // A flag with a value. If the flag is repeated, all values count if `target` is a vector;
+  // otherwise that is refused.
   Flag AddFlag(const FlagText& text, FlagTarget target);
-  // The same, read with values(). Of a flag that is repeated all values count if
-  // `repeated`, else the last.
+  // The same, read with values(). If the flag is repeated, all values count if `repeated`, else
+  // the last.
   Flag AddText(const FlagText& text, bool repeated);
   // A flag without a value, read with given(), or with values() if it can be negated.
   Flag AddSwitch(const FlagText& text);
 
   // The end of the help: examples.
   void SetFooter(const std::string& text);
-  // Runs `body` when this command is chosen. Its error is printed after the
-  // command's name, and its class (base/failure.h) is the exit code.
+  // Runs `body` when this command is chosen. Its error is printed after the command's name, and
+  // the error's class (base/failure.h) is the exit code.
   void OnChosen(std::function<absl::Status()> body);
 
  private:
@@ -100,10 +99,10 @@ class CommandLine {
   // What --version prints.
   void SetVersion(const std::string& line);
 
-  // Parses and runs. An unknown flag or command is answered with the nearest one
-  // that exists, no arguments at all with the help; a flag that lacks its value
-  // (`--out=`) is refused and never takes another flag for it. Returns the exit code of
-  // the process; a standard output that could not be written is a failure.
+  // Parses and runs. An unknown flag or command is answered with the nearest one that exists, no
+  // arguments with the help; a flag that lacks its value (`--out=`) is refused and never swallows
+  // the next flag. Returns the exit code of the process; failing to write standard output is a
+  // failure.
   int Run(int argc, char** argv);
 
  private:

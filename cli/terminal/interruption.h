@@ -1,4 +1,4 @@
-// SIGINT, SIGTERM and SIGHUP as a call, on a thread of its own.
+// Turns SIGINT, SIGTERM and SIGHUP into a call, on a thread of its own.
 #ifndef GRAPEVINE_CLI_TERMINAL_INTERRUPTION_H_
 #define GRAPEVINE_CLI_TERMINAL_INTERRUPTION_H_
 

@@ -44,7 +44,7 @@ Json ObjectOf(std::string_view level, std::string_view text) {
   return json;
 }
 
-// Gathers lines and hands them on as objects.
+// Collects lines and passes them on as JSON objects.
 class JsonLineBuffer final : public std::streambuf {
  public:
   JsonLineBuffer(std::streambuf* target, const char* level) : target_(target), level_(level) {}
@@ -111,7 +111,7 @@ std::string AsJson(google::LogSeverity severity, const char* file, int line,
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-// Every log line, in one write, so that lines of several processes do not mix.
+// Writes every log line in one call, so that lines of several processes do not mix.
 class LineSink : public google::LogSink {
  public:
   void send(google::LogSeverity severity, const char*, const char* file, int line,
@@ -120,7 +120,7 @@ class LineSink : public google::LogSink {
                                     : ToString(severity, file, line, time, message, length)) +
                              "\n";
     MutexLock lock(mutex_);
-    // The process ends with a fatal one.
+    // A fatal line ends the process.
     if (writer_ != nullptr && severity != google::GLOG_FATAL) {
       writer_->Write(text);
     } else {
@@ -128,9 +128,9 @@ class LineSink : public google::LogSink {
     }
   }
 
-  // Before threads log.
+  // To be called before threads log.
   void UseJson() { json_ = true; }
-  // Null: this one writes by itself.
+  // Null: the sink writes by itself.
   void WriteTo(BackgroundWriter* writer) {
     MutexLock lock(mutex_);
     writer_ = writer;
@@ -142,7 +142,7 @@ class LineSink : public google::LogSink {
   BackgroundWriter* writer_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };
 
-// The process's, as glog's settings are.
+// One per process, like glog's settings.
 LineSink& Sink() {
   static LineSink sink;
   return sink;
@@ -157,7 +157,7 @@ int Severity(const std::string& level) {
 }  // namespace
 
 void InitializeLogging(const char* program) {
-  // What gRPC has to say comes back in its statuses.
+  // gRPC reports errors in its statuses.
   setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   FLAGS_logtostderr = true;
   FLAGS_minloglevel = google::GLOG_WARNING;

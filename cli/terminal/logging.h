@@ -1,7 +1,7 @@
-// Log lines on stderr, as --log-level and --log-format want them, and lines of output as
-// JSON objects.
+// Log lines on stderr, as --log-level and --log-format want them, and lines of output as JSON
+// objects.
 //
-// What makes or reads a line is a pure function, safe from any thread.
+// The functions that make or read a line are pure, safe from any thread.
 #ifndef GRAPEVINE_CLI_TERMINAL_LOGGING_H_
 #define GRAPEVINE_CLI_TERMINAL_LOGGING_H_
 
@@ -15,30 +15,29 @@
 
 namespace grapevine {
 
-// {"time": (UTC), "level": …, "message": …}. An object in `text` stays what it is.
+// {"time": (UTC), "level": …, "message": …}. If `text` is an object, it is used as it is.
 std::string JsonLine(std::string_view level, std::string_view text);
-// Likewise of a line that a node printed, with its "rank".
+// The same for a line that a node printed, with its "rank".
 std::string JsonLine(std::string_view level, std::string_view text, int rank);
 // {"time", "level": "info", "metrics": {…}}
 std::string JsonLine(const RunMetrics& metrics);
 
-// The message of such a line; any other line itself.
+// The message of such a line; any other line unchanged.
 std::string MessageOf(std::string_view line);
 
-// From now on each line that goes to `stream` comes out as an object. For the rest of the
-// process.
+// From now on, until the process ends, each line written to `stream` comes out as an object.
 void UseJsonLines(std::ostream& stream, const char* level);
 
 // Before anything logs: stderr only, warnings and worse, no log files.
 void InitializeLogging(const char* program);
 
-// Applies log_level and log_format (valid ones) of a configuration. JSON lines
-// have "time" (UTC), "level", "file", "line" and "message"; what goes to std::cerr
-// from then on is one, too (cli/terminal/logging.h).
+// Applies the (valid) log_level and log_format of a configuration. JSON lines have "time" (UTC),
+// "level", "file", "line" and "message"; with them, what is written to std::cerr from then on
+// becomes objects too (UseJsonLines).
 void ConfigureLogging(const Config& config);
 
-// While it lives, nobody who logs waits for the reader of the standard error; its end
-// does. One at a time, after ConfigureLogging.
+// While it lives, logging never waits for the reader of standard error; its destructor does. One
+// at a time, after ConfigureLogging.
 class BackgroundLog {
  public:
   explicit BackgroundLog(BackgroundWriter::Note note);

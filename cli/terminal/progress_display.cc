@@ -140,7 +140,7 @@ ProgressDisplay::Options TerminalOptions(const ProgressGoal& goal, bool json) {
 
 namespace {
 
-// Without a terminal a line is printed for so many parts of the sweep.
+// Without a terminal, a line is printed after each of this many parts of the sweep.
 constexpr size_t kParts = 10;
 
 }  // namespace

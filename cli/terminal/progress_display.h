@@ -1,6 +1,6 @@
-// How a run, or a sweep, comes along, for people: one live line on a terminal; anywhere
-// else a line per measurement, or a few lines of a sweep, and between them what the nodes
-// print. Or for programs: each line a JSON object.
+// The progress of a run or a sweep. For people: one live line on a terminal; elsewhere one line
+// per measurement, or a few per sweep; between them, what the nodes print. For programs: each
+// line a JSON object.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_CLI_TERMINAL_PROGRESS_DISPLAY_H_
@@ -24,15 +24,15 @@ struct ProgressGoal {
   double epochs = 0;
 };
 
-// "round 604/1404  epoch 1.29/3  loss 0.1234  accuracy 97.20 %  consensus
-// 0.0123  5.1k samples/s  12.3 s": what was measured, in this order.
+// "round 604/1404  epoch 1.29/3  loss 0.1234  accuracy 97.20 %  consensus 0.0123  5.1k samples/s
+// 12.3 s": those that were measured, in this order.
 std::string ProgressLine(const RunMetrics& metrics, const ProgressGoal& goal);
 
-// "[####------]  43 %  round ...  ETA 25.1 s", at most `width` characters: where
-// they are few, half the bar and no rounds.
+// "[####------]  43 %  round ...  ETA 25.1 s", at most `width` characters; on a narrow line, half
+// the bar and no rounds.
 std::string ProgressBar(const RunMetrics& metrics, const ProgressGoal& goal, int width);
 
-// What stands where lines were dropped because nobody read them.
+// Takes the place of lines that were dropped because nobody read them.
 std::string DroppedLines(int64_t dropped, bool json);
 
 class ProgressDisplay {
@@ -41,9 +41,9 @@ class ProgressDisplay {
     ProgressGoal goal;
     bool live = false;  // `out` is a terminal
     int width = 80;     // of the terminal
-    bool json = false;  // and then not live
+    bool json = false;  // then not live
   };
-  // Takes text that ends with a line break, but for the bar.
+  // Receives text that ends with a line break, except for the bar.
   using Sink = std::function<void(std::string text)>;
 
   ProgressDisplay(Options options, Sink out, Sink errors);
@@ -52,12 +52,11 @@ class ProgressDisplay {
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
-  // A line of RunMetrics as JSON; anything else is ignored, for it comes from
-  // another process.
+  // A line of RunMetrics as JSON; anything else is ignored, since it comes from another process.
   void OnProgress(std::string_view json);
   // A line that a node printed: "[3] ...".
   void OnLine(int rank, bool errors, std::string_view line);
-  // An error that is said here and now.
+  // An error to be shown at once.
   void OnNotice(std::string_view line);
 
  private:
@@ -81,19 +80,19 @@ class SweepProgress {
  public:
   struct Options {
     size_t cells = 0;
-    double cost = 0;    // of all of them (cell_cost.h)
-    int threads = 1;    // that they are dealt to
+    double cost = 0;    // of all of them (CellCost)
+    int threads = 1;    // that share them
     bool live = false;  // `out` is a terminal
   };
   SweepProgress(const Options& options, std::ostream& out) : options_(options), out_(out) {}
 
-  // So many cells more are done; together they cost so much and took so long on their thread.
+  // `cells` more are done; together they cost `cost` and took `seconds` on their thread.
   void OnDone(size_t cells, double cost, double seconds);
   // Leaves the cursor on a line of its own.
   void Finish();
 
  private:
-  // What is left, at the speed of what is done.
+  // For the remaining cells, at the speed so far.
   double SecondsLeft() const;
 
   const Options options_;

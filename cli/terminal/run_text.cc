@@ -72,7 +72,7 @@ std::string Opening(const Experiment& experiment) {
 absl::StatusOr<std::string> Closing(const Config& config, const std::string& run) {
   ASSIGN_OR_RETURN(const Summary summary, ReadSummary(run));
   std::string text = Conclusion(summary) + "\n";
-  // Of a run that learns nothing there is no curve.
+  // A run that learns nothing has no curve.
   if (summary.train_loss || summary.test_loss) {
     absl::StrAppend(&text, "plot it: grapevine plot ", run, " -o convergence.png\n");
   }

@@ -11,15 +11,15 @@
 
 namespace grapevine {
 
-// "finished after 300 rounds (3 epochs), 12.3 s, 1.05 GB sent", and a line with
-// the accuracies where there are any; before them, whether and when a target was met.
+// "finished after 300 rounds (3 epochs), 12.3 s, 1.05 GB sent", and a line with the accuracies,
+// if any; before them, whether and when a target was met.
 std::string Conclusion(const Summary& summary);
 
-// Nodes, graph, algorithm, model and the length of the run, in lines.
+// Nodes, graph, algorithm, model and length of the run, as lines.
 std::string Opening(const Experiment& experiment);
 
-// What came out of the run in the folder `run`, and what can be done with its
-// files, in lines. kInput: its summary cannot be read.
+// The results of the run in folder `run`, and what can be done with its files, as lines. kInput
+// if its summary cannot be read.
 absl::StatusOr<std::string> Closing(const Config& config, const std::string& run);
 
 }  // namespace grapevine

@@ -14,7 +14,7 @@ absl::Status FlushStandardOutput() {
   const bool flushed = std::fflush(stdout) == 0;
   const int error = errno;
   if (flushed && std::ferror(stdout) == 0 && std::cout.flush()) return absl::OkStatus();
-  // Of what failed before, the reason is gone.
+  // The reason for an earlier failure is lost.
   return AsOutputStatus(
       absl::ErrnoToStatus(error == 0 ? EIO : error, "cannot write to the standard output"));
 }

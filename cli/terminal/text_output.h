@@ -1,6 +1,5 @@
-// Where a command writes a text of any length: the standard output, whose errors count (a
-// full disk behind it must not look like success), or a file that appears whole or not at
-// all.
+// Where a command writes text of any length: standard output, whose errors count (a full disk
+// behind it must not look like success), or a file that appears complete or not at all.
 //
 // Thread-safety: thread-compatible.
 #ifndef GRAPEVINE_CLI_TERMINAL_TEXT_OUTPUT_H_
@@ -16,19 +15,18 @@
 
 namespace grapevine {
 
-// Writes out what std::cout and stdout hold. kOutput when that, or anything
-// written to them before, failed. From one thread.
+// Flushes std::cout and stdout. kOutput if that, or anything written to them before, failed. From
+// one thread.
 absl::Status FlushStandardOutput();
 
 class TextOutput {
  public:
-  // To `path`, or to the standard output where it is empty or "-". Errors carry
-  // Failure::kOutput.
+  // To `path`, or to standard output if it is empty or "-". Errors are kOutput.
   static absl::StatusOr<TextOutput> Open(const std::string& path);
 
-  // Small pieces are gathered.
+  // Small pieces are buffered.
   absl::Status Append(std::string_view text);
-  // Writes out what is left; once, last. Without it the file does not appear.
+  // Writes what is buffered; called once, last. Without it the file does not appear.
   absl::Status Close();
 
  private:

@@ -15,7 +15,7 @@ namespace grapevine {
 
 namespace {
 
-// The default first: of graphs that come out equal, which small ones may be, it is taken.
+// The default comes first, since it is chosen among graphs that are equal, as small ones may be.
 std::vector<std::string> AdvisedGraphs(Rank nodes) {
   std::vector<std::string> graphs;
   for (const TopologyKind* kind : Topologies().All()) {

@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 using NameOf = std::string (*)(double);
 
 std::string Bandwidth(double bits) {
-  // Three digits: more are not known.
+  // Three digits: more are not significant.
   const double unit = std::pow(10, std::floor(std::log10(bits)) - 2);
   return FormatBandwidth(std::llround(std::round(bits / unit) * unit));
 }
@@ -90,7 +90,7 @@ std::string Recommendation(const Advice& advice) {
   return text;
 }
 
-// What a time cannot tell.
+// What times do not show.
 std::string Caution(const Advice& advice, const AdviceBasis& basis) {
   if (basis.split.empty() || basis.split == "iid") return "";
   std::string text = absl::StrCat("  Caution: --split=", basis.split,
@@ -124,7 +124,7 @@ std::string Table(const ClusterAdvice& advice) {
   return text;
 }
 
-// What of an exchange is hidden by computing, algorithm by algorithm.
+// Which part of the exchange is hidden by computation, by algorithm.
 std::string Overlaps() {
   std::string text;
   for (const AlgorithmKind* kind : Algorithms().All()) {

@@ -1,4 +1,4 @@
-// What `grapevine sim --advise` prints: for people, and as JSON.
+// The output of `grapevine sim --advise`: for people, and as JSON.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_EXPERIMENT_ADVICE_ADVICE_REPORT_H_
@@ -10,7 +10,7 @@
 
 namespace grapevine {
 
-// What the advice rests on.
+// What the advice is based on.
 struct AdviceBasis {
   int nodes = 1;
   std::string model;  // as the user named it
@@ -20,11 +20,11 @@ struct AdviceBasis {
   bool compute_measured = false;  // on this machine, rather than given
   std::string memory_bandwidth;   // "80Gbit"
   std::string straggler;
-  std::string split;  // of the data; empty where there are none
+  std::string split;  // of the data; empty if there are none
 };
 
-// The recommendation, the candidates beside each other, the crossovers, and what it
-// all rests on.
+// The recommendation, the candidates side by side, the crossovers, and what all of it is based
+// on.
 std::string AdviceText(const ClusterAdvice& advice, const AdviceBasis& basis);
 
 // One indented object (docs/simulator.md has its fields) and a line break.

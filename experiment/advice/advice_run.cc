@@ -108,8 +108,8 @@ absl::StatusOr<Contender> MakeContender(const Candidate& candidate, Config confi
   return contender;
 }
 
-// For as many gradients as there are nodes, on `cluster`, of every contender.
-// `on_timed` hears of each.
+// Seconds of every contender for as many gradients as there are nodes, on `cluster`. `on_timed`
+// is called after each.
 absl::StatusOr<std::vector<double>> TimeAll(
     const std::vector<Contender>& contenders, const Config& cluster,
     const AdviceRunOptions& options,
@@ -154,7 +154,7 @@ absl::Status Mix(const Experiment& experiment, CandidateResult* result) {
   return absl::OkStatus();
 }
 
-// The best centralized time over the best of gossip, on a cluster.
+// The best time of a centralized method over the best of gossip, on a cluster.
 absl::StatusOr<double> Advantage(const std::vector<Contender>& contenders, const Config& cluster,
                                  const AdviceRunOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<double> seconds, TimeAll(contenders, cluster, options));
@@ -209,7 +209,7 @@ absl::Status SearchCrossovers(const std::vector<Contender>& contenders, const Co
 }  // namespace
 
 absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRunOptions& options) {
-  // What is wrong with the network is said before any candidate is blamed.
+  // Errors of the network are reported before any candidate is blamed.
   if (auto cluster = SimulatedCluster::Make(config); !cluster.ok()) return cluster.status();
   ClusterAdvice result;
   std::vector<Contender> contenders;

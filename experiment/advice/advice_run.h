@@ -1,6 +1,6 @@
-// Times rounds in the simulator, and every candidate on a cluster, and finds where gossip
-// and centralized methods change places: the work behind `grapevine sim --advise`. No
-// learning, no files.
+// The work behind `grapevine sim --advise`: times the rounds of every candidate on a simulated
+// cluster, and finds the crossovers between gossip and centralized methods. No learning, no
+// files.
 #ifndef GRAPEVINE_EXPERIMENT_ADVICE_ADVICE_RUN_H_
 #define GRAPEVINE_EXPERIMENT_ADVICE_ADVICE_RUN_H_
 
@@ -23,21 +23,20 @@ namespace grapevine {
 struct RoundTimingOptions {
   Round warm_up = 8;    // rounds before the clock starts
   Round measured = 32;  // above 0
-  // Ends with kInterrupted once it is set.
+  // Ends the run with kInterrupted once set.
   const std::atomic<bool>* interrupted = nullptr;
 };
 
-// Mean seconds per round, between the moments when the last worker has done the
-// first and the last of the measured rounds. The experiment has a phantom model; the
-// cluster is that of `cluster` (its network, bandwidth, latency ...), whose other
-// fields do not matter.
+// Mean seconds per round, from when the last worker has completed the warm-up to when the last
+// one has completed the measured rounds. The experiment has a phantom model; of `cluster` only
+// the cluster's settings matter (network, bandwidth, latency ...).
 absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cluster,
                                   const RoundTimingOptions& options);
 
 struct AdviceRunOptions {
   int threads = 1;
   const std::atomic<bool>* interrupted = nullptr;
-  // What was just done, "3/19 candidates timed: allreduce:tree"; from one thread at a time.
+  // What was just completed, "3/19 candidates timed: allreduce:tree"; from one thread at a time.
   std::function<void(const std::string&)> on_progress;
 };
 
@@ -45,21 +44,21 @@ struct ClusterAdvice {
   Advice advice;
   // Candidates that the nodes cannot form, and why.
   std::vector<std::pair<Candidate, absl::Status>> left_out;
-  // Over bandwidth in bits a second with the latency of the network, and the other
-  // way round in seconds. Absent where the network's file fixes them, or where a
-  // side has no candidate; `no_crossovers` says which.
+  // Over bandwidth in bits a second, at the network's latency, and over latency in seconds, at
+  // its bandwidth. Absent if the network's file fixes them, or if a side has no candidate;
+  // `no_crossovers` says which.
   std::optional<CrossoverSearch> bandwidth;
   std::optional<CrossoverSearch> latency;
   std::string no_crossovers;
 };
 
-// What is looked at: bits a second, and seconds.
+// The ranges searched: bits a second, and seconds.
 inline constexpr double kLowestBandwidth = 1e6, kHighestBandwidth = 1e11;
 inline constexpr double kLowestLatency = 1e-6, kHighestLatency = 1e-1;
 
-// `config` is resolved, with a phantom model and --compute; its topology, algorithm
-// and rounds are replaced by each candidate's. Errors: kUsage and kInput of the
-// network, the first candidate's when none can be formed, kInterrupted.
+// `config` is resolved, with a phantom model and --compute; each candidate replaces its topology,
+// algorithm and rounds. Errors: kUsage and kInput for the network, the first candidate's if none
+// can be formed, kInterrupted.
 absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRunOptions& options);
 
 }  // namespace grapevine

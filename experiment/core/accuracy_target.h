@@ -1,8 +1,8 @@
-// --target-accuracy: the end of a run that nobody knows beforehand.
+// --target-accuracy: a run whose end is not known beforehand.
 //
 // The end is known one evaluation ahead: no real node waits for an evaluation, and a run
-// goes on for at most one interval once the target is reached. What counts is the
-// evaluation that met it.
+// continues for at most one interval after the target is reached. The evaluation that met it is
+// the one that counts.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_ACCURACY_TARGET_H_
 #define GRAPEVINE_EXPERIMENT_CORE_ACCURACY_TARGET_H_
 
@@ -17,22 +17,22 @@ namespace grapevine {
 // Thread-compatible.
 class AccuracyTarget {
  public:
-  // A run of `rounds` rounds that are evaluated where `evaluated` says so. Without an
-  // `accuracy` (a fraction) there is no target.
+  // For a run of `rounds` rounds, evaluated where `evaluated` says so. Without an `accuracy` (a
+  // fraction) there is no target.
   AccuracyTarget(std::optional<double> accuracy, int64_t rounds,
                  std::function<bool(int64_t completed)> evaluated);
 
-  // The rounds that may be begun before the first evaluation is there: all of
-  // them when there is no target.
+  // The rounds that may begin before the result of the next evaluation is known: all of them if
+  // there is no target.
   int64_t limit() const { return limit_; }
-  // Whether `limit` is where the run ends.
+  // Whether the run ends at `limit`.
   bool final() const { return reached_ || limit_ >= rounds_; }
   bool reached() const { return reached_; }
 
-  // Whether a model of this accuracy meets the target, where there is one.
+  // Whether there is a target and a model of this accuracy meets it.
   bool Met(const std::optional<double>& test_accuracy) const;
 
-  // Moves the limit by what an evaluation says; whether it may have changed.
+  // Moves the limit according to an evaluation; returns whether it may have changed.
   bool OnEvaluation(const ModelEvaluation& evaluation);
 
  private:

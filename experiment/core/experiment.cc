@@ -18,12 +18,12 @@
 namespace grapevine {
 namespace {
 
-// Measurements of one epoch unless --log-every says otherwise.
+// Per epoch, unless --log-every is given.
 constexpr double kMeasurementsPerEpoch = 20;
-// Receive buffers for a second round are posted where they cost no more.
+// Receive buffers for a second round are posted if they take no more than this.
 constexpr int64_t kEagerWindowBytes = int64_t{64} << 20;
 
-// Of random matchings, which never repeat: in one of so many rounds a node has a peer.
+// For random matchings, which never repeat: in one of so many rounds a node has a peer.
 constexpr Round kSampledRounds = 32;
 
 Rank LargestInDegree(const Topology& topology, Rank rank) {
@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& conf
   ASSIGN_OR_RETURN(experiment->problem_, MakeProblem(config, experiment->workers_, cache));
   RETURN_IF_ERROR(experiment->BuildCompute());
   RETURN_IF_ERROR(experiment->BuildTraining());
-  // Names the algorithm's errors before anything starts.
+  // Reports the algorithm's errors before anything starts.
   if (auto algorithm = experiment->MakeAlgorithm(0); !algorithm.ok()) {
     return NamingFlag("--algorithm", config.algorithm(), algorithm.status());
   }

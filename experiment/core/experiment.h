@@ -1,8 +1,8 @@
-// Everything that a configuration names, built and checked: graph, weights,
-// data, network, optimizer, schedule, and how long it all goes on.
+// Everything that a configuration names, built and checked: graph, weights, data, network,
+// optimizer, schedule and duration.
 //
-// The node and the simulator get their parts from here, so that the same
-// configuration means the same experiment in both.
+// Nodes and the simulator get their parts from here, so that the same configuration means the
+// same experiment in both.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_H_
 #define GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_H_
 
@@ -27,12 +27,12 @@
 
 namespace grapevine {
 
-// Immutable once built; safe from any thread. What it makes is independent.
+// Immutable once built; safe from any thread. The objects that it makes are independent.
 class Experiment {
  public:
-  // Loads the data set. Errors carry kUsage and name the flag with its value, or
-  // kInput and name the file. `config` is valid (run/config/config_validate.h). With a `cache`,
-  // several experiments share the data set.
+  // Loads the data set; with a `cache`, several experiments share it. `config` is valid
+  // (run/config/config_validate.h). Errors are kUsage and name the flag with its value, or kInput
+  // and name the file.
   static absl::StatusOr<std::unique_ptr<Experiment>> Build(const Config& config,
                                                            DatasetCache* cache = nullptr);
 
@@ -44,27 +44,27 @@ class Experiment {
   // Canonical spec: "dpsgd:order=awc".
   const std::string& algorithm_name() const { return config_.algorithm(); }
 
-  // The ranks that compute gradients and hold a model count up from 0; those past
-  // them are parameter servers (algorithm/algorithm.h).
+  // The ranks from 0 on that compute gradients and hold a model; the ranks after them are
+  // parameter servers (algorithm/algorithm.h).
   Rank workers() const { return workers_; }
   Round rounds() const { return rounds_; }
-  // Samples seen by all workers in `completed` rounds, over the data set's size;
-  // rounds where there are no data.
+  // Samples seen by all workers in `completed` rounds, over the data set's size; rounds if there
+  // are no data.
   double Epoch(Round completed) const;
   int64_t global_batch() const { return int64_t{config_.batch()} * workers_; }
-  // Where in the training all are that have done so many rounds.
+  // The point in the training at which so many rounds are completed.
   TrainingPoint At(Round completed) const;
-  // That all workers together send to merge their models for one evaluation.
+  // Bytes that all workers together send to merge their models for one evaluation.
   int64_t evaluation_bytes() const { return MergeBytes(workers_, layout().size); }
-  // Whether the averaged model is evaluated (metrics are taken) once so many
-  // rounds are done. What is evaluated is also measured.
+  // Whether the averaged model is evaluated (metrics are taken) after so many rounds. What is
+  // evaluated is also measured.
   bool Evaluated(Round completed) const;
   bool Measured(Round completed) const;
-  // --target-accuracy, before the first evaluation. The experiment outlives it.
+  // --target-accuracy, before the first evaluation. The experiment outlives the result.
   AccuracyTarget target() const;
 
-  // How long gradients take (--compute), stragglers included; null where a model
-  // takes the time that it takes.
+  // How long gradients take (--compute), stragglers included; null for a model that takes its
+  // actual time.
   const ComputeTime* compute() const { return compute_.get(); }
   const Stragglers& stragglers() const { return stragglers_; }
 

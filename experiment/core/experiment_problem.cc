@@ -22,9 +22,9 @@
 namespace grapevine {
 namespace {
 
-// How many processes of a run share this machine: as the launcher of this process says in
-// its environment (LOCAL_WORLD_SIZE, as torchrun and `train` do, or Open MPI's variable); 1
-// where none does. Slurm gives each process processors of its own instead.
+// How many processes of a run share this machine, as this process's launcher says in its
+// environment (LOCAL_WORLD_SIZE, as torchrun and `train` do, or Open MPI's variable); 1 if it
+// does not. Slurm gives each process its own processors instead.
 int LocalProcesses() {
   for (const char* variable : {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"}) {
     const char* const text = std::getenv(variable);

@@ -1,5 +1,5 @@
-// The problem that a configuration names by --model, --data and --split, and the data sets
-// that several experiments of one process share.
+// The problem that a configuration names by --model, --data and --split, and a cache of data sets
+// for several experiments in one process.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_PROBLEM_H_
 #define GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_PROBLEM_H_
 
@@ -17,11 +17,11 @@
 
 namespace grapevine {
 
-// Data sets that several experiments read, loaded once. Thread-safe. A data set stays in
-// memory as long as the cache.
+// Loads each data set once for several experiments. Thread-safe. A data set stays in memory as
+// long as the cache.
 class DatasetCache {
  public:
-  // Others who ask for the same spec meanwhile wait for the one who loads it.
+  // Callers wait while another one loads.
   absl::StatusOr<TrainTest> Get(const std::string& spec) {
     MutexLock lock(mutex_);
     const auto known = loaded_.find(spec);
@@ -36,8 +36,8 @@ class DatasetCache {
   std::map<std::string, TrainTest> loaded_ ABSL_GUARDED_BY(mutex_);
 };
 
-// For `workers` nodes. Loads the data set; from `cache` unless that is null. Errors
-// carry kUsage and name the flag with its value, or kInput and name the file.
+// For `workers` nodes. Loads the data set, through `cache` unless that is null. Errors are kUsage
+// and name the flag with its value, or kInput and name the file.
 absl::StatusOr<std::unique_ptr<Problem>> MakeProblem(const Config& config, Rank workers,
                                                      DatasetCache* cache);
 

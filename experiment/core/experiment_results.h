@@ -1,5 +1,5 @@
-// What came out of an experiment, the same for real and for simulated nodes: how good its
-// models are, where they are kept, and the summary of what was measured.
+// The results of an experiment, by real or by simulated nodes: how good its models are, where
+// they are kept, and the summary of its measurements.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_RESULTS_H_
 #define GRAPEVINE_EXPERIMENT_CORE_EXPERIMENT_RESULTS_H_
 
@@ -16,8 +16,8 @@
 
 namespace grapevine {
 
-// With averaged batch-norm statistics and, where the model has any, with
-// recalibrated ones, which are written into `average` meanwhile.
+// With averaged batch-norm statistics and, if the model has any, also with recalibrated ones,
+// which are in `average` for that time.
 absl::StatusOr<ModelEvaluation> EvaluateAverage(const AveragedModel& average, Evaluator& evaluator);
 
 // `run`/model.safetensors.
@@ -27,8 +27,8 @@ absl::Status WriteAveragedModel(const Experiment& experiment, const AveragedMode
 absl::Status WriteNodeModel(const Experiment& experiment, Rank rank, const SharedVector& model,
                             const std::string& folder);
 
-// All but the clock (wall or simulated time) and the nodes' own accuracies. `latest` has
-// the last values, `met` the first that met --target-accuracy, where any did.
+// Everything except the clock (wall or simulated time) and the nodes' own accuracies. `latest`
+// has the last values, `met` the first that met --target-accuracy, if any did.
 Summary SummaryOf(const Experiment& experiment, const RunMetrics& latest,
                   const std::optional<RunMetrics>& met);
 

@@ -42,7 +42,7 @@ absl::Status CheckWithoutData(const Config& config) {
                   absl::StrCat("--model=", config.model(),
                                " has no accuracy; drop it or choose another model"));
   }
-  // What says which data there are.
+  // The settings that concern data.
   for (const char* name : {"data", "split", "label_smoothing"}) {
     const ConfigField& field = ConfigFieldNamed(name);
     if (FieldText(field, config) == FieldText(field, Config())) continue;

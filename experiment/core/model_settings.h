@@ -1,5 +1,5 @@
-// Whether the settings of an experiment fit its model: one that sees no data, or that
-// learns nothing, leaves some without a meaning and needs others.
+// Checks that the settings of an experiment fit its model: one that sees no data, or learns
+// nothing, makes some meaningless and requires others.
 //
 // Pure functions, safe from any thread.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_MODEL_SETTINGS_H_
@@ -10,12 +10,11 @@
 
 namespace grapevine {
 
-// The first thing that is wrong, as kUsage: flag and value, what is wrong and the remedy
-// (run/config/flag_error.h puts the place of a variable or a file in the flag's stead).
+// The first problem, as kUsage: flag and value, what is wrong and the remedy
+// (run/config/flag_error.h replaces the flag by the variable or file that the value came from).
 absl::Status CheckModelSettings(const Config& config);
 
-// What a simulated node can do but a real one cannot: take a given time for the gradient of
-// a network.
+// Refuses what only a simulated node can do: take a given time for the gradient of a network.
 absl::Status CheckModelOnRealNodes(const Config& config);
 
 }  // namespace grapevine

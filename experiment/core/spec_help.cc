@@ -15,7 +15,7 @@
 namespace grapevine {
 namespace {
 
-// What the spec of a setting may name; empty where that is nothing registered.
+// What the spec of a setting may name; empty if that is nothing registered.
 std::string Known(const std::string& field) {
   if (field == "algorithm") return JoinHelp(Algorithms().Listings());
   if (field == "data") return JoinHelp(Datasets().Listings());
@@ -26,7 +26,7 @@ std::string Known(const std::string& field) {
   if (field == "network") return JoinUsages(Platforms().Listings());
   if (field == "schedule") return JoinHelp(Schedules().Listings());
   if (field == "mixing") return JoinHelp(Mixings().Listings());
-  // So many that `grapevine topology` alone says what each is.
+  // There are so many that only `grapevine topology` describes each.
   if (field == "topology") return JoinUsages(Topologies().Listings());
   return "";
 }

@@ -1,4 +1,4 @@
-// The help of a setting, with all that its spec may name: the registries know it.
+// The help of a setting, with all names that its spec may have, from the registries.
 //
 // Pure functions over the registries, safe from any thread.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_SPEC_HELP_H_
@@ -10,8 +10,8 @@
 
 namespace grapevine {
 
-// "how nodes learn together: NAME[:key=value] (one line of help), ..."; of a setting that
-// names nothing registered, its own help alone.
+// "how nodes learn together: NAME[:key=value] (one line of help), ..."; only its own help for a
+// setting that names nothing registered.
 std::string SpecHelp(const ConfigField& field);
 
 }  // namespace grapevine

@@ -1,4 +1,4 @@
-// The device on which a node computes, opened as its configuration says.
+// The device on which a node computes, opened as configured.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_DEVICE_H_
 #define GRAPEVINE_EXPERIMENT_REAL_NODE_DEVICE_H_
 
@@ -15,22 +15,22 @@
 
 namespace grapevine {
 
-// OK when the device of `config` can be used here; else kDevice, and why.
+// OK if the device of `config` can be used here; else kDevice, and why.
 absl::Status CheckDevice(const Config& config);
 
-// Outlives whatever computes on it.
+// Outlives everything that computes on it.
 class NodeDevice {
  public:
-  // `local_rank`: among the nodes of this machine; `timeout`: of one wait for the device.
-  // Errors as CheckDevice's.
+  // `local_rank`: among the nodes of this machine; `timeout`: for one wait for the device. Errors
+  // as CheckDevice's.
   static absl::StatusOr<std::unique_ptr<NodeDevice>> Open(const Config& config, int local_rank,
                                                           std::chrono::nanoseconds timeout);
 
-  // Of gradients; and of evaluations, which run beside them.
+  // For gradients, and for evaluations, which run beside them.
   ComputePlace training() const { return PlaceOf(gradients_); }
   ComputePlace evaluation() const { return PlaceOf(evaluations_); }
 
-  // What a runner needs; nothing on the CPU.
+  // For a runner; empty on the CPU.
   MakeDataPath data_path() const;
 
  private:

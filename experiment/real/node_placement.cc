@@ -35,13 +35,13 @@ absl::StatusOr<std::optional<Sourced<HostPlaces>>> GivenHosts(const ResolvedConf
   return Sourced<HostPlaces>{std::move(places), config.has_hostfile() ? "--hostfile" : "--hosts"};
 }
 
-// What listens where rank 0 is found under a name of this machine alone.
+// The address to listen on if rank 0 is found under `master`: loopback stays loopback.
 std::string Listening(const std::string& master) {
   if (!IsLoopback(master)) return "0.0.0.0";
   return master == "localhost" ? "127.0.0.1" : master;
 }
 
-// The configuration says from now on what the identity is, and where it came from.
+// Records the identity in the configuration, with its origins.
 void Note(const NodeIdentity& identity, ResolvedConfig* resolved) {
   const auto set = [resolved](const std::string& field, const std::string& origin) {
     if (resolved->OriginOf(field).where == origin) return;
@@ -123,7 +123,7 @@ std::string PlaceText(const NodeIdentity& identity, const NodePlacement& placeme
 
 namespace {
 
-// What makes strangers possible; empty on loopback alone.
+// What exposes the run to strangers; empty on loopback alone.
 std::string BeyondLoopback(const NodePlacement& placement) {
   if (!IsLoopback(placement.bind.host)) return absl::StrCat("listens on ", placement.bind.host);
   if (!IsLoopback(placement.coordinator.host)) {

@@ -1,5 +1,5 @@
-// Where a node listens and where it finds rank 0, which its identity and the flags for bind
-// and advertise addresses come to; and the token that it shows there.
+// Where a node listens and where it finds rank 0, from its identity and the flags for addresses;
+// and the token that it presents there.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_PLACEMENT_H_
 #define GRAPEVINE_EXPERIMENT_REAL_NODE_PLACEMENT_H_
 
@@ -14,9 +14,9 @@
 
 namespace grapevine {
 
-// Rank, world size and rank 0 from the configuration and this process's
-// environment (node/identity/identity.h). Notes them in the configuration, with their
-// origins, and sets `nodes` to the world size; kUsage when --nodes says otherwise.
+// Determines rank, world size and rank 0's address from the configuration and this process's
+// environment (node/identity/identity.h), records them in the configuration with their origins,
+// and sets `nodes` to the world size; kUsage if --nodes disagrees.
 absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved);
 
 struct NodePlacement {
@@ -25,18 +25,17 @@ struct NodePlacement {
   HostAddress advertise;  // empty parts: as bound
 };
 
-// Loopback when rank 0 is there, else every interface; `any_port` lets rank 0
-// too listen on a port that the system chooses (a launcher passes it on).
+// Loopback if rank 0 is there, else every interface. `any_port` lets rank 0, too, listen on a
+// port that the system chooses (a launcher passes it on).
 absl::StatusOr<NodePlacement> PlaceNode(const Config& config, const NodeIdentity& identity,
                                         bool any_port);
 
-// "rank 2 of 4 (RANK, WORLD_SIZE), local rank 0 (default)", and where it and rank 0
-// are, in lines.
+// "rank 2 of 4 (RANK, WORLD_SIZE), local rank 0 (default)", and the addresses of this node and of
+// rank 0, as lines.
 std::string PlaceText(const NodeIdentity& identity, const NodePlacement& placement);
 
-// From --token-file or this process's environment. Beyond loopback a node needs
-// one, unless --insecure says otherwise: kUsage names the address and the
-// remedies. Errors as FindToken's.
+// From --token-file or this process's environment. Beyond loopback a node needs one unless
+// --insecure is given: kUsage names the address and the remedies. Errors as FindToken's.
 absl::StatusOr<TokenSource> NodeToken(const Config& config, const NodePlacement& placement);
 
 }  // namespace grapevine

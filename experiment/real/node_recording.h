@@ -1,8 +1,8 @@
-// What a real run is recorded into beside its metrics: a trace, a compute profile.
+// What a real run records besides its metrics: a trace, a compute profile.
 //
-// Every node records by itself and leaves its part in its folder of the run directory; rank
-// 0 joins the parts once all nodes are done. Parts on another machine's disk are missed,
-// with a warning.
+// Every node records its own part in its folder of the run directory; rank 0 joins the parts once
+// all nodes are done. Parts on another machine's disk are missing from the result, with a
+// warning.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_RECORDING_H_
 #define GRAPEVINE_EXPERIMENT_REAL_NODE_RECORDING_H_
 
@@ -26,17 +26,17 @@
 
 namespace grapevine {
 
-// How long the gradients and the mixing of one node took. Thread-compatible. Its memory
-// does not grow with the length of the run.
+// How long the gradients and the mixing of one node took. Thread-compatible. Its memory does not
+// depend on the length of the run.
 class ProfileRecorder {
  public:
   explicit ProfileRecorder(std::string device) : device_(std::move(device)) {}
 
-  // A `gradient` of no time on a parameter server. The first round is left out where
-  // there are more: it warms up.
+  // `gradient` is zero on a parameter server. The first round, which warms up, is left out if
+  // there are more.
   void OnRound(std::chrono::nanoseconds gradient, std::chrono::nanoseconds mix, int64_t mix_bytes);
 
-  // One device, whose times are a sample of at most kMaxTimes.
+  // One device, with a sample of at most kMaxTimes times.
   ComputeProfile Profile() const;
 
   static constexpr size_t kMaxTimes = 4096;
@@ -56,8 +56,8 @@ class ProfileRecorder {
 // Thread-compatible; the recorder that it lends is thread-safe.
 class NodeRecording {
  public:
-  // Records what `config` asks for (--trace, --profile). Rank 0 begins the files at once:
-  // a path that cannot be written ends the run before it begins (kOutput).
+  // Records what `config` asks for (--trace, --profile). Rank 0 creates the files at once: a path
+  // that cannot be written fails the run before it begins (kOutput).
   static absl::StatusOr<std::unique_ptr<NodeRecording>> Make(const Config& config, Rank rank,
                                                              std::string run_directory);
 
@@ -66,9 +66,9 @@ class NodeRecording {
 
   void OnRound(const RoundReport& report);
 
-  // This node's part, once it has trained and before it says so.
+  // Writes this node's part, after training and before the node reports that.
   absl::Status WritePart();
-  // Rank 0, once all nodes have trained.
+  // On rank 0, once all nodes have trained.
   absl::Status Join();
 
  private:

@@ -32,8 +32,8 @@ std::vector<control::Agreement> Agreements(const std::vector<IdentityItem>& iden
   return agreements;
 }
 
-// Gradients take the time that --compute gives a phantom's; others take their
-// own, and a straggler's more.
+// The gradients of a phantom take the time that --compute gives, others their own, and a
+// straggler's more.
 GradientPace PaceOf(const Experiment& experiment, Rank rank) {
   using std::chrono::nanoseconds;
   if (const ComputeTime* compute = experiment.compute()) {
@@ -80,7 +80,7 @@ absl::Status NodeRun::BecomeInterruptible() {
   return interrupted_;
 }
 
-// What docs/benchmarks.md compares a node's memory with; networks add their
+// The sizes with which docs/benchmarks.md compares a node's memory; networks add their
 // activations.
 void NodeRun::LogSizes() const {
   const TrainTest* data = experiment_->problem().data();
@@ -97,8 +97,8 @@ absl::Status NodeRun::PrepareLearning() {
   constexpr std::string_view kWhen = "before the first round";
   if (!objective.ok()) return Explained(kWhen, objective.status());
   objective_ = std::move(objective->front());
-  // On a GPU what may fail waits for the first round: a node that fails before it joins
-  // leaves the others waiting.
+  // On a GPU, what may fail is left to the first round: a node that fails before it joins leaves
+  // the others waiting.
   if (!device_->data_path()) {
     if (absl::Status status = objective_->Prepare(); !status.ok()) return Explained(kWhen, status);
   }
@@ -184,8 +184,7 @@ NodeSessionCallbacks NodeRun::Callbacks() {
           .on_all_done = [this] { return WriteResults(); }};
 }
 
-// Not earlier: where the nodes share a file system, the folder above is rank
-// 0's to make.
+// Not earlier: if the nodes share a file system, rank 0 creates the folder above.
 absl::Status NodeRun::OnStart() {
   start_ = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(std::string folder, PrepareNodeDirectory(options_.run_directory, options_.rank,
@@ -280,8 +279,8 @@ void NodeRun::Record(const RunMetrics& metrics) {
   options_.on_metrics(metrics);
 }
 
-// Measurements have half of what all results have: that their file stands still says more
-// than that rank 0 is slow.
+// Measurements have half of the time that all results have: that their file makes no progress
+// says more than that rank 0 is slow.
 absl::Status NodeRun::WriteResults() {
   const auto deadline =
       std::chrono::steady_clock::now() + ResolvedTimeout(experiment_->config().step_timeout()) / 2;

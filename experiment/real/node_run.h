@@ -1,7 +1,7 @@
-// One node of an experiment, from its parts to its files.
+// Runs one node of an experiment: builds its parts, trains, and writes its files.
 //
-// Observes the runner: measures, reports to rank 0, evaluates. Rank 0 also
-// collects the run's metrics, evaluates averaged models and writes the results.
+// Observes the runner: measures, reports to rank 0, evaluates. Rank 0 also collects the run's
+// metrics, evaluates averaged models and writes the results.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_RUN_H_
 #define GRAPEVINE_EXPERIMENT_REAL_NODE_RUN_H_
 
@@ -33,11 +33,11 @@ struct NodeRunOptions {
   Rank rank = 0;
   int local_rank = 0;         // among the nodes of this machine
   std::string run_directory;  // exists
-  // Where this node is and what it shows; what follows from the experiment, time-outs
-  // among it, is filled in.
+  // Where this node is and the token that it presents; the settings that follow from the
+  // experiment, such as time-outs, are filled in.
   NodeSessionOptions session;
   std::function<absl::Status(const HostAddress&)> on_listening;
-  // Rank 0: every measurement of the run.
+  // On rank 0: receives every measurement of the run.
   std::function<void(const RunMetrics&)> on_metrics;
 };
 
@@ -49,16 +49,16 @@ class NodeRun final : private RunObserver {
 
   // Trains; see NodeSession::Run for errors.
   absl::Status Run();
-  // Makes Run return `why`; from any thread, and at any time.
+  // Makes Run return `why`; from any thread, at any time.
   void Interrupt(absl::Status why);
-  // Whether all nodes came together, so that there may be measurements.
+  // Whether all nodes have joined, so that there may be measurements.
   bool began() const { return node_metrics_ != nullptr; }
   Round round() const { return runner_->progress().round; }
 
  private:
   absl::Status Prepare();
   absl::Status PrepareLearning();
-  // From here on an interruption goes to the session; the one that came before.
+  // Directs interruptions to the session from now on; returns one that came before.
   absl::Status BecomeInterruptible();
   void LogSizes() const;
   NodeSessionOptions SessionOptions(const std::vector<IdentityItem>& identity) const;
@@ -70,14 +70,14 @@ class NodeRun final : private RunObserver {
   absl::Status OnStart();
 
   absl::Status OnTrained(const SharedVector& model);
-  // `why`, with this node's rank and when it was.
+  // `why`, with this node's rank and when it happened.
   absl::Status Explained(std::string_view when, const absl::Status& why) const;
   absl::Status InEvaluation(Round round, const absl::Status& why) const;
   absl::Status ReportLocalModel(const Evaluation& local);
 
   // Rank 0's part:
   absl::Status Evaluate(const AveragedModel& average);
-  // Under the lock of the coordinator's service: does not wait.
+  // Called under the lock of the coordinator's service: must not wait.
   void Record(const RunMetrics& metrics);
   absl::Status WriteResults();
   absl::Status WriteSummary();
@@ -89,8 +89,7 @@ class NodeRun final : private RunObserver {
 
   std::unique_ptr<NodeDevice> device_;
   std::unique_ptr<Objective> objective_;  // null on a parameter server
-  // Rank 0: on the evaluation thread. Null on a parameter server and where nothing
-  // learns.
+  // On rank 0, used by the evaluation thread. Null on a parameter server and if nothing learns.
   std::unique_ptr<Evaluator> evaluator_;
   std::unique_ptr<NodeRecording> recording_;
   std::unique_ptr<Runner> runner_;
@@ -100,15 +99,15 @@ class NodeRun final : private RunObserver {
 
   NodeWork work_;  // since the last measurement
 
-  std::unique_ptr<BackgroundLines> run_metrics_;  // callbacks of rank 0 write it
+  std::unique_ptr<BackgroundLines> run_metrics_;  // written by rank 0's callbacks
   std::unique_ptr<MetricsCollector> collector_;
   AccuracyTarget target_;
   std::optional<RunMetrics> met_;                  // the first line that met the target
-  std::unique_ptr<EvaluationThread> evaluations_;  // uses what is above: goes first
+  std::unique_ptr<EvaluationThread> evaluations_;  // uses the members above: destroyed first
 
   Mutex mutex_;
   bool interruptible_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status interrupted_ ABSL_GUARDED_BY(mutex_);  // while it was not
+  absl::Status interrupted_ ABSL_GUARDED_BY(mutex_);  // before it was interruptible
 };
 
 }  // namespace grapevine

@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kHost[] = "127.0.0.1";
 
-// The nodes, and what one thread has to hear of another.
+// The nodes, and what their threads tell each other.
 class ThreadedRun {
  public:
   ThreadedRun(const Experiment& experiment, const ThreadedRunOptions& options,
@@ -74,7 +74,7 @@ class ThreadedRun {
     changed_.NotifyAll();
   }
 
-  // None when rank 0 failed before it listened.
+  // Absent if rank 0 failed before it listened.
   std::optional<HostAddress> AwaitCoordinator() {
     MutexLock lock(mutex_);
     while (!coordinator_ && status_.ok()) {
@@ -84,7 +84,7 @@ class ThreadedRun {
     return status_.ok() ? coordinator_ : std::nullopt;
   }
 
-  // Null when another node has failed.
+  // Null if another node has failed.
   NodeRun* Begin(Node& node) {
     MutexLock lock(mutex_);
     if (!status_.ok()) return nullptr;
@@ -92,7 +92,7 @@ class ThreadedRun {
     return node.run.get();
   }
 
-  // The others may wait for this one where rank 0 does not know it yet.
+  // The others may be waiting for this one, which rank 0 may not know yet.
   void End(const absl::Status& why) {
     MutexLock lock(mutex_);
     if (!status_.ok()) return;

@@ -1,7 +1,7 @@
-// A real run in one process: every node on a thread of its own, over gRPC on the loopback.
+// A real run in one process: every node on its own thread, over gRPC on loopback.
 //
-// For programs that are no node of a cluster and start no processes: examples, tests,
-// notebooks. What the nodes say and write is what `grapevine train` leaves.
+// For programs that are not a node of a cluster and start no processes: examples, tests,
+// notebooks. The nodes log and write what `grapevine train` does.
 #ifndef GRAPEVINE_EXPERIMENT_REAL_THREADED_RUN_H_
 #define GRAPEVINE_EXPERIMENT_REAL_THREADED_RUN_H_
 
@@ -16,12 +16,12 @@ namespace grapevine {
 
 struct ThreadedRunOptions {
   std::string run_directory;  // exists
-  // Every measurement of the run, from threads of rank 0's; must not wait.
+  // Receives every measurement of the run, on threads of rank 0; must not wait.
   std::function<void(const RunMetrics&)> on_metrics = [](const RunMetrics&) {};
 };
 
-// Trains to the end and reads the results. When a node fails the others end too; the error
-// is that of the first that did. Blocks; any thread.
+// Trains to the end and reads the results. If a node fails the others end too; the error is that
+// of the first one. Blocks; any thread.
 absl::StatusOr<Summary> RunInThreads(const Experiment& experiment, ThreadedRunOptions options);
 
 }  // namespace grapevine

@@ -22,7 +22,7 @@ namespace {
 constexpr double kBitsPerByte = 8;
 constexpr double kNanosecondsPerSecond = 1e9;
 
-// Of a resolved configuration, whose texts are canonical.
+// `bandwidth` is from a resolved configuration, and so canonical.
 double BytesPerNanosecond(const std::string& bandwidth) {
   return static_cast<double>(ParseBandwidth(bandwidth).value()) /
          (kBitsPerByte * kNanosecondsPerSecond);
@@ -40,7 +40,7 @@ NetworkRequest Request(const Config& config) {
   return request;
 }
 
-// What one message alone can count on between any two hosts, bytes per nanosecond.
+// The rate of a single message between any two hosts, bytes per nanosecond.
 double NarrowestLink(const Platform& platform) {
   double narrowest = platform.loopback();
   for (const Link& link : platform.links()) narrowest = std::min(narrowest, link.capacity);

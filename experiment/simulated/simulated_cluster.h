@@ -1,5 +1,5 @@
-// The simulated cluster of a configuration: its network, what beside gradients takes a
-// node's time, and how long a gradient takes where nobody says it.
+// The simulated cluster of a configuration: its network, what takes a node's time besides
+// gradients, and a measured time for gradients if none is given.
 #ifndef GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CLUSTER_H_
 #define GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CLUSTER_H_
 
@@ -35,8 +35,8 @@ class SimulatedCluster {
   std::optional<NetworkPlan> plan_;
 };
 
-// The median of a few gradients of rank 0 on one thread of this machine, rounded to three
-// digits. Where the problem learns.
+// The median of a few gradients of rank 0 on one thread of this machine, rounded to three digits.
+// Only for a problem that learns.
 absl::StatusOr<std::chrono::nanoseconds> MeasureGradient(const Experiment& experiment);
 
 }  // namespace grapevine

@@ -1,4 +1,4 @@
-// Each virtual node's own metrics.jsonl, as a real node writes it.
+// Each virtual node's own metrics.jsonl, as a real node would write it.
 #ifndef GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_NODE_METRICS_H_
 #define GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_NODE_METRICS_H_
 
@@ -15,8 +15,8 @@
 
 namespace grapevine {
 
-// Thread-compatible. Lines are kept until Write: a simulation of many nodes has
-// no descriptor for each.
+// Thread-compatible. Lines are kept in memory until Write: a simulation of many nodes has no
+// descriptor for each.
 class SimulatedNodeMetrics {
  public:
   // `experiment` outlives this.

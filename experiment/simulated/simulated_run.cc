@@ -38,7 +38,7 @@ absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& e
       .objectives = std::move(objectives)});
 }
 
-// Of each direction, where all hosts have the same and nothing else limits; else 0.
+// In each direction, if all hosts have the same and nothing else limits; else 0.
 double InterfaceBandwidth(const NetworkPlan& network) {
   const std::optional<HostInterfaces> interfaces = network.platform().interfaces();
   return interfaces ? interfaces->bandwidth : 0;

@@ -1,5 +1,5 @@
-// One experiment in the simulator, from its parts to its files: the counterpart
-// of node_run.h for all nodes at once.
+// Runs one experiment in the simulator: builds its parts, simulates, and writes its files. The
+// counterpart of experiment/real/node_run.h for all nodes at once.
 #ifndef GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_RUN_H_
 #define GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_RUN_H_
 
@@ -34,7 +34,7 @@ struct SimulatedRunOptions {
   std::string run_directory;  // exists
   // Every measurement, in ascending order of rounds.
   std::function<void(const RunMetrics&)> on_metrics;
-  // Ends the run with kInterrupted once it is set.
+  // Ends the run with kInterrupted once set.
   const std::atomic<bool>* interrupted = nullptr;
 };
 
@@ -45,8 +45,8 @@ class SimulatedRun final : private SimObserver {
   SimulatedRun(const Experiment* experiment, SimulatedRunOptions options);
   ~SimulatedRun() override;
 
-  // Simulates, and writes what a real run writes (run/records/run_directory.h) but for
-  // the nodes' folders of a phantom model.
+  // Simulates, and writes what a real run writes (run/records/run_directory.h), except the nodes'
+  // folders of a phantom model.
   absl::StatusOr<Summary> Run();
   // After Run: where the time went.
   Statistics statistics() const;
@@ -59,7 +59,7 @@ class SimulatedRun final : private SimObserver {
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override;
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
   absl::Status OnMeasured(const MeasuredRound& measured);
-  // The averaged model of a measured round; it may end the run.
+  // Evaluates the averaged model of a measured round, which may end the run.
   absl::StatusOr<ModelEvaluation> Evaluate(const AveragedModel& average,
                                            const MeasuredRound& measured);
   absl::StatusOr<Summary> Conclude();
@@ -70,19 +70,19 @@ class SimulatedRun final : private SimObserver {
 
   std::unique_ptr<SimulatedCluster> cluster_;
   std::unique_ptr<VectorStore> vectors_;
-  std::unique_ptr<Evaluator> evaluator_;  // null where nothing learns
+  std::unique_ptr<Evaluator> evaluator_;  // null if nothing learns
   std::unique_ptr<Simulation> simulation_;
   std::unique_ptr<RoundCollector> collector_;
   std::unique_ptr<StepStatistics> statistics_;
   std::unique_ptr<ChromeTrace> trace_;                  // --trace
-  std::unique_ptr<SimTrace> trace_writer_;              // with it
+  std::unique_ptr<SimTrace> trace_writer_;              // set with trace_
   ObserverGroup observers_;                             // this run, its statistics, its trace
-  std::unique_ptr<SimulatedNodeMetrics> node_metrics_;  // absent for a phantom
+  std::unique_ptr<SimulatedNodeMetrics> node_metrics_;  // null for a phantom
   std::unique_ptr<LineFile> metrics_file_;
   Rank workers_ = 0;  // ranks from here on are servers
   AccuracyTarget target_;
-  std::vector<SharedVector> last_models_;  // by rank: of the round that met the target
-  RunMeter meter_;  // of evaluations' messages too, for which no time is charged
+  std::vector<SharedVector> last_models_;  // by rank, of the round that met the target
+  RunMeter meter_;  // counts evaluations' messages too, though they take no simulated time
 };
 
 }  // namespace grapevine

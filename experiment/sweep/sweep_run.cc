@@ -26,10 +26,10 @@ namespace grapevine {
 
 namespace {
 
-// A node's gradient, in messages: an event, or a network's arithmetic.
+// The cost of a node's gradient, in messages: that of an event, or of a network's arithmetic.
 double GradientCost(const Config& config) { return SeesData(config.model()) ? 1000 : 1; }
 
-// In proportion: an epoch has a number of samples that the cells have in common.
+// Up to a factor: the number of samples in an epoch is common to all cells.
 double Rounds(const Config& config) {
   if (config.has_rounds()) return static_cast<double>(config.rounds());
   constexpr double kSamples = 1e5;
@@ -75,20 +75,20 @@ absl::StatusOr<Summary> RunCell(const SweepCell& cell, const SweepRunOptions& op
       .Run();
 }
 
-// What a cell simulates, as a key.
+// A key that is equal for cells that simulate the same.
 std::string Simulated(Config config) {
   if (IsCentralized(config.algorithm())) config.clear_topology();
   config.clear_out();
   return ConfigFileText(config);
 }
 
-// The result of the first of them that can be built, or the first one's error.
+// The result of the first cell that can be built, or the first cell's error.
 absl::StatusOr<Summary> RunFirst(const std::vector<SweepCell>& cells,
                                  const std::vector<size_t>& shared, const SweepRunOptions& options,
                                  DatasetCache* data) {
   absl::StatusOr<Summary> result = RunCell(cells[shared.front()], options, data);
   for (size_t i = 1; i < shared.size() && !result.ok(); ++i) {
-    if (FailureOf(result.status()) != Failure::kUsage) break;  // not for its graph
+    if (FailureOf(result.status()) != Failure::kUsage) break;  // not because of its graph
     absl::StatusOr<Summary> other = RunCell(cells[shared[i]], options, data);
     if (other.ok()) return other;
   }

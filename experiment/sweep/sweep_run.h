@@ -1,10 +1,9 @@
-// Carries out the cells of a sweep on all cores, and says how long each takes beside the
-// others.
+// Runs the cells of a sweep on all cores, and estimates their relative cost.
 //
-// Cells that differ in nothing but a graph that plays no part, of an allreduce or a
-// parameter server, are simulated once and share the result. Every other cell has its own
-// run directory below the sweep's; those that share have the first one's. A cell that an
-// earlier, interrupted sweep finished with the same configuration is kept.
+// Cells that differ only in a graph that plays no part (of an allreduce or a parameter server)
+// are simulated once and share the result. Every other cell has its own run directory below the
+// sweep's; cells that share a result use the first one's. A cell that an earlier, interrupted
+// sweep finished with the same configuration is kept.
 #ifndef GRAPEVINE_EXPERIMENT_SWEEP_SWEEP_RUN_H_
 #define GRAPEVINE_EXPERIMENT_SWEEP_SWEEP_RUN_H_
 
@@ -21,26 +20,26 @@
 
 namespace grapevine {
 
-// Above 0, in proportion to the work of all its rounds: messages, and gradients that are
-// computed. Of cells of one sweep, which have model and data in common; a cell that cannot
-// be costs next to nothing. Pure.
+// The relative cost of a cell, above 0: proportional to the work of all its rounds, messages and
+// computed gradients. Comparable among the cells of one sweep, which share model and data; a cell
+// that cannot be built costs next to nothing. Pure.
 double CellCost(const Config& config);
 
 struct SweepRunOptions {
   std::string directory;  // exists
   int threads = 1;
   const std::atomic<bool>* interrupted = nullptr;
-  // Of a cell, and of those that share its result, once there is one; from one thread at a
-  // time. `seconds` is what it took on its thread.
+  // Called once a cell, and those that share its result, are done; from one thread at a time.
+  // `seconds` is the time that it took on its thread.
   std::function<void(const std::vector<size_t>& cells, double seconds)> on_done;
 };
 
-// The cells of each simulation, as indices: the first is the one that is simulated, unless
-// its graph does not exist. Ascending.
+// The cells that share a simulation, as ascending indices: the first is the one that is
+// simulated, unless its graph does not exist.
 std::vector<std::vector<size_t>> SharedCells(const std::vector<SweepCell>& cells);
 
-// In the order of `cells`. A cell's error is its own; where the sweep was
-// interrupted, the cells that were not finished have kInterrupted.
+// In the order of `cells`. Each cell has its own error; if the sweep was interrupted, unfinished
+// cells have kInterrupted.
 std::vector<absl::StatusOr<Summary>> RunSweep(const std::vector<SweepCell>& cells,
                                               const SweepRunOptions& options);
 

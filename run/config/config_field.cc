@@ -23,7 +23,7 @@ absl::Status Not(std::string_view what, std::string_view text) {
   return UsageError(absl::StrCat("\"", std::string(text), "\" is not ", std::string(what)));
 }
 
-// The text of a string field as its kind wants it.
+// The canonical text of a string field of this kind.
 absl::StatusOr<std::string> Canonical(Kind kind, std::string_view text) {
   if (text.empty()) {
     return UsageError("the value is empty");

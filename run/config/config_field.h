@@ -1,7 +1,7 @@
-// The fields of Config as their users see them: a flag, a variable, a text.
+// The fields of Config as users see them: flags, environment variables and text.
 //
-// Everything here follows from run/config/config.proto by reflection. Thread-safe:
-// descriptors are immutable and live forever.
+// Everything here is derived from run/config/config.proto by reflection. Thread-safe: descriptors
+// are immutable and live forever.
 #ifndef GRAPEVINE_RUN_CONFIG_CONFIG_FIELD_H_
 #define GRAPEVINE_RUN_CONFIG_CONFIG_FIELD_H_
 
@@ -19,7 +19,7 @@ using ConfigField = google::protobuf::FieldDescriptor;
 
 // All fields, in the order of config.proto.
 std::vector<const ConfigField*> ConfigFields();
-// The field called `name` ("peer_timeout"); there must be one.
+// The field called `name` ("peer_timeout"), which must exist.
 const ConfigField& ConfigFieldNamed(std::string_view name);
 
 const FieldInfo& InfoOf(const ConfigField& field);
@@ -27,19 +27,19 @@ std::string FlagName(const ConfigField& field);      // "--peer-timeout"
 std::string VariableName(const ConfigField& field);  // "GRAPEVINE_PEER_TIMEOUT"
 bool IsSwitch(const ConfigField& field);             // a bool
 
-// Whether a value is set (a default is not).
+// Whether a value is set; a default does not count.
 bool HasField(const ConfigField& field, const Config& config);
 void ClearField(const ConfigField& field, Config* config);
-// Reads a value, stores it in canonical form, and replaces an earlier one. The
-// elements of a repeated field are separated by commas. Errors say what is
-// wrong with the text, without naming the field.
+// Parses a value and stores it in canonical form, replacing an earlier one. The elements of a
+// repeated field are separated by commas. Errors say what is wrong with the text, without naming
+// the field.
 absl::Status SetField(const ConfigField& field, std::string_view text, Config* config);
-// The inverse: the value or else the default; "" when there is neither.
+// The inverse: the value, or else the default; "" if there is neither.
 std::string FieldText(const ConfigField& field, const Config& config);
 
 // The value of a duration in a resolved configuration.
 std::chrono::nanoseconds ResolvedDuration(std::string_view text);
-// Likewise of a time-out: whole milliseconds.
+// The same for a time-out, in whole milliseconds.
 std::chrono::milliseconds ResolvedTimeout(std::string_view text);
 
 }  // namespace grapevine

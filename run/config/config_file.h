@@ -1,5 +1,5 @@
-// A configuration as text: --config FILE, a run's config.textproto, and what two nodes, or
-// two run directories, compare.
+// A configuration as text: the file of --config, a run's config.textproto, and the text by which
+// two nodes, or two run directories, compare theirs.
 #ifndef GRAPEVINE_RUN_CONFIG_CONFIG_FILE_H_
 #define GRAPEVINE_RUN_CONFIG_CONFIG_FILE_H_
 
@@ -13,15 +13,15 @@ namespace grapevine {
 
 struct ConfigFile {
   Config config;                    // values in canonical form
-  std::map<std::string, int> line;  // 1-based, of each field that is set, by name
+  std::map<std::string, int> line;  // of each field that is set, by name; 1-based
 };
 
-// Reads a textproto of Config. A missing file is kInput; unknown fields,
-// repetitions and bad values are kUsage and begin with FILE:LINE.
+// Reads a textproto of Config. A missing file is kInput; unknown or repeated fields and bad
+// values are kUsage and begin with FILE:LINE.
 absl::StatusOr<ConfigFile> ReadConfigFile(const std::string& path);
 
-// The textproto of what describes the run: all that is set, except where this
-// process is and where it writes (section CLUSTER).
+// The textproto that describes the run: all values that are set, except those about where this
+// process runs and where it writes (section CLUSTER).
 std::string ConfigFileText(const Config& config);
 
 // The fields of section EXPERIMENT as "name=value" lines, defaults included:

@@ -1,7 +1,7 @@
-// From flags, variables and a file to one configuration, and where each value came from.
-// Precedence: command line > environment > --config file > default.
+// Resolves flags, environment variables and a file to one configuration that records where each
+// value came from. Precedence: command line > environment > --config file > default.
 //
-// Lists make a grid of configurations: `--topology=ring,torus --nodes=4,8` is one of four.
+// Lists span a grid of configurations: `--topology=ring,torus --nodes=4,8` gives four.
 #ifndef GRAPEVINE_RUN_CONFIG_CONFIG_RESOLVE_H_
 #define GRAPEVINE_RUN_CONFIG_CONFIG_RESOLVE_H_
 
@@ -22,9 +22,8 @@ struct ConfigSources {
   std::optional<std::string> file = {};                 // path of a textproto
 };
 
-// Errors are kUsage (kInput for an unreadable file) and begin with the place of
-// the bad value: a flag, a variable or FILE:LINE. The result is valid
-// (run/config/config_validate.h).
+// Errors are kUsage (kInput for an unreadable file) and begin with the origin of the bad value: a
+// flag, a variable or FILE:LINE. The result is valid (run/config/config_validate.h).
 absl::StatusOr<ResolvedConfig> ResolveConfig(const ConfigSources& sources);
 
 // The GRAPEVINE_* variables of this process.
@@ -43,10 +42,9 @@ struct SweepCell {
 // latency, straggler, seed.
 bool IsSweepable(const std::string& field);
 
-// All combinations of the lists among the flags and the environment, the last
-// field fastest; one cell without a label when there is no list. Errors are
-// those of ResolveConfig for the first bad cell, or kUsage for an empty element
-// and for more cells than kMaxCells.
+// All combinations of the lists among the flags and the environment, the last field varying
+// fastest; a single cell without a label if there is no list. Errors are those of ResolveConfig
+// for the first bad cell, or kUsage for an empty element or more than kMaxCells cells.
 absl::StatusOr<std::vector<SweepCell>> ResolveSweep(const ConfigSources& sources);
 
 inline constexpr size_t kMaxCells = 100'000;

@@ -103,8 +103,8 @@ absl::Status CheckDevice(const ResolvedConfig& resolved) {
   return UsageError(absl::StrCat(Culprit(resolved, "precision"), ": needs --device=cuda"));
 }
 
-// Below, heartbeats (eight in the time-out of a peer) come late by what any machine does;
-// above, sums of times overflow.
+// With less, heartbeats (eight per --peer-timeout) are late on any machine; with more, sums of
+// times overflow.
 constexpr std::chrono::nanoseconds kShortestTimeout = std::chrono::milliseconds(100);
 constexpr std::chrono::nanoseconds kLongestTimeout = std::chrono::hours(24 * 365);
 

@@ -1,5 +1,5 @@
-// Whether the values of a configuration make sense by themselves and together.
-// What a spec means (a topology, a model) is checked by whoever builds it.
+// Checks that the values of a configuration make sense, alone and together. Specs (of a topology,
+// a model) are checked by the code that builds what they name.
 #ifndef GRAPEVINE_RUN_CONFIG_CONFIG_VALIDATE_H_
 #define GRAPEVINE_RUN_CONFIG_CONFIG_VALIDATE_H_
 
@@ -8,14 +8,13 @@
 
 namespace grapevine {
 
-// The first thing that is wrong, as kUsage: where the value came from, what is
-// wrong and the remedy.
+// The first problem, as kUsage: where the value came from, what is wrong with it and the remedy.
 absl::Status ValidateConfig(const ResolvedConfig& resolved);
 
-// What real nodes refuse beside it: to measure times that are made up.
+// What real nodes refuse in addition: to measure times that are made up.
 absl::Status ValidateForRealNodes(const ResolvedConfig& resolved);
 
-// And what a real node can do but a simulated one cannot: compute on a GPU.
+// What simulated nodes refuse in addition: to compute on a GPU.
 absl::Status ValidateForSimulation(const ResolvedConfig& resolved);
 
 }  // namespace grapevine

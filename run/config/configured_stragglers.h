@@ -1,4 +1,4 @@
-// Who computes more slowly in the run of a configuration.
+// Which nodes of a configured run are slow.
 //
 // Pure function; safe from any thread.
 #ifndef GRAPEVINE_RUN_CONFIG_CONFIGURED_STRAGGLERS_H_
@@ -10,8 +10,7 @@
 
 namespace grapevine {
 
-// Of --straggler and --slow, among the first `nodes` ranks. Errors are those of
-// Stragglers::Make.
+// From --straggler and --slow, for the first `nodes` ranks. Errors are those of Stragglers::Make.
 absl::StatusOr<Stragglers> ConfiguredStragglers(const Config& config, Rank nodes);
 
 }  // namespace grapevine

@@ -14,13 +14,13 @@ namespace grapevine {
 
 struct DeviceSpec {
   bool cuda = false;         // else the CPU
-  std::optional<int> index;  // of the GPU; none: automatic
+  std::optional<int> index;  // of the GPU; absent: chosen automatically
 
-  // The GPU of the node with this local rank on a machine with `gpus`, at least 1.
+  // The GPU for the node with this local rank on a machine with `gpus`, at least 1.
   int Gpu(int local_rank, int gpus) const { return index ? *index : local_rank % gpus; }
 };
 
-// InvalidArgument, kUsage, says what is known.
+// InvalidArgument (kUsage) names the known forms.
 absl::StatusOr<DeviceSpec> ParseDevice(std::string_view text);
 
 }  // namespace grapevine

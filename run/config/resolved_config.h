@@ -1,4 +1,4 @@
-// A configuration that knows where each of its values came from, and its print for people.
+// A configuration with the origin of each of its values, and its printed form.
 #ifndef GRAPEVINE_RUN_CONFIG_RESOLVED_CONFIG_H_
 #define GRAPEVINE_RUN_CONFIG_RESOLVED_CONFIG_H_
 
@@ -18,8 +18,8 @@ struct Origin {
 };
 
 struct ResolvedConfig {
-  // Defaults are filled in, sizes and durations canonical; either epochs or
-  // rounds is set, never both; version and revision are this program's.
+  // Defaults are filled in, sizes and durations are canonical; exactly one of epochs and rounds
+  // is set; version and revision are this program's.
   Config config;
   // By field name; fields at their default are absent.
   std::map<std::string, Origin> origins;
@@ -30,8 +30,7 @@ struct ResolvedConfig {
   }
 };
 
-// One line a value, under the headings of the help text; fields without a
-// value are left out.
+// One line per value, under the headings of the help text; fields without a value are omitted.
 std::string PrintResolved(const ResolvedConfig& resolved);
 
 }  // namespace grapevine

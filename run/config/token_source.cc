@@ -21,7 +21,7 @@ namespace {
 // Shorter ones can be guessed; nobody means a longer one.
 constexpr size_t kMinLength = 16;
 constexpr size_t kMaxLength = 1024;
-// With what surrounds it.
+// With surrounding whitespace.
 constexpr size_t kMaxFile = 2 * kMaxLength;
 
 constexpr char kRemedy[] = "; \"openssl rand -hex 32\" makes a good one";

@@ -1,9 +1,8 @@
-// A flat struct as a JSON object, from one table of its members: what is
-// written and what is read cannot drift apart.
+// A flat struct as a JSON object, by one table of its members, so that what is written and what
+// is read cannot drift apart.
 //
-// Reading is safe on hostile input: it checks the type and range of each
-// member, ignores unknown ones, and treats null like absent. NaN and infinity
-// are written as null, for JSON has neither.
+// Reading is safe on hostile input: it checks the type and range of each member, ignores unknown
+// ones, and treats null as absent. NaN and infinity are written as null, since JSON has neither.
 #ifndef GRAPEVINE_RUN_RECORDS_JSON_RECORD_H_
 #define GRAPEVINE_RUN_RECORDS_JSON_RECORD_H_
 
@@ -28,12 +27,11 @@ namespace grapevine {
 //     visit("round", record.round);
 //   };
 //
-// A std::optional member is left out while it has no value; any other is
-// required.
+// A std::optional member is omitted while it has no value; all others are required.
 
 namespace json_record_internal {
 
-// Whether `json` holds a Value, which is then stored.
+// Stores the Value that `json` holds; false if it holds none.
 inline bool Read(const nlohmann::json& json, double* value) {
   if (!json.is_number()) return false;
   *value = json.get<double>();
@@ -87,7 +85,7 @@ nlohmann::ordered_json ToJson(const Record& record, const Members& members) {
   return json;
 }
 
-// One line for indent = -1. Bytes that are no UTF-8 (a path, say) become U+FFFD.
+// On one line for indent = -1. Bytes that are not UTF-8 (in a path, say) become U+FFFD.
 inline std::string Dump(const nlohmann::ordered_json& json, int indent = -1) {
   return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -37,7 +37,7 @@ absl::Status LineFile::Append(std::string_view line) {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       const int error = errno;
-      // Where even this fails, the reader meets half a line and says so.
+      // If even this fails, the reader finds half a line and reports it.
       if (done > 0 && start >= 0) (void)!ftruncate(descriptor_, start);
       return SystemError(error, "write", path_);
     }
@@ -48,7 +48,7 @@ absl::Status LineFile::Append(std::string_view line) {
 
 namespace {
 
-// For what is left of a run that has failed.
+// For the pending lines of a run that has failed.
 constexpr std::chrono::seconds kPatience{2};
 
 BackgroundWriter::Options Appending(std::shared_ptr<LineFile> file,

@@ -1,5 +1,5 @@
-// A file that grows line by line, metrics.jsonl, and the same for those who must not wait
-// for the disk.
+// A file that grows line by line, such as metrics.jsonl, and a way to write it without ever
+// waiting for the disk.
 #ifndef GRAPEVINE_RUN_RECORDS_LINE_FILE_H_
 #define GRAPEVINE_RUN_RECORDS_LINE_FILE_H_
 
@@ -16,12 +16,11 @@
 
 namespace grapevine {
 
-// Thread-compatible. A reader of the file sees whole lines only, as soon as
-// Append returns; when the disk is full the part of a line that fitted is taken
-// back. Errors are kOutput and name the file.
+// Thread-compatible. Readers of the file see only whole lines, as soon as Append returns; when
+// the disk is full, a partial line is removed again. Errors are kOutput and name the file.
 class LineFile {
  public:
-  // Appends to `path`; creates it where it is missing.
+  // Appends to `path`, which is created if missing.
   static absl::StatusOr<std::unique_ptr<LineFile>> Open(std::string path);
   ~LineFile();
   LineFile(const LineFile&) = delete;
@@ -37,25 +36,25 @@ class LineFile {
   int descriptor_;
 };
 
-// Lines of a file behind a disk that may stall: a full network file system, a server that
-// is down. A thread of its own writes, so that whoever has a line never waits. Thread-safe.
-// No line is dropped: where too many wait, that is an error, after which, as after one of
-// the file's, nothing is written. Errors are kOutput and name the file.
+// Appends lines to a file whose disk may stall: a full network file system, a server that is
+// down. A thread of its own writes, so that callers never wait. Thread-safe. No line is dropped:
+// too many pending lines are an error; after that, or after an error of the file, nothing more is
+// written. Errors are kOutput and name the file.
 class BackgroundLines {
  public:
-  static constexpr size_t kCapacity = size_t{1} << 24;  // bytes that wait
+  static constexpr size_t kCapacity = size_t{1} << 24;  // pending bytes
 
-  // `failed` hears the first error, on the thread that writes or within Append.
+  // `failed` receives the first error, on the writing thread or within Append.
   BackgroundLines(std::unique_ptr<LineFile> file, std::function<void(const absl::Status&)> failed);
-  // Gives what is left a few seconds, then leaves it to the thread: a disk that stalls
-  // keeps no process.
+  // Gives pending lines a few seconds, then leaves them to the thread: a stalled disk does not
+  // keep the process alive.
   ~BackgroundLines() = default;
 
   // Never waits for the disk. `line` has no line break.
   void Append(std::string_view line) { writer_.Write(std::string(line)); }
 
-  // Waits until all lines are in the file: the first error, or one that says how long the
-  // file has stood still by `deadline`.
+  // Waits until all lines are in the file. Returns the first error, or one that says how long the
+  // file has made no progress by `deadline`.
   absl::Status Drain(std::chrono::steady_clock::time_point deadline);
 
  private:

@@ -7,14 +7,14 @@
 namespace grapevine {
 namespace {
 
-// With the bits that simulated times have everywhere.
+// The same bits as simulated times have everywhere.
 double Seconds(std::chrono::nanoseconds time) {
   return grapevine::Seconds(static_cast<double>(time.count()));
 }
 
 double Mean(double sum, int64_t count) { return sum / static_cast<double>(count); }
 
-// No rate of work that took no time.
+// Absent for work that took no time.
 std::optional<double> Rate(int64_t samples, double seconds) {
   if (seconds <= 0) return std::nullopt;
   return static_cast<double>(samples) / seconds;

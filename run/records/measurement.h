@@ -1,5 +1,5 @@
-// From what nodes did to the lines of metrics.jsonl: the arithmetic that real and
-// simulated runs share.
+// Turns what nodes did into lines of metrics.jsonl: the arithmetic that real and simulated runs
+// share.
 #ifndef GRAPEVINE_RUN_RECORDS_MEASUREMENT_H_
 #define GRAPEVINE_RUN_RECORDS_MEASUREMENT_H_
 
@@ -15,12 +15,12 @@ namespace grapevine {
 struct TrainingPoint {
   int64_t round = 0;         // completed
   double epoch = 0;          // as in RunMetrics
-  double learning_rate = 0;  // of the round that was completed last
+  double learning_rate = 0;  // of the last completed round
 };
 
 // What one node did since its last line.
 struct NodeWork {
-  double loss_sum = 0;    // over the gradients: the mean losses of their batches
+  double loss_sum = 0;    // of the mean losses of the gradients' batches
   int64_t gradients = 0;  // none on a parameter server
   std::chrono::nanoseconds gradient{};
   std::chrono::nanoseconds mix{};
@@ -33,20 +33,20 @@ struct NodeWork {
   }
 };
 
-// The node's line but for its totals of bytes. `time` is since the first round, `batch` in
-// samples. Losses of a model that does not learn are left out.
+// The node's line, without its byte totals. `time` counts from the first round, `batch` is in
+// samples. Losses are omitted for a model that does not learn.
 NodeMetrics MeasureNode(const TrainingPoint& point, std::chrono::nanoseconds time,
                         const NodeWork& work, int64_t batch, bool learns);
 
 // What all nodes did since the last measurement of the run.
 struct RunWork {
-  double time_s = 0;  // since the first round, when the last node had done this one
-  // Over the workers: the sum of so many losses, absent where nothing is learnt.
+  double time_s = 0;  // from the first round until the last node completed this one
+  // Summed over the workers, `losses` values in all; absent if nothing is learnt.
   std::optional<double> loss_sum;
   int64_t losses = 0;
   int64_t samples = 0;
   int64_t bytes_sent = 0;  // since the first round
-  // Where they are known without an evaluation.
+  // If known without an evaluation.
   std::optional<double> consensus_distance;
   std::optional<double> buffer_distance;
 };
@@ -54,18 +54,18 @@ struct RunWork {
 // The measurements of a run, in ascending order of rounds. Thread-compatible.
 class RunMeter {
  public:
-  // `evaluation_bytes`: that all nodes send to merge their models for one evaluation.
+  // `evaluation_bytes`: what all nodes send to merge their models for one evaluation.
   explicit RunMeter(int64_t evaluation_bytes) : evaluation_bytes_(evaluation_bytes) {}
 
-  // A round that all nodes have done, with its evaluation where it has one.
+  // A round that all nodes have completed, with its evaluation, if any.
   RunMetrics Measure(const TrainingPoint& point, const RunWork& work,
                      const std::optional<ModelEvaluation>& evaluation);
-  // An evaluation alone: what the nodes did counts in a later measurement. Time does not
-  // go back before the last one.
+  // An evaluation alone: the nodes' work counts towards a later measurement. Its time is never
+  // before the previous measurement's.
   RunMetrics MeasureModel(const TrainingPoint& point, double time_s,
                           const ModelEvaluation& evaluation);
 
-  // The last value of each measurement.
+  // The last known value of each measurement.
   const RunMetrics& latest() const { return latest_; }
 
  private:

@@ -1,9 +1,9 @@
-// What is measured while a run goes on, one JSON object a line of metrics.jsonl, and what
-// came out of it: summary.json.
+// The metrics that a run writes as it goes, one JSON object per line of metrics.jsonl, and its
+// results, summary.json.
 //
-// Losses are means over samples in nats; accuracies are fractions; times are in seconds
-// since the first round; totals count from the start of the run. Absent values were not
-// measured, in a line of metrics at that round.
+// Losses are means over samples in nats; accuracies are fractions; times are in seconds since the
+// first round; totals count from the start of the run. Absent values were not measured; in a
+// line, not at that round.
 #ifndef GRAPEVINE_RUN_RECORDS_METRICS_H_
 #define GRAPEVINE_RUN_RECORDS_METRICS_H_
 
@@ -30,26 +30,26 @@ struct RunMetrics {
   // The averaged model on the test set, with averaged batch-norm statistics ...
   std::optional<double> test_loss;
   std::optional<double> test_accuracy;
-  // ... and with statistics that were estimated again on training data.
+  // ... and with statistics re-estimated on training data.
   std::optional<double> test_loss_recalibrated;
   std::optional<double> test_accuracy_recalibrated;
   // (1/n) sum over workers of |x_i - mean x|^2 over the parameters: exact where the model
   // was evaluated; elsewhere real nodes estimate it (kernels/passes/sketch.h).
   std::optional<double> consensus_distance;
-  // The same over the buffers (batch-norm statistics), where there are any: exact.
+  // The same over the buffers (batch-norm statistics), if there are any: exact.
   std::optional<double> buffer_distance;
 
-  // Summed over all nodes. Bytes are payload: what the algorithm's messages of all these
-  // rounds carry, and, apart, what merging the models for evaluations up to here takes.
+  // Summed over all nodes, in bytes of payload: of the algorithm's messages in all rounds so far
+  // and, separately, of merging the models for all evaluations so far.
   std::optional<int64_t> bytes_sent_total;
   std::optional<int64_t> evaluation_bytes_sent_total;
   std::optional<double> samples_per_s;
 };
 
-// Makes `latest` the last known value of each measurement: not every round has all.
+// Updates `latest`, the last known value of each measurement: not every round has all.
 void Remember(const RunMetrics& metrics, RunMetrics* latest);
 
-// The averaged model of a round, evaluated.
+// The evaluation of a round's averaged model.
 struct ModelEvaluation {
   int64_t round = 0;
   double consensus_distance = 0;  // exact
@@ -69,18 +69,18 @@ struct NodeMetrics {
 
   std::optional<double> train_loss;
   std::optional<double> learning_rate;
-  // Seconds since the last line in which the node computed gradients, mixed
-  // and stepped, and waited for peers with nothing else to do.
+  // Seconds since the last line that the node spent on gradients, on mixing and stepping, and
+  // idle, waiting for peers.
   std::optional<double> gradient_s;
   std::optional<double> mix_s;
   std::optional<double> wait_s;
   std::optional<double> samples_per_s;
-  // As in RunMetrics, without what evaluations take.
+  // As in RunMetrics, without evaluations.
   std::optional<int64_t> bytes_sent_total;
   std::optional<int64_t> bytes_received_total;
 };
 
-// One line of JSON without its line break.
+// One line of JSON, without the line break.
 std::string ToJsonLine(const RunMetrics& metrics);
 std::string ToJsonLine(const NodeMetrics& metrics);
 
@@ -88,18 +88,18 @@ std::string ToJsonLine(const NodeMetrics& metrics);
 absl::StatusOr<RunMetrics> RunMetricsFromJson(std::string_view line);
 absl::StatusOr<NodeMetrics> NodeMetricsFromJson(std::string_view line);
 
-// Over the nodes that have a model.
+// Over nodes.
 struct Spread {
   double min = 0;
   double mean = 0;
   double max = 0;
 };
 
-// Of at least one value, one a node.
+// `values`: one per node, at least one.
 Spread SpreadOf(const std::vector<double>& values);
 
-// What --target-accuracy asked for, and the first evaluation that met it: absent where
-// none did.
+// The target of --target-accuracy and the first evaluation that met it, whose members are absent
+// if none did.
 struct TargetAccuracy {
   double accuracy = 0;  // asked for
   bool met = false;
@@ -110,11 +110,11 @@ struct TargetAccuracy {
   std::optional<double> test_accuracy;
 };
 
-// Where a target was met, the model that is kept, its losses, accuracies and consensus distance are
+// If a target was met, the model that is kept, its losses, accuracies and consensus distance are
 // those of the evaluation that met it.
 struct Summary {
   int64_t nodes = 0;
-  // Of these, the ones that compute gradients: all but the parameter servers.
+  // Those of them that compute gradients: all except the parameter servers.
   std::optional<int64_t> workers;
   std::string topology;  // canonical specs
   std::string mixing;
@@ -126,7 +126,7 @@ struct Summary {
   int64_t rounds = 0;
   double epochs = 0;
   std::string stopped;  // why it ended: "finished", "target accuracy", ...
-  // One of both: a simulated run has its own clock.
+  // One of the two: a simulated run has its own clock.
   std::optional<double> wall_time_s;
   std::optional<double> simulated_time_s;
   std::optional<int64_t> bytes_sent_total;

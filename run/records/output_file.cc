@@ -61,7 +61,7 @@ absl::Status CreateFolders(const std::string& path) {
   return absl::OkStatus();
 }
 
-// mkdir decides between those that begin in the same second.
+// mkdir decides between callers in the same second.
 absl::StatusOr<std::string> CreateFreshFolder(const std::string& path) {
   const std::string above = fs::path(path).parent_path().string();
   if (!above.empty()) {

@@ -1,5 +1,5 @@
-// Files that a command leaves, written whole or not at all, and the folders that they go
-// to.
+// A command's output files, each written completely or not at all, and the folders that hold
+// them.
 //
 // All errors are kOutput and name the path.
 #ifndef GRAPEVINE_RUN_RECORDS_OUTPUT_FILE_H_
@@ -14,29 +14,30 @@
 
 namespace grapevine {
 
-// The same status as one of Failure::kOutput; OK stays OK.
+// The same status with Failure::kOutput; OK stays OK.
 absl::Status AsOutputStatus(absl::Status status);
 
-// Written aside, fsynced, renamed. Errors are kOutput and name the path.
+// Writes a temporary file, fsyncs it and renames it.
 absl::Status WriteOutputFile(const std::string& path, std::string_view bytes);
 
 // "cannot remove runs/ring: Permission denied".
 absl::Status OutputFolderError(const std::error_code& error, std::string_view what,
                                const std::string& path);
 
-// What there is at a path before anything is written.
+// What exists at a path before anything is written.
 enum class FoundFolder { kNothing, kEmpty, kFull };
 
-// An error when it is no folder.
+// An error if it is not a folder.
 absl::StatusOr<FoundFolder> LookAtFolder(const std::string& path);
 
-// Whether the folder, or the first above it that exists, lets files be made in it.
+// Whether files can be created in the folder or, if it does not exist, in its nearest existing
+// ancestor.
 absl::Status CheckWritable(const std::string& path);
 
-// With those above it; it may exist.
+// With its ancestors; it may exist.
 absl::Status CreateFolders(const std::string& path);
 
-// A folder that nobody else has: `path`, or `path`-2, `path`-3 ... where that exists.
+// Creates a folder that did not exist before: `path`, else `path`-2, `path`-3 ...
 absl::StatusOr<std::string> CreateFreshFolder(const std::string& path);
 
 }  // namespace grapevine

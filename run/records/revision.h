@@ -1,4 +1,4 @@
-// Which Grapevine this is.
+// The version of this build.
 #ifndef GRAPEVINE_RUN_RECORDS_REVISION_H_
 #define GRAPEVINE_RUN_RECORDS_REVISION_H_
 
@@ -9,8 +9,8 @@ namespace grapevine {
 // The release, from the file VERSION: "0.1.0".
 std::string Version();
 
-// The git revision of the source tree that this was built from, with "-dirty"
-// where tracked files differed; "unknown" outside a git checkout.
+// The git revision of the source tree that this was built from, with "-dirty" if tracked files
+// differed; "unknown" outside a git checkout.
 std::string Revision();
 
 }  // namespace grapevine

@@ -40,7 +40,7 @@ bool IsOurs(const fs::path& entry) {
                      [](unsigned char c) { return std::isdigit(c); });
 }
 
-// What a node of an earlier run left in its folder; an empty file is nothing.
+// What a node of an earlier run left in its folder; an empty file does not count.
 absl::StatusOr<std::vector<fs::path>> FilesOfARun(const std::string& folder) {
   std::vector<fs::path> files;
   std::error_code error;
@@ -95,8 +95,7 @@ bool IsRunDirectory(const std::string& path) {
   return fs::is_regular_file(ConfigPath(path), error);
 }
 
-// config.textproto goes last: until then this is still a run directory, should
-// we be interrupted.
+// config.textproto goes last: if we are interrupted before, this is still a run directory.
 absl::Status RemoveRun(const std::string& run) {
   std::error_code error;
   std::vector<fs::path> ours;
@@ -120,7 +119,7 @@ absl::Status CheckRunDirectory(const Config& config) {
 absl::Status CheckRecordings(const Config& config) {
   for (const std::string& path : {config.trace(), config.profile()}) {
     if (path.empty()) continue;
-    // Begun and given up.
+    // Created and abandoned.
     if (const auto file = AtomicFile::Create(path); !file.ok()) {
       return AsOutputStatus(file.status());
     }

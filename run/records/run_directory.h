@@ -2,8 +2,8 @@
 //
 //   config.textproto        the resolved configuration, with seed and revision
 //   metrics.jsonl           the whole run (RunMetrics)
-//   summary.json            what came out (Summary)
-//   statistics.json         a simulated run: where its time went (Statistics)
+//   summary.json            its results (Summary)
+//   statistics.json         of a simulated run: where its time went (Statistics)
 //   *.safetensors           the averaged model
 //   node-RANK/              each node's own metrics.jsonl and model
 //
@@ -22,32 +22,32 @@
 
 namespace grapevine {
 
-// "runs/20261120-123320-ring-dpsgd-n4": where a run goes that names no --out.
+// "runs/20261120-123320-ring-dpsgd-n4": the path of a run without --out.
 std::string DefaultRunPath(const Config& config, absl::Time now);
 
-// Whether there is a run: a config.textproto, however far the run came.
+// Whether `path` holds a run: a config.textproto, however far the run got.
 bool IsRunDirectory(const std::string& path);
 
-// Removes the files of the run, and no others; the folder stays.
+// Removes the run's files, and no others; the folder stays.
 absl::Status RemoveRun(const std::string& run);
 
-// Whether CreateRunDirectory would succeed, for a dry run: nothing is touched.
+// Whether CreateRunDirectory would succeed, for a dry run; touches nothing.
 absl::Status CheckRunDirectory(const Config& config);
-// Whether the files of --trace and --profile, where they are wanted, can be written.
+// Whether the files of --trace and --profile, if wanted, can be written.
 absl::Status CheckRecordings(const Config& config);
 
-// Makes config.out() a fresh run directory, or a default one beside earlier
-// runs, writes config.textproto and returns the path. An existing path is
-// refused unless it is an empty folder, or `overwrite` is set and it is a run
-// directory: then the files of the earlier run are removed, and no others.
+// Makes config.out(), or a default path beside earlier runs, a fresh run directory, writes
+// config.textproto and returns the path. An existing path is refused unless it is an empty
+// folder, or a run directory and `overwrite` is set: then the files of the earlier run are
+// removed, and no others.
 absl::StatusOr<std::string> CreateRunDirectory(const Config& config, absl::Time now);
 
-// Makes `run`/node-RANK (and `run` itself, on another machine); returns it.
+// Creates `run`/node-RANK (and `run` itself, on another machine) and returns it.
 absl::StatusOr<std::string> CreateNodeDirectory(const std::string& run, int rank);
 
-// Likewise for a process that is one node. CreateRunDirectory has seen to the
-// folder where the node shares a file system with rank 0; where it does not, the
-// files of an earlier run are refused, or removed with `overwrite`.
+// The same for a process that is one node. If it shares a file system with rank 0,
+// CreateRunDirectory has prepared the folder; otherwise the files of an earlier run are refused,
+// or removed with `overwrite`.
 absl::StatusOr<std::string> PrepareNodeDirectory(const std::string& run, int rank, bool overwrite);
 
 std::string NodeDirectory(const std::string& run, int rank);
@@ -58,7 +58,7 @@ std::string StatisticsPath(const std::string& run);
 
 // Errors are kInput and name the file.
 absl::StatusOr<Summary> ReadSummary(const std::string& run);
-// Appear whole or not at all.
+// Written completely or not at all.
 absl::Status WriteSummary(const std::string& run, const Summary& summary);
 absl::Status WriteStatistics(const std::string& run, const Statistics& statistics);
 

@@ -11,23 +11,23 @@
 
 namespace grapevine {
 
-// Quantiles of any number of durations in little memory: below 1024 ns each has a bucket;
-// above, each power of two is cut into 512 buckets, so that a quantile is within 0.1 % of a
-// duration that occurred. In integers: the same durations give the same quantiles in any
-// order, on every machine. Thread-compatible.
+// Quantiles of any number of durations in little memory: below 1024 ns each has a bucket; above,
+// each power of two is split into 512 buckets, so that a quantile is within 0.1 % of a duration
+// that occurred. Integer arithmetic: the same durations give the same quantiles in any order, on
+// every machine. Thread-compatible.
 class DurationHistogram {
  public:
-  // Nanoseconds; less than 0 counts as 0.
+  // Nanoseconds; negative durations count as 0.
   void Add(int64_t nanoseconds);
   void Merge(const DurationHistogram& other);
 
   int64_t count() const { return count_; }
-  // Exact; 0 when there are none.
+  // Exact; 0 if there are none.
   int64_t min() const { return count_ > 0 ? min_ : 0; }
   int64_t max() const { return max_; }
   double mean() const { return count_ > 0 ? sum_ / static_cast<double>(count_) : 0; }
-  // The smallest duration that at least a part q of all do not exceed, q in [0, 1];
-  // exact for q = 0 and 1. 0 when there are none.
+  // The smallest duration that at least a fraction q of all do not exceed, q in [0, 1]; exact for
+  // q = 0 and 1. 0 if there are none.
   int64_t Quantile(double q) const;
 
  private:
@@ -38,7 +38,7 @@ class DurationHistogram {
   double sum_ = 0;
 };
 
-// Others waited for `rank`.
+// How long others waited for `rank`.
 struct WaitedFor {
   int64_t rank = 0;
   double seconds = 0;
@@ -50,8 +50,8 @@ struct NodeStatistics {
   // Sums over the steps.
   double gradient_s = 0;
   double mix_s = 0;   // mixing, stepping, handling of messages
-  double wait_s = 0;  // with neither to do
-  // For whom, most first; at most four.
+  double wait_s = 0;  // idle
+  // Whom it waited for, longest first; at most four.
   std::vector<WaitedFor> waited_for;
   int64_t bytes_sent = 0;
   int64_t bytes_received = 0;
@@ -61,7 +61,7 @@ struct NodeStatistics {
 struct LinkStatistics {
   std::string name;
   int64_t bytes = 0;       // of the messages that began to cross it
-  double utilization = 0;  // over what it could have carried in the whole run
+  double utilization = 0;  // relative to what it could have carried in the whole run
 };
 
 struct Statistics {
@@ -73,18 +73,18 @@ struct Statistics {
   double gradient_s = 0;
   double mix_s = 0;
   double wait_s = 0;
-  // For whom all nodes together waited longest; at most ten, most first.
+  // Whom all nodes together waited for, longest first; at most ten.
   std::vector<WaitedFor> waited_for;
   // Over the nodes.
   Spread bytes_sent;
   Spread bytes_received;
-  // Parts of the time in which an interface sends (receives) at its full rate;
-  // absent where its rate is not known.
+  // Fractions of the time in which an interface sends (receives) at its full rate; absent if its
+  // rate is unknown.
   std::optional<Spread> egress_utilization;
   std::optional<Spread> ingress_utilization;
-  // Busiest first, at most ten; none where links are not modelled one by one.
+  // Busiest first, at most ten; none if links are not modelled individually.
   std::vector<LinkStatistics> busiest_links;
-  // In the order of ranks; of large runs only those that waited longest.
+  // By rank; in a large run, only those that waited longest.
   std::vector<NodeStatistics> listed;
 };
 

@@ -36,7 +36,7 @@ std::vector<std::string> ValuesOf(size_t list, const std::vector<SweepCell>& cel
   return values;
 }
 
-// The lists as comments: what is left is a file for --config.
+// The lists as comments: the rest is a file for --config.
 std::string MarkerText(const std::vector<SweepCell>& cells) {
   std::string text;
   const SweepCell& first = cells.front();
@@ -47,14 +47,14 @@ std::string MarkerText(const std::vector<SweepCell>& cells) {
   return text + ConfigFileText(first.resolved.config);
 }
 
-// Empty where there is none, as of a folder that is no sweep's.
+// Empty if there is none: the folder is not a sweep's.
 std::string EarlierMarkerText(const std::string& sweep) {
   std::ostringstream text;
   text << std::ifstream(MarkerPath(sweep)).rdbuf();
   return text.str();
 }
 
-// A line of the one text that the other lacks; empty if there is none.
+// A line of one text that the other lacks; empty if there is none.
 std::string LineThatIsNotIn(const std::string& text, const std::string& line_of) {
   const std::vector<std::string> lines = absl::StrSplit(text, '\n');
   const std::set<std::string> known(lines.begin(), lines.end());
@@ -98,7 +98,7 @@ bool IsCell(const fs::path& path) {
   return IsSweepable(name.substr(0, name.find('='))) && IsRunDirectory(path.string());
 }
 
-// What somebody put beside a cell's files stays, and its folder with it.
+// Files that somebody put beside a cell's stay, and so does its folder.
 absl::Status RemoveCell(const std::string& cell) {
   RETURN_IF_ERROR(RemoveRun(cell));
   std::error_code error;
@@ -107,8 +107,7 @@ absl::Status RemoveCell(const std::string& cell) {
   return absl::OkStatus();
 }
 
-// The marker stays: until it is written anew this is still a sweep's folder,
-// should we be interrupted.
+// The marker stays: if we are interrupted before it is rewritten, this is still a sweep's folder.
 absl::Status RemoveEarlierSweep(const std::string& sweep) {
   std::error_code error;
   std::vector<std::string> cells;

@@ -1,13 +1,13 @@
-// The folder of a sweep: a run directory for each cell, and tables of them all.
+// The folder of a sweep: a run directory for each cell, and tables of all cells.
 //
-//   sweep.textproto   what the sweep is: its lists, and the first cell's
-//                     configuration; marks the folder
-//   sweep.csv         a line a cell
+//   sweep.textproto   the sweep: its lists, and the first cell's configuration;
+//                     marks the folder
+//   sweep.csv         one line per cell
 //   sweep.txt         the same for people
 //   LABEL/            the run directory of a cell
 //
-// A folder holds one sweep. The same one goes on in it; another takes its place
-// only with --overwrite, and then nothing of the first stays.
+// A folder holds one sweep. The same sweep continues in it; a different one replaces it only with
+// --overwrite, and then completely.
 //
 // All errors are kOutput and name the path.
 #ifndef GRAPEVINE_RUN_RECORDS_SWEEP_DIRECTORY_H_
@@ -25,16 +25,16 @@
 
 namespace grapevine {
 
-// The first cell's configuration of the sweep that would go on in config.out(),
-// if there is one: what it measured is worth keeping.
+// The first cell's configuration of the sweep that would continue in config.out(), if there is
+// one: its measurements are worth keeping.
 std::optional<Config> EarlierSweep(const Config& config);
 
-// Whether CreateSweepDirectory would succeed, for a dry run: nothing is touched.
+// Whether CreateSweepDirectory would succeed, for a dry run; touches nothing.
 absl::Status CheckSweepDirectory(const std::vector<SweepCell>& cells);
 
-// --out of the cells (at least one), or a fresh "runs/TIME-sweep". What exists
-// is refused unless it is an empty folder, the same sweep's, or another's that
-// --overwrite replaces: then its cells and tables are removed, and nothing else.
+// Creates --out of the cells (at least one), or a fresh "runs/TIME-sweep". An existing path is
+// refused unless it is an empty folder, the same sweep's, or another's that --overwrite replaces:
+// then that one's cells and tables are removed, and nothing else.
 absl::StatusOr<std::string> CreateSweepDirectory(const std::vector<SweepCell>& cells,
                                                  absl::Time now);
 

@@ -16,12 +16,12 @@
 namespace grapevine {
 namespace {
 
-// Enough to tell one gradient in a thousand.
+// Enough to resolve one gradient in a thousand.
 constexpr size_t kMaxQuantiles = 1001;
-// A petabyte, two weeks: sums over many nodes still fit 64 bits.
+// A petabyte, two weeks: sums over many nodes still fit in 64 bits.
 constexpr int64_t kMaxInAll = int64_t{1} << 50;
-// Bytes per nanosecond: 1 B/s and 1 PB/s. What a pass costs besides its bytes makes a
-// model of a few parameters slow.
+// Bytes per nanosecond: 1 B/s and 1 PB/s. The fixed cost of a pass makes a model of a few
+// parameters slow.
 constexpr double kSlowestMix = 1e-9;
 constexpr double kFastestMix = 1e6;
 
@@ -129,7 +129,7 @@ absl::StatusOr<std::optional<DeviceProfile>> ProfiledDevice(std::string_view com
   const std::string flag = absl::StrCat("--compute=", std::string(compute));
   if (compute.substr(0, compute.find(':')) != kName) return std::nullopt;
   compute.remove_prefix(std::min(compute.size(), kName.size() + 1));
-  // Not a spec's fields: the name of a file may have colons.
+  // Not parsed as a spec: the name of the file may contain colons.
   const size_t option = compute.rfind(kDevice);
   const std::string path(compute.substr(0, option));
   if (path.empty()) return SpecError(flag, "needs a file: --compute=profile:FILE");

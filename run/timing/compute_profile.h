@@ -1,7 +1,7 @@
-// Files of measured compute times (run/timing/compute_profile.proto): joining what the
-// nodes of a run measured, writing, reading.
+// Files of measured compute times (run/timing/compute_profile.proto): joining what the nodes of a
+// run measured, writing, reading.
 //
-// Pure functions but for the files; safe from any thread.
+// Pure functions except for file access; safe from any thread.
 #ifndef GRAPEVINE_RUN_TIMING_COMPUTE_PROFILE_H_
 #define GRAPEVINE_RUN_TIMING_COMPUTE_PROFILE_H_
 
@@ -17,26 +17,26 @@
 
 namespace grapevine {
 
-// At most `most` quantiles of `times` at equal steps, the shortest and the longest
-// among them. `times` need no order, `most` is at least 2.
+// At most `most` quantiles of `times` at equal steps, including the shortest and the longest.
+// `times` may be unsorted; `most` is at least 2.
 std::vector<int64_t> QuantilesOf(std::vector<int64_t> times, size_t most);
 
-// One profile a device of those that nodes measured.
+// One profile per device, from those that the nodes measured.
 ComputeProfile JoinProfiles(std::span<const ComputeProfile> parts);
 
 // As a textproto.
 std::string ToText(const ComputeProfile& profile);
 
-// Checks what it reads: names are unique, times ascend. Errors are kInput and begin
-// with the path.
+// Checks what it reads: names are unique, times ascend. Errors are kInput and begin with the
+// path.
 absl::StatusOr<ComputeProfile> ReadComputeProfile(const std::string& path);
 
-// Reads the device that "profile:FILE[:device=NAME]" names, the value of
-// --compute; without a name the file's only one. Absent for other values. Errors are
-// kInput and name the file, or kUsage and begin with "--compute=SPEC".
+// Reads the device that "profile:FILE[:device=NAME]", a value of --compute, names; without a
+// name, the file's only one. Absent for other values. Errors are kInput and name the file, or
+// kUsage and begin with "--compute=SPEC".
 absl::StatusOr<std::optional<DeviceProfile>> ProfiledDevice(std::string_view compute);
 
-// Bytes per nanosecond that mixing reads and writes; absent where none was measured.
+// Bytes per nanosecond that mixing reads and writes; absent if not measured.
 std::optional<double> MixBandwidth(const DeviceProfile& device);
 
 }  // namespace grapevine

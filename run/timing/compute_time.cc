@@ -20,9 +20,9 @@
 namespace grapevine {
 namespace {
 
-// A normal draw is no shorter than this part of its mean.
+// A normal draw is no shorter than this fraction of its mean.
 constexpr double kShortestNormal = 0.01;
-// Wider ones are no times of gradients any more.
+// Wider ones are not gradient times any more.
 constexpr double kWidestSigma = 5;
 
 // Nanoseconds of one gradient from a fresh stream of random numbers.
@@ -76,7 +76,7 @@ class Options {
     return static_cast<double>(*time);
   }
 
-  // Must be given.
+  // A required option.
   double Number(const char* key, double above, double most) {
     constexpr double kAbsent = -1;
     const double value = reader_.Real(key, kAbsent, above, most);
@@ -126,7 +126,7 @@ Draw LogNormal(Options& options) {
   };
 }
 
-// With alpha <= 1 it has no mean, and no run an end.
+// With alpha <= 1 there is no mean, and a run would not end.
 Draw Pareto(Options& options) {
   const double min = options.Time("min");
   const double alpha = options.Number("alpha", 1, 1e6);
@@ -135,7 +135,7 @@ Draw Pareto(Options& options) {
   };
 }
 
-// By the inverse of the distribution function, which joins the quantiles by lines.
+// Inverts the distribution function, which connects the quantiles by straight lines.
 Draw Measured(const DeviceProfile& device) {
   return [times = std::vector<int64_t>(device.gradient_ns().begin(), device.gradient_ns().end())](
              KeyedRandom& random) {

@@ -1,10 +1,9 @@
-// How long gradients take: given, or drawn.
+// How long gradients take: a fixed time or a random one.
 //
-// One implementation for both worlds: the simulator charges these times, real
-// nodes with a phantom model wait for them, so that a simulated and a real run of
-// one configuration draw the same times. Draws are made of IEEE's basic
-// operations (random/portable_math.h): the same seed gives the same nanoseconds
-// on every machine.
+// Both worlds share it: the simulator charges these times, real nodes with a phantom model wait
+// for them, so that a simulated and a real run of one configuration draw the same times. Draws
+// use only IEEE's basic operations (random/portable_math.h): the same seed gives the same
+// nanoseconds on every machine.
 #ifndef GRAPEVINE_RUN_TIMING_COMPUTE_TIME_H_
 #define GRAPEVINE_RUN_TIMING_COMPUTE_TIME_H_
 
@@ -17,10 +16,10 @@
 
 namespace grapevine {
 
-// No gradient takes longer, about 11 days: sums over a run fit 64 bits.
+// The longest possible gradient, about 11 days: sums over a run fit in 64 bits.
 inline constexpr int64_t kLongestGradient = 1'000'000'000'000'000;
 
-// `nanoseconds` to the nearest one, within what a gradient may take.
+// `nanoseconds`, rounded and clamped to what a gradient may take.
 int64_t ToGradientTime(double nanoseconds);
 
 // Immutable: a pure function, so that times do not depend on the order of events.

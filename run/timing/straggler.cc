@@ -87,7 +87,7 @@ absl::Status Stragglers::AddSlow(const std::string& text, Rank nodes, std::vecto
 absl::Status Stragglers::AddSpec(std::string_view text, Rank nodes, uint64_t seed) {
   if (text == "none") return absl::OkStatus();
   const std::string culprit = absl::StrCat("--straggler=", std::string(text));
-  // The fields are options of a name that is not written.
+  // Parsed as the options of a spec whose name is left out.
   absl::StatusOr<Spec> spec = ParseSpec(absl::StrCat("straggler:", std::string(text)));
   if (!spec.ok()) return SpecError(culprit, std::string(spec.status().message()));
   spec->text = culprit;

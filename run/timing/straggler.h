@@ -1,7 +1,7 @@
-// Who computes more slowly, and when.
+// Which nodes are slow, and when.
 //
-// One implementation for both worlds: the simulator multiplies the gradient's
-// time, real nodes stretch theirs by waiting.
+// Both worlds share it: the simulator multiplies the gradient's time, real nodes stretch theirs
+// by waiting.
 #ifndef GRAPEVINE_RUN_TIMING_STRAGGLER_H_
 #define GRAPEVINE_RUN_TIMING_STRAGGLER_H_
 
@@ -18,8 +18,8 @@
 
 namespace grapevine {
 
-// An immutable value: how many times as long gradients take, a pure function of
-// (seed, rank, round).
+// The factors by which gradients take longer: an immutable value, a pure function of (seed, rank,
+// round).
 class Stragglers {
  public:
   // None.
@@ -32,9 +32,8 @@ class Stragglers {
   //   fraction=0.1:factor=3    that part of the nodes, at least one, drawn from the seed; always
   //   p=0.05:factor=4          each node in each round with this probability
   //
-  // and from those of --slow, RANK:FACTOR; the factors of both multiply. Errors
-  // are kUsage and name the flag: malformed, a rank outside the run or named
-  // twice, a factor below 1.
+  // and from those of --slow, RANK:FACTOR; if both apply, the factors multiply. Errors are kUsage
+  // and name the flag: malformed, a rank outside the run or named twice, a factor below 1.
   static absl::StatusOr<Stragglers> Make(std::string_view spec, std::span<const std::string> slow,
                                          Rank nodes, uint64_t seed);
 
@@ -48,13 +47,12 @@ class Stragglers {
   void MultiplyPermanent(Rank rank, double factor, Rank nodes);
 
   std::vector<double> permanent_;  // by rank; empty: all 1
-  double probability_ = 0;         // of a transient one
+  double probability_ = 0;         // of a transient slowdown
   double transient_ = 1;
   uint64_t seed_ = 0;
 };
 
-// The times of `compute` where stragglers take theirs; no longer than
-// kLongestGradient.
+// The times of `compute`, multiplied by the stragglers' factors; at most kLongestGradient.
 std::unique_ptr<const ComputeTime> WithStragglers(std::unique_ptr<const ComputeTime> compute,
                                                   Stragglers stragglers);
 

@@ -12,7 +12,7 @@ namespace grapevine {
 namespace {
 
 constexpr size_t kFlushAt = size_t{1} << 16;
-// Numbers above are not exact where JSON is read as doubles.
+// Larger numbers are not exact for readers that take JSON numbers as doubles.
 constexpr uint64_t kIdMask = (uint64_t{1} << 53) - 1;
 
 // With quotes; bytes that are no UTF-8 become U+FFFD.

@@ -1,8 +1,7 @@
-// Chrome's trace event format: what ui.perfetto.dev and chrome://tracing open.
+// Writes Chrome's trace event format, which ui.perfetto.dev and chrome://tracing open.
 //
-// Events stream to a file that appears whole or not at all; memory is bounded,
-// whatever comes. The format: "Trace Event Format", Google, 2016 (complete events,
-// flow events, metadata).
+// Events stream to a file that appears complete or not at all; memory is bounded. The format:
+// "Trace Event Format", Google, 2016 (complete events, flow events, metadata).
 //
 // Thread-safety: thread-compatible.
 #ifndef GRAPEVINE_RUN_TRACE_CHROME_TRACE_H_
@@ -22,7 +21,7 @@ namespace grapevine {
 
 class ChromeTrace {
  public:
-  // A lane of a process. Slices of one lane must not overlap but by nesting.
+  // A lane of a process. Slices of one lane must not overlap, except by nesting.
   struct Lane {
     int64_t process = 0;
     int64_t thread = 0;
@@ -32,7 +31,7 @@ class ChromeTrace {
     int64_t value = 0;
   };
 
-  // Viewers fail above some gigabytes.
+  // Viewers fail beyond a few gigabytes.
   static constexpr int64_t kMaxEvents = 10'000'000;
 
   // Errors are kOutput and name the path.
@@ -50,16 +49,16 @@ class ChromeTrace {
   void FlowFrom(const Lane& lane, int64_t at, uint64_t id);
   void FlowTo(const Lane& lane, int64_t at, uint64_t id);
 
-  // Events that came after the last that was taken are counted, not written.
+  // Events beyond the limit: counted, not written.
   int64_t dropped() const { return dropped_; }
 
-  // Completes the file; once, last. The first error of any call.
+  // Completes the file; called once, last. Returns the first error of any call.
   absl::Status Finish();
 
  private:
   ChromeTrace(std::unique_ptr<AtomicFile> file, int64_t max_events);
 
-  // Whether there is room for one more event, which is then begun.
+  // Begins one more event, if there is room for it.
   bool Begin();
   void Flush(size_t at_least);
   void Metadata(std::string_view what, const Lane& lane, std::string_view name);

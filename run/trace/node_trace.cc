@@ -24,7 +24,7 @@ constexpr char kFormat[] = "grapevine-node-trace-1";
 // Far more than a header needs.
 constexpr size_t kMaxHeader = 4096;
 constexpr int64_t kCentury = int64_t{3'155'760'000} * 1'000'000'000;
-// Its value shows the writer's byte order.
+// Reveals the writer's byte order.
 constexpr int64_t kByteOrder = 0x0102030405060708;
 
 struct Header {
@@ -121,7 +121,7 @@ absl::StatusOr<NodeTrace> ReadNodeTrace(const std::string& path, Rank nodes) {
 
 namespace {
 
-// An arrival is drawn so long, to be seen and to be hit by its arrow.
+// The length with which an arrival is drawn, so that it is visible and its arrow hits it.
 constexpr int64_t kArrival = 1000;
 
 TraceMessage MessageOf(const TraceRecord& record, Rank from, Rank to) {
@@ -150,14 +150,13 @@ void Add(Rank rank, const TraceRecord& record, const TraceInterval& interval, Ru
   }
 }
 
-// When rank `node`'s start is, on the clock of `reference` where both share it;
-// else the common start.
+// When `node` started, on the clock of `reference` if both share it; else the common start.
 int64_t StartOn(const NodeTrace& reference, const NodeTrace& node) {
   const bool shared = !node.clock.empty() && node.clock == reference.clock;
   return shared ? node.start : reference.start;
 }
 
-// The first node that is there is the reference; its clock is the run's.
+// The first node found is the reference; its clock is the run's.
 class Merger {
  public:
   explicit Merger(std::span<const std::string> files) : files_(files) {}
@@ -184,7 +183,7 @@ class Merger {
       ASSIGN_OR_RETURN(const NodeTrace node, Read(rank));
       const int64_t shift = StartOn(reference_, node) - node.start - zero_;
       for (const TraceRecord& record : node.records) {
-        // What little was done before the start is drawn at it.
+        // The little that was done before the start is drawn at it.
         const TraceInterval interval{std::max<int64_t>(0, record.begin + shift),
                                      std::max<int64_t>(0, record.end + shift)};
         Add(rank, record, interval, trace);

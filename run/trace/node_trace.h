@@ -1,8 +1,8 @@
-// What the nodes of a real run recorded, each on its own clock (RUN/node-RANK/trace.bin),
-// and all of it as one trace.
+// What the nodes of a real run recorded, each on its own clock (RUN/node-RANK/trace.bin), and
+// merging all of it into one trace.
 //
-// A line of JSON says whose a file is and on which clock; records of fixed size follow, in
-// the byte order of the machine that wrote them.
+// A line of JSON identifies the node and its clock; records of fixed size follow, in the byte
+// order of the machine that wrote them.
 #ifndef GRAPEVINE_RUN_TRACE_NODE_TRACE_H_
 #define GRAPEVINE_RUN_TRACE_NODE_TRACE_H_
 
@@ -24,11 +24,11 @@ enum class TraceKind : uint32_t {
   kGradient = 1,
   kMix = 2,
   kWait = 3,      // for `peer`
-  kSent = 4,      // to `peer`: from the request to the last byte's leaving
-  kReceived = 5,  // from `peer`: begins and ends with the last byte's arrival
+  kSent = 4,      // to `peer`: from the request until the last byte leaves
+  kReceived = 5,  // from `peer`: begins and ends when the last byte arrives
 };
 
-// What a kind does not need is 0.
+// Members that a kind does not need are 0.
 struct TraceRecord {
   int64_t begin = 0;  // nanoseconds of the node's steady clock
   int64_t end = 0;
@@ -43,9 +43,9 @@ static_assert(sizeof(TraceRecord) == 48 && std::is_trivially_copyable_v<TraceRec
 
 struct NodeTrace {
   int64_t rank = 0;
-  std::string clock;    // equal where two nodes' steady clocks are one; may be empty
+  std::string clock;    // equal if two nodes share a steady clock; may be empty
   int64_t start = 0;    // of the run, on that clock
-  int64_t dropped = 0;  // records before the first one here
+  int64_t dropped = 0;  // records lost before the first one here
   std::vector<TraceRecord> records;
 };
 
@@ -54,15 +54,14 @@ std::string NodeTracePath(const std::string& folder);
 
 // Errors are kOutput and name the path.
 absl::Status WriteNodeTrace(const std::string& path, const NodeTrace& trace);
-// Safe on hostile input: peers are in [0, nodes), no interval is negative or
-// longer than a century. Errors are kInput and name the path.
+// Safe on hostile input: peers are in [0, nodes), no interval is negative or longer than a
+// century. Errors are kInput and name the path.
 absl::StatusOr<NodeTrace> ReadNodeTrace(const std::string& path, Rank nodes);
 
-// Adds what files[rank] holds, one node at a time. Nodes of rank
-// 0's machine share its clock and are placed exactly; those of others are aligned on
-// the common start, which all nodes leave within a message's time of each other.
-// Returns the ranks whose file does not exist: it may lie on another machine's disk.
-// Errors: a broken file, or another rank's (kInput).
+// Adds the contents of files[rank], one node at a time. Nodes on rank 0's machine share its clock
+// and are placed exactly; others are aligned at the common start, which all nodes leave within
+// one message's latency of each other. Returns the ranks whose file does not exist: it may be on
+// another machine's disk. Errors: a malformed file, or another rank's (kInput).
 absl::StatusOr<std::vector<Rank>> MergeTraces(std::span<const std::string> files,
                                               ChromeTrace* trace);
 

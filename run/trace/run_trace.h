@@ -1,6 +1,6 @@
-// What the nodes of a run did, as a trace: one process a rank, a lane for rounds,
-// gradients, exchange (mixing and waiting), and as many lanes for what is sent and
-// what arrives as go on at once. Simulated and real runs look alike.
+// What the nodes of a run did, as a trace: one process per rank, with a lane each for rounds,
+// gradients and exchange (mixing and waiting), and as many for sends and for receives as overlap.
+// Simulated and real runs look alike.
 //
 // Thread-safety: thread-compatible.
 #ifndef GRAPEVINE_RUN_TRACE_RUN_TRACE_H_
@@ -30,8 +30,7 @@ struct TraceMessage {
   uint32_t step = 0;
 };
 
-// Intervals of one rank and kind but messages come in ascending order and do not
-// overlap.
+// Intervals of one rank and kind, except messages, come in ascending order and do not overlap.
 class RunTrace {
  public:
   // `trace` outlives this and is finished by its owner.
@@ -40,9 +39,9 @@ class RunTrace {
   void Step(Rank rank, Round round, const TraceInterval& interval);
   void Gradient(Rank rank, Round round, const TraceInterval& interval);
   void Mix(Rank rank, const TraceInterval& interval);
-  // Nothing else to do until `peer` was heard of.
+  // Idle until a message of `peer` came.
   void Wait(Rank rank, Rank peer, const TraceInterval& interval);
-  // From the first byte to the last one, at either end.
+  // From the first byte to the last, on either side.
   void Sent(const TraceMessage& message, int64_t bytes, const TraceInterval& interval);
   void Received(const TraceMessage& message, const TraceInterval& interval);
 
@@ -55,11 +54,11 @@ class RunTrace {
   };
 
   Node& NodeOf(Rank rank);
-  // A lane that is free from `interval.begin` on: a new one where there is none.
+  // A lane that is free from `interval.begin` on, if necessary a new one.
   ChromeTrace::Lane FreeLane(Rank rank, bool send, const TraceInterval& interval);
 
   ChromeTrace* const trace_;
-  std::unordered_map<Rank, Node> nodes_;  // those that were seen
+  std::unordered_map<Rank, Node> nodes_;  // those seen so far
 };
 
 }  // namespace grapevine

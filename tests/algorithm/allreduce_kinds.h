@@ -1,4 +1,4 @@
-// The kinds of allreduce that every suite runs over, and the sizes.
+// The kinds of allreduce, and the sizes, that every suite covers.
 #ifndef GRAPEVINE_TESTS_ALGORITHM_ALLREDUCE_KINDS_H_
 #define GRAPEVINE_TESTS_ALGORITHM_ALLREDUCE_KINDS_H_
 
@@ -25,7 +25,7 @@ inline std::vector<Rank> SomeSizes() {
   return sizes;
 }
 
-// A spec as the name of a test.
+// A spec as a test name.
 inline std::string KindName(std::string spec) {
   for (char& c : spec) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return spec;

@@ -1,4 +1,4 @@
-// A host that grants everything, does nothing and remembers what it was asked.
+// A host that grants everything, does nothing and records the requests.
 #ifndef GRAPEVINE_TESTS_ALGORITHM_IDLE_HOST_H_
 #define GRAPEVINE_TESTS_ALGORITHM_IDLE_HOST_H_
 
@@ -32,7 +32,7 @@ class IdleHost final : public Host {
     sent.push_back({to, tag});
     return IdOf(sent.size() - 1);
   }
-  // Of what was sent, by its place there.
+  // The id of the i-th entry of `sent`.
   static SendId IdOf(size_t i) { return {i + 1}; }
   void Post(Rank from, Tag tag, const Payload&, Round, Credit credit) override {
     posted.push_back({from, tag});

@@ -1,5 +1,5 @@
-// Quadratics f_i(x) = (h/2) |x - b_i|^2, the problems on which decentralized SGD
-// can be solved exactly.
+// Quadratics f_i(x) = (h/2) |x - b_i|^2, the problems on which decentralized SGD has an exact
+// solution.
 #ifndef GRAPEVINE_TESTS_ALGORITHM_QUADRATICS_H_
 #define GRAPEVINE_TESTS_ALGORITHM_QUADRATICS_H_
 
@@ -29,7 +29,7 @@ inline GradientFunction Quadratic(
   };
 }
 
-// A b of unlike data.
+// A b for heterogeneous data.
 inline double UnlikeOptimum(Rank rank) { return 0.3 * rank - 1; }
 
 // Uniform in [-1, 1) and different on every node.

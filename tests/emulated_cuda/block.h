@@ -1,13 +1,13 @@
-// A block of a kernel's threads, run on the CPU: part of the emulation of CUDA (README.md).
+// Runs a block of a kernel's threads on the CPU: part of the emulation of CUDA (README.md).
 //
-// The threads are fibers of the calling thread. Each runs until it waits for others (a
-// barrier, an exchange within its warp), in another order in every block: what is right in
-// one order only gives a wrong result sooner or later.
+// The threads are fibers of the calling thread. Each runs until it waits for others (a barrier,
+// an exchange within its warp), in a different order in every block: code that is right in only
+// one order gives a wrong result sooner or later.
 //
-// What CUDA leaves undefined ends the process with a message: a barrier that threads meet
-// at different places, or that some do not reach; an exchange that a named lane does not
-// come to, or that reads a lane which is not named; more than 48 KiB of shared memory,
-// which is filled with NaNs before a block begins.
+// What CUDA leaves undefined ends the process with a message: a barrier that threads reach at
+// different places, or that some do not reach; an exchange that a named lane misses, or that
+// reads a lane which is not named; more than 48 KiB of shared memory. Shared memory is filled
+// with NaNs before a block begins.
 //
 // One grid runs at a time: callers hold the device's lock (runtime.h).
 #ifndef GRAPEVINE_TESTS_EMULATED_CUDA_BLOCK_H_
@@ -22,7 +22,7 @@
 
 namespace emulated_cuda {
 
-// Where the thread that runs is: threadIdx and the like.
+// The position of the running thread: threadIdx and the like.
 struct Place {
   uint3 thread;
   uint3 block;
@@ -31,11 +31,11 @@ struct Place {
 };
 extern Place place;
 
-// Runs `thread` once for each thread of a grid: one block after the other, from the first
-// to the last or the other way round.
+// Runs `thread` once for each thread of a grid: one block after the other, in ascending or
+// descending order.
 void RunGrid(const dim3& grid_size, const dim3& block_size, const std::function<void()>& thread);
 
-// The following are called by threads of a block.
+// Called by threads of a block:
 
 // Shared memory that the kernel declares.
 void UseShared(void* memory, size_t bytes);
@@ -43,13 +43,13 @@ void UseShared(void* memory, size_t bytes);
 // Waits for all threads that have not returned.
 void MeetBlock(const std::source_location& where);
 
-// Waits for all lanes in `mask`. The value of lane `source`, itself in the mask.
+// Waits for all lanes in `mask`. Returns the value of lane `source`, which is in the mask.
 uint64_t Exchange(unsigned mask, uint64_t value, unsigned source,
                   const std::source_location& where);
-// Likewise; bit i is lane i's.
+// The same for one bit a lane; bit i is lane i's.
 unsigned Vote(unsigned mask, bool mine, const std::source_location& where);
 
-// Of this thread in its warp.
+// This thread's lane in its warp.
 unsigned Lane();
 
 }  // namespace emulated_cuda

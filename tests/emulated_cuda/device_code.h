@@ -1,8 +1,8 @@
-// What nvcc gives device code, for a .cu file that is compiled as C++: every such file is
-// made to begin with it (emulated_cuda.bzl). Part of the emulation of CUDA (README.md).
+// What nvcc provides to device code, for .cu files that are compiled as C++: emulated_cuda.bzl
+// makes each of them begin with it. Part of the emulation of CUDA (README.md).
 //
-// Only what the project's kernels use: a new intrinsic is added here when the first needs
-// it. Types, vectors, and conversions of halves come from the toolkit's own headers.
+// Contains only what the project's kernels use; a new intrinsic is added when a kernel first
+// needs it. Types, vectors, and conversions of halves come from the toolkit's own headers.
 #ifndef GRAPEVINE_TESTS_EMULATED_CUDA_DEVICE_CODE_H_
 #define GRAPEVINE_TESTS_EMULATED_CUDA_DEVICE_CODE_H_
 
@@ -20,7 +20,7 @@
 #include "tests/emulated_cuda/block.h"
 #include "tests/emulated_cuda/launch.h"
 
-// For our own headers. The toolkit's, above, were read as a C++ compiler reads them.
+// For our own headers; the toolkit's, above, were included as plain C++.
 #define __CUDACC__
 
 #undef __launch_bounds__
@@ -51,8 +51,8 @@ inline int __all_sync(unsigned mask, int mine, EMULATED_HERE) {
 
 namespace emulated_cuda {
 
-// The value of lane `source`, or, where that is outside of this lane's group of `width`,
-// of this one.
+// The value of lane `source` or, if that is outside this lane's group of `width`, this lane's
+// own.
 template <typename T>
 T Shuffle(unsigned mask, T value, unsigned source, int width, const std::source_location& where) {
   static_assert(sizeof(T) <= sizeof(uint64_t) && std::is_trivially_copyable_v<T>);
@@ -89,7 +89,7 @@ T __shfl_xor_sync(unsigned mask, T value, int with, int width = 32, EMULATED_HER
 
 #undef EMULATED_HERE
 
-// Threads switch at no other places than the above.
+// Threads switch only in the functions above.
 template <typename T>
 T atomicAdd(T* sum, T value) {
   const T before = *sum;

@@ -1,4 +1,4 @@
-// By which tests know the emulated GPU (README.md).
+// The name by which tests recognize the emulated GPU (README.md).
 #ifndef GRAPEVINE_TESTS_EMULATED_CUDA_GPU_NAME_H_
 #define GRAPEVINE_TESTS_EMULATED_CUDA_GPU_NAME_H_
 

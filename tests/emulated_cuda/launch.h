@@ -1,6 +1,6 @@
-// Launches of kernels: `Kernel<<<grid, block, shared, stream>>>(arguments)` is made
-// `::emulated_cuda::Launch(Kernel, grid, block, shared, stream)(arguments)` by
-// emulated_cuda.bzl. Part of the emulation of CUDA (README.md).
+// Kernel launches: emulated_cuda.bzl turns `Kernel<<<grid, block, shared, stream>>>(arguments)`
+// into `::emulated_cuda::Launch(Kernel, grid, block, shared, stream)(arguments)`. Part of the
+// emulation of CUDA (README.md).
 #ifndef GRAPEVINE_TESTS_EMULATED_CUDA_LAUNCH_H_
 #define GRAPEVINE_TESTS_EMULATED_CUDA_LAUNCH_H_
 
@@ -13,12 +13,12 @@
 
 namespace emulated_cuda {
 
-// Queues `thread` for all threads of a grid. A launch that no GPU takes is
-// cudaErrorInvalidConfiguration, for cudaGetLastError.
+// Queues `thread` for all threads of a grid. A launch that no GPU accepts sets
+// cudaErrorInvalidConfiguration for cudaGetLastError.
 void LaunchThreads(const dim3& grid, const dim3& block, size_t shared, cudaStream_t stream,
                    std::function<void()> thread);
 
-// Arguments are converted to the parameters' types and copied when it is called.
+// Arguments are converted to the parameters' types and copied at the call.
 template <typename... Parameters>
 auto Launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared = 0,
             cudaStream_t stream = nullptr) {

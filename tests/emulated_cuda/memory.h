@@ -1,7 +1,7 @@
 // Memory of the emulated GPU, and pinned memory: part of the emulation of CUDA (README.md).
 //
-// Filled with NaNs. It ends at a page that nobody may touch, or less than kAlignment bytes
-// before; what is left of its pages is checked when it is freed.
+// Allocations are filled with NaNs. Each ends at an inaccessible page, or less than kAlignment
+// bytes before it; the unused rest of its pages is checked when it is freed.
 //
 // Callers hold the device's lock (runtime.h).
 #ifndef GRAPEVINE_TESTS_EMULATED_CUDA_MEMORY_H_
@@ -19,14 +19,14 @@ class Memory {
   // What cudaMalloc promises.
   static constexpr size_t kAlignment = 256;
 
-  // Null where `limit` bytes of the kind would be exceeded.
+  // Null if `limit` bytes of device memory would be exceeded.
   void* Allocate(MemoryKind kind, size_t bytes, size_t limit);
-  // False for what was not allocated so.
+  // False if `memory` was not allocated as this kind.
   bool Free(MemoryKind kind, void* memory);
 
-  // Of the byte at `address`.
+  // The kind of the byte at `address`.
   MemoryKind KindOf(const void* address) const;
-  // Whether all of it is of one kind, and of one allocation if it has one.
+  // Whether all of it is of one kind and, if it is allocated here, of one allocation.
   bool Holds(const void* begin, size_t bytes) const;
 
   size_t device_bytes() const { return device_bytes_; }
@@ -36,12 +36,12 @@ class Memory {
     MemoryKind kind;
     size_t bytes;
     char* mapping;
-    size_t mapped;  // without the page behind
+    size_t mapped;  // without the guard page behind
   };
 
   const std::pair<const char* const, Allocation>* Find(const void* address) const;
 
-  std::map<const char*, Allocation> allocations_;  // by where they begin
+  std::map<const char*, Allocation> allocations_;  // by their first byte
   size_t device_bytes_ = 0;
 };
 

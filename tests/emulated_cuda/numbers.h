@@ -1,5 +1,5 @@
-// Vectors of numbers in memory, as the emulated libraries compute with them: in fp32. Part
-// of the emulation of CUDA (README.md).
+// Arrays of numbers in memory, with which the emulated libraries compute in fp32. Part of the
+// emulation of CUDA (README.md).
 #ifndef GRAPEVINE_TESTS_EMULATED_CUDA_NUMBERS_H_
 #define GRAPEVINE_TESTS_EMULATED_CUDA_NUMBERS_H_
 
@@ -12,15 +12,15 @@ namespace emulated_cuda {
 
 size_t BytesOf(cudaDataType_t type);
 
-// Whether a product may read or write `count` numbers at `memory`: the GPU reaches them, and
-// they begin at a multiple of 16 bytes.
+// Whether a product may read or write `count` numbers at `memory`: reachable by the GPU, and
+// aligned to 16 bytes.
 bool IsOperand(cudaDataType_t type, const void* memory, size_t count);
 
-// Of CUDA_R_32F, CUDA_R_16F or CUDA_R_16BF.
+// For CUDA_R_32F, CUDA_R_16F or CUDA_R_16BF.
 std::vector<float> Read(cudaDataType_t type, const void* from, size_t count);
 void Write(const std::vector<float>& values, cudaDataType_t type, void* to);
 
-// What tensor cores make of fp32 factors: 10 bits of each.
+// Rounds fp32 factors to 10 bits, as tensor cores do.
 void RoundToTf32(std::vector<float>* values);
 
 }  // namespace emulated_cuda

@@ -1,8 +1,7 @@
-// A fuzz target: what plays an input, under the name of its folder of seeds. And what all
-// of them share: the input as a text and as a file, and what every parser owes to whoever
-// calls it.
+// A fuzz target: a function that plays one input, named after its folder of seeds; and what all
+// targets share: the input as text and as a file, and the promises of every parser.
 //
-// What is broken is CHECKed: a fuzzer sees an abort.
+// A broken promise is a CHECK failure: a fuzzer sees an abort.
 #ifndef GRAPEVINE_TESTS_FUZZ_FUZZ_TARGET_H_
 #define GRAPEVINE_TESTS_FUZZ_FUZZ_TARGET_H_
 
@@ -20,19 +19,19 @@ namespace grapevine::fuzz {
 
 using PlayInput = void (*)(const uint8_t* data, size_t size);
 
-// Registers `play`, whose seeds are in corpus/`name`; before main.
+// Registers `play`, whose seeds are in corpus/`name`, before main.
 struct Target {
   Target(const char* name, PlayInput play);
 };
 
-// Those of this program, by name: all in the replay, one in a fuzzer.
+// The targets of this program, by name: all in the replay, one in a fuzzer.
 const std::map<std::string, PlayInput>& Targets();
 
 inline std::string_view Text(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// A file in memory, there as long as this object. Thread-compatible.
+// A file in memory that exists as long as this object. Thread-compatible.
 class InputFile {
  public:
   InputFile(const uint8_t* data, size_t size);
@@ -44,7 +43,7 @@ class InputFile {
   std::string path_;
 };
 
-// An error is of the class that the header promises, and says something.
+// Requires an error of the class that the header promises, with a message.
 void RequireClass(const absl::Status& status, Failure failure);
 
 }  // namespace grapevine::fuzz

@@ -1,4 +1,4 @@
-// What every reader of graph files promises of what it returns.
+// What every reader of graph files promises about its result.
 #ifndef GRAPEVINE_TESTS_FUZZ_GRAPH_FILE_H_
 #define GRAPEVINE_TESTS_FUZZ_GRAPH_FILE_H_
 

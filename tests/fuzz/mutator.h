@@ -1,4 +1,4 @@
-// Inputs that are nearly what a parser expects: seeds, changed a little.
+// Inputs that are almost what a parser expects: seeds, slightly changed.
 //
 // The same seed and number give the same input on every machine. Thread-compatible.
 #ifndef GRAPEVINE_TESTS_FUZZ_MUTATOR_H_
@@ -15,8 +15,8 @@ class Mutator {
   // `seeds`: at least one.
   Mutator(std::vector<std::string> seeds, uint64_t seed);
 
-  // A seed after one to eight changes: bits turned, bytes replaced, parts taken out,
-  // doubled or taken from another seed, numbers made extreme.
+  // A seed after one to eight changes: bits flipped, bytes replaced, parts removed, duplicated or
+  // taken from another seed, numbers made extreme.
   std::string Input(uint64_t number) const;
 
  private:

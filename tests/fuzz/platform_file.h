@@ -1,4 +1,4 @@
-// What every reader of a cluster's description promises of what it returns.
+// What every reader of cluster descriptions promises about its result.
 #ifndef GRAPEVINE_TESTS_FUZZ_PLATFORM_FILE_H_
 #define GRAPEVINE_TESTS_FUZZ_PLATFORM_FILE_H_
 

@@ -1,4 +1,4 @@
-// A folder of a test's own, and files in it.
+// A test's own folder, and files in it.
 #ifndef GRAPEVINE_TESTS_MODEL_SCRATCH_FOLDER_H_
 #define GRAPEVINE_TESTS_MODEL_SCRATCH_FOLDER_H_
 
@@ -10,7 +10,7 @@
 
 namespace grapevine {
 
-// Empty at first, removed at the end. Thread-compatible.
+// Initially empty, removed at the end. Thread-compatible.
 class ScratchFolder {
  public:
   ScratchFolder() : path_(Name()) {

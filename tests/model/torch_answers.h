@@ -1,11 +1,11 @@
-// The networks that are held against PyTorch, at weights and on batches that follow from
-// seeds alone: torch_parity_test asks PyTorch, torch_answers_test has its answers on file.
+// The networks that are compared with PyTorch, at weights and on batches that depend only on
+// seeds: torch_parity_test asks PyTorch, torch_answers_test reads its stored answers.
 //
-// PyTorch's answers, small enough to be kept: of each tensor's gradient the norm, the
-// largest element, and some elements spread over it.
+// Stored answers are small: for each tensor's gradient the norm, the largest element, and some
+// elements spread over it.
 //
-// A file is lines: "network NAME EVALUATION_LOSS TRAINING_LOSS", then for each of its
-// tensors "NAME SIZE LARGEST NORM ELEMENT...".
+// A file has, for each network, the line "network NAME EVALUATION_LOSS TRAINING_LOSS" and then a
+// line "NAME SIZE LARGEST NORM ELEMENT..." for each of its tensors.
 #ifndef GRAPEVINE_TESTS_MODEL_TORCH_ANSWERS_H_
 #define GRAPEVINE_TESTS_MODEL_TORCH_ANSWERS_H_
 
@@ -28,11 +28,11 @@ struct TorchCase {
   std::string name;  // in torch_networks.py
   std::string spec;
   ImageShape image;
-  // Of an element of the gradient, relative to the largest of its tensor.
+  // For an element of the gradient, relative to the largest one of its tensor.
   double tolerance = 1e-4;
 };
 
-// Of the loss; of a sum over a batch, relative to 1 + loss.
+// For the training loss; for the evaluation loss, a sum over a batch, relative to 1 + loss.
 inline constexpr double kTorchLossTolerance = 1e-4;
 
 std::span<const TorchCase> TorchCases();
@@ -45,8 +45,8 @@ struct TorchSubject {
 };
 TorchSubject MakeTorchSubject(const TorchCase& c);
 
-// What a network says at its subject's replica. Losses are means over the batch; the
-// gradient has the batch's statistics in the places of the buffers.
+// A network's results at its subject's replica. Losses are means over the batch; in the buffers'
+// places the gradient has the batch's statistics.
 struct NetworkAnswer {
   double evaluation_loss = 0;
   double training_loss = 0;
@@ -74,11 +74,10 @@ struct AnswerDigest {
 AnswerDigest Digest(const ReplicaLayout& layout, const NetworkAnswer& answer);
 
 void Write(const std::string& network, const AnswerDigest& digest, std::ostream& out);
-// By network; nothing where the file is broken.
+// By network; empty if the file is malformed.
 std::map<std::string, AnswerDigest> ReadAnswers(const std::string& path);
 
-// Fails the test where `actual` is further from `expected` than PyTorch's own rounding
-// explains.
+// Fails the test if `actual` is further from `expected` than PyTorch's own rounding explains.
 void ExpectSameAnswer(const AnswerDigest& actual, const AnswerDigest& expected, double tolerance);
 
 }  // namespace grapevine

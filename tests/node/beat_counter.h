@@ -1,4 +1,4 @@
-// Waits for heartbeats, which tell a test that time has passed for both sides.
+// Waits for heartbeats, which show a test that time has passed on both sides.
 #ifndef GRAPEVINE_TESTS_NODE_BEAT_COUNTER_H_
 #define GRAPEVINE_TESTS_NODE_BEAT_COUNTER_H_
 
@@ -11,18 +11,18 @@ namespace grapevine {
 // Thread-safe.
 class BeatCounter {
  public:
-  // To be called for each heartbeat.
+  // To be called at each heartbeat.
   void Count() {
     MutexLock lock(mutex_);
     ++beats_;
     changed_.NotifyAll();
   }
-  // Forgets those that have come.
+  // Forgets those so far.
   void Restart() {
     MutexLock lock(mutex_);
     beats_ = 0;
   }
-  // Whether so many come within 20 s.
+  // Whether `beats` of them come within 20 s.
   bool Await(int beats) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     MutexLock lock(mutex_);

@@ -1,4 +1,4 @@
-// What the documentation tells its readers to type, so that a test does just that.
+// What the documentation tells its readers to type, so that a test does exactly that.
 #ifndef GRAPEVINE_TESTS_PROCESS_DOCUMENTATION_H_
 #define GRAPEVINE_TESTS_PROCESS_DOCUMENTATION_H_
 
@@ -7,9 +7,8 @@
 
 namespace grapevine::testing {
 
-// The fenced blocks of `language` ("sh", "textproto", "" for none) below the
-// heading `heading` ("## TLS") of a page, up to the next one of any level. The
-// page and the heading must be there.
+// The fenced blocks of `language` ("sh", "textproto", "" for none) below the heading `heading`
+// ("## TLS") of a page, up to the next heading of any level. The page and the heading must exist.
 std::vector<std::string> Blocks(const std::string& page, const std::string& heading,
                                 const std::string& language);
 

@@ -28,7 +28,7 @@ inline sockaddr_in Loopback(int port) {
   return address;
 }
 
-// A port that is taken while this lives, and free of TIME_WAIT afterwards.
+// A port that is taken while this lives, without TIME_WAIT afterwards.
 class TakenPort {
  public:
   TakenPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -46,7 +46,7 @@ class TakenPort {
   int port_ = 0;
 };
 
-// The lowest port that the system gives to whoever asks for any.
+// The lowest port that the system assigns by itself.
 inline int FirstEphemeralPort() {
   constexpr int kUsual = 32768;
   int first = 0;
@@ -61,8 +61,8 @@ inline bool CanListen(int port) {
   return bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
 }
 
-// A name among all processes of the network namespace, free again when it is closed;
-// not open where another has it.
+// Claims a name among all processes of the network namespace until it is closed; not open if
+// somebody else has the name.
 inline UniqueDescriptor TakeName(const std::string& name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -73,8 +73,8 @@ inline UniqueDescriptor TakeName(const std::string& name) {
   return holder;
 }
 
-// A port on which nobody listens, and which nobody else gets while this process
-// lives: not from the system, and other tests see that it is taken.
+// A port on which nobody listens, and which nobody else gets while this process lives: the system
+// does not assign it, and other tests see that it is taken.
 inline int FreePort() {
   static std::vector<UniqueDescriptor> taken;
   constexpr int kLowest = 10000;

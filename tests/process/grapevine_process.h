@@ -1,7 +1,7 @@
 // The grapevine program under test, as a process in a session of its own.
 //
-// The session identifies what it started: its nodes, and whoever is left when
-// it should not be. Waiting is for conditions, with a deadline, never for time.
+// The session identifies everything that it started: its nodes, and any process that it left
+// behind. Tests wait for conditions, with a deadline, never for a fixed time.
 #ifndef GRAPEVINE_TESTS_PROCESS_GRAPEVINE_PROCESS_H_
 #define GRAPEVINE_TESTS_PROCESS_GRAPEVINE_PROCESS_H_
 
@@ -18,23 +18,23 @@
 
 namespace grapevine::testing {
 
-// Long enough for a machine that is busy with other tests.
+// Enough for a machine that is busy with other tests.
 inline constexpr std::chrono::seconds kPatience{60};
 
-// Looks until `condition` holds; false when `patience` is over.
+// Polls until `condition` holds; false once `patience` is over.
 bool Eventually(const std::function<bool()>& condition, std::chrono::seconds patience = kPatience);
 
 // Thread-compatible. Failures to start are CHECKed.
 class GrapevineProcess {
  public:
   struct Options {
-    // Below Bazel's tree of runfiles.
+    // Its path in Bazel's runfiles.
     std::string program = "grapevine";
-    // Added to this process's environment, without GRAPEVINE_* and ranks.
+    // Added to this process's environment, from which GRAPEVINE_* and ranks are removed.
     std::map<std::string, std::string> environment = {};
-    // A file may not grow beyond so many bytes; writing more is an error.
+    // The most bytes that a file may have; writing more is an error.
     std::optional<size_t> largest_file = {};
-    // Where the standard output goes instead.
+    // Where standard output goes instead.
     std::string standard_output = {};
     // How long Await waits for its end.
     std::chrono::seconds patience = kPatience;
@@ -50,17 +50,17 @@ class GrapevineProcess {
   GrapevineProcess& operator=(const GrapevineProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  // What it and its nodes wrote to both outputs so far.
+  // What it and its nodes have written to both outputs so far.
   std::string output();
-  // Whether `text` comes up in the output; false when it ended without.
+  // Whether `text` appears in the output; false if the program ended without it.
   bool AwaitOutput(const std::string& text);
 
-  // The process of a rank that this one started; 0 when there is none.
+  // The process of a rank that this one started; 0 if there is none.
   pid_t Node(int rank) const;
   void Signal(int signal) const;
 
-  // The exit code, or 128 and the signal that killed it; -1 when it does not end
-  // within its patience, which the output says then.
+  // The exit code, or 128 plus the signal that killed it; -1, with a note in the output, if it
+  // does not end within its patience.
   int Await();
   // Living processes of the session, itself included; zombies do not count.
   std::vector<pid_t> Alive() const;

@@ -1,10 +1,10 @@
-// Hosts with names and addresses of their own on one machine: network
-// namespaces on a switch, for what several machines are needed for.
+// Hosts with their own names and addresses on one machine: network namespaces on a switch, for
+// tests that need several machines.
 //
-// Host i, from 1, is called "node<i>" and has the addresses 10.0.0.<i> and
-// fd00::<i>. Its own name leads to 127.0.1.1 there, as on Debian. The hosts
-// share the file system. Everything lives in namespaces that die with the test,
-// however it ends; networks of several tests do not see each other.
+// Host i, from 1, is called "node<i>" and has the addresses 10.0.0.<i> and fd00::<i>. Its own
+// name resolves to 127.0.1.1 there, as on Debian. The hosts share the file system. Everything is
+// in namespaces that die with the test, however it ends; the networks of several tests do not see
+// each other.
 #ifndef GRAPEVINE_TESTS_PROCESS_VIRTUAL_HOSTS_H_
 #define GRAPEVINE_TESTS_PROCESS_VIRTUAL_HOSTS_H_
 
@@ -21,7 +21,7 @@ class VirtualHosts {
   // `folder` is for its files.
   VirtualHosts(const std::string& folder, int hosts);
 
-  // Whether it could be made, which takes root and iproute2; if not, what was said.
+  // Whether they could be set up, which takes root and iproute2; if not, output() says why.
   bool up() const { return !holders_.empty(); }
   std::string output() { return world_.output(); }
 

@@ -1,4 +1,4 @@
-// Run directories made up for tests.
+// Synthetic run directories for tests.
 #ifndef GRAPEVINE_TESTS_REPORT_RUN_FOLDER_H_
 #define GRAPEVINE_TESTS_REPORT_RUN_FOLDER_H_
 
@@ -15,7 +15,7 @@ inline void WriteText(const std::string& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-// An empty folder of the running test's own.
+// An empty folder for the running test.
 inline std::string FreshFolder() {
   const std::string path =
       ::testing::TempDir() + "/" + ::testing::UnitTest::GetInstance()->current_test_info()->name();

@@ -1,4 +1,4 @@
-// Scripts in etcd raft's manner: commands, a line of dashes, and what they print.
+// Scripts in the manner of etcd raft: commands, a line of dashes, and their output.
 //
 //   # Prose, which is kept.
 //   deliver 1 to 0
@@ -22,7 +22,7 @@ struct ScriptBlock {
   int line = 0;                    // of its first command
   std::vector<std::string> prose;  // comments and empty lines before it
   std::vector<std::string> commands;
-  std::string output;  // expected; each line ends
+  std::string output;  // expected; every line ends with a line break
 };
 
 struct Script {
@@ -33,7 +33,7 @@ struct Script {
 Script ParseScript(std::string_view text);
 std::string FormatScript(const Script& script);
 
-// The script with what `play` prints for each block's commands.
+// The script with the output of `play` for each block's commands.
 Script PlayScript(Script script,
                   const std::function<std::string(const std::vector<std::string>& commands)>& play);
 

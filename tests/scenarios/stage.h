@@ -1,4 +1,4 @@
-// What a script plays on: some nodes, and the commands that make things happen.
+// What a script drives: some nodes, and the commands that make things happen.
 #ifndef GRAPEVINE_TESTS_SCENARIOS_STAGE_H_
 #define GRAPEVINE_TESTS_SCENARIOS_STAGE_H_
 
@@ -15,7 +15,7 @@
 
 namespace grapevine::testing {
 
-// The words of a command, taken one after the other.
+// The words of a command, taken one by one.
 class Words {
  public:
   explicit Words(std::string_view command);
@@ -27,8 +27,8 @@ class Words {
   bool Skip(std::string_view word);
   // Takes the rest.
   std::string Rest();
-  // A number, ranks ("0 2 3"; "all" are 0 .. n-1), a time ("0.5 s"). What is wrong is
-  // told by error().
+  // A number, ranks ("0 2 3"; "all" is 0 .. n-1), a time ("0.5 s"). Mistakes are reported by
+  // error().
   int64_t Number();
   std::vector<Rank> Ranks(Rank n);
   std::chrono::nanoseconds Time();
@@ -47,13 +47,13 @@ class Words {
 class Stage {
  public:
   virtual ~Stage() = default;
-  // Does what a command says, and returns what the nodes did: lines. An error is a
-  // mistake of the script.
+  // Carries out a command and returns what the nodes did, as lines. An error is a mistake in the
+  // script.
   virtual absl::StatusOr<std::string> Do(const std::string& command) = 0;
 };
 
-// By the words with which a script begins: "cluster of 3 ...", "coordinator of 3 ...",
-// "run of 3 ...". The rest of the line is the stage's.
+// By the first words of a script: "cluster of 3 ...", "coordinator of 3 ...", "run of 3 ...". The
+// stage interprets the rest of the line.
 absl::StatusOr<std::unique_ptr<Stage>> MakeStage(const std::string& command);
 
 // One for each word.

@@ -23,8 +23,8 @@ struct TestMessage {
 // Belongs to one test.
 class NetworkDriver final : public AlarmClock {
  public:
-  // Called whenever rates are fair again, with the ids of the flows under way,
-  // which are the indices of the messages.
+  // Called whenever rates are fair again, with the flows in progress by id, which is the index of
+  // the message.
   std::function<void(Nanoseconds now, const std::vector<bool>& under_way)> after_settle;
 
   // When the last byte of each message left.

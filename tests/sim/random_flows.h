@@ -1,4 +1,4 @@
-// Random links and flows over them, and what fair rates of them must fulfil.
+// Random links and flows over them, and the conditions that their fair rates must meet.
 #ifndef GRAPEVINE_TESTS_SIM_RANDOM_FLOWS_H_
 #define GRAPEVINE_TESTS_SIM_RANDOM_FLOWS_H_
 
@@ -19,7 +19,7 @@ class RandomFlows {
  public:
   explicit RandomFlows(uint64_t seed) : random_(seed, Purpose::kTopology) {
     const auto links = 1 + random_.Below(30);
-    // Equal capacities make ties, unequal ones chains of bottlenecks.
+    // Equal capacities produce ties, unequal ones chains of bottlenecks.
     const bool equal = random_.Below(2) == 0;
     for (uint64_t i = 0; i < links; ++i) {
       capacities_.push_back(equal ? 1 : 0.1 + 10 * random_.Unit());
@@ -42,7 +42,7 @@ class RandomFlows {
     return links;
   }
 
-  // Mostly none.
+  // Usually none.
   double NewLimit() {
     return random_.Below(4) == 0 ? 0.01 + random_.Unit() : std::numeric_limits<double>::infinity();
   }
@@ -54,8 +54,8 @@ class RandomFlows {
   std::vector<MaxMinFlow> flows_;
 };
 
-// Nothing carries more than it can, and every flow has a bottleneck: its own
-// limit, or a full link on which none is faster.
+// No link carries more than its capacity, and every flow has a bottleneck: its own limit, or a
+// full link on which no flow is faster.
 inline void ExpectMaxMinFair(const std::vector<double>& capacities,
                              const std::vector<MaxMinFlow>& flows,
                              const std::vector<double>& rates) {

@@ -74,7 +74,7 @@ struct TimedRun {
     return *std::max_element(rested.begin(), rested.end());
   }
 
-  // Seconds of a round once the first ones, with their cold start, are over.
+  // Seconds per round, once the first rounds, with their cold start, are over.
   double SecondsPerRound() const {
     constexpr Round kFirst = 4;
     constexpr Round kMore = 12;

@@ -1,8 +1,8 @@
-// n algorithms in one thread, their messages delivered in a seeded random order:
-// the smallest driver there is, for tests of what must hold in any order.
+// n algorithms on one thread, their messages delivered in a seeded random order: the smallest
+// possible driver, for tests of what must hold in any order.
 //
-// Whatever is posted may arrive next, whatever a node waits for may happen next.
-// There is no time.
+// Whatever was posted may arrive next, whatever a node waits for may happen next. There is no
+// time.
 #ifndef GRAPEVINE_TESTS_TESTING_CLUSTER_H_
 #define GRAPEVINE_TESTS_TESTING_CLUSTER_H_
 
@@ -23,7 +23,7 @@ namespace grapevine::testing {
 
 struct ClusterOptions {
   std::string algorithm = "dpsgd";
-  // Makes the algorithm instead, where a test has one of its own.
+  // If set, makes the algorithm instead.
   std::function<std::unique_ptr<Algorithm>(const AlgorithmOptions&)> make_algorithm;
   std::string topology = "ring";
   std::string mixing = "metropolis";
@@ -41,25 +41,24 @@ struct ClusterOptions {
   std::function<void(Rank, Round, std::span<const float> x, std::span<float> gradient)> gradient;
   // Called at every boundary.
   std::function<void(Rank, Round, std::span<const float>)> at_boundary;
-  // Every request and event of a node, in words: what tests/scenarios tells.
+  // Every request and event of a node, in words: what tests/scenarios shows.
   std::function<void(Rank, const std::string& what)> transcript;
 };
 
 class Cluster {
  public:
-  // CHECK-fails on specs that do not exist.
+  // CHECK-fails on unknown specs.
   explicit Cluster(ClusterOptions options);
   ~Cluster();
 
-  // Runs until every node rests at `limit`. An error names what a node that
-  // cannot go on waits for.
+  // Runs until every node rests at `limit`. An error names what a stuck node waits for.
   absl::Status Run(Round limit);
 
-  // The same in steps, for who decides the order. Moves the limit; the first time
-  // the nodes start.
+  // The same step by step, for callers that choose the order. Moves the limit; the first call
+  // starts the nodes.
   absl::Status Begin(Round limit);
-  // What can happen next: a part of a gradient or a message that has left becomes known
-  // to its node, the oldest first; or a message arrives for which there is a place.
+  // What can happen next: a node learns that part of a gradient is computed or that a message has
+  // left, oldest first; or a message arrives for which a buffer is posted.
   struct Choice {
     enum class Kind { kGradient, kSent, kMessage };
     Kind kind;
@@ -81,11 +80,11 @@ class Cluster {
   std::vector<double> Mean() const;
   // (1/n) sum_i |x_i - mean|^2, over the workers.
   double ConsensusDistance() const;
-  // The largest number of rounds that one node was ever ahead of a neighbour.
+  // The most rounds that any node was ever ahead of a neighbour.
   Round largest_lead() const;
   // Vectors alive at `rank`.
   size_t live_vectors(Rank rank) const;
-  // The most memory that the vectors of `rank` ever took, those on their way included.
+  // The most memory that the vectors of `rank` ever took, including those in flight.
   int64_t vector_bytes(Rank rank) const;
   int64_t bytes_sent(Rank rank) const;
 

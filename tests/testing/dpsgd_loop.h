@@ -1,5 +1,5 @@
-// D-PSGD as its formula has it: a loop over W in double precision, for the quadratics
-// f_i(x) = |x - b_i|^2 / 2. What runs for real is held against it.
+// D-PSGD as its formula states it: a loop over W in double precision, for the quadratics f_i(x) =
+// |x - b_i|^2 / 2. Real runs are compared with it.
 //
 // Stateless.
 #ifndef GRAPEVINE_TESTS_TESTING_DPSGD_LOOP_H_
@@ -24,7 +24,7 @@ struct DpsgdLoop {
   Replicas optima;        // the b_i
 };
 
-// The replicas that `start` become in so many rounds.
+// The replicas after so many rounds from `start`.
 Replicas After(Round rounds, const DpsgdLoop& loop, Replicas start);
 
 }  // namespace grapevine::testing

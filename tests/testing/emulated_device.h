@@ -1,8 +1,8 @@
-// A device in CPU memory that works as late as it is allowed to, and in any order that
-// the streams allow: what forgot to wait for something sees its absence.
+// A device in CPU memory that works as late as it is allowed to, and in any order that the
+// streams allow: code that forgot to wait finds the work undone.
 //
-// Nothing runs until somebody waits for an event or asks whether it has passed; then
-// work of a stream that the seed draws runs, one piece after the other, on that thread.
+// Nothing runs until somebody waits for an event or asks whether it has passed; then work of
+// randomly drawn streams runs, one piece after the other, on that thread.
 #ifndef GRAPEVINE_TESTS_TESTING_EMULATED_DEVICE_H_
 #define GRAPEVINE_TESTS_TESTING_EMULATED_DEVICE_H_
 
@@ -16,8 +16,8 @@ namespace grapevine::testing {
 
 struct EmulatedDeviceOptions {
   uint64_t seed = 1;  // of the order
-  // Bytes of device memory and of pinned memory, and pieces of work after which the device
-  // is lost.
+  // Bytes of device memory and of pinned memory, and the number of pieces of work after which the
+  // device is lost.
   int64_t memory = int64_t{1} << 30;
   int64_t pinned = int64_t{1} << 30;
   int64_t work = int64_t{1} << 40;
@@ -38,8 +38,8 @@ class EmulatedDevice final : public Device {
   absl::StatusOr<std::unique_ptr<DeviceStream>> NewStream(StreamPriority priority) override;
   using Device::NewStream;
 
-  // How often `stream` was told to wait for `other`: streams are counted from 0 in the order
-  // in which they were made.
+  // How often `stream` was told to wait for `other`; streams are counted from 0 in the order of
+  // their creation.
   int waits(int stream, int other) const;
 
   // Copies of bytes so far.

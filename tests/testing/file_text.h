@@ -1,4 +1,4 @@
-// What a test finds in a file.
+// The content of a file, for tests.
 #ifndef GRAPEVINE_TESTS_TESTING_FILE_TEXT_H_
 #define GRAPEVINE_TESTS_TESTING_FILE_TEXT_H_
 
@@ -8,7 +8,7 @@
 
 namespace grapevine::testing {
 
-// All bytes; none when it cannot be read.
+// All bytes; none if it cannot be read.
 inline std::string FileText(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();

@@ -1,5 +1,5 @@
-// An objective whose gradient is a function of (rank, round, x): what Cluster
-// takes, for drivers that want an Objective.
+// An objective whose gradient is a function of (rank, round, x), as Cluster takes it, for drivers
+// that need an Objective.
 #ifndef GRAPEVINE_TESTS_TESTING_FUNCTION_OBJECTIVE_H_
 #define GRAPEVINE_TESTS_TESTING_FUNCTION_OBJECTIVE_H_
 
@@ -31,7 +31,7 @@ class FunctionObjective final : public Objective {
     if (constant_) std::fill_n(gradient, size, *constant_);
     return loss_;
   }
-  // The last half first.
+  // The second half first.
   absl::StatusOr<double> GradientInParts(const float* replica, int64_t round, float* gradient,
                                          const FinalFrom& final_from) override {
     absl::StatusOr<double> loss = Gradient(replica, round, gradient);
@@ -42,7 +42,7 @@ class FunctionObjective final : public Objective {
   int64_t batch_size() const override { return 1; }
 
   void set_loss(double loss) { loss_ = loss; }
-  // Of all elements, from now on.
+  // Sets all elements of later gradients.
   void set_gradient(float constant) { constant_ = constant; }
 
  private:

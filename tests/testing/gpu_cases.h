@@ -10,7 +10,7 @@
 
 namespace grapevine {
 
-// All where there is a GPU, `emulated` where that is emulated; else the first alone, which
+// All if there is a GPU, `emulated` if it is the emulated one; otherwise only the first, which
 // says why it is skipped.
 template <typename T>
 std::vector<T> GpuCases(std::vector<T> cases, std::vector<T> emulated) {
@@ -23,7 +23,7 @@ std::vector<T> GpuCases(std::vector<T> cases, std::vector<T> emulated) {
   return cases;
 }
 
-// The same ones on either.
+// The same for both.
 template <typename T>
 std::vector<T> GpuCases(const std::vector<T>& cases) {
   return GpuCases(cases, cases);

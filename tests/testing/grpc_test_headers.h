@@ -1,4 +1,5 @@
-// What tests that speak gRPC include besides, precompiled as //tests/testing:grpc_test_prefix.
+// Headers that tests which speak gRPC include as well, precompiled as
+// //tests/testing:grpc_test_prefix.
 #ifndef GRAPEVINE_TESTS_TESTING_GRPC_TEST_HEADERS_H_
 #define GRAPEVINE_TESTS_TESTING_GRPC_TEST_HEADERS_H_
 

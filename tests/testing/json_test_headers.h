@@ -1,4 +1,5 @@
-// What tests that read JSON include besides, precompiled as //tests/testing:json_test_prefix.
+// Headers that tests which read JSON include as well, precompiled as
+// //tests/testing:json_test_prefix.
 #ifndef GRAPEVINE_TESTS_TESTING_JSON_TEST_HEADERS_H_
 #define GRAPEVINE_TESTS_TESTING_JSON_TEST_HEADERS_H_
 

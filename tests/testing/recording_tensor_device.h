@@ -1,5 +1,5 @@
-// A CPU that records steps, as a GPU does: what a recording holds is the calls' arguments,
-// and nothing that the network or its layers worked out anew in each step.
+// A CPU that records steps, as a GPU does: a recording holds the calls' arguments, and nothing
+// that the network or its layers work out anew in each step.
 #ifndef GRAPEVINE_TESTS_TESTING_RECORDING_TENSOR_DEVICE_H_
 #define GRAPEVINE_TESTS_TESTING_RECORDING_TENSOR_DEVICE_H_
 
@@ -14,7 +14,7 @@ namespace grapevine {
 
 class RecordingTensorDevice : public CpuTensorDevice {
  public:
-  // Counted here, which outlives the device.
+  // Counts that outlive the device.
   struct Counts {
     int recorded = 0;
     int queued_again = 0;
@@ -88,7 +88,7 @@ class RecordingTensorDevice : public CpuTensorDevice {
   }
 
   Counts* const counts_;
-  Calls* recording_ = nullptr;  // null: what is called is done at once
+  Calls* recording_ = nullptr;  // null: calls are carried out at once
 };
 
 }  // namespace grapevine

@@ -1,5 +1,5 @@
-// What nearly every test includes, precompiled as //tests/testing:test_prefix. Tests
-// include what they use all the same.
+// Headers that nearly every test includes, precompiled as //tests/testing:test_prefix. Tests
+// still include what they use.
 #ifndef GRAPEVINE_TESTS_TESTING_TEST_HEADERS_H_
 #define GRAPEVINE_TESTS_TESTING_TEST_HEADERS_H_
 

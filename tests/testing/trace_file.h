@@ -1,4 +1,4 @@
-// Reads a Chrome trace back and looks at it.
+// Reads a Chrome trace back and checks it.
 #ifndef GRAPEVINE_TESTS_TESTING_TRACE_FILE_H_
 #define GRAPEVINE_TESTS_TESTING_TRACE_FILE_H_
 
@@ -52,8 +52,8 @@ class TraceFile {
     return named;
   }
 
-  // Slices begin at 0 or later, end where they began or later, and those of one
-  // lane do not overlap; every lane and process has a name.
+  // Slices begin at 0 or later, end where they began or later, and do not overlap within a lane;
+  // every lane and process has a name.
   void ExpectWellFormed() const {
     std::map<std::pair<int64_t, int64_t>, std::vector<TraceSlice>> lanes;
     for (const TraceSlice& slice : slices_) {
@@ -72,7 +72,7 @@ class TraceFile {
     }
   }
 
-  // How many arrows begin and end at a slice; an end without a beginning fails.
+  // How many arrows begin and end at a slice; an end without a beginning fails the test.
   int ExpectArrows() const {
     std::set<uint64_t> begun;
     int ended = 0;

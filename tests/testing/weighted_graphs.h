@@ -1,5 +1,5 @@
-// Graphs of unequal degree, and weights that are not the default, with W made from the
-// edges and the definition: what topology/weights/mixing.h says is not asked.
+// Graphs of unequal degree with weights other than the default, and W computed from the edges and
+// the definition, independently of topology/weights/mixing.h.
 //
 // Thread-safety: values; what they refer to is immutable.
 #ifndef GRAPEVINE_TESTS_TESTING_WEIGHTED_GRAPHS_H_
@@ -20,7 +20,7 @@ using Matrix = std::vector<std::vector<double>>;
 struct WeightedGraph {
   static constexpr Rank kNodes = 8;
 
-  std::string name;  // fit for a test's
+  std::string name;  // valid in a test's name
   std::string topology;
   std::string mixing;
   // W of a round, under seed 1.
@@ -31,7 +31,7 @@ struct WeightedGraph {
   }
 };
 
-// Writes the files that some are read from below the test's folder.
+// Writes, below the test's folder, the files that some of them are read from.
 std::vector<WeightedGraph> WeightedGraphs();
 
 }  // namespace grapevine::testing

@@ -66,7 +66,7 @@ int64_t Lateness::Quantile(double share) const {
 
 namespace {
 
-// Frames read from one tap before the others have their turn.
+// Frames read from one tap before it is the others' turn.
 constexpr int kBatch = 32;
 
 }  // namespace
@@ -80,7 +80,7 @@ EthernetSwitch::EthernetSwitch(std::vector<UniqueDescriptor> taps, const PortOpt
 }
 
 void EthernetSwitch::Receive(int port, int64_t now) {
-  std::array<uint8_t, kMaxFrameBytes + 1> buffer;  // one more: what is too long shows
+  std::array<uint8_t, kMaxFrameBytes + 1> buffer;  // one more: shows excess length
   for (int i = 0; i < kBatch; ++i) {
     const ssize_t size = read(ports_[port].tap.get(), buffer.data(), buffer.size());
     if (size < 0) return;

@@ -1,7 +1,7 @@
-// The lab's network: a learning switch whose ports have a latency, a rate and a queue,
-// between taps.
+// The lab's network: a learning switch between taps, whose ports have a latency, a rate and a
+// queue.
 //
-// One thread: Receive when a tap may be readable, Deliver when something may be due.
+// Single-threaded: call Receive when a tap may be readable, Deliver when a frame may be due.
 #ifndef GRAPEVINE_TOOLS_NETLAB_ETHERNET_SWITCH_H_
 #define GRAPEVINE_TOOLS_NETLAB_ETHERNET_SWITCH_H_
 
@@ -19,25 +19,23 @@
 namespace grapevine::netlab {
 
 struct PortOptions {
-  // From when a frame was read from its sender's tap.
+  // Counted from when a frame was read from its sender's tap.
   int64_t latency_ns = 0;
-  // Of frames as they lie on the tap: Ethernet headers count, preamble and gaps
-  // do not. 0: without limit.
+  // Counts frames as they are on the tap: with Ethernet headers, without preamble and gaps. 0:
+  // unlimited.
   int64_t bits_per_second = 0;
-  // What may wait for the port, beyond what the latency holds back.
+  // How much may wait for the port, beyond what the latency holds back.
   int64_t queue_bytes = 1 << 20;
 };
 
-// When frames reach a host of the lab: after the latency, one after the other at the rate
-// of its port, from a queue with a bound. Pure arithmetic in integer nanoseconds.
-// Thread-compatible.
+// When frames reach a host of the lab: after the latency, one after the other at the rate of its
+// port, through a bounded queue. Pure arithmetic in integer nanoseconds. Thread-compatible.
 class PortSchedule {
  public:
   explicit PortSchedule(const PortOptions& options) : options_(options) {}
 
-  // When a frame that was read at `now` has arrived with its last byte; nullopt
-  // when the queue is full and the frame is lost. `now` never falls, so neither
-  // do the results.
+  // When the last byte of a frame that was read at `now` arrives; nullopt if the queue is full
+  // and the frame is lost. `now` never decreases, so neither do the results.
   std::optional<int64_t> Admit(int64_t bytes, int64_t now);
 
  private:
@@ -56,22 +54,21 @@ class AddressTable {
   // More addresses than this are not learnt: their frames go to every port.
   static constexpr size_t kMaxAddresses = 1024;
 
-  // A frame of at least kHeaderBytes came from `port`.
+  // Records that a frame of at least kHeaderBytes came from `port`.
   void Learn(std::span<const uint8_t> frame, int port);
-  // Where a frame goes; nullopt: to every port but its own (a group address, or
-  // one not seen yet).
+  // The port for a frame; nullopt: every port but its own (a group address, or one not seen yet).
   std::optional<int> Find(std::span<const uint8_t> frame) const;
 
  private:
   std::map<uint64_t, int> ports_;
 };
 
-// How much later than planned frames were handed on. Thread-compatible.
+// How much later than planned frames were forwarded. Thread-compatible.
 class Lateness {
  public:
   void Add(int64_t nanoseconds);
-  // The smallest lateness that `share` of the frames kept, rounded up to
-  // kBucketNs; 0 without frames. The last bucket holds all that were later.
+  // The smallest lateness that a fraction `share` of the frames did not exceed, rounded up to
+  // kBucketNs; 0 without frames. The last bucket holds everything later.
   int64_t Quantile(double share) const;
   int64_t count() const { return count_; }
   void Clear() { *this = Lateness(); }
@@ -90,7 +87,7 @@ struct SwitchCounters {
   int64_t bytes = 0;
   int64_t queue_drops = 0;    // the port's queue was full
   int64_t memory_drops = 0;   // more than kMaxFrames were held
-  int64_t refused_drops = 0;  // too long or too short, or the tap did not take it
+  int64_t refused_drops = 0;  // too long or too short, or refused by the tap
   Lateness lateness;
 };
 
@@ -101,16 +98,15 @@ class EthernetSwitch {
   // The longest frame: an MTU of 1500 with its header and a VLAN tag.
   static constexpr size_t kMaxFrameBytes = 1518;
 
-  // Takes the taps, one a port.
+  // Takes ownership of the taps, one per port.
   EthernetSwitch(std::vector<UniqueDescriptor> taps, const PortOptions& options);
 
   int ports() const { return static_cast<int>(ports_.size()); }
   int descriptor(int port) const { return ports_[port].tap.get(); }
 
-  // Takes up to a batch of frames from a port's tap. `now` is in nanoseconds and
-  // never falls.
+  // Reads up to a batch of frames from a port's tap. `now` is in nanoseconds and never decreases.
   void Receive(int port, int64_t now);
-  // Hands on what is due.
+  // Forwards the frames that are due.
   void Deliver(int64_t now);
   // Whether frames are held.
   bool busy() const { return free_.size() < kMaxFrames; }

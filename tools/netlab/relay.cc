@@ -48,11 +48,10 @@ absl::Status TapError(const std::string& what, int error) {
   return absl::ErrnoToStatus(error, absl::StrCat(what, remedy));
 }
 
-// A new tap, a network interface whose other end is a file descriptor, called `name`, in
-// the network namespace of this process; it may be moved elsewhere, and it goes when the
-// descriptor is closed. Reads and writes carry one Ethernet frame each and do not block.
-// Errors name the device and what is missing (PermissionDenied: root; NotFound:
-// /dev/net/tun).
+// Creates a tap called `name`, a network interface whose other end is a file descriptor, in the
+// network namespace of this process; it may be moved elsewhere, and disappears when the
+// descriptor is closed. Reads and writes carry one Ethernet frame each and do not block. Errors
+// name the device and what is missing (PermissionDenied: root; NotFound: /dev/net/tun).
 absl::StatusOr<UniqueDescriptor> OpenTap(const std::string& name) {
   if (name.empty() || name.size() >= IFNAMSIZ) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -70,7 +69,7 @@ absl::StatusOr<UniqueDescriptor> OpenTap(const std::string& name) {
 }
 
 constexpr int kMaxPorts = 64;
-// What a frame may be late by, once on each way through the relay.
+// How late a frame may be on each way through the relay.
 constexpr int64_t kTickNs = 50'000;
 constexpr int64_t kTicksBetweenInputs = 100;
 
@@ -135,8 +134,8 @@ bool InputReady() {
   return poll(&input, 1, 0) > 0;
 }
 
-// A frame that is due waits for no other process and no page. A machine that
-// does not allow it shows in the lateness.
+// Frames that are due wait for no other process and no page fault. A machine that does not allow
+// this shows it in the lateness.
 void AskForPunctuality() {
   prctl(PR_SET_TIMERSLACK, 1);
   mlockall(MCL_CURRENT | MCL_FUTURE);
@@ -155,7 +154,7 @@ class Relay {
  private:
   // Sleeps until a tap or the input has something.
   absl::Status AwaitWork();
-  // Whether the input goes on.
+  // Whether the input continues.
   bool ReadInput();
   void PrintCounters() const;
 

@@ -1,4 +1,4 @@
-// What tests of kernels on a GPU have in common.
+// Shared by the tests of GPU kernels.
 #ifndef GRAPEVINE_TESTS_KERNELS_CUDA_ON_DEVICE_H_
 #define GRAPEVINE_TESTS_KERNELS_CUDA_ON_DEVICE_H_
 
@@ -23,13 +23,13 @@ inline void ExpectCuda(cudaError_t error, const char* what) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
-// Device memory with a copy of `values`; `shift` elements past a boundary of 256 bytes.
+// Device memory with a copy of `values`, `shift` elements past a boundary of 256 bytes.
 template <typename T>
 class OnDevice {
  public:
   explicit OnDevice(const std::vector<T>& values, size_t shift = 0)
       : size_(values.size()), shift_(shift) {
-    // Never empty, so that there is a pointer to pass; else nothing behind the end.
+    // At least one element, so that there is a pointer to pass; otherwise nothing past the end.
     ExpectCuda(cudaMalloc(&memory_, std::max<size_t>(1, size_ + shift_) * sizeof(T)), "cudaMalloc");
     ExpectCuda(cudaMemcpy(get(), values.data(), size_ * sizeof(T), cudaMemcpyDefault), "copy");
   }
@@ -38,7 +38,7 @@ class OnDevice {
   OnDevice& operator=(const OnDevice&) = delete;
 
   T* get() const { return static_cast<T*>(memory_) + shift_; }
-  // After all that was begun.
+  // Waits for everything that was begun.
   std::vector<T> Read() const {
     std::vector<T> values(size_);
     ExpectCuda(cudaDeviceSynchronize(), "the kernel");
@@ -52,7 +52,7 @@ class OnDevice {
   void* memory_ = nullptr;
 };
 
-// Drawn once for each key: to draw is slower than what is tested.
+// Drawn once for each key: drawing is slower than the code under test.
 inline std::vector<float> Noise(uint64_t key, size_t size) {
   static auto* const drawn = new std::map<uint64_t, std::vector<float>>;
   std::vector<float>& values = (*drawn)[key];
@@ -64,7 +64,7 @@ inline std::vector<float> Noise(uint64_t key, size_t size) {
   return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
-// A test of a kernel: skipped where there is no GPU. Denormals are flushed, as kernels do.
+// A test of a kernel, skipped if there is no GPU. Denormals are flushed, as in kernels.
 class CudaTest : public testing::Test {
  protected:
   void SetUp() override {

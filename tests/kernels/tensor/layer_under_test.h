@@ -1,5 +1,5 @@
-// Layers of any device against the references: what cpu_layers_test and cuda_layers_test
-// have in common.
+// Checks the layers of any device against the references: shared by cpu_layers_test and
+// cuda_layers_test.
 #ifndef GRAPEVINE_TESTS_KERNELS_TENSOR_LAYER_UNDER_TEST_H_
 #define GRAPEVINE_TESTS_KERNELS_TENSOR_LAYER_UNDER_TEST_H_
 
@@ -22,9 +22,9 @@ class DeviceUnderTest {
 
   virtual TensorDevice& device() = 0;
   virtual ElementType type() const { return ElementType::kFloat32; }
-  // Whether products keep 10 bits of fp32's factors.
+  // Whether products round fp32 factors to 10 bits.
   virtual bool tf32() const { return false; }
-  // Of the largest value of a tensor.
+  // Relative to the largest value of a tensor.
   virtual float tolerance() const = 0;
   virtual void Write(const void* host, int64_t bytes, void* memory) = 0;
   virtual void Read(const void* memory, int64_t bytes, void* host) = 0;
@@ -43,8 +43,8 @@ struct LayerCase {
 
 // Every operation in `layouts`, and two of them with several consumers.
 std::vector<LayerCase> LayerCases(const std::vector<Layout>& layouts);
-// Every operation in `layouts`, for what has no gradient: the consumers of its inputs
-// make no difference.
+// Every operation in `layouts`, without gradients: the consumers of its inputs make no
+// difference.
 std::vector<LayerCase> InferenceCases(const std::vector<Layout>& layouts);
 std::string NameOf(const LayerCase& c);
 

@@ -1,4 +1,4 @@
-// The operations on which references and layers are tested, with numbers.
+// The operations on which references and layers are tested, and the numbers for them.
 #ifndef GRAPEVINE_TESTS_KERNELS_TENSOR_OPERATION_CASES_H_
 #define GRAPEVINE_TESTS_KERNELS_TENSOR_OPERATION_CASES_H_
 
@@ -18,7 +18,7 @@ struct OperationCase {
   Operation operation;
   std::vector<TensorShape> inputs;
   int64_t replica_size = 0;
-  int64_t parameter_size = 0;  // buffers behind
+  int64_t parameter_size = 0;  // buffers follow
 
   friend std::ostream& operator<<(std::ostream& out, const OperationCase& c) {
     return out << c.name;
@@ -99,7 +99,7 @@ inline std::vector<OperationCase> LargeCases() {
   };
 }
 
-// Distinct, well separated numbers: no ties for a maximum.
+// Distinct, well-separated numbers: a maximum has no ties.
 template <typename T>
 std::vector<T> RandomValues(int64_t size, uint64_t stream) {
   KeyedRandom random(7, Purpose::kSyntheticData, stream);

@@ -1,4 +1,4 @@
-// An image of a data set that cannot fail.
+// An image of a data set; the test fails if it cannot be read.
 #ifndef GRAPEVINE_TESTS_MODEL_DATASETS_IMAGE_OF_H_
 #define GRAPEVINE_TESTS_MODEL_DATASETS_IMAGE_OF_H_
 

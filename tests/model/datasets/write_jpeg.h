@@ -23,11 +23,11 @@ struct JpegOptions {
   J_COLOR_SPACE pixels = JCS_RGB;  // what `value` gives: JCS_GRAYSCALE, JCS_CMYK
   J_COLOR_SPACE file = JCS_YCbCr;  // what is written: JCS_YCCK
   bool progressive = false;
-  bool adobe = false;  // says that Adobe wrote it
+  bool adobe = false;  // with a marker that Adobe wrote it
 };
 
-// The bytes of a file whose sample is value(x, y, channel), without subsampling, so
-// that smooth images come back within a few levels.
+// The bytes of a file whose samples are value(x, y, channel), without subsampling, so that smooth
+// images come back within a few levels.
 inline std::string JpegBytes(const JpegOptions& options,
                              const std::function<int(int x, int y, int channel)>& value) {
   jpeg_compress_struct jpeg;

@@ -1,4 +1,4 @@
-// One contract for every transport: INSTANTIATE_TEST_SUITE_P it with a maker.
+// The contract of every transport: INSTANTIATE_TEST_SUITE_P it with a factory.
 #ifndef GRAPEVINE_TESTS_NODE_TRANSPORT_TRANSPORT_CONTRACT_H_
 #define GRAPEVINE_TESTS_NODE_TRANSPORT_TRANSPORT_CONTRACT_H_
 

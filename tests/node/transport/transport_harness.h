@@ -1,4 +1,4 @@
-// What the transport tests share: sinks that record, and waiting with deadlines.
+// Shared by the transport tests: sinks that record, and waiting with deadlines.
 #ifndef GRAPEVINE_TESTS_NODE_TRANSPORT_TRANSPORT_HARNESS_H_
 #define GRAPEVINE_TESTS_NODE_TRANSPORT_TRANSPORT_HARNESS_H_
 
@@ -23,15 +23,15 @@ class RecordingSink : public TransportSink {
   void OnSent(Rank to, Tag tag) override;
   void OnPeerFailed(Rank peer, const absl::Status& why) override;
 
-  // Called, when set, in OnReceived; to be set before anything is posted.
+  // Called in OnReceived, if set; set it before anything is posted.
   std::function<void()> on_received;
 
-  // Each waits up to 20 s; false when it did not happen.
+  // Each waits up to 20 s; false if it did not happen.
   bool AwaitReceived(Rank from, Tag tag);
-  // The last message that was received.
+  // The last message received.
   Received last_received() const;
   bool AwaitSent(Rank to, Tag tag);
-  // The status of the failure; OK when none came.
+  // The status of the failure; OK if none came.
   absl::Status AwaitFailure(Rank peer);
 
   int received() const { return Count(received_); }
@@ -59,7 +59,7 @@ SharedSlice Pattern(int64_t size, float seed);
 SharedSlice Zeros(int64_t size);
 bool SameBits(const SharedSlice& a, const SharedSlice& b);
 
-// n transports of one kind that can reach each other, with a sink each.
+// n transports of one kind that can reach each other, each with a sink.
 class TransportNetwork {
  public:
   virtual ~TransportNetwork() = default;

@@ -16,22 +16,22 @@ namespace grapevine::testing {
 
 class Process {
  public:
-  // `after_each` runs after whatever the process did.
   Process(Rank rank, VirtualTime* time) : rank_(rank), time_(time) {}
 
   Rank rank() const { return rank_; }
   bool alive() const { return alive_; }
   SteadyTime now() const { return time_->now(); }
+  // `after_each` runs after each thing that the process does.
   void set_after_each(std::function<void()> after_each) { after_each_ = std::move(after_each); }
 
-  // Does something: now, or when it goes on after a pause, or never.
+  // Does something: now, at the end of a pause, or never if the process has ended.
   void Do(std::function<void()> what) {
     if (!alive_) return;
     if (paused_) return backlog_.push_back(std::move(what));
     what();
     if (alive_ && after_each_) after_each_();
   }
-  // A timer that expires in a pause goes off at its end.
+  // A timer that expires during a pause fires at its end.
   void After(std::chrono::nanoseconds delay, std::function<void()> what) {
     time_->After(delay, [this, what = std::move(what)] { Do(what); });
   }
@@ -45,7 +45,7 @@ class Process {
       Do(std::move(backlog.front()));
     }
   }
-  // It has ended, or was killed.
+  // It has exited, or was killed.
   void End() { alive_ = false; }
 
  private:

@@ -12,10 +12,10 @@ namespace grapevine::testing {
 
 // Any graph, algorithm, window, evaluation and latency; nothing goes wrong.
 RunPlan HealthyPlan(uint64_t seed);
-// Likewise, and things happen that a run must get over: pauses and partitions well below
-// --peer-timeout, evaluations and gradients that take long.
+// The same with faults that a run must survive: pauses and partitions well below --peer-timeout,
+// long evaluations and gradients.
 RunPlan BumpyPlan(uint64_t seed);
-// Likewise, and one thing happens that ends it.
+// The same with one fault that ends the run.
 RunPlan FatalPlan(uint64_t seed);
 
 }  // namespace grapevine::testing

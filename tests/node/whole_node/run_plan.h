@@ -1,4 +1,4 @@
-// What a simulated run shall be, and what shall go wrong in it. Plain values.
+// The plan of a simulated run: its settings and its faults. Plain values.
 #ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_RUN_PLAN_H_
 #define GRAPEVINE_TESTS_NODE_WHOLE_NODE_RUN_PLAN_H_
 
@@ -18,7 +18,7 @@ struct Fault {
     kPause,       // of `a` for `lasts`
     kReset,       // of all connections between `a` and `b`
     kPartition,   // between `a` and `b` for `lasts`
-    kLostHost,    // of `a`: nothing passes any more, nothing is told
+    kLostHost,    // of `a`: nothing passes any more, and nobody is told
     kInterrupt,   // of `a`, as by SIGTERM
     kNeverComes,  // `a` is not started
     kMisfit,      // `a` is started with another configuration
@@ -33,7 +33,7 @@ struct Fault {
   Round round = 0;
 };
 
-// Whether it happens at a time; else it is there from the start.
+// Whether it happens at some time; otherwise it exists from the start.
 bool IsTimed(const Fault& fault);
 
 // "kill 2 at 0.1 s", ...
@@ -48,8 +48,8 @@ struct RunPlan {
   int window = 1;
   Round rounds = 6;
   Round evaluate_every = 0;  // never
-  // The first evaluation of this round or a later one meets the target accuracy, where the
-  // run has one: its end is not known before.
+  // The first evaluation of this round or a later one meets the target accuracy, if the run has
+  // one; its end is then not known beforehand.
   std::optional<Round> target_met_in;
   std::chrono::nanoseconds latency{1000000};
   std::chrono::nanoseconds jitter{1000000};
@@ -62,12 +62,12 @@ struct RunPlan {
   std::vector<Fault> faults;
 };
 
-// One line that tells all of it.
+// The whole plan in one line.
 std::string Describe(const RunPlan& plan);
 
 bool Evaluated(const RunPlan& plan, Round completed);
 
-// Where a run ends that nothing goes wrong in: an evaluation beyond the one that meets the
+// The round at which a run without faults ends: one evaluation after the one that meets the
 // target.
 Round LastRound(const RunPlan& plan);
 

@@ -1,4 +1,4 @@
-// Rank 0's coordinator behind simulated connections: what GrpcCoordinatorService is.
+// Rank 0's coordinator behind simulated connections: the counterpart of GrpcCoordinatorService.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_COORDINATOR_H_
@@ -30,7 +30,7 @@ class SimulatedCoordinator {
                        Process* process, Sinks sinks);
 
   void ExtendRoundLimit(Round limit, bool final);
-  // Every node that is to hear the end has, and has left.
+  // Whether every node that must hear the end has heard it and left.
   bool AllClosed() const;
   const Coordinator& coordinator() const { return coordinator_; }
 

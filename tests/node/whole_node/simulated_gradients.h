@@ -23,20 +23,20 @@ class SimulatedGradients final : public GradientComputer {
   SimulatedGradients(Objective* objective, Process* process, Duration duration,
                      GradientReports reports);
 
-  // Nothing of the gradient is in `into` before it is reported.
+  // No part of the gradient is in `into` before it is reported.
   void Compute(SharedVector at, SharedVector into, Round round, std::vector<int64_t> cuts) override;
 
  private:
   struct Work {
     SharedVector into;
     std::vector<float> gradient;
-    int64_t from;  // is there from here on
+    int64_t from;  // the elements from here on are final
   };
 
   Objective* const objective_;
   Process* const process_;
   const Duration duration_;
-  // Gone with this object: what is still on the agenda then does nothing.
+  // Destroyed with this object: work that is still scheduled then does nothing.
   const std::shared_ptr<GradientReports> reports_;
 };
 

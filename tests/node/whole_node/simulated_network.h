@@ -1,9 +1,9 @@
-// Connections between simulated processes: as TCP, each direction delivers what was
-// sent, once and in order, or breaks; between connections nothing is ordered.
+// Connections between simulated processes. As in TCP, each direction delivers what was sent, once
+// and in order, or breaks; different connections are not ordered.
 //
-// A connection carries messages of bytes both ways and each way's end, as a stream of
-// gRPC does. A direction takes in few messages ahead of its reader, so that a peer that
-// does not read is felt.
+// A connection carries messages of bytes both ways, and the end of each way, as a gRPC stream
+// does. A direction accepts few messages ahead of its reader, so that a peer that does not read
+// exerts backpressure.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_NETWORK_H_
@@ -34,29 +34,27 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   struct Reader {
     std::function<void(std::string bytes)> on_message;
-    // Nothing more will come: the other end has finished with this status, or the
-    // connection broke.
+    // Nothing more will come: the other end finished with this status, or the connection broke.
     std::function<void(const absl::Status& why)> on_closed;
   };
   enum class End { kCaller = 0, kCalled = 1 };
 
-  // `window`: the most messages that a direction takes in ahead of its reader.
+  // `window`: the most messages that a direction accepts ahead of its reader.
   Connection(SimulatedNetwork* network, Process* caller, Process* called, size_t window);
 
-  // Of the end at which the reader is; what has come waits for it.
+  // Sets the reader of this end; messages that have come wait for it.
   void Read(End end, Reader reader);
-  // `header` and the data behind it, which are read when `written` is called: soon, or
-  // when the other end has read what is ahead.
+  // `header` is followed by `data`, which are read when `written` is called: soon, or once the
+  // other end has read what is ahead.
   void Write(End end, std::string header, SharedBytes data, std::function<void()> written);
   // This end writes no more.
   void Finish(End end, absl::Status status);
-  // Drops what is on its way; both ends hear `why`, but not the one that did it.
+  // Drop what is in flight; both ends hear `why`, except the end that broke it.
   void Break(absl::Status why);
   void BreakFrom(End end, absl::Status why);
-  // This end, or its process, is no more: what it has sent arrives, then the connection
-  // breaks.
+  // This end, or its process, is gone: what it has sent arrives, then the connection breaks.
   void Orphan(End end, absl::Status why);
-  // Whether what this end wrote waits for room.
+  // Whether messages of this end wait for room.
   bool Waits(End end) const { return !side(end).waiting.empty(); }
 
   Rank rank(End end) const { return side(end).process->rank(); }
@@ -66,10 +64,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   struct Message {
     std::string bytes;
-    SharedBytes data;  // still to be read
+    SharedBytes data;  // not read yet
     std::function<void()> written;
     bool last = false;
-    bool broken = false;  // the last, since its process is no more
+    bool broken = false;  // the last, because its process is gone
     absl::Status status;  // of the last
     SteadyTime arrives;
   };
@@ -80,7 +78,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::deque<Message> waiting;  // for room
     SteadyTime last_arrival;
     bool finished = false;  // writes no more
-    bool closed = false;    // has heard the end of the other's writes
+    bool closed = false;    // has heard that the other writes no more
   };
 
   static End Other(End end) { return end == End::kCaller ? End::kCalled : End::kCaller; }
@@ -88,7 +86,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const Side& side(End end) const { return sides_[static_cast<int>(end)]; }
 
   void TakeIn(End from);
-  // Lets the oldest message of a direction arrive, once the network lets it.
+  // Lets the oldest message of a direction arrive, once the network allows it.
   void Arrive(End from);
   void Deliver(End from);
   void Close(End reader, const absl::Status& why);
@@ -103,23 +101,23 @@ class SimulatedNetwork {
  public:
   struct Options {
     std::chrono::nanoseconds latency{1000000};
-    std::chrono::nanoseconds jitter{1000000};  // above it, uniform
+    std::chrono::nanoseconds jitter{1000000};  // added to it, uniform
   };
   using Accept = std::function<void(std::shared_ptr<Connection>)>;
 
   SimulatedNetwork(Options options, uint64_t seed, VirtualTime* time)
       : options_(options), random_(seed, Purpose::kMessageEffect), time_(time) {}
 
-  // Lets go of all that connections hold, also of each other's ends.
+  // Releases all that connections hold, including each other's ends.
   ~SimulatedNetwork();
 
-  // Lets `process` be called by this name: "rank/service".
+  // Makes `process` reachable by this name: "rank/service".
   void Listen(Process* process, const std::string& service, Accept accept);
-  // Calls it. Where nobody listens the caller hears Unavailable.
+  // Calls it. If nobody listens, the caller hears Unavailable.
   std::shared_ptr<Connection> Connect(Process* caller, Process* called, const std::string& service,
                                       size_t window);
 
-  // Nothing passes between the two until then, and nothing is lost.
+  // Nothing passes between the two before `until`, and nothing is lost.
   void Partition(Rank a, Rank b, SteadyTime until) { partitions_[Pair(a, b)] = until; }
   // Ends the process, and its connections as a kernel does.
   void EndProcess(Process* process, const std::string& why);

@@ -1,8 +1,8 @@
-// One node of a simulated run: the runner, links, conversations and control line of
-// production, on virtual time.
+// One node of a simulated run: production's runner, links, conversations and control line, in
+// virtual time.
 //
-// What NodeSession does with threads that wait is done here after each event. A node
-// goes on existing when its process has ended: others may still look at it.
+// What NodeSession does with waiting threads is done here after each event. A node outlives its
+// process, since others may still inspect it.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_NODE_H_
@@ -44,16 +44,16 @@ class SimulatedNode final : public RunObserver {
   SimulatedNode(const World* world, Rank rank);
   ~SimulatedNode() override;
 
-  // The process begins.
+  // Starts the process.
   void Start();
-  // It is told to end, as by a signal.
+  // Tells it to end, as a signal does.
   void Interrupt(absl::Status why);
 
-  // What the process ended with, once it has.
+  // What the process ended with, once it has ended.
   const std::optional<absl::Status>& ending() const { return ending_; }
-  // When that was.
+  // When it ended.
   SteadyTime ended_at() const { return ended_at_; }
-  // "training, round 3": for who did not end.
+  // "training, round 3": for nodes that did not end.
   std::string State() const;
   Round round() const { return runner_ ? runner_->progress().round : 0; }
   std::span<const float> model() const { return runner_->model().span(); }
@@ -93,7 +93,7 @@ class SimulatedNode final : public RunObserver {
   void ReportFailure(Rank culprit, const absl::Status& why);
   void SchedulePulse();
 
-  // What is to be done next, after anything has happened.
+  // Takes the next steps, after any event.
   void Live();
   void HearControl();
   void Join();
@@ -111,7 +111,7 @@ class SimulatedNode final : public RunObserver {
   const Rank rank_;
   KeyedRandom random_;
   bool live_planned_ = false;
-  bool lived_ = false;  // is what has just happened
+  bool lived_ = false;  // the latest event was Live itself
 
   std::unique_ptr<SimulatedCoordinator> coordinator_;
   std::unique_ptr<FunctionObjective> objective_;

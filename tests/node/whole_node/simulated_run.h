@@ -1,4 +1,4 @@
-// A whole run on one thread and virtual time: a plan's nodes, network and faults.
+// A whole run on one thread in virtual time: a plan's nodes, network and faults.
 //
 // The same plan gives the same run, event for event.
 #ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_RUN_H_
@@ -21,25 +21,25 @@ namespace grapevine::testing {
 
 class SimulatedRun {
  public:
-  // `log` gets a line for everything that a reader of the run wants to know.
+  // `log` receives a line for everything that a reader of the run wants to know.
   explicit SimulatedRun(RunPlan plan, std::function<void(const std::string&)> log = {});
-  // In an order in which nothing is looked at that is gone.
+  // Destroys in an order in which nothing uses what is gone.
   ~SimulatedRun();
 
-  // Until every process that was not killed has ended. An error names those that had
-  // not by `deadline`, and what they were at.
+  // Runs until every process that was not killed has ended. An error names those that had not by
+  // `deadline`, and their states.
   absl::Status Run(std::chrono::nanoseconds deadline);
 
-  // The same, up to a time since the start, for who breaks things in between.
+  // The same up to a time since the start, for tests that break things in between.
   void RunUntil(std::chrono::nanoseconds time);
-  // Until `reached` after an event; false when nothing is left to happen.
+  // Until `reached` holds after an event; false if there are no events left.
   bool RunUntil(const std::function<bool()>& reached);
   void Happen(const Fault& fault);
 
   const SimulatedNode& node(Rank rank) const { return *nodes_[rank]; }
-  // Neither killed nor never started.
+  // Whether it was started and not killed.
   bool survives(Rank rank) const;
-  // Since the start, what it ended with included.
+  // From the start to its end, its last work included.
   std::chrono::nanoseconds EndedAfter(Rank rank) const {
     return nodes_[rank]->ended_at() - SteadyTime();
   }

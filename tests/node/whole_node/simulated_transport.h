@@ -1,8 +1,8 @@
-// The transport of a simulated node: links and conversations of production, over the
-// simulated network.
+// The transport of a simulated node: production's links and conversations, over the simulated
+// network.
 //
-// What gRPC does in production is all that is simulated here: streams, their ends and a
-// monitor's ticks. Thread-compatible; the sink outlives it.
+// Only what gRPC does in production is simulated here: streams, their ends and a monitor's ticks.
+// Thread-compatible; the sink outlives it.
 #ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_TRANSPORT_H_
 #define GRAPEVINE_TESTS_NODE_WHOLE_NODE_SIMULATED_TRANSPORT_H_
 
@@ -41,17 +41,17 @@ class SimulatedTransport final : public Transport {
                      TransportSink* sink);
   ~SimulatedTransport() override;
 
-  // The run this node belongs to; callers have waited for it.
+  // The run that this node belongs to; earlier callers have waited for it.
   void Join(std::string run_id);
 
   void Dial(std::span<const Rank> peers) override;
   absl::Status Send(Rank to, Tag tag, Outgoing message) override;
   absl::Status Post(Rank from, Tag tag, Incoming place) override;
   TransportCounters counters() const override { return links_->counters(); }
-  // The peer that it tries to reach, and what has come of it; empty when there is none.
+  // The peer that it is trying to reach, and the outcome so far; empty if there is none.
   std::string Connecting() const;
 
-  // Says goodbye on all edges; the sink hears nothing more.
+  // Says goodbye on all edges; the sink receives nothing more.
   void Shutdown() override;
   // After Shutdown: whether every edge has ended.
   bool quiet() const;

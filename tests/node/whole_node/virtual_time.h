@@ -1,4 +1,4 @@
-// Virtual time: what is to happen, when, in one order that a seed decides.
+// Virtual time: an agenda of events, in one reproducible order.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_TESTS_NODE_WHOLE_NODE_VIRTUAL_TIME_H_
@@ -19,7 +19,7 @@ class VirtualTime {
  public:
   SteadyTime now() const { return now_; }
 
-  // What is due at the same time happens in the order of the calls.
+  // Events that are due at the same time happen in the order of the calls.
   void At(SteadyTime when, std::function<void()> what) {
     agenda_.push({when < now_ ? now_ : when, next_++, std::move(what)});
   }
@@ -27,7 +27,7 @@ class VirtualTime {
     At(now_ + delay, std::move(what));
   }
 
-  // Lets the next thing happen; false when nothing is left.
+  // Runs the next event; false if none is left.
   bool Step() {
     if (agenda_.empty()) return false;
     // The queue's top is constant; nobody looks at it again.

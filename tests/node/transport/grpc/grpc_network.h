@@ -15,7 +15,7 @@ namespace grapevine {
 
 inline constexpr char kTestRun[] = "test-run";
 
-// The identity of `rank` in the run that the tests play.
+// The identity of `rank` in the tests' run.
 EdgeIdentity TestIdentity(Rank rank, Rank world_size);
 
 // A transport with its server.

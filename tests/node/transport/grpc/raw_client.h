@@ -1,6 +1,5 @@
-// A client of Gossip.Exchange that may say anything: for tests of what a node
-// makes of it. Uses generated messages, so that it also shows that the wire
-// format is plain protobuf.
+// A client of Gossip.Exchange that may send anything, to test how a node responds. It uses
+// generated messages, which also shows that the wire format is plain protobuf.
 //
 // Thread-compatible. Every call fails after 20 s.
 #ifndef GRAPEVINE_TESTS_NODE_TRANSPORT_GRPC_RAW_CLIENT_H_
@@ -35,7 +34,7 @@ class RawClient {
   bool AwaitGrant(Tag tag);
   // How the node ended the stream.
   grpc::Status End();
-  // Goes without a word.
+  // Leaves without a goodbye.
   void Cancel() { call_.TryCancel(); }
 
  private:
@@ -45,7 +44,7 @@ class RawClient {
 };
 
 gossip::ToReceiver HelloMessage(const EdgeIdentity& identity);
-// A whole message in one chunk, with its checksum.
+// A complete message in one chunk, with its checksum.
 gossip::ToReceiver ChunkMessage(Tag tag, const std::string& data);
 
 }  // namespace grapevine
