@@ -1,5 +1,6 @@
 #include "base/failure.h"
 
+#include <cerrno>
 #include <string>
 
 #include "absl/strings/cord.h"
@@ -13,6 +14,11 @@ constexpr char kPayload[] = "grapevine/failure";
 
 std::string Naming(std::string_view path, std::string_view what) {
   return absl::StrCat(std::string(path), ": ", std::string(what));
+}
+
+// An error in any case: a library that fails may leave errno at 0.
+absl::Status FromErrno(int error, std::string_view message) {
+  return absl::ErrnoToStatus(error == 0 ? EIO : error, std::string(message));
 }
 
 }  // namespace
@@ -35,7 +41,7 @@ absl::Status InputError(std::string_view path, std::string_view what) {
 }
 
 absl::Status InputError(std::string_view path, std::string_view what, int error) {
-  return WithFailure(absl::ErrnoToStatus(error, Naming(path, what)), Failure::kInput);
+  return WithFailure(FromErrno(error, Naming(path, what)), Failure::kInput);
 }
 
 absl::Status OutputError(std::string_view message) {
@@ -43,7 +49,7 @@ absl::Status OutputError(std::string_view message) {
 }
 
 absl::Status OutputError(std::string_view message, int error) {
-  return WithFailure(absl::ErrnoToStatus(error, std::string(message)), Failure::kOutput);
+  return WithFailure(FromErrno(error, message), Failure::kOutput);
 }
 
 absl::Status InterruptedError(std::string_view message) {

@@ -106,18 +106,18 @@ absl::StatusOr<int64_t> Parse(std::string_view text, const Quantity& quantity) {
   for (const Unit& unit : quantity.units) {
     if (rest != unit.name) continue;
     // 24 digits and a factor below 2^42 could overflow even 128 bits.
-    constexpr __int128 kMost = std::numeric_limits<int64_t>::max();
-    if (number->digits / number->scale > kMost / unit.factor) {
+    constexpr __int128 kMax = std::numeric_limits<int64_t>::max();
+    if (number->digits / number->scale > kMax / unit.factor) {
       return Refuse(text, quantity, "it is too large");
     }
-    // Here digits <= (kMost / factor + 1) * scale, and scale <= 10^24 < 2^80.
+    // Here digits <= (kMax / factor + 1) * scale, and scale <= 10^24 < 2^80.
     const __int128 whole = number->digits / number->scale;
     const __int128 fraction = number->digits % number->scale;
     const long double part = static_cast<long double>(fraction) /
                              static_cast<long double>(number->scale) *
                              static_cast<long double>(unit.factor);
     const __int128 value = whole * unit.factor + std::llroundl(part);
-    if (value > kMost) return Refuse(text, quantity, "it is too large");
+    if (value > kMax) return Refuse(text, quantity, "it is too large");
     if (value == 0 && number->digits != 0) {
       return Refuse(text, quantity, "it is smaller than the smallest unit");
     }

@@ -45,7 +45,7 @@ constexpr double Seconds(std::chrono::duration<Count, Period> duration) {
   return std::chrono::duration<double>(duration).count();
 }
 // The same for times counted in nanoseconds, such as simulated time, or a mean of them.
-constexpr double Seconds(double nanoseconds) { return nanoseconds * 1e-9; }
+constexpr double SecondsOfNanoseconds(double nanoseconds) { return nanoseconds * 1e-9; }
 
 // 12,345 becomes 12,300: the digits that a short measurement warrants.
 int64_t ThreeDigits(int64_t value);

@@ -109,7 +109,7 @@ std::optional<double> SweptCell::bandwidth() const {
 std::optional<double> SweptCell::latency() const {
   if (!config.has_latency()) return std::nullopt;
   const absl::StatusOr<std::chrono::nanoseconds> time = ParseDuration(config.latency());
-  return time.ok() ? std::optional<double>(Seconds(time->count())) : std::nullopt;
+  return time.ok() ? std::optional<double>(Seconds(*time)) : std::nullopt;
 }
 
 absl::StatusOr<std::vector<SweptCell>> ReadSweep(std::span<const std::string> paths) {

@@ -63,15 +63,15 @@ std::string Eigenvalue(const std::complex<double>& value) {
 // "1, 0.804738 (2), 0.333333 (2), ...": the largest distinct ones and how often
 // they occur.
 std::string Eigenvalues(const Spectrum& spectrum) {
-  constexpr size_t kMost = 8;
+  constexpr size_t kMaxGroups = 8;
   std::vector<std::pair<std::string, int>> groups;
   for (const auto& value : spectrum.eigenvalues) {
     std::string text = Eigenvalue(value);
     if (groups.empty() || groups.back().first != text) groups.emplace_back(std::move(text), 0);
     ++groups.back().second;
   }
-  const bool cut = groups.size() > kMost;
-  if (cut) groups.resize(kMost);
+  const bool cut = groups.size() > kMaxGroups;
+  if (cut) groups.resize(kMaxGroups);
   return absl::StrJoin(groups, ", ",
                        [](std::string* out, const auto& group) {
                          absl::StrAppend(out, group.first);

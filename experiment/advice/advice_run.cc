@@ -39,7 +39,7 @@ class RoundClock final : public SimObserver {
   }
 
   double seconds_per_round() const {
-    return Seconds(end_ - begin_) / static_cast<double>(options_.measured);
+    return SecondsOfNanoseconds(end_ - begin_) / static_cast<double>(options_.measured);
   }
 
  private:

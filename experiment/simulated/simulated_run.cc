@@ -130,7 +130,7 @@ absl::Status SimulatedRun::OnBoundary(Rank rank, Round completed, Nanoseconds no
 }
 
 absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
-  RunWork work{.time_s = Seconds(measured.time),
+  RunWork work{.time_s = SecondsOfNanoseconds(measured.time),
                .losses = measured.gradients,
                .samples = measured.gradients * experiment_->config().batch(),
                .bytes_sent = measured.bytes_sent};

@@ -109,8 +109,8 @@ GRAPEVINE_ELEMENTWISE int8_t Int8Element(float value, float inverse, uint32_t ra
   // With 16 places after the point, rounded to nearest.
   const float fixed = (inverse == 0 ? 0 : value) * inverse * 65536.0f;
   const auto places = static_cast<int32_t>(fixed + (fixed < 0 ? -0.5f : 0.5f));
-  constexpr int32_t kMost = 127 << 16;  // which rounding may exceed
-  const int32_t within = places > kMost ? kMost : places < -kMost ? -kMost : places;
+  constexpr int32_t kMax = 127 << 16;  // which rounding may exceed
+  const int32_t within = places > kMax ? kMax : places < -kMax ? -kMax : places;
   return static_cast<int8_t>((within + static_cast<int32_t>(random)) >> 16);
 }
 

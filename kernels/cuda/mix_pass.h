@@ -56,10 +56,10 @@ __device__ __forceinline__ void StorePack(const Pack<kWidth>& pack, float* vecto
 // A sum's terms, as a kernel's argument.
 template <int kTerms>
 struct MixTerms {
-  static constexpr size_t kMost = kTerms == kAnyNumber ? kMaxCudaTerms : kTerms;
+  static constexpr size_t kMaxTerms = kTerms == kAnyNumber ? kMaxCudaTerms : kTerms;
   int count;
-  float weights[kMost];
-  const float* vectors[kMost];
+  float weights[kMaxTerms];
+  const float* vectors[kMaxTerms];
 };
 
 // How a vector is divided: `head` single elements, `packs` of four that are aligned in every

@@ -16,7 +16,6 @@
 #include "absl/strings/str_join.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
-#include "nlohmann/json.hpp"
 #include "system/file.h"
 
 namespace grapevine {
@@ -184,9 +183,9 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view text) 
 }
 
 std::string ShownName(std::string_view name) {
-  constexpr size_t kMost = 100;
-  return absl::StrCat(absl::CHexEscape(std::string(name.substr(0, kMost))),
-                      name.size() > kMost ? "..." : "");
+  constexpr size_t kMaxShown = 100;
+  return absl::StrCat(absl::CHexEscape(std::string(name.substr(0, kMaxShown))),
+                      name.size() > kMaxShown ? "..." : "");
 }
 
 namespace {

@@ -240,7 +240,7 @@ RecordedSteps::Step& RecordedSteps::MoveToFront(const float* replica, const floa
   if (found != steps_.end()) {
     steps_.splice(steps_.begin(), steps_, found);
   } else {
-    if (steps_.size() == kMost) steps_.pop_back();
+    if (steps_.size() == kMaxSteps) steps_.pop_back();
     steps_.push_front({.replica = replica, .gradient = gradient, .device_state = state});
   }
   return steps_.front();

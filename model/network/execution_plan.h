@@ -79,7 +79,7 @@ class RecordedSteps {
   static constexpr int kPlainSteps = 2;
   // The most steps that are remembered, the latest ones. D-PSGD's use window + 2 vectors in
   // turn.
-  static constexpr size_t kMost = 64;
+  static constexpr size_t kMaxSteps = 64;
 
   // The device outlives this.
   explicit RecordedSteps(TensorDevice* device) : device_(device) {}

@@ -34,7 +34,7 @@ absl::StatusOr<double> QuadraticObjective::Gradient(const float* replica, int64_
 
 namespace {
 
-constexpr double kMost = 1e6;
+constexpr double kMaxValue = 1e6;
 
 class DistanceToOptimum final : public Evaluator {
  public:
@@ -61,10 +61,10 @@ absl::StatusOr<QuadraticProblemOptions> ParseQuadratic(const Spec& spec) {
   SpecReader reader(spec);
   QuadraticProblemOptions options;
   options.dimension = reader.Integer("dim", options.dimension, 1, int64_t{1} << 28);
-  options.curvature = reader.Real("curvature", options.curvature, 1e-6, kMost);
-  options.noise = reader.Real("noise", options.noise, 0, kMost);
-  options.spread = reader.Real("spread", options.spread, 0, kMost);
-  options.start = reader.Real("start", options.start, -kMost, kMost);
+  options.curvature = reader.Real("curvature", options.curvature, 1e-6, kMaxValue);
+  options.noise = reader.Real("noise", options.noise, 0, kMaxValue);
+  options.spread = reader.Real("spread", options.spread, 0, kMaxValue);
+  options.start = reader.Real("start", options.start, -kMaxValue, kMaxValue);
   RETURN_IF_ERROR(reader.Finish());
   return options;
 }

@@ -168,8 +168,9 @@ RunMetrics MetricsCollector::latest() const {
 std::optional<Spread> MetricsCollector::local_test_accuracy() const {
   MutexLock lock(mutex_);
   if (static_cast<Rank>(local_accuracy_.size()) != options_.workers) return std::nullopt;
-  const auto accuracies = std::views::values(local_accuracy_);
-  return SpreadOf({accuracies.begin(), accuracies.end()});
+  std::vector<double> accuracies;
+  for (const auto& [rank, accuracy] : local_accuracy_) accuracies.push_back(accuracy);
+  return SpreadOf(accuracies);
 }
 
 }  // namespace grapevine

@@ -8,8 +8,8 @@ namespace grapevine {
 namespace {
 
 // The same bits as simulated times have everywhere.
-double Seconds(std::chrono::nanoseconds time) {
-  return grapevine::Seconds(static_cast<double>(time.count()));
+double InSeconds(std::chrono::nanoseconds time) {
+  return SecondsOfNanoseconds(static_cast<double>(time.count()));
 }
 
 double Mean(double sum, int64_t count) { return sum / static_cast<double>(count); }
@@ -24,16 +24,16 @@ std::optional<double> Rate(int64_t samples, double seconds) {
 
 NodeMetrics MeasureNode(const TrainingPoint& point, std::chrono::nanoseconds time,
                         const NodeWork& work, int64_t batch, bool learns) {
-  const double seconds = Seconds(work.time);
+  const double seconds = InSeconds(work.time);
   NodeMetrics metrics{.round = point.round,
                       .epoch = point.epoch,
-                      .time_s = Seconds(time),
+                      .time_s = InSeconds(time),
                       .learning_rate = point.learning_rate,
-                      .mix_s = Seconds(work.mix),
-                      .wait_s = std::max(0.0, seconds - Seconds(work.gradient + work.mix))};
+                      .mix_s = InSeconds(work.mix),
+                      .wait_s = std::max(0.0, seconds - InSeconds(work.gradient + work.mix))};
   if (work.gradients == 0) return metrics;
   if (learns) metrics.train_loss = Mean(work.loss_sum, work.gradients);
-  metrics.gradient_s = Seconds(work.gradient);
+  metrics.gradient_s = InSeconds(work.gradient);
   metrics.samples_per_s = Rate(work.gradients * batch, seconds);
   return metrics;
 }

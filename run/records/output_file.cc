@@ -67,14 +67,14 @@ absl::StatusOr<std::string> CreateFreshFolder(const std::string& path) {
   if (!above.empty()) {
     RETURN_IF_ERROR(CreateFolders(above));
   }
-  constexpr int kMost = 1000;
-  for (int i = 1; i <= kMost; ++i) {
+  constexpr int kMaxFolders = 1000;
+  for (int i = 1; i <= kMaxFolders; ++i) {
     const std::string candidate = i == 1 ? path : absl::StrCat(path, "-", i);
     std::error_code error;
     if (fs::create_directory(candidate, error)) return candidate;
     if (error) return OutputFolderError(error, "create", candidate);
   }
-  return OutputError(absl::StrCat(path, " and ", kMost, " more exist; give --out"));
+  return OutputError(absl::StrCat(path, " and ", kMaxFolders, " more exist; give --out"));
 }
 
 }  // namespace grapevine

@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 
 // A spec as part of a file name: "random:d=3" -> "random-d-3".
 std::string PathPart(std::string spec) {
-  constexpr size_t kMost = 40;
-  if (spec.size() > kMost) spec.resize(kMost);
+  constexpr size_t kMaxLength = 40;
+  if (spec.size() > kMaxLength) spec.resize(kMaxLength);
   for (char& c : spec) {
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') c = '-';
   }

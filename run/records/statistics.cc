@@ -103,12 +103,12 @@ constexpr auto kLinkMembers = [](auto& record, auto&& visit) {
 Json Steps(const DurationHistogram& steps) {
   Json json;
   json["count"] = steps.count();
-  json["mean_s"] = Seconds(steps.mean());
-  json["min_s"] = Seconds(steps.min());
-  json["median_s"] = Seconds(steps.Quantile(0.5));
-  json["p95_s"] = Seconds(steps.Quantile(0.95));
-  json["p99_s"] = Seconds(steps.Quantile(0.99));
-  json["max_s"] = Seconds(steps.max());
+  json["mean_s"] = SecondsOfNanoseconds(steps.mean());
+  json["min_s"] = SecondsOfNanoseconds(steps.min());
+  json["median_s"] = SecondsOfNanoseconds(steps.Quantile(0.5));
+  json["p95_s"] = SecondsOfNanoseconds(steps.Quantile(0.95));
+  json["p99_s"] = SecondsOfNanoseconds(steps.Quantile(0.99));
+  json["max_s"] = SecondsOfNanoseconds(steps.max());
   return json;
 }
 
@@ -178,11 +178,12 @@ std::string ToJsonText(const Statistics& statistics) {
 
 std::string ToReadableText(const Statistics& statistics) {
   const DurationHistogram& steps = statistics.steps;
-  const double mean = Seconds(steps.mean());
-  std::string text = absl::StrFormat(
-      "a step takes %s (median %s, 95 %% within %s, longest %s)\n", HumanDuration(mean),
-      HumanDuration(Seconds(steps.Quantile(0.5))), HumanDuration(Seconds(steps.Quantile(0.95))),
-      HumanDuration(Seconds(steps.max())));
+  const double mean = SecondsOfNanoseconds(steps.mean());
+  std::string text =
+      absl::StrFormat("a step takes %s (median %s, 95 %% within %s, longest %s)\n",
+                      HumanDuration(mean), HumanDuration(SecondsOfNanoseconds(steps.Quantile(0.5))),
+                      HumanDuration(SecondsOfNanoseconds(steps.Quantile(0.95))),
+                      HumanDuration(SecondsOfNanoseconds(steps.max())));
   if (mean > 0) {
     absl::StrAppendFormat(&text, "of it: gradient %.1f %%, mixing %.1f %%, waiting %.1f %%\n",
                           100 * statistics.gradient_s / mean, 100 * statistics.mix_s / mean,

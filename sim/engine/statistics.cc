@@ -102,16 +102,17 @@ NodeStatistics StepStatistics::Describe(Rank rank) const {
   const Node& node = nodes_[rank];
   NodeStatistics statistics{.rank = rank,
                             .steps = node.completed,
-                            .gradient_s = Seconds(node.total_gradient),
-                            .mix_s = Seconds(node.total_mix),
-                            .wait_s = Seconds(node.total_wait),
+                            .gradient_s = SecondsOfNanoseconds(node.total_gradient),
+                            .mix_s = SecondsOfNanoseconds(node.total_mix),
+                            .wait_s = SecondsOfNanoseconds(node.total_wait),
                             .waited_for = {},
                             .bytes_sent = node.bytes_sent,
                             .bytes_received = node.bytes_received};
   std::array<Wait, 4> waits = node.waits;
   std::ranges::sort(waits, std::greater(), &Wait::time);
   for (const Wait& wait : waits) {
-    if (wait.time > 0) statistics.waited_for.push_back({wait.peer, Seconds(wait.time)});
+    if (wait.time > 0)
+      statistics.waited_for.push_back({wait.peer, SecondsOfNanoseconds(wait.time)});
   }
   return statistics;
 }
@@ -131,11 +132,12 @@ std::vector<Rank> StepStatistics::Listed() const {
 
 Statistics StepStatistics::Result() const {
   const Rank workers = options_.workers == 0 ? options_.nodes : options_.workers;
-  Statistics statistics{.nodes = options_.nodes, .time_s = Seconds(end_), .steps = steps_};
+  Statistics statistics{
+      .nodes = options_.nodes, .time_s = SecondsOfNanoseconds(end_), .steps = steps_};
   for (Rank rank = 0; rank < workers; ++rank) {
-    statistics.gradient_s += Seconds(nodes_[rank].total_gradient);
-    statistics.mix_s += Seconds(nodes_[rank].total_mix);
-    statistics.wait_s += Seconds(nodes_[rank].total_wait);
+    statistics.gradient_s += SecondsOfNanoseconds(nodes_[rank].total_gradient);
+    statistics.mix_s += SecondsOfNanoseconds(nodes_[rank].total_mix);
+    statistics.wait_s += SecondsOfNanoseconds(nodes_[rank].total_wait);
   }
   const double steps = std::max(1.0, static_cast<double>(steps_.count()));
   statistics.gradient_s /= steps;
@@ -143,7 +145,7 @@ Statistics StepStatistics::Result() const {
   statistics.wait_s /= steps;
   for (Rank rank :
        Largest(options_.nodes, kMaxWaitedFor, [this](Rank r) { return nodes_[r].caused; })) {
-    statistics.waited_for.push_back({rank, Seconds(nodes_[rank].caused)});
+    statistics.waited_for.push_back({rank, SecondsOfNanoseconds(nodes_[rank].caused)});
   }
   statistics.bytes_sent =
       SpreadOver(nodes_, [](const Node& node) { return static_cast<double>(node.bytes_sent); });

@@ -27,21 +27,21 @@ absl::StatusOr<double> ParseLinkRate(std::string_view text) {
 }
 
 absl::StatusOr<Nanoseconds> ParseLinkLatency(std::string_view text) {
-  constexpr std::chrono::nanoseconds kMost = std::chrono::hours(24);
+  constexpr std::chrono::nanoseconds kMaxLatency = std::chrono::hours(24);
   ASSIGN_OR_RETURN(const std::chrono::nanoseconds latency, ParseDuration(text));
-  if (latency <= kMost) return latency.count();
+  if (latency <= kMaxLatency) return latency.count();
   return UsageError(absl::StrCat("\"", std::string(text),
                                  "\" is not a latency of a link: more than a day; give less"));
 }
 
 absl::Status CheckHosts(const Spec& spec, int64_t hosts, Rank n) {
-  constexpr int64_t kMost = int64_t{1} << 24;
+  constexpr int64_t kMaxHosts = int64_t{1} << 24;
   if (hosts < n) {
     return SpecError(spec.text, absl::StrCat("has ", hosts, " hosts for ", n,
                                              " nodes; make it larger or run fewer nodes"));
   }
-  if (hosts <= kMost) return absl::OkStatus();
-  return SpecError(spec.text, absl::StrCat("has ", hosts, " hosts, more than ", kMost));
+  if (hosts <= kMaxHosts) return absl::OkStatus();
+  return SpecError(spec.text, absl::StrCat("has ", hosts, " hosts, more than ", kMaxHosts));
 }
 
 template <typename T>

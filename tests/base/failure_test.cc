@@ -36,5 +36,12 @@ TEST(Failure, ErrorsOfTheSystemEndWithItsReason) {
            absl::StatusCode::kPermissionDenied, "cannot write runs: Permission denied");
 }
 
+TEST(Failure, ErrorsOfTheSystemAreErrorsWithoutAReasonToo) {
+  ExpectIs(InputError("mnist", "cannot open it", 0), Failure::kInput, absl::StatusCode::kUnknown,
+           "mnist: cannot open it: Input/output error");
+  ExpectIs(OutputError("cannot write runs", 0), Failure::kOutput, absl::StatusCode::kUnknown,
+           "cannot write runs: Input/output error");
+}
+
 }  // namespace
 }  // namespace grapevine

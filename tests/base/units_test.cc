@@ -124,8 +124,8 @@ TEST(Human, HasThreeDigits) {
 TEST(Units, DurationsAsSeconds) {
   EXPECT_EQ(Seconds(std::chrono::milliseconds(1500)), 1.5);
   EXPECT_EQ(Seconds(std::chrono::hours::max()), 3600.0 * std::chrono::hours::max().count());
-  EXPECT_EQ(Seconds(250'000'000), 0.25);
-  EXPECT_EQ(Seconds(0.5e9), 0.5);
+  EXPECT_EQ(SecondsOfNanoseconds(250'000'000), 0.25);
+  EXPECT_EQ(SecondsOfNanoseconds(0.5e9), 0.5);
   EXPECT_EQ(HumanSeconds(std::chrono::milliseconds(440)), "0.4 s");
   EXPECT_EQ(HumanSeconds(std::chrono::minutes(5)), "300.0 s");
 }

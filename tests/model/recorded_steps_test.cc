@@ -81,9 +81,9 @@ TEST_F(RecordedStepsTest, RecordsAnewWhenTheDeviceHasChanged) {
 
 TEST_F(RecordedStepsTest, ForgetsWhatWasQueuedLongAgo) {
   Queue(3, 0);
-  for (size_t i = 1; i < RecordedSteps::kMost; ++i) Queue(1, static_cast<int>(i));
+  for (size_t i = 1; i < RecordedSteps::kMaxSteps; ++i) Queue(1, static_cast<int>(i));
   EXPECT_EQ(Queue(1, 0), "again ");
-  for (size_t i = 1; i <= RecordedSteps::kMost; ++i) Queue(1, static_cast<int>(50 + i));
+  for (size_t i = 1; i <= RecordedSteps::kMaxSteps; ++i) Queue(1, static_cast<int>(50 + i));
   EXPECT_EQ(Queue(1, 0), "step ");
 }
 

@@ -53,9 +53,9 @@ absl::Status FieldReader::Error(std::string_view message) const {
 }
 
 std::string Quoted(std::string_view field) {
-  constexpr size_t kMost = 40;
-  const std::string cut(field.substr(0, kMost));
-  return absl::StrCat("'", absl::CHexEscape(cut), field.size() > kMost ? "...'" : "'");
+  constexpr size_t kMaxShown = 40;
+  const std::string cut(field.substr(0, kMaxShown));
+  return absl::StrCat("'", absl::CHexEscape(cut), field.size() > kMaxShown ? "...'" : "'");
 }
 
 }  // namespace grapevine
