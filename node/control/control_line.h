@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "base/ids.h"
 #include "node/control/control.pb.h"
+#include "node/control/steady_time.h"
 
 namespace grapevine {
 
@@ -29,8 +30,6 @@ struct DirectiveContext {
 
 // InvalidArgument says what is wrong, phrased to follow "rank 0 ".
 absl::Status CheckDirective(const control::Directive& directive, const DirectiveContext& context);
-
-using SteadyTime = std::chrono::steady_clock::time_point;
 
 struct ControlLineOptions {
   std::string coordinator;                        // rank 0's address, for messages

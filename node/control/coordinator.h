@@ -37,11 +37,11 @@
 #include "base/ids.h"
 #include "node/control/control.pb.h"
 #include "node/control/notice_throttle.h"
+#include "node/control/steady_time.h"
 
 namespace grapevine {
 
 using SessionId = int64_t;
-using SteadyTime = std::chrono::steady_clock::time_point;
 
 struct CoordinatorOptions {
   // Rank 0's own registration: world_size and agreements hold for all.

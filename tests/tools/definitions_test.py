@@ -97,6 +97,44 @@ class DefinitionsTest(unittest.TestCase):
             self.check({"base/reader.h": reader, "node/lines.cc": reader}),
             (1, ["grapevine::LineReader: base/reader.h:2, node/lines.cc:2"]))
 
+    def check_headers(self, *texts):
+        """check() of headers base/0.h, base/1.h, … that nothing includes."""
+        headers = {f"base/{place}.h": inside(text) for place, text in enumerate(texts)}
+        return self.check({**headers, "base/own.cc": ""})
+
+    def test_types_that_fit_on_one_line(self):
+        self.assertEqual(
+            self.check_headers(
+                "struct Start {};\nenum class Mode { kOn };\nenum Way : int { kUp };",
+                "enum class Mode { kOff };\nstruct Start {};\nclass Way {};"),
+            (1, ["grapevine::Mode: base/0.h:3, base/1.h:2",
+                 "grapevine::Start: base/0.h:2, base/1.h:3",
+                 "grapevine::Way: base/0.h:4, base/1.h:4"]))
+
+    def test_forward_declarations_and_specializations_define_no_name(self):
+        self.assertEqual(
+            self.check_headers(
+                "class Reader final : public Base {\n};\nenum class Mode : int {\n};\n"
+                "template <typename T>\nstruct SizeOf {\n};",
+                "class Reader;\nenum class Mode : int;\nstruct SizeOf<int> {\n};\n"
+                "class Reader::State {\n};"),
+            (0, ["3 types, 0 symbols of 1 sources"]))
+
+    def test_types_with_attributes(self):
+        self.assertEqual(
+            self.check_headers("class ABSL_LOCKABLE Mutex {\n};",
+                               "class ABSL_LOCKABLE Lock {\n};\nstruct alignas(8) Pair {\n};",
+                               "class [[nodiscard]] Mutex {\n};\nstruct Pair {\n};"),
+            (1, ["grapevine::Mutex: base/0.h:2, base/2.h:2",
+                 "grapevine::Pair: base/1.h:4, base/2.h:4"]))
+
+    def test_aliases_of_two_headers(self):
+        self.assertEqual(
+            self.check_headers("using Time = int;\ntemplate <typename T>\nusing List = T*;",
+                               "using Time = int;\nusing std::size;", "class List {\n};"),
+            (1, ["grapevine::List: base/0.h:4, base/2.h:2",
+                 "grapevine::Time: base/0.h:2, base/1.h:2"]))
+
     def test_suites_of_two_tests(self):
         files = {"base/own.cc": "", "tests/a_test.cc": "TEST(Reader, Reads) {}\n"}
         self.assertEqual(self.check({**files, "tests/b_test.cc": "TEST(Reader, Ends) {}\n"})[0], 0)

@@ -7,7 +7,8 @@ Two definitions of one name are undefined behaviour (the one definition rule) th
 sees, and the linker only where they are strong and in one program; and they are a riddle for a
 reader. Compared is the whole tree, tests too, whether two files are ever linked together or not:
 
-- types, by their text: those that headers declare, and sources outside of unnamed namespaces;
+- types, by their text: those that headers define, and sources outside of unnamed namespaces, and
+  the aliases of headers, for two that mean the same today may differ tomorrow;
 - what the objects of the build define. Two sources may define one symbol if it is weak (inline
   functions, templates, virtual tables) and both include a header that names it. A symbol that
   no header of its source names belongs in an unnamed namespace, where nothing can clash with
@@ -27,7 +28,12 @@ import re
 import subprocess
 import sys
 
-TYPE = re.compile(r"^(?:template <.*> )?(?:class|struct|union|enum class|enum) (?:\w+\(.*\) )?(\w+)(?!\w|::)[^;]*$")
+# The first line of a definition: its { may be on a later one. Neither a declaration (;) nor a
+# specialization (<) defines a name.
+TYPE = re.compile(r"^(?:template <.*> )?(?:class|struct|union|enum class|enum) "
+                  r"(?:(?:\w+\(.*\)|[A-Z]+(?:_[A-Z]+)+|\[\[.*\]\]) )*"  # alignas, attributes
+                  r"(\w+)(?: final)?(?: :[^;{]*)?(?: ?\{.*)?$")
+ALIAS = re.compile(r"^(?:template <.*> )?using (\w+) =")
 NAMESPACE = re.compile(r"^(?:inline )?namespace(?: ([\w:]+))? \{$")
 CLOSE = re.compile(r"^\}  // namespace")
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
@@ -44,22 +50,24 @@ def tracked(*patterns):
     return [path for path in listed.stdout.split() if os.path.exists(path)]
 
 
-def types(text):
+def types(path):
     """(line, qualified name) of the types at namespace scope, unnamed ones left out."""
+    heads = (TYPE, ALIAS) if path.endswith(".h") else (TYPE,)
     inside = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(pathlib.Path(path).read_text().splitlines(), 1):
         if opened := NAMESPACE.match(line):
             inside.append(opened.group(1) or "")
         elif CLOSE.match(line):
             inside.pop()
-        elif "" not in inside and (found := TYPE.match(line)):
-            yield number, "::".join(inside + [found.group(1)])
+        elif "" not in inside:
+            for found in filter(None, (head.match(line) for head in heads)):
+                yield number, "::".join(inside + [found.group(1)])
 
 
 def types_twice():
     places = collections.defaultdict(list)
     for path in tracked("*.h", "*.cc", "*.cu"):
-        for line, name in types(pathlib.Path(path).read_text()):
+        for line, name in types(path):
             places[name].append(f"{path}:{line}")
     return [f"{name}: {', '.join(where)}" for name, where in sorted(places.items())
             if len(where) > 1], len(places)

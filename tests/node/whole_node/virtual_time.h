@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-namespace grapevine::testing {
+#include "node/control/steady_time.h"
 
-using SteadyTime = std::chrono::steady_clock::time_point;
+namespace grapevine::testing {
 
 class VirtualTime {
  public:
