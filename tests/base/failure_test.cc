@@ -1,5 +1,7 @@
 #include "base/failure.h"
 
+#include <gtest/gtest.h>
+
 #include <cerrno>
 #include <string>
 
