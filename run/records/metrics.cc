@@ -73,12 +73,6 @@ namespace {
 constexpr char kLocal[] = "local_test_accuracy";
 constexpr char kTarget[] = "target";
 
-constexpr auto kSpreadMembers = [](auto& record, auto&& visit) {
-  visit("min", record.min);
-  visit("mean", record.mean);
-  visit("max", record.max);
-};
-
 constexpr auto kTargetMembers = [](auto& record, auto&& visit) {
   visit("accuracy", record.accuracy);
   visit("met", record.met);

@@ -94,6 +94,12 @@ struct Spread {
   double mean = 0;
   double max = 0;
 };
+// Its members by name, for ToJson (json_record.h).
+inline constexpr auto kSpreadMembers = [](auto& record, auto&& visit) {
+  visit("min", record.min);
+  visit("mean", record.mean);
+  visit("max", record.max);
+};
 
 // `values`: one per node, at least one.
 Spread SpreadOf(const std::vector<double>& values);

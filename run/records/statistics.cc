@@ -73,12 +73,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr auto kSpreadMembers = [](auto& record, auto&& visit) {
-  visit("min", record.min);
-  visit("mean", record.mean);
-  visit("max", record.max);
-};
-
 constexpr auto kWaitedForMembers = [](auto& record, auto&& visit) {
   visit("rank", record.rank);
   visit("seconds", record.seconds);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -18,6 +17,7 @@
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/objective.h"
 #include "model/problem/problem.h"
+#include "tests/testing/registered_specs.h"
 
 namespace grapevine {
 namespace {
@@ -25,14 +25,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr ProblemRequest kRequest = {.nodes = 4, .batch_size = 8, .seed = 3};
-
-std::vector<std::string> EverySpec() {
-  std::vector<std::string> specs;
-  for (const ProblemKind* kind : Problems().All()) {
-    specs.insert(specs.end(), kind->examples.begin(), kind->examples.end());
-  }
-  return specs;
-}
 
 absl::StatusOr<std::unique_ptr<Problem>> Make(const std::string& text) {
   ASSIGN_OR_RETURN(const auto named, Problems().Read(text));
@@ -156,23 +148,11 @@ TEST_P(ProblemContractTest, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("colour"));
 }
 
-TEST(Problems, EveryKindHasExamplesOfItself) {
-  for (const ProblemKind* kind : Problems().All()) {
-    EXPECT_FALSE(kind->examples.empty()) << kind->name;
-    for (const std::string& example : kind->examples) {
-      EXPECT_EQ(example.substr(0, example.find(':')), kind->name);
-    }
-  }
-}
+TEST(Problems, EveryKindHasExamplesOfItself) { testing::ExpectOwnExamples(Problems()); }
 
-std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
-  std::string name;
-  for (const char c : info.param) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Registered, ProblemContractTest, ::testing::ValuesIn(EverySpec()),
-                         TestName);
+INSTANTIATE_TEST_SUITE_P(Registered, ProblemContractTest,
+                         ::testing::ValuesIn(testing::ExamplesOf(Problems())),
+                         testing::SpecTestName);
 
 }  // namespace
 }  // namespace grapevine

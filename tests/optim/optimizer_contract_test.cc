@@ -1,7 +1,6 @@
 // What every registered optimizer promises, whatever its rule.
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -16,18 +15,10 @@
 #include "optim/optimizer.h"
 #include "optim/optimizer_kind.h"
 #include "random/keyed_random.h"
+#include "tests/testing/registered_specs.h"
 
 namespace grapevine {
 namespace {
-
-// Those of all registered optimizers.
-std::vector<std::string> EverySpec() {
-  std::vector<std::string> specs;
-  for (const OptimizerKind* kind : Optimizers().All()) {
-    specs.insert(specs.end(), kind->examples.begin(), kind->examples.end());
-  }
-  return specs;
-}
 
 constexpr uint64_t kSeed = 5;
 
@@ -43,7 +34,7 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
   return std::ranges::equal(a, b, {}, bits, bits);
 }
 
-class OptimizerContractTest : public testing::TestWithParam<std::string> {
+class OptimizerContractTest : public ::testing::TestWithParam<std::string> {
  protected:
   static constexpr int64_t kParameters = 301;
   static constexpr int64_t kBuffers = 21;
@@ -210,19 +201,11 @@ TEST_P(OptimizerContractTest, WithoutParametersOrBuffersNothingBreaks) {
   EXPECT_EQ(Numbers(out), std::vector<float>{2});
 }
 
-TEST(Optimizers, AreUnderContract) {
-  for (const OptimizerKind* kind : Optimizers().All()) {
-    EXPECT_FALSE(kind->examples.empty()) << kind->name;
-    for (const std::string& spec : kind->examples) EXPECT_EQ(ParseSpec(spec)->name, kind->name);
-  }
-}
+TEST(Optimizers, AreUnderContract) { testing::ExpectOwnExamples(Optimizers()); }
 
-INSTANTIATE_TEST_SUITE_P(EveryOptimizer, OptimizerContractTest, testing::ValuesIn(EverySpec()),
-                         [](const testing::TestParamInfo<std::string>& info) {
-                           std::string name;
-                           for (char c : info.param) name += isalnum(c) ? c : '_';
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(EveryOptimizer, OptimizerContractTest,
+                         ::testing::ValuesIn(testing::ExamplesOf(Optimizers())),
+                         testing::SpecTestName);
 
 }  // namespace
 }  // namespace grapevine

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cctype>
 #include <memory>
 #include <set>
 #include <string>
@@ -12,6 +11,7 @@
 #include "sim/platform/platform.h"
 #include "sim/platform/platform_kind.h"
 #include "sim/platform/platform_registry.h"
+#include "tests/testing/registered_specs.h"
 
 namespace grapevine {
 namespace {
@@ -19,14 +19,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr Rank kHosts = 12;
-
-std::vector<std::string> EverySpec() {
-  std::vector<std::string> specs;
-  for (const PlatformKind* kind : Platforms().All()) {
-    specs.insert(specs.end(), kind->examples.begin(), kind->examples.end());
-  }
-  return specs;
-}
 
 class PlatformContractTest : public ::testing::TestWithParam<std::string> {
  protected:
@@ -132,23 +124,11 @@ TEST_P(PlatformContractTest, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(std::string(platform.status().message()), HasSubstr("colour"));
 }
 
-TEST(Platforms, EveryFamilyHasExamplesOfItself) {
-  for (const PlatformKind* kind : Platforms().All()) {
-    EXPECT_FALSE(kind->examples.empty()) << kind->name;
-    for (const std::string& example : kind->examples) {
-      EXPECT_EQ(example.substr(0, example.find(':')), kind->name);
-    }
-  }
-}
+TEST(Platforms, EveryFamilyHasExamplesOfItself) { testing::ExpectOwnExamples(Platforms()); }
 
-std::string TestName(const ::testing::TestParamInfo<std::string>& info) {
-  std::string name;
-  for (const char c : info.param) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Registered, PlatformContractTest, ::testing::ValuesIn(EverySpec()),
-                         TestName);
+INSTANTIATE_TEST_SUITE_P(Registered, PlatformContractTest,
+                         ::testing::ValuesIn(testing::ExamplesOf(Platforms())),
+                         testing::SpecTestName);
 
 }  // namespace
 }  // namespace grapevine

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/failure.h"
+#include "tests/testing/registered_specs.h"
 #include "topology/stored_graph.h"
 #include "topology/topology.h"
 #include "topology/topology_kind.h"
@@ -31,15 +32,7 @@ std::vector<Rank> Out(const Topology& topology, Rank rank, Round round) {
   return neighbours;
 }
 
-std::vector<std::string> EveryMixing() {
-  std::vector<std::string> specs;
-  for (const MixingKind* kind : Mixings().All()) {
-    specs.insert(specs.end(), kind->examples.begin(), kind->examples.end());
-  }
-  return specs;
-}
-
-class TopologyContractTest : public testing::TestWithParam<std::string> {
+class TopologyContractTest : public ::testing::TestWithParam<std::string> {
  protected:
   // Calls `check` for every n and seed that the spec accepts.
   template <typename Check>
@@ -49,7 +42,7 @@ class TopologyContractTest : public testing::TestWithParam<std::string> {
       for (uint64_t seed : kSeeds) {
         const auto topology = MakeTopology(GetParam(), n, seed);
         if (!topology.ok()) continue;
-        SCOPED_TRACE(testing::Message() << GetParam() << " n=" << n << " seed=" << seed);
+        SCOPED_TRACE(::testing::Message() << GetParam() << " n=" << n << " seed=" << seed);
         check(*topology);
         if (HasFailure()) return;
         ++accepted;
@@ -152,11 +145,11 @@ TEST_P(TopologyContractTest, IsAFunctionOfSpecSizeAndSeed) {
 
 TEST_P(TopologyContractTest, IsDoublyStochasticUnderEveryMixing) {
   ForEach([](const std::shared_ptr<const Topology>& topology) {
-    for (const std::string& spec : EveryMixing()) {
+    for (const std::string& spec : testing::ExamplesOf(Mixings())) {
       const auto mixing = MakeMixing(spec, topology);
       if (!mixing.ok()) {
         // Only uniform may refuse, where degrees differ.
-        EXPECT_THAT(spec, testing::HasSubstr("uniform")) << mixing.status();
+        EXPECT_THAT(spec, ::testing::HasSubstr("uniform")) << mixing.status();
         continue;
       }
       for (Round round = 0; round < Rounds(*topology); ++round) {
@@ -211,15 +204,6 @@ TEST_P(TopologyContractTest, RefusesOnlyWithTheNearestSizeThatWorks) {
   }
 }
 
-// Those of all registered topologies.
-std::vector<std::string> EverySpec() {
-  std::vector<std::string> specs;
-  for (const TopologyKind* kind : Topologies().All()) {
-    specs.insert(specs.end(), kind->examples.begin(), kind->examples.end());
-  }
-  return specs;
-}
-
 TEST(Topologies, AreUnderContract) {
   for (const TopologyKind* kind : Topologies().All()) {
     EXPECT_TRUE(kind->tail || !kind->examples.empty()) << kind->name;
@@ -230,14 +214,9 @@ TEST(Topologies, AreUnderContract) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TopologyContractTest, testing::ValuesIn(EverySpec()),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::replace_if(
-                               name.begin(), name.end(), [](char c) { return !std::isalnum(c); },
-                               '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(All, TopologyContractTest,
+                         ::testing::ValuesIn(testing::ExamplesOf(Topologies())),
+                         testing::SpecTestName);
 
 }  // namespace
 }  // namespace grapevine
