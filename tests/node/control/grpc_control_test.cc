@@ -397,7 +397,9 @@ TEST(GrpcControl, ANodeWithoutTheTokenHearsWhatHelps) {
                     HasSubstr("--token-file or GRAPEVINE_TOKEN")));
 }
 
-// A call that is over, but keeps gRPC's thread until it is let go.
+// A call that is over, but keeps gRPC's thread until it is let go. It is cancelled once it has
+// started: a call that is over before that ends on a thread of gRPC's executor, which nobody else
+// waits for.
 class Idler final : public grpc::ClientBidiReactor<control::Report, control::Directive> {
  public:
   struct Latch {
@@ -423,8 +425,8 @@ class Idler final : public grpc::ClientBidiReactor<control::Report, control::Dir
 
   Idler(control::Control::Stub* stub, std::shared_ptr<Latch> latch) : latch_(std::move(latch)) {
     stub->async()->Connect(&context_, this);
-    context_.TryCancel();
     StartCall();
+    context_.TryCancel();  // OnDone deletes nothing before the latch opens
   }
   void OnDone(const grpc::Status&) override {
     {
@@ -487,9 +489,7 @@ TEST(GrpcControl, JoiningEndsWhenGrpcHasNoThreadLeft) {
   absl::Status joined;
   none.ExpectToReturn([&] { joined = node->Join(2, seconds(1)).status(); });
   EXPECT_EQ(FailureOf(joined), Failure::kRendezvous);
-  // What it says depends on whether one of gRPC's threads came free in the last moment.
-  EXPECT_THAT(std::string(joined.message()),
-              ::testing::AnyOf(HasSubstr("gRPC has no thread left"), HasSubstr("no answer")));
+  EXPECT_THAT(std::string(joined.message()), HasSubstr("gRPC has no thread left"));
 }
 
 // What rank 0 says on a stream to which these registrations are written, until it ends.
