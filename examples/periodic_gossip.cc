@@ -128,6 +128,7 @@ class PeriodicGossip final : public Algorithm {
                .own = replica_,
                .gradient = gradient_,
                .state = optimizer_state_,
+               .step = round_,
                .learning_rate = options_.learning_rate(round_)});
     host.Drop(std::exchange(replica_, std::exchange(gradient_, Vec{})));
     stepped_ = true;

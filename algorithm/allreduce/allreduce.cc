@@ -119,6 +119,7 @@ void AllreduceSgd::EndRoundIfSummed(Host& host) {
              .own = replica_,
              .gradient = gradient_,
              .state = optimizer_state_,
+             .step = round_,
              .learning_rate = options_.learning_rate(round_),
              .gradient_scale = 1.0 / options_.mixing->topology().size()});
   host.Drop(std::exchange(gradient_, Vec{}));

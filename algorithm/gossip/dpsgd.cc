@@ -181,6 +181,7 @@ Vec Dpsgd::StepOverGradient(std::span<const Term> mix, Host& host) {
              .own = replica_,
              .gradient = stepped,
              .state = optimizer_state_,
+             .step = round_,
              .learning_rate = options_.learning_rate(round_)});
   return stepped;
 }

@@ -234,6 +234,7 @@ void PsServer::Step(Host& host) {
              .own = weights_,
              .gradient = gradients_.front(),
              .state = optimizer_state_,
+             .step = stepped_,
              .learning_rate = options_.learning_rate(stepped_),
              .gradient_scale = 1.0 / servers_.workers()});
   for (const Vec gradient : gradients_) host.Drop(gradient);

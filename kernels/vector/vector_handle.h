@@ -41,7 +41,7 @@ struct Term {
 // A request for a fused mix and local step: an algorithm fills it in, the driver and its data
 // path pass it on, and an optimizer carries it out (optim/optimizer.h).
 //
-// out <- sum(mix) - learning_rate * update(own, gradient_scale * gradient, state).
+// out <- sum(mix) - learning_rate * update(own, gradient_scale * gradient, state, step).
 //
 // All vectors hold exactly `range` of a replica, except `state`, which was made for that range.
 // `out` may be `own`, a term or the gradient.
@@ -54,6 +54,8 @@ struct StepRequest {
   Vec own;
   Vec gradient;
   Vec state;
+  // How many steps the state has taken before: the bias corrections of Adam follow from it.
+  int64_t step = 0;
   double learning_rate = 0;
   // Multiplies the gradient first, parameters and buffers alike (1/n after a sum over n
   // nodes).

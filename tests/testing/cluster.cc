@@ -98,6 +98,7 @@ class Cluster::Node final : public Host {
   }
   void Step(const StepRequest& request) override {
     Say(absl::StrCat("mixes ", request.mix.size(), " vectors and steps"));
+    CHECK_EQ(request.step, steps_[request.state.id]++) << "the steps of a state are miscounted";
     ApplyStep(*cluster_.optimizer_, cluster_.layout_, request, vectors_);
   }
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override {
@@ -183,6 +184,7 @@ class Cluster::Node final : public Host {
   std::map<std::pair<Rank, Tag>, SharedSlice> posts_;
   std::deque<GradientReady> gradients_;
   std::deque<Sent> sent_;
+  std::map<uint32_t, int64_t> steps_;  // by state
   std::vector<float> gradient_;  // under way
   SharedVector gradient_into_;
   int64_t gradient_from_ = 0;  // is there from here on
