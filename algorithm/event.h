@@ -27,7 +27,13 @@ struct GradientReady {
 
   bool whole() const { return from == 0; }
 };
-// The bytes of a message have left this node: its part may be written again.
+// The bytes of a message have left this node: what is sent now shares no bandwidth with them. They
+// may still be lost, and the part may not be written yet. Comes before the message's Sent.
+struct Left {
+  SendId id;
+};
+// The receiver has the message, complete, in the buffer that it posted: the part may be written
+// again. Never comes for a message that is lost.
 struct Sent {
   SendId id;
 };
@@ -37,7 +43,7 @@ struct RoundLimit {
   Round limit;
 };
 
-using Event = std::variant<Start, Received, GradientReady, Sent, RoundLimit>;
+using Event = std::variant<Start, Received, GradientReady, Left, Sent, RoundLimit>;
 
 }  // namespace grapevine
 

@@ -9,7 +9,8 @@
 //     memory alive while a send, a gradient or an observer still reads it.
 //   - What was sent is not written again before Sent, what Gradient reads not
 //     before the whole GradientReady, what Boundary showed not at all: a new replica goes
-//     to a fresh vector. The memory comes from a pool, so this costs nothing.
+//     to a fresh vector. The memory comes from a pool, so this costs nothing. After
+//     Left, it may be posted for messages that only those can send who have received it.
 //   - Nothing arrives unposted: Post is both the place for a message and the
 //     sender's credit, hence the back-pressure. Messages between two nodes may
 //     overtake each other: a tag arrives when it is posted, not when it is its turn.
@@ -54,7 +55,8 @@ class Host {
   // The fused mix and local step.
   virtual void Step(const StepRequest& request) = 0;
 
-  // Sends once the receiver has posted for it; ends with a Sent that has what is returned.
+  // Sends once the receiver has posted for it. Ends with a Left and then a Sent, both with the
+  // returned id.
   virtual SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) = 0;
   SendId Send(Rank to, Tag tag, const Payload& payload) { return Send(to, tag, payload, {}); }
   // Lets `from` send one message with this tag into `into`; ends with Received. `round` is the
@@ -69,8 +71,8 @@ class Host {
   // no vector, here and to Rest. All sends of the rounds before `completed` have been
   // requested, and none of later rounds; all that those rounds receive has arrived.
   virtual void Boundary(Round completed, Vec model) = 0;
-  // The algorithm is at rest: it has done every round below the limit, and none of its messages
-  // is in flight. `model` is final unless the limit moves.
+  // The algorithm is at rest: it has done every round below the limit, and its peers have received
+  // all its messages. `model` is final unless the limit moves.
   virtual void Rest(Vec model) = 0;
 };
 

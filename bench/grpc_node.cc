@@ -39,19 +39,26 @@ void BenchNode::Join(const std::string& addresses) {
   transport_->Join("bench", absl::StrSplit(addresses, ' '));
 }
 
-void BenchNode::Await(int received, int sent) {
+void BenchNode::Await(int received, int sent, int left) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   MutexLock lock(mutex_);
-  while (received_ < received || sent_ < sent) {
+  while (received_ < received || sent_ < sent || left_ < left) {
     CHECK(changed_.WaitUntil(mutex_, deadline)) << "nothing came";
   }
   received_ -= received;
   sent_ -= sent;
+  left_ -= left;
 }
 
 void BenchNode::OnReceived(const Received&) {
   MutexLock lock(mutex_);
   ++received_;
+  changed_.NotifyAll();
+}
+
+void BenchNode::OnLeft(Rank, Tag) {
+  MutexLock lock(mutex_);
+  ++left_;
   changed_.NotifyAll();
 }
 

@@ -23,12 +23,13 @@ class BenchNode : public TransportSink {
   // `addresses`: of all ranks, separated by spaces.
   void Join(const std::string& addresses);
 
-  // Waits until this many more messages are received and sent; ends the process if a peer fails
-  // or nothing comes for a minute.
-  void Await(int received, int sent);
+  // Waits until this many more messages are received and sent, and have left; ends the process if
+  // a peer fails or nothing comes for a minute.
+  void Await(int received, int sent, int left = 0);
 
  private:
   void OnReceived(const Received& message) override;
+  void OnLeft(Rank to, Tag tag) override;
   void OnSent(Rank to, Tag tag) override;
   void OnPeerFailed(Rank peer, const absl::Status& why) override;
 
@@ -39,6 +40,7 @@ class BenchNode : public TransportSink {
   Condition changed_;
   int received_ ABSL_GUARDED_BY(mutex_) = 0;
   int sent_ ABSL_GUARDED_BY(mutex_) = 0;
+  int left_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace grapevine

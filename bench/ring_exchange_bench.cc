@@ -34,26 +34,29 @@ class RingNode {
   RingNode(int self, int nodes, Channel& channel)
       : neighbours_{(self + nodes - 1) % nodes, (self + 1) % nodes},
         node_(self, nodes),
-        own_(Filled(static_cast<float>(self))) {
+        own_{Filled(0), Filled(static_cast<float>(self))} {
     channel.Write(node_.address());
     node_.Join(channel.Read());
   }
 
   void Round() {
     const Tag tag{.index = ++round_};
+    const SharedSlice& own = own_[round_ % 2];
     for (int i : {0, 1}) (void)node_.transport().Post(neighbours_[i], tag, received_[i]);
-    for (int i : {0, 1}) (void)node_.transport().Send(neighbours_[i], tag, own_);
-    node_.Await(2, 2);
+    for (int i : {0, 1}) (void)node_.transport().Send(neighbours_[i], tag, own);
+    // What is averaged goes to a vector of its own, as in D-PSGD: the one that was sent in the
+    // round before, and received since.
+    node_.Await(2, round_ > 1 ? 2 : 0, 2);
     const float third = 1.0f / 3;
     const WeightedVector terms[] = {
-        {third, own_.begin()}, {third, received_[0].begin()}, {third, received_[1].begin()}};
-    WeightedSum(terms, kElements, own_.begin());
+        {third, own.begin()}, {third, received_[0].begin()}, {third, received_[1].begin()}};
+    WeightedSum(terms, kElements, own_[(round_ + 1) % 2].begin());
   }
 
  private:
   const Rank neighbours_[2];
   BenchNode node_;
-  const SharedSlice own_;
+  const SharedSlice own_[2];
   const SharedSlice received_[2] = {Filled(0), Filled(0)};
   grapevine::Round round_ = 0;
 };

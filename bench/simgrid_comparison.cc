@@ -55,7 +55,9 @@ class Incast final : public Algorithm {
 constexpr Tag kTag{};
 
 absl::Status Incast::On(const Event& event, Host& host) {
-  if (std::holds_alternative<RoundLimit>(event)) return absl::OkStatus();
+  if (std::holds_alternative<RoundLimit>(event) || std::holds_alternative<Sent>(event)) {
+    return absl::OkStatus();
+  }
   if (!std::holds_alternative<Start>(event)) {
     --missing_;
   } else if (rank_ == 0) {
@@ -65,7 +67,10 @@ absl::Status Incast::On(const Event& event, Host& host) {
     missing_ = 1;
     host.Send(0, kTag, Replicas(rank_, host));
   }
-  if (missing_ == 0) host.Rest({});
+  if (missing_ == 0) {
+    host.Boundary(1, {});
+    host.Rest({});
+  }
   return absl::OkStatus();
 }
 

@@ -60,7 +60,7 @@ absl::StatusOr<TimingResult> MeasureTiming(const TimingRun& run) {
   result.processor = static_cast<double>(std::clock() - processor_built) / CLOCKS_PER_SEC;
   result.wall = SecondsSince(built);
   Nanoseconds end = 0;
-  for (Rank rank = 0; rank < run.nodes; ++rank) end = std::max(end, (*simulation)->rested(rank));
+  for (Rank rank = 0; rank < run.nodes; ++rank) end = std::max(end, (*simulation)->ended(rank));
   result.simulated = static_cast<double>(end) * 1e-9;
   result.events = (*simulation)->events();
   result.bytes_sent = (*simulation)->bytes_sent();

@@ -31,7 +31,7 @@ struct TimingRun {
 };
 
 struct TimingResult {
-  double simulated = 0;  // seconds until the last node rests
+  double simulated = 0;  // seconds until the last node's last round ends
   double build = 0;      // seconds to make all nodes
   double wall = 0;       // seconds of the run alone
   double processor = 0;  // seconds of processor time, whatever else runs on the machine

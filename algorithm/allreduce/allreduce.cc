@@ -63,8 +63,10 @@ absl::Status AllreduceSgd::On(const Event& event, Host& host) {
   absl::Status status;
   if (const auto* received = std::get_if<Received>(&event)) {
     status = sum_.On(*received, host);
+  } else if (const auto* left = std::get_if<Left>(&event)) {
+    status = sum_.On(*left, host);
   } else if (const auto* sent = std::get_if<Sent>(&event)) {
-    status = sum_.On(*sent, host);
+    status = sum_.On(*sent);
     RestIfDone(host);
   } else if (const auto* ready = std::get_if<GradientReady>(&event)) {
     status = OnGradient(*ready, host);

@@ -7,6 +7,14 @@
 #include "absl/strings/str_cat.h"
 
 namespace grapevine {
+namespace {
+
+absl::Status NotOnItsWay(SendId id) {
+  return absl::InternalError(
+      absl::StrCat("send ", id.id, " was reported; no bucket has it on its way"));
+}
+
+}  // namespace
 
 BucketedSum::BucketedSum(Schedules schedules, uint16_t first_channel)
     : first_channel_(first_channel), begun_(schedules.size()) {
@@ -49,12 +57,18 @@ absl::Status BucketedSum::On(const Received& event, Host& host) {
                                           event.tag.channel, ", where no bucket is summed"));
 }
 
-absl::Status BucketedSum::On(const Sent& event, Host& host) {
+absl::Status BucketedSum::On(const Left& event, Host& host) {
   for (const Bucket& bucket : buckets_) {
     if (bucket.sum->On(event, host)) return absl::OkStatus();
   }
-  return absl::InternalError(
-      absl::StrCat("send ", event.id.id, " was reported; no bucket has it on its way"));
+  return NotOnItsWay(event.id);
+}
+
+absl::Status BucketedSum::On(const Sent& event) {
+  for (const Bucket& bucket : buckets_) {
+    if (bucket.sum->On(event)) return absl::OkStatus();
+  }
+  return NotOnItsWay(event.id);
 }
 
 bool BucketedSum::summed() const {
@@ -70,6 +84,8 @@ bool BucketedSum::idle() const {
 std::vector<Waiting> BucketedSum::waiting_for() const {
   std::vector<Waiting> waiting;
   for (const Bucket& bucket : buckets_) {
+    // One that is done waits for the others.
+    if (bucket.sum->summed() && !summed()) continue;
     const std::vector<Waiting> of_bucket = bucket.sum->waiting_for();
     waiting.insert(waiting.end(), of_bucket.begin(), of_bucket.end());
   }

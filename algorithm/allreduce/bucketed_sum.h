@@ -46,7 +46,8 @@ class BucketedSum {
   void OnReady(int64_t from, Host& host);
 
   absl::Status On(const Received& event, Host& host);
-  absl::Status On(const Sent& event, Host& host);
+  absl::Status On(const Left& event, Host& host);
+  absl::Status On(const Sent& event);
 
   bool summed() const;
   bool idle() const;

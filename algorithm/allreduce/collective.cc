@@ -98,12 +98,23 @@ absl::Status Collective::On(const Received& event, Host& host) {
   return absl::OkStatus();
 }
 
-bool Collective::On(const Sent& event, Host& host) {
-  const auto sent = std::ranges::find(leaving_, event.id, &Leaving::id);
-  if (sent == leaving_.end()) return false;
-  leaving_.erase(sent);
+bool Collective::On(const Left& event, Host& host) {
+  const auto sent = std::ranges::find(unsent_, event.id, &Unsent::id);
+  if (sent == unsent_.end()) return false;
+  sent->left = true;
   Advance(host);
   return true;
+}
+
+bool Collective::On(const Sent& event) {
+  const auto sent = std::ranges::find(unsent_, event.id, &Unsent::id);
+  if (sent == unsent_.end()) return false;
+  unsent_.erase(sent);
+  return true;
+}
+
+bool Collective::leaving() const {
+  return std::ranges::any_of(unsent_, [](const Unsent& sent) { return !sent.left; });
 }
 
 void Collective::Advance(Host& host) {
@@ -117,12 +128,12 @@ void Collective::Advance(Host& host) {
 
 bool Collective::SendLevel(const AllreduceStep& step, Host& host) {
   const unsigned messages = Messages(step.sent);
-  if (messages != 0 && !leaving_.empty()) return false;
+  if (messages != 0 && leaving()) return false;
   for (size_t range = 0; range < step.sent.size(); ++range) {
     if ((messages >> range & 1) == 0) continue;
     const Tag tag = StepTag(sum_, level_, range);
     const SendId id = host.Send(step.to, tag, Own(step.sent[range]));
-    leaving_.push_back({id, {step.to, tag}});
+    unsent_.push_back({.id = id, .message = {step.to, tag}});
   }
   ++sent_levels_;
   return true;
@@ -191,9 +202,9 @@ std::vector<Collective::Posted>::const_iterator Collective::FindPosted(Round sum
 
 bool Collective::HasLeft(int level) const {
   if (level >= sent_levels_) return false;
-  return std::ranges::none_of(leaving_, [&](const Leaving& leaving) {
-    const Tag& tag = leaving.message.tag;
-    return tag == StepTag(sum_, level, 0) || tag == StepTag(sum_, level, 1);
+  return std::ranges::none_of(unsent_, [&](const Unsent& sent) {
+    const Tag& tag = sent.message.tag;
+    return !sent.left && (tag == StepTag(sum_, level, 0) || tag == StepTag(sum_, level, 1));
   });
 }
 
@@ -205,10 +216,11 @@ absl::Status Collective::Unposted(Rank from, const Tag& tag) const {
 
 std::vector<Waiting> Collective::waiting_for() const {
   std::vector<Waiting> waiting;
-  if (summed()) return waiting;
-  if (sent_levels_ == level_) {
-    for (const Leaving& leaving : leaving_) waiting.push_back(leaving.message);
+  for (const Unsent& sent : unsent_) {
+    const bool awaited = summed() || (sent_levels_ == level_ && !sent.left);
+    if (awaited) waiting.push_back(sent.message);
   }
+  if (summed()) return waiting;
   const AllreduceStep step = Step(level_);
   const auto posted = FindPosted(sum_, level_);
   for (size_t range = 0; range < step.received.size(); ++range) {

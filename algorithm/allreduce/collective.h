@@ -9,9 +9,9 @@
 // Receive buffers are posted ahead, also for the next sum, so that the sender has the credit
 // before the data. Partial sums arrive in scratch memory, as much as one vector takes, or two
 // where whole vectors travel (trees), or up to 16 MiB; final sums arrive in place, once the
-// partial sums there have left. Large pieces, small ones and final sums are posted on separate
-// lanes: the credit of a piece that crosses an ocean does not wait for the buffer of a whole
-// vector from next door.
+// partial sums there have left: they come only from ranks that have received those. Large pieces,
+// small ones and final sums are posted on separate lanes: the credit of a piece that crosses an
+// ocean does not wait for the buffer of a whole vector from next door.
 #ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_COLLECTIVE_H_
 #define GRAPEVINE_ALGORITHM_ALLREDUCE_COLLECTIVE_H_
 
@@ -44,13 +44,15 @@ class Collective {
   // current sum.
   absl::Status On(const Received& event, Host& host);
   // False where the send is not one of this collective's.
-  bool On(const Sent& event, Host& host);
+  bool On(const Left& event, Host& host);
+  bool On(const Sent& event);
 
   // The latest sum is complete in its vector.
   bool summed() const { return level_ == schedule_->levels(); }
   // Nothing of it is in flight.
-  bool idle() const { return summed() && leaving_.empty(); }
-  // What the current level still needs in order to end.
+  bool idle() const { return summed() && unsent_.empty(); }
+  // What the current level still needs in order to end; of a complete sum, the messages that
+  // its peers have not received.
   std::vector<Waiting> waiting_for() const;
   // Ranks that this one exchanges messages with, ascending.
   std::vector<Rank> Peers() const;
@@ -74,10 +76,11 @@ class Collective {
     Round sum = 0;  // to post for next, in levels[next]
     size_t next = 0;
   };
-  // What was sent and has not left.
-  struct Leaving {
+  // What was sent and has not been received yet.
+  struct Unsent {
     SendId id;
     Waiting message;
+    bool left = false;
   };
   // What was posted for a level and has not been consumed yet.
   struct Posted {
@@ -100,6 +103,8 @@ class Collective {
   // it. Returns their total size.
   int64_t MakeSlots(Lane& lane, int64_t most);
   void Advance(Host& host);
+  // Whether some message has not left.
+  bool leaving() const;
   // False while an earlier message has not left.
   bool SendLevel(const AllreduceStep& step, Host& host);
   // False while some of it has not arrived.
@@ -127,7 +132,7 @@ class Collective {
   int level_;            // of it, in progress
   int sent_levels_ = 0;  // of it, whose messages were sent
   std::vector<Posted> posted_;
-  std::vector<Leaving> leaving_;
+  std::vector<Unsent> unsent_;
 };
 
 }  // namespace grapevine

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -56,6 +57,7 @@ Dpsgd::Dpsgd(DpsgdOrder order, AlgorithmOptions options)
 absl::Status Dpsgd::On(const Event& event, Host& host) {
   if (const auto* received = std::get_if<Received>(&event)) return OnReceived(*received, host);
   if (const auto* ready = std::get_if<GradientReady>(&event)) return OnGradient(*ready, host);
+  if (const auto* left = std::get_if<Left>(&event)) return OnLeft(*left, host);
   if (const auto* sent = std::get_if<Sent>(&event)) return OnSent(*sent, host);
   if (const auto* limit = std::get_if<RoundLimit>(&event)) return OnLimit(*limit, host);
   replica_ = host.InitialReplica(host.whole_replica());
@@ -96,16 +98,31 @@ absl::Status Dpsgd::OnGradient(const GradientReady& event, Host& host) {
   return absl::OkStatus();
 }
 
-absl::Status Dpsgd::OnSent(const Sent& event, Host& host) {
-  const auto sent = std::ranges::lower_bound(unsent_, event.id, {}, &Unsent::id);
-  if (sent == unsent_.end() || sent->id != event.id) {
-    return absl::InternalError(absl::StrCat("send ", event.id.id, " was reported in round ", round_,
-                                            "; no such replica is on its way"));
-  }
-  unsent_.erase(sent);
+absl::StatusOr<std::vector<Dpsgd::Unsent>::iterator> Dpsgd::Find(SendId id) {
+  const auto sent = std::ranges::lower_bound(unsent_, id, {}, &Unsent::id);
+  if (sent != unsent_.end() && sent->id == id) return sent;
+  return absl::InternalError(absl::StrCat("send ", id.id, " was reported in round ", round_,
+                                          "; no such replica is on its way"));
+}
+
+absl::Status Dpsgd::OnLeft(const Left& event, Host& host) {
+  ASSIGN_OR_RETURN(const auto left, Find(event.id));
+  left->left = true;
   if (share_due_) ShareReplica(host);
-  in_round_ ? EndRoundIfComplete(host) : RestIfDone(host);
+  EndRoundIfComplete(host);
   return absl::OkStatus();
+}
+
+absl::Status Dpsgd::OnSent(const Sent& event, Host& host) {
+  ASSIGN_OR_RETURN(const auto sent, Find(event.id));
+  unsent_.erase(sent);
+  RestIfDone(host);
+  return absl::OkStatus();
+}
+
+bool Dpsgd::Lagging() const {
+  return std::ranges::any_of(
+      unsent_, [this](const Unsent& sent) { return sent.round < round_ && !sent.left; });
 }
 
 absl::Status Dpsgd::OnLimit(const RoundLimit& event, Host& host) {
@@ -233,13 +250,14 @@ void Dpsgd::RestIfDone(Host& host) {
 
 std::vector<Waiting> Dpsgd::waiting_for() const {
   std::vector<Waiting> waiting;
+  for (const Unsent& sent : unsent_) {
+    const bool awaited = in_round_ ? sent.round < round_ && !sent.left : round_ >= limit_;
+    if (awaited) waiting.push_back({sent.to, ReplicaTag(sent.round)});
+  }
   if (!in_round_) return waiting;
   const Inbox& inbox = InboxOf(round_);
   for (size_t i = 0; i < inbox.row.in.size(); ++i) {
     if (!inbox.slots[i].arrived) waiting.push_back({inbox.row.in[i].rank, ReplicaTag(inbox.round)});
-  }
-  for (const Unsent& sent : unsent_) {
-    if (sent.round < round_) waiting.push_back({sent.to, ReplicaTag(sent.round)});
   }
   return waiting;
 }

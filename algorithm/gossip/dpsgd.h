@@ -13,7 +13,8 @@
 // On a fixed graph the replicas of two rounds follow each other on one connection. Where rounds
 // have different neighbours, they would share an interface, and the one of the earlier round,
 // for which somebody waits, would be late. So there replicas are posted in turn, and sent once
-// those of the previous round have left (docs/algorithms.md).
+// those of the previous round have left (docs/algorithms.md). Their receipt takes two latencies
+// more, and only a node that comes to rest waits for it.
 //
 // The sum runs in ascending rank, the node's own replica included, so that every driver gets
 // the same bits.
@@ -24,6 +25,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
 
 namespace grapevine {
@@ -55,10 +57,12 @@ class Dpsgd final : public Algorithm {
     size_t missing = 0;
   };
 
+  // A replica on its way.
   struct Unsent {
     SendId id;
     Round round;
     Rank to;
+    bool left = false;
   };
 
   // Inline for usual graphs.
@@ -66,6 +70,7 @@ class Dpsgd final : public Algorithm {
 
   absl::Status OnReceived(const Received& event, Host& host);
   absl::Status OnGradient(const GradientReady& event, Host& host);
+  absl::Status OnLeft(const Left& event, Host& host);
   absl::Status OnSent(const Sent& event, Host& host);
   absl::Status OnLimit(const RoundLimit& event, Host& host);
 
@@ -81,7 +86,9 @@ class Dpsgd final : public Algorithm {
   Vec StepOverGradient(std::span<const Term> mix, Host& host);
   void AdaptBeforeCombine(Host& host);
   // Whether a replica of an earlier round has not left yet.
-  bool Lagging() const { return !unsent_.empty() && unsent_.front().round < round_; }
+  bool Lagging() const;
+  // The one in unsent_; an error where there is none.
+  absl::StatusOr<std::vector<Unsent>::iterator> Find(SendId id);
   void EndRoundIfComplete(Host& host);
   Terms MixTerms(const Host& host) const;
   void RestIfDone(Host& host);
@@ -104,7 +111,7 @@ class Dpsgd final : public Algorithm {
   bool in_round_ = false;
   bool gradient_ready_ = false;
   bool share_due_ = false;      // this round's replica waits for those of the one before to leave
-  std::vector<Unsent> unsent_;  // replicas that have not left yet, in order
+  std::vector<Unsent> unsent_;  // replicas that have not been received yet, in order
 };
 
 }  // namespace grapevine

@@ -46,6 +46,7 @@ PsWorker::PsWorker(ParameterServers servers, AlgorithmOptions options)
 absl::Status PsWorker::On(const Event& event, Host& host) {
   if (const auto* received = std::get_if<Received>(&event)) return OnReceived(*received, host);
   if (const auto* ready = std::get_if<GradientReady>(&event)) return OnGradient(*ready, host);
+  if (std::holds_alternative<Left>(event)) return absl::OkStatus();
   if (const auto* sent = std::get_if<Sent>(&event)) return OnSent(*sent, host);
   if (const auto* limit = std::get_if<RoundLimit>(&event)) {
     OnLimit(*limit, host);
@@ -120,8 +121,9 @@ void PsWorker::SendGradient(Host& host) {
   for (Rank i = 0; i < servers_.servers(); ++i) {
     const Rank index = (options_.rank + i) % servers_.servers();
     const Rank server = servers_.ServerRank(index);
-    unsent_.insert(host.Send(server, ParameterServers::GradientTag(round_),
-                             Slice(gradient_, servers_.Shard(index, host.replica_size()))));
+    const SendId id = host.Send(server, ParameterServers::GradientTag(round_),
+                                Slice(gradient_, servers_.Shard(index, host.replica_size())));
+    unsent_.emplace(id, server);
   }
   host.Drop(std::exchange(gradient_, Vec{}));
 }
@@ -138,6 +140,11 @@ void PsWorker::RestIfDone(Host& host) {
 
 std::vector<Waiting> PsWorker::waiting_for() const {
   std::vector<Waiting> waiting;
+  if (round_ >= limit_) {
+    for (const auto& [id, server] : unsent_) {
+      waiting.push_back({server, ParameterServers::GradientTag(round_ - 1)});
+    }
+  }
   for (const Rank server : missing_) {
     waiting.push_back({server, ParameterServers::WeightsTag(round_)});
   }
@@ -157,6 +164,7 @@ PsServer::PsServer(ParameterServers servers, AlgorithmOptions options)
 
 absl::Status PsServer::On(const Event& event, Host& host) {
   if (const auto* received = std::get_if<Received>(&event)) return OnReceived(*received, host);
+  if (const auto* left = std::get_if<Left>(&event)) return OnLeft(*left, host);
   if (const auto* sent = std::get_if<Sent>(&event)) return OnSent(*sent, host);
   if (const auto* ready = std::get_if<GradientReady>(&event)) {
     return absl::InternalError(absl::StrCat("a gradient of round ", ready->round,
@@ -181,12 +189,20 @@ absl::Status PsServer::OnReceived(const Received& event, Host& host) {
   return absl::OkStatus();
 }
 
+absl::Status PsServer::NotOnItsWay(SendId id) const {
+  return absl::InternalError(absl::StrCat("send ", id.id, " was reported in round ", round_,
+                                          "; no such weights are on their way"));
+}
+
+absl::Status PsServer::OnLeft(const Left& event, Host& host) {
+  if (leaving_.erase(event.id) == 0) return NotOnItsWay(event.id);
+  if (leaving_.empty()) EndRound(host);
+  return absl::OkStatus();
+}
+
 absl::Status PsServer::OnSent(const Sent& event, Host& host) {
-  if (unsent_.erase(event.id) == 0) {
-    return absl::InternalError(absl::StrCat("send ", event.id.id, " was reported in round ", round_,
-                                            "; no such weights are on their way"));
-  }
-  if (unsent_.empty()) EndRound(host);
+  if (unsent_.erase(event.id) == 0) return NotOnItsWay(event.id);
+  RestIfDone(host);
   return absl::OkStatus();
 }
 
@@ -214,7 +230,7 @@ void PsServer::PostGradients(Host& host) {
 }
 
 void PsServer::StepIfComplete(Host& host) {
-  if (gradients_.empty() || !missing_.empty() || !unsent_.empty()) return;
+  if (gradients_.empty() || !missing_.empty() || !leaving_.empty()) return;
   Step(host);
   ++stepped_;
   PostGradients(host);
@@ -246,6 +262,7 @@ void PsServer::SendWeights(Host& host) {
   for (Rank worker = 0; worker < servers_.workers(); ++worker) {
     const SendId id = host.Send(worker, ParameterServers::WeightsTag(round_),
                                 Part{weights_, 0, Range(host).size});
+    leaving_.emplace(id, worker);
     unsent_.emplace(id, worker);
   }
 }
@@ -263,8 +280,9 @@ void PsServer::RestIfDone(Host& host) {
 
 std::vector<Waiting> PsServer::waiting_for() const {
   std::vector<Waiting> waiting;
-  for (const auto& [id, worker] : unsent_) {
-    waiting.push_back({worker, ParameterServers::WeightsTag(round_)});
+  // At the end of the run for receipt of the weights, before that only for them to leave.
+  for (const auto& [id, worker] : round_ >= limit_ ? unsent_ : leaving_) {
+    waiting.push_back({worker, ParameterServers::WeightsTag(stepped_ - 1)});
   }
   if (!waiting.empty()) return waiting;
   for (const Rank worker : missing_) {

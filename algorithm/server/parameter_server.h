@@ -92,8 +92,8 @@ class PsWorker final : public Algorithm {
   Round limit_ = 0;
   bool started_ = false;
   bool computing_ = false;
-  std::set<Rank> missing_;   // servers whose weights are on their way
-  std::set<SendId> unsent_;  // gradients that have not left yet
+  std::set<Rank> missing_;         // servers whose weights are on their way
+  std::map<SendId, Rank> unsent_;  // servers that have not received their part of a gradient
 };
 
 // A server: in every round it receives its range of each worker's gradient, sums them in
@@ -118,7 +118,9 @@ class PsServer final : public Algorithm {
 
  private:
   absl::Status OnReceived(const Received& event, Host& host);
+  absl::Status OnLeft(const Left& event, Host& host);
   absl::Status OnSent(const Sent& event, Host& host);
+  absl::Status NotOnItsWay(SendId id) const;
 
   ReplicaRange Range(const Host& host) const;
   void OnStart(Host& host);
@@ -142,8 +144,9 @@ class PsServer final : public Algorithm {
   Round stepped_ = 0;  // rounds whose step is done: gradients are of this one
   Round limit_ = 0;
   bool started_ = false;
-  std::set<Rank> missing_;         // workers whose gradient is not here
-  std::map<SendId, Rank> unsent_;  // workers to which the weights of round_ have not left
+  std::set<Rank> missing_;          // workers whose gradient is not here
+  std::map<SendId, Rank> leaving_;  // workers to which the weights of round_ have not left
+  std::map<SendId, Rank> unsent_;   // workers that have not received weights sent to them
 };
 
 }  // namespace grapevine

@@ -38,7 +38,7 @@ void GradientLane::Begin(bool model_held) {
 void GradientLane::End() { at_ = gradient_ = {}; }
 
 std::set<Rank> GradientLane::HeldBackFor() const {
-  return asked_ ? exchange_->Unsent(asked_->after) : std::set<Rank>{};
+  return asked_ ? exchange_->Leaving(asked_->after) : std::set<Rank>{};
 }
 
 std::string GradientLane::WhereNotFinite(const ReplicaLayout& layout) const {

@@ -2,7 +2,7 @@
 // begins, runs and ends.
 //
 // A gradient usually begins as soon as it is requested. While a model is held for its evaluation,
-// it waits until the messages requested before it have been sent: otherwise the replica that a slow
+// it waits until the messages requested before it have left: otherwise the replica that a slow
 // neighbour has yet to take and the model to be evaluated would both be kept beside what a round
 // needs, one vector above the bound on a node's memory (docs/benchmarks.md). The wait does not
 // depend on this node: peers can take messages of earlier rounds whatever it does.

@@ -19,6 +19,10 @@ namespace grapevine {
 // Thread-safe: many writers, one reader.
 class Mailbox {
  public:
+  struct MessageLeft {  // TransportSink::OnLeft
+    Rank to;
+    Tag tag;
+  };
   struct MessageSent {  // TransportSink::OnSent
     Rank to;
     Tag tag;
@@ -38,8 +42,8 @@ class Mailbox {
   struct Aborted {
     absl::Status why;
   };
-  using Item = std::variant<Received, MessageSent, GradientReady, GradientResult, LimitMoved,
-                            AverageDone, PeerFailed, DeviceFailed, Aborted>;
+  using Item = std::variant<Received, MessageLeft, MessageSent, GradientReady, GradientResult,
+                            LimitMoved, AverageDone, PeerFailed, DeviceFailed, Aborted>;
 
   // Far above what the posts, sends and gradients of one node can add up to: more is a bug.
   static constexpr size_t kMaxItems = size_t{1} << 20;

@@ -9,7 +9,7 @@ SendId NodeExchange::Send(Rank to, Tag tag, const Payload& payload, const Note& 
   if (trace_ != nullptr) trace_->BeginSend(to, tag, bytes);
   bytes_sent_ += bytes;
   ++last_send_.id;
-  sending_.emplace(std::pair(to, tag), last_send_);
+  sending_.emplace(std::pair(to, tag), InFlight{last_send_});
   absl::StatusOr<Outgoing> message = data_path_->Send(payload);
   status_.Update(message.status());
   if (message.ok()) {
@@ -30,17 +30,25 @@ void NodeExchange::Post(Rank from, Tag tag, const Payload& into, Round round, Cr
   }
 }
 
+SendId NodeExchange::OnLeft(Rank to, Tag tag) {
+  const auto left = sending_.find(std::pair(to, tag));
+  CHECK(left != sending_.end()) << "a message to rank " << to
+                                << " has left that nobody asked for: " << Describe(tag);
+  left->second.left = true;
+  return left->second.id;
+}
+
 SendId NodeExchange::OnSent(Rank to, Tag tag) {
   const auto sent = sending_.extract(std::pair(to, tag));
   CHECK(!sent.empty()) << "a message to rank " << to
                        << " was sent that nobody asked for: " << Describe(tag);
-  return sent.mapped();
+  return sent.mapped().id;
 }
 
-std::set<Rank> NodeExchange::Unsent(SendId last) const {
+std::set<Rank> NodeExchange::Leaving(SendId last) const {
   std::set<Rank> ranks;
-  for (const auto& [message, id] : sending_) {
-    if (id <= last) ranks.insert(message.first);
+  for (const auto& [message, in_flight] : sending_) {
+    if (in_flight.id <= last && !in_flight.left) ranks.insert(message.first);
   }
   return ranks;
 }

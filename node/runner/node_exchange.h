@@ -29,15 +29,16 @@ class NodeExchange {
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note);
   void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit);
 
-  // The transport has sent a message (TransportSink); returns which one. CHECKs that it was in
-  // flight.
+  // The transport says that a message has left, or that it is sent (TransportSink); returns which
+  // one. CHECKs that it was in flight.
+  SendId OnLeft(Rank to, Tag tag);
   SendId OnSent(Rank to, Tag tag);
   void OnReceived(Rank from, Tag tag) { data_path_->Received(from, tag); }
 
   // The last message that was requested; none: 0.
   SendId last_send() const { return last_send_; }
-  // The ranks to which messages up to `last` are still in flight.
-  std::set<Rank> Unsent(SendId last) const;
+  // The ranks for which messages up to `last` have not left.
+  std::set<Rank> Leaving(SendId last) const;
 
   // Payload of all requested messages: at a boundary, of the completed rounds.
   int64_t bytes_sent() const { return bytes_sent_; }
@@ -48,12 +49,17 @@ class NodeExchange {
   const absl::Status& status() const { return status_; }
 
  private:
+  struct InFlight {
+    SendId id;
+    bool left = false;
+  };
+
   DataPath* const data_path_;
   Transport* const transport_;
   TraceRecorder* const trace_;
 
   SendId last_send_;
-  std::map<std::pair<Rank, Tag>, SendId> sending_;
+  std::map<std::pair<Rank, Tag>, InFlight> sending_;
   int64_t bytes_sent_ = 0;
   RoundBytes bytes_received_;  // counted as they are posted for
   absl::Status status_;

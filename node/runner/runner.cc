@@ -138,6 +138,12 @@ absl::Status Runner::On(const Received& message) {
   return absl::OkStatus();
 }
 
+absl::Status Runner::On(const Mailbox::MessageLeft& message) {
+  if (message.tag.channel == ModelReduction::kChannel) return absl::OkStatus();
+  held_.push_back(Left{exchange_->OnLeft(message.to, message.tag)});
+  return absl::OkStatus();
+}
+
 absl::Status Runner::On(const Mailbox::MessageSent& message) {
   if (message.tag.channel == ModelReduction::kChannel) {
     return reduction_->OnSent(message.to, message.tag);
@@ -242,6 +248,8 @@ void Runner::TraceWait(Clock::time_point since, const Mailbox::Item& item) {
   const Clock::time_point now = options_.now();
   if (const auto* received = std::get_if<Received>(&item)) {
     options_.trace->Wait(received->from, since, now);
+  } else if (const auto* left = std::get_if<Mailbox::MessageLeft>(&item)) {
+    options_.trace->Wait(left->to, since, now);
   } else if (const auto* sent = std::get_if<Mailbox::MessageSent>(&item)) {
     options_.trace->Wait(sent->to, since, now);
   }
@@ -258,10 +266,12 @@ void Runner::OnReceived(const Received& message) {
   mailbox_.Put(message);
 }
 
-void Runner::OnSent(Rank to, Tag tag) {
+void Runner::OnLeft(Rank to, Tag tag) {
   if (options_.trace != nullptr) options_.trace->EndSend(to, tag);
-  mailbox_.Put(Mailbox::MessageSent{to, tag});
+  mailbox_.Put(Mailbox::MessageLeft{to, tag});
 }
+
+void Runner::OnSent(Rank to, Tag tag) { mailbox_.Put(Mailbox::MessageSent{to, tag}); }
 
 void Runner::OnPeerFailed(Rank peer, const absl::Status& why) {
   mailbox_.Put(Mailbox::PeerFailed{peer, why});

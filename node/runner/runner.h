@@ -132,6 +132,7 @@ class Runner final : public TransportSink, private Host {
 
   // TransportSink:
   void OnReceived(const Received& message) override;
+  void OnLeft(Rank to, Tag tag) override;
   void OnSent(Rank to, Tag tag) override;
   void OnPeerFailed(Rank peer, const absl::Status& why) override;
 
@@ -145,6 +146,7 @@ class Runner final : public TransportSink, private Host {
   // Handles one item, and all that it makes possible.
   absl::Status Handle(const Mailbox::Item& item);
   absl::Status On(const Received& message);
+  absl::Status On(const Mailbox::MessageLeft& message);
   absl::Status On(const Mailbox::MessageSent& message);
   absl::Status On(const GradientReady& part);
   absl::Status On(const GradientResult& result);

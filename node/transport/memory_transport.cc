@@ -51,7 +51,7 @@ absl::Status MemoryHub::Send(Rank from, Rank to, Tag tag, Outgoing message) {
   Edge& edge = EdgeBetween(from, to);
   RETURN_IF_ERROR(edge.broken);
   RETURN_IF_ERROR(edge.queue.Admits(tag));
-  message.bytes = ReportWhenReleased(std::move(message.bytes), endpoints_[from].gate, to, tag);
+  message = Reported(std::move(message), endpoints_[from].gate, to, tag);
   if (message.written != nullptr) {
     message.written->OnRise([hub = weak_from_this(), from, to] {
       if (const std::shared_ptr<MemoryHub> here = hub.lock()) here->Wake(from, to);
@@ -122,7 +122,16 @@ absl::Status MemoryHub::Move(Rank from, Rank to, const Piece& piece) {
                   .tag = piece.header.tag,
                   .bytes = piece.header.total,
                   .note = piece.header.note});
+  Acknowledge(from, to);
   return absl::OkStatus();
+}
+
+void MemoryHub::Acknowledge(Rank from, Rank to) {
+  MutexLock lock(mutex_);
+  Edge& edge = EdgeBetween(from, to);
+  if (!edge.broken.ok()) return;  // one of the two left meanwhile
+  const absl::Status status = edge.queue.Acknowledge(++edge.received);
+  CHECK(status.ok()) << status;
 }
 
 void MemoryHub::Deliver(Rank rank) {
@@ -150,10 +159,14 @@ void MemoryHub::Break(Rank from, Rank to, const absl::Status& violation) {
            absl::AbortedError(absl::StrCat("refused by rank ", to, ": ", why.ToString())));
 }
 
-void MemoryHub::Leave(Rank rank) {
+void MemoryHub::Stop(Rank rank) {
   MutexLock lock(mutex_);
   endpoints_[rank].left = true;
   endpoints_[rank].wake.NotifyAll();
+}
+
+void MemoryHub::Leave(Rank rank) {
+  MutexLock lock(mutex_);
   const absl::Status left = LeftTheRun(rank);
   for (Rank peer = 0; peer < static_cast<Rank>(endpoints_.size()); ++peer) {
     if (peer == rank) continue;
@@ -191,8 +204,9 @@ void MemoryTransport::Shutdown() {
   gate_->Close();
   MutexLock lock(shutdown_);
   if (!thread_.joinable()) return;
-  hub_->Leave(rank_);
+  hub_->Stop(rank_);
   thread_.join();
+  hub_->Leave(rank_);
 }
 
 }  // namespace grapevine

@@ -9,6 +9,7 @@
 #ifndef GRAPEVINE_NODE_TRANSPORT_MEMORY_TRANSPORT_H_
 #define GRAPEVINE_NODE_TRANSPORT_MEMORY_TRANSPORT_H_
 
+#include <cstdint>
 #include <deque>
 #include <limits>
 #include <map>
@@ -46,10 +47,14 @@ class MemoryHub : public std::enable_shared_from_this<MemoryHub> {
     ReceiveLedger ledger;
     absl::Status broken;     // why the sender lost the receiver
     bool scheduled = false;  // the sender is in the receiver's inbox
+    uint64_t received = 0;   // messages, by the receiver
   };
 
   absl::Status CheckPeer(Rank self, Rank peer) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Attach(Rank rank, std::shared_ptr<SinkGate> gate);
+  // Ends Deliver, after the current piece.
+  void Stop(Rank rank);
+  // After Stop.
   void Leave(Rank rank);
   absl::Status Send(Rank from, Rank to, Tag tag, Outgoing message);
   absl::Status Post(Rank to, Rank from, Tag tag, Incoming place);
@@ -64,6 +69,7 @@ class MemoryHub : public std::enable_shared_from_this<MemoryHub> {
   // Waits for a piece for `rank`; nullopt when it left.
   std::optional<std::pair<Rank, Piece>> NextPiece(Rank rank);
   absl::Status Move(Rank from, Rank to, const Piece& piece);
+  void Acknowledge(Rank from, Rank to);
   void Break(Rank from, Rank to, const absl::Status& violation);
   void BreakFor(Rank rank, Rank peer, const absl::Status& why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

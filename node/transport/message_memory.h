@@ -70,6 +70,7 @@ struct Outgoing {
   SharedBytes bytes;
   std::shared_ptr<Watermark> written;  // may be null
   Note note;                           // travels with them
+  std::shared_ptr<void> receipt;       // released once the receiver has it whole; may be null
 };
 
 // Where a message is to arrive.

@@ -19,13 +19,13 @@ constexpr int64_t kCacheLine = 64;
 }  // namespace
 
 absl::Status SendQueue::Admits(Tag tag) const {
-  if (waiting_.size() + ready_.size() >= Transport::kMaxQueued) {
+  if (waiting_.size() + ready_.size() + unacknowledged_.size() >= Transport::kMaxQueued) {
     return absl::ResourceExhaustedError(
         absl::StrCat("more than ", Transport::kMaxQueued, " messages wait for one peer"));
   }
-  const bool underway = std::any_of(ready_.begin(), ready_.end(),
-                                    [tag](const Message& message) { return message.tag == tag; });
-  if (underway || waiting_.contains(tag)) {
+  const auto has_tag = [tag](const auto& message) { return message.tag == tag; };
+  if (waiting_.contains(tag) || std::ranges::any_of(ready_, has_tag) ||
+      std::ranges::any_of(unacknowledged_, has_tag)) {
     return absl::AlreadyExistsError(absl::StrCat(Describe(tag), " is already being sent"));
   }
   return absl::OkStatus();
@@ -51,6 +51,17 @@ absl::Status SendQueue::Grant(Tag tag, Credit credit) {
   if (!credits_.emplace(tag, credit).second) {
     return absl::InvalidArgumentError(absl::StrCat("granted ", Describe(tag), " twice"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status SendQueue::Acknowledge(uint64_t received) {
+  const uint64_t departed = acknowledged_ + unacknowledged_.size();
+  if (received <= acknowledged_ || received > departed) {
+    return absl::InvalidArgumentError(absl::StrCat("acknowledged ", received,
+                                                   " messages, but was sent ", departed,
+                                                   " and had acknowledged ", acknowledged_));
+  }
+  for (; acknowledged_ < received; ++acknowledged_) unacknowledged_.pop_front();
   return absl::OkStatus();
 }
 
@@ -81,6 +92,7 @@ std::optional<Piece> SendQueue::Next() {
   message.done += size;
   if (piece.header.last()) {
     piece.header.note = message.memory.note;
+    unacknowledged_.push_back({message.tag, std::move(message.memory.receipt)});
     ready_.pop_front();
   }
   return piece;
@@ -90,6 +102,7 @@ void SendQueue::Clear() {
   waiting_.clear();
   credits_.clear();
   ready_.clear();
+  unacknowledged_.clear();
 }
 
 }  // namespace grapevine

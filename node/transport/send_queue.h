@@ -2,14 +2,18 @@
 //
 // Messages leave one after the other, in the order in which they had been both queued and granted a
 // credit; one without credit holds up no other. One whose credit came in turn leaves in sixteenths:
-// its receiver grants further credits by its progress, and sees that only in whole chunks.
+// its receiver grants further credits by its progress, and sees that only in whole chunks. A message
+// that has left keeps its receipt until the peer acknowledges it; acknowledgements come in the order
+// in which messages left.
 //
 // Thread-compatible: its edge's lock guards it.
 #ifndef GRAPEVINE_NODE_TRANSPORT_SEND_QUEUE_H_
 #define GRAPEVINE_NODE_TRANSPORT_SEND_QUEUE_H_
 
+#include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -29,8 +33,8 @@ class SendQueue {
   // `chunk_bytes`: the most a piece carries.
   explicit SendQueue(int64_t chunk_bytes) : chunk_bytes_(chunk_bytes) {}
 
-  // ResourceExhausted beyond Transport::kMaxQueued messages, AlreadyExists for
-  // a tag that has not left yet.
+  // ResourceExhausted beyond Transport::kMaxQueued messages that are not received,
+  // AlreadyExists for a tag of one of them.
   absl::Status Admits(Tag tag) const;
   // Queues a message that the queue admits.
   void Push(Tag tag, Outgoing message);
@@ -42,8 +46,12 @@ class SendQueue {
   // no further piece ready.
   std::optional<Piece> Next();
 
-  // No message waits or is being sent.
-  bool empty() const { return waiting_.empty() && ready_.empty(); }
+  // The peer has received this many messages, of all that it was ever sent. An error is its
+  // violation.
+  absl::Status Acknowledge(uint64_t received);
+
+  // No message waits or is being sent, and the peer has acknowledged all that have left.
+  bool empty() const { return waiting_.empty() && ready_.empty() && unacknowledged_.empty(); }
   // Some piece could leave.
   bool ready() const { return !ready_.empty() && NextSize() >= 0; }
   void Clear();
@@ -55,6 +63,11 @@ class SendQueue {
     Credit credit;
     int64_t done = 0;  // bytes
   };
+  // All its pieces were taken.
+  struct Departed {
+    Tag tag;
+    std::shared_ptr<void> receipt;
+  };
 
   int64_t MostOf(const Message& message) const;
   // Bytes of the first message's next piece; negative when they are not ready yet.
@@ -64,6 +77,8 @@ class SendQueue {
   std::map<Tag, Outgoing> waiting_;  // without credit
   std::map<Tag, Credit> credits_;    // without message
   std::deque<Message> ready_;
+  std::deque<Departed> unacknowledged_;
+  uint64_t acknowledged_ = 0;  // messages
 };
 
 }  // namespace grapevine

@@ -6,12 +6,17 @@ namespace grapevine {
 
 void SinkGate::Received(const grapevine::Received& message) {
   MutexLock lock(mutex_);
-  if (sink_ != nullptr) sink_->OnReceived(message);
+  if (sink_ != nullptr && !failed_.contains(message.from)) sink_->OnReceived(message);
+}
+
+void SinkGate::Left(Rank to, Tag tag) {
+  MutexLock lock(mutex_);
+  if (sink_ != nullptr && !failed_.contains(to)) sink_->OnLeft(to, tag);
 }
 
 void SinkGate::Sent(Rank to, Tag tag) {
   MutexLock lock(mutex_);
-  if (sink_ != nullptr) sink_->OnSent(to, tag);
+  if (sink_ != nullptr && !failed_.contains(to)) sink_->OnSent(to, tag);
 }
 
 void SinkGate::PeerFailed(Rank peer, const absl::Status& why) {
@@ -24,17 +29,21 @@ void SinkGate::Close() {
   sink_ = nullptr;
 }
 
-SharedBytes ReportWhenReleased(SharedBytes bytes, std::shared_ptr<SinkGate> gate, Rank to, Tag tag,
-                               std::shared_ptr<void> held) {
+Outgoing Reported(Outgoing message, std::shared_ptr<SinkGate> gate, Rank to, Tag tag,
+                  std::shared_ptr<void> held) {
+  message.receipt =
+      std::shared_ptr<void>(gate.get(), [gate, to, tag](void*) { gate->Sent(to, tag); });
+  SharedBytes& bytes = message.bytes;
   void* const memory = bytes.owner.get();
   auto report = [owner = std::move(bytes.owner), held = std::move(held), gate = std::move(gate), to,
-                 tag](void*) mutable {
+                 tag, receipt = message.receipt](void*) mutable {
     held.reset();
     owner.reset();
-    gate->Sent(to, tag);
+    gate->Left(to, tag);
+    receipt.reset();
   };
   bytes.owner = std::shared_ptr<void>(memory, std::move(report));
-  return bytes;
+  return message;
 }
 
 }  // namespace grapevine

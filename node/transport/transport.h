@@ -30,7 +30,11 @@ class TransportSink {
   // The message is complete in its posted buffer, its checksum matches, and the transport no longer
   // holds the buffer: its memory may be reused at once.
   virtual void OnReceived(const Received& message) = 0;
-  // The transport no longer reads the bytes that were sent.
+  // The transport no longer reads the bytes that were sent, nor holds them.
+  virtual void OnLeft(Rank to, Tag tag) = 0;
+  // The receiver has acknowledged that the message is complete in its posted buffer. Comes after
+  // OnLeft, and never for a message that is lost: after OnPeerFailed, nothing more is reported
+  // about that peer.
   virtual void OnSent(Rank to, Tag tag) = 0;
   // The peer is lost to this transport: the connection broke, the peer violated the protocol, or it
   // has been silent past the time-out. The status names the peer, what happened and since when; it
@@ -56,8 +60,8 @@ class Transport {
   virtual void Dial(std::span<const Rank> peers) = 0;
 
   // Queues a message; never blocks. The part that is ready may leave, and must not be written
-  // before OnSent. ResourceExhausted when more than kMaxQueued messages wait for one peer: the
-  // algorithm broke its own window.
+  // before OnSent. ResourceExhausted when more than kMaxQueued messages to one peer have not been
+  // received: the algorithm broke its own window.
   virtual absl::Status Send(Rank to, Tag tag, Outgoing message) = 0;
 
   // Grants `from` one message with `tag` into `place`, not smaller than place.least.
@@ -72,13 +76,15 @@ class Transport {
 };
 
 // The path from a transport's threads to its sink, which Shutdown closes. Calls are serialized;
-// PeerFailed passes once per peer. Nothing passes after Close has returned. Thread-safe. Held by
-// shared_ptr, because memory that is being sent reports through it and may outlive the transport.
+// PeerFailed passes once per peer, and nothing about that peer after it. Nothing passes after Close
+// has returned. Thread-safe. Held by shared_ptr, because memory that is being sent reports through
+// it and may outlive the transport.
 class SinkGate {
  public:
   explicit SinkGate(TransportSink* sink) : sink_(sink) {}
 
   void Received(const grapevine::Received& message);
+  void Left(Rank to, Tag tag);
   void Sent(Rank to, Tag tag);
   void PeerFailed(Rank peer, const absl::Status& why);
   void Close();
@@ -89,10 +95,10 @@ class SinkGate {
   std::set<Rank> failed_ ABSL_GUARDED_BY(mutex_);
 };
 
-// `bytes`, whose last reference, when it goes, releases `held` and then reports OnSent through
-// `gate`.
-SharedBytes ReportWhenReleased(SharedBytes bytes, std::shared_ptr<SinkGate> gate, Rank to, Tag tag,
-                               std::shared_ptr<void> held = nullptr);
+// `message`, which reports through `gate`: OnLeft when the last reference to its bytes goes, after
+// releasing `held`; OnSent when its receipt is gone too.
+Outgoing Reported(Outgoing message, std::shared_ptr<SinkGate> gate, Rank to, Tag tag,
+                  std::shared_ptr<void> held = nullptr);
 
 }  // namespace grapevine
 

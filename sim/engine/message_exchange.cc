@@ -258,15 +258,21 @@ const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nan
   return &times;
 }
 
-MessageTimes MessageExchange::OnArrival(MessageId id, Nanoseconds now) {
-  free_.push_back(id);
+const MessageTimes& MessageExchange::OnArrival(MessageId id, Nanoseconds now) {
   const Message& message = messages_[id];
-  const MessageTimes times = message.times;
+  const MessageTimes& times = message.times;
+  queue_->Push(now + network_->Latency(times.to, times.from),
+               SimEvent{.kind = SimEventKind::kReceipt, .version = 0, .index = id});
   if (message.in_turn) {
     turns_.Arrive(id, times);
     OnCredits(times.to, now);
   }
   return times;
+}
+
+MessageTimes MessageExchange::OnReceipt(MessageId id) {
+  free_.push_back(id);
+  return messages_[id].times;
 }
 
 }  // namespace grapevine

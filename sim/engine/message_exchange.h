@@ -96,8 +96,10 @@ class MessageExchange {
   void OnDepart(MessageId id, Nanoseconds now);
   // The message that has left, or null when a later alarm has replaced this one.
   const MessageTimes* OnAlarm(MessageId id, uint32_t version, Nanoseconds now);
-  // The message that has arrived; its slot will be reused.
-  MessageTimes OnArrival(MessageId id, Nanoseconds now);
+  // The message that has arrived; its slot stays in use until its receipt.
+  const MessageTimes& OnArrival(MessageId id, Nanoseconds now);
+  // The message whose sender learns now that it has arrived; its slot will be reused.
+  MessageTimes OnReceipt(MessageId id);
   // Credits of `to` may be due.
   void OnCredits(Rank to, Nanoseconds now);
 

@@ -97,6 +97,8 @@ absl::Status Simulation::Handle(const SimEvent& event) {
       return OnAlarm(event);
     case SimEventKind::kArrival:
       return OnArrival(event.index);
+    case SimEventKind::kReceipt:
+      return OnReceipt(event.index);
     case SimEventKind::kCredits:
       exchange_->OnCredits(static_cast<Rank>(event.index), now_);
       return absl::OkStatus();
@@ -131,7 +133,12 @@ absl::Status Simulation::OnGradient(Rank rank) {
 absl::Status Simulation::OnAlarm(const SimEvent& event) {
   const MessageTimes* const left = exchange_->OnAlarm(event.index, event.version, now_);
   if (left == nullptr) return absl::OkStatus();
-  return Deliver(left->from, Sent{left->id});
+  return Deliver(left->from, Left{left->id});
+}
+
+absl::Status Simulation::OnReceipt(MessageId id) {
+  const MessageTimes message = exchange_->OnReceipt(id);
+  return Deliver(message.from, Sent{message.id});
 }
 
 absl::Status Simulation::OnArrival(MessageId id) {
@@ -272,6 +279,7 @@ void Simulation::Post(Rank from, Tag tag, const Payload& into, Round round, Cred
 }
 
 void Simulation::Boundary(Round completed, Vec model) {
+  nodes_[current_].ended = cursor_;
   if (parts_.observer == nullptr) return;
   status_.Update(parts_.observer->OnBoundary(current_, completed, cursor_, model));
 }

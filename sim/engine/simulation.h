@@ -72,7 +72,9 @@ class Simulation final : private Host, private AlarmClock {
   // The final model of a node, after Run.
   Vec model(Rank rank) const { return nodes_[rank].model; }
   const NetworkModel& network() const { return *network_; }
-  // When `rank` came to rest.
+  // When the last round of `rank` was over: then it has received all that it needs.
+  Nanoseconds ended(Rank rank) const { return nodes_[rank].ended; }
+  // When `rank` came to rest: when its peers have all that it sent, too, and it knows.
   Nanoseconds rested(Rank rank) const { return nodes_[rank].rested; }
 
  private:
@@ -91,6 +93,7 @@ class Simulation final : private Host, private AlarmClock {
     Nanoseconds gradient_begin = 0;
     Nanoseconds gradient_end = 0;
     Vec model;
+    Nanoseconds ended = 0;    // its last round
     Nanoseconds rested = -1;  // not yet: -1
   };
 
@@ -103,6 +106,7 @@ class Simulation final : private Host, private AlarmClock {
   absl::Status OnGradient(Rank rank);
   absl::Status OnAlarm(const SimEvent& event);
   absl::Status OnArrival(MessageId id);
+  absl::Status OnReceipt(MessageId id);
   absl::Status Resume(Rank rank);
   // Hands an event to a node: now, or when its lane is free.
   absl::Status Deliver(Rank rank, const Event& event);

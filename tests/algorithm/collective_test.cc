@@ -42,8 +42,10 @@ class Summation final : public Algorithm {
       started_ = true;
     } else if (const auto* received = std::get_if<Received>(&event)) {
       status = collective_.On(*received, host);
+    } else if (const auto* left = std::get_if<Left>(&event)) {
+      EXPECT_TRUE(collective_.On(*left, host));
     } else if (const auto* sent = std::get_if<Sent>(&event)) {
-      EXPECT_TRUE(collective_.On(*sent, host));
+      EXPECT_TRUE(collective_.On(*sent));
     } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
       limit_ = std::max(limit_, limit->limit);
     } else {
@@ -195,7 +197,8 @@ TEST_P(CollectiveViolations, AreRefusedWithTheMessageAndTheSumUnderWay) {
                                                of_sum);
   EXPECT_THAT(error(Received{(posted.peer + 1) % 4, posted.tag}), HasSubstr("came without a post"));
   EXPECT_THAT(error(Received{posted.peer, {1, 0, 1u << 31}}), HasSubstr("came without a post"));
-  EXPECT_FALSE(collective.On(Sent{SendId{99}}, host)) << "it never sent that";
+  EXPECT_FALSE(collective.On(Left{SendId{99}}, host)) << "it never sent that";
+  EXPECT_FALSE(collective.On(Sent{SendId{99}})) << "it never sent that";
   EXPECT_EQ(error(Received{posted.peer, posted.tag}), "");
   EXPECT_THAT(error(Received{posted.peer, posted.tag}), HasSubstr("came without a post"));
 }

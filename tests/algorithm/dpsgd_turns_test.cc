@@ -16,7 +16,7 @@ constexpr Rank kSelf = 0;
 class DpsgdTurns : public ::testing::Test {
  protected:
   // Rank 0 of 8, with two rounds at once, in its first.
-  void Start(const char* topology) {
+  void Start(const char* topology, Round limit = 10) {
     topology_ = *MakeTopology(topology, 8, 1);
     const auto mixing = *MakeMixing("metropolis", topology_);
     dpsgd_ = std::make_unique<Dpsgd>(DpsgdOrder::kAwc,
@@ -24,7 +24,7 @@ class DpsgdTurns : public ::testing::Test {
                                                       .mixing = mixing,
                                                       .learning_rate = [](Round) { return 0.1; },
                                                       .window = 2});
-    ASSERT_TRUE(dpsgd_->On(RoundLimit{10}, host_).ok());
+    ASSERT_TRUE(dpsgd_->On(RoundLimit{limit}, host_).ok());
     ASSERT_TRUE(dpsgd_->On(grapevine::Start{}, host_).ok());
   }
   std::vector<Rank> In(Round round) const {
@@ -40,7 +40,7 @@ class DpsgdTurns : public ::testing::Test {
   void Receive(Rank from, Round round) {
     ASSERT_TRUE(dpsgd_->On(Received{from, {.index = round}}, host_).ok());
   }
-  void ReportSent(size_t i) { ASSERT_TRUE(dpsgd_->On(Sent{IdleHost::IdOf(i)}, host_).ok()); }
+  void ReportLeft(size_t i) { ASSERT_TRUE(dpsgd_->On(Left{IdleHost::IdOf(i)}, host_).ok()); }
 
   std::shared_ptr<const Topology> topology_;
   IdleHost host_{10};
@@ -63,10 +63,10 @@ TEST_F(DpsgdTurns, SendsAReplicaOnceThoseOfTheRoundBeforeHaveLeft) {
   EndOfRoundZero();
   EXPECT_EQ(dpsgd_->round(), 1);
   ASSERT_EQ(host_.sent.size(), 1u) << "the replica of round 0 is on its way";
-  ReportSent(0);
+  ReportLeft(0);
   ASSERT_EQ(host_.sent.size(), 2u);
   EXPECT_EQ(host_.sent[1].tag.index, 1);
-  ReportSent(1);
+  ReportLeft(1);
   EXPECT_EQ(host_.sent.size(), 2u) << "sent twice";
 }
 
@@ -75,6 +75,25 @@ TEST_F(DpsgdTurns, SendsAtOnceWhereNeighboursStay) {
   Start("ring");
   EndOfRoundZero();
   EXPECT_EQ(host_.sent.size(), 4u);
+}
+
+// Its neighbours may still be without what has left: it says for whom it waits.
+TEST_F(DpsgdTurns, RestsOnceItsLastReplicasAreReceived) {
+  Start("ring", 1);
+  EndOfRoundZero();
+  ASSERT_EQ(host_.sent.size(), 2u);
+  EXPECT_EQ(dpsgd_->round(), 1);
+  for (const size_t i : {0, 1}) ReportLeft(i);
+  EXPECT_EQ(host_.rests, 0);
+  ASSERT_EQ(dpsgd_->waiting_for().size(), 2u);
+  ASSERT_TRUE(dpsgd_->On(Sent{IdleHost::IdOf(0)}, host_).ok());
+  EXPECT_EQ(host_.rests, 0);
+  ASSERT_EQ(dpsgd_->waiting_for().size(), 1u);
+  EXPECT_EQ(dpsgd_->waiting_for()[0].peer, host_.sent[1].peer);
+  ASSERT_TRUE(dpsgd_->On(Sent{IdleHost::IdOf(1)}, host_).ok());
+  EXPECT_EQ(host_.rests, 1);
+  EXPECT_TRUE(dpsgd_->waiting_for().empty());
+  EXPECT_FALSE(dpsgd_->On(Sent{IdleHost::IdOf(1)}, host_).ok()) << "twice";
 }
 
 }  // namespace

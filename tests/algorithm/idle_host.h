@@ -39,12 +39,13 @@ class IdleHost final : public Host {
     credits.push_back(credit);
   }
   void Boundary(Round, Vec) override {}
-  void Rest(Vec) override {}
+  void Rest(Vec) override { ++rests; }
 
   std::vector<Waiting> sent, posted;
   std::vector<Credit> credits;  // of what was posted
   std::vector<int64_t> cuts;    // of the last gradient
   int64_t allocated = 0;        // elements
+  int rests = 0;
 
  private:
   int64_t replica_size_;

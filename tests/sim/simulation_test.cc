@@ -225,11 +225,11 @@ TEST(Simulation, IsAFunctionOfItsInput) {
   TimedRun run{.topology = "one-peer-exponential", .nodes = 9, .rounds = 20, .elements = 1};
   run.compute =
       std::shared_ptr<const ComputeTime>(MakeComputeTime("exponential:mean=10ms", 7).value());
-  EXPECT_EQ(run.Rested(), run.Rested());
+  EXPECT_EQ(run.Ended(), run.Ended());
   TimedRun other = run;
   other.compute =
       std::shared_ptr<const ComputeTime>(MakeComputeTime("exponential:mean=10ms", 8).value());
-  EXPECT_NE(run.Rested(), other.Rested());
+  EXPECT_NE(run.Ended(), other.Ended());
 }
 
 // An algorithm whose node 1 never answers.
@@ -331,6 +331,9 @@ TEST(Simulation, MessagesToOnePeerGoOneAfterTheOther) {
   // The credits take a latency, the messages another: 1 MB at 1 GB/s each.
   EXPECT_THAT(arrivals.times,
               ::testing::ElementsAre(3 * kMillisecond, 4 * kMillisecond, 5 * kMillisecond));
+  // Each rests when all is there, of which the sender hears a latency later.
+  EXPECT_EQ((*simulation)->rested(1), 5 * kMillisecond);
+  EXPECT_EQ((*simulation)->rested(0), 6 * kMillisecond);
 }
 
 }  // namespace

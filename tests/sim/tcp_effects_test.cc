@@ -223,7 +223,7 @@ TEST(TcpEffects, WorkInASimulation) {
   run.effects = &lossy;
   EXPECT_GT(run.Last(), std::llround(1'080'000 / TcpEffects::MathisRate(0.1, 10 * kMilli)));
   // Twice the same.
-  EXPECT_EQ(run.Rested(), run.Rested());
+  EXPECT_EQ(run.Ended(), run.Ended());
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ struct TimedRun {
   const MessageEffects* effects = nullptr;
   SimObserver* observer = nullptr;
 
-  // When each node comes to rest.
-  std::vector<Nanoseconds> Rested() const {
+  // When each node's last round ends.
+  std::vector<Nanoseconds> Ended() const {
     const auto topology_made = MakeTopology(topology, nodes, 1);
     EXPECT_TRUE(topology_made.ok()) << topology_made.status();
     const auto mixing = *MakeMixing("metropolis", *topology_made);
@@ -63,15 +63,15 @@ struct TimedRun {
     EXPECT_TRUE(simulation.ok()) << simulation.status();
     const absl::Status status = (*simulation)->Run(rounds);
     EXPECT_TRUE(status.ok()) << status;
-    std::vector<Nanoseconds> rested;
-    for (Rank rank = 0; rank < nodes; ++rank) rested.push_back((*simulation)->rested(rank));
-    return rested;
+    std::vector<Nanoseconds> ended;
+    for (Rank rank = 0; rank < nodes; ++rank) ended.push_back((*simulation)->ended(rank));
+    return ended;
   }
 
-  // When the last node comes to rest.
+  // When the last node's does.
   Nanoseconds Last() const {
-    const std::vector<Nanoseconds> rested = Rested();
-    return *std::max_element(rested.begin(), rested.end());
+    const std::vector<Nanoseconds> ended = Ended();
+    return *std::max_element(ended.begin(), ended.end());
   }
 
   // Seconds per round, once the first rounds, with their cold start, are over.

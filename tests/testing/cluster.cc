@@ -53,7 +53,8 @@ class Cluster::Node final : public Host {
     const std::pair message(choice.from, choice.tag);
     const Message arrived = arriving_.extract(message).mapped();
     Copy(arrived.slice, posts_.extract(message).mapped());
-    cluster_.nodes_[choice.from]->sent_.push_back(Sent{arrived.id});
+    std::deque<Event>& sent = cluster_.nodes_[choice.from]->sent_;
+    sent.insert(sent.end(), {Left{arrived.id}, Sent{arrived.id}});
     Say(absl::StrCat("receives ", Name(choice.tag), " from ", choice.from));
     return Deliver(Received{.from = choice.from,
                             .tag = choice.tag,
@@ -63,7 +64,7 @@ class Cluster::Node final : public Host {
 
   void Lose(const Choice& choice) {
     const Message lost = arriving_.extract(std::pair(choice.from, choice.tag)).mapped();
-    cluster_.nodes_[choice.from]->sent_.push_back(Sent{lost.id});
+    cluster_.nodes_[choice.from]->sent_.push_back(Left{lost.id});
   }
 
   // Host:
@@ -108,6 +109,7 @@ class Cluster::Node final : public Host {
     const Message message{{++last_send_.id}, vectors_.Slice(std::get<Part>(payload)), note};
     CHECK(cluster_.nodes_[to]->arriving_.emplace(std::pair(rank_, tag), message).second)
         << "sent twice";
+    ++not_received_;
     return message.id;
   }
   void Post(Rank from, Tag tag, const Payload& into, Round round, Credit) override {
@@ -129,6 +131,7 @@ class Cluster::Node final : public Host {
   }
   void Rest(Vec model) override {
     Say("rests");
+    CHECK_EQ(not_received_, 0) << "rests before its peers have its messages";
     resting_ = true;
     model_ = model;
   }
@@ -152,9 +155,10 @@ class Cluster::Node final : public Host {
   }
 
   absl::Status TakeSent() {
-    const Sent sent = sent_.front();
+    const Event event = sent_.front();
     sent_.pop_front();
-    return Deliver(sent);
+    if (std::holds_alternative<Sent>(event)) --not_received_;
+    return Deliver(event);
   }
 
   // Nothing of a gradient is there before its event.
@@ -183,14 +187,15 @@ class Cluster::Node final : public Host {
   std::map<std::pair<Rank, Tag>, Message> arriving_;
   std::map<std::pair<Rank, Tag>, SharedSlice> posts_;
   std::deque<GradientReady> gradients_;
-  std::deque<Sent> sent_;
+  std::deque<Event> sent_;             // Left and Sent
   std::map<uint32_t, int64_t> steps_;  // by state
-  std::vector<float> gradient_;  // under way
+  std::vector<float> gradient_;        // under way
   SharedVector gradient_into_;
   int64_t gradient_from_ = 0;  // is there from here on
   bool resting_ = false;
   Vec model_;
   SendId last_send_;
+  int not_received_ = 0;  // of its messages, as far as it knows
   int64_t bytes_sent_ = 0;
   Round completed_ = 0;
 };

@@ -57,8 +57,8 @@ class Cluster {
   // The same step by step, for callers that choose the order. Moves the limit; the first call
   // starts the nodes.
   absl::Status Begin(Round limit);
-  // What can happen next: a node learns that part of a gradient is computed or that a message has
-  // left, oldest first; or a message arrives for which a buffer is posted.
+  // What can happen next: a node learns that part of a gradient is computed, or that a message has
+  // left or been received, oldest first; or a message arrives for which a buffer is posted.
   struct Choice {
     enum class Kind { kGradient, kSent, kMessage };
     Kind kind;
@@ -68,7 +68,7 @@ class Cluster {
   };
   std::vector<Choice> Choices() const;
   absl::Status Take(const Choice& choice);
-  // The message is lost: its sender believes that it has left.
+  // The message is lost: it has left, and nobody gets it.
   void Lose(const Choice& message);
 
   bool resting(Rank rank) const;

@@ -87,6 +87,7 @@ absl::Status SendingEnd::Take(const ToSender& message) {
     return absl::OkStatus();
   }
   const auto& grant = std::get<Grant>(message);
+  if (grant.received > 0) RETURN_IF_ERROR(context_.link->Acknowledged(grant.received));
   return context_.link->Granted(grant.tags, grant.credit);
 }
 
@@ -161,7 +162,10 @@ std::optional<ToSender> ReceivingEnd::Next() {
   for (const Credit credit : {Credit::kAtOnce, Credit::kInTurn}) {
     if (!admitted_) break;
     std::vector<Tag> tags = link_->TakeGrants(credit);
-    if (!tags.empty()) return Grant{std::move(tags), credit};
+    if (!tags.empty()) return Grant{std::move(tags), credit, link_->TakeReceived()};
+  }
+  if (const uint64_t received = admitted_ ? link_->TakeReceived() : 0; received > 0) {
+    return Grant{.received = received};
   }
   if (beat_.exchange(false)) return Heartbeat{context_.round()};
   return std::nullopt;

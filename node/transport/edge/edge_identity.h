@@ -14,7 +14,7 @@
 namespace grapevine {
 
 struct EdgeIdentity {
-  static constexpr uint32_t kProtocolVersion = 2;
+  static constexpr uint32_t kProtocolVersion = 3;
 
   uint32_t protocol_version = kProtocolVersion;
   std::string run_id;

@@ -26,9 +26,7 @@ absl::Status PeerLink::Send(Tag tag, Outgoing message, std::shared_ptr<void> hel
         if (const std::shared_ptr<PeerLink> here = link.lock()) here->WakeOutgoing();
       });
     }
-    message.bytes =
-        ReportWhenReleased(std::move(message.bytes), gate_, peer_, tag, std::move(held));
-    queue_.Push(tag, std::move(message));
+    queue_.Push(tag, Reported(std::move(message), gate_, peer_, tag, std::move(held)));
   }
   WakeOutgoing();
   return absl::OkStatus();
@@ -110,6 +108,18 @@ absl::Status PeerLink::Granted(const std::vector<Tag>& tags, Credit credit) {
   return absl::OkStatus();
 }
 
+absl::Status PeerLink::Acknowledged(uint64_t received) {
+  MutexLock lock(mutex_);
+  return broken_.ok() ? queue_.Acknowledge(received) : absl::OkStatus();
+}
+
+uint64_t PeerLink::TakeReceived() {
+  MutexLock lock(mutex_);
+  // After Leave the sink hears of nothing more, and the peer still of what has been received.
+  const int64_t received = broken_.ok() ? reported_ : counters_.messages_received;
+  return std::exchange(acknowledged_, received) == received ? 0 : static_cast<uint64_t>(received);
+}
+
 std::vector<Tag> PeerLink::TakeGrants(Credit credit) {
   MutexLock lock(mutex_);
   std::vector<Tag> tags = std::exchange(grants_[credit], {});
@@ -139,8 +149,19 @@ absl::Status PeerLink::Landed(const ChunkHeader& chunk, uint32_t crc32c) {
   for (const CreditDesk::Announce& announce : due) announce();
   if (is_whole) {
     gate_->Received({.from = peer_, .tag = chunk.tag, .bytes = chunk.total, .note = chunk.note});
+    Acknowledge();
   }
   return absl::OkStatus();
+}
+
+void PeerLink::Acknowledge() {
+  std::shared_ptr<EdgeStream> stream;
+  {
+    MutexLock lock(mutex_);
+    ++reported_;
+    stream = streams_.incoming;
+  }
+  if (stream != nullptr) stream->Wake();
 }
 
 void PeerLink::OutgoingEnded() {
@@ -199,7 +220,7 @@ void PeerLink::DropAll() {
 void PeerLink::Break(const absl::Status& why) {
   const std::optional<Streams> streams = End(why);
   if (!streams.has_value()) return;
-  // First, because dropping the queue reports its messages as sent.
+  // First, because dropped messages must not be reported as sent.
   gate_->PeerFailed(peer_, why);
   if (streams->incoming != nullptr) streams->incoming->Abort(why);
   if (streams->outgoing != nullptr) streams->outgoing->Abort(why);

@@ -62,13 +62,16 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   absl::Status AttachOutgoing(std::shared_ptr<EdgeStream> stream);
   absl::Status AttachIncoming(std::shared_ptr<EdgeStream> stream);
 
-  // Outgoing: the next piece to write; the peer's credits.
+  // Outgoing: the next piece to write; the peer's credits, and how many messages it has received.
   std::optional<Piece> NextPiece();
   absl::Status Granted(const std::vector<Tag>& tags, Credit credit);
+  absl::Status Acknowledged(uint64_t received);
 
-  // Incoming: credits of a kind to announce; a chunk before and after its data is copied. Errors
-  // are the peer's violations, phrased to follow "rank 3 ".
+  // Incoming: credits of a kind to announce; how many messages have been received, 0 where that
+  // has been announced; a chunk before and after its data is copied. Errors are the peer's
+  // violations, phrased to follow "rank 3 ".
   std::vector<Tag> TakeGrants(Credit credit);
+  uint64_t TakeReceived();
   absl::StatusOr<Landing> Accept(const ChunkHeader& chunk);
   absl::Status Landed(const ChunkHeader& chunk, uint32_t crc32c);
 
@@ -103,6 +106,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   // Marks the link as broken; returns its streams, or nullopt when it was broken before.
   std::optional<Streams> End(const absl::Status& why);
   void DropAll();
+  // The sink knows of another message: the peer may, too.
+  void Acknowledge();
   // A credit is due.
   void Announce(Tag tag, Credit credit);
 
@@ -119,6 +124,9 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   ReceiveLedger ledger_ ABSL_GUARDED_BY(mutex_);
   // To be announced.
   std::map<Credit, std::vector<Tag>> grants_ ABSL_GUARDED_BY(mutex_);
+  // How many of the received messages the sink knows of, and the peer.
+  int64_t reported_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t acknowledged_ ABSL_GUARDED_BY(mutex_) = 0;
   Streams streams_ ABSL_GUARDED_BY(mutex_);
   TransportCounters counters_ ABSL_GUARDED_BY(mutex_);
 };

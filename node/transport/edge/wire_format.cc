@@ -174,7 +174,9 @@ absl::StatusOr<ChunkHeader> DecodeChunk(CodedInputStream* in, int64_t size) {
 }
 
 absl::StatusOr<Grant> GrantOf(const gossip::Grant& message) {
-  Grant grant{.tags = {}, .credit = message.in_turn() ? Credit::kInTurn : Credit::kAtOnce};
+  Grant grant{.tags = {},
+              .credit = message.in_turn() ? Credit::kInTurn : Credit::kAtOnce,
+              .received = message.received()};
   for (const gossip::Tag& tag : message.tags()) {
     absl::StatusOr<Tag> named = TagOf(tag);
     if (!named.ok()) return named.status();
@@ -209,6 +211,7 @@ std::string Encode(const ToSender& message) {
   }
   if (const auto* grant = std::get_if<Grant>(&message)) {
     out.mutable_grant()->set_in_turn(grant->credit == Credit::kInTurn);
+    out.mutable_grant()->set_received(grant->received);
     for (const Tag tag : grant->tags) Fill(tag, out.mutable_grant()->add_tags());
   }
   return out.SerializeAsString();

@@ -12,6 +12,7 @@
 #include <google/protobuf/io/zero_copy_stream.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -30,6 +31,7 @@ struct Goodbye {};
 struct Grant {
   std::vector<Tag> tags;
   Credit credit = Credit::kAtOnce;
+  uint64_t received = 0;  // messages so far; 0: nothing new
 };
 
 using ToReceiver = std::variant<EdgeIdentity, Heartbeat, ChunkHeader, Goodbye>;

@@ -52,13 +52,20 @@ void GrpcIncomingStream::Admit(std::shared_ptr<PeerLink> link) {
   Wake();
 }
 
+void GrpcIncomingStream::End(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  if (!end_.has_value()) end_ = why;
+}
+
 void GrpcIncomingStream::Abort(const absl::Status& why) {
-  {
-    MutexLock lock(mutex_);
-    if (end_.has_value()) return;
-    end_ = why;
-  }
+  End(why);
   writes_.Close();
+}
+
+// After the last acknowledgement.
+void GrpcIncomingStream::Leave() {
+  End(absl::OkStatus());
+  writes_.Finish();
 }
 
 void GrpcIncomingStream::Finish() {

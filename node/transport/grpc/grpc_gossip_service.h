@@ -69,7 +69,7 @@ class GrpcIncomingStream final : public EdgeCaller,
   std::string address() const override { return call_.peer(); }
   void Wake() override { writes_.Wake(); }
   void Abort(const absl::Status& why) override;
-  void Leave() override { Abort(absl::OkStatus()); }
+  void Leave() override;
   // Ends it without waiting for the caller to listen.
   void Cancel() { call_.TryCancel(); }
 
@@ -86,6 +86,8 @@ class GrpcIncomingStream final : public EdgeCaller,
   void Written(bool ok);
   void Finish();
   bool WriteNext();
+  // Sets how the stream ends, unless it ends already.
+  void End(const absl::Status& why);
   void Violated(const absl::Status& how);
   void Disconnected();
   bool Ending();

@@ -22,12 +22,23 @@ void WriteLoop::Run() {
     if (write_next_()) return;
     MutexLock lock(mutex_);
     if (closed_) break;
-    if (!woken_) {
-      busy_ = false;
-      return;
+    if (woken_) continue;
+    if (finishing_) {
+      closed_ = true;
+      break;
     }
+    busy_ = false;
+    return;
   }
   ended_();
+}
+
+void WriteLoop::Finish() {
+  {
+    MutexLock lock(mutex_);
+    finishing_ = true;
+  }
+  Wake();
 }
 
 void WriteLoop::Close() {

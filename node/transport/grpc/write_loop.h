@@ -14,7 +14,7 @@ namespace grapevine {
 class WriteLoop {
  public:
   // `write_next` begins a write if there is something to write, and returns whether it did; `ended`
-  // is called once after Close, when no write is pending.
+  // is called once after Close or Finish, when no write is pending.
   WriteLoop(std::function<bool()> write_next, std::function<void()> ended)
       : write_next_(std::move(write_next)), ended_(std::move(ended)) {}
 
@@ -24,6 +24,8 @@ class WriteLoop {
   void Written() { Run(); }
   // Begins no further write.
   void Close();
+  // Closes when there is nothing more to write.
+  void Finish();
 
  private:
   // Goes on writing; the loop is busy.
@@ -34,6 +36,7 @@ class WriteLoop {
   Mutex mutex_;
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;  // while busy
+  bool finishing_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -45,6 +45,7 @@ class GradientLaneTest : public ::testing::Test {
   void Send(Rank to, uint32_t step) {
     exchange_.Send(to, Tag{.step = step}, path_.vectors().Whole(replica_), {});
   }
+  void OnLeft(Rank to, uint32_t step) { exchange_.OnLeft(to, Tag{.step = step}); }
   void OnSent(Rank to, uint32_t step) { exchange_.OnSent(to, Tag{.step = step}); }
 
   HostDataPath path_{[](auto, auto, int64_t) {}};
@@ -76,10 +77,10 @@ TEST_F(GradientLaneTest, WaitsForWhatWasSentBeforeWhileAModelIsHeld) {
   Send(7, 3);  // afterwards: may stay
   lane_.Begin(true);
   EXPECT_THAT(lane_.HeldBackFor(), ElementsAre(7));
-  OnSent(7, 2);
+  OnLeft(7, 2);
   lane_.Begin(true);
   EXPECT_THAT(begun_, IsEmpty());
-  OnSent(7, 1);
+  OnLeft(7, 1);
   lane_.Begin(true);
   EXPECT_THAT(begun_, ElementsAre(3));
   EXPECT_THAT(lane_.HeldBackFor(), IsEmpty());
@@ -93,7 +94,7 @@ TEST_F(GradientLaneTest, NamesWhoHasNotTakenWhatWasSentBefore) {
   Ask(3);
   Send(6, 1);
   EXPECT_THAT(lane_.HeldBackFor(), ElementsAre(4, 5));
-  OnSent(5, 1);
+  OnLeft(5, 1);
   EXPECT_THAT(lane_.HeldBackFor(), ElementsAre(4));
 }
 
@@ -139,6 +140,11 @@ TEST_F(GradientLaneTest, TheExchangeCountsPayloadByRound) {
 }
 
 TEST_F(GradientLaneDeathTest, TheExchangeKnowsWhatIsUnderWay) {
+  EXPECT_DEATH(OnLeft(4, 1), "a message to rank 4 has left that nobody asked for");
+  EXPECT_DEATH(OnSent(4, 1), "a message to rank 4 was sent that nobody asked for");
+  Send(4, 1);
+  OnLeft(4, 1);
+  OnSent(4, 1);
   EXPECT_DEATH(OnSent(4, 1), "a message to rank 4 was sent that nobody asked for");
 }
 

@@ -1,5 +1,9 @@
 #include "node/transport/send_queue.h"
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "gtest/gtest.h"
 #include "node/transport/transport.h"
 #include "tests/node/transport/transport_harness.h"
@@ -33,12 +37,55 @@ TEST(SendQueue, CutsAMessageIntoChunks) {
     offset += size;
   }
   EXPECT_FALSE(queue.Next().has_value());
+  EXPECT_FALSE(queue.empty()) << "nobody has said that it came";
+  ASSERT_TRUE(queue.Acknowledge(1).ok());
   EXPECT_TRUE(queue.empty());
+}
+
+TEST(SendQueue, KeepsReceiptsInTheOrderOfDeparture) {
+  SendQueue queue(100);
+  std::vector<std::weak_ptr<void>> receipts(5);
+  for (const uint32_t step : {1, 2, 3, 4}) {
+    Outgoing message(Pattern(1, 1));
+    message.receipt = std::make_shared<int>();
+    receipts[step] = message.receipt;
+    queue.Push(Step(step), std::move(message));
+  }
+  for (const uint32_t step : {3, 1, 2}) {
+    ASSERT_TRUE(queue.Grant(Step(step), Credit::kAtOnce).ok());
+    ASSERT_TRUE(queue.Next().has_value());
+  }
+  ASSERT_TRUE(queue.Acknowledge(2).ok());
+  EXPECT_TRUE(receipts[3].expired());
+  EXPECT_TRUE(receipts[1].expired());
+  EXPECT_FALSE(receipts[2].expired());
+  const auto why = [&](uint64_t received) {
+    return std::string(queue.Acknowledge(received).message());
+  };
+  EXPECT_EQ(why(2), "acknowledged 2 messages, but was sent 3 and had acknowledged 2");
+  EXPECT_EQ(why(4), "acknowledged 4 messages, but was sent 3 and had acknowledged 2");
+  EXPECT_EQ(why(~uint64_t{0}),
+            "acknowledged 18446744073709551615 messages, but was sent 3 and had "
+            "acknowledged 2");
+  EXPECT_FALSE(receipts[2].expired());
+  ASSERT_TRUE(queue.Acknowledge(3).ok());
+  EXPECT_TRUE(receipts[2].expired());
+}
+
+TEST(SendQueue, AMessageOfWhichHalfHasLeftIsNotReceived) {
+  SendQueue queue(4);
+  queue.Push(Step(1), Pattern(2, 1));
+  ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+  ASSERT_TRUE(queue.Next().has_value());
+  EXPECT_TRUE(absl::IsInvalidArgument(queue.Acknowledge(1)));
+  ASSERT_TRUE(queue.Next().has_value());
+  EXPECT_TRUE(queue.Acknowledge(1).ok());
 }
 
 // Its receiver counts what has come.
 TEST(SendQueue, AMessageInTurnLeavesInSixteenths) {
   SendQueue queue(1 << 20);
+  uint64_t sent = 0;
   // A sixteenth is a whole number of cache lines.
   for (const auto& [size, chunk] :
        {std::pair(16 * 8000, 8000), std::pair(16 * 8000 + 1, 8064), std::pair(20000, 4096),
@@ -51,6 +98,7 @@ TEST(SendQueue, AMessageInTurnLeavesInSixteenths) {
       EXPECT_EQ(piece->data.size, std::min<int64_t>(left, chunk)) << size;
       left -= piece->data.size;
     }
+    ASSERT_TRUE(queue.Acknowledge(++sent).ok());
     EXPECT_TRUE(queue.empty());
   }
 }
@@ -85,7 +133,6 @@ TEST(SendQueue, AnEmptyMessageIsOnePiece) {
   ASSERT_TRUE(piece.has_value());
   EXPECT_EQ(piece->header.size, 0);
   EXPECT_TRUE(piece->header.last());
-  EXPECT_TRUE(queue.empty());
 }
 
 TEST(SendQueue, BoundsMessagesAndCredits) {
@@ -101,6 +148,18 @@ TEST(SendQueue, BoundsMessagesAndCredits) {
   EXPECT_EQ(grant.message(), "granted more than 1024 messages ahead");
 }
 
+TEST(SendQueue, BoundsWhatIsNotAcknowledged) {
+  SendQueue queue(100);
+  for (uint32_t i = 0; i < Transport::kMaxQueued; ++i) {
+    queue.Push(Step(i), SharedSlice{});
+    ASSERT_TRUE(queue.Grant(Step(i), Credit::kAtOnce).ok());
+    ASSERT_TRUE(queue.Next().has_value());
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(queue.Admits(Step(5000))));
+  ASSERT_TRUE(queue.Acknowledge(1).ok());
+  EXPECT_TRUE(queue.Admits(Step(5000)).ok());
+}
+
 TEST(SendQueue, RefusesDoubles) {
   SendQueue queue(4);
   queue.Push(Step(1), Pattern(2, 1));
@@ -109,6 +168,8 @@ TEST(SendQueue, RefusesDoubles) {
   ASSERT_TRUE(queue.Next().has_value());
   EXPECT_TRUE(absl::IsAlreadyExists(queue.Admits(Step(1))));  // half of it has left
   ASSERT_TRUE(queue.Next().has_value());
+  EXPECT_TRUE(absl::IsAlreadyExists(queue.Admits(Step(1))));  // all of it, which may be lost
+  ASSERT_TRUE(queue.Acknowledge(1).ok());
   EXPECT_TRUE(queue.Admits(Step(1)).ok());
   ASSERT_TRUE(queue.Grant(Step(2), Credit::kAtOnce).ok());
   EXPECT_EQ(queue.Grant(Step(2), Credit::kAtOnce).message(),

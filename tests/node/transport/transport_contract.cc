@@ -54,6 +54,60 @@ TEST_P(TransportContract, HoldsThePlaceNoMoreOnceItIsReported) {
   EXPECT_EQ(holders, 1) << "the test's own";
 }
 
+TEST_P(TransportContract, ASendEndsOnceItsReceiverHasTheMessage) {
+  auto network = Make(2);
+  int ended_early = 0;
+  network->sink(1).on_received = [&] {
+    ended_early = std::max(ended_early, network->sink(0).sent() - network->sink(1).received());
+  };
+  constexpr uint32_t kMessages = 30;
+  for (uint32_t i = 0; i < kMessages; ++i) {
+    ASSERT_TRUE(network->transport(1).Post(0, Step(i), Zeros(1000)).ok());
+    ASSERT_TRUE(network->transport(0).Send(1, Step(i), Pattern(1000, 1)).ok());
+    ASSERT_TRUE(network->sink(0).AwaitSent(1, Step(i)));
+    EXPECT_EQ(network->sink(0).left(), network->sink(0).sent()) << "it leaves first";
+    EXPECT_EQ(network->sink(1).received(), static_cast<int>(i) + 1);
+  }
+  EXPECT_EQ(ended_early, 0);
+}
+
+TEST_P(TransportContract, ASendWithoutAPlaceDoesNotEnd) {
+  auto network = Make(2);
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, Pattern(1000, 1)).ok());
+  ExpectDelivery(*network, 1000, Step(1));
+  EXPECT_EQ(network->sink(0).sent(), 1) << "the other one";
+  EXPECT_EQ(network->sink(0).left(), 1);
+}
+
+// Half of it is there when the receiver goes: its sender hears that, and no more.
+TEST_P(TransportContract, ASendToAPeerThatIsLostDoesNotEnd) {
+  auto network = Make(2);
+  ExpectDelivery(*network, 10, Step(1));
+  const SharedSlice growing = Pattern(600000, 1);
+  const auto written = std::make_shared<Watermark>();
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, Zeros(600000)).ok());
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, {growing, written}).ok());
+  written->Raise(1 << 20);
+  network->transport(1).Shutdown();
+  EXPECT_TRUE(absl::IsUnavailable(network->sink(0).AwaitFailure(1)));
+  network->transport(0).Shutdown();
+  EXPECT_EQ(network->sink(0).left(), 1) << "the first";
+  EXPECT_EQ(network->sink(0).sent(), 1);
+}
+
+// What came whole is acknowledged, also by a receiver that leaves at once.
+TEST_P(TransportContract, AReceiverThatLeavesSaysWhatHasCome) {
+  auto network = Make(2);
+  for (uint32_t i = 0; i < 20; ++i) {
+    ASSERT_TRUE(network->transport(1).Post(0, Step(i), Zeros(1000)).ok());
+    ASSERT_TRUE(network->transport(0).Send(1, Step(i), Pattern(1000, 1)).ok());
+  }
+  for (uint32_t i = 0; i < 20; ++i) ASSERT_TRUE(network->sink(1).AwaitReceived(0, Step(i)));
+  network->transport(1).Shutdown();
+  for (uint32_t i = 0; i < 20; ++i) EXPECT_TRUE(network->sink(0).AwaitSent(1, Step(i)));
+  EXPECT_EQ(network->sink(0).failures(), 0);
+}
+
 TEST_P(TransportContract, DeliversLargeTinyAndEmptyParts) {
   auto network = Make(2);
   const int64_t sizes[] = {(int64_t{8} << 20) / 4 + 3, 1, 0, 2, 262144, 262145};
@@ -261,7 +315,7 @@ TEST_P(TransportContract, ReleasesMemoryOnlyAfterTheSend) {
   EXPECT_EQ(network->sink(0).sent(), 0);
   const SharedSlice place = Zeros(1000);
   ASSERT_TRUE(network->transport(1).Post(0, kTag, place).ok());
-  ASSERT_TRUE(network->sink(0).AwaitSent(1, kTag));
+  ASSERT_TRUE(network->sink(0).AwaitLeft(1, kTag));
   EXPECT_TRUE(memory.expired());
   ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
   EXPECT_TRUE(SameBits(place, Pattern(1000, 1)));

@@ -17,6 +17,12 @@ void RecordingSink::OnReceived(const Received& message) {
   changed_.NotifyAll();
 }
 
+void RecordingSink::OnLeft(Rank to, Tag tag) {
+  MutexLock lock(mutex_);
+  left_.emplace(to, tag);
+  changed_.NotifyAll();
+}
+
 void RecordingSink::OnSent(Rank to, Tag tag) {
   MutexLock lock(mutex_);
   sent_.emplace(to, tag);
@@ -43,6 +49,8 @@ bool RecordingSink::AwaitMessage(const Messages& messages, Rank peer, Tag tag) {
 }
 
 bool RecordingSink::AwaitReceived(Rank from, Tag tag) { return AwaitMessage(received_, from, tag); }
+
+bool RecordingSink::AwaitLeft(Rank to, Tag tag) { return AwaitMessage(left_, to, tag); }
 
 bool RecordingSink::AwaitSent(Rank to, Tag tag) { return AwaitMessage(sent_, to, tag); }
 

@@ -20,6 +20,7 @@ namespace grapevine {
 class RecordingSink : public TransportSink {
  public:
   void OnReceived(const Received& message) override;
+  void OnLeft(Rank to, Tag tag) override;
   void OnSent(Rank to, Tag tag) override;
   void OnPeerFailed(Rank peer, const absl::Status& why) override;
 
@@ -30,11 +31,13 @@ class RecordingSink : public TransportSink {
   bool AwaitReceived(Rank from, Tag tag);
   // The last message received.
   Received last_received() const;
+  bool AwaitLeft(Rank to, Tag tag);
   bool AwaitSent(Rank to, Tag tag);
   // The status of the failure; OK if none came.
   absl::Status AwaitFailure(Rank peer);
 
   int received() const { return Count(received_); }
+  int left() const { return Count(left_); }
   int sent() const { return Count(sent_); }
   int failures() const;
   bool HasReceived(Rank from, Tag tag) const;
@@ -50,6 +53,7 @@ class RecordingSink : public TransportSink {
   Condition changed_;
   Messages received_;
   Received last_received_ = {};
+  Messages left_;
   Messages sent_;
   std::multimap<Rank, absl::Status> failed_;
 };

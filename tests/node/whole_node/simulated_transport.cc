@@ -192,11 +192,13 @@ class SimulatedTransport::Caller final : public EdgeCaller,
 
   void Wake() override { writes_.Wake(); }
   void Abort(const absl::Status& why) override {
-    if (end_.has_value()) return;
-    end_ = why;
+    if (!end_.has_value()) end_ = why;
     writes_.Close();
   }
-  void Leave() override { Abort(absl::OkStatus()); }
+  void Leave() override {
+    if (!end_.has_value()) end_ = absl::OkStatus();
+    writes_.Finish();
+  }
   bool admitted() const { return talk_.admitted(); }
   bool quiet() const { return end_.has_value(); }
   void Beat() {

@@ -1,5 +1,8 @@
 #include "node/transport/edge/peer_link.h"
 
+#include <optional>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/node/transport/transport_harness.h"
@@ -95,6 +98,48 @@ TEST_F(PeerLinkTest, TakesOneIncomingStream) {
   EXPECT_THAT(std::string(second.message()), HasSubstr("rank 3 is connected already"));
 }
 
+TEST_F(PeerLinkTest, TellsThePeerWhatIsHere) {
+  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  // Of a message not before the sink knows.
+  std::vector<uint64_t> told;
+  sink_.on_received = [&] { told.push_back(link_.TakeReceived()); };
+  for (const Round index : {1, 2, 3}) {
+    const ChunkHeader whole{{.index = index}, 0, 4, 4, {}};
+    ASSERT_TRUE(link_.Post(whole.tag, Zeros(1)).ok());
+    ASSERT_TRUE(link_.Accept(whole).ok());
+    incoming_->wakes = 0;
+    ASSERT_TRUE(link_.Landed(whole, 0).ok());
+    EXPECT_EQ(incoming_->wakes, 1);
+  }
+  EXPECT_THAT(told, testing::ElementsAre(0, 1, 2));
+  EXPECT_EQ(link_.TakeReceived(), 3u);
+  EXPECT_EQ(link_.TakeReceived(), 0u);
+}
+
+TEST_F(PeerLinkTest, AMessageIsSentOnceThePeerSaysSo) {
+  ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
+  ASSERT_TRUE(link_.Granted({kTag}, Credit::kAtOnce).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(link_.Acknowledged(1))) << "it has not left";
+  std::optional<Piece> piece = link_.NextPiece();
+  EXPECT_EQ(sink_.left(), 0);
+  ASSERT_TRUE(link_.Acknowledged(1).ok());
+  EXPECT_EQ(sink_.sent(), 0) << "its bytes are held";
+  piece.reset();
+  EXPECT_EQ(sink_.left(), 1);
+  EXPECT_EQ(sink_.sent(), 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(link_.Acknowledged(1))) << "twice";
+}
+
+TEST_F(PeerLinkTest, WhatHasLeftForAPeerThatIsLostIsNotSent) {
+  ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
+  ASSERT_TRUE(link_.Granted({kTag}, Credit::kAtOnce).ok());
+  EXPECT_TRUE(link_.NextPiece().has_value());
+  EXPECT_EQ(sink_.left(), 1);
+  link_.OutgoingEnded();
+  EXPECT_EQ(sink_.AwaitFailure(3).message(), "rank 3 left the run");
+  EXPECT_EQ(sink_.sent(), 0);
+}
+
 TEST_F(PeerLinkTest, BreaksOnce) {
   ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
   ASSERT_TRUE(link_.AttachOutgoing(outgoing_).ok());
@@ -105,7 +150,8 @@ TEST_F(PeerLinkTest, BreaksOnce) {
   EXPECT_EQ(sink_.AwaitFailure(3).message(), "first");
   EXPECT_EQ(incoming_->aborted.message(), "first");
   EXPECT_EQ(outgoing_->aborted.message(), "first");
-  EXPECT_EQ(sink_.sent(), 1);  // its memory is free again
+  EXPECT_EQ(sink_.left(), 0);
+  EXPECT_EQ(sink_.sent(), 0);
   EXPECT_EQ(link_.Send(kTag, Zeros(1), nullptr).message(), "first");
   EXPECT_EQ(link_.Post(kTag, Zeros(1)).message(), "first");
   EXPECT_EQ(link_.AttachOutgoing(outgoing_).message(), "first");

@@ -115,12 +115,13 @@ TEST(WireFormat, CarriesControlMessagesBothWays) {
 
   const Tag tag{.channel = 65535, .index = 5, .step = 6};
   for (const Credit credit : {Credit::kAtOnce, Credit::kInTurn}) {
-    const std::string bytes = Encode(ToSender(Grant{{tag, Tag{}}, credit}));
+    const std::string bytes = Encode(ToSender(Grant{{tag, Tag{}}, credit, 1234567890123}));
     ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), 3);
     const auto grant = DecodeToSender(&stream, static_cast<int64_t>(bytes.size()));
     ASSERT_TRUE(grant.ok()) << grant.status();
     EXPECT_EQ(std::get<Grant>(*grant).tags, (std::vector<Tag>{tag, Tag{}}));
     EXPECT_EQ(std::get<Grant>(*grant).credit, credit);
+    EXPECT_EQ(std::get<Grant>(*grant).received, 1234567890123u);
   }
 }
 

@@ -1,6 +1,9 @@
 // What a node makes of clients that break the protocol: strangers are turned
 // away and harm nobody; a peer that misbehaves is given up with a reason.
+#include <grpcpp/server_builder.h>
+
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <string>
@@ -10,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "node/transport/grpc/grpc_gossip.grpc.pb.h"
 #include "node/transport/grpc/grpc_transport.h"
 #include "tests/node/transport/grpc/grpc_network.h"
 #include "tests/node/transport/grpc/raw_client.h"
@@ -230,6 +234,72 @@ TEST_F(GrpcHostile, APeerThatBreaksOffIsGivenUp) {
   EXPECT_TRUE(absl::IsUnavailable(failure)) << failure;
   EXPECT_THAT(std::string(failure.message()), HasSubstr("rank 0"));
   EXPECT_THAT(std::string(failure.message()), HasSubstr("broke off the connection"));
+}
+
+// Rank 0 as a receiver that says of a message what it likes.
+class HostileReceiver final : public gossip::Gossip::Service {
+ public:
+  explicit HostileReceiver(std::vector<uint64_t> says) : says_(std::move(says)) {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+    address_ = absl::StrCat("127.0.0.1:", port);
+  }
+  ~HostileReceiver() override { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  const std::string& address() const { return address_; }
+
+ private:
+  grpc::Status Exchange(
+      grpc::ServerContext*,
+      grpc::ServerReaderWriter<gossip::ToSender, gossip::ToReceiver>* stream) override {
+    gossip::ToReceiver message;
+    stream->Read(&message);
+    gossip::ToSender answer;
+    *answer.mutable_hello() =
+        HelloMessage(Proven(TestIdentity(0, 2), 1, EdgeEnd::kAnswerer, kNoToken)).hello();
+    stream->Write(answer);
+    answer.mutable_grant()->add_tags()->set_index(kTag.index);
+    stream->Write(answer);
+    while (stream->Read(&message) && !message.chunk().has_crc32c()) continue;
+    for (const uint64_t received : says_) {
+      gossip::ToSender acknowledgement;
+      acknowledgement.mutable_grant()->set_received(received);
+      stream->Write(acknowledgement);
+    }
+    while (stream->Read(&message)) continue;
+    return grpc::Status::OK;
+  }
+
+  const std::vector<uint64_t> says_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
+// Rank 1 sends it a message, and gives it up for what it says of it.
+void ExpectDisbelieved(std::vector<uint64_t> says, int sent, const std::string& why) {
+  HostileReceiver receiver(std::move(says));
+  RecordingSink sink;
+  GrpcNode node(TestIdentity(1, 2), {}, &sink);
+  node.transport().Join(kTestRun, {receiver.address(), node.address()});
+  ASSERT_TRUE(node.transport().Send(0, kTag, Zeros(kElements)).ok());
+  const absl::Status failure = sink.AwaitFailure(0);
+  EXPECT_TRUE(absl::IsInvalidArgument(failure)) << failure;
+  EXPECT_THAT(std::string(failure.message()),
+              HasSubstr(absl::StrCat("rank 0 (", receiver.address(), ") acknowledged ", why)));
+  node.transport().Shutdown();
+  EXPECT_EQ(sink.sent(), sent);
+}
+
+TEST(GrpcHostileReceiver, AcknowledgingWhatWasNotSentEndsThePeer) {
+  ExpectDisbelieved({2}, 0, "2 messages, but was sent 1 and had acknowledged 0");
+  ExpectDisbelieved({~uint64_t{0}}, 0, "18446744073709551615 messages, but was sent 1");
+}
+
+TEST(GrpcHostileReceiver, AcknowledgingTwiceEndsThePeer) {
+  ExpectDisbelieved({1, 1}, 1, "1 messages, but was sent 1 and had acknowledged 1");
 }
 
 class GrpcImpatient : public GrpcHostile {

@@ -59,6 +59,25 @@ TEST(WriteLoop, EndsAfterTheWriteUnderway) {
   EXPECT_EQ(writer.begun, 1);
 }
 
+TEST(WriteLoop, FinishesWhatThereIsToWrite) {
+  Writer writer;
+  writer.wanted = 2;
+  writer.loop.Wake();
+  writer.loop.Finish();
+  EXPECT_EQ(writer.ended, 0);
+  writer.loop.Written();
+  EXPECT_EQ(writer.begun, 2);
+  EXPECT_EQ(writer.ended, 0);
+  writer.loop.Written();
+  EXPECT_EQ(writer.ended, 1);
+  writer.wanted = 1;
+  writer.loop.Wake();
+  writer.loop.Finish();
+  writer.loop.Close();
+  EXPECT_EQ(writer.begun, 2);
+  EXPECT_EQ(writer.ended, 1);
+}
+
 TEST(WriteLoop, LosesNoWakeUp) {
   // The wish comes while the loop finds nothing to write.
   int wanted = 0;
