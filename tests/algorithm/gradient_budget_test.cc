@@ -1,0 +1,186 @@
+#include "algorithm/gradient_budget.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "random/keyed_random.h"
+
+namespace grapevine {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Workers that differ in speed, on a clock of their own. They report when half of what was ahead
+// of them is done, and at their limits.
+class Workers {
+ public:
+  Workers(int64_t budget, std::vector<int64_t> step_times)
+      : budget_(static_cast<Rank>(step_times.size())), step_times_(std::move(step_times)) {
+    workers_.resize(step_times_.size());
+    for (const Rank rank : budget_.Extend(budget)) Hear(rank);
+  }
+
+  // Runs to the end. Each gets the time at which it ended.
+  std::vector<int64_t> Run() {
+    while (!ends_.empty()) {
+      const auto [when, rank] = ends_.top();
+      ends_.pop();
+      now_ = when;
+      EndStep(rank);
+    }
+    std::vector<int64_t> ended;
+    for (const Worker& worker : workers_) ended.push_back(worker.ended);
+    return ended;
+  }
+
+  const GradientBudget& budget() const { return budget_; }
+  int64_t steps(Rank rank) const { return workers_[rank].steps; }
+  int64_t done() const {
+    int64_t sum = 0;
+    for (const Worker& worker : workers_) sum += worker.steps;
+    return sum;
+  }
+
+ private:
+  struct Worker {
+    int64_t steps = 0;
+    int64_t limit = 0;
+    int64_t ahead = 0;  // when it last heard or reported
+    bool computing = false;
+    int64_t ended = 0;
+  };
+  using End = std::pair<int64_t, Rank>;
+
+  void Hear(Rank rank) {
+    Worker& worker = workers_[rank];
+    EXPECT_GT(budget_.limit(rank), worker.limit) << "a limit that has not moved outwards";
+    limits_ += budget_.limit(rank) - worker.limit;
+    worker.limit = budget_.limit(rank);
+    worker.ahead = worker.limit - worker.steps;
+    Begin(rank);
+  }
+  void Begin(Rank rank) {
+    Worker& worker = workers_[rank];
+    if (worker.computing || worker.steps >= worker.limit) return;
+    worker.computing = true;
+    ends_.push({now_ + step_times_[rank], rank});
+  }
+  void EndStep(Rank rank) {
+    Worker& worker = workers_[rank];
+    worker.computing = false;
+    worker.ended = now_;
+    ++worker.steps;
+    if (2 * (worker.limit - worker.steps) <= worker.ahead) Report(rank);
+    Begin(rank);
+  }
+  void Report(Rank rank) {
+    Worker& worker = workers_[rank];
+    worker.ahead = worker.limit - worker.steps;
+    const absl::StatusOr<bool> moved = budget_.OnSteps(rank, worker.steps);
+    ASSERT_TRUE(moved.ok()) << moved.status();
+    if (*moved) Hear(rank);
+    ASSERT_LE(limits_, budget_.total());
+    EXPECT_EQ(limits_ == budget_.total(), budget_.spent());
+    EXPECT_TRUE(worker.steps < worker.limit || budget_.spent())
+        << "rank " << rank << " waits, and something is left";
+  }
+  GradientBudget budget_;
+  const std::vector<int64_t> step_times_;
+  std::vector<Worker> workers_;
+  int64_t limits_ = 0;  // their sum
+  int64_t now_ = 0;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+};
+
+TEST(GradientBudget, IsUsedUpExactlyWhateverTheSpeeds) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    for (const Rank n : {1, 2, 3, 5, 8, 1000}) {
+      SCOPED_TRACE(::testing::Message() << "seed " << seed << ", n = " << n);
+      KeyedRandom random(seed, Purpose::kStraggler, n);
+      // Also smaller than the number of workers.
+      const auto total = static_cast<int64_t>(random.Below(n >= 1000 ? 4 * n : 100 * n));
+      std::vector<int64_t> times;
+      for (Rank rank = 0; rank < n; ++rank) {
+        times.push_back(1 + static_cast<int64_t>(random.Below(1000)));
+      }
+      Workers workers(total, times);
+      workers.Run();
+      EXPECT_TRUE(workers.budget().spent());
+      EXPECT_EQ(workers.done(), total);
+      EXPECT_EQ(workers.budget().steps(), total);
+    }
+  }
+}
+
+TEST(GradientBudget, ANodeFiveTimesSlowerEndsAtMostOneOfItsStepsAfterTheOthers) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    for (const Rank n : {2, 3, 5, 8, 1000}) {
+      SCOPED_TRACE(::testing::Message() << "seed " << seed << ", n = " << n);
+      KeyedRandom random(seed, Purpose::kStraggler, n);
+      constexpr int64_t kStep = 1000;
+      std::vector<int64_t> times;
+      for (Rank rank = 0; rank < n; ++rank) {
+        times.push_back(kStep + static_cast<int64_t>(random.Below(kStep / 10)));
+      }
+      const auto slow = static_cast<Rank>(random.Below(n));
+      times[slow] = 5 * kStep;
+      const int64_t rounds = 1 + static_cast<int64_t>(random.Below(n >= 1000 ? 20 : 2000));
+      Workers workers(rounds * n, times);
+      std::vector<int64_t> ended = workers.Run();
+      const int64_t slow_end = std::exchange(ended[slow], 0);
+      EXPECT_LE(slow_end - *std::ranges::max_element(ended), 5 * kStep);
+      if (rounds < 100) continue;
+      EXPECT_LT(workers.steps(slow), rounds / 2);
+    }
+  }
+}
+
+TEST(GradientBudget, AnEqualShareEachWhereAllAreAsFast) {
+  Workers workers(8 * 1000, std::vector<int64_t>(8, 10));
+  workers.Run();
+  for (Rank rank = 0; rank < 8; ++rank) EXPECT_NEAR(workers.steps(rank), 1000, 1) << rank;
+}
+
+TEST(GradientBudget, ASmallOneGivesTheFirstWorkersOneEach) {
+  GradientBudget budget(5);
+  EXPECT_THAT(budget.Extend(3), ElementsAre(0, 1, 2));
+  EXPECT_EQ(budget.limit(2), 1);
+  EXPECT_EQ(budget.limit(3), 0);
+  EXPECT_TRUE(budget.spent());
+  EXPECT_FALSE(*budget.OnSteps(0, 1));
+}
+
+TEST(GradientBudget, OneThatIsExtendedGoesOnWithThoseThatWait) {
+  GradientBudget budget(2);
+  EXPECT_THAT(budget.Extend(2), ElementsAre(0, 1));
+  EXPECT_FALSE(*budget.OnSteps(0, 1));
+  EXPECT_THAT(budget.Extend(3), ElementsAre(0));
+  EXPECT_EQ(budget.limit(0), 2);
+  EXPECT_THAT(budget.Extend(2), IsEmpty());
+  EXPECT_EQ(budget.total(), 3);
+}
+
+TEST(GradientBudget, RefusesWhatNoWorkerCanHaveDone) {
+  GradientBudget budget(2);
+  budget.Extend(100);
+  const Round limit = budget.limit(1);
+  ASSERT_GT(limit, 1);
+  ASSERT_TRUE(budget.OnSteps(1, 2).ok());
+  EXPECT_THAT(budget.OnSteps(1, 1).status().message(),
+              HasSubstr("says that it has done 1 steps, after 2"));
+  EXPECT_THAT(budget.OnSteps(1, 1000).status().message(),
+              HasSubstr("1000 steps, where its limit is "));
+  EXPECT_FALSE(budget.OnSteps(0, -1).ok());
+  EXPECT_EQ(budget.steps(), 2);
+}
+
+}  // namespace
+}  // namespace grapevine
