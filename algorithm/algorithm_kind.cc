@@ -15,7 +15,7 @@ double NeighbourMessages(const Topology& topology) {
   return messages;
 }
 
-// Of a graph that never repeats, in so many rounds.
+// How many rounds are looked at where a graph never repeats.
 constexpr Round kSampledRounds = 32;
 
 Rank LargestInDegree(const Topology& topology) {

@@ -42,25 +42,26 @@ absl::Status Measure(Rank nodes, Round rounds, const std::string& network, const
   const std::shared_ptr<const Mixing> mixing = *MakeMixing("metropolis", topology);
   const LearningRate learning_rate = [](Round) { return 0.1; };
   PhantomVectors vectors(kBytes / 4, 1);
-  auto simulation = Simulation::Make(
-      {.nodes = nodes},
-      {.make_network = [&](AlarmClock* clock) { return plan.Make(clock); },
-       .make_algorithm =
-           [&](Rank rank) {
-             return MakeAlgorithm(
-                 "dpsgd",
-                 {.rank = rank, .mixing = mixing, .learning_rate = learning_rate, .window = 2});
-           },
-       .vectors = &vectors,
-       .compute = times.get()});
-  if (!simulation.ok()) return simulation.status();
+  ASSIGN_OR_RETURN(
+      auto simulation,
+      Simulation::Make(
+          {.nodes = nodes},
+          {.make_network = [&](AlarmClock* clock) { return plan.Make(clock); },
+           .make_algorithm =
+               [&](Rank rank) {
+                 return MakeAlgorithm(
+                     "dpsgd",
+                     {.rank = rank, .mixing = mixing, .learning_rate = learning_rate, .window = 2});
+               },
+           .vectors = &vectors,
+           .compute = times.get()}));
   const auto begin = std::chrono::steady_clock::now();
-  RETURN_IF_ERROR((*simulation)->Run(rounds));
+  RETURN_IF_ERROR(simulation->Run(rounds));
   const double seconds = SecondsSince(begin);
-  const double messages = static_cast<double>((*simulation)->bytes_sent()) / kBytes;
+  const double messages = static_cast<double>(simulation->bytes_sent()) / kBytes;
   std::printf("%s; %s, compute %s: %.3g messages in %.3f s, %.3g messages/s; %.6f simulated s\n",
               plan.description().c_str(), topology->name().c_str(), compute.c_str(), messages,
-              seconds, messages / seconds, static_cast<double>((*simulation)->now()) * 1e-9);
+              seconds, messages / seconds, static_cast<double>(simulation->now()) * 1e-9);
   return absl::OkStatus();
 }
 

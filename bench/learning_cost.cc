@@ -16,7 +16,7 @@
 #include "algorithm/algorithm.h"
 #include "base/status_macros.h"
 #include "model/data/split.h"
-#include "model/datasets/dataset_registry.h"
+#include "model/datasets/dataset_kind.h"
 #include "model/problem/network_problem.h"
 #include "optim/optimizer.h"
 #include "run/timing/compute_time.h"
@@ -91,21 +91,22 @@ absl::Status Measure(const Options& options) {
   ASSIGN_OR_RETURN(const auto mixing, MakeMixing("metropolis", topology));
   ASSIGN_OR_RETURN(const auto plan, MakeNetworkPlan({.network = "switch", .nodes = options.nodes}));
   const FixedComputeTime compute(5'000'000);
-  const auto simulation = Simulation::Make(
-      {.nodes = options.nodes},
-      {.make_network = [&](AlarmClock* clock) { return plan.Make(clock); },
-       .make_algorithm =
-           [&](Rank rank) {
-             return MakeAlgorithm("dpsgd", {.rank = rank,
-                                            .mixing = mixing,
-                                            .learning_rate = [](Round) { return 0.05; },
-                                            .window = 2});
-           },
-       .vectors = &vectors,
-       .compute = &compute});
-  if (!simulation.ok()) return simulation.status();
+  ASSIGN_OR_RETURN(
+      const auto simulation,
+      Simulation::Make({.nodes = options.nodes},
+                       {.make_network = [&](AlarmClock* clock) { return plan.Make(clock); },
+                        .make_algorithm =
+                            [&](Rank rank) {
+                              return MakeAlgorithm("dpsgd",
+                                                   {.rank = rank,
+                                                    .mixing = mixing,
+                                                    .learning_rate = [](Round) { return 0.05; },
+                                                    .window = 2});
+                            },
+                        .vectors = &vectors,
+                        .compute = &compute}));
   const std::clock_t begin = std::clock();
-  RETURN_IF_ERROR((*simulation)->Run(options.rounds));
+  RETURN_IF_ERROR(simulation->Run(options.rounds));
   const double all = SecondsSince(begin);
   std::printf("%s, %d nodes on a %s, %lld rounds: %.3f s, of it gradients %.3f s: ratio %.3f\n",
               options.model.c_str(), options.nodes, options.topology.c_str(),

@@ -47,23 +47,24 @@ absl::StatusOr<TimingResult> MeasureTiming(const TimingRun& run) {
 
   TimingResult result;
   const Clock::time_point begin = Clock::now();
-  const auto simulation = Simulation::Make(
-      {.nodes = run.nodes}, {.make_network = [&](AlarmClock* clock) { return plan.Make(clock); },
-                             .make_algorithm = make_algorithm,
-                             .vectors = &vectors,
-                             .compute = &compute});
-  if (!simulation.ok()) return simulation.status();
+  ASSIGN_OR_RETURN(
+      const auto simulation,
+      Simulation::Make({.nodes = run.nodes},
+                       {.make_network = [&](AlarmClock* clock) { return plan.Make(clock); },
+                        .make_algorithm = make_algorithm,
+                        .vectors = &vectors,
+                        .compute = &compute}));
   result.build = SecondsSince(begin);
   const Clock::time_point built = Clock::now();
   const std::clock_t processor_built = std::clock();
-  RETURN_IF_ERROR((*simulation)->Run(run.rounds));
+  RETURN_IF_ERROR(simulation->Run(run.rounds));
   result.processor = static_cast<double>(std::clock() - processor_built) / CLOCKS_PER_SEC;
   result.wall = SecondsSince(built);
   Nanoseconds end = 0;
-  for (Rank rank = 0; rank < run.nodes; ++rank) end = std::max(end, (*simulation)->ended(rank));
+  for (Rank rank = 0; rank < run.nodes; ++rank) end = std::max(end, simulation->ended(rank));
   result.simulated = static_cast<double>(end) * 1e-9;
-  result.events = (*simulation)->events();
-  result.bytes_sent = (*simulation)->bytes_sent();
+  result.events = simulation->events();
+  result.bytes_sent = simulation->bytes_sent();
   return result;
 }
 

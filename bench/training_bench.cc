@@ -35,7 +35,7 @@
 #include "kernels/vector/shared_vector.h"
 #include "kernels/vector/vector_table.h"
 #include "model/data/pinned_batch_memory.h"
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
 

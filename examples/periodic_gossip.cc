@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/algorithm_kind.h"
+#include "base/status_macros.h"
 
 namespace {
 
@@ -180,23 +181,21 @@ class PeriodicGossip final : public Algorithm {
 absl::StatusOr<int64_t> Every(const Spec& spec) {
   grapevine::SpecReader reader(spec);
   const int64_t every = reader.Integer("every", 4, 1, 1000000);
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   return every;
 }
 
 absl::StatusOr<std::unique_ptr<Algorithm>> Make(const Spec& spec, AlgorithmOptions options) {
-  const absl::StatusOr<int64_t> every = Every(spec);
-  if (!every.ok()) return every.status();
-  return std::make_unique<PeriodicGossip>(*every, std::move(options));
+  ASSIGN_OR_RETURN(const int64_t every, Every(spec));
+  return std::make_unique<PeriodicGossip>(every, std::move(options));
 }
 
 // In an average round.
 absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
-  const absl::StatusOr<int64_t> every = Every(spec);
-  if (!every.ok()) return every.status();
+  ASSIGN_OR_RETURN(const int64_t every, Every(spec));
   double messages = 0;
   for (Rank rank = 0; rank < topology.size(); ++rank) messages += topology.Degree(rank, 0);
-  return messages / static_cast<double>(*every);
+  return messages / static_cast<double>(every);
 }
 
 const grapevine::Registration kPeriodicGossip(

@@ -14,8 +14,8 @@
 #include "base/status_macros.h"
 #include "cli/grapevine.h"
 #include "model/data/dataset.h"
-#include "model/datasets/dataset_registry.h"
-#include "model/networks/network_registry.h"
+#include "model/datasets/dataset_kind.h"
+#include "model/networks/network_kind.h"
 #include "random/keyed_random.h"
 
 namespace {

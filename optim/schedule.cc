@@ -15,7 +15,6 @@
 #include "base/status_macros.h"
 
 namespace grapevine {
-
 namespace {
 
 // A place along the run.

@@ -10,7 +10,6 @@
 #include "base/units.h"
 
 namespace grapevine {
-
 namespace {
 
 struct Range {
@@ -87,6 +86,18 @@ void FitLinear(const Range& range, Axis* axis) {
   if (axis->low == axis->high) axis->high = axis->low + 1;
 }
 
+// Names closer than this part of the axis would overlap.
+constexpr double kRoomOfAName = 0.12;
+// Tics at 1, 2 and 5 up to so many powers of ten; beyond, only at 1.
+constexpr double kFineDecades = 2.5;
+
+void WithMargin(double low, double high, Axis* axis) {
+  const double margin = std::max(std::pow(high / low, 0.05), 1.1);
+  axis->logarithmic = true;
+  axis->low = low / margin;
+  axis->high = high * margin;
+}
+
 }  // namespace
 
 Axis AxisOf(Horizontal x, std::span<const Band> curves) {
@@ -135,22 +146,6 @@ Axis AxisOf(Vertical y, std::span<const Band> curves) {
   axis.logarithmic ? FitLogarithmic(range, &axis) : FitLinear(range, &axis);
   return axis;
 }
-
-namespace {
-
-// Names closer than this part of the axis would overlap.
-constexpr double kRoomOfAName = 0.12;
-// Tics at 1, 2 and 5 up to so many powers of ten; beyond, only at 1.
-constexpr double kFineDecades = 2.5;
-
-void WithMargin(double low, double high, Axis* axis) {
-  const double margin = std::max(std::pow(high / low, 0.05), 1.1);
-  axis->logarithmic = true;
-  axis->low = low / margin;
-  axis->high = high * margin;
-}
-
-}  // namespace
 
 Axis AxisOfValues(std::string label, const std::set<double>& values,
                   const std::function<std::string(double)>& name) {

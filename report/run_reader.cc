@@ -20,7 +20,6 @@
 #include "system/file.h"
 
 namespace grapevine {
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,6 +41,30 @@ absl::StatusOr<std::vector<RunMetrics>> ReadMetrics(const std::string& path) {
   }
   if (metrics.empty()) return InputError(absl::StrCat(path, " has no measurements yet"));
   return metrics;
+}
+
+// All nodes except servers; all, too, for an algorithm that only the program that ran it knows.
+absl::StatusOr<int> Workers(const Config& config) {
+  ASSIGN_OR_RETURN(const Spec spec, ParseSpec(config.algorithm()));
+  if (Algorithms().Find(spec.name) == nullptr) return config.nodes();
+  return WorkerCount(config.algorithm(), config.nodes());
+}
+
+bool IsFinished(const std::string& run) {
+  std::error_code error;
+  return std::filesystem::exists(SummaryPath(run), error);
+}
+
+absl::StatusOr<SweptCell> ReadCell(const std::string& path) {
+  ASSIGN_OR_RETURN(ConfigFile file, ReadConfigFile(ConfigPath(path)));
+  ASSIGN_OR_RETURN(const Summary summary, ReadSummary(path));
+  if (!summary.simulated_time_s || summary.rounds <= 0 || *summary.simulated_time_s <= 0) {
+    return InputError(
+        absl::StrCat(SummaryPath(path), " has no simulated time: name the folder of a sweep"));
+  }
+  ASSIGN_OR_RETURN(const int workers, Workers(file.config));
+  return SweptCell{path, std::move(file.config),
+                   *summary.simulated_time_s / static_cast<double>(summary.rounds), workers};
 }
 
 }  // namespace
@@ -71,34 +94,6 @@ absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {
   std::sort(runs.begin(), runs.end());
   return runs;
 }
-
-namespace {
-
-// All nodes except servers; all, too, for an algorithm that only the program that ran it knows.
-absl::StatusOr<int> Workers(const Config& config) {
-  ASSIGN_OR_RETURN(const Spec spec, ParseSpec(config.algorithm()));
-  if (Algorithms().Find(spec.name) == nullptr) return config.nodes();
-  return WorkerCount(config.algorithm(), config.nodes());
-}
-
-bool IsFinished(const std::string& run) {
-  std::error_code error;
-  return std::filesystem::exists(SummaryPath(run), error);
-}
-
-absl::StatusOr<SweptCell> ReadCell(const std::string& path) {
-  ASSIGN_OR_RETURN(ConfigFile file, ReadConfigFile(ConfigPath(path)));
-  ASSIGN_OR_RETURN(const Summary summary, ReadSummary(path));
-  if (!summary.simulated_time_s || summary.rounds <= 0 || *summary.simulated_time_s <= 0) {
-    return InputError(
-        absl::StrCat(SummaryPath(path), " has no simulated time: name the folder of a sweep"));
-  }
-  ASSIGN_OR_RETURN(const int workers, Workers(file.config));
-  return SweptCell{path, std::move(file.config),
-                   *summary.simulated_time_s / static_cast<double>(summary.rounds), workers};
-}
-
-}  // namespace
 
 std::optional<double> SweptCell::bandwidth() const {
   if (!config.has_bandwidth()) return std::nullopt;

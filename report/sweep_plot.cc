@@ -21,7 +21,6 @@
 #include "report/winner_map.h"
 
 namespace grapevine {
-
 namespace {
 
 using Value = std::function<std::optional<double>(const SweptCell&)>;
@@ -128,6 +127,22 @@ void AppendRow(std::vector<Panel> row, size_t columns, std::vector<Panel>* panel
   for (size_t i = 0; i < missing; ++i) panels->push_back(Panel{.blank = true});
 }
 
+absl::Status DrawWinner(const std::vector<SweptCell>& cells, PictureFormat format,
+                        const SweepPlotOptions& options) {
+  ASSIGN_OR_RETURN(WinnerMap map, MakeWinnerMap(cells));
+  if (options.title) map.title = *options.title;
+  return WritePicture(options.output,
+                      [&](const std::string& name) { return WinnerScript(map, format, name); });
+}
+
+absl::Status DrawPage(absl::StatusOr<Page> page, PictureFormat format,
+                      const SweepPlotOptions& options) {
+  RETURN_IF_ERROR(page.status());
+  if (options.title) page->title = *options.title;
+  return WritePicture(options.output,
+                      [&](const std::string& name) { return GnuplotScript(*page, format, name); });
+}
+
 }  // namespace
 
 absl::StatusOr<Page> StepTimePage(std::span<const SweptCell> cells) {
@@ -192,26 +207,6 @@ absl::StatusOr<Page> SpeedUpPage(std::span<const SweptCell> cells) {
               .panels = {std::move(panel)},
               .columns = 1};
 }
-
-namespace {
-
-absl::Status DrawWinner(const std::vector<SweptCell>& cells, PictureFormat format,
-                        const SweepPlotOptions& options) {
-  ASSIGN_OR_RETURN(WinnerMap map, MakeWinnerMap(cells));
-  if (options.title) map.title = *options.title;
-  return WritePicture(options.output,
-                      [&](const std::string& name) { return WinnerScript(map, format, name); });
-}
-
-absl::Status DrawPage(absl::StatusOr<Page> page, PictureFormat format,
-                      const SweepPlotOptions& options) {
-  if (!page.ok()) return page.status();
-  if (options.title) page->title = *options.title;
-  return WritePicture(options.output,
-                      [&](const std::string& name) { return GnuplotScript(*page, format, name); });
-}
-
-}  // namespace
 
 absl::Status PlotSweep(const SweepPlotOptions& options) {
   ASSIGN_OR_RETURN(const PictureFormat format, FormatOf(options.output));

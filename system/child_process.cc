@@ -16,7 +16,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace grapevine {
-
 namespace {
 
 struct Pipe {

@@ -8,7 +8,6 @@
 #include <fstream>
 
 namespace grapevine {
-
 namespace {
 
 std::string AddressText(const ifaddrs& interface) {

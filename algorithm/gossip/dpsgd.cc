@@ -32,7 +32,7 @@ Part Whole(Vec vector, const Host& host) { return {vector, 0, host.replica_size(
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeDpsgd(const Spec& spec, AlgorithmOptions options) {
   SpecReader reader(spec);
   const std::string order = reader.Choice("order", {"awc", "atc"});
-  if (absl::Status status = reader.Finish(); !status.ok()) return status;
+  RETURN_IF_ERROR(reader.Finish());
   return std::make_unique<Dpsgd>(order == "atc" ? DpsgdOrder::kAtc : DpsgdOrder::kAwc,
                                  std::move(options));
 }

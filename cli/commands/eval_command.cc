@@ -11,9 +11,9 @@
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
 #include "model/data/prefetched_batches.h"
-#include "model/datasets/dataset_registry.h"
+#include "model/datasets/dataset_kind.h"
 #include "model/files/safetensors.h"
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 #include "model/problem/network_evaluation.h"
 #include "run/config/flag_error.h"
 

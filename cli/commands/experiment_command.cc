@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "cli/flags/config_flags.h"
+#include "cli/terminal/json_lines.h"
 #include "cli/terminal/logging.h"
 #include "run/config/flag_error.h"
 #include "run/config/resolved_config.h"

@@ -20,8 +20,9 @@
 #include "cli/commands/experiment_command.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/interruption.h"
+#include "cli/terminal/json_lines.h"
 #include "cli/terminal/logging.h"
-#include "cli/terminal/progress_display.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/run_text.h"
 #include "cli/terminal/text_output.h"
 #include "experiment/core/experiment.h"
@@ -194,13 +195,12 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   options.on_metrics = progress;
 
   NodeRun run(&experiment, std::move(options));
-  absl::StatusOr<std::unique_ptr<Interruption>> interruption =
-      Interruption::Watch([&run](const absl::Status& why) { run.Interrupt(why); });
-  if (!interruption.ok()) return interruption.status();
+  ASSIGN_OR_RETURN(std::unique_ptr<Interruption> interruption,
+                   Interruption::Watch([&run](const absl::Status& why) { run.Interrupt(why); }));
   if (absl::Status status = run.Run(); !status.ok()) {
     return run.began() ? status : Undone(config, rank, status);
   }
-  interruption->reset();  // only a reader is awaited now: signals act as usual
+  interruption.reset();  // only a reader is awaited now: signals act as usual
   RETURN_IF_ERROR(progress.Finish());
   return SayClosing(config, rank);
 }

@@ -25,7 +25,7 @@
 #include "cli/commands/sim_advice.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/interruption.h"
-#include "cli/terminal/progress_display.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/run_text.h"
 #include "cli/terminal/text_output.h"
 #include "experiment/core/experiment.h"
@@ -226,29 +226,28 @@ absl::Status AdviseOn(const std::vector<SweepCell>& cells, bool json, bool dry_r
 absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceFlags& advice) {
   RETURN_IF_ERROR(ValidateForSimulation(cells.front().resolved));
   std::atomic<bool> interrupted = false;
-  const absl::StatusOr<std::unique_ptr<Interruption>> interruption =
-      Interruption::Watch([&interrupted](const absl::Status&) { interrupted = true; });
-  if (!interruption.ok()) return interruption.status();
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Interruption> interruption,
+      Interruption::Watch([&interrupted](const absl::Status&) { interrupted = true; }));
   RETURN_IF_ERROR(FillMemoryBandwidth(advice.json.given(), &cells));
   if (advice.advise.given()) {
     return AdviseOn(cells, advice.json.given(), dry_run, interrupted);
   }
   if (cells.size() > 1) KeepMeasuredTime(&cells);
-  absl::StatusOr<std::unique_ptr<Experiment>> first = BuildFirst(cells);
-  if (!first.ok()) return first.status();
+  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> first, BuildFirst(cells));
   RETURN_IF_ERROR(CheckOutput(cells));
-  ASSIGN_OR_RETURN(const auto cluster, SimulatedCluster::Make((*first)->config()));
+  ASSIGN_OR_RETURN(const auto cluster, SimulatedCluster::Make(first->config()));
   if (dry_run) {
-    std::cout << Header(**first, cluster->network());
+    std::cout << Header(*first, cluster->network());
     if (cells.size() > 1) std::cout << "... and " << cells.size() - 1 << " more cells\n";
     return absl::OkStatus();
   }
-  RETURN_IF_ERROR(FillCompute(**first, &cells));
+  RETURN_IF_ERROR(FillCompute(*first, &cells));
   if (cells.size() > 1) return SimulateSweep(cells, interrupted);
-  first = Experiment::Build(cells.front().resolved.config);  // with the measured time
-  if (!first.ok()) return first.status();
-  std::cout << Header(**first, cluster->network());
-  return SimulateOne(**first, interrupted);
+  // With the measured time.
+  ASSIGN_OR_RETURN(first, Experiment::Build(cells.front().resolved.config));
+  std::cout << Header(*first, cluster->network());
+  return SimulateOne(*first, interrupted);
 }
 
 }  // namespace

@@ -16,7 +16,6 @@
 #include "run/records/revision.h"
 
 namespace grapevine {
-
 namespace {
 
 constexpr const char* kOthers[] = {
@@ -33,24 +32,6 @@ std::vector<std::string> Settings() {
   for (const ConfigField* field : ConfigFields()) names.push_back(VariableName(*field));
   return names;
 }
-
-}  // namespace
-
-absl::Status CheckVariables(const std::map<std::string, std::string>& environment) {
-  const std::vector<std::string> settings = Settings();
-  for (const auto& [name, value] : environment) {
-    if (std::ranges::find(settings, name) != settings.end()) continue;
-    if (std::ranges::find(kOthers, name) != std::end(kOthers)) continue;
-    const std::string nearest = NearestName(name, settings);
-    return UsageError(absl::StrCat(
-        "unknown variable ", name, "; ",
-        nearest.empty() ? "unset it; every flag has one (--peer-timeout: GRAPEVINE_PEER_TIMEOUT)"
-                        : absl::StrCat("did you mean ", nearest, "?")));
-  }
-  return absl::OkStatus();
-}
-
-namespace {
 
 Flag DeclareSwitch(Command command, const ConfigField& field, const FieldInfo& info) {
   const std::string flag = FlagName(field);
@@ -86,6 +67,20 @@ Flag DeclareFile(Command command) {
 }
 
 }  // namespace
+
+absl::Status CheckVariables(const std::map<std::string, std::string>& environment) {
+  const std::vector<std::string> settings = Settings();
+  for (const auto& [name, value] : environment) {
+    if (std::ranges::find(settings, name) != settings.end()) continue;
+    if (std::ranges::find(kOthers, name) != std::end(kOthers)) continue;
+    const std::string nearest = NearestName(name, settings);
+    return UsageError(absl::StrCat(
+        "unknown variable ", name, "; ",
+        nearest.empty() ? "unset it; every flag has one (--peer-timeout: GRAPEVINE_PEER_TIMEOUT)"
+                        : absl::StrCat("did you mean ", nearest, "?")));
+  }
+  return absl::OkStatus();
+}
 
 std::vector<const ConfigField*> FieldsInGroups(std::initializer_list<std::string_view> groups) {
   std::vector<const ConfigField*> fields;
@@ -136,9 +131,8 @@ absl::StatusOr<std::vector<SweepCell>> ConfigFlags::ResolveSweep(
   ConfigSources sources = Sources();
   RETURN_IF_ERROR(CheckVariables(sources.environment));
   if (rounds && !sources.flags.contains("epochs")) sources.flags.try_emplace("rounds", *rounds);
-  absl::StatusOr<std::vector<SweepCell>> cells = grapevine::ResolveSweep(sources);
-  if (!cells.ok()) return cells.status();
-  for (SweepCell& cell : *cells) Complete(&cell.resolved.config);
+  ASSIGN_OR_RETURN(std::vector<SweepCell> cells, grapevine::ResolveSweep(sources));
+  for (SweepCell& cell : cells) Complete(&cell.resolved.config);
   return cells;
 }
 

@@ -1,39 +1,20 @@
-// Log lines on stderr, as --log-level and --log-format want them, and lines of output as JSON
-// objects.
+// Log lines on stderr, as --log-level and --log-format want them.
 //
-// The functions that make or read a line are pure, safe from any thread.
+// One setting per process, made before threads log.
 #ifndef GRAPEVINE_CLI_TERMINAL_LOGGING_H_
 #define GRAPEVINE_CLI_TERMINAL_LOGGING_H_
 
-#include <ostream>
-#include <string>
-#include <string_view>
-
 #include "run/config/config.pb.h"
-#include "run/records/metrics.h"
 #include "system/background_writer.h"
 
 namespace grapevine {
-
-// {"time": (UTC), "level": …, "message": …}. If `text` is an object, it is used as it is.
-std::string JsonLine(std::string_view level, std::string_view text);
-// The same for a line that a node printed, with its "rank".
-std::string JsonLine(std::string_view level, std::string_view text, int rank);
-// {"time", "level": "info", "metrics": {…}}
-std::string JsonLine(const RunMetrics& metrics);
-
-// The message of such a line; any other line unchanged.
-std::string MessageOf(std::string_view line);
-
-// From now on, until the process ends, each line written to `stream` comes out as an object.
-void UseJsonLines(std::ostream& stream, const char* level);
 
 // Before anything logs: stderr only, warnings and worse, no log files.
 void InitializeLogging(const char* program);
 
 // Applies the (valid) log_level and log_format of a configuration. JSON lines have "time" (UTC),
 // "level", "file", "line" and "message"; with them, what is written to std::cerr from then on
-// becomes objects too (UseJsonLines).
+// becomes objects too (json_lines.h).
 void ConfigureLogging(const Config& config);
 
 // While it lives, logging never waits for the reader of standard error; its destructor does. One

@@ -8,7 +8,6 @@
 #include "run/records/run_directory.h"
 
 namespace grapevine {
-
 namespace {
 
 std::string TargetText(const TargetAccuracy& target) {

@@ -12,7 +12,6 @@
 #include "topology/topology_kind.h"
 
 namespace grapevine {
-
 namespace {
 
 // The default comes first, since it is chosen among graphs that are equal, as small ones may be.
@@ -26,6 +25,8 @@ std::vector<std::string> AdvisedGraphs(Rank nodes) {
                         [](const std::string& spec) { return spec == Config().topology(); });
   return graphs;
 }
+
+constexpr double kPrecision = 1.02;
 
 }  // namespace
 
@@ -67,12 +68,6 @@ Advice Advise(std::vector<CandidateResult> results) {
   }
   return advice;
 }
-
-namespace {
-
-constexpr double kPrecision = 1.02;
-
-}  // namespace
 
 Verdict VerdictOf(double advantage) {
   if (advantage > 1 + kTolerance) return Verdict::kGossip;

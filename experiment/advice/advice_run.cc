@@ -22,7 +22,6 @@
 #include "topology/spectrum/spectrum.h"
 
 namespace grapevine {
-
 namespace {
 
 class RoundClock final : public SimObserver {
@@ -47,28 +46,6 @@ class RoundClock final : public SimObserver {
   Nanoseconds begin_ = 0;
   Nanoseconds end_ = 0;
 };
-
-}  // namespace
-
-absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cluster,
-                                  const RoundTimingOptions& options) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<SimulatedCluster> made, SimulatedCluster::Make(cluster));
-  PhantomVectors vectors(experiment.layout().size, experiment.optimizer().state_vectors());
-  RoundClock clock(options);
-  const absl::StatusOr<std::unique_ptr<Simulation>> simulation = Simulation::Make(
-      made->options(),
-      {.make_network = [&](AlarmClock* alarms) { return made->network().Make(alarms); },
-       .make_algorithm = [&](Rank rank) { return experiment.MakeAlgorithm(rank); },
-       .vectors = &vectors,
-       .compute = experiment.compute(),
-       .effects = made->effects(),
-       .observer = &clock});
-  if (!simulation.ok()) return simulation.status();
-  RETURN_IF_ERROR((*simulation)->Run(options.warm_up + options.measured));
-  return clock.seconds_per_round();
-}
-
-namespace {
 
 // A candidate that can be formed.
 struct Contender {
@@ -187,30 +164,48 @@ absl::StatusOr<CrossoverSearch> Search(const std::vector<Contender>& contenders,
 
 absl::Status SearchCrossovers(const std::vector<Contender>& contenders, const Config& config,
                               const AdviceRunOptions& options, ClusterAdvice* advice) {
-  absl::StatusOr<CrossoverSearch> bandwidth =
-      Search(contenders, config, options, "bandwidth", kLowestBandwidth, kHighestBandwidth,
-             [](double bits, Config* cluster) {
-               cluster->set_bandwidth(FormatBandwidth(std::llround(bits)));
-               return FormatBandwidth(ThreeDigits(std::llround(bits)));
-             });
-  if (!bandwidth.ok()) return bandwidth.status();
-  absl::StatusOr<CrossoverSearch> latency = Search(
-      contenders, config, options, "latency", kLowestLatency, kHighestLatency,
-      [](double seconds, Config* cluster) {
-        cluster->set_latency(FormatDuration(std::chrono::nanoseconds(std::llround(1e9 * seconds))));
-        return HumanDuration(seconds);
-      });
-  if (!latency.ok()) return latency.status();
-  advice->bandwidth = *std::move(bandwidth);
-  advice->latency = *std::move(latency);
+  ASSIGN_OR_RETURN(CrossoverSearch bandwidth,
+                   Search(contenders, config, options, "bandwidth", kLowestBandwidth,
+                          kHighestBandwidth, [](double bits, Config* cluster) {
+                            cluster->set_bandwidth(FormatBandwidth(std::llround(bits)));
+                            return FormatBandwidth(ThreeDigits(std::llround(bits)));
+                          }));
+  ASSIGN_OR_RETURN(CrossoverSearch latency,
+                   Search(contenders, config, options, "latency", kLowestLatency, kHighestLatency,
+                          [](double seconds, Config* cluster) {
+                            cluster->set_latency(FormatDuration(
+                                std::chrono::nanoseconds(std::llround(1e9 * seconds))));
+                            return HumanDuration(seconds);
+                          }));
+  advice->bandwidth = std::move(bandwidth);
+  advice->latency = std::move(latency);
   return absl::OkStatus();
 }
 
 }  // namespace
 
+absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cluster,
+                                  const RoundTimingOptions& options) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<SimulatedCluster> made, SimulatedCluster::Make(cluster));
+  PhantomVectors vectors(experiment.layout().size, experiment.optimizer().state_vectors());
+  RoundClock clock(options);
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Simulation> simulation,
+      Simulation::Make(
+          made->options(),
+          {.make_network = [&](AlarmClock* alarms) { return made->network().Make(alarms); },
+           .make_algorithm = [&](Rank rank) { return experiment.MakeAlgorithm(rank); },
+           .vectors = &vectors,
+           .compute = experiment.compute(),
+           .effects = made->effects(),
+           .observer = &clock}));
+  RETURN_IF_ERROR(simulation->Run(options.warm_up + options.measured));
+  return clock.seconds_per_round();
+}
+
 absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRunOptions& options) {
   // Errors of the network are reported before any candidate is blamed.
-  if (auto cluster = SimulatedCluster::Make(config); !cluster.ok()) return cluster.status();
+  RETURN_IF_ERROR(SimulatedCluster::Make(config).status());
   ClusterAdvice result;
   std::vector<Contender> contenders;
   for (const Candidate& candidate : AdviceCandidates(config.nodes())) {
@@ -223,16 +218,15 @@ absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRu
   }
   if (contenders.empty()) return result.left_out.front().second;
   size_t timed = 0;
-  const absl::StatusOr<std::vector<double>> seconds =
-      TimeAll(contenders, config, options, [&](const Candidate& candidate) {
-        if (!options.on_progress) return;
-        options.on_progress(
-            absl::StrCat(++timed, "/", contenders.size(), " candidates timed: ", candidate.name()));
-      });
-  if (!seconds.ok()) return seconds.status();
+  ASSIGN_OR_RETURN(const std::vector<double> seconds,
+                   TimeAll(contenders, config, options, [&](const Candidate& candidate) {
+                     if (!options.on_progress) return;
+                     options.on_progress(absl::StrCat(++timed, "/", contenders.size(),
+                                                      " candidates timed: ", candidate.name()));
+                   }));
   std::vector<CandidateResult> results;
   for (size_t i = 0; i < contenders.size(); ++i) {
-    CandidateResult ranked{.candidate = contenders[i].candidate, .seconds = (*seconds)[i]};
+    CandidateResult ranked{.candidate = contenders[i].candidate, .seconds = seconds[i]};
     RETURN_IF_ERROR(Mix(*contenders[i].experiment, &ranked));
     results.push_back(std::move(ranked));
   }
@@ -241,9 +235,8 @@ absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRu
     result.no_crossovers = "one side has no candidate for this many nodes";
   } else if (absl::StartsWith(config.network(), "file:")) {
     result.no_crossovers = "the network's file fixes bandwidths and latencies";
-  } else if (absl::Status status = SearchCrossovers(contenders, config, options, &result);
-             !status.ok()) {
-    return status;
+  } else {
+    RETURN_IF_ERROR(SearchCrossovers(contenders, config, options, &result));
   }
   return result;
 }

@@ -14,7 +14,7 @@
 #include "base/spec.h"
 #include "base/status_macros.h"
 #include "model/data/prefetched_batches.h"
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 #include "model/problem/network_problem.h"
 #include "model/problem/problem.h"
 #include "run/config/flag_error.h"

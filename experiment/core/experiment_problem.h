@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "base/ids.h"
 #include "model/data/dataset.h"
-#include "model/datasets/dataset_registry.h"
+#include "model/datasets/dataset_kind.h"
 #include "model/problem/problem.h"
 #include "run/config/config.pb.h"
 #include "system/mutex.h"

@@ -7,10 +7,21 @@
 #include "model/files/safetensors.h"
 
 namespace grapevine {
-
 namespace {
 
 std::string ModelPath(const std::string& folder) { return folder + "/model.safetensors"; }
+
+std::optional<TargetAccuracy> TargetOf(const Config& config, const std::optional<RunMetrics>& met) {
+  if (!config.has_target_accuracy()) return std::nullopt;
+  TargetAccuracy target{.accuracy = config.target_accuracy(), .met = met.has_value()};
+  if (!met) return target;
+  target.round = met->round;
+  target.epoch = met->epoch;
+  target.time_s = met->time_s;
+  target.bytes_sent_total = met->bytes_sent_total;
+  target.test_accuracy = met->test_accuracy;
+  return target;
+}
 
 }  // namespace
 
@@ -43,22 +54,6 @@ absl::Status WriteNodeModel(const Experiment& experiment, Rank rank, const Share
   return WriteSafetensors(ModelPath(folder), experiment.layout(), model.data.get(),
                           {{"rank", absl::StrCat(rank)}, {"model", experiment.config().model()}});
 }
-
-namespace {
-
-std::optional<TargetAccuracy> TargetOf(const Config& config, const std::optional<RunMetrics>& met) {
-  if (!config.has_target_accuracy()) return std::nullopt;
-  TargetAccuracy target{.accuracy = config.target_accuracy(), .met = met.has_value()};
-  if (!met) return target;
-  target.round = met->round;
-  target.epoch = met->epoch;
-  target.time_s = met->time_s;
-  target.bytes_sent_total = met->bytes_sent_total;
-  target.test_accuracy = met->test_accuracy;
-  return target;
-}
-
-}  // namespace
 
 Summary SummaryOf(const Experiment& experiment, const RunMetrics& latest,
                   const std::optional<RunMetrics>& met) {

@@ -12,7 +12,6 @@
 #include "system/machine_names.h"
 
 namespace grapevine {
-
 namespace {
 
 std::optional<std::string> ProcessEnvironment(const std::string& name) {
@@ -60,6 +59,15 @@ void Note(const NodeIdentity& identity, ResolvedConfig* resolved) {
   set("master_port", identity.master_port.origin);
 }
 
+// What exposes the run to strangers; empty on loopback alone.
+std::string BeyondLoopback(const NodePlacement& placement) {
+  if (!IsLoopback(placement.bind.host)) return absl::StrCat("listens on ", placement.bind.host);
+  if (!IsLoopback(placement.coordinator.host)) {
+    return absl::StrCat("connects to ", placement.coordinator.host);
+  }
+  return "";
+}
+
 }  // namespace
 
 absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved) {
@@ -75,15 +83,14 @@ absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved) {
                                 resolved->OriginOf("master_port")),
       .hosts = std::move(hosts),
       .own_names = HostNames()};
-  absl::StatusOr<NodeIdentity> identity = ResolveIdentity(options, ProcessEnvironment);
-  if (!identity.ok()) return identity.status();
+  ASSIGN_OR_RETURN(NodeIdentity identity, ResolveIdentity(options, ProcessEnvironment));
   const Origin nodes = resolved->OriginOf("nodes");
-  if (nodes.source != Source::kDefault && config.nodes() != identity->world_size.value) {
-    return UsageError(absl::StrCat(
-        nodes.where, " says ", config.nodes(), " nodes, ", identity->world_size.origin, " says ",
-        identity->world_size.value, "; leave --nodes out, or make them agree"));
+  if (nodes.source != Source::kDefault && config.nodes() != identity.world_size.value) {
+    return UsageError(absl::StrCat(nodes.where, " says ", config.nodes(), " nodes, ",
+                                   identity.world_size.origin, " says ", identity.world_size.value,
+                                   "; leave --nodes out, or make them agree"));
   }
-  Note(*identity, resolved);
+  Note(identity, resolved);
   return identity;
 }
 
@@ -120,19 +127,6 @@ std::string PlaceText(const NodeIdentity& identity, const NodePlacement& placeme
       bind.port == 0 ? absl::StrCat(bind.host, ", any port") : FormatHostAddress(bind),
       "; rank 0 is at ", FormatHostAddress(placement.coordinator), "\n");
 }
-
-namespace {
-
-// What exposes the run to strangers; empty on loopback alone.
-std::string BeyondLoopback(const NodePlacement& placement) {
-  if (!IsLoopback(placement.bind.host)) return absl::StrCat("listens on ", placement.bind.host);
-  if (!IsLoopback(placement.coordinator.host)) {
-    return absl::StrCat("connects to ", placement.coordinator.host);
-  }
-  return "";
-}
-
-}  // namespace
 
 absl::StatusOr<TokenSource> NodeToken(const Config& config, const NodePlacement& placement) {
   absl::StatusOr<TokenSource> token = FindToken(config, std::getenv(kTokenVariable));

@@ -16,7 +16,6 @@
 #include "sim/network/tcp_effects.h"
 
 namespace grapevine {
-
 namespace {
 
 constexpr double kBitsPerByte = 8;
@@ -47,6 +46,9 @@ double NarrowestLink(const Platform& platform) {
   return narrowest;
 }
 
+constexpr int kWarmUps = 2;
+constexpr int kGradients = 9;
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const Config& config) {
@@ -62,13 +64,6 @@ absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const C
                    MakeMessageEffects(config, NarrowestLink(cluster->plan_->platform())));
   return cluster;
 }
-
-namespace {
-
-constexpr int kWarmUps = 2;
-constexpr int kGradients = 9;
-
-}  // namespace
 
 absl::StatusOr<std::chrono::nanoseconds> MeasureGradient(const Experiment& experiment) {
   ASSIGN_OR_RETURN(const std::vector<std::unique_ptr<Objective>> objective,

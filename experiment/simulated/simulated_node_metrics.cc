@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "base/status_macros.h"
 #include "run/records/metrics.h"
 #include "run/records/output_file.h"
 #include "run/records/run_directory.h"
@@ -44,10 +45,8 @@ void SimulatedNodeMetrics::OnBoundary(Rank rank, Round completed, Nanoseconds no
 
 absl::Status SimulatedNodeMetrics::Write(const std::string& run) const {
   for (Rank rank = 0; rank < static_cast<Rank>(nodes_.size()); ++rank) {
-    const absl::StatusOr<std::string> folder = CreateNodeDirectory(run, rank);
-    if (!folder.ok()) return folder.status();
-    absl::Status status = WriteOutputFile(MetricsPath(*folder), nodes_[rank].lines);
-    if (!status.ok()) return status;
+    ASSIGN_OR_RETURN(const std::string folder, CreateNodeDirectory(run, rank));
+    RETURN_IF_ERROR(WriteOutputFile(MetricsPath(folder), nodes_[rank].lines));
   }
   return absl::OkStatus();
 }

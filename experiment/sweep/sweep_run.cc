@@ -23,7 +23,6 @@
 #include "topology/topology.h"
 
 namespace grapevine {
-
 namespace {
 
 // The cost of a node's gradient, in messages: that of an event, or of a network's arithmetic.
@@ -35,20 +34,6 @@ double Rounds(const Config& config) {
   constexpr double kSamples = 1e5;
   return config.epochs() * kSamples / (static_cast<double>(config.nodes()) * config.batch());
 }
-
-}  // namespace
-
-double CellCost(const Config& config) {
-  constexpr double kRefused = 1e-3;
-  const absl::StatusOr<std::shared_ptr<const Topology>> topology =
-      MakeTopology(config.topology(), config.nodes(), config.seed());
-  if (!topology.ok()) return kRefused;
-  const absl::StatusOr<double> messages = MessagesPerRound(config.algorithm(), **topology);
-  if (!messages.ok()) return kRefused;
-  return kRefused + Rounds(config) * (*messages + config.nodes() * GradientCost(config));
-}
-
-namespace {
 
 // The summary of an earlier run with exactly this configuration.
 std::optional<Summary> FinishedEarlier(const std::string& folder, const Config& config) {
@@ -96,6 +81,16 @@ absl::StatusOr<Summary> RunFirst(const std::vector<SweepCell>& cells,
 }
 
 }  // namespace
+
+double CellCost(const Config& config) {
+  constexpr double kRefused = 1e-3;
+  const absl::StatusOr<std::shared_ptr<const Topology>> topology =
+      MakeTopology(config.topology(), config.nodes(), config.seed());
+  if (!topology.ok()) return kRefused;
+  const absl::StatusOr<double> messages = MessagesPerRound(config.algorithm(), **topology);
+  if (!messages.ok()) return kRefused;
+  return kRefused + Rounds(config) * (*messages + config.nodes() * GradientCost(config));
+}
 
 std::vector<std::vector<size_t>> SharedCells(const std::vector<SweepCell>& cells) {
   std::vector<std::vector<size_t>> shared;

@@ -5,7 +5,6 @@
 #include <cstring>
 
 namespace grapevine {
-
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "the wire has this machine's bytes");

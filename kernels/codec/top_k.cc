@@ -5,7 +5,6 @@
 #include <array>
 
 namespace grapevine {
-
 namespace {
 
 using Counts = std::array<uint32_t, kDigits>;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 
@@ -25,8 +26,7 @@ struct CachingAllocator::State {
   }
 
   absl::StatusOr<void*> Allocate(int64_t bytes) {
-    absl::StatusOr<void*> memory = source->Allocate(bytes);
-    if (!memory.ok()) return memory;
+    ASSIGN_OR_RETURN(void* const memory, source->Allocate(bytes));
     MutexLock lock(mutex);
     used_bytes += bytes;
     return memory;

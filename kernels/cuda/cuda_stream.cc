@@ -11,7 +11,6 @@
 #include "kernels/cuda/cuda_status.h"
 
 namespace grapevine {
-
 namespace {
 
 // A small network's step is over before a sleep would be, which takes 100 us at least.
@@ -31,6 +30,15 @@ int PriorityOf(StreamPriority priority) {
       return lowest;
   }
   return lowest;
+}
+
+// The graph of what `calls` queue; null and an error, if they did what cannot be recorded.
+cudaError_t Capture(cudaStream_t stream, const std::function<void()>& calls, cudaGraph_t* graph) {
+  // Only this thread's calls count: others may allocate and wait meanwhile.
+  const cudaError_t begun = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+  if (begun != cudaSuccess) return begun;
+  calls();
+  return cudaStreamEndCapture(stream, graph);
 }
 
 }  // namespace
@@ -164,19 +172,6 @@ void CudaStream::ComputeSketch(const float* vector, int64_t size, uint64_t seed,
   if (!Enter()) return;
   Check(CudaSketch(vector, size, seed, sketch, workspace, stream_), "a sketch");
 }
-
-namespace {
-
-// The graph of what `calls` queue; null and an error, if they did what cannot be recorded.
-cudaError_t Capture(cudaStream_t stream, const std::function<void()>& calls, cudaGraph_t* graph) {
-  // Only this thread's calls count: others may allocate and wait meanwhile.
-  const cudaError_t begun = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-  if (begun != cudaSuccess) return begun;
-  calls();
-  return cudaStreamEndCapture(stream, graph);
-}
-
-}  // namespace
 
 absl::StatusOr<CudaRecording> CudaRecording::Of(cudaStream_t stream,
                                                 const std::function<void()>& calls) {

@@ -8,7 +8,6 @@
 #include "base/status_macros.h"
 
 namespace grapevine {
-
 namespace {
 
 // A copy takes milliseconds, unless the device hangs.

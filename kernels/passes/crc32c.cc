@@ -5,60 +5,11 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
 namespace grapevine {
-
-namespace {
-
-[[maybe_unused]] constexpr size_t kLine = 64;  // of a cache, in bytes
-
-#if defined(__SSE2__)
-// `to` begins a line of the cache; the rest of the last line is left.
-void StreamLines(std::byte* to, const std::byte* from, size_t lines) {
-  constexpr int kWords = kLine / sizeof(__m128i);
-  for (size_t line = 0; line < lines; ++line, to += kLine, from += kLine) {
-    __m128i words[kWords];
-    std::memcpy(words, from, kLine);
-    for (int i = 0; i < kWords; ++i) {
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to) + i, words[i]);
-    }
-  }
-}
-
-void CopyToMemory(std::byte* to, const std::byte* from, size_t size) {
-  const size_t past_line = reinterpret_cast<uintptr_t>(to) % kLine;
-  const size_t head = std::min(size, past_line == 0 ? 0 : kLine - past_line);
-  const size_t lines = (size - head) / kLine;
-  std::memcpy(to, from, head);
-  StreamLines(to + head, from + head, lines);
-  const size_t done = head + lines * kLine;
-  std::memcpy(to + done, from + done, size - done);
-  // Such writes keep no order with those that come after, a mutex's among them.
-  _mm_sfence();
-}
-#else
-void CopyToMemory(std::byte* to, const std::byte* from, size_t size) {
-  std::memcpy(to, from, size);
-}
-#endif
-
-}  // namespace
-
-void Copy(CopyTo where, void* to, const void* from, size_t size) {
-  if (size == 0) return;
-  if (where == CopyTo::kCache) {
-    std::memcpy(to, from, size);
-  } else {
-    CopyToMemory(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), size);
-  }
-}
-
 namespace {
 
 // Polynomials over GF(2) modulo the Castagnoli polynomial, bit-reflected: bit
@@ -148,7 +99,7 @@ GRAPEVINE_CRC_TARGET uint32_t ThreeStreams(uint32_t crc, const uint8_t* p) {
   uint64_t b = 0;
   uint64_t c = 0;
   for (size_t i = 0; i < kStream; i += 8) {
-    if (i % kLine == 0) {
+    if (i % kCacheLine == 0) {
       for (size_t stream = 0; stream < 3; ++stream) Prefetch(p + kAhead + stream * kStream + i);
     }
     a = _mm_crc32_u64(a, Load(p + i));

@@ -11,17 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/passes/copy.h"
+
 namespace grapevine {
-
-// Where the result of a copy goes.
-enum class CopyTo {
-  kCache,   // it is read again soon
-  kMemory,  // it is too large to stay in a cache, and would only evict other data
-};
-
-// The ranges must not overlap. A copy to memory bypasses the caches where the processor can, so
-// that it need not first read what it overwrites; other threads see it like any copy.
-void Copy(CopyTo where, void* to, const void* from, size_t size);
 
 // The CRC of some bytes with checksum `crc` (0 for none) followed by
 // data[0, size).

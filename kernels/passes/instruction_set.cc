@@ -1,7 +1,6 @@
 #include "kernels/passes/instruction_set.h"
 
 namespace grapevine {
-
 namespace {
 
 InstructionSet Detect() {

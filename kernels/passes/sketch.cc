@@ -4,7 +4,6 @@
 #include <bit>
 
 namespace grapevine {
-
 namespace {
 
 using OpenSketch = std::array<double, kOpenSketchSize>;

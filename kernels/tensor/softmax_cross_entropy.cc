@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace grapevine {
-
 namespace {
 
 // One row of the batch; returns its loss. `scale` multiplies the gradient.

@@ -6,7 +6,6 @@
 #include <utility>
 
 namespace grapevine {
-
 namespace {
 
 TensorView View(std::string name, std::vector<int64_t> shape, int64_t offset) {

@@ -15,7 +15,7 @@
 #include "base/spec.h"
 #include "base/status_macros.h"
 #include "model/data/dataset.h"
-#include "model/datasets/dataset_registry.h"
+#include "model/datasets/dataset_kind.h"
 #include "system/file.h"
 
 namespace grapevine {
@@ -93,19 +93,6 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ReadPart(const std::vector<std::s
                                                std::move(records.labels));
 }
 
-}  // namespace
-
-absl::StatusOr<TrainTest> ReadCifar10(const std::string& folder, const Augmentation& augmentation) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> paths, TrainingFiles(folder));
-  ASSIGN_OR_RETURN(auto train, ReadPart(paths, augmentation));
-  ASSIGN_OR_RETURN(
-      auto test,
-      ReadPart({(std::filesystem::path(folder) / "test_batch.bin").string()}, augmentation));
-  return TrainTest{std::move(train), std::move(test)};
-}
-
-namespace {
-
 absl::StatusOr<TrainTest> MakeCifar10(const Spec& spec) {
   SpecReader reader(spec);
   const std::string folder = reader.Argument();
@@ -123,5 +110,14 @@ const Registration kCifar10(
      .read = MakeCifar10});
 
 }  // namespace
+
+absl::StatusOr<TrainTest> ReadCifar10(const std::string& folder, const Augmentation& augmentation) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, TrainingFiles(folder));
+  ASSIGN_OR_RETURN(auto train, ReadPart(paths, augmentation));
+  ASSIGN_OR_RETURN(
+      auto test,
+      ReadPart({(std::filesystem::path(folder) / "test_batch.bin").string()}, augmentation));
+  return TrainTest{std::move(train), std::move(test)};
+}
 
 }  // namespace grapevine

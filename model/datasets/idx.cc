@@ -15,7 +15,7 @@
 #include "base/spec.h"
 #include "base/status_macros.h"
 #include "model/data/dataset.h"
-#include "model/datasets/dataset_registry.h"
+#include "model/datasets/dataset_kind.h"
 
 namespace grapevine {
 namespace {
@@ -139,6 +139,19 @@ absl::StatusOr<std::shared_ptr<const Dataset>> ReadPart(const std::string& folde
                                                std::move(classes));
 }
 
+absl::StatusOr<TrainTest> MakeMnist(const Spec& spec) {
+  SpecReader reader(spec);
+  const std::string folder = reader.Argument();
+  RETURN_IF_ERROR(reader.Finish());
+  if (folder.empty()) return FolderMissingError(spec);
+  return ReadMnist(folder);
+}
+
+const Registration kMnist(Datasets(), {.name = "mnist",
+                                       .options = ":DIR",
+                                       .help = "its four IDX files, plain or .gz",
+                                       .read = MakeMnist});
+
 }  // namespace
 
 absl::StatusOr<IdxArray> ReadIdx(const std::string& path, int64_t dimensions) {
@@ -181,22 +194,5 @@ absl::StatusOr<TrainTest> ReadMnist(const std::string& folder) {
   }
   return TrainTest{std::move(train), std::move(test)};
 }
-
-namespace {
-
-absl::StatusOr<TrainTest> MakeMnist(const Spec& spec) {
-  SpecReader reader(spec);
-  const std::string folder = reader.Argument();
-  RETURN_IF_ERROR(reader.Finish());
-  if (folder.empty()) return FolderMissingError(spec);
-  return ReadMnist(folder);
-}
-
-const Registration kMnist(Datasets(), {.name = "mnist",
-                                       .options = ":DIR",
-                                       .help = "its four IDX files, plain or .gz",
-                                       .read = MakeMnist});
-
-}  // namespace
 
 }  // namespace grapevine

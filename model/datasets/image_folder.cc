@@ -23,13 +23,12 @@
 #include "kernels/passes/crc32c.h"
 #include "model/data/augmentation.h"
 #include "model/data/dataset.h"
-#include "model/datasets/dataset_registry.h"
+#include "model/datasets/dataset_kind.h"
 #include "model/datasets/jpeg.h"
 #include "random/keyed_random.h"
 #include "system/file.h"
 
 namespace grapevine {
-
 namespace {
 
 // The images of a folder with one folder for each class: DIR/CLASS/NAME.jpg.
@@ -48,7 +47,7 @@ class ImageListing {
   static absl::StatusOr<ImageListing> Read(const std::string& folder, int64_t most_classes);
 
   const std::vector<std::string>& classes() const { return classes_; }
-  // Of each image.
+  // One for each image.
   const std::vector<Label>& labels() const { return labels_; }
   std::string Path(int64_t i) const;
   // CRC-32C of all classes' and images' names, and the sizes of the files.
@@ -228,7 +227,7 @@ class ImageFolder final : public Dataset {
 
   bool decodes() const override { return true; }
 
-  // Of names and sizes of files: to read them all would take too long.
+  // Covers names and sizes of files: to read them all would take too long.
   uint32_t Checksum(uint32_t crc) const override {
     const uint64_t identity[] = {listing_.checksum(), static_cast<uint64_t>(options_.resize)};
     return Crc32c(crc, identity, sizeof(identity));
@@ -292,25 +291,6 @@ absl::Status CheckSameClasses(const std::string& folder, const std::vector<std::
                                          "; classes are the names of their folders"));
 }
 
-}  // namespace
-
-absl::StatusOr<TrainTest> ReadImageFolder(const std::string& folder,
-                                          const ImageFolderOptions& options) {
-  ASSIGN_OR_RETURN(ImageListing train, ReadPart(folder, "train", options));
-  ASSIGN_OR_RETURN(ImageListing val, ReadPart(folder, "val", options));
-  RETURN_IF_ERROR(CheckSameClasses(folder, train.classes(), val.classes()));
-  DatasetTraits traits{
-      .name = "image-folder",
-      .shape = {.height = options.size, .width = options.size, .channels = 3},
-      .classes = static_cast<int64_t>(train.classes().size()),
-      .normalization = {.mean = {0.485f, 0.456f, 0.406f}, .deviation = {0.229f, 0.224f, 0.225f}}};
-  if (options.augment) traits.augmentation = {.mirror = true, .resized_crop = true};
-  return TrainTest{std::make_shared<const ImageFolder>(traits, std::move(train), options),
-                   std::make_shared<const ImageFolder>(traits, std::move(val), options)};
-}
-
-namespace {
-
 absl::StatusOr<TrainTest> MakeImageFolder(const Spec& spec) {
   SpecReader reader(spec);
   ImageFolderOptions options;
@@ -332,5 +312,20 @@ const Registration kImageFolder(Datasets(),
                                  .read = MakeImageFolder});
 
 }  // namespace
+
+absl::StatusOr<TrainTest> ReadImageFolder(const std::string& folder,
+                                          const ImageFolderOptions& options) {
+  ASSIGN_OR_RETURN(ImageListing train, ReadPart(folder, "train", options));
+  ASSIGN_OR_RETURN(ImageListing val, ReadPart(folder, "val", options));
+  RETURN_IF_ERROR(CheckSameClasses(folder, train.classes(), val.classes()));
+  DatasetTraits traits{
+      .name = "image-folder",
+      .shape = {.height = options.size, .width = options.size, .channels = 3},
+      .classes = static_cast<int64_t>(train.classes().size()),
+      .normalization = {.mean = {0.485f, 0.456f, 0.406f}, .deviation = {0.229f, 0.224f, 0.225f}}};
+  if (options.augment) traits.augmentation = {.mirror = true, .resized_crop = true};
+  return TrainTest{std::make_shared<const ImageFolder>(traits, std::move(train), options),
+                   std::make_shared<const ImageFolder>(traits, std::move(val), options)};
+}
 
 }  // namespace grapevine

@@ -11,7 +11,7 @@
 #include "base/spec.h"
 #include "base/status_macros.h"
 #include "model/data/dataset.h"
-#include "model/datasets/dataset_registry.h"
+#include "model/datasets/dataset_kind.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {
@@ -176,15 +176,6 @@ std::shared_ptr<const Dataset> Draw(int64_t samples, uint64_t part, uint64_t see
                                                std::move(labels));
 }
 
-}  // namespace
-
-TrainTest MakeSynthetic(const SyntheticOptions& options) {
-  return {.train = Draw(options.train, /*part=*/0, options.seed),
-          .test = Draw(options.test, /*part=*/1, options.seed)};
-}
-
-namespace {
-
 constexpr int64_t kMaxSamples = 10'000'000;
 
 absl::StatusOr<TrainTest> MakeSyntheticFrom(const Spec& spec) {
@@ -204,5 +195,10 @@ const Registration kSynthetic(Datasets(), {.name = "synthetic",
                                            .read = MakeSyntheticFrom});
 
 }  // namespace
+
+TrainTest MakeSynthetic(const SyntheticOptions& options) {
+  return {.train = Draw(options.train, /*part=*/0, options.seed),
+          .test = Draw(options.test, /*part=*/1, options.seed)};
+}
 
 }  // namespace grapevine

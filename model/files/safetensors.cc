@@ -19,7 +19,6 @@
 #include "system/file.h"
 
 namespace grapevine {
-
 namespace {
 
 using Json = nlohmann::json;
@@ -173,23 +172,6 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   int depth_ = 0;  // below the unknown field
 };
 
-}  // namespace
-
-absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view text) {
-  SafetensorsHeader header;
-  HeaderReader reader(&header);
-  if (!Json::sax_parse(text, &reader)) return absl::InvalidArgumentError(reader.error());
-  return header;
-}
-
-std::string ShownName(std::string_view name) {
-  constexpr size_t kMaxShown = 100;
-  return absl::StrCat(absl::CHexEscape(std::string(name.substr(0, kMaxShown))),
-                      name.size() > kMaxShown ? "..." : "");
-}
-
-namespace {
-
 static_assert(std::endian::native == std::endian::little, "tensors are copied as they lie");
 
 // Keeps the order of the layout in written files.
@@ -337,6 +319,19 @@ absl::StatusOr<uint64_t> HeaderLength(const std::string& path, std::span<const u
 }
 
 }  // namespace
+
+absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view text) {
+  SafetensorsHeader header;
+  HeaderReader reader(&header);
+  if (!Json::sax_parse(text, &reader)) return absl::InvalidArgumentError(reader.error());
+  return header;
+}
+
+std::string ShownName(std::string_view name) {
+  constexpr size_t kMaxShown = 100;
+  return absl::StrCat(absl::CHexEscape(std::string(name.substr(0, kMaxShown))),
+                      name.size() > kMaxShown ? "..." : "");
+}
 
 absl::Status WriteSafetensors(const std::string& path, const ReplicaLayout& layout,
                               const float* replica, const SafetensorsMetadata& metadata) {

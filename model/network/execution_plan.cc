@@ -11,7 +11,6 @@
 #include "kernels/tensor/memory_plan.h"
 
 namespace grapevine {
-
 namespace {
 
 bool HasParameters(const Operation& operation) {

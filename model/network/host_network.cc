@@ -43,8 +43,7 @@ absl::Status HostNetwork::DownloadGradient(int64_t from, float* gradient) {
 absl::StatusOr<double> HostNetwork::Gradient(const float* replica, const Batch& batch,
                                              float* gradient) {
   RETURN_IF_ERROR(Upload(replica));
-  absl::StatusOr<double> loss = network_->Gradient(replica_, batch, gradient_);
-  if (!loss.ok()) return loss;
+  ASSIGN_OR_RETURN(const double loss, network_->Gradient(replica_, batch, gradient_));
   RETURN_IF_ERROR(DownloadGradient(0, gradient));
   return loss;
 }

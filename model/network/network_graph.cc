@@ -8,17 +8,6 @@
 #include "model/network/backward_cost.h"
 
 namespace grapevine {
-
-std::vector<int> NetworkGraph::Consumers(int tensor) const {
-  std::vector<int> consumers;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    for (int input : nodes[i].inputs) {
-      if (input == tensor) consumers.push_back(static_cast<int>(i));
-    }
-  }
-  return consumers;
-}
-
 namespace {
 
 class Fusion {
@@ -102,12 +91,6 @@ class Fusion {
   std::vector<bool> absorbed_;
 };
 
-}  // namespace
-
-NetworkGraph Fuse(NetworkGraph graph) { return Fusion(std::move(graph)).Run(); }
-
-namespace {
-
 // Where the parameters of an operation end in the replica; 0 for none.
 int64_t ParametersEnd(const Operation& operation, const ReplicaLayout& layout) {
   int64_t end = 0;
@@ -148,6 +131,18 @@ int64_t Cost(const NetworkGraph& graph, const GraphNode& node) {
 }
 
 }  // namespace
+
+std::vector<int> NetworkGraph::Consumers(int tensor) const {
+  std::vector<int> consumers;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    for (int input : nodes[i].inputs) {
+      if (input == tensor) consumers.push_back(static_cast<int>(i));
+    }
+  }
+  return consumers;
+}
+
+NetworkGraph Fuse(NetworkGraph graph) { return Fusion(std::move(graph)).Run(); }
 
 BackwardProgress::BackwardProgress(const NetworkGraph& graph)
     : final_from_(graph.nodes.size()), ready_at_(graph.nodes.size()) {

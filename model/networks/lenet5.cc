@@ -1,5 +1,5 @@
 // LeNet-5 (LeCun et al. 1998) with ReLU and max pooling, as it is used today.
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 
 namespace grapevine {
 namespace {

@@ -1,5 +1,5 @@
 // Three linear layers with ReLU, `width` (256) and half as wide.
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 
 namespace grapevine {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 
 namespace grapevine {
 namespace {

@@ -1,5 +1,5 @@
 // Multinomial logistic regression: one linear layer. Convex.
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 
 namespace grapevine {
 namespace {

@@ -39,12 +39,11 @@ absl::StatusOr<double> HostObjective::GradientInParts(const float* replica, int6
     stream_->Upload(gradient_ + from, (end - from) * kElement, gradient + from);
     end = from;
   };
-  absl::StatusOr<double> loss =
-      objective_->GradientInParts(replica_, round, gradient_, [&](int64_t from) {
-        upload_from(from);
-        final_from(from);
-      });
-  if (!loss.ok()) return loss;
+  ASSIGN_OR_RETURN(const double loss,
+                   objective_->GradientInParts(replica_, round, gradient_, [&](int64_t from) {
+                     upload_from(from);
+                     final_from(from);
+                   }));
   upload_from(0);
   RETURN_IF_ERROR(stream_->Finish(timeout_));
   return loss;

@@ -11,6 +11,15 @@
 #include "model/data/dataset_batches.h"
 
 namespace grapevine {
+namespace {
+
+// Large enough for speed, small enough that activations stay below a training step's.
+constexpr int64_t kBatch = 100;
+
+// Training batches from which batch-norm statistics are measured anew.
+constexpr int64_t kRecalibrationBatches = 50;
+
+}  // namespace
 
 absl::Status RecalibrateBatchNorm(Network& network, BatchSource& batches, int64_t first_round,
                                   int64_t count, float* replica, const BetweenBatches& between) {
@@ -34,13 +43,6 @@ absl::Status RecalibrateBatchNorm(Network& network, BatchSource& batches, int64_
   return absl::OkStatus();
 }
 
-namespace {
-
-// Large enough for speed, small enough that activations stay below a training step's.
-constexpr int64_t kBatch = 100;
-
-}  // namespace
-
 absl::StatusOr<EvaluationSums> EvaluateOn(std::shared_ptr<const Dataset> data, const float* replica,
                                           Network& network, const PrefetchOptions& prefetch,
                                           const BetweenBatches& between) {
@@ -61,13 +63,6 @@ absl::StatusOr<EvaluationSums> EvaluateOn(std::shared_ptr<const Dataset> data, c
   }
   return total;
 }
-
-namespace {
-
-// Training batches from which batch-norm statistics are measured anew.
-constexpr int64_t kRecalibrationBatches = 50;
-
-}  // namespace
 
 absl::StatusOr<Evaluation> NetworkEvaluator::Evaluate(const SharedVector& model) {
   ASSIGN_OR_RETURN(const EvaluationSums result, EvaluateOn(data_.test, model.data.get(), *network_,
@@ -93,13 +88,11 @@ absl::StatusOr<std::optional<Evaluation>> NetworkEvaluator::EvaluateRecalibrated
                  prefetch);
   const std::span<float> buffers = model.span().subspan(layout.parameter_size);
   const std::vector<float> averaged(buffers.begin(), buffers.end());
-  absl::Status status = RecalibrateBatchNorm(*network_, *batches, 0, kRecalibrationBatches,
-                                             model.data.get(), options_.between);
-  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(RecalibrateBatchNorm(*network_, *batches, 0, kRecalibrationBatches,
+                                       model.data.get(), options_.between));
   absl::StatusOr<Evaluation> result = Evaluate(model);
   std::ranges::copy(averaged, buffers.begin());
-  if (!result.ok()) return result.status();
-  return *result;
+  return result;
 }
 
 }  // namespace grapevine

@@ -6,7 +6,7 @@
 #include "kernels/tensor/gpu_tensor_device.h"
 #include "model/data/dataset_batches.h"
 #include "model/network/host_network.h"
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 #include "model/problem/network_evaluation.h"
 
 namespace grapevine {
@@ -67,15 +67,14 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObje
 
 absl::StatusOr<std::unique_ptr<Evaluator>> NetworkProblem::MakeEvaluator(
     const ComputePlace& place, BetweenBatches between) const {
-  absl::StatusOr<std::unique_ptr<Network>> network = NewNetwork(place);
-  if (!network.ok()) return network.status();
+  ASSIGN_OR_RETURN(std::unique_ptr<Network> network, NewNetwork(place));
   if (place.device != nullptr) {
-    ASSIGN_OR_RETURN(network, HostNetwork::Make(*std::move(network), place));
+    ASSIGN_OR_RETURN(network, HostNetwork::Make(std::move(network), place));
   }
   PrefetchOptions prefetch = options_.prefetch;
   prefetch.memory = place.batches;
   return std::make_unique<NetworkEvaluator>(
-      *std::move(network), options_.data,
+      std::move(network), options_.data,
       NetworkEvaluatorOptions{.batch_size = options_.batch_size,
                               .seed = options_.seed,
                               .prefetch = prefetch,

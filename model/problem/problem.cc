@@ -1,7 +1,6 @@
 #include "model/problem/problem.h"
 
 namespace grapevine {
-
 namespace {
 
 const ProblemKind* Find(std::string_view model) {

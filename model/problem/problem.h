@@ -85,7 +85,7 @@ struct ProblemRequest {
 };
 
 // The registration of a problem without a data set: its notation and factory. All other models
-// are networks (model/networks/network_registry.h). Register your own, an objective with its
+// are networks (model/networks/network_kind.h). Register your own, an objective with its
 // gradient, as quadratic_problem.cc does: docs/extending.md. Immutable once registered; the
 // functions are pure, safe from any thread.
 struct ProblemKind {

@@ -9,29 +9,6 @@
 #include "random/keyed_random.h"
 
 namespace grapevine {
-
-QuadraticObjective::QuadraticObjective(QuadraticOptions options) : options_(std::move(options)) {
-  layout_.AddParameter("x", {static_cast<int64_t>(options_.optimum.size())});
-}
-
-void QuadraticObjective::Initialize(float* replica) {
-  std::fill_n(replica, layout_.size, options_.start);
-}
-
-absl::StatusOr<double> QuadraticObjective::Gradient(const float* replica, int64_t round,
-                                                    float* gradient) {
-  KeyedRandom random(options_.seed, Purpose::kGradientNoise, static_cast<uint64_t>(options_.node),
-                     static_cast<uint64_t>(round));
-  double squares = 0;
-  for (int64_t i = 0; i < layout_.size; ++i) {
-    const double distance = static_cast<double>(replica[i]) - options_.optimum[i];
-    squares += distance * distance;
-    const double noise = options_.noise == 0 ? 0 : options_.noise * random.Normal();
-    gradient[i] = static_cast<float>(options_.curvature * distance + noise);
-  }
-  return options_.curvature / 2 * squares;
-}
-
 namespace {
 
 constexpr double kMaxValue = 1e6;
@@ -55,7 +32,45 @@ class DistanceToOptimum final : public Evaluator {
   const std::vector<double> optimum_;
 };
 
+absl::StatusOr<std::unique_ptr<Problem>> MakeQuadratic(const Spec& spec,
+                                                       const ProblemRequest& request) {
+  ASSIGN_OR_RETURN(QuadraticProblemOptions options, ParseQuadratic(spec));
+  options.nodes = request.nodes;
+  options.batch_size = request.batch_size;
+  options.seed = request.seed;
+  return std::make_unique<QuadraticProblem>(options);
+}
+
+const Registration kQuadratic(Problems(),
+                              {.name = "quadratic",
+                               .options = "[:dim=100][:curvature=C][:noise=S][:spread=S][:start=X]",
+                               .help = "noisy, with a known optimum",
+                               .examples = {"quadratic", "quadratic:dim=5:noise=0"},
+                               .make = MakeQuadratic});
+
 }  // namespace
+
+QuadraticObjective::QuadraticObjective(QuadraticOptions options) : options_(std::move(options)) {
+  layout_.AddParameter("x", {static_cast<int64_t>(options_.optimum.size())});
+}
+
+void QuadraticObjective::Initialize(float* replica) {
+  std::fill_n(replica, layout_.size, options_.start);
+}
+
+absl::StatusOr<double> QuadraticObjective::Gradient(const float* replica, int64_t round,
+                                                    float* gradient) {
+  KeyedRandom random(options_.seed, Purpose::kGradientNoise, static_cast<uint64_t>(options_.node),
+                     static_cast<uint64_t>(round));
+  double squares = 0;
+  for (int64_t i = 0; i < layout_.size; ++i) {
+    const double distance = static_cast<double>(replica[i]) - options_.optimum[i];
+    squares += distance * distance;
+    const double noise = options_.noise == 0 ? 0 : options_.noise * random.Normal();
+    gradient[i] = static_cast<float>(options_.curvature * distance + noise);
+  }
+  return options_.curvature / 2 * squares;
+}
 
 absl::StatusOr<QuadraticProblemOptions> ParseQuadratic(const Spec& spec) {
   SpecReader reader(spec);
@@ -122,25 +137,5 @@ absl::StatusOr<std::unique_ptr<Evaluator>> QuadraticProblem::MakeEvaluator(const
   }
   return std::make_unique<DistanceToOptimum>(options_.curvature, std::move(mean));
 }
-
-namespace {
-
-absl::StatusOr<std::unique_ptr<Problem>> MakeQuadratic(const Spec& spec,
-                                                       const ProblemRequest& request) {
-  ASSIGN_OR_RETURN(QuadraticProblemOptions options, ParseQuadratic(spec));
-  options.nodes = request.nodes;
-  options.batch_size = request.batch_size;
-  options.seed = request.seed;
-  return std::make_unique<QuadraticProblem>(options);
-}
-
-const Registration kQuadratic(Problems(),
-                              {.name = "quadratic",
-                               .options = "[:dim=100][:curvature=C][:noise=S][:spread=S][:start=X]",
-                               .help = "noisy, with a known optimum",
-                               .examples = {"quadratic", "quadratic:dim=5:noise=0"},
-                               .make = MakeQuadratic});
-
-}  // namespace
 
 }  // namespace grapevine

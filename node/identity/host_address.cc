@@ -16,7 +16,6 @@
 #include "base/status_macros.h"
 
 namespace grapevine {
-
 namespace {
 
 absl::Status BadAddress(std::string_view text, std::string_view what) {

@@ -16,7 +16,6 @@
 #include "system/file.h"
 
 namespace grapevine {
-
 namespace {
 
 // Ports below this are the system's, and no machine has so many slots.
@@ -53,8 +52,7 @@ absl::StatusOr<Entry> ParseHost(std::string_view text) {
 absl::StatusOr<Entry> ParseLine(std::string_view line) {
   const std::vector<std::string> words =
       absl::StrSplit(std::string(line), absl::ByAnyChar(" \t"), absl::SkipEmpty());
-  absl::StatusOr<Entry> entry = ParseHost(words[0]);
-  if (!entry.ok()) return entry.status();
+  ASSIGN_OR_RETURN(Entry entry, ParseHost(words[0]));
   for (size_t i = 1; i < words.size(); ++i) {
     const std::pair<std::string, std::string> option =
         absl::StrSplit(words[i], absl::MaxSplits('=', 1));
@@ -64,12 +62,12 @@ absl::StatusOr<Entry> ParseLine(std::string_view line) {
       return Wrong(
           absl::StrCat("unknown option \"", words[i], "\"; only slots=N may follow a host"));
     }
-    if (!ParseSlots(option.second, &entry->slots)) {
+    if (!ParseSlots(option.second, &entry.slots)) {
       return Wrong(absl::StrCat("\"", words[i], "\": slots are a number from 1 to 65535"));
     }
   }
-  if (entry->address.port != 0 && entry->slots > 1) {
-    return Wrong(absl::StrCat("\"", words[0], "\" cannot share one port among ", entry->slots,
+  if (entry.address.port != 0 && entry.slots > 1) {
+    return Wrong(absl::StrCat("\"", words[0], "\" cannot share one port among ", entry.slots,
                               " slots; give each a line with a port of its own, or no port"));
   }
   return entry;
@@ -96,40 +94,6 @@ absl::Status At(const std::string& place, const absl::Status& status, Failure fa
   return WithFailure(absl::InvalidArgumentError(absl::StrCat(place, ": ", status.message())),
                      failure);
 }
-
-}  // namespace
-
-absl::StatusOr<HostPlaces> ReadHostfile(const std::string& path) {
-  absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
-  if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
-  const std::span<const uint8_t> bytes = (*file)->bytes();
-  const std::string text(bytes.begin(), bytes.end());
-  HostPlaces places;
-  int number = 0;
-  for (const std::string& raw : std::vector<std::string>(absl::StrSplit(text, '\n'))) {
-    ++number;
-    const std::string line(absl::StripAsciiWhitespace(raw.substr(0, raw.find('#'))));
-    if (line.empty()) continue;
-    if (absl::Status status = AppendLine(line, &places); !status.ok()) {
-      return At(absl::StrCat(path, ":", number), status, Failure::kInput);
-    }
-  }
-  if (places.empty()) return At(path, Wrong("names no host"), Failure::kInput);
-  return places;
-}
-
-absl::StatusOr<HostPlaces> ParseHostList(std::string_view list) {
-  HostPlaces places;
-  for (const std::string& item : std::vector<std::string>(absl::StrSplit(std::string(list), ','))) {
-    const std::string host(absl::StripAsciiWhitespace(item));
-    const absl::Status status =
-        host.empty() ? Wrong("an item is empty") : AppendLine(host, &places);
-    if (!status.ok()) return At(absl::StrCat("-H ", std::string(list)), status, Failure::kUsage);
-  }
-  return places;
-}
-
-namespace {
 
 // Wide enough for every cluster, narrow enough not to overflow.
 constexpr size_t kMaxDigits = 9;
@@ -211,6 +175,36 @@ std::vector<std::string_view> Items(std::string_view list) {
 }
 
 }  // namespace
+
+absl::StatusOr<HostPlaces> ReadHostfile(const std::string& path) {
+  absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
+  if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
+  const std::span<const uint8_t> bytes = (*file)->bytes();
+  const std::string text(bytes.begin(), bytes.end());
+  HostPlaces places;
+  int number = 0;
+  for (const std::string& raw : std::vector<std::string>(absl::StrSplit(text, '\n'))) {
+    ++number;
+    const std::string line(absl::StripAsciiWhitespace(raw.substr(0, raw.find('#'))));
+    if (line.empty()) continue;
+    if (absl::Status status = AppendLine(line, &places); !status.ok()) {
+      return At(absl::StrCat(path, ":", number), status, Failure::kInput);
+    }
+  }
+  if (places.empty()) return At(path, Wrong("names no host"), Failure::kInput);
+  return places;
+}
+
+absl::StatusOr<HostPlaces> ParseHostList(std::string_view list) {
+  HostPlaces places;
+  for (const std::string& item : std::vector<std::string>(absl::StrSplit(std::string(list), ','))) {
+    const std::string host(absl::StripAsciiWhitespace(item));
+    const absl::Status status =
+        host.empty() ? Wrong("an item is empty") : AppendLine(host, &places);
+    if (!status.ok()) return At(absl::StrCat("-H ", std::string(list)), status, Failure::kUsage);
+  }
+  return places;
+}
 
 absl::StatusOr<std::vector<std::string>> ExpandSlurmNodelist(std::string_view list) {
   std::vector<std::string> hosts;

@@ -134,8 +134,8 @@ class Resolver {
       identity_.rank = {options_.rank->value, options_.rank->origin};
     } else if (launcher_ != nullptr) {
       identity_.rank = {launcher_rank_.value, launcher_rank_.origin};
-    } else if (absl::Status status = FindOwnPlace(); !status.ok()) {
-      return status;
+    } else {
+      RETURN_IF_ERROR(FindOwnPlace());
     }
     const Rank rank = identity_.rank.value, size = identity_.world_size.value;
     if (rank < 0 || rank >= size) {

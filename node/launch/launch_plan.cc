@@ -16,7 +16,6 @@
 #include "base/units.h"
 
 namespace grapevine {
-
 namespace {
 
 // The lower the weight, the more this end explains.
@@ -36,6 +35,13 @@ std::string SignalText(int signal) {
 const char* Remedy(int signal) {
   return signal == SIGKILL ? " (by hand, or by the kernel because memory ran out: see its log)"
                            : "";
+}
+
+using std::chrono::milliseconds;
+using Time = LaunchPlan::Time;
+
+Time After(Time start, milliseconds wait) {
+  return wait >= LaunchPlan::kNever - start ? LaunchPlan::kNever : start + wait;
 }
 
 }  // namespace
@@ -82,17 +88,6 @@ absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by) {
                                                      "; its last lines say why")),
                      FailureFromNumber(code));
 }
-
-namespace {
-
-using std::chrono::milliseconds;
-using Time = LaunchPlan::Time;
-
-Time After(Time start, milliseconds wait) {
-  return wait >= LaunchPlan::kNever - start ? LaunchPlan::kNever : start + wait;
-}
-
-}  // namespace
 
 LaunchPlan::LaunchPlan(const LaunchPlanOptions& options, Time now)
     : options_(options), port_deadline_(After(now, options.rendezvous_timeout)) {}

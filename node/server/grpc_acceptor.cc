@@ -23,7 +23,6 @@
 #include "base/failure.h"
 
 namespace grapevine {
-
 namespace {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -68,6 +67,13 @@ UniqueDescriptor Listen(const addrinfo& at, int port, std::chrono::milliseconds 
   return listener;
 }
 
+// For files, and for connections that this node dials.
+constexpr int kKept = 128;
+constexpr int kStrangers = 1024;
+constexpr int kForEachNode = 4;
+// When the system has no descriptor, it may have one later.
+constexpr int kPauseMs = 100;
+
 }  // namespace
 
 absl::StatusOr<ListeningSockets> ListenOn(const HostAddress& address,
@@ -100,17 +106,6 @@ absl::StatusOr<ListeningSockets> ListenOn(const HostAddress& address,
   if (sockets.descriptors.empty()) return CannotListen(address, std::strerror(reason));
   return sockets;
 }
-
-namespace {
-
-// For files, and for connections that this node dials.
-constexpr int kKept = 128;
-constexpr int kStrangers = 1024;
-constexpr int kForEachNode = 4;
-// When the system has no descriptor, it may have one later.
-constexpr int kPauseMs = 100;
-
-}  // namespace
 
 int GrpcAcceptor::MaxDescriptors(int nodes) {
   rlimit limit{};

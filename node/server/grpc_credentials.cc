@@ -22,7 +22,6 @@
 #include "system/file.h"
 
 namespace grapevine {
-
 namespace {
 
 // Whether a node's certificate, key and authority are usable, before anyone dials.

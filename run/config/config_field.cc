@@ -69,6 +69,25 @@ std::string NumberText(double value) {
   return std::string(buffer, end);
 }
 
+// Parses with `parse` and stores with a setter of Reflection.
+template <typename Value, typename Setter>
+absl::Status Store(const absl::StatusOr<Value>& value, const ConfigField& field, Setter setter,
+                   Config* config) {
+  RETURN_IF_ERROR(value.status());
+  (config->GetReflection()->*setter)(config, &field, *value);
+  return absl::OkStatus();
+}
+
+absl::Status AddElements(const ConfigField& field, std::string_view text, Config* config) {
+  ClearField(field, config);
+  const std::vector<std::string> elements = absl::StrSplit(std::string(text), ',');
+  for (const std::string& element : elements) {
+    ASSIGN_OR_RETURN(const std::string canonical, Canonical(InfoOf(field).kind(), element));
+    config->GetReflection()->AddString(config, &field, canonical);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::vector<const ConfigField*> ConfigFields() {
@@ -105,29 +124,6 @@ bool HasField(const ConfigField& field, const Config& config) {
 void ClearField(const ConfigField& field, Config* config) {
   config->GetReflection()->ClearField(config, &field);
 }
-
-namespace {
-
-// Parses with `parse` and stores with a setter of Reflection.
-template <typename Value, typename Setter>
-absl::Status Store(const absl::StatusOr<Value>& value, const ConfigField& field, Setter setter,
-                   Config* config) {
-  if (!value.ok()) return value.status();
-  (config->GetReflection()->*setter)(config, &field, *value);
-  return absl::OkStatus();
-}
-
-absl::Status AddElements(const ConfigField& field, std::string_view text, Config* config) {
-  ClearField(field, config);
-  const std::vector<std::string> elements = absl::StrSplit(std::string(text), ',');
-  for (const std::string& element : elements) {
-    ASSIGN_OR_RETURN(const std::string canonical, Canonical(InfoOf(field).kind(), element));
-    config->GetReflection()->AddString(config, &field, canonical);
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 absl::Status SetField(const ConfigField& field, std::string_view text, Config* config) {
   using google::protobuf::Reflection;

@@ -10,7 +10,6 @@
 #include "run/text_proto.h"
 
 namespace grapevine {
-
 namespace {
 
 using google::protobuf::TextFormat;

@@ -17,7 +17,6 @@
 #include "run/config/config_validate.h"
 
 namespace grapevine {
-
 namespace {
 
 absl::Status AddFile(const std::string& path, ResolvedConfig* resolved) {
@@ -89,36 +88,6 @@ void ForgetRecord(ResolvedConfig* resolved) {
   }
 }
 
-}  // namespace
-
-absl::StatusOr<ResolvedConfig> ResolveConfig(const ConfigSources& sources) {
-  ResolvedConfig resolved;
-  if (sources.file) {
-    RETURN_IF_ERROR(AddFile(*sources.file, &resolved));
-  }
-  RETURN_IF_ERROR(AddEnvironment(sources.environment, &resolved));
-  RETURN_IF_ERROR(AddFlags(sources.flags, &resolved));
-  // An earlier run's config.textproto names what made that run.
-  ForgetRecord(&resolved);
-  RETURN_IF_ERROR(ChooseDuration(&resolved));
-  FillDefaults(&resolved.config);
-  RETURN_IF_ERROR(ValidateConfig(resolved));
-  return resolved;
-}
-
-std::map<std::string, std::string> ConfigEnvironment() {
-  std::map<std::string, std::string> result;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string text(*variable);
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos || !text.starts_with("GRAPEVINE_")) continue;
-    result.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return result;
-}
-
-namespace {
-
 constexpr std::string_view kSweepable[] = {"topology", "algorithm", "nodes", "bandwidth",
                                            "latency",  "straggler", "seed"};
 
@@ -163,6 +132,32 @@ std::string FolderName(std::string text) {
 }
 
 }  // namespace
+
+absl::StatusOr<ResolvedConfig> ResolveConfig(const ConfigSources& sources) {
+  ResolvedConfig resolved;
+  if (sources.file) {
+    RETURN_IF_ERROR(AddFile(*sources.file, &resolved));
+  }
+  RETURN_IF_ERROR(AddEnvironment(sources.environment, &resolved));
+  RETURN_IF_ERROR(AddFlags(sources.flags, &resolved));
+  // An earlier run's config.textproto names what made that run.
+  ForgetRecord(&resolved);
+  RETURN_IF_ERROR(ChooseDuration(&resolved));
+  FillDefaults(&resolved.config);
+  RETURN_IF_ERROR(ValidateConfig(resolved));
+  return resolved;
+}
+
+std::map<std::string, std::string> ConfigEnvironment() {
+  std::map<std::string, std::string> result;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string text(*variable);
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || !text.starts_with("GRAPEVINE_")) continue;
+    result.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return result;
+}
 
 bool IsSweepable(const std::string& field) {
   return std::ranges::find(kSweepable, field) != std::end(kSweepable);

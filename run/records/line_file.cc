@@ -11,11 +11,23 @@
 #include "run/records/output_file.h"
 
 namespace grapevine {
-
 namespace {
 
 absl::Status SystemError(int error, std::string_view what, const std::string& path) {
   return OutputError(absl::StrCat("cannot ", std::string(what), " ", path), error);
+}
+
+// For the pending lines of a run that has failed.
+constexpr std::chrono::seconds kPatience{2};
+
+BackgroundWriter::Options Appending(std::shared_ptr<LineFile> file,
+                                    std::function<void(const absl::Status&)> failed) {
+  return {.write = [file](std::string_view line) { return file->Append(line); },
+          .name = file->path(),
+          .capacity = BackgroundLines::kCapacity,
+          .failed = [failed = std::move(failed)](
+                        const absl::Status& why) { failed(AsOutputStatus(why)); },
+          .patience = kPatience};
 }
 
 }  // namespace
@@ -45,23 +57,6 @@ absl::Status LineFile::Append(std::string_view line) {
   }
   return absl::OkStatus();
 }
-
-namespace {
-
-// For the pending lines of a run that has failed.
-constexpr std::chrono::seconds kPatience{2};
-
-BackgroundWriter::Options Appending(std::shared_ptr<LineFile> file,
-                                    std::function<void(const absl::Status&)> failed) {
-  return {.write = [file](std::string_view line) { return file->Append(line); },
-          .name = file->path(),
-          .capacity = BackgroundLines::kCapacity,
-          .failed = [failed = std::move(failed)](
-                        const absl::Status& why) { failed(AsOutputStatus(why)); },
-          .patience = kPatience};
-}
-
-}  // namespace
 
 BackgroundLines::BackgroundLines(std::unique_ptr<LineFile> file,
                                  std::function<void(const absl::Status&)> failed)

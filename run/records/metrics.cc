@@ -6,7 +6,6 @@
 #include "run/records/json_record.h"
 
 namespace grapevine {
-
 namespace {
 
 constexpr auto kRunMembers = [](auto& record, auto&& visit) {
@@ -39,36 +38,6 @@ constexpr auto kNodeMembers = [](auto& record, auto&& visit) {
   visit("bytes_sent_total", record.bytes_sent_total);
   visit("bytes_received_total", record.bytes_received_total);
 };
-
-}  // namespace
-
-void Remember(const RunMetrics& metrics, RunMetrics* latest) {
-  latest->round = metrics.round;
-  latest->epoch = metrics.epoch;
-  latest->time_s = metrics.time_s;
-  const auto update = [&](auto... members) {
-    ((metrics.*members ? void(latest->*members = metrics.*members) : void()), ...);
-  };
-  update(&RunMetrics::train_loss, &RunMetrics::learning_rate, &RunMetrics::test_loss,
-         &RunMetrics::test_accuracy, &RunMetrics::test_loss_recalibrated,
-         &RunMetrics::test_accuracy_recalibrated, &RunMetrics::consensus_distance,
-         &RunMetrics::buffer_distance, &RunMetrics::bytes_sent_total,
-         &RunMetrics::evaluation_bytes_sent_total, &RunMetrics::samples_per_s);
-}
-
-std::string ToJsonLine(const RunMetrics& metrics) { return Dump(ToJson(metrics, kRunMembers)); }
-
-std::string ToJsonLine(const NodeMetrics& metrics) { return Dump(ToJson(metrics, kNodeMembers)); }
-
-absl::StatusOr<RunMetrics> RunMetricsFromJson(std::string_view line) {
-  return FromJsonText<RunMetrics>(line, kRunMembers);
-}
-
-absl::StatusOr<NodeMetrics> NodeMetricsFromJson(std::string_view line) {
-  return FromJsonText<NodeMetrics>(line, kNodeMembers);
-}
-
-namespace {
 
 constexpr char kLocal[] = "local_test_accuracy";
 constexpr char kTarget[] = "target";
@@ -126,6 +95,32 @@ absl::Status ReadMember(const nlohmann::json& json, const char* name, const Memb
 
 }  // namespace
 
+void Remember(const RunMetrics& metrics, RunMetrics* latest) {
+  latest->round = metrics.round;
+  latest->epoch = metrics.epoch;
+  latest->time_s = metrics.time_s;
+  const auto update = [&](auto... members) {
+    ((metrics.*members ? void(latest->*members = metrics.*members) : void()), ...);
+  };
+  update(&RunMetrics::train_loss, &RunMetrics::learning_rate, &RunMetrics::test_loss,
+         &RunMetrics::test_accuracy, &RunMetrics::test_loss_recalibrated,
+         &RunMetrics::test_accuracy_recalibrated, &RunMetrics::consensus_distance,
+         &RunMetrics::buffer_distance, &RunMetrics::bytes_sent_total,
+         &RunMetrics::evaluation_bytes_sent_total, &RunMetrics::samples_per_s);
+}
+
+std::string ToJsonLine(const RunMetrics& metrics) { return Dump(ToJson(metrics, kRunMembers)); }
+
+std::string ToJsonLine(const NodeMetrics& metrics) { return Dump(ToJson(metrics, kNodeMembers)); }
+
+absl::StatusOr<RunMetrics> RunMetricsFromJson(std::string_view line) {
+  return FromJsonText<RunMetrics>(line, kRunMembers);
+}
+
+absl::StatusOr<NodeMetrics> NodeMetricsFromJson(std::string_view line) {
+  return FromJsonText<NodeMetrics>(line, kNodeMembers);
+}
+
 Spread SpreadOf(const std::vector<double>& values) {
   Spread spread{.min = values.front(), .mean = 0, .max = values.front()};
   for (const double value : values) {
@@ -148,10 +143,9 @@ std::string ToJsonText(const Summary& summary) {
 absl::StatusOr<Summary> SummaryFromJson(std::string_view text) {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return absl::InvalidArgumentError("is not valid JSON");
-  absl::StatusOr<Summary> summary = FromJson<Summary>(json, kSummaryMembers);
-  if (!summary.ok()) return summary.status();
-  absl::Status status = ReadMember(json, kLocal, kSpreadMembers, &summary->local_test_accuracy);
-  status.Update(ReadMember(json, kTarget, kTargetMembers, &summary->target));
+  ASSIGN_OR_RETURN(Summary summary, FromJson<Summary>(json, kSummaryMembers));
+  absl::Status status = ReadMember(json, kLocal, kSpreadMembers, &summary.local_test_accuracy);
+  status.Update(ReadMember(json, kTarget, kTargetMembers, &summary.target));
   RETURN_IF_ERROR(status);
   return summary;
 }

@@ -145,12 +145,11 @@ absl::StatusOr<std::string> CreateNodeDirectory(const std::string& run, int rank
 }
 
 absl::StatusOr<std::string> PrepareNodeDirectory(const std::string& run, int rank, bool overwrite) {
-  absl::StatusOr<std::string> path = CreateNodeDirectory(run, rank);
-  if (!path.ok()) return path;
-  ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesOfARun(*path));
+  ASSIGN_OR_RETURN(std::string path, CreateNodeDirectory(run, rank));
+  ASSIGN_OR_RETURN(const std::vector<fs::path> files, FilesOfARun(path));
   if (!files.empty() && !overwrite) {
     return OutputError(absl::StrCat(
-        *path, " holds an earlier run; choose another --out, or replace it with --overwrite"));
+        path, " holds an earlier run; choose another --out, or replace it with --overwrite"));
   }
   for (const fs::path& file : files) {
     std::error_code error;

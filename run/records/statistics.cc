@@ -10,7 +10,6 @@
 #include "run/records/json_record.h"
 
 namespace grapevine {
-
 namespace {
 
 constexpr int kBits = 9;  // 2^9 buckets for each power of two
@@ -31,45 +30,6 @@ int64_t MiddleOf(size_t bucket) {
   const int64_t low = (index - shift * kPerOctave) << shift;
   return low + ((int64_t{1} << shift) - 1) / 2;
 }
-
-}  // namespace
-
-void DurationHistogram::Add(int64_t nanoseconds) {
-  const int64_t duration = std::max<int64_t>(0, nanoseconds);
-  const size_t bucket = BucketOf(duration);
-  if (bucket >= buckets_.size()) buckets_.resize(bucket + 1);
-  ++buckets_[bucket];
-  min_ = count_ > 0 ? std::min(min_, duration) : duration;
-  max_ = std::max(max_, duration);
-  sum_ += static_cast<double>(duration);
-  ++count_;
-}
-
-void DurationHistogram::Merge(const DurationHistogram& other) {
-  if (other.count_ == 0) return;
-  if (other.buckets_.size() > buckets_.size()) buckets_.resize(other.buckets_.size());
-  for (size_t i = 0; i < other.buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
-  min_ = count_ > 0 ? std::min(min_, other.min_) : other.min_;
-  max_ = std::max(max_, other.max_);
-  sum_ += other.sum_;
-  count_ += other.count_;
-}
-
-int64_t DurationHistogram::Quantile(double q) const {
-  if (count_ == 0) return 0;
-  const auto rank = static_cast<int64_t>(std::ceil(q * static_cast<double>(count_)));
-  if (rank <= 1) return min_;
-  if (rank >= count_) return max_;
-  int64_t below = 0;
-  size_t bucket = 0;
-  while (true) {
-    below += buckets_[bucket];
-    if (below >= rank) return std::clamp(MiddleOf(bucket), min_, max_);
-    ++bucket;
-  }
-}
-
-namespace {
 
 using Json = nlohmann::ordered_json;
 
@@ -139,6 +99,41 @@ std::string Waits(const Statistics& statistics) {
 }
 
 }  // namespace
+
+void DurationHistogram::Add(int64_t nanoseconds) {
+  const int64_t duration = std::max<int64_t>(0, nanoseconds);
+  const size_t bucket = BucketOf(duration);
+  if (bucket >= buckets_.size()) buckets_.resize(bucket + 1);
+  ++buckets_[bucket];
+  min_ = count_ > 0 ? std::min(min_, duration) : duration;
+  max_ = std::max(max_, duration);
+  sum_ += static_cast<double>(duration);
+  ++count_;
+}
+
+void DurationHistogram::Merge(const DurationHistogram& other) {
+  if (other.count_ == 0) return;
+  if (other.buckets_.size() > buckets_.size()) buckets_.resize(other.buckets_.size());
+  for (size_t i = 0; i < other.buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
+  min_ = count_ > 0 ? std::min(min_, other.min_) : other.min_;
+  max_ = std::max(max_, other.max_);
+  sum_ += other.sum_;
+  count_ += other.count_;
+}
+
+int64_t DurationHistogram::Quantile(double q) const {
+  if (count_ == 0) return 0;
+  const auto rank = static_cast<int64_t>(std::ceil(q * static_cast<double>(count_)));
+  if (rank <= 1) return min_;
+  if (rank >= count_) return max_;
+  int64_t below = 0;
+  size_t bucket = 0;
+  while (true) {
+    below += buckets_[bucket];
+    if (below >= rank) return std::clamp(MiddleOf(bucket), min_, max_);
+    ++bucket;
+  }
+}
 
 std::string ToJsonText(const Statistics& statistics) {
   Json json;

@@ -17,7 +17,6 @@
 #include "system/file.h"
 
 namespace grapevine {
-
 namespace {
 
 constexpr char kFormat[] = "grapevine-node-trace-1";
@@ -68,58 +67,6 @@ absl::Status ReadRecords(std::span<const uint8_t> bytes, int64_t records, NodeTr
               size - sizeof(order));
   return absl::OkStatus();
 }
-
-}  // namespace
-
-std::string NodeTracePath(const std::string& folder) { return absl::StrCat(folder, "/trace.bin"); }
-
-absl::Status WriteNodeTrace(const std::string& path, const NodeTrace& trace) {
-  const Header header{.format = kFormat,
-                      .rank = trace.rank,
-                      .clock = trace.clock,
-                      .start = trace.start,
-                      .dropped = trace.dropped,
-                      .records = static_cast<int64_t>(trace.records.size())};
-  std::string bytes = Dump(ToJson(header, kHeaderMembers)) + "\n";
-  bytes.append(reinterpret_cast<const char*>(&kByteOrder), sizeof(kByteOrder));
-  bytes.append(reinterpret_cast<const char*>(trace.records.data()),
-               trace.records.size() * sizeof(TraceRecord));
-  return WriteOutputFile(path, bytes);
-}
-
-absl::StatusOr<NodeTrace> ReadNodeTrace(const std::string& path, Rank nodes) {
-  const absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
-  if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
-  const std::span<const uint8_t> bytes = (*file)->bytes();
-  const auto line = bytes.first(std::min(bytes.size(), kMaxHeader));
-  const auto end = std::ranges::find(line, '\n');
-  if (end == line.end()) return BadTrace(path, "it has no header");
-  const absl::StatusOr<Header> header =
-      FromJsonText<Header>(std::string_view(reinterpret_cast<const char*>(line.data()),
-                                            static_cast<size_t>(end - line.begin())),
-                           kHeaderMembers);
-  if (!header.ok()) return BadTrace(path, "its header " + std::string(header.status().message()));
-  const int64_t most = static_cast<int64_t>(bytes.size() / sizeof(TraceRecord));
-  if (header->format != kFormat || header->rank < 0 || header->rank >= nodes ||
-      header->records < 0 || header->records > most || header->start < 0 ||
-      header->start > kCentury) {
-    return BadTrace(path, "its header makes no sense");
-  }
-  NodeTrace trace{.rank = header->rank,
-                  .clock = header->clock,
-                  .start = header->start,
-                  .dropped = header->dropped,
-                  .records = {}};
-  const absl::Status read = ReadRecords(bytes.subspan(static_cast<size_t>(end - line.begin()) + 1),
-                                        header->records, &trace);
-  if (!read.ok()) return BadTrace(path, std::string(read.message()));
-  for (const TraceRecord& record : trace.records) {
-    if (!Valid(record, nodes)) return BadTrace(path, "a record makes no sense");
-  }
-  return trace;
-}
-
-namespace {
 
 // The length with which an arrival is drawn, so that it is visible and its arrow hits it.
 constexpr int64_t kArrival = 1000;
@@ -210,6 +157,54 @@ class Merger {
 };
 
 }  // namespace
+
+std::string NodeTracePath(const std::string& folder) { return absl::StrCat(folder, "/trace.bin"); }
+
+absl::Status WriteNodeTrace(const std::string& path, const NodeTrace& trace) {
+  const Header header{.format = kFormat,
+                      .rank = trace.rank,
+                      .clock = trace.clock,
+                      .start = trace.start,
+                      .dropped = trace.dropped,
+                      .records = static_cast<int64_t>(trace.records.size())};
+  std::string bytes = Dump(ToJson(header, kHeaderMembers)) + "\n";
+  bytes.append(reinterpret_cast<const char*>(&kByteOrder), sizeof(kByteOrder));
+  bytes.append(reinterpret_cast<const char*>(trace.records.data()),
+               trace.records.size() * sizeof(TraceRecord));
+  return WriteOutputFile(path, bytes);
+}
+
+absl::StatusOr<NodeTrace> ReadNodeTrace(const std::string& path, Rank nodes) {
+  const absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
+  if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
+  const std::span<const uint8_t> bytes = (*file)->bytes();
+  const auto line = bytes.first(std::min(bytes.size(), kMaxHeader));
+  const auto end = std::ranges::find(line, '\n');
+  if (end == line.end()) return BadTrace(path, "it has no header");
+  const absl::StatusOr<Header> header =
+      FromJsonText<Header>(std::string_view(reinterpret_cast<const char*>(line.data()),
+                                            static_cast<size_t>(end - line.begin())),
+                           kHeaderMembers);
+  if (!header.ok()) return BadTrace(path, "its header " + std::string(header.status().message()));
+  const int64_t most = static_cast<int64_t>(bytes.size() / sizeof(TraceRecord));
+  if (header->format != kFormat || header->rank < 0 || header->rank >= nodes ||
+      header->records < 0 || header->records > most || header->start < 0 ||
+      header->start > kCentury) {
+    return BadTrace(path, "its header makes no sense");
+  }
+  NodeTrace trace{.rank = header->rank,
+                  .clock = header->clock,
+                  .start = header->start,
+                  .dropped = header->dropped,
+                  .records = {}};
+  const absl::Status read = ReadRecords(bytes.subspan(static_cast<size_t>(end - line.begin()) + 1),
+                                        header->records, &trace);
+  if (!read.ok()) return BadTrace(path, std::string(read.message()));
+  for (const TraceRecord& record : trace.records) {
+    if (!Valid(record, nodes)) return BadTrace(path, "a record makes no sense");
+  }
+  return trace;
+}
 
 absl::StatusOr<std::vector<Rank>> MergeTraces(std::span<const std::string> files,
                                               ChromeTrace* trace) {

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "sim/network/fluid_flows.h"
 #include "sim/network/max_min.h"
 #include "sim/network/network_model.h"
 #include "sim/platform/platform.h"

@@ -8,7 +8,6 @@
 #include <limits>
 
 namespace grapevine {
-
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -40,6 +39,24 @@ double Limit(const MaxMinFlow& flow, const std::vector<double>& levels) {
   return limit;
 }
 
+// Levels that differ by less are equal up to rounding.
+constexpr double kRounding = 0x1p-40;
+// After this many fillings in vain, the affected flows double each time, so that a change that runs
+// through a long chain of links does not cost the square of its length.
+constexpr int kPatience = 4;
+
+bool Below(double a, double b) { return a < b * (1 - kRounding); }
+
+// The order of filling; ties by number, so that it is the same on every machine.
+struct Later {
+  template <typename Candidate>
+  bool operator()(const Candidate& a, const Candidate& b) const {
+    if (a.level != b.level) return a.level > b.level;
+    if (a.is_flow != b.is_flow) return b.is_flow;
+    return a.index > b.index;
+  }
+};
+
 }  // namespace
 
 std::vector<double> MaxMinRates(std::span<const double> capacities,
@@ -62,28 +79,6 @@ std::vector<double> MaxMinRates(std::span<const double> capacities,
   }
   return rates;
 }
-
-namespace {
-
-// Levels that differ by less are equal up to rounding.
-constexpr double kRounding = 0x1p-40;
-// After this many fillings in vain, the affected flows double each time, so that a change that runs
-// through a long chain of links does not cost the square of its length.
-constexpr int kPatience = 4;
-
-bool Below(double a, double b) { return a < b * (1 - kRounding); }
-
-// The order of filling; ties by number, so that it is the same on every machine.
-struct Later {
-  template <typename Candidate>
-  bool operator()(const Candidate& a, const Candidate& b) const {
-    if (a.level != b.level) return a.level > b.level;
-    if (a.is_flow != b.is_flow) return b.is_flow;
-    return a.index > b.index;
-  }
-};
-
-}  // namespace
 
 SharedLinks::SharedLinks(std::span<const Link> links) {
   links_.reserve(links.size());

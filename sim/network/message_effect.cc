@@ -1,7 +1,6 @@
 #include "sim/network/message_effect.h"
 
 namespace grapevine {
-
 namespace {
 
 uint64_t Key(Rank from, Rank to) {

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <vector>
 
 #include "base/ids.h"
 #include "sim/nanoseconds.h"
@@ -62,37 +61,6 @@ class NetworkModel {
   // By link of the platform, the bytes of the messages that began to cross it; empty where links
   // are not modelled individually.
   virtual std::span<const double> link_bytes() const { return {}; }
-};
-
-// The progress of flows: what every network needs besides the question of which rate each flow
-// gets. Thread-compatible.
-class FluidFlows {
- public:
-  // The clock outlives this.
-  explicit FluidFlows(AlarmClock* clock) : clock_(clock) {}
-
-  // A flow of `bytes` at rate 0.
-  void Begin(FlowId id, double bytes, Nanoseconds now);
-  // From `now` on, in bytes per nanosecond; sets the alarm for the flow's end.
-  void SetRate(FlowId id, double rate, Nanoseconds now);
-  double rate(FlowId id) const { return progress_[id].rate; }
-  // The bytes that have not left.
-  double Left(FlowId id, Nanoseconds now) const;
-  // Whether the flow has ended; false for an alarm that was replaced.
-  bool OnAlarm(FlowId id, uint32_t version, Nanoseconds now);
-
- private:
-  struct Progress {
-    double remaining = 0;  // bytes, at `updated`
-    double rate = 0;
-    Nanoseconds updated = 0;
-    Nanoseconds finish = 0;  // at this rate
-    Nanoseconds alarm = 0;   // the one that is set; not after `finish` unless rates rose
-    uint32_t version = 0;    // of that alarm; goes on when the slot is used again
-  };
-
-  AlarmClock* const clock_;
-  std::vector<Progress> progress_;
 };
 
 }  // namespace grapevine

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/network/fluid_flows.h"
 #include "sim/network/network_model.h"
 
 namespace grapevine {

@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace grapevine {
-
 namespace {
 
 constexpr std::string_view kHost = "host";

@@ -20,7 +20,6 @@
 #include "sim/platform/platform_kind.h"
 
 namespace grapevine {
-
 namespace {
 
 absl::Status Wrong(const std::string& message) { return absl::InvalidArgumentError(message); }
@@ -40,6 +39,25 @@ absl::Status Read(std::string_view field, const std::string& text, std::string_v
   *value = *parsed;
   return absl::OkStatus();
 }
+
+struct Arc {
+  LinkId link;
+};
+using BoostGraph =
+    boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, boost::no_property, Arc>;
+using Vertex = BoostGraph::vertex_descriptor;
+
+// In the order in which routes are preferred.
+struct Distance {
+  Nanoseconds latency = 0;
+  int32_t hops = 0;
+
+  friend auto operator<=>(const Distance&, const Distance&) = default;
+  friend Distance operator+(const Distance& a, const Distance& b) {
+    return {a.latency + b.latency, a.hops + b.hops};
+  }
+};
+constexpr Distance kUnreached = {std::numeric_limits<Nanoseconds>::max(), 0};
 
 }  // namespace
 
@@ -80,29 +98,6 @@ absl::Status PlatformBuilder::FindNode(const std::string& name, int32_t* node) c
   *node = found->second;
   return absl::OkStatus();
 }
-
-namespace {
-
-struct Arc {
-  LinkId link;
-};
-using BoostGraph =
-    boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, boost::no_property, Arc>;
-using Vertex = BoostGraph::vertex_descriptor;
-
-// In the order in which routes are preferred.
-struct Distance {
-  Nanoseconds latency = 0;
-  int32_t hops = 0;
-
-  friend auto operator<=>(const Distance&, const Distance&) = default;
-  friend Distance operator+(const Distance& a, const Distance& b) {
-    return {a.latency + b.latency, a.hops + b.hops};
-  }
-};
-constexpr Distance kUnreached = {std::numeric_limits<Nanoseconds>::max(), 0};
-
-}  // namespace
 
 // Immutable. Hosts with a single cable (most of them, in most networks) are not
 // searched: they begin and end where their cable leads.

@@ -23,7 +23,6 @@
 #include "topology/files/parser_limits.h"
 
 namespace grapevine {
-
 namespace {
 
 using Positions = google::protobuf::TextFormat::ParseInfoTree;
@@ -74,14 +73,6 @@ class TextprotoReader {
   Positions positions_;
   PlatformBuilder builder_;
 };
-
-}  // namespace
-
-absl::StatusOr<PlatformDescription> ReadPlatformTextproto(const std::string& path) {
-  return TextprotoReader(path).Read();
-}
-
-namespace {
 
 using boost::property_tree::ptree;
 
@@ -247,14 +238,6 @@ class GraphmlReader {
   PlatformBuilder builder_;
 };
 
-}  // namespace
-
-absl::StatusOr<PlatformDescription> ReadPlatformGraphml(const std::string& path) {
-  return GraphmlReader(path).Read();
-}
-
-namespace {
-
 absl::StatusOr<PlatformDescription> ReadByEnding(const std::string& path) {
   const std::string lower = absl::AsciiStrToLower(path);
   if (lower.ends_with(".graphml") || lower.ends_with(".xml")) return ReadPlatformGraphml(path);
@@ -262,6 +245,14 @@ absl::StatusOr<PlatformDescription> ReadByEnding(const std::string& path) {
 }
 
 }  // namespace
+
+absl::StatusOr<PlatformDescription> ReadPlatformTextproto(const std::string& path) {
+  return TextprotoReader(path).Read();
+}
+
+absl::StatusOr<PlatformDescription> ReadPlatformGraphml(const std::string& path) {
+  return GraphmlReader(path).Read();
+}
 
 absl::StatusOr<std::shared_ptr<const Platform>> LoadPlatformFile(const std::string& path) {
   const std::string name = absl::StrCat("file:", path);

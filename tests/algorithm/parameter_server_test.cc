@@ -106,7 +106,7 @@ TEST_P(Costs, AWorkerSendsAReplicaAndAServerItsShardToEachWorker) {
   }
 }
 
-// Of its shard a server holds n gradients, old and new weights and the momentum.
+// A server holds, of the size of its shard, n gradients, old and new weights and the momentum.
 TEST_P(Costs, MemoryIsBounded) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(::testing::Message() << "order seed " << seed);

@@ -1,10 +1,9 @@
-#include "cli/terminal/progress_display.h"
-
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "cli/terminal/progress.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "cli/terminal/progress_display.h"
+#include "cli/terminal/progress.h"
 #include "experiment/sweep/sweep_run.h"
 
 namespace grapevine {

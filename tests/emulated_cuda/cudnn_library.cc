@@ -31,7 +31,7 @@ enum Engine : int64_t { kUnsteady, kTensorCores, kExact, kEngines };
 
 constexpr int64_t kWorkspace = 1024;  // every engine's, who spoils it
 
-// Of any type: what was set, as it came. It keeps alive those that it names.
+// A descriptor of any type: what was set, as it came. It keeps alive those that it names.
 struct Descriptor {
   cudnnBackendDescriptorType_t type;
   bool final = false;
@@ -170,9 +170,9 @@ struct Convolution {
     return &names == &kForward ? y : &names == &kDataGradient ? x : w;
   }
 
-  // Of the three, the result begins as zeros.
+  // The result, one of the three, begins as zeros.
   void Run(float* xs, float* ws, float* ys) const {
-    // Of one pixel of x and y, and one place of the window: for its k-th output.
+    // For one pixel of x and y and one place of the window: its k-th output.
     if (&names == &kForward) {
       ForEachPair(xs, ws, ys, [c = x.c](const float* x, const float* w, float* y) {
         float sum = 0;

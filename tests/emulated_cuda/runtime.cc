@@ -99,7 +99,7 @@ using Lock = std::lock_guard<std::mutex>;
 // What every call says after it.
 constexpr cudaError_t kLost = cudaErrorECCUncorrectable;
 
-// Of the calling thread.
+// Each thread has its own.
 thread_local cudaError_t last_error = cudaSuccess;
 thread_local CUstream_st* capturing = nullptr;  // a stream, in the mode of threads
 
@@ -361,7 +361,7 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return cudaSuccess;
 }
 
-// Of nothing, from nowhere, too: memcpy may not.
+// Zero bytes may come from nowhere, which memcpy forbids.
 static void CopyBytes(void* to, const void* from, size_t bytes) {
   std::copy_n(static_cast<const char*>(from), bytes, static_cast<char*>(to));
 }

@@ -3,6 +3,7 @@
 
 #include <glog/logging.h>
 
+#include "kernels/vector/replica_layout.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace grapevine {

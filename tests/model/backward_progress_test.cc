@@ -9,7 +9,7 @@
 
 #include "model/network/backward_cost.h"
 #include "model/network/network_graph.h"
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

@@ -17,7 +17,7 @@
 #include "model/data/pinned_batch_memory.h"
 #include "model/network/execution_plan.h"
 #include "model/network/network.h"
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 #include "random/keyed_random.h"
 #include "tests/testing/gpu_cases.h"
 
@@ -40,7 +40,7 @@ struct Precision {
   std::string name;
   ElementType type;
   bool tf32;
-  // Of a gradient, relative to its norm. Rounding to bf16 alone moves that of ResNet-20 by
+  // For a gradient, relative to its norm. Rounding to bf16 alone moves that of ResNet-20 by
   // a fifth (PyTorch, measured); fp32 is where a mistake shows.
   double tolerance;
 

@@ -11,7 +11,7 @@
 #include "base/spec.h"
 #include "kernels/tensor/cpu/cpu_tensor_device.h"
 #include "model/network/network_graph.h"
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 
 namespace grapevine {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "model/data/dataset_batches.h"
-#include "model/datasets/dataset_registry.h"
-#include "model/networks/network_registry.h"
+#include "model/datasets/dataset_kind.h"
+#include "model/networks/network_kind.h"
 #include "model/problem/network_evaluation.h"
 #include "tests/testing/emulated_device.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/failure.h"
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 #include "random/keyed_random.h"
 
 namespace grapevine {

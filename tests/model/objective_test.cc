@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 #include "model/problem/network_evaluation.h"
 #include "model/problem/network_problem.h"
 #include "model/problem/phantom_problem.h"

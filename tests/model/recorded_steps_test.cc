@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/status_macros.h"
 #include "kernels/tensor/cpu/cpu_tensor_device.h"
 #include "model/network/execution_plan.h"
 #include "model/network/network.h"
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 #include "random/keyed_random.h"
 #include "tests/testing/recording_tensor_device.h"
 
@@ -21,7 +22,7 @@ class LoggingDevice : public CpuTensorDevice {
  public:
   absl::StatusOr<std::unique_ptr<StepRecording>> Record(
       const std::function<void()>& calls) override {
-    if (!records.ok()) return records;
+    RETURN_IF_ERROR(records);
     log += "record[";
     calls();
     log += "] ";

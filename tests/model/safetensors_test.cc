@@ -17,7 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/vector/replica_layout.h"
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 #include "tests/model/scratch_folder.h"
 
 namespace grapevine {

@@ -12,7 +12,6 @@
 #include "random/keyed_random.h"
 
 namespace grapevine {
-
 namespace {
 
 constexpr float kLabelSmoothing = 0.1f;  // torch_parity.py has the same
@@ -41,6 +40,25 @@ void Disturb(TorchSubject* subject) {
   }
 }
 
+constexpr int64_t kElements = 7;
+
+TensorDigest DigestOf(const TensorView& view, const std::vector<float>& gradient) {
+  TensorDigest digest{.name = view.name, .size = view.size};
+  const float* const values = gradient.data() + view.offset;
+  double squares = 0;
+  for (int64_t i = 0; i < view.size; ++i) {
+    digest.largest = std::max(digest.largest, std::abs(double{values[i]}));
+    squares += double{values[i]} * values[i];
+  }
+  digest.norm = std::sqrt(squares);
+  // Over the whole tensor, in other rows, channels and places of a filter each time.
+  const int64_t count = std::min(view.size, kElements);
+  for (int64_t k = 0; k < count; ++k) {
+    digest.elements.push_back(values[count == 1 ? 0 : k * (view.size - 1) / (count - 1)]);
+  }
+  return digest;
+}
+
 }  // namespace
 
 std::span<const TorchCase> TorchCases() {
@@ -50,7 +68,7 @@ std::span<const TorchCase> TorchCases() {
       {"lenet5", "lenet5", {28, 28, 1}},
       {"lenet5-cifar", "lenet5", {32, 32, 3}},
       {"resnet20", "resnet20", {32, 32, 3}},
-      // Of its millions of ReLUs rounding switches a few, here as in PyTorch's own
+      // Rounding switches a few of its millions of ReLUs, here as in PyTorch's own
       // fp32, which is up to 2 % from its fp64.
       {"resnet50", "resnet50", {64, 64, 3}, 3e-2},
   };
@@ -86,29 +104,6 @@ std::vector<TensorView> Tensors(const ReplicaLayout& layout) {
   tensors.insert(tensors.end(), layout.buffers.begin(), layout.buffers.end());
   return tensors;
 }
-
-namespace {
-
-constexpr int64_t kElements = 7;
-
-TensorDigest DigestOf(const TensorView& view, const std::vector<float>& gradient) {
-  TensorDigest digest{.name = view.name, .size = view.size};
-  const float* const values = gradient.data() + view.offset;
-  double squares = 0;
-  for (int64_t i = 0; i < view.size; ++i) {
-    digest.largest = std::max(digest.largest, std::abs(double{values[i]}));
-    squares += double{values[i]} * values[i];
-  }
-  digest.norm = std::sqrt(squares);
-  // Over the whole tensor, in other rows, channels and places of a filter each time.
-  const int64_t count = std::min(view.size, kElements);
-  for (int64_t k = 0; k < count; ++k) {
-    digest.elements.push_back(values[count == 1 ? 0 : k * (view.size - 1) / (count - 1)]);
-  }
-  return digest;
-}
-
-}  // namespace
 
 AnswerDigest Digest(const ReplicaLayout& layout, const NetworkAnswer& answer) {
   AnswerDigest digest{.evaluation_loss = answer.evaluation_loss,

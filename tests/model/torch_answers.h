@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "kernels/vector/replica_layout.h"
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 
 namespace grapevine {
 

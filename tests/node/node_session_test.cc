@@ -8,7 +8,7 @@
 namespace grapevine {
 namespace {
 
-// Of a run with a target accuracy: its last batch took longer than the end of the run.
+// As in a run with a target accuracy: its last batch took longer than the end of the run.
 TEST(NodeSession, AnEvaluationThatOutlivesTheRunMovesNothing) {
   Runner runner({}, nullptr, nullptr, nullptr, nullptr, nullptr);  // the run never gets to it
   NodeSession session(

@@ -60,7 +60,7 @@ class OptimizerContractTest : public ::testing::TestWithParam<std::string> {
     return {parameters.begin(), parameters.end()};
   }
 
-  // Of the mixture, into `out`.
+  // A step from the mixture, into `out`.
   StepRequest Request(Vec state, Vec out) {
     return {.range = {0, kSize},
             .out = out,

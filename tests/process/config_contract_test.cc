@@ -119,7 +119,7 @@ TEST_P(ConfigContractTest, IsKeptInTheRunDirectoryUnlessItIsOfThisProcessAlone) 
   EXPECT_EQ(FieldText(field(), read->config), FieldText(field(), config));
 }
 
-// Of all commands that take settings.
+// The help of all commands that take settings.
 const std::string& Help() {
   static const std::string* const help = [] {
     auto* const texts = new std::string;

@@ -125,7 +125,7 @@ TEST(LossOfServer, AKilledParameterServerIsNamedByItsWorkers) {
   }
 }
 
-// Of an evaluation that would take minutes.
+// The evaluation would take minutes.
 TEST(Evaluation, TerminationDoesNotWaitForIt) {
   const ScratchFolder folder;
   GrapevineProcess run({"train", "-n", "2", "--model=resnet20",

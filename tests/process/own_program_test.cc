@@ -60,7 +60,7 @@ TEST(OwnProgram, TrainsAndSimulatesWithoutACommandLine) {
   EXPECT_DOUBLE_EQ(trained["consensus_distance"], simulated["consensus_distance"]);
 }
 
-// Of a user's own: the topology, the algorithm, the optimizer and the objective.
+// The topology, the algorithm, the optimizer and the objective are a user's own.
 std::vector<std::string> WithMine(const char* command, const std::string& out) {
   return {command,
           "-n",

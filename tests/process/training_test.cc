@@ -43,7 +43,7 @@ int64_t SizeOfModel(const std::string& run) {
   return static_cast<int64_t>(std::filesystem::file_size(run + "/model.safetensors"));
 }
 
-// Of a process's environment as the system shows it to its owner.
+// A variable of a process's environment, as the system shows it to its owner.
 std::string Variable(pid_t pid, const std::string& name) {
   const std::string environment = FileText("/proc/" + std::to_string(pid) + "/environ"),
                     start = name + "=";

@@ -48,7 +48,7 @@ TEST(NamingOrigin, PutsThePlaceOfTheValueForItsFlag) {
   EXPECT_EQ(named("--model=mlp:depth=3: unknown option"),
             "GRAPEVINE_MODEL=mlp:depth=3: unknown option");
   EXPECT_EQ(named("--peer-timeout: is too short"), "ring.textproto:3: peer_timeout: is too short");
-  // Of the command line, of a default, no setting at all, and a flag whose name goes on.
+  // From the command line, from a default, no setting at all, and a flag whose name goes on.
   for (const char* message :
        {"--batch=0: must be positive", "--lr=2: too much", "--advise is about one cluster",
         "--models=3: unknown", "the model is unknown", "--", ""}) {

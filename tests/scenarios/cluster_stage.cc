@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "tests/scenarios/stage.h"
 #include "tests/testing/cluster.h"
 
@@ -34,7 +35,7 @@ class ClusterStage final : public Stage {
     Words words(command);
     absl::Status done = Obey(words, command);
     done.Update(words.error());
-    if (!done.ok()) return done;
+    RETURN_IF_ERROR(done);
     if (!words.empty()) return UnknownCommand(command);
     if (!sentence_.empty()) told_ += sentence_ + "\n";
     sentence_.clear();
@@ -79,7 +80,7 @@ class ClusterStage final : public Stage {
       while (const auto choice = First([&](const Choice& c) {
                return c.kind != Choice::Kind::kMessage && c.node == rank;
              })) {
-        if (absl::Status status = cluster_->Take(*choice); !status.ok()) return status;
+        RETURN_IF_ERROR(cluster_->Take(*choice));
       }
     }
     return absl::OkStatus();
@@ -137,7 +138,7 @@ class ClusterStage final : public Stage {
              if (c.kind == Choice::Kind::kMessage) return !held_.contains({c.from, c.node});
              return c.kind == Choice::Kind::kSent || std::ranges::find(late, c.node) == late.end();
            })) {
-      if (absl::Status status = cluster_->Take(*choice); !status.ok()) return status;
+      RETURN_IF_ERROR(cluster_->Take(*choice));
     }
     return absl::OkStatus();
   }
@@ -205,7 +206,7 @@ absl::StatusOr<std::unique_ptr<Stage>> MakeClusterStage(Words words) {
   words.Skip("on");
   options.topology = words.Take();
   if (words.Skip("and") && words.Skip("window")) options.window = static_cast<int>(words.Number());
-  if (!words.error().ok()) return words.error();
+  RETURN_IF_ERROR(words.error());
   return std::make_unique<ClusterStage>(std::move(options));
 }
 

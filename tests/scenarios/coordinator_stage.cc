@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "node/control/coordinator.h"
 #include "node/control/registration.h"
 #include "tests/scenarios/stage.h"
@@ -35,7 +36,7 @@ class CoordinatorStage final : public Stage {
     Words words(command);
     absl::Status done = Obey(words, command);
     done.Update(words.error());
-    if (!done.ok()) return done;
+    RETURN_IF_ERROR(done);
     if (!words.empty()) return UnknownCommand(command);
     Collect();
     return std::exchange(told_, "");
@@ -243,7 +244,7 @@ class CoordinatorStage final : public Stage {
 absl::StatusOr<std::unique_ptr<Stage>> MakeCoordinatorStage(Words words) {
   words.Skip("of");
   const Rank nodes = static_cast<Rank>(words.Number());
-  if (!words.error().ok()) return words.error();
+  RETURN_IF_ERROR(words.error());
   return std::make_unique<CoordinatorStage>(nodes);
 }
 

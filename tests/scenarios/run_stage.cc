@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "tests/node/whole_node/simulated_run.h"
 #include "tests/scenarios/stage.h"
 
@@ -20,7 +21,7 @@ class RunStage final : public Stage {
     Words words(command);
     absl::Status done = Obey(words, command);
     done.Update(words.error());
-    if (!done.ok()) return done;
+    RETURN_IF_ERROR(done);
     if (!words.empty()) return UnknownCommand(command);
     return std::exchange(told_, "");
   }
@@ -53,7 +54,7 @@ class RunStage final : public Stage {
   // "kill 2", "stop 1 for 3 s", "cut 0 1 for 1 s", "reset 0 1".
   absl::Status Break(Fault fault, Words& words) {
     const std::vector<Rank> ranks = words.Ranks(plan_.nodes);
-    if (!words.error().ok()) return words.error();
+    RETURN_IF_ERROR(words.error());
     fault.a = ranks.front();
     fault.b = ranks.back();
     if (words.Skip("for")) fault.lasts = words.Time();
@@ -79,7 +80,7 @@ class RunStage final : public Stage {
     const Rank rank = static_cast<Rank>(words.Number());
     words.Skip("is");
     const std::string state = words.Take();
-    if (!words.error().ok()) return words.error();
+    RETURN_IF_ERROR(words.error());
     const bool reached = rank < plan_.nodes && Run().RunUntil([&] {
       return Run().node(rank).State().starts_with(state);
     });
@@ -140,7 +141,7 @@ absl::StatusOr<std::unique_ptr<Stage>> MakeRunStage(Words words) {
     plan.evaluate_every = words.Number();
     if (words.Skip("in")) plan.evaluation = words.Time();
   }
-  if (!words.error().ok()) return words.error();
+  RETURN_IF_ERROR(words.error());
   return std::make_unique<RunStage>(std::move(plan));
 }
 

@@ -36,7 +36,7 @@ TEST(EventQueueTest, KnowsWhetherTheMomentHasMoreEvents) {
   EXPECT_TRUE(queue.more_now());
   queue.Pop();
   EXPECT_FALSE(queue.more_now());
-  // Of the same moment, after its last event.
+  // At the same moment, after its last event.
   queue.Push(5, 3);
   EXPECT_TRUE(queue.more_now());
   EXPECT_EQ(queue.Pop().payload, 3);

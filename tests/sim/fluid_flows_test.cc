@@ -1,11 +1,12 @@
 // Progress of flows whose rates change: when they end, and which alarms tell it.
+#include "sim/network/fluid_flows.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
 #include "random/keyed_random.h"
-#include "sim/network/network_model.h"
 
 namespace grapevine {
 namespace {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "sim/platform/platform_registry.h"
 #include "system/file.h"
 
@@ -20,9 +21,8 @@ using ::testing::HasSubstr;
 
 absl::StatusOr<std::vector<HostId>> Place(const std::string& text, Rank n, Rank hosts,
                                           uint64_t seed = 1) {
-  const auto placement = ParsePlacement(text);
-  if (!placement.ok()) return placement.status();
-  return PlaceRanks(*placement, n, **MakePlatform({.network = "switch", .hosts = hosts}), seed);
+  ASSIGN_OR_RETURN(const auto placement, ParsePlacement(text));
+  return PlaceRanks(placement, n, **MakePlatform({.network = "switch", .hosts = hosts}), seed);
 }
 
 std::string Error(const absl::StatusOr<std::vector<HostId>>& hosts, Failure failure) {

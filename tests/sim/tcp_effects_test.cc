@@ -94,7 +94,7 @@ TEST(TcpEffects, LostPacketsAreSentAgain) {
   }
 }
 
-// Of a message of one packet: a time-out each time that it is lost.
+// A message of one packet waits for a time-out each time that it is lost.
 TEST(TcpEffects, ALostTailWaitsForTheTimeout) {
   std::printf("seed %d\n", static_cast<int>(kSeed));
   constexpr double kLoss = 0.2;

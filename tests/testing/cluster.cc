@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "kernels/vector/vector_table.h"
 #include "optim/optimizer.h"
 #include "topology/weights/mixing.h"
@@ -237,9 +238,9 @@ absl::Status Cluster::Begin(Round limit) {
   const bool moved = limit > std::exchange(limit_, std::max(limit, limit_));
   for (auto& node : nodes_) {
     if (moved) node->Wake();
-    if (absl::Status status = node->Deliver(RoundLimit{limit}); !status.ok()) return status;
+    RETURN_IF_ERROR(node->Deliver(RoundLimit{limit}));
     if (!first) continue;
-    if (absl::Status status = node->Deliver(Start{}); !status.ok()) return status;
+    RETURN_IF_ERROR(node->Deliver(Start{}));
   }
   return absl::OkStatus();
 }
@@ -249,7 +250,7 @@ absl::Status Cluster::Run(Round limit) {
   for (std::vector<Choice> all = Choices(); status.ok() && !all.empty(); all = Choices()) {
     status = Take(all[order_.Below(all.size())]);
   }
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
     if (nodes_[rank]->resting()) continue;
     std::string waits;

@@ -38,7 +38,7 @@ NAMESPACE = re.compile(r"^(?:inline )?namespace(?: ([\w:]+))? \{$")
 CLOSE = re.compile(r"^\}  // namespace")
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 TEST = re.compile(r"^(TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)\)", re.M)
-# Of a mangled name: what it is about, then the scopes around it, outermost first.
+# A mangled name: what it is about, then the scopes around it, outermost first.
 MANGLED = re.compile(r"_Z(?:T[VTISW]|G[VR]|T[hv]n?\d+_(?:n?\d+_)?|Tc)?N[rVK]*[RO]?(9grapevine.*)")
 OBJECT = re.compile(r"(.*/)?(?:_objs/[^/]+|[^/]+_objects)/([^/.]+)(\.cu)?(?:\.pic)?\.o")
 STAND_IN = re.compile(r"(?:.*/)?no_[^/]*|tests/emulated_cuda/.*")

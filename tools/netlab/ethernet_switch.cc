@@ -6,6 +6,22 @@
 #include <utility>
 
 namespace grapevine::netlab {
+namespace {
+
+constexpr size_t kAddressBytes = 6;
+
+uint64_t AddressAt(std::span<const uint8_t> frame, size_t offset) {
+  uint64_t address = 0;
+  for (const uint8_t byte : frame.subspan(offset, kAddressBytes)) address = address << 8 | byte;
+  return address;
+}
+
+bool IsGroup(std::span<const uint8_t> frame) { return (frame[0] & 1) != 0; }
+
+// Frames read from one tap before it is the others' turn.
+constexpr int kBatch = 32;
+
+}  // namespace
 
 int64_t PortSchedule::Duration(int64_t bytes) const {
   if (options_.bits_per_second == 0) return 0;
@@ -19,20 +35,6 @@ std::optional<int64_t> PortSchedule::Admit(int64_t bytes, int64_t now) {
   free_ = begin + Duration(bytes);
   return free_;
 }
-
-namespace {
-
-constexpr size_t kAddressBytes = 6;
-
-uint64_t AddressAt(std::span<const uint8_t> frame, size_t offset) {
-  uint64_t address = 0;
-  for (const uint8_t byte : frame.subspan(offset, kAddressBytes)) address = address << 8 | byte;
-  return address;
-}
-
-bool IsGroup(std::span<const uint8_t> frame) { return (frame[0] & 1) != 0; }
-
-}  // namespace
 
 void AddressTable::Learn(std::span<const uint8_t> frame, int port) {
   const uint64_t source = AddressAt(frame, kAddressBytes);
@@ -63,13 +65,6 @@ int64_t Lateness::Quantile(double share) const {
   }
   return static_cast<int64_t>(kBuckets) * kBucketNs;
 }
-
-namespace {
-
-// Frames read from one tap before it is the others' turn.
-constexpr int kBatch = 32;
-
-}  // namespace
 
 EthernetSwitch::EthernetSwitch(std::vector<UniqueDescriptor> taps, const PortOptions& options)
     : frames_(kMaxFrames) {

@@ -9,7 +9,7 @@ from matrix import GOODPUT, phantom
 from units import bits_per_second, seconds, size_bytes
 
 REPEATS = 3
-# Of window 1's time where bandwidth is the limit; of latency and transfer where latency is.
+# Shares of window 1's time where bandwidth is the limit; of latency and transfer where latency is.
 BANDWIDTH_LIMIT = 1.02
 LATENCY_LIMIT = 1.15
 

@@ -25,7 +25,6 @@
 #include "topology/files/parser_limits.h"
 
 namespace grapevine {
-
 namespace {
 
 constexpr Rank kHighest = std::numeric_limits<Rank>::max() - 1;
@@ -57,31 +56,6 @@ absl::StatusOr<Edge> ParseEdge(const FieldReader& line) {
   }
   return Edge{from, to};
 }
-
-}  // namespace
-
-absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path) {
-  ASSIGN_OR_RETURN(auto line, FieldReader::Open(path));
-  GraphDescription graph;
-  Rank lowest = kHighest, highest = -1;
-  while (line.Next()) {
-    ASSIGN_OR_RETURN(const auto edge, ParseEdge(line));
-    if (graph.edges.size() == kMaxStoredEdges) {
-      return line.Error(absl::StrCat("more than ", kMaxStoredEdges, " edges"));
-    }
-    graph.edges.push_back(edge);
-    lowest = std::min({lowest, edge.from, edge.to});
-    highest = std::max({highest, edge.from, edge.to});
-  }
-  if (highest >= 0 && lowest > 0) {
-    return line.Error(absl::StrCat("the lowest rank up to here is ", lowest,
-                                   "; ranks begin at 0, subtract ", lowest));
-  }
-  graph.nodes = int64_t{highest} + 1;
-  return graph;
-}
-
-namespace {
 
 struct NamedNode {
   std::string name;
@@ -165,7 +139,56 @@ absl::StatusOr<GraphDescription> Describe(const std::string& path, const BoostGr
   return description;
 }
 
+// The texts of a format; $0 and $1 are the ranks.
+struct Syntax {
+  std::string head;
+  const char* node;  // nullptr: nodes are not listed
+  const char* edge;
+  const char* tail;
+};
+
+Syntax SyntaxOf(const Topology& topology, Round round, GraphFormat format) {
+  switch (format) {
+    case GraphFormat::kGraphml:
+      return {absl::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                           "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
+                           "<graph edgedefault=\"",
+                           topology.directed() ? "directed" : "undirected", "\">\n"),
+              "<node id=\"$0\"/>\n", "<edge source=\"$0\" target=\"$1\"/>\n",
+              "</graph>\n</graphml>\n"};
+    case GraphFormat::kDot:
+      return topology.directed() ? Syntax{"digraph {\n", "$0;\n", "$0 -> $1;\n", "}\n"}
+                                 : Syntax{"graph {\n", "$0;\n", "$0 -- $1;\n", "}\n"};
+    case GraphFormat::kEdges:
+      break;
+  }
+  const std::string when = topology.period() == 1 ? "" : absl::StrCat(", round ", round);
+  return {absl::StrCat("# ", topology.name(), ", ", topology.size(), " nodes", when, "\n"), nullptr,
+          "$0 $1\n", ""};
+}
+
 }  // namespace
+
+absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path) {
+  ASSIGN_OR_RETURN(auto line, FieldReader::Open(path));
+  GraphDescription graph;
+  Rank lowest = kHighest, highest = -1;
+  while (line.Next()) {
+    ASSIGN_OR_RETURN(const auto edge, ParseEdge(line));
+    if (graph.edges.size() == kMaxStoredEdges) {
+      return line.Error(absl::StrCat("more than ", kMaxStoredEdges, " edges"));
+    }
+    graph.edges.push_back(edge);
+    lowest = std::min({lowest, edge.from, edge.to});
+    highest = std::max({highest, edge.from, edge.to});
+  }
+  if (highest >= 0 && lowest > 0) {
+    return line.Error(absl::StrCat("the lowest rank up to here is ", lowest,
+                                   "; ranks begin at 0, subtract ", lowest));
+  }
+  graph.nodes = int64_t{highest} + 1;
+  return graph;
+}
 
 absl::StatusOr<GraphDescription> ReadGraphml(const std::string& path) {
   ASSIGN_OR_RETURN(auto text, ReadText(path));
@@ -200,38 +223,6 @@ absl::StatusOr<GraphDescription> ReadDot(const std::string& path) {
   RETURN_IF_ERROR(status);
   return Describe(path, graph, RanksByName(graph));
 }
-
-namespace {
-
-// The texts of a format; $0 and $1 are the ranks.
-struct Syntax {
-  std::string head;
-  const char* node;  // nullptr: nodes are not listed
-  const char* edge;
-  const char* tail;
-};
-
-Syntax SyntaxOf(const Topology& topology, Round round, GraphFormat format) {
-  switch (format) {
-    case GraphFormat::kGraphml:
-      return {absl::StrCat("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                           "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
-                           "<graph edgedefault=\"",
-                           topology.directed() ? "directed" : "undirected", "\">\n"),
-              "<node id=\"$0\"/>\n", "<edge source=\"$0\" target=\"$1\"/>\n",
-              "</graph>\n</graphml>\n"};
-    case GraphFormat::kDot:
-      return topology.directed() ? Syntax{"digraph {\n", "$0;\n", "$0 -> $1;\n", "}\n"}
-                                 : Syntax{"graph {\n", "$0;\n", "$0 -- $1;\n", "}\n"};
-    case GraphFormat::kEdges:
-      break;
-  }
-  const std::string when = topology.period() == 1 ? "" : absl::StrCat(", round ", round);
-  return {absl::StrCat("# ", topology.name(), ", ", topology.size(), " nodes", when, "\n"), nullptr,
-          "$0 $1\n", ""};
-}
-
-}  // namespace
 
 absl::Status ForEachEdge(const Topology& topology, Round round,
                          const std::function<absl::Status(Rank from, Rank to)>& visit) {

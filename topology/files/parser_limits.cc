@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace grapevine {
-
 namespace {
 
 // Behind the next `mark`, or at the end.
@@ -30,36 +29,6 @@ size_t EndOfTag(std::string_view text, size_t from) {
   }
   return std::min(at, text.size());
 }
-
-}  // namespace
-
-bool XmlIsShallow(std::string_view text, int64_t limit) {
-  int64_t depth = 0;
-  for (size_t at = text.find('<'); at < text.size(); at = text.find('<', at)) {
-    const std::string_view here = text.substr(at);
-    if (here.starts_with("<!--")) {
-      at = After(text, at + 4, "-->");
-    } else if (here.starts_with("<![CDATA[")) {
-      at = After(text, at, "]]>");
-    } else if (here.starts_with("<?")) {
-      at = After(text, at, "?>");
-    } else if (here.starts_with("<!")) {
-      const size_t end = After(text, at, ">");
-      if (text.substr(at, end - at).find('[') != std::string_view::npos) return false;
-      at = end;
-    } else if (here.starts_with("</")) {
-      depth = std::max<int64_t>(0, depth - 1);
-      at = After(text, at, ">");
-    } else {
-      if (++depth > limit) return false;
-      at = EndOfTag(text, at + 1);
-      if (at < text.size() && text[at - 1] == '/') --depth;
-    }
-  }
-  return true;
-}
-
-namespace {
 
 constexpr size_t kLongestString = 16384;  // bytes
 constexpr int64_t kMaxBraces = 250;
@@ -102,7 +71,7 @@ class Limits {
       of_all_ = lower == "node" || lower == "edge" || lower == "graph";
       return "";
     }
-    // Of an attribute its name, and often a value.
+    // An attribute has a name, and often a value.
     int64_t& words = of_all_ ? words_of_all_ : words_of_one_;
     if (++words <= 2 * kMaxAttributes) return "";
     return absl::StrCat("more than ", kMaxAttributes,
@@ -128,6 +97,32 @@ class Limits {
 };
 
 }  // namespace
+
+bool XmlIsShallow(std::string_view text, int64_t limit) {
+  int64_t depth = 0;
+  for (size_t at = text.find('<'); at < text.size(); at = text.find('<', at)) {
+    const std::string_view here = text.substr(at);
+    if (here.starts_with("<!--")) {
+      at = After(text, at + 4, "-->");
+    } else if (here.starts_with("<![CDATA[")) {
+      at = After(text, at, "]]>");
+    } else if (here.starts_with("<?")) {
+      at = After(text, at, "?>");
+    } else if (here.starts_with("<!")) {
+      const size_t end = After(text, at, ">");
+      if (text.substr(at, end - at).find('[') != std::string_view::npos) return false;
+      at = end;
+    } else if (here.starts_with("</")) {
+      depth = std::max<int64_t>(0, depth - 1);
+      at = After(text, at, ">");
+    } else {
+      if (++depth > limit) return false;
+      at = EndOfTag(text, at + 1);
+      if (at < text.size() && text[at - 1] == '/') --depth;
+    }
+  }
+  return true;
+}
 
 std::string DotExcess(std::string_view text) {
   Limits limits;

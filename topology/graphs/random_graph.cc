@@ -22,7 +22,6 @@
 #include "topology/topology_kind.h"
 
 namespace grapevine {
-
 namespace {
 
 // The undirected edges of a graph that is being drawn, and whether one is there.

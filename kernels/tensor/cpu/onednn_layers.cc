@@ -8,7 +8,6 @@
 #include "kernels/tensor/cpu/weighted_layer.h"
 
 namespace grapevine {
-
 namespace {
 
 using dnnl::memory;
@@ -96,23 +95,6 @@ class ConvolutionPrimitives {
   memory::dims padding_;
 };
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Layer>> MakeConvolutionLayer(const Convolution& operation,
-                                                            const LayerRequest& request) {
-  return CatchOneDnn("convolution", [&] {
-    const ConvolutionPrimitives convolution(operation, request);
-    const LinearPrimitives primitives = convolution.Make();
-    return MakeWeightedLayer(primitives, convolution.Formats(primitives),
-                             {operation.weight, operation.bias, operation.relu});
-  });
-}
-
-namespace {
-
-using dnnl::memory;
-using dnnl::prop_kind;
-
 // Whether the input's memory is one row of numbers per image in the order of
 // the weights.
 bool IsRows(const TensorFormat& input) {
@@ -194,22 +176,6 @@ class InnerProductPrimitives {
   const TensorShape input_;
   const bool is_rows_ = IsRows(request_.inputs[0]);
 };
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Layer>> MakeInnerProductLayer(const InnerProduct& operation,
-                                                             const LayerRequest& request) {
-  return CatchOneDnn("inner product", [&] {
-    const InnerProductPrimitives product(operation, request);
-    return MakeWeightedLayer(product.Make(), product.Formats(),
-                             {operation.weight, operation.bias, operation.relu});
-  });
-}
-
-namespace {
-
-using dnnl::memory;
-using dnnl::prop_kind;
 
 class PoolingLayer : public Layer {
  public:
@@ -297,6 +263,25 @@ class PoolingLayer : public Layer {
 };
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<Layer>> MakeConvolutionLayer(const Convolution& operation,
+                                                            const LayerRequest& request) {
+  return CatchOneDnn("convolution", [&] {
+    const ConvolutionPrimitives convolution(operation, request);
+    const LinearPrimitives primitives = convolution.Make();
+    return MakeWeightedLayer(primitives, convolution.Formats(primitives),
+                             {operation.weight, operation.bias, operation.relu});
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Layer>> MakeInnerProductLayer(const InnerProduct& operation,
+                                                             const LayerRequest& request) {
+  return CatchOneDnn("inner product", [&] {
+    const InnerProductPrimitives product(operation, request);
+    return MakeWeightedLayer(product.Make(), product.Formats(),
+                             {operation.weight, operation.bias, operation.relu});
+  });
+}
 
 absl::StatusOr<std::unique_ptr<Layer>> MakePoolingLayer(const Pooling& operation,
                                                         const LayerRequest& request) {

@@ -10,7 +10,6 @@
 #include "kernels/tensor/cpu/passes.h"
 
 namespace grapevine {
-
 namespace {
 
 class ReluLayer : public Layer {
@@ -143,24 +142,6 @@ class SubsampleLayer : public Layer {
   TensorFormat output_;
   FloatTensors tensors_;
 };
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Layer>> MakeReluLayer(const LayerRequest& request) {
-  return std::make_unique<ReluLayer>(request);
-}
-
-absl::StatusOr<std::unique_ptr<Layer>> MakeAddLayer(const Add& operation,
-                                                    const LayerRequest& request) {
-  return CatchOneDnn("addition", [&] { return std::make_unique<AddLayer>(operation, request); });
-}
-
-absl::StatusOr<std::unique_ptr<Layer>> MakeSubsampleLayer(const Subsample& operation,
-                                                          const LayerRequest& request) {
-  return std::make_unique<SubsampleLayer>(operation, request);
-}
-
-namespace {
 
 // The format that the passes work in: the input's own where it has blocks.
 TensorFormat WorkingFormat(const TensorFormat& input) {
@@ -341,6 +322,20 @@ class BatchNormLayer : public Layer {
 };
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<Layer>> MakeReluLayer(const LayerRequest& request) {
+  return std::make_unique<ReluLayer>(request);
+}
+
+absl::StatusOr<std::unique_ptr<Layer>> MakeAddLayer(const Add& operation,
+                                                    const LayerRequest& request) {
+  return CatchOneDnn("addition", [&] { return std::make_unique<AddLayer>(operation, request); });
+}
+
+absl::StatusOr<std::unique_ptr<Layer>> MakeSubsampleLayer(const Subsample& operation,
+                                                          const LayerRequest& request) {
+  return std::make_unique<SubsampleLayer>(operation, request);
+}
 
 absl::StatusOr<std::unique_ptr<Layer>> MakeBatchNormLayer(const BatchNormalization& operation,
                                                           const LayerRequest& request) {

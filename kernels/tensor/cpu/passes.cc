@@ -4,7 +4,6 @@
 #include <cstring>
 
 namespace grapevine {
-
 namespace {
 
 struct AddTermKernel {
@@ -34,28 +33,6 @@ struct AddKernel {
     }
   }
 };
-
-}  // namespace
-
-void SumInto(float* sum, std::span<float* const> terms, int64_t size, InstructionSet set) {
-  for (const float* term : terms) RunKernel<AddTermKernel>(set, sum, term, size);
-}
-
-void MaskByOutput(const float* y, float* gradient, int64_t size, InstructionSet set) {
-  RunKernel<MaskKernel>(set, y, gradient, size);
-}
-
-void ReluInto(const float* x, float* y, int64_t size, InstructionSet set) {
-  RunKernel<ReluKernel>(set, x, y, size);
-}
-
-void AddInto(const float* a, const float* b, bool relu, float* y, int64_t size,
-             InstructionSet set) {
-  if (relu) return RunKernel<AddKernel<true>>(set, a, b, y, size);
-  RunKernel<AddKernel<false>>(set, a, b, y, size);
-}
-
-namespace {
 
 // One block of channels at one position. Vectors of the compiler rather than
 // loops over floats, because accumulators must stay in registers.
@@ -231,6 +208,24 @@ struct InputGradientKernel {
 };
 
 }  // namespace
+
+void SumInto(float* sum, std::span<float* const> terms, int64_t size, InstructionSet set) {
+  for (const float* term : terms) RunKernel<AddTermKernel>(set, sum, term, size);
+}
+
+void MaskByOutput(const float* y, float* gradient, int64_t size, InstructionSet set) {
+  RunKernel<MaskKernel>(set, y, gradient, size);
+}
+
+void ReluInto(const float* x, float* y, int64_t size, InstructionSet set) {
+  RunKernel<ReluKernel>(set, x, y, size);
+}
+
+void AddInto(const float* a, const float* b, bool relu, float* y, int64_t size,
+             InstructionSet set) {
+  if (relu) return RunKernel<AddKernel<true>>(set, a, b, y, size);
+  RunKernel<AddKernel<false>>(set, a, b, y, size);
+}
 
 std::optional<ChannelBlocks> BlocksOf(const TensorFormat& format) {
   const TensorShape& s = format.shape;

@@ -4,10 +4,9 @@
 #include "kernels/tensor/cuda/passes/cuda_tensor_passes.h"
 
 namespace grapevine {
-
 namespace {
 
-// Of a parameter whose offset in the replica is as it comes.
+// Whether a parameter can be used where it lies in the replica, at whatever offset that is.
 bool Fits(const TensorShape& shape, ElementType type, const float* memory) {
   const bool same_order = shape.c == 1 || shape.area() == 1;
   return type == ElementType::kFloat32 && same_order &&

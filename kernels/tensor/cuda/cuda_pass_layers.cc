@@ -9,7 +9,6 @@
 #include "kernels/tensor/memory_plan.h"
 
 namespace grapevine {
-
 namespace {
 
 class PoolingLayer : public Layer {
@@ -143,50 +142,6 @@ class SubsampleLayer : public Layer {
   LayerTensors tensors_;
 };
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Layer>> MakeCudaPoolingLayer(CudaTensorContext& context,
-                                                            const Pooling& operation,
-                                                            const LayerRequest& request) {
-  constexpr int64_t kMaxPositions = 65536;
-  const TensorFormat& input = request.inputs[0];
-  PoolingWindows windows{.input = input,
-                         .output = input,
-                         .kind = operation.kind,
-                         .kernel_h = operation.kernel == 0 ? input.shape.h : operation.kernel,
-                         .kernel_w = operation.kernel == 0 ? input.shape.w : operation.kernel,
-                         .stride = operation.stride,
-                         .padding = operation.padding};
-  if (windows.kernel_h * windows.kernel_w > kMaxPositions) {
-    return absl::InvalidArgumentError(absl::StrCat("pooling of ", ToString(input), ": a window of ",
-                                                   windows.kernel_h, "x", windows.kernel_w,
-                                                   " is larger than ", kMaxPositions));
-  }
-  const auto extent = [&](int64_t size, int64_t window) {
-    return (size + 2 * operation.padding - window) / operation.stride + 1;
-  };
-  windows.output.shape.h = extent(input.shape.h, windows.kernel_h);
-  windows.output.shape.w = extent(input.shape.w, windows.kernel_w);
-  return std::make_unique<PoolingLayer>(context, windows, request.mode);
-}
-
-std::unique_ptr<Layer> MakeCudaReluLayer(CudaTensorContext& context, const LayerRequest& request) {
-  return std::make_unique<ReluLayer>(context, request);
-}
-
-std::unique_ptr<Layer> MakeCudaAddLayer(CudaTensorContext& context, const Add& operation,
-                                        const LayerRequest& request) {
-  return std::make_unique<AddLayer>(context, operation, request);
-}
-
-std::unique_ptr<Layer> MakeCudaSubsampleLayer(CudaTensorContext& context,
-                                              const Subsample& operation,
-                                              const LayerRequest& request) {
-  return std::make_unique<SubsampleLayer>(context, operation, request);
-}
-
-namespace {
-
 class BatchNormLayer : public Layer {
  public:
   BatchNormLayer(CudaTensorContext& context, const BatchNormalization& operation,
@@ -296,6 +251,46 @@ class BatchNormLayer : public Layer {
 };
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<Layer>> MakeCudaPoolingLayer(CudaTensorContext& context,
+                                                            const Pooling& operation,
+                                                            const LayerRequest& request) {
+  constexpr int64_t kMaxPositions = 65536;
+  const TensorFormat& input = request.inputs[0];
+  PoolingWindows windows{.input = input,
+                         .output = input,
+                         .kind = operation.kind,
+                         .kernel_h = operation.kernel == 0 ? input.shape.h : operation.kernel,
+                         .kernel_w = operation.kernel == 0 ? input.shape.w : operation.kernel,
+                         .stride = operation.stride,
+                         .padding = operation.padding};
+  if (windows.kernel_h * windows.kernel_w > kMaxPositions) {
+    return absl::InvalidArgumentError(absl::StrCat("pooling of ", ToString(input), ": a window of ",
+                                                   windows.kernel_h, "x", windows.kernel_w,
+                                                   " is larger than ", kMaxPositions));
+  }
+  const auto extent = [&](int64_t size, int64_t window) {
+    return (size + 2 * operation.padding - window) / operation.stride + 1;
+  };
+  windows.output.shape.h = extent(input.shape.h, windows.kernel_h);
+  windows.output.shape.w = extent(input.shape.w, windows.kernel_w);
+  return std::make_unique<PoolingLayer>(context, windows, request.mode);
+}
+
+std::unique_ptr<Layer> MakeCudaReluLayer(CudaTensorContext& context, const LayerRequest& request) {
+  return std::make_unique<ReluLayer>(context, request);
+}
+
+std::unique_ptr<Layer> MakeCudaAddLayer(CudaTensorContext& context, const Add& operation,
+                                        const LayerRequest& request) {
+  return std::make_unique<AddLayer>(context, operation, request);
+}
+
+std::unique_ptr<Layer> MakeCudaSubsampleLayer(CudaTensorContext& context,
+                                              const Subsample& operation,
+                                              const LayerRequest& request) {
+  return std::make_unique<SubsampleLayer>(context, operation, request);
+}
 
 std::unique_ptr<Layer> MakeCudaBatchNormLayer(CudaTensorContext& context,
                                               const BatchNormalization& operation,

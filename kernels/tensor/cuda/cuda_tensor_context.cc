@@ -19,8 +19,8 @@ int64_t Rounded(int64_t bytes) {
   return (bytes + kCudaAlignment - 1) / kCudaAlignment * kCudaAlignment;
 }
 
-// Of the calling thread's GPU. Freed at once, not kept for the next one: plans want many
-// sizes, once each.
+// Memory of the calling thread's GPU. It is freed at once, not kept for the next one: plans want
+// many sizes, once each.
 absl::StatusOr<std::shared_ptr<void>> MemoryToMeasure(int64_t bytes, const std::string& key) {
   void* memory = nullptr;
   absl::Status status =
@@ -44,26 +44,22 @@ absl::StatusOr<std::unique_ptr<CudaTensorContext>> CudaTensorContext::Make(
 }
 
 absl::Status CudaTensorContext::Open() {
-  absl::Status status = CudaStatus(cudaSetDevice(options_.device), "cudaSetDevice");
-  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(CudaStatus(cudaSetDevice(options_.device), "cudaSetDevice"));
   cudaDeviceProp properties;
-  status =
-      CudaStatus(cudaGetDeviceProperties(&properties, options_.device), "cudaGetDeviceProperties");
-  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(
+      CudaStatus(cudaGetDeviceProperties(&properties, options_.device), "cudaGetDeviceProperties"));
   if (options_.type == ElementType::kBFloat16 &&
       10 * properties.major + properties.minor < kAmpere) {
     return absl::UnavailableError(
         absl::StrCat(properties.name, " computes no bf16 (compute capability ", properties.major,
                      ".", properties.minor, ", it needs 8.0): use fp16 or fp32"));
   }
-  status = LoadCudnn();
-  if (status.ok()) status = LoadBlas();
-  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(LoadCudnn());
+  RETURN_IF_ERROR(LoadBlas());
   device_ = absl::StrCat(properties.name, ", cuDNN ", Cudnn().get_version(), ", cuBLASLt ",
                          Blas().get_version());
-  status = CudnnStatus(Cudnn().create(&cudnn_), "cudnnCreate");
-  if (status.ok()) status = CudnnStatus(Cudnn().set_stream(cudnn_, stream_), "cudnnSetStream");
-  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(CudnnStatus(Cudnn().create(&cudnn_), "cudnnCreate"));
+  RETURN_IF_ERROR(CudnnStatus(Cudnn().set_stream(cudnn_, stream_), "cudnnSetStream"));
   if (const cublasStatus_t made = Blas().create(&blas_); made != CUBLAS_STATUS_SUCCESS) {
     return absl::InternalError(absl::StrCat("cublasLtCreate: ", Blas().get_status_string(made)));
   }

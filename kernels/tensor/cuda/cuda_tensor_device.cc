@@ -83,11 +83,9 @@ class CudaTensorDevice : public TensorDevice {
 
   absl::StatusOr<std::shared_ptr<void>> NewArena(int64_t bytes, std::string_view what) override {
     context_->UseDevice();
-    absl::StatusOr<std::shared_ptr<void>> memory = context_->memory().Allocate(bytes, what);
-    if (!memory.ok()) return memory;
-    context_->Note(
-        cudaMemsetAsync(memory->get(), 0, static_cast<size_t>(bytes), context_->stream()),
-        "cudaMemsetAsync");
+    ASSIGN_OR_RETURN(std::shared_ptr<void> memory, context_->memory().Allocate(bytes, what));
+    context_->Note(cudaMemsetAsync(memory.get(), 0, static_cast<size_t>(bytes), context_->stream()),
+                   "cudaMemsetAsync");
     return memory;
   }
 

@@ -111,7 +111,7 @@ struct Rule {
   float weight_decay;
 };
 
-// Of out and of velocity.
+// Compares the bits of `out` and of the velocity.
 void ExpectBitsOfCpu(size_t count, size_t size, const std::vector<size_t>& shifts,
                      const Rule& rule) {
   SCOPED_TRACE(testing::Message() << count << " of " << size << " from " << shifts.back()

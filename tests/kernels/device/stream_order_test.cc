@@ -249,7 +249,7 @@ bool Conflict(const PastUse& one, const PastUse& other) {
 // Random uses, some of which take their time between Before and After.
 class StreamOrderOracle : public StreamOrderTest, public ::testing::WithParamInterface<uint64_t> {
  protected:
-  // Of up to `longest` elements each. `exact`: nothing is merged, so that no wait is for
+  // Each use is of up to `longest` elements. `exact`: nothing is merged, so that no wait is for
   // nothing.
   void Run(int uses, int64_t elements, int64_t longest, bool exact) {
     KeyedRandom random(GetParam(), Purpose::kShuffle);

@@ -10,8 +10,8 @@
 #include "gtest/gtest.h"
 #include "kernels/vector/vector_table.h"
 #include "model/data/dataset_batches.h"
-#include "model/datasets/dataset_registry.h"
-#include "model/networks/network_registry.h"
+#include "model/datasets/dataset_kind.h"
+#include "model/networks/network_kind.h"
 #include "optim/optimizer.h"
 
 namespace grapevine {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "system/file_descriptor.h"
@@ -32,9 +33,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> StartOn(HostAddress bind, TlsOptions tls = {}) {
-  const absl::StatusOr<GrpcCredentials> credentials = GrpcCredentials::Load(tls);
-  if (!credentials.ok()) return credentials.status();
-  return GrpcServer::Start({.bind = std::move(bind)}, *credentials, {});
+  ASSIGN_OR_RETURN(const GrpcCredentials credentials, GrpcCredentials::Load(tls));
+  return GrpcServer::Start({.bind = std::move(bind)}, credentials, {});
 }
 
 // Calls grpc.health.v1.Health/Check over bytes: the wire form is one field.

@@ -25,7 +25,7 @@ using std::chrono::nanoseconds;
 constexpr size_t kControlWindow = 100;
 constexpr milliseconds kRetryInterval{100};
 constexpr milliseconds kLinger{1000};
-// Of an evaluation, which tells after each that it moves.
+// A batch of an evaluation, which tells after each that it moves.
 constexpr milliseconds kBatch{100};
 // How long a runner's thread may take to come to what has arrived.
 constexpr int64_t kMaxTurn = 200000;

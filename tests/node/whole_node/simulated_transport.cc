@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "node/transport/credit_desk.h"
 #include "node/transport/edge/conversation.h"
 #include "node/transport/edge/dial_attempts.h"
@@ -285,10 +286,9 @@ void SimulatedTransport::Receive(std::shared_ptr<Connection> connection) {
 }
 
 absl::Status SimulatedTransport::EnsureDialled(Rank peer) {
-  const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(peer);
-  if (!link.ok()) return link.status();
+  ASSIGN_OR_RETURN(const std::shared_ptr<PeerLink> link, links_->To(peer));
   if (left_ || edges_.contains(peer)) return absl::OkStatus();
-  const auto edge = std::make_shared<Edge>(this, *link);
+  const auto edge = std::make_shared<Edge>(this, link);
   edges_[peer] = edge;
   edge->Dial();
   return absl::OkStatus();
@@ -300,16 +300,15 @@ void SimulatedTransport::Dial(std::span<const Rank> peers) {
 }
 
 absl::Status SimulatedTransport::Send(Rank to, Tag tag, Outgoing message) {
-  if (absl::Status status = EnsureDialled(to); !status.ok()) return status;
+  RETURN_IF_ERROR(EnsureDialled(to));
   std::shared_ptr<MessageChecksum> checksum = checksums_->Of(message.bytes);
   return (*links_->To(to))->Send(tag, std::move(message), std::move(checksum));
 }
 
 absl::Status SimulatedTransport::Post(Rank from, Tag tag, Incoming place) {
-  const absl::StatusOr<std::shared_ptr<PeerLink>> link = links_->To(from);
-  if (!link.ok()) return link.status();
+  ASSIGN_OR_RETURN(const std::shared_ptr<PeerLink> link, links_->To(from));
   door_.Expect({&from, 1});
-  return (*link)->Post(tag, std::move(place));
+  return link->Post(tag, std::move(place));
 }
 
 std::string SimulatedTransport::Connecting() const {

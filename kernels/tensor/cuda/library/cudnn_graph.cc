@@ -57,16 +57,14 @@ absl::StatusOr<Notes> NotesOf(const CudnnDescriptor& configuration) {
   Notes notes;
   notes.numerical.resize(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
   int64_t count = 0;
-  absl::Status status = CudnnStatus(
+  RETURN_IF_ERROR(CudnnStatus(
       Cudnn().get_attribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                             CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes.numerical.data()),
-      "numerical notes");
-  RETURN_IF_ERROR(status);
+      "numerical notes"));
   notes.numerical.resize(count);
-  status = CudnnStatus(Cudnn().get_attribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX,
-                                             CUDNN_TYPE_INT64, 1, &count, &notes.engine),
-                       "engine index");
-  RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(CudnnStatus(Cudnn().get_attribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX,
+                                                    CUDNN_TYPE_INT64, 1, &count, &notes.engine),
+                              "engine index"));
   return notes;
 }
 
@@ -129,13 +127,11 @@ absl::StatusOr<CudnnTarget> CudnnTarget::Described(std::string_view json) {
   CudnnTarget target;
   target.device_ = CudnnDescriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   std::string text(json);
-  absl::Status status =
+  RETURN_IF_ERROR(
       CudnnStatus(target.device_.Set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
                                      static_cast<int64_t>(text.size()) + 1, text.c_str()),
-                  "a described GPU");
-  RETURN_IF_ERROR(status);
-  status = CudnnStatus(target.device_.Finalize(), "a described GPU");
-  RETURN_IF_ERROR(status);
+                  "a described GPU"));
+  RETURN_IF_ERROR(CudnnStatus(target.device_.Finalize(), "a described GPU"));
   return target;
 }
 

@@ -8,7 +8,6 @@
 #include "kernels/tensor/cuda/library/shared_library.h"
 
 namespace grapevine {
-
 namespace {
 
 absl::StatusOr<CudnnLibrary> FindCudnn() {
@@ -35,17 +34,6 @@ const absl::StatusOr<CudnnLibrary>& LoadedCudnn() {
   static const absl::StatusOr<CudnnLibrary> loaded = FindCudnn();
   return loaded;
 }
-
-}  // namespace
-
-absl::Status LoadCudnn() { return LoadedCudnn().status(); }
-
-const CudnnLibrary& Cudnn() {
-  CHECK(LoadedCudnn().ok()) << LoadedCudnn().status();
-  return *LoadedCudnn();
-}
-
-namespace {
 
 absl::StatusOr<BlasLibrary> FindBlas() {
   SharedLibrary file(absl::StrCat("libcublasLt.so.", CUBLAS_VER_MAJOR),
@@ -76,6 +64,13 @@ const absl::StatusOr<BlasLibrary>& LoadedBlas() {
 }
 
 }  // namespace
+
+absl::Status LoadCudnn() { return LoadedCudnn().status(); }
+
+const CudnnLibrary& Cudnn() {
+  CHECK(LoadedCudnn().ok()) << LoadedCudnn().status();
+  return *LoadedCudnn();
+}
 
 absl::Status LoadBlas() { return LoadedBlas().status(); }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 // not decide.
 constexpr int kTurns = 2;
 
-// Of equals the first; `why` when none runs and says nothing else.
+// The first where several are as fast; `why` when none runs and says nothing else.
 absl::StatusOr<FastestPlan> FastestOf(const std::vector<size_t>& candidates,
                                       const PlanCache::Measure& measure, absl::Status why) {
   std::vector<FastestPlan> plans;
@@ -54,15 +55,14 @@ absl::StatusOr<FastestPlan> PlanCache::Choose(const PlanChoice& choice, const Me
   for (size_t index = 0; index < choice.workspace_bytes.size(); ++index) {
     if (fits(index)) candidates.push_back(index);
   }
-  const absl::StatusOr<FastestPlan> fastest =
-      FastestOf(candidates, measure,
-                absl::ResourceExhaustedError(absl::StrCat(choice.key, ": no plan needs at most ",
-                                                          choice.most_workspace_bytes,
-                                                          " bytes of workspace")));
-  if (!fastest.ok()) return fastest;
+  ASSIGN_OR_RETURN(const FastestPlan fastest,
+                   FastestOf(candidates, measure,
+                             absl::ResourceExhaustedError(absl::StrCat(
+                                 choice.key, ": no plan needs at most ",
+                                 choice.most_workspace_bytes, " bytes of workspace"))));
   const MutexLock lock(mutex_);
-  chosen_[choice.key] = *fastest;
-  return *fastest;
+  chosen_[choice.key] = fastest;
+  return fastest;
 }
 
 }  // namespace grapevine

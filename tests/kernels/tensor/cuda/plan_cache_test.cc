@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "base/status_macros.h"
+
 namespace grapevine {
 namespace {
 
@@ -14,14 +16,15 @@ struct Candidates {
   std::vector<size_t> measured;
 
   absl::StatusOr<size_t> Choose(PlanCache& cache, const std::string& key, int64_t most = 100) {
-    const auto fastest =
-        cache.Choose({key, bytes, most}, [&](size_t index) -> absl::StatusOr<double> {
-          measured.push_back(index);
-          if (seconds[index] < 0) return absl::InternalError("plan " + std::to_string(index));
-          return seconds[index];
-        });
-    if (!fastest.ok()) return fastest.status();
-    return fastest->index;
+    ASSIGN_OR_RETURN(const auto fastest,
+                     cache.Choose({key, bytes, most}, [&](size_t index) -> absl::StatusOr<double> {
+                       measured.push_back(index);
+                       if (seconds[index] < 0) {
+                         return absl::InternalError("plan " + std::to_string(index));
+                       }
+                       return seconds[index];
+                     }));
+    return fastest.index;
   }
 };
 

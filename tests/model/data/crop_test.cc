@@ -7,7 +7,6 @@
 #include "model/data/augmentation.h"
 
 namespace grapevine {
-
 namespace {
 
 // What ResizeCrop approximates, in doubles: each pixel is the mean under a triangle.

@@ -1,4 +1,4 @@
-#include "model/datasets/dataset_registry.h"
+#include "model/datasets/dataset_kind.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/data/dataset.h"
@@ -21,14 +22,14 @@ std::string Refusal(const std::string& spec) {
   return std::string(status.message());
 }
 
-TEST(DatasetRegistryTest, MakesTheBuiltInSet) {
+TEST(DatasetKindTest, MakesTheBuiltInSet) {
   const absl::StatusOr<TrainTest> data = MakeDataset("synthetic:train=50:test=20:seed=3");
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_EQ(data->train->size(), 50);
   EXPECT_EQ(data->test->size(), 20);
 }
 
-TEST(DatasetRegistryTest, BadSpecsAreUsageErrors) {
+TEST(DatasetKindTest, BadSpecsAreUsageErrors) {
   EXPECT_THAT(Refusal("imagenet"), HasSubstr("imagenet: unknown data set 'imagenet'; known: "
                                              "cifar10:DIR[:augment=no], image-folder:DIR"));
   EXPECT_THAT(Refusal("mnist"), HasSubstr("mnist: expected a folder, as in mnist:DIR"));
@@ -41,17 +42,17 @@ TEST(DatasetRegistryTest, BadSpecsAreUsageErrors) {
   EXPECT_THAT(Refusal("synthetic:size=9"), HasSubstr("unknown option 'size'"));
 }
 
-TEST(DatasetRegistryTest, MissingFilesAreInputErrors) {
+TEST(DatasetKindTest, MissingFilesAreInputErrors) {
   EXPECT_EQ(FailureOf(MakeDataset("mnist:/nonexistent").status()), Failure::kInput);
   EXPECT_EQ(FailureOf(MakeDataset("cifar10:/nonexistent").status()), Failure::kInput);
   EXPECT_EQ(FailureOf(MakeDataset("image-folder:/nonexistent").status()), Failure::kInput);
 }
 
-TEST(DatasetRegistryTest, FindsADataSetOfOnesOwn) {
+TEST(DatasetKindTest, FindsADataSetOfOnesOwn) {
   const auto read = [](const Spec& spec) -> absl::StatusOr<TrainTest> {
     SpecReader reader(spec);
     const auto label = static_cast<Label>(reader.Integer("label", 0, 0, 1));
-    if (absl::Status status = reader.Finish(); !status.ok()) return status;
+    RETURN_IF_ERROR(reader.Finish());
     const DatasetTraits traits{.name = "constant",
                                .shape = {1, 1, 1},
                                .classes = 2,

@@ -1,7 +1,8 @@
+#include "cli/flags/config_flags.h"
+
 #include <gtest/gtest.h>
 
 #include "base/failure.h"
-#include "cli/flags/config_flags.h"
 
 namespace grapevine {
 namespace {
@@ -13,7 +14,7 @@ std::string ErrorOf(const std::string& name) {
   return std::string(status.message());
 }
 
-TEST(Variables, ThoseThatSomebodyReadsAreKnown) {
+TEST(CheckVariables, ThoseThatSomebodyReadsAreKnown) {
   for (const char* name :
        {"GRAPEVINE_BATCH", "GRAPEVINE_PEER_TIMEOUT", "GRAPEVINE_VERSION", "GRAPEVINE_TOKEN",
         "GRAPEVINE_PORT_FD", "GRAPEVINE_PROGRESS_FD", "GRAPEVINE_DATA", "GRAPEVINE_CUDA"}) {
@@ -21,7 +22,7 @@ TEST(Variables, ThoseThatSomebodyReadsAreKnown) {
   }
 }
 
-TEST(Variables, OthersAreAnsweredWithTheNearest) {
+TEST(CheckVariables, OthersAreAnsweredWithTheNearest) {
   EXPECT_EQ(ErrorOf("GRAPEVINE_TOPOLGY"),
             "unknown variable GRAPEVINE_TOPOLGY; did you mean GRAPEVINE_TOPOLOGY?");
   EXPECT_EQ(ErrorOf("GRAPEVINE_WOBBLE_WOBBLE"),

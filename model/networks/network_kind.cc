@@ -1,4 +1,4 @@
-#include "model/networks/network_registry.h"
+#include "model/networks/network_kind.h"
 
 #include <utility>
 

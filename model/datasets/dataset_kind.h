@@ -1,21 +1,14 @@
-// Data sets by their specs: the built-in ones, and those that a program adds.
-//
-//   mnist:DIR        the four IDX files, plain or .gz
-//   cifar10:DIR      the binary version; augment=yes (the default) or no
-//   image-folder:DIR JPEG files as ImageNet's, DIR/train/CLASS/*.jpg and DIR/val/...;
-//                    size=224, resize=256, augment=yes (the default) or no,
-//                    classes=N (only the first N)
-//   synthetic        built in; train=10000, test=2000, seed=1
+// A data set's registration, a function that reads it, and data sets by their specs.
 //
 // As in every spec, colons are separators: for a folder with a colon in its name, use a
 // symbolic link.
 //
-// A data set is a function that reads it. One of your own registers like those of this
-// folder, and `--data=NAME:key=value` finds it. See docs/data.md.
+// One of your own registers like those of this folder, and `--data=NAME:key=value` finds it:
+// docs/data.md.
 //
-// Thread-safety: safe from any thread.
-#ifndef GRAPEVINE_MODEL_DATASETS_DATASET_REGISTRY_H_
-#define GRAPEVINE_MODEL_DATASETS_DATASET_REGISTRY_H_
+// Thread-safety: a kind is immutable once registered; functions are safe from any thread.
+#ifndef GRAPEVINE_MODEL_DATASETS_DATASET_KIND_H_
+#define GRAPEVINE_MODEL_DATASETS_DATASET_KIND_H_
 
 #include <functional>
 #include <string>
@@ -50,4 +43,4 @@ absl::StatusOr<TrainTest> MakeDataset(std::string_view spec);
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_MODEL_DATASETS_DATASET_REGISTRY_H_
+#endif  // GRAPEVINE_MODEL_DATASETS_DATASET_KIND_H_

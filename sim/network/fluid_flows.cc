@@ -1,11 +1,10 @@
-#include "sim/network/network_model.h"
+#include "sim/network/fluid_flows.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace grapevine {
-
 namespace {
 
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();

@@ -11,7 +11,7 @@
 namespace grapevine::testing {
 namespace {
 
-// Of a hierarchical sum over three sites, milliseconds.
+// The time of a hierarchical sum over three sites, in milliseconds.
 double Milliseconds(Rank nodes, int64_t bytes) {
   const absl::StatusOr<ResolvedConfig> resolved =
       ResolveConfig({.flags = {{"nodes", std::to_string(nodes)},
@@ -30,7 +30,7 @@ double Milliseconds(Rank nodes, int64_t bytes) {
 }
 
 // Around the ring of sites and back: four latencies of 30 ms, whatever the size.
-TEST(RoundTiming, NoOceanIsCrossedForTheCreditOfALargerVector) {
+TEST(TimeRounds, NoOceanIsCrossedForTheCreditOfALargerVector) {
   for (const Rank nodes : {6, 12, 24}) {
     SCOPED_TRACE(nodes);
     const double three_fit = Milliseconds(nodes, 5'592'404);

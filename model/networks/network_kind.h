@@ -1,11 +1,11 @@
-// Networks by name: the built-in ones, and those that a program adds.
+// A network's registration, a function that describes it, and networks by their specs.
 //
-// A network is a function that describes it. One of your own registers like those of this
-// folder, and `--model=NAME:key=value` finds it. See docs/your-own-model.md.
+// One of your own registers like those of this folder, and `--model=NAME:key=value` finds it:
+// docs/your-own-model.md.
 //
-// Thread-safety: safe from any thread.
-#ifndef GRAPEVINE_MODEL_NETWORKS_NETWORK_REGISTRY_H_
-#define GRAPEVINE_MODEL_NETWORKS_NETWORK_REGISTRY_H_
+// Thread-safety: a kind is immutable once registered; functions are safe from any thread.
+#ifndef GRAPEVINE_MODEL_NETWORKS_NETWORK_KIND_H_
+#define GRAPEVINE_MODEL_NETWORKS_NETWORK_KIND_H_
 
 #include <cstdint>
 #include <functional>
@@ -46,4 +46,4 @@ absl::StatusOr<std::unique_ptr<Network>> MakeNetwork(std::string_view spec, Imag
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_MODEL_NETWORKS_NETWORK_REGISTRY_H_
+#endif  // GRAPEVINE_MODEL_NETWORKS_NETWORK_KIND_H_

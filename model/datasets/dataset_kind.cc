@@ -1,4 +1,4 @@
-#include "model/datasets/dataset_registry.h"
+#include "model/datasets/dataset_kind.h"
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"

@@ -1,4 +1,4 @@
-#include "cli/terminal/progress_display.h"
+#include "cli/terminal/progress.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -10,10 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/units.h"
-#include "cli/terminal/logging.h"
+#include "cli/terminal/json_lines.h"
 
 namespace grapevine {
-
 namespace {
 
 constexpr int kBarCells = 20;
@@ -52,6 +51,9 @@ std::string Position(const RunMetrics& metrics, const ProgressGoal& goal) {
   }
   return text;
 }
+
+// Without a terminal, a line is printed after each of this many parts of the sweep.
+constexpr size_t kParts = 10;
 
 }  // namespace
 
@@ -137,13 +139,6 @@ ProgressDisplay::Options TerminalOptions(const ProgressGoal& goal, bool json) {
   }
   return options;
 }
-
-namespace {
-
-// Without a terminal, a line is printed after each of this many parts of the sweep.
-constexpr size_t kParts = 10;
-
-}  // namespace
 
 void SweepProgress::OnDone(size_t cells, double cost, double seconds) {
   done_ += cells;

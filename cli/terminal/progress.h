@@ -3,8 +3,8 @@
 // line a JSON object.
 //
 // Thread-compatible.
-#ifndef GRAPEVINE_CLI_TERMINAL_PROGRESS_DISPLAY_H_
-#define GRAPEVINE_CLI_TERMINAL_PROGRESS_DISPLAY_H_
+#ifndef GRAPEVINE_CLI_TERMINAL_PROGRESS_H_
+#define GRAPEVINE_CLI_TERMINAL_PROGRESS_H_
 
 #include <chrono>
 #include <cstddef>
@@ -106,4 +106,4 @@ class SweepProgress {
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_CLI_TERMINAL_PROGRESS_DISPLAY_H_
+#endif  // GRAPEVINE_CLI_TERMINAL_PROGRESS_H_
