@@ -14,12 +14,57 @@
 #include "base/status_macros.h"
 
 namespace grapevine {
-
 namespace {
 
 std::string Count(int64_t number, const char* noun) {
   return absl::StrCat(number, " ", noun, number == 1 ? "" : "s");
 }
+
+Part Slice(Vec vector, ReplicaRange range) { return {vector, range.offset, range.size}; }
+
+absl::StatusOr<std::unique_ptr<Algorithm>> MakePs(const Spec& spec, AlgorithmOptions options) {
+  ASSIGN_OR_RETURN(const ParameterServers servers,
+                   ParameterServers::Parse(spec, options.mixing->topology().size()));
+  if (servers.IsServer(options.rank)) {
+    return std::make_unique<PsServer>(servers, std::move(options));
+  }
+  return std::make_unique<PsWorker>(servers, std::move(options));
+}
+
+absl::StatusOr<Rank> Workers(const Spec& spec, Rank nodes) {
+  ASSIGN_OR_RETURN(const ParameterServers servers, ParameterServers::Parse(spec, nodes));
+  return servers.workers();
+}
+
+absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
+  ASSIGN_OR_RETURN(const ParameterServers servers, ParameterServers::Parse(spec, topology.size()));
+  return 2.0 * servers.workers() * servers.servers();
+}
+
+// A server has a place for every worker's gradient.
+int64_t Memory(const Spec&, const Topology& topology) { return topology.size() + 3; }
+
+std::vector<std::string> Advised(Rank nodes) {
+  std::vector<std::string> specs;
+  for (const Rank servers : std::set<Rank>{1, nodes / 4, nodes / 2}) {
+    if (servers < 1 || servers >= nodes) continue;
+    specs.push_back(absl::StrCat("ps:servers=", servers));
+  }
+  return specs;
+}
+
+const Registration kPs(
+    Algorithms(),
+    {.name = "ps",
+     .options = "[:servers=S]",
+     .help = "a synchronous parameter server: the last S ranks are servers, the others train",
+     .examples = {"ps", "ps:servers=2"},
+     .centralized = true,
+     .make = MakePs,
+     .workers = Workers,
+     .messages = Messages,
+     .memory = Memory,
+     .advised = Advised});
 
 }  // namespace
 
@@ -33,12 +78,6 @@ absl::StatusOr<ParameterServers> ParameterServers::Parse(const Spec& spec, Rank 
   return SpecError(spec.text, absl::StrCat(Count(servers, "server"), " of ", Count(nodes, "node"),
                                            " leave no worker; --nodes counts both: ", remedy));
 }
-
-namespace {
-
-Part Slice(Vec vector, ReplicaRange range) { return {vector, range.offset, range.size}; }
-
-}  // namespace
 
 PsWorker::PsWorker(ParameterServers servers, AlgorithmOptions options)
     : servers_(servers), options_(std::move(options)) {}
@@ -296,53 +335,5 @@ std::vector<Rank> PsServer::Peers(Round, Round) const {
   std::iota(peers.begin(), peers.end(), 0);
   return peers;
 }
-
-namespace {
-
-absl::StatusOr<std::unique_ptr<Algorithm>> MakePs(const Spec& spec, AlgorithmOptions options) {
-  ASSIGN_OR_RETURN(const ParameterServers servers,
-                   ParameterServers::Parse(spec, options.mixing->topology().size()));
-  if (servers.IsServer(options.rank)) {
-    return std::make_unique<PsServer>(servers, std::move(options));
-  }
-  return std::make_unique<PsWorker>(servers, std::move(options));
-}
-
-absl::StatusOr<Rank> Workers(const Spec& spec, Rank nodes) {
-  ASSIGN_OR_RETURN(const ParameterServers servers, ParameterServers::Parse(spec, nodes));
-  return servers.workers();
-}
-
-absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
-  ASSIGN_OR_RETURN(const ParameterServers servers, ParameterServers::Parse(spec, topology.size()));
-  return 2.0 * servers.workers() * servers.servers();
-}
-
-// A server has a place for every worker's gradient.
-int64_t Memory(const Spec&, const Topology& topology) { return topology.size() + 3; }
-
-std::vector<std::string> Advised(Rank nodes) {
-  std::vector<std::string> specs;
-  for (const Rank servers : std::set<Rank>{1, nodes / 4, nodes / 2}) {
-    if (servers < 1 || servers >= nodes) continue;
-    specs.push_back(absl::StrCat("ps:servers=", servers));
-  }
-  return specs;
-}
-
-const Registration kPs(
-    Algorithms(),
-    {.name = "ps",
-     .options = "[:servers=S]",
-     .help = "a synchronous parameter server: the last S ranks are servers, the others train",
-     .examples = {"ps", "ps:servers=2"},
-     .centralized = true,
-     .make = MakePs,
-     .workers = Workers,
-     .messages = Messages,
-     .memory = Memory,
-     .advised = Advised});
-
-}  // namespace
 
 }  // namespace grapevine

@@ -16,7 +16,7 @@
 #include "run/records/run_directory.h"
 #include "sim/engine/replica_vectors.h"
 #include "sim/engine/round_collector.h"
-#include "sim/engine/statistics.h"
+#include "sim/engine/step_statistics.h"
 #include "sim/engine/vector_store.h"
 
 namespace grapevine {

@@ -26,7 +26,7 @@
 #include "sim/engine/sim_observer.h"
 #include "sim/engine/sim_trace.h"
 #include "sim/engine/simulation.h"
-#include "sim/engine/statistics.h"
+#include "sim/engine/step_statistics.h"
 
 namespace grapevine {
 

@@ -11,7 +11,6 @@
 #include "node/identity/host_address.h"
 
 namespace grapevine {
-
 namespace {
 
 constexpr size_t kMaxShown = 80;
@@ -40,6 +39,14 @@ absl::Status CheckRoster(const control::Roster& roster, const DirectiveContext& 
   return CheckLimit(roster.round_limit(), context.rounds);
 }
 
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr milliseconds kMinPulse{10};
+constexpr milliseconds kMaxPulse{1000};
+// What is shown of another's words.
+constexpr size_t kMaxMessage = 4000;
+
 }  // namespace
 
 absl::Status CheckDirective(const control::Directive& directive, const DirectiveContext& context) {
@@ -58,18 +65,6 @@ absl::Status CheckDirective(const control::Directive& directive, const Directive
       return Malformed("sent a directive that this node does not know");
   }
 }
-
-namespace {
-
-using std::chrono::milliseconds;
-using std::chrono::nanoseconds;
-
-constexpr milliseconds kMinPulse{10};
-constexpr milliseconds kMaxPulse{1000};
-// What is shown of another's words.
-constexpr size_t kMaxMessage = 4000;
-
-}  // namespace
 
 absl::Status FailedWith(const std::string& message, int failure) {
   return WithFailure(absl::AbortedError(Printable(message, kMaxMessage)),

@@ -18,7 +18,7 @@ constexpr auto kIdleWait = std::chrono::seconds(1);
 }  // namespace
 
 GradientWorker::GradientWorker(Objective* objective, GradientPace pace, GradientReports reports,
-                               OnceComputed once_computed)
+                               CallOnceComputed once_computed)
     : objective_(objective),
       pace_(std::move(pace)),
       reports_(std::move(reports)),

@@ -53,7 +53,7 @@ using GradientPace =
     std::function<std::chrono::nanoseconds(Round round, std::chrono::nanoseconds computed)>;
 
 // Calls back, in order, once everything that an objective has queued so far is done.
-using OnceComputed = std::function<void(std::function<void()> computed)>;
+using CallOnceComputed = std::function<void(std::function<void()> computed)>;
 
 // Computes on a thread of its own. Thread-safe.
 class GradientWorker final : public GradientComputer {
@@ -62,7 +62,7 @@ class GradientWorker final : public GradientComputer {
   // gradients are not slowed down. Reports are made on the worker's thread; parts, and the result
   // after them, through `once_computed` where there is one.
   GradientWorker(Objective* objective, GradientPace pace, GradientReports reports,
-                 OnceComputed once_computed = {});
+                 CallOnceComputed once_computed = {});
   // Ends after the current gradient; an artificial delay is cut short.
   ~GradientWorker() override;
 
@@ -91,7 +91,7 @@ class GradientWorker final : public GradientComputer {
   Objective* const objective_;
   const GradientPace pace_;
   const GradientReports reports_;
-  const OnceComputed once_computed_;
+  const CallOnceComputed once_computed_;
 
   Mutex mutex_;
   Condition changed_;

@@ -45,9 +45,9 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Make(const SimulationOpt
 absl::Status Simulation::Run(Round limit) {
   const bool first = limit_ == 0;
   ExtendLimit(limit);
-  if (absl::Status status = ApplyLimit(); !status.ok()) return status;
+  RETURN_IF_ERROR(ApplyLimit());
   if (first) {
-    if (absl::Status status = StartNodes(); !status.ok()) return status;
+    RETURN_IF_ERROR(StartNodes());
   }
   network_->Settle(now_);
   while (!queue_.empty()) {
@@ -55,12 +55,12 @@ absl::Status Simulation::Run(Round limit) {
     // All events of one moment are handled before bandwidth is shared anew.
     while (queue_.more_now()) {
       ++events_;
-      if (absl::Status status = Handle(queue_.Pop().payload); !status.ok()) return status;
+      RETURN_IF_ERROR(Handle(queue_.Pop().payload));
       if (stopped_) return absl::OkStatus();
     }
     network_->Settle(now_);
     if (wanted_limit_ > limit_) {
-      if (absl::Status status = ApplyLimit(); !status.ok()) return status;
+      RETURN_IF_ERROR(ApplyLimit());
       network_->Settle(now_);
     }
   }
@@ -72,14 +72,14 @@ absl::Status Simulation::ApplyLimit() {
   resting_ = 0;
   for (Node& node : nodes_) node.rested = -1;
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
-    if (absl::Status status = Deliver(rank, RoundLimit{limit_}); !status.ok()) return status;
+    RETURN_IF_ERROR(Deliver(rank, RoundLimit{limit_}));
   }
   return absl::OkStatus();
 }
 
 absl::Status Simulation::StartNodes() {
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
-    if (absl::Status status = Deliver(rank, Start{}); !status.ok()) return status;
+    RETURN_IF_ERROR(Deliver(rank, Start{}));
   }
   return absl::OkStatus();
 }
@@ -169,7 +169,7 @@ absl::Status Simulation::Resume(Rank rank) {
   Mailbox& mailbox = *node.mailbox;
   while (node.busy_until <= now_ && mailbox.next < mailbox.events.size()) {
     const Event event = mailbox.events[mailbox.next++];
-    if (absl::Status status = Dispatch(rank, event); !status.ok()) return status;
+    RETURN_IF_ERROR(Dispatch(rank, event));
   }
   if (mailbox.next < mailbox.events.size()) {
     queue_.Push(node.busy_until, SimEvent{.kind = SimEventKind::kResume,

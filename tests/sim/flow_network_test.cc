@@ -134,7 +134,7 @@ TEST(FlowNetworkTest, AgreesWithTheNicModelWhereSharesAreEqual) {
   for (const char* duplex : {"full", "half"}) {
     for (const char* graph : {"ring", "torus", "random-matching", "one-peer-exponential",
                               "exponential", "complete", "star", "path"}) {
-      // Of different sizes, but alike for all senders of a round; overlapping in
+      // Sizes differ, but are alike for all senders of a round, and overlap in
       // time where the next round comes early.
       std::vector<TestMessage> messages;
       for (Round round = 0; round < 4; ++round) {

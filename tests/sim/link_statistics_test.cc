@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "sim/engine/statistics.h"
+#include "sim/engine/step_statistics.h"
 #include "sim/platform/platform_registry.h"
 
 namespace grapevine::testing {

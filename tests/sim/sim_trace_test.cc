@@ -8,7 +8,7 @@
 #include "run/timing/straggler.h"
 #include "run/trace/chrome_trace.h"
 #include "sim/engine/sim_observer.h"
-#include "sim/engine/statistics.h"
+#include "sim/engine/step_statistics.h"
 #include "tests/sim/timed_run.h"
 #include "tests/testing/trace_file.h"
 

@@ -1,3 +1,5 @@
+#include "sim/engine/step_statistics.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 
 #include "run/timing/straggler.h"
 #include "sim/engine/sim_observer.h"
-#include "sim/engine/statistics.h"
 #include "tests/sim/timed_run.h"
 
 namespace grapevine::testing {

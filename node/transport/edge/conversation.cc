@@ -11,21 +11,6 @@
 #include "node/transport/edge/message_checksum.h"
 
 namespace grapevine {
-
-std::string SilenceWatch::Describe() const {
-  const std::string ago =
-      absl::StrFormat("last heard %.1f s ago", static_cast<double>(quiet_ms_.load()) / 1000);
-  const Round round = round_.load();
-  return round == kNoRound ? ago : absl::StrCat(ago, " in round ", round);
-}
-
-absl::Status SilentPeer(Rank peer, const std::string& address, const SilenceWatch& watch,
-                        std::chrono::milliseconds timeout) {
-  return absl::DeadlineExceededError(
-      absl::StrFormat("rank %d (%s) is silent: %s; --peer-timeout is %.1f s", peer, address,
-                      watch.Describe(), static_cast<double>(timeout.count()) / 1000));
-}
-
 namespace {
 
 bool MayBeMended(absl::StatusCode code) {
@@ -45,7 +30,24 @@ std::string RemedyFor(absl::StatusCode code) {
              : "";
 }
 
+// How long a stranger has to introduce itself.
+constexpr std::chrono::milliseconds kHelloTimeout{10000};
+
 }  // namespace
+
+std::string SilenceWatch::Describe() const {
+  const std::string ago =
+      absl::StrFormat("last heard %.1f s ago", static_cast<double>(quiet_ms_.load()) / 1000);
+  const Round round = round_.load();
+  return round == kNoRound ? ago : absl::StrCat(ago, " in round ", round);
+}
+
+absl::Status SilentPeer(Rank peer, const std::string& address, const SilenceWatch& watch,
+                        std::chrono::milliseconds timeout) {
+  return absl::DeadlineExceededError(
+      absl::StrFormat("rank %d (%s) is silent: %s; --peer-timeout is %.1f s", peer, address,
+                      watch.Describe(), static_cast<double>(timeout.count()) / 1000));
+}
 
 std::optional<SendingEnd::Message> SendingEnd::Next() {
   if (!introduced_) {
@@ -136,13 +138,6 @@ absl::Status SendingEnd::Ended(const absl::Status& status) {
   return absl::OkStatus();
 }
 
-namespace {
-
-// How long a stranger has to introduce itself.
-constexpr std::chrono::milliseconds kHelloTimeout{10000};
-
-}  // namespace
-
 void ReceivingEnd::Greet(const EdgeIdentity& self) {
   hello_ = self;
   greeted_ = true;
@@ -174,15 +169,14 @@ std::optional<ToSender> ReceivingEnd::Next() {
 absl::Status ReceivingEnd::Hear(google::protobuf::io::ZeroCopyInputStream* in, int64_t size) {
   watch_.Heard();
   google::protobuf::io::CodedInputStream coded(in);
-  absl::StatusOr<ToReceiver> message = DecodeToReceiver(&coded, size);
-  if (!message.ok()) return message.status();
-  if (auto* hello = std::get_if<EdgeIdentity>(&*message)) return Meet(std::move(*hello));
+  ASSIGN_OR_RETURN(ToReceiver message, DecodeToReceiver(&coded, size));
+  if (auto* hello = std::get_if<EdgeIdentity>(&message)) return Meet(std::move(*hello));
   if (!greeted_) return absl::InvalidArgumentError("did not introduce itself");
-  if (const auto* heartbeat = std::get_if<Heartbeat>(&*message)) {
+  if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
     watch_.HeardRound(heartbeat->round);
     return absl::OkStatus();
   }
-  if (const auto* chunk = std::get_if<ChunkHeader>(&*message)) {
+  if (const auto* chunk = std::get_if<ChunkHeader>(&message)) {
     if (!admitted_) return absl::InvalidArgumentError("sent vectors before it was let in");
     return TakeChunk(*chunk, &coded);
   }
@@ -200,14 +194,12 @@ absl::Status ReceivingEnd::Meet(EdgeIdentity caller) {
 
 absl::Status ReceivingEnd::TakeChunk(const ChunkHeader& chunk,
                                      google::protobuf::io::CodedInputStream* data) {
-  absl::StatusOr<Landing> landing = link_->Accept(chunk);
-  if (!landing.ok()) return landing.status();
-  absl::StatusOr<uint32_t> crc32c = CopyChunkData(data, chunk, landing->into, landing->crc32c);
-  if (!crc32c.ok()) return crc32c.status();
-  watch_.HeardRound(landing->round);
-  if (landing->landed) landing->landed(chunk.offset, chunk.size);
-  *landing = {};  // before the sink hears of it
-  return link_->Landed(chunk, chunk.last() ? WithNote(*crc32c, chunk.note) : *crc32c);
+  ASSIGN_OR_RETURN(Landing landing, link_->Accept(chunk));
+  ASSIGN_OR_RETURN(const uint32_t crc32c, CopyChunkData(data, chunk, landing.into, landing.crc32c));
+  watch_.HeardRound(landing.round);
+  if (landing.landed) landing.landed(chunk.offset, chunk.size);
+  landing = {};  // before the sink hears of it
+  return link_->Landed(chunk, chunk.last() ? WithNote(crc32c, chunk.note) : crc32c);
 }
 
 absl::Status ReceivingEnd::Violated(const absl::Status& how, const std::string& address) {

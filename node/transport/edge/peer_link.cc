@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 
@@ -18,9 +19,9 @@ absl::Status PeerLink::LeftTheRun() const {
 absl::Status PeerLink::Send(Tag tag, Outgoing message, std::shared_ptr<void> held) {
   {
     MutexLock lock(mutex_);
-    if (!broken_.ok()) return broken_;
+    RETURN_IF_ERROR(broken_);
     if (outgoing_ended_) return LeftTheRun();
-    if (absl::Status status = queue_.Admits(tag); !status.ok()) return status;
+    RETURN_IF_ERROR(queue_.Admits(tag));
     if (message.written != nullptr) {
       message.written->OnRise([link = weak_from_this()] {
         if (const std::shared_ptr<PeerLink> here = link.lock()) here->WakeOutgoing();
@@ -48,9 +49,9 @@ absl::Status PeerLink::Post(Tag tag, Incoming place) {
   CreditDesk::Due due;
   {
     MutexLock lock(mutex_);
-    if (!broken_.ok()) return broken_;
+    RETURN_IF_ERROR(broken_);
     if (incoming_ended_) return LeftTheRun();
-    if (absl::Status status = ledger_.Post(tag, std::move(place)); !status.ok()) return status;
+    RETURN_IF_ERROR(ledger_.Post(tag, std::move(place)));
     if (credit == Credit::kInTurn) {
       due = desk_->Post(peer_, tag, round, bytes, [link = weak_from_this(), tag] {
         if (const std::shared_ptr<PeerLink> here = link.lock()) {
@@ -77,14 +78,14 @@ void PeerLink::Announce(Tag tag, Credit credit) {
 
 absl::Status PeerLink::AttachOutgoing(std::shared_ptr<EdgeStream> stream) {
   MutexLock lock(mutex_);
-  if (!broken_.ok()) return broken_;
+  RETURN_IF_ERROR(broken_);
   streams_.outgoing = std::move(stream);
   return absl::OkStatus();
 }
 
 absl::Status PeerLink::AttachIncoming(std::shared_ptr<EdgeStream> stream) {
   MutexLock lock(mutex_);
-  if (!broken_.ok()) return broken_;
+  RETURN_IF_ERROR(broken_);
   if (streams_.incoming != nullptr || incoming_ended_) return ConnectedAlready(peer_);
   streams_.incoming = std::move(stream);
   return absl::OkStatus();
@@ -103,7 +104,7 @@ std::optional<Piece> PeerLink::NextPiece() {
 absl::Status PeerLink::Granted(const std::vector<Tag>& tags, Credit credit) {
   MutexLock lock(mutex_);
   for (const Tag tag : tags) {
-    if (absl::Status status = queue_.Grant(tag, credit); !status.ok()) return status;
+    RETURN_IF_ERROR(queue_.Grant(tag, credit));
   }
   return absl::OkStatus();
 }
@@ -139,10 +140,8 @@ absl::Status PeerLink::Landed(const ChunkHeader& chunk, uint32_t crc32c) {
   bool is_whole;
   {
     MutexLock lock(mutex_);
-    const absl::StatusOr<bool> whole = ledger_.Landed(chunk, crc32c);
-    if (!whole.ok()) return whole.status();
+    ASSIGN_OR_RETURN(is_whole, ledger_.Landed(chunk, crc32c));
     counters_.bytes_received += chunk.size;
-    is_whole = *whole;
     if (is_whole) ++counters_.messages_received;
     due = desk_->Landed(peer_, chunk);
   }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/message.h"
+#include "base/status_macros.h"
 #include "google/protobuf/message_lite.h"
 #include "google/protobuf/wire_format_lite.h"
 #include "kernels/passes/crc32c.h"
@@ -154,9 +155,7 @@ absl::StatusOr<ChunkHeader> DecodeChunk(CodedInputStream* in, int64_t size) {
   }
   if (in->CurrentPosition() + int64_t{data_size} != size) return NotAMessage();
   header.size = data_size;
-  absl::StatusOr<Tag> named = TagOf(tag);
-  if (!named.ok()) return named.status();
-  header.tag = *named;
+  ASSIGN_OR_RETURN(header.tag, TagOf(tag));
   if (header.offset > header.total || header.size > header.total - header.offset) {
     return absl::InvalidArgumentError(absl::StrCat("sent ", header.size, " bytes from byte ",
                                                    header.offset, " of ", header.total, " of ",
@@ -178,9 +177,8 @@ absl::StatusOr<Grant> GrantOf(const gossip::Grant& message) {
               .credit = message.in_turn() ? Credit::kInTurn : Credit::kAtOnce,
               .received = message.received()};
   for (const gossip::Tag& tag : message.tags()) {
-    absl::StatusOr<Tag> named = TagOf(tag);
-    if (!named.ok()) return named.status();
-    grant.tags.push_back(*named);
+    ASSIGN_OR_RETURN(const Tag named, TagOf(tag));
+    grant.tags.push_back(named);
   }
   return grant;
 }

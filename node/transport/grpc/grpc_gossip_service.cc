@@ -9,7 +9,6 @@
 #include "node/transport/grpc/grpc_bytes.h"
 
 namespace grapevine {
-
 namespace {
 
 // The time to hear why it was refused.

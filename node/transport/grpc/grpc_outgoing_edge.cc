@@ -11,10 +11,16 @@
 #include "node/transport/grpc/grpc_transport_options.h"
 
 namespace grapevine {
-
 namespace {
 
 constexpr char kMethod[] = "/grapevine.gossip.Gossip/Exchange";
+
+std::shared_ptr<grpc::Channel> NewChannel(const GrpcOutgoingEdge::Context& context) {
+  const auto& credentials = context.options.credentials;
+  return grpc::CreateCustomChannel(
+      context.address, credentials != nullptr ? credentials : grpc::InsecureChannelCredentials(),
+      TransportChannelArguments(context.address, context.options.peer_timeout));
+}
 
 }  // namespace
 
@@ -75,17 +81,6 @@ void GrpcOutgoingStream::Finished() {
   if (!mendable.ok()) context_.retry(mendable);
   context_.done();
 }
-
-namespace {
-
-std::shared_ptr<grpc::Channel> NewChannel(const GrpcOutgoingEdge::Context& context) {
-  const auto& credentials = context.options.credentials;
-  return grpc::CreateCustomChannel(
-      context.address, credentials != nullptr ? credentials : grpc::InsecureChannelCredentials(),
-      TransportChannelArguments(context.address, context.options.peer_timeout));
-}
-
-}  // namespace
 
 GrpcOutgoingEdge::GrpcOutgoingEdge(Context context)
     : context_(std::move(context)),

@@ -7,7 +7,6 @@
 #include "node/transport/edge/wire_format.h"
 
 namespace grapevine {
-
 namespace {
 
 // Estimating the bandwidth-delay product costs more than it gains where there is no delay.

@@ -67,7 +67,7 @@ TEST(GradientWorker, TakesAtLeastTheTimeOfItsPace) {
   }
 }
 
-// Of four elements, the last two of which are ready first.
+// Gradients of four elements, the last two of which are ready first.
 class PartsOfAGradient : public ::testing::TestWithParam<bool> {};
 
 TEST_P(PartsOfAGradient, ComeInOrderBeforeTheWhole) {

@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "kernels/device/gpu.h"
 #include "model/problem/host_objective.h"
 #include "node/runner/device_data_path.h"
@@ -57,9 +58,8 @@ class Recorder final : public RunObserver {
     reports.push_back(report);
     models.emplace_back();
     if (!model.exists()) return absl::OkStatus();
-    const absl::StatusOr<SharedVector> read = model.Read();
-    if (!read.ok()) return read.status();
-    models.back().assign(read->span().begin(), read->span().end());
+    ASSIGN_OR_RETURN(const SharedVector read, model.Read());
+    models.back().assign(read.span().begin(), read.span().end());
     return absl::OkStatus();
   }
   // Lets it go on another thread, a little later.

@@ -173,7 +173,7 @@ TEST_P(TransportContract, ANoteTravelsBesideAMessage) {
   EXPECT_EQ(network->sink(1).last_received().note, Note{});
 }
 
-// Of an encoding whose length is known once it is done: any number of bytes.
+// As from an encoding whose length is known once it is done: any number of bytes.
 TEST_P(TransportContract, SaysHowManyBytesCameWhereThePlaceTakesFewer) {
   auto network = Make(2);
   const SharedSlice sent = Pattern(600000, 1), place = Zeros(600000);

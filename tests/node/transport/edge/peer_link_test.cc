@@ -100,7 +100,7 @@ TEST_F(PeerLinkTest, TakesOneIncomingStream) {
 
 TEST_F(PeerLinkTest, TellsThePeerWhatIsHere) {
   ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
-  // Of a message not before the sink knows.
+  // A message is told of only once the sink knows.
   std::vector<uint64_t> told;
   sink_.on_received = [&] { told.push_back(link_.TakeReceived()); };
   for (const Round index : {1, 2, 3}) {

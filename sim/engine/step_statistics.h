@@ -9,8 +9,8 @@
 // several neighbours, to the straggler among them. Four of the peers that a node waited for are
 // kept; a new one replaces the least of them and inherits its time (the Space-Saving sketch of
 // Metwally, Agrawal and El Abbadi 2005), so that with at most four neighbours all is exact.
-#ifndef GRAPEVINE_SIM_ENGINE_STATISTICS_H_
-#define GRAPEVINE_SIM_ENGINE_STATISTICS_H_
+#ifndef GRAPEVINE_SIM_ENGINE_STEP_STATISTICS_H_
+#define GRAPEVINE_SIM_ENGINE_STEP_STATISTICS_H_
 
 #include <array>
 #include <cstddef>
@@ -93,4 +93,4 @@ std::vector<LinkStatistics> BusiestLinks(const Platform& platform, std::span<con
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_SIM_ENGINE_STATISTICS_H_
+#endif  // GRAPEVINE_SIM_ENGINE_STEP_STATISTICS_H_

@@ -1,4 +1,4 @@
-#include "sim/engine/statistics.h"
+#include "sim/engine/step_statistics.h"
 
 #include <algorithm>
 #include <cmath>
