@@ -1,7 +1,7 @@
 // Synchronous parameter servers: x' = x - lr u((1/n) sum_i g_i(x)), where n is the number of
 // workers, which compute gradients; the sum and the step are divided among servers.
 //
-// Of n nodes the last S are servers, the others are workers, so that rank 0 is a worker. Server
+// The last S of n nodes are servers, the others are workers, so that rank 0 is a worker. Server
 // s keeps the elements [s M/S, (s+1) M/S) of a replica of M elements, parameters and buffers; M
 // may be smaller than S.
 //

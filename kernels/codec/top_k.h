@@ -1,7 +1,7 @@
 // The k entries of a vector with the largest magnitudes: the payload of sparse messages.
 //
 // Magnitudes are compared as the bits of |x|: 0 and -0 are equal, denormals count (and are not
-// flushed), NaN is above infinity, so that receivers notice a diverged run. Of equal magnitudes
+// flushed), NaN is above infinity, so that receivers notice a diverged run. Among equal magnitudes
 // the lower index is taken. So the selection is unique, and the same on every backend.
 //
 // The magnitude of the k-th entry is found digit by digit from the highest, by counting (radix

@@ -15,8 +15,8 @@ namespace grapevine {
 
 struct ImageFolderOptions {
   int64_t size = 224;  // of the square images
-  // Of the shorter side of images that are not varied, before their centre is
-  // cut out; at least `size`.
+  // The shorter side of images that are not varied, before their centre is cut out; at least
+  // `size`.
   int64_t resize = 256;
   // Random crops and flips in training.
   bool augment = true;

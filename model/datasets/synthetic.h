@@ -16,7 +16,7 @@ namespace grapevine {
 struct SyntheticOptions {
   int64_t train = 10000;  // samples
   int64_t test = 2000;
-  // Of the data alone, so that runs with other seeds share them.
+  // Seeds the data alone, so that runs with other seeds share them.
   uint64_t seed = 1;
 };
 

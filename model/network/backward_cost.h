@@ -6,7 +6,7 @@
 
 namespace grapevine {
 
-// Of a forward pass: the gradient of a matrix product is two of them.
+// In forward passes: the gradient of a matrix product is two of them.
 inline constexpr int64_t kBackwardCost = 2;
 
 // The share of a gradient's time after which the elements [from, size) are final, in a model of

@@ -36,7 +36,7 @@ absl::StatusOr<EvaluationSums> EvaluateOn(std::shared_ptr<const Dataset> data, c
                                           const BetweenBatches& between = {});
 
 struct NetworkEvaluatorOptions {
-  // Of the training batches from which batch-norm statistics are measured anew.
+  // For the training batches from which batch-norm statistics are measured anew.
   int64_t batch_size = 1;
   uint64_t seed = 0;
   PrefetchOptions prefetch;  // of all batches

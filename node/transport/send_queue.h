@@ -2,9 +2,9 @@
 //
 // Messages leave one after the other, in the order in which they had been both queued and granted a
 // credit; one without credit holds up no other. One whose credit came in turn leaves in sixteenths:
-// its receiver grants further credits by its progress, and sees that only in whole chunks. A message
-// that has left keeps its receipt until the peer acknowledges it; acknowledgements come in the order
-// in which messages left.
+// its receiver grants further credits by its progress, and sees that only in whole chunks. A
+// message that has left keeps its receipt until the peer acknowledges it; acknowledgements come in
+// the order in which messages left.
 //
 // Thread-compatible: its edge's lock guards it.
 #ifndef GRAPEVINE_NODE_TRANSPORT_SEND_QUEUE_H_

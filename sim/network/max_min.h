@@ -99,7 +99,7 @@ class SharedLinks {
   };
   struct LinkState {
     RateSum left;  // the capacity less the guests' rates
-    // Of the flows held back; no guest is faster. Infinite without such flows.
+    // The rate of the flows held back; no guest is faster. Infinite without such flows.
     double level;
     double queued;  // its candidate; infinite without one
     std::array<uint32_t, kLists> first;

@@ -39,7 +39,7 @@ T ReferenceCrossEntropy(const std::vector<T>& logits, const std::vector<int32_t>
   return loss;
 }
 
-// Of the mean over the samples.
+// The gradient of the mean over the samples.
 template <typename T>
 std::vector<T> ReferenceCrossEntropyGradient(const std::vector<T>& logits,
                                              const std::vector<int32_t>& labels, int64_t classes,

@@ -102,7 +102,7 @@ class CudnnCall {
 class CudnnPlan {
  public:
   int64_t workspace_bytes() const { return workspace_bytes_; }
-  // Of the graph, and the engine.
+  // The name of the graph, and of the engine.
   const std::string& name() const { return name_; }
 
   struct Argument {
