@@ -29,6 +29,8 @@ struct AlgorithmKind {
   std::string help;     // one line
   // The specs that contract suites run (tests/algorithm); they should cover all variants.
   std::vector<std::string> examples;
+  // What KIND in `options` may be, if that is in a registry of its own; each is an example, too.
+  std::function<std::vector<Listing>()> variants = nullptr;
 
   // All nodes average exactly in every round, independently of the topology.
   bool centralized = false;

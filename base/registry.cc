@@ -28,6 +28,11 @@ std::string JoinHelp(const std::vector<Listing>& listings) {
   });
 }
 
+Listing WithVariants(Listing listing, const std::vector<Listing>& variants) {
+  absl::StrAppend(&listing.help, "; KIND: ", JoinUsages(variants));
+  return listing;
+}
+
 absl::Status UnknownNameError(std::string_view kind, std::string_view text, std::string_view name,
                               const std::vector<Listing>& known) {
   std::vector<std::string> names;

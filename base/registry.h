@@ -11,10 +11,11 @@
 // run time calls Add instead, before anybody looks for the name.
 //
 // A kind T is a struct with the strings `name`, `options` and `help`, in addition to its
-// factory and traits; and with a bool `tail` if the text after some names (a path or another
-// spec) keeps its colons. Its registry is a function-local static, so that registrations find
-// it in any order of initialization; entries are sorted by name, which does not depend on that
-// order either.
+// factory and traits; with a bool `tail` if the text after some names (a path or another spec)
+// keeps its colons; and with a function `variants` if KIND in the options of some is a name in
+// another registry, whose listings it returns (allreduce:KIND). Its registry is a function-local
+// static, so that registrations find it in any order of initialization; entries are sorted by name,
+// which does not depend on that order either.
 //
 // Thread-safety: safe from any thread, before main and after. Entries are never changed or
 // removed: pointers to them stay valid as long as the registry.
@@ -51,6 +52,8 @@ struct Listing {
 std::string JoinUsages(const std::vector<Listing>& listings);
 // "ring (two neighbours), torus[:4x8] (a grid that wraps around)".
 std::string JoinHelp(const std::vector<Listing>& listings);
+// Its help continued by what KIND in its options may be.
+Listing WithVariants(Listing listing, const std::vector<Listing>& variants);
 // Says that no `kind` ("topology") is called `name`, in the spec `text`; suggests the nearest
 // name, if one is close, and lists all usages. kUsage.
 absl::Status UnknownNameError(std::string_view kind, std::string_view text, std::string_view name,
@@ -128,7 +131,13 @@ class Registry {
     if constexpr (requires { entry.tail; }) return entry.tail;
     return false;
   }
-  static Listing ListingOf(const T& entry) { return {entry.name, entry.options, entry.help}; }
+  static Listing ListingOf(const T& entry) {
+    const Listing listing{entry.name, entry.options, entry.help};
+    if constexpr (requires { entry.variants; }) {
+      if (entry.variants) return WithVariants(listing, entry.variants());
+    }
+    return listing;
+  }
 
   const std::string kind_;
   std::atomic<const Node*> first_ = nullptr;

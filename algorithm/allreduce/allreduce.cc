@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/algorithm_kind.h"
+#include "algorithm/allreduce/allreduce_kind.h"
 #include "algorithm/allreduce/allreduce_schedule.h"
 #include "algorithm/allreduce/bucketed_sum.h"
 #include "base/status_macros.h"
@@ -193,21 +194,17 @@ int64_t Memory(const Spec&, const Topology& topology) {
   return std::max<int64_t>(2, std::bit_width(static_cast<unsigned>(topology.size() - 1))) + 4;
 }
 
-std::string KindSpec(const std::string& kind) { return absl::StrCat("allreduce:", kind); }
-
-std::vector<std::string> Examples() {
-  std::vector<std::string> specs;
-  for (const std::string& kind : AllreduceKinds()) specs.push_back(KindSpec(kind));
-  specs.insert(specs.end(), {"allreduce:buckets=3", "allreduce:tree:buckets=2"});
-  return specs;
-}
-
-// Whole, and beside the backward pass as a gossip's exchange is beside the gradient.
+// Whole, and beside the backward pass as a gossip's exchange is beside the gradient. The default
+// comes first, since it is chosen among kinds that are equal, as on two ranks.
 std::vector<std::string> Advised(Rank) {
   std::vector<std::string> specs;
-  for (const std::string& kind : AllreduceKinds()) {
-    specs.push_back(KindSpec(kind));
-    specs.push_back(absl::StrCat(KindSpec(kind), ":buckets=4"));
+  const auto add = [&specs](const std::string& kind) {
+    specs.push_back(absl::StrCat("allreduce:", kind));
+    specs.push_back(absl::StrCat("allreduce:", kind, ":buckets=4"));
+  };
+  add(std::string(kDefaultAllreduce));
+  for (const Listing& kind : Allreduces().Listings()) {
+    if (kind.name != kDefaultAllreduce) add(kind.name);
   }
   return specs;
 }
@@ -216,9 +213,9 @@ const Registration kAllreduce(
     Algorithms(),
     {.name = "allreduce",
      .options = "[:KIND][:buckets=B]",
-     .help = absl::StrCat("gradients are summed over all nodes; KIND is ", AllreduceUsages(),
-                          "; with buckets, while the gradient is computed"),
-     .examples = Examples(),
+     .help = "gradients are summed over all nodes; with buckets, while the gradient is computed",
+     .examples = {"allreduce:buckets=3", "allreduce:tree:buckets=2"},
+     .variants = [] { return Allreduces().Listings(); },
      .centralized = true,
      .overlap = "allreduce with buckets while the backward pass goes on",
      .make = MakeAllreduce,

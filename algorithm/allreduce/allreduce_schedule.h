@@ -15,14 +15,9 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
-#include <vector>
 
-#include "absl/status/statusor.h"
 #include "base/ids.h"
-#include "base/spec.h"
 
 namespace grapevine {
 
@@ -95,19 +90,6 @@ class AllreduceSchedule {
     return {.to = step.from, .from = step.to, .sent = step.received, .received = step.sent};
   }
 };
-
-// Makes the schedule of a rank; called once for each concurrent sum.
-using AllreduceFactory = std::function<std::unique_ptr<const AllreduceSchedule>(Rank)>;
-
-// Reads the kind from the arguments of "allreduce:KIND" (ring by default) and the kind's own
-// options. Errors list the kinds, or name the nearest value that works for `size` ranks. The
-// caller finishes the reader.
-absl::StatusOr<AllreduceFactory> ReadAllreduce(const Spec& spec, SpecReader& reader, Rank size);
-
-// Names of the kinds, the default first: "ring".
-std::vector<std::string> AllreduceKinds();
-// The same with their options, for help: "ring, tree or torus[:4x8]".
-std::string AllreduceUsages();
 
 }  // namespace grapevine
 

@@ -1,7 +1,19 @@
-#include "algorithm/allreduce/halving_doubling_allreduce.h"
-
+// Recursive halving and doubling, for any n in the latency of ceil(log2 n) steps each way, and
+// in no more bytes than a ring: 2 ceil(log2 n) alpha + 2 (n-1)/n M beta.
+//
+// n = 2^k q with q odd. For the factors of two, Rabenseifner's reduce-scatter (Thakur,
+// Rabenseifner and Gropp 2005): in level l, ranks 2^l apart exchange halves of their remaining
+// range, the largest halves between the nearest ranks. For q, a reduce-scatter over the
+// circulant graph with halving skips (Träff 2024, arXiv:2410.14234), in which ranks send runs
+// of pieces around a circle: no rank is folded into another one, which would send every byte
+// once more each way.
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <string>
+
+#include "algorithm/allreduce/allreduce_kind.h"
+#include "algorithm/allreduce/allreduce_schedule.h"
 
 namespace grapevine {
 namespace {
@@ -42,7 +54,19 @@ AllreduceStep CirculantStep(const RankGroup& group, Rank rank, int level,
           .received = Run(group, range, position, before - skip)};
 }
 
-}  // namespace
+class HalvingDoublingAllreduce final : public AllreduceSchedule {
+ public:
+  HalvingDoublingAllreduce(Rank rank, Rank size);
+
+  std::string name() const override { return "allreduce:halving-doubling"; }
+  int reduce_levels() const override;
+  AllreduceStep ReduceStep(int level, int64_t elements) const override;
+
+ private:
+  const Rank rank_;
+  const int halvings_;      // k
+  const RankGroup circle_;  // the q ranks that keep the same share after them
+};
 
 HalvingDoublingAllreduce::HalvingDoublingAllreduce(Rank rank, Rank size)
     : rank_(rank),
@@ -67,4 +91,10 @@ AllreduceStep HalvingDoublingAllreduce::ReduceStep(int level, int64_t elements) 
   return CirculantStep(circle_, rank_, level - halvings_, range);
 }
 
+const Registration kHalvingDoublingAllreduce(
+    Allreduces(), {.name = "halving-doubling",
+                   .help = "between ranks 1, 2, 4, ... apart: the fewest bytes in the fewest steps",
+                   .read = ReadPlainAllreduce<HalvingDoublingAllreduce>});
+
+}  // namespace
 }  // namespace grapevine

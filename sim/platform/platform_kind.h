@@ -1,5 +1,5 @@
-// The registration of a family of networks: its notation and factory, and the reading of its
-// options, some of which all families share.
+// The registration of a family of networks or of a preset, one network with a name: its notation
+// and factory, and the reading of its options, some of which all families share.
 //
 // Register your own as this folder does: docs/extending.md.
 //
@@ -32,10 +32,14 @@ struct PlatformKind {
   // The specs that the contract suite makes for a dozen hosts (tests/sim).
   std::vector<std::string> examples;
   // Makes one with at least `hosts` hosts. Reads the spec with a PlatformReader.
-  std::function<absl::StatusOr<std::shared_ptr<const Platform>>(const Spec&, Rank hosts)> make;
+  std::function<absl::StatusOr<std::shared_ptr<const Platform>>(const Spec&, Rank hosts)> make =
+      nullptr;
+  // Of a preset, instead of `make`: the spec that it stands for, and where its numbers come from.
+  std::string preset = "";
+  std::string source = "";
 };
 
-// All families of networks of this program.
+// All families and presets of this program.
 Registry<PlatformKind>& Platforms();
 
 // Converts to bytes per nanosecond; and back, to the nearest.

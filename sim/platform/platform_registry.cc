@@ -1,10 +1,10 @@
 #include "sim/platform/platform_registry.h"
 
 #include <glog/logging.h>
-#include <google/protobuf/text_format.h>
 
-#include <algorithm>
 #include <chrono>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,41 +15,8 @@
 #include "base/units.h"
 #include "sim/platform/platform_file.h"
 #include "sim/platform/platform_kind.h"
-#include "sim/platform/presets.pb.h"
 
 namespace grapevine {
-
-namespace {
-
-constexpr char kText[] =
-#include "sim/platform/presets.inc"
-    ;
-
-std::vector<NetworkPreset> Parse() {
-  NetworkPresets file;
-  CHECK(google::protobuf::TextFormat::ParseFromString(kText, &file));
-  std::vector<NetworkPreset> presets;
-  for (const NetworkPresets::Preset& preset : file.preset()) {
-    presets.push_back({.name = preset.name(),
-                       .network = preset.network(),
-                       .summary = preset.summary(),
-                       .source = preset.source()});
-  }
-  return presets;
-}
-
-}  // namespace
-
-const std::vector<NetworkPreset>& AllNetworkPresets() {
-  static const auto* const presets = new std::vector<NetworkPreset>(Parse());
-  return *presets;
-}
-
-const NetworkPreset* FindNetworkPreset(std::string_view name) {
-  const auto& presets = AllNetworkPresets();
-  const auto found = std::ranges::find(presets, name, &NetworkPreset::name);
-  return found != presets.end() ? &*found : nullptr;
-}
 
 namespace {
 
@@ -80,12 +47,12 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakeFromFile(const std::string& 
 
 // A preset's name becomes the spec that it stands for; the user's options override its own.
 absl::StatusOr<Spec> Expand(Spec spec) {
-  const NetworkPreset* const preset = FindNetworkPreset(spec.name);
-  if (preset == nullptr) return spec;
+  const PlatformKind* const kind = Platforms().Find(spec.name);
+  if (kind == nullptr || kind->preset.empty()) return spec;
   if (!spec.arguments.empty()) {
     return SpecError(spec.text, absl::StrCat("unexpected '", spec.arguments[0], "'"));
   }
-  absl::StatusOr<Spec> expanded = ParseSpec(preset->network);
+  absl::StatusOr<Spec> expanded = ParseSpec(kind->preset);
   if (!expanded.ok()) return expanded.status();
   expanded->text = spec.text;
   for (const auto& [key, value] : spec.options) expanded->options[key] = value;
@@ -123,9 +90,6 @@ absl::Status AddFlags(const PlatformRequest& request, const Spec& spec, Spec* ex
 std::vector<Listing> Known() {
   std::vector<Listing> known = Platforms().Listings();
   known.push_back({.name = "file", .options = ":PATH", .help = "a network of your own"});
-  for (const NetworkPreset& preset : AllNetworkPresets()) {
-    known.push_back({.name = preset.name, .options = "", .help = preset.summary});
-  }
   return known;
 }
 
@@ -136,7 +100,8 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakePlatform(const PlatformReque
   ASSIGN_OR_RETURN(const Spec spec, ParseSpec(request.network));
   ASSIGN_OR_RETURN(Spec expanded, Expand(spec));
   const PlatformKind* const family = Platforms().Find(expanded.name);
-  if (family == nullptr) return UnknownNameError("network", spec.text, spec.name, Known());
+  if (family == nullptr) return UnknownNameError("network", spec.text, expanded.name, Known());
+  CHECK(family->make) << spec.name << " stands for " << expanded.name << ", itself a preset";
   RETURN_IF_ERROR(AddFlags(request, spec, &expanded));
   return family->make(expanded, request.hosts);
 }

@@ -7,13 +7,13 @@
 //   torus:4x8                                    a grid that wraps around
 //   file:PATH                                    platform_file.h; a name that ends
 //                                                in .textproto or .graphml too
-//   lan-1gbit, ...                               a preset (presets.textproto)
+//   lan-1gbit, ...                               a preset (presets.cc)
 //
 // All but files take bandwidth=, latency=, duplex= and loopback= as well, which
 // describe the hosts' own cables (platform_kind.h); options behind a preset's
 // name replace its own.
 //
-// Thread-safety: pure functions; presets are immutable.
+// Thread-safety: pure functions.
 #ifndef GRAPEVINE_SIM_PLATFORM_PLATFORM_REGISTRY_H_
 #define GRAPEVINE_SIM_PLATFORM_PLATFORM_REGISTRY_H_
 
@@ -21,8 +21,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/ids.h"
@@ -30,18 +28,6 @@
 #include "sim/platform/platform.h"
 
 namespace grapevine {
-
-// A named network; presets.textproto lists them.
-struct NetworkPreset {
-  std::string name;
-  std::string network;  // the spec that it stands for
-  std::string summary;  // one line
-  std::string source;   // of its numbers
-};
-
-const std::vector<NetworkPreset>& AllNetworkPresets();
-// Null for an unknown name.
-const NetworkPreset* FindNetworkPreset(std::string_view name);
 
 struct PlatformRequest {
   std::string network = "switch";

@@ -6,14 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "algorithm/allreduce/allreduce_schedule.h"
+#include "algorithm/allreduce/allreduce_kind.h"
 #include "base/ids.h"
+#include "base/registry.h"
 
 namespace grapevine::testing {
 
 inline std::vector<std::string> AllreduceKinds() {
   std::vector<std::string> specs;
-  for (const std::string& kind : grapevine::AllreduceKinds()) specs.push_back("allreduce:" + kind);
+  for (const Listing& kind : Allreduces().Listings()) specs.push_back("allreduce:" + kind.name);
   return specs;
 }
 

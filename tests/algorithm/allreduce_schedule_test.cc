@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithm/allreduce/allreduce_kind.h"
 #include "tests/algorithm/allreduce_kinds.h"
 
 namespace grapevine::testing {
@@ -166,8 +167,9 @@ TEST(AllreduceRegistry, RefusesByNameWithTheNearestThatWorks) {
     return std::string(Read(spec, size).status().message());
   };
   EXPECT_THAT(error("allreduce:bush", 8),
-              ::testing::HasSubstr("there is no allreduce 'bush'; known: ring, halving-doubling, "
-                                   "tree, hierarchical, torus"));
+              ::testing::HasSubstr("allreduce:bush: unknown allreduce 'bush'; known: "));
+  EXPECT_THAT(error("allreduce:tre", 8), ::testing::HasSubstr("did you mean tree?"));
+  EXPECT_THAT(error("allreduce:bush", 8), ::testing::HasSubstr("hierarchical[:groups=G], ring, "));
   EXPECT_THAT(error("allreduce:hierarchical:groups=5", 24),
               ::testing::HasSubstr("24 nodes do not make 5 groups of equal size; the nearest that "
                                    "do: groups=4"));

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithm/allreduce/allreduce_kind.h"
 #include "algorithm/allreduce/allreduce_schedule.h"
 #include "random/keyed_random.h"
 #include "tests/algorithm/allreduce_kinds.h"

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -50,6 +51,27 @@ TEST(Registry, ListsByName) {
   EXPECT_THAT(names, ElementsAre("apple", "pear"));
   EXPECT_EQ(JoinUsages(Fruits().Listings()), "apple[:peeled=yes], pear");
   EXPECT_EQ(JoinHelp(Fruits().Listings()), "apple[:peeled=yes] (red), pear (green)");
+}
+
+struct Dish {
+  std::string name;
+  std::string options;
+  std::string help;
+  std::function<std::vector<Listing>()> variants = nullptr;
+};
+
+TEST(Registry, HelpEndsWithTheVariantsThatThereAreWhenItIsAskedFor) {
+  Registry<Fruit> fruits("fruit");
+  Registry<Dish> dishes("dish");
+  dishes.Add({.name = "bread", .help = "baked"});
+  dishes.Add(
+      {.name = "pie", .options = "[:KIND]", .help = "baked, with fruit", .variants = [&fruits] {
+         return fruits.Listings();
+       }});
+  fruits.Add({.name = "plum", .options = "[:dried=yes]", .help = "blue"});
+  fruits.Add({.name = "fig", .help = "blue"});
+  EXPECT_EQ(JoinHelp(dishes.Listings()),
+            "bread (baked), pie[:KIND] (baked, with fruit; KIND: fig, plum[:dried=yes])");
 }
 
 TEST(Registry, TakesSpecsApartAsTheirKindSays) {

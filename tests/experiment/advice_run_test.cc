@@ -18,7 +18,7 @@
 #include "base/failure.h"
 #include "experiment/core/experiment.h"
 #include "run/config/config_resolve.h"
-#include "sim/platform/platform_registry.h"
+#include "sim/platform/platform_kind.h"
 
 namespace grapevine {
 namespace {
@@ -72,7 +72,9 @@ TEST_P(AdviceOnPreset, IsWithinTenPercentOfTheBestCell) {
 
 std::vector<std::string> PresetNames() {
   std::vector<std::string> names;
-  for (const NetworkPreset& preset : AllNetworkPresets()) names.push_back(preset.name);
+  for (const PlatformKind* kind : Platforms().All()) {
+    if (!kind->preset.empty()) names.push_back(kind->name);
+  }
   return names;
 }
 

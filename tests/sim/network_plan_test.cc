@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/failure.h"
-#include "sim/platform/platform_registry.h"
+#include "sim/platform/platform_kind.h"
 #include "system/file.h"
 #include "tests/sim/network_driver.h"
 #include "tests/testing/file_text.h"
@@ -74,13 +74,13 @@ TEST(NetworkPlanTest, RanksGoWhereTheyArePlaced) {
 
 TEST(NetworkPlanTest, EveryPresetLoads) {
   std::set<std::string> names;
-  for (const NetworkPreset& preset : AllNetworkPresets()) {
-    SCOPED_TRACE(preset.name);
-    EXPECT_TRUE(names.insert(preset.name).second);
-    EXPECT_FALSE(preset.summary.empty());
-    EXPECT_FALSE(preset.source.empty());
+  for (const PlatformKind* preset : Platforms().All()) {
+    if (preset->preset.empty()) continue;
+    SCOPED_TRACE(preset->name);
+    names.insert(preset->name);
+    EXPECT_FALSE(preset->source.empty());
     for (const Rank nodes : {1, 8, 112}) {
-      const NetworkPlan plan = Plan({.network = preset.name, .nodes = nodes});
+      const NetworkPlan plan = Plan({.network = preset->name, .nodes = nodes});
       NetworkDriver driver;
       const auto network = plan.Make(&driver);
       std::vector<TestMessage> ring;
@@ -96,8 +96,10 @@ TEST(NetworkPlanTest, EveryPresetLoads) {
 TEST(NetworkPlanTest, TheDocumentationHasEveryPreset) {
   const std::string text = testing::FileText("docs/networks.md");
   ASSERT_FALSE(text.empty());
-  for (const NetworkPreset& preset : AllNetworkPresets()) {
-    EXPECT_THAT(text, HasSubstr("`" + preset.name + "` | `" + preset.network + "`"));
+  for (const PlatformKind* preset : Platforms().All()) {
+    if (preset->preset.empty()) continue;
+    EXPECT_THAT(text, HasSubstr("`" + preset->name + "` | `" + preset->preset + "` | " +
+                                preset->help + " |"));
   }
 }
 

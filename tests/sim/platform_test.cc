@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/failure.h"
+#include "sim/platform/platform_kind.h"
 #include "sim/platform/platform_registry.h"
 
 namespace grapevine {
@@ -225,6 +226,21 @@ TEST(PlatformTest, FlagsReplaceThePresetsOwn) {
             1'000'000);
 }
 
+// One that a user adds.
+const Registration kMyLab(Platforms(), {.name = "my-lab",
+                                        .help = "two racks of four, as measured",
+                                        .preset = "racks:hosts=4:racks=2:latency=9us",
+                                        .source = "measured with iperf3 and ping"});
+
+TEST(PlatformTest, APresetOfOnesOwnIsKnownByName) {
+  EXPECT_EQ(Make({.network = "my-lab", .hosts = 8})->name(),
+            Make({.network = "racks:hosts=4:racks=2:latency=9us", .hosts = 8})->name());
+  EXPECT_EQ(Make({.network = "my-lab:latency=1us", .hosts = 8})->hosts(), 8);
+  EXPECT_THAT(Error({.network = "my-lba"}), HasSubstr("did you mean my-lab?"));
+  EXPECT_THAT(Error({.network = "my-lab:4x8"}), HasSubstr("my-lab:4x8: unexpected '4x8'"));
+  EXPECT_THAT(Error({.network = "my-lab", .hosts = 9}), HasSubstr("has 8 hosts for 9 nodes"));
+}
+
 TEST(PlatformTest, BigFamiliesCostLittle) {
   for (const char* spec : {"switch", "racks", "fat-tree", "torus:64x128", "sites:sites=64"}) {
     const auto platform = Make({.network = spec, .hosts = 8192});
@@ -240,7 +256,7 @@ TEST(PlatformTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(
       Error({.network = "swich"}),
       HasSubstr(
-          "swich: unknown network 'swich'; did you mean switch? known: fat-tree[:k=4], racks"));
+          "swich: unknown network 'swich'; did you mean switch? known: cloud-region, cluster-"));
   EXPECT_THAT(Error({.network = ""}), HasSubstr("a name is missing"));
   EXPECT_THAT(Error({.network = "switch:speed=1Gbit"}), HasSubstr("unknown option 'speed'"));
   EXPECT_THAT(Error({.network = "switch:bandwidth=-1Gbit"}),

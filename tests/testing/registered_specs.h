@@ -6,6 +6,7 @@
 
 #include <cctype>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/registry.h"
@@ -13,11 +14,22 @@
 
 namespace grapevine::testing {
 
+// Variants included.
+template <typename Kind>
+std::vector<std::string> ExamplesOf(const Kind& kind) {
+  std::vector<std::string> specs = kind.examples;
+  if constexpr (requires { kind.variants; }) {
+    if (!kind.variants) return specs;
+    for (const Listing& variant : kind.variants()) specs.push_back(kind.name + ":" + variant.name);
+  }
+  return specs;
+}
+
 template <typename Kind>
 std::vector<std::string> ExamplesOf(const Registry<Kind>& registry) {
   std::vector<std::string> specs;
   for (const Kind* kind : registry.All()) {
-    specs.insert(specs.end(), kind->examples.begin(), kind->examples.end());
+    for (std::string& spec : ExamplesOf(*kind)) specs.push_back(std::move(spec));
   }
   return specs;
 }
