@@ -44,12 +44,23 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view text,
     return SpecError(text, absl::StrCat("needs a graph whose edges go both ways, unlike those of ",
                                         topology.name(), "; take ring or another such --topology"));
   }
+  const bool fixed = topology.period() == 1 || named.kind->centralized;
+  if (!fixed && named.kind->rounds && !named.kind->rounds(named.spec)) {
+    return SpecError(text, absl::StrCat("has no rounds, in each of which ", topology.name(),
+                                        " is another graph; take ring or another --topology that "
+                                        "does not change"));
+  }
   return named.kind->make(named.spec, std::move(options));
 }
 
 bool IsCentralized(std::string_view text) {
   const auto named = Algorithms().Read(text);
   return named.ok() && named->kind->centralized;
+}
+
+bool HasRounds(std::string_view text) {
+  const auto named = Algorithms().Read(text);
+  return !named.ok() || !named->kind->rounds || named->kind->rounds(named->spec);
 }
 
 absl::StatusOr<Rank> WorkerCount(std::string_view text, Rank nodes) {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -34,8 +35,6 @@ struct AlgorithmKind {
 
   // All nodes average exactly in every round, independently of the topology.
   bool centralized = false;
-  // Whether nodes go through rounds together; if so, the order of events does not change a bit.
-  bool rounds = true;
   // Whether the graph must be undirected, which is to say W symmetric (topology/weights/mixing.h).
   bool undirected = false;
   // Which part of the exchange overlaps with the gradient, as a clause: "D-PSGD sends while it
@@ -44,13 +43,15 @@ struct AlgorithmKind {
 
   // Refuses unknown options. The graph satisfies `undirected`.
   std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(const Spec&, AlgorithmOptions)> make;
+  // HasRounds: whether nodes go through rounds together. Empty: they do.
+  std::function<bool(const Spec&)> rounds = nullptr;
   // WorkerCount: how many of so many nodes compute gradients. Empty: all.
   std::function<absl::StatusOr<Rank>(const Spec&, Rank nodes)> workers = nullptr;
   // MessagesPerRound. Empty: one for each edge and direction of round 0.
   std::function<absl::StatusOr<double>(const Spec&, const Topology&)> messages = nullptr;
   // The most that a node holds, in replicas, with a window of 1. Empty: (largest in-degree +
   // 4): the neighbours' replicas, its own, the gradient, the optimizer's state and the output
-  // of a pass.
+  // of a pass. --advise shows it.
   std::function<int64_t(const Spec&, const Topology&)> memory = nullptr;
   // The specs that --advise compares for this many nodes; gossip is compared on several graphs
   // each. Empty: none.
@@ -59,6 +60,12 @@ struct AlgorithmKind {
 
 // All algorithms of this program.
 Registry<AlgorithmKind>& Algorithms();
+
+// Whether all nodes go through rounds together: each does every round, and the order of events
+// does not change a bit. Otherwise nodes go on without waiting for one another: the order of events
+// is part of the result, a graph cannot change from round to round, and a node's rounds are its own
+// steps. True for an algorithm that this program does not know.
+bool HasRounds(std::string_view spec);
 
 // AlgorithmKind::memory of the algorithm that `spec` names. Errors as MakeAlgorithm's.
 absl::StatusOr<int64_t> LargestMemory(std::string_view spec, const Topology& topology);

@@ -39,6 +39,8 @@ struct CandidateResult {
   // fraction of it that a round removes (1: all of it). Exact methods: 1 and 1.
   double rounds_to_mix = 1;
   double gap = 1;
+  // Bytes: the most that the vectors of a node take (--window=1).
+  double memory = 0;
 };
 
 // Candidates within this of the fastest count as equally fast.

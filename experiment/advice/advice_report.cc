@@ -110,13 +110,14 @@ std::string Table(const ClusterAdvice& advice) {
   for (const CandidateResult& result : advice.advice.ranking) {
     width = std::max(width, result.candidate.name().size());
   }
-  std::string text = absl::StrFormat("%-*s  %9s  %8s  %7s  %s\n", static_cast<int>(width), "",
-                                     "a round", "slower", "gap", "rounds to mix");
+  std::string text = absl::StrFormat("%-*s  %9s  %8s  %7s  %13s  %s\n", static_cast<int>(width), "",
+                                     "a round", "slower", "gap", "rounds to mix", "memory");
   const double fastest = advice.advice.ranking.front().seconds;
   for (const CandidateResult& result : advice.advice.ranking) {
-    absl::StrAppendFormat(&text, "%-*s  %9s  %7.2f\u00d7  %7.3f  %13.0f\n", static_cast<int>(width),
-                          result.candidate.name(), HumanDuration(result.seconds),
-                          result.seconds / fastest, result.gap, std::ceil(result.rounds_to_mix));
+    absl::StrAppendFormat(&text, "%-*s  %9s  %7.2f\u00d7  %7.3f  %13.0f  %s\n",
+                          static_cast<int>(width), result.candidate.name(),
+                          HumanDuration(result.seconds), result.seconds / fastest, result.gap,
+                          std::ceil(result.rounds_to_mix), HumanSize(result.memory));
   }
   for (const auto& [candidate, why] : advice.left_out) {
     absl::StrAppend(&text, candidate.name(), ": not possible (", std::string(why.message()), ")\n");
@@ -151,8 +152,9 @@ std::string Basis(const AdviceBasis& basis) {
       "    their rounds are scaled\n"
       "The choice rests on time per round. Gossip averages only partly and may need more rounds\n"
       "for the same loss, the more so the smaller the gap and the more the nodes' data differ:\n"
-      "averaging alone takes the rounds in the last column (about 1/gap) to leave a tenth of the\n"
-      "disagreement. A run of `grapevine sim` with your model and data shows what that costs.\n");
+      "averaging alone takes the rounds to mix (about 1/gap) to leave a tenth of the\n"
+      "disagreement. A run of `grapevine sim` with your model and data shows what that costs.\n"
+      "Memory is the most that a node's replicas, gradient and optimizer take (--window=1).\n");
 }
 
 Json CandidateJson(const CandidateResult& result) {
@@ -162,6 +164,7 @@ Json CandidateJson(const CandidateResult& result) {
   json["centralized"] = result.candidate.centralized;
   json["seconds_per_round"] = result.seconds;
   json["spectral_gap"] = result.gap;
+  json["memory_bytes"] = result.memory;
   // Never: a graph that is not connected.
   json["rounds_to_mix"] =
       std::isfinite(result.rounds_to_mix) ? Json(result.rounds_to_mix) : Json(nullptr);

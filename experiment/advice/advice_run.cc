@@ -9,7 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "algorithm/algorithm.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "base/units.h"
@@ -123,6 +123,13 @@ absl::StatusOr<std::vector<double>> TimeAll(
   return seconds;
 }
 
+absl::Status AddMemory(const Experiment& experiment, CandidateResult* result) {
+  ASSIGN_OR_RETURN(const int64_t replicas,
+                   LargestMemory(result->candidate.algorithm, experiment.mixing().topology()));
+  result->memory = static_cast<double>(replicas * experiment.layout().size) * sizeof(float);
+  return absl::OkStatus();
+}
+
 absl::Status Mix(const Experiment& experiment, CandidateResult* result) {
   if (result->candidate.centralized) return absl::OkStatus();
   ASSIGN_OR_RETURN(const TopologySummary summary, Summarize(experiment.mixing(), 0));
@@ -228,6 +235,7 @@ absl::StatusOr<ClusterAdvice> AdviseCluster(const Config& config, const AdviceRu
   for (size_t i = 0; i < contenders.size(); ++i) {
     CandidateResult ranked{.candidate = contenders[i].candidate, .seconds = seconds[i]};
     RETURN_IF_ERROR(Mix(*contenders[i].experiment, &ranked));
+    RETURN_IF_ERROR(AddMemory(*contenders[i].experiment, &ranked));
     results.push_back(std::move(ranked));
   }
   result.advice = Advise(std::move(results));

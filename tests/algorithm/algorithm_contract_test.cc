@@ -41,8 +41,6 @@ class AlgorithmContract : public ::testing::TestWithParam<Param> {
             .gradient = Quadratic(1, 1, 11)};
   }
 
-  static const AlgorithmKind& Kind() { return *Algorithms().Read(std::get<0>(GetParam()))->kind; }
-
   static std::vector<std::vector<float>> Replicas(const Cluster& cluster, Rank nodes) {
     std::vector<std::vector<float>> replicas;
     for (Rank rank = 0; rank < nodes; ++rank) {
@@ -59,8 +57,11 @@ class AlgorithmContract : public ::testing::TestWithParam<Param> {
   }
 };
 
-TEST_P(AlgorithmContract, TheOrderOfEventsChangesNoBit) {
-  if (!Kind().rounds) GTEST_SKIP() << "without rounds the order is the result";
+// What holds of those that go through rounds together: of the others, the order of events is
+// the result, and fast nodes may do more steps.
+class SynchronousContract : public AlgorithmContract {};
+
+TEST_P(SynchronousContract, TheOrderOfEventsChangesNoBit) {
   const auto expected = Run(Options());
   for (uint64_t seed = 2; seed < 6; ++seed) {
     ClusterOptions options = Options();
@@ -69,7 +70,7 @@ TEST_P(AlgorithmContract, TheOrderOfEventsChangesNoBit) {
   }
 }
 
-class WindowContract : public AlgorithmContract {};
+class WindowContract : public SynchronousContract {};
 
 TEST_P(WindowContract, TheWindowChangesNoBit) {
   const auto expected = Run(Options());
@@ -80,13 +81,13 @@ TEST_P(WindowContract, TheWindowChangesNoBit) {
   }
 }
 
-TEST_P(AlgorithmContract, AMovedLimitChangesNoBit) {
+TEST_P(SynchronousContract, AMovedLimitChangesNoBit) {
   Cluster cluster(Options());
   for (const Round limit : {0, 1, 5, 5, 12}) ASSERT_TRUE(cluster.Run(limit).ok()) << limit;
   EXPECT_EQ(Replicas(cluster, Options().nodes), Run(Options()));
 }
 
-TEST_P(AlgorithmContract, EveryNodeGoesThroughEveryBoundaryOnce) {
+TEST_P(SynchronousContract, EveryNodeGoesThroughEveryBoundaryOnce) {
   ClusterOptions options = Options();
   std::vector<std::vector<Round>> boundaries(options.nodes);
   options.at_boundary = [&](Rank rank, Round completed, std::span<const float>) {
@@ -97,6 +98,23 @@ TEST_P(AlgorithmContract, EveryNodeGoesThroughEveryBoundaryOnce) {
     ASSERT_EQ(seen.size(), static_cast<size_t>(kRounds));
     EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
     EXPECT_EQ(seen.back(), kRounds);
+  }
+}
+
+TEST_P(AlgorithmContract, EveryNodeRestsAtTheLimitInAnyOrderOfEvents) {
+  for (uint64_t seed = 1; seed < 20; ++seed) {
+    ClusterOptions options = Options();
+    options.order_seed = seed;
+    std::vector<Round> last(options.nodes);
+    options.at_boundary = [&](Rank rank, Round completed, std::span<const float>) {
+      EXPECT_EQ(completed, last[rank] + 1) << "rank " << rank << ", order seed " << seed;
+      last[rank] = completed;
+    };
+    Cluster cluster(options);
+    for (const Round limit : {0, 3, 3, 8}) {
+      const absl::Status status = cluster.Run(limit);
+      ASSERT_TRUE(status.ok()) << status << ", order seed " << seed;
+    }
   }
 }
 
@@ -122,15 +140,19 @@ constexpr Rank kMaxGossiping = 8;
 
 // Every registered algorithm in all that it can be: gossip on graphs of every kind, the
 // others, to which graphs mean nothing, on a ring; each with as few nodes as it can have.
+// `synchronous`: without those that are not.
 std::vector<Param> EveryAlgorithm(const std::vector<std::string>& graphs,
-                                  const std::vector<Rank>& sizes) {
+                                  const std::vector<Rank>& sizes, bool synchronous = true) {
   std::vector<Param> all;
   for (const AlgorithmKind* kind : Algorithms().All()) {
     for (const std::string& spec : ExamplesOf(*kind)) {
+      if (synchronous && !HasRounds(spec)) continue;
       for (const std::string& graph : graphs) {
         for (const Rank size : sizes) {
           if (kind->centralized ? graph != "ring" : size > kMaxGossiping) continue;
-          if (kind->undirected && (*MakeTopology(graph, size, 1))->directed()) continue;
+          const auto topology = *MakeTopology(graph, size, 1);
+          if (kind->undirected && topology->directed()) continue;
+          if (!HasRounds(spec) && topology->period() != 1) continue;
           if (WorkerCount(spec, size).ok()) all.emplace_back(spec, graph, size);
         }
       }
@@ -144,12 +166,15 @@ std::string TestName(const ::testing::TestParamInfo<Param>& info) {
   return KindName(algorithm + "_on_" + topology + "_of_" + std::to_string(nodes));
 }
 
+const std::vector<std::string> kGraphs = {
+    "ring", "star", "complete", "exponential", "one-peer-exponential", "random-matching"};
+const std::vector<Rank> kSizes = {1, 2, 3, 5, 8, 12};
+
 INSTANTIATE_TEST_SUITE_P(Registered, AlgorithmContract,
-                         ::testing::ValuesIn(EveryAlgorithm({"ring", "star", "complete",
-                                                             "exponential", "one-peer-exponential",
-                                                             "random-matching"},
-                                                            {1, 2, 3, 5, 8, 12})),
-                         TestName);
+                         ::testing::ValuesIn(EveryAlgorithm(kGraphs, kSizes, false)), TestName);
+
+INSTANTIATE_TEST_SUITE_P(Registered, SynchronousContract,
+                         ::testing::ValuesIn(EveryAlgorithm(kGraphs, kSizes)), TestName);
 
 INSTANTIATE_TEST_SUITE_P(Registered, WindowContract,
                          ::testing::ValuesIn(EveryAlgorithm(

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "topology/topology.h"
 #include "topology/weights/mixing.h"
@@ -24,9 +25,20 @@ const Registration kPairs(Algorithms(), {.name = "pairs",
                                            return SpecError(spec.text, "made");
                                          }});
 
-std::string Refusal(const char* graph) {
+// Of one algorithm, some specs may have rounds.
+const Registration kPushes(
+    Algorithms(),
+    {.name = "pushes",
+     .options = "[:async]",
+     .help = "to a neighbour, who may wait or not",
+     .make = [](const Spec& spec, AlgorithmOptions) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
+       return SpecError(spec.text, "made");
+     },
+     .rounds = [](const Spec& spec) { return spec.arguments.empty(); }});
+
+std::string Refusal(const char* graph, const char* algorithm = "pairs") {
   const auto mixing = *MakeMixing("metropolis", *MakeTopology(graph, 8, 1));
-  const absl::Status status = MakeAlgorithm("pairs", {.mixing = mixing}).status();
+  const absl::Status status = MakeAlgorithm(algorithm, {.mixing = mixing}).status();
   EXPECT_EQ(FailureOf(status), Failure::kUsage);
   return std::string(status.message());
 }
@@ -34,6 +46,7 @@ std::string Refusal(const char* graph) {
 TEST(AlgorithmKind, IsGossipUnlessItSaysOtherwise) {
   const auto ring = *MakeTopology("ring", 8, 1);
   EXPECT_FALSE(IsCentralized("pairs"));
+  EXPECT_TRUE(HasRounds("pairs"));
   EXPECT_EQ(*WorkerCount("pairs", 8), 8);
   EXPECT_EQ(*MessagesPerRound("pairs", *ring), 16);
   EXPECT_EQ(*LargestMemory("pairs", *ring), 6);
@@ -46,7 +59,20 @@ TEST(AlgorithmKind, RefusesAGraphThatItCannotUse) {
   EXPECT_THAT(Refusal("ring"), HasSubstr("made"));
 }
 
-TEST(AlgorithmKind, WhatIsNotKnownIsNotCentralized) {
+TEST(AlgorithmKind, WithoutRoundsItRefusesAGraphThatChangesWithThem) {
+  EXPECT_FALSE(HasRounds("pushes:async"));
+  EXPECT_TRUE(HasRounds("pushes"));
+  for (const char* graph : {"one-peer-exponential", "random-matching"}) {
+    EXPECT_THAT(Refusal(graph, "pushes:async"),
+                HasSubstr(absl::StrCat("pushes:async: has no rounds, in each of which ", graph,
+                                       " is another graph; take ring")));
+    EXPECT_THAT(Refusal(graph, "pushes"), HasSubstr("made"));
+  }
+  EXPECT_THAT(Refusal("exponential", "pushes:async"), HasSubstr("made"));
+}
+
+TEST(AlgorithmKind, WhatIsNotKnownHasRoundsAndIsNotCentralized) {
+  EXPECT_TRUE(HasRounds("sockets"));
   EXPECT_FALSE(IsCentralized("sockets"));
   EXPECT_FALSE(IsCentralized(""));
   EXPECT_EQ(FailureOf(WorkerCount("sockets", 8).status()), Failure::kUsage);

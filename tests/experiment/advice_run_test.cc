@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm.h"
 #include "base/failure.h"
+#include "experiment/advice/advice_report.h"
 #include "experiment/core/experiment.h"
 #include "run/config/config_resolve.h"
 #include "sim/platform/platform_kind.h"
@@ -184,6 +185,22 @@ TEST(AdviceOracle, TimesAndChoiceAreThoseOfTheClosedForms) {
           << other.candidate.name() << " beside " << choice.candidate.name();
     }
   }
+}
+
+TEST(AdviseCluster, SaysHowMuchANodeHolds) {
+  const auto advice = AdviseCluster(ClusterOf("switch", "phantom:1MB", "4"), {});
+  ASSERT_TRUE(advice.ok()) << advice.status();
+  std::map<std::string, double> memory;
+  for (const CandidateResult& result : advice->advice.ranking) {
+    memory[result.candidate.name()] = result.memory;
+  }
+  // Four replicas, and one for each neighbour.
+  EXPECT_EQ(memory["dpsgd on ring"], 6e6);
+  EXPECT_EQ(memory["dpsgd on complete"], 7e6);
+  EXPECT_EQ(memory["dpsgd on one-peer-exponential"], 5e6);
+  EXPECT_EQ(memory["allreduce:ring"], 6e6);
+  EXPECT_THAT(AdviceText(*advice, {}), HasSubstr("rounds to mix  memory\n"));
+  EXPECT_THAT(AdviceJson(*advice, {}), HasSubstr("\"memory_bytes\": 7000000.0"));
 }
 
 TEST(AdviseCluster, NamesCandidatesThatCannotBe) {

@@ -1,0 +1,156 @@
+// The smallest asynchronous algorithm, for the contract suite and for what is refused of such
+// algorithms: each node mixes whatever of its neighbours' replicas has come since its last step,
+// and waits only for its own messages to leave.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "algorithm/algorithm.h"
+#include "algorithm/algorithm_kind.h"
+#include "base/status_macros.h"
+
+namespace grapevine::testing {
+namespace {
+
+class EagerGossip final : public Algorithm {
+ public:
+  explicit EagerGossip(AlgorithmOptions options) : options_(std::move(options)) {
+    options_.mixing->Row(options_.rank, 0, &row_);
+    peers_.resize(row_.in.size());
+  }
+
+  absl::Status On(const Event& event, Host& host) override {
+    if (std::holds_alternative<Start>(event)) {
+      replica_ = host.InitialReplica(host.whole_replica());
+      optimizer_state_ = host.NewOptimizerState(host.whole_replica());
+      started_ = true;
+    } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
+      limit_ = std::max(limit_, limit->limit);
+    } else if (const auto* received = std::get_if<Received>(&event)) {
+      RETURN_IF_ERROR(Keep(*received, host));
+    } else if (const auto* sent = std::get_if<Sent>(&event)) {
+      leaving_.erase(sent->id);
+    } else if (std::holds_alternative<GradientReady>(event)) {
+      Step(host);
+    }
+    if (started_) Go(host);
+    return absl::OkStatus();
+  }
+
+  Round round() const override { return step_; }
+  std::vector<Waiting> waiting_for() const override { return {}; }
+  std::vector<Rank> Peers(Round, Round) const override {
+    std::vector<Rank> ranks;
+    for (const Neighbour& neighbour : row_.in) ranks.push_back(neighbour.rank);
+    return ranks;
+  }
+
+ private:
+  // Of an in-neighbour.
+  struct Peer {
+    Vec posted;
+    Vec newest;  // since the last step
+    Round received = 0;
+  };
+
+  static Tag ReplicaTag(Round step) { return {.channel = 0, .index = step, .step = 0}; }
+
+  absl::Status Keep(const Received& received, Host& host) {
+    const auto from = std::ranges::find(row_.in, received.from, &Neighbour::rank);
+    if (from == row_.in.end()) return absl::InternalError(absl::StrCat("from ", received.from));
+    Peer& peer = peers_[from - row_.in.begin()];
+    if (peer.newest) host.Drop(peer.newest);
+    peer.newest = std::exchange(peer.posted, Vec{});
+    ++peer.received;
+    return absl::OkStatus();
+  }
+
+  void Step(Host& host) {
+    const auto whole = [&](Vec vector) { return Part{vector, 0, host.replica_size()}; };
+    std::vector<Term> terms = {{row_.self, whole(replica_)}};
+    for (size_t i = 0; i < peers_.size(); ++i) {
+      terms.push_back({row_.in[i].weight, whole(peers_[i].newest ? peers_[i].newest : replica_)});
+    }
+    const Vec next = host.New(host.replica_size(), "the stepped replica");
+    host.Step({.range = host.whole_replica(),
+               .out = next,
+               .mix = terms,
+               .own = replica_,
+               .gradient = gradient_,
+               .state = optimizer_state_,
+               .step = step_,
+               .learning_rate = options_.learning_rate(step_)});
+    host.Drop(std::exchange(gradient_, Vec{}));
+    host.Drop(std::exchange(replica_, next));
+    Forget(host);
+    host.Boundary(++step_, replica_);
+  }
+
+  void Forget(Host& host) {
+    for (Peer& peer : peers_) {
+      if (peer.newest) host.Drop(std::exchange(peer.newest, Vec{}));
+    }
+  }
+
+  void Go(Host& host) {
+    bool all_came = true;
+    for (size_t i = 0; i < peers_.size(); ++i) {
+      Peer& peer = peers_[i];
+      all_came &= peer.received >= limit_;
+      if (peer.posted || peer.received >= limit_) continue;
+      peer.posted = host.New(host.replica_size(), "a neighbour's replica");
+      host.Post(row_.in[i].rank, ReplicaTag(peer.received),
+                Part{peer.posted, 0, host.replica_size()}, std::max(peer.received, step_));
+    }
+    if (gradient_ || !leaving_.empty()) return;
+    if (step_ < limit_) {
+      std::vector<Rank> readers;
+      options_.mixing->topology().OutNeighbours(options_.rank, 0, &readers);
+      for (const Rank reader : readers) {
+        leaving_.insert(
+            host.Send(reader, ReplicaTag(step_), Part{replica_, 0, host.replica_size()}));
+      }
+      gradient_ = host.New(host.replica_size(), "the gradient");
+      host.Gradient(replica_, gradient_, step_);
+    } else if (all_came) {
+      Forget(host);
+      host.Rest(replica_);
+    }
+  }
+
+  const AlgorithmOptions options_;
+  MixingRow row_;
+  std::vector<Peer> peers_;  // one for each of row_.in
+  std::set<SendId> leaving_;
+  Vec replica_, gradient_, optimizer_state_;
+  Round step_ = 0, limit_ = 0;
+  bool started_ = false;
+};
+
+// A place and a replica of each in-neighbour; the own replica, the one that is being sent, the
+// gradient, the optimizer's state and the output of a pass.
+int64_t Memory(const Spec&, const Topology& topology) {
+  Rank largest = 0;
+  for (Rank rank = 0; rank < topology.size(); ++rank) {
+    largest = std::max(largest, topology.Degree(rank, 0));
+  }
+  return 2 * largest + 5;
+}
+
+const Registration kEagerGossip(Algorithms(),
+                                {.name = "eager-gossip",
+                                 .help = "mixes what has come",
+                                 .examples = {"eager-gossip"},
+                                 .make = [](const Spec&, AlgorithmOptions options)
+                                     -> absl::StatusOr<std::unique_ptr<Algorithm>> {
+                                   return std::make_unique<EagerGossip>(std::move(options));
+                                 },
+                                 .rounds = [](const Spec&) { return false; },
+                                 .memory = Memory});
+
+}  // namespace
+}  // namespace grapevine::testing
