@@ -9,7 +9,9 @@ SendId NodeExchange::Send(Rank to, Tag tag, const Payload& payload, const Note& 
   if (trace_ != nullptr) trace_->BeginSend(to, tag, bytes);
   bytes_sent_ += bytes;
   ++last_send_.id;
-  sending_.emplace(std::pair(to, tag), InFlight{last_send_});
+  const bool alone = sending_.emplace(std::pair(to, tag), InFlight{last_send_}).second;
+  CHECK(alone) << "an earlier message to rank " << to << " with the tag of this one, "
+               << Describe(tag) << ", is still in flight";
   absl::StatusOr<Outgoing> message = data_path_->Send(payload);
   status_.Update(message.status());
   if (message.ok()) {
