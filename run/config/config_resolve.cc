@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/failure.h"
+#include "base/registry.h"
 #include "base/status_macros.h"
 #include "run/config/config_field.h"
 #include "run/config/config_file.h"
@@ -49,10 +50,22 @@ absl::Status AddEnvironment(const std::map<std::string, std::string>& environmen
   return absl::OkStatus();
 }
 
+// A program that has no command line may have a name wrong.
+absl::Status UnknownSettingError(const std::string& name) {
+  std::vector<std::string> names;
+  for (const ConfigField* field : ConfigFields()) names.push_back(field->name());
+  const std::string nearest = NearestName(name, names);
+  return UsageError(
+      absl::StrCat("there is no setting '", name, "'; ",
+                   nearest.empty() ? "" : absl::StrCat("did you mean ", nearest, "? "),
+                   "they are the fields of run/config/config.proto"));
+}
+
 absl::Status AddFlags(const std::map<std::string, std::string>& flags, ResolvedConfig* resolved) {
   for (const auto& [name, text] : flags) {
-    const ConfigField& field = ConfigFieldNamed(name);
-    RETURN_IF_ERROR(Add(field, text, {Source::kCommandLine, FlagName(field)}, resolved));
+    const ConfigField* const field = Config::descriptor()->FindFieldByName(name);
+    if (field == nullptr) return UnknownSettingError(name);
+    RETURN_IF_ERROR(Add(*field, text, {Source::kCommandLine, FlagName(*field)}, resolved));
   }
   return absl::OkStatus();
 }

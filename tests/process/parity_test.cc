@@ -4,22 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "experiment/core/experiment.h"
-#include "model/files/safetensors.h"
-#include "node/runner/runner.h"
-#include "node/transport/memory_transport.h"
 #include "run/config/config_resolve.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/process/memory_run.h"
 #include "tests/testing/file_text.h"
 #include "tests/testing/weighted_graphs.h"
 
@@ -194,80 +190,6 @@ std::vector<std::string> Models(const std::string& run, int workers) {
   return models;
 }
 
-// Keeps the last averaged model.
-class LastAverage final : public RunObserver {
- public:
-  absl::Status OnRound(const RoundReport&, const BoundaryModel&) override {
-    return absl::OkStatus();
-  }
-  void OnAverage(AveragedModel average) override {
-    model = average.model;
-    runner->OnAverageDone();
-  }
-  Runner* runner = nullptr;
-  SharedVector model;
-};
-
-// The node of one rank, over the transport in memory.
-class NodeInMemory {
- public:
-  NodeInMemory(const Experiment& experiment, Rank rank, std::shared_ptr<MemoryHub> hub)
-      : experiment_(experiment),
-        objective_(rank < experiment.workers()
-                       ? std::move(experiment.problem().MakeObjectives(rank, rank + 1, {})->front())
-                       : nullptr),
-        runner_({.rank = rank,
-                 .workers = experiment.workers(),
-                 .rounds = experiment.rounds(),
-                 .limit = experiment.rounds(),
-                 .evaluate = [&experiment](Round round) { return experiment.Evaluated(round); }},
-                *experiment.MakeAlgorithm(rank), objective_.get(), &experiment.layout(),
-                &experiment.optimizer(), &observer_),
-        transport_(hub, rank, &runner_) {
-    observer_.runner = &runner_;
-  }
-
-  void Run() {
-    const absl::Status status = runner_.Run(
-        &transport_, [this](float* replica) { return experiment_.Initialize(replica); });
-    EXPECT_TRUE(status.ok()) << status;
-  }
-
-  const SharedVector& model() const { return runner_.model(); }
-  const SharedVector& average() const { return observer_.model; }
-  TransportCounters counters() const { return transport_.counters(); }
-
- private:
-  const Experiment& experiment_;
-  LastAverage observer_;
-  std::unique_ptr<Objective> objective_;
-  Runner runner_;
-  MemoryTransport transport_;
-};
-
-struct TrainedInMemory {
-  std::vector<SharedVector> models;  // as ModelPaths orders them
-  int64_t payload = 0;               // that went through the transport
-};
-
-TrainedInMemory TrainInMemory(const Experiment& experiment) {
-  auto hub = std::make_shared<MemoryHub>(experiment.config().nodes());
-  std::vector<std::unique_ptr<NodeInMemory>> nodes;
-  for (Rank rank = 0; rank < experiment.config().nodes(); ++rank) {
-    nodes.push_back(std::make_unique<NodeInMemory>(experiment, rank, hub));
-  }
-  std::vector<std::thread> threads;
-  for (auto& node : nodes) threads.emplace_back([&node] { node->Run(); });
-  for (std::thread& thread : threads) thread.join();
-  TrainedInMemory trained;
-  for (const auto& node : nodes) trained.payload += node->counters().bytes_sent;
-  for (Rank rank = 0; rank < experiment.workers(); ++rank) {
-    trained.models.push_back(nodes[rank]->model());
-  }
-  trained.models.push_back(nodes[0]->average());
-  return trained;
-}
-
 class RunParity : public ::testing::TestWithParam<Method> {};
 
 TEST_P(RunParity, TwoRunsOfOneSeedGiveTheSameFiles) {
@@ -301,20 +223,16 @@ TEST_P(TransportParity, GrpcAndMemoryGiveTheSameBits) {
   ASSERT_EQ(ended.exit_code, 0) << ended.output;
 
   const std::unique_ptr<Experiment> experiment = Build(flags);
-  const auto [models, payload] = TrainInMemory(*experiment);
+  const absl::StatusOr<int64_t> payload = TrainInMemory(*experiment, folder.File("memory"));
+  ASSERT_TRUE(payload.ok()) << payload.status();
   const Payload expected = ExpectedPayload(*experiment, GetParam()).back();
-  EXPECT_EQ(payload, expected.training + expected.evaluation);
+  EXPECT_EQ(*payload, expected.training + expected.evaluation);
 
-  const std::vector<std::string> paths = ModelPaths(folder.File("run"), GetParam().workers());
-  ASSERT_EQ(models.size(), paths.size());
-  for (size_t i = 0; i < paths.size(); ++i) {
-    const absl::StatusOr<Safetensors> file = Safetensors::Open(paths[i]);
-    ASSERT_TRUE(file.ok()) << file.status();
-    std::vector<float> written(experiment->layout().size);
-    ASSERT_TRUE(file->Load(experiment->layout(), written.data()).ok());
-    ASSERT_EQ(models[i].size, static_cast<int64_t>(written.size()));
-    EXPECT_EQ(memcmp(models[i].data.get(), written.data(), written.size() * sizeof(float)), 0)
-        << paths[i];
+  const int workers = GetParam().workers();
+  const std::vector<std::string> over_grpc = Models(folder.File("run"), workers);
+  const std::vector<std::string> in_memory = Models(folder.File("memory"), workers);
+  for (size_t i = 0; i < over_grpc.size(); ++i) {
+    EXPECT_TRUE(in_memory[i] == over_grpc[i]) << ModelPaths("", workers)[i] << " differs";
   }
 }
 

@@ -1,0 +1,85 @@
+#include "experiment/api.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/failure.h"
+#include "tests/model/scratch_folder.h"
+#include "tests/testing/file_text.h"
+
+namespace grapevine {
+namespace {
+
+using testing::FileText;
+using ::testing::HasSubstr;
+
+std::map<std::string, std::string> Small() {
+  return {{"nodes", "2"},
+          {"model", "softmax"},
+          {"data", "synthetic:train=256:test=100"},
+          {"rounds", "4"},
+          {"compute", "1ms"}};
+}
+
+std::string Refusal(std::map<std::string, std::string> settings) {
+  const auto experiment = MakeExperiment(settings);
+  EXPECT_EQ(FailureOf(experiment.status()), Failure::kUsage) << experiment.status();
+  return std::string(experiment.status().message());
+}
+
+TEST(Api, TrainsAndSimulatesIntoRunDirectoriesOfItsOwn) {
+  const ScratchFolder folder;
+  const auto experiment = MakeExperiment(Small());
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  const std::string real = folder.File("runs/real"), simulated = folder.File("runs/simulated");
+  Round measured = 0;
+  const auto trained = Train(
+      **experiment,
+      {.out = real, .on_metrics = [&](const RunMetrics& metrics) { measured = metrics.round; }});
+  ASSERT_TRUE(trained.ok()) << trained.status();
+  EXPECT_EQ(measured, 4);
+  const auto predicted = Simulate(**experiment, {.out = simulated});
+  ASSERT_TRUE(predicted.ok()) << predicted.status();
+  EXPECT_EQ(trained->test_accuracy, predicted->test_accuracy);
+  for (const std::string& run : {real, simulated}) {
+    EXPECT_THAT(FileText(run + "/config.textproto"), HasSubstr("model: \"softmax\""));
+    EXPECT_TRUE(std::filesystem::exists(run + "/summary.json")) << run;
+  }
+}
+
+TEST(Api, ReplacesNoEarlierRunUnlessItIsTold) {
+  const ScratchFolder folder;
+  const auto experiment = MakeExperiment(Small());
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  RunOptions options = {.out = folder.File("run")};
+  ASSERT_TRUE(Simulate(**experiment, options).ok());
+  const auto refused = Train(**experiment, options);
+  EXPECT_EQ(FailureOf(refused.status()), Failure::kOutput) << refused.status();
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("holds an earlier run"));
+  options.overwrite = true;
+  const auto again = Simulate(**experiment, options);
+  EXPECT_TRUE(again.ok()) << again.status();
+}
+
+TEST(Api, RefusesWhatTheCommandsRefuse) {
+  EXPECT_THAT(Refusal({{"nodes", "0"}}), HasSubstr("--nodes=0"));
+  EXPECT_THAT(Refusal({{"topology", "rng"}}), HasSubstr("--topology=rng: unknown topology"));
+  EXPECT_THAT(Refusal({{"topolgy", "ring"}}),
+              HasSubstr("there is no setting 'topolgy'; did you mean topology?"));
+  auto settings = Small();
+  settings["profile"] = "profile.textproto";
+  const auto measuring = MakeExperiment(settings);
+  ASSERT_TRUE(measuring.ok()) << measuring.status();
+  const auto refused = Train(**measuring);
+  EXPECT_EQ(FailureOf(refused.status()), Failure::kUsage) << refused.status();
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("--profile=profile.textproto: --compute"));
+}
+
+}  // namespace
+}  // namespace grapevine
