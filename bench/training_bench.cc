@@ -67,9 +67,10 @@ T Take(absl::StatusOr<T> made) {
 }
 
 // Where the steps run: vectors, passes over them and networks.
-class Place {
+class TrainingDevice {
  public:
-  explicit Place(const Setup& setup) : precision_(PrecisionNamed(setup.precision).value()) {
+  explicit TrainingDevice(const Setup& setup)
+      : precision_(PrecisionNamed(setup.precision).value()) {
     if (!setup.gpu) return;
     device_ = Take(OpenGpu(0));
     batches_ = std::make_unique<PinnedBatchMemory>(device_.get());
@@ -130,16 +131,16 @@ Batch RandomBatch(const ImageShape& image, int64_t size, BatchMemory* memory) {
 class Trainer {
  public:
   Trainer(const std::string& name, const Setup& setup)
-      : place_(setup),
-        batch_(RandomBatch(InputOf(name, setup), setup.batch, place_.batches())),
+      : device_(setup),
+        batch_(RandomBatch(InputOf(name, setup), setup.batch, device_.batches())),
         network_(NewNetwork(name, setup)),
         optimizer_(Take(MakeOptimizer("sgd", {.momentum = 0.9}))) {
     const ReplicaLayout& layout = network_->layout();
     std::vector<float> start(static_cast<size_t>(layout.size));
     network_->Initialize(1, start.data());
-    replica_ = place_.NewVector(start);
-    gradient_ = place_.NewVector(std::vector<float>(start.size()));
-    state_ = place_.NewVector(std::vector<float>(
+    replica_ = device_.NewVector(start);
+    gradient_ = device_.NewVector(std::vector<float>(start.size()));
+    state_ = device_.NewVector(std::vector<float>(
         static_cast<size_t>(layout.parameter_size * optimizer_->state_vectors())));
   }
 
@@ -152,19 +153,19 @@ class Trainer {
   double Run(int64_t steps) {
     const auto start = std::chrono::steady_clock::now();
     for (int64_t i = 0; i < steps; ++i) Step();
-    place_.Wait();
+    device_.Wait();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
  private:
   std::unique_ptr<Network> NewNetwork(const std::string& name, const Setup& setup) {
-    std::unique_ptr<TensorDevice> device = place_.NewTensorDevice();
+    std::unique_ptr<TensorDevice> device = device_.NewTensorDevice();
     tensor_device_ = device.get();
     return Take(MakeNetwork(name, InputOf(name, setup), kClasses, {.record_steps = setup.recorded},
                             std::move(device)));
   }
   void Step() {
-    VectorTable& vectors = place_.vectors();
+    VectorTable& vectors = device_.vectors();
     Take(network_->Gradient(vectors.At(replica_).data.get(), batch_,
                             vectors.At(gradient_).data.get()));
     const Term self{1.0, vectors.Whole(replica_)};
@@ -180,7 +181,7 @@ class Trainer {
                      vectors);
   }
 
-  Place place_;
+  TrainingDevice device_;
   const Batch batch_;
   const TensorDevice* tensor_device_ = nullptr;  // the network's; null: the CPU
   const std::unique_ptr<Network> network_;

@@ -88,13 +88,13 @@ class DoubleWell final : public Problem {
   void Initialize(float* replica) const override { std::fill_n(replica, layout_.size, kStart); }
 
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
-      int64_t first, int64_t last, const grapevine::ComputePlace& place) const override {
+      int64_t first, int64_t last, const grapevine::ComputeContext& context) const override {
     std::vector<std::unique_ptr<Objective>> objectives;
     for (int64_t node = first; node < last; ++node) {
       std::unique_ptr<Objective> wells =
           std::make_unique<TiltedWells>(options_, node % 2 == 0 ? options_.tilt : -options_.tilt);
-      if (place.device != nullptr) {  // computes on the CPU for a node that is on a GPU
-        ASSIGN_OR_RETURN(wells, grapevine::HostObjective::Make(std::move(wells), place));
+      if (context.device != nullptr) {  // computes on the CPU for a node that is on a GPU
+        ASSIGN_OR_RETURN(wells, grapevine::HostObjective::Make(std::move(wells), context));
       }
       objectives.push_back(std::move(wells));
     }
@@ -102,7 +102,7 @@ class DoubleWell final : public Problem {
   }
 
   absl::StatusOr<std::unique_ptr<grapevine::Evaluator>> MakeEvaluator(
-      const grapevine::ComputePlace&, grapevine::BetweenBatches) const override {
+      const grapevine::ComputeContext&, grapevine::BetweenBatches) const override {
     return std::make_unique<MeanDepth>(options_.dimension);
   }
 

@@ -101,7 +101,7 @@ class PeriodicGossip final : public Algorithm {
     return true;
   }
 
-  // Computes a gradient, with places for the neighbours' replicas where they average.
+  // Computes a gradient, with buffers for the neighbours' replicas where they average.
   void BeginRound(Host& host) {
     if (round_ >= limit_) {
       if (started_) host.Rest(replica_);
@@ -109,13 +109,14 @@ class PeriodicGossip final : public Algorithm {
     }
     in_round_ = true;
     stepped_ = false;
-    places_.clear();
+    buffers_.clear();
     row_ = {};
     if (averages()) options_.mixing->Row(options_.rank, round_, &row_);
     for (const grapevine::Neighbour& neighbour : row_.in) {
-      places_.push_back(host.New(host.replica_size(), "a neighbour's replica"));
+      buffers_.push_back(host.New(host.replica_size(), "a neighbour's replica"));
       missing_.insert(neighbour.rank);
-      host.Post(neighbour.rank, ReplicaTag(), Part{places_.back(), 0, host.replica_size()}, round_);
+      host.Post(neighbour.rank, ReplicaTag(), Part{buffers_.back(), 0, host.replica_size()},
+                round_);
     }
     gradient_ = host.New(host.replica_size(), "the gradient");
     host.Gradient(replica_, gradient_, round_);
@@ -154,12 +155,12 @@ class PeriodicGossip final : public Algorithm {
 
   void Average(Host& host) {
     std::vector<Term> terms = {{row_.self, {replica_, 0, host.replica_size()}}};
-    for (size_t i = 0; i < places_.size(); ++i) {
-      terms.push_back({row_.in[i].weight, {places_[i], 0, host.replica_size()}});
+    for (size_t i = 0; i < buffers_.size(); ++i) {
+      terms.push_back({row_.in[i].weight, {buffers_[i], 0, host.replica_size()}});
     }
     const Vec mixed = host.New(host.replica_size(), "the mixed replica");
     host.Combine({mixed, 0, host.replica_size()}, terms);
-    for (const Vec place : places_) host.Drop(place);
+    for (const Vec buffer : buffers_) host.Drop(buffer);
     host.Drop(std::exchange(replica_, mixed));
   }
 
@@ -167,7 +168,7 @@ class PeriodicGossip final : public Algorithm {
   const AlgorithmOptions options_;
 
   Vec replica_, gradient_, optimizer_state_;
-  std::vector<Vec> places_;  // one for each of row_.in
+  std::vector<Vec> buffers_;  // one for each of row_.in
   MixingRow row_;
   std::set<Rank> missing_;                    // whose replicas have not come
   std::map<grapevine::SendId, Rank> unsent_;  // to whom the own one is on its way

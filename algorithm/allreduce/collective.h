@@ -11,7 +11,7 @@
 // where whole vectors travel (trees), or up to 16 MiB; final sums arrive in place, once the
 // partial sums there have left: they come only from ranks that have received those. Large pieces,
 // small ones and final sums are posted on separate lanes: the credit of a piece that crosses an
-// ocean does not wait for the buffer of a whole vector from next door.
+// ocean does not wait for the buffer of a whole vector from a near neighbour.
 #ifndef GRAPEVINE_ALGORITHM_ALLREDUCE_COLLECTIVE_H_
 #define GRAPEVINE_ALGORITHM_ALLREDUCE_COLLECTIVE_H_
 

@@ -27,8 +27,8 @@
 #include "cli/terminal/text_output.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/model_settings.h"
+#include "experiment/real/node_addresses.h"
 #include "experiment/real/node_device.h"
-#include "experiment/real/node_placement.h"
 #include "experiment/real/node_run.h"
 #include "node/identity/run_token.h"
 #include "node/launch/launcher.h"
@@ -111,19 +111,19 @@ std::string NewRunId() {
 }
 
 absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity& identity,
-                                       const NodePlacement& placement, std::string token) {
+                                       const NodeAddresses& addresses, std::string token) {
   NodeRunOptions options{.rank = identity.rank.value, .local_rank = identity.local_rank.value};
   options.session.run_id = NewRunId();
-  options.session.coordinator = placement.coordinator;
-  options.session.bind = placement.bind;
-  options.session.advertise = placement.advertise;
+  options.session.coordinator = addresses.coordinator;
+  options.session.bind = addresses.bind;
+  options.session.advertise = addresses.advertise;
   ASSIGN_OR_RETURN(GrpcCredentials credentials,
                    GrpcCredentials::Load({.ca = config.tls_ca(),
                                           .cert = config.tls_cert(),
                                           .key = config.tls_key(),
                                           .insecure = config.insecure()}));
   if (!credentials.warning().empty()) LOG(WARNING) << credentials.warning();
-  RETURN_IF_ERROR(credentials.ForServer(placement.bind.host).status());
+  RETURN_IF_ERROR(credentials.ForServer(addresses.bind.host).status());
   options.session.credentials = std::move(credentials);
   options.session.token = RunToken(std::move(token));
   options.on_listening = [](const HostAddress& address) {
@@ -150,9 +150,9 @@ absl::Status Undone(const Config& config, Rank rank, const absl::Status& why) {
 }
 
 // Rank 0 reports on the run; the others only say that they are in it, and where.
-absl::Status SayOpening(const Experiment& experiment, Rank rank, const std::string& place) {
+absl::Status SayOpening(const Experiment& experiment, Rank rank, const std::string& node_text) {
   if (Launched()) return absl::OkStatus();
-  std::cout << place;
+  std::cout << node_text;
   if (rank == 0) {
     std::cout << Opening(experiment) << "run directory: " << experiment.config().out() << "\n";
   }
@@ -183,12 +183,12 @@ absl::Status CheckNode(const Config& config, Rank rank) {
 }
 
 absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRunOptions options,
-                      const std::string& place) {
+                      const std::string& node_text) {
   const Rank rank = options.rank;
   const bool json = config.log_format() == "json";
   const BackgroundLog log([json](int64_t dropped) { return DroppedLines(dropped, json); });
   RETURN_IF_ERROR(PrepareRunDirectory(config, rank));
-  RETURN_IF_ERROR(SayOpening(experiment, rank, place));
+  RETURN_IF_ERROR(SayOpening(experiment, rank, node_text));
   options.run_directory = config.out();
   const Round rounds = experiment.rounds();
   const ProgressReport progress({.rounds = rounds, .epochs = experiment.Epoch(rounds)}, json);
@@ -206,15 +206,16 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
 }
 
 absl::Status BuildAndCarryOut(const Config& config, NodeRunOptions options,
-                              const std::string& place) {
+                              const std::string& node_text) {
   RETURN_IF_ERROR(CheckNode(config, options.rank));
   ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
-  return CarryOut(config, *experiment, std::move(options), place);
+  return CarryOut(config, *experiment, std::move(options), node_text);
 }
 
 // The other nodes hear why rank 0 cannot begin: from the session once it listens, before that
 // from here.
-absl::Status RunInEarshot(const Config& config, NodeRunOptions options, const std::string& place) {
+absl::Status RunInEarshot(const Config& config, NodeRunOptions options,
+                          const std::string& node_text) {
   NodeSessionOptions session = options.session;
   session.size = config.nodes();
   bool heard = Launched() || options.rank != 0;
@@ -222,7 +223,7 @@ absl::Status RunInEarshot(const Config& config, NodeRunOptions options, const st
     heard = true;
     return listening(address);
   };
-  const absl::Status status = BuildAndCarryOut(config, std::move(options), place);
+  const absl::Status status = BuildAndCarryOut(config, std::move(options), node_text);
   if (!status.ok() && !heard) {
     LOG(ERROR) << "rank 0 cannot begin, and tells the others: " << status.message();
     TellOfFailedStart(session, status);
@@ -237,15 +238,15 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   RETURN_IF_ERROR(CheckModelOnRealNodes(resolved.config));
   ASSIGN_OR_RETURN(NodeIdentity identity, IdentifyNode(&resolved));
   RETURN_IF_ERROR(RequireOut(config));
-  ASSIGN_OR_RETURN(NodePlacement placement, PlaceNode(config, identity, Launched()));
-  ASSIGN_OR_RETURN(TokenSource token, NodeToken(config, placement));
+  ASSIGN_OR_RETURN(NodeAddresses addresses, AddressesOf(config, identity, Launched()));
+  ASSIGN_OR_RETURN(TokenSource token, NodeToken(config, addresses));
   if (!token.warning.empty()) LOG(WARNING) << token.warning;
-  ASSIGN_OR_RETURN(NodeRunOptions options, Options(config, identity, placement, token.secret));
-  const std::string place = PlaceText(identity, placement);
-  if (!dry_run) return RunInEarshot(config, std::move(options), place);
+  ASSIGN_OR_RETURN(NodeRunOptions options, Options(config, identity, addresses, token.secret));
+  const std::string node_text = NodeText(identity, addresses);
+  if (!dry_run) return RunInEarshot(config, std::move(options), node_text);
   RETURN_IF_ERROR(CheckNode(config, options.rank));
   ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
-  std::cout << place << "token: " << token.origin << "\n" << Opening(*experiment);
+  std::cout << node_text << "token: " << token.origin << "\n" << Opening(*experiment);
   return options.rank == 0 ? CheckRunDirectory(config) : absl::OkStatus();
 }
 

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "kernels/device/device.h"
-#include "model/network/compute_place.h"
+#include "model/network/compute_context.h"
 #include "node/runner/runner.h"
 #include "run/config/config.pb.h"
 
@@ -27,8 +27,8 @@ class NodeDevice {
                                                           std::chrono::nanoseconds timeout);
 
   // For gradients, and for evaluations, which run beside them.
-  ComputePlace training() const { return PlaceOf(gradients_); }
-  ComputePlace evaluation() const { return PlaceOf(evaluations_); }
+  ComputeContext training() const { return ContextOn(gradients_); }
+  ComputeContext evaluation() const { return ContextOn(evaluations_); }
 
   // For a runner; empty on the CPU.
   MakeDataPath data_path() const;
@@ -36,7 +36,7 @@ class NodeDevice {
  private:
   explicit NodeDevice(std::chrono::nanoseconds timeout) : timeout_(timeout) {}
 
-  ComputePlace PlaceOf(const std::unique_ptr<DeviceStream>& stream) const {
+  ComputeContext ContextOn(const std::unique_ptr<DeviceStream>& stream) const {
     return {device_.get(), stream.get(), precision_, batches_.get(), timeout_};
   }
 

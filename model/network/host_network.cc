@@ -12,19 +12,19 @@ constexpr int64_t kElement = sizeof(float);
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HostNetwork>> HostNetwork::Make(std::unique_ptr<Network> network,
-                                                               const ComputePlace& place) {
+                                                               const ComputeContext& context) {
   ASSIGN_OR_RETURN(
       std::shared_ptr<void> memory,
-      place.device->Allocate(2 * network->layout().size * kElement, "a model that is evaluated"));
+      context.device->Allocate(2 * network->layout().size * kElement, "a model that is evaluated"));
   return std::unique_ptr<HostNetwork>(
-      new HostNetwork(std::move(network), place, std::move(memory)));
+      new HostNetwork(std::move(network), context, std::move(memory)));
 }
 
-HostNetwork::HostNetwork(std::unique_ptr<Network> network, const ComputePlace& place,
+HostNetwork::HostNetwork(std::unique_ptr<Network> network, const ComputeContext& context,
                          std::shared_ptr<void> memory)
     : network_(std::move(network)),
-      stream_(place.stream),
-      timeout_(place.timeout),
+      stream_(context.stream),
+      timeout_(context.timeout),
       memory_(std::move(memory)),
       replica_(static_cast<float*>(memory_.get())),
       gradient_(replica_ + layout().size) {}

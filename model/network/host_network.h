@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/device/device.h"
-#include "model/network/compute_place.h"
+#include "model/network/compute_context.h"
 #include "model/network/network.h"
 
 namespace grapevine {
@@ -20,10 +20,10 @@ namespace grapevine {
 // Thread-compatible. All pointers are the host's.
 class HostNetwork final : public Network {
  public:
-  // `network` computes at `place`. ResourceExhausted without memory for a replica and a
+  // `network` computes in `context`. ResourceExhausted without memory for a replica and a
   // gradient.
   static absl::StatusOr<std::unique_ptr<HostNetwork>> Make(std::unique_ptr<Network> network,
-                                                           const ComputePlace& place);
+                                                           const ComputeContext& context);
 
   const std::string& name() const override { return network_->name(); }
   const ReplicaLayout& layout() const override { return network_->layout(); }
@@ -42,7 +42,7 @@ class HostNetwork final : public Network {
   absl::StatusOr<EvaluationSums> Evaluate(const float* replica, const Batch& batch) override;
 
  private:
-  HostNetwork(std::unique_ptr<Network> network, const ComputePlace& place,
+  HostNetwork(std::unique_ptr<Network> network, const ComputeContext& context,
               std::shared_ptr<void> memory);
 
   void Hold(const float* replica) override { held_ = replica; }

@@ -158,7 +158,7 @@ absl::StatusOr<NetworkGraph> NetworkBuilder::Build(Tensor logits) {
     }
   }
   RETURN_IF_ERROR(status_);
-  PlaceBuffers();
+  LayOutBuffers();
   return graph_;
 }
 
@@ -185,7 +185,7 @@ int64_t NetworkBuilder::AddBuffer(std::string_view layer, std::string_view name,
   return std::exchange(buffer_size_, buffer_size_ + size);
 }
 
-void NetworkBuilder::PlaceBuffers() {
+void NetworkBuilder::LayOutBuffers() {
   ReplicaLayout& layout = graph_.layout;
   for (GraphNode& node : graph_.nodes) {
     if (auto* norm = std::get_if<BatchNormalization>(&node.operation)) {

@@ -86,7 +86,7 @@ class NetworkBuilder {
   int64_t AddParameter(std::string_view layer, std::string_view name, std::vector<int64_t> shape,
                        double mean, double deviation);
   int64_t AddBuffer(std::string_view layer, std::string_view name, int64_t size, double value);
-  void PlaceBuffers();
+  void LayOutBuffers();
   void CheckName(std::string_view name);
   void Refuse(std::string_view layer, std::string_view why);
 

@@ -12,19 +12,19 @@ constexpr int64_t kElement = sizeof(float);
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HostObjective>> HostObjective::Make(
-    std::unique_ptr<Objective> objective, const ComputePlace& place) {
+    std::unique_ptr<Objective> objective, const ComputeContext& context) {
   const int64_t bytes = 2 * objective->layout().size * kElement;
   ASSIGN_OR_RETURN(std::shared_ptr<void> memory,
-                   place.device->AllocatePinned(bytes, "a replica and a gradient on the CPU"));
+                   context.device->AllocatePinned(bytes, "a replica and a gradient on the CPU"));
   return std::unique_ptr<HostObjective>(
-      new HostObjective(std::move(objective), place, std::move(memory)));
+      new HostObjective(std::move(objective), context, std::move(memory)));
 }
 
-HostObjective::HostObjective(std::unique_ptr<Objective> objective, const ComputePlace& place,
+HostObjective::HostObjective(std::unique_ptr<Objective> objective, const ComputeContext& context,
                              std::shared_ptr<void> memory)
     : objective_(std::move(objective)),
-      stream_(place.stream),
-      timeout_(place.timeout),
+      stream_(context.stream),
+      timeout_(context.timeout),
       memory_(std::move(memory)),
       replica_(static_cast<float*>(memory_.get())),
       gradient_(replica_ + objective_->layout().size) {}

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/device/device.h"
-#include "model/network/compute_place.h"
+#include "model/network/compute_context.h"
 #include "model/problem/objective.h"
 
 namespace grapevine {
@@ -20,7 +20,7 @@ class HostObjective final : public Objective {
  public:
   // ResourceExhausted when there is no host memory for the copies.
   static absl::StatusOr<std::unique_ptr<HostObjective>> Make(std::unique_ptr<Objective> objective,
-                                                             const ComputePlace& place);
+                                                             const ComputeContext& context);
 
   const ReplicaLayout& layout() const override { return objective_->layout(); }
   void Initialize(float* replica) override { objective_->Initialize(replica); }
@@ -34,7 +34,7 @@ class HostObjective final : public Objective {
   int64_t batch_size() const override { return objective_->batch_size(); }
 
  private:
-  HostObjective(std::unique_ptr<Objective> objective, const ComputePlace& place,
+  HostObjective(std::unique_ptr<Objective> objective, const ComputeContext& context,
                 std::shared_ptr<void> memory);
 
   const std::unique_ptr<Objective> objective_;

@@ -36,11 +36,11 @@ absl::StatusOr<std::unique_ptr<NetworkProblem>> NetworkProblem::Make(
 }
 
 absl::StatusOr<std::unique_ptr<Network>> NetworkProblem::NewNetwork(
-    const ComputePlace& place) const {
+    const ComputeContext& context) const {
   std::unique_ptr<TensorDevice> device;
-  if (place.device != nullptr) {
-    ASSIGN_OR_RETURN(
-        device, MakeGpuTensorDevice(*place.device, *place.stream, place.precision, place.timeout));
+  if (context.device != nullptr) {
+    ASSIGN_OR_RETURN(device, MakeGpuTensorDevice(*context.device, *context.stream,
+                                                 context.precision, context.timeout));
   }
   const DatasetTraits& traits = options_.data.train->traits();
   return MakeNetwork(options_.network, traits.shape, traits.classes,
@@ -49,11 +49,11 @@ absl::StatusOr<std::unique_ptr<Network>> NetworkProblem::NewNetwork(
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObjectives(
-    int64_t first, int64_t last, const ComputePlace& place) const {
-  ASSIGN_OR_RETURN(std::unique_ptr<Network> network, NewNetwork(place));
+    int64_t first, int64_t last, const ComputeContext& context) const {
+  ASSIGN_OR_RETURN(std::unique_ptr<Network> network, NewNetwork(context));
   const std::shared_ptr<Network> shared = std::move(network);
   PrefetchOptions prefetch = last - first == 1 ? options_.prefetch : PrefetchOptions();
-  prefetch.memory = place.batches;
+  prefetch.memory = context.batches;
   std::vector<std::unique_ptr<Objective>> objectives;
   for (int64_t node = first; node < last; ++node) {
     auto batches = std::make_unique<ShardBatches>(
@@ -66,13 +66,13 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObje
 }
 
 absl::StatusOr<std::unique_ptr<Evaluator>> NetworkProblem::MakeEvaluator(
-    const ComputePlace& place, BetweenBatches between) const {
-  ASSIGN_OR_RETURN(std::unique_ptr<Network> network, NewNetwork(place));
-  if (place.device != nullptr) {
-    ASSIGN_OR_RETURN(network, HostNetwork::Make(std::move(network), place));
+    const ComputeContext& context, BetweenBatches between) const {
+  ASSIGN_OR_RETURN(std::unique_ptr<Network> network, NewNetwork(context));
+  if (context.device != nullptr) {
+    ASSIGN_OR_RETURN(network, HostNetwork::Make(std::move(network), context));
   }
   PrefetchOptions prefetch = options_.prefetch;
-  prefetch.memory = place.batches;
+  prefetch.memory = context.batches;
   return std::make_unique<NetworkEvaluator>(
       std::move(network), options_.data,
       NetworkEvaluatorOptions{.batch_size = options_.batch_size,

@@ -66,8 +66,8 @@ class NetworkProblem final : public Problem {
   const ReplicaLayout& layout() const override { return network_->layout(); }
   void Initialize(float* replica) const override { network_->Initialize(options_.seed, replica); }
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
-      int64_t first, int64_t last, const ComputePlace& place) const override;
-  absl::StatusOr<std::unique_ptr<Evaluator>> MakeEvaluator(const ComputePlace& place,
+      int64_t first, int64_t last, const ComputeContext& context) const override;
+  absl::StatusOr<std::unique_ptr<Evaluator>> MakeEvaluator(const ComputeContext& context,
                                                            BetweenBatches between) const override;
   const TrainTest* data() const override { return &options_.data; }
 
@@ -75,7 +75,7 @@ class NetworkProblem final : public Problem {
   explicit NetworkProblem(NetworkProblemOptions options) : options_(std::move(options)) {}
 
   // Whose replicas lie there.
-  absl::StatusOr<std::unique_ptr<Network>> NewNetwork(const ComputePlace& place) const;
+  absl::StatusOr<std::unique_ptr<Network>> NewNetwork(const ComputeContext& context) const;
 
   const NetworkProblemOptions options_;
   std::unique_ptr<Network> network_;  // describes the model; never run

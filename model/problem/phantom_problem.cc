@@ -25,7 +25,7 @@ absl::StatusOr<double> PhantomObjective::Gradient(const float* replica, int64_t 
 void PhantomProblem::Initialize(float* replica) const { std::fill_n(replica, layout_.size, 0.0f); }
 
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> PhantomProblem::MakeObjectives(
-    int64_t first, int64_t last, const ComputePlace&) const {
+    int64_t first, int64_t last, const ComputeContext&) const {
   std::vector<std::unique_ptr<Objective>> objectives;
   for (; first < last; ++first) objectives.push_back(std::make_unique<PhantomObjective>(options_));
   return objectives;

@@ -47,8 +47,8 @@ class PhantomProblem final : public Problem {
   // Zeros.
   void Initialize(float* replica) const override;
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
-      int64_t first, int64_t last, const ComputePlace& place) const override;
-  absl::StatusOr<std::unique_ptr<Evaluator>> MakeEvaluator(const ComputePlace&,
+      int64_t first, int64_t last, const ComputeContext& context) const override;
+  absl::StatusOr<std::unique_ptr<Evaluator>> MakeEvaluator(const ComputeContext&,
                                                            BetweenBatches) const override {
     return nullptr;
   }

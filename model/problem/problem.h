@@ -21,7 +21,7 @@
 #include "kernels/vector/replica_layout.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/data/dataset.h"
-#include "model/network/compute_place.h"
+#include "model/network/compute_context.h"
 #include "model/problem/objective.h"
 
 namespace grapevine {
@@ -63,14 +63,14 @@ class Problem {
   virtual void Initialize(float* replica) const = 0;
 
   // F_first to F_(last - 1), for one thread: they may share scratch memory. Replicas and
-  // gradients are memory of the place.
+  // gradients are memory of the context.
   virtual absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
-      int64_t first, int64_t last, const ComputePlace& place) const = 0;
+      int64_t first, int64_t last, const ComputeContext& context) const = 0;
 
-  // Null if models mean nothing, and gradients only take time. Computes at `place`; models are
+  // Null if models mean nothing, and gradients only take time. Computes in `context`; models are
   // in host memory all the same.
   virtual absl::StatusOr<std::unique_ptr<Evaluator>> MakeEvaluator(
-      const ComputePlace& place, BetweenBatches between) const = 0;
+      const ComputeContext& context, BetweenBatches between) const = 0;
   virtual bool learns() const { return true; }
 
   // Its data; null if there are none.

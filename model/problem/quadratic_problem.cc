@@ -103,7 +103,7 @@ std::vector<float> QuadraticProblem::OptimumOf(int64_t node) const {
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> QuadraticProblem::MakeObjectives(
-    int64_t first, int64_t last, const ComputePlace& place) const {
+    int64_t first, int64_t last, const ComputeContext& context) const {
   std::vector<std::unique_ptr<Objective>> objectives;
   for (int64_t node = first; node < last; ++node) {
     auto objective = std::make_unique<QuadraticObjective>(
@@ -114,18 +114,18 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> QuadraticProblem::MakeOb
                          .batch_size = options_.batch_size,
                          .seed = options_.seed,
                          .node = node});
-    if (place.device == nullptr) {
+    if (context.device == nullptr) {
       objectives.push_back(std::move(objective));
       continue;
     }
     ASSIGN_OR_RETURN(std::unique_ptr<HostObjective> copied,
-                     HostObjective::Make(std::move(objective), place));
+                     HostObjective::Make(std::move(objective), context));
     objectives.push_back(std::move(copied));
   }
   return objectives;
 }
 
-absl::StatusOr<std::unique_ptr<Evaluator>> QuadraticProblem::MakeEvaluator(const ComputePlace&,
+absl::StatusOr<std::unique_ptr<Evaluator>> QuadraticProblem::MakeEvaluator(const ComputeContext&,
                                                                            BetweenBatches) const {
   std::vector<double> mean(static_cast<size_t>(options_.dimension));
   const int64_t drawn = options_.spread == 0 ? 0 : options_.nodes;  // else all are 0

@@ -66,8 +66,8 @@ class QuadraticProblem final : public Problem {
   const ReplicaLayout& layout() const override { return layout_; }
   void Initialize(float* replica) const override;
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
-      int64_t first, int64_t last, const ComputePlace& place) const override;
-  absl::StatusOr<std::unique_ptr<Evaluator>> MakeEvaluator(const ComputePlace&,
+      int64_t first, int64_t last, const ComputeContext& context) const override;
+  absl::StatusOr<std::unique_ptr<Evaluator>> MakeEvaluator(const ComputeContext&,
                                                            BetweenBatches) const override;
 
  private:

@@ -22,7 +22,7 @@ using Reactor = grpc::ServerBidiReactor<control::Report, control::Directive>;
 
 constexpr milliseconds kMinTick{10};
 constexpr milliseconds kMaxTick{1000};
-// The time for a stranger to register.
+// The time that an unauthenticated caller has to register.
 constexpr milliseconds kPatience = Coordinator::kPatience;
 
 // Records a node's source address, and fills in the host that it left out of its advertised
@@ -142,7 +142,7 @@ GrpcCoordinatorService::GrpcCoordinatorService(CoordinatorOptions options, Sinks
     : sinks_(std::move(sinks)),
       token_(std::move(token)),
       tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
-      max_sessions_(static_cast<size_t>(options.own.world_size()) + kMaxStrangers),
+      max_sessions_(static_cast<size_t>(options.own.world_size()) + kMaxUnauthenticated),
       max_report_(kMaxReport + kReportPerRank * static_cast<size_t>(options.own.world_size())),
       coordinator_(Judging(std::move(options), token_), steady_clock::now()),
       ticker_([this] { TickUntilStopped(); }) {}

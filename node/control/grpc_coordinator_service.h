@@ -1,8 +1,8 @@
 // The coordinator as a gRPC service, on rank 0's server.
 //
 // Turns streams into sessions and a timer into ticks; coordinator.h judges them. Memory is bounded:
-// at most world_size plus kMaxStrangers streams, reports of kMaxReport bytes and a little for each
-// rank, at most kMaxQueued directives waiting for one. A stream ends with its first refusal.
+// at most world_size plus kMaxUnauthenticated streams, reports of kMaxReport bytes and a little for
+// each rank, at most kMaxQueued directives waiting for one. A stream ends with its first refusal.
 //
 // Thread-safety: all methods from any thread. Lifetime: outlives the server;
 // destroyed after the server's Shutdown.
@@ -56,7 +56,7 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   // Why the run was aborted; OK while it was not.
   absl::Status verdict() const;
 
-  static constexpr int kMaxStrangers = 32;
+  static constexpr int kMaxUnauthenticated = 32;
   static constexpr size_t kMaxReport = 64 << 10;
   static constexpr size_t kMaxQueued = 1024;
 

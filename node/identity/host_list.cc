@@ -73,25 +73,25 @@ absl::StatusOr<Entry> ParseLine(std::string_view line) {
   return entry;
 }
 
-absl::Status Append(const Entry& entry, HostPlaces* places) {
-  if (places->size() + static_cast<size_t>(entry.slots) > kMaxHostPlaces) {
-    return Wrong(absl::StrCat("more than ", kMaxHostPlaces, " nodes"));
+absl::Status Append(const Entry& entry, HostSlots* slots) {
+  if (slots->size() + static_cast<size_t>(entry.slots) > kMaxHostSlots) {
+    return Wrong(absl::StrCat("more than ", kMaxHostSlots, " nodes"));
   }
   if (entry.address.port != 0 &&
-      std::find(places->begin(), places->end(), entry.address) != places->end()) {
+      std::find(slots->begin(), slots->end(), entry.address) != slots->end()) {
     return Wrong(absl::StrCat(FormatHostAddress(entry.address), " appears twice"));
   }
-  places->insert(places->end(), static_cast<size_t>(entry.slots), entry.address);
+  slots->insert(slots->end(), static_cast<size_t>(entry.slots), entry.address);
   return absl::OkStatus();
 }
 
-absl::Status AppendLine(std::string_view line, HostPlaces* places) {
+absl::Status AppendLine(std::string_view line, HostSlots* slots) {
   const absl::StatusOr<Entry> entry = ParseLine(line);
-  return entry.ok() ? Append(*entry, places) : entry.status();
+  return entry.ok() ? Append(*entry, slots) : entry.status();
 }
 
-absl::Status At(const std::string& place, const absl::Status& status, Failure failure) {
-  return WithFailure(absl::InvalidArgumentError(absl::StrCat(place, ": ", status.message())),
+absl::Status At(const std::string& where, const absl::Status& status, Failure failure) {
+  return WithFailure(absl::InvalidArgumentError(absl::StrCat(where, ": ", status.message())),
                      failure);
 }
 
@@ -176,34 +176,33 @@ std::vector<std::string_view> Items(std::string_view list) {
 
 }  // namespace
 
-absl::StatusOr<HostPlaces> ReadHostfile(const std::string& path) {
+absl::StatusOr<HostSlots> ReadHostfile(const std::string& path) {
   absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
   if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
   const std::span<const uint8_t> bytes = (*file)->bytes();
   const std::string text(bytes.begin(), bytes.end());
-  HostPlaces places;
+  HostSlots slots;
   int number = 0;
   for (const std::string& raw : std::vector<std::string>(absl::StrSplit(text, '\n'))) {
     ++number;
     const std::string line(absl::StripAsciiWhitespace(raw.substr(0, raw.find('#'))));
     if (line.empty()) continue;
-    if (absl::Status status = AppendLine(line, &places); !status.ok()) {
+    if (absl::Status status = AppendLine(line, &slots); !status.ok()) {
       return At(absl::StrCat(path, ":", number), status, Failure::kInput);
     }
   }
-  if (places.empty()) return At(path, Wrong("names no host"), Failure::kInput);
-  return places;
+  if (slots.empty()) return At(path, Wrong("names no host"), Failure::kInput);
+  return slots;
 }
 
-absl::StatusOr<HostPlaces> ParseHostList(std::string_view list) {
-  HostPlaces places;
+absl::StatusOr<HostSlots> ParseHostList(std::string_view list) {
+  HostSlots slots;
   for (const std::string& item : std::vector<std::string>(absl::StrSplit(std::string(list), ','))) {
     const std::string host(absl::StripAsciiWhitespace(item));
-    const absl::Status status =
-        host.empty() ? Wrong("an item is empty") : AppendLine(host, &places);
+    const absl::Status status = host.empty() ? Wrong("an item is empty") : AppendLine(host, &slots);
     if (!status.ok()) return At(absl::StrCat("-H ", std::string(list)), status, Failure::kUsage);
   }
-  return places;
+  return slots;
 }
 
 absl::StatusOr<std::vector<std::string>> ExpandSlurmNodelist(std::string_view list) {

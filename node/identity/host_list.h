@@ -23,15 +23,15 @@
 namespace grapevine {
 
 // Where each rank runs, by rank; port 0 where none was given.
-using HostPlaces = std::vector<HostAddress>;
+using HostSlots = std::vector<HostAddress>;
 
 // Reads --hostfile. kInput; the message begins with FILE:LINE.
-absl::StatusOr<HostPlaces> ReadHostfile(const std::string& path);
+absl::StatusOr<HostSlots> ReadHostfile(const std::string& path);
 
 // Reads -H "node1:4,node2:4". kUsage.
-absl::StatusOr<HostPlaces> ParseHostList(std::string_view list);
+absl::StatusOr<HostSlots> ParseHostList(std::string_view list);
 
-inline constexpr size_t kMaxHostPlaces = 65536;
+inline constexpr size_t kMaxHostSlots = 65536;
 
 // All hosts in order; leading zeros are kept, several brackets multiply, the last one varying
 // fastest, as `scontrol show hostnames` does. kUsage for anything malformed or beyond

@@ -135,7 +135,7 @@ class Resolver {
     } else if (launcher_ != nullptr) {
       identity_.rank = {launcher_rank_.value, launcher_rank_.origin};
     } else {
-      RETURN_IF_ERROR(FindOwnPlace());
+      RETURN_IF_ERROR(FindOwnSlot());
     }
     const Rank rank = identity_.rank.value, size = identity_.world_size.value;
     if (rank < 0 || rank >= size) {
@@ -144,21 +144,21 @@ class Resolver {
           identity_.world_size.origin, "); ranks go from 0 to ", size - 1));
     }
     if (options_.hosts && static_cast<size_t>(rank) < options_.hosts->value.size()) {
-      identity_.place = options_.hosts->value[static_cast<size_t>(rank)];
+      identity_.slot = options_.hosts->value[static_cast<size_t>(rank)];
     }
     return absl::OkStatus();
   }
 
   // The line of the host file that has this machine's name.
-  absl::Status FindOwnPlace() {
+  absl::Status FindOwnSlot() {
     if (!options_.hosts) {
       return UsageError(absl::StrCat("this node's rank is not known: give --rank (0 to ",
                                      identity_.world_size.value - 1, "), or set RANK"));
     }
     std::vector<Rank> own;
-    const HostPlaces& places = options_.hosts->value;
-    for (size_t rank = 0; rank < places.size(); ++rank) {
-      if (IsThisMachine(places[rank].host)) own.push_back(static_cast<Rank>(rank));
+    const HostSlots& slots = options_.hosts->value;
+    for (size_t rank = 0; rank < slots.size(); ++rank) {
+      if (IsThisMachine(slots[rank].host)) own.push_back(static_cast<Rank>(rank));
     }
     if (own.empty()) {
       return UsageError(absl::StrCat(options_.hosts->origin, " does not list this machine (",
@@ -168,13 +168,13 @@ class Resolver {
     const bool told = identity_.local_rank.origin != "default";
     if (own.size() > 1 && !told) {
       return UsageError(absl::StrCat(options_.hosts->origin, " has ", own.size(),
-                                     " places for this machine; say which with --rank (",
+                                     " slots for this machine; say which with --rank (",
                                      own.front(), " is the first) or LOCAL_RANK"));
     }
     const auto local = static_cast<size_t>(identity_.local_rank.value);
     if (local >= own.size()) {
       return UsageError(absl::StrCat(options_.hosts->origin, " has ", own.size(),
-                                     " places for this machine, but ", identity_.local_rank.origin,
+                                     " slots for this machine, but ", identity_.local_rank.origin,
                                      " is ", local));
     }
     identity_.rank = {own[local], options_.hosts->origin};

@@ -1,7 +1,7 @@
 // Which node this process is, and where rank 0 is: from flags, the environment
 // of a launcher, or a host file.
 //
-//   rank         --rank > RANK > Open MPI > Slurm > PMI > this host's place in
+//   rank         --rank > RANK > Open MPI > Slurm > PMI > this host's slot in
 //                the host file
 //   world size   --world-size > WORLD_SIZE, the launcher of the rank and the
 //                host file, which must agree
@@ -44,7 +44,7 @@ struct IdentityOptions {
   std::optional<Sourced<int>> world_size = {};
   std::optional<Sourced<std::string>> master_host = {};
   std::optional<Sourced<int>> master_port = {};
-  std::optional<Sourced<HostPlaces>> hosts = {};  // --hostfile or -H
+  std::optional<Sourced<HostSlots>> hosts = {};  // --hostfile or -H
   // The names and addresses under which a host file may list this machine.
   std::vector<std::string> own_names = {};
 };
@@ -56,7 +56,7 @@ struct NodeIdentity {
   Sourced<int> master_port;
   // This rank's line of the host file: the host to advertise, and the port to
   // listen on unless it is 0.
-  std::optional<HostAddress> place;
+  std::optional<HostAddress> slot;
 };
 
 // The value of an environment variable, or none.

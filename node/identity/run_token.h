@@ -1,4 +1,4 @@
-// The secret that the nodes of a run share: anyone without it is a stranger.
+// The secret that the nodes of a run share: a caller without it is unauthenticated.
 //
 // It never crosses the network. A speaker shows a proof, the HMAC-SHA-256 (RFC 2104) of the
 // identity that it claims, so that an impostor to whom a node introduces itself gains nothing that

@@ -69,7 +69,7 @@ UniqueDescriptor Listen(const addrinfo& at, int port, std::chrono::milliseconds 
 
 // For files, and for connections that this node dials.
 constexpr int kKept = 128;
-constexpr int kStrangers = 1024;
+constexpr int kUnauthenticated = 1024;
 constexpr int kForEachNode = 4;
 // When the system has no descriptor, it may have one later.
 constexpr int kPauseMs = 100;
@@ -109,8 +109,9 @@ absl::StatusOr<ListeningSockets> ListenOn(const HostAddress& address,
 
 int GrpcAcceptor::MaxDescriptors(int nodes) {
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = kStrangers;
-  const auto wanted = static_cast<rlim_t>(kStrangers) + static_cast<rlim_t>(nodes) * kForEachNode;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = kUnauthenticated;
+  const auto wanted =
+      static_cast<rlim_t>(kUnauthenticated) + static_cast<rlim_t>(nodes) * kForEachNode;
   const auto there = static_cast<int>(std::min(limit.rlim_cur, wanted + kKept));
   // If there are very few, half of them.
   return std::max(there - kKept, there / 2);
@@ -121,12 +122,12 @@ absl::StatusOr<std::unique_ptr<GrpcAcceptor>> GrpcAcceptor::Make(
     std::shared_ptr<grpc::ServerCredentials> credentials) {
   int stop[2];
   if (pipe2(stop, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "cannot open a pipe");
-  std::unique_ptr<GrpcAcceptor> door(new GrpcAcceptor(
+  std::unique_ptr<GrpcAcceptor> made(new GrpcAcceptor(
       std::move(sockets), max_descriptors, UniqueDescriptor(stop[0]), UniqueDescriptor(stop[1])));
   using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
-  door->acceptor_ =
+  made->acceptor_ =
       builder.experimental().AddExternalConnectionAcceptor(Type::FROM_FD, std::move(credentials));
-  return door;
+  return made;
 }
 
 GrpcAcceptor::GrpcAcceptor(ListeningSockets sockets, int max_descriptors,

@@ -49,7 +49,7 @@ class GrpcAcceptor {
   void Close();
 
   // A limit that leaves some descriptors free for files and this node's own connections, and gives
-  // strangers at most 1024 beyond four for each of `nodes`.
+  // unauthenticated connections at most 1024 beyond four for each of `nodes`.
   static int MaxDescriptors(int nodes);
 
  private:

@@ -1,7 +1,7 @@
 // Who may talk to a node: mutual TLS, or nothing at all on loopback.
 //
-// Both ends show a certificate signed by the same authority, so that a stranger can neither join a
-// run nor read it. Without certificates only loopback is allowed, unless the user says --insecure.
+// Both ends show a certificate signed by the same authority, so that nobody else can join
+// a run or read it. Without certificates only loopback is allowed, unless the user says --insecure.
 //
 // Thread-safety: immutable after Load.
 #ifndef GRAPEVINE_NODE_SERVER_GRPC_CREDENTIALS_H_

@@ -102,8 +102,8 @@ grpc::experimental::Interceptor* GrpcReflectionLimit::CreateServerInterceptor(
   return new Watch(streams_, call->server_context());
 }
 
-// The most that strangers may make a server hold.
-void BoundStrangers(const GrpcServerOptions& options, grpc::ServerBuilder& builder) {
+// The most that unauthenticated clients may make a server hold.
+void BoundUnauthenticated(const GrpcServerOptions& options, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                              static_cast<int>(options.handshake_timeout.count()));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
@@ -127,9 +127,9 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetKeepalive(options.peer_timeout, &builder);
-  BoundStrangers(options, builder);
+  BoundUnauthenticated(options, builder);
   ASSIGN_OR_RETURN(
-      std::unique_ptr<GrpcAcceptor> door,
+      std::unique_ptr<GrpcAcceptor> acceptor,
       GrpcAcceptor::Make(std::move(sockets), GrpcAcceptor::MaxDescriptors(options.nodes), builder,
                          server_credentials));
   auto health = std::make_unique<GrpcHealthService>();
@@ -139,16 +139,16 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
   if (server == nullptr) {
     return absl::InternalError(absl::StrCat("gRPC does not serve ", FormatHostAddress(address)));
   }
-  door->Open();
+  acceptor->Open();
   return std::unique_ptr<GrpcServer>(
-      new GrpcServer(std::move(health), std::move(door), std::move(server), address));
+      new GrpcServer(std::move(health), std::move(acceptor), std::move(server), address));
 }
 
 GrpcServer::GrpcServer(std::unique_ptr<GrpcHealthService> health,
-                       std::unique_ptr<GrpcAcceptor> door, std::unique_ptr<grpc::Server> server,
+                       std::unique_ptr<GrpcAcceptor> acceptor, std::unique_ptr<grpc::Server> server,
                        HostAddress address)
     : health_(std::move(health)),
-      door_(std::move(door)),
+      acceptor_(std::move(acceptor)),
       server_(std::move(server)),
       address_(std::move(address)) {}
 
@@ -161,7 +161,7 @@ std::shared_ptr<grpc::Channel> GrpcServer::InProcessChannel() {
 }
 
 void GrpcServer::Shutdown(std::chrono::system_clock::time_point deadline) {
-  door_->Close();
+  acceptor_->Close();
   server_->Shutdown(deadline);
 }
 

@@ -1,5 +1,5 @@
 // A node's only gRPC server: services, health, reflection, one port. The connections, threads and
-// buffers that strangers can make it hold are bounded.
+// buffers that unauthenticated clients can make it hold are bounded.
 //
 // Liveness and readiness are two health entries: "" is serving as soon as the
 // server is up, "grapevine" only while SetReady(true).
@@ -90,11 +90,11 @@ class GrpcServer {
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:
-  GrpcServer(std::unique_ptr<GrpcHealthService> health, std::unique_ptr<GrpcAcceptor> door,
+  GrpcServer(std::unique_ptr<GrpcHealthService> health, std::unique_ptr<GrpcAcceptor> acceptor,
              std::unique_ptr<grpc::Server> server, HostAddress address);
 
   const std::unique_ptr<GrpcHealthService> health_;  // outlives the server
-  const std::unique_ptr<GrpcAcceptor> door_;
+  const std::unique_ptr<GrpcAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   HostAddress address_;
 };

@@ -9,7 +9,7 @@
 
 namespace grapevine {
 
-std::string PlaceOf(const ResolvedConfig& resolved, const std::string& field) {
+std::string OriginText(const ResolvedConfig& resolved, const std::string& field) {
   const Origin origin = resolved.OriginOf(field);
   if (origin.source == Source::kFile) return absl::StrCat(origin.where, ": ", field);
   if (origin.source == Source::kDefault) return FlagName(ConfigFieldNamed(field));
@@ -17,7 +17,7 @@ std::string PlaceOf(const ResolvedConfig& resolved, const std::string& field) {
 }
 
 std::string Culprit(const ResolvedConfig& resolved, const std::string& field) {
-  return absl::StrCat(PlaceOf(resolved, field), "=",
+  return absl::StrCat(OriginText(resolved, field), "=",
                       FieldText(ConfigFieldNamed(field), resolved.config));
 }
 
@@ -42,7 +42,7 @@ absl::Status NamingOrigin(const ResolvedConfig& resolved, absl::Status status) {
   const std::string flag = message.substr(0, end);
   for (const ConfigField* field : ConfigFields()) {
     if (FlagName(*field) != flag) continue;
-    return WithFailure(absl::Status(status.code(), absl::StrCat(PlaceOf(resolved, field->name()),
+    return WithFailure(absl::Status(status.code(), absl::StrCat(OriginText(resolved, field->name()),
                                                                 message.substr(end))),
                        Failure::kUsage);
   }

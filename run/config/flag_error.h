@@ -13,7 +13,7 @@
 namespace grapevine {
 
 // "--batch", "GRAPEVINE_BATCH", "ring.textproto:3: batch"; for a default, the flag.
-std::string PlaceOf(const ResolvedConfig& resolved, const std::string& field);
+std::string OriginText(const ResolvedConfig& resolved, const std::string& field);
 
 // The same with the value: "GRAPEVINE_BATCH=-3".
 std::string Culprit(const ResolvedConfig& resolved, const std::string& field);
@@ -23,7 +23,7 @@ std::string Culprit(const ResolvedConfig& resolved, const std::string& field);
 // begin with a flag already, and errors other than kUsage, which name a file.
 absl::Status NamingFlag(std::string_view flag, std::string_view value, absl::Status status);
 
-// Replaces the flag at the beginning of an error by the place that the value came from: "--lr=2:
+// Replaces the flag at the beginning of an error by the origin of the value: "--lr=2:
 // ..." becomes "GRAPEVINE_LR=2: ..." or "ring.textproto:3: lr=2: ...". Unchanged: errors about
 // the command line and about defaults, and those that NamingFlag leaves unchanged.
 absl::Status NamingOrigin(const ResolvedConfig& resolved, absl::Status status);

@@ -11,15 +11,15 @@ namespace {
 void Play(const uint8_t* data, size_t size) {
   const std::string_view text = fuzz::Text(data, size);
   const fuzz::InputFile file(data, size);
-  if (const auto places = ReadHostfile(file.path()); !places.ok()) {
-    fuzz::RequireClass(places.status(), Failure::kInput);
+  if (const auto slots = ReadHostfile(file.path()); !slots.ok()) {
+    fuzz::RequireClass(slots.status(), Failure::kInput);
   } else {
-    CHECK_LE(places->size(), kMaxHostPlaces);
+    CHECK_LE(slots->size(), kMaxHostSlots);
   }
-  if (const auto places = ParseHostList(text); !places.ok()) {
-    fuzz::RequireClass(places.status(), Failure::kUsage);
+  if (const auto slots = ParseHostList(text); !slots.ok()) {
+    fuzz::RequireClass(slots.status(), Failure::kUsage);
   } else {
-    CHECK_LE(places->size(), kMaxHostPlaces);
+    CHECK_LE(slots->size(), kMaxHostSlots);
   }
   if (const auto hosts = ExpandSlurmNodelist(text); !hosts.ok()) {
     fuzz::RequireClass(hosts.status(), Failure::kUsage);

@@ -436,9 +436,9 @@ TEST(Cluster, ATokenIsKeptAndOnlyItsSourceIsTold) {
   // Neither none nor another one will do.
   const std::string other = "--token-file=" + folder.Write("other", "another-secret-altogether");
   for (const auto& flags : {kShortRun, With(kShortRun, other)}) {
-    const Ended stranger = RunGrapevine(Node(1, port, folder.File("other-run"), flags));
-    EXPECT_EQ(stranger.exit_code, kRendezvous) << stranger.output;
-    EXPECT_THAT(stranger.output, HasSubstr("refuses this node"));
+    const Ended outsider = RunGrapevine(Node(1, port, folder.File("other-run"), flags));
+    EXPECT_EQ(outsider.exit_code, kRendezvous) << outsider.output;
+    EXPECT_THAT(outsider.output, HasSubstr("refuses this node"));
   }
   GrapevineProcess one(Node(1, port, folder.File("run"), With(kShortRun, flag)));
   EXPECT_EQ(one.Await(), 0) << one.output();
@@ -474,9 +474,9 @@ TEST(Cluster, NodesTalkTls) {
   }
   const int port = FreePort();
   GrapevineProcess zero(Node(0, port, folder.File("run"), flags));
-  const Ended stranger =
+  const Ended outsider =
       RunGrapevine(Node(1, port, folder.File("run"), With(kShortRun, "--rendezvous-timeout=1s")));
-  EXPECT_EQ(stranger.exit_code, kRendezvous) << stranger.output;
+  EXPECT_EQ(outsider.exit_code, kRendezvous) << outsider.output;
   GrapevineProcess one(Node(1, port, folder.File("run"), flags));
   EXPECT_EQ(one.Await(), 0) << one.output();
   EXPECT_EQ(zero.Await(), 0) << zero.output();

@@ -110,7 +110,7 @@ TEST_F(RunDirectoryTest, ANodesFolderHoldsOneRun) {
   }
 }
 
-TEST_F(RunDirectoryTest, NeverReplacesAStrangersFolder) {
+TEST_F(RunDirectoryTest, NeverReplacesAFolderThatIsNotItsOwn) {
   fs::create_directories(config_.out());
   Write(config_.out() + "/thesis.tex", "x");
   config_.set_overwrite(true);

@@ -106,7 +106,7 @@ TEST_F(SweepDirectoryTest, ReplacedLeavesNothingOfTheEarlierAndAllElse) {
   EXPECT_THAT(testing::FileText(out_ + "/sweep.textproto"), HasSubstr("# --topology=star,path\n"));
 }
 
-TEST_F(SweepDirectoryTest, NeverReplacesAStrangersFolder) {
+TEST_F(SweepDirectoryTest, NeverReplacesAFolderThatIsNotItsOwn) {
   fs::create_directories(out_);
   folder_.Write("sweep/thesis.tex", "x");
   EXPECT_EQ(ErrorOf(Cells({{"overwrite", "true"}})),

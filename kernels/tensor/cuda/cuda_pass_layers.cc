@@ -26,19 +26,19 @@ class PoolingLayer : public Layer {
 
   void Forward(const float* replica, float* gradient) override {
     context_.Note(
-        CudaPool(windows_, tensors_.inputs[0], tensors_.output, Places(), context_.stream()),
+        CudaPool(windows_, tensors_.inputs[0], tensors_.output, Positions(), context_.stream()),
         "pooling");
   }
   void Backward(const float* replica, float* gradient) override {
     if (tensors_.input_gradients[0] == nullptr) return;
     const void* const dy = GradientPastRelu(context_, tensors_, false, windows_.output);
     context_.Note(
-        CudaPoolGradient(windows_, dy, Places(), tensors_.input_gradients[0], context_.stream()),
+        CudaPoolGradient(windows_, dy, Positions(), tensors_.input_gradients[0], context_.stream()),
         "gradient of pooling");
   }
 
  private:
-  uint16_t* Places() const {
+  uint16_t* Positions() const {
     return keeps_places_ ? static_cast<uint16_t*>(tensors_.kept) : nullptr;
   }
 

@@ -184,7 +184,7 @@ TEST_F(CoordinatorFailure, AnUnknownReportIsAVerdictAgainstItsSender) {
   EXPECT_THAT(Message(), HasSubstr("rank 1 sent a report"));
 }
 
-TEST_F(CoordinatorFailure, StrangersAreIgnored) {
+TEST_F(CoordinatorFailure, UnauthenticatedCallersAreIgnored) {
   BeginRunning(2);
   control::Report metrics;
   metrics.mutable_metrics()->set_round(1);

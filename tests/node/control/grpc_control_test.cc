@@ -749,7 +749,7 @@ TEST(GrpcControl, HeartbeatsKeepAnIdleRunAlive) {
   for (auto& node : nodes) EXPECT_TRUE(node->AwaitEnd().ok());
 }
 
-TEST(GrpcControl, AFloodOfStrangersIsBounded) {
+TEST(GrpcControl, AFloodOfUnauthenticatedCallersIsBounded) {
   RankZero zero(1);
   auto stub = control::Control::NewStub(Dial(zero.address()));
   struct Call {
@@ -758,7 +758,7 @@ TEST(GrpcControl, AFloodOfStrangersIsBounded) {
   };
   std::vector<std::unique_ptr<Call>> calls;
   constexpr int kExtra = 20;
-  for (int i = 0; i < GrpcCoordinatorService::kMaxStrangers + 1 + kExtra; ++i) {
+  for (int i = 0; i < GrpcCoordinatorService::kMaxUnauthenticated + 1 + kExtra; ++i) {
     calls.push_back(std::make_unique<Call>());
     calls.back()->stream = stub->Connect(&calls.back()->context);
   }

@@ -23,11 +23,11 @@ std::string Write(const std::string& text) {
 }
 
 TEST(Hostfile, ReadsTheFormsOfOthers) {
-  const auto places =
+  const auto slots =
       ReadHostfile(Write("# cluster\n\nnode1 slots=2 max_slots=4\r\nnode2:2   # two\nnode3:29500\n"
                          "[fd00::7]:4000 slots=1\n\tnode4\n"));
-  ASSERT_TRUE(places.ok()) << places.status();
-  EXPECT_THAT(*places,
+  ASSERT_TRUE(slots.ok()) << slots.status();
+  EXPECT_THAT(*slots,
               ElementsAre(HostAddress{"node1", 0}, HostAddress{"node1", 0}, HostAddress{"node2", 0},
                           HostAddress{"node2", 0}, HostAddress{"node3", 29500},
                           HostAddress{"fd00::7", 4000}, HostAddress{"node4", 0}));
@@ -47,9 +47,9 @@ TEST(Hostfile, NamesFileLineAndFault) {
       {"# nothing\n", "names no host"},
   };
   for (const auto& [text, message] : cases) {
-    const auto places = ReadHostfile(Write(text));
-    EXPECT_EQ(FailureOf(places.status()), Failure::kInput);
-    EXPECT_THAT(std::string(places.status().message()),
+    const auto slots = ReadHostfile(Write(text));
+    EXPECT_EQ(FailureOf(slots.status()), Failure::kInput);
+    EXPECT_THAT(std::string(slots.status().message()),
                 AllOf(HasSubstr("/hosts"), HasSubstr(message)));
   }
   const auto missing = ReadHostfile("/no/such/hosts");
@@ -58,10 +58,10 @@ TEST(Hostfile, NamesFileLineAndFault) {
 }
 
 TEST(HostList, ReadsWhatHostfilesSayInOneLine) {
-  const auto places = ParseHostList("node1:2, node2:29501");
-  ASSERT_TRUE(places.ok()) << places.status();
-  EXPECT_THAT(*places, ElementsAre(HostAddress{"node1", 0}, HostAddress{"node1", 0},
-                                   HostAddress{"node2", 29501}));
+  const auto slots = ParseHostList("node1:2, node2:29501");
+  ASSERT_TRUE(slots.ok()) << slots.status();
+  EXPECT_THAT(*slots, ElementsAre(HostAddress{"node1", 0}, HostAddress{"node1", 0},
+                                  HostAddress{"node2", 29501}));
   for (const char* list : {"", "a,,b", "a:x", "a b"}) {
     const auto wrong = ParseHostList(list);
     EXPECT_EQ(FailureOf(wrong.status()), Failure::kUsage) << list;

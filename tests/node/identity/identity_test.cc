@@ -35,7 +35,7 @@ std::string Text(const absl::StatusOr<NodeIdentity>& identity) {
          identity->master_port.origin + ">";
 }
 
-Sourced<HostPlaces> Hosts(const std::string& list) { return {*ParseHostList(list), "--hostfile"}; }
+Sourced<HostSlots> Hosts(const std::string& list) { return {*ParseHostList(list), "--hostfile"}; }
 
 TEST(Identity, PlainVariables) {
   EXPECT_EQ(Text(Resolve({{"RANK", "3"},
@@ -103,15 +103,15 @@ TEST(Identity, HostFile) {
   const auto b = Resolve({}, options);
   EXPECT_EQ(Text(b),
             "2/4 local 0 at a:29500 <--hostfile, --hostfile, default, --hostfile, default>");
-  EXPECT_EQ(b->place, (HostAddress{"b", 29501}));
+  EXPECT_EQ(b->slot, (HostAddress{"b", 29501}));
 
   options.own_names = {"a"};
   EXPECT_THAT(Text(Resolve({}, options)),
-              AllOf(HasSubstr("2 places for this machine"), HasSubstr("LOCAL_RANK")));
+              AllOf(HasSubstr("2 slots for this machine"), HasSubstr("LOCAL_RANK")));
   EXPECT_THAT(Text(Resolve({{"LOCAL_RANK", "1"}}, options)), HasSubstr("1/4 local 1"));
   EXPECT_THAT(Text(Resolve({{"LOCAL_RANK", "2"}}, options)), HasSubstr("but LOCAL_RANK is 2"));
   options.rank = {{3, "--rank"}};
-  EXPECT_EQ(Resolve({}, options)->place, (HostAddress{"c", 0}));
+  EXPECT_EQ(Resolve({}, options)->slot, (HostAddress{"c", 0}));
 
   EXPECT_THAT(Text(Resolve({}, {.hosts = Hosts("x,y"), .own_names = {"z"}})),
               AllOf(HasSubstr("does not list this machine (z)"), HasSubstr("--rank")));

@@ -231,15 +231,15 @@ TEST(GrpcServer, ConnectionsLeaveDescriptorsForFiles) {
   const FewDescriptors few(256);
   auto server = StartOn({"127.0.0.1", 0});
   ASSERT_TRUE(server.ok()) << server.status();
-  std::vector<UniqueDescriptor> strangers;
+  std::vector<UniqueDescriptor> silent;
   std::vector<pollfd> ends;
   for (int i = 0; i < 110; ++i) {
-    strangers.push_back(SilentConnection(**server));
-    ends.push_back({strangers.back().get(), POLLRDHUP, 0});
+    silent.push_back(SilentConnection(**server));
+    ends.push_back({silent.back().get(), POLLRDHUP, 0});
   }
   EXPECT_TRUE(AwaitHangUp(ends)) << "nobody was rejected";
   EXPECT_TRUE(std::ifstream("/proc/self/stat").is_open());
-  strangers.clear();
+  silent.clear();
   // As soon as the server has noticed.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   std::string answer;
@@ -347,10 +347,10 @@ TEST_F(Tls, OnlyNodesOfTheSameAuthorityTalk) {
   EXPECT_EQ(CheckWith(**server, Options("two")).error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(CheckWith(**server, {}).error_code(), grpc::StatusCode::UNAVAILABLE);
   // Trusts the server, but is not trusted.
-  TlsOptions stranger = Options("two");
-  stranger.ca = *folder_ + "/both.pem";
-  Run("cat " + Options("one").ca + " " + Options("two").ca + " > " + stranger.ca);
-  EXPECT_EQ(CheckWith(**server, stranger).error_code(), grpc::StatusCode::UNAVAILABLE);
+  TlsOptions outsider = Options("two");
+  outsider.ca = *folder_ + "/both.pem";
+  Run("cat " + Options("one").ca + " " + Options("two").ca + " > " + outsider.ca);
+  EXPECT_EQ(CheckWith(**server, outsider).error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
 TEST_F(Tls, RankZeroReachesItselfWithoutACertificateForItsName) {

@@ -1,6 +1,6 @@
 // Where objectives and evaluators compute, and keep replicas and gradients. A plain value.
-#ifndef GRAPEVINE_MODEL_NETWORK_COMPUTE_PLACE_H_
-#define GRAPEVINE_MODEL_NETWORK_COMPUTE_PLACE_H_
+#ifndef GRAPEVINE_MODEL_NETWORK_COMPUTE_CONTEXT_H_
+#define GRAPEVINE_MODEL_NETWORK_COMPUTE_CONTEXT_H_
 
 #include <chrono>
 
@@ -10,7 +10,7 @@
 
 namespace grapevine {
 
-struct ComputePlace {
+struct ComputeContext {
   Device* device = nullptr;                // null: the CPU
   DeviceStream* stream = nullptr;          // of the device, on which everything is queued
   Precision precision = Precision::kFp32;  // of networks on a device
@@ -21,4 +21,4 @@ struct ComputePlace {
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_MODEL_NETWORK_COMPUTE_PLACE_H_
+#endif  // GRAPEVINE_MODEL_NETWORK_COMPUTE_CONTEXT_H_

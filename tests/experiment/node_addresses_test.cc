@@ -1,4 +1,4 @@
-#include "experiment/real/node_placement.h"
+#include "experiment/real/node_addresses.h"
 
 #include "base/failure.h"
 #include "gmock/gmock.h"
@@ -13,16 +13,16 @@ NodeIdentity IdentityOf(Rank rank, const std::string& master) {
           .local_rank = {0, "default"},
           .master_host = {master, "--master-addr"},
           .master_port = {29500, "default"},
-          .place = std::nullopt};
+          .slot = std::nullopt};
 }
 
 HostAddress BindOf(const Config& config, const NodeIdentity& identity) {
-  const auto placement = PlaceNode(config, identity, false);
-  EXPECT_TRUE(placement.ok()) << placement.status();
-  return placement.ok() ? placement->bind : HostAddress{};
+  const auto addresses = AddressesOf(config, identity, false);
+  EXPECT_TRUE(addresses.ok()) << addresses.status();
+  return addresses.ok() ? addresses->bind : HostAddress{};
 }
 
-TEST(NodePlacement, ListensWhereRankZeroIsFound) {
+TEST(NodeAddresses, ListensWhereRankZeroIsFound) {
   const std::pair<const char*, const char*> cases[] = {{"node1", "0.0.0.0"},
                                                        {"10.0.0.1", "0.0.0.0"},
                                                        {"fd00::7", "0.0.0.0"},
@@ -36,7 +36,7 @@ TEST(NodePlacement, ListensWhereRankZeroIsFound) {
   }
 }
 
-TEST(NodePlacement, FlagsReplaceThePartsThatTheyName) {
+TEST(NodeAddresses, FlagsReplaceThePartsThatTheyName) {
   const std::pair<const char*, HostAddress> cases[] = {
       {"10.0.0.1", {"10.0.0.1", 29500}},     {":5000", {"0.0.0.0", 5000}},
       {"10.0.0.1:5000", {"10.0.0.1", 5000}}, {"fd00::7", {"fd00::7", 29500}},
@@ -48,7 +48,8 @@ TEST(NodePlacement, FlagsReplaceThePartsThatTheyName) {
   }
   Config config;
   config.set_bind("node1:http");
-  EXPECT_EQ(FailureOf(PlaceNode(config, IdentityOf(0, "node1"), false).status()), Failure::kUsage);
+  EXPECT_EQ(FailureOf(AddressesOf(config, IdentityOf(0, "node1"), false).status()),
+            Failure::kUsage);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Where a node listens and where it finds rank 0, from its identity and the flags for addresses;
 // and the token that it presents there.
-#ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_PLACEMENT_H_
-#define GRAPEVINE_EXPERIMENT_REAL_NODE_PLACEMENT_H_
+#ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_ADDRESSES_H_
+#define GRAPEVINE_EXPERIMENT_REAL_NODE_ADDRESSES_H_
 
 #include <string>
 
@@ -19,7 +19,7 @@ namespace grapevine {
 // and sets `nodes` to the world size; kUsage if --nodes disagrees.
 absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved);
 
-struct NodePlacement {
+struct NodeAddresses {
   HostAddress coordinator;  // rank 0
   HostAddress bind;
   HostAddress advertise;  // empty parts: as bound
@@ -27,17 +27,17 @@ struct NodePlacement {
 
 // Loopback if rank 0 is there, else every interface. `any_port` lets rank 0, too, listen on a
 // port that the system chooses (a launcher passes it on).
-absl::StatusOr<NodePlacement> PlaceNode(const Config& config, const NodeIdentity& identity,
-                                        bool any_port);
+absl::StatusOr<NodeAddresses> AddressesOf(const Config& config, const NodeIdentity& identity,
+                                          bool any_port);
 
 // "rank 2 of 4 (RANK, WORLD_SIZE), local rank 0 (default)", and the addresses of this node and of
 // rank 0, as lines.
-std::string PlaceText(const NodeIdentity& identity, const NodePlacement& placement);
+std::string NodeText(const NodeIdentity& identity, const NodeAddresses& addresses);
 
 // From --token-file or this process's environment. Beyond loopback a node needs one unless
 // --insecure is given: kUsage names the address and the remedies. Errors as FindToken's.
-absl::StatusOr<TokenSource> NodeToken(const Config& config, const NodePlacement& placement);
+absl::StatusOr<TokenSource> NodeToken(const Config& config, const NodeAddresses& addresses);
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_EXPERIMENT_REAL_NODE_PLACEMENT_H_
+#endif  // GRAPEVINE_EXPERIMENT_REAL_NODE_ADDRESSES_H_

@@ -1,4 +1,4 @@
-#include "experiment/real/node_placement.h"
+#include "experiment/real/node_addresses.h"
 
 #include <cstdlib>
 #include <optional>
@@ -26,12 +26,12 @@ std::optional<Sourced<T>> Given(bool has, T value, const Origin& origin) {
   return Sourced<T>{std::move(value), origin.where};
 }
 
-absl::StatusOr<std::optional<Sourced<HostPlaces>>> GivenHosts(const ResolvedConfig& resolved) {
+absl::StatusOr<std::optional<Sourced<HostSlots>>> GivenHosts(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
   if (!config.has_hostfile() && !config.has_hosts()) return std::nullopt;
-  ASSIGN_OR_RETURN(HostPlaces places, config.has_hostfile() ? ReadHostfile(config.hostfile())
-                                                            : ParseHostList(config.hosts()));
-  return Sourced<HostPlaces>{std::move(places), config.has_hostfile() ? "--hostfile" : "--hosts"};
+  ASSIGN_OR_RETURN(HostSlots slots, config.has_hostfile() ? ReadHostfile(config.hostfile())
+                                                          : ParseHostList(config.hosts()));
+  return Sourced<HostSlots>{std::move(slots), config.has_hostfile() ? "--hostfile" : "--hosts"};
 }
 
 // The address to listen on if rank 0 is found under `master`: loopback stays loopback.
@@ -59,11 +59,11 @@ void Note(const NodeIdentity& identity, ResolvedConfig* resolved) {
   set("master_port", identity.master_port.origin);
 }
 
-// What exposes the run to strangers; empty on loopback alone.
-std::string BeyondLoopback(const NodePlacement& placement) {
-  if (!IsLoopback(placement.bind.host)) return absl::StrCat("listens on ", placement.bind.host);
-  if (!IsLoopback(placement.coordinator.host)) {
-    return absl::StrCat("connects to ", placement.coordinator.host);
+// What exposes the run to unauthenticated peers; empty on loopback alone.
+std::string BeyondLoopback(const NodeAddresses& addresses) {
+  if (!IsLoopback(addresses.bind.host)) return absl::StrCat("listens on ", addresses.bind.host);
+  if (!IsLoopback(addresses.coordinator.host)) {
+    return absl::StrCat("connects to ", addresses.coordinator.host);
   }
   return "";
 }
@@ -72,7 +72,7 @@ std::string BeyondLoopback(const NodePlacement& placement) {
 
 absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved) {
   Config& config = resolved->config;
-  ASSIGN_OR_RETURN(std::optional<Sourced<HostPlaces>> hosts, GivenHosts(*resolved));
+  ASSIGN_OR_RETURN(std::optional<Sourced<HostSlots>> hosts, GivenHosts(*resolved));
   const IdentityOptions options{
       .rank = Given<int>(config.has_rank(), config.rank(), resolved->OriginOf("rank")),
       .world_size = Given<int>(config.has_world_size(), config.world_size(),
@@ -94,44 +94,44 @@ absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved) {
   return identity;
 }
 
-absl::StatusOr<NodePlacement> PlaceNode(const Config& config, const NodeIdentity& identity,
-                                        bool any_port) {
-  NodePlacement placement{.coordinator = {identity.master_host.value, identity.master_port.value},
+absl::StatusOr<NodeAddresses> AddressesOf(const Config& config, const NodeIdentity& identity,
+                                          bool any_port) {
+  NodeAddresses addresses{.coordinator = {identity.master_host.value, identity.master_port.value},
                           .bind = {},
                           .advertise = {}};
-  placement.bind.host = Listening(identity.master_host.value);
+  addresses.bind.host = Listening(identity.master_host.value);
   if (identity.rank.value == 0) {
-    placement.bind.port = any_port ? 0 : identity.master_port.value;
-  } else if (identity.place) {
-    placement.bind.port = identity.place->port;
+    addresses.bind.port = any_port ? 0 : identity.master_port.value;
+  } else if (identity.slot) {
+    addresses.bind.port = identity.slot->port;
   }
   if (config.has_bind()) {
     ASSIGN_OR_RETURN(HostAddress bind, ParseHostAddress(config.bind(), 0));
-    placement.bind.host = bind.host.empty() ? placement.bind.host : bind.host;
-    placement.bind.port = bind.port > 0 ? bind.port : placement.bind.port;
+    addresses.bind.host = bind.host.empty() ? addresses.bind.host : bind.host;
+    addresses.bind.port = bind.port > 0 ? bind.port : addresses.bind.port;
   }
-  if (identity.place) placement.advertise.host = identity.place->host;
+  if (identity.slot) addresses.advertise.host = identity.slot->host;
   if (config.has_advertise()) {
     ASSIGN_OR_RETURN(HostAddress advertise, ParseHostAddress(config.advertise(), 0));
-    placement.advertise = advertise;
+    addresses.advertise = advertise;
   }
-  return placement;
+  return addresses;
 }
 
-std::string PlaceText(const NodeIdentity& identity, const NodePlacement& placement) {
-  const HostAddress& bind = placement.bind;
+std::string NodeText(const NodeIdentity& identity, const NodeAddresses& addresses) {
+  const HostAddress& bind = addresses.bind;
   return absl::StrCat(
       "rank ", identity.rank.value, " of ", identity.world_size.value, " (", identity.rank.origin,
       ", ", identity.world_size.origin, "), local rank ", identity.local_rank.value, " (",
       identity.local_rank.origin, ")\nlistens on ",
       bind.port == 0 ? absl::StrCat(bind.host, ", any port") : FormatHostAddress(bind),
-      "; rank 0 is at ", FormatHostAddress(placement.coordinator), "\n");
+      "; rank 0 is at ", FormatHostAddress(addresses.coordinator), "\n");
 }
 
-absl::StatusOr<TokenSource> NodeToken(const Config& config, const NodePlacement& placement) {
+absl::StatusOr<TokenSource> NodeToken(const Config& config, const NodeAddresses& addresses) {
   absl::StatusOr<TokenSource> token = FindToken(config, std::getenv(kTokenVariable));
   if (!token.ok() || !token->secret.empty() || config.insecure()) return token;
-  const std::string beyond = BeyondLoopback(placement);
+  const std::string beyond = BeyondLoopback(addresses);
   if (beyond.empty()) return token;
   return UsageError(absl::StrCat(
       "this node ", beyond,
