@@ -34,7 +34,7 @@ struct PlatformKind {
   // Makes one with at least `hosts` hosts. Reads the spec with a PlatformReader.
   std::function<absl::StatusOr<std::shared_ptr<const Platform>>(const Spec&, Rank hosts)> make =
       nullptr;
-  // Of a preset, instead of `make`: the spec that it stands for, and where its numbers come from.
+  // A preset has, instead of `make`, the spec that it stands for, and where its numbers come from.
   std::string preset = "";
   std::string source = "";
 };

@@ -25,7 +25,7 @@ const Registration kPairs(Algorithms(), {.name = "pairs",
                                            return SpecError(spec.text, "made");
                                          }});
 
-// Of one algorithm, some specs may have rounds.
+// Some specs of an algorithm may have rounds.
 const Registration kPushes(
     Algorithms(),
     {.name = "pushes",

@@ -50,7 +50,7 @@ class EagerGossip final : public Algorithm {
   }
 
  private:
-  // Of an in-neighbour.
+  // What is known of an in-neighbour.
   struct Peer {
     Vec posted;
     Vec newest;  // since the last step
