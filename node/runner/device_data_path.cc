@@ -247,18 +247,18 @@ absl::StatusOr<Incoming> DeviceDataPath::Post(Rank from, Tag tag, const Payload&
 }
 
 absl::StatusOr<Incoming> DeviceDataPath::PostPart(Rank from, Tag tag, const Part& into) {
-  const SharedSlice place = vectors_.Slice(into);
+  const SharedSlice buffer = vectors_.Slice(into);
   RETURN_IF_ERROR(status_);
   ReleaseRetired();
   ASSIGN_OR_RETURN(SharedVector pinned,
                    NewPinned(into.size, absl::StrCat("a message from rank ", from)));
   Invalidate(into);
-  const MemoryRange written[] = {RangeOf(place)};
+  const MemoryRange written[] = {RangeOf(buffer)};
   order_.Before(*streams_.up, {}, written);
-  arrivals_[{from, tag}] = {place, pinned};
-  const auto go_up = [up = streams_.up.get(), host = pinned, place](int64_t offset, int64_t size) {
+  arrivals_[{from, tag}] = {buffer, pinned};
+  const auto go_up = [up = streams_.up.get(), host = pinned, buffer](int64_t offset, int64_t size) {
     const auto* bytes = reinterpret_cast<const std::byte*>(host.data.get());
-    up->Upload(bytes + offset, size, reinterpret_cast<std::byte*>(place.begin()) + offset);
+    up->Upload(bytes + offset, size, reinterpret_cast<std::byte*>(buffer.begin()) + offset);
   };
   return Incoming(SharedSlice{pinned.data, 0, into.size}, go_up);
 }
@@ -266,7 +266,7 @@ absl::StatusOr<Incoming> DeviceDataPath::PostPart(Rank from, Tag tag, const Part
 void DeviceDataPath::Received(Rank from, Tag tag) {
   const auto arrival = arrivals_.extract({from, tag});
   CHECK(!arrival.empty()) << "a message arrived that was not posted";
-  const MemoryRange written[] = {RangeOf(arrival.mapped().place)};
+  const MemoryRange written[] = {RangeOf(arrival.mapped().buffer)};
   retired_.push_back({order_.After(*streams_.up, {}, written), std::move(arrival.mapped().pinned)});
 }
 

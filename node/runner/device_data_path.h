@@ -109,7 +109,7 @@ class DeviceDataPath final : public DataPath {
   };
   // A posted buffer on the device, and the pinned memory through which its message arrives.
   struct Arrival {
-    SharedSlice place;
+    SharedSlice buffer;
     SharedVector pinned;
   };
   struct TimedPass {

@@ -72,7 +72,7 @@ absl::Status ModelReduction::Begin(Due due) {
   return Advance();
 }
 
-SharedBytes ModelReduction::PlaceFor(Child& child, int64_t message) const {
+SharedBytes ModelReduction::BufferFor(Child& child, int64_t message) const {
   if (message < chunks())
     return Whole(child.chunks.emplace_back(NewSharedVector(ChunkSize(message))));
   child.distances = std::make_shared<MergedDistances>();
@@ -82,7 +82,7 @@ SharedBytes ModelReduction::PlaceFor(Child& child, int64_t message) const {
 absl::Status ModelReduction::PostAhead(Child& child) {
   for (; child.posted < std::min(messages(), merged_ + kWindow); ++child.posted) {
     RETURN_IF_ERROR(
-        transport_->Post(child.rank, MessageTag(child.posted), PlaceFor(child, child.posted)));
+        transport_->Post(child.rank, MessageTag(child.posted), BufferFor(child, child.posted)));
   }
   return absl::OkStatus();
 }

@@ -96,7 +96,7 @@ class ModelReduction {
   Tag MessageTag(int64_t message) const;
 
   absl::Status Begin(Due due);
-  SharedBytes PlaceFor(Child& child, int64_t message) const;
+  SharedBytes BufferFor(Child& child, int64_t message) const;
   absl::Status PostAhead(Child& child);
   absl::Status Advance();
   absl::Status MergeChunk(int64_t chunk);

@@ -23,12 +23,12 @@ SendId NodeExchange::Send(Rank to, Tag tag, const Payload& payload, const Note& 
 
 void NodeExchange::Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) {
   bytes_received_.Add(round, BytesOf(into));
-  absl::StatusOr<Incoming> place = data_path_->Post(from, tag, into);
-  status_.Update(place.status());
-  if (place.ok()) {
-    place->round = round;
-    place->credit = credit;
-    status_.Update(transport_->Post(from, tag, *std::move(place)));
+  absl::StatusOr<Incoming> buffer = data_path_->Post(from, tag, into);
+  status_.Update(buffer.status());
+  if (buffer.ok()) {
+    buffer->round = round;
+    buffer->credit = credit;
+    status_.Update(transport_->Post(from, tag, *std::move(buffer)));
   }
 }
 

@@ -80,7 +80,7 @@ class CreditDesk {
   [[nodiscard]] Due Post(Rank from, Tag tag, Round round, int64_t bytes, Announce announce);
   // The credit of such a message goes out.
   void Announced(Rank from, Tag tag);
-  // A chunk of any message is in its place.
+  // A chunk of any message is in its buffer.
   [[nodiscard]] Due Landed(Rank from, const ChunkHeader& chunk);
   // Nothing more comes from this peer.
   [[nodiscard]] Due Lost(Rank from);

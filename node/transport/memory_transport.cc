@@ -62,12 +62,12 @@ absl::Status MemoryHub::Send(Rank from, Rank to, Tag tag, Outgoing message) {
   return absl::OkStatus();
 }
 
-absl::Status MemoryHub::Post(Rank to, Rank from, Tag tag, Incoming place) {
+absl::Status MemoryHub::Post(Rank to, Rank from, Tag tag, Incoming buffer) {
   MutexLock lock(mutex_);
   RETURN_IF_ERROR(CheckPeer(to, from));
   RETURN_IF_ERROR(EdgeBetween(to, from).broken);
   Edge& edge = EdgeBetween(from, to);
-  RETURN_IF_ERROR(edge.ledger.Post(tag, std::move(place)));
+  RETURN_IF_ERROR(edge.ledger.Post(tag, std::move(buffer)));
   // Grants every credit at once: here credits need not travel, and messages share no link.
   RETURN_IF_ERROR(edge.queue.Grant(tag, Credit::kAtOnce));
   Schedule(from, to);
@@ -196,8 +196,8 @@ absl::Status MemoryTransport::Send(Rank to, Tag tag, Outgoing message) {
   return hub_->Send(rank_, to, tag, std::move(message));
 }
 
-absl::Status MemoryTransport::Post(Rank from, Tag tag, Incoming place) {
-  return hub_->Post(rank_, from, tag, std::move(place));
+absl::Status MemoryTransport::Post(Rank from, Tag tag, Incoming buffer) {
+  return hub_->Post(rank_, from, tag, std::move(buffer));
 }
 
 void MemoryTransport::Shutdown() {

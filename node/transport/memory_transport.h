@@ -57,7 +57,7 @@ class MemoryHub : public std::enable_shared_from_this<MemoryHub> {
   // After Stop.
   void Leave(Rank rank);
   absl::Status Send(Rank from, Rank to, Tag tag, Outgoing message);
-  absl::Status Post(Rank to, Rank from, Tag tag, Incoming place);
+  absl::Status Post(Rank to, Rank from, Tag tag, Incoming buffer);
   // More of a message from one to the other may be ready.
   void Wake(Rank from, Rank to);
   // Delivers to `rank` until it leaves.
@@ -87,7 +87,7 @@ class MemoryTransport : public Transport {
 
   void Dial(std::span<const Rank> peers) override {}
   absl::Status Send(Rank to, Tag tag, Outgoing message) override;
-  absl::Status Post(Rank from, Tag tag, Incoming place) override;
+  absl::Status Post(Rank from, Tag tag, Incoming buffer) override;
   TransportCounters counters() const override { return hub_->counters(rank_); }
   void Shutdown() override;
 

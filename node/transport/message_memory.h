@@ -79,10 +79,10 @@ struct Incoming {
   // in order, and all of them before OnReceived. Must not block.
   using Landed = std::function<void(int64_t offset, int64_t size)>;
 
-  Incoming(SharedBytes place) : Incoming(std::move(place), {}) {}  // NOLINT: bytes are a place
-  Incoming(SharedSlice place) : Incoming(SharedBytes(std::move(place))) {}  // NOLINT
-  Incoming(SharedBytes place, Landed callback)
-      : into(std::move(place)), least(into.size), landed(std::move(callback)) {}
+  Incoming(SharedBytes buffer) : Incoming(std::move(buffer), {}) {}  // NOLINT: bytes are a buffer
+  Incoming(SharedSlice buffer) : Incoming(SharedBytes(std::move(buffer))) {}  // NOLINT
+  Incoming(SharedBytes buffer, Landed callback)
+      : into(std::move(buffer)), least(into.size), landed(std::move(callback)) {}
 
   SharedBytes into;
   // The size of the smallest message that fits; into.size where there is only one size.

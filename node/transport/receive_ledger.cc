@@ -19,12 +19,12 @@ std::string NameFirst(const std::vector<Tag>& open) {
 
 }  // namespace
 
-absl::Status ReceiveLedger::Post(Tag tag, Incoming place) {
+absl::Status ReceiveLedger::Post(Tag tag, Incoming buffer) {
   if (open_.size() >= Transport::kMaxQueued) {
     return absl::ResourceExhaustedError(
         absl::StrCat("more than ", Transport::kMaxQueued, " messages posted for one peer"));
   }
-  if (!open_.try_emplace(tag, OpenPost{.memory = std::move(place)}).second) {
+  if (!open_.try_emplace(tag, OpenPost{.memory = std::move(buffer)}).second) {
     return absl::AlreadyExistsError(absl::StrCat(Describe(tag), " is already posted"));
   }
   return absl::OkStatus();

@@ -31,9 +31,9 @@ struct Landing {
 
 class ReceiveLedger {
  public:
-  // Expects one message with `tag` into `place`. ResourceExhausted beyond
+  // Expects one message with `tag` into `buffer`. ResourceExhausted beyond
   // Transport::kMaxQueued posts, AlreadyExists for a tag that is still open.
-  absl::Status Post(Tag tag, Incoming place);
+  absl::Status Post(Tag tag, Incoming buffer);
 
   // Checks a chunk that is about to be copied; an error is the peer's violation of the protocol,
   // phrased to follow "rank 3 ".

@@ -64,8 +64,8 @@ class Transport {
   // received: the algorithm broke its own window.
   virtual absl::Status Send(Rank to, Tag tag, Outgoing message) = 0;
 
-  // Grants `from` one message with `tag` into `place`, not smaller than place.least.
-  virtual absl::Status Post(Rank from, Tag tag, Incoming place) = 0;
+  // Grants `from` one message with `tag` into `buffer`, not smaller than buffer.least.
+  virtual absl::Status Post(Rank from, Tag tag, Incoming buffer) = 0;
 
   virtual TransportCounters counters() const = 0;
 

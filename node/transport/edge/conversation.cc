@@ -30,7 +30,7 @@ std::string RemedyFor(absl::StatusCode code) {
              : "";
 }
 
-// How long a stranger has to introduce itself.
+// How long an unauthenticated caller has to say Hello.
 constexpr std::chrono::milliseconds kHelloTimeout{10000};
 
 }  // namespace
@@ -50,8 +50,8 @@ absl::Status SilentPeer(Rank peer, const std::string& address, const SilenceWatc
 }
 
 std::optional<SendingEnd::Message> SendingEnd::Next() {
-  if (!introduced_) {
-    introduced_ = true;
+  if (!hello_written_) {
+    hello_written_ = true;
     return Message{Encode(ToReceiver(context_.self))};
   }
   if (!connected_) return std::nullopt;
@@ -83,7 +83,7 @@ absl::Status SendingEnd::Hear(google::protobuf::io::ZeroCopyInputStream* in, int
 
 absl::Status SendingEnd::Take(const ToSender& message) {
   if (const auto* hello = std::get_if<EdgeIdentity>(&message)) return Meet(*hello);
-  if (!connected_) return absl::InvalidArgumentError("did not introduce itself");
+  if (!connected_) return absl::InvalidArgumentError("sent no Hello");
   if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
     watch_.HeardRound(heartbeat->round);
     return absl::OkStatus();
@@ -94,7 +94,7 @@ absl::Status SendingEnd::Take(const ToSender& message) {
 }
 
 absl::Status SendingEnd::Meet(const EdgeIdentity& peer) {
-  if (connected_) return absl::InvalidArgumentError("introduced itself twice");
+  if (connected_) return absl::InvalidArgumentError("said Hello twice");
   if (!IsProven(peer, EdgeEnd::kAnswerer, context_.token)) {
     return WithFailure(absl::UnauthenticatedError(
                            "answers without the run's token; does something else listen there?"),
@@ -138,9 +138,9 @@ absl::Status SendingEnd::Ended(const absl::Status& status) {
   return absl::OkStatus();
 }
 
-void ReceivingEnd::Greet(const EdgeIdentity& self) {
+void ReceivingEnd::AnswerHello(const EdgeIdentity& self) {
   hello_ = self;
-  greeted_ = true;
+  accepted_ = true;
 }
 
 void ReceivingEnd::Admit(std::shared_ptr<PeerLink> link) {
@@ -149,7 +149,7 @@ void ReceivingEnd::Admit(std::shared_ptr<PeerLink> link) {
 }
 
 std::optional<ToSender> ReceivingEnd::Next() {
-  if (!greeted_) return std::nullopt;
+  if (!accepted_) return std::nullopt;
   if (!answered_) {
     answered_ = true;
     return hello_;
@@ -171,7 +171,7 @@ absl::Status ReceivingEnd::Hear(google::protobuf::io::ZeroCopyInputStream* in, i
   google::protobuf::io::CodedInputStream coded(in);
   ASSIGN_OR_RETURN(ToReceiver message, DecodeToReceiver(&coded, size));
   if (auto* hello = std::get_if<EdgeIdentity>(&message)) return Meet(std::move(*hello));
-  if (!greeted_) return absl::InvalidArgumentError("did not introduce itself");
+  if (!accepted_) return absl::InvalidArgumentError("sent no Hello");
   if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
     watch_.HeardRound(heartbeat->round);
     return absl::OkStatus();
@@ -186,9 +186,9 @@ absl::Status ReceivingEnd::Hear(google::protobuf::io::ZeroCopyInputStream* in, i
 }
 
 absl::Status ReceivingEnd::Meet(EdgeIdentity caller) {
-  if (introduced_) return absl::InvalidArgumentError("introduced itself twice");
-  introduced_ = true;
-  context_.introduce(std::move(caller));
+  if (hello_heard_) return absl::InvalidArgumentError("said Hello twice");
+  hello_heard_ = true;
+  context_.on_hello(std::move(caller));
   return absl::OkStatus();
 }
 
@@ -217,7 +217,7 @@ void ReceivingEnd::Broke(const std::string& address) {
 absl::Status ReceivingEnd::TickAtDoor(std::chrono::milliseconds tick,
                                       std::chrono::milliseconds peer_timeout) {
   // A caller that waits for admission sends heartbeats.
-  if (watch_.Tick(tick) < (greeted_ ? peer_timeout : kHelloTimeout)) return absl::OkStatus();
+  if (watch_.Tick(tick) < (accepted_ ? peer_timeout : kHelloTimeout)) return absl::OkStatus();
   return absl::DeadlineExceededError("was silent for too long");
 }
 

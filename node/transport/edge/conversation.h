@@ -1,7 +1,7 @@
-// The handshake and the traffic of one edge, without the wire: the sender introduces itself, checks
-// who answers, takes credits and says what to write next; the receiver hears who calls, greets a
-// caller that it believes and, once that is admitted, announces credits and copies chunks into the
-// posted buffers. Each watches the other for silence.
+// The handshake and the traffic of one edge, without the wire: the sender says Hello, checks
+// who answers, takes credits and says what to write next; the receiver hears who calls, answers a
+// caller that it authenticates and, once that is admitted, announces credits and copies chunks into
+// the posted buffers. Each watches the other for silence.
 //
 // The ends are thread-safe as a stream uses them: one Next and one Hear at a time; the rest from
 // any thread.
@@ -92,7 +92,7 @@ class SendingEnd {
   void Beat() { beat_ = true; }
   void SayGoodbye() { leaving_ = true; }
 
-  // Whether the peer has introduced itself, and matches.
+  // Whether the peer has said Hello, and matches.
   bool connected() const { return connected_; }
   SilenceWatch& watch() { return watch_; }
 
@@ -104,7 +104,7 @@ class SendingEnd {
 
   const Context context_;
   SilenceWatch watch_;
-  bool introduced_ = false;              // the Hello is written; within Next
+  bool hello_written_ = false;           // within Next
   std::atomic<bool> connected_ = false;  // the peer's Hello is checked
   std::atomic<bool> beat_ = false;
   std::atomic<bool> leaving_ = false;
@@ -115,8 +115,8 @@ class ReceivingEnd {
  public:
   struct Context {
     std::function<Round()> round;
-    // Greets the caller and admits it, now, later or never. Called from Hear.
-    std::function<void(EdgeIdentity caller)> introduce;
+    // Answers the caller and admits it, now, later or never. Called from Hear.
+    std::function<void(EdgeIdentity caller)> on_hello;
     // The peer has said goodbye: the stream is to be ended in order. Called from Hear.
     std::function<void()> leave;
   };
@@ -125,8 +125,8 @@ class ReceivingEnd {
 
   // Answers the caller with `self`; heartbeats then go both ways, so that it may wait long for its
   // admission. Once.
-  void Greet(const EdgeIdentity& self);
-  bool greeted() const { return greeted_; }
+  void AnswerHello(const EdgeIdentity& self);
+  bool accepted() const { return accepted_; }
   // Takes the caller for the peer of `link`. Once.
   void Admit(std::shared_ptr<PeerLink> link);
   bool admitted() const { return admitted_; }
@@ -141,7 +141,7 @@ class ReceivingEnd {
   absl::Status Hear(google::protobuf::io::ZeroCopyInputStream* in, int64_t size);
 
   // Before Admit: `tick` has passed. DeadlineExceeded, phrased to follow its name, for a caller
-  // that does not introduce itself, or has stopped sending heartbeats.
+  // that says no Hello, or has stopped sending heartbeats.
   absl::Status TickAtDoor(std::chrono::milliseconds tick, std::chrono::milliseconds peer_timeout);
 
   // After Admit, for the peer at `address`: it violated the protocol; the stream broke instead of
@@ -157,12 +157,12 @@ class ReceivingEnd {
 
   const Context context_;
   SilenceWatch watch_;
-  ToSender hello_;  // set once, before greeted_
-  std::atomic<bool> greeted_ = false;
+  ToSender hello_;  // set once, before accepted_
+  std::atomic<bool> accepted_ = false;
   std::shared_ptr<PeerLink> link_;  // set once, before admitted_
   std::atomic<bool> admitted_ = false;
-  bool answered_ = false;    // the Hello is written; within Next
-  bool introduced_ = false;  // a Hello has come; within Hear
+  bool answered_ = false;     // the Hello is written; within Next
+  bool hello_heard_ = false;  // within Hear
   std::atomic<bool> beat_ = false;
 };
 

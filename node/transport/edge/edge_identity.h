@@ -37,7 +37,7 @@ bool IsProven(const EdgeIdentity& speaker, EdgeEnd end, const RunToken& token);
 
 // Whether `peer` speaks to `self` and belongs to the same run: FailedPrecondition (kRendezvous)
 // names every field that differs with both values, and both ranks. About the run's id it says only
-// that it differs: where there is no token, a caller that knows the id is believed.
+// that it differs: where there is no token, a caller that knows the id is authenticated.
 absl::Status CheckSameRun(const EdgeIdentity& self, const EdgeIdentity& peer);
 
 }  // namespace grapevine

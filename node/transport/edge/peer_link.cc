@@ -42,16 +42,16 @@ void PeerLink::WakeOutgoing() {
   if (stream != nullptr) stream->Wake();
 }
 
-absl::Status PeerLink::Post(Tag tag, Incoming place) {
-  const Credit credit = place.credit;
-  const Round round = place.round;
-  const int64_t bytes = place.into.size;
+absl::Status PeerLink::Post(Tag tag, Incoming buffer) {
+  const Credit credit = buffer.credit;
+  const Round round = buffer.round;
+  const int64_t bytes = buffer.into.size;
   CreditDesk::Due due;
   {
     MutexLock lock(mutex_);
     RETURN_IF_ERROR(broken_);
     if (incoming_ended_) return LeftTheRun();
-    RETURN_IF_ERROR(ledger_.Post(tag, std::move(place)));
+    RETURN_IF_ERROR(ledger_.Post(tag, std::move(buffer)));
     if (credit == Credit::kInTurn) {
       due = desk_->Post(peer_, tag, round, bytes, [link = weak_from_this(), tag] {
         if (const std::shared_ptr<PeerLink> here = link.lock()) {

@@ -55,7 +55,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
 
   // As Transport's. `held` is released with the message. After a failure they return its status.
   absl::Status Send(Tag tag, Outgoing message, std::shared_ptr<void> held);
-  absl::Status Post(Tag tag, Incoming place);
+  absl::Status Post(Tag tag, Incoming buffer);
 
   // Attaches a direction's stream; AlreadyExists when it has or had one, the failure when the link
   // is broken.

@@ -24,9 +24,9 @@ GrpcIncomingStream::GrpcIncomingStream(std::shared_ptr<GrpcStreamAcceptor> accep
                                        std::function<Round()> round)
     : acceptor_(std::move(acceptor)),
       talk_({.round = std::move(round),
-             .introduce =
+             .on_hello =
                  [this](EdgeIdentity caller) {
-                   acceptor_->Introduce(shared_from_this(), std::move(caller));
+                   acceptor_->OnHello(shared_from_this(), std::move(caller));
                  },
              .leave = [this] { Leave(); }}) {}
 
@@ -41,8 +41,8 @@ void GrpcIncomingStream::Accepted(bool ok) {
 
 void GrpcIncomingStream::ReadNext() { stream_.Read(&incoming_, read_.Arm(shared_from_this())); }
 
-void GrpcIncomingStream::Greet(const EdgeIdentity& self) {
-  talk_.Greet(self);
+void GrpcIncomingStream::AnswerHello(const EdgeIdentity& self) {
+  talk_.AnswerHello(self);
   Wake();
 }
 
@@ -135,12 +135,12 @@ GrpcGossipService::GrpcGossipService(GrpcTransportOptions options, std::shared_p
                                      std::shared_ptr<StreamCount> streams,
                                      std::shared_ptr<GrpcQueue> queue)
     : options_(std::move(options)),
-      door_(options_.token, std::move(links)),
+      acceptor_(options_.token, std::move(links)),
       count_(std::move(streams)),
       queue_(std::move(queue)) {}
 
 void GrpcGossipService::Open(const EdgeIdentity& self) {
-  door_.Open(self);
+  acceptor_.Open(self);
   AwaitNext();
 }
 
@@ -159,21 +159,22 @@ bool GrpcGossipService::OnConnect(std::shared_ptr<GrpcIncomingStream> stream) {
 
 absl::Status GrpcGossipService::Register(const std::shared_ptr<GrpcIncomingStream>& stream) {
   MutexLock lock(mutex_);
-  const auto strangers = std::count_if(streams_.begin(), streams_.end(),
-                                       [](const auto& entry) { return !entry.second->greeted(); });
+  const auto unauthenticated =
+      std::count_if(streams_.begin(), streams_.end(),
+                    [](const auto& entry) { return !entry.second->accepted(); });
   streams_.emplace(stream.get(), stream);
   if (closed_) return absl::UnavailableError("came when this node had left the run");
-  if (strangers < options_.max_unknown_streams) return absl::OkStatus();
+  if (unauthenticated < options_.max_unknown_streams) return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      absl::StrCat("came while ", strangers, " others had not introduced themselves"));
+      absl::StrCat("came while ", unauthenticated, " callers had not been authenticated"));
 }
 
-void GrpcGossipService::Introduce(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) {
-  door_.Introduce(stream, peer);
+void GrpcGossipService::OnHello(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) {
+  acceptor_.OnHello(stream, peer);
 }
 
 void GrpcGossipService::Reject(GrpcIncomingStream& stream, const absl::Status& why) {
-  door_.Reject(stream, why);
+  acceptor_.Reject(stream, why);
 }
 
 void GrpcGossipService::OnClosed(GrpcIncomingStream* stream) {
@@ -181,7 +182,7 @@ void GrpcGossipService::OnClosed(GrpcIncomingStream* stream) {
     MutexLock lock(mutex_);
     streams_.erase(stream);
   }
-  door_.OnClosed(stream);
+  acceptor_.OnClosed(stream);
   count_->Remove();
 }
 

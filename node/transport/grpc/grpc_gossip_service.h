@@ -1,5 +1,5 @@
-// Accepts the streams of callers on a node's server, a bounded number of strangers among them, and
-// keeps them until they end. edge_door.h decides who is admitted.
+// Accepts the streams of callers on a node's server, a bounded number of unauthenticated callers
+// among them, and keeps them until they end. edge_acceptor.h decides who is admitted.
 //
 // Thread-safe. Held by shared_ptr: streams refer to the service until they end. It must outlive the
 // server that it is registered with.
@@ -22,7 +22,7 @@
 
 #include "absl/status/status.h"
 #include "node/transport/edge/conversation.h"
-#include "node/transport/edge/edge_door.h"
+#include "node/transport/edge/edge_acceptor.h"
 #include "node/transport/edge/edge_identity.h"
 #include "node/transport/edge/peer_link.h"
 #include "node/transport/edge/wire_format.h"
@@ -38,24 +38,24 @@ class GrpcIncomingStream;
 
 using RawGossip = gossip::Gossip::WithRawMethod_Exchange<gossip::Gossip::Service>;
 
-// Decides about strangers.
+// Decides about unauthenticated callers.
 class GrpcStreamAcceptor {
  public:
   virtual ~GrpcStreamAcceptor() = default;
   // A caller has come; false when it was rejected at once.
   virtual bool OnConnect(std::shared_ptr<GrpcIncomingStream> stream) = 0;
   // Admits the stream or rejects it.
-  virtual void Introduce(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) = 0;
-  // Rejects a stranger; `why` is phrased to follow "stranger ".
+  virtual void OnHello(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) = 0;
+  // Rejects an unauthenticated caller; `why` is phrased to follow "an unauthenticated caller ".
   virtual void Reject(GrpcIncomingStream& stream, const absl::Status& why) = 0;
   // The stream is over.
   virtual void OnClosed(GrpcIncomingStream* stream) = 0;
 };
 
 // A stream on which somebody sends to this node: the server's end of Gossip.Exchange. Until it is
-// greeted, it is a stranger's, bounded in what it may send and for how long; once admitted, it
-// belongs to a peer's link. ReceivingEnd (edge/conversation.h) holds the conversation. Pending
-// operations keep it alive.
+// accepted, it is an unauthenticated caller's, bounded in what it may send and for how long; once
+// admitted, it belongs to a peer's link. ReceivingEnd (edge/conversation.h) holds the conversation.
+// Pending operations keep it alive.
 class GrpcIncomingStream final : public EdgeCaller,
                                  public std::enable_shared_from_this<GrpcIncomingStream> {
  public:
@@ -64,7 +64,7 @@ class GrpcIncomingStream final : public EdgeCaller,
   // Waits for a caller.
   void Await(RawGossip& service, GrpcQueue& queue);
 
-  void Greet(const EdgeIdentity& self) override;
+  void AnswerHello(const EdgeIdentity& self) override;
   void Admit(std::shared_ptr<PeerLink> link) override;
   std::string address() const override { return call_.peer(); }
   void Wake() override { writes_.Wake(); }
@@ -76,7 +76,7 @@ class GrpcIncomingStream final : public EdgeCaller,
   // `tick` has passed: watches for silence.
   void Tick(std::chrono::milliseconds tick, const GrpcTransportOptions& options);
   void Beat();
-  bool greeted() const { return talk_.greeted(); }
+  bool accepted() const { return talk_.accepted(); }
   bool admitted() const { return talk_.admitted(); }
 
  private:
@@ -120,7 +120,7 @@ class GrpcGossipService final : public GrpcStreamAcceptor,
   // Starts accepting callers, as `self`; once. Those that came earlier have waited.
   void Open(const EdgeIdentity& self);
   // These ranks are admitted from now on.
-  void Expect(std::span<const Rank> neighbours) { door_.Expect(neighbours); }
+  void Expect(std::span<const Rank> neighbours) { acceptor_.Expect(neighbours); }
   // Rejects all callers from now on, and those that still wait for admission.
   void Close();
   // Ends all streams without waiting for anybody.
@@ -130,7 +130,7 @@ class GrpcGossipService final : public GrpcStreamAcceptor,
   void Beat();
 
   bool OnConnect(std::shared_ptr<GrpcIncomingStream> stream) override;
-  void Introduce(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) override;
+  void OnHello(std::shared_ptr<GrpcIncomingStream> stream, EdgeIdentity peer) override;
   void Reject(GrpcIncomingStream& stream, const absl::Status& why) override;
   void OnClosed(GrpcIncomingStream* stream) override;
 
@@ -141,7 +141,7 @@ class GrpcGossipService final : public GrpcStreamAcceptor,
 
   RawGossip service_;
   const GrpcTransportOptions options_;
-  EdgeDoor door_;
+  EdgeAcceptor acceptor_;
   const std::shared_ptr<StreamCount> count_;
   const std::shared_ptr<GrpcQueue> queue_;
   Mutex mutex_;

@@ -92,10 +92,10 @@ absl::Status GrpcTransport::Send(Rank to, Tag tag, Outgoing message) {
   return (*links_->To(to))->Send(tag, std::move(message), std::move(checksum));
 }
 
-absl::Status GrpcTransport::Post(Rank from, Tag tag, Incoming place) {
+absl::Status GrpcTransport::Post(Rank from, Tag tag, Incoming buffer) {
   ASSIGN_OR_RETURN(std::shared_ptr<PeerLink> link, links_->To(from));
   service_->Expect({&from, 1});
-  return link->Post(tag, std::move(place));
+  return link->Post(tag, std::move(buffer));
 }
 
 std::vector<std::shared_ptr<GrpcOutgoingEdge>> GrpcTransport::Edges() {

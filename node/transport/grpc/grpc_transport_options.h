@@ -34,7 +34,7 @@ struct GrpcTransportOptions {
   RunToken token = {};
   // The round this node is in, for heartbeats; from any thread, without blocking.
   std::function<Round()> round = [] { return Round{0}; };
-  // The most streams whose callers have not introduced themselves.
+  // The most streams whose callers are not authenticated.
   int max_unknown_streams = 32;
 };
 
@@ -43,7 +43,7 @@ grpc::ChannelArguments TransportChannelArguments(const std::string& address,
                                                  std::chrono::milliseconds peer_timeout);
 
 // For a server with a transport, and possibly other services, that listens on loopback only if
-// `loopback`. Bounds what strangers can make it hold.
+// `loopback`. Bounds what unauthenticated callers can make it hold.
 void ApplyServerArguments(grpc::ServerBuilder& builder, bool loopback);
 
 }  // namespace grapevine

@@ -87,13 +87,13 @@ class DeviceDataPathTest : public ::testing::TestWithParam<uint64_t> {
     EXPECT_FALSE(seen.empty());
     return seen;
   }
-  // A message of one value lands in a place that was posted for it.
-  void Land(const Incoming& place, float value) {
-    auto* const elements = reinterpret_cast<float*>(place.into.begin);
-    std::fill_n(elements, place.into.size / int64_t{sizeof(float)}, value);
-    const int64_t first = place.into.size / 3;
-    place.landed(0, first);
-    place.landed(first, place.into.size - first);
+  // A message of one value lands in a buffer that was posted for it.
+  void Land(const Incoming& buffer, float value) {
+    auto* const elements = reinterpret_cast<float*>(buffer.into.begin);
+    std::fill_n(elements, buffer.into.size / int64_t{sizeof(float)}, value);
+    const int64_t first = buffer.into.size / 3;
+    buffer.landed(0, first);
+    buffer.landed(first, buffer.into.size - first);
   }
   std::vector<float> Read(Vec vector) {
     const absl::StatusOr<SharedVector> read = path_->Read(path_->vectors().At(vector));
@@ -139,12 +139,12 @@ TEST_P(DeviceDataPathTest, PassesSeeWhatWasWrittenBefore) {
   EXPECT_THAT(Read(a), Each(5));
 }
 
-TEST_P(DeviceDataPathTest, AMessageThatArrivesWaitsForWhoeverReadsItsPlace) {
+TEST_P(DeviceDataPathTest, AMessageThatArrivesWaitsForWhoeverReadsItsBuffer) {
   const Vec a = NewVector(3), b = path_->vectors().New(kSize, "a vector");
   Scale(2, a, b);
-  const absl::StatusOr<Incoming> place = path_->Post(7, kTag, Part{a, 0, kSize});
-  ASSERT_TRUE(place.ok()) << place.status();
-  Land(*place, 11);
+  const absl::StatusOr<Incoming> buffer = path_->Post(7, kTag, Part{a, 0, kSize});
+  ASSERT_TRUE(buffer.ok()) << buffer.status();
+  Land(*buffer, 11);
   path_->Received(7, kTag);
   EXPECT_THAT(Read(b), Each(6));
   EXPECT_THAT(Read(a), Each(11));
@@ -174,10 +174,10 @@ enum Stream { kGradients, kMix, kDown, kUp };
 TEST_P(DeviceDataPathTest, CopiesUpAndDownOfPartsThatAreApartDoNotTakeTurns) {
   const Vec a = NewVector(3);
   ASSERT_TRUE(path_->Send(Part{a, 0, 50}).ok());
-  const absl::StatusOr<Incoming> place = path_->Post(7, kTag, Part{a, 50, 50});
-  ASSERT_TRUE(place.ok()) << place.status();
+  const absl::StatusOr<Incoming> buffer = path_->Post(7, kTag, Part{a, 50, 50});
+  ASSERT_TRUE(buffer.ok()) << buffer.status();
   EXPECT_EQ(device_->waits(kUp, kDown), 0);
-  Land(*place, 11);
+  Land(*buffer, 11);
   path_->Received(7, kTag);
   const int waits = device_->waits(kDown, kUp);
   ASSERT_TRUE(path_->Send(Part{a, 10, 40}).ok());
@@ -189,9 +189,9 @@ TEST_P(DeviceDataPathTest, CopiesUpAndDownOfPartsThatAreApartDoNotTakeTurns) {
 TEST_P(DeviceDataPathTest, APassOverAPartWaitsForThatPartAlone) {
   const Vec a = NewVector(3), b = NewVector(4);
   Scale(1, a, b);
-  const absl::StatusOr<Incoming> place = path_->Post(7, kTag, Part{a, 50, 50});
-  ASSERT_TRUE(place.ok()) << place.status();
-  Land(*place, 11);
+  const absl::StatusOr<Incoming> buffer = path_->Post(7, kTag, Part{a, 50, 50});
+  ASSERT_TRUE(buffer.ok()) << buffer.status();
+  Land(*buffer, 11);
   path_->Received(7, kTag);
   ASSERT_TRUE(path_->Send(Part{b, 50, 50}).ok());
   const int for_up = device_->waits(kMix, kUp), for_down = device_->waits(kMix, kDown);
@@ -206,9 +206,9 @@ TEST_P(DeviceDataPathTest, APassOverAPartWaitsForThatPartAlone) {
 TEST_P(DeviceDataPathTest, MessagesWhoseRangesOverlapTakeTurns) {
   const Vec a = NewVector(3);
   const Outgoing left = *path_->Send(Part{a, 0, 60}), right = *path_->Send(Part{a, 40, 60});
-  const absl::StatusOr<Incoming> place = path_->Post(7, kTag, Part{a, 30, 40});
-  ASSERT_TRUE(place.ok()) << place.status();
-  Land(*place, 11);
+  const absl::StatusOr<Incoming> buffer = path_->Post(7, kTag, Part{a, 30, 40});
+  ASSERT_TRUE(buffer.ok()) << buffer.status();
+  Land(*buffer, 11);
   path_->Received(7, kTag);
   const Outgoing after = *path_->Send(Part{a, 30, 40});
   EXPECT_THAT(Sent(left), Each(3));
@@ -230,9 +230,9 @@ TEST_P(DeviceDataPathTest, TheCopyOfAPartIsKeptUntilThatPartIsWritten) {
   expected.back() = 6;
   EXPECT_EQ(Sent(second), expected);
 
-  const absl::StatusOr<Incoming> place = path_->Post(8, kTag, Part{a, 10, 1});
-  ASSERT_TRUE(place.ok()) << place.status();
-  Land(*place, 11);
+  const absl::StatusOr<Incoming> buffer = path_->Post(8, kTag, Part{a, 10, 1});
+  ASSERT_TRUE(buffer.ok()) << buffer.status();
+  Land(*buffer, 11);
   path_->Received(8, kTag);
   expected.front() = 11;
   EXPECT_EQ(Sent(*path_->Send(Part{a, 10, 40})), expected);
@@ -242,12 +242,12 @@ TEST_P(DeviceDataPathTest, AMessageMayArriveInAVectorThatWasDropped) {
   const Vec a = NewVector(3);
   const void* const memory = path_->vectors().At(a).data.get();
   {
-    const absl::StatusOr<Incoming> place = path_->Post(7, kTag, Part{a, 20, 30});
-    ASSERT_TRUE(place.ok()) << place.status();
+    const absl::StatusOr<Incoming> buffer = path_->Post(7, kTag, Part{a, 20, 30});
+    ASSERT_TRUE(buffer.ok()) << buffer.status();
     path_->Drop(a);
     const Vec other = NewVector(5);
     EXPECT_NE(path_->vectors().At(other).data.get(), memory) << "the message goes there";
-    Land(*place, 11);
+    Land(*buffer, 11);
     path_->Received(7, kTag);
   }
   const Vec next = path_->vectors().New(kSize, "the next");
@@ -395,7 +395,7 @@ class RandomRequests : public DeviceDataPathTest {
   struct Arriving {
     Part part;
     Tag tag;
-    Incoming place;
+    Incoming buffer;
   };
   struct Leaving {
     Outgoing message;
@@ -460,7 +460,7 @@ class RandomRequests : public DeviceDataPathTest {
     if (arriving_.empty()) return;
     const auto which = arriving_.begin() + static_cast<ptrdiff_t>(random_.Below(arriving_.size()));
     const float value = NextValue();
-    Land(which->place, value);
+    Land(which->buffer, value);
     path_->Received(1, which->tag);
     if (float* const values = ValuesOf(which->part)) std::fill_n(values, which->part.size, value);
     arriving_.erase(which);

@@ -132,9 +132,9 @@ TEST_F(GradientLaneTest, TheExchangeCountsPayloadByRound) {
   Send(4, 1);
   EXPECT_EQ(exchange_.bytes_sent(), 2 * 12);
   EXPECT_EQ(exchange_.last_send(), SendId{2});
-  const Part place{gradient_, 1, 2};
-  exchange_.Post(7, Tag{.step = 1}, place, 0, Credit::kAtOnce);
-  exchange_.Post(7, Tag{.step = 2}, place, 1, Credit::kAtOnce);
+  const Part buffer{gradient_, 1, 2};
+  exchange_.Post(7, Tag{.step = 1}, buffer, 0, Credit::kAtOnce);
+  exchange_.Post(7, Tag{.step = 2}, buffer, 1, Credit::kAtOnce);
   EXPECT_EQ(exchange_.BytesReceived(1), 8) << "not what is posted for a later round";
   EXPECT_EQ(exchange_.BytesReceived(2), 16);
 }

@@ -52,8 +52,8 @@ class Network {
       network_.queues_[{rank_, to}].push_back({tag, message.bytes});
       return absl::OkStatus();
     }
-    absl::Status Post(Rank from, Tag tag, Incoming place) override {
-      network_.posts_[{{from, rank_}, tag}] = place.into;
+    absl::Status Post(Rank from, Tag tag, Incoming buffer) override {
+      network_.posts_[{{from, rank_}, tag}] = buffer.into;
       return absl::OkStatus();
     }
     TransportCounters counters() const override { return {}; }

@@ -46,8 +46,8 @@ struct Experiment {
   Round rounds = 20;
   int window = 1;
   GradientFunction gradient = Quadratic(1, 1, 11);
-  enum class Place { kHost, kEmulatedDevice, kGpu };
-  Place place = Place::kHost;
+  enum class Memory { kHost, kEmulatedDevice, kGpu };
+  Memory memory = Memory::kHost;
   EmulatedDeviceOptions device = {};
 };
 
@@ -104,7 +104,7 @@ struct NodeUnderTest {
                                               .mixing = mixing,
                                               .learning_rate = [](Round) { return 0.1; },
                                               .window = experiment.window});
-    if (experiment.place != Experiment::Place::kHost) PutOnDevice(experiment, rank, &options);
+    if (experiment.memory != Experiment::Memory::kHost) PutOnDevice(experiment, rank, &options);
     options.rank = rank;
     options.workers = *WorkerCount(experiment.algorithm, experiment.nodes);
     const bool trains = rank < options.workers;
@@ -130,7 +130,7 @@ struct NodeUnderTest {
   void PutOnDevice(const Experiment& experiment, Rank rank, RunnerOptions* options) {
     EmulatedDeviceOptions emulated = experiment.device;
     emulated.seed += static_cast<uint64_t>(rank);
-    const bool gpu = experiment.place == Experiment::Place::kGpu;
+    const bool gpu = experiment.memory == Experiment::Memory::kGpu;
     device = gpu ? *OpenGpu(0) : std::unique_ptr<Device>(new EmulatedDevice(emulated));
     stream = *device->NewStream();
     on_device = *HostObjective::Make(std::move(owned), {device.get(), stream.get()});
@@ -220,7 +220,7 @@ TEST_P(RunnerParity, ThreadsAndAShuffledQueueGiveTheSameBits) {
 // Streams that do everything as late as they may: whatever forgot to wait shows.
 TEST_P(RunnerParity, OnADeviceTheBitsAreTheSame) {
   Experiment experiment = Parameters();
-  experiment.place = Experiment::Place::kEmulatedDevice;
+  experiment.memory = Experiment::Memory::kEmulatedDevice;
   for (const uint64_t seed : {1, 2, 3}) {
     SCOPED_TRACE(seed);
     experiment.device.seed = 1000 * seed;
@@ -278,10 +278,10 @@ TEST_P(RunnerOnWeightedGraphs, ThreadsAreALoopOverW) {
     const Replicas expected = After(experiment.rounds, loop, zeros);
     for (const int window : {1, 2, 4}) {
       experiment.window = window;
-      for (const auto place : {Experiment::Place::kHost, Experiment::Place::kEmulatedDevice}) {
-        experiment.place = place;
+      for (const auto memory : {Experiment::Memory::kHost, Experiment::Memory::kEmulatedDevice}) {
+        experiment.memory = memory;
         SCOPED_TRACE(absl::StrCat(experiment.algorithm, ", window ", window,
-                                  place == Experiment::Place::kHost ? "" : ", on a device"));
+                                  memory == Experiment::Memory::kHost ? "" : ", on a device"));
         ExpectReplicas(experiment, expected);
       }
     }
@@ -300,7 +300,7 @@ TEST(RunnerOnAGpu, TheBitsAreTheSame) {
                                .topology = topology,
                                .nodes = 4,
                                .window = 2,
-                               .place = Experiment::Place::kGpu});
+                               .memory = Experiment::Memory::kGpu});
     }
   }
 }
@@ -576,8 +576,8 @@ TEST(Runner, ALossThatIsNotANumberNamesRankAndRound) {
 }
 
 TEST(Runner, AGradientThatIsNotFiniteIsNamed) {
-  for (const auto place : {Experiment::Place::kHost, Experiment::Place::kEmulatedDevice}) {
-    Fleet fleet({.nodes = 1, .place = place});
+  for (const auto memory : {Experiment::Memory::kHost, Experiment::Memory::kEmulatedDevice}) {
+    Fleet fleet({.nodes = 1, .memory = memory});
     fleet.nodes[0]->objective->set_loss(std::numeric_limits<double>::infinity());
     fleet.nodes[0]->objective->set_gradient(std::numeric_limits<float>::quiet_NaN());
     EXPECT_THAT(std::string(fleet.Run()[0].message()),
@@ -588,7 +588,7 @@ TEST(Runner, AGradientThatIsNotFiniteIsNamed) {
 // The first error of rank 0 on a device with room for so many replicas.
 absl::Status RunWithMemoryFor(double replicas, const std::string& algorithm) {
   Experiment experiment{
-      .algorithm = algorithm, .nodes = 3, .place = Experiment::Place::kEmulatedDevice};
+      .algorithm = algorithm, .nodes = 3, .memory = Experiment::Memory::kEmulatedDevice};
   experiment.device.memory =
       static_cast<int64_t>(replicas * (kParameters + kBuffers)) * int64_t{sizeof(float)};
   return Fleet(experiment).nodes[0]->Run();  // its peers never run
@@ -617,7 +617,7 @@ TEST(Runner, ADeviceWithoutMemoryEndsTheRunAndTheErrorNamesRankRoundAndVector) {
 
 TEST(Runner, ADeviceThatIsLostEndsTheRun) {
   for (const int64_t work : {1, 50, 150, 250}) {
-    Experiment experiment{.nodes = 1, .place = Experiment::Place::kEmulatedDevice};
+    Experiment experiment{.nodes = 1, .memory = Experiment::Memory::kEmulatedDevice};
     experiment.device.work = work;
     Fleet fleet(experiment);
     const absl::Status status = fleet.Run()[0];

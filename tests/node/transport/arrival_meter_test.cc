@@ -64,7 +64,7 @@ TEST_F(ArrivalMeterTest, ForgetsRatesAfterAFewMessages) {
   EXPECT_NEAR(meter_.BytesWhileACreditTravels(1), 10e6 * 10e-3, 1);
 }
 
-TEST_F(ArrivalMeterTest, TakesAStrangerForTheNearestPeer) {
+TEST_F(ArrivalMeterTest, TakesAnUnknownPeerForTheNearest) {
   Message(1, {.one_way = microseconds(40'000), .chunk = microseconds(5'000)});
   EXPECT_NEAR(meter_.BytesWhileACreditTravels(9), 2e6 * 40e-3, 1);
   Message(2, {});

@@ -14,20 +14,20 @@ constexpr Tag kTag{.channel = 1, .index = 2, .step = 3};
 
 std::string Message(const absl::Status& status) { return std::string(status.message()); }
 
-TEST(ReceiveLedger, FillsAPlaceFromFrontToBack) {
+TEST(ReceiveLedger, FillsABufferFromFrontToBack) {
   ReceiveLedger ledger;
-  const SharedSlice place = Zeros(10);
-  ASSERT_TRUE(ledger.Post(kTag, place).ok());
+  const SharedSlice buffer = Zeros(10);
+  ASSERT_TRUE(ledger.Post(kTag, buffer).ok());
   const ChunkHeader first{.tag = kTag, .offset = 0, .size = 24, .total = 40};
   const auto landing = ledger.Accept(first);
   ASSERT_TRUE(landing.ok());
-  EXPECT_EQ(landing->into, reinterpret_cast<std::byte*>(place.begin()));
+  EXPECT_EQ(landing->into, reinterpret_cast<std::byte*>(buffer.begin()));
   EXPECT_EQ(landing->crc32c, 0u);
   EXPECT_FALSE(*ledger.Landed(first, 17));
   const ChunkHeader second{.tag = kTag, .offset = 24, .size = 16, .total = 40, .crc32c = 18};
   const auto rest = ledger.Accept(second);
   ASSERT_TRUE(rest.ok());
-  EXPECT_EQ(rest->into, reinterpret_cast<std::byte*>(place.begin() + 6));
+  EXPECT_EQ(rest->into, reinterpret_cast<std::byte*>(buffer.begin() + 6));
   EXPECT_EQ(rest->crc32c, 17u);
   EXPECT_FALSE(ledger.empty());
   EXPECT_TRUE(*ledger.Landed(second, 18));
@@ -50,9 +50,9 @@ TEST(ReceiveLedger, ChunksOfSeveralMessagesMayAlternate) {
 
 TEST(ReceiveLedger, ALandingOutlivesItsPost) {
   ReceiveLedger ledger;
-  SharedSlice place = Zeros(1);
-  const std::weak_ptr<float[]> memory = place.owner;
-  ASSERT_TRUE(ledger.Post(kTag, std::move(place)).ok());
+  SharedSlice buffer = Zeros(1);
+  const std::weak_ptr<float[]> memory = buffer.owner;
+  ASSERT_TRUE(ledger.Post(kTag, std::move(buffer)).ok());
   {
     const auto landing = ledger.Accept({.tag = kTag, .size = 4, .total = 4});
     ledger.Clear();
@@ -90,11 +90,11 @@ TEST(ReceiveLedger, NamesEveryViolation) {
   EXPECT_THAT(Message(damaged), HasSubstr("CRC-32C 00000005, its bytes have 00000006"));
 }
 
-TEST(ReceiveLedger, APlaceMayTakeShorterMessages) {
+TEST(ReceiveLedger, ABufferMayTakeShorterMessages) {
   ReceiveLedger ledger;
-  Incoming place(Zeros(10));
-  place.least = 3;
-  ASSERT_TRUE(ledger.Post(kTag, place).ok());
+  Incoming buffer(Zeros(10));
+  buffer.least = 3;
+  ASSERT_TRUE(ledger.Post(kTag, buffer).ok());
   for (const int64_t total : {2, 41}) {
     EXPECT_THAT(Message(ledger.Accept({.tag = kTag, .size = 2, .total = total}).status()),
                 HasSubstr("bytes, expected 3 to 40"));

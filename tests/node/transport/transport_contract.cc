@@ -17,11 +17,11 @@ Tag Step(uint32_t step) { return {.channel = 0, .index = 9, .step = step}; }
 // Sends `size` elements from 0 to 1 and checks that they arrive unchanged.
 void ExpectDelivery(TransportNetwork& network, int64_t size, Tag tag) {
   const SharedSlice sent = Pattern(size, 1.5f);
-  const SharedSlice place = Zeros(size);
-  ASSERT_TRUE(network.transport(1).Post(0, tag, place).ok());
+  const SharedSlice buffer = Zeros(size);
+  ASSERT_TRUE(network.transport(1).Post(0, tag, buffer).ok());
   ASSERT_TRUE(network.transport(0).Send(1, tag, sent).ok());
   ASSERT_TRUE(network.sink(1).AwaitReceived(0, tag)) << network.sink(1).failures();
-  EXPECT_TRUE(SameBits(sent, place));
+  EXPECT_TRUE(SameBits(sent, buffer));
   EXPECT_TRUE(network.sink(0).AwaitSent(1, tag));
 }
 
@@ -35,20 +35,20 @@ TEST_P(TransportContract, DeliversWhatWasPosted) {
 TEST_P(TransportContract, DeliversWhenTheSendCameFirst) {
   auto network = Make(2);
   const SharedSlice sent = Pattern(777, 2);
-  const SharedSlice place = Zeros(777);
+  const SharedSlice buffer = Zeros(777);
   ASSERT_TRUE(network->transport(0).Send(1, kTag, sent).ok());
-  ASSERT_TRUE(network->transport(1).Post(0, kTag, place).ok());
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, buffer).ok());
   ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
-  EXPECT_TRUE(SameBits(sent, place));
+  EXPECT_TRUE(SameBits(sent, buffer));
 }
 
 // A receiver that uses the memory again must not find it held.
-TEST_P(TransportContract, HoldsThePlaceNoMoreOnceItIsReported) {
+TEST_P(TransportContract, HoldsTheBufferNoMoreOnceItIsReported) {
   auto network = Make(2);
-  const SharedSlice place = Zeros(1000);
+  const SharedSlice buffer = Zeros(1000);
   int64_t holders = 0;
-  network->sink(1).on_received = [&] { holders = place.owner.use_count(); };
-  ASSERT_TRUE(network->transport(1).Post(0, kTag, place).ok());
+  network->sink(1).on_received = [&] { holders = buffer.owner.use_count(); };
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, buffer).ok());
   ASSERT_TRUE(network->transport(0).Send(1, kTag, Pattern(1000, 2)).ok());
   ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
   EXPECT_EQ(holders, 1) << "the test's own";
@@ -122,9 +122,9 @@ TEST_P(TransportContract, SendsWhatIsThereAndTheRestWhenItComes) {
   const SharedSlice whole = Pattern(kSize, 4);
   const SharedSlice growing = Zeros(kSize);
   const auto written = std::make_shared<Watermark>();
-  const SharedSlice places[] = {Zeros(kSize), Zeros(kSize)};
+  const SharedSlice buffers[] = {Zeros(kSize), Zeros(kSize)};
   for (const Rank to : {1, 2}) {
-    ASSERT_TRUE(network->transport(to).Post(0, kTag, places[to - 1]).ok());
+    ASSERT_TRUE(network->transport(to).Post(0, kTag, buffers[to - 1]).ok());
     ASSERT_TRUE(network->transport(0).Send(to, kTag, {growing, written}).ok());
   }
   int64_t there = 0;
@@ -136,25 +136,25 @@ TEST_P(TransportContract, SendsWhatIsThereAndTheRestWhenItComes) {
   }
   for (const Rank to : {1, 2}) {
     ASSERT_TRUE(network->sink(to).AwaitReceived(0, kTag)) << network->sink(to).failures();
-    EXPECT_TRUE(SameBits(whole, places[to - 1]));
+    EXPECT_TRUE(SameBits(whole, buffers[to - 1]));
   }
 }
 
 TEST_P(TransportContract, TellsOfEveryByteInOrderBeforeTheWhole) {
   auto network = Make(2);
   constexpr int64_t kSize = 600000;
-  const SharedSlice sent = Pattern(kSize, 5), place = Zeros(kSize), copy = Zeros(kSize);
+  const SharedSlice sent = Pattern(kSize, 5), buffer = Zeros(kSize), copy = Zeros(kSize);
   int64_t landed = 0;
   int64_t landed_when_received = 0;
   network->sink(1).on_received = [&] { landed_when_received = landed; };
   const auto on_landed = [&](int64_t offset, int64_t size) {
     EXPECT_EQ(offset, landed);
-    auto* const from = reinterpret_cast<std::byte*>(place.begin());
+    auto* const from = reinterpret_cast<std::byte*>(buffer.begin());
     auto* const to = reinterpret_cast<std::byte*>(copy.begin());
     std::copy(from + offset, from + offset + size, to + offset);
     landed += size;
   };
-  ASSERT_TRUE(network->transport(1).Post(0, kTag, {place, on_landed}).ok());
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, {buffer, on_landed}).ok());
   ASSERT_TRUE(network->transport(0).Send(1, kTag, sent).ok());
   ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
   EXPECT_EQ(landed_when_received, sent.bytes());
@@ -174,41 +174,41 @@ TEST_P(TransportContract, ANoteTravelsBesideAMessage) {
 }
 
 // As from an encoding whose length is known once it is done: any number of bytes.
-TEST_P(TransportContract, SaysHowManyBytesCameWhereThePlaceTakesFewer) {
+TEST_P(TransportContract, SaysHowManyBytesCameWhereTheBufferTakesFewer) {
   auto network = Make(2);
-  const SharedSlice sent = Pattern(600000, 1), place = Zeros(600000);
+  const SharedSlice sent = Pattern(600000, 1), buffer = Zeros(600000);
   uint32_t step = 0;
   for (const int64_t size : {int64_t{1}, int64_t{37}, int64_t{1234567}, sent.bytes()}) {
-    Incoming into(place);
+    Incoming into(buffer);
     into.least = 1;
     ASSERT_TRUE(network->transport(1).Post(0, Step(++step), into).ok());
     ASSERT_TRUE(network->transport(0).Send(1, Step(step), SharedBytes(sent).Within(0, size)).ok());
     ASSERT_TRUE(network->sink(1).AwaitReceived(0, Step(step))) << network->sink(1).failures();
     EXPECT_EQ(network->sink(1).last_received().bytes, size);
-    EXPECT_EQ(std::memcmp(place.begin(), sent.begin(), static_cast<size_t>(size)), 0);
+    EXPECT_EQ(std::memcmp(buffer.begin(), sent.begin(), static_cast<size_t>(size)), 0);
   }
 }
 
 TEST_P(TransportContract, DeliversThePartThatTheSliceNames) {
   auto network = Make(2);
   SharedSlice whole = Pattern(100, 3);
-  SharedSlice place = Zeros(100);
-  ASSERT_TRUE(network->transport(1).Post(0, kTag, SharedSlice{place.owner, 50, 20}).ok());
+  SharedSlice buffer = Zeros(100);
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, SharedSlice{buffer.owner, 50, 20}).ok());
   ASSERT_TRUE(network->transport(0).Send(1, kTag, SharedSlice{whole.owner, 10, 20}).ok());
   ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
-  EXPECT_TRUE(SameBits({whole.owner, 10, 20}, {place.owner, 50, 20}));
-  EXPECT_TRUE(SameBits({place.owner, 0, 50}, Zeros(50)));
-  EXPECT_TRUE(SameBits({place.owner, 70, 30}, Zeros(30)));
+  EXPECT_TRUE(SameBits({whole.owner, 10, 20}, {buffer.owner, 50, 20}));
+  EXPECT_TRUE(SameBits({buffer.owner, 0, 50}, Zeros(50)));
+  EXPECT_TRUE(SameBits({buffer.owner, 70, 30}, Zeros(30)));
 }
 
 TEST_P(TransportContract, DeliversManyTagsInAnyOrderBothWays) {
   auto network = Make(2);
   constexpr uint32_t kMessages = 50;
-  std::vector<SharedSlice> places;
-  for (uint32_t i = 0; i < kMessages; ++i) places.push_back(Zeros(5000));
+  std::vector<SharedSlice> buffers;
+  for (uint32_t i = 0; i < kMessages; ++i) buffers.push_back(Zeros(5000));
   for (Rank self : {0, 1}) {
     for (uint32_t i = 0; i < kMessages; i += 2) {
-      SharedSlice half{places[i + static_cast<uint32_t>(self)].owner, 0, 5000};
+      SharedSlice half{buffers[i + static_cast<uint32_t>(self)].owner, 0, 5000};
       ASSERT_TRUE(network->transport(self).Post(1 - self, Step(i), half).ok());
     }
   }
@@ -223,25 +223,25 @@ TEST_P(TransportContract, DeliversManyTagsInAnyOrderBothWays) {
       ASSERT_TRUE(network->sink(self).AwaitReceived(1 - self, Step(i)));
       ASSERT_TRUE(network->sink(1 - self).AwaitSent(self, Step(i)));
       EXPECT_TRUE(
-          SameBits(places[i + static_cast<uint32_t>(self)], Pattern(5000, static_cast<float>(i))));
+          SameBits(buffers[i + static_cast<uint32_t>(self)], Pattern(5000, static_cast<float>(i))));
     }
   }
 }
 
 TEST_P(TransportContract, HoldsBackWhatIsNotPosted) {
   auto network = Make(2);
-  const SharedSlice place = Zeros(64);
+  const SharedSlice buffer = Zeros(64);
   ASSERT_TRUE(network->transport(0).Send(1, Step(1), Pattern(64, 1)).ok());
   ASSERT_TRUE(network->transport(0).Send(1, Step(2), Pattern(64, 2)).ok());
-  // The second overtakes the first, which has no place yet.
-  ASSERT_TRUE(network->transport(1).Post(0, Step(2), place).ok());
+  // The second overtakes the first, which has no buffer yet.
+  ASSERT_TRUE(network->transport(1).Post(0, Step(2), buffer).ok());
   ASSERT_TRUE(network->sink(1).AwaitReceived(0, Step(2)));
-  EXPECT_TRUE(SameBits(place, Pattern(64, 2)));
+  EXPECT_TRUE(SameBits(buffer, Pattern(64, 2)));
   EXPECT_FALSE(network->sink(1).HasReceived(0, Step(1)));
   EXPECT_EQ(network->transport(1).counters().messages_received, 1);
-  ASSERT_TRUE(network->transport(1).Post(0, Step(1), place).ok());
+  ASSERT_TRUE(network->transport(1).Post(0, Step(1), buffer).ok());
   ASSERT_TRUE(network->sink(1).AwaitReceived(0, Step(1)));
-  EXPECT_TRUE(SameBits(place, Pattern(64, 1)));
+  EXPECT_TRUE(SameBits(buffer, Pattern(64, 1)));
 }
 
 // Credits in turn go when earlier rounds have come or nearly so: all of them in time.
@@ -249,13 +249,13 @@ TEST_P(TransportContract, DeliversWhatIsPostedInTurn) {
   auto network = Make(3);
   constexpr int64_t kSize = 100003;
   constexpr Round kRounds = 6;
-  std::vector<SharedSlice> places;
+  std::vector<SharedSlice> buffers;
   for (Round round = 0; round < kRounds; ++round) {
     const Rank from = static_cast<Rank>(round % 2);
-    places.push_back(Zeros(kSize));
-    Incoming place(places.back());
-    place.credit = Credit::kInTurn;
-    ASSERT_TRUE(network->transport(2).Post(from, {.index = round}, place).ok());
+    buffers.push_back(Zeros(kSize));
+    Incoming buffer(buffers.back());
+    buffer.credit = Credit::kInTurn;
+    ASSERT_TRUE(network->transport(2).Post(from, {.index = round}, buffer).ok());
   }
   // The last ones first.
   for (Round round = kRounds; round-- > 0;) {
@@ -265,7 +265,7 @@ TEST_P(TransportContract, DeliversWhatIsPostedInTurn) {
   }
   for (Round round = 0; round < kRounds; ++round) {
     ASSERT_TRUE(network->sink(2).AwaitReceived(static_cast<Rank>(round % 2), {.index = round}));
-    EXPECT_TRUE(SameBits(places[round], Pattern(kSize, static_cast<float>(round)))) << round;
+    EXPECT_TRUE(SameBits(buffers[round], Pattern(kSize, static_cast<float>(round)))) << round;
   }
 }
 
@@ -273,12 +273,12 @@ TEST_P(TransportContract, SendsOneVectorToSeveralPeersInARing) {
   constexpr Rank kNodes = 3;
   auto network = Make(kNodes);
   std::vector<SharedSlice> own;
-  std::vector<std::vector<SharedSlice>> places(kNodes);
+  std::vector<std::vector<SharedSlice>> buffers(kNodes);
   for (Rank self = 0; self < kNodes; ++self) own.push_back(Pattern(300000, 10.f * self));
   for (Rank self = 0; self < kNodes; ++self) {
     for (Rank peer : {(self + 1) % kNodes, (self + 2) % kNodes}) {
-      places[self].push_back(Zeros(300000));
-      ASSERT_TRUE(network->transport(self).Post(peer, kTag, places[self].back()).ok());
+      buffers[self].push_back(Zeros(300000));
+      ASSERT_TRUE(network->transport(self).Post(peer, kTag, buffers[self].back()).ok());
       ASSERT_TRUE(network->transport(self).Send(peer, kTag, own[self]).ok());
     }
   }
@@ -287,7 +287,7 @@ TEST_P(TransportContract, SendsOneVectorToSeveralPeersInARing) {
       const Rank peer = (self + step) % kNodes;
       ASSERT_TRUE(network->sink(self).AwaitReceived(peer, kTag));
       ASSERT_TRUE(network->sink(self).AwaitSent(peer, kTag));
-      EXPECT_TRUE(SameBits(places[self][step - 1], own[peer]));
+      EXPECT_TRUE(SameBits(buffers[self][step - 1], own[peer]));
     }
   }
 }
@@ -313,12 +313,12 @@ TEST_P(TransportContract, ReleasesMemoryOnlyAfterTheSend) {
   ASSERT_TRUE(network->transport(0).Send(1, kTag, std::move(sent)).ok());
   EXPECT_FALSE(memory.expired());
   EXPECT_EQ(network->sink(0).sent(), 0);
-  const SharedSlice place = Zeros(1000);
-  ASSERT_TRUE(network->transport(1).Post(0, kTag, place).ok());
+  const SharedSlice buffer = Zeros(1000);
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, buffer).ok());
   ASSERT_TRUE(network->sink(0).AwaitLeft(1, kTag));
   EXPECT_TRUE(memory.expired());
   ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
-  EXPECT_TRUE(SameBits(place, Pattern(1000, 1)));
+  EXPECT_TRUE(SameBits(buffer, Pattern(1000, 1)));
 }
 
 TEST_P(TransportContract, BoundsItsQueues) {
@@ -356,15 +356,15 @@ TEST_P(TransportContract, RefusesRanksThatAreNoPeers) {
 
 TEST_P(TransportContract, AMessageOfAnotherSizeFailsBothEndsOnce) {
   auto network = Make(2);
-  const SharedSlice place = Zeros(8);
-  ASSERT_TRUE(network->transport(1).Post(0, kTag, place).ok());
+  const SharedSlice buffer = Zeros(8);
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, buffer).ok());
   ASSERT_TRUE(network->transport(0).Send(1, kTag, Pattern(9, 1)).ok());
   const absl::Status at_receiver = network->sink(1).AwaitFailure(0);
   EXPECT_THAT(std::string(at_receiver.message()),
               HasSubstr("sent channel 1, index 5, step 2 with 36 bytes, expected 32"));
   const absl::Status at_sender = network->sink(0).AwaitFailure(1);
   EXPECT_THAT(std::string(at_sender.message()), HasSubstr("with 36 bytes, expected 32"));
-  EXPECT_TRUE(SameBits(place, Zeros(8)));
+  EXPECT_TRUE(SameBits(buffer, Zeros(8)));
   EXPECT_FALSE(network->transport(0).Send(1, Step(1), Pattern(1, 1)).ok());
   EXPECT_FALSE(network->transport(1).Post(0, Step(1), Zeros(1)).ok());
   network->transport(0).Shutdown();

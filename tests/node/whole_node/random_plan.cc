@@ -102,7 +102,7 @@ RunPlan FatalPlan(uint64_t seed) {
               .round = draw.Between(0, plan.rounds - 1)};
   // Rank 0 is the one whose configuration holds.
   if (fault.kind == Kind::kMisfit && fault.a == 0) fault.a = 1;
-  if (fault.kind == Kind::kMisfit && plan.token && draw.OneIn(2)) fault.kind = Kind::kStranger;
+  if (fault.kind == Kind::kMisfit && plan.token && draw.OneIn(2)) fault.kind = Kind::kOtherToken;
   fault.b = draw.OtherThan(fault.a, plan.nodes);
   plan.faults.push_back(fault);
   return plan;

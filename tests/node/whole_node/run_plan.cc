@@ -32,7 +32,7 @@ std::string What(const Fault& fault) {
       return absl::StrCat(fault.a, " never comes");
     case Fault::Kind::kMisfit:
       return absl::StrCat(fault.a, " has another configuration");
-    case Fault::Kind::kStranger:
+    case Fault::Kind::kOtherToken:
       return absl::StrCat(fault.a, " has another token");
     case Fault::Kind::kDiverges:
       return absl::StrCat(fault.a, " diverges in round ", fault.round);
@@ -44,7 +44,7 @@ std::string What(const Fault& fault) {
 
 bool IsTimed(const Fault& fault) {
   return fault.kind != Fault::Kind::kNeverComes && fault.kind != Fault::Kind::kMisfit &&
-         fault.kind != Fault::Kind::kStranger && fault.kind != Fault::Kind::kDiverges;
+         fault.kind != Fault::Kind::kOtherToken && fault.kind != Fault::Kind::kDiverges;
 }
 
 std::string Describe(const Fault& fault) {

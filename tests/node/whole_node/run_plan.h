@@ -22,7 +22,7 @@ struct Fault {
     kInterrupt,   // of `a`, as by SIGTERM
     kNeverComes,  // `a` is not started
     kMisfit,      // `a` is started with another configuration
-    kStranger,    // `a` is started with another token
+    kOtherToken,  // `a` is started with another token
     kDiverges,    // the loss of `a`, in round `round`
   };
   Kind kind = Kind::kKill;

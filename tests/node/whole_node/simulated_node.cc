@@ -122,7 +122,7 @@ void SimulatedNode::MakeTransport() {
 
 RunToken SimulatedNode::Token() const {
   if (!plan().token) return RunToken();
-  return RunToken(Planned(Fault::Kind::kStranger) ? "of another run" : "of this run");
+  return RunToken(Planned(Fault::Kind::kOtherToken) ? "of another run" : "of this run");
 }
 
 control::Registration SimulatedNode::Registration() const {

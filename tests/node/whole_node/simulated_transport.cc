@@ -167,9 +167,9 @@ class SimulatedTransport::Caller final : public EdgeCaller,
       : transport_(*transport),
         connection_(std::move(connection)),
         talk_({.round = transport_.options_.round,
-               .introduce =
+               .on_hello =
                    [this](const EdgeIdentity& peer) {
-                     transport_.door_.Introduce(shared_from_this(), peer);
+                     transport_.acceptor_.OnHello(shared_from_this(), peer);
                    },
                .leave = [this] { Leave(); }}) {}
 
@@ -179,8 +179,8 @@ class SimulatedTransport::Caller final : public EdgeCaller,
         {.on_message = [self = shared_from_this()](const std::string& bytes) { self->Read(bytes); },
          .on_closed = [self = shared_from_this()](const absl::Status&) { self->Disconnected(); }});
   }
-  void Greet(const EdgeIdentity& self) override {
-    talk_.Greet(self);
+  void AnswerHello(const EdgeIdentity& self) override {
+    talk_.AnswerHello(self);
     Wake();
   }
   void Admit(std::shared_ptr<PeerLink> link) override {
@@ -211,7 +211,7 @@ class SimulatedTransport::Caller final : public EdgeCaller,
     const milliseconds peer_timeout = transport_.options_.peer_timeout;
     if (talk_.admitted()) return talk_.Tick(tick, peer_timeout, address());
     const absl::Status patient = talk_.TickAtDoor(tick, peer_timeout);
-    if (!patient.ok()) transport_.door_.Reject(*this, patient);
+    if (!patient.ok()) transport_.acceptor_.Reject(*this, patient);
   }
 
  private:
@@ -226,7 +226,7 @@ class SimulatedTransport::Caller final : public EdgeCaller,
     if (end_.has_value()) return;
     const absl::Status heard = Hear(talk_, bytes);
     if (heard.ok()) return;
-    if (!talk_.admitted()) return transport_.door_.Reject(*this, heard);
+    if (!talk_.admitted()) return transport_.acceptor_.Reject(*this, heard);
     Abort(talk_.Violated(heard, address()));
   }
   void Disconnected() {
@@ -235,7 +235,7 @@ class SimulatedTransport::Caller final : public EdgeCaller,
   }
   void Finish() {
     connection_->Finish(Connection::End::kCalled, *end_);
-    transport_.door_.OnClosed(this);
+    transport_.acceptor_.OnClosed(this);
   }
 
   SimulatedTransport& transport_;
@@ -257,7 +257,7 @@ SimulatedTransport::SimulatedTransport(EdgeIdentity self, SimulatedTransportOpti
       links_(std::make_shared<PeerLinks>(
           self_.rank, self_.world_size, options_.chunk_bytes, gate_,
           std::make_shared<CreditDesk>([process = process()] { return process->now(); }))),
-      door_(options_.token, links_),
+      acceptor_(options_.token, links_),
       checksums_(std::make_shared<ChecksumsInFlight>()) {
   network_->Listen(process(), kService, [this](std::shared_ptr<Connection> connection) {
     joined_ ? Receive(std::move(connection)) : early_.push_back(std::move(connection));
@@ -275,7 +275,7 @@ std::string SimulatedTransport::Address(Rank rank) const {
 void SimulatedTransport::Join(std::string run_id) {
   self_.run_id = std::move(run_id);
   joined_ = true;
-  door_.Open(self_);
+  acceptor_.Open(self_);
   for (auto& connection : std::exchange(early_, {})) Receive(std::move(connection));
 }
 
@@ -295,7 +295,7 @@ absl::Status SimulatedTransport::EnsureDialled(Rank peer) {
 }
 
 void SimulatedTransport::Dial(std::span<const Rank> peers) {
-  door_.Expect(peers);
+  acceptor_.Expect(peers);
   for (const Rank peer : peers) EnsureDialled(peer).IgnoreError();
 }
 
@@ -305,10 +305,10 @@ absl::Status SimulatedTransport::Send(Rank to, Tag tag, Outgoing message) {
   return (*links_->To(to))->Send(tag, std::move(message), std::move(checksum));
 }
 
-absl::Status SimulatedTransport::Post(Rank from, Tag tag, Incoming place) {
+absl::Status SimulatedTransport::Post(Rank from, Tag tag, Incoming buffer) {
   ASSIGN_OR_RETURN(const std::shared_ptr<PeerLink> link, links_->To(from));
-  door_.Expect({&from, 1});
-  return link->Post(tag, std::move(place));
+  acceptor_.Expect({&from, 1});
+  return link->Post(tag, std::move(buffer));
 }
 
 std::string SimulatedTransport::Connecting() const {

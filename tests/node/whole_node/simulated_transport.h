@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "node/identity/run_token.h"
-#include "node/transport/edge/edge_door.h"
+#include "node/transport/edge/edge_acceptor.h"
 #include "node/transport/edge/edge_identity.h"
 #include "node/transport/edge/message_checksum.h"
 #include "node/transport/edge/peer_link.h"
@@ -46,7 +46,7 @@ class SimulatedTransport final : public Transport {
 
   void Dial(std::span<const Rank> peers) override;
   absl::Status Send(Rank to, Tag tag, Outgoing message) override;
-  absl::Status Post(Rank from, Tag tag, Incoming place) override;
+  absl::Status Post(Rank from, Tag tag, Incoming buffer) override;
   TransportCounters counters() const override { return links_->counters(); }
   // The peer that it is trying to reach, and the outcome so far; empty if there is none.
   std::string Connecting() const;
@@ -74,7 +74,7 @@ class SimulatedTransport final : public Transport {
   const std::vector<Process*> processes_;
   const std::shared_ptr<SinkGate> gate_;
   const std::shared_ptr<PeerLinks> links_;
-  EdgeDoor door_;
+  EdgeAcceptor acceptor_;
   const std::shared_ptr<ChecksumsInFlight> checksums_;
   bool joined_ = false;
   bool left_ = false;

@@ -110,7 +110,7 @@ bool JudgesForItself(const RunPlan& plan, Rank rank) {
     case Fault::Kind::kMisfit:
       return rank == fault.a && !plan.token;
     case Fault::Kind::kPause:
-    case Fault::Kind::kStranger:
+    case Fault::Kind::kOtherToken:
     case Fault::Kind::kInterrupt:
       return rank == fault.a;
     case Fault::Kind::kPartition:
@@ -146,7 +146,7 @@ void ExpectTheCulprit(const RunPlan& plan, const absl::Status& ending) {
       ASSERT_THAT(text, HasSubstr(plan.token ? "refuses " + culprit + " at"
                                              : culprit + " was refused: lr is \"0.2\""));
       return;
-    case Fault::Kind::kStranger:
+    case Fault::Kind::kOtherToken:
     case Fault::Kind::kNeverComes:
       ASSERT_EQ(failure, Failure::kRendezvous);
       ASSERT_THAT(text, HasSubstr(fault.a == 0 ? "rank 0" : culprit + " is missing"));
@@ -181,7 +181,7 @@ std::chrono::nanoseconds Latest(const RunPlan& plan) {
 
 // Whether the fault cannot have come too late to matter. A server has no loss.
 bool Certain(const RunPlan& plan, const Fault& fault) {
-  return fault.kind == Fault::Kind::kMisfit || fault.kind == Fault::Kind::kStranger ||
+  return fault.kind == Fault::Kind::kMisfit || fault.kind == Fault::Kind::kOtherToken ||
          fault.kind == Fault::Kind::kNeverComes ||
          (fault.kind == Fault::Kind::kDiverges && fault.round < LastRound(plan) &&
           fault.a < *WorkerCount(plan.algorithm, plan.nodes));

@@ -40,7 +40,7 @@ TEST(EdgeIdentity, EveryDifferenceIsNamedWithBothValues) {
 }
 
 // It ends in logs and on terminals.
-TEST(EdgeIdentity, AStrangersTextIsQuotedPrintable) {
+TEST(EdgeIdentity, TextOfACallerIsQuotedPrintable) {
   EdgeIdentity peer = Node(1, 0);
   peer.topology = "\x1b[2J\nrank 0: all is well";
   peer.algorithm = std::string(1000, 'a');

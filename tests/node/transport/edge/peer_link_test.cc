@@ -63,10 +63,10 @@ TEST_F(PeerLinkTest, ACreditInTurnWaitsForTheMessageOfAnotherPeer) {
   constexpr int64_t kSize = 2000;
   Round round = 4;
   for (const auto& [link, tag] : {std::pair(&link_, kTag), std::pair(other.get(), kNext)}) {
-    Incoming place(Zeros(kSize));
-    place.round = round++;
-    place.credit = Credit::kInTurn;
-    ASSERT_TRUE(link->Post(tag, std::move(place)).ok());
+    Incoming buffer(Zeros(kSize));
+    buffer.round = round++;
+    buffer.credit = Credit::kInTurn;
+    ASSERT_TRUE(link->Post(tag, std::move(buffer)).ok());
   }
   EXPECT_TRUE(link_.TakeGrants(Credit::kAtOnce).empty());
   EXPECT_EQ(link_.TakeGrants(Credit::kInTurn), std::vector<Tag>{kTag});
@@ -81,11 +81,11 @@ TEST_F(PeerLinkTest, ACreditInTurnWaitsForTheMessageOfAnotherPeer) {
 
 TEST_F(PeerLinkTest, APeerThatIsGivenUpHoldsUpNoCredit) {
   const auto other = std::make_shared<PeerLink>(5, 400'000, gate_, desk_);
-  Incoming place(Zeros(2000));
-  place.credit = Credit::kInTurn;
-  ASSERT_TRUE(link_.Post(kTag, place).ok());
-  place.round = 1;
-  ASSERT_TRUE(other->Post(kTag, place).ok());
+  Incoming buffer(Zeros(2000));
+  buffer.credit = Credit::kInTurn;
+  ASSERT_TRUE(link_.Post(kTag, buffer).ok());
+  buffer.round = 1;
+  ASSERT_TRUE(other->Post(kTag, buffer).ok());
   EXPECT_TRUE(other->TakeGrants(Credit::kInTurn).empty());
   link_.Break(absl::AbortedError("gone"));
   EXPECT_EQ(other->TakeGrants(Credit::kInTurn).size(), 1u);

@@ -1,5 +1,5 @@
-// What a node makes of clients that break the protocol: strangers are turned
-// away and harm nobody; a peer that misbehaves is given up with a reason.
+// What a node makes of clients that break the protocol: unauthenticated callers are rejected and
+// harm nobody; a peer that misbehaves is given up with a reason.
 #include <grpcpp/server_builder.h>
 
 #include <atomic>
@@ -42,26 +42,26 @@ class GrpcHostile : public testing::Test {
     node_.transport().Join(kTestRun, {"127.0.0.1:1", node_.address()});
   }
 
-  // Says what a stranger says and checks how it is turned away.
-  void ExpectTurnedAway(const std::string& bytes, grpc::StatusCode code, const std::string& why) {
+  // Says what an unauthenticated caller says and checks how it is rejected.
+  void ExpectRejected(const std::string& bytes, grpc::StatusCode code, const std::string& why) {
     RawClient client(node_.address());
     client.SendBytes(bytes);
     const grpc::Status status = client.End();
     EXPECT_EQ(status.error_code(), code) << status.error_message();
     EXPECT_THAT(status.error_message(), HasSubstr(why));
   }
-  void ExpectTurnedAway(const EdgeIdentity& identity, const std::string& why) {
-    ExpectTurnedAway(HelloMessage(identity).SerializeAsString(),
-                     grpc::StatusCode::FAILED_PRECONDITION, why);
+  void ExpectRejected(const EdgeIdentity& identity, const std::string& why) {
+    ExpectRejected(HelloMessage(identity).SerializeAsString(),
+                   grpc::StatusCode::FAILED_PRECONDITION, why);
   }
 
   // Posts kTag, introduces rank 0, waits for the credit, says `bytes`, and checks
   // that rank 0 is given up and told why.
   void ExpectGivenUp(const std::string& bytes, absl::StatusCode code, const std::string& why) {
-    const SharedSlice place = Zeros(kElements);
-    ASSERT_TRUE(node_.transport().Post(0, kTag, place).ok());
+    const SharedSlice buffer = Zeros(kElements);
+    ASSERT_TRUE(node_.transport().Post(0, kTag, buffer).ok());
     RawClient client(node_.address());
-    ASSERT_TRUE(client.Introduce(Caller(token_)));
+    ASSERT_TRUE(client.SayHello(Caller(token_)));
     ASSERT_TRUE(client.AwaitGrant(kTag));
     client.SendBytes(bytes);
     const absl::Status failure = sink_.AwaitFailure(0);
@@ -79,14 +79,14 @@ class GrpcHostile : public testing::Test {
 
   // Rank 0 still gets through.
   void ExpectUnharmed() {
-    const SharedSlice place = Zeros(kElements);
-    ASSERT_TRUE(node_.transport().Post(0, kTag, place).ok());
+    const SharedSlice buffer = Zeros(kElements);
+    ASSERT_TRUE(node_.transport().Post(0, kTag, buffer).ok());
     RawClient client(node_.address());
-    ASSERT_TRUE(client.Introduce(Caller(token_)));
+    ASSERT_TRUE(client.SayHello(Caller(token_)));
     ASSERT_TRUE(client.AwaitGrant(kTag));
     ASSERT_TRUE(client.Send(ChunkMessage(kTag, kData)));
     ASSERT_TRUE(sink_.AwaitReceived(0, kTag));
-    EXPECT_EQ(std::memcmp(place.begin(), kData, 12), 0);
+    EXPECT_EQ(std::memcmp(buffer.begin(), kData, 12), 0);
     EXPECT_EQ(sink_.failures(), 0);
   }
 
@@ -97,20 +97,19 @@ class GrpcHostile : public testing::Test {
 
 TEST_F(GrpcHostile, PlainProtobufIsUnderstood) { ExpectUnharmed(); }
 
-TEST_F(GrpcHostile, StrangersOfEveryKindAreTurnedAway) {
+TEST_F(GrpcHostile, UnauthenticatedCallersOfEveryKindAreRejected) {
   const auto invalid = grpc::StatusCode::INVALID_ARGUMENT;
-  ExpectTurnedAway("garbage", invalid, "not a message");
-  ExpectTurnedAway("", invalid, "not a message");
-  ExpectTurnedAway(std::string(70000, 'x'), invalid, "70000 bytes without data");
-  ExpectTurnedAway(ChunkMessage(kTag, kData).SerializeAsString(), invalid,
-                   "did not introduce itself");
+  ExpectRejected("garbage", invalid, "not a message");
+  ExpectRejected("", invalid, "not a message");
+  ExpectRejected(std::string(70000, 'x'), invalid, "70000 bytes without data");
+  ExpectRejected(ChunkMessage(kTag, kData).SerializeAsString(), invalid, "sent no Hello");
   for (const Rank rank : {1, -5}) {
     EdgeIdentity nobody = Caller();
     nobody.rank = rank;
-    ExpectTurnedAway(HelloMessage(nobody).SerializeAsString(), invalid, "not a peer");
+    ExpectRejected(HelloMessage(nobody).SerializeAsString(), invalid, "not a peer");
   }
   // More than the server takes in at all.
-  ExpectTurnedAway(std::string(8 << 20, 'x'), grpc::StatusCode::RESOURCE_EXHAUSTED, "max");
+  ExpectRejected(std::string(8 << 20, 'x'), grpc::StatusCode::RESOURCE_EXHAUSTED, "max");
   ExpectUnharmed();
 }
 
@@ -118,31 +117,31 @@ TEST_F(GrpcHostile, OtherRunsAreTurnedAwayWithBothValues) {
   const EdgeIdentity ours = Caller();
   EdgeIdentity theirs = ours;
   theirs.protocol_version = 99;
-  ExpectTurnedAway(theirs, absl::StrCat("protocol version: ", EdgeIdentity::kProtocolVersion,
-                                        " at rank 1, 99 at rank 0"));
+  ExpectRejected(theirs, absl::StrCat("protocol version: ", EdgeIdentity::kProtocolVersion,
+                                      " at rank 1, 99 at rank 0"));
   theirs = ours;
   theirs.run_id = "other";
-  ExpectTurnedAway(theirs, "their run ids differ; stop what is left of another run");
+  ExpectRejected(theirs, "their run ids differ; stop what is left of another run");
   theirs = ours;
   theirs.listener = 4;
-  ExpectTurnedAway(theirs, "rank 0 means rank 4, but this is rank 1; check the host file");
+  ExpectRejected(theirs, "rank 0 means rank 4, but this is rank 1; check the host file");
   theirs = ours;
   theirs.world_size = 3;
-  ExpectTurnedAway(theirs, "world size: 2 at rank 1, 3 at rank 0");
+  ExpectRejected(theirs, "world size: 2 at rank 1, 3 at rank 0");
   theirs = ours;
   theirs.schema = "0badf00d";
-  ExpectTurnedAway(theirs, "tensor schema: 'schema' at rank 1, '0badf00d' at rank 0");
+  ExpectRejected(theirs, "tensor schema: 'schema' at rank 1, '0badf00d' at rank 0");
   theirs = ours;
   theirs.topology = "torus";
-  ExpectTurnedAway(theirs, "topology: 'ring' at rank 1, 'torus' at rank 0");
+  ExpectRejected(theirs, "topology: 'ring' at rank 1, 'torus' at rank 0");
   theirs = ours;
   theirs.algorithm = "allreduce";
-  ExpectTurnedAway(theirs, "algorithm: 'dpsgd' at rank 1, 'allreduce' at rank 0");
+  ExpectRejected(theirs, "algorithm: 'dpsgd' at rank 1, 'allreduce' at rank 0");
   ExpectUnharmed();
 }
 
 // What the first call is told must not make a second one welcome.
-TEST_F(GrpcHostile, AStrangerLearnsNothingOfTheRun) {
+TEST_F(GrpcHostile, AnUnauthenticatedCallerLearnsNothingOfTheRun) {
   EdgeIdentity guess;
   guess.run_id = "a guess";
   RawClient client(node_.address());
@@ -159,9 +158,9 @@ TEST_F(GrpcHostile, AStrangerLearnsNothingOfTheRun) {
 TEST_F(GrpcHostile, ASecondStreamOfOneRankIsTurnedAway) {
   ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
   RawClient first(node_.address());
-  ASSERT_TRUE(first.Introduce(Caller()));
-  ExpectTurnedAway(HelloMessage(Caller()).SerializeAsString(), grpc::StatusCode::ALREADY_EXISTS,
-                   "rank 0 is connected already");
+  ASSERT_TRUE(first.SayHello(Caller()));
+  ExpectRejected(HelloMessage(Caller()).SerializeAsString(), grpc::StatusCode::ALREADY_EXISTS,
+                 "rank 0 is connected already");
   ASSERT_TRUE(first.AwaitGrant(kTag));
   ASSERT_TRUE(first.Send(ChunkMessage(kTag, kData)));
   EXPECT_TRUE(sink_.AwaitReceived(0, kTag));
@@ -217,14 +216,13 @@ TEST_F(GrpcHostile, GarbageEndsThePeer) {
 }
 
 TEST_F(GrpcHostile, ASecondHelloEndsThePeer) {
-  ExpectGivenUp(HelloMessage(Caller()), absl::StatusCode::kInvalidArgument,
-                "introduced itself twice");
+  ExpectGivenUp(HelloMessage(Caller()), absl::StatusCode::kInvalidArgument, "said Hello twice");
 }
 
 TEST_F(GrpcHostile, APeerThatBreaksOffIsGivenUp) {
   ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
   RawClient client(node_.address());
-  ASSERT_TRUE(client.Introduce(Caller(token_)));
+  ASSERT_TRUE(client.SayHello(Caller(token_)));
   gossip::ToReceiver heartbeat;
   heartbeat.mutable_heartbeat()->set_round(41);
   ASSERT_TRUE(client.Send(heartbeat));
@@ -312,7 +310,7 @@ class GrpcImpatient : public GrpcHostile {
 TEST_F(GrpcImpatient, ASilentPeerIsGivenUp) {
   ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(1)).ok());
   RawClient client(node_.address());
-  ASSERT_TRUE(client.Introduce(Caller(token_)));
+  ASSERT_TRUE(client.SayHello(Caller(token_)));
   gossip::ToReceiver heartbeat;
   heartbeat.mutable_heartbeat()->set_round(812);
   ASSERT_TRUE(client.Send(heartbeat));
@@ -380,7 +378,7 @@ TEST_F(GrpcWithToken, AProofOfSomethingElseIsRefused) {
 }
 
 // Neither a hang-up nor noise in the name of a rank ends the run.
-TEST_F(GrpcWithToken, AStrangerInTheNameOfARankEndsNothing) {
+TEST_F(GrpcWithToken, AnUnauthenticatedCallerInTheNameOfARankEndsNothing) {
   ASSERT_TRUE(node_.transport().Post(0, {.index = 1}, Zeros(kElements)).ok());
   {
     RawClient client(node_.address());
@@ -396,7 +394,7 @@ TEST_F(GrpcWithToken, AStrangerInTheNameOfARankEndsNothing) {
 TEST_F(GrpcWithToken, AVectorOfWhoIsNoNeighbourFailsNothing) {
   {
     RawClient client(node_.address());
-    ASSERT_TRUE(client.Introduce(Caller(kToken)));
+    ASSERT_TRUE(client.SayHello(Caller(kToken)));
     client.Send(ChunkMessage(kTag, kData));
     EXPECT_THAT(client.End().error_message(), HasSubstr("sent vectors before it was let in"));
   }
@@ -404,7 +402,7 @@ TEST_F(GrpcWithToken, AVectorOfWhoIsNoNeighbourFailsNothing) {
 }
 
 // Rank 0 is rank 1's neighbour once rank 1 dials it or awaits a message of it. Of
-// two that come earlier in its name one is turned away, the other waits.
+// two that come earlier in its name one is rejected, the other waits.
 TEST_F(GrpcWithToken, WhoIsNoNeighbourYetWaitsAtTheDoor) {
   RawClient callers[] = {RawClient(node_.address()), RawClient(node_.address())};
   std::promise<bool> first, second;
@@ -425,15 +423,15 @@ TEST_F(GrpcWithToken, WhoIsNoNeighbourYetWaitsAtTheDoor) {
 }
 
 // More than the server's buffers hold, from more than may be there at a time.
-TEST_F(GrpcWithToken, LargeMessagesOfManyStrangersCostNoPeerItsConnection) {
+TEST_F(GrpcWithToken, LargeMessagesOfManyUnauthenticatedCallersCostNoPeerItsConnection) {
   ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
   RawClient peer(node_.address());
-  ASSERT_TRUE(peer.Introduce(Caller(kToken)));
+  ASSERT_TRUE(peer.SayHello(Caller(kToken)));
   const std::string large(GrpcTransportOptions::kMaxChunkBytes, 'x');
-  std::vector<std::thread> strangers;
+  std::vector<std::thread> outsiders;
   constexpr int kThreads = 16, kEach = 16;
   for (int i = 0; i < kThreads; ++i) {
-    strangers.emplace_back([&] {
+    outsiders.emplace_back([&] {
       std::vector<std::unique_ptr<RawClient>> clients;
       for (int j = 0; j < kEach; ++j) {
         clients.push_back(std::make_unique<RawClient>(node_.address()));
@@ -442,7 +440,7 @@ TEST_F(GrpcWithToken, LargeMessagesOfManyStrangersCostNoPeerItsConnection) {
       for (const auto& client : clients) EXPECT_FALSE(client->End().ok());
     });
   }
-  for (std::thread& stranger : strangers) stranger.join();
+  for (std::thread& outsider : outsiders) outsider.join();
   ASSERT_TRUE(peer.AwaitGrant(kTag));
   ASSERT_TRUE(peer.Send(ChunkMessage(kTag, kData)));
   EXPECT_TRUE(sink_.AwaitReceived(0, kTag));
@@ -454,9 +452,9 @@ class GrpcReserved : public GrpcHostile {
   GrpcReserved() : GrpcHostile({.max_unknown_streams = 0}) {}
 };
 
-TEST_F(GrpcReserved, StrangersBeyondTheBoundAreTurnedAway) {
-  ExpectTurnedAway(HelloMessage(Caller()).SerializeAsString(), grpc::StatusCode::RESOURCE_EXHAUSTED,
-                   "came while 0 others had not introduced themselves");
+TEST_F(GrpcReserved, UnauthenticatedCallersBeyondTheBoundAreRejected) {
+  ExpectRejected(HelloMessage(Caller()).SerializeAsString(), grpc::StatusCode::RESOURCE_EXHAUSTED,
+                 "came while 0 callers had not been authenticated");
 }
 
 }  // namespace

@@ -75,11 +75,11 @@ TEST(GrpcTransport, APeerThatJoinsLaterIsAwaited) {
   pair.node0.transport().Join(kTestRun, pair.addresses());
   const SharedSlice sent = Pattern(1000, 1);
   ASSERT_TRUE(pair.node0.transport().Send(1, kTag, sent).ok());
-  const SharedSlice place = Zeros(1000);
-  ASSERT_TRUE(pair.node1.transport().Post(0, kTag, place).ok());
+  const SharedSlice buffer = Zeros(1000);
+  ASSERT_TRUE(pair.node1.transport().Post(0, kTag, buffer).ok());
   pair.node1.transport().Join(kTestRun, pair.addresses());
   ASSERT_TRUE(pair.sink1.AwaitReceived(0, kTag));
-  EXPECT_TRUE(SameBits(sent, place));
+  EXPECT_TRUE(SameBits(sent, buffer));
 }
 
 TEST(GrpcTransport, HeartbeatsKeepAnIdleConnection) {
@@ -88,9 +88,9 @@ TEST(GrpcTransport, HeartbeatsKeepAnIdleConnection) {
                             beats.Count();
                             return Round{0};
                           }});
-  const SharedSlice place = Zeros(10);
+  const SharedSlice buffer = Zeros(10);
   ASSERT_TRUE(network.transport(0).Send(1, kTag, Pattern(10, 1)).ok());
-  ASSERT_TRUE(network.transport(1).Post(0, kTag, place).ok());
+  ASSERT_TRUE(network.transport(1).Post(0, kTag, buffer).ok());
   ASSERT_TRUE(network.sink(1).AwaitReceived(0, kTag));
   // Both nodes send four to each other in a time-out: nothing else comes for two.
   ASSERT_TRUE(beats.Await(2 * 2 * 4));

@@ -47,7 +47,7 @@ std::optional<gossip::ToSender> RawClient::Receive() {
   return message;
 }
 
-bool RawClient::Introduce(const EdgeIdentity& identity) {
+bool RawClient::SayHello(const EdgeIdentity& identity) {
   if (!Send(HelloMessage(identity))) return false;
   const std::optional<gossip::ToSender> answer = Receive();
   return answer.has_value() && answer->has_hello();

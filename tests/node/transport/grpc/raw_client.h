@@ -28,8 +28,8 @@ class RawClient {
   bool SendBytes(const std::string& bytes);
   // nullopt when the stream has ended.
   std::optional<gossip::ToSender> Receive();
-  // Introduces itself and waits for the answer.
-  bool Introduce(const EdgeIdentity& identity);
+  // Says Hello and waits for the answer.
+  bool SayHello(const EdgeIdentity& identity);
   // Waits for the credit for `tag`.
   bool AwaitGrant(Tag tag);
   // How the node ended the stream.

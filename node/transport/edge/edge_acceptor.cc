@@ -1,4 +1,4 @@
-#include "node/transport/edge/edge_door.h"
+#include "node/transport/edge/edge_acceptor.h"
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -6,7 +6,7 @@
 
 namespace grapevine {
 
-absl::Status EdgeDoor::Believe(const EdgeIdentity& peer) const {
+absl::Status EdgeAcceptor::Authenticate(const EdgeIdentity& peer) const {
   if (!IsProven(peer, EdgeEnd::kCaller, token_)) {
     return absl::UnauthenticatedError(absl::StrCat("calls itself rank ", peer.rank, ", but shows ",
                                                    peer.proof.empty() ? "no" : "another",
@@ -16,14 +16,14 @@ absl::Status EdgeDoor::Believe(const EdgeIdentity& peer) const {
   return links_->To(peer.rank).status();
 }
 
-absl::Status EdgeDoor::LetIn(const std::shared_ptr<EdgeCaller>& caller, Rank peer) {
+absl::Status EdgeAcceptor::Admit(const std::shared_ptr<EdgeCaller>& caller, Rank peer) {
   ASSIGN_OR_RETURN(const std::shared_ptr<PeerLink> link, links_->To(peer));
   RETURN_IF_ERROR(link->AttachIncoming(caller));
   caller->Admit(link);
   return absl::OkStatus();
 }
 
-absl::Status EdgeDoor::LetInOrWait(const std::shared_ptr<EdgeCaller>& caller, Rank peer) {
+absl::Status EdgeAcceptor::AdmitOrWait(const std::shared_ptr<EdgeCaller>& caller, Rank peer) {
   {
     MutexLock lock(mutex_);
     if (!neighbours_.contains(peer)) {
@@ -31,17 +31,17 @@ absl::Status EdgeDoor::LetInOrWait(const std::shared_ptr<EdgeCaller>& caller, Ra
       return first ? absl::OkStatus() : ConnectedAlready(peer);
     }
   }
-  return LetIn(caller, peer);
+  return Admit(caller, peer);
 }
 
-void EdgeDoor::Introduce(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer) {
-  absl::Status status = Believe(peer);
-  if (status.ok()) status = LetInOrWait(caller, peer.rank);
+void EdgeAcceptor::OnHello(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer) {
+  absl::Status status = Authenticate(peer);
+  if (status.ok()) status = AdmitOrWait(caller, peer.rank);
   if (!status.ok()) return Reject(*caller, status);
-  caller->Greet(Proven(self_, peer.rank, EdgeEnd::kAnswerer, token_));
+  caller->AnswerHello(Proven(self_, peer.rank, EdgeEnd::kAnswerer, token_));
 }
 
-void EdgeDoor::Expect(std::span<const Rank> neighbours) {
+void EdgeAcceptor::Expect(std::span<const Rank> neighbours) {
   for (const Rank peer : neighbours) {
     std::shared_ptr<EdgeCaller> caller;
     {
@@ -50,16 +50,16 @@ void EdgeDoor::Expect(std::span<const Rank> neighbours) {
       if (auto waiting = waiting_.extract(peer)) caller = std::move(waiting.mapped());
     }
     if (caller == nullptr) continue;
-    if (absl::Status status = LetIn(caller, peer); !status.ok()) Reject(*caller, status);
+    if (absl::Status status = Admit(caller, peer); !status.ok()) Reject(*caller, status);
   }
 }
 
-void EdgeDoor::Reject(EdgeCaller& caller, const absl::Status& why) {
+void EdgeAcceptor::Reject(EdgeCaller& caller, const absl::Status& why) {
   LOG_EVERY_T(WARNING, 1) << "rejected a caller from " << caller.address() << ": " << why.message();
   caller.Abort(absl::IsUnauthenticated(why) ? absl::UnauthenticatedError("refused") : why);
 }
 
-void EdgeDoor::OnClosed(const EdgeCaller* caller) {
+void EdgeAcceptor::OnClosed(const EdgeCaller* caller) {
   MutexLock lock(mutex_);
   std::erase_if(waiting_, [&](const auto& entry) { return entry.second.get() == caller; });
 }

@@ -1,12 +1,12 @@
-// Who may send to a node: which callers are believed, and which are admitted.
+// Who may send to a node: which callers are authenticated, and which are admitted.
 //
-// A caller is believed to be a rank when it shows the run's token and agrees on the run. It is
+// A caller is authenticated to be a rank when it shows the run's token and agrees on the run. It is
 // admitted, once, when that rank is a neighbour; a neighbour of a later round waits until this node
 // gets there.
 //
 // Thread-safe.
-#ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_EDGE_DOOR_H_
-#define GRAPEVINE_NODE_TRANSPORT_EDGE_EDGE_DOOR_H_
+#ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_EDGE_ACCEPTOR_H_
+#define GRAPEVINE_NODE_TRANSPORT_EDGE_EDGE_ACCEPTOR_H_
 
 #include <map>
 #include <memory>
@@ -26,45 +26,45 @@ namespace grapevine {
 // A stream on which somebody sends to this node. Thread-safe.
 class EdgeCaller : public EdgeStream {
  public:
-  // The caller is believed: answers with `self`.
-  virtual void Greet(const EdgeIdentity& self) = 0;
+  // The caller is authenticated: answers with `self`.
+  virtual void AnswerHello(const EdgeIdentity& self) = 0;
   // Admits the stream as that of the link's peer.
   virtual void Admit(std::shared_ptr<PeerLink> link) = 0;
   // The caller's address, for the log.
   virtual std::string address() const = 0;
 };
 
-class EdgeDoor {
+class EdgeAcceptor {
  public:
-  EdgeDoor(RunToken token, std::shared_ptr<PeerLinks> links)
+  EdgeAcceptor(RunToken token, std::shared_ptr<PeerLinks> links)
       : token_(std::move(token)), links_(std::move(links)) {}
 
-  // Tells which node this is; before any caller introduces itself.
+  // Tells which node this is; before any caller says Hello.
   void Open(const EdgeIdentity& self) { self_ = self; }
-  // Greets a caller and admits it, now or later, or rejects it.
-  void Introduce(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer);
+  // Answers a caller and admits it, now or later, or rejects it.
+  void OnHello(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer);
   // These ranks are admitted from now on.
   void Expect(std::span<const Rank> neighbours);
-  // Ends the stream. A caller that is not believed hears only that; `why` is phrased to follow "a
-  // caller ".
+  // Ends the stream. A caller that is not authenticated hears only that; `why` is phrased to follow
+  // "a caller ".
   void Reject(EdgeCaller& caller, const absl::Status& why);
   // The stream is over.
   void OnClosed(const EdgeCaller* caller);
 
  private:
-  absl::Status Believe(const EdgeIdentity& peer) const;
-  absl::Status LetInOrWait(const std::shared_ptr<EdgeCaller>& caller, Rank peer);
-  absl::Status LetIn(const std::shared_ptr<EdgeCaller>& caller, Rank peer);
+  absl::Status Authenticate(const EdgeIdentity& peer) const;
+  absl::Status AdmitOrWait(const std::shared_ptr<EdgeCaller>& caller, Rank peer);
+  absl::Status Admit(const std::shared_ptr<EdgeCaller>& caller, Rank peer);
 
   const RunToken token_;
   const std::shared_ptr<PeerLinks> links_;
   EdgeIdentity self_;  // set by Open
   Mutex mutex_;
   std::set<Rank> neighbours_ ABSL_GUARDED_BY(mutex_);
-  // Believed, but no neighbours yet; one per rank.
+  // Authenticated, but no neighbours yet; one per rank.
   std::map<Rank, std::shared_ptr<EdgeCaller>> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_NODE_TRANSPORT_EDGE_EDGE_DOOR_H_
+#endif  // GRAPEVINE_NODE_TRANSPORT_EDGE_EDGE_ACCEPTOR_H_
