@@ -95,7 +95,7 @@ absl::Status Runner::Begin() {
   DialAhead();
   held_.push_back(RoundLimit{limit_});
   held_.push_back(Start{});
-  return Pump();
+  return NamingLostPeer(Pump());
 }
 
 absl::Status Runner::Loop() {
@@ -125,8 +125,9 @@ bool Runner::finished() const {
 }
 
 absl::Status Runner::Handle(const Mailbox::Item& item) {
-  RETURN_IF_ERROR(std::visit([this](const auto& mail) { return On(mail); }, item));
-  return Pump();
+  absl::Status status = std::visit([this](const auto& mail) { return On(mail); }, item);
+  if (status.ok()) status = Pump();
+  return NamingLostPeer(std::move(status));
 }
 
 absl::Status Runner::On(const Received& message) {
@@ -184,12 +185,14 @@ absl::Status Runner::On(const Mailbox::AverageDone&) {
   return absl::OkStatus();
 }
 
-absl::Status Runner::On(const Mailbox::PeerFailed& failed) {
-  lost_peer_ = failed.peer;
-  absl::Status status(failed.why.code(),
-                      absl::StrCat("rank ", options_.rank, " lost rank ", failed.peer, " in round ",
-                                   algorithm_->round(), ": ", std::string(failed.why.message())));
-  const Failure known = FailureOf(failed.why);
+absl::Status Runner::On(const Mailbox::PeerFailed& failed) { return Lost(failed.peer, failed.why); }
+
+absl::Status Runner::Lost(Rank peer, const absl::Status& why) {
+  lost_peer_ = peer;
+  absl::Status status(why.code(),
+                      absl::StrCat("rank ", options_.rank, " lost rank ", peer, " in round ",
+                                   algorithm_->round(), ": ", std::string(why.message())));
+  const Failure known = FailureOf(why);
   return WithFailure(std::move(status), known == Failure::kOther ? Failure::kPeerLost : known);
 }
 
@@ -284,6 +287,11 @@ absl::Status Runner::InRound(const absl::Status& why) const {
   const Failure known = FailureOf(why);
   if (known != Failure::kOther) return WithFailure(std::move(status), known);
   return options_.data_path ? WithFailure(std::move(status), Failure::kDevice) : status;
+}
+
+absl::Status Runner::NamingLostPeer(absl::Status status) {
+  const std::optional<Rank> peer = LostPeer(status);
+  return peer ? Lost(*peer, status) : status;
 }
 
 absl::Status Runner::Diverged(Round round) const {

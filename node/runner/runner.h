@@ -170,6 +170,10 @@ class Runner final : public TransportSink, private Host {
   // Errors, with where and why:
   absl::Status InRound(const absl::Status& why) const;
   absl::Status Diverged(Round round) const;
+  absl::Status Lost(Rank peer, const absl::Status& why);
+  // A message or a post that a lost peer refused is told as its loss: the mail that says so may
+  // still be on its way.
+  absl::Status NamingLostPeer(absl::Status status);
   // The first error of a request; requests cannot fail to their caller.
   absl::Status RequestStatus() const;
 

@@ -11,7 +11,7 @@ namespace grapevine {
 namespace {
 
 absl::Status LeftTheRun(Rank rank) {
-  return absl::UnavailableError(absl::StrCat("rank ", rank, " left the run"));
+  return WithLostPeer(absl::UnavailableError(absl::StrCat("rank ", rank, " left the run")), rank);
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ void MemoryHub::Deliver(Rank rank) {
 void MemoryHub::BreakFor(Rank rank, Rank peer, const absl::Status& why) {
   Edge& out = EdgeBetween(rank, peer);
   Edge& in = EdgeBetween(peer, rank);
-  if (out.broken.ok()) out.broken = why;
+  if (out.broken.ok()) out.broken = WithLostPeer(why, peer);
   if (const auto& gate = endpoints_[rank].gate) gate->PeerFailed(peer, why);
   out.queue.Clear();
   in.ledger.Clear();

@@ -2,7 +2,28 @@
 
 #include <utility>
 
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
 namespace grapevine {
+namespace {
+
+constexpr char kLostPeer[] = "grapevine/lost-peer";
+
+}  // namespace
+
+absl::Status WithLostPeer(absl::Status why, Rank peer) {
+  why.SetPayload(kLostPeer, absl::Cord(absl::StrCat(peer)));
+  return why;
+}
+
+std::optional<Rank> LostPeer(const absl::Status& status) {
+  const auto payload = status.GetPayload(kLostPeer);
+  Rank peer = 0;
+  if (!payload || !absl::SimpleAtoi(std::string(*payload), &peer)) return std::nullopt;
+  return peer;
+}
 
 void SinkGate::Received(const grapevine::Received& message) {
   MutexLock lock(mutex_);

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -59,6 +60,9 @@ class Transport {
   // dials it anyway, and posting for one admits it.
   virtual void Dial(std::span<const Rank> peers) = 0;
 
+  // Errors of Send and Post to a peer that is lost name it (LostPeer): they may come before its
+  // OnPeerFailed is handled, or without one where it left when nothing was awaited.
+
   // Queues a message; never blocks. The part that is ready may leave, and must not be written
   // before OnSent. ResourceExhausted when more than kMaxQueued messages to one peer have not been
   // received: the algorithm broke its own window.
@@ -74,6 +78,10 @@ class Transport {
 
   static constexpr int kMaxQueued = 1024;
 };
+
+// `why`, not OK, with the peer whose loss it tells of; and that peer, if there is one.
+absl::Status WithLostPeer(absl::Status why, Rank peer);
+std::optional<Rank> LostPeer(const absl::Status& status);
 
 // The path from a transport's threads to its sink, which Shutdown closes. Calls are serialized;
 // PeerFailed passes once per peer, and nothing about that peer after it. Nothing passes after Close

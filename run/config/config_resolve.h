@@ -23,7 +23,8 @@ struct ConfigSources {
 };
 
 // Errors are kUsage (kInput for an unreadable file) and begin with the origin of the bad value: a
-// flag, a variable or FILE:LINE; or name a field that does not exist. The result is valid (run/config/config_validate.h).
+// flag, a variable or FILE:LINE; or name a field that does not exist. The result is valid
+// (run/config/config_validate.h).
 absl::StatusOr<ResolvedConfig> ResolveConfig(const ConfigSources& sources);
 
 // The GRAPEVINE_* variables of this process.

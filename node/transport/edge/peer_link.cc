@@ -13,7 +13,7 @@ absl::Status ConnectedAlready(Rank peer) {
 }
 
 absl::Status PeerLink::LeftTheRun() const {
-  return absl::UnavailableError(absl::StrCat("rank ", peer_, " left the run"));
+  return WithLostPeer(absl::UnavailableError(absl::StrCat("rank ", peer_, " left the run")), peer_);
 }
 
 absl::Status PeerLink::Send(Tag tag, Outgoing message, std::shared_ptr<void> held) {
@@ -217,7 +217,7 @@ void PeerLink::DropAll() {
 }
 
 void PeerLink::Break(const absl::Status& why) {
-  const std::optional<Streams> streams = End(why);
+  const std::optional<Streams> streams = End(WithLostPeer(why, peer_));
   if (!streams.has_value()) return;
   // First, because dropped messages must not be reported as sent.
   gate_->PeerFailed(peer_, why);

@@ -645,5 +645,17 @@ TEST(Runner, ALostPeerIsNamedWithTheRound) {
               HasSubstr("rank 0 lost rank 1 in round 0: the connection broke"));
 }
 
+// Its loss may be noticed by a message to it before the mail that tells of it is read. A node
+// that did not name it would be blamed itself.
+TEST(Runner, APeerThatTakesNothingMoreIsTheOneThatIsLost) {
+  Fleet fleet({.nodes = 2});
+  fleet.nodes[1]->transport->Shutdown();
+  const absl::Status status = fleet.nodes[0]->Run();
+  EXPECT_EQ(FailureOf(status), Failure::kPeerLost);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("rank 0 lost rank 1 in round 0: rank 1 left the run"));
+  EXPECT_EQ(fleet.nodes[0]->runner->lost_peer(), 1);
+}
+
 }  // namespace
 }  // namespace grapevine::testing

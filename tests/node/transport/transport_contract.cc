@@ -365,8 +365,8 @@ TEST_P(TransportContract, AMessageOfAnotherSizeFailsBothEndsOnce) {
   const absl::Status at_sender = network->sink(0).AwaitFailure(1);
   EXPECT_THAT(std::string(at_sender.message()), HasSubstr("with 36 bytes, expected 32"));
   EXPECT_TRUE(SameBits(buffer, Zeros(8)));
-  EXPECT_FALSE(network->transport(0).Send(1, Step(1), Pattern(1, 1)).ok());
-  EXPECT_FALSE(network->transport(1).Post(0, Step(1), Zeros(1)).ok());
+  EXPECT_EQ(LostPeer(network->transport(0).Send(1, Step(1), Pattern(1, 1))), 1);
+  EXPECT_EQ(LostPeer(network->transport(1).Post(0, Step(1), Zeros(1))), 0);
   network->transport(0).Shutdown();
   network->transport(1).Shutdown();
   EXPECT_EQ(network->sink(0).failures(), 1);
