@@ -46,9 +46,10 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view text,
   }
   const bool fixed = topology.period() == 1 || named.kind->centralized;
   if (!fixed && named.kind->rounds && !named.kind->rounds(named.spec)) {
-    return SpecError(text, absl::StrCat("has no rounds, in each of which ", topology.name(),
-                                        " is another graph; take ring or another --topology that "
-                                        "does not change"));
+    return SpecError(text,
+                     absl::StrCat("its nodes go through no rounds together, and ", topology.name(),
+                                  " changes with the round; take ring or "
+                                  "another --topology that stays the same"));
   }
   return named.kind->make(named.spec, std::move(options));
 }

@@ -1,10 +1,15 @@
 #include "experiment/api.h"
 
+#include <chrono>
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
+#include "base/units.h"
+#include "experiment/real/node_device.h"
 #include "experiment/real/threaded_run.h"
+#include "experiment/simulated/measured_costs.h"
+#include "experiment/simulated/simulated_cluster.h"
 #include "experiment/simulated/simulated_run.h"
 #include "run/config/config_resolve.h"
 #include "run/config/config_validate.h"
@@ -17,27 +22,45 @@ absl::StatusOr<std::string> MakeRunDirectory(const Experiment& experiment,
                                              const RunOptions& options) {
   Config config = experiment.config();
   if (!options.out.empty()) config.set_out(options.out);
-  config.set_overwrite(options.overwrite);
+  if (options.overwrite) config.set_overwrite(true);
   return CreateRunDirectory(config, absl::Now());
+}
+
+absl::StatusOr<std::unique_ptr<Experiment>> WithMeasuredGradients(const Experiment& experiment) {
+  ASSIGN_OR_RETURN(const std::chrono::nanoseconds time, MeasureGradient(experiment));
+  Config config = experiment.config();
+  config.set_compute(FormatDuration(time));
+  return Experiment::Build(config);
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Experiment>> MakeExperiment(
     const std::map<std::string, std::string>& settings) {
-  ASSIGN_OR_RETURN(const ResolvedConfig resolved, ResolveConfig({.flags = settings}));
+  ASSIGN_OR_RETURN(ResolvedConfig resolved, ResolveConfig({.flags = settings}));
+  if (!settings.contains("memory_bandwidth")) {
+    ASSIGN_OR_RETURN(const auto measured, MeasuredMemoryBandwidth(resolved.config));
+    if (measured) resolved.config.set_memory_bandwidth(*measured);
+  }
   return Experiment::Build(resolved.config);
 }
 
 absl::StatusOr<Summary> Train(const Experiment& experiment, RunOptions options) {
   RETURN_IF_ERROR(ValidateForRealNodes({.config = experiment.config()}));
+  RETURN_IF_ERROR(CheckDevice(experiment.config()));
+  RETURN_IF_ERROR(CheckRecordings(experiment.config()));
   ASSIGN_OR_RETURN(std::string run, MakeRunDirectory(experiment, options));
   return RunInThreads(
       experiment, {.run_directory = std::move(run), .on_metrics = std::move(options.on_metrics)});
 }
 
 absl::StatusOr<Summary> Simulate(const Experiment& experiment, RunOptions options) {
+  if (experiment.compute() == nullptr) {
+    ASSIGN_OR_RETURN(const auto timed, WithMeasuredGradients(experiment));
+    return Simulate(*timed, std::move(options));
+  }
   RETURN_IF_ERROR(ValidateForSimulation({.config = experiment.config()}));
+  RETURN_IF_ERROR(CheckRecordings(experiment.config()));
   ASSIGN_OR_RETURN(std::string run, MakeRunDirectory(experiment, options));
   return SimulatedRun(&experiment, {.run_directory = std::move(run),
                                     .on_metrics = std::move(options.on_metrics)})

@@ -38,10 +38,12 @@ struct RunOptions {
 };
 
 // Trains with every node on a thread of this process, over gRPC on loopback, and leaves the files
-// of `grapevine train`. If a node fails the others end too; the error is that of the first one.
+// of `grapevine train`. If a node fails the others end too; the error is that of the first one. A
+// model that learns takes its actual time: `compute` is about its simulation alone.
 absl::StatusOr<Summary> Train(const Experiment& experiment, RunOptions options = {});
 
-// Simulates the same nodes, and leaves the files of `grapevine sim`.
+// Simulates the same nodes, and leaves the files of `grapevine sim`. Without `compute`, a model
+// that learns is charged a gradient's time as measured here and now, which the files record.
 absl::StatusOr<Summary> Simulate(const Experiment& experiment, RunOptions options = {});
 
 }  // namespace grapevine

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -29,6 +28,7 @@
 #include "cli/terminal/run_text.h"
 #include "cli/terminal/text_output.h"
 #include "experiment/core/experiment.h"
+#include "experiment/simulated/measured_costs.h"
 #include "experiment/simulated/simulated_cluster.h"
 #include "experiment/simulated/simulated_run.h"
 #include "experiment/sweep/sweep_run.h"
@@ -36,7 +36,6 @@
 #include "run/config/config_validate.h"
 #include "run/records/run_directory.h"
 #include "run/records/sweep_directory.h"
-#include "run/timing/compute_profile.h"
 
 namespace grapevine {
 namespace {
@@ -68,19 +67,16 @@ absl::Status FillCompute(const Experiment& experiment, std::vector<SweepCell>* c
 absl::Status FillMemoryBandwidth(bool quiet, std::vector<SweepCell>* cells) {
   const ResolvedConfig& first = cells->front().resolved;
   const bool given = first.OriginOf("memory_bandwidth").source != Source::kDefault;
-  if (given || !first.config.has_compute()) return absl::OkStatus();
+  if (given) return absl::OkStatus();
   const std::string first_compute = absl::StrCat("--compute=", first.config.compute());
-  ASSIGN_OR_RETURN(const auto device, ProfiledDevice(first.config.compute()));
-  const std::optional<double> bandwidth = device ? MixBandwidth(*device) : std::nullopt;
+  ASSIGN_OR_RETURN(const auto bandwidth, MeasuredMemoryBandwidth(first.config));
   if (!bandwidth) return absl::OkStatus();
-  constexpr double kBitsPerSecond = 8e9;  // in a byte per nanosecond
-  const std::string text = FormatBandwidth(ThreeDigits(std::llround(*bandwidth * kBitsPerSecond)));
   if (!quiet) {
-    std::cout << "mixing is charged at " << text << " of memory bandwidth, as measured; "
+    std::cout << "mixing is charged at " << *bandwidth << " of memory bandwidth, as measured; "
               << "--memory-bandwidth overrides that\n";
   }
   for (SweepCell& cell : *cells) {
-    cell.resolved.config.set_memory_bandwidth(text);
+    cell.resolved.config.set_memory_bandwidth(*bandwidth);
     cell.resolved.origins["memory_bandwidth"] = {Source::kFile, first_compute};
   }
   return absl::OkStatus();

@@ -20,13 +20,13 @@ constexpr int64_t kCacheLine = 64;
 
 absl::Status SendQueue::Admits(Tag tag) const {
   if (waiting_.size() + ready_.size() + unacknowledged_.size() >= Transport::kMaxQueued) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("more than ", Transport::kMaxQueued, " messages wait for one peer"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "more than ", Transport::kMaxQueued, " messages to one peer have not been received"));
   }
   const auto has_tag = [tag](const auto& message) { return message.tag == tag; };
   if (waiting_.contains(tag) || std::ranges::any_of(ready_, has_tag) ||
       std::ranges::any_of(unacknowledged_, has_tag)) {
-    return absl::AlreadyExistsError(absl::StrCat(Describe(tag), " is already being sent"));
+    return absl::AlreadyExistsError(absl::StrCat(Describe(tag), " is still in flight"));
   }
   return absl::OkStatus();
 }

@@ -58,7 +58,7 @@ absl::Status UnknownSettingError(const std::string& name) {
   return UsageError(
       absl::StrCat("there is no setting '", name, "'; ",
                    nearest.empty() ? "" : absl::StrCat("did you mean ", nearest, "? "),
-                   "they are the fields of run/config/config.proto"));
+                   "settings are the fields of run/config/config.proto"));
 }
 
 absl::Status AddFlags(const std::map<std::string, std::string>& flags, ResolvedConfig* resolved) {

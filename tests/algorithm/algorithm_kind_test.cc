@@ -63,9 +63,10 @@ TEST(AlgorithmKind, WithoutRoundsItRefusesAGraphThatChangesWithThem) {
   EXPECT_FALSE(HasRounds("pushes:async"));
   EXPECT_TRUE(HasRounds("pushes"));
   for (const char* graph : {"one-peer-exponential", "random-matching"}) {
-    EXPECT_THAT(Refusal(graph, "pushes:async"),
-                HasSubstr(absl::StrCat("pushes:async: has no rounds, in each of which ", graph,
-                                       " is another graph; take ring")));
+    EXPECT_THAT(
+        Refusal(graph, "pushes:async"),
+        HasSubstr(absl::StrCat("pushes:async: its nodes go through no rounds together, and ", graph,
+                               " changes with the round; take ring")));
     EXPECT_THAT(Refusal(graph, "pushes"), HasSubstr("made"));
   }
   EXPECT_THAT(Refusal("exponential", "pushes:async"), HasSubstr("made"));

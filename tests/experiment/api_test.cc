@@ -52,6 +52,34 @@ TEST(Api, TrainsAndSimulatesIntoRunDirectoriesOfItsOwn) {
   }
 }
 
+TEST(Api, SimulatesWithAMeasuredTimeWhereNoneIsGiven) {
+  const ScratchFolder folder;
+  auto settings = Small();
+  settings.erase("compute");
+  const auto experiment = MakeExperiment(settings);
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  const auto simulated = Simulate(**experiment, {.out = folder.File("run")});
+  ASSERT_TRUE(simulated.ok()) << simulated.status();
+  EXPECT_GT(*simulated->simulated_time_s, 0);
+  EXPECT_THAT(FileText(folder.File("run/config.textproto")), HasSubstr("compute: \""));
+}
+
+// The time of mixing follows from the profile, as for `grapevine sim`.
+TEST(Api, ChargesMixingAtTheBandwidthOfAProfile) {
+  const ScratchFolder folder;
+  const std::string profile = folder.Write("profile.textproto", R"(
+      devices { device: "cpu" gradients: 1 gradient_ns: 5000000 mix_bytes: 8000000 mix_ns: 1000000 })");
+  auto settings = Small();
+  settings["compute"] = "profile:" + profile;
+  const auto measured = MakeExperiment(settings);
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  EXPECT_EQ((*measured)->config().memory_bandwidth(), "64Gbit");
+  settings["memory_bandwidth"] = "10Gbit";
+  const auto given = MakeExperiment(settings);
+  ASSERT_TRUE(given.ok()) << given.status();
+  EXPECT_EQ((*given)->config().memory_bandwidth(), "10Gbit");
+}
+
 TEST(Api, ReplacesNoEarlierRunUnlessItIsTold) {
   const ScratchFolder folder;
   const auto experiment = MakeExperiment(Small());
