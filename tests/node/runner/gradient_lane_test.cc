@@ -7,21 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "tests/node/runner/silent_transport.h"
+
 namespace grapevine {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-// Takes messages, which are sent when the test says so.
-class SilentTransport final : public Transport {
- public:
-  void Dial(std::span<const Rank>) override {}
-  absl::Status Send(Rank, Tag, Outgoing) override { return absl::OkStatus(); }
-  absl::Status Post(Rank, Tag, Incoming) override { return absl::OkStatus(); }
-  TransportCounters counters() const override { return {}; }
-  void Shutdown() override {}
-};
 
 class Computer final : public GradientComputer {
  public:
@@ -49,7 +41,7 @@ class GradientLaneTest : public ::testing::Test {
   void OnSent(Rank to, uint32_t step) { exchange_.OnSent(to, Tag{.step = step}); }
 
   HostDataPath path_{[](auto, auto, int64_t) {}};
-  SilentTransport transport_;
+  testing::SilentTransport transport_;
   NodeExchange exchange_{&path_, &transport_, nullptr};
   std::vector<Round> begun_;
   GradientLane lane_{std::make_unique<Computer>(&begun_), &path_, &exchange_, nullptr};

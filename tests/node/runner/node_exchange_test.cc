@@ -3,24 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <span>
-
 #include "algorithm/message.h"
 #include "node/runner/data_path.h"
-#include "node/transport/transport.h"
+#include "tests/node/runner/silent_transport.h"
 
 namespace grapevine {
 namespace {
-
-// Takes messages and delivers none.
-class SwallowingTransport final : public Transport {
- public:
-  void Dial(std::span<const Rank>) override {}
-  absl::Status Send(Rank, Tag, Outgoing) override { return absl::OkStatus(); }
-  absl::Status Post(Rank, Tag, Incoming) override { return absl::OkStatus(); }
-  TransportCounters counters() const override { return {}; }
-  void Shutdown() override {}
-};
 
 class NodeExchangeTest : public ::testing::Test {
  protected:
@@ -29,7 +17,7 @@ class NodeExchangeTest : public ::testing::Test {
   SendId Send(Rank to) { return exchange_.Send(to, kTag, path_.vectors().Whole(vector_), Note{}); }
 
   HostDataPath path_{[](auto, auto, int64_t) {}};
-  SwallowingTransport transport_;
+  testing::SilentTransport transport_;
   NodeExchange exchange_{&path_, &transport_, nullptr};
   Vec vector_ = path_.vectors().New(3, "a test's");
 };

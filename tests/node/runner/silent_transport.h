@@ -1,0 +1,22 @@
+// A transport that takes messages and delivers none: what becomes of them, the test says.
+#ifndef GRAPEVINE_TESTS_NODE_RUNNER_SILENT_TRANSPORT_H_
+#define GRAPEVINE_TESTS_NODE_RUNNER_SILENT_TRANSPORT_H_
+
+#include <span>
+
+#include "node/transport/transport.h"
+
+namespace grapevine::testing {
+
+class SilentTransport final : public Transport {
+ public:
+  void Dial(std::span<const Rank>) override {}
+  absl::Status Send(Rank, Tag, Outgoing) override { return absl::OkStatus(); }
+  absl::Status Post(Rank, Tag, Incoming) override { return absl::OkStatus(); }
+  TransportCounters counters() const override { return {}; }
+  void Shutdown() override {}
+};
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_NODE_RUNNER_SILENT_TRANSPORT_H_
