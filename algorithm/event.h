@@ -19,7 +19,7 @@ struct Received {
   int64_t bytes = 0;
   Note note = {};
 };
-// Of the gradient asked for in `round`, the elements from `from` on are final. The
+// The elements from `from` on of the gradient asked for in `round` are final. The
 // last such event has from = 0, and most algorithms ask for no other.
 struct GradientReady {
   Round round;

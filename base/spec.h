@@ -51,7 +51,7 @@ absl::Status SpecError(std::string_view text, std::string_view message);
 //   SpecReader reader(spec);
 //   const int64_t degree = reader.Integer("d", 3, 1);
 //   const std::string order = reader.Choice("order", {"awc", "atc"});
-//   if (absl::Status status = reader.Finish(); !status.ok()) return status;
+//   RETURN_IF_ERROR(reader.Finish());
 class SpecReader {
  public:
   explicit SpecReader(const Spec& spec) : spec_(spec) {}

@@ -101,7 +101,7 @@ class MemoryDataset final : public Dataset {
   absl::StatusOr<std::span<const uint8_t>> VariedImage(int64_t i, uint64_t bits,
                                                        ImageScratch* scratch) const override;
   bool decodes() const override { return false; }
-  // Of pixels and labels.
+  // The CRC-32C of pixels and labels.
   uint32_t Checksum(uint32_t crc) const override;
   int64_t bytes() const override;
 

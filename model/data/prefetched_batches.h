@@ -25,7 +25,7 @@ namespace grapevine {
 struct PrefetchOptions {
   int threads = 0;  // that fill batches; with none they are filled on demand
   int depth = 2;    // batches being filled or waiting, besides the caller's
-  // Of the batches' images; null is ordinary memory.
+  // Where the batches' images lie; null is ordinary memory.
   BatchMemory* memory = nullptr;
   // There are no rounds from here on.
   int64_t rounds = std::numeric_limits<int64_t>::max();

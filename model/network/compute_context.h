@@ -15,7 +15,7 @@ struct ComputeContext {
   DeviceStream* stream = nullptr;          // of the device, on which everything is queued
   Precision precision = Precision::kFp32;  // of networks on a device
   BatchMemory* batches = nullptr;          // of their images; null: ordinary memory
-  // Of one wait for the device.
+  // For one wait for the device.
   std::chrono::nanoseconds timeout = std::chrono::minutes(15);
 };
 
