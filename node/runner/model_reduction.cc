@@ -98,14 +98,14 @@ absl::Status ModelReduction::OnReceived(Rank from, Tag tag) {
                                           tag.index, " came unexpectedly from rank ", from));
 }
 
-absl::Status ModelReduction::OnSent(Rank, Tag) {
-  --unsent_;
+absl::Status ModelReduction::OnSent(Rank, Tag tag) {
+  std::erase(unsent_, tag);
   return idle() ? absl::OkStatus() : Advance();
 }
 
 // Merges and passes on every message that all children have delivered.
 absl::Status ModelReduction::Advance() {
-  while (merged_ < messages() && unsent_ < kWindow &&
+  while (merged_ < messages() && std::ssize(unsent_) < kWindow &&
          std::ranges::all_of(children_, [&](const Child& c) { return c.arrived > merged_; })) {
     RETURN_IF_ERROR(merged_ < chunks() ? MergeChunk(merged_) : MergeDistances());
     ++merged_;
@@ -150,7 +150,7 @@ absl::Status ModelReduction::MergeDistances() {
 }
 
 absl::Status ModelReduction::SendUp(int64_t message, SharedBytes bytes) {
-  ++unsent_;
+  unsent_.push_back(MessageTag(message));
   return transport_->Send(Parent(), MessageTag(message), std::move(bytes));
 }
 
@@ -174,7 +174,7 @@ std::vector<Waiting> ModelReduction::waiting_for() const {
     if (child.arrived <= merged_) waiting.push_back({child.rank, MessageTag(child.arrived)});
   }
   // The parent has not taken what was sent up yet.
-  if (unsent_ >= kWindow) waiting.push_back({Parent(), MessageTag(merged_ - unsent_)});
+  if (std::ssize(unsent_) >= kWindow) waiting.push_back({Parent(), unsent_.front()});
   return waiting;
 }
 

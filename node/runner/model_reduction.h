@@ -117,7 +117,8 @@ class ModelReduction {
   VectorPool means_;      // rank 0's: freed memory would have to be faulted in again
   SharedVector mean_;     // rank 0's growing result, over its own replica
   int64_t merged_ = 0;    // messages merged and sent up
-  int64_t unsent_ = 0;
+  // Sent up and not received yet, in this reduction or the one before; oldest first.
+  std::deque<Tag> unsent_;
   MergedDistances distances_;  // sums of squared distances to the mean, of this subtree
   std::optional<AveragedModel> average_;
   bool average_out_ = false;

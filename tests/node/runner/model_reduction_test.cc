@@ -155,6 +155,18 @@ TEST(ModelReduction, RankZeroGivesOutOneAverageAtATimeAndOthersGoOn) {
   EXPECT_FALSE(network.at(0).holds_model());
 }
 
+TEST(ModelReduction, ALeafWaitsForWhatItSentInAnEarlierReduction) {
+  ReplicaLayout layout;
+  layout.AddParameter("w", {4});
+  Network network(2, layout, 4, 1);
+  for (Round round : {1, 2, 3}) network.at(1).Add(round, NewSharedVector(4));
+  ASSERT_TRUE(network.at(1).BeginDue().ok());
+  const std::vector<Waiting> waiting = network.at(1).waiting_for();
+  ASSERT_EQ(waiting.size(), 1);
+  EXPECT_EQ(waiting[0].peer, 0);
+  EXPECT_EQ(waiting[0].tag, (Tag{ModelReduction::kChannel, 1, 0}));
+}
+
 TEST(ModelReduction, AMessageThatIsNotDueIsRefusedByRank) {
   ReplicaLayout layout;
   layout.AddParameter("w", {4});
