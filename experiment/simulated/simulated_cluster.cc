@@ -5,14 +5,18 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/objective.h"
 #include "run/config/config_field.h"
+#include "run/config/flag_error.h"
 #include "sim/network/tcp_effects.h"
 
 namespace grapevine {
@@ -39,6 +43,19 @@ NetworkRequest Request(const Config& config) {
   return request;
 }
 
+// Puts the flag in front of what is wrong with its value, which the error begins with.
+absl::Status NamingFlagOf(const NetworkRequest& request, const absl::Status& status) {
+  const std::pair<std::string_view, std::string> values[] = {{"--network", request.network},
+                                                             {"--network-model", request.model},
+                                                             {"--placement", request.placement}};
+  for (const auto& [flag, value] : values) {
+    if (absl::StartsWith(status.message(), absl::StrCat(value, ": "))) {
+      return NamingFlag(flag, value, status);
+    }
+  }
+  return status;
+}
+
 // The rate of a single message between any two hosts, bytes per nanosecond.
 double NarrowestLink(const Platform& platform) {
   double narrowest = platform.loopback();
@@ -59,7 +76,10 @@ absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const C
   cluster->options_.memory_bandwidth =
       memory > 0 ? memory : std::numeric_limits<double>::infinity();
 
-  ASSIGN_OR_RETURN(cluster->plan_, MakeNetworkPlan(Request(config)));
+  const NetworkRequest network = Request(config);
+  absl::StatusOr<NetworkPlan> plan = MakeNetworkPlan(network);
+  if (!plan.ok()) return NamingFlagOf(network, plan.status());
+  cluster->plan_ = *std::move(plan);
   ASSIGN_OR_RETURN(cluster->effects_,
                    MakeMessageEffects(config, NarrowestLink(cluster->plan_->platform())));
   return cluster;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_replace.h"
 #include "base/failure.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
@@ -17,6 +18,7 @@ namespace {
 
 using testing::FileText;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::map<std::string, std::string> Small() {
   return {{"nodes", "2"},
@@ -94,11 +96,32 @@ TEST(Api, ReplacesNoEarlierRunUnlessItIsTold) {
   EXPECT_TRUE(again.ok()) << again.status();
 }
 
-TEST(Api, RefusesWhatTheCommandsRefuse) {
+TEST(Api, NamesTheSettingThatIsWrong) {
   EXPECT_THAT(Refusal({{"nodes", "0"}}), HasSubstr("--nodes=0"));
   EXPECT_THAT(Refusal({{"topology", "rng"}}), HasSubstr("--topology=rng: unknown topology"));
   EXPECT_THAT(Refusal({{"topolgy", "ring"}}),
               HasSubstr("there is no setting 'topolgy'; did you mean topology?"));
+  EXPECT_THAT(Refusal({{"model", "phantom:1MB"}}),
+              HasSubstr("--model=phantom:1MB: needs --compute=TIME"));
+}
+
+TEST(Api, SimulationNamesTheSettingOfANetworkThatCannotBe) {
+  const std::map<std::string, std::string> refused = {
+      {"network", "lan-1gbt"}, {"network_model", "nic"}, {"placement", "no-such"}};
+  for (const auto& [setting, value] : refused) {
+    auto settings = Small();
+    settings["network"] = "torus";
+    settings[setting] = value;
+    const auto experiment = MakeExperiment(settings);
+    ASSERT_TRUE(experiment.ok()) << experiment.status();
+    const absl::Status status = Simulate(**experiment).status();
+    EXPECT_EQ(FailureOf(status), Failure::kUsage) << status;
+    EXPECT_THAT(std::string(status.message()),
+                StartsWith("--" + absl::StrReplaceAll(setting, {{"_", "-"}}) + "=" + value + ": "));
+  }
+}
+
+TEST(Api, TrainingRefusesToMeasureTimesThatAreMadeUp) {
   auto settings = Small();
   settings["profile"] = "profile.textproto";
   const auto measuring = MakeExperiment(settings);
