@@ -8,7 +8,7 @@
 #include "sim/network/flow_network.h"
 #include "sim/network/nic_network.h"
 #include "sim/platform/placement.h"
-#include "sim/platform/platform_registry.h"
+#include "sim/platform/platform_request.h"
 
 namespace grapevine {
 namespace {

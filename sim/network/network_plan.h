@@ -18,7 +18,7 @@
 namespace grapevine {
 
 struct NetworkRequest {
-  // --network: a family, a preset or a file (platform_registry.h).
+  // --network: a family, a preset or a file (platform_request.h).
   std::string network = "switch";
   // --network-model: "nic" (interfaces share equally; one switch with one rank per
   // host only), "flow" (max-min fairness over all links), or "auto": nic where it

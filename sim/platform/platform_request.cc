@@ -1,4 +1,4 @@
-#include "sim/platform/platform_registry.h"
+#include "sim/platform/platform_request.h"
 
 #include <glog/logging.h>
 

@@ -1,21 +1,11 @@
-// Every physical network by its spec.
-//
-//   switch                                       all hosts on one switch
-//   racks:hosts=16:oversubscription=4            racks, each behind a switch
-//   sites:sites=3:wan-bandwidth=1Gbit:wan-latency=30ms
-//   fat-tree:k=4                                 of k-port switches
-//   torus:4x8                                    a grid that wraps around
-//   file:PATH                                    platform_file.h; a name that ends
-//                                                in .textproto or .graphml too
-//   lan-1gbit, ...                               a preset (presets.cc)
-//
-// All but files take bandwidth=, latency=, duplex= and loopback= as well, which
-// describe the hosts' own cables (platform_kind.h); options behind a preset's
-// name replace its own.
+// A physical network by its spec: a family with options, "racks:hosts=16", a preset, whose options
+// replace its own, or "file:PATH" (platform_file.h), where a name that ends in .textproto or
+// .graphml does, too. Families and presets register themselves (platform_kind.h); link
+// :registry for those of this folder.
 //
 // Thread-safety: pure functions.
-#ifndef GRAPEVINE_SIM_PLATFORM_PLATFORM_REGISTRY_H_
-#define GRAPEVINE_SIM_PLATFORM_PLATFORM_REGISTRY_H_
+#ifndef GRAPEVINE_SIM_PLATFORM_PLATFORM_REQUEST_H_
+#define GRAPEVINE_SIM_PLATFORM_PLATFORM_REQUEST_H_
 
 #include <cstdint>
 #include <memory>
@@ -45,4 +35,4 @@ absl::StatusOr<std::shared_ptr<const Platform>> MakePlatform(const PlatformReque
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_SIM_PLATFORM_PLATFORM_REGISTRY_H_
+#endif  // GRAPEVINE_SIM_PLATFORM_PLATFORM_REQUEST_H_

@@ -13,7 +13,7 @@
 
 #include "random/keyed_random.h"
 #include "sim/network/nic_network.h"
-#include "sim/platform/platform_registry.h"
+#include "sim/platform/platform_request.h"
 #include "tests/sim/network_driver.h"
 #include "topology/topology.h"
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/engine/step_statistics.h"
-#include "sim/platform/platform_registry.h"
+#include "sim/platform/platform_request.h"
 
 namespace grapevine::testing {
 namespace {

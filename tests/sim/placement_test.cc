@@ -10,7 +10,7 @@
 
 #include "base/failure.h"
 #include "base/status_macros.h"
-#include "sim/platform/platform_registry.h"
+#include "sim/platform/platform_request.h"
 #include "system/file.h"
 
 namespace grapevine {

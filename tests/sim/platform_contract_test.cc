@@ -10,7 +10,7 @@
 #include "base/failure.h"
 #include "sim/platform/platform.h"
 #include "sim/platform/platform_kind.h"
-#include "sim/platform/platform_registry.h"
+#include "sim/platform/platform_request.h"
 #include "tests/testing/registered_specs.h"
 
 namespace grapevine {

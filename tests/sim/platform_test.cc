@@ -11,7 +11,7 @@
 
 #include "base/failure.h"
 #include "sim/platform/platform_kind.h"
-#include "sim/platform/platform_registry.h"
+#include "sim/platform/platform_request.h"
 
 namespace grapevine {
 namespace {
