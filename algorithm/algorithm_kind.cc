@@ -29,6 +29,10 @@ Rank LargestInDegree(const Topology& topology) {
   return largest;
 }
 
+bool HasRounds(const AlgorithmKind& kind, const Spec& spec) {
+  return !kind.rounds || kind.rounds(spec);
+}
+
 }  // namespace
 
 Registry<AlgorithmKind>& Algorithms() {
@@ -45,7 +49,7 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view text,
                                         topology.name(), "; take ring or another such --topology"));
   }
   const bool fixed = topology.period() == 1 || named.kind->centralized;
-  if (!fixed && named.kind->rounds && !named.kind->rounds(named.spec)) {
+  if (!fixed && !HasRounds(*named.kind, named.spec)) {
     return SpecError(text,
                      absl::StrCat("its nodes go through no rounds together, and ", topology.name(),
                                   " changes with the round; take ring or "
@@ -61,7 +65,7 @@ bool IsCentralized(std::string_view text) {
 
 bool HasRounds(std::string_view text) {
   const auto named = Algorithms().Read(text);
-  return !named.ok() || !named->kind->rounds || named->kind->rounds(named->spec);
+  return !named.ok() || HasRounds(*named->kind, named->spec);
 }
 
 absl::StatusOr<Rank> WorkerCount(std::string_view text, Rank nodes) {

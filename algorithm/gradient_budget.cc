@@ -8,7 +8,7 @@
 namespace grapevine {
 namespace {
 
-// Of what is left, a worker gets one part in so many times the number of workers. It bounds how
+// What is left, divided by so many times the number of workers, is a worker's part. It bounds how
 // much slower than the others one may be and still end with them: this many times, less the share
 // that is granted before the last one is used up.
 constexpr int64_t kParts = 16;

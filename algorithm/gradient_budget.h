@@ -28,7 +28,7 @@ class GradientBudget {
   // The most steps that a worker may have ahead of it.
   static constexpr int64_t kMaxAhead = 64;
 
-  // Of the ranks below `workers`, at least one. Empty until it is extended.
+  // Shared out among the ranks below `workers`, at least one. Empty until it is extended.
   explicit GradientBudget(Rank workers);
 
   // Extends it to `total` gradients; a smaller number changes nothing. The workers whose limits
@@ -41,7 +41,7 @@ class GradientBudget {
 
   Rank workers() const { return static_cast<Rank>(workers_.size()); }
   Round limit(Rank rank) const { return workers_[rank].limit; }
-  // Of all workers, as far as they have reported.
+  // What all workers together have done, as far as they have reported.
   int64_t steps() const { return steps_; }
   int64_t total() const { return total_; }
   // Whether the limits add up to all of it.

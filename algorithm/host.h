@@ -11,7 +11,7 @@
 //     before the whole GradientReady, what Boundary showed not at all: a new replica goes
 //     to a fresh vector. The memory comes from a pool, so this costs nothing. After
 //     Left, it may be posted for messages that only those can send who have received it.
-//   - Nothing arrives unposted: Post is both the place for a message and the
+//   - Nothing arrives unposted: Post is both the buffer for a message and the
 //     sender's credit, hence the back-pressure. Messages between two nodes may
 //     overtake each other: a tag arrives when it is posted, not when it is its turn.
 #ifndef GRAPEVINE_ALGORITHM_HOST_H_
@@ -56,7 +56,7 @@ class Host {
   virtual void Step(const StepRequest& request) = 0;
 
   // Sends once the receiver has posted for it. Ends with a Left and then a Sent, both with the
-  // returned id.
+  // returned id. A tag goes to the same peer again only after its Sent.
   virtual SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) = 0;
   SendId Send(Rank to, Tag tag, const Payload& payload) { return Send(to, tag, payload, {}); }
   // Lets `from` send one message with this tag into `into`; ends with Received. `round` is the

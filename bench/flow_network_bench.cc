@@ -17,6 +17,7 @@
 
 #include "algorithm/algorithm.h"
 #include "base/status_macros.h"
+#include "base/units.h"
 #include "run/timing/compute_time.h"
 #include "sim/engine/simulation.h"
 #include "sim/engine/vector_store.h"
@@ -28,10 +29,6 @@ namespace grapevine {
 namespace {
 
 constexpr int64_t kBytes = 1'000'000;
-
-double SecondsSince(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 absl::Status Measure(Rank nodes, Round rounds, const std::string& network, const std::string& model,
                      const std::string& compute, const std::string& graph) {
@@ -57,7 +54,7 @@ absl::Status Measure(Rank nodes, Round rounds, const std::string& network, const
            .compute = times.get()}));
   const auto begin = std::chrono::steady_clock::now();
   RETURN_IF_ERROR(simulation->Run(rounds));
-  const double seconds = SecondsSince(begin);
+  const double seconds = Seconds(std::chrono::steady_clock::now() - begin);
   const double messages = static_cast<double>(simulation->bytes_sent()) / kBytes;
   std::printf("%s; %s, compute %s: %.3g messages in %.3f s, %.3g messages/s; %.6f simulated s\n",
               plan.description().c_str(), topology->name().c_str(), compute.c_str(), messages,

@@ -36,7 +36,7 @@ struct Options {
   std::string topology = "torus";
 };
 
-double SecondsSince(std::clock_t begin) {
+double ProcessorSecondsSince(std::clock_t begin) {
   return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
@@ -51,7 +51,7 @@ class TimedObjective final : public Objective {
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override {
     const std::clock_t begin = std::clock();
     absl::StatusOr<double> loss = objective_->Gradient(replica, round, gradient);
-    *seconds_ += SecondsSince(begin);
+    *seconds_ += ProcessorSecondsSince(begin);
     return loss;
   }
   int64_t batch_size() const override { return objective_->batch_size(); }
@@ -107,7 +107,7 @@ absl::Status Measure(const Options& options) {
                         .compute = &compute}));
   const std::clock_t begin = std::clock();
   RETURN_IF_ERROR(simulation->Run(options.rounds));
-  const double all = SecondsSince(begin);
+  const double all = ProcessorSecondsSince(begin);
   std::printf("%s, %d nodes on a %s, %lld rounds: %.3f s, of it gradients %.3f s: ratio %.3f\n",
               options.model.c_str(), options.nodes, options.topology.c_str(),
               static_cast<long long>(options.rounds), all, gradients, all / gradients);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "base/units.h"
 #include "run/timing/compute_time.h"
 #include "sim/engine/simulation.h"
 #include "sim/engine/vector_store.h"
@@ -17,10 +18,6 @@ namespace grapevine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // Gossip keeps two rounds of receive buffers, which hides the credits' latency.
 constexpr int kWindow = 2;
@@ -54,12 +51,12 @@ absl::StatusOr<TimingResult> MeasureTiming(const TimingRun& run) {
                         .make_algorithm = make_algorithm,
                         .vectors = &vectors,
                         .compute = &compute}));
-  result.build = SecondsSince(begin);
+  result.build = Seconds(Clock::now() - begin);
   const Clock::time_point built = Clock::now();
   const std::clock_t processor_built = std::clock();
   RETURN_IF_ERROR(simulation->Run(run.rounds));
   result.processor = static_cast<double>(std::clock() - processor_built) / CLOCKS_PER_SEC;
-  result.wall = SecondsSince(built);
+  result.wall = Seconds(Clock::now() - built);
   Nanoseconds end = 0;
   for (Rank rank = 0; rank < run.nodes; ++rank) end = std::max(end, simulation->ended(rank));
   result.simulated = static_cast<double>(end) * 1e-9;

@@ -54,7 +54,8 @@ class PeriodicGossip final : public Algorithm {
     }
     if (std::holds_alternative<grapevine::Left>(event)) return absl::OkStatus();
     if (!Expected(event, host)) {
-      return absl::InternalError(absl::StrCat("an event came unasked in round ", round_));
+      return absl::InternalError(
+          absl::StrCat("an event came that nothing had asked for, in round ", round_));
     }
     EndRoundIfComplete(host);
     return absl::OkStatus();

@@ -105,7 +105,8 @@ void AllreduceSgd::BeginRound(Host& host) {
 absl::Status AllreduceSgd::OnGradient(const GradientReady& event, Host& host) {
   if (!in_round_ || event.round != round_ || event.from >= ready_from_ || event.from < 0) {
     return absl::InternalError(absl::StrCat("a gradient of round ", event.round, " from element ",
-                                            event.from, " on came unasked in round ", round_));
+                                            event.from, " on came without a request in round ",
+                                            round_));
   }
   ready_from_ = event.from;
   sum_.OnReady(ready_from_, host);

@@ -89,8 +89,8 @@ absl::Status Dpsgd::OnReceived(const Received& event, Host& host) {
 
 absl::Status Dpsgd::OnGradient(const GradientReady& event, Host& host) {
   if (!in_round_ || gradient_ready_ || event.round != round_) {
-    return absl::InternalError(
-        absl::StrCat("a gradient of round ", event.round, " came unasked in round ", round_));
+    return absl::InternalError(absl::StrCat("a gradient of round ", event.round,
+                                            " came without a request in round ", round_));
   }
   gradient_ready_ = true;
   if (order_ == DpsgdOrder::kAtc) AdaptBeforeCombine(host);

@@ -109,8 +109,8 @@ absl::Status PsWorker::OnReceived(const Received& event, Host& host) {
 
 absl::Status PsWorker::OnGradient(const GradientReady& event, Host& host) {
   if (!computing_ || event.round != round_) {
-    return absl::InternalError(
-        absl::StrCat("a gradient of round ", event.round, " came unasked in round ", round_));
+    return absl::InternalError(absl::StrCat("a gradient of round ", event.round,
+                                            " came without a request in round ", round_));
   }
   computing_ = false;
   PostWeights(host);

@@ -21,7 +21,7 @@ bool AccuracyTarget::Met(const std::optional<double>& test_accuracy) const {
   return accuracy_ && test_accuracy && *test_accuracy >= *accuracy_;
 }
 
-bool AccuracyTarget::OnEvaluation(const ModelEvaluation& evaluation) {
+bool AccuracyTarget::OnEvaluation(const EvaluationRecord& evaluation) {
   if (!accuracy_ || reached_) return false;
   reached_ = Met(evaluation.test_accuracy);
   if (!reached_) limit_ = NextEvaluation(NextEvaluation(evaluation.round));

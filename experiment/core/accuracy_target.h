@@ -33,7 +33,7 @@ class AccuracyTarget {
   bool Met(const std::optional<double>& test_accuracy) const;
 
   // Moves the limit according to an evaluation; returns whether it may have changed.
-  bool OnEvaluation(const ModelEvaluation& evaluation);
+  bool OnEvaluation(const EvaluationRecord& evaluation);
 
  private:
   int64_t NextEvaluation(int64_t completed) const;

@@ -25,14 +25,14 @@ std::optional<TargetAccuracy> TargetOf(const Config& config, const std::optional
 
 }  // namespace
 
-absl::StatusOr<ModelEvaluation> EvaluateAverage(const AveragedModel& average,
-                                                Evaluator& evaluator) {
+absl::StatusOr<EvaluationRecord> EvaluateAverage(const AveragedModel& average,
+                                                 Evaluator& evaluator) {
   ASSIGN_OR_RETURN(const Evaluation plain, evaluator.Evaluate(average.model));
-  ModelEvaluation evaluation{.round = average.round,
-                             .consensus_distance = average.consensus_distance,
-                             .buffer_distance = average.buffer_distance,
-                             .test_loss = plain.loss,
-                             .test_accuracy = plain.accuracy};
+  EvaluationRecord evaluation{.round = average.round,
+                              .consensus_distance = average.consensus_distance,
+                              .buffer_distance = average.buffer_distance,
+                              .test_loss = plain.loss,
+                              .test_accuracy = plain.accuracy};
   ASSIGN_OR_RETURN(const std::optional<Evaluation> recalibrated,
                    evaluator.EvaluateRecalibrated(average.model));
   if (recalibrated) {

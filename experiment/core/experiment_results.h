@@ -18,7 +18,8 @@ namespace grapevine {
 
 // With averaged batch-norm statistics and, if the model has any, also with recalibrated ones,
 // which are in `average` for that time.
-absl::StatusOr<ModelEvaluation> EvaluateAverage(const AveragedModel& average, Evaluator& evaluator);
+absl::StatusOr<EvaluationRecord> EvaluateAverage(const AveragedModel& average,
+                                                 Evaluator& evaluator);
 
 // `run`/model.safetensors.
 absl::Status WriteAveragedModel(const Experiment& experiment, const AveragedModel& average,

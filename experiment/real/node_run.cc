@@ -262,7 +262,7 @@ absl::Status NodeRun::ReportLocalModel(const Evaluation& local) {
 }
 
 absl::Status NodeRun::Evaluate(const AveragedModel& average) {
-  const absl::StatusOr<ModelEvaluation> evaluation = EvaluateAverage(average, *evaluator_);
+  const absl::StatusOr<EvaluationRecord> evaluation = EvaluateAverage(average, *evaluator_);
   if (!evaluation.ok()) return InEvaluation(average.round, evaluation.status());
   const bool met_before = target_.reached();
   if (target_.OnEvaluation(*evaluation)) {

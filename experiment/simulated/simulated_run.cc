@@ -137,7 +137,7 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
   for (Rank server = workers_; server < experiment_->config().nodes(); ++server) {
     work.bytes_sent += simulation_->bytes_sent(server);
   }
-  std::optional<ModelEvaluation> evaluation;
+  std::optional<EvaluationRecord> evaluation;
   if (evaluator_) {
     work.loss_sum = measured.loss_sum;
     const AveragedModel average =
@@ -153,9 +153,9 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
   return metrics_file_->Append(ToJsonLine(metrics));
 }
 
-absl::StatusOr<ModelEvaluation> SimulatedRun::Evaluate(const AveragedModel& average,
-                                                       const MeasuredRound& measured) {
-  ASSIGN_OR_RETURN(const ModelEvaluation evaluation, EvaluateAverage(average, *evaluator_));
+absl::StatusOr<EvaluationRecord> SimulatedRun::Evaluate(const AveragedModel& average,
+                                                        const MeasuredRound& measured) {
+  ASSIGN_OR_RETURN(const EvaluationRecord evaluation, EvaluateAverage(average, *evaluator_));
   if (target_.OnEvaluation(evaluation)) simulation_->ExtendLimit(target_.limit());
   if (target_.reached()) {  // nobody has to be told in time
     last_models_ = measured.models;

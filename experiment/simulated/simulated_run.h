@@ -60,8 +60,8 @@ class SimulatedRun final : private SimObserver {
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
   absl::Status OnMeasured(const MeasuredRound& measured);
   // Evaluates the averaged model of a measured round, which may end the run.
-  absl::StatusOr<ModelEvaluation> Evaluate(const AveragedModel& average,
-                                           const MeasuredRound& measured);
+  absl::StatusOr<EvaluationRecord> Evaluate(const AveragedModel& average,
+                                            const MeasuredRound& measured);
   absl::StatusOr<Summary> Conclude();
   absl::StatusOr<std::optional<Spread>> EvaluateNodes();
 

@@ -21,7 +21,7 @@ struct AveragedModel {
   std::optional<double> buffer_distance;
 };
 
-// Of `nodes` replicas: `mean`, and the sums of their squared distances to it.
+// From the mean of `nodes` replicas and the sums of their squared distances to it.
 inline AveragedModel AverageOf(int64_t round, SharedVector mean, const MergedDistances& sums,
                                double nodes, const ReplicaLayout& layout) {
   AveragedModel average{

@@ -79,7 +79,7 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
   return absl::OkStatus();
 }
 
-void MetricsCollector::OnEvaluation(const ModelEvaluation& evaluation) {
+void MetricsCollector::OnEvaluation(const EvaluationRecord& evaluation) {
   MutexLock lock(mutex_);
   open_[evaluation.round].evaluation = evaluation;
   EmitComplete();

@@ -46,7 +46,7 @@ class MetricsCollector {
   // last or a worker's without samples; or the rank that has stopped reporting while others are
   // kMaxOpen rounds ahead.
   absl::Status OnNode(Rank rank, const control::NodeMetrics& report);
-  void OnEvaluation(const ModelEvaluation& evaluation);
+  void OnEvaluation(const EvaluationRecord& evaluation);
 
   // The last emitted value of each measurement, and the workers' own accuracies.
   RunMetrics latest() const;
@@ -58,7 +58,7 @@ class MetricsCollector {
  private:
   struct Open {
     std::map<Rank, control::NodeMetrics> reports;
-    std::optional<ModelEvaluation> evaluation;
+    std::optional<EvaluationRecord> evaluation;
   };
 
   using Rounds = std::map<Round, Open>;

@@ -16,7 +16,7 @@ namespace grapevine {
 
 class RunToken {
  public:
-  // No token: anyone who makes the same claim and shows no proof is believed.
+  // No token: whoever makes the same claim and shows no proof is authenticated.
   RunToken() = default;
   explicit RunToken(std::string secret) : secret_(std::move(secret)) {}
 

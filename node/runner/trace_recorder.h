@@ -40,8 +40,8 @@ class TraceRecorder {
   // The runner had nothing to do until it heard from `peer`. Ignored while a gradient runs: the
   // node is computing then.
   void Wait(Rank peer, Time begin, Time end);
-  // A message was requested, and has been sent (TransportSink); one that was not requested is
-  // ignored.
+  // A message was requested, and its bytes have left this node (TransportSink::OnLeft); one that
+  // was not requested is ignored.
   void BeginSend(Rank to, const Tag& tag, int64_t bytes);
   void EndSend(Rank to, const Tag& tag);
   void Receive(Rank from, const Tag& tag);

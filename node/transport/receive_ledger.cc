@@ -34,7 +34,7 @@ absl::StatusOr<Landing> ReceiveLedger::Accept(const ChunkHeader& chunk) const {
   const auto found = open_.find(chunk.tag);
   if (found == open_.end()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("sent ", Describe(chunk.tag), " unasked; ", NameFirst(Open())));
+        absl::StrCat("sent ", Describe(chunk.tag), " without a post; ", NameFirst(Open())));
   }
   const OpenPost& post = found->second;
   const int64_t least = post.filled > 0 ? post.total : post.memory.least;

@@ -39,7 +39,7 @@ NodeMetrics MeasureNode(const TrainingPoint& point, std::chrono::nanoseconds tim
 }
 
 RunMetrics RunMeter::Measure(const TrainingPoint& point, const RunWork& work,
-                             const std::optional<ModelEvaluation>& evaluation) {
+                             const std::optional<EvaluationRecord>& evaluation) {
   RunMetrics metrics{.round = point.round,
                      .epoch = point.epoch,
                      .time_s = work.time_s,
@@ -57,7 +57,7 @@ RunMetrics RunMeter::Measure(const TrainingPoint& point, const RunWork& work,
 }
 
 RunMetrics RunMeter::MeasureModel(const TrainingPoint& point, double time_s,
-                                  const ModelEvaluation& evaluation) {
+                                  const EvaluationRecord& evaluation) {
   RunMetrics metrics{
       .round = point.round, .epoch = point.epoch, .time_s = std::max(time_s, time_s_)};
   AddEvaluation(evaluation, &metrics);
@@ -65,7 +65,7 @@ RunMetrics RunMeter::MeasureModel(const TrainingPoint& point, double time_s,
   return metrics;
 }
 
-void RunMeter::AddEvaluation(const ModelEvaluation& evaluation, RunMetrics* metrics) {
+void RunMeter::AddEvaluation(const EvaluationRecord& evaluation, RunMetrics* metrics) {
   metrics->evaluation_bytes_sent_total = ++evaluations_ * evaluation_bytes_;
   metrics->consensus_distance = evaluation.consensus_distance;
   metrics->buffer_distance = evaluation.buffer_distance;

@@ -59,17 +59,17 @@ class RunMeter {
 
   // A round that all nodes have completed, with its evaluation, if any.
   RunMetrics Measure(const TrainingPoint& point, const RunWork& work,
-                     const std::optional<ModelEvaluation>& evaluation);
+                     const std::optional<EvaluationRecord>& evaluation);
   // An evaluation alone: the nodes' work counts towards a later measurement. Its time is never
   // before the previous measurement's.
   RunMetrics MeasureModel(const TrainingPoint& point, double time_s,
-                          const ModelEvaluation& evaluation);
+                          const EvaluationRecord& evaluation);
 
   // The last known value of each measurement.
   const RunMetrics& latest() const { return latest_; }
 
  private:
-  void AddEvaluation(const ModelEvaluation& evaluation, RunMetrics* metrics);
+  void AddEvaluation(const EvaluationRecord& evaluation, RunMetrics* metrics);
 
   const int64_t evaluation_bytes_;
   int64_t evaluations_ = 0;

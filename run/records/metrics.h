@@ -49,8 +49,8 @@ struct RunMetrics {
 // Updates `latest`, the last known value of each measurement: not every round has all.
 void Remember(const RunMetrics& metrics, RunMetrics* latest);
 
-// The evaluation of a round's averaged model.
-struct ModelEvaluation {
+// The evaluation of a round's averaged model, as the records of a run have it.
+struct EvaluationRecord {
   int64_t round = 0;
   double consensus_distance = 0;  // exact
   std::optional<double> buffer_distance;

@@ -248,8 +248,8 @@ const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nan
   MessageTimes& times = message.times;
   if (effects_ != nullptr) connections_.End(times.from, times.to, now);
   Advance(id, now);
-  // The sender may overwrite its part from now on; the receiver looks at its own
-  // only when the message has arrived.
+  // The receiver's buffer is written now: a later message may be posted into the sender's part
+  // (Host), and the receiver looks at its own only when the message has arrived.
   vectors_->Deliver(id, message.into);
   times.left = now;
   times.arrived = now + network_->Latency(times.from, times.to) + message.delay;

@@ -118,13 +118,13 @@ TEST_F(BucketEvents, PartsOutOfTurnAreRefused) {
     return std::string(algorithm->On(event, host_).message());
   };
   EXPECT_THAT(error(GradientReady{1, 8}),
-              HasSubstr("gradient of round 1 from element 8 on came unasked in round 0"));
-  EXPECT_THAT(error(GradientReady{0, -1}), HasSubstr("unasked"));
-  EXPECT_THAT(error(GradientReady{0, 12}), HasSubstr("unasked"));
+              HasSubstr("gradient of round 1 from element 8 on came without a request in round 0"));
+  EXPECT_THAT(error(GradientReady{0, -1}), HasSubstr("without a request"));
+  EXPECT_THAT(error(GradientReady{0, 12}), HasSubstr("without a request"));
   EXPECT_EQ(error(GradientReady{0, 8}), "");
-  EXPECT_THAT(error(GradientReady{0, 8}), HasSubstr("unasked"));
+  EXPECT_THAT(error(GradientReady{0, 8}), HasSubstr("without a request"));
   EXPECT_EQ(error(GradientReady{0, 0}), "");
-  EXPECT_THAT(error(GradientReady{0, 0}), HasSubstr("unasked"));
+  EXPECT_THAT(error(GradientReady{0, 0}), HasSubstr("without a request"));
   EXPECT_THAT(error(Received{2, {9, 0, 0}}), HasSubstr("rank 2 came on channel 9"));
   EXPECT_THAT(error(Sent{SendId{99}}), HasSubstr("send 99 was reported; no bucket has it"));
 }

@@ -1,6 +1,6 @@
 // The smallest asynchronous algorithm, for the contract suite and for what is refused of such
 // algorithms: each node mixes whatever of its neighbours' replicas has come since its last step,
-// and waits only for its own messages to leave.
+// and waits only until its own messages have been received.
 #include <algorithm>
 #include <cstdint>
 #include <memory>

@@ -224,9 +224,10 @@ TEST_F(ServerViolations, OfAWorkersPeersAreNamed) {
   EXPECT_TRUE(worker->waiting_for().empty()) << "it computes";
   EXPECT_THAT(Error(*worker, Received{2, ParameterServers::WeightsTag(0)}),
               HasSubstr("weights of rank 2 for round 0 came without a post"));
-  EXPECT_THAT(Error(*worker, GradientReady{1}), HasSubstr("round 1 came unasked in round 0"));
+  EXPECT_THAT(Error(*worker, GradientReady{1}),
+              HasSubstr("round 1 came without a request in round 0"));
   EXPECT_EQ(Error(*worker, GradientReady{0}), "");
-  EXPECT_THAT(Error(*worker, GradientReady{0}), HasSubstr("unasked"));
+  EXPECT_THAT(Error(*worker, GradientReady{0}), HasSubstr("without a request"));
   ASSERT_EQ(worker->waiting_for().size(), 1u);
   EXPECT_EQ(worker->waiting_for()[0].peer, 2);
   EXPECT_THAT(Error(*worker, Received{0, ParameterServers::WeightsTag(0)}), HasSubstr("rank 0"));

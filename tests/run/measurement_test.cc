@@ -67,7 +67,7 @@ TEST(RunMeter, RatesCountFromTheLastWorkAndEvaluationsAddUp) {
 
   work.time_s = 4;
   const RunMetrics second =
-      meter.Measure({.round = 6}, work, ModelEvaluation{.test_accuracy = 0.75});
+      meter.Measure({.round = 6}, work, EvaluationRecord{.test_accuracy = 0.75});
   EXPECT_DOUBLE_EQ(*second.samples_per_s, 40);
   EXPECT_EQ(second.evaluation_bytes_sent_total, 200);
   EXPECT_EQ(meter.latest().round, 6);
@@ -79,7 +79,7 @@ TEST(RunMeter, AnEvaluationKnowsDistancesBetter) {
   const RunWork work{.time_s = 1, .consensus_distance = 0.3};
   EXPECT_EQ(meter.Measure(kPoint, work, std::nullopt).consensus_distance, 0.3);
   EXPECT_EQ(
-      meter.Measure(kPoint, work, ModelEvaluation{.consensus_distance = 0.25}).consensus_distance,
+      meter.Measure(kPoint, work, EvaluationRecord{.consensus_distance = 0.25}).consensus_distance,
       0.25);
 }
 

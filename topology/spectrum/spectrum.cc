@@ -205,7 +205,7 @@ void DescribeGraph(const Topology& topology, TopologySummary* summary) {
   summary->degree_mean = static_cast<double>(ends) / n;
 }
 
-// Of `rounds` rounds together.
+// `spectrum` is that of `rounds` rounds together.
 void SetPace(const Spectrum& spectrum, Round rounds, TopologySummary* summary) {
   // Closed forms know gaps of any size.
   const bool never = spectrum.method != Spectrum::Method::kClosedForm && spectrum.rho > 1 - kExact;

@@ -64,8 +64,8 @@ struct TopologySummary {
   bool directed = false;
   Round period = 1;  // 0: never repeats
 
-  // Of `round`. A node sends one replica to each out-neighbour, so its degree is
-  // also what it sends in a round, in units of a replica.
+  // One round's. A node sends one replica to each out-neighbour, so its degree is
+  // also what it sends in the round, in units of a replica.
   Round round = 0;
   int64_t edges = 0;  // undirected ones counted once
   Rank degree_min = 0;

@@ -140,7 +140,7 @@ absl::Status SendingEnd::Ended(const absl::Status& status) {
 
 void ReceivingEnd::AnswerHello(const EdgeIdentity& self) {
   hello_ = self;
-  accepted_ = true;
+  authenticated_ = true;
 }
 
 void ReceivingEnd::Admit(std::shared_ptr<PeerLink> link) {
@@ -149,7 +149,7 @@ void ReceivingEnd::Admit(std::shared_ptr<PeerLink> link) {
 }
 
 std::optional<ToSender> ReceivingEnd::Next() {
-  if (!accepted_) return std::nullopt;
+  if (!authenticated_) return std::nullopt;
   if (!answered_) {
     answered_ = true;
     return hello_;
@@ -171,13 +171,13 @@ absl::Status ReceivingEnd::Hear(google::protobuf::io::ZeroCopyInputStream* in, i
   google::protobuf::io::CodedInputStream coded(in);
   ASSIGN_OR_RETURN(ToReceiver message, DecodeToReceiver(&coded, size));
   if (auto* hello = std::get_if<EdgeIdentity>(&message)) return Meet(std::move(*hello));
-  if (!accepted_) return absl::InvalidArgumentError("sent no Hello");
+  if (!authenticated_) return absl::InvalidArgumentError("sent no Hello");
   if (const auto* heartbeat = std::get_if<Heartbeat>(&message)) {
     watch_.HeardRound(heartbeat->round);
     return absl::OkStatus();
   }
   if (const auto* chunk = std::get_if<ChunkHeader>(&message)) {
-    if (!admitted_) return absl::InvalidArgumentError("sent vectors before it was let in");
+    if (!admitted_) return absl::InvalidArgumentError("sent vectors before it was admitted");
     return TakeChunk(*chunk, &coded);
   }
   if (admitted_) link_->IncomingEnded();
@@ -214,10 +214,10 @@ void ReceivingEnd::Broke(const std::string& address) {
       "rank ", link_->peer(), " (", address, ") broke off the connection; ", watch_.Describe())));
 }
 
-absl::Status ReceivingEnd::TickAtDoor(std::chrono::milliseconds tick,
-                                      std::chrono::milliseconds peer_timeout) {
+absl::Status ReceivingEnd::TickUnadmitted(std::chrono::milliseconds tick,
+                                          std::chrono::milliseconds peer_timeout) {
   // A caller that waits for admission sends heartbeats.
-  if (watch_.Tick(tick) < (accepted_ ? peer_timeout : kHelloTimeout)) return absl::OkStatus();
+  if (watch_.Tick(tick) < (authenticated_ ? peer_timeout : kHelloTimeout)) return absl::OkStatus();
   return absl::DeadlineExceededError("was silent for too long");
 }
 

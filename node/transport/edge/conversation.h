@@ -126,7 +126,7 @@ class ReceivingEnd {
   // Answers the caller with `self`; heartbeats then go both ways, so that it may wait long for its
   // admission. Once.
   void AnswerHello(const EdgeIdentity& self);
-  bool accepted() const { return accepted_; }
+  bool authenticated() const { return authenticated_; }
   // Takes the caller for the peer of `link`. Once.
   void Admit(std::shared_ptr<PeerLink> link);
   bool admitted() const { return admitted_; }
@@ -142,7 +142,8 @@ class ReceivingEnd {
 
   // Before Admit: `tick` has passed. DeadlineExceeded, phrased to follow its name, for a caller
   // that says no Hello, or has stopped sending heartbeats.
-  absl::Status TickAtDoor(std::chrono::milliseconds tick, std::chrono::milliseconds peer_timeout);
+  absl::Status TickUnadmitted(std::chrono::milliseconds tick,
+                              std::chrono::milliseconds peer_timeout);
 
   // After Admit, for the peer at `address`: it violated the protocol; the stream broke instead of
   // ending in order; `tick` has passed.
@@ -157,8 +158,8 @@ class ReceivingEnd {
 
   const Context context_;
   SilenceWatch watch_;
-  ToSender hello_;  // set once, before accepted_
-  std::atomic<bool> accepted_ = false;
+  ToSender hello_;  // set once, before authenticated_
+  std::atomic<bool> authenticated_ = false;
   std::shared_ptr<PeerLink> link_;  // set once, before admitted_
   std::atomic<bool> admitted_ = false;
   bool answered_ = false;     // the Hello is written; within Next

@@ -127,7 +127,7 @@ void GrpcIncomingStream::Tick(std::chrono::milliseconds tick, const GrpcTranspor
     }
   }
   if (admitted()) return talk_.Tick(tick, options.peer_timeout, address());
-  const absl::Status patient = talk_.TickAtDoor(tick, options.peer_timeout);
+  const absl::Status patient = talk_.TickUnadmitted(tick, options.peer_timeout);
   if (!patient.ok()) acceptor_->Reject(*this, patient);
 }
 
@@ -161,7 +161,7 @@ absl::Status GrpcGossipService::Register(const std::shared_ptr<GrpcIncomingStrea
   MutexLock lock(mutex_);
   const auto unauthenticated =
       std::count_if(streams_.begin(), streams_.end(),
-                    [](const auto& entry) { return !entry.second->accepted(); });
+                    [](const auto& entry) { return !entry.second->authenticated(); });
   streams_.emplace(stream.get(), stream);
   if (closed_) return absl::UnavailableError("came when this node had left the run");
   if (unauthenticated < options_.max_unknown_streams) return absl::OkStatus();

@@ -52,9 +52,9 @@ class GrpcStreamAcceptor {
   virtual void OnClosed(GrpcIncomingStream* stream) = 0;
 };
 
-// A stream on which somebody sends to this node: the server's end of Gossip.Exchange. Until it is
-// accepted, it is an unauthenticated caller's, bounded in what it may send and for how long; once
-// admitted, it belongs to a peer's link. ReceivingEnd (edge/conversation.h) holds the conversation.
+// A stream on which somebody sends to this node: the server's end of Gossip.Exchange. Until its
+// caller is authenticated, it is bounded in what it may send and for how long; once admitted, it
+// belongs to a peer's link. ReceivingEnd (edge/conversation.h) holds the conversation.
 // Pending operations keep it alive.
 class GrpcIncomingStream final : public EdgeCaller,
                                  public std::enable_shared_from_this<GrpcIncomingStream> {
@@ -76,7 +76,7 @@ class GrpcIncomingStream final : public EdgeCaller,
   // `tick` has passed: watches for silence.
   void Tick(std::chrono::milliseconds tick, const GrpcTransportOptions& options);
   void Beat();
-  bool accepted() const { return talk_.accepted(); }
+  bool authenticated() const { return talk_.authenticated(); }
   bool admitted() const { return talk_.admitted(); }
 
  private:

@@ -70,10 +70,9 @@ TEST(ReceiveLedger, NamesEveryViolation) {
 
   ChunkHeader bad = good;
   bad.tag.index = 3;
-  EXPECT_THAT(
-      Message(ledger.Accept(bad).status()),
-      HasSubstr(
-          "sent channel 1, index 3, step 3 unasked; 1 posted for it, first channel 1, index 2"));
+  EXPECT_THAT(Message(ledger.Accept(bad).status()),
+              HasSubstr("sent channel 1, index 3, step 3 without a post; 1 posted for it, first "
+                        "channel 1, index 2"));
   bad = good;
   bad.total = 44;
   EXPECT_THAT(Message(ledger.Accept(bad).status()), HasSubstr("with 44 bytes, expected 40"));

@@ -210,7 +210,7 @@ class SimulatedTransport::Caller final : public EdgeCaller,
     if (end_.has_value()) return;
     const milliseconds peer_timeout = transport_.options_.peer_timeout;
     if (talk_.admitted()) return talk_.Tick(tick, peer_timeout, address());
-    const absl::Status patient = talk_.TickAtDoor(tick, peer_timeout);
+    const absl::Status patient = talk_.TickUnadmitted(tick, peer_timeout);
     if (!patient.ok()) transport_.acceptor_.Reject(*this, patient);
   }
 

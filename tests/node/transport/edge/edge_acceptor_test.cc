@@ -1,4 +1,4 @@
-// Who is authenticated and who is let in, over streams that only remember what was done to them.
+// Who is authenticated and who is admitted, over streams that only remember what was done to them.
 #include "node/transport/edge/edge_acceptor.h"
 
 #include <gmock/gmock.h>

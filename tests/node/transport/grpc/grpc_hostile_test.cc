@@ -113,7 +113,7 @@ TEST_F(GrpcHostile, UnauthenticatedCallersOfEveryKindAreRejected) {
   ExpectUnharmed();
 }
 
-TEST_F(GrpcHostile, OtherRunsAreTurnedAwayWithBothValues) {
+TEST_F(GrpcHostile, OtherRunsAreRejectedWithBothValues) {
   const EdgeIdentity ours = Caller();
   EdgeIdentity theirs = ours;
   theirs.protocol_version = 99;
@@ -155,7 +155,7 @@ TEST_F(GrpcHostile, AnUnauthenticatedCallerLearnsNothingOfTheRun) {
   ExpectUnharmed();
 }
 
-TEST_F(GrpcHostile, ASecondStreamOfOneRankIsTurnedAway) {
+TEST_F(GrpcHostile, ASecondStreamOfOneRankIsRejected) {
   ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
   RawClient first(node_.address());
   ASSERT_TRUE(first.SayHello(Caller()));
@@ -171,7 +171,7 @@ TEST_F(GrpcHostile, AnUnaskedMessageEndsThePeer) {
   other.index = 8;
   ExpectGivenUp(
       ChunkMessage(other, kData), absl::StatusCode::kInvalidArgument,
-      "sent channel 0, index 8, step 0 unasked; 1 posted for it, first channel 0, index 7");
+      "sent channel 0, index 8, step 0 without a post; 1 posted for it, first channel 0, index 7");
 }
 
 TEST_F(GrpcHostile, AWrongSizeEndsThePeer) {
@@ -396,14 +396,14 @@ TEST_F(GrpcWithToken, AVectorOfWhoIsNoNeighbourFailsNothing) {
     RawClient client(node_.address());
     ASSERT_TRUE(client.SayHello(Caller(kToken)));
     client.Send(ChunkMessage(kTag, kData));
-    EXPECT_THAT(client.End().error_message(), HasSubstr("sent vectors before it was let in"));
+    EXPECT_THAT(client.End().error_message(), HasSubstr("sent vectors before it was admitted"));
   }
   EXPECT_EQ(sink_.failures(), 0);
 }
 
 // Rank 0 is rank 1's neighbour once rank 1 dials it or awaits a message of it. Of
 // two that come earlier in its name one is rejected, the other waits.
-TEST_F(GrpcWithToken, WhoIsNoNeighbourYetWaitsAtTheDoor) {
+TEST_F(GrpcWithToken, WhoIsNoNeighbourYetWaitsForAdmission) {
   RawClient callers[] = {RawClient(node_.address()), RawClient(node_.address())};
   std::promise<bool> first, second;
   std::atomic<int> over = 0;
