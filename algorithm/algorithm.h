@@ -79,6 +79,12 @@ absl::StatusOr<Rank> WorkerCount(std::string_view spec, Rank nodes);
 // estimate for an allreduce on more than some hundreds of nodes. Errors as MakeAlgorithm's.
 absl::StatusOr<double> MessagesPerRound(std::string_view spec, const Topology& topology);
 
+// The ranges of a replica of `size` elements for which nodes request steps: one, unless servers
+// share it. A rule that takes norms of tensors needs them whole (optim/optimizer.h). Errors as
+// MakeAlgorithm's.
+absl::StatusOr<std::vector<ReplicaRange>> StepRanges(std::string_view spec, Rank nodes,
+                                                     int64_t size);
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_ALGORITHM_ALGORITHM_H_

@@ -79,6 +79,13 @@ absl::StatusOr<double> MessagesPerRound(std::string_view text, const Topology& t
                               : NeighbourMessages(topology);
 }
 
+absl::StatusOr<std::vector<ReplicaRange>> StepRanges(std::string_view text, Rank nodes,
+                                                     int64_t size) {
+  ASSIGN_OR_RETURN(const auto named, Algorithms().Read(text));
+  if (named.kind->step_ranges) return named.kind->step_ranges(named.spec, nodes, size);
+  return std::vector<ReplicaRange>{{0, size}};
+}
+
 absl::StatusOr<int64_t> LargestMemory(std::string_view text, const Topology& topology) {
   ASSIGN_OR_RETURN(const auto named, Algorithms().Read(text));
   return named.kind->memory ? named.kind->memory(named.spec, topology)

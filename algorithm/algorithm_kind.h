@@ -20,6 +20,7 @@
 #include "algorithm/algorithm.h"
 #include "base/registry.h"
 #include "base/spec.h"
+#include "kernels/vector/vector_handle.h"
 #include "topology/topology.h"
 
 namespace grapevine {
@@ -49,9 +50,12 @@ struct AlgorithmKind {
   std::function<absl::StatusOr<Rank>(const Spec&, Rank nodes)> workers = nullptr;
   // MessagesPerRound. Empty: one for each edge and direction of round 0.
   std::function<absl::StatusOr<double>(const Spec&, const Topology&)> messages = nullptr;
-  // The most that a node holds, in replicas, with a window of 1. Empty: (largest in-degree +
-  // 4): the neighbours' replicas, its own, the gradient, the optimizer's state and the output
-  // of a pass. --advise shows it.
+  // The ranges of a replica of `size` elements for which steps are requested. Empty: the whole.
+  std::function<absl::StatusOr<std::vector<ReplicaRange>>(const Spec&, Rank nodes, int64_t size)>
+      step_ranges = nullptr;
+  // The most that a node holds, in replicas, with a window of 1 and one vector of optimizer's
+  // state. Empty: (largest in-degree + 4): the neighbours' replicas, its own, the gradient, the
+  // optimizer's state and the output of a pass. --advise shows it.
   std::function<int64_t(const Spec&, const Topology&)> memory = nullptr;
   // The specs that --advise compares for this many nodes; gossip is compared on several graphs
   // each. Empty: none.

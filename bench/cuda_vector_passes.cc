@@ -124,7 +124,7 @@ void Report(const std::vector<Contender>& contenders, int64_t size) {
 
 constexpr int kNeighbours = 4;
 constexpr int kTensors = 160;
-constexpr int kVectors = kNeighbours + 4;  // own, gradient, velocity and out beside them
+constexpr int kVectors = kNeighbours + 5;  // own, gradient, two of state and out beside them
 
 // All memory of the passes over vectors of one size.
 struct Memory {
@@ -135,21 +135,16 @@ struct Memory {
     }
     ReplicaLayout layout;
     for (int t = 0; t < kTensors; ++t) layout.AddParameter("tensor", {size / kTensors});
-    const std::vector<TensorSpan> spans = TensorSpans(layout.parameters);
-    chunks = TotalChunks(spans);
-    tensors = NewOnDevice<TensorSpan>(kTensors);
-    Check(cudaMemcpy(tensors.get(), spans.data(), spans.size() * sizeof(TensorSpan),
-                     cudaMemcpyDefault),
-          "copy");
-    workspace = NewOnDevice<std::byte>(static_cast<int64_t>(std::max(
-        {CudaTensorNormsWorkspace(chunks), CudaSketchWorkspace(size), CudaTopKWorkspace(size)})));
+    tensors = TensorSpans(layout.parameters);
+    workspace = NewOnDevice<std::byte>(
+        static_cast<int64_t>(std::max({CudaTensorNormsWorkspace(TotalChunks(tensors)),
+                                       CudaSketchWorkspace(size), CudaTopKWorkspace(size)})));
     doubles = NewOnDevice<double>(std::max<int64_t>(kTensors, kSketchSize));
   }
 
   const int64_t size;
   std::vector<std::shared_ptr<float>> vectors;
-  std::shared_ptr<TensorSpan> tensors;
-  int64_t chunks = 0;
+  std::vector<TensorSpan> tensors;
   std::shared_ptr<std::byte> workspace;
   std::shared_ptr<double> doubles;
 };
@@ -169,6 +164,11 @@ std::vector<Contender> Contenders(const Memory& memory, cudaStream_t stream) {
                      .momentum = 0.5f};
   SgdStep decaying = step;
   decaying.weight_decay = 1e-4f;
+  const AdamStep adam{.own = own,
+                      .gradient = gradient,
+                      .mean = velocity,
+                      .square = memory.vectors[kNeighbours + 4].get(),
+                      .learning_rate = 1e-6f};
   void* const workspace = memory.workspace.get();
   double* const doubles = memory.doubles.get();
   const auto terms = [mix](int count) {
@@ -209,10 +209,11 @@ std::vector<Contender> Contenders(const Memory& memory, cudaStream_t stream) {
       // own is one of the mixed vectors: its second read is the cache's.
       {"mix + momentum + decay, 2 neighbours", 28, fused(2, decaying)},
       {"mix + momentum, 4 neighbours", 36, fused(4, step)},
+      {"mix + Adam, 2 neighbours", 36,
+       [=, mix = terms(3)] { return CudaMixAndStep(mix, adam, size, out, stream); }},
       {"norms of 160 tensors", 4,
-       [=, tensors = memory.tensors, chunks = memory.chunks] {
-         return CudaTensorSquaredNorms(gradient, tensors.get(), kTensors, chunks, doubles,
-                                       workspace, stream);
+       [=, tensors = memory.tensors] {
+         return CudaTensorSquaredNorms(gradient, tensors, doubles, workspace, stream);
        }},
       {"sketch", 4,
        [=] { return CudaSketch(gradient, size, /*seed=*/1, doubles, workspace, stream); }},

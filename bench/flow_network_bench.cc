@@ -38,7 +38,7 @@ absl::Status Measure(Rank nodes, Round rounds, const std::string& network, const
   ASSIGN_OR_RETURN(const auto topology, MakeTopology(graph, nodes, 1));
   const std::shared_ptr<const Mixing> mixing = *MakeMixing("metropolis", topology);
   const LearningRate learning_rate = [](Round) { return 0.1; };
-  PhantomVectors vectors(kBytes / 4, 1);
+  PhantomVectors vectors(kBytes / 4, /*step_vectors=*/4);
   ASSIGN_OR_RETURN(
       auto simulation,
       Simulation::Make(

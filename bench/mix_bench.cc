@@ -1,6 +1,6 @@
-// The fused pass (two neighbours, momentum SGD with weight decay) against the
-// machine's plain in-place average of three vectors, as bytes moved per second
-// on one thread, interleaved in one run so that drift hits both alike.
+// The fused passes (two neighbours; momentum SGD with weight decay, Adam, and the others) against
+// the machine's plain in-place average of three vectors, as bytes moved per second
+// on one thread, interleaved in one run so that drift hits all alike.
 //
 //   bazel run -c opt //bench:mix_bench [-- ELEMENTS [ROUNDS]]
 
@@ -14,9 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/passes/adaptive_step.h"
 #include "kernels/passes/instruction_set.h"
 #include "kernels/passes/mix_and_step.h"
 #include "kernels/passes/weighted_sum.h"
+#include "kernels/vector/layerwise_step.h"
+#include "kernels/vector/replica_layout.h"
 #include "kernels/vector/shared_vector.h"
 #include "random/keyed_random.h"
 
@@ -70,8 +73,9 @@ void Report(const std::vector<Contender>& contenders, int64_t size) {
 
 void Main(int64_t size, int rounds) {
   constexpr int kNeighbours = 8;
+  constexpr int kTensors = 50;
   std::vector<SharedVector> vectors;
-  for (int k = 0; k < kNeighbours + 4; ++k) {
+  for (int k = 0; k < kNeighbours + 5; ++k) {
     vectors.push_back(NewSharedVector(size));
     std::fill_n(vectors.back().data.get(), size, 1.0f + static_cast<float>(k));
   }
@@ -87,7 +91,35 @@ void Main(int64_t size, int rounds) {
                   .learning_rate = 1e-6f,
                   .weight_decay = 1e-4f,
                   .momentum = 0.5f};
+  AdamStep adam = {.own = own,
+                   .gradient = gradient,
+                   .mean = velocity,
+                   .square = vectors[kNeighbours + 4].data.get(),
+                   .adam = AdamCoefficientsAt(0, 0.9, 0.999, 1e-8),
+                   .learning_rate = 1e-6f};
+  AdamStep adamw = adam;
+  adamw.adam.decay = Decay::kUpdate;
+  adamw.adam.weight_decay = 1e-4f;
+  const AdagradStep adagrad = {.gradient = gradient, .sum = adam.square, .learning_rate = 1e-6f};
+  ReplicaLayout layout;
+  for (int t = 0; t < kTensors; ++t) layout.AddParameter("tensor", {size / kTensors, 1});
+  const Layerwise<LarsStep> lars = {.step = {.own = own,
+                                             .gradient = gradient,
+                                             .velocity = velocity,
+                                             .momentum = 0.5f,
+                                             .rates = {.learning_rate = 1e-3}},
+                                    .tensors = LayerwiseTensorsOf(layout)};
+  const Layerwise<LambStep> lamb = {.step = {.own = own,
+                                             .gradient = gradient,
+                                             .mean = adam.mean,
+                                             .square = adam.square,
+                                             .adam = adamw.adam,
+                                             .learning_rate = 1e-6},
+                                    .tensors = lars.tensors};
   const InstructionSet best = BestInstructionSet();
+  const auto mixed = [&](const auto& rule, float* to) {
+    return [=, &mix, &rule] { MixAndStep(std::span(mix).first(3), rule, size, to, best); };
+  };
   const auto fused = [&](int neighbours, InstructionSet set, float* to) {
     return [=, &mix, &step] {
       MixAndStep(std::span(mix).first(static_cast<size_t>(neighbours) + 1), step, size, to, set);
@@ -107,6 +139,12 @@ void Main(int64_t size, int rounds) {
       {"fused mix + momentum, 2 neighbours, in place", 28, fused(2, best, own)},
       {"fused mix + momentum, 8 neighbours", 52, fused(8, best, out)},
       {"local momentum step", 20, fused(0, best, out)},
+      {"fused mix + Adam, 2 neighbours", 36, mixed(adam, out)},
+      {"fused mix + Adam, 2 neighbours, in place", 36, mixed(adam, own)},
+      {"fused mix + AdamW, 2 neighbours", 36, mixed(adamw, out)},
+      {"fused mix + Adagrad, 2 neighbours", 28, mixed(adagrad, out)},
+      {"norms, then mix + LARS, 2 neighbours", 36, mixed(lars, out)},
+      {"norms, then mix + LAMB, 2 neighbours", 52, mixed(lamb, out)},
       {"weighted sum of 3", 16, [&] { WeightedSum(std::span(mix).first(3), size, out); }},
   };
   for (Contender& contender : contenders) contender.run();  // faults the pages in

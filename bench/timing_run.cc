@@ -32,7 +32,7 @@ absl::StatusOr<TimingResult> MeasureTiming(const TimingRun& run) {
                                                      .nodes = run.nodes}));
   ASSIGN_OR_RETURN(const auto topology, MakeTopology(run.topology, run.nodes, 1));
   ASSIGN_OR_RETURN(const auto mixing, MakeMixing("metropolis", topology));
-  PhantomVectors vectors(run.bytes / static_cast<int64_t>(sizeof(float)), 1);
+  PhantomVectors vectors(run.bytes / static_cast<int64_t>(sizeof(float)), /*step_vectors=*/4);
   const FixedComputeTime compute(run.compute);
   const auto make_algorithm = [&](Rank rank) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
     if (run.make_algorithm) return run.make_algorithm(rank);

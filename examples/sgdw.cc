@@ -36,14 +36,15 @@ class Sgdw final : public Optimizer {
     if (options_.weight_decay > 0) {
       terms.push_back({static_cast<float>(-request.learning_rate * options_.weight_decay), own});
     }
-    vectors.passes().MixAndStep(terms,
-                                {.own = own,
-                                 .gradient = vectors.At(request.gradient).data.get(),
-                                 .velocity = vectors.At(request.state).data.get(),
-                                 .learning_rate = static_cast<float>(request.learning_rate),
-                                 .gradient_scale = static_cast<float>(request.gradient_scale),
-                                 .momentum = static_cast<float>(options_.momentum)},
-                                layout.parameter_size, vectors.At(request.out).data.get());
+    vectors.passes().MixAndStep(
+        terms,
+        grapevine::SgdStep{.own = own,
+                           .gradient = vectors.At(request.gradient).data.get(),
+                           .velocity = vectors.At(request.state).data.get(),
+                           .learning_rate = static_cast<float>(request.learning_rate),
+                           .gradient_scale = static_cast<float>(request.gradient_scale),
+                           .momentum = static_cast<float>(options_.momentum)},
+        layout.parameter_size, vectors.At(request.out).data.get());
     grapevine::AverageBuffers(layout, request, vectors);
   }
 

@@ -1,5 +1,7 @@
 #include "optim/optimizer.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -24,6 +26,8 @@ void AverageBuffers(const ReplicaLayout& layout, const StepRequest& request, Vec
 
 void ApplyStep(const Optimizer& optimizer, const ReplicaLayout& layout, const StepRequest& request,
                VectorTable& vectors) {
+  const TensorView* const cut = CutTensor(optimizer, layout, {&request.range, 1});
+  CHECK(cut == nullptr) << optimizer.name() << " is to step a part of " << cut->name;
   if (request.range.size == layout.size) {
     optimizer.Step(layout, request, vectors);
   } else {
@@ -31,11 +35,33 @@ void ApplyStep(const Optimizer& optimizer, const ReplicaLayout& layout, const St
   }
 }
 
+int64_t ScratchOffset(const Optimizer& optimizer, int64_t parameters) {
+  return (optimizer.state_vectors() * parameters + 1) / 2 * 2;
+}
+
 int64_t OptimizerStateSize(const Optimizer& optimizer, const ReplicaLayout& layout,
                            ReplicaRange range) {
   const int64_t parameters =
       std::clamp<int64_t>(layout.parameter_size - range.offset, 0, range.size);
-  return optimizer.state_vectors() * parameters;
+  const int64_t scratch = optimizer.scratch(layout.Within(range));
+  return scratch == 0 ? optimizer.state_vectors() * parameters
+                      : ScratchOffset(optimizer, parameters) + scratch;
+}
+
+const TensorView* CutTensor(const Optimizer& optimizer, const ReplicaLayout& layout,
+                            std::span<const ReplicaRange> ranges) {
+  const auto cut_by = [](const TensorView& tensor, const ReplicaRange& range) {
+    const int64_t begin = std::max(tensor.offset, range.offset);
+    const int64_t end = std::min(tensor.offset + tensor.size, range.offset + range.size);
+    return begin < end && end - begin < tensor.size;
+  };
+  for (const TensorView& tensor : layout.parameters) {
+    if (!optimizer.needs_whole(tensor)) continue;
+    for (const ReplicaRange& range : ranges) {
+      if (cut_by(tensor, range)) return &tensor;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace grapevine

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,10 +29,18 @@ class Optimizer {
   virtual std::string name() const = 0;
   // State vectors of layout.parameter_size elements (momentum: 1), in one block.
   virtual int state_vectors() const = 0;
+  // How many such vectors a step reads and writes, those of the mix apart: the gradient, the
+  // result, and each state vector twice, unless there are sweeps before the last.
+  virtual int step_vectors() const { return 2 + 2 * state_vectors(); }
+  // Elements of the block behind the vectors, for a device's intermediate results.
+  virtual int64_t scratch(const ReplicaLayout& layout) const { return 0; }
+  // Whether the rule takes this parameter's norm: a range of the replica that cuts it would step
+  // otherwise than the whole.
+  virtual bool needs_whole(const TensorView& parameter) const { return false; }
 
   // The step over the parameters, and the exponential moving average over the buffers
   // (ReplicaLayout::buffer_momentum). `layout` is that of request.range, as ApplyStep ensures.
-  // The state has state_vectors() * layout.parameter_size elements, zero before the first step.
+  // The state has OptimizerStateSize elements, zero before the first step.
   // `vectors` resolves the handles, and its passes do the work.
   virtual void Step(const ReplicaLayout& layout, const StepRequest& request,
                     VectorTable& vectors) const = 0;
@@ -58,13 +67,22 @@ absl::StatusOr<std::unique_ptr<Optimizer>> MakeOptimizer(std::string_view spec,
 void AverageBuffers(const ReplicaLayout& layout, const StepRequest& request, VectorTable& vectors);
 
 // Carries out an algorithm's request for the fused mix and local step, on a replica or a range
-// of it, for every driver. `layout` is the whole replica's.
+// of it, for every driver. `layout` is the whole replica's. The range cuts no tensor that the
+// optimizer needs whole (CutTensor): an experiment refuses algorithms whose ranges do.
 void ApplyStep(const Optimizer& optimizer, const ReplicaLayout& layout, const StepRequest& request,
                VectorTable& vectors);
 
+// Where the scratch memory begins in the state of a range with so many parameters: behind the
+// vectors, aligned to 8 bytes.
+int64_t ScratchOffset(const Optimizer& optimizer, int64_t parameters);
 // Elements of the optimizer's state for a range; zeros before the first step.
 int64_t OptimizerStateSize(const Optimizer& optimizer, const ReplicaLayout& layout,
                            ReplicaRange range);
+
+// The first parameter that the optimizer needs whole and that one of these ranges of the replica
+// cuts; null if there is none.
+const TensorView* CutTensor(const Optimizer& optimizer, const ReplicaLayout& layout,
+                            std::span<const ReplicaRange> ranges);
 
 }  // namespace grapevine
 

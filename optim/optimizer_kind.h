@@ -18,6 +18,11 @@
 
 namespace grapevine {
 
+// Bounds of options. With a beta of 1 a mean would never move; an epsilon of 0 would divide 0 by 0
+// where a gradient has always been 0.
+inline constexpr double kLargestBeta = 0.999999;
+inline constexpr double kSmallestEpsilon = 1e-30;
+
 struct OptimizerKind {
   std::string name;     // "sgd"
   std::string options;  // "[:momentum=0.9]"

@@ -41,6 +41,15 @@ absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
   return 2.0 * servers.workers() * servers.servers();
 }
 
+absl::StatusOr<std::vector<ReplicaRange>> Shards(const Spec& spec, Rank nodes, int64_t size) {
+  ASSIGN_OR_RETURN(const ParameterServers servers, ParameterServers::Parse(spec, nodes));
+  std::vector<ReplicaRange> shards;
+  for (Rank index = 0; index < servers.servers(); ++index) {
+    shards.push_back(servers.Shard(index, size));
+  }
+  return shards;
+}
+
 // A server has a place for every worker's gradient.
 int64_t Memory(const Spec&, const Topology& topology) { return topology.size() + 3; }
 
@@ -63,6 +72,7 @@ const Registration kPs(
      .make = MakePs,
      .workers = Workers,
      .messages = Messages,
+     .step_ranges = Shards,
      .memory = Memory,
      .advised = Advised});
 

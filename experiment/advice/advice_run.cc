@@ -124,8 +124,9 @@ absl::StatusOr<std::vector<double>> TimeAll(
 }
 
 absl::Status AddMemory(const Experiment& experiment, CandidateResult* result) {
-  ASSIGN_OR_RETURN(const int64_t replicas,
+  ASSIGN_OR_RETURN(int64_t replicas,
                    LargestMemory(result->candidate.algorithm, experiment.mixing().topology()));
+  replicas += experiment.optimizer().state_vectors() - 1;  // it includes one
   result->memory = static_cast<double>(replicas * experiment.layout().size) * sizeof(float);
   return absl::OkStatus();
 }
@@ -194,7 +195,7 @@ absl::Status SearchCrossovers(const std::vector<Contender>& contenders, const Co
 absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cluster,
                                   const RoundTimingOptions& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<SimulatedCluster> made, SimulatedCluster::Make(cluster));
-  PhantomVectors vectors(experiment.layout().size, experiment.optimizer().state_vectors());
+  PhantomVectors vectors(experiment.layout().size, experiment.optimizer().step_vectors());
   RoundClock clock(options);
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Simulation> simulation,

@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "experiment/core/experiment_problem.h"
 #include "experiment/core/model_settings.h"
+#include "experiment/core/whole_tensors.h"
 #include "model/files/safetensors.h"
 #include "optim/schedule.h"
 #include "run/config/configured_stragglers.h"
@@ -97,6 +98,7 @@ absl::Status Experiment::BuildTraining() {
                     {.momentum = config_.momentum(), .weight_decay = config_.weight_decay()});
   if (!optimizer.ok()) return NamingFlag("--optimizer", config_.optimizer(), optimizer.status());
   optimizer_ = *std::move(optimizer);
+  RETURN_IF_ERROR(CheckWholeTensors(config_, *optimizer_, layout()));
   if (const TrainTest* data = problem_->data()) {
     rounds_per_epoch_ =
         static_cast<double>(data->train->size()) / static_cast<double>(global_batch());

@@ -27,7 +27,7 @@ namespace {
 absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& experiment) {
   if (!experiment.problem().learns()) {
     return std::make_unique<PhantomVectors>(experiment.layout().size,
-                                            experiment.optimizer().state_vectors());
+                                            experiment.optimizer().step_vectors());
   }
   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Objective>> objectives,
                    experiment.problem().MakeObjectives(0, experiment.workers(), {}));

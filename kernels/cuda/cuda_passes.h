@@ -1,11 +1,11 @@
 // The passes over vectors that a stream queues: the weighted sum (kernels/passes/weighted_sum.h),
-// the fused pass of decentralized SGD (kernels/passes/mix_and_step.h) and the sketch
-// (kernels/passes/sketch.h) on a GPU. With the same bits as on a CPU's thread that flushes
-// denormals (kernels/passes/denormals.h; NaN is NaN, whichever), each in one sweep over device
-// memory.
+// the fused passes of decentralized SGD (kernels/passes/mix_and_step.h), Adam and Adagrad
+// (kernels/passes/adaptive_step.h) and the sketch (kernels/passes/sketch.h) on a GPU. With the same
+// bits as on a CPU's thread that flushes denormals (kernels/passes/denormals.h; NaN is NaN,
+// whichever), each in one sweep over device memory.
 //
 // Bytes moved: 4 an element for each vector that is summed or sketched and for the result; a
-// step also reads the gradient, and reads and writes the momentum.
+// step also reads the gradient, and reads and writes its state.
 //
 // Thread-safety: pure functions over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_CUDA_CUDA_PASSES_H_
@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/passes/adaptive_step.h"
 #include "kernels/passes/mix_and_step.h"
 #include "kernels/passes/weighted_sum.h"
 
@@ -37,6 +38,10 @@ cudaError_t CudaWeightedSum(std::span<const WeightedVector> terms, int64_t size,
 // aligned and how many there may be.
 cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
                            float* out, cudaStream_t stream);
+cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix, const AdamStep& step, int64_t size,
+                           float* out, cudaStream_t stream);
+cudaError_t CudaMixAndStep(std::span<const WeightedVector> mix, const AdagradStep& step,
+                           int64_t size, float* out, cudaStream_t stream);
 
 // Bytes of CudaSketch's workspace in device memory, aligned to 8: at most 4 MiB.
 size_t CudaSketchWorkspace(int64_t size);

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <thread>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "kernels/cuda/cuda_layerwise_step.h"
 #include "kernels/cuda/cuda_passes.h"
 #include "kernels/cuda/cuda_status.h"
 
@@ -156,11 +158,12 @@ void CudaStream::WeightedSum(std::span<const WeightedVector> terms, int64_t size
         absl::StrCat("a sum of ", terms.size(), " vectors"));
 }
 
-void CudaStream::MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
+void CudaStream::MixAndStep(std::span<const WeightedVector> mix, const StepPass& step, int64_t size,
                             float* out) {
   if (!Enter() || !Fits(mix.size())) return;
-  Check(CudaMixAndStep(mix, step, size, out, stream_),
-        absl::StrCat("a mixture of ", mix.size(), " vectors"));
+  const cudaError_t queued = std::visit(
+      [&](const auto& pass) { return CudaMixAndStep(mix, pass, size, out, stream_); }, step);
+  Check(queued, absl::StrCat("a mixture of ", mix.size(), " vectors"));
 }
 
 int64_t CudaStream::SketchWorkspace(int64_t size) const {

@@ -52,7 +52,7 @@ class CudaStream final : public DeviceStream {
   void Download(const void* device, int64_t bytes, void* host) override;
   // At most kMaxCudaTerms vectors.
   void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) override;
-  void MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
+  void MixAndStep(std::span<const WeightedVector> mix, const StepPass& step, int64_t size,
                   float* out) override;
   int64_t SketchWorkspace(int64_t size) const override;
   void ComputeSketch(const float* vector, int64_t size, uint64_t seed, void* workspace,

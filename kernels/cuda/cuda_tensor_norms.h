@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "kernels/vector/tensor_norms.h"
 
@@ -20,12 +21,11 @@ constexpr size_t CudaTensorNormsWorkspace(int64_t chunks) {
   return static_cast<size_t>(chunks) * sizeof(double);
 }
 
-// Starts computing norms[t] for each of the `count` tensors on `stream`, in two launches. All
-// pointers are device memory, `tensors` a copy of TensorSpans' result; reading is fastest if
-// `vector` is aligned to 16 bytes.
-cudaError_t CudaTensorSquaredNorms(const float* vector, const TensorSpan* tensors, int count,
-                                   int64_t chunks, double* norms, void* workspace,
-                                   cudaStream_t stream);
+// Starts computing norms[t], the SquaredNorm of each of the tensors, on `stream`. `tensors` is
+// TensorSpans' result and need not outlive the call; the pointers are device memory. Reading is
+// fastest where a tensor is aligned to 16 bytes.
+cudaError_t CudaTensorSquaredNorms(const float* vector, std::span<const TensorSpan> tensors,
+                                   double* norms, void* workspace, cudaStream_t stream);
 
 }  // namespace grapevine
 

@@ -122,6 +122,23 @@ class BlockStore {
   bool streaming_;
 };
 
+// out <- the sum of `mix`, to each block of which rule(offset, size, block) is applied.
+template <typename Rule>
+struct MixKernel {
+  GRAPEVINE_INLINE static void Run(std::span<const WeightedVector> mix, const Rule& rule,
+                                   int64_t size, float* out) {
+    alignas(64) float block[kBlock];
+    const BlockStore store(out, size, mix);
+    for (int64_t offset = 0; offset < size;) {
+      const int64_t length = store.BlockSize(offset, size);
+      SumBlock(mix, offset, length, block);
+      rule(offset, length, block);
+      store.Store(block, offset, length);
+      offset += length;
+    }
+  }
+};
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_KERNELS_PASSES_BLOCK_SUM_H_

@@ -6,34 +6,21 @@ namespace grapevine {
 
 namespace {
 
-// block <- block - learning_rate * update at `offset`.
 template <Momentum kMomentum, bool kDecay>
-GRAPEVINE_INLINE void StepBlock(const SgdStep& step, int64_t offset, int64_t size,
-                                float* __restrict block) {
-  const float* own = step.own + (kDecay ? offset : 0);
-  const float* gradient = step.gradient + offset;
-  float* __restrict velocity = step.velocity + (kMomentum == Momentum::kNone ? 0 : offset);
-  const float rate = step.learning_rate;
-  const SgdCoefficients sgd{step.gradient_scale, step.weight_decay, step.momentum};
-  for (int64_t i = 0; i < size; ++i) {
-    block[i] -=
-        rate * SgdUpdate<kMomentum, kDecay>(sgd, gradient[i], kDecay ? own[i] : 0,
-                                            kMomentum == Momentum::kNone ? nullptr : velocity + i);
-  }
-}
+struct SgdRule {
+  const SgdStep& step;
 
-template <Momentum kMomentum, bool kDecay>
-struct MixAndStepKernel {
-  GRAPEVINE_INLINE static void Run(std::span<const WeightedVector> mix, const SgdStep& step,
-                                   int64_t size, float* out) {
-    alignas(64) float block[kBlock];
-    const BlockStore store(out, size, mix);
-    for (int64_t offset = 0; offset < size;) {
-      const int64_t length = store.BlockSize(offset, size);
-      SumBlock(mix, offset, length, block);
-      StepBlock<kMomentum, kDecay>(step, offset, length, block);
-      store.Store(block, offset, length);
-      offset += length;
+  // block <- block - learning_rate * update at `offset`.
+  GRAPEVINE_INLINE void operator()(int64_t offset, int64_t size, float* __restrict block) const {
+    const float* own = step.own + (kDecay ? offset : 0);
+    const float* gradient = step.gradient + offset;
+    float* __restrict velocity = step.velocity + (kMomentum == Momentum::kNone ? 0 : offset);
+    const float rate = step.learning_rate;
+    const SgdCoefficients sgd{step.gradient_scale, step.weight_decay, step.momentum};
+    for (int64_t i = 0; i < size; ++i) {
+      block[i] -= rate * SgdUpdate<kMomentum, kDecay>(
+                             sgd, gradient[i], kDecay ? own[i] : 0,
+                             kMomentum == Momentum::kNone ? nullptr : velocity + i);
     }
   }
 };
@@ -42,9 +29,11 @@ template <Momentum kMomentum>
 void Run(InstructionSet set, std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
          float* out) {
   if (step.weight_decay == 0) {
-    RunKernel<MixAndStepKernel<kMomentum, false>>(set, mix, step, size, out);
+    using Rule = SgdRule<kMomentum, false>;
+    RunKernel<MixKernel<Rule>>(set, mix, Rule{step}, size, out);
   } else {
-    RunKernel<MixAndStepKernel<kMomentum, true>>(set, mix, step, size, out);
+    using Rule = SgdRule<kMomentum, true>;
+    RunKernel<MixKernel<Rule>>(set, mix, Rule{step}, size, out);
   }
 }
 

@@ -5,9 +5,11 @@
 #ifndef GRAPEVINE_KERNELS_PASSES_MIX_AND_STEP_REFERENCE_H_
 #define GRAPEVINE_KERNELS_PASSES_MIX_AND_STEP_REFERENCE_H_
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 
+#include "kernels/passes/adaptive_step.h"
 #include "kernels/passes/mix_and_step.h"
 #include "kernels/passes/weighted_sum.h"
 
@@ -35,6 +37,33 @@ T ReferenceMixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, 
     *velocity = beta * *velocity + update;
     update = step.nesterov ? update + beta * *velocity : *velocity;
   }
+  return ReferenceSum<T>(mix, i) - static_cast<T>(step.learning_rate) * update;
+}
+
+// The same with Adam; `mean` and `square` are the old moments and become the new.
+template <typename T>
+T ReferenceMixAndStep(std::span<const WeightedVector> mix, const AdamStep& step, size_t i, T* mean,
+                      T* square) {
+  const AdamCoefficients& adam = step.adam;
+  T gradient = static_cast<T>(adam.gradient_scale) * step.gradient[i];
+  if (adam.decay == Decay::kGradient) gradient += static_cast<T>(adam.weight_decay) * step.own[i];
+  *mean = static_cast<T>(adam.beta1) * *mean + static_cast<T>(adam.gain1) * gradient;
+  *square = static_cast<T>(adam.beta2) * *square + static_cast<T>(adam.gain2) * gradient * gradient;
+  T update = static_cast<T>(adam.mean_correction) * *mean /
+             (static_cast<T>(adam.deviation_correction) * std::sqrt(*square) +
+              static_cast<T>(adam.epsilon));
+  if (adam.decay == Decay::kUpdate) update += static_cast<T>(adam.weight_decay) * step.own[i];
+  return ReferenceSum<T>(mix, i) - static_cast<T>(step.learning_rate) * update;
+}
+
+// With Adagrad; `sum` is the old one and becomes the new.
+template <typename T>
+T ReferenceMixAndStep(std::span<const WeightedVector> mix, const AdagradStep& step, size_t i,
+                      T* sum) {
+  T gradient = static_cast<T>(step.gradient_scale) * step.gradient[i];
+  if (step.weight_decay != 0) gradient += static_cast<T>(step.weight_decay) * step.own[i];
+  *sum += gradient * gradient;
+  const T update = gradient / (std::sqrt(*sum) + static_cast<T>(step.epsilon));
   return ReferenceSum<T>(mix, i) - static_cast<T>(step.learning_rate) * update;
 }
 

@@ -7,18 +7,20 @@
 namespace grapevine {
 namespace {
 
-int64_t ChunksOfTensor(const TensorSpan& tensor) {
-  return ChunksOf(tensor.offset, tensor.offset + tensor.size);
-}
-
 struct SquaredNormKernel {
   struct Term {
-    const float* vector;
-    GRAPEVINE_ELEMENTWISE double operator()(int64_t i) const { return Square(vector[i]); }
+    const float* tensor;
+    GRAPEVINE_ELEMENTWISE double operator()(int64_t i) const { return Square(tensor[i]); }
+  };
+  struct SumOfSquares {
+    Term term;
+    GRAPEVINE_ELEMENTWISE double operator()(int64_t begin, int64_t end) const {
+      return ChunkSum(begin, end, term);
+    }
   };
 
-  GRAPEVINE_INLINE static void Run(const float* vector, const TensorSpan& tensor, double* norm) {
-    *norm = OrderedSum(tensor.offset, tensor.offset + tensor.size, Term{vector});
+  GRAPEVINE_INLINE static void Run(const float* tensor, int64_t size, double* norm) {
+    *norm = SumOfChunks(size, SumOfSquares{{tensor}});
   }
 };
 
@@ -29,20 +31,19 @@ std::vector<TensorSpan> TensorSpans(std::span<const TensorView> tensors) {
   int64_t chunks = 0;
   for (const TensorView& tensor : tensors) {
     spans.push_back({.offset = tensor.offset, .size = tensor.size, .first_chunk = chunks});
-    chunks += ChunksOfTensor(spans.back());
+    chunks += ChunksOf(tensor.size);
   }
   return spans;
 }
 
 int64_t TotalChunks(std::span<const TensorSpan> tensors) {
-  return tensors.empty() ? 0 : tensors.back().first_chunk + ChunksOfTensor(tensors.back());
+  return tensors.empty() ? 0 : tensors.back().first_chunk + ChunksOf(tensors.back().size);
 }
 
-void TensorSquaredNorms(const float* vector, std::span<const TensorSpan> tensors, double* norms,
-                        InstructionSet set) {
-  for (size_t t = 0; t < tensors.size(); ++t) {
-    RunKernel<SquaredNormKernel>(set, vector, tensors[t], norms + t);
-  }
+double SquaredNorm(const float* tensor, int64_t size, InstructionSet set) {
+  double norm;
+  RunKernel<SquaredNormKernel>(set, tensor, size, &norm);
+  return norm;
 }
 
 }  // namespace grapevine

@@ -1,5 +1,5 @@
-// The squared Euclidean norm of every tensor of a flat vector, in one sweep: the divisors of
-// optimizers with layer-wise rates (LARS, LAMB).
+// The squared Euclidean norms of a flat vector's tensors: the divisors of optimizers with
+// layer-wise rates (LARS, LAMB).
 //
 // Thread-safety: pure functions over the caller's memory.
 #ifndef GRAPEVINE_KERNELS_VECTOR_TENSOR_NORMS_H_
@@ -18,7 +18,7 @@ namespace grapevine {
 struct TensorSpan {
   int64_t offset = 0;       // elements
   int64_t size = 0;         // elements
-  int64_t first_chunk = 0;  // chunks (ordered_sum.h) that the tensors before it touch
+  int64_t first_chunk = 0;  // chunks (ordered_sum.h) of the tensors before it
 };
 
 std::vector<TensorSpan> TensorSpans(std::span<const TensorView> tensors);
@@ -26,12 +26,11 @@ std::vector<TensorSpan> TensorSpans(std::span<const TensorView> tensors);
 // The number of chunks of the tensors that TensorSpans returned.
 int64_t TotalChunks(std::span<const TensorSpan> tensors);
 
-// norms[t] <- the sum of the squares of tensor t, in double precision, in the order of
-// ordered_sum.h, which fixes the bits. No double overflows or loses a float's square, but
-// denormals count as 0 on threads that flush them and on GPUs; a tensor with NaN or infinity
-// has that norm, one without elements 0.
-void TensorSquaredNorms(const float* vector, std::span<const TensorSpan> tensors, double* norms,
-                        InstructionSet set = BestInstructionSet());
+// The sum of the squares of a tensor's elements, in double precision, in the order of
+// ordered_sum.h, which fixes the bits, wherever the tensor lies. No double overflows or loses a
+// float's square, but denormals count as 0 on threads that flush them and on GPUs; a tensor with
+// NaN or infinity has that norm, one without elements 0.
+double SquaredNorm(const float* tensor, int64_t size, InstructionSet set = BestInstructionSet());
 
 }  // namespace grapevine
 

@@ -8,9 +8,9 @@ void CpuPasses::WeightedSum(std::span<const WeightedVector> terms, int64_t size,
   grapevine::WeightedSum(terms, size, out);
 }
 
-void CpuPasses::MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
+void CpuPasses::MixAndStep(std::span<const WeightedVector> mix, const StepPass& step, int64_t size,
                            float* out) {
-  grapevine::MixAndStep(mix, step, size, out);
+  std::visit([&](const auto& pass) { grapevine::MixAndStep(mix, pass, size, out); }, step);
 }
 
 }  // namespace grapevine

@@ -10,11 +10,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <variant>
 
+#include "kernels/passes/adaptive_step.h"
 #include "kernels/passes/mix_and_step.h"
 #include "kernels/passes/weighted_sum.h"
+#include "kernels/vector/layerwise_step.h"
 
 namespace grapevine {
+
+// What optimizers are put together from: a rule of one of these kinds, with its numbers.
+using StepPass =
+    std::variant<SgdStep, AdamStep, AdagradStep, Layerwise<LarsStep>, Layerwise<LambStep>>;
 
 class VectorPasses {
  public:
@@ -22,8 +29,8 @@ class VectorPasses {
 
   // kernels/passes/weighted_sum.h. No terms give zeros.
   virtual void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) = 0;
-  // kernels/passes/mix_and_step.h.
-  virtual void MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
+  // mix_and_step.h, adaptive_step.h and layerwise_step.h.
+  virtual void MixAndStep(std::span<const WeightedVector> mix, const StepPass& step, int64_t size,
                           float* out) = 0;
 };
 
@@ -31,7 +38,7 @@ class VectorPasses {
 class CpuPasses final : public VectorPasses {
  public:
   void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) override;
-  void MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
+  void MixAndStep(std::span<const WeightedVector> mix, const StepPass& step, int64_t size,
                   float* out) override;
 };
 
@@ -40,10 +47,10 @@ inline int64_t CombineTraffic(size_t terms, int64_t elements) {
   return (static_cast<int64_t>(terms) + 1) * elements * static_cast<int64_t>(sizeof(float));
 }
 
-// Bytes of the fused pass that mixes `terms` vectors and steps: reads them and the
-// gradient, writes the result, reads and writes the optimizer's `state_vectors`.
-inline int64_t StepTraffic(size_t terms, int state_vectors, int64_t elements) {
-  return (static_cast<int64_t>(terms) + 2 + 2 * state_vectors) * elements *
+// Bytes of a step that mixes `terms` vectors and moves `step_vectors` besides
+// (Optimizer::step_vectors).
+inline int64_t StepTraffic(size_t terms, int step_vectors, int64_t elements) {
+  return (static_cast<int64_t>(terms) + step_vectors) * elements *
          static_cast<int64_t>(sizeof(float));
 }
 

@@ -27,8 +27,7 @@ void DataPath::Step(const Optimizer& optimizer, const ReplicaLayout& layout,
   std::vector<Part> reads = {vectors().Whole(request.own), vectors().Whole(request.gradient)};
   for (const Term& term : request.mix) reads.push_back(term.part);
   const Part writes[] = {vectors().Whole(request.out), vectors().Whole(request.state)};
-  Pass(reads, writes,
-       StepTraffic(request.mix.size(), optimizer.state_vectors(), request.range.size),
+  Pass(reads, writes, StepTraffic(request.mix.size(), optimizer.step_vectors(), request.range.size),
        [&] { ApplyStep(optimizer, layout, request, vectors()); });
 }
 

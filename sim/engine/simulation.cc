@@ -263,8 +263,7 @@ void Simulation::Combine(Part out, std::span<const Term> terms) {
 
 void Simulation::Step(const StepRequest& request) {
   parts_.vectors->Step(request);
-  SpendTraffic(
-      StepTraffic(request.mix.size(), parts_.vectors->optimizer_vectors(), request.range.size));
+  SpendTraffic(StepTraffic(request.mix.size(), parts_.vectors->step_vectors(), request.range.size));
 }
 
 SendId Simulation::Send(Rank to, Tag tag, const Payload& payload, const Note& note) {

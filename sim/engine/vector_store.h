@@ -28,8 +28,8 @@ class VectorStore {
 
   // Elements of a replica.
   virtual int64_t replica_size() const = 0;
-  // Vectors of parameter_size elements in an optimizer's state (momentum: 1).
-  virtual int optimizer_vectors() const = 0;
+  // How many vectors a step reads and writes beside the mix's (Optimizer::step_vectors).
+  virtual int step_vectors() const = 0;
 
   // As in algorithm/host.h.
   virtual absl::StatusOr<Vec> InitialReplica(ReplicaRange range) = 0;
@@ -57,11 +57,11 @@ class VectorStore {
 // Vectors without elements: timing only, at no cost in memory. Thread-compatible.
 class PhantomVectors final : public VectorStore {
  public:
-  PhantomVectors(int64_t replica_size, int optimizer_vectors)
-      : replica_size_(replica_size), optimizer_vectors_(optimizer_vectors) {}
+  PhantomVectors(int64_t replica_size, int step_vectors)
+      : replica_size_(replica_size), step_vectors_(step_vectors) {}
 
   int64_t replica_size() const override { return replica_size_; }
-  int optimizer_vectors() const override { return optimizer_vectors_; }
+  int step_vectors() const override { return step_vectors_; }
   // No request looks behind a handle: one serves for all.
   absl::StatusOr<Vec> InitialReplica(ReplicaRange range) override { return kVector; }
   Vec New(int64_t size, const char* role) override { return kVector; }
@@ -80,7 +80,7 @@ class PhantomVectors final : public VectorStore {
   static constexpr Vec kVector{1};
 
   const int64_t replica_size_;
-  const int optimizer_vectors_;
+  const int step_vectors_;
 };
 
 }  // namespace grapevine

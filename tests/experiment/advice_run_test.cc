@@ -203,6 +203,22 @@ TEST(AdviseCluster, SaysHowMuchANodeHolds) {
   EXPECT_THAT(AdviceJson(*advice, {}), HasSubstr("\"memory_bytes\": 7000000.0"));
 }
 
+TEST(AdviseCluster, CountsTheOptimizersState) {
+  const std::map<std::string, double> on_ring = {
+      {"sgd:momentum=0", 5e6}, {"sgd", 6e6}, {"adam", 7e6}};
+  for (const auto& [optimizer, bytes] : on_ring) {
+    Config config = ClusterOf("switch", "phantom:1MB", "4");
+    config.set_optimizer(optimizer);
+    const auto advice = AdviseCluster(config, {});
+    ASSERT_TRUE(advice.ok()) << advice.status();
+    const auto ring = std::ranges::find_if(
+        advice->advice.ranking,
+        [](const CandidateResult& result) { return result.candidate.name() == "dpsgd on ring"; });
+    ASSERT_NE(ring, advice->advice.ranking.end());
+    EXPECT_EQ(ring->memory, bytes) << optimizer;
+  }
+}
+
 TEST(AdviseCluster, NamesCandidatesThatCannotBe) {
   const auto advice = AdviseCluster(ClusterOf("switch", "phantom:1MB", "3"), {});
   ASSERT_TRUE(advice.ok()) << advice.status();

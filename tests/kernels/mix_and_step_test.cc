@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/passes/adaptive_step.h"
 #include "kernels/passes/mix_and_step_reference.h"
 #include "kernels/passes/weighted_sum.h"
 #include "random/keyed_random.h"
@@ -212,6 +213,109 @@ TEST_P(MixAndStepTest, StaysCloseToDoublePrecision) {
     const double exact = ReferenceMixAndStep<double>(f.mixture.terms(), f.step, i, &velocity);
     ASSERT_NEAR(out[i], exact, 1e-5) << i;
     ASSERT_NEAR(f.velocity[i], velocity, 1e-6) << i;
+  }
+}
+
+// A step of Adam and its reference, over fresh copies of the same inputs. Squares are not negative.
+struct AdamFixture {
+  AdamFixture(int k, int64_t size, Decay decay)
+      : mixture(k, size),
+        own(Noise(1, size)),
+        gradient(Noise(2, size)),
+        mean(Noise(3, size)),
+        square(Noise(4, size)) {
+    for (float& value : square) value *= value;
+    step = {.own = decay == Decay::kNone ? nullptr : own.data(),
+            .gradient = gradient.data(),
+            .mean = mean.data(),
+            .square = square.data(),
+            .adam = AdamCoefficientsAt(/*step=*/6, 0.9, 0.99, 1e-6),
+            .learning_rate = 0.05f};
+    step.adam.gradient_scale = 0.125f;
+    step.adam.decay = decay;
+    step.adam.weight_decay = 0.01f;
+    expected_mean = mean;
+    expected_square = square;
+    for (int64_t i = 0; i < size; ++i) {
+      expected.push_back(ReferenceMixAndStep<float>(mixture.terms(), step, i, &expected_mean[i],
+                                                    &expected_square[i]));
+    }
+  }
+
+  void ExpectStepped(const std::vector<float>& out) const {
+    ExpectSameBits(out, expected);
+    ExpectSameBits(mean, expected_mean);
+    ExpectSameBits(square, expected_square);
+  }
+
+  Mixture mixture;
+  std::vector<float> own, gradient, mean, square;
+  AdamStep step;
+  std::vector<float> expected, expected_mean, expected_square;
+};
+
+TEST_P(MixAndStepTest, AdamHasTheBitsOfThePlainStep) {
+  for (const Decay decay : {Decay::kNone, Decay::kGradient, Decay::kUpdate}) {
+    for (int k : {0, 1, 2, 5, 40}) {
+      for (int64_t size : kSizes) {
+        SCOPED_TRACE("k " + std::to_string(k) + " size " + std::to_string(size));
+        AdamFixture f(k, size, decay);
+        std::vector<float> out(size, NAN);
+        MixAndStep(f.mixture.terms(), f.step, size, out.data(), GetParam());
+        f.ExpectStepped(out);
+      }
+    }
+  }
+}
+
+TEST_P(MixAndStepTest, AdamStepsInPlace) {
+  for (const Decay decay : {Decay::kNone, Decay::kGradient, Decay::kUpdate}) {
+    for (int64_t size : {int64_t{1000}, kLarge}) {
+      AdamFixture term(3, size, decay);
+      MixAndStep(term.mixture.terms(), term.step, size, term.mixture.vector(1).data(), GetParam());
+      term.ExpectStepped(term.mixture.vector(1));
+      AdamFixture gradient(3, size, decay);
+      MixAndStep(gradient.mixture.terms(), gradient.step, size, gradient.gradient.data(),
+                 GetParam());
+      gradient.ExpectStepped(gradient.gradient);
+    }
+  }
+}
+
+TEST_P(MixAndStepTest, AdamStaysCloseToDoublePrecision) {
+  AdamFixture f(3, 4099, Decay::kUpdate);
+  const std::vector<float> old_mean = f.mean, old_square = f.square;
+  std::vector<float> out(4099);
+  MixAndStep(f.mixture.terms(), f.step, 4099, out.data(), GetParam());
+  for (size_t i = 0; i < out.size(); ++i) {
+    double mean = old_mean[i], square = old_square[i];
+    const double exact = ReferenceMixAndStep<double>(f.mixture.terms(), f.step, i, &mean, &square);
+    ASSERT_NEAR(out[i], exact, 2e-6 * (1 + std::abs(exact))) << i;
+    ASSERT_NEAR(f.mean[i], mean, 1e-6) << i;
+    ASSERT_NEAR(f.square[i], square, 1e-6) << i;
+  }
+}
+
+TEST_P(MixAndStepTest, AdagradHasTheBitsOfThePlainStep) {
+  for (const float decay : {0.0f, 0.01f}) {
+    for (int64_t size : kSizes) {
+      SCOPED_TRACE("size " + std::to_string(size));
+      Mixture mixture(3, size);
+      const std::vector<float> own = Noise(1, size), gradient = Noise(2, size);
+      std::vector<float> sum(size, 0.5f), expected_sum = sum, expected, out(size, NAN);
+      const AdagradStep step{.own = own.data(),
+                             .gradient = gradient.data(),
+                             .sum = sum.data(),
+                             .learning_rate = 0.05f,
+                             .gradient_scale = 0.125f,
+                             .weight_decay = decay};
+      for (int64_t i = 0; i < size; ++i) {
+        expected.push_back(ReferenceMixAndStep<float>(mixture.terms(), step, i, &expected_sum[i]));
+      }
+      MixAndStep(mixture.terms(), step, size, out.data(), GetParam());
+      ExpectSameBits(out, expected);
+      ExpectSameBits(sum, expected_sum);
+    }
   }
 }
 

@@ -98,9 +98,10 @@ TEST(SgdTest, ImpossibleOptionsAreRefused) {
     EXPECT_EQ(FailureOf(status), Failure::kUsage) << status;
     return std::string(status.message());
   };
-  EXPECT_EQ(refusal("adam", {}),
-            "adam: unknown optimizer 'adam'; known: nesterov[:momentum=0.9][:weight_decay=0.0001], "
-            "sgd[:momentum=0.9][:weight_decay=0.0001]");
+  EXPECT_THAT(refusal("sdg", {}),
+              testing::AllOf(testing::HasSubstr("sdg: unknown optimizer 'sdg'"),
+                             testing::HasSubstr("nesterov[:momentum=0.9][:weight_decay=0.0001], "
+                                                "sgd[:momentum=0.9][:weight_decay=0.0001]")));
   EXPECT_EQ(refusal("sgd", {.momentum = 1}),
             "sgd: momentum is 1; it must be at least 0 and less than 1");
   EXPECT_EQ(refusal("sgd:weight_decay=-1", {}),

@@ -54,6 +54,7 @@ std::vector<float> Stepped(const Optimizer& optimizer, ReplicaRange range) {
                .own = own,
                .gradient = gradient,
                .state = state,
+               .step = round,
                .learning_rate = 0.1,
                .gradient_scale = 0.25},
               vectors);
@@ -80,9 +81,47 @@ TEST_P(StepOfRanges, GivesTheBitsOfTheWhole) {
 
 INSTANTIATE_TEST_SUITE_P(All, StepOfRanges,
                          ::testing::Combine(::testing::Values("sgd:momentum=0",
-                                                              "sgd:weight_decay=0.01", "nesterov"),
+                                                              "sgd:weight_decay=0.01", "nesterov",
+                                                              "adam:weight_decay=0.01",
+                                                              "adamw:weight_decay=0.01", "adagrad"),
                                             // With more ranges than elements some are empty.
                                             ::testing::Values(2, 3, 7, 85, 100)));
+
+// A range may begin and end in what has no ratio of its own: a bias, or batch statistics.
+constexpr int64_t kInConvBias = 37, kInRunningMean = 75;
+
+TEST(StepOfRangesOfTensors, GivesTheBitsOfTheWholeWithNorms) {
+  for (const char* spec : {"lars:weight_decay=0.01:trust=0.1", "lars:momentum=0:trust=0.1",
+                           "lamb:weight_decay=0.01", "lamb"}) {
+    const std::unique_ptr<Optimizer> optimizer = *MakeOptimizer(spec, {});
+    const int64_t size = Layout().size;
+    std::vector<float> joined;
+    for (const ReplicaRange range : {ReplicaRange{0, kInConvBias},
+                                     {kInConvBias, kInRunningMean - kInConvBias},
+                                     {kInRunningMean, size - kInRunningMean}}) {
+      const std::vector<float> part = Stepped(*optimizer, range);
+      joined.insert(joined.end(), part.begin(), part.end());
+    }
+    EXPECT_EQ(joined, Stepped(*optimizer, {0, size})) << spec;
+  }
+}
+
+TEST(CutTensor, IsTheFirstThatTheRuleNeedsWhole) {
+  const ReplicaLayout layout = Layout();
+  const auto cut = [&](const char* spec, const std::vector<ReplicaRange>& ranges) {
+    const TensorView* const tensor = CutTensor(**MakeOptimizer(spec, {}), layout, ranges);
+    return tensor == nullptr ? "none" : tensor->name;
+  };
+  EXPECT_EQ(cut("lars", {{0, 42}, {42, 43}}), "fc.weight");
+  EXPECT_EQ(cut("lamb", {{0, 10}, {10, 75}}), "conv.weight");
+  EXPECT_EQ(cut("lamb", {{0, kInConvBias}, {kInConvBias, 48}}), "none");
+  EXPECT_EQ(cut("adam", {{0, 42}, {42, 43}}), "none");
+}
+
+TEST(StepOfRangesDeathTest, APartOfATensorIsNoTensor) {
+  const std::unique_ptr<Optimizer> optimizer = *MakeOptimizer("lars", {});
+  EXPECT_DEATH(Stepped(*optimizer, {0, 42}), "a part of fc.weight");
+}
 
 TEST(LayoutWithin, KeepsNamesAndSectionsAndFlattensWhatIsCut) {
   ReplicaLayout layout = Layout();

@@ -256,7 +256,7 @@ class Deaf final : public Algorithm {
 };
 
 TEST(Simulation, NamesWhoWaitsForWhatCannotCome) {
-  PhantomVectors vectors(1, 0);
+  PhantomVectors vectors(1, /*step_vectors=*/2);
   const FixedComputeTime compute(0);
   auto simulation = Simulation::Make(
       {.nodes = 2},
@@ -310,7 +310,7 @@ class Arrivals final : public SimObserver {
 };
 
 TEST(Simulation, MessagesToOnePeerGoOneAfterTheOther) {
-  PhantomVectors vectors(1, 0);
+  PhantomVectors vectors(1, /*step_vectors=*/2);
   const FixedComputeTime compute(0);
   Arrivals arrivals;
   auto simulation = Simulation::Make(

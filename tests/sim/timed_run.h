@@ -40,7 +40,7 @@ struct TimedRun {
     const auto topology_made = MakeTopology(topology, nodes, 1);
     EXPECT_TRUE(topology_made.ok()) << topology_made.status();
     const auto mixing = *MakeMixing("metropolis", *topology_made);
-    PhantomVectors vectors(elements, 1);
+    PhantomVectors vectors(elements, /*step_vectors=*/4);
     auto simulation = Simulation::Make(
         {.nodes = nodes,
          .memory_bandwidth = memory_bandwidth,

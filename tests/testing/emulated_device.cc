@@ -146,7 +146,7 @@ class EmulatedStream final : public DeviceStream {
   void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) override {
     Queue(Always, [kept = Keep(terms), size, out] { CpuPasses().WeightedSum(kept, size, out); });
   }
-  void MixAndStep(std::span<const WeightedVector> mix, const SgdStep& step, int64_t size,
+  void MixAndStep(std::span<const WeightedVector> mix, const StepPass& step, int64_t size,
                   float* out) override {
     Queue(Always,
           [kept = Keep(mix), step, size, out] { CpuPasses().MixAndStep(kept, step, size, out); });

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/cuda/cuda_passes.h"
+#include "kernels/passes/adaptive_step.h"
 #include "kernels/passes/mix_and_step.h"
 #include "kernels/passes/weighted_sum.h"
 #include "tests/kernels/cuda/on_device.h"
@@ -102,7 +103,8 @@ TEST_F(CudaWeightedSumTest, SumsInPlace) {
 TEST(CudaWeightedSumLimitsTest, RefusesMoreVectorsThanItsArgumentsHold) {
   const std::vector<WeightedVector> mix(kMaxCudaTerms + 1);
   EXPECT_EQ(CudaWeightedSum(mix, 4, nullptr, nullptr), cudaErrorInvalidValue);
-  EXPECT_EQ(CudaMixAndStep(mix, {}, 4, nullptr, nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(CudaMixAndStep(mix, SgdStep{}, 4, nullptr, nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(CudaMixAndStep(mix, AdamStep{}, 4, nullptr, nullptr), cudaErrorInvalidValue);
 }
 
 struct Rule {
@@ -152,6 +154,80 @@ TEST_F(CudaMixAndStepTest, HasTheBitsOfTheCpu) {
           ExpectBitsOfCpu(count, size, shifts, rule);
         }
       }
+    }
+  }
+}
+
+// Of out, of the means and of the squares.
+void ExpectAdamsBitsOfCpu(size_t count, size_t size, const std::vector<size_t>& shifts,
+                          Decay decay) {
+  SCOPED_TRACE(testing::Message() << count << " of " << size << " from " << shifts.back()
+                                  << ", decay " << static_cast<int>(decay));
+  Mixture mixture(count, size, shifts);
+  const std::vector<float> own = Noise(999, size), gradient = Noise(1000, size);
+  std::vector<float> mean = Noise(1001, size), square = Noise(1002, size), out(size);
+  for (float& value : square) value *= value;
+  const OnDevice<float> gpu_own(own, shifts[0]), gpu_gradient(gradient, shifts[0]),
+      gpu_mean(mean, shifts.back()), gpu_square(square, shifts[0]), gpu_out(out, shifts[0]);
+  AdamStep step{.own = own.data(),
+                .gradient = gradient.data(),
+                .mean = mean.data(),
+                .square = square.data(),
+                .adam = AdamCoefficientsAt(/*step=*/3, 0.9, 0.999, 1e-8),
+                .learning_rate = 0.1f};
+  step.adam.gradient_scale = 0.5f;
+  step.adam.weight_decay = 1e-2f;
+  step.adam.decay = decay;
+  AdamStep gpu_step = step;
+  gpu_step.own = decay == Decay::kNone ? nullptr : gpu_own.get();
+  gpu_step.gradient = gpu_gradient.get();
+  gpu_step.mean = gpu_mean.get();
+  gpu_step.square = gpu_square.get();
+  ExpectCuda(
+      CudaMixAndStep(mixture.gpu, gpu_step, static_cast<int64_t>(size), gpu_out.get(), nullptr),
+      "mix");
+  MixAndStep(mixture.cpu, step, static_cast<int64_t>(size), out.data());
+  EXPECT_EQ(gpu_out.Read(), out);
+  EXPECT_EQ(gpu_mean.Read(), mean);
+  EXPECT_EQ(gpu_square.Read(), square);
+}
+
+TEST_F(CudaMixAndStepTest, AdamHasTheBitsOfTheCpu) {
+  for (const size_t count : {1, 3, 6}) {
+    for (const size_t size : {1, 257, 2049, 100'003}) {
+      for (const Decay decay : {Decay::kNone, Decay::kGradient, Decay::kUpdate}) {
+        for (const std::vector<size_t>& shifts : kShifts) {
+          ExpectAdamsBitsOfCpu(count, size, shifts, decay);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(CudaMixAndStepTest, AdagradHasTheBitsOfTheCpu) {
+  for (const float decay : {0.0f, 1e-2f}) {
+    for (const size_t size : {1, 2049, 100'003}) {
+      Mixture mixture(3, size, {1});
+      const std::vector<float> own = Noise(999, size), gradient = Noise(1000, size);
+      std::vector<float> sum(size, 0.25f), out(size);
+      const OnDevice<float> gpu_own(own, 1), gpu_gradient(gradient, 1), gpu_sum(sum, 1),
+          gpu_out(out, 1);
+      AdagradStep step{.own = own.data(),
+                       .gradient = gradient.data(),
+                       .sum = sum.data(),
+                       .learning_rate = 0.1f,
+                       .gradient_scale = 0.5f,
+                       .weight_decay = decay};
+      AdagradStep gpu_step = step;
+      gpu_step.own = decay == 0 ? nullptr : gpu_own.get();
+      gpu_step.gradient = gpu_gradient.get();
+      gpu_step.sum = gpu_sum.get();
+      ExpectCuda(
+          CudaMixAndStep(mixture.gpu, gpu_step, static_cast<int64_t>(size), gpu_out.get(), nullptr),
+          "mix");
+      MixAndStep(mixture.cpu, step, static_cast<int64_t>(size), out.data());
+      EXPECT_EQ(gpu_out.Read(), out) << size;
+      EXPECT_EQ(gpu_sum.Read(), sum) << size;
     }
   }
 }

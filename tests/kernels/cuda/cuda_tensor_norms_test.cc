@@ -29,15 +29,15 @@ TEST_F(CudaTensorNormsTest, NormsHaveTheBitsOfTheCpu) {
       const std::vector<float> vector = Noise(1, static_cast<size_t>(layout.size));
       std::vector<double> norms(sizes.size(), -1);
       const OnDevice<float> gpu_vector(vector, shift);
-      const OnDevice<TensorSpan> gpu_spans(spans);
       const OnDevice<double> gpu_norms(norms);
-      const int64_t chunks = TotalChunks(spans);
-      const OnDevice<char> workspace(std::vector<char>(CudaTensorNormsWorkspace(chunks)));
-      ExpectCuda(
-          CudaTensorSquaredNorms(gpu_vector.get(), gpu_spans.get(), static_cast<int>(spans.size()),
-                                 chunks, gpu_norms.get(), workspace.get(), nullptr),
-          "norms");
-      TensorSquaredNorms(vector.data(), spans, norms.data());
+      const OnDevice<char> workspace(
+          std::vector<char>(CudaTensorNormsWorkspace(TotalChunks(spans))));
+      ExpectCuda(CudaTensorSquaredNorms(gpu_vector.get(), spans, gpu_norms.get(), workspace.get(),
+                                        nullptr),
+                 "norms");
+      for (size_t t = 0; t < spans.size(); ++t) {
+        norms[t] = SquaredNorm(vector.data() + spans[t].offset, spans[t].size);
+      }
       EXPECT_EQ(gpu_norms.Read(), norms);
     }
   }
