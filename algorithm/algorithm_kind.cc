@@ -86,10 +86,11 @@ absl::StatusOr<std::vector<ReplicaRange>> StepRanges(std::string_view text, Rank
   return std::vector<ReplicaRange>{{0, size}};
 }
 
-absl::StatusOr<int64_t> LargestMemory(std::string_view text, const Topology& topology) {
+absl::StatusOr<int64_t> LargestMemory(std::string_view text, const Topology& topology, int64_t size,
+                                      int state_vectors) {
   ASSIGN_OR_RETURN(const auto named, Algorithms().Read(text));
-  return named.kind->memory ? named.kind->memory(named.spec, topology)
-                            : LargestInDegree(topology) + 4;
+  if (named.kind->memory) return named.kind->memory(named.spec, topology, size, state_vectors);
+  return (LargestInDegree(topology) + 3 + state_vectors) * size;
 }
 
 }  // namespace grapevine

@@ -53,10 +53,11 @@ struct AlgorithmKind {
   // The ranges of a replica of `size` elements for which steps are requested. Empty: the whole.
   std::function<absl::StatusOr<std::vector<ReplicaRange>>(const Spec&, Rank nodes, int64_t size)>
       step_ranges = nullptr;
-  // The most that a node holds, in replicas, with a window of 1 and one vector of optimizer's
-  // state. Empty: (largest in-degree + 4): the neighbours' replicas, its own, the gradient, the
-  // optimizer's state and the output of a pass. --advise shows it.
-  std::function<int64_t(const Spec&, const Topology&)> memory = nullptr;
+  // LargestMemory. Empty: the neighbours' replicas, the node's own, the gradient, the optimizer's
+  // state and the output of a pass, which are (largest in-degree + 3 + state_vectors) replicas.
+  std::function<absl::StatusOr<int64_t>(const Spec&, const Topology&, int64_t size,
+                                        int state_vectors)>
+      memory = nullptr;
   // The specs that --advise compares for this many nodes; gossip is compared on several graphs
   // each. Empty: none.
   std::function<std::vector<std::string>(Rank nodes)> advised = nullptr;
@@ -71,8 +72,11 @@ Registry<AlgorithmKind>& Algorithms();
 // steps. True for an algorithm that this program does not know.
 bool HasRounds(std::string_view spec);
 
-// AlgorithmKind::memory of the algorithm that `spec` names. Errors as MakeAlgorithm's.
-absl::StatusOr<int64_t> LargestMemory(std::string_view spec, const Topology& topology);
+// The most elements that the vectors of any node have, with a window of 1, where a replica has
+// `size` of them and the optimizer keeps `state_vectors` as long (optim/optimizer.h). --advise
+// shows it. Errors as MakeAlgorithm's.
+absl::StatusOr<int64_t> LargestMemory(std::string_view spec, const Topology& topology, int64_t size,
+                                      int state_vectors);
 
 }  // namespace grapevine
 

@@ -191,8 +191,11 @@ absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
 }
 
 // Small vectors have a place for every level of a tree; large ones two.
-int64_t Memory(const Spec&, const Topology& topology) {
-  return std::max<int64_t>(2, std::bit_width(static_cast<unsigned>(topology.size() - 1))) + 4;
+absl::StatusOr<int64_t> Memory(const Spec&, const Topology& topology, int64_t size,
+                               int state_vectors) {
+  const int64_t places =
+      std::max<int64_t>(2, std::bit_width(static_cast<unsigned>(topology.size() - 1)));
+  return (places + 3 + state_vectors) * size;
 }
 
 // Whole, and beside the backward pass as a gossip's exchange is beside the gradient. The default

@@ -50,8 +50,13 @@ absl::StatusOr<std::vector<ReplicaRange>> Shards(const Spec& spec, Rank nodes, i
   return shards;
 }
 
-// A server has a place for every worker's gradient.
-int64_t Memory(const Spec&, const Topology& topology) { return topology.size() + 3; }
+// A worker's, or the largest server's, which has a place for every worker's gradient.
+absl::StatusOr<int64_t> Memory(const Spec& spec, const Topology& topology, int64_t size,
+                               int state_vectors) {
+  ASSIGN_OR_RETURN(const ParameterServers servers, ParameterServers::Parse(spec, topology.size()));
+  const int64_t shard = (size + servers.servers() - 1) / servers.servers();
+  return std::max(2 * size, (servers.workers() + 2 + state_vectors) * shard);
+}
 
 std::vector<std::string> Advised(Rank nodes) {
   std::vector<std::string> specs;

@@ -6,6 +6,7 @@
 #define GRAPEVINE_EXPERIMENT_ADVICE_ADVICE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -40,7 +41,7 @@ struct CandidateResult {
   double rounds_to_mix = 1;
   double gap = 1;
   // Bytes: the most that the vectors of a node take (--window=1).
-  double memory = 0;
+  int64_t memory = 0;
 };
 
 // Candidates within this of the fastest count as equally fast.

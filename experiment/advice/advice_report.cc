@@ -114,10 +114,10 @@ std::string Table(const ClusterAdvice& advice) {
                                      "a round", "slower", "gap", "rounds to mix", "memory");
   const double fastest = advice.advice.ranking.front().seconds;
   for (const CandidateResult& result : advice.advice.ranking) {
-    absl::StrAppendFormat(&text, "%-*s  %9s  %7.2f\u00d7  %7.3f  %13.0f  %s\n",
-                          static_cast<int>(width), result.candidate.name(),
-                          HumanDuration(result.seconds), result.seconds / fastest, result.gap,
-                          std::ceil(result.rounds_to_mix), HumanSize(result.memory));
+    absl::StrAppendFormat(
+        &text, "%-*s  %9s  %7.2f\u00d7  %7.3f  %13.0f  %s\n", static_cast<int>(width),
+        result.candidate.name(), HumanDuration(result.seconds), result.seconds / fastest,
+        result.gap, std::ceil(result.rounds_to_mix), HumanSize(static_cast<double>(result.memory)));
   }
   for (const auto& [candidate, why] : advice.left_out) {
     absl::StrAppend(&text, candidate.name(), ": not possible (", std::string(why.message()), ")\n");

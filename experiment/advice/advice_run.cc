@@ -124,10 +124,10 @@ absl::StatusOr<std::vector<double>> TimeAll(
 }
 
 absl::Status AddMemory(const Experiment& experiment, CandidateResult* result) {
-  ASSIGN_OR_RETURN(int64_t replicas,
-                   LargestMemory(result->candidate.algorithm, experiment.mixing().topology()));
-  replicas += experiment.optimizer().state_vectors() - 1;  // it includes one
-  result->memory = static_cast<double>(replicas * experiment.layout().size) * sizeof(float);
+  ASSIGN_OR_RETURN(const int64_t elements,
+                   LargestMemory(result->candidate.algorithm, experiment.mixing().topology(),
+                                 experiment.layout().size, experiment.optimizer().state_vectors()));
+  result->memory = elements * static_cast<int64_t>(sizeof(float));
   return absl::OkStatus();
 }
 

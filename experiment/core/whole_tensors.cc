@@ -27,7 +27,7 @@ std::string TextOf(const Spec& spec) {
 }
 
 // The algorithm with the largest smaller number in one of its options (of servers, say) with which
-// no tensor is cut: " --algorithm=ps:servers=1,", or nothing.
+// no tensor is cut: "--algorithm=ps:servers=1, or ", or nothing.
 std::string Remedy(const Config& config, const Optimizer& optimizer, const ReplicaLayout& layout) {
   const absl::StatusOr<Spec> spec = ParseSpec(config.algorithm());
   if (!spec.ok()) return "";
@@ -38,7 +38,7 @@ std::string Remedy(const Config& config, const Optimizer& optimizer, const Repli
     while (--number >= 1) {
       other.options[key] = absl::StrCat(number);
       const auto cut = CutBy(TextOf(other), config.nodes(), optimizer, layout);
-      if (cut.ok() && *cut == nullptr) return absl::StrCat(" --algorithm=", TextOf(other), ",");
+      if (cut.ok() && *cut == nullptr) return absl::StrCat("--algorithm=", TextOf(other), ", or ");
     }
   }
   return "";
@@ -54,8 +54,8 @@ absl::Status CheckWholeTensors(const Config& config, const Optimizer& optimizer,
   return UsageError(absl::StrCat(
       "--optimizer=", config.optimizer(),
       ": needs the norms of whole tensors, and a server of --algorithm=", config.algorithm(),
-      " would hold a part of ", cut->name, "; take", Remedy(config, optimizer, layout),
-      " or an optimizer without norms (--optimizer=adam, say)"));
+      " would hold a part of ", cut->name, "; take ", Remedy(config, optimizer, layout),
+      "an optimizer without norms (--optimizer=adam, say)"));
 }
 
 }  // namespace grapevine

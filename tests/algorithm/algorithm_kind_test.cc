@@ -49,7 +49,8 @@ TEST(AlgorithmKind, IsGossipUnlessItSaysOtherwise) {
   EXPECT_TRUE(HasRounds("pairs"));
   EXPECT_EQ(*WorkerCount("pairs", 8), 8);
   EXPECT_EQ(*MessagesPerRound("pairs", *ring), 16);
-  EXPECT_EQ(*LargestMemory("pairs", *ring), 6);
+  EXPECT_EQ(*LargestMemory("pairs", *ring, 1000, 1), 6000);
+  EXPECT_EQ(*LargestMemory("pairs", *ring, 1000, 2), 7000);
 }
 
 TEST(AlgorithmKind, RefusesAGraphThatItCannotUse) {

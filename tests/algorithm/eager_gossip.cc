@@ -133,12 +133,13 @@ class EagerGossip final : public Algorithm {
 
 // A place and a replica of each in-neighbour; the own replica, the one that is being sent, the
 // gradient, the optimizer's state and the output of a pass.
-int64_t Memory(const Spec&, const Topology& topology) {
+absl::StatusOr<int64_t> Memory(const Spec&, const Topology& topology, int64_t size,
+                               int state_vectors) {
   Rank largest = 0;
   for (Rank rank = 0; rank < topology.size(); ++rank) {
     largest = std::max(largest, topology.Degree(rank, 0));
   }
-  return 2 * largest + 5;
+  return (2 * largest + 4 + state_vectors) * size;
 }
 
 const Registration kEagerGossip(Algorithms(),

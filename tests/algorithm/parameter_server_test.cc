@@ -15,10 +15,12 @@
 #include <vector>
 
 #include "algorithm/algorithm.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/spec.h"
 #include "tests/algorithm/idle_host.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
+#include "topology/topology.h"
 #include "topology/weights/mixing.h"
 
 namespace grapevine::testing {
@@ -106,8 +108,12 @@ TEST_P(Costs, AWorkerSendsAReplicaAndAServerItsShardToEachWorker) {
   }
 }
 
-// A server holds, of the size of its shard, n gradients, old and new weights and the momentum.
+// A worker holds weights and gradient; a server, of the size of its shard, n gradients, old and new
+// weights and the momentum.
 TEST_P(Costs, MemoryIsBounded) {
+  const auto ring = *MakeTopology("ring", workers_ + servers_, 1);
+  const int64_t largest = std::max(2 * kBytes, (workers_ + 3) * kBytes / servers_);
+  EXPECT_EQ(*LargestMemory(Servers(servers_), *ring, kElements, 1) * sizeof(float), largest);
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(::testing::Message() << "order seed " << seed);
     ClusterOptions options = Options(Servers(servers_), workers_ + servers_, {kElements, 0});
@@ -115,11 +121,11 @@ TEST_P(Costs, MemoryIsBounded) {
     Cluster cluster(options);
     ASSERT_TRUE(cluster.Run(kRounds).ok());
     for (Rank rank = 0; rank < workers_; ++rank) {
-      EXPECT_LE(cluster.vector_bytes(rank), 3 * kBytes);
+      EXPECT_EQ(cluster.vector_bytes(rank), 2 * kBytes);
       EXPECT_EQ(cluster.live_vectors(rank), 1u) << "the weights";
     }
     for (Rank rank = workers_; rank < workers_ + servers_; ++rank) {
-      EXPECT_LE(cluster.vector_bytes(rank), (workers_ + 3) * kBytes / servers_);
+      EXPECT_EQ(cluster.vector_bytes(rank), (workers_ + 3) * kBytes / servers_);
       EXPECT_EQ(cluster.live_vectors(rank), 2u) << "the weights and the momentum";
     }
     EXPECT_LE(cluster.largest_lead(), 1);

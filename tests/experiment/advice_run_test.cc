@@ -190,22 +190,25 @@ TEST(AdviceOracle, TimesAndChoiceAreThoseOfTheClosedForms) {
 TEST(AdviseCluster, SaysHowMuchANodeHolds) {
   const auto advice = AdviseCluster(ClusterOf("switch", "phantom:1MB", "4"), {});
   ASSERT_TRUE(advice.ok()) << advice.status();
-  std::map<std::string, double> memory;
+  std::map<std::string, int64_t> memory;
   for (const CandidateResult& result : advice->advice.ranking) {
     memory[result.candidate.name()] = result.memory;
   }
   // Four replicas, and one for each neighbour.
-  EXPECT_EQ(memory["dpsgd on ring"], 6e6);
-  EXPECT_EQ(memory["dpsgd on complete"], 7e6);
-  EXPECT_EQ(memory["dpsgd on one-peer-exponential"], 5e6);
-  EXPECT_EQ(memory["allreduce:ring"], 6e6);
+  EXPECT_EQ(memory["dpsgd on ring"], 6'000'000);
+  EXPECT_EQ(memory["dpsgd on complete"], 7'000'000);
+  EXPECT_EQ(memory["dpsgd on one-peer-exponential"], 5'000'000);
+  EXPECT_EQ(memory["allreduce:ring"], 6'000'000);
+  // Three gradients and as much as a worker's and the momentum; two of half the size.
+  EXPECT_EQ(memory["ps:servers=1"], 6'000'000);
+  EXPECT_EQ(memory["ps:servers=2"], 2'500'000);
   EXPECT_THAT(AdviceText(*advice, {}), HasSubstr("rounds to mix  memory\n"));
-  EXPECT_THAT(AdviceJson(*advice, {}), HasSubstr("\"memory_bytes\": 7000000.0"));
+  EXPECT_THAT(AdviceJson(*advice, {}), HasSubstr("\"memory_bytes\": 7000000,"));
 }
 
 TEST(AdviseCluster, CountsTheOptimizersState) {
-  const std::map<std::string, double> on_ring = {
-      {"sgd:momentum=0", 5e6}, {"sgd", 6e6}, {"adam", 7e6}};
+  const std::map<std::string, int64_t> on_ring = {
+      {"sgd:momentum=0", 5'000'000}, {"sgd", 6'000'000}, {"adam", 7'000'000}};
   for (const auto& [optimizer, bytes] : on_ring) {
     Config config = ClusterOf("switch", "phantom:1MB", "4");
     config.set_optimizer(optimizer);
