@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 
 namespace grapevine {
@@ -18,6 +19,48 @@ double NeighbourMessages(const Topology& topology) {
 // How many rounds are looked at where a graph never repeats.
 constexpr Round kSampledRounds = 32;
 
+bool HasRounds(const AlgorithmKind& kind, const Spec& spec) {
+  return !kind.rounds || kind.rounds(spec);
+}
+
+// What averages right on this graph with weights of this kind or better ones, as flags.
+std::vector<std::string> Remedies(const Mixing& mixing) {
+  std::vector<std::string> remedies;
+  if (!mixing.topology().directed()) remedies.push_back("--mixing=metropolis");
+  for (const AlgorithmKind* kind : Algorithms().All()) {
+    if (std::ranges::count(kind->weights, mixing.stochastic()) > 0) {
+      remedies.push_back(absl::StrCat("--algorithm=", kind->name));
+    }
+  }
+  return remedies;
+}
+
+// Whether the algorithm can work with the graph and its weights.
+absl::Status CheckMixing(const AlgorithmKind& kind, const Spec& spec, const Mixing& mixing) {
+  const Topology& topology = mixing.topology();
+  if (kind.undirected && topology.directed()) {
+    return SpecError(spec.text,
+                     absl::StrCat("needs a graph whose edges go both ways, unlike those of ",
+                                  topology.name(), "; take ring or another such --topology"));
+  }
+  if (kind.centralized) return absl::OkStatus();
+  if (topology.period() != 1 && !HasRounds(kind, spec)) {
+    return SpecError(spec.text,
+                     absl::StrCat("its nodes go through no rounds together, and ", topology.name(),
+                                  " changes with the round; take ring or "
+                                  "another --topology that stays the same"));
+  }
+  if (std::ranges::count(kind.weights, mixing.stochastic()) > 0) return absl::OkStatus();
+  return SpecError(spec.text,
+                   absl::StrCat("needs mixing weights whose rows and columns sum to 1; of ",
+                                mixing.name(), " on ", topology.name(),
+                                " only the columns do, and the mean of the "
+                                "replicas would be biased; take ",
+                                absl::StrJoin(Remedies(mixing), " or ")));
+}
+
+}  // namespace
+
 Rank LargestInDegree(const Topology& topology) {
   Rank largest = 0;
   const Round rounds = topology.period() > 0 ? topology.period() : kSampledRounds;
@@ -29,12 +72,6 @@ Rank LargestInDegree(const Topology& topology) {
   return largest;
 }
 
-bool HasRounds(const AlgorithmKind& kind, const Spec& spec) {
-  return !kind.rounds || kind.rounds(spec);
-}
-
-}  // namespace
-
 Registry<AlgorithmKind>& Algorithms() {
   static auto* const algorithms = new Registry<AlgorithmKind>("algorithm");
   return *algorithms;
@@ -43,18 +80,7 @@ Registry<AlgorithmKind>& Algorithms() {
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view text,
                                                          AlgorithmOptions options) {
   ASSIGN_OR_RETURN(const auto named, Algorithms().Read(text));
-  const Topology& topology = options.mixing->topology();
-  if (named.kind->undirected && topology.directed()) {
-    return SpecError(text, absl::StrCat("needs a graph whose edges go both ways, unlike those of ",
-                                        topology.name(), "; take ring or another such --topology"));
-  }
-  const bool fixed = topology.period() == 1 || named.kind->centralized;
-  if (!fixed && !HasRounds(*named.kind, named.spec)) {
-    return SpecError(text,
-                     absl::StrCat("its nodes go through no rounds together, and ", topology.name(),
-                                  " changes with the round; take ring or "
-                                  "another --topology that stays the same"));
-  }
+  RETURN_IF_ERROR(CheckMixing(*named.kind, named.spec, *options.mixing));
   return named.kind->make(named.spec, std::move(options));
 }
 

@@ -22,6 +22,7 @@
 #include "base/spec.h"
 #include "kernels/vector/vector_handle.h"
 #include "topology/topology.h"
+#include "topology/weights/mixing.h"
 
 namespace grapevine {
 
@@ -38,11 +39,14 @@ struct AlgorithmKind {
   bool centralized = false;
   // Whether the graph must be undirected, which is to say W symmetric (topology/weights/mixing.h).
   bool undirected = false;
+  // The mixing weights that it averages right with. Unlike these, weights whose columns alone sum
+  // to 1 bias an average that does not correct for them. Centralized ones use none.
+  std::vector<Stochastic> weights = {Stochastic::kDoubly};
   // Which part of the exchange overlaps with the gradient, as a clause: "D-PSGD sends while it
   // computes". Empty: none.
   std::string overlap = "";
 
-  // Refuses unknown options. The graph satisfies `undirected`.
+  // Refuses unknown options. The graph satisfies `undirected`, the mixing `weights`.
   std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(const Spec&, AlgorithmOptions)> make;
   // HasRounds: whether nodes go through rounds together. Empty: they do.
   std::function<bool(const Spec&)> rounds = nullptr;
@@ -71,6 +75,9 @@ Registry<AlgorithmKind>& Algorithms();
 // is part of the result, a graph cannot change from round to round, and a node's rounds are its own
 // steps. True for an algorithm that this program does not know.
 bool HasRounds(std::string_view spec);
+
+// Over all ranks and rounds; of a graph that never repeats, over some rounds.
+Rank LargestInDegree(const Topology& topology);
 
 // The most elements that the vectors of any node have, with a window of 1, where a replica has
 // `size` of them and the optimizer keeps `state_vectors` as long (optim/optimizer.h). --advise

@@ -41,11 +41,18 @@ class Topology {
   // The nodes that average the replica of `rank` in `round`; likewise.
   virtual void OutNeighbours(Rank rank, Round round, std::vector<Rank>* neighbours) const = 0;
 
-  // The number of in-neighbours, without listing them where a formula exists;
-  // every graph here has as many out-neighbours.
+  // The number of in-neighbours, without listing them where a formula exists.
   virtual Rank Degree(Rank rank, Round round) const {
     std::vector<Rank> neighbours;
     InNeighbours(rank, round, &neighbours);
+    return static_cast<Rank>(neighbours.size());
+  }
+  // The number of out-neighbours: the in-neighbours where the graph is undirected, and in every
+  // graph with a formula.
+  virtual Rank OutDegree(Rank rank, Round round) const {
+    if (!directed()) return Degree(rank, round);
+    std::vector<Rank> neighbours;
+    OutNeighbours(rank, round, &neighbours);
     return static_cast<Rank>(neighbours.size());
   }
 

@@ -135,11 +135,7 @@ class EagerGossip final : public Algorithm {
 // gradient, the optimizer's state and the output of a pass.
 absl::StatusOr<int64_t> Memory(const Spec&, const Topology& topology, int64_t size,
                                int state_vectors) {
-  Rank largest = 0;
-  for (Rank rank = 0; rank < topology.size(); ++rank) {
-    largest = std::max(largest, topology.Degree(rank, 0));
-  }
-  return (2 * largest + 4 + state_vectors) * size;
+  return (2 * LargestInDegree(topology) + 4 + state_vectors) * size;
 }
 
 const Registration kEagerGossip(Algorithms(),

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -51,6 +52,21 @@ std::vector<Method> OnWeightedGraphs(const std::string& algorithm) {
                        .window = 4,
                        .model = "softmax"});
   }
+  return methods;
+}
+
+// Push-sum, whose weights differ here: on a directed graph of unequal degrees, and on a star.
+std::vector<Method> PushSum() {
+  const std::string graph = ::testing::TempDir() + "/one_way.edges";
+  std::ofstream(graph) << "0 -> 1\n0 -> 2\n1 -> 2\n2 -> 3\n3 -> 0\n3 -> 1\n";
+  std::vector<Method> methods;
+  for (const char* algorithm : {"sgp", "sgp:overlap=2"}) {
+    methods.push_back(
+        {.algorithm = algorithm, .topology = "file:" + graph, .nodes = 4, .mixing = "out-degree"});
+    methods.push_back(
+        {.algorithm = algorithm, .topology = "star", .nodes = 3, .mixing = "out-degree"});
+  }
+  methods.push_back({.algorithm = "sgp:overlap=1", .topology = "one-peer-exponential", .nodes = 4});
   return methods;
 }
 
@@ -280,6 +296,9 @@ INSTANTIATE_TEST_SUITE_P(Methods, SimulatorParity,
 
 INSTANTIATE_TEST_SUITE_P(WeightedGraphs, SimulatorParity,
                          ::testing::ValuesIn(OnWeightedGraphs("dpsgd")));
+
+INSTANTIATE_TEST_SUITE_P(PushSum, SimulatorParity, ::testing::ValuesIn(PushSum()));
+INSTANTIATE_TEST_SUITE_P(PushSum, TransportParity, ::testing::ValuesIn(PushSum()));
 
 INSTANTIATE_TEST_SUITE_P(
     Methods, TransportParity,

@@ -196,7 +196,7 @@ class ClusterStage final : public Stage {
 
 }  // namespace
 
-// "cluster of 3 with dpsgd on ring [and window 2]".
+// "cluster of 3 with dpsgd on ring [weighted by out-degree] [and window 2]".
 absl::StatusOr<std::unique_ptr<Stage>> MakeClusterStage(Words words) {
   ClusterOptions options{.parameters = 4};
   words.Skip("of");
@@ -205,6 +205,7 @@ absl::StatusOr<std::unique_ptr<Stage>> MakeClusterStage(Words words) {
   options.algorithm = words.Take();
   words.Skip("on");
   options.topology = words.Take();
+  if (words.Skip("weighted") && words.Skip("by")) options.mixing = words.Take();
   if (words.Skip("and") && words.Skip("window")) options.window = static_cast<int>(words.Number());
   RETURN_IF_ERROR(words.error());
   return std::make_unique<ClusterStage>(std::move(options));

@@ -34,6 +34,12 @@ std::vector<Rank> Neighbours(const Topology& topology, Rank rank) {
   return neighbours;
 }
 
+std::vector<Rank> OutNeighbours(const Topology& topology, Rank rank) {
+  std::vector<Rank> neighbours;
+  topology.OutNeighbours(rank, 0, &neighbours);
+  return neighbours;
+}
+
 // The message about a file with `text`, without its folder.
 std::string Error(const std::string& name, std::string_view text, Rank n = 2,
                   Failure failure = Failure::kInput) {
@@ -72,6 +78,39 @@ TEST(GraphFileTest, EveryFormatReadsBackWhatWasWritten) {
       EXPECT_EQ(Neighbours(*copy, rank), Neighbours(*original, rank)) << name << " " << rank;
     }
   }
+}
+
+TEST(GraphFileTest, EveryFormatReadsBackADirectedGraph) {
+  const auto original = *MakeTopology("exponential", 11, 1);
+  const std::pair<const char*, GraphFormat> formats[] = {{"e.edges", GraphFormat::kEdges},
+                                                         {"e.graphml", GraphFormat::kGraphml},
+                                                         {"e.gv", GraphFormat::kDot}};
+  for (const auto& [name, format] : formats) {
+    const auto copy = Load(Write(name, Text(*original, format)), 11);
+    EXPECT_TRUE(copy->directed()) << name;
+    for (Rank rank = 0; rank < 11; ++rank) {
+      EXPECT_EQ(Neighbours(*copy, rank), Neighbours(*original, rank)) << name << " " << rank;
+      EXPECT_EQ(OutNeighbours(*copy, rank), OutNeighbours(*original, rank)) << name << " " << rank;
+    }
+  }
+}
+
+TEST(GraphFileTest, ArrowsAreOneWay) {
+  const auto topology =
+      Load(Write("w.edges", "0 -> 1\n0 -> 1\n1 --> 2 {'weight': 2}\n2 -> 0\n2 3\n"), 4);
+  EXPECT_TRUE(topology->directed());
+  EXPECT_THAT(Neighbours(*topology, 1), ElementsAre(0));
+  EXPECT_THAT(OutNeighbours(*topology, 1), ElementsAre(2));
+  EXPECT_THAT(Neighbours(*topology, 2), ElementsAre(1, 3));
+  EXPECT_THAT(OutNeighbours(*topology, 2), ElementsAre(0, 3));
+  EXPECT_EQ(topology->Degree(3, 0), 1);
+  EXPECT_EQ(topology->OutDegree(2, 0), 2);
+}
+
+TEST(GraphFileTest, ArrowsBothWaysAreAnUndirectedGraph) {
+  const auto topology = Load(Write("u.edges", "1 -> 0\n0 -> 1\n1 -> 2\n2 -> 1\n"), 3);
+  EXPECT_FALSE(topology->directed());
+  EXPECT_THAT(Neighbours(*topology, 1), ElementsAre(0, 2));
 }
 
 TEST(GraphFileTest, EdgeListsMayHaveCommentsBlanksAndEdgesTwice) {
@@ -149,9 +188,10 @@ TEST(GraphFileTest, RefusesEdgeListsByLine) {
   EXPECT_EQ(Error("a.edges", "0 {}\n"), "a.edges:1: '{}' is not a rank; ranks are 0, 1, 2, ...");
   EXPECT_EQ(Error("a.edges", "0 1\n1 1\n"),
             "a.edges:2: an edge from 1 to itself; every node averages itself anyway, remove it");
-  EXPECT_EQ(Error("a.edges", "0 -> 1\n"),
-            "a.edges:1: a directed edge; directed graphs need push-sum, write \"u v\" for both "
-            "ways");
+  EXPECT_EQ(Error("a.edges", "0 1\n1 -> 1\n"),
+            "a.edges:2: an edge from 1 to itself; every node averages itself anyway, remove it");
+  EXPECT_EQ(Error("a.edges", "0 ->\n"),
+            "a.edges:1: expected two ranks, fields found: 2 (weights come from --mixing)");
   EXPECT_EQ(Error("a.edges", "1 2\n2 3\n"),
             "a.edges:2: the lowest rank up to here is 1; ranks begin at 0, subtract 1");
   EXPECT_EQ(
@@ -174,16 +214,15 @@ TEST(GraphFileTest, RefusesWhatIsNotConnectedOrNotThere) {
   EXPECT_EQ(MakeTopology("file:", 2, 1).status().message(), "file:: a path is missing");
 }
 
-TEST(GraphFileTest, RefusesDirectedGraphsByName) {
-  const std::string reason =
-      ": a directed graph: directed graphs need push-sum, make it undirected";
-  EXPECT_EQ(Error("d.dot", "digraph { a -> b; b -> a }"), "d.dot" + reason);
+TEST(GraphFileTest, RefusesDirectedGraphsThatAreNotStronglyConnected) {
+  EXPECT_EQ(Error("d.dot", "digraph { a -> b; b -> c; a -> c; b -> a }", 3),
+            "d.dot: not strongly connected: no path from node 2 to node 0");
+  EXPECT_EQ(Error("d.edges", "1 -> 0\n1 -> 2\n2 -> 1\n", 3),
+            "d.edges: not strongly connected: no path from node 0 to node 1");
   EXPECT_EQ(Error("d.graphml",
                   "<graphml><graph edgedefault=\"directed\"><node id=\"0\"/><node id=\"1\"/>"
                   "<edge source=\"0\" target=\"1\"/></graph></graphml>"),
-            "d.graphml" + reason);
-  const auto exponential = *MakeTopology("exponential", 8, 1);
-  EXPECT_EQ(Error("e.gv", Text(*exponential, GraphFormat::kDot), 8), "e.gv" + reason);
+            "d.graphml: not strongly connected: no path from node 1 to node 0");
 }
 
 TEST(GraphFileTest, RefusesBrokenGraphmlAndDot) {

@@ -22,6 +22,14 @@ MixingRow Row(const Mixing& mixing, Rank rank, Round round = 0) {
   return row;
 }
 
+// Directed, of three nodes: node 0 sends to both others, which send to one each.
+std::shared_ptr<const Topology> Uneven() {
+  const std::string path = testing::TempDir() + "/uneven.edges";
+  const absl::Status status = WriteFileAtomically(path, "0 -> 1\n0 -> 2\n1 -> 2\n2 -> 0\n");
+  EXPECT_TRUE(status.ok()) << status;
+  return Graph("file:" + path, 3);
+}
+
 std::string Path() { return testing::TempDir() + "/w.txt"; }
 
 // The mixing of file:PATH with `text` as the file.
@@ -92,7 +100,8 @@ TEST(MixingTest, LazyKeepsHalfOfItself) {
 
 TEST(MixingTest, RefusesUnknownRules) {
   EXPECT_EQ(MakeMixing("best", Graph("ring", 4)).status().message(),
-            "best: unknown mixing 'best'; known: file:PATH, lazy[:MIXING], metropolis, uniform");
+            "best: unknown mixing 'best'; known: file:PATH, lazy[:MIXING], metropolis, out-degree, "
+            "uniform");
   EXPECT_EQ(FailureOf(MakeMixing("lazy:", Graph("ring", 4)).status()), Failure::kUsage);
 }
 
@@ -101,6 +110,65 @@ TEST(MixingTest, UniformNeedsEqualDegrees) {
             "uniform: on path node 0 has degree 1 and its neighbour 1 has 2: columns would not "
             "sum to 1; use metropolis");
   EXPECT_TRUE(MakeMixing("uniform", Graph("complete", 100000)).ok());
+}
+
+TEST(MixingTest, OutDegreeSharesEquallyAmongThoseThatANodeSendsTo) {
+  const auto star = MakeMixing("out-degree", Graph("star", 5));
+  ASSERT_TRUE(star.ok()) << star.status();
+  EXPECT_EQ((*star)->name(), "out-degree");
+  EXPECT_EQ((*star)->stochastic(), Stochastic::kColumns);
+  EXPECT_FALSE((*star)->symmetric());
+  EXPECT_EQ(Row(**star, 0).self, 0.2);
+  EXPECT_EQ(Row(**star, 0).in[0].weight, 0.5);
+  EXPECT_EQ(Row(**star, 3).self, 0.5);
+  EXPECT_EQ(Row(**star, 3).in[0].weight, 0.2);
+  const auto uneven = MakeMixing("lazy:out-degree", Uneven());
+  ASSERT_TRUE(uneven.ok()) << uneven.status();
+  EXPECT_EQ((*uneven)->stochastic(), Stochastic::kColumns);
+  EXPECT_NEAR(Row(**uneven, 2).in[0].weight, 1.0 / 6, 1e-15);
+  EXPECT_NEAR(Row(**uneven, 2).in[1].weight, 1.0 / 4, 1e-15);
+}
+
+TEST(MixingTest, OutDegreeIsDoublyStochasticWhereDegreesAreEqual) {
+  for (const char* graph :
+       {"ring", "complete", "exponential", "one-peer-exponential", "random-matching"}) {
+    const auto mixing = MakeMixing("out-degree", Graph(graph, 7));
+    ASSERT_TRUE(mixing.ok()) << mixing.status();
+    EXPECT_EQ((*mixing)->stochastic(), Stochastic::kDoubly) << graph;
+  }
+}
+
+TEST(MixingTest, WeightsByDegreeNeedEqualDegreesOnADirectedGraph) {
+  for (const std::string weights : {"metropolis", "uniform"}) {
+    EXPECT_EQ(MakeMixing(weights, Uneven()).status().message(),
+              weights + ": on " + Uneven()->name() +
+                  ", a directed graph, node 2 has 2 in- and 1 out-neighbours, and node 0, to which "
+                  "it sends, 1 and 2: the mean of the replicas would drift; use out-degree, with "
+                  "--algorithm=sgp");
+    EXPECT_TRUE(MakeMixing(weights, Graph("exponential", 100)).ok());
+  }
+}
+
+TEST(MatrixFileTest, TakesColumnsThatSumToOne) {
+  const auto uneven = FromFile("1/3 0 1\n1/3 1/2 0\n1/3 1/2 0\n", Uneven()->name(), 3);
+  ASSERT_TRUE(uneven.ok()) << uneven.status();
+  EXPECT_EQ((*uneven)->stochastic(), Stochastic::kColumns);
+  const auto spectrum = RoundSpectrum(**uneven, 0);
+  ASSERT_TRUE(spectrum.ok()) << spectrum.status();
+  EXPECT_NEAR(std::abs(spectrum->eigenvalues[0]), 1, 1e-12);
+  EXPECT_LT(spectrum->rho, 0.9);
+  const auto star = FromFile("1/2 1/2 1/3\n1/4 1/2 0\n1/4 0 2/3\n", "star", 3);
+  ASSERT_TRUE(star.ok()) << star.status();
+  EXPECT_FALSE((*star)->symmetric());
+  EXPECT_EQ((*FromFile("1/2 1/2\n1/2 1/2\n", "ring", 2))->stochastic(), Stochastic::kDoubly);
+}
+
+TEST(MatrixFileTest, RefusesWhatPushSumCannotUseEither) {
+  const std::string graph = Uneven()->name();
+  EXPECT_EQ(FileError("1/2 0 1/2\n1/2 1/2 0\n1/3 1/3 1/3\n", graph, 3),
+            ": column 0 sums to 1.33333, not 1: the mean of the replicas would drift");
+  EXPECT_EQ(FileError("1/3 0 0\n1/3 1/2 0\n1/3 1/2 1\n", graph, 3),
+            ": the weights above 0 do not join node 1 to node 0");
 }
 
 TEST(MatrixFileTest, ReadsDecimalsFractionsAndComments) {

@@ -1,11 +1,12 @@
-// file:PATH: a user's own undirected graph. The file is hostile until proven a
+// file:PATH: a user's own graph, directed or not. The file is hostile until proven a
 // graph: every error names the file and, where the format has lines, the line.
 //
 // The ending of the name decides how it is read:
 //   .graphml, .xml   GraphML; ranks in the order of the node elements
 //   .dot, .gv        Graphviz DOT; ranks in the order of the names of the
 //                    nodes, in which runs of digits compare as numbers
-//   anything else    an edge list: two ranks a line, "#" and "%" begin comments
+//   anything else    an edge list: "u v" a line, or "u -> v" for one direction; "#" and
+//                    "%" begin comments
 //
 // Thread-safety: pure functions.
 #include <memory>
@@ -33,9 +34,9 @@ absl::StatusOr<GraphDescription> ReadByEnding(const std::string& path) {
   return ReadEdgeList(path);
 }
 
-// Refuses what is not a connected undirected graph of n nodes without loops.
-// Errors about the content carry Failure::kInput, an n that does not fit
-// Failure::kUsage.
+// Refuses what is not a graph of n nodes without loops, connected, and strongly so if it is
+// directed: else some nodes would never hear of others. Errors about the content carry
+// Failure::kInput, an n that does not fit Failure::kUsage.
 absl::StatusOr<std::shared_ptr<const Topology>> LoadGraphFile(const Spec& spec, Rank n, uint64_t) {
   const std::string& name = spec.text;
   const std::string path = SpecReader(spec).Argument();
@@ -48,7 +49,12 @@ absl::StatusOr<std::shared_ptr<const Topology>> LoadGraphFile(const Spec& spec, 
   if (const auto node = FirstUnreachable(n, graph.edges)) {
     return InputError(path, absl::StrCat("not connected: no path from node 0 to node ", *node));
   }
-  return MakeStoredGraph(name, n, std::move(graph.edges));
+  if (!graph.directed) return MakeStoredGraph(name, n, std::move(graph.edges));
+  if (const auto path_missing = MissingPath(n, graph.edges)) {
+    return InputError(path, absl::StrCat("not strongly connected: no path from node ",
+                                         path_missing->from, " to node ", path_missing->to));
+  }
+  return MakeDirectedGraph(name, n, std::move(graph.edges));
 }
 
 const Registration kFile(Topologies(), {.name = "file",

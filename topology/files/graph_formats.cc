@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -37,30 +38,39 @@ absl::StatusOr<Rank> ParseRank(const FieldReader& line, std::string_view field) 
   return static_cast<Rank>(rank);
 }
 
-absl::StatusOr<Edge> ParseEdge(const FieldReader& line) {
+struct Line {
+  Edge edge;
+  bool directed;
+};
+
+absl::StatusOr<Line> ParseEdge(const FieldReader& line) {
   const auto& fields = line.fields();
-  if (fields.size() == 3 && (fields[1] == "->" || fields[1] == "-->")) {
-    return line.Error(
-        "a directed edge; directed graphs need push-sum, write \"u v\" for both ways");
-  }
-  const bool attributes = fields.size() > 2 && fields[2].starts_with('{');
-  if (fields.size() != 2 && !attributes) {
+  const bool directed = fields.size() > 1 && (fields[1] == "->" || fields[1] == "-->");
+  const size_t second = directed ? 2 : 1;
+  const bool attributes = fields.size() > second + 1 && fields[second + 1].starts_with('{');
+  if (fields.size() != second + 1 && !attributes) {
     return line.Error(absl::StrCat("expected two ranks, fields found: ", fields.size(),
                                    " (weights come from --mixing)"));
   }
   ASSIGN_OR_RETURN(const auto from, ParseRank(line, fields[0]));
-  ASSIGN_OR_RETURN(const auto to, ParseRank(line, fields[1]));
+  ASSIGN_OR_RETURN(const auto to, ParseRank(line, fields[second]));
   if (from == to) {
     return line.Error(absl::StrCat("an edge from ", from,
                                    " to itself; every node averages itself anyway, remove it"));
   }
-  return Edge{from, to};
+  return Line{{from, to}, directed};
+}
+
+// In a directed graph an undirected edge is one each way.
+void AddReverses(std::span<const Edge> undirected, std::vector<Edge>* edges) {
+  for (const Edge& edge : undirected) edges->push_back({edge.to, edge.from});
 }
 
 struct NamedNode {
   std::string name;
 };
-using BoostGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, NamedNode>;
+template <typename Directedness>
+using BoostGraph = boost::adjacency_list<boost::vecS, boost::vecS, Directedness, NamedNode>;
 
 // Boost's reader descends into what it reads: deeper nesting than any graph needs
 // would overflow the stack.
@@ -79,8 +89,6 @@ absl::Status Guarded(const std::string& path, std::string_view format,
   try {
     if (read()) return absl::OkStatus();
     return InputError(path, absl::StrCat("not ", std::string(format)));
-  } catch (const boost::directed_graph_error&) {
-    return InputError(path, "a directed graph: directed graphs need push-sum, make it undirected");
   } catch (const boost::property_tree::file_parser_error& error) {
     return InputError(absl::StrCat(path, ":", error.line()),
                       absl::StrCat("not ", std::string(format), ": ", error.message()));
@@ -113,8 +121,14 @@ bool NaturallyBefore(std::string_view a, std::string_view b) {
   return a.size() < b.size();
 }
 
+std::vector<Rank> RanksByAppearance(const auto& graph) {
+  std::vector<Rank> ranks(num_vertices(graph));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
 // rank[v] of Boost's vertex v, by its name.
-std::vector<Rank> RanksByName(const BoostGraph& graph) {
+std::vector<Rank> RanksByName(const auto& graph) {
   std::vector<Rank> order(num_vertices(graph));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -124,9 +138,11 @@ std::vector<Rank> RanksByName(const BoostGraph& graph) {
   return ranks;
 }
 
-absl::StatusOr<GraphDescription> Describe(const std::string& path, const BoostGraph& graph,
+absl::StatusOr<GraphDescription> Describe(const std::string& path, const auto& graph,
                                           const std::vector<Rank>& ranks) {
-  GraphDescription description{.nodes = static_cast<int64_t>(num_vertices(graph)), .edges = {}};
+  GraphDescription description{.nodes = static_cast<int64_t>(num_vertices(graph)),
+                               .edges = {},
+                               .directed = is_directed(graph)};
   for (auto [edge, end] = edges(graph); edge != end; ++edge) {
     const Rank from = ranks[source(*edge, graph)], to = ranks[target(*edge, graph)];
     if (from == to) {
@@ -137,6 +153,25 @@ absl::StatusOr<GraphDescription> Describe(const std::string& path, const BoostGr
     description.edges.push_back({from, to});
   }
   return description;
+}
+
+// Of a file in which edges go both ways or one way: `read` takes a graph of either kind, and
+// Boost's readers refuse the wrong one. `ranks` says those of a graph's vertices.
+absl::StatusOr<GraphDescription> ReadEither(const std::string& path, std::string_view format,
+                                            const auto& read, const auto& ranks) {
+  BoostGraph<boost::undirectedS> both_ways;
+  BoostGraph<boost::directedS> one_way;
+  bool directed = false;
+  RETURN_IF_ERROR(Guarded(path, format, [&] {
+    try {
+      return read(both_ways);
+    } catch (const boost::directed_graph_error&) {
+      directed = true;
+      return read(one_way);
+    }
+  }));
+  return directed ? Describe(path, one_way, ranks(one_way))
+                  : Describe(path, both_ways, ranks(both_ways));
 }
 
 // The texts of a format; $0 and $1 are the ranks.
@@ -164,7 +199,7 @@ Syntax SyntaxOf(const Topology& topology, Round round, GraphFormat format) {
   }
   const std::string when = topology.period() == 1 ? "" : absl::StrCat(", round ", round);
   return {absl::StrCat("# ", topology.name(), ", ", topology.size(), " nodes", when, "\n"), nullptr,
-          "$0 $1\n", ""};
+          topology.directed() ? "$0 -> $1\n" : "$0 $1\n", ""};
 }
 
 }  // namespace
@@ -172,13 +207,15 @@ Syntax SyntaxOf(const Topology& topology, Round round, GraphFormat format) {
 absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path) {
   ASSIGN_OR_RETURN(auto line, FieldReader::Open(path));
   GraphDescription graph;
+  std::vector<Edge> undirected;
   Rank lowest = kHighest, highest = -1;
   while (line.Next()) {
-    ASSIGN_OR_RETURN(const auto edge, ParseEdge(line));
-    if (graph.edges.size() == kMaxStoredEdges) {
+    ASSIGN_OR_RETURN(const auto parsed, ParseEdge(line));
+    const Edge& edge = parsed.edge;
+    if (graph.edges.size() + undirected.size() == kMaxStoredEdges) {
       return line.Error(absl::StrCat("more than ", kMaxStoredEdges, " edges"));
     }
-    graph.edges.push_back(edge);
+    (parsed.directed ? graph.edges : undirected).push_back(edge);
     lowest = std::min({lowest, edge.from, edge.to});
     highest = std::max({highest, edge.from, edge.to});
   }
@@ -187,26 +224,26 @@ absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path) {
                                    "; ranks begin at 0, subtract ", lowest));
   }
   graph.nodes = int64_t{highest} + 1;
+  graph.directed = !graph.edges.empty();
+  if (graph.directed) AddReverses(undirected, &graph.edges);
+  graph.edges.insert(graph.edges.end(), undirected.begin(), undirected.end());
   return graph;
 }
 
 absl::StatusOr<GraphDescription> ReadGraphml(const std::string& path) {
-  ASSIGN_OR_RETURN(auto text, ReadText(path));
+  ASSIGN_OR_RETURN(const auto text, ReadText(path));
   if (!XmlIsShallow(text, kDeepest)) {
     return InputError(path, absl::StrCat("not GraphML: elements nested more than ", kDeepest,
                                          " deep, or a document type with declarations"));
   }
-  BoostGraph graph;
-  const absl::Status status = Guarded(path, "GraphML", [&] {
-    std::istringstream stream(std::move(text));
+  const auto read = [&](auto& graph) {
+    std::istringstream stream(text);
     boost::dynamic_properties properties(boost::ignore_other_properties);
     boost::read_graphml(stream, graph, properties);
     return true;
-  });
-  RETURN_IF_ERROR(status);
-  std::vector<Rank> ranks(num_vertices(graph));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return Describe(path, graph, ranks);
+  };
+  return ReadEither(path, "GraphML", read,
+                    [](const auto& graph) { return RanksByAppearance(graph); });
 }
 
 absl::StatusOr<GraphDescription> ReadDot(const std::string& path) {
@@ -214,14 +251,12 @@ absl::StatusOr<GraphDescription> ReadDot(const std::string& path) {
   if (const std::string excess = DotExcess(text); !excess.empty()) {
     return InputError(path, excess);
   }
-  BoostGraph graph;
-  const absl::Status status = Guarded(path, "DOT", [&] {
+  const auto read = [&](auto& graph) {
     boost::dynamic_properties properties(boost::ignore_other_properties);
     properties.property("node_id", get(&NamedNode::name, graph));
     return boost::read_graphviz(text, graph, properties);
-  });
-  RETURN_IF_ERROR(status);
-  return Describe(path, graph, RanksByName(graph));
+  };
+  return ReadEither(path, "DOT", read, [](const auto& graph) { return RanksByName(graph); });
 }
 
 absl::Status ForEachEdge(const Topology& topology, Round round,

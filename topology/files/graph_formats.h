@@ -1,6 +1,6 @@
 // Reads and writes the graph formats of other programs: edge lists, GraphML, Graphviz DOT.
 //
-// Everything written can be read back; undirected graphs give the same graph.
+// Everything written can be read back, and gives the same graph.
 //
 // Thread-safety: pure functions.
 #ifndef GRAPEVINE_TOPOLOGY_FILES_GRAPH_FORMATS_H_
@@ -22,11 +22,13 @@ namespace grapevine {
 // The contents of a graph file, before it is known to be a usable topology.
 struct GraphDescription {
   int64_t nodes = 0;
-  std::vector<Edge> edges;  // undirected, ranks in [0, nodes), no loops
+  std::vector<Edge> edges;  // ranks in [0, nodes), no loops
+  bool directed = false;    // whether an edge goes one way only, unless listed both ways
 };
 
-// Two ranks a line, from 0. The attributes that NetworkX writes after them ("{'weight': 0.5}")
-// are ignored: weights come from --mixing. Errors name file and line and carry Failure::kInput.
+// Two ranks a line, from 0: "u v" for both ways, "u -> v" for one. The attributes that NetworkX
+// writes after them ("{'weight': 0.5}") are ignored: weights come from --mixing. Errors name file
+// and line and carry Failure::kInput.
 absl::StatusOr<GraphDescription> ReadEdgeList(const std::string& path);
 
 // By Boost.Graph. Ranks in the order of the node elements. Errors name the file (and the line,

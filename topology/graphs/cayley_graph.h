@@ -37,6 +37,7 @@ class CayleyGraph final : public Topology {
   void InNeighbours(Rank rank, Round round, std::vector<Rank>* neighbours) const override;
   void OutNeighbours(Rank rank, Round round, std::vector<Rank>* neighbours) const override;
   Rank Degree(Rank rank, Round round) const override;
+  Rank OutDegree(Rank rank, Round round) const override { return Degree(rank, round); }
   // (1 + sum over offsets s of exp(2 pi i k.s)) / (1 + degree): k is the
   // element with that rank, and k.s the sum of k_a s_a / side_a.
   std::optional<std::complex<double>> MetropolisEigenvalue(Rank k, Round round) const override;

@@ -32,7 +32,7 @@ struct Disagreement {
 
 // The second largest modulus of the round's W over at least three nodes. The
 // residual is small (1e-8) unless the gap is below about 1e-5, where the search
-// ends early with what it has. Refuses directed graphs: their W is not symmetric.
+// ends early with what it has. Refuses a W that is not symmetric.
 absl::StatusOr<Disagreement> LargestDisagreement(const Mixing& mixing, Round round);
 
 using Sparse = Eigen::SparseMatrix<double, Eigen::RowMajor>;
@@ -101,7 +101,7 @@ class Solver : public Spectra::SymEigsSolver<WithoutMean> {
 };
 
 absl::StatusOr<Disagreement> LargestDisagreement(const Mixing& mixing, Round round) {
-  if (mixing.topology().directed()) {
+  if (!mixing.symmetric()) {
     return absl::UnimplementedError(
         absl::StrCat("the spectrum of ", mixing.name(), " on ", mixing.topology().name(), " of ",
                      mixing.topology().size(), " nodes has no closed form and is not symmetric"));
@@ -194,9 +194,9 @@ constexpr double kExact = 1e-12;
 void DescribeGraph(const Topology& topology, TopologySummary* summary) {
   const Rank n = topology.size();
   int64_t ends = 0;
-  summary->degree_min = topology.Degree(0, summary->round);
+  summary->degree_min = topology.OutDegree(0, summary->round);
   for (Rank rank = 0; rank < n; ++rank) {
-    const Rank degree = topology.Degree(rank, summary->round);
+    const Rank degree = topology.OutDegree(rank, summary->round);
     summary->degree_min = std::min(summary->degree_min, degree);
     summary->degree_max = std::max(summary->degree_max, degree);
     ends += degree;
@@ -240,7 +240,7 @@ absl::StatusOr<Spectrum> RoundSpectrum(const Mixing& mixing, Round round) {
   const auto closed = ClosedForm(n, [&](Rank k) { return mixing.Eigenvalue(k, round); });
   if (closed) return *closed;
   if (n > kWholeSpectrumNodes) return Large(mixing, round);
-  return Dense(DenseRound(mixing, round), !mixing.topology().directed());
+  return Dense(DenseRound(mixing, round), mixing.symmetric());
 }
 
 absl::StatusOr<Spectrum> PeriodSpectrum(const Mixing& mixing) {

@@ -28,6 +28,7 @@ class Lazy final : public Mixing {
     return name + inner_->name();
   }
   const Topology& topology() const override { return inner_->topology(); }
+  Stochastic stochastic() const override { return inner_->stochastic(); }
 
   void Row(Rank rank, Round round, MixingRow* row) const override {
     inner_->Row(rank, round, row);

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
-#include "topology/stored_graph.h"
+#include "topology/weights/equal_degrees.h"
 #include "topology/weights/mixing_kind.h"
 
 namespace grapevine {
@@ -48,28 +48,25 @@ class Metropolis final : public Mixing {
   const std::shared_ptr<const Topology> topology_;
 };
 
-// An edge of the round between nodes of different degree.
-std::optional<Edge> UnequalEdge(const Topology& topology, Round round) {
-  bool regular = true;
-  for (Rank rank = 1; rank < topology.size(); ++rank) {
-    regular &= topology.Degree(rank, round) == topology.Degree(0, round);
-  }
-  if (regular) return std::nullopt;
-  std::vector<Rank> neighbours;
-  for (Rank rank = 0; rank < topology.size(); ++rank) {
-    topology.InNeighbours(rank, round, &neighbours);
-    for (Rank neighbour : neighbours) {
-      if (topology.Degree(neighbour, round) != topology.Degree(rank, round)) {
-        return Edge{rank, neighbour};
-      }
-    }
-  }
-  return std::nullopt;
+// Where edges go one way, weights by degree are doubly stochastic only if all degrees are equal.
+absl::Status CheckDirected(const Spec& spec, const Topology& topology) {
+  const auto unequal = topology.directed() ? FindUnequalDegrees(topology) : std::nullopt;
+  if (!unequal) return absl::OkStatus();
+  const auto [edge, round] = *unequal;
+  return SpecError(spec.text,
+                   absl::StrCat("on ", topology.name(), ", a directed graph, node ", edge.from,
+                                " has ", topology.Degree(edge.from, round), " in- and ",
+                                topology.OutDegree(edge.from, round), " out-neighbours, and node ",
+                                edge.to, ", to which it sends, ", topology.Degree(edge.to, round),
+                                " and ", topology.OutDegree(edge.to, round),
+                                ": the mean of the replicas would drift; use out-degree, with "
+                                "--algorithm=sgp"));
 }
 
 absl::StatusOr<std::shared_ptr<const Mixing>> MakeMetropolis(
     const Spec& spec, std::shared_ptr<const Topology> topology) {
   RETURN_IF_ERROR(SpecReader(spec).Finish());
+  RETURN_IF_ERROR(CheckDirected(spec, *topology));
   return std::make_shared<Metropolis>("metropolis", std::move(topology));
 }
 
@@ -78,15 +75,14 @@ absl::StatusOr<std::shared_ptr<const Mixing>> MakeMetropolis(
 absl::StatusOr<std::shared_ptr<const Mixing>> MakeUniform(
     const Spec& spec, std::shared_ptr<const Topology> topology) {
   RETURN_IF_ERROR(SpecReader(spec).Finish());
-  // Schedules without a period are matchings: both ends have one neighbour.
-  for (Round round = 0; round < topology->period(); ++round) {
-    if (const auto edge = UnequalEdge(*topology, round)) {
-      return SpecError("uniform",
-                       absl::StrCat("on ", topology->name(), " node ", edge->from, " has degree ",
-                                    topology->Degree(edge->from, round), " and its neighbour ",
-                                    edge->to, " has ", topology->Degree(edge->to, round),
-                                    ": columns would not sum to 1; use metropolis"));
-    }
+  RETURN_IF_ERROR(CheckDirected(spec, *topology));
+  if (const auto unequal = FindUnequalDegrees(*topology)) {
+    const auto [edge, round] = *unequal;
+    return SpecError(
+        "uniform", absl::StrCat("on ", topology->name(), " node ", edge.to, " has degree ",
+                                topology->Degree(edge.to, round), " and its neighbour ", edge.from,
+                                " has ", topology->Degree(edge.from, round),
+                                ": columns would not sum to 1; use metropolis"));
   }
   return std::make_shared<Metropolis>("uniform", std::move(topology));
 }

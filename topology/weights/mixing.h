@@ -1,7 +1,8 @@
 // The mixing matrix W of a round: the weight of each neighbour's replica.
 //
-// x_i <- sum_j W_ij x_j (D-PSGD, arXiv:1705.09056, Algorithm 1). Every matrix here is doubly
-// stochastic, so that averaging preserves the mean of the replicas.
+// x_i <- sum_j W_ij x_j (D-PSGD, arXiv:1705.09056, Algorithm 1). Where W is doubly stochastic,
+// averaging preserves the mean of the replicas. Where only its columns sum to 1, it preserves
+// their sum and nodes get unequal shares of it, which push-sum corrects (arXiv:1811.10792).
 //
 // Thread-safety: immutable, safe from any thread.
 #ifndef GRAPEVINE_TOPOLOGY_WEIGHTS_MIXING_H_
@@ -30,12 +31,21 @@ struct MixingRow {
   std::vector<Neighbour> in;  // ascending rank
 };
 
+// Which sums of a matrix are 1 in every round.
+enum class Stochastic {
+  kDoubly,   // of rows and of columns
+  kColumns,  // of columns: what a node gives away is what others get
+};
+
 class Mixing {
  public:
   virtual ~Mixing() = default;
   // The canonical spec: "metropolis", "uniform", "lazy:metropolis", "file:PATH".
   virtual std::string name() const = 0;
   virtual const Topology& topology() const = 0;
+  virtual Stochastic stochastic() const { return Stochastic::kDoubly; }
+  // W_ij = W_ji.
+  bool symmetric() const { return !topology().directed() && stochastic() == Stochastic::kDoubly; }
   // Replaces the contents of `row`: exactly the in-neighbours of the topology, also those with
   // weight 0.
   virtual void Row(Rank rank, Round round, MixingRow* row) const = 0;
@@ -49,10 +59,11 @@ class Mixing {
 // The weights for `topology` that `spec` names among the registered ones
 // (topology/weights/mixing_kind.h): "metropolis" (Metropolis-Hastings, the default: 1/(1 +
 // max(d_i, d_j))), "uniform" (1/(d+1); refused where two neighbours differ in degree),
-// "lazy:SPEC" ((I+W)/2), "file:PATH" (an explicit matrix over a fixed graph, matrix_file.h).
-// The first two give 1/2 to both nodes in one-peer schedules and matchings. W is symmetric
-// exactly where the graph is undirected. A matrix that is not doubly stochastic is refused; the
-// error names the row or column and its sum.
+// "out-degree" (1/(1+the sender's out-degree): column-stochastic, on any graph), "lazy:SPEC"
+// ((I+W)/2), "file:PATH" (an explicit matrix over a fixed graph, matrix_file.cc). The first
+// three give 1/2 to both nodes in one-peer schedules and matchings. A doubly stochastic W is
+// symmetric exactly where the graph is undirected. A matrix whose columns do not sum to 1 is
+// refused; the error names the row or column and its sum.
 absl::StatusOr<std::shared_ptr<const Mixing>> MakeMixing(std::string_view spec,
                                                          std::shared_ptr<const Topology> topology);
 

@@ -28,7 +28,7 @@ struct MixingKind {
   // What follows the name is a path or another spec, colons and all (base/registry.h).
   bool tail = false;
 
-  // A doubly stochastic matrix, or an error that says why there is none on this graph.
+  // A doubly or column-stochastic matrix, or an error that says why there is none on this graph.
   std::function<absl::StatusOr<std::shared_ptr<const Mixing>>(
       const Spec&, std::shared_ptr<const Topology> topology)>
       make;

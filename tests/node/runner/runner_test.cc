@@ -242,6 +242,11 @@ INSTANTIATE_TEST_SUITE_P(
                                          "allreduce:tree:buckets=3"),
                        ::testing::Values("ring"), ::testing::Values(6, 7), ::testing::Values(1)));
 
+INSTANTIATE_TEST_SUITE_P(PushSum, RunnerParity,
+                         ::testing::Combine(::testing::Values("sgp", "sgp:overlap=2"),
+                                            ::testing::Values("ring", "one-peer-exponential"),
+                                            ::testing::Values(1, 5), ::testing::Values(1, 2)));
+
 INSTANTIATE_TEST_SUITE_P(ParameterServer, RunnerParity,
                          ::testing::Combine(::testing::Values("ps", "ps:servers=2"),
                                             ::testing::Values("ring"), ::testing::Values(3, 5),
