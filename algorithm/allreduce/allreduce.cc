@@ -26,8 +26,8 @@ namespace {
 // averaged along with them.
 class AllreduceSgd final : public Algorithm {
  public:
-  // One schedule for each bucket.
-  AllreduceSgd(BucketedSum::Schedules schedules, AlgorithmOptions options);
+  // The schedules of each bucket.
+  AllreduceSgd(std::vector<AllreduceSchedules> buckets, AlgorithmOptions options);
 
   absl::Status On(const Event& event, Host& host) override;
   Round round() const override { return round_; }
@@ -57,8 +57,8 @@ class AllreduceSgd final : public Algorithm {
 
 constexpr uint16_t kFirstBucketChannel = 1;
 
-AllreduceSgd::AllreduceSgd(BucketedSum::Schedules schedules, AlgorithmOptions options)
-    : sum_(std::move(schedules), kFirstBucketChannel), options_(std::move(options)) {}
+AllreduceSgd::AllreduceSgd(std::vector<AllreduceSchedules> buckets, AlgorithmOptions options)
+    : sum_(std::move(buckets), kFirstBucketChannel), options_(std::move(options)) {}
 
 absl::Status AllreduceSgd::On(const Event& event, Host& host) {
   absl::Status status;
@@ -67,7 +67,7 @@ absl::Status AllreduceSgd::On(const Event& event, Host& host) {
   } else if (const auto* left = std::get_if<Left>(&event)) {
     status = sum_.On(*left, host);
   } else if (const auto* sent = std::get_if<Sent>(&event)) {
-    status = sum_.On(*sent);
+    status = sum_.On(*sent, host);
     RestIfDone(host);
   } else if (const auto* ready = std::get_if<GradientReady>(&event)) {
     status = OnGradient(*ready, host);
@@ -140,9 +140,9 @@ void AllreduceSgd::RestIfDone(Host& host) {
 
 std::vector<Rank> AllreduceSgd::Peers(Round, Round) const { return sum_.Peers(); }
 
-// Each posts up to Collective::kMaxAhead messages ahead, and a transport has a
-// bound for those of one peer.
-constexpr int64_t kMaxBuckets = 32;
+// Sums at the same time. Each posts up to Collective::kMaxAhead messages ahead, and a transport has
+// a bound for those of one peer.
+constexpr int64_t kMaxSums = 32;
 
 struct Request {
   AllreduceFactory make;
@@ -152,7 +152,8 @@ struct Request {
 absl::StatusOr<Request> Read(const Spec& spec, Rank size) {
   SpecReader reader(spec);
   ASSIGN_OR_RETURN(AllreduceFactory make, ReadAllreduce(spec, reader, size));
-  const int64_t buckets = reader.Integer("buckets", 1, 1, kMaxBuckets);
+  const auto parts = static_cast<int64_t>(make(0).size());
+  const int64_t buckets = reader.Integer("buckets", 1, 1, kMaxSums / parts);
   RETURN_IF_ERROR(reader.Finish());
   return Request{std::move(make), buckets};
 }
@@ -160,9 +161,9 @@ absl::StatusOr<Request> Read(const Spec& spec, Rank size) {
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeAllreduce(const Spec& spec,
                                                          AlgorithmOptions options) {
   ASSIGN_OR_RETURN(const Request request, Read(spec, options.mixing->topology().size()));
-  BucketedSum::Schedules schedules;
-  for (int64_t i = 0; i < request.buckets; ++i) schedules.push_back(request.make(options.rank));
-  return std::make_unique<AllreduceSgd>(std::move(schedules), std::move(options));
+  std::vector<AllreduceSchedules> buckets;
+  for (int64_t i = 0; i < request.buckets; ++i) buckets.push_back(request.make(options.rank));
+  return std::make_unique<AllreduceSgd>(std::move(buckets), std::move(options));
 }
 
 int64_t MessagesOf(const AllreduceSchedule& schedule) {
@@ -185,7 +186,9 @@ absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
   int64_t messages = 0;
   for (Rank i = 0; i < seen; ++i) {
     const int64_t rank = seen == size ? i : int64_t{i} * kStride % size;
-    messages += MessagesOf(*request.make(static_cast<Rank>(rank)));
+    for (const auto& schedule : request.make(static_cast<Rank>(rank))) {
+      messages += MessagesOf(*schedule);
+    }
   }
   return static_cast<double>(request.buckets * messages) * size / seen;
 }

@@ -11,6 +11,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "algorithm/allreduce/allreduce_schedule.h"
@@ -20,8 +22,19 @@
 
 namespace grapevine {
 
-// Makes the schedule of a rank; called once for each concurrent sum.
-using AllreduceFactory = std::function<std::unique_ptr<const AllreduceSchedule>(Rank)>;
+// Schedules of parts of a vector that are summed side by side: equal ones, from its end to its
+// beginning. Most kinds have one.
+using AllreduceSchedules = std::vector<std::unique_ptr<const AllreduceSchedule>>;
+
+// Makes the schedules of a rank; called once for each concurrent sum.
+using AllreduceFactory = std::function<AllreduceSchedules(Rank)>;
+
+template <typename Schedule, typename... Arguments>
+AllreduceSchedules OneSchedule(Arguments&&... arguments) {
+  AllreduceSchedules schedules;
+  schedules.push_back(std::make_unique<Schedule>(std::forward<Arguments>(arguments)...));
+  return schedules;
+}
 
 struct AllreduceKind {
   std::string name;     // "torus"
@@ -35,7 +48,7 @@ struct AllreduceKind {
 // `read` of a kind without options, whose schedule is made of (rank, size).
 template <typename Schedule>
 absl::StatusOr<AllreduceFactory> ReadPlainAllreduce(const Spec&, SpecReader&, Rank size) {
-  return [size](Rank rank) { return std::make_unique<Schedule>(rank, size); };
+  return [size](Rank rank) { return OneSchedule<Schedule>(rank, size); };
 }
 
 // All kinds of allreduce of this program.

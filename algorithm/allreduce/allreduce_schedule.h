@@ -6,6 +6,10 @@
 // opposite direction and order, sums return to where partial sums came from. So a schedule
 // describes only the first half, and collective.h does the rest.
 //
+// Between the halves there may be levels in which pairs exchange whole vectors, after which the sum
+// is complete at all ranks that have not given theirs away. Both of a pair add the same two sums,
+// and addition commutes: they, too, end with the same bits.
+//
 // A level is what happens at the same time when all ranks are equally fast. All ranks count the
 // same levels, so that a level names a message; a rank may be idle in one.
 //
@@ -80,12 +84,28 @@ class AllreduceSchedule {
   // half. The ranks do not depend on `elements`.
   virtual AllreduceStep ReduceStep(int level, int64_t elements) const = 0;
 
-  int levels() const { return 2 * reduce_levels(); }
+  // Levels of exchanges between the halves; the same on all ranks.
+  virtual int exchange_levels() const { return 0; }
+  // With whom this rank exchanges whole vectors in `level` of them; kNobody if it has given its own
+  // away, in all levels. A rank exchanges with another one in each.
+  virtual Rank Partner(int) const { return kNobody; }
+
+  int levels() const { return 2 * reduce_levels() + exchange_levels(); }
+  bool Reduces(int level) const { return level < reduce_levels(); }
+  bool Exchanges(int level) const {
+    return !Reduces(level) && level < reduce_levels() + exchange_levels();
+  }
   // The level that returns what `level` sent, and vice versa.
   int Mirror(int level) const { return levels() - 1 - level; }
   // This rank's step in any level.
   AllreduceStep Step(int level, int64_t elements) const {
-    if (level < reduce_levels()) return ReduceStep(level, elements);
+    if (Reduces(level)) return ReduceStep(level, elements);
+    if (Exchanges(level)) {
+      const Rank partner = Partner(level - reduce_levels());
+      if (partner == kNobody) return {};
+      const AllreduceStep::Ranges whole = {ElementRange{0, elements}};
+      return {.to = partner, .from = partner, .sent = whole, .received = whole};
+    }
     const AllreduceStep step = ReduceStep(Mirror(level), elements);
     return {.to = step.from, .from = step.to, .sent = step.received, .received = step.sent};
   }

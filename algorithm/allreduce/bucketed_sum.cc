@@ -1,5 +1,7 @@
 #include "algorithm/allreduce/bucketed_sum.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -16,23 +18,30 @@ absl::Status NotOnItsWay(SendId id) {
 
 }  // namespace
 
-BucketedSum::BucketedSum(Schedules schedules, uint16_t first_channel)
-    : first_channel_(first_channel), begun_(schedules.size()) {
-  for (auto& schedule : schedules) {
-    const auto channel = static_cast<uint16_t>(first_channel + buckets_.size());
-    buckets_.push_back({std::make_unique<Collective>(std::move(schedule), channel)});
+BucketedSum::BucketedSum(std::vector<AllreduceSchedules> buckets, uint16_t first_channel)
+    : first_channel_(first_channel), parts_of_bucket_(buckets.front().size()) {
+  for (AllreduceSchedules& bucket : buckets) {
+    CHECK_EQ(bucket.size(), parts_of_bucket_) << "a bucket with other parts";
+    for (auto& schedule : bucket) {
+      const auto channel = static_cast<uint16_t>(first_channel + parts_.size());
+      parts_.push_back({std::make_unique<Collective>(std::move(schedule), channel)});
+    }
   }
+  begun_ = parts_.size();
 }
 
 void BucketedSum::Prepare(int64_t elements, Host& host) {
-  const auto count = static_cast<int64_t>(buckets_.size());
+  const auto count = static_cast<int64_t>(parts_.size());
+  const auto of_bucket = static_cast<int64_t>(parts_of_bucket_);
   for (int64_t i = 0; i < count; ++i) {
-    Bucket& bucket = buckets_[i];
-    bucket.begin = elements * (count - 1 - i) / count;
-    bucket.end = elements * (count - i) / count;
-    bucket.sum->Prepare(bucket.end - bucket.begin, host);
+    Part& part = parts_[i];
+    const int64_t last = i - i % of_bucket + of_bucket - 1;  // of its bucket
+    part.begin = elements * (count - 1 - i) / count;
+    part.end = elements * (count - i) / count;
+    part.bucket = elements * (count - 1 - last) / count;
+    part.sum->Prepare(part.end - part.begin, host);
     // Where there are fewer elements than buckets, some are empty.
-    if (bucket.begin > 0 && bucket.begin < bucket.end) cuts_.push_back(bucket.begin);
+    if (i == last && part.begin > 0 && part.begin < part.end) cuts_.push_back(part.begin);
   }
 }
 
@@ -42,56 +51,63 @@ void BucketedSum::Begin(Vec data) {
 }
 
 void BucketedSum::OnReady(int64_t from, Host& host) {
-  for (; begun_ < buckets_.size() && buckets_[begun_].begin >= from; ++begun_) {
-    const Bucket& bucket = buckets_[begun_];
-    bucket.sum->Begin({data_, bucket.begin, bucket.end - bucket.begin}, host);
+  for (; begun_ < parts_.size() && parts_[begun_].bucket >= from; ++begun_) {
+    const Part& part = parts_[begun_];
+    part.sum->Begin({data_, part.begin, part.end - part.begin}, host);
   }
 }
 
 absl::Status BucketedSum::On(const Received& event, Host& host) {
   const int index = event.tag.channel - first_channel_;
-  if (index >= 0 && index < static_cast<int>(buckets_.size())) {
-    return buckets_[index].sum->On(event, host);
+  if (index >= 0 && index < static_cast<int>(parts_.size())) {
+    return parts_[index].sum->On(event, host);
   }
   return absl::InternalError(absl::StrCat("a message of rank ", event.from, " came on channel ",
                                           event.tag.channel, ", where no bucket is summed"));
 }
 
 absl::Status BucketedSum::On(const Left& event, Host& host) {
-  for (const Bucket& bucket : buckets_) {
-    if (bucket.sum->On(event, host)) return absl::OkStatus();
+  for (const Part& part : parts_) {
+    if (part.sum->On(event, host)) return absl::OkStatus();
   }
   return NotOnItsWay(event.id);
 }
 
-absl::Status BucketedSum::On(const Sent& event) {
-  for (const Bucket& bucket : buckets_) {
-    if (bucket.sum->On(event)) return absl::OkStatus();
+absl::Status BucketedSum::On(const Sent& event, Host& host) {
+  for (const Part& part : parts_) {
+    if (part.sum->On(event, host)) return absl::OkStatus();
   }
   return NotOnItsWay(event.id);
 }
 
 bool BucketedSum::summed() const {
-  return begun_ == buckets_.size() &&
-         std::ranges::all_of(buckets_, [](const Bucket& bucket) { return bucket.sum->summed(); });
+  return begun_ == parts_.size() &&
+         std::ranges::all_of(parts_, [](const Part& part) { return part.sum->summed(); });
 }
 
 bool BucketedSum::idle() const {
-  return begun_ == buckets_.size() &&
-         std::ranges::all_of(buckets_, [](const Bucket& bucket) { return bucket.sum->idle(); });
+  return begun_ == parts_.size() &&
+         std::ranges::all_of(parts_, [](const Part& part) { return part.sum->idle(); });
 }
 
 std::vector<Waiting> BucketedSum::waiting_for() const {
   std::vector<Waiting> waiting;
-  for (const Bucket& bucket : buckets_) {
+  for (const Part& part : parts_) {
     // One that is done waits for the others.
-    if (bucket.sum->summed() && !summed()) continue;
-    const std::vector<Waiting> of_bucket = bucket.sum->waiting_for();
-    waiting.insert(waiting.end(), of_bucket.begin(), of_bucket.end());
+    if (part.sum->summed() && !summed()) continue;
+    const std::vector<Waiting> of_part = part.sum->waiting_for();
+    waiting.insert(waiting.end(), of_part.begin(), of_part.end());
   }
   return waiting;
 }
 
-std::vector<Rank> BucketedSum::Peers() const { return buckets_.front().sum->Peers(); }
+std::vector<Rank> BucketedSum::Peers() const {
+  std::set<Rank> peers;
+  for (size_t part = 0; part < parts_of_bucket_; ++part) {
+    const std::vector<Rank> of_part = parts_[part].sum->Peers();
+    peers.insert(of_part.begin(), of_part.end());
+  }
+  return {peers.begin(), peers.end()};
+}
 
 }  // namespace grapevine

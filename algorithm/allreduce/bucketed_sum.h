@@ -2,8 +2,9 @@
 // while the rest of it is still being computed.
 //
 // Bucket 0 is the end of the vector, where a backward pass begins; all buckets have the same
-// size. Each is a Collective with a channel and scratch memory of its own. They begin in order;
-// more than one may be in progress.
+// size. They begin in order; more than one may be in progress. A bucket is summed in as many equal
+// parts as its allreduce has schedules, at the same time: each part is a Collective with a channel
+// and scratch memory of its own.
 //
 // Every rank ends with the same bits. They are those of a single bucket where a schedule adds
 // the ranks in the same order for all elements (tree, and halving-doubling for n = 2^k); in a
@@ -18,7 +19,7 @@
 
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
-#include "algorithm/allreduce/allreduce_schedule.h"
+#include "algorithm/allreduce/allreduce_kind.h"
 #include "algorithm/allreduce/collective.h"
 #include "algorithm/event.h"
 #include "algorithm/host.h"
@@ -29,10 +30,9 @@ namespace grapevine {
 // One event at a time; one sum at a time.
 class BucketedSum {
  public:
-  using Schedules = std::vector<std::unique_ptr<const AllreduceSchedule>>;
-
-  // One bucket for each schedule, on the channels from `first_channel` on.
-  BucketedSum(Schedules schedules, uint16_t first_channel);
+  // The schedules of each bucket's parts, of which every bucket has as many. One channel for each,
+  // from `first_channel` on.
+  BucketedSum(std::vector<AllreduceSchedules> buckets, uint16_t first_channel);
 
   // As Collective's, for vectors of `elements`.
   void Prepare(int64_t elements, Host& host);
@@ -47,7 +47,7 @@ class BucketedSum {
 
   absl::Status On(const Received& event, Host& host);
   absl::Status On(const Left& event, Host& host);
-  absl::Status On(const Sent& event);
+  absl::Status On(const Sent& event, Host& host);
 
   bool summed() const;
   bool idle() const;
@@ -55,17 +55,19 @@ class BucketedSum {
   std::vector<Rank> Peers() const;
 
  private:
-  struct Bucket {
+  struct Part {
     std::unique_ptr<Collective> sum;
     int64_t begin = 0;
     int64_t end = 0;
+    int64_t bucket = 0;  // where its bucket begins
   };
 
   const uint16_t first_channel_;
-  std::vector<Bucket> buckets_;
+  size_t parts_of_bucket_;
+  std::vector<Part> parts_;  // of all buckets, from the vector's end on
   std::vector<int64_t> cuts_;
   Vec data_;
-  size_t begun_;  // buckets of the sum begun last
+  size_t begun_;  // parts of the sum begun last
 };
 
 }  // namespace grapevine

@@ -16,10 +16,26 @@ unsigned Messages(const AllreduceStep::Ranges& ranges) {
   return (ranges[0].size() > 0 ? 1u : 0u) | (ranges[1].size() > 0 ? 2u : 0u);
 }
 
+bool Overlap(const AllreduceStep::Ranges& some, const AllreduceStep::Ranges& others) {
+  for (const ElementRange& a : some) {
+    for (const ElementRange& b : others) {
+      if (std::max(a.begin, b.begin) < std::min(a.end, b.end)) return true;
+    }
+  }
+  return false;
+}
+
+Part Slice(const Part& whole, const ElementRange& range) {
+  return {whole.vector, whole.offset + range.begin, range.size()};
+}
+
 }  // namespace
 
 Collective::Collective(std::unique_ptr<const AllreduceSchedule> schedule, uint16_t channel)
-    : schedule_(std::move(schedule)), channel_(channel), level_(schedule_->levels()) {}
+    : schedule_(std::move(schedule)),
+      channel_(channel),
+      sent_levels_(schedule_->levels()),
+      taken_levels_(schedule_->levels()) {}
 
 int64_t Collective::Elements(int level) const {
   const AllreduceStep::Ranges ranges = Step(level).received;
@@ -30,21 +46,17 @@ Tag Collective::StepTag(Round sum, int level, size_t range) const {
   return {channel_, sum, static_cast<uint32_t>(level + range * schedule_->levels())};
 }
 
-Part Collective::Own(const ElementRange& range) const {
-  return {data_.vector, data_.offset + range.begin, range.size()};
-}
-
 void Collective::Prepare(int64_t elements, Host& host) {
   elements_ = elements;
   int64_t largest = 0;
-  for (int level = 0; level < schedule_->reduce_levels(); ++level) {
+  for (int level = 0; level < schedule_->levels() && Adds(level); ++level) {
     largest = std::max(largest, Elements(level));
   }
   for (int level = 0; level < schedule_->levels(); ++level) {
     const int64_t received = Elements(level);
     if (received == 0) continue;
     const bool large = 2 * received > largest + 1;  // halves may differ by one
-    Lane& lane = !Reduces(level) ? final_ : large ? large_ : small_;
+    Lane& lane = !Adds(level) ? final_ : large ? large_ : small_;
     lane.levels.push_back(level);
   }
   final_.slots.resize(std::min<size_t>(final_.levels.size(), kMaxAhead));
@@ -77,9 +89,8 @@ void Collective::Begin(Part data, Host& host) {
   CHECK_EQ(data.size, elements_) << "a sum of another size than was prepared";
   CHECK(summed()) << "two sums at once";
   ++sum_;
-  data_ = data;
-  level_ = 0;
-  sent_levels_ = 0;
+  data_ = own_ = data;
+  sent_levels_ = taken_levels_ = 0;
   Advance(host);
 }
 
@@ -106,10 +117,13 @@ bool Collective::On(const Left& event, Host& host) {
   return true;
 }
 
-bool Collective::On(const Sent& event) {
+bool Collective::On(const Sent& event, Host& host) {
   const auto sent = std::ranges::find(unsent_, event.id, &Unsent::id);
   if (sent == unsent_.end()) return false;
+  Slot* const source = sent->source;
   unsent_.erase(sent);
+  FreeIfUnused(source);
+  Advance(host);
   return true;
 }
 
@@ -118,44 +132,92 @@ bool Collective::leaving() const {
 }
 
 void Collective::Advance(Host& host) {
-  for (; !summed(); ++level_) {
-    const AllreduceStep step = Step(level_);
-    if (sent_levels_ == level_ && !SendLevel(step, host)) break;
-    if (!TakeInLevel(step, host)) break;
+  bool moved = true;
+  while (moved) {
+    moved = false;
+    while (SendLevel(host)) moved = true;
+    while (TakeInLevel(host)) moved = true;
   }
   PostAhead(host);
 }
 
-bool Collective::SendLevel(const AllreduceStep& step, Host& host) {
+bool Collective::SendLevel(Host& host) {
+  if (sent_levels_ == schedule_->levels()) return false;
+  const AllreduceStep step = Step(sent_levels_);
   const unsigned messages = Messages(step.sent);
-  if (messages != 0 && leaving()) return false;
+  if (messages != 0 && (leaving() || !Complete(step.sent))) return false;
   for (size_t range = 0; range < step.sent.size(); ++range) {
     if ((messages >> range & 1) == 0) continue;
-    const Tag tag = StepTag(sum_, level_, range);
-    const SendId id = host.Send(step.to, tag, Own(step.sent[range]));
-    unsent_.push_back({.id = id, .message = {step.to, tag}});
+    const Tag tag = StepTag(sum_, sent_levels_, range);
+    const SendId id = host.Send(step.to, tag, Slice(own_, step.sent[range]));
+    unsent_.push_back({.id = id, .message = {step.to, tag}, .source = source_});
   }
   ++sent_levels_;
   return true;
 }
 
-bool Collective::TakeInLevel(const AllreduceStep& step, Host& host) {
-  if (Messages(step.received) == 0) return true;
-  const auto posted = FindPosted(sum_, level_);
-  if (posted == posted_.end() || posted->missing != 0) return false;
+bool Collective::Complete(const AllreduceStep::Ranges& sent) const {
+  for (int level = taken_levels_; level < sent_levels_; ++level) {
+    if (Overlap(Step(level).received, sent)) return false;
+  }
+  return true;
+}
+
+bool Collective::TakeInLevel(Host& host) {
+  const int level = taken_levels_;
+  if (level == schedule_->levels()) return false;
+  const AllreduceStep step = Step(level);
+  if (Messages(step.received) == 0) {
+    ++taken_levels_;
+    return true;
+  }
+  const auto posted = FindPosted(sum_, level);
+  if (posted == posted_.end() || posted->missing != 0 || !MayAdd(level)) return false;
   Slot& slot = *posted->slot;
   posted_.erase(posted);
-  slot.taken = false;
-  if (!Reduces(level_)) return true;
+  if (schedule_->Exchanges(level)) {
+    AddBeside(slot, LastExchange(level), host);
+  } else {
+    slot.taken = false;
+    if (Adds(level)) Add(step.received, slot, host);
+  }
+  ++taken_levels_;
+  return true;
+}
+
+bool Collective::MayAdd(int level) const {
+  if (!schedule_->Exchanges(level)) return true;
+  const bool in_place = LastExchange(level);
+  return level < sent_levels_ &&
+         !(in_place &&
+           std::ranges::any_of(unsent_, [&](const Unsent& sent) { return FromData(sent); }));
+}
+
+void Collective::Add(const AllreduceStep::Ranges& received, const Slot& slot, Host& host) {
   int64_t arrived = slot.begin;
-  for (const ElementRange& range : step.received) {
+  for (const ElementRange& range : received) {
     if (range.size() == 0) continue;
-    const Part own = Own(range);
+    const Part own = Slice(own_, range);
     const Term terms[] = {{1.0, {scratch_, arrived, range.size()}}, {1.0, own}};
     host.Combine(own, terms);
     arrived += range.size();
   }
-  return true;
+}
+
+void Collective::AddBeside(Slot& slot, bool last, Host& host) {
+  const Part arrived = {scratch_, slot.begin, elements_};
+  const Part sum = last ? data_ : arrived;
+  const Term terms[] = {{1.0, arrived}, {1.0, own_}};
+  host.Combine(sum, terms);
+  own_ = sum;
+  slot.taken = !last;
+  FreeIfUnused(std::exchange(source_, last ? nullptr : &slot));
+}
+
+void Collective::FreeIfUnused(Slot* slot) {
+  const bool used = slot == nullptr || slot == source_ ||
+                    std::ranges::find(unsent_, slot, &Unsent::source) != unsent_.end();
+  if (!used) slot->taken = false;
 }
 
 void Collective::PostAhead(Host& host) {
@@ -168,10 +230,10 @@ void Collective::PostAhead(Host& host) {
 bool Collective::PostNext(Lane& lane, Host& host) {
   if (lane.levels.empty()) return false;
   const int level = lane.levels[lane.next];
-  const bool reduces = Reduces(level);
+  const bool adds = Adds(level);
   Slot& slot = lane.slots[lane.next % lane.slots.size()];
   const bool may_be =
-      reduces ? lane.sum <= sum_ + 1 : lane.sum == sum_ && HasLeft(schedule_->Mirror(level));
+      adds ? lane.sum <= sum_ + 1 : lane.sum == sum_ && HasLeft(schedule_->Mirror(level));
   if (slot.taken || !may_be) return false;
   slot.taken = true;
   const AllreduceStep step = Step(level);
@@ -180,7 +242,7 @@ bool Collective::PostNext(Lane& lane, Host& host) {
     const int64_t size = step.received[range].size();
     if (size == 0) continue;
     host.Post(step.from, StepTag(lane.sum, level, range),
-              reduces ? Part{scratch_, offset, size} : Own(step.received[range]), lane.sum);
+              adds ? Part{scratch_, offset, size} : Slice(data_, step.received[range]), lane.sum);
     offset += size;
   }
   posted_.push_back({.sum = lane.sum,
@@ -208,25 +270,31 @@ bool Collective::HasLeft(int level) const {
   });
 }
 
+bool Collective::FromData(const Unsent& sent) const {
+  return sent.source == nullptr && sent.message.tag.index == sum_;
+}
+
 absl::Status Collective::Unposted(Rank from, const Tag& tag) const {
   return absl::InternalError(absl::StrCat(schedule_->name(), ": step ", tag.step, " of sum ",
                                           tag.index, " came without a post from rank ", from,
-                                          "; under way is step ", level_, " of sum ", sum_));
+                                          "; under way is step ", taken_levels_, " of sum ", sum_));
 }
 
 std::vector<Waiting> Collective::waiting_for() const {
   std::vector<Waiting> waiting;
+  const bool sends = sent_levels_ < schedule_->levels() && Complete(Step(sent_levels_).sent);
   for (const Unsent& sent : unsent_) {
-    const bool awaited = summed() || (sent_levels_ == level_ && !sent.left);
+    const bool awaited =
+        summed() || (sends && !sent.left) || (LastExchange(taken_levels_) && FromData(sent));
     if (awaited) waiting.push_back(sent.message);
   }
-  if (summed()) return waiting;
-  const AllreduceStep step = Step(level_);
-  const auto posted = FindPosted(sum_, level_);
+  if (taken_levels_ == schedule_->levels()) return waiting;
+  const AllreduceStep step = Step(taken_levels_);
+  const auto posted = FindPosted(sum_, taken_levels_);
   for (size_t range = 0; range < step.received.size(); ++range) {
     const bool arrived = posted != posted_.end() && (posted->missing >> range & 1) == 0;
     if (step.received[range].size() > 0 && !arrived) {
-      waiting.push_back({step.from, StepTag(sum_, level_, range)});
+      waiting.push_back({step.from, StepTag(sum_, taken_levels_, range)});
     }
   }
   return waiting;

@@ -2,9 +2,13 @@
 // averaging and outer optimizers share.
 //
 // A collective is a nested state machine: its owner forwards the events of its channel. It
-// follows a schedule level by level: it sends once its previous message has left, adds what it
-// receives in the order of the levels, whatever order messages come in, and then retraces the
-// schedule. Every rank ends with the same bits, since each element is summed once in one order.
+// follows a schedule: it sends what each level sends as soon as that is complete and its previous
+// message has left, adds what it receives in the order of the levels, whatever order messages come
+// in, and then retraces the schedule. Every rank ends with the same bits, since each element is
+// summed once in one order.
+//
+// In an exchange the sum is made beside the vector that is still being sent, in the memory of what
+// was received, and sent on from there; the last exchange puts it in place.
 //
 // Receive buffers are posted ahead, also for the next sum, so that the sender has the credit
 // before the data. Partial sums arrive in scratch memory, as much as one vector takes, or two
@@ -45,13 +49,15 @@ class Collective {
   absl::Status On(const Received& event, Host& host);
   // False where the send is not one of this collective's.
   bool On(const Left& event, Host& host);
-  bool On(const Sent& event);
+  bool On(const Sent& event, Host& host);
 
   // The latest sum is complete in its vector.
-  bool summed() const { return level_ == schedule_->levels(); }
+  bool summed() const {
+    return sent_levels_ == schedule_->levels() && taken_levels_ == schedule_->levels();
+  }
   // Nothing of it is in flight.
   bool idle() const { return summed() && unsent_.empty(); }
-  // What the current level still needs in order to end; of a complete sum, the messages that
+  // What it still needs in order to go on; of a complete sum, the messages that
   // its peers have not received.
   std::vector<Waiting> waiting_for() const;
   // Ranks that this one exchanges messages with, ascending.
@@ -80,6 +86,7 @@ class Collective {
   struct Unsent {
     SendId id;
     Waiting message;
+    Slot* source = nullptr;  // where it lies; null: in the vector that is summed
     bool left = false;
   };
   // What was posted for a level and has not been consumed yet.
@@ -94,10 +101,13 @@ class Collective {
   AllreduceStep Step(int level) const { return schedule_->Step(level, elements_); }
   // That are received in a level.
   int64_t Elements(int level) const;
-  bool Reduces(int level) const { return level < schedule_->reduce_levels(); }
+  // Whether what is received in a level is added to this rank's own, or is a final sum.
+  bool Adds(int level) const { return schedule_->Reduces(level) || schedule_->Exchanges(level); }
+  bool LastExchange(int level) const {
+    return schedule_->Exchanges(level) && !schedule_->Exchanges(level + 1);
+  }
   // The tag of one of the ranges of a level; its index is the sum.
   Tag StepTag(Round sum, int level, size_t range) const;
-  Part Own(const ElementRange& range) const;
 
   // Gives a lane's levels at most this many slots, each as large as the largest level that uses
   // it. Returns their total size.
@@ -105,10 +115,22 @@ class Collective {
   void Advance(Host& host);
   // Whether some message has not left.
   bool leaving() const;
-  // False while an earlier message has not left.
-  bool SendLevel(const AllreduceStep& step, Host& host);
-  // False while some of it has not arrived.
-  bool TakeInLevel(const AllreduceStep& step, Host& host);
+  // Sends what the next level sends; false while an earlier message has not left, or some of it is
+  // not complete.
+  bool SendLevel(Host& host);
+  // Whether all that is added to these elements in earlier levels has been.
+  bool Complete(const AllreduceStep::Ranges& sent) const;
+  // Takes in what the next level receives; false while some of it has not arrived.
+  bool TakeInLevel(Host& host);
+  // Whether the sum may be written where it goes. The last exchange's goes where this rank's own
+  // vector is, which is still being sent if there is no other exchange.
+  bool MayAdd(int level) const;
+  // Adds what has arrived in the slot.
+  void Add(const AllreduceStep::Ranges& received, const Slot& slot, Host& host);
+  // The sum of what has arrived in the slot and this rank's becomes this rank's.
+  void AddBeside(Slot& slot, bool last, Host& host);
+  // Frees a slot from which something was sent, once that is received and the sum has moved on.
+  void FreeIfUnused(Slot* slot);
   void PostAhead(Host& host);
   // Posts for a lane's next level; false when it may not yet, or has no slot.
   bool PostNext(Lane& lane, Host& host);
@@ -116,6 +138,8 @@ class Collective {
   std::vector<Posted>::const_iterator FindPosted(Round sum, int level) const;
   // Whether what was sent in `level` of this sum has left.
   bool HasLeft(int level) const;
+  // Whether something was sent from the vector that is being summed and may not be received yet.
+  bool FromData(const Unsent& sent) const;
   absl::Status Unposted(Rank from, const Tag& tag) const;
 
   const std::unique_ptr<const AllreduceSchedule> schedule_;
@@ -123,14 +147,16 @@ class Collective {
 
   int64_t elements_ = 0;
   Part data_;
+  Part own_;  // the partial sum, or the final one: in data_, or during exchanges in a slot
+  Slot* source_ = nullptr;  // that slot
   Vec scratch_;
   Lane large_;  // partial sums of more than half the largest
   Lane small_;  // the others
   Lane final_;  // sums on their way back
 
-  Round sum_ = -1;       // begun last; counted from 0, also in tags
-  int level_;            // of it, in progress
-  int sent_levels_ = 0;  // of it, whose messages were sent
+  Round sum_ = -1;    // begun last; counted from 0, also in tags
+  int sent_levels_;   // of it, whose messages were sent
+  int taken_levels_;  // of it, whose messages were taken in
   std::vector<Posted> posted_;
   std::vector<Unsent> unsent_;
 };

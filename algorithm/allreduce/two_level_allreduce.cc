@@ -114,7 +114,7 @@ absl::StatusOr<AllreduceFactory> ReadHierarchical(const Spec& spec, SpecReader& 
                                              " groups of equal size; the nearest that do: groups=",
                                              NearestDivisor(size, groups)));
   }
-  return [=](Rank rank) { return std::make_unique<HierarchicalAllreduce>(rank, size, groups); };
+  return [=](Rank rank) { return OneSchedule<HierarchicalAllreduce>(rank, size, groups); };
 }
 
 absl::StatusOr<AllreduceFactory> ReadTorus(const Spec& spec, SpecReader& reader, Rank size) {
@@ -127,7 +127,7 @@ absl::StatusOr<AllreduceFactory> ReadTorus(const Spec& spec, SpecReader& reader,
                                              nearest, "x", size / nearest));
   }
   return [rows = sides[0], columns = sides[1]](Rank rank) {
-    return std::make_unique<TorusAllreduce>(rank, rows, columns);
+    return OneSchedule<TorusAllreduce>(rank, rows, columns);
   };
 }
 

@@ -64,7 +64,7 @@ TEST(AllreduceKind, OfOnesOwnTrainsAsTheRingDoes) {
 
 TEST(AllreduceKind, OfOnesOwnIsKnownToHelpAdviceSuitesAndErrors) {
   const AlgorithmKind& allreduce = *Algorithms().Find("allreduce");
-  EXPECT_THAT(JoinHelp(Algorithms().Listings()), HasSubstr("; KIND: chain, halving-doubling, "));
+  EXPECT_THAT(JoinHelp(Algorithms().Listings()), HasSubstr("; KIND: chain, double-tree"));
   EXPECT_THAT(allreduce.advised(4), Contains("allreduce:chain"));
   EXPECT_THAT(ExamplesOf(allreduce), Contains("allreduce:chain"));
   const auto mixing = *MakeMixing("metropolis", *MakeTopology("ring", 4, 1));

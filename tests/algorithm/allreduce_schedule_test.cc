@@ -5,12 +5,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "algorithm/allreduce/allreduce_kind.h"
 #include "tests/algorithm/allreduce_kinds.h"
 
@@ -25,12 +29,27 @@ absl::StatusOr<AllreduceFactory> Read(const std::string& text, Rank size) {
   return ReadAllreduce(spec, reader, size);
 }
 
-Schedules Make(const std::string& text, Rank size) {
+// All ranks' of each part.
+std::vector<Schedules> MakeParts(const std::string& text, Rank size) {
   const AllreduceFactory make = *Read(text, size);
-  Schedules schedules;
-  for (Rank rank = 0; rank < size; ++rank) schedules.push_back(make(rank));
-  return schedules;
+  std::vector<Schedules> parts(make(0).size());
+  for (Rank rank = 0; rank < size; ++rank) {
+    AllreduceSchedules of_rank = make(rank);
+    for (size_t part = 0; part < parts.size(); ++part) {
+      parts[part].push_back(std::move(of_rank[part]));
+    }
+  }
+  return parts;
 }
+
+// Those of a kind without parts.
+Schedules Make(const std::string& text, Rank size) {
+  std::vector<Schedules> parts = MakeParts(text, size);
+  EXPECT_EQ(parts.size(), 1u) << text;
+  return std::move(parts[0]);
+}
+
+int LevelsOf(const std::string& text, Rank size) { return (*Read(text, size))(0)[0]->levels(); }
 
 int64_t Sent(const AllreduceSchedule& schedule, int64_t elements) {
   int64_t sum = 0;
@@ -40,73 +59,83 @@ int64_t Sent(const AllreduceSchedule& schedule, int64_t elements) {
   return sum;
 }
 
-class AllreduceSchedules : public ::testing::TestWithParam<std::string> {};
+class AllreduceScheduleContract : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(AllreduceSchedules, WhatOneSendsTheOtherExpects) {
-  for (const Rank size : SomeSizes()) {
-    const Schedules schedules = Make(GetParam(), size);
-    for (const int64_t elements : {1, 7, 64, 1001}) {
-      for (int level = 0; level < schedules[0]->levels(); ++level) {
-        for (Rank rank = 0; rank < size; ++rank) {
-          ASSERT_EQ(schedules[rank]->levels(), schedules[0]->levels());
-          const AllreduceStep step = schedules[rank]->Step(level, elements);
-          if (step.to != kNobody) {
-            const AllreduceStep other = schedules[step.to]->Step(level, elements);
-            EXPECT_EQ(other.from, rank) << size << " ranks, level " << level;
-            EXPECT_EQ(other.received, step.sent) << size << " ranks, level " << level;
-          }
-          if (step.from != kNobody) {
-            EXPECT_EQ(schedules[step.from]->Step(level, elements).to, rank)
-                << size << " ranks, level " << level;
-          }
-        }
+void ExpectMatchingSteps(const Schedules& schedules, int64_t elements) {
+  const auto size = static_cast<Rank>(schedules.size());
+  for (int level = 0; level < schedules[0]->levels(); ++level) {
+    for (Rank rank = 0; rank < size; ++rank) {
+      ASSERT_EQ(schedules[rank]->levels(), schedules[0]->levels());
+      const AllreduceStep step = schedules[rank]->Step(level, elements);
+      if (step.to != kNobody) {
+        const AllreduceStep other = schedules[step.to]->Step(level, elements);
+        EXPECT_EQ(other.from, rank) << size << " ranks, level " << level;
+        EXPECT_EQ(other.received, step.sent) << size << " ranks, level " << level;
       }
+      if (step.from != kNobody) {
+        EXPECT_EQ(schedules[step.from]->Step(level, elements).to, rank)
+            << size << " ranks, level " << level;
+      }
+    }
+  }
+}
+
+TEST_P(AllreduceScheduleContract, WhatOneSendsTheOtherExpects) {
+  for (const Rank size : SomeSizes()) {
+    for (const Schedules& schedules : MakeParts(GetParam(), size)) {
+      for (const int64_t elements : {1, 7, 64, 1001}) ExpectMatchingSteps(schedules, elements);
     }
   }
 }
 
 // counts[rank][element][r]: how often rank r's value is in rank's partial sum.
-TEST_P(AllreduceSchedules, TheFirstHalfLeavesEveryElementsSumWholeAtOneRank) {
+void ExpectWholeSums(const Schedules& schedules) {
   constexpr int64_t kElements = 41;
-  for (const Rank size : SomeSizes()) {
-    const Schedules schedules = Make(GetParam(), size);
-    using Sum = std::vector<int>;
-    std::vector<std::vector<Sum>> counts(size, std::vector<Sum>(kElements, Sum(size)));
-    std::vector<std::vector<bool>> given(size, std::vector<bool>(kElements));
+  const auto size = static_cast<Rank>(schedules.size());
+  using Sum = std::vector<int>;
+  std::vector<std::vector<Sum>> counts(size, std::vector<Sum>(kElements, Sum(size)));
+  std::vector<std::vector<bool>> given(size, std::vector<bool>(kElements));
+  for (Rank rank = 0; rank < size; ++rank) {
+    for (Sum& sum : counts[rank]) sum[rank] = 1;
+  }
+  const int levels = schedules[0]->reduce_levels() + schedules[0]->exchange_levels();
+  for (int level = 0; level < levels; ++level) {
+    const auto before = counts;
     for (Rank rank = 0; rank < size; ++rank) {
-      for (Sum& sum : counts[rank]) sum[rank] = 1;
-    }
-    for (int level = 0; level < schedules[0]->reduce_levels(); ++level) {
-      const auto before = counts;
-      for (Rank rank = 0; rank < size; ++rank) {
-        const AllreduceStep step = schedules[rank]->ReduceStep(level, kElements);
-        for (const ElementRange& range : step.sent) {
-          for (int64_t i = range.begin; i < range.end; ++i) {
-            EXPECT_FALSE(given[rank][i]) << "sent twice";
-            given[rank][i] = true;
-          }
+      const AllreduceStep step = schedules[rank]->Step(level, kElements);
+      for (const ElementRange& range : step.sent) {
+        for (int64_t i = range.begin; i < range.end; ++i) {
+          EXPECT_FALSE(given[rank][i]) << "sent twice";
+          given[rank][i] = schedules[rank]->Reduces(level);
         }
-        for (const ElementRange& range : step.received) {
-          for (int64_t i = range.begin; i < range.end; ++i) {
-            EXPECT_FALSE(given[rank][i]) << "added to what was sent";
-            for (Rank r = 0; r < size; ++r) counts[rank][i][r] += before[step.from][i][r];
-          }
+      }
+      for (const ElementRange& range : step.received) {
+        for (int64_t i = range.begin; i < range.end; ++i) {
+          EXPECT_FALSE(given[rank][i]) << "added to what was sent";
+          for (Rank r = 0; r < size; ++r) counts[rank][i][r] += before[step.from][i][r];
         }
       }
     }
-    for (int64_t i = 0; i < kElements; ++i) {
-      int whole = 0;
-      for (Rank rank = 0; rank < size; ++rank) {
-        if (given[rank][i]) continue;
-        ++whole;
-        EXPECT_EQ(counts[rank][i], Sum(size, 1)) << size << " ranks, element " << i;
-      }
-      EXPECT_EQ(whole, 1) << size << " ranks, element " << i;
+  }
+  for (int64_t i = 0; i < kElements; ++i) {
+    int whole = 0;
+    for (Rank rank = 0; rank < size; ++rank) {
+      if (given[rank][i]) continue;
+      ++whole;
+      EXPECT_EQ(counts[rank][i], Sum(size, 1)) << size << " ranks, element " << i;
     }
+    // Where pairs exchange, 2^k ranks have it.
+    EXPECT_EQ(whole, 1 << schedules[0]->exchange_levels()) << size << " ranks, element " << i;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, AllreduceSchedules, ::testing::ValuesIn(AllreduceKinds()),
+TEST_P(AllreduceScheduleContract, TheFirstHalfLeavesEveryElementsSumWholeWhereItWasNotSentOn) {
+  for (const Rank size : SomeSizes()) {
+    for (const Schedules& schedules : MakeParts(GetParam(), size)) ExpectWholeSums(schedules);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AllreduceScheduleContract, ::testing::ValuesIn(AllreduceKinds()),
                          [](const auto& info) { return KindName(info.param); });
 
 TEST(AllreduceLevels, AreThoseOfTheClosedForms) {
@@ -115,14 +144,16 @@ TEST(AllreduceLevels, AreThoseOfTheClosedForms) {
     EXPECT_EQ(Make("allreduce", n)[0]->levels(), 2 * (n - 1));
     EXPECT_EQ(Make("allreduce:tree", n)[0]->levels(), 2 * log);
     EXPECT_EQ(Make("allreduce:halving-doubling", n)[0]->levels(), 2 * log) << n;
+    const bool power = std::has_single_bit(static_cast<unsigned>(n));
+    EXPECT_EQ(Make("allreduce:recursive-doubling", n)[0]->levels(), power ? log : log + 1) << n;
   }
   EXPECT_EQ(Make("allreduce:hierarchical:groups=4", 32)[0]->levels(), 2 * 3 + 2 * 3);
   EXPECT_EQ(Make("allreduce:hierarchical:groups=3", 15)[0]->levels(), 2 * 3 + 2 * 2);
   EXPECT_EQ(Make("allreduce:torus:4x8", 32)[0]->levels(), 2 * 3 + 2 * 7);
   // The figures of arXiv:1811.05233.
-  EXPECT_EQ((*Read("allreduce:torus:48x72", 3456))(0)->levels(), 236);
-  EXPECT_EQ((*Read("allreduce", 3456))(0)->levels(), 6910);
-  EXPECT_EQ((*Read("allreduce:torus", 1024))(0)->levels(), 124);
+  EXPECT_EQ(LevelsOf("allreduce:torus:48x72", 3456), 236);
+  EXPECT_EQ(LevelsOf("allreduce", 3456), 6910);
+  EXPECT_EQ(LevelsOf("allreduce:torus", 1024), 124);
 }
 
 TEST(AllreduceBytes, AreThoseOfTheClosedForms) {
@@ -136,6 +167,12 @@ TEST(AllreduceBytes, AreThoseOfTheClosedForms) {
     int64_t tree = 0;
     for (const auto& schedule : Make("allreduce:tree", n)) tree += Sent(*schedule, elements);
     EXPECT_EQ(tree, 2 * (n - 1) * elements) << "all of " << n << " together";
+    std::vector<int64_t> double_tree(n);
+    for (const Schedules& half : MakeParts("allreduce:double-tree", n)) {
+      for (Rank rank = 0; rank < n; ++rank) double_tree[rank] += Sent(*half[rank], elements / 2);
+    }
+    EXPECT_LE(std::ranges::max(double_tree), 2 * elements) << n;
+    EXPECT_EQ(std::reduce(double_tree.begin(), double_tree.end()), 2 * (n - 1) * elements) << n;
   }
   for (const auto& schedule : Make("allreduce:torus:4x8", 32)) {
     EXPECT_EQ(Sent(*schedule, 320), 2 * 7 * 40 + 2 * 3 * 10);
@@ -143,6 +180,35 @@ TEST(AllreduceBytes, AreThoseOfTheClosedForms) {
   const Schedules hierarchical = Make("allreduce:hierarchical:groups=4", 32);
   EXPECT_EQ(Sent(*hierarchical[0], 400), 3 * 400 + 2 * 3 * 100) << "a leader of 8";
   EXPECT_EQ(Sent(*hierarchical[1], 400), 400) << "a leaf";
+}
+
+// Each of the two trees of n ranks has a height of log2 n, every edge of which costs two levels at
+// most, and a piece more costs two.
+TEST(DoubleTree, PiecesFollowOneAnotherInEverySecondLevel) {
+  for (const Rank n : {2, 3, 8, 17, 100, 1000, 4096}) {
+    const auto levels = [n](int pieces) {
+      return LevelsOf(absl::StrCat("allreduce:double-tree:pieces=", pieces), n);
+    };
+    const int log = std::bit_width(static_cast<unsigned>(n - 1));
+    EXPECT_LE(levels(1), 2 * 2 * log) << n;
+    EXPECT_EQ(levels(9), levels(1) + 2 * 2 * 8) << n;
+  }
+}
+
+TEST(DoubleTree, WhoHasChildrenInOneTreeIsALeafInTheOther) {
+  for (const Rank n : {2, 6, 8, 64, 1000}) {
+    std::vector<int> inside(n);
+    for (const Schedules& tree : MakeParts("allreduce:double-tree:pieces=1", n)) {
+      for (Rank rank = 0; rank < n; ++rank) {
+        bool receives = false;
+        for (int level = 0; level < tree[0]->reduce_levels(); ++level) {
+          receives = receives || tree[rank]->ReduceStep(level, 10).from != kNobody;
+        }
+        inside[rank] += receives ? 1 : 0;
+      }
+    }
+    EXPECT_THAT(inside, ::testing::Each(1)) << n;
+  }
 }
 
 TEST(HalvingDoubling, HalvesWithTheNearestRankFirst) {
@@ -169,7 +235,8 @@ TEST(AllreduceRegistry, RefusesByNameWithTheNearestThatWorks) {
   EXPECT_THAT(error("allreduce:bush", 8),
               ::testing::HasSubstr("allreduce:bush: unknown allreduce 'bush'; known: "));
   EXPECT_THAT(error("allreduce:tre", 8), ::testing::HasSubstr("did you mean tree?"));
-  EXPECT_THAT(error("allreduce:bush", 8), ::testing::HasSubstr("hierarchical[:groups=G], ring, "));
+  EXPECT_THAT(error("allreduce:bush", 8),
+              ::testing::HasSubstr("hierarchical[:groups=G], recursive-doubling, "));
   EXPECT_THAT(error("allreduce:hierarchical:groups=5", 24),
               ::testing::HasSubstr("24 nodes do not make 5 groups of equal size; the nearest that "
                                    "do: groups=4"));

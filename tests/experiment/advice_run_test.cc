@@ -141,6 +141,7 @@ Bounds ClosedForm(const Candidate& candidate, const Switch& on) {
   const std::map<std::string, double> sums = {
       {"allreduce:ring", 2 * (kNodes - 1) * alpha + share},
       {"allreduce:halving-doubling", 2 * kLevels * alpha + share},
+      {"allreduce:recursive-doubling", kLevels * (alpha + send)},
       {"allreduce:tree", 2 * kLevels * (alpha + send)},
       {"allreduce:torus", 2 * (3 + 3) * alpha + share},  // 4 x 4
       // Four groups of four.
@@ -155,6 +156,11 @@ Bounds ClosedForm(const Candidate& candidate, const Switch& on) {
     const double in = std::max(1.0 * workers / servers, 1.0) * send;
     const double round = on.compute + 2 * (alpha + in);
     return {round * kNodes / workers, round * kNodes / workers};
+  }
+  // Pieces follow one another up and down trees of a height of 5.
+  if (name == "allreduce:double-tree") {
+    return {on.compute + 2 * send * (kNodes - 1) / kNodes,
+            on.compute + 1.1 * (2 * 5 * (alpha + send / 8) + 2 * send)};
   }
   // In buckets: not before the gradient is there.
   return {on.compute, std::numeric_limits<double>::infinity()};

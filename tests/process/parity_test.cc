@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -89,6 +90,12 @@ Flags SmallExperiment(const Method& method) {
 int64_t RoundPayload(const Experiment& experiment, const Method& method, Round round) {
   const int64_t replica = experiment.layout().size * int64_t{sizeof(float)};
   if (method.servers > 0) return 2 * replica * method.workers();
+  if (method.algorithm == "allreduce:recursive-doubling") {
+    // 2^k ranks exchange k times; the others give their vectors away and get sums.
+    const auto nodes = static_cast<unsigned>(method.nodes);
+    const int64_t doubled = std::bit_floor(nodes);
+    return replica * (doubled * std::countr_zero(std::bit_floor(nodes)) + 2 * (nodes - doubled));
+  }
   if (method.algorithm.starts_with("allreduce")) return 2 * replica * (method.nodes - 1);
   int64_t messages = 0;
   std::vector<Rank> neighbours;
@@ -290,6 +297,8 @@ INSTANTIATE_TEST_SUITE_P(Methods, SimulatorParity,
                                            Method{"allreduce:buckets=4", "ring", 4},
                                            Method{"allreduce:halving-doubling", "ring", 5},
                                            Method{"allreduce:tree", "ring", 5},
+                                           Method{"allreduce:recursive-doubling", "ring", 6},
+                                           Method{"allreduce:double-tree", "ring", 5},
                                            Method{"allreduce:hierarchical:groups=2", "ring", 4},
                                            Method{"allreduce:torus:2x2", "ring", 4},
                                            Method{"ps:servers=2", "ring", 5, 2}));
@@ -307,6 +316,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Method{"allreduce:buckets=4", "ring"},
                       Method{"allreduce:halving-doubling", "ring"},
                       Method{"allreduce:tree:buckets=2", "ring"},
+                      Method{"allreduce:recursive-doubling", "ring", 6},
+                      Method{"allreduce:double-tree:buckets=2", "ring", 5},
                       Method{"allreduce:hierarchical:groups=2", "ring", 4},
                       Method{"allreduce:torus:2x2", "ring", 4}, Method{"ps", "ring", 4, 1},
                       Method{"ps:servers=2", "ring", 5, 2}));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "model/network/backward_cost.h"
 #include "tests/sim/timed_run.h"
 
@@ -61,6 +62,10 @@ double ClosedForm(const std::string& kind, Rank n, const Link& link) {
     return 2.0 * Log2(n) * link.latency + 2.0 * (n - 1) / n * kBytes * link.Beta();
   }
   if (kind == "allreduce:tree") return Tree(n, link);
+  if (kind == "allreduce:recursive-doubling") {
+    // Two ranks wait until they know that their vectors have arrived.
+    return Log2(n) * (link.latency + kBytes * link.Beta()) + (n == 2 ? link.latency : 0);
+  }
   // 32 = 4 x 8 in both cases.
   if (kind == "allreduce:hierarchical:groups=4") {
     return Tree(8, link) + Ring(4, kBytes, link);
@@ -82,6 +87,8 @@ TEST(AllreduceTime, IsThatOfTheClosedForm) {
     }
     for (const Rank n : {2, 4, 8, 64}) {
       ExpectWithin(0.001, Allreduce("allreduce:tree", n, link), Tree(n, link));
+      ExpectWithin(0.001, Allreduce("allreduce:recursive-doubling", n, link),
+                   ClosedForm("allreduce:recursive-doubling", n, link));
     }
     for (const char* kind : {"allreduce:hierarchical:groups=4", "allreduce:torus:4x8"}) {
       ExpectWithin(0.001, Allreduce(kind, 32, link), ClosedForm(kind, 32, link));
@@ -103,12 +110,46 @@ TEST(AllreduceTime, OfATreeIsBetweenItsLongestPathAndTheClosedForm) {
   }
 }
 
+// Ranks that take part only through others cost two vectors more; besides, their vectors share
+// interfaces with those of exchanges that have begun already.
+TEST(AllreduceTime, OfRecursiveDoublingIsLongerWhereRanksAreNoPowerOfTwo) {
+  for (const Link& link : kLinks) {
+    const double vector = link.latency + kBytes * link.Beta();
+    for (const Rank n : {3, 7, 33, 112}) {
+      SCOPED_TRACE(::testing::Message() << n << " nodes, " << link.name);
+      const double measured = Allreduce("allreduce:recursive-doubling", n, link);
+      EXPECT_GE(measured, Log2(n) * vector * 0.999);
+      EXPECT_LE(measured, 2 * (Log2(n) + 1) * vector * 1.001);
+    }
+  }
+}
+
+// A piece costs no latency while another one follows it, but ranks at the bottom of a tree have
+// nothing to do at its end.
+TEST(AllreduceTime, OfADoubleTreeIsThatOfItsBytesAndItsHeight) {
+  for (const Link& link : kLinks) {
+    for (const Rank n : {4, 8, 32, 112}) {
+      SCOPED_TRACE(::testing::Message() << n << " nodes, " << link.name);
+      for (const int pieces : {1, 8}) {
+        const double measured =
+            Allreduce(absl::StrCat("allreduce:double-tree:pieces=", pieces), n, link);
+        const double piece = kBytes / (2 * pieces) * link.Beta();
+        const int height = 2 * (Log2(n) + 1);
+        EXPECT_LE(measured, 2.2 * (height * (link.latency + piece) + 2 * pieces * piece)) << pieces;
+        EXPECT_GE(measured, 2 * (Log2(n) - 1) * (link.latency + piece)) << pieces;
+        EXPECT_GE(measured, (2 * kBytes - 4 * piece) * link.Beta()) << pieces;
+      }
+    }
+  }
+}
+
 // The credits of a sum travel while the one before goes on: no latency is added
 // to rounds without any computation.
 TEST(AllreduceTime, OfTheNextSumIsNoLonger) {
   for (const Link& link : kLinks) {
-    for (const char* kind : {"allreduce:ring", "allreduce:halving-doubling", "allreduce:tree",
-                             "allreduce:hierarchical:groups=4", "allreduce:torus:4x8"}) {
+    for (const char* kind :
+         {"allreduce:ring", "allreduce:halving-doubling", "allreduce:recursive-doubling",
+          "allreduce:tree", "allreduce:hierarchical:groups=4", "allreduce:torus:4x8"}) {
       SCOPED_TRACE(::testing::Message() << kind << ", " << link.name);
       const double four = Simulate(kind, 32, link, 5, 0) - Simulate(kind, 32, link, 1, 0);
       ExpectWithin(0.001, four / 4, ClosedForm(kind, 32, link));

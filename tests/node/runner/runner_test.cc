@@ -239,6 +239,8 @@ INSTANTIATE_TEST_SUITE_P(
     Allreduce, RunnerParity,
     ::testing::Combine(::testing::Values("allreduce:halving-doubling", "allreduce:tree",
                                          "allreduce:hierarchical", "allreduce:torus",
+                                         "allreduce:recursive-doubling",
+                                         "allreduce:double-tree:pieces=3",
                                          "allreduce:tree:buckets=3"),
                        ::testing::Values("ring"), ::testing::Values(6, 7), ::testing::Values(1)));
 
