@@ -34,7 +34,7 @@ namespace grapevine {
 // What weight decay is added to.
 enum class Decay { kNone, kGradient, kUpdate };
 
-// Of one step: corrections and complements are computed once, in double precision.
+// One step's; corrections and complements are computed once, in double precision.
 struct AdamCoefficients {
   float gradient_scale = 1;
   Decay decay = Decay::kNone;
@@ -48,7 +48,7 @@ struct AdamCoefficients {
   float epsilon = 1e-8f;
 };
 
-// Of step `step`, counted from 0.
+// Those of step `step`, counted from 0.
 inline AdamCoefficients AdamCoefficientsAt(int64_t step, double beta1, double beta2,
                                            double epsilon) {
   const auto t = static_cast<double>(step + 1);

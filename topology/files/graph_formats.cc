@@ -155,8 +155,8 @@ absl::StatusOr<GraphDescription> Describe(const std::string& path, const auto& g
   return description;
 }
 
-// Of a file in which edges go both ways or one way: `read` takes a graph of either kind, and
-// Boost's readers refuse the wrong one. `ranks` says those of a graph's vertices.
+// The graph of a file in which edges go both ways or one way: `read` takes a graph of either kind,
+// and Boost's readers refuse the wrong one. `ranks` says those of a graph's vertices.
 absl::StatusOr<GraphDescription> ReadEither(const std::string& path, std::string_view format,
                                             const auto& read, const auto& ranks) {
   BoostGraph<boost::undirectedS> both_ways;

@@ -5,7 +5,7 @@
 namespace grapevine {
 namespace {
 
-// Of a graph that never repeats.
+// How many rounds are looked at of a graph that never repeats.
 constexpr Round kSampledRounds = 32;
 
 bool Equal(const Topology& topology, Rank a, Rank b, Round round) {

@@ -158,7 +158,7 @@ TEST_F(CudaMixAndStepTest, HasTheBitsOfTheCpu) {
   }
 }
 
-// Of out, of the means and of the squares.
+// The bits of out, of the means and of the squares.
 void ExpectAdamsBitsOfCpu(size_t count, size_t size, const std::vector<size_t>& shifts,
                           Decay decay) {
   SCOPED_TRACE(testing::Message() << count << " of " << size << " from " << shifts.back()
