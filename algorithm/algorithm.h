@@ -30,6 +30,10 @@ struct Waiting {
   Tag tag;
 };
 
+// The error of an algorithm that foresees all its messages, for an Offered or a Lost: it names the
+// peer and the message. OK for all other events.
+absl::Status CheckForeseen(const Event& event);
+
 class Algorithm {
  public:
   virtual ~Algorithm() = default;

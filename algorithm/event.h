@@ -19,6 +19,20 @@ struct Received {
   int64_t bytes = 0;
   Note note = {};
 };
+// `from` holds a message for which nothing is posted here (Host::Offer). It waits until it is
+// answered, at once or later: Post takes it, Decline ends it. Not raised for a message that a post
+// has met on its way.
+struct Offered {
+  Rank from;
+  Tag tag;
+  int64_t bytes = 0;
+  Note note = {};
+};
+// A post that was withdrawn will not be filled: its buffer is free again.
+struct Lost {
+  Rank from;
+  Tag tag;
+};
 // The elements from `from` on of the gradient asked for in `round` are final. The
 // last such event has from = 0, and most algorithms ask for no other.
 struct GradientReady {
@@ -28,14 +42,17 @@ struct GradientReady {
   bool whole() const { return from == 0; }
 };
 // The bytes of a message have left this node: what is sent now shares no bandwidth with them. They
-// may still be lost, and the part may not be written yet. Comes before the message's Sent.
+// may still be lost, and the part may not be written yet. Comes before the Sent of every message
+// that is delivered.
 struct Left {
   SendId id;
 };
-// The receiver has the message, complete, in the buffer that it posted: the part may be written
-// again. Never comes for a message that is lost.
+// The end of a send. The receiver has the message, complete, in the buffer that it posted, or has
+// declined what was offered, of which nothing has left: the part may be written again. Never comes
+// for a message that is lost.
 struct Sent {
   SendId id;
+  bool delivered = true;
 };
 // No round at or past `limit` may begin: the end of the run, which may move
 // outwards while it lasts, never inwards past a round that a node may have begun.
@@ -43,7 +60,7 @@ struct RoundLimit {
   Round limit;
 };
 
-using Event = std::variant<Start, Received, GradientReady, Left, Sent, RoundLimit>;
+using Event = std::variant<Start, Received, Offered, Lost, GradientReady, Left, Sent, RoundLimit>;
 
 }  // namespace grapevine
 

@@ -14,6 +14,10 @@
 //   - Nothing arrives unposted: Post is both the buffer for a message and the
 //     sender's credit, hence the back-pressure. Messages between two nodes may
 //     overtake each other: a tag arrives when it is posted, not when it is its turn.
+//
+// Every post ends in exactly one Received or Lost, every send in exactly one Sent. Between two
+// nodes a tag names one message at a time in each direction: each of them may use it again once it
+// has seen the end of its last use.
 #ifndef GRAPEVINE_ALGORITHM_HOST_H_
 #define GRAPEVINE_ALGORITHM_HOST_H_
 
@@ -55,8 +59,8 @@ class Host {
   // The fused mix and local step.
   virtual void Step(const StepRequest& request) = 0;
 
-  // Sends once the receiver has posted for it. Ends with a Left and then a Sent, both with the
-  // returned id. A tag goes to the same peer again only after its Sent.
+  // Sends once the receiver has posted for it, which it does by itself: nothing tells it of the
+  // message before. Ends with a Left and then a Sent, both with the returned id.
   virtual SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) = 0;
   SendId Send(Rank to, Tag tag, const Payload& payload) { return Send(to, tag, payload, {}); }
   // Lets `from` send one message with this tag into `into`; ends with Received. `round` is the
@@ -66,13 +70,29 @@ class Host {
     Post(from, tag, into, round, Credit::kAtOnce);
   }
 
+  // Sends what the receiver may not have foreseen. Where nothing is posted for it, the receiver
+  // is told (Offered) and answers; where a post is there, or on its way, this is a Send. Ends as
+  // a Send does, or with only a Sent that says that it was not delivered.
+  virtual SendId Offer(Rank to, Tag tag, const Payload& payload, const Note& note) = 0;
+  SendId Offer(Rank to, Tag tag, const Payload& payload) { return Offer(to, tag, payload, {}); }
+  // Answers an Offered: this node does not want the message.
+  virtual void Decline(Rank from, Tag tag) = 0;
+  // Takes back a post that has not ended. It ends with Lost, or with Received where the message
+  // was on its way; where an Offered was answered by it, always with Received.
+  virtual void Withdraw(Rank from, Tag tag) = 0;
+
+  // A gradient enters a model that has had `staleness` updates since the replica at which it was
+  // taken; 0: none. For measurements, of algorithms whose nodes do not go through rounds together.
+  virtual void GradientApplied(int64_t staleness) = 0;
+
   // Round `completed` is over and `model` is this node's model: metrics are taken and state can
   // be exported here. Never a barrier. A node without a whole model (a parameter server) passes
   // no vector, here and to Rest. All sends of the rounds before `completed` have been
   // requested, and none of later rounds; all that those rounds receive has arrived.
   virtual void Boundary(Round completed, Vec model) = 0;
   // The algorithm is at rest: it has done every round below the limit, and its peers have received
-  // all its messages. `model` is final unless the limit moves.
+  // all its messages. `model` is final unless the limit moves. Any further event ends the rest,
+  // until the algorithm says so again.
   virtual void Rest(Vec model) = 0;
 };
 

@@ -76,6 +76,7 @@ absl::Status AllreduceSgd::On(const Event& event, Host& host) {
     limit_ = std::max(limit_, limit->limit);
     if (started_ && moved && !in_round_) BeginRound(host);
   } else {
+    RETURN_IF_ERROR(CheckForeseen(event));
     OnStart(host);
   }
   if (status.ok()) EndRoundIfSummed(host);

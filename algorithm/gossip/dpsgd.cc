@@ -47,6 +47,7 @@ absl::Status Dpsgd::On(const Event& event, Host& host) {
     RETURN_IF_ERROR(exchange_.OnSent(sent->id));
     RestIfDone(host);
   } else {
+    RETURN_IF_ERROR(CheckForeseen(event));
     replica_ = host.InitialReplica(host.whole_replica());
     optimizer_state_ = host.NewOptimizerState(host.whole_replica());
     started_ = true;

@@ -106,6 +106,7 @@ absl::Status PsWorker::On(const Event& event, Host& host) {
     OnLimit(*limit, host);
     return absl::OkStatus();
   }
+  RETURN_IF_ERROR(CheckForeseen(event));
   weights_ = host.InitialReplica(host.whole_replica());
   started_ = true;
   BeginRound(host);
@@ -227,9 +228,10 @@ absl::Status PsServer::On(const Event& event, Host& host) {
   if (const auto* limit = std::get_if<RoundLimit>(&event)) {
     limit_ = std::max(limit_, limit->limit);
     PostGradients(host);
-  } else {
-    OnStart(host);
+    return absl::OkStatus();
   }
+  RETURN_IF_ERROR(CheckForeseen(event));
+  OnStart(host);
   return absl::OkStatus();
 }
 

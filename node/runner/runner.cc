@@ -385,6 +385,17 @@ void Runner::Post(Rank from, Tag tag, const Payload& into, Round round, Credit c
   exchange_->Post(from, tag, into, round, credit);
 }
 
+SendId Runner::Offer(Rank, Tag, const Payload&, const Note&) {
+  status_.Update(absl::UnimplementedError("offers"));
+  return {};
+}
+
+void Runner::Decline(Rank, Tag) { status_.Update(absl::UnimplementedError("offers")); }
+
+void Runner::Withdraw(Rank, Tag) { status_.Update(absl::UnimplementedError("withdrawn posts")); }
+
+void Runner::GradientApplied(int64_t) {}
+
 void Runner::Boundary(Round completed, Vec model) {
   const Clock::time_point now = options_.now();
   if (options_.trace != nullptr) options_.trace->EndStep(completed - 1, now);

@@ -277,6 +277,17 @@ void Simulation::Post(Rank from, Tag tag, const Payload& into, Round round, Cred
                   now_);
 }
 
+SendId Simulation::Offer(Rank, Tag, const Payload&, const Note&) {
+  status_.Update(absl::UnimplementedError("offers"));
+  return {};
+}
+
+void Simulation::Decline(Rank, Tag) { status_.Update(absl::UnimplementedError("offers")); }
+
+void Simulation::Withdraw(Rank, Tag) { status_.Update(absl::UnimplementedError("withdrawn posts")); }
+
+void Simulation::GradientApplied(int64_t) {}
+
 void Simulation::Boundary(Round completed, Vec model) {
   nodes_[current_].ended = cursor_;
   if (parts_.observer == nullptr) return;

@@ -132,6 +132,10 @@ class Simulation final : private Host, private AlarmClock {
   void Step(const StepRequest& request) override;
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override;
   void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) override;
+  SendId Offer(Rank to, Tag tag, const Payload& payload, const Note& note) override;
+  void Decline(Rank from, Tag tag) override;
+  void Withdraw(Rank from, Tag tag) override;
+  void GradientApplied(int64_t staleness) override;
   void Boundary(Round completed, Vec model) override;
   void Rest(Vec model) override;
 

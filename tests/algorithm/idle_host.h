@@ -32,6 +32,14 @@ class IdleHost final : public Host {
     sent.push_back({to, tag});
     return IdOf(sent.size() - 1);
   }
+  SendId Offer(Rank to, Tag tag, const Payload&, const Note&) override {
+    offered.push_back({to, tag});
+    sent.push_back({to, tag});
+    return IdOf(sent.size() - 1);
+  }
+  void Decline(Rank from, Tag tag) override { declined.push_back({from, tag}); }
+  void Withdraw(Rank from, Tag tag) override { withdrawn.push_back({from, tag}); }
+  void GradientApplied(int64_t of) override { staleness.push_back(of); }
   // The id of the i-th entry of `sent`.
   static SendId IdOf(size_t i) { return {i + 1}; }
   void Post(Rank from, Tag tag, const Payload&, Round, Credit credit) override {
@@ -41,7 +49,9 @@ class IdleHost final : public Host {
   void Boundary(Round, Vec) override {}
   void Rest(Vec) override { ++rests; }
 
-  std::vector<Waiting> sent, posted;
+  std::vector<Waiting> sent, posted;  // `sent`: offers, too
+  std::vector<Waiting> offered, declined, withdrawn;
+  std::vector<int64_t> staleness;
   std::vector<Credit> credits;  // of what was posted
   std::vector<int64_t> cuts;    // of the last gradient
   int64_t allocated = 0;        // elements

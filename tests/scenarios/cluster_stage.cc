@@ -78,7 +78,8 @@ class ClusterStage final : public Stage {
         Answer(absl::StrCat(rank, " computes no gradient"));
       }
       while (const auto choice = First([&](const Choice& c) {
-               return c.kind != Choice::Kind::kMessage && c.node == rank;
+               return (c.kind == Choice::Kind::kGradient || c.kind == Choice::Kind::kSent) &&
+                      c.node == rank;
              })) {
         RETURN_IF_ERROR(cluster_->Take(*choice));
       }
@@ -135,8 +136,9 @@ class ClusterStage final : public Stage {
       late = words.Ranks(nodes_);
     }
     while (const auto choice = First([&](const Choice& c) {
-             if (c.kind == Choice::Kind::kMessage) return !held_.contains({c.from, c.node});
-             return c.kind == Choice::Kind::kSent || std::ranges::find(late, c.node) == late.end();
+             if (c.kind == Choice::Kind::kGradient)
+               return std::ranges::find(late, c.node) == late.end();
+             return c.kind == Choice::Kind::kSent || !held_.contains({c.from, c.node});
            })) {
       RETURN_IF_ERROR(cluster_->Take(*choice));
     }

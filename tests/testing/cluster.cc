@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/status_macros.h"
 #include "kernels/vector/vector_table.h"
 #include "optim/optimizer.h"
@@ -36,36 +37,46 @@ class Cluster::Node final : public Host {
 
   void Adopt(std::unique_ptr<Algorithm> algorithm) { algorithm_ = std::move(algorithm); }
 
-  absl::Status Deliver(const Event& event) { return algorithm_->On(event, *this); }
+  absl::Status Deliver(const Event& event) {
+    if (!std::holds_alternative<RoundLimit>(event)) resting_ = false;
+    return algorithm_->On(event, *this);
+  }
   void Wake() { resting_ = false; }
 
   void Choices(std::vector<Choice>* choices) const {
     if (!gradients_.empty()) choices->push_back({Choice::Kind::kGradient, rank_});
     if (!sent_.empty()) choices->push_back({Choice::Kind::kSent, rank_});
-    for (const auto& [message, slice] : arriving_) {
-      if (!posts_.contains(message)) continue;
-      choices->push_back({Choice::Kind::kMessage, rank_, message.first, message.second});
+    for (const auto& [name, message] : arriving_) {
+      const bool posted = posts_.contains(name);
+      if (!posted && (!message.offered || message.announced)) continue;
+      choices->push_back(
+          {posted ? Choice::Kind::kMessage : Choice::Kind::kOffer, rank_, name.first, name.second});
+    }
+    for (const auto& [name, post] : posts_) {
+      if (!post.withdrawn) continue;
+      choices->push_back({Choice::Kind::kLoss, rank_, name.first, name.second});
     }
   }
 
   absl::Status Take(const Choice& choice) {
-    if (choice.kind == Choice::Kind::kGradient) return TakeGradient();
-    if (choice.kind == Choice::Kind::kSent) return TakeSent();
-    const std::pair message(choice.from, choice.tag);
-    const Message arrived = arriving_.extract(message).mapped();
-    Copy(arrived.slice, posts_.extract(message).mapped());
-    std::deque<Event>& sent = cluster_.nodes_[choice.from]->sent_;
-    sent.insert(sent.end(), {Left{arrived.id}, Sent{arrived.id}});
-    Say(absl::StrCat("receives ", Name(choice.tag), " from ", choice.from));
-    return Deliver(Received{.from = choice.from,
-                            .tag = choice.tag,
-                            .bytes = arrived.slice.bytes(),
-                            .note = arrived.note});
+    switch (choice.kind) {
+      case Choice::Kind::kGradient:
+        return TakeGradient();
+      case Choice::Kind::kSent:
+        return TakeSent();
+      case Choice::Kind::kMessage:
+        return TakeMessage(choice.from, choice.tag);
+      case Choice::Kind::kOffer:
+        return TakeOffer(choice.from, choice.tag);
+      case Choice::Kind::kLoss:
+        return TakeLoss(choice.from, choice.tag);
+    }
+    return absl::OkStatus();
   }
 
   void Lose(const Choice& choice) {
     const Message lost = arriving_.extract(std::pair(choice.from, choice.tag)).mapped();
-    cluster_.nodes_[choice.from]->sent_.push_back(Left{lost.id});
+    cluster_.nodes_[choice.from]->sent_.push_back({Left{lost.id}, rank_, choice.tag});
   }
 
   // Host:
@@ -105,19 +116,42 @@ class Cluster::Node final : public Host {
   }
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override {
     Say(absl::StrCat("sends ", Name(tag), " to ", to));
-    CHECK_EQ(tag.index, completed_) << "sent beside the round's boundaries";
-    bytes_sent_ += BytesOf(payload);
-    const Message message{{++last_send_.id}, vectors_.Slice(std::get<Part>(payload)), note};
-    CHECK(cluster_.nodes_[to]->arriving_.emplace(std::pair(rank_, tag), message).second)
-        << "sent twice";
-    ++not_received_;
-    return message.id;
+    if (cluster_.rounds_) CHECK_EQ(tag.index, completed_) << "sent beside the round's boundaries";
+    return Dispatch(to, tag, payload, note, false);
+  }
+  SendId Offer(Rank to, Tag tag, const Payload& payload, const Note& note) override {
+    Say(absl::StrCat("offers ", Name(tag), " to ", to));
+    return Dispatch(to, tag, payload, note, true);
   }
   void Post(Rank from, Tag tag, const Payload& into, Round round, Credit) override {
     Say(absl::StrCat("posts ", Name(tag), " for ", from));
-    CHECK_GE(round, completed_) << "posted for a round that is over";
-    CHECK(posts_.emplace(std::pair(from, tag), vectors_.Slice(std::get<Part>(into))).second)
-        << "posted twice";
+    if (cluster_.rounds_) CHECK_GE(round, completed_) << "posted for a round that is over";
+    const std::pair name(from, tag);
+    const auto offer = arriving_.find(name);
+    const bool answers = offer != arriving_.end() && offer->second.announced;
+    const Posted posted{.slice = vectors_.Slice(std::get<Part>(into)), .answers = answers};
+    CHECK(posts_.emplace(name, posted).second) << "posted twice";
+  }
+  void Decline(Rank from, Tag tag) override {
+    Say(absl::StrCat("declines ", Name(tag), " of ", from));
+    const std::pair name(from, tag);
+    const auto offer = arriving_.find(name);
+    CHECK(offer != arriving_.end() && offer->second.announced && !posts_.contains(name))
+        << "declined what is not offered";
+    cluster_.nodes_[from]->sent_.push_back({Sent{offer->second.id, false}, rank_, tag});
+    arriving_.erase(offer);
+  }
+  // Whoever answered an offer gets the message: its sender has it ready.
+  void Withdraw(Rank from, Tag tag) override {
+    Say(absl::StrCat("withdraws ", Name(tag), " for ", from));
+    const auto post = posts_.find(std::pair(from, tag));
+    CHECK(post != posts_.end() && !post->second.asked_back) << "withdrew what is not posted";
+    post->second.asked_back = true;
+    post->second.withdrawn = !post->second.answers;
+  }
+  void GradientApplied(int64_t staleness) override {
+    Say(absl::StrCat("applies a gradient of staleness ", staleness));
+    staleness_.Add(staleness);
   }
   void Boundary(Round completed, Vec model) override {
     Say(absl::StrCat("ends round ", completed - 1));
@@ -142,13 +176,65 @@ class Cluster::Node final : public Host {
   const VectorTable& vectors() const { return vectors_; }
   std::span<const float> model() const { return Numbers(model_); }
   int64_t bytes_sent() const { return bytes_sent_; }
+  const Staleness& staleness() const { return staleness_; }
 
  private:
   struct Message {
     SendId id;  // the sender's
     SharedSlice slice;
     Note note;
+    bool offered = false;
+    bool announced = false;  // the offer has arrived
   };
+  struct Posted {
+    SharedSlice slice;
+    bool answers = false;  // an offer
+    bool asked_back = false;
+    bool withdrawn = false;  // may be lost
+  };
+  // What a node is to hear of a message that it sent.
+  struct Outcome {
+    Event event;
+    Rank to;
+    Tag tag;
+  };
+
+  SendId Dispatch(Rank to, Tag tag, const Payload& payload, const Note& note, bool offered) {
+    const Message message{.id = {++last_send_.id},
+                          .slice = vectors_.Slice(std::get<Part>(payload)),
+                          .note = note,
+                          .offered = offered};
+    if (!offered) bytes_sent_ += message.slice.bytes();
+    CHECK(cluster_.nodes_[to]->arriving_.emplace(std::pair(rank_, tag), message).second)
+        << "sent twice";
+    ++not_received_;
+    return message.id;
+  }
+
+  absl::Status TakeMessage(Rank from, Tag tag) {
+    const std::pair name(from, tag);
+    const Message arrived = arriving_.extract(name).mapped();
+    Copy(arrived.slice, posts_.extract(name).mapped().slice);
+    Node& sender = *cluster_.nodes_[from];
+    if (arrived.offered) sender.bytes_sent_ += arrived.slice.bytes();
+    sender.sent_.push_back({Left{arrived.id}, rank_, tag});
+    sender.sent_.push_back({Sent{arrived.id}, rank_, tag});
+    Say(absl::StrCat("receives ", Name(tag), " from ", from));
+    return Deliver(
+        Received{.from = from, .tag = tag, .bytes = arrived.slice.bytes(), .note = arrived.note});
+  }
+  absl::Status TakeOffer(Rank from, Tag tag) {
+    Message& offer = arriving_.at(std::pair(from, tag));
+    offer.announced = true;
+    Say(absl::StrCat("is offered ", Name(tag), " by ", from));
+    return Deliver(
+        Offered{.from = from, .tag = tag, .bytes = offer.slice.bytes(), .note = offer.note});
+  }
+  absl::Status TakeLoss(Rank from, Tag tag) {
+    posts_.erase(std::pair(from, tag));
+    Say(absl::StrCat("has ", Name(tag), " for ", from, " back"));
+    return Deliver(Lost{from, tag});
+  }
 
   // None where there is no vector.
   std::span<const float> Numbers(Vec vector) const {
@@ -156,10 +242,14 @@ class Cluster::Node final : public Host {
   }
 
   absl::Status TakeSent() {
-    const Event event = sent_.front();
+    const Outcome outcome = sent_.front();
     sent_.pop_front();
-    if (std::holds_alternative<Sent>(event)) --not_received_;
-    return Deliver(event);
+    if (const auto* sent = std::get_if<Sent>(&outcome.event)) {
+      --not_received_;
+      if (!sent->delivered)
+        Say(absl::StrCat("hears that ", outcome.to, " declined ", Name(outcome.tag)));
+    }
+    return Deliver(outcome.event);
   }
 
   // Nothing of a gradient is there before its event.
@@ -186,9 +276,9 @@ class Cluster::Node final : public Host {
   std::unique_ptr<Algorithm> algorithm_;
   VectorTable vectors_;
   std::map<std::pair<Rank, Tag>, Message> arriving_;
-  std::map<std::pair<Rank, Tag>, SharedSlice> posts_;
+  std::map<std::pair<Rank, Tag>, Posted> posts_;
   std::deque<GradientReady> gradients_;
-  std::deque<Event> sent_;             // Left and Sent
+  std::deque<Outcome> sent_;           // of its messages
   std::map<uint32_t, int64_t> steps_;  // by state
   std::vector<float> gradient_;        // under way
   SharedVector gradient_into_;
@@ -196,8 +286,9 @@ class Cluster::Node final : public Host {
   bool resting_ = false;
   Vec model_;
   SendId last_send_;
-  int not_received_ = 0;  // of its messages, as far as it knows
+  int not_received_ = 0;  // of its messages, and not declined, as far as it knows
   int64_t bytes_sent_ = 0;
+  Staleness staleness_;
   Round completed_ = 0;
 };
 
@@ -214,6 +305,7 @@ Cluster::Cluster(ClusterOptions options)
   const auto workers = WorkerCount(options_.algorithm, options_.nodes);
   CHECK(workers.ok()) << workers.status();
   workers_ = *workers;
+  rounds_ = options_.rounds && HasRounds(options_.algorithm);
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
     nodes_.push_back(std::make_unique<Node>(rank, *this));
     nodes_.back()->Adopt(
@@ -302,5 +394,6 @@ Round Cluster::largest_lead() const { return largest_lead_; }
 size_t Cluster::live_vectors(Rank rank) const { return nodes_[rank]->vectors().live(); }
 int64_t Cluster::vector_bytes(Rank rank) const { return nodes_[rank]->vectors().bytes(); }
 int64_t Cluster::bytes_sent(Rank rank) const { return nodes_[rank]->bytes_sent(); }
+const Staleness& Cluster::staleness(Rank rank) const { return nodes_[rank]->staleness(); }
 
 }  // namespace grapevine::testing

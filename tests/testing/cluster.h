@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
+#include "algorithm/staleness.h"
 #include "kernels/vector/replica_layout.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
@@ -33,6 +34,8 @@ struct ClusterOptions {
   double learning_rate = 0.1;
   double momentum = 0;
   int window = 1;
+  // With `make_algorithm`: the trait of its kind (algorithm_kind.h).
+  bool rounds = true;
   uint64_t seed = 1;        // of the topology
   uint64_t order_seed = 1;  // of the order of events
   // Starting replica of a node; zeros when absent.
@@ -57,13 +60,15 @@ class Cluster {
   // The same step by step, for callers that choose the order. Moves the limit; the first call
   // starts the nodes.
   absl::Status Begin(Round limit);
-  // What can happen next: a node learns that part of a gradient is computed, or that a message has
-  // left or been received, oldest first; or a message arrives for which a buffer is posted.
+  // What can happen next: a node learns that part of a gradient is computed, that a message has
+  // left or that its send has ended, oldest first; a message arrives for which a buffer is posted;
+  // an offer arrives for which none is; or a post that was withdrawn is lost, which may race with
+  // its message.
   struct Choice {
-    enum class Kind { kGradient, kSent, kMessage };
+    enum class Kind { kGradient, kSent, kMessage, kOffer, kLoss };
     Kind kind;
     Rank node;
-    Rank from = 0;  // of a message
+    Rank from = 0;  // of a message, an offer or a post
     Tag tag = {};
   };
   std::vector<Choice> Choices() const;
@@ -87,6 +92,8 @@ class Cluster {
   // The most memory that the vectors of `rank` ever took, including those in flight.
   int64_t vector_bytes(Rank rank) const;
   int64_t bytes_sent(Rank rank) const;
+  // Of the gradients that `rank` applied (Host::GradientApplied).
+  const Staleness& staleness(Rank rank) const;
 
  private:
   class Node;
@@ -99,6 +106,7 @@ class Cluster {
   KeyedRandom order_;
   std::vector<std::unique_ptr<Node>> nodes_;
   Rank workers_ = 0;  // the ranks from 0 on that hold a model
+  bool rounds_ = true;
   Round largest_lead_ = 0;
   bool started_ = false;
   Round limit_ = 0;

@@ -1,0 +1,20 @@
+#include "algorithm/algorithm.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace grapevine {
+
+absl::Status CheckForeseen(const Event& event) {
+  if (const auto* offered = std::get_if<Offered>(&event)) {
+    return absl::InternalError(absl::StrCat("rank ", offered->from, " offered ",
+                                            Describe(offered->tag),
+                                            ", but all messages of this algorithm are foreseen"));
+  }
+  if (const auto* lost = std::get_if<Lost>(&event)) {
+    return absl::InternalError(absl::StrCat("the post for ", Describe(lost->tag), " of rank ",
+                                            lost->from, " was lost, but not withdrawn"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace grapevine
