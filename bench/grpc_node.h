@@ -29,8 +29,11 @@ class BenchNode : public TransportSink {
 
  private:
   void OnReceived(const Received& message) override;
+  void OnOffered(const Offered&) override {}
+  void OnLost(Rank, Tag) override {}
   void OnLeft(Rank to, Tag tag) override;
   void OnSent(Rank to, Tag tag) override;
+  void OnDeclined(Rank, Tag) override {}
   void OnPeerFailed(Rank peer, const absl::Status& why) override;
 
   std::unique_ptr<GrpcTransport> transport_;

@@ -65,8 +65,9 @@ class DataPath {
   // A payload's bytes, as a transport sends and receives them.
   virtual absl::StatusOr<Outgoing> Send(const Payload& payload) = 0;
   virtual absl::StatusOr<Incoming> Post(Rank from, Tag tag, const Payload& into) = 0;
-  // The message that was posted for has arrived.
+  // The message that was posted for has arrived, or will not come.
   virtual void Received(Rank from, Tag tag) = 0;
+  virtual void Lost(Rank from, Tag tag) = 0;
 
   // The elements of a vector's memory in host memory, which may be kept. Blocks until they are
   // there.
@@ -100,6 +101,7 @@ class HostDataPath final : public DataPath {
   absl::StatusOr<Outgoing> Send(const Payload& payload) override { return MemoryOf(payload); }
   absl::StatusOr<Incoming> Post(Rank, Tag, const Payload& into) override { return MemoryOf(into); }
   void Received(Rank, Tag) override {}
+  void Lost(Rank, Tag) override {}
   absl::StatusOr<SharedVector> Read(const SharedVector& memory) override { return memory; }
   absl::StatusOr<Sketch> SketchOf(Vec vector, int64_t size, uint64_t seed) override {
     return grapevine::SketchOf(vectors_.At(vector).data.get(), size, seed);

@@ -92,6 +92,7 @@ class DeviceDataPath final : public DataPath {
   absl::StatusOr<Outgoing> Send(const Payload& payload) override;
   absl::StatusOr<Incoming> Post(Rank from, Tag tag, const Payload& into) override;
   void Received(Rank from, Tag tag) override;
+  void Lost(Rank from, Tag tag) override { arrivals_.erase({from, tag}); }
   absl::StatusOr<SharedVector> Read(const SharedVector& memory) override;
   absl::StatusOr<Sketch> SketchOf(Vec vector, int64_t size, uint64_t seed) override;
   void Drop(Vec vector) override;

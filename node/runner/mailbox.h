@@ -27,6 +27,10 @@ class Mailbox {
     Rank to;
     Tag tag;
   };
+  struct MessageDeclined {  // TransportSink::OnDeclined
+    Rank to;
+    Tag tag;
+  };
   struct PeerFailed {
     Rank peer;
     absl::Status why;
@@ -42,8 +46,9 @@ class Mailbox {
   struct Aborted {
     absl::Status why;
   };
-  using Item = std::variant<Received, MessageLeft, MessageSent, GradientReady, GradientResult,
-                            LimitMoved, AverageDone, PeerFailed, DeviceFailed, Aborted>;
+  using Item = std::variant<Received, Offered, Lost, MessageLeft, MessageSent, MessageDeclined,
+                            GradientReady, GradientResult, LimitMoved, AverageDone, PeerFailed,
+                            DeviceFailed, Aborted>;
 
   // Far above what the posts, sends and gradients of one node can add up to: more is a bug.
   static constexpr size_t kMaxItems = size_t{1} << 20;

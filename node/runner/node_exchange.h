@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "algorithm/message.h"
+#include "algorithm/event.h"
 #include "algorithm/round_bytes.h"
 #include "base/ids.h"
 #include "node/runner/data_path.h"
@@ -27,20 +27,30 @@ class NodeExchange {
 
   // As in algorithm/host.h.
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note);
+  SendId Offer(Rank to, Tag tag, const Payload& payload, const Note& note);
   void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit);
+  void Decline(Rank from, Tag tag) { status_.Update(transport_->Decline(from, tag)); }
+  void Withdraw(Rank from, Tag tag);
 
-  // The transport says that a message has left, or that it is sent (TransportSink); returns which
-  // one. CHECKs that it was in flight.
+  // The transport says that a message has left, or how its send has ended (TransportSink); returns
+  // which one. CHECKs that it was in flight.
   SendId OnLeft(Rank to, Tag tag);
   SendId OnSent(Rank to, Tag tag);
+  SendId OnDeclined(Rank to, Tag tag) { return OnSent(to, tag); }
   void OnReceived(Rank from, Tag tag) { data_path_->Received(from, tag); }
+  void OnLost(Rank from, Tag tag) { data_path_->Lost(from, tag); }
+
+  // Whether the algorithm, whose next event this is, may see it: not an offer that it has posted
+  // for in the meantime.
+  bool Admits(const Event& event);
 
   // The last message that was requested; none: 0.
   SendId last_send() const { return last_send_; }
   // The ranks for which messages up to `last` have not left.
   std::set<Rank> Leaving(SendId last) const;
 
-  // Payload of all requested messages: at a boundary, of the completed rounds.
+  // Payload of all requested messages, of offers once they have left: at a boundary, of the
+  // completed rounds.
   int64_t bytes_sent() const { return bytes_sent_; }
   // Payload of the messages of rounds before `completed`, which never decreases.
   int64_t BytesReceived(Round completed) { return bytes_received_.Before(completed); }
@@ -51,8 +61,11 @@ class NodeExchange {
  private:
   struct InFlight {
     SendId id;
+    int64_t offered = 0;  // bytes, of an offer
     bool left = false;
   };
+
+  SendId Dispatch(Rank to, Tag tag, const Payload& payload, const Note& note, bool offered);
 
   DataPath* const data_path_;
   Transport* const transport_;
@@ -61,7 +74,8 @@ class NodeExchange {
   SendId last_send_;
   std::map<std::pair<Rank, Tag>, InFlight> sending_;
   int64_t bytes_sent_ = 0;
-  RoundBytes bytes_received_;  // counted as they are posted for
+  std::map<std::pair<Rank, Tag>, Round> posted_;  // and not ended, as the algorithm knows
+  RoundBytes bytes_received_;                     // by the round for which they were posted
   absl::Status status_;
 };
 

@@ -139,6 +139,26 @@ absl::Status Runner::On(const Received& message) {
   return absl::OkStatus();
 }
 
+absl::Status Runner::On(const Offered& offer) {
+  if (offer.tag.channel == ModelReduction::kChannel) {
+    return InRound(absl::InternalError(absl::StrCat(
+        "rank ", offer.from, " offered ", Describe(offer.tag), " of the averaged model")));
+  }
+  held_.push_back(offer);
+  return absl::OkStatus();
+}
+
+absl::Status Runner::On(const Lost& post) {
+  exchange_->OnLost(post.from, post.tag);
+  held_.push_back(post);
+  return absl::OkStatus();
+}
+
+absl::Status Runner::On(const Mailbox::MessageDeclined& message) {
+  held_.push_back(Sent{exchange_->OnDeclined(message.to, message.tag), false});
+  return absl::OkStatus();
+}
+
 absl::Status Runner::On(const Mailbox::MessageLeft& message) {
   if (message.tag.channel == ModelReduction::kChannel) return absl::OkStatus();
   held_.push_back(Left{exchange_->OnLeft(message.to, message.tag)});
@@ -185,9 +205,11 @@ absl::Status Runner::On(const Mailbox::AverageDone&) {
   return absl::OkStatus();
 }
 
-absl::Status Runner::On(const Mailbox::PeerFailed& failed) { return Lost(failed.peer, failed.why); }
+absl::Status Runner::On(const Mailbox::PeerFailed& failed) {
+  return PeerLost(failed.peer, failed.why);
+}
 
-absl::Status Runner::Lost(Rank peer, const absl::Status& why) {
+absl::Status Runner::PeerLost(Rank peer, const absl::Status& why) {
   lost_peer_ = peer;
   absl::Status status(why.code(),
                       absl::StrCat("rank ", options_.rank, " lost rank ", peer, " in round ",
@@ -206,6 +228,7 @@ absl::Status Runner::Pump() {
     if (held_.empty() || reduction_->behind()) return absl::OkStatus();
     const Event event = held_.front();
     held_.pop_front();
+    if (!exchange_->Admits(event)) continue;
     if (std::holds_alternative<RoundLimit>(event)) LeaveRest();
     RETURN_IF_ERROR(algorithm_->On(event, *this));
     if (!observed_.ok()) return InRound(observed_);
@@ -251,6 +274,8 @@ void Runner::TraceWait(Clock::time_point since, const Mailbox::Item& item) {
   const Clock::time_point now = options_.now();
   if (const auto* received = std::get_if<Received>(&item)) {
     options_.trace->Wait(received->from, since, now);
+  } else if (const auto* offer = std::get_if<Offered>(&item)) {
+    options_.trace->Wait(offer->from, since, now);
   } else if (const auto* left = std::get_if<Mailbox::MessageLeft>(&item)) {
     options_.trace->Wait(left->to, since, now);
   } else if (const auto* sent = std::get_if<Mailbox::MessageSent>(&item)) {
@@ -276,6 +301,14 @@ void Runner::OnLeft(Rank to, Tag tag) {
 
 void Runner::OnSent(Rank to, Tag tag) { mailbox_.Put(Mailbox::MessageSent{to, tag}); }
 
+void Runner::OnDeclined(Rank to, Tag tag) {
+  if (options_.trace != nullptr) options_.trace->ForgetSend(to, tag);
+  mailbox_.Put(Mailbox::MessageDeclined{to, tag});
+}
+
+void Runner::OnOffered(const Offered& offer) { mailbox_.Put(offer); }
+void Runner::OnLost(Rank from, Tag tag) { mailbox_.Put(Lost{from, tag}); }
+
 void Runner::OnPeerFailed(Rank peer, const absl::Status& why) {
   mailbox_.Put(Mailbox::PeerFailed{peer, why});
 }
@@ -291,7 +324,7 @@ absl::Status Runner::InRound(const absl::Status& why) const {
 
 absl::Status Runner::NamingLostPeer(absl::Status status) {
   const std::optional<Rank> peer = LostPeer(status);
-  return peer ? Lost(*peer, status) : status;
+  return peer ? PeerLost(*peer, status) : status;
 }
 
 absl::Status Runner::Diverged(Round round) const {
@@ -385,16 +418,13 @@ void Runner::Post(Rank from, Tag tag, const Payload& into, Round round, Credit c
   exchange_->Post(from, tag, into, round, credit);
 }
 
-SendId Runner::Offer(Rank, Tag, const Payload&, const Note&) {
-  status_.Update(absl::UnimplementedError("offers"));
-  return {};
+SendId Runner::Offer(Rank to, Tag tag, const Payload& payload, const Note& note) {
+  return exchange_->Offer(to, tag, payload, note);
 }
 
-void Runner::Decline(Rank, Tag) { status_.Update(absl::UnimplementedError("offers")); }
+void Runner::Decline(Rank from, Tag tag) { exchange_->Decline(from, tag); }
 
-void Runner::Withdraw(Rank, Tag) { status_.Update(absl::UnimplementedError("withdrawn posts")); }
-
-void Runner::GradientApplied(int64_t) {}
+void Runner::Withdraw(Rank from, Tag tag) { exchange_->Withdraw(from, tag); }
 
 void Runner::Boundary(Round completed, Vec model) {
   const Clock::time_point now = options_.now();

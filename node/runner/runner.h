@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/host.h"
+#include "algorithm/staleness.h"
 #include "kernels/vector/replica_layout.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/objective.h"
@@ -127,13 +128,19 @@ class Runner final : public TransportSink, private Host {
 
   // After Run failed: the peer whose loss was the reason, if that was it.
   std::optional<Rank> lost_peer() const { return lost_peer_; }
+  // Of the gradients that this node applied (Host::GradientApplied): within the observer's calls,
+  // or after Run.
+  const Staleness& staleness() const { return staleness_; }
   // After Run returned OK: this node's model; empty for a parameter server.
   const SharedVector& model() const { return model_; }
 
   // TransportSink:
   void OnReceived(const Received& message) override;
+  void OnOffered(const Offered& offer) override;
+  void OnLost(Rank from, Tag tag) override;
   void OnLeft(Rank to, Tag tag) override;
   void OnSent(Rank to, Tag tag) override;
+  void OnDeclined(Rank to, Tag tag) override;
   void OnPeerFailed(Rank peer, const absl::Status& why) override;
 
  private:
@@ -146,8 +153,11 @@ class Runner final : public TransportSink, private Host {
   // Handles one item, and all that it makes possible.
   absl::Status Handle(const Mailbox::Item& item);
   absl::Status On(const Received& message);
+  absl::Status On(const Offered& offer);
+  absl::Status On(const Lost& post);
   absl::Status On(const Mailbox::MessageLeft& message);
   absl::Status On(const Mailbox::MessageSent& message);
+  absl::Status On(const Mailbox::MessageDeclined& message);
   absl::Status On(const GradientReady& part);
   absl::Status On(const GradientResult& result);
   absl::Status On(const Mailbox::LimitMoved& moved);
@@ -170,7 +180,7 @@ class Runner final : public TransportSink, private Host {
   // Errors, with where and why:
   absl::Status InRound(const absl::Status& why) const;
   absl::Status Diverged(Round round) const;
-  absl::Status Lost(Rank peer, const absl::Status& why);
+  absl::Status PeerLost(Rank peer, const absl::Status& why);
   // A message or a post that a lost peer refused is told as its loss: the mail that says so may
   // still be on its way.
   absl::Status NamingLostPeer(absl::Status status);
@@ -197,7 +207,7 @@ class Runner final : public TransportSink, private Host {
   SendId Offer(Rank to, Tag tag, const Payload& payload, const Note& note) override;
   void Decline(Rank from, Tag tag) override;
   void Withdraw(Rank from, Tag tag) override;
-  void GradientApplied(int64_t staleness) override;
+  void GradientApplied(int64_t staleness) override { staleness_.Add(staleness); }
   void Boundary(Round completed, Vec model) override;
   void Rest(Vec model) override;
 
@@ -224,6 +234,7 @@ class Runner final : public TransportSink, private Host {
   Round dialled_ = 0;
   RoundReport report_;          // of the current round
   Clock::time_point boundary_;  // when it began
+  Staleness staleness_;
   std::optional<Rank> lost_peer_;
   absl::Status status_;    // of a request, except those to data_path_ and exchange_
   absl::Status observed_;  // the first error at a boundary

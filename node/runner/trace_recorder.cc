@@ -91,6 +91,11 @@ void TraceRecorder::EndSend(Rank to, const Tag& tag) {
   sends_.erase(send);
 }
 
+void TraceRecorder::ForgetSend(Rank to, const Tag& tag) {
+  MutexLock lock(mutex_);
+  sends_.erase({to, tag});
+}
+
 void TraceRecorder::Receive(Rank from, const Tag& tag) {
   const Time now = Clock::now();
   MutexLock lock(mutex_);

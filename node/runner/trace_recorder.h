@@ -40,10 +40,11 @@ class TraceRecorder {
   // The runner had nothing to do until it heard from `peer`. Ignored while a gradient runs: the
   // node is computing then.
   void Wait(Rank peer, Time begin, Time end);
-  // A message was requested, and its bytes have left this node (TransportSink::OnLeft); one that
-  // was not requested is ignored.
+  // A message was requested, and its bytes have left this node, or were declined (TransportSink's
+  // OnLeft and OnDeclined); one that was not requested is ignored.
   void BeginSend(Rank to, const Tag& tag, int64_t bytes);
   void EndSend(Rank to, const Tag& tag);
+  void ForgetSend(Rank to, const Tag& tag);
   void Receive(Rank from, const Tag& tag);
 
   // The records in the order in which they ended; the recorder is empty afterwards.

@@ -40,6 +40,8 @@ void ArrivalMeter::Measure(Rank from, const Arrival& arrival, Time now) {
   if (!added) known->second = std::min(known->second, trip);
 }
 
+void ArrivalMeter::Forget(Rank from, Tag tag) { arrivals_.erase({from, tag}); }
+
 void ArrivalMeter::Forget(Rank from) {
   std::erase_if(arrivals_, [from](const auto& arrival) { return arrival.first.first == from; });
 }
@@ -64,6 +66,20 @@ CreditDesk::Due CreditDesk::Post(Rank from, Tag tag, Round round, int64_t bytes,
 void CreditDesk::Announced(Rank from, Tag tag) {
   MutexLock lock(mutex_);
   meter_.Announced(from, tag, now_());
+}
+
+std::optional<CreditDesk::Due> CreditDesk::Withdraw(Rank from, Tag tag) {
+  MutexLock lock(mutex_);
+  if (held_.erase({from, tag}) == 0) return std::nullopt;
+  order_.Close(from, tag);
+  return Take();
+}
+
+CreditDesk::Due CreditDesk::Lost(Rank from, Tag tag) {
+  MutexLock lock(mutex_);
+  order_.Close(from, tag);
+  meter_.Forget(from, tag);
+  return Take();
 }
 
 CreditDesk::Due CreditDesk::Landed(Rank from, const ChunkHeader& chunk) {

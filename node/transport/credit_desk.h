@@ -39,7 +39,8 @@ class ArrivalMeter {
   void Announced(Rank from, Tag tag, Time now);
   // A chunk of a message has arrived; messages that were not announced count only towards the rate.
   void Landed(Rank from, Tag tag, int64_t bytes, bool last, Time now);
-  // Nothing more comes from this peer.
+  // A message will not come; nothing more comes from this peer.
+  void Forget(Rank from, Tag tag);
   void Forget(Rank from);
 
   // The bytes that arrive while a credit travels to a peer, half a round trip: at the slowest rate
@@ -80,6 +81,10 @@ class CreditDesk {
   [[nodiscard]] Due Post(Rank from, Tag tag, Round round, int64_t bytes, Announce announce);
   // The credit of such a message goes out.
   void Announced(Rank from, Tag tag);
+  // The post of such a message is withdrawn: forgets it, unless its credit has gone out (nullopt).
+  [[nodiscard]] std::optional<Due> Withdraw(Rank from, Tag tag);
+  // Such a message will not come.
+  [[nodiscard]] Due Lost(Rank from, Tag tag);
   // A chunk of any message is in its buffer.
   [[nodiscard]] Due Landed(Rank from, const ChunkHeader& chunk);
   // Nothing more comes from this peer.

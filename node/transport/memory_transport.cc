@@ -28,6 +28,7 @@ void MemoryHub::Attach(Rank rank, std::shared_ptr<SinkGate> gate) {
   CHECK(rank >= 0 && rank < static_cast<Rank>(endpoints_.size())) << rank;
   CHECK(endpoints_[rank].gate == nullptr) << "rank " << rank << " is attached twice";
   endpoints_[rank].gate = std::move(gate);
+  for (Rank from = 0; from < static_cast<Rank>(endpoints_.size()); ++from) Relay(from, rank);
 }
 
 MemoryHub::Edge& MemoryHub::EdgeBetween(Rank from, Rank to) { return edges_[{from, to}]; }
@@ -38,6 +39,25 @@ void MemoryHub::Schedule(Rank from, Rank to) {
   edge.scheduled = true;
   endpoints_[to].inbox.push_back(from);
   endpoints_[to].wake.NotifyOne();
+}
+
+void MemoryHub::Relay(Rank from, Rank to) {
+  SinkGate* const gate = endpoints_[to].gate.get();
+  if (gate == nullptr) return;
+  Edge& edge = EdgeBetween(from, to);
+  while (const std::optional<Notice> notice = edge.queue.NextNotice()) {
+    if (const auto* offer = std::get_if<Offer>(&*notice)) {
+      const absl::StatusOr<bool> unforeseen = edge.ledger.Take(*offer);
+      CHECK(unforeseen.ok()) << unforeseen.status();
+      if (!*unforeseen) continue;
+      gate->Offered({.from = from, .tag = offer->tag, .bytes = offer->bytes, .note = offer->note});
+    } else {
+      const Tag tag = std::get<Withdrawn>(*notice).tag;
+      const absl::StatusOr<Credit> returned = edge.ledger.Return(tag);
+      CHECK(returned.ok()) << returned.status();
+      gate->Lost(from, tag);
+    }
+  }
 }
 
 void MemoryHub::Wake(Rank from, Rank to) {
@@ -58,6 +78,7 @@ absl::Status MemoryHub::Send(Rank from, Rank to, Tag tag, Outgoing message) {
     });
   }
   edge.queue.Push(tag, std::move(message));
+  Relay(from, to);
   Schedule(from, to);
   return absl::OkStatus();
 }
@@ -71,6 +92,26 @@ absl::Status MemoryHub::Post(Rank to, Rank from, Tag tag, Incoming buffer) {
   // Grants every credit at once: here credits need not travel, and messages share no link.
   RETURN_IF_ERROR(edge.queue.Grant(tag, Credit::kAtOnce));
   Schedule(from, to);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryHub::Decline(Rank to, Rank from, Tag tag) {
+  MutexLock lock(mutex_);
+  RETURN_IF_ERROR(CheckPeer(to, from));
+  RETURN_IF_ERROR(EdgeBetween(to, from).broken);
+  Edge& edge = EdgeBetween(from, to);
+  RETURN_IF_ERROR(edge.ledger.Decline(tag));
+  return edge.queue.Decline(tag);
+}
+
+absl::Status MemoryHub::Withdraw(Rank to, Rank from, Tag tag) {
+  MutexLock lock(mutex_);
+  RETURN_IF_ERROR(CheckPeer(to, from));
+  RETURN_IF_ERROR(EdgeBetween(to, from).broken);
+  Edge& edge = EdgeBetween(from, to);
+  if (!edge.ledger.Withdraw(tag)) return absl::OkStatus();
+  RETURN_IF_ERROR(edge.queue.Withdraw(tag));
+  Relay(from, to);
   return absl::OkStatus();
 }
 
@@ -198,6 +239,14 @@ absl::Status MemoryTransport::Send(Rank to, Tag tag, Outgoing message) {
 
 absl::Status MemoryTransport::Post(Rank from, Tag tag, Incoming buffer) {
   return hub_->Post(rank_, from, tag, std::move(buffer));
+}
+
+absl::Status MemoryTransport::Decline(Rank from, Tag tag) {
+  return hub_->Decline(rank_, from, tag);
+}
+
+absl::Status MemoryTransport::Withdraw(Rank from, Tag tag) {
+  return hub_->Withdraw(rank_, from, tag);
 }
 
 void MemoryTransport::Shutdown() {

@@ -58,6 +58,8 @@ class MemoryHub : public std::enable_shared_from_this<MemoryHub> {
   void Leave(Rank rank);
   absl::Status Send(Rank from, Rank to, Tag tag, Outgoing message);
   absl::Status Post(Rank to, Rank from, Tag tag, Incoming buffer);
+  absl::Status Decline(Rank to, Rank from, Tag tag);
+  absl::Status Withdraw(Rank to, Rank from, Tag tag);
   // More of a message from one to the other may be ready.
   void Wake(Rank from, Rank to);
   // Delivers to `rank` until it leaves.
@@ -66,6 +68,8 @@ class MemoryHub : public std::enable_shared_from_this<MemoryHub> {
 
   Edge& EdgeBetween(Rank from, Rank to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Schedule(Rank from, Rank to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What the sender has to say beside messages reaches a receiver that is attached.
+  void Relay(Rank from, Rank to) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Waits for a piece for `rank`; nullopt when it left.
   std::optional<std::pair<Rank, Piece>> NextPiece(Rank rank);
   absl::Status Move(Rank from, Rank to, const Piece& piece);
@@ -88,6 +92,8 @@ class MemoryTransport : public Transport {
   void Dial(std::span<const Rank> peers) override {}
   absl::Status Send(Rank to, Tag tag, Outgoing message) override;
   absl::Status Post(Rank from, Tag tag, Incoming buffer) override;
+  absl::Status Decline(Rank from, Tag tag) override;
+  absl::Status Withdraw(Rank from, Tag tag) override;
   TransportCounters counters() const override { return hub_->counters(rank_); }
   void Shutdown() override;
 

@@ -56,6 +56,19 @@ struct SharedBytes {
   int64_t size = 0;
 };
 
+// Reports how a send has ended once its last owner lets go of it. Held by one edge, under its lock.
+class Receipt {
+ public:
+  virtual ~Receipt() = default;
+
+  // The receiver has declined the message, of which nothing has left.
+  void Decline() { declined_ = true; }
+  bool declined() const { return declined_; }
+
+ private:
+  bool declined_ = false;
+};
+
 // A message to be sent.
 struct Outgoing {
   // All of it is ready.
@@ -70,7 +83,9 @@ struct Outgoing {
   SharedBytes bytes;
   std::shared_ptr<Watermark> written;  // may be null
   Note note;                           // travels with them
-  std::shared_ptr<void> receipt;       // released once the receiver has it whole; may be null
+  // Whether the receiver is told of it where it has posted no buffer for it.
+  bool offered = false;
+  std::shared_ptr<Receipt> receipt;  // released once the receiver has it, or declined it
 };
 
 // Where a message is to arrive.
@@ -104,6 +119,18 @@ struct ChunkHeader {
   Note note = {};
 
   bool last() const { return offset + size == total; }
+};
+
+// What a sender says of a message that it offers: it is ready, and waits for a buffer.
+struct Offer {
+  Tag tag;
+  int64_t bytes = 0;
+  Note note = {};
+};
+
+// What a sender says of a credit that was withdrawn before it was used: no message fills its post.
+struct Withdrawn {
+  Tag tag;
 };
 
 }  // namespace grapevine

@@ -24,10 +24,70 @@ absl::Status ReceiveLedger::Post(Tag tag, Incoming buffer) {
     return absl::ResourceExhaustedError(
         absl::StrCat("more than ", Transport::kMaxQueued, " messages posted for one peer"));
   }
-  if (!open_.try_emplace(tag, OpenPost{.memory = std::move(buffer)}).second) {
-    return absl::AlreadyExistsError(absl::StrCat(Describe(tag), " is already posted"));
-  }
+  const auto [post, added] = open_.try_emplace(tag, OpenPost{.memory = std::move(buffer)});
+  if (!added) return absl::AlreadyExistsError(absl::StrCat(Describe(tag), " is already posted"));
+  if (!offers_.empty()) post->second.offered = offers_.erase(tag) > 0;
   return absl::OkStatus();
+}
+
+absl::StatusOr<bool> ReceiveLedger::Take(const Offer& offer, size_t unheard) {
+  const auto post = open_.find(offer.tag);
+  if (offers_.contains(offer.tag) || (post != open_.end() && post->second.offered)) {
+    return absl::InvalidArgumentError(absl::StrCat("offered ", Describe(offer.tag), " twice"));
+  }
+  if (post != open_.end() && post->second.filled > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("offered ", Describe(offer.tag), ", of which it has sent a part"));
+  }
+  if (post != open_.end()) {
+    post->second.offered = true;  // the credit met the offer on its way
+    return false;
+  }
+  if (offers_.size() + unheard >= Transport::kMaxQueued) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("offered more than ", Transport::kMaxQueued, " messages at a time"));
+  }
+  offers_.insert(offer.tag);
+  return true;
+}
+
+absl::Status ReceiveLedger::Decline(Tag tag) {
+  if (offers_.erase(tag) > 0) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(Describe(tag), " is not offered, or was answered"));
+}
+
+bool ReceiveLedger::Withdraw(Tag tag) {
+  const auto found = open_.find(tag);
+  if (found == open_.end() || found->second.withdrawn) return false;
+  OpenPost& post = found->second;
+  post.withdrawn = true;
+  return !post.offered && post.filled == 0;
+}
+
+absl::StatusOr<Credit> ReceiveLedger::Return(Tag tag) {
+  const auto found = open_.find(tag);
+  if (found == open_.end() || !found->second.withdrawn) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("returned the credit for ", Describe(tag), ", which was not withdrawn"));
+  }
+  if (found->second.filled > 0 || found->second.offered) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("returned the credit for ", Describe(tag), ", which it has used"));
+  }
+  const Credit credit = found->second.memory.credit;
+  open_.erase(found);
+  return credit;
+}
+
+bool ReceiveLedger::withdrawn(Tag tag) const {
+  const auto found = open_.find(tag);
+  return found != open_.end() && found->second.withdrawn && !found->second.offered &&
+         found->second.filled == 0;
+}
+
+void ReceiveLedger::Clear() {
+  open_.clear();
+  offers_.clear();
 }
 
 absl::StatusOr<Landing> ReceiveLedger::Accept(const ChunkHeader& chunk) const {

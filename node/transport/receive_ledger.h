@@ -1,4 +1,5 @@
-// What one peer may send: the buffers posted for it, and how far each is filled.
+// What one peer may send: the buffers posted for it, how far each is filled, and what it has
+// offered without one.
 //
 // Every chunk is checked against the ledger before a byte of it is written, so
 // that a peer can only ever fill what was posted, once, from front to back.
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,8 +37,26 @@ class ReceiveLedger {
   // Transport::kMaxQueued posts, AlreadyExists for a tag that is still open.
   absl::Status Post(Tag tag, Incoming buffer);
 
-  // Checks a chunk that is about to be copied; an error is the peer's violation of the protocol,
-  // phrased to follow "rank 3 ".
+  // The peer offers a message. True when nothing is posted for it: the offer waits for Post or
+  // Decline. An error is the peer's violation of the protocol, phrased to follow "rank 3 ", here
+  // and below. `unheard`: refusals of which the peer has not been told; they count towards the
+  // bound of Transport::kMaxQueued offers.
+  absl::StatusOr<bool> Take(const Offer& offer, size_t unheard = 0);
+  // Closes an offer. NotFound where there is none.
+  absl::Status Decline(Tag tag);
+
+  // Takes a post back, if there is one whose message is not on the way: true, and it stays open
+  // until Return or Landed.
+  bool Withdraw(Tag tag);
+  // The peer returns the credit of a post that was withdrawn, which is closed. Returns when that
+  // credit was to be announced.
+  absl::StatusOr<Credit> Return(Tag tag);
+  // Whether an open post was withdrawn, and its message is not on the way.
+  bool withdrawn(Tag tag) const;
+  // When the credit of an open post is announced.
+  Credit credit(Tag tag) const { return open_.at(tag).memory.credit; }
+
+  // Checks a chunk that is about to be copied.
   absl::StatusOr<Landing> Accept(const ChunkHeader& chunk) const;
 
   // Records that an accepted chunk was copied and that the message's checksum is now `crc32c`. True
@@ -46,7 +66,7 @@ class ReceiveLedger {
   bool empty() const { return open_.empty(); }
   // The open tags, in order.
   std::vector<Tag> Open() const;
-  void Clear() { open_.clear(); }
+  void Clear();
 
  private:
   struct OpenPost {
@@ -54,8 +74,11 @@ class ReceiveLedger {
     int64_t filled = 0;
     int64_t total = 0;  // of the message, once some of it has arrived
     uint32_t crc32c = 0;
+    bool offered = false;  // its message is ready at the peer
+    bool withdrawn = false;
   };
   std::map<Tag, OpenPost> open_;
+  std::set<Tag> offers_;
 };
 
 }  // namespace grapevine

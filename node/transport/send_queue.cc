@@ -16,6 +16,14 @@ constexpr int64_t kShares = 16;
 constexpr int64_t kSmallestShare = 4096;
 constexpr int64_t kCacheLine = 64;
 
+// Whether a notice is the offer of a message.
+auto Offers(Tag tag) {
+  return [tag](const Notice& notice) {
+    const auto* offer = std::get_if<Offer>(&notice);
+    return offer != nullptr && offer->tag == tag;
+  };
+}
+
 }  // namespace
 
 absl::Status SendQueue::Admits(Tag tag) const {
@@ -34,13 +42,15 @@ absl::Status SendQueue::Admits(Tag tag) const {
 void SendQueue::Push(Tag tag, Outgoing message) {
   if (const auto credit = credits_.extract(tag)) {
     ready_.push_back({tag, std::move(message), credit.mapped()});
-  } else {
-    waiting_.emplace(tag, std::move(message));
+    return;
   }
+  if (message.offered) notices_.push_back(Offer{tag, message.bytes.size, message.note});
+  waiting_.emplace(tag, std::move(message));
 }
 
 absl::Status SendQueue::Grant(Tag tag, Credit credit) {
   if (auto message = waiting_.extract(tag)) {
+    if (message.mapped().offered) std::erase_if(notices_, Offers(tag));
     ready_.push_back({tag, std::move(message.mapped()), credit});
     return absl::OkStatus();
   }
@@ -52,6 +62,37 @@ absl::Status SendQueue::Grant(Tag tag, Credit credit) {
     return absl::InvalidArgumentError(absl::StrCat("granted ", Describe(tag), " twice"));
   }
   return absl::OkStatus();
+}
+
+absl::Status SendQueue::Decline(Tag tag) {
+  const auto message = waiting_.find(tag);
+  if (message == waiting_.end() || !message->second.offered ||
+      std::ranges::any_of(notices_, Offers(tag))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("declined ", Describe(tag), ", which it is not offered"));
+  }
+  if (message->second.receipt != nullptr) message->second.receipt->Decline();
+  waiting_.erase(message);
+  return absl::OkStatus();
+}
+
+absl::Status SendQueue::Withdraw(Tag tag) {
+  if (credits_.erase(tag) == 0) return absl::OkStatus();  // its message is on the way
+  const auto untold = std::ranges::count_if(
+      notices_, [](const Notice& notice) { return std::holds_alternative<Withdrawn>(notice); });
+  if (untold >= Transport::kMaxQueued) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("withdrew more than ", Transport::kMaxQueued, " posts ahead"));
+  }
+  notices_.push_back(Withdrawn{tag});
+  return absl::OkStatus();
+}
+
+std::optional<Notice> SendQueue::NextNotice() {
+  if (notices_.empty()) return std::nullopt;
+  const Notice notice = notices_.front();
+  notices_.pop_front();
+  return notice;
 }
 
 absl::Status SendQueue::Acknowledge(uint64_t received) {
@@ -101,6 +142,7 @@ std::optional<Piece> SendQueue::Next() {
 void SendQueue::Clear() {
   waiting_.clear();
   credits_.clear();
+  notices_.clear();
   ready_.clear();
   unacknowledged_.clear();
 }

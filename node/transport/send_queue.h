@@ -1,5 +1,7 @@
 // Messages for one peer: they wait for the peer's credit, then leave in chunks.
 //
+// An offered message that has no credit is announced to the peer, which grants or declines it.
+//
 // Messages leave one after the other, in the order in which they had been both queued and granted a
 // credit; one without credit holds up no other. One whose credit came in turn leaves in sixteenths:
 // its receiver grants further credits by its progress, and sees that only in whole chunks. A
@@ -15,11 +17,15 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "node/transport/message_memory.h"
 
 namespace grapevine {
+
+// What a peer is told beside messages.
+using Notice = std::variant<Offer, Withdrawn>;
 
 // A part of a message, ready to go. Its bytes keep the message's memory alive.
 struct Piece {
@@ -39,15 +45,22 @@ class SendQueue {
   // Queues a message that the queue admits.
   void Push(Tag tag, Outgoing message);
 
-  // The peer's credit for one message. An error is the peer's violation.
+  // The peer's credit for one message. An error is the peer's violation, here and below.
   absl::Status Grant(Tag tag, Credit credit);
+  // The peer does not want an offered message, which ends with its receipt.
+  absl::Status Decline(Tag tag);
+  // The peer wants a credit back. If no message has used it, a Withdrawn says so.
+  absl::Status Withdraw(Tag tag);
+
+  // What the peer is to be told, oldest first. Goes before the next piece: the order among notices
+  // counts, and a message whose post was withdrawn leaves only with a later credit.
+  std::optional<Notice> NextNotice();
 
   // The next piece, in order; nullopt when nothing has credit, or the message whose turn it is has
   // no further piece ready.
   std::optional<Piece> Next();
 
-  // The peer has received this many messages, of all that it was ever sent. An error is its
-  // violation.
+  // The peer has received this many messages, of all that it was ever sent.
   absl::Status Acknowledge(uint64_t received);
 
   // No message waits or is being sent, and the peer has acknowledged all that have left.
@@ -76,6 +89,9 @@ class SendQueue {
   int64_t chunk_bytes_;
   std::map<Tag, Outgoing> waiting_;  // without credit
   std::map<Tag, Credit> credits_;    // without message
+  // Offers of waiting messages, and credits that were returned. Bounded as those are: a peer can
+  // grant a tag anew only when it has been told that the last credit is returned.
+  std::deque<Notice> notices_;
   std::deque<Message> ready_;
   std::deque<Departed> unacknowledged_;
   uint64_t acknowledged_ = 0;  // messages

@@ -30,6 +30,16 @@ void SinkGate::Received(const grapevine::Received& message) {
   if (sink_ != nullptr && !failed_.contains(message.from)) sink_->OnReceived(message);
 }
 
+void SinkGate::Offered(const grapevine::Offered& offer) {
+  MutexLock lock(mutex_);
+  if (sink_ != nullptr && !failed_.contains(offer.from)) sink_->OnOffered(offer);
+}
+
+void SinkGate::Lost(Rank from, Tag tag) {
+  MutexLock lock(mutex_);
+  if (sink_ != nullptr && !failed_.contains(from)) sink_->OnLost(from, tag);
+}
+
 void SinkGate::Left(Rank to, Tag tag) {
   MutexLock lock(mutex_);
   if (sink_ != nullptr && !failed_.contains(to)) sink_->OnLeft(to, tag);
@@ -38,6 +48,11 @@ void SinkGate::Left(Rank to, Tag tag) {
 void SinkGate::Sent(Rank to, Tag tag) {
   MutexLock lock(mutex_);
   if (sink_ != nullptr && !failed_.contains(to)) sink_->OnSent(to, tag);
+}
+
+void SinkGate::Declined(Rank to, Tag tag) {
+  MutexLock lock(mutex_);
+  if (sink_ != nullptr && !failed_.contains(to)) sink_->OnDeclined(to, tag);
 }
 
 void SinkGate::PeerFailed(Rank peer, const absl::Status& why) {
@@ -50,17 +65,37 @@ void SinkGate::Close() {
   sink_ = nullptr;
 }
 
+namespace {
+
+class SinkReceipt final : public Receipt {
+ public:
+  SinkReceipt(std::shared_ptr<SinkGate> gate, Rank to, Tag tag)
+      : gate_(std::move(gate)), to_(to), tag_(tag) {}
+  ~SinkReceipt() override { declined() ? gate_->Declined(to_, tag_) : gate_->Sent(to_, tag_); }
+
+  void Left() {
+    if (!declined()) gate_->Left(to_, tag_);
+  }
+
+ private:
+  const std::shared_ptr<SinkGate> gate_;
+  const Rank to_;
+  const Tag tag_;
+};
+
+}  // namespace
+
 Outgoing Reported(Outgoing message, std::shared_ptr<SinkGate> gate, Rank to, Tag tag,
                   std::shared_ptr<void> held) {
-  message.receipt =
-      std::shared_ptr<void>(gate.get(), [gate, to, tag](void*) { gate->Sent(to, tag); });
+  auto receipt = std::make_shared<SinkReceipt>(std::move(gate), to, tag);
+  message.receipt = receipt;
   SharedBytes& bytes = message.bytes;
   void* const memory = bytes.owner.get();
-  auto report = [owner = std::move(bytes.owner), held = std::move(held), gate = std::move(gate), to,
-                 tag, receipt = message.receipt](void*) mutable {
+  auto report = [owner = std::move(bytes.owner), held = std::move(held),
+                 receipt = std::move(receipt)](void*) mutable {
     held.reset();
     owner.reset();
-    gate->Left(to, tag);
+    receipt->Left();
     receipt.reset();
   };
   bytes.owner = std::shared_ptr<void>(memory, std::move(report));

@@ -6,7 +6,7 @@
 // receiver's memory is bounded by what it posted, whatever its peers do. A message without a post
 // does not hold up a later one that has its own: messages of one edge may overtake each other.
 //
-// Thread-safety: Send, Post and Dial from any thread. Sink calls come from the
+// Thread-safety: all calls from any thread. Sink calls come from the
 // transport's threads, must not block and must not call back into the transport.
 #ifndef GRAPEVINE_NODE_TRANSPORT_TRANSPORT_H_
 #define GRAPEVINE_NODE_TRANSPORT_TRANSPORT_H_
@@ -31,12 +31,20 @@ class TransportSink {
   // The message is complete in its posted buffer, its checksum matches, and the transport no longer
   // holds the buffer: its memory may be reused at once.
   virtual void OnReceived(const Received& message) = 0;
+  // The sender holds a message for which nothing is posted: it waits for Post or Decline.
+  virtual void OnOffered(const Offered& offer) = 0;
+  // A post that was withdrawn will not be filled, and the transport no longer holds its buffer. May
+  // be called within Withdraw.
+  virtual void OnLost(Rank from, Tag tag) = 0;
   // The transport no longer reads the bytes that were sent, nor holds them.
   virtual void OnLeft(Rank to, Tag tag) = 0;
   // The receiver has acknowledged that the message is complete in its posted buffer. Comes after
   // OnLeft, and never for a message that is lost: after OnPeerFailed, nothing more is reported
   // about that peer.
   virtual void OnSent(Rank to, Tag tag) = 0;
+  // The receiver has declined the offered message: its bytes have not left, and the transport no
+  // longer holds them. Comes instead of OnLeft and OnSent.
+  virtual void OnDeclined(Rank to, Tag tag) = 0;
   // The peer is lost to this transport: the connection broke, the peer violated the protocol, or it
   // has been silent past the time-out. The status names the peer, what happened and since when; it
   // carries kRendezvous when the two nodes do not fit together. At most once per peer.
@@ -60,16 +68,25 @@ class Transport {
   // dials it anyway, and posting for one admits it.
   virtual void Dial(std::span<const Rank> peers) = 0;
 
-  // Errors of Send and Post to a peer that is lost name it (LostPeer): they may come before its
+  // Errors of requests that concern a lost peer name it (LostPeer): they may come before its
   // OnPeerFailed is handled, or without one where it left when nothing was awaited.
 
   // Queues a message; never blocks. The part that is ready may leave, and must not be written
-  // before OnSent. ResourceExhausted when more than kMaxQueued messages to one peer have not been
-  // received: the algorithm broke its own window.
+  // before its end. An offered message is announced to a receiver that has posted nothing for it
+  // (one that expects this node: Dial). ResourceExhausted when more than kMaxQueued messages to one
+  // peer have not been received: the algorithm broke its own window.
   virtual absl::Status Send(Rank to, Tag tag, Outgoing message) = 0;
 
-  // Grants `from` one message with `tag` into `buffer`, not smaller than buffer.least.
+  // Grants `from` one message with `tag` into `buffer`, not smaller than buffer.least. Also the
+  // answer to an offer.
   virtual absl::Status Post(Rank from, Tag tag, Incoming buffer) = 0;
+
+  // Refuses an offer: NotFound where there is none, or it has been answered.
+  virtual absl::Status Decline(Rank from, Tag tag) = 0;
+
+  // Takes a post back, which then ends in OnLost, or in OnReceived where its message is on the way.
+  // Does nothing where that has come already.
+  virtual absl::Status Withdraw(Rank from, Tag tag) = 0;
 
   virtual TransportCounters counters() const = 0;
 
@@ -92,8 +109,11 @@ class SinkGate {
   explicit SinkGate(TransportSink* sink) : sink_(sink) {}
 
   void Received(const grapevine::Received& message);
+  void Offered(const grapevine::Offered& offer);
+  void Lost(Rank from, Tag tag);
   void Left(Rank to, Tag tag);
   void Sent(Rank to, Tag tag);
+  void Declined(Rank to, Tag tag);
   void PeerFailed(Rank peer, const absl::Status& why);
   void Close();
 
@@ -104,7 +124,7 @@ class SinkGate {
 };
 
 // `message`, which reports through `gate`: OnLeft when the last reference to its bytes goes, after
-// releasing `held`; OnSent when its receipt is gone too.
+// releasing `held`; OnSent when its receipt is gone too. Where it was declined, only OnDeclined.
 Outgoing Reported(Outgoing message, std::shared_ptr<SinkGate> gate, Rank to, Tag tag,
                   std::shared_ptr<void> held = nullptr);
 

@@ -59,10 +59,11 @@ std::optional<SendingEnd::Message> SendingEnd::Next() {
     return Message{Encode(ToReceiver(Heartbeat{context_.round()}))};
   }
   if (leaving_.exchange(false)) return Message{Encode(ToReceiver(Goodbye{}))};
-  if (std::optional<Piece> piece = context_.link->NextPiece()) {
-    return ChunkMessage(*std::move(piece));
-  }
-  return std::nullopt;
+  std::optional<PeerLink::Departing> next = context_.link->Next();
+  if (!next.has_value()) return std::nullopt;
+  if (auto* piece = std::get_if<Piece>(&*next)) return ChunkMessage(std::move(*piece));
+  if (const auto* offer = std::get_if<Offer>(&*next)) return Message{Encode(ToReceiver(*offer))};
+  return Message{Encode(ToReceiver(std::get<Withdrawn>(*next)))};
 }
 
 SendingEnd::Message SendingEnd::ChunkMessage(Piece piece) {
@@ -88,9 +89,7 @@ absl::Status SendingEnd::Take(const ToSender& message) {
     watch_.HeardRound(heartbeat->round);
     return absl::OkStatus();
   }
-  const auto& grant = std::get<Grant>(message);
-  if (grant.received > 0) RETURN_IF_ERROR(context_.link->Acknowledged(grant.received));
-  return context_.link->Granted(grant.tags, grant.credit);
+  return context_.link->Granted(std::get<Grant>(message));
 }
 
 absl::Status SendingEnd::Meet(const EdgeIdentity& peer) {
@@ -154,13 +153,8 @@ std::optional<ToSender> ReceivingEnd::Next() {
     answered_ = true;
     return hello_;
   }
-  for (const Credit credit : {Credit::kAtOnce, Credit::kInTurn}) {
-    if (!admitted_) break;
-    std::vector<Tag> tags = link_->TakeGrants(credit);
-    if (!tags.empty()) return Grant{std::move(tags), credit, link_->TakeReceived()};
-  }
-  if (const uint64_t received = admitted_ ? link_->TakeReceived() : 0; received > 0) {
-    return Grant{.received = received};
+  if (admitted_) {
+    if (std::optional<Grant> grant = link_->TakeGrant()) return *std::move(grant);
   }
   if (beat_.exchange(false)) return Heartbeat{context_.round()};
   return std::nullopt;
@@ -176,13 +170,15 @@ absl::Status ReceivingEnd::Hear(google::protobuf::io::ZeroCopyInputStream* in, i
     watch_.HeardRound(heartbeat->round);
     return absl::OkStatus();
   }
-  if (const auto* chunk = std::get_if<ChunkHeader>(&message)) {
-    if (!admitted_) return absl::InvalidArgumentError("sent vectors before it was admitted");
-    return TakeChunk(*chunk, &coded);
+  if (std::holds_alternative<Goodbye>(message)) {
+    if (admitted_) link_->IncomingEnded();
+    context_.leave();
+    return absl::OkStatus();
   }
-  if (admitted_) link_->IncomingEnded();
-  context_.leave();
-  return absl::OkStatus();
+  if (!admitted_) return absl::InvalidArgumentError("sent vectors before it was admitted");
+  if (const auto* offer = std::get_if<Offer>(&message)) return link_->Offered(*offer);
+  if (const auto* credit = std::get_if<Withdrawn>(&message)) return link_->Returned(*credit);
+  return TakeChunk(std::get<ChunkHeader>(message), &coded);
 }
 
 absl::Status ReceivingEnd::Meet(EdgeIdentity caller) {

@@ -14,7 +14,7 @@
 namespace grapevine {
 
 struct EdgeIdentity {
-  static constexpr uint32_t kProtocolVersion = 3;
+  static constexpr uint32_t kProtocolVersion = 4;
 
   uint32_t protocol_version = kProtocolVersion;
   std::string run_id;

@@ -42,6 +42,15 @@ void PeerLink::WakeOutgoing() {
   if (stream != nullptr) stream->Wake();
 }
 
+void PeerLink::WakeIncoming() {
+  std::shared_ptr<EdgeStream> stream;
+  {
+    MutexLock lock(mutex_);
+    stream = streams_.incoming;
+  }
+  if (stream != nullptr) stream->Wake();
+}
+
 absl::Status PeerLink::Post(Tag tag, Incoming buffer) {
   const Credit credit = buffer.credit;
   const Round round = buffer.round;
@@ -66,14 +75,66 @@ absl::Status PeerLink::Post(Tag tag, Incoming buffer) {
 }
 
 void PeerLink::Announce(Tag tag, Credit credit) {
-  std::shared_ptr<EdgeStream> stream;
+  CreditDesk::Due due;
+  bool returned = false;
   {
     MutexLock lock(mutex_);
     if (!broken_.ok()) return;
-    grants_[credit].push_back(tag);
-    stream = streams_.incoming;
+    // It may have left the desk just before its post was withdrawn.
+    returned = credit == Credit::kInTurn && ledger_.withdrawn(tag);
+    if (returned) {
+      std::erase(withdrawn_, tag);
+      ledger_.Return(tag).IgnoreError();
+      due = desk_->Lost(peer_, tag);
+    } else {
+      grants_[credit].push_back(tag);
+    }
   }
-  if (stream != nullptr) stream->Wake();
+  returned ? ReportLost(tag, due) : WakeIncoming();
+}
+
+absl::Status PeerLink::Decline(Tag tag) {
+  {
+    MutexLock lock(mutex_);
+    RETURN_IF_ERROR(broken_);
+    RETURN_IF_ERROR(ledger_.Decline(tag));
+    declined_.push_back(tag);
+  }
+  WakeIncoming();
+  return absl::OkStatus();
+}
+
+absl::Status PeerLink::Withdraw(Tag tag) {
+  CreditDesk::Due due;
+  bool told = false;  // the peer, of its credit
+  {
+    MutexLock lock(mutex_);
+    RETURN_IF_ERROR(broken_);
+    if (!ledger_.Withdraw(tag)) return absl::OkStatus();
+    told = !TakeBack(tag, &due);
+    if (told) withdrawn_.push_back(tag);
+  }
+  told ? WakeIncoming() : ReportLost(tag, due);
+  return absl::OkStatus();
+}
+
+bool PeerLink::TakeBack(Tag tag, CreditDesk::Due* due) {
+  const Credit credit = ledger_.credit(tag);
+  if (std::erase(grants_[credit], tag) > 0) {
+    if (credit == Credit::kInTurn) *due = desk_->Lost(peer_, tag);
+  } else {
+    if (credit == Credit::kAtOnce) return false;
+    std::optional<CreditDesk::Due> released = desk_->Withdraw(peer_, tag);
+    if (!released.has_value()) return false;
+    *due = *std::move(released);
+  }
+  ledger_.Return(tag).IgnoreError();
+  return true;
+}
+
+void PeerLink::ReportLost(Tag tag, const CreditDesk::Due& due) {
+  for (const CreditDesk::Announce& announce : due) announce();
+  gate_->Lost(peer_, tag);
 }
 
 absl::Status PeerLink::AttachOutgoing(std::shared_ptr<EdgeStream> stream) {
@@ -91,43 +152,79 @@ absl::Status PeerLink::AttachIncoming(std::shared_ptr<EdgeStream> stream) {
   return absl::OkStatus();
 }
 
-std::optional<Piece> PeerLink::NextPiece() {
+std::optional<PeerLink::Departing> PeerLink::Next() {
   MutexLock lock(mutex_);
-  std::optional<Piece> piece = queue_.Next();
-  if (piece.has_value()) {
-    counters_.bytes_sent += piece->header.size;
-    if (piece->header.last()) ++counters_.messages_sent;
+  if (const std::optional<Notice> notice = queue_.NextNotice()) {
+    return std::visit([](const auto& said) { return Departing(said); }, *notice);
   }
-  return piece;
+  std::optional<Piece> piece = queue_.Next();
+  if (!piece.has_value()) return std::nullopt;
+  counters_.bytes_sent += piece->header.size;
+  if (piece->header.last()) ++counters_.messages_sent;
+  return *std::move(piece);
 }
 
-absl::Status PeerLink::Granted(const std::vector<Tag>& tags, Credit credit) {
+absl::Status PeerLink::Granted(const Grant& grant) {
   MutexLock lock(mutex_);
-  for (const Tag tag : tags) {
-    RETURN_IF_ERROR(queue_.Grant(tag, credit));
-  }
+  if (!broken_.ok()) return absl::OkStatus();
+  if (grant.received > 0) RETURN_IF_ERROR(queue_.Acknowledge(grant.received));
+  for (const Tag tag : grant.declined) RETURN_IF_ERROR(queue_.Decline(tag));
+  for (const Tag tag : grant.withdrawn) RETURN_IF_ERROR(queue_.Withdraw(tag));
+  for (const Tag tag : grant.tags) RETURN_IF_ERROR(queue_.Grant(tag, grant.credit));
   return absl::OkStatus();
 }
 
-absl::Status PeerLink::Acknowledged(uint64_t received) {
-  MutexLock lock(mutex_);
-  return broken_.ok() ? queue_.Acknowledge(received) : absl::OkStatus();
-}
-
 uint64_t PeerLink::TakeReceived() {
-  MutexLock lock(mutex_);
   // After Leave the sink hears of nothing more, and the peer still of what has been received.
   const int64_t received = broken_.ok() ? reported_ : counters_.messages_received;
   return std::exchange(acknowledged_, received) == received ? 0 : static_cast<uint64_t>(received);
 }
 
-std::vector<Tag> PeerLink::TakeGrants(Credit credit) {
-  MutexLock lock(mutex_);
+std::vector<Tag> PeerLink::TakeTags(Credit credit) {
   std::vector<Tag> tags = std::exchange(grants_[credit], {});
   if (credit == Credit::kInTurn) {
     for (const Tag tag : tags) desk_->Announced(peer_, tag);
   }
   return tags;
+}
+
+std::optional<Grant> PeerLink::TakeGrant() {
+  MutexLock lock(mutex_);
+  Grant grant{.tags = {},
+              .received = TakeReceived(),
+              .declined = std::exchange(declined_, {}),
+              .withdrawn = std::exchange(withdrawn_, {})};
+  if (!grant.declined.empty() || !grant.withdrawn.empty()) return grant;
+  for (const Credit credit : {Credit::kAtOnce, Credit::kInTurn}) {
+    grant.credit = credit;
+    grant.tags = TakeTags(credit);
+    if (!grant.tags.empty()) return grant;
+  }
+  if (grant.received == 0) return std::nullopt;
+  return grant;
+}
+
+absl::Status PeerLink::Offered(const Offer& offer) {
+  {
+    MutexLock lock(mutex_);
+    if (!broken_.ok()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const bool unforeseen, ledger_.Take(offer, declined_.size()));
+    if (!unforeseen) return absl::OkStatus();
+  }
+  gate_->Offered({.from = peer_, .tag = offer.tag, .bytes = offer.bytes, .note = offer.note});
+  return absl::OkStatus();
+}
+
+absl::Status PeerLink::Returned(const Withdrawn& withdrawn) {
+  CreditDesk::Due due;
+  {
+    MutexLock lock(mutex_);
+    if (!broken_.ok()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const Credit credit, ledger_.Return(withdrawn.tag));
+    if (credit == Credit::kInTurn) due = desk_->Lost(peer_, withdrawn.tag);
+  }
+  ReportLost(withdrawn.tag, due);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Landing> PeerLink::Accept(const ChunkHeader& chunk) {
@@ -154,13 +251,11 @@ absl::Status PeerLink::Landed(const ChunkHeader& chunk, uint32_t crc32c) {
 }
 
 void PeerLink::Acknowledge() {
-  std::shared_ptr<EdgeStream> stream;
   {
     MutexLock lock(mutex_);
     ++reported_;
-    stream = streams_.incoming;
   }
-  if (stream != nullptr) stream->Wake();
+  WakeIncoming();
 }
 
 void PeerLink::OutgoingEnded() {
@@ -211,6 +306,8 @@ void PeerLink::DropAll() {
     queue_.Clear();
     ledger_.Clear();
     grants_.clear();
+    declined_.clear();
+    withdrawn_.clear();
     due = desk_->Lost(peer_);
   }
   for (const CreditDesk::Announce& announce : due) announce();

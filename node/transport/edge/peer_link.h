@@ -16,11 +16,13 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "node/transport/credit_desk.h"
+#include "node/transport/edge/wire_format.h"
 #include "node/transport/receive_ledger.h"
 #include "node/transport/send_queue.h"
 #include "node/transport/transport.h"
@@ -56,22 +58,25 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   // As Transport's. `held` is released with the message. After a failure they return its status.
   absl::Status Send(Tag tag, Outgoing message, std::shared_ptr<void> held);
   absl::Status Post(Tag tag, Incoming buffer);
+  absl::Status Decline(Tag tag);
+  absl::Status Withdraw(Tag tag);
 
   // Attaches a direction's stream; AlreadyExists when it has or had one, the failure when the link
   // is broken.
   absl::Status AttachOutgoing(std::shared_ptr<EdgeStream> stream);
   absl::Status AttachIncoming(std::shared_ptr<EdgeStream> stream);
 
-  // Outgoing: the next piece to write; the peer's credits, and how many messages it has received.
-  std::optional<Piece> NextPiece();
-  absl::Status Granted(const std::vector<Tag>& tags, Credit credit);
-  absl::Status Acknowledged(uint64_t received);
+  // Outgoing: what to write next; what the peer says of credits, offers and messages.
+  using Departing = std::variant<Offer, Withdrawn, Piece>;
+  std::optional<Departing> Next();
+  absl::Status Granted(const Grant& grant);
 
-  // Incoming: credits of a kind to announce; how many messages have been received, 0 where that
-  // has been announced; a chunk before and after its data is copied. Errors are the peer's
-  // violations, phrased to follow "rank 3 ".
-  std::vector<Tag> TakeGrants(Credit credit);
-  uint64_t TakeReceived();
+  // Incoming: what to tell the peer, if there is anything new; an offer, and a credit that comes
+  // back; a chunk before and after its data is copied. Errors are the peer's violations, phrased to
+  // follow "rank 3 ".
+  std::optional<Grant> TakeGrant();
+  absl::Status Offered(const Offer& offer);
+  absl::Status Returned(const Withdrawn& withdrawn);
   absl::StatusOr<Landing> Accept(const ChunkHeader& chunk);
   absl::Status Landed(const ChunkHeader& chunk, uint32_t crc32c);
 
@@ -103,13 +108,22 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   absl::Status LeftTheRun() const;
   // More of a message may be ready.
   void WakeOutgoing();
+  void WakeIncoming();
   // Marks the link as broken; returns its streams, or nullopt when it was broken before.
   std::optional<Streams> End(const absl::Status& why);
   void DropAll();
+  std::vector<Tag> TakeTags(Credit credit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // How many messages have been received; 0 where that was said before.
+  uint64_t TakeReceived() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The sink knows of another message: the peer may, too.
   void Acknowledge();
   // A credit is due.
   void Announce(Tag tag, Credit credit);
+  // Closes a withdrawn post if the peer has not been told of its credit, and never will be; `due`
+  // are then the credits that waited for its message.
+  bool TakeBack(Tag tag, CreditDesk::Due* due) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A post is closed without its message.
+  void ReportLost(Tag tag, const CreditDesk::Due& due);
 
   const Rank peer_;
   const std::shared_ptr<SinkGate> gate_;
@@ -124,6 +138,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   ReceiveLedger ledger_ ABSL_GUARDED_BY(mutex_);
   // To be announced.
   std::map<Credit, std::vector<Tag>> grants_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Tag> declined_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Tag> withdrawn_ ABSL_GUARDED_BY(mutex_);
   // How many of the received messages the sink knows of, and the peer.
   int64_t reported_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t acknowledged_ ABSL_GUARDED_BY(mutex_) = 0;

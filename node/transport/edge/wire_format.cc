@@ -8,6 +8,7 @@
 #include "algorithm/message.h"
 #include "base/status_macros.h"
 #include "google/protobuf/message_lite.h"
+#include "google/protobuf/repeated_ptr_field.h"
 #include "google/protobuf/wire_format_lite.h"
 #include "kernels/passes/crc32c.h"
 #include "node/transport/edge/gossip.pb.h"
@@ -55,11 +56,39 @@ void Fill(Tag from, gossip::Tag* to) {
   to->set_step(from.step);
 }
 
+void Fill(const Note& from, gossip::Note* to) {
+  to->set_weight(from.weight);
+  to->set_clock(from.clock);
+}
+
+void Fill(const std::vector<Tag>& from, google::protobuf::RepeatedPtrField<gossip::Tag>* to) {
+  for (const Tag& tag : from) Fill(tag, to->Add());
+}
+
 absl::StatusOr<Tag> TagOf(const gossip::Tag& tag) {
   if (tag.channel() > std::numeric_limits<uint16_t>::max()) {
     return absl::InvalidArgumentError(absl::StrCat("named channel ", tag.channel()));
   }
   return Tag{static_cast<uint16_t>(tag.channel()), tag.index(), tag.step()};
+}
+
+absl::StatusOr<std::vector<Tag>> TagsOf(
+    const google::protobuf::RepeatedPtrField<gossip::Tag>& tags) {
+  std::vector<Tag> named;
+  for (const gossip::Tag& tag : tags) {
+    ASSIGN_OR_RETURN(named.emplace_back(), TagOf(tag));
+  }
+  return named;
+}
+
+int64_t SizeOf(uint64_t value) {
+  return static_cast<int64_t>(std::min<uint64_t>(value, std::numeric_limits<int64_t>::max()));
+}
+
+absl::Status CheckNote(const Note& note, const Tag& tag) {
+  if (std::isfinite(note.weight)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("sent ", Describe(tag), " with a weight of ", note.weight));
 }
 
 void AppendLength(uint32_t key, uint64_t length, std::string* to) {
@@ -75,10 +104,7 @@ std::string EncodeChunk(const ChunkHeader& header) {
   chunk.set_offset(static_cast<uint64_t>(header.offset));
   chunk.set_total(static_cast<uint64_t>(header.total));
   if (header.crc32c.has_value()) chunk.set_crc32c(*header.crc32c);
-  if (header.note != Note{}) {
-    chunk.mutable_note()->set_weight(header.note.weight);
-    chunk.mutable_note()->set_clock(header.note.clock);
-  }
+  if (header.note != Note{}) Fill(header.note, chunk.mutable_note());
   std::string fields = chunk.SerializeAsString();
   AppendLength(kDataKey, static_cast<uint64_t>(header.size), &fields);
   std::string message;
@@ -100,7 +126,7 @@ bool ReadSubmessage(CodedInputStream* in, google::protobuf::MessageLite* message
 bool ReadSize(CodedInputStream* in, int64_t* size) {
   uint64_t value;
   if (!in->ReadVarint64(&value)) return false;
-  *size = static_cast<int64_t>(std::min<uint64_t>(value, std::numeric_limits<int64_t>::max()));
+  *size = SizeOf(value);
   return true;
 }
 
@@ -161,10 +187,7 @@ absl::StatusOr<ChunkHeader> DecodeChunk(CodedInputStream* in, int64_t size) {
                                                    header.offset, " of ", header.total, " of ",
                                                    Describe(header.tag)));
   }
-  if (!std::isfinite(header.note.weight)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("sent ", Describe(header.tag), " with a weight of ", header.note.weight));
-  }
+  RETURN_IF_ERROR(CheckNote(header.note, header.tag));
   if (header.last() && !header.crc32c.has_value()) {
     return absl::InvalidArgumentError(
         absl::StrCat("sent ", Describe(header.tag), " without checksum"));
@@ -176,11 +199,25 @@ absl::StatusOr<Grant> GrantOf(const gossip::Grant& message) {
   Grant grant{.tags = {},
               .credit = message.in_turn() ? Credit::kInTurn : Credit::kAtOnce,
               .received = message.received()};
-  for (const gossip::Tag& tag : message.tags()) {
-    ASSIGN_OR_RETURN(const Tag named, TagOf(tag));
-    grant.tags.push_back(named);
-  }
+  ASSIGN_OR_RETURN(grant.tags, TagsOf(message.tags()));
+  ASSIGN_OR_RETURN(grant.declined, TagsOf(message.declined()));
+  ASSIGN_OR_RETURN(grant.withdrawn, TagsOf(message.withdrawn()));
   return grant;
+}
+
+absl::StatusOr<ToReceiver> OfferOf(const gossip::Offer& message) {
+  Offer offer{.tag = {}, .bytes = SizeOf(message.bytes())};
+  ASSIGN_OR_RETURN(offer.tag, TagOf(message.tag()));
+  if (message.has_note()) {
+    offer.note = {.weight = message.note().weight(), .clock = message.note().clock()};
+  }
+  RETURN_IF_ERROR(CheckNote(offer.note, offer.tag));
+  return offer;
+}
+
+absl::StatusOr<ToReceiver> WithdrawnOf(const gossip::Withdrawn& message) {
+  ASSIGN_OR_RETURN(const Tag tag, TagOf(message.tag()));
+  return Withdrawn{tag};
 }
 
 absl::Status TooLong(int64_t size) {
@@ -198,6 +235,14 @@ std::string Encode(const ToReceiver& message) {
     out.mutable_heartbeat()->set_round(heartbeat->round);
   }
   if (std::holds_alternative<Goodbye>(message)) out.mutable_goodbye();
+  if (const auto* offer = std::get_if<Offer>(&message)) {
+    Fill(offer->tag, out.mutable_offer()->mutable_tag());
+    out.mutable_offer()->set_bytes(static_cast<uint64_t>(offer->bytes));
+    if (offer->note != Note{}) Fill(offer->note, out.mutable_offer()->mutable_note());
+  }
+  if (const auto* withdrawn = std::get_if<Withdrawn>(&message)) {
+    Fill(withdrawn->tag, out.mutable_withdrawn()->mutable_tag());
+  }
   return out.SerializeAsString();
 }
 
@@ -210,7 +255,9 @@ std::string Encode(const ToSender& message) {
   if (const auto* grant = std::get_if<Grant>(&message)) {
     out.mutable_grant()->set_in_turn(grant->credit == Credit::kInTurn);
     out.mutable_grant()->set_received(grant->received);
-    for (const Tag tag : grant->tags) Fill(tag, out.mutable_grant()->add_tags());
+    Fill(grant->tags, out.mutable_grant()->mutable_tags());
+    Fill(grant->declined, out.mutable_grant()->mutable_declined());
+    Fill(grant->withdrawn, out.mutable_grant()->mutable_withdrawn());
   }
   return out.SerializeAsString();
 }
@@ -231,6 +278,15 @@ absl::StatusOr<ToReceiver> DecodeToReceiver(CodedInputStream* in, int64_t size) 
   }
   if (key == FieldKey(gossip::ToReceiver::kGoodbyeFieldNumber) && ReadSubmessage(in, &goodbye)) {
     return Goodbye{};
+  }
+  gossip::Offer offer;
+  if (key == FieldKey(gossip::ToReceiver::kOfferFieldNumber) && ReadSubmessage(in, &offer)) {
+    return OfferOf(offer);
+  }
+  gossip::Withdrawn withdrawn;
+  if (key == FieldKey(gossip::ToReceiver::kWithdrawnFieldNumber) &&
+      ReadSubmessage(in, &withdrawn)) {
+    return WithdrawnOf(withdrawn);
   }
   return NotAMessage();
 }

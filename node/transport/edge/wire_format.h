@@ -32,9 +32,12 @@ struct Grant {
   std::vector<Tag> tags;
   Credit credit = Credit::kAtOnce;
   uint64_t received = 0;  // messages so far; 0: nothing new
+  // Meant before `tags`.
+  std::vector<Tag> declined = {};
+  std::vector<Tag> withdrawn = {};
 };
 
-using ToReceiver = std::variant<EdgeIdentity, Heartbeat, ChunkHeader, Goodbye>;
+using ToReceiver = std::variant<EdgeIdentity, Heartbeat, ChunkHeader, Goodbye, Offer, Withdrawn>;
 using ToSender = std::variant<EdgeIdentity, Heartbeat, Grant>;
 
 // All bytes of the message; for a chunk, all but its data, which must follow.

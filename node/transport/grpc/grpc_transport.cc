@@ -98,6 +98,16 @@ absl::Status GrpcTransport::Post(Rank from, Tag tag, Incoming buffer) {
   return link->Post(tag, std::move(buffer));
 }
 
+absl::Status GrpcTransport::Decline(Rank from, Tag tag) {
+  ASSIGN_OR_RETURN(std::shared_ptr<PeerLink> link, links_->To(from));
+  return link->Decline(tag);
+}
+
+absl::Status GrpcTransport::Withdraw(Rank from, Tag tag) {
+  ASSIGN_OR_RETURN(std::shared_ptr<PeerLink> link, links_->To(from));
+  return link->Withdraw(tag);
+}
+
 std::vector<std::shared_ptr<GrpcOutgoingEdge>> GrpcTransport::Edges() {
   MutexLock lock(mutex_);
   std::vector<std::shared_ptr<GrpcOutgoingEdge>> edges;

@@ -49,6 +49,8 @@ class GrpcTransport : public Transport {
   void Dial(std::span<const Rank> peers) override;
   absl::Status Send(Rank to, Tag tag, Outgoing message) override;
   absl::Status Post(Rank from, Tag tag, Incoming buffer) override;
+  absl::Status Decline(Rank from, Tag tag) override;
+  absl::Status Withdraw(Rank from, Tag tag) override;
   // The first of the peers that it is trying to reach, and the outcome so far; empty when all
   // dialled peers are connected.
   std::string Connecting();

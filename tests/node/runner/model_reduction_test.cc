@@ -56,6 +56,8 @@ class Network {
       network_.posts_[{{from, rank_}, tag}] = buffer.into;
       return absl::OkStatus();
     }
+    absl::Status Decline(Rank, Tag) override { return absl::UnimplementedError("offers"); }
+    absl::Status Withdraw(Rank, Tag) override { return absl::UnimplementedError("withdrawals"); }
     TransportCounters counters() const override { return {}; }
     void Shutdown() override {}
 

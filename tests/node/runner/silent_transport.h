@@ -13,6 +13,8 @@ class SilentTransport final : public Transport {
   void Dial(std::span<const Rank>) override {}
   absl::Status Send(Rank, Tag, Outgoing) override { return absl::OkStatus(); }
   absl::Status Post(Rank, Tag, Incoming) override { return absl::OkStatus(); }
+  absl::Status Decline(Rank, Tag) override { return absl::OkStatus(); }
+  absl::Status Withdraw(Rank, Tag) override { return absl::OkStatus(); }
   TransportCounters counters() const override { return {}; }
   void Shutdown() override {}
 };

@@ -47,7 +47,7 @@ TEST(SendQueue, KeepsReceiptsInTheOrderOfDeparture) {
   std::vector<std::weak_ptr<void>> receipts(5);
   for (const uint32_t step : {1, 2, 3, 4}) {
     Outgoing message(Pattern(1, 1));
-    message.receipt = std::make_shared<int>();
+    message.receipt = std::make_shared<Receipt>();
     receipts[step] = message.receipt;
     queue.Push(Step(step), std::move(message));
   }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "gmock/gmock.h"
+#include "tests/node/transport/random_traffic.h"
 
 namespace grapevine {
 namespace {
@@ -266,6 +267,135 @@ TEST_P(TransportContract, DeliversWhatIsPostedInTurn) {
   for (Round round = 0; round < kRounds; ++round) {
     ASSERT_TRUE(network->sink(2).AwaitReceived(static_cast<Rank>(round % 2), {.index = round}));
     EXPECT_TRUE(SameBits(buffers[round], Pattern(kSize, static_cast<float>(round)))) << round;
+  }
+}
+
+Outgoing Offered(SharedSlice bytes) {
+  Outgoing message(std::move(bytes));
+  message.offered = true;
+  return message;
+}
+
+TEST_P(TransportContract, AnOfferThatIsTakenArrives) {
+  auto network = Make(2);
+  const SharedSlice sent = Pattern(1000, 2), buffer = Zeros(1000);
+  Outgoing message = Offered(sent);
+  message.note = {.weight = 0.5, .clock = 9};
+  network->transport(1).Dial(std::vector<Rank>{0});
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, message).ok());
+  ASSERT_TRUE(network->sink(1).AwaitOffered(0, kTag)) << network->sink(1).failures();
+  EXPECT_EQ(network->sink(1).last_offered().bytes, 4000);
+  EXPECT_EQ(network->sink(1).last_offered().note, message.note);
+  EXPECT_EQ(network->sink(0).left(), 0) << "nothing moves without a buffer";
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, buffer).ok());
+  ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag)) << network->sink(1).failures();
+  EXPECT_TRUE(SameBits(sent, buffer));
+  EXPECT_EQ(network->sink(1).last_received().note, message.note);
+  EXPECT_TRUE(network->sink(0).AwaitSent(1, kTag));
+  EXPECT_EQ(network->sink(0).left(), 1);
+  EXPECT_EQ(network->sink(0).declined(), 0);
+  EXPECT_TRUE(absl::IsNotFound(network->transport(1).Decline(0, kTag))) << "it is answered";
+}
+
+TEST_P(TransportContract, AnOfferThatIsDeclinedEndsWithoutLeaving) {
+  auto network = Make(2);
+  network->transport(1).Dial(std::vector<Rank>{0});
+  for (size_t turn = 1; turn <= 3; ++turn) {
+    SharedSlice sent = Pattern(1000, 1);
+    const std::weak_ptr<float[]> memory = sent.owner;
+    ASSERT_TRUE(network->transport(0).Send(1, kTag, Offered(std::move(sent))).ok());
+    ASSERT_TRUE(network->sink(1).AwaitOffered(0, kTag, turn)) << network->sink(1).failures();
+    ASSERT_TRUE(network->transport(1).Decline(0, kTag).ok());
+    ASSERT_TRUE(network->sink(0).AwaitDeclined(1, kTag, turn)) << network->sink(0).failures();
+    EXPECT_TRUE(memory.expired());
+  }
+  EXPECT_EQ(network->sink(0).left(), 0);
+  EXPECT_EQ(network->sink(0).sent(), 0);
+  // Its tag is free.
+  ExpectDelivery(*network, 1000, kTag);
+  EXPECT_EQ(network->transport(0).counters().messages_sent, 1);
+}
+
+TEST_P(TransportContract, AnOfferThatMeetsItsPostIsNoNews) {
+  auto network = Make(2);
+  for (uint32_t i = 0; i < 20; ++i) {
+    ASSERT_TRUE(network->transport(1).Post(0, Step(i), Zeros(1000)).ok());
+    ASSERT_TRUE(network->transport(0).Send(1, Step(i), Offered(Pattern(1000, 1))).ok());
+  }
+  for (uint32_t i = 0; i < 20; ++i) {
+    ASSERT_TRUE(network->sink(1).AwaitReceived(0, Step(i))) << network->sink(1).failures();
+    ASSERT_TRUE(network->sink(0).AwaitSent(1, Step(i)));
+  }
+  EXPECT_EQ(network->sink(1).offered(), 0);
+}
+
+TEST_P(TransportContract, AWithdrawnPostIsLost) {
+  auto network = Make(2);
+  uint32_t step = 100;
+  for (const Credit credit : {Credit::kAtOnce, Credit::kInTurn}) {
+    const SharedSlice buffer = Zeros(1000);
+    Incoming posted(buffer);
+    posted.credit = credit;
+    const Tag tag = Step(static_cast<uint32_t>(credit));
+    ASSERT_TRUE(network->transport(1).Post(0, tag, std::move(posted)).ok());
+    ExpectDelivery(*network, 10, Step(++step));  // the credit has gone out
+    ASSERT_TRUE(network->transport(1).Withdraw(0, tag).ok());
+    ASSERT_TRUE(network->sink(1).AwaitLost(0, tag)) << network->sink(1).failures();
+    EXPECT_EQ(buffer.owner.use_count(), 1) << "the test's own";
+    // What is sent then waits for another post.
+    ASSERT_TRUE(network->transport(0).Send(1, tag, Pattern(1000, 1)).ok());
+    ExpectDelivery(*network, 10, Step(++step));
+    EXPECT_FALSE(network->sink(1).HasReceived(0, tag));
+    ASSERT_TRUE(network->transport(1).Post(0, tag, buffer).ok());
+    ASSERT_TRUE(network->sink(1).AwaitReceived(0, tag)) << network->sink(1).failures();
+    EXPECT_TRUE(SameBits(buffer, Pattern(1000, 1)));
+  }
+  EXPECT_EQ(network->sink(1).lost(), 2);
+}
+
+TEST_P(TransportContract, APostOfWhichNobodyKnowsIsLostAtOnce) {
+  auto network = Make(2);
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, Zeros(10)).ok());
+  ASSERT_TRUE(network->transport(1).Withdraw(0, kTag).ok());
+  EXPECT_EQ(network->sink(1).lost(), 1) << "rank 0 is not connected";
+  ASSERT_TRUE(network->transport(1).Withdraw(0, kTag).ok()) << "nothing is posted";
+  EXPECT_EQ(network->sink(1).lost(), 1);
+}
+
+TEST_P(TransportContract, ThePostThatTakesAnOfferIsFilledThoughItIsWithdrawn) {
+  auto network = Make(2);
+  network->transport(1).Dial(std::vector<Rank>{0});
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, Offered(Pattern(1000, 1))).ok());
+  ASSERT_TRUE(network->sink(1).AwaitOffered(0, kTag)) << network->sink(1).failures();
+  const SharedSlice buffer = Zeros(1000);
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, buffer).ok());
+  ASSERT_TRUE(network->transport(1).Withdraw(0, kTag).ok());
+  ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag)) << network->sink(1).failures();
+  EXPECT_TRUE(SameBits(buffer, Pattern(1000, 1)));
+  EXPECT_EQ(network->sink(1).lost(), 0);
+}
+
+// A send that its receiver foresees has nothing to decline.
+TEST_P(TransportContract, DeclinesOnlyWhatIsOffered) {
+  auto network = Make(2);
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, Pattern(10, 1)).ok());
+  ExpectDelivery(*network, 10, Step(1));
+  EXPECT_EQ(network->sink(1).offered(), 0);
+  const absl::Status declined = network->transport(1).Decline(0, kTag);
+  EXPECT_TRUE(absl::IsNotFound(declined)) << declined;
+  EXPECT_THAT(std::string(declined.message()),
+              HasSubstr("channel 1, index 5, step 2 is not offered, or was answered"));
+}
+
+TEST_P(TransportContract, EveryPostAndEverySendEndsOnceInAnyOrder) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    auto network = Make(3);
+    RandomTraffic traffic(network.get(), 3, seed);
+    ASSERT_EQ(traffic.Run(1500), "");
+    EXPECT_GT(traffic.taken(), 0);
+    EXPECT_GT(traffic.declined(), 0);
+    EXPECT_GT(traffic.lost(), 0);
   }
 }
 

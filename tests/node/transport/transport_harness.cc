@@ -9,27 +9,43 @@ SharedSlice Slice(SharedVector vector) { return {vector.data, 0, vector.size}; }
 
 }  // namespace
 
+void RecordingSink::Record(const Report& report, Messages* messages) {
+  if (on_report) on_report(report);
+  MutexLock lock(mutex_);
+  messages->emplace(report.peer, report.tag);
+  changed_.NotifyAll();
+}
+
 void RecordingSink::OnReceived(const Received& message) {
   if (on_received) on_received();
-  MutexLock lock(mutex_);
-  received_.emplace(message.from, message.tag);
-  last_received_ = message;
-  changed_.NotifyAll();
+  {
+    MutexLock lock(mutex_);
+    last_received_ = message;
+  }
+  Record({Report::Kind::kReceived, message.from, message.tag, message.bytes, message.note},
+         &received_);
 }
 
-void RecordingSink::OnLeft(Rank to, Tag tag) {
-  MutexLock lock(mutex_);
-  left_.emplace(to, tag);
-  changed_.NotifyAll();
+void RecordingSink::OnOffered(const Offered& offer) {
+  {
+    MutexLock lock(mutex_);
+    last_offered_ = offer;
+  }
+  Record({Report::Kind::kOffered, offer.from, offer.tag, offer.bytes, offer.note}, &offered_);
 }
 
-void RecordingSink::OnSent(Rank to, Tag tag) {
-  MutexLock lock(mutex_);
-  sent_.emplace(to, tag);
-  changed_.NotifyAll();
+void RecordingSink::OnLost(Rank from, Tag tag) { Record({Report::Kind::kLost, from, tag}, &lost_); }
+
+void RecordingSink::OnLeft(Rank to, Tag tag) { Record({Report::Kind::kLeft, to, tag}, &left_); }
+
+void RecordingSink::OnSent(Rank to, Tag tag) { Record({Report::Kind::kSent, to, tag}, &sent_); }
+
+void RecordingSink::OnDeclined(Rank to, Tag tag) {
+  Record({Report::Kind::kDeclined, to, tag}, &declined_);
 }
 
 void RecordingSink::OnPeerFailed(Rank peer, const absl::Status& why) {
+  if (on_report) on_report({Report::Kind::kFailed, peer});
   MutexLock lock(mutex_);
   failed_.emplace(peer, why);
   changed_.NotifyAll();
@@ -44,8 +60,8 @@ bool RecordingSink::Await(const std::function<bool()>& condition, std::chrono::m
   return true;
 }
 
-bool RecordingSink::AwaitMessage(const Messages& messages, Rank peer, Tag tag) {
-  return Await([&] { return messages.contains({peer, tag}); });
+bool RecordingSink::AwaitMessage(const Messages& messages, Rank peer, Tag tag, size_t times) {
+  return Await([&] { return messages.count({peer, tag}) >= times; });
 }
 
 bool RecordingSink::AwaitReceived(Rank from, Tag tag) { return AwaitMessage(received_, from, tag); }
@@ -53,6 +69,16 @@ bool RecordingSink::AwaitReceived(Rank from, Tag tag) { return AwaitMessage(rece
 bool RecordingSink::AwaitLeft(Rank to, Tag tag) { return AwaitMessage(left_, to, tag); }
 
 bool RecordingSink::AwaitSent(Rank to, Tag tag) { return AwaitMessage(sent_, to, tag); }
+
+bool RecordingSink::AwaitOffered(Rank from, Tag tag, size_t times) {
+  return AwaitMessage(offered_, from, tag, times);
+}
+
+bool RecordingSink::AwaitLost(Rank from, Tag tag) { return AwaitMessage(lost_, from, tag); }
+
+bool RecordingSink::AwaitDeclined(Rank to, Tag tag, size_t times) {
+  return AwaitMessage(declined_, to, tag, times);
+}
 
 absl::Status RecordingSink::AwaitFailure(Rank peer) {
   if (!Await([&] { return failed_.contains(peer); })) return absl::OkStatus();
@@ -63,6 +89,11 @@ absl::Status RecordingSink::AwaitFailure(Rank peer) {
 Received RecordingSink::last_received() const {
   MutexLock lock(mutex_);
   return last_received_;
+}
+
+Offered RecordingSink::last_offered() const {
+  MutexLock lock(mutex_);
+  return last_offered_;
 }
 
 int RecordingSink::Count(const Messages& messages) const {

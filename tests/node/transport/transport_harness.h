@@ -16,16 +16,30 @@
 
 namespace grapevine {
 
+// A call of a sink.
+struct Report {
+  enum class Kind { kReceived, kOffered, kLost, kLeft, kSent, kDeclined, kFailed };
+  Kind kind;
+  Rank peer;
+  Tag tag = {};
+  int64_t bytes = 0;
+  Note note = {};
+};
+
 // Remembers every call. Thread-safe.
 class RecordingSink : public TransportSink {
  public:
   void OnReceived(const Received& message) override;
+  void OnOffered(const Offered& offer) override;
+  void OnLost(Rank from, Tag tag) override;
   void OnLeft(Rank to, Tag tag) override;
   void OnSent(Rank to, Tag tag) override;
+  void OnDeclined(Rank to, Tag tag) override;
   void OnPeerFailed(Rank peer, const absl::Status& why) override;
 
-  // Called in OnReceived, if set; set it before anything is posted.
+  // Called in OnReceived, and in every call, if set; set them before anything is posted.
   std::function<void()> on_received;
+  std::function<void(const Report&)> on_report;
 
   // Each waits up to 20 s; false if it did not happen.
   bool AwaitReceived(Rank from, Tag tag);
@@ -33,18 +47,27 @@ class RecordingSink : public TransportSink {
   Received last_received() const;
   bool AwaitLeft(Rank to, Tag tag);
   bool AwaitSent(Rank to, Tag tag);
+  bool AwaitOffered(Rank from, Tag tag, size_t times = 1);
+  bool AwaitLost(Rank from, Tag tag);
+  bool AwaitDeclined(Rank to, Tag tag, size_t times = 1);
+  // The last offer.
+  Offered last_offered() const;
   // The status of the failure; OK if none came.
   absl::Status AwaitFailure(Rank peer);
 
   int received() const { return Count(received_); }
   int left() const { return Count(left_); }
   int sent() const { return Count(sent_); }
+  int offered() const { return Count(offered_); }
+  int lost() const { return Count(lost_); }
+  int declined() const { return Count(declined_); }
   int failures() const;
   bool HasReceived(Rank from, Tag tag) const;
 
  private:
   using Messages = std::multiset<std::pair<Rank, Tag>>;
-  bool AwaitMessage(const Messages& messages, Rank peer, Tag tag);
+  void Record(const Report& report, Messages* messages);
+  bool AwaitMessage(const Messages& messages, Rank peer, Tag tag, size_t times = 1);
   int Count(const Messages& messages) const;
   bool Await(const std::function<bool()>& condition,
              std::chrono::milliseconds time = std::chrono::seconds(20));
@@ -53,8 +76,12 @@ class RecordingSink : public TransportSink {
   Condition changed_;
   Messages received_;
   Received last_received_ = {};
+  Messages offered_;
+  Offered last_offered_ = {};
+  Messages lost_;
   Messages left_;
   Messages sent_;
+  Messages declined_;
   std::multimap<Rank, absl::Status> failed_;
 };
 

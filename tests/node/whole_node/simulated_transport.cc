@@ -311,6 +311,16 @@ absl::Status SimulatedTransport::Post(Rank from, Tag tag, Incoming buffer) {
   return link->Post(tag, std::move(buffer));
 }
 
+absl::Status SimulatedTransport::Decline(Rank from, Tag tag) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<PeerLink> link, links_->To(from));
+  return link->Decline(tag);
+}
+
+absl::Status SimulatedTransport::Withdraw(Rank from, Tag tag) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<PeerLink> link, links_->To(from));
+  return link->Withdraw(tag);
+}
+
 std::string SimulatedTransport::Connecting() const {
   for (const auto& [peer, edge] : edges_) {
     if (std::string described = edge->Connecting(); !described.empty()) return described;

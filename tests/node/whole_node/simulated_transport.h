@@ -47,6 +47,8 @@ class SimulatedTransport final : public Transport {
   void Dial(std::span<const Rank> peers) override;
   absl::Status Send(Rank to, Tag tag, Outgoing message) override;
   absl::Status Post(Rank from, Tag tag, Incoming buffer) override;
+  absl::Status Decline(Rank from, Tag tag) override;
+  absl::Status Withdraw(Rank from, Tag tag) override;
   TransportCounters counters() const override { return links_->counters(); }
   // The peer that it is trying to reach, and the outcome so far; empty if there is none.
   std::string Connecting() const;

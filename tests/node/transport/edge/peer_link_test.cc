@@ -27,6 +27,16 @@ class FakeStream : public EdgeStream {
 
 class PeerLinkTest : public testing::Test {
  protected:
+  // The credits that a link announces next; how many messages it acknowledges, 0 if nothing.
+  static std::vector<Tag> Told(PeerLink& link) {
+    const std::optional<Grant> grant = link.TakeGrant();
+    return grant.has_value() ? grant->tags : std::vector<Tag>{};
+  }
+  uint64_t Received() {
+    const std::optional<Grant> grant = link_.TakeGrant();
+    return grant.has_value() ? grant->received : 0;
+  }
+
   RecordingSink sink_;
   std::shared_ptr<SinkGate> gate_ = std::make_shared<SinkGate>(&sink_);
   std::shared_ptr<CreditDesk> desk_ = std::make_shared<CreditDesk>();
@@ -40,11 +50,11 @@ TEST_F(PeerLinkTest, KeepsWhatPrecedesItsStreams) {
   ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
   ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
   ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
-  EXPECT_EQ(link_.TakeGrants(Credit::kAtOnce), std::vector<Tag>{kTag});
-  EXPECT_TRUE(link_.TakeGrants(Credit::kAtOnce).empty());
-  EXPECT_FALSE(link_.NextPiece().has_value());
-  ASSERT_TRUE(link_.Granted({kTag}, Credit::kAtOnce).ok());
-  EXPECT_TRUE(link_.NextPiece().has_value());
+  EXPECT_EQ(Told(link_), std::vector<Tag>{kTag});
+  EXPECT_FALSE(link_.TakeGrant().has_value());
+  EXPECT_FALSE(link_.Next().has_value());
+  ASSERT_TRUE(link_.Granted({.tags = {kTag}}).ok());
+  EXPECT_TRUE(link_.Next().has_value());
 }
 
 TEST_F(PeerLinkTest, WakesItsStreams) {
@@ -68,15 +78,17 @@ TEST_F(PeerLinkTest, ACreditInTurnWaitsForTheMessageOfAnotherPeer) {
     buffer.credit = Credit::kInTurn;
     ASSERT_TRUE(link->Post(tag, std::move(buffer)).ok());
   }
-  EXPECT_TRUE(link_.TakeGrants(Credit::kAtOnce).empty());
-  EXPECT_EQ(link_.TakeGrants(Credit::kInTurn), std::vector<Tag>{kTag});
-  EXPECT_TRUE(other->TakeGrants(Credit::kInTurn).empty());
+  const std::optional<Grant> grant = link_.TakeGrant();
+  ASSERT_TRUE(grant.has_value());
+  EXPECT_EQ(grant->tags, std::vector<Tag>{kTag});
+  EXPECT_EQ(grant->credit, Credit::kInTurn);
+  EXPECT_FALSE(other->TakeGrant().has_value());
   EXPECT_EQ(incoming_->wakes, 0);
   const ChunkHeader whole{kTag, 0, 4 * kSize, 4 * kSize, {}};
   ASSERT_TRUE(link_.Accept(whole).ok());
   ASSERT_TRUE(link_.Landed(whole, 0).ok());
   EXPECT_EQ(incoming_->wakes, 1);
-  EXPECT_EQ(other->TakeGrants(Credit::kInTurn), std::vector<Tag>{kNext});
+  EXPECT_EQ(Told(*other), std::vector<Tag>{kNext});
 }
 
 TEST_F(PeerLinkTest, APeerThatIsGivenUpHoldsUpNoCredit) {
@@ -86,9 +98,9 @@ TEST_F(PeerLinkTest, APeerThatIsGivenUpHoldsUpNoCredit) {
   ASSERT_TRUE(link_.Post(kTag, buffer).ok());
   buffer.round = 1;
   ASSERT_TRUE(other->Post(kTag, buffer).ok());
-  EXPECT_TRUE(other->TakeGrants(Credit::kInTurn).empty());
+  EXPECT_FALSE(other->TakeGrant().has_value());
   link_.Break(absl::AbortedError("gone"));
-  EXPECT_EQ(other->TakeGrants(Credit::kInTurn).size(), 1u);
+  EXPECT_EQ(Told(*other).size(), 1u);
 }
 
 TEST_F(PeerLinkTest, TakesOneIncomingStream) {
@@ -102,7 +114,7 @@ TEST_F(PeerLinkTest, TellsThePeerWhatIsHere) {
   ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
   // A message is told of only once the sink knows.
   std::vector<uint64_t> told;
-  sink_.on_received = [&] { told.push_back(link_.TakeReceived()); };
+  sink_.on_received = [&] { told.push_back(Received()); };
   for (const Round index : {1, 2, 3}) {
     const ChunkHeader whole{{.index = index}, 0, 4, 4, {}};
     ASSERT_TRUE(link_.Post(whole.tag, Zeros(1)).ok());
@@ -112,28 +124,29 @@ TEST_F(PeerLinkTest, TellsThePeerWhatIsHere) {
     EXPECT_EQ(incoming_->wakes, 1);
   }
   EXPECT_THAT(told, testing::ElementsAre(0, 1, 2));
-  EXPECT_EQ(link_.TakeReceived(), 3u);
-  EXPECT_EQ(link_.TakeReceived(), 0u);
+  EXPECT_EQ(Received(), 3u);
+  EXPECT_EQ(Received(), 0u);
 }
 
 TEST_F(PeerLinkTest, AMessageIsSentOnceThePeerSaysSo) {
   ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
-  ASSERT_TRUE(link_.Granted({kTag}, Credit::kAtOnce).ok());
-  EXPECT_TRUE(absl::IsInvalidArgument(link_.Acknowledged(1))) << "it has not left";
-  std::optional<Piece> piece = link_.NextPiece();
+  ASSERT_TRUE(link_.Granted({.tags = {kTag}}).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(link_.Granted({.tags = {}, .received = 1})))
+      << "it has not left";
+  std::optional<PeerLink::Departing> piece = link_.Next();
   EXPECT_EQ(sink_.left(), 0);
-  ASSERT_TRUE(link_.Acknowledged(1).ok());
+  ASSERT_TRUE(link_.Granted({.tags = {}, .received = 1}).ok());
   EXPECT_EQ(sink_.sent(), 0) << "its bytes are held";
   piece.reset();
   EXPECT_EQ(sink_.left(), 1);
   EXPECT_EQ(sink_.sent(), 1);
-  EXPECT_TRUE(absl::IsInvalidArgument(link_.Acknowledged(1))) << "twice";
+  EXPECT_TRUE(absl::IsInvalidArgument(link_.Granted({.tags = {}, .received = 1}))) << "twice";
 }
 
 TEST_F(PeerLinkTest, WhatHasLeftForAPeerThatIsLostIsNotSent) {
   ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
-  ASSERT_TRUE(link_.Granted({kTag}, Credit::kAtOnce).ok());
-  EXPECT_TRUE(link_.NextPiece().has_value());
+  ASSERT_TRUE(link_.Granted({.tags = {kTag}}).ok());
+  EXPECT_TRUE(link_.Next().has_value());
   EXPECT_EQ(sink_.left(), 1);
   link_.OutgoingEnded();
   EXPECT_EQ(sink_.AwaitFailure(3).message(), "rank 3 left the run");
