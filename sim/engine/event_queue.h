@@ -103,6 +103,7 @@ enum class SimEventKind : uint32_t {
   kAlarm,     // the network asked for it: flow `index`, `version`
   kArrival,   // message `index` is complete at its receiver
   kCredits,   // node `index` may have credits that were held
+  kNotice,    // notice `index` of one node has reached another
   kReceipt,   // the sender of message `index` learns that it is there
 };
 

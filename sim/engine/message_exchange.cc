@@ -1,5 +1,7 @@
 #include "sim/engine/message_exchange.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -15,6 +17,20 @@ void CreditTurns::Hold(Rank to, const Post& post, int64_t bytes) {
   Receiver& receiver = At(to);
   receiver.order.Post(post.from, post.tag, post.round, bytes);
   receiver.held.push_back(post);
+}
+
+bool CreditTurns::Holds(Rank to, Rank from, Tag tag) const {
+  return !receivers_.empty() && std::ranges::any_of(receivers_[to].held, [&](const Post& post) {
+    return post.from == from && post.tag == tag;
+  });
+}
+
+bool CreditTurns::TakeBack(Rank to, Rank from, Tag tag) {
+  if (!Holds(to, from, tag)) return false;
+  std::erase_if(receivers_[to].held,
+                [&](const Post& post) { return post.from == from && post.tag == tag; });
+  Lose(to, from, tag);
+  return true;
 }
 
 void CreditTurns::Begin(FlowId flow, const MessageTimes& message, Nanoseconds now) {
@@ -126,8 +142,14 @@ MessageId MessageExchange::NewMessage(const MessageTimes& times) {
   return id;
 }
 
+std::vector<MessageId>::iterator MessageExchange::Waiting(Rank from, Rank to, Tag tag) {
+  return std::ranges::find_if(senders_[from].waiting, [&](MessageId id) {
+    return messages_[id].times.to == to && messages_[id].times.tag == tag;
+  });
+}
+
 SendId MessageExchange::Send(Rank from, Rank to, Tag tag, const Payload& payload, const Note& note,
-                             Nanoseconds when, Nanoseconds now) {
+                             bool offered, Nanoseconds when, Nanoseconds now) {
   const SendId send{++last_send_.id};
   const MessageId id = NewMessage({.from = from,
                                    .to = to,
@@ -140,13 +162,24 @@ SendId MessageExchange::Send(Rank from, Rank to, Tag tag, const Payload& payload
                                    .begun = 0,
                                    .left = 0,
                                    .arrived = 0});
-  bytes_sent_[from] += messages_[id].times.bytes;
+  messages_[id].offered = offered;
+  if (!offered) bytes_sent_[from] += messages_[id].times.bytes;
   vectors_->Hold(id, payload);
   Sender& sender = senders_[from];
   const auto credit = std::ranges::find_if(
       sender.credits, [&](const Granted& c) { return c.to == to && c.tag == tag; });
   if (credit == sender.credits.end()) {
     sender.waiting.push_back(id);
+    messages_[id].waiting = true;
+    if (offered) {
+      Tell({.kind = Notice::Kind::kOffer,
+            .from = from,
+            .to = to,
+            .tag = tag,
+            .message = id,
+            .id = send},
+           when + network_->Latency(from, to));
+    }
     return send;
   }
   messages_[id].times.round = credit->round;
@@ -158,10 +191,104 @@ SendId MessageExchange::Send(Rank from, Rank to, Tag tag, const Payload& payload
   return send;
 }
 
-void MessageExchange::Post(Rank to, const CreditTurns::Post& post, Credit credit, Nanoseconds now) {
+bool MessageExchange::Post(Rank to, const CreditTurns::Post& post, Credit credit, Nanoseconds now) {
   if (credit == Credit::kAtOnce) return Grant(to, post, false, now);
+  bool announced = false;
+  if (announced_ > 0) {
+    const auto waiting = Waiting(post.from, to, post.tag);
+    announced = waiting != senders_[post.from].waiting.end() && messages_[*waiting].announced;
+  }
   turns_.Hold(to, post, BytesOf(post.into));
   OnCredits(to, now);
+  return announced;
+}
+
+void MessageExchange::Decline(Rank to, Rank from, Tag tag, Nanoseconds when) {
+  const auto waiting = Waiting(from, to, tag);
+  CHECK(waiting != senders_[from].waiting.end() && messages_[*waiting].announced)
+      << "rank " << to << " declined what rank " << from << " does not offer: " << Describe(tag);
+  const MessageId id = *waiting;
+  RemoveAt(senders_[from].waiting, waiting);
+  messages_[id].waiting = false;
+  --announced_;
+  Tell({.kind = Notice::Kind::kDecline, .from = from, .to = to, .tag = tag, .message = id},
+       when + network_->Latency(to, from));
+}
+
+void MessageExchange::Withdraw(Rank to, Rank from, Tag tag, Nanoseconds when, Nanoseconds now) {
+  Notice notice{.kind = Notice::Kind::kWithdraw, .from = from, .to = to, .tag = tag};
+  const Sender& sender = senders_[from];
+  if (std::ranges::any_of(sender.credits,
+                          [&](const Granted& c) { return c.to == to && c.tag == tag; })) {
+    return Tell(notice, when + network_->Latency(to, from));
+  }
+  // One that answers an offer will have its message.
+  const auto waiting = Waiting(from, to, tag);
+  if (waiting != sender.waiting.end() && messages_[*waiting].announced) return;
+  if (!turns_.TakeBack(to, from, tag)) return;  // its message is on the way
+  notice.kind = Notice::Kind::kWithdrawn;
+  Tell(notice, when);
+  OnCredits(to, now);
+}
+
+void MessageExchange::Tell(const Notice& notice, Nanoseconds when) {
+  uint32_t index = static_cast<uint32_t>(notices_.size());
+  if (free_notices_.empty()) {
+    notices_.push_back(notice);
+  } else {
+    index = free_notices_.back();
+    free_notices_.pop_back();
+    notices_[index] = notice;
+  }
+  queue_->Push(when, SimEvent{.kind = SimEventKind::kNotice, .version = 0, .index = index});
+}
+
+std::optional<MessageExchange::News> MessageExchange::OnNotice(uint32_t index, Nanoseconds now) {
+  const Notice notice = notices_[index];
+  free_notices_.push_back(index);
+  switch (notice.kind) {
+    case Notice::Kind::kOffer:
+      return OnOffer(notice);
+    case Notice::Kind::kDecline:
+      vectors_->Release(notice.message);
+      free_.push_back(notice.message);
+      return News{notice.from, Sent{messages_[notice.message].times.id, false}};
+    case Notice::Kind::kWithdraw:
+      OnWithdraw(notice, now);
+      return std::nullopt;
+    case Notice::Kind::kWithdrawn:
+      if (notice.in_turn) {
+        turns_.Lose(notice.to, notice.from, notice.tag);
+        OnCredits(notice.to, now);
+      }
+      return News{notice.to, Lost{notice.from, notice.tag}};
+  }
+  return std::nullopt;
+}
+
+std::optional<MessageExchange::News> MessageExchange::OnOffer(const Notice& notice) {
+  Message& message = messages_[notice.message];
+  // A post has met it, and its message may be over.
+  if (message.times.id != notice.id || !message.waiting) return std::nullopt;
+  message.announced = true;
+  ++announced_;
+  if (turns_.Holds(notice.to, notice.from, notice.tag)) return std::nullopt;
+  return News{notice.to, Offered{.from = notice.from,
+                                 .tag = notice.tag,
+                                 .bytes = message.times.bytes,
+                                 .note = message.times.note}};
+}
+
+void MessageExchange::OnWithdraw(const Notice& notice, Nanoseconds now) {
+  std::vector<Granted>& credits = senders_[notice.from].credits;
+  const auto credit = std::ranges::find_if(
+      credits, [&](const Granted& c) { return c.to == notice.to && c.tag == notice.tag; });
+  if (credit == credits.end()) return;  // a message has used it
+  Notice returned = notice;
+  returned.kind = Notice::Kind::kWithdrawn;
+  returned.in_turn = credit->in_turn;
+  RemoveAt(credits, credit);
+  Tell(returned, now + network_->Latency(notice.from, notice.to));
 }
 
 void MessageExchange::OnCredits(Rank to, Nanoseconds now) {
@@ -171,22 +298,24 @@ void MessageExchange::OnCredits(Rank to, Nanoseconds now) {
   }
 }
 
-void MessageExchange::Grant(Rank to, const CreditTurns::Post& post, bool in_turn, Nanoseconds now) {
+bool MessageExchange::Grant(Rank to, const CreditTurns::Post& post, bool in_turn, Nanoseconds now) {
   const Nanoseconds ready = post.when + network_->Latency(to, post.from);
   Sender& sender = senders_[post.from];
-  const auto waiting = std::ranges::find_if(sender.waiting, [&](MessageId id) {
-    return messages_[id].times.to == to && messages_[id].times.tag == post.tag;
-  });
+  const auto waiting = Waiting(post.from, to, post.tag);
   if (waiting == sender.waiting.end()) {
     sender.credits.push_back({to, post.tag, post.round, ready, post.into, in_turn});
-    return;
+    return false;
   }
   const MessageId id = *waiting;
   RemoveAt(sender.waiting, waiting);
   messages_[id].times.round = post.round;
   messages_[id].into = post.into;
   messages_[id].in_turn = in_turn;
+  messages_[id].waiting = false;
+  const bool announced = messages_[id].announced;
+  if (announced) --announced_;
   DepartAt(id, std::max(ready, messages_[id].times.asked), now);
+  return announced;
 }
 
 void MessageExchange::DepartAt(MessageId id, Nanoseconds when, Nanoseconds now) {
@@ -222,6 +351,7 @@ void MessageExchange::Advance(MessageId id, Nanoseconds now) {
 void MessageExchange::BeginFlow(MessageId id, Nanoseconds now) {
   Message& message = messages_[id];
   MessageTimes& times = message.times;
+  if (message.offered) bytes_sent_[times.from] += times.bytes;
   times.begun = now;
   Flow flow{.from = times.from, .to = times.to, .bytes = static_cast<double>(times.bytes)};
   if (effects_ != nullptr) {

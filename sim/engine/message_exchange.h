@@ -2,12 +2,14 @@
 //
 // Credits follow the runtime's rule: a message begins to flow once its receiver has posted for it
 // and the post has crossed the network back to the sender. So a slow receiver puts back-pressure on
-// its senders, as in reality. And as on the runtime's streams, messages from one node to another go
+// its senders, as in reality. An offer, its refusal and the withdrawal of a post cross the network
+// in a latency each. And as on the runtime's streams, messages from one node to another go
 // one after the other.
 #ifndef GRAPEVINE_SIM_ENGINE_MESSAGE_EXCHANGE_H_
 #define GRAPEVINE_SIM_ENGINE_MESSAGE_EXCHANGE_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "algorithm/credit_order.h"
@@ -41,6 +43,11 @@ class CreditTurns {
       : nodes_(nodes), network_(network), queue_(queue) {}
 
   void Hold(Rank to, const Post& post, int64_t bytes);
+  bool Holds(Rank to, Rank from, Tag tag) const;
+  // Forgets a post that is held; false if it is not.
+  bool TakeBack(Rank to, Rank from, Tag tag);
+  // A post whose credit has gone out is lost.
+  void Lose(Rank to, Rank from, Tag tag) { At(to).order.Close(from, tag); }
   // A message that was posted in turn begins to flow, its last byte leaves, it has arrived.
   void Begin(FlowId flow, const MessageTimes& message, Nanoseconds now);
   void Leave(FlowId flow, const MessageTimes& message);
@@ -88,9 +95,12 @@ class MessageExchange {
 
   // Requests of algorithms, at `when`, which is not before the queue's time; it
   // is later when the node was busy with arithmetic first.
-  SendId Send(Rank from, Rank to, Tag tag, const Payload& payload, const Note& note,
+  SendId Send(Rank from, Rank to, Tag tag, const Payload& payload, const Note& note, bool offered,
               Nanoseconds when, Nanoseconds now);
-  void Post(Rank to, const CreditTurns::Post& post, Credit credit, Nanoseconds now);
+  // Whether it answers an offer of which `to` has been told.
+  bool Post(Rank to, const CreditTurns::Post& post, Credit credit, Nanoseconds now);
+  void Decline(Rank to, Rank from, Tag tag, Nanoseconds when);
+  void Withdraw(Rank to, Rank from, Tag tag, Nanoseconds when, Nanoseconds now);
 
   // Events of the queue.
   void OnDepart(MessageId id, Nanoseconds now);
@@ -102,8 +112,14 @@ class MessageExchange {
   MessageTimes OnReceipt(MessageId id);
   // Credits of `to` may be due.
   void OnCredits(Rank to, Nanoseconds now);
+  // What a node learns by it, if anything.
+  struct News {
+    Rank at;
+    Event event;
+  };
+  std::optional<News> OnNotice(uint32_t index, Nanoseconds now);
 
-  // The bytes of all requested messages.
+  // The bytes of all requested messages, of offers once they begin to flow.
   int64_t bytes_sent(Rank rank) const { return bytes_sent_[rank]; }
 
  private:
@@ -111,8 +127,11 @@ class MessageExchange {
   struct Message {
     MessageTimes times;
     Payload into;
-    Nanoseconds delay = 0;   // an effect: beyond the latency
-    bool in_turn = false;    // so posted
+    Nanoseconds delay = 0;  // an effect: beyond the latency
+    bool in_turn = false;   // so posted
+    bool offered = false;
+    bool waiting = false;    // for a post
+    bool announced = false;  // its receiver has been told of the offer
     MessageId next = kNone;  // waits until this one has left
   };
   // A post without a send yet, kept with the sender that may use it.
@@ -123,6 +142,17 @@ class MessageExchange {
     Nanoseconds ready;  // at the sender
     Payload into;
     bool in_turn;
+  };
+  // What one node tells another of an offer or of a post.
+  struct Notice {
+    enum class Kind { kOffer, kDecline, kWithdraw, kWithdrawn };
+    Kind kind;
+    Rank from;  // of the message
+    Rank to;
+    Tag tag;
+    MessageId message = kNone;  // of an offer
+    SendId id = {};             // likewise: slots are reused
+    bool in_turn = false;       // of a withdrawn credit
   };
   struct Stream {
     Rank to;
@@ -135,7 +165,14 @@ class MessageExchange {
   };
 
   MessageId NewMessage(const MessageTimes& times);
-  void Grant(Rank to, const CreditTurns::Post& post, bool in_turn, Nanoseconds now);
+  // Whether the message, which waited for the credit, was announced.
+  bool Grant(Rank to, const CreditTurns::Post& post, bool in_turn, Nanoseconds now);
+  // The message for which the receiver may have posted nothing; end() if none waits.
+  std::vector<MessageId>::iterator Waiting(Rank from, Rank to, Tag tag);
+  // The notice arrives at `when`.
+  void Tell(const Notice& notice, Nanoseconds when);
+  std::optional<News> OnOffer(const Notice& notice);
+  void OnWithdraw(const Notice& notice, Nanoseconds now);
   void DepartAt(MessageId id, Nanoseconds when, Nanoseconds now);
   void BeginFlow(MessageId id, Nanoseconds now);
   // The message has left: the next one of its stream begins.
@@ -151,7 +188,10 @@ class MessageExchange {
   std::vector<Sender> senders_;
   std::vector<Message> messages_;
   std::vector<MessageId> free_;
-  SendId last_send_;  // of any node
+  std::vector<Notice> notices_;
+  std::vector<uint32_t> free_notices_;
+  int64_t announced_ = 0;  // offers that wait for their answers
+  SendId last_send_;       // of any node
   std::vector<int64_t> bytes_sent_;
 };
 

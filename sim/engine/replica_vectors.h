@@ -43,6 +43,7 @@ class ReplicaVectors final : public VectorStore {
   double ReadyAt(int64_t from) const override { return parts_.objectives[0]->ReadyAt(from); }
   void Hold(MessageId message, const Payload& payload) override;
   void Deliver(MessageId message, const Payload& into) override;
+  void Release(MessageId message) override { held_[message] = {}; }
   SharedVector At(Vec vector) const override { return table_.At(vector); }
 
   // Samples in one local batch.

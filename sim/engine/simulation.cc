@@ -97,6 +97,8 @@ absl::Status Simulation::Handle(const SimEvent& event) {
       return OnAlarm(event);
     case SimEventKind::kArrival:
       return OnArrival(event.index);
+    case SimEventKind::kNotice:
+      return OnNotice(event.index);
     case SimEventKind::kReceipt:
       return OnReceipt(event.index);
     case SimEventKind::kCredits:
@@ -134,6 +136,11 @@ absl::Status Simulation::OnAlarm(const SimEvent& event) {
   const MessageTimes* const left = exchange_->OnAlarm(event.index, event.version, now_);
   if (left == nullptr) return absl::OkStatus();
   return Deliver(left->from, Left{left->id});
+}
+
+absl::Status Simulation::OnNotice(uint32_t index) {
+  const std::optional<MessageExchange::News> news = exchange_->OnNotice(index, now_);
+  return news.has_value() ? Deliver(news->at, news->event) : absl::OkStatus();
 }
 
 absl::Status Simulation::OnReceipt(MessageId id) {
@@ -268,25 +275,41 @@ void Simulation::Step(const StepRequest& request) {
 
 SendId Simulation::Send(Rank to, Tag tag, const Payload& payload, const Note& note) {
   Spend(options_.message_overhead);
-  return exchange_->Send(current_, to, tag, payload, note, cursor_, now_);
+  return exchange_->Send(current_, to, tag, payload, note, false, cursor_, now_);
 }
 
 void Simulation::Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) {
-  exchange_->Post(current_,
-                  {.from = from, .tag = tag, .into = into, .round = round, .when = cursor_}, credit,
-                  now_);
+  const bool answers = exchange_->Post(
+      current_, {.from = from, .tag = tag, .into = into, .round = round, .when = cursor_}, credit,
+      now_);
+  Node& node = nodes_[current_];
+  if (!answers || node.mailbox == nullptr) return;
+  // The node need not hear of an offer that it has posted for before it came to it.
+  std::vector<Event>& events = node.mailbox->events;
+  const auto unread = events.begin() + static_cast<std::ptrdiff_t>(node.mailbox->next);
+  events.erase(std::remove_if(unread, events.end(),
+                              [&](const Event& event) {
+                                const auto* offer = std::get_if<Offered>(&event);
+                                return offer != nullptr && offer->from == from && offer->tag == tag;
+                              }),
+               events.end());
 }
 
-SendId Simulation::Offer(Rank, Tag, const Payload&, const Note&) {
-  status_.Update(absl::UnimplementedError("offers"));
-  return {};
+SendId Simulation::Offer(Rank to, Tag tag, const Payload& payload, const Note& note) {
+  Spend(options_.message_overhead);
+  return exchange_->Send(current_, to, tag, payload, note, true, cursor_, now_);
 }
 
-void Simulation::Decline(Rank, Tag) { status_.Update(absl::UnimplementedError("offers")); }
+void Simulation::Decline(Rank from, Tag tag) { exchange_->Decline(current_, from, tag, cursor_); }
 
-void Simulation::Withdraw(Rank, Tag) { status_.Update(absl::UnimplementedError("withdrawn posts")); }
+void Simulation::Withdraw(Rank from, Tag tag) {
+  exchange_->Withdraw(current_, from, tag, cursor_, now_);
+}
 
-void Simulation::GradientApplied(int64_t) {}
+void Simulation::GradientApplied(int64_t staleness) {
+  if (staleness_.empty()) staleness_.resize(nodes_.size());
+  staleness_[current_].Add(staleness);
+}
 
 void Simulation::Boundary(Round completed, Vec model) {
   nodes_[current_].ended = cursor_;

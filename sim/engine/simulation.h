@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/host.h"
+#include "algorithm/staleness.h"
 #include "run/timing/compute_time.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/message_exchange.h"
@@ -72,6 +73,10 @@ class Simulation final : private Host, private AlarmClock {
   // The final model of a node, after Run.
   Vec model(Rank rank) const { return nodes_[rank].model; }
   const NetworkModel& network() const { return *network_; }
+  // Of the gradients that `rank` applied (Host::GradientApplied).
+  Staleness staleness(Rank rank) const {
+    return staleness_.empty() ? Staleness{} : staleness_[rank];
+  }
   // When the last round of `rank` was over: then it has received all that it needs.
   Nanoseconds ended(Rank rank) const { return nodes_[rank].ended; }
   // When `rank` came to rest: when its peers have all that it sent, too, and it knows.
@@ -106,6 +111,7 @@ class Simulation final : private Host, private AlarmClock {
   absl::Status OnGradient(Rank rank);
   absl::Status OnAlarm(const SimEvent& event);
   absl::Status OnArrival(MessageId id);
+  absl::Status OnNotice(uint32_t index);
   absl::Status OnReceipt(MessageId id);
   absl::Status Resume(Rank rank);
   // Hands an event to a node: now, or when its lane is free.
@@ -155,6 +161,7 @@ class Simulation final : private Host, private AlarmClock {
   Round wanted_limit_ = 0;
   bool stopped_ = false;
   Rank resting_ = 0;
+  std::vector<Staleness> staleness_;  // of each node, once there is any
 
   Rank current_ = 0;        // whose event is being handled
   Nanoseconds cursor_ = 0;  // its exchange lane is busy until then

@@ -46,9 +46,10 @@ class VectorStore {
   // The fraction of a gradient's time after which the elements from `from` on are final.
   virtual double ReadyAt(int64_t from) const = 0;
 
-  // Keeps what a message sends until it is delivered or its sender reuses it.
+  // Keeps what a message sends until it is delivered, released or its sender reuses it.
   virtual void Hold(MessageId message, const Payload& payload) = 0;
   virtual void Deliver(MessageId message, const Payload& into) = 0;
+  virtual void Release(MessageId message) = 0;
 
   // The elements of a vector; empty for a phantom.
   virtual SharedVector At(Vec vector) const = 0;
@@ -74,6 +75,7 @@ class PhantomVectors final : public VectorStore {
   double ReadyAt(int64_t from) const override { return EvenlyReadyAt(from, replica_size_); }
   void Hold(MessageId message, const Payload& payload) override {}
   void Deliver(MessageId message, const Payload& into) override {}
+  void Release(MessageId message) override {}
   SharedVector At(Vec vector) const override { return {}; }
 
  private:

@@ -392,7 +392,7 @@ TEST_P(TransportContract, EveryPostAndEverySendEndsOnceInAnyOrder) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     auto network = Make(3);
     RandomTraffic traffic(network.get(), 3, seed);
-    ASSERT_EQ(traffic.Run(1500), "");
+    ASSERT_EQ(traffic.Run(400), "");
     EXPECT_GT(traffic.taken(), 0);
     EXPECT_GT(traffic.declined(), 0);
     EXPECT_GT(traffic.lost(), 0);
