@@ -198,7 +198,9 @@ void RandomTrade::Trade(Host& host) {
 }
 
 void RandomTrade::RestIfDone(Host& host) {
-  if (done() && !computing_ && outgoing_.empty() && posts_.empty()) host.Rest(model_);
+  if (!done() || computing_ || !outgoing_.empty() || !posts_.empty()) return;
+  host.Rest(model_);
+  if (const auto on_rest = std::exchange(on_rest_, nullptr)) on_rest();
 }
 
 std::vector<Waiting> RandomTrade::waiting_for() const {

@@ -11,6 +11,7 @@
 #define GRAPEVINE_TESTS_TESTING_RANDOM_TRADE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -29,12 +30,15 @@ class RandomTrade final : public Algorithm {
     int64_t met = 0;                            // offers that a post was there for
   };
 
-  // `tally` may be null; it outlives the machine.
-  RandomTrade(Rank rank, Rank nodes, uint64_t seed, Tally* tally)
+  // `tally` may be null; it outlives the machine. `on_rest` is called at the first rest: once all
+  // nodes have called theirs, nothing is under way any more.
+  RandomTrade(Rank rank, Rank nodes, uint64_t seed, Tally* tally,
+              std::function<void()> on_rest = nullptr)
       : rank_(rank),
         nodes_(nodes),
         random_(seed, Purpose::kShuffle, static_cast<uint64_t>(rank)),
-        tally_(tally) {}
+        tally_(tally),
+        on_rest_(std::move(on_rest)) {}
 
   absl::Status On(const Event& event, Host& host) override;
   Round round() const override { return step_; }
@@ -85,6 +89,7 @@ class RandomTrade final : public Algorithm {
   const Rank nodes_;
   KeyedRandom random_;
   Tally* const tally_;
+  std::function<void()> on_rest_;  // until it is called
 
   Vec unit_, model_, gradient_;
   std::map<SendId, Outgoing> outgoing_;

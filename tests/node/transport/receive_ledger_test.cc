@@ -133,5 +133,74 @@ TEST(ReceiveLedger, RefusesATagTwice) {
   EXPECT_TRUE(absl::IsAlreadyExists(ledger.Post(kTag, SharedSlice{})));
 }
 
+TEST(ReceiveLedger, AnOfferIsNewsOnlyWithoutAPost) {
+  ReceiveLedger ledger;
+  EXPECT_TRUE(*ledger.Take({.tag = kTag, .bytes = 8}));
+  ASSERT_TRUE(ledger.Post(kTag, Zeros(2)).ok());
+  EXPECT_TRUE(absl::IsNotFound(ledger.Decline(kTag))) << "it is answered";
+  const Tag other{.index = 9};
+  ASSERT_TRUE(ledger.Post(other, Zeros(2)).ok());
+  EXPECT_FALSE(*ledger.Take({.tag = other, .bytes = 8})) << "its credit is on the way";
+}
+
+TEST(ReceiveLedger, RefusesOffersThatCannotBe) {
+  ReceiveLedger ledger;
+  const Offer offer{.tag = kTag, .bytes = 8};
+  const auto why = [&] { return Message(ledger.Take(offer).status()); };
+  ASSERT_TRUE(ledger.Take(offer).ok());
+  EXPECT_EQ(why(), "offered channel 1, index 2, step 3 twice");
+  ASSERT_TRUE(ledger.Post(kTag, Zeros(2)).ok());
+  EXPECT_EQ(why(), "offered channel 1, index 2, step 3 twice");
+  ledger.Clear();
+  ASSERT_TRUE(ledger.Post(kTag, Zeros(2)).ok());
+  const ChunkHeader half{.tag = kTag, .offset = 0, .size = 4, .total = 8};
+  EXPECT_FALSE(*ledger.Landed(half, 1));
+  EXPECT_EQ(why(), "offered channel 1, index 2, step 3, of which it has sent a part");
+}
+
+TEST(ReceiveLedger, BoundsOffersAndRefusalsOfWhichThePeerDoesNotKnow) {
+  ReceiveLedger ledger;
+  for (uint32_t i = 0; i < Transport::kMaxQueued - 3; ++i) {
+    ASSERT_TRUE(ledger.Take({.tag = {.step = i}}, 3).ok());
+  }
+  EXPECT_EQ(Message(ledger.Take({.tag = kTag}, 3).status()),
+            "offered more than 1024 messages at a time");
+  EXPECT_TRUE(ledger.Take({.tag = kTag}, 2).ok());
+  ASSERT_TRUE(ledger.Decline(kTag).ok());
+  EXPECT_TRUE(ledger.Take({.tag = kTag}, 2).ok()) << "there is room again";
+}
+
+TEST(ReceiveLedger, APostIsTakenBackUnlessItsMessageIsOnTheWay) {
+  ReceiveLedger ledger;
+  EXPECT_FALSE(ledger.Withdraw(kTag)) << "nothing is posted";
+  ASSERT_TRUE(ledger.Post(kTag, Zeros(2)).ok());
+  EXPECT_TRUE(ledger.Withdraw(kTag));
+  EXPECT_FALSE(ledger.Withdraw(kTag)) << "twice";
+  EXPECT_TRUE(ledger.withdrawn(kTag));
+  EXPECT_TRUE(ledger.Return(kTag).ok());
+  EXPECT_TRUE(ledger.empty());
+
+  ASSERT_TRUE(ledger.Post(kTag, Zeros(2)).ok());
+  EXPECT_FALSE(*ledger.Landed({.tag = kTag, .offset = 0, .size = 4, .total = 8}, 1));
+  EXPECT_FALSE(ledger.Withdraw(kTag)) << "half of it is here";
+  const Tag offered{.index = 9};
+  ASSERT_TRUE(ledger.Take({.tag = offered}).ok());
+  ASSERT_TRUE(ledger.Post(offered, Zeros(2)).ok());
+  EXPECT_FALSE(ledger.Withdraw(offered)) << "the peer has it ready";
+}
+
+TEST(ReceiveLedger, RefusesACreditThatItDidNotAskBack) {
+  ReceiveLedger ledger;
+  const auto why = [&] { return Message(ledger.Return(kTag).status()); };
+  const std::string unasked =
+      "returned the credit for channel 1, index 2, step 3, which was not withdrawn";
+  EXPECT_EQ(why(), unasked);
+  ASSERT_TRUE(ledger.Post(kTag, Zeros(2)).ok());
+  EXPECT_EQ(why(), unasked);
+  ASSERT_TRUE(ledger.Withdraw(kTag));
+  EXPECT_FALSE(*ledger.Landed({.tag = kTag, .offset = 0, .size = 4, .total = 8}, 1));
+  EXPECT_EQ(why(), "returned the credit for channel 1, index 2, step 3, which it has used");
+}
+
 }  // namespace
 }  // namespace grapevine

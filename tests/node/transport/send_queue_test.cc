@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "node/transport/transport.h"
 #include "tests/node/transport/transport_harness.h"
@@ -133,6 +135,115 @@ TEST(SendQueue, AnEmptyMessageIsOnePiece) {
   ASSERT_TRUE(piece.has_value());
   EXPECT_EQ(piece->header.size, 0);
   EXPECT_TRUE(piece->header.last());
+}
+
+// Notices, as "offer 3" and "withdrawn 4".
+std::vector<std::string> Notices(SendQueue* queue) {
+  std::vector<std::string> notices;
+  while (const std::optional<Notice> notice = queue->NextNotice()) {
+    const auto* offer = std::get_if<Offer>(&*notice);
+    notices.push_back(offer != nullptr
+                          ? absl::StrCat("offer ", offer->tag.step)
+                          : absl::StrCat("withdrawn ", std::get<Withdrawn>(*notice).tag.step));
+  }
+  return notices;
+}
+
+Outgoing Offered(int64_t elements) {
+  Outgoing message(Pattern(elements, 1));
+  message.offered = true;
+  return message;
+}
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(SendQueue, SaysWhatItOffers) {
+  SendQueue queue(100);
+  Outgoing message = Offered(5);
+  message.note = {.weight = 0.5, .clock = 3};
+  queue.Push(Step(1), message);
+  queue.Push(Step(2), Pattern(1, 1));
+  const std::optional<Notice> notice = queue.NextNotice();
+  ASSERT_TRUE(notice.has_value());
+  const auto& offer = std::get<Offer>(*notice);
+  EXPECT_EQ(offer.tag, Step(1));
+  EXPECT_EQ(offer.bytes, 20);
+  EXPECT_EQ(offer.note, message.note);
+  EXPECT_FALSE(queue.NextNotice().has_value()) << "the other one is foreseen";
+  ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+  EXPECT_EQ(queue.Next()->header.tag, Step(1));
+}
+
+TEST(SendQueue, OffersNothingThatHasCredit) {
+  SendQueue queue(100);
+  ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+  queue.Push(Step(1), Offered(1));
+  queue.Push(Step(2), Offered(1));
+  ASSERT_TRUE(queue.Grant(Step(2), Credit::kAtOnce).ok());
+  EXPECT_THAT(Notices(&queue), IsEmpty()) << "the credit came before the offer went";
+  EXPECT_EQ(queue.Next()->header.tag, Step(1));
+  EXPECT_EQ(queue.Next()->header.tag, Step(2));
+}
+
+TEST(SendQueue, WhatIsDeclinedEndsWithItsReceipt) {
+  SendQueue queue(100);
+  Outgoing message = Offered(1);
+  const auto receipt = std::make_shared<Receipt>();
+  message.receipt = receipt;
+  queue.Push(Step(1), std::move(message));
+  EXPECT_EQ(queue.Decline(Step(1)).message(),
+            "declined channel 0, index 1, step 1, which it is not offered")
+      << "the offer has not gone";
+  EXPECT_THAT(Notices(&queue), ElementsAre("offer 1"));
+  ASSERT_TRUE(queue.Decline(Step(1)).ok());
+  EXPECT_TRUE(receipt->declined());
+  EXPECT_EQ(receipt.use_count(), 1) << "the test's own";
+  EXPECT_TRUE(queue.empty());
+  EXPECT_TRUE(queue.Admits(Step(1)).ok()) << "its tag is free";
+}
+
+TEST(SendQueue, OnlyWhatIsOfferedCanBeDeclined) {
+  SendQueue queue(100);
+  queue.Push(Step(1), Pattern(1, 1));
+  queue.Push(Step(2), Offered(1));
+  EXPECT_THAT(Notices(&queue), ElementsAre("offer 2"));
+  ASSERT_TRUE(queue.Grant(Step(2), Credit::kAtOnce).ok());
+  for (const uint32_t step : {1, 2, 3}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(queue.Decline(Step(step)))) << step;
+  }
+}
+
+TEST(SendQueue, ReturnsACreditThatNothingHasUsed) {
+  SendQueue queue(100);
+  ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+  ASSERT_TRUE(queue.Withdraw(Step(1)).ok());
+  queue.Push(Step(1), Offered(1));
+  EXPECT_FALSE(queue.Next().has_value()) << "its credit is gone";
+  EXPECT_THAT(Notices(&queue), ElementsAre("withdrawn 1", "offer 1")) << "in this order";
+}
+
+TEST(SendQueue, KeepsACreditThatAMessageHasUsed) {
+  SendQueue queue(100);
+  queue.Push(Step(1), Offered(1));
+  ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+  ASSERT_TRUE(queue.Withdraw(Step(1)).ok());
+  EXPECT_THAT(Notices(&queue), IsEmpty());
+  EXPECT_EQ(queue.Next()->header.tag, Step(1));
+  ASSERT_TRUE(queue.Withdraw(Step(1)).ok()) << "the message was on its way";
+  EXPECT_THAT(Notices(&queue), IsEmpty());
+}
+
+TEST(SendQueue, BoundsWhatItHasToSay) {
+  SendQueue queue(100);
+  for (uint32_t i = 0; i < Transport::kMaxQueued; ++i) {
+    ASSERT_TRUE(queue.Grant(Step(i), Credit::kAtOnce).ok());
+    ASSERT_TRUE(queue.Withdraw(Step(i)).ok());
+  }
+  ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+  const absl::Status more = queue.Withdraw(Step(1));
+  EXPECT_TRUE(absl::IsInvalidArgument(more));
+  EXPECT_EQ(more.message(), "withdrew more than 1024 posts ahead");
 }
 
 TEST(SendQueue, BoundsMessagesAndCredits) {

@@ -18,11 +18,17 @@ TEST(SinkGate, ReportsNothingMoreAboutAPeerThatFailed) {
     gate.Received({.from = peer, .tag = kTag});
     gate.Left(peer, kTag);
     gate.Sent(peer, kTag);
+    gate.Offered({.from = peer, .tag = kTag});
+    gate.Lost(peer, kTag);
+    gate.Declined(peer, kTag);
   }
   EXPECT_TRUE(sink.HasReceived(4, kTag));
   EXPECT_EQ(sink.received(), 1);
   EXPECT_EQ(sink.left(), 1);
   EXPECT_EQ(sink.sent(), 1);
+  EXPECT_EQ(sink.offered(), 1);
+  EXPECT_EQ(sink.lost(), 1);
+  EXPECT_EQ(sink.declined(), 1);
 }
 
 TEST(SinkGate, NothingPassesOnceItIsClosed) {

@@ -143,6 +143,71 @@ TEST_F(PeerLinkTest, AMessageIsSentOnceThePeerSaysSo) {
   EXPECT_TRUE(absl::IsInvalidArgument(link_.Granted({.tags = {}, .received = 1}))) << "twice";
 }
 
+TEST_F(PeerLinkTest, SaysNoBeforeItSaysYes) {
+  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  ASSERT_TRUE(link_.Offered({.tag = kTag, .bytes = 4}).ok());
+  EXPECT_EQ(sink_.offered(), 1);
+  ASSERT_TRUE(link_.Decline(kTag).ok());
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());  // for the next message of that name
+  const std::optional<Grant> first = link_.TakeGrant();
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(first->declined, std::vector<Tag>{kTag});
+  EXPECT_TRUE(first->tags.empty());
+  EXPECT_EQ(Told(link_), std::vector<Tag>{kTag});
+}
+
+TEST_F(PeerLinkTest, ACreditThatWasNotToldIsTakenBackAtOnce) {
+  const SharedSlice buffer = Zeros(1);
+  ASSERT_TRUE(link_.Post(kTag, buffer).ok());
+  ASSERT_TRUE(link_.Withdraw(kTag).ok());
+  EXPECT_EQ(sink_.lost(), 1);
+  EXPECT_EQ(buffer.owner.use_count(), 1);
+  EXPECT_FALSE(link_.TakeGrant().has_value());
+}
+
+TEST_F(PeerLinkTest, ACreditThatWasToldComesBackFirst) {
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
+  EXPECT_EQ(Told(link_), std::vector<Tag>{kTag});
+  ASSERT_TRUE(link_.Withdraw(kTag).ok());
+  EXPECT_EQ(sink_.lost(), 0);
+  const std::optional<Grant> grant = link_.TakeGrant();
+  ASSERT_TRUE(grant.has_value());
+  EXPECT_EQ(grant->withdrawn, std::vector<Tag>{kTag});
+  ASSERT_TRUE(link_.Returned({kTag}).ok());
+  EXPECT_EQ(sink_.lost(), 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(link_.Returned({kTag}))) << "twice";
+}
+
+// Messages of other peers wait for it no longer.
+TEST_F(PeerLinkTest, ACreditInTurnThatIsTakenBackHoldsUpNobody) {
+  const auto other = std::make_shared<PeerLink>(5, 400'000, gate_, desk_);
+  constexpr Tag kNext{.index = kTag.index + 1}, kLast{.index = kTag.index + 2};
+  Incoming buffer(Zeros(2000));
+  buffer.credit = Credit::kInTurn;
+  ASSERT_TRUE(link_.Post(kTag, buffer).ok());
+  for (const Tag tag : {kNext, kLast}) {
+    ++buffer.round;
+    ASSERT_TRUE(other->Post(tag, buffer).ok());
+  }
+  EXPECT_EQ(Told(link_), std::vector<Tag>{kTag});
+  EXPECT_FALSE(other->TakeGrant().has_value());
+  ASSERT_TRUE(other->Withdraw(kNext).ok());
+  EXPECT_EQ(sink_.lost(), 1) << "it was held";
+  ASSERT_TRUE(link_.Withdraw(kTag).ok());
+  EXPECT_FALSE(other->TakeGrant().has_value()) << "the message may still come";
+  ASSERT_TRUE(link_.Returned({kTag}).ok());
+  EXPECT_EQ(sink_.lost(), 2);
+  EXPECT_EQ(Told(*other), std::vector<Tag>{kLast});
+}
+
+TEST_F(PeerLinkTest, APeerThatIsLostIsOfferedNothing) {
+  link_.Break(absl::AbortedError("gone"));
+  EXPECT_TRUE(link_.Offered({.tag = kTag}).ok());
+  EXPECT_EQ(sink_.offered(), 0);
+  EXPECT_EQ(link_.Decline(kTag).message(), "gone");
+  EXPECT_EQ(link_.Withdraw(kTag).message(), "gone");
+}
+
 TEST_F(PeerLinkTest, WhatHasLeftForAPeerThatIsLostIsNotSent) {
   ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
   ASSERT_TRUE(link_.Granted({.tags = {kTag}}).ok());

@@ -122,7 +122,41 @@ TEST(WireFormat, CarriesControlMessagesBothWays) {
     EXPECT_EQ(std::get<Grant>(*grant).tags, (std::vector<Tag>{tag, Tag{}}));
     EXPECT_EQ(std::get<Grant>(*grant).credit, credit);
     EXPECT_EQ(std::get<Grant>(*grant).received, 1234567890123u);
+    EXPECT_TRUE(std::get<Grant>(*grant).declined.empty());
   }
+}
+
+TEST(WireFormat, CarriesOffersAndTheirAnswers) {
+  const Tag tag{.channel = 65535, .index = -5, .step = 6};
+  std::string data;
+  for (const Note note : {Note{}, Note{.weight = 0.25, .clock = -1}}) {
+    const auto message = Decode(Encode(ToReceiver(Offer{tag, int64_t{1} << 40, note})), 3, &data);
+    ASSERT_TRUE(message.ok()) << message.status();
+    const auto& offer = std::get<Offer>(*message);
+    EXPECT_EQ(offer.tag, tag);
+    EXPECT_EQ(offer.bytes, int64_t{1} << 40);
+    EXPECT_EQ(offer.note, note);
+  }
+  EXPECT_EQ(std::get<Withdrawn>(*Decode(Encode(ToReceiver(Withdrawn{tag})), 3, &data)).tag, tag);
+  const std::string bytes =
+      Encode(ToSender(Grant{.tags = {}, .declined = {tag}, .withdrawn = {Tag{}, tag}}));
+  ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), 3);
+  const auto grant = DecodeToSender(&stream, static_cast<int64_t>(bytes.size()));
+  ASSERT_TRUE(grant.ok()) << grant.status();
+  EXPECT_TRUE(std::get<Grant>(*grant).tags.empty());
+  EXPECT_EQ(std::get<Grant>(*grant).declined, std::vector<Tag>{tag});
+  EXPECT_EQ(std::get<Grant>(*grant).withdrawn, (std::vector<Tag>{Tag{}, tag}));
+}
+
+// All that a link can have to say at a time.
+TEST(WireFormat, TheLongestGrantFits) {
+  Grant grant;
+  for (uint32_t i = 0; i < 1024; ++i) {
+    const Tag tag{.channel = 65535, .index = -1, .step = ~uint32_t{0} - i};
+    grant.declined.push_back(tag);
+    grant.withdrawn.push_back(tag);
+  }
+  EXPECT_LT(static_cast<int64_t>(Encode(ToSender(grant)).size()), kMaxControlBytes);
 }
 
 TEST(WireFormat, RefusesEveryTruncation) {
@@ -146,6 +180,9 @@ TEST(WireFormat, RefusesWhatCannotBe) {
     header.note.weight = weight;
     EXPECT_THAT(WhyNot(Encode(ToReceiver(header)) + kData), HasSubstr("with a weight of "));
   }
+  EXPECT_THAT(WhyNot(Encode(
+                  ToReceiver(Offer{.note = {.weight = std::numeric_limits<double>::quiet_NaN()}}))),
+              HasSubstr("with a weight of nan"));
   EXPECT_THAT(WhyNot(std::string(kMaxControlBytes + 1, 'x')), HasSubstr("without data"));
   gossip::ToReceiver message;
   message.mutable_chunk()->mutable_tag()->set_channel(65536);

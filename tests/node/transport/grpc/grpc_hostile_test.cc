@@ -5,7 +5,9 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -219,6 +221,63 @@ TEST_F(GrpcHostile, ASecondHelloEndsThePeer) {
   ExpectGivenUp(HelloMessage(Caller()), absl::StatusCode::kInvalidArgument, "said Hello twice");
 }
 
+gossip::ToReceiver OfferMessage(int64_t index) {
+  gossip::ToReceiver message;
+  message.mutable_offer()->mutable_tag()->set_index(index);
+  message.mutable_offer()->set_bytes(12);
+  return message;
+}
+
+TEST_F(GrpcHostile, OfferingAMessageOfWhichAPartIsHereEndsThePeer) {
+  gossip::ToReceiver half = ChunkMessage(kTag, "half");
+  half.mutable_chunk()->set_total(12);
+  half.mutable_chunk()->clear_crc32c();
+  ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
+  RawClient client(node_.address());
+  ASSERT_TRUE(client.SayHello(Caller(token_)));
+  ASSERT_TRUE(client.AwaitGrant(kTag));
+  ASSERT_TRUE(client.Send(half));
+  client.Send(OfferMessage(kTag.index));
+  EXPECT_THAT(std::string(sink_.AwaitFailure(0).message()),
+              HasSubstr("offered channel 0, index 7, step 0, of which it has sent a part"));
+  EXPECT_THAT(client.End().error_message(), HasSubstr("of which it has sent a part"));
+}
+
+TEST_F(GrpcHostile, OfferingTwiceEndsThePeer) {
+  node_.transport().Dial(std::vector<Rank>{0});
+  RawClient client(node_.address());
+  ASSERT_TRUE(client.SayHello(Caller(token_)));
+  ASSERT_TRUE(client.Send(OfferMessage(3)));
+  ASSERT_TRUE(sink_.AwaitOffered(0, {.index = 3}));
+  client.Send(OfferMessage(3));
+  EXPECT_THAT(std::string(sink_.AwaitFailure(0).message()),
+              HasSubstr("offered channel 0, index 3, step 0 twice"));
+  EXPECT_EQ(sink_.offered(), 1);
+}
+
+TEST_F(GrpcHostile, OffersBeyondTheBoundEndThePeer) {
+  node_.transport().Dial(std::vector<Rank>{0});
+  RawClient client(node_.address());
+  ASSERT_TRUE(client.SayHello(Caller(token_)));
+  for (int64_t i = 0; i <= Transport::kMaxQueued; ++i) client.Send(OfferMessage(i));
+  EXPECT_THAT(std::string(sink_.AwaitFailure(0).message()),
+              HasSubstr("offered more than 1024 messages at a time"));
+  EXPECT_EQ(sink_.offered(), Transport::kMaxQueued);
+}
+
+TEST_F(GrpcHostile, ACreditThatNobodyAskedBackEndsThePeer) {
+  gossip::ToReceiver message;
+  message.mutable_withdrawn()->mutable_tag()->set_index(kTag.index);
+  ExpectGivenUp(message, absl::StatusCode::kInvalidArgument,
+                "returned the credit for channel 0, index 7, step 0, which was not withdrawn");
+}
+
+TEST_F(GrpcHostile, AnOfferOfNoWeightEndsThePeer) {
+  gossip::ToReceiver message = OfferMessage(3);
+  message.mutable_offer()->mutable_note()->set_weight(std::numeric_limits<double>::infinity());
+  ExpectGivenUp(message, absl::StatusCode::kInvalidArgument, "with a weight of inf");
+}
+
 TEST_F(GrpcHostile, APeerThatBreaksOffIsGivenUp) {
   ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
   RawClient client(node_.address());
@@ -237,7 +296,10 @@ TEST_F(GrpcHostile, APeerThatBreaksOffIsGivenUp) {
 // Rank 0 as a receiver that says of a message what it likes.
 class HostileReceiver final : public gossip::Gossip::Service {
  public:
-  explicit HostileReceiver(std::vector<uint64_t> says) : says_(std::move(says)) {
+  // `says`: what it acknowledges. Before that it grants kTag, or says `first`.
+  explicit HostileReceiver(std::vector<uint64_t> says,
+                           std::optional<gossip::Grant> first = std::nullopt)
+      : says_(std::move(says)), first_(std::move(first)) {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -260,6 +322,7 @@ class HostileReceiver final : public gossip::Gossip::Service {
         HelloMessage(Proven(TestIdentity(0, 2), 1, EdgeEnd::kAnswerer, kNoToken)).hello();
     stream->Write(answer);
     answer.mutable_grant()->add_tags()->set_index(kTag.index);
+    if (first_.has_value()) *answer.mutable_grant() = *first_;
     stream->Write(answer);
     while (stream->Read(&message) && !message.chunk().has_crc32c()) continue;
     for (const uint64_t received : says_) {
@@ -272,6 +335,7 @@ class HostileReceiver final : public gossip::Gossip::Service {
   }
 
   const std::vector<uint64_t> says_;
+  const std::optional<gossip::Grant> first_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
 };
@@ -298,6 +362,29 @@ TEST(GrpcHostileReceiver, AcknowledgingWhatWasNotSentEndsThePeer) {
 
 TEST(GrpcHostileReceiver, AcknowledgingTwiceEndsThePeer) {
   ExpectDisbelieved({1, 1}, 1, "1 messages, but was sent 1 and had acknowledged 1");
+}
+
+// Rank 1 sends it a message, which it does not offer, and gives it up for what it answers.
+void ExpectAnswerDisbelieved(const gossip::Grant& says, const std::string& why) {
+  HostileReceiver receiver({}, says);
+  RecordingSink sink;
+  GrpcNode node(TestIdentity(1, 2), {}, &sink);
+  node.transport().Join(kTestRun, {receiver.address(), node.address()});
+  ASSERT_TRUE(node.transport().Send(0, kTag, Zeros(kElements)).ok());
+  const absl::Status failure = sink.AwaitFailure(0);
+  EXPECT_TRUE(absl::IsInvalidArgument(failure)) << failure;
+  EXPECT_THAT(std::string(failure.message()),
+              HasSubstr(absl::StrCat("rank 0 (", receiver.address(), ") ", why)));
+  node.transport().Shutdown();
+  EXPECT_EQ(sink.declined(), 0);
+}
+
+TEST(GrpcHostileReceiver, DecliningWhatIsNotOfferedEndsThePeer) {
+  gossip::Grant foreseen, unknown;
+  foreseen.add_declined()->set_index(kTag.index);
+  unknown.add_declined()->set_index(99);
+  ExpectAnswerDisbelieved(foreseen, "declined channel 0, index 7, step 0, which it is not offered");
+  ExpectAnswerDisbelieved(unknown, "declined channel 0, index 99, step 0, which it is not offered");
 }
 
 class GrpcImpatient : public GrpcHostile {
