@@ -51,6 +51,8 @@ class ReceiveLedger {
   // The peer returns the credit of a post that was withdrawn, which is closed. Returns when that
   // credit was to be announced.
   absl::StatusOr<Credit> Return(Tag tag);
+  // A withdrawn post of whose credit the peer knows nothing is closed.
+  void Close(Tag tag) { open_.erase(tag); }
   // Whether an open post was withdrawn, and its message is not on the way.
   bool withdrawn(Tag tag) const;
   // When the credit of an open post is announced.

@@ -20,6 +20,26 @@ namespace {
 
 using Choice = Cluster::Choice;
 
+// A node that does what the script says, of messages as long as its replica.
+class Puppet final : public Algorithm {
+ public:
+  absl::Status On(const Event& event, Host& host) override {
+    if (std::holds_alternative<Start>(event)) host_ = &host;
+    return absl::OkStatus();
+  }
+  Round round() const override { return 0; }
+  std::vector<Waiting> waiting_for() const override { return {}; }
+  std::vector<Rank> Peers(Round, Round) const override { return {}; }
+
+  Host& host() { return *host_; }
+  Part NewMessage() {
+    return {host_->New(host_->replica_size(), "a message"), 0, host_->replica_size()};
+  }
+
+ private:
+  Host* host_ = nullptr;
+};
+
 class ClusterStage final : public Stage {
  public:
   explicit ClusterStage(ClusterOptions options) : nodes_(options.nodes) {
@@ -28,6 +48,15 @@ class ClusterStage final : public Stage {
       std::fill(gradient.begin(), gradient.end(), static_cast<float>(rank));
     };
     options.transcript = [this](Rank rank, const std::string& what) { Tell(rank, what); };
+    if (options.algorithm == kPuppets) {
+      options.algorithm = ClusterOptions().algorithm;
+      options.rounds = false;
+      options.make_algorithm = [this](const AlgorithmOptions&) {
+        auto puppet = std::make_unique<Puppet>();
+        puppets_.push_back(puppet.get());
+        return puppet;
+      };
+    }
     cluster_ = std::make_unique<Cluster>(std::move(options));
   }
 
@@ -49,13 +78,54 @@ class ClusterStage final : public Stage {
     if (words.Skip("compute")) return Compute(words.Ranks(nodes_));
     if (words.Skip("deliver")) return DeliverOne(words, false);
     if (words.Skip("lose")) return DeliverOne(words, true);
+    if (words.Skip("announce")) return TakeOne(words, Choice::Kind::kOffer, "announce");
+    if (words.Skip("return")) return TakeOne(words, Choice::Kind::kLoss, "return");
     if (words.Skip("hold")) return Hold(words, false);
     if (words.Skip("release")) return Hold(words, true);
     if (words.Skip("cut")) return Cut(words, false);
     if (words.Skip("heal")) return Cut(words, true);
     if (words.Skip("settle")) return Settle(words);
     if (words.Skip("show")) return Show();
-    return UnknownCommand(command);
+    return puppets_.empty() ? UnknownCommand(command) : Pull(words, command);
+  }
+
+  // "0 offers round 3 to 1", "1 posts round 3 for 0", "1 withdraws round 3 for 0", "1 declines
+  // round 3 of 0".
+  absl::Status Pull(Words& words, const std::string& command) {
+    const int64_t rank = words.Number();
+    if (rank < 0 || rank >= nodes_ || !words.error().ok()) return UnknownCommand(command);
+    Puppet& puppet = *puppets_[rank];
+    const std::string verb = words.Take();
+    words.Skip("round");
+    const Tag tag{.index = words.Number()};
+    for (const char* word : {"to", "for", "of"}) words.Skip(word);
+    const Rank peer = static_cast<Rank>(words.Number());
+    if (!words.error().ok()) return words.error();
+    if (verb == "offers") {
+      puppet.host().Offer(peer, tag, puppet.NewMessage());
+    } else if (verb == "sends") {
+      puppet.host().Send(peer, tag, puppet.NewMessage());
+    } else if (verb == "posts") {
+      puppet.host().Post(peer, tag, puppet.NewMessage(), 0);
+    } else if (verb == "withdraws") {
+      puppet.host().Withdraw(peer, tag);
+    } else if (verb == "declines") {
+      puppet.host().Decline(peer, tag);
+    } else {
+      return UnknownCommand(command);
+    }
+    return absl::OkStatus();
+  }
+
+  // "announce 0 to 1": an offer arrives; "return 0 to 1": a post of 1 comes back from 0.
+  absl::Status TakeOne(Words& words, Choice::Kind kind, const char* verb) {
+    const std::pair<Rank, Rank> link = Link(words);
+    const auto choice = First([&](const Choice& c) {
+      return c.kind == kind && c.from == link.first && c.node == link.second;
+    });
+    if (choice) return cluster_->Take(*choice);
+    Answer(absl::StrCat("there is nothing to ", verb, " from ", link.first, " to ", link.second));
+    return absl::OkStatus();
   }
 
   // "start for 3 rounds", "go on to round 5".
@@ -188,7 +258,10 @@ class ClusterStage final : public Stage {
   }
   void Answer(const std::string& line) { absl::StrAppend(&told_, line, "\n"); }
 
+  static constexpr char kPuppets[] = "puppets";
+
   const Rank nodes_;
+  std::vector<Puppet*> puppets_;  // by rank, where nodes are puppets
   std::unique_ptr<Cluster> cluster_;
   std::set<std::pair<Rank, Rank>> held_;  // from, to
   std::string told_;

@@ -84,7 +84,7 @@ void PeerLink::Announce(Tag tag, Credit credit) {
     returned = credit == Credit::kInTurn && ledger_.withdrawn(tag);
     if (returned) {
       std::erase(withdrawn_, tag);
-      ledger_.Return(tag).IgnoreError();
+      ledger_.Close(tag);
       due = desk_->Lost(peer_, tag);
     } else {
       grants_[credit].push_back(tag);
@@ -128,7 +128,7 @@ bool PeerLink::TakeBack(Tag tag, CreditDesk::Due* due) {
     if (!released.has_value()) return false;
     *due = *std::move(released);
   }
-  ledger_.Return(tag).IgnoreError();
+  ledger_.Close(tag);
   return true;
 }
 
@@ -196,11 +196,11 @@ std::optional<Grant> PeerLink::TakeGrant() {
               .withdrawn = std::exchange(withdrawn_, {})};
   if (!grant.declined.empty() || !grant.withdrawn.empty()) return grant;
   for (const Credit credit : {Credit::kAtOnce, Credit::kInTurn}) {
-    grant.credit = credit;
+    if (!grant.tags.empty()) break;
     grant.tags = TakeTags(credit);
-    if (!grant.tags.empty()) return grant;
+    if (!grant.tags.empty()) grant.credit = credit;
   }
-  if (grant.received == 0) return std::nullopt;
+  if (grant.tags.empty() && grant.received == 0) return std::nullopt;
   return grant;
 }
 

@@ -120,6 +120,9 @@ TEST_F(GradientLaneDeathTest, ComputesOneAtATime) {
 }
 
 TEST_F(GradientLaneTest, TheExchangeCountsPayloadByRound) {
+  const auto receive = [&](uint32_t step) {
+    EXPECT_TRUE(exchange_.Admits(Received{.from = 7, .tag = {.step = step}, .bytes = 8}));
+  };
   Send(7, 1);
   Send(4, 1);
   EXPECT_EQ(exchange_.bytes_sent(), 2 * 12);
@@ -127,8 +130,32 @@ TEST_F(GradientLaneTest, TheExchangeCountsPayloadByRound) {
   const Part buffer{gradient_, 1, 2};
   exchange_.Post(7, Tag{.step = 1}, buffer, 0, Credit::kAtOnce);
   exchange_.Post(7, Tag{.step = 2}, buffer, 1, Credit::kAtOnce);
+  exchange_.Post(7, Tag{.step = 3}, buffer, 1, Credit::kAtOnce);
+  receive(2);
+  receive(1);
   EXPECT_EQ(exchange_.BytesReceived(1), 8) << "not what is posted for a later round";
-  EXPECT_EQ(exchange_.BytesReceived(2), 16);
+  EXPECT_TRUE(exchange_.Admits(Lost{7, {.step = 3}}));
+  EXPECT_EQ(exchange_.BytesReceived(2), 16) << "not what is lost";
+}
+
+TEST_F(GradientLaneTest, TheExchangeCountsAnOfferOnceItHasLeft) {
+  for (const uint32_t step : {1, 2}) {
+    exchange_.Offer(7, Tag{.step = step}, Part{gradient_, 0, 3}, {});
+  }
+  EXPECT_EQ(exchange_.bytes_sent(), 0);
+  OnLeft(7, 1);
+  EXPECT_EQ(exchange_.OnDeclined(7, Tag{.step = 2}), SendId{2});
+  EXPECT_EQ(exchange_.bytes_sent(), 12);
+}
+
+// The offer was on its way to the algorithm when that posted for it.
+TEST_F(GradientLaneTest, AnOfferThatIsPostedForIsKeptFromTheAlgorithm) {
+  const Offered offer{.from = 7, .tag = {.step = 1}, .bytes = 8};
+  EXPECT_TRUE(exchange_.Admits(offer));
+  exchange_.Post(7, offer.tag, Part{gradient_, 1, 2}, 0, Credit::kAtOnce);
+  EXPECT_FALSE(exchange_.Admits(offer));
+  EXPECT_TRUE(exchange_.Admits(Received{.from = 7, .tag = offer.tag, .bytes = 8}));
+  EXPECT_TRUE(exchange_.Admits(offer)) << "of the next message";
 }
 
 TEST_F(GradientLaneDeathTest, TheExchangeKnowsWhatIsUnderWay) {
@@ -138,6 +165,7 @@ TEST_F(GradientLaneDeathTest, TheExchangeKnowsWhatIsUnderWay) {
   OnLeft(4, 1);
   OnSent(4, 1);
   EXPECT_DEATH(OnSent(4, 1), "a message to rank 4 was sent that nobody asked for");
+  EXPECT_DEATH(exchange_.Withdraw(4, {}), "withdrew what is not posted for rank 4");
 }
 
 }  // namespace

@@ -75,6 +75,14 @@ TEST(TraceRecorder, AMessageLastsFromRequestToDeparture) {
   EXPECT_EQ(trace.records[1].begin, trace.records[1].end);
 }
 
+TEST(TraceRecorder, ForgetsWhatWasDeclined) {
+  TraceRecorder recorder;
+  recorder.BeginSend(4, {}, 1000);
+  recorder.ForgetSend(4, {});
+  recorder.EndSend(4, {});
+  EXPECT_TRUE(recorder.Take(0).records.empty());
+}
+
 TEST(TraceRecorder, KeepsTheLastRecordsInOrder) {
   TraceRecorder recorder(10);
   for (int i = 0; i < 27; ++i) recorder.Mix(At(i), At(i + 1));
