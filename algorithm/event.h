@@ -55,7 +55,9 @@ struct Sent {
   bool delivered = true;
 };
 // No round at or past `limit` may begin: the end of the run, which may move
-// outwards while it lasts, never inwards past a round that a node may have begun.
+// outwards while it lasts, never inwards past a round that a node may have begun. Where there are
+// no rounds (HasRounds), a node's own bound on its steps, which moves outwards as it makes use of
+// it; a server's is that of all workers together, and bounds nothing.
 struct RoundLimit {
   Round limit;
 };

@@ -1,6 +1,7 @@
 // The smallest asynchronous algorithm, for the contract suite and for what is refused of such
-// algorithms: each node mixes whatever of its neighbours' replicas has come since its last step,
-// and waits only until its own messages have been received.
+// algorithms: each node offers its replica to its neighbours at every step, takes all that they
+// offer, at rest too, and mixes what has come since its last step. It waits only for its own
+// messages: how many steps a neighbour does, nobody knows.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -30,10 +31,12 @@ class EagerGossip final : public Algorithm {
       started_ = true;
     } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
       limit_ = std::max(limit_, limit->limit);
+    } else if (const auto* offered = std::get_if<Offered>(&event)) {
+      RETURN_IF_ERROR(Take(*offered, host));
     } else if (const auto* received = std::get_if<Received>(&event)) {
       RETURN_IF_ERROR(Keep(*received, host));
     } else if (const auto* sent = std::get_if<Sent>(&event)) {
-      leaving_.erase(sent->id);
+      sending_.erase(sent->id);
     } else if (std::holds_alternative<GradientReady>(event)) {
       Step(host);
     }
@@ -54,18 +57,27 @@ class EagerGossip final : public Algorithm {
   struct Peer {
     Vec posted;
     Vec newest;  // since the last step
-    Round received = 0;
   };
 
   static Tag ReplicaTag(Round step) { return {.channel = 0, .index = step, .step = 0}; }
 
+  absl::StatusOr<Peer*> PeerAt(Rank rank) {
+    const auto from = std::ranges::find(row_.in, rank, &Neighbour::rank);
+    if (from == row_.in.end()) return absl::InternalError(absl::StrCat("from ", rank));
+    return &peers_[from - row_.in.begin()];
+  }
+
+  absl::Status Take(const Offered& offered, Host& host) {
+    ASSIGN_OR_RETURN(Peer* const peer, PeerAt(offered.from));
+    peer->posted = host.New(host.replica_size(), "a neighbour's replica");
+    host.Post(offered.from, offered.tag, Part{peer->posted, 0, host.replica_size()}, step_);
+    return absl::OkStatus();
+  }
+
   absl::Status Keep(const Received& received, Host& host) {
-    const auto from = std::ranges::find(row_.in, received.from, &Neighbour::rank);
-    if (from == row_.in.end()) return absl::InternalError(absl::StrCat("from ", received.from));
-    Peer& peer = peers_[from - row_.in.begin()];
-    if (peer.newest) host.Drop(peer.newest);
-    peer.newest = std::exchange(peer.posted, Vec{});
-    ++peer.received;
+    ASSIGN_OR_RETURN(Peer* const peer, PeerAt(received.from));
+    if (peer->newest) host.Drop(peer->newest);
+    peer->newest = std::exchange(peer->posted, Vec{});
     return absl::OkStatus();
   }
 
@@ -97,26 +109,17 @@ class EagerGossip final : public Algorithm {
   }
 
   void Go(Host& host) {
-    bool all_came = true;
-    for (size_t i = 0; i < peers_.size(); ++i) {
-      Peer& peer = peers_[i];
-      all_came &= peer.received >= limit_;
-      if (peer.posted || peer.received >= limit_) continue;
-      peer.posted = host.New(host.replica_size(), "a neighbour's replica");
-      host.Post(row_.in[i].rank, ReplicaTag(peer.received),
-                Part{peer.posted, 0, host.replica_size()}, std::max(peer.received, step_));
-    }
-    if (gradient_ || !leaving_.empty()) return;
+    if (gradient_ || !sending_.empty()) return;
     if (step_ < limit_) {
       std::vector<Rank> readers;
       options_.mixing->topology().OutNeighbours(options_.rank, 0, &readers);
       for (const Rank reader : readers) {
-        leaving_.insert(
-            host.Send(reader, ReplicaTag(step_), Part{replica_, 0, host.replica_size()}));
+        sending_.insert(
+            host.Offer(reader, ReplicaTag(step_), Part{replica_, 0, host.replica_size()}));
       }
       gradient_ = host.New(host.replica_size(), "the gradient");
       host.Gradient(replica_, gradient_, step_);
-    } else if (all_came) {
+    } else if (std::ranges::none_of(peers_, [](const Peer& peer) { return bool{peer.posted}; })) {
       Forget(host);
       host.Rest(replica_);
     }
@@ -125,13 +128,13 @@ class EagerGossip final : public Algorithm {
   const AlgorithmOptions options_;
   MixingRow row_;
   std::vector<Peer> peers_;  // one for each of row_.in
-  std::set<SendId> leaving_;
+  std::set<SendId> sending_;
   Vec replica_, gradient_, optimizer_state_;
   Round step_ = 0, limit_ = 0;
   bool started_ = false;
 };
 
-// A place and a replica of each in-neighbour; the own replica, the one that is being sent, the
+// A buffer and a replica of each in-neighbour; the own replica, the one that is being sent, the
 // gradient, the optimizer's state and the output of a pass.
 absl::StatusOr<int64_t> Memory(const Spec&, const Topology& topology, int64_t size,
                                int state_vectors) {

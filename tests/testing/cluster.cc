@@ -38,14 +38,20 @@ class Cluster::Node final : public Host {
   void Adopt(std::unique_ptr<Algorithm> algorithm) { algorithm_ = std::move(algorithm); }
 
   absl::Status Deliver(const Event& event) {
-    if (!std::holds_alternative<RoundLimit>(event)) resting_ = false;
+    resting_ = false;
     return algorithm_->On(event, *this);
   }
-  void Wake() { resting_ = false; }
+  absl::Status HearLimit() {
+    limit_due_ = false;
+    const Round limit = cluster_.LimitOf(rank_);
+    if (limit == std::exchange(limit_, limit)) return absl::OkStatus();
+    return Deliver(RoundLimit{limit});
+  }
 
   void Choices(std::vector<Choice>* choices) const {
     if (!gradients_.empty()) choices->push_back({Choice::Kind::kGradient, rank_});
     if (!sent_.empty()) choices->push_back({Choice::Kind::kSent, rank_});
+    if (limit_due_) choices->push_back({Choice::Kind::kLimit, rank_});
     for (const auto& [name, message] : arriving_) {
       const bool posted = posts_.contains(name);
       if (!posted && (!message.offered || message.announced)) continue;
@@ -70,6 +76,8 @@ class Cluster::Node final : public Host {
         return TakeOffer(choice.from, choice.tag);
       case Choice::Kind::kLoss:
         return TakeLoss(choice.from, choice.tag);
+      case Choice::Kind::kLimit:
+        return HearLimit();
     }
     return absl::OkStatus();
   }
@@ -156,6 +164,7 @@ class Cluster::Node final : public Host {
   void Boundary(Round completed, Vec model) override {
     Say(absl::StrCat("ends round ", completed - 1));
     completed_ = completed;
+    ReportSteps();
     if (cluster_.options_.at_boundary) {
       cluster_.options_.at_boundary(rank_, completed, Numbers(model));
     }
@@ -236,6 +245,13 @@ class Cluster::Node final : public Host {
     return Deliver(Lost{from, tag});
   }
 
+  void ReportSteps() {
+    if (!cluster_.budget_ || rank_ >= cluster_.workers_) return;
+    const absl::StatusOr<bool> moved = cluster_.budget_->OnSteps(rank_, completed_);
+    CHECK(moved.ok()) << "rank " << rank_ << ' ' << moved.status().message();
+    limit_due_ = limit_due_ || *moved;
+  }
+
   // None where there is no vector.
   std::span<const float> Numbers(Vec vector) const {
     return vector ? vectors_.At(vector).span() : std::span<float>();
@@ -283,6 +299,8 @@ class Cluster::Node final : public Host {
   std::vector<float> gradient_;        // under way
   SharedVector gradient_into_;
   int64_t gradient_from_ = 0;  // is there from here on
+  Round limit_ = -1;           // as it knows; nothing yet: -1
+  bool limit_due_ = false;     // it has moved since
   bool resting_ = false;
   Vec model_;
   SendId last_send_;
@@ -306,6 +324,7 @@ Cluster::Cluster(ClusterOptions options)
   CHECK(workers.ok()) << workers.status();
   workers_ = *workers;
   rounds_ = options_.rounds && HasRounds(options_.algorithm);
+  if (!HasRounds(options_.algorithm)) budget_ = std::make_unique<GradientBudget>(workers_);
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
     nodes_.push_back(std::make_unique<Node>(rank, *this));
     nodes_.back()->Adopt(
@@ -328,13 +347,19 @@ std::unique_ptr<Algorithm> Cluster::MakeNode(const AlgorithmOptions& options) co
 absl::Status Cluster::Begin(Round limit) {
   const bool first = !std::exchange(started_, true);
   const bool moved = limit > std::exchange(limit_, std::max(limit, limit_));
-  for (auto& node : nodes_) {
-    if (moved) node->Wake();
-    RETURN_IF_ERROR(node->Deliver(RoundLimit{limit}));
+  if (!first && !moved) return absl::OkStatus();
+  if (budget_) budget_->Extend(limit_ * workers_);
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    RETURN_IF_ERROR(nodes_[rank]->HearLimit());
     if (!first) continue;
-    RETURN_IF_ERROR(node->Deliver(Start{}));
+    RETURN_IF_ERROR(nodes_[rank]->Deliver(Start{}));
   }
   return absl::OkStatus();
+}
+
+Round Cluster::LimitOf(Rank rank) const {
+  if (!budget_) return limit_;
+  return rank < workers_ ? budget_->limit(rank) : budget_->total();
 }
 
 absl::Status Cluster::Run(Round limit) {

@@ -2,7 +2,8 @@
 // possible driver, for tests of what must hold in any order.
 //
 // Whatever was posted may arrive next, whatever a node waits for may happen next. There is no
-// time.
+// time. Where nodes do not go through rounds together, they share a budget of as many gradients as
+// that many rounds have, and the answer to a node's report may come at any time.
 #ifndef GRAPEVINE_TESTS_TESTING_CLUSTER_H_
 #define GRAPEVINE_TESTS_TESTING_CLUSTER_H_
 
@@ -15,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
+#include "algorithm/gradient_budget.h"
 #include "algorithm/staleness.h"
 #include "kernels/vector/replica_layout.h"
 #include "optim/optimizer.h"
@@ -54,7 +56,8 @@ class Cluster {
   explicit Cluster(ClusterOptions options);
   ~Cluster();
 
-  // Runs until every node rests at `limit`. An error names what a stuck node waits for.
+  // Runs until every node rests at `limit`, and the budget is used up, if there is one. An error
+  // names what a stuck node waits for.
   absl::Status Run(Round limit);
 
   // The same step by step, for callers that choose the order. Moves the limit; the first call
@@ -62,10 +65,10 @@ class Cluster {
   absl::Status Begin(Round limit);
   // What can happen next: a node learns that part of a gradient is computed, that a message has
   // left or that its send has ended, oldest first; a message arrives for which a buffer is posted;
-  // an offer arrives for which none is; or a post that was withdrawn is lost, which may race with
-  // its message.
+  // an offer arrives for which none is; a post that was withdrawn is lost, which may race with its
+  // message; a node hears that its own limit has moved.
   struct Choice {
-    enum class Kind { kGradient, kSent, kMessage, kOffer, kLoss };
+    enum class Kind { kGradient, kSent, kMessage, kOffer, kLoss, kLimit };
     Kind kind;
     Rank node;
     Rank from = 0;  // of a message, an offer or a post
@@ -99,6 +102,8 @@ class Cluster {
   class Node;
 
   std::unique_ptr<Algorithm> MakeNode(const AlgorithmOptions& options) const;
+  // The limit of a node.
+  Round LimitOf(Rank rank) const;
 
   ClusterOptions options_;
   ReplicaLayout layout_;
@@ -107,6 +112,7 @@ class Cluster {
   std::vector<std::unique_ptr<Node>> nodes_;
   Rank workers_ = 0;  // the ranks from 0 on that hold a model
   bool rounds_ = true;
+  std::unique_ptr<GradientBudget> budget_;  // that nodes share; null: none
   Round largest_lead_ = 0;
   bool started_ = false;
   Round limit_ = 0;
