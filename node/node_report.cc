@@ -23,6 +23,14 @@ control::Heartbeat HeartbeatOf(const NodeActivity& activity) {
   return heartbeat;
 }
 
+control::Steps StepsOf(const StepsReport& steps) {
+  control::Steps report;
+  report.set_steps(steps.steps);
+  report.set_resting(steps.resting);
+  report.set_cut(steps.cut);
+  return report;
+}
+
 control::Failure FailureBy(Rank culprit, const absl::Status& why) {
   control::Failure failure;
   failure.set_culprit(culprit);

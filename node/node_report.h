@@ -26,6 +26,9 @@ struct NodeActivity {
 // What the node is doing, for a heartbeat.
 control::Heartbeat HeartbeatOf(const NodeActivity& activity);
 
+// Where it stands in its share of a budget.
+control::Steps StepsOf(const StepsReport& steps);
+
 // Why the node cannot go on, and which rank is at fault.
 control::Failure FailureBy(Rank culprit, const absl::Status& why);
 

@@ -95,6 +95,7 @@ absl::Status NodeSession::Listen() {
         CoordinatorOptions{.own = Registration(),
                            .run_id = options_.run_id,
                            .round_limit = options_.first_limit,
+                           .budget = options_.budget,
                            .rendezvous_timeout = options_.rendezvous_timeout,
                            .peer_timeout = options_.peer_timeout,
                            .step_timeout = options_.step_timeout},
@@ -155,11 +156,13 @@ absl::Status NodeSession::Join() {
       channel, ControlLineOptions{.coordinator = FormatHostAddress(options_.coordinator),
                                   .peer_timeout = options_.peer_timeout,
                                   .world_size = options_.size,
-                                  .rounds = options_.rounds});
+                                  .rounds = options_.rounds,
+                                  .sharing = options_.budget ? options_.budget->workers : 0});
   ASSIGN_OR_RETURN(control::Roster roster, AwaitRoster());
   ASSIGN_OR_RETURN(std::vector<std::string> addresses, Dialled(roster, options_.coordinator));
   transport_->Join(roster.run_id(), std::move(addresses));
-  runner_->SetLimit(roster.round_limit(), roster.round_limit() >= options_.rounds);
+  runner_->SetLimit(roster.round_limit(),
+                    !options_.budget && roster.round_limit() >= options_.rounds);
   server_->SetReady(true);
   return absl::OkStatus();
 }
@@ -175,6 +178,7 @@ control::Heartbeat NodeSession::Heartbeat() const {
 void NodeSession::StartControl() {
   control_->Start(
       {.on_round_limit = [this](Round limit, bool final) { runner_->SetLimit(limit, final); },
+       .on_cut = [this](Round round) { runner_->Cut(round); },
        .on_abort =
            [this](const absl::Status& verdict) {
              End(verdict);
@@ -253,6 +257,8 @@ absl::Status NodeSession::OnEvaluatedBatch() {
 }
 
 void NodeSession::Report(control::NodeMetrics metrics) { reporter_.Report(std::move(metrics)); }
+
+void NodeSession::ReportSteps(const StepsReport& steps) { control_->SetSteps(StepsOf(steps)); }
 
 absl::Status NodeSession::ReportAtRest(control::NodeMetrics metrics) {
   control::Report report;

@@ -44,6 +44,8 @@ struct NodeSessionOptions {
   std::string algorithm;
   Round rounds = 0;
   Round first_limit = 0;  // rank 0's: the end as known so far (RunnerOptions::limit)
+  // If nodes share a budget of gradients, of so many rounds for each worker.
+  std::optional<BudgetDeskOptions> budget;
   std::chrono::milliseconds rendezvous_timeout{60000};
   std::chrono::milliseconds peer_timeout{30000};
   std::chrono::milliseconds step_timeout = std::chrono::minutes(15);
@@ -83,6 +85,8 @@ class NodeSession {
   // From the run's callbacks: reports to rank 0 what was measured since the last report
   // (metrics_reporter.h).
   void Report(control::NodeMetrics metrics);
+  // From the runner, where nodes share a budget of gradients: tells rank 0.
+  void ReportSteps(const StepsReport& steps);
   // Once the node has trained: reports on its own model, waiting for room in the queue if it must.
   absl::Status ReportAtRest(control::NodeMetrics metrics);
   // Rank 0: moves the end of the run; a final limit settles it.

@@ -28,12 +28,12 @@ class RoundClock final : public SimObserver {
  public:
   explicit RoundClock(const RoundTimingOptions& options) : options_(options) {}
 
-  absl::Status OnBoundary(Rank, Round completed, Nanoseconds now, Vec) override {
+  absl::Status OnCut(const CutTimes& cut, Vec) override {
     if (options_.interrupted != nullptr && *options_.interrupted) {
       return InterruptedError("interrupted");
     }
-    if (completed == options_.warm_up) begin_ = std::max(begin_, now);
-    if (completed == options_.warm_up + options_.measured) end_ = std::max(end_, now);
+    if (cut.round == options_.warm_up) begin_ = std::max(begin_, cut.now);
+    if (cut.round == options_.warm_up + options_.measured) end_ = std::max(end_, cut.now);
     return absl::OkStatus();
   }
 
@@ -200,7 +200,7 @@ absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cl
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Simulation> simulation,
       Simulation::Make(
-          made->options(),
+          made->options(experiment),
           {.make_network = [&](AlarmClock* alarms) { return made->network().Make(alarms); },
            .make_algorithm = [&](Rank rank) { return experiment.MakeAlgorithm(rank); },
            .vectors = &vectors,

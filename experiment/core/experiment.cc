@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "experiment/core/experiment_problem.h"
@@ -62,6 +63,7 @@ absl::Status Experiment::BuildRoles() {
   absl::StatusOr<Rank> workers = WorkerCount(config_.algorithm(), config_.nodes());
   if (!workers.ok()) return NamingFlag("--algorithm", config_.algorithm(), workers.status());
   workers_ = *workers;
+  has_rounds_ = HasRounds(config_.algorithm());
   return absl::OkStatus();
 }
 

@@ -48,6 +48,9 @@ class Experiment {
   // parameter servers (algorithm/algorithm.h).
   Rank workers() const { return workers_; }
   Round rounds() const { return rounds_; }
+  // Whether all nodes do these rounds together. Otherwise the workers share a budget of as many
+  // gradients, rounds are nominal, and a fast node does more.
+  bool has_rounds() const { return has_rounds_; }
   // Samples seen by all workers in `completed` rounds, over the data set's size; rounds if there
   // are no data.
   double Epoch(Round completed) const;
@@ -83,6 +86,7 @@ class Experiment {
 
   Config config_;
   Rank workers_ = 0;
+  bool has_rounds_ = true;
   std::shared_ptr<const Mixing> mixing_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Problem> problem_;

@@ -125,6 +125,7 @@ absl::Status NodeRun::Prepare() {
           .rank = options_.rank,
           .workers = experiment_->workers(),
           .rounds = experiment_->rounds(),
+          .shares_budget = !experiment_->has_rounds(),
           .evaluate = [this](Round completed) { return experiment_->Evaluated(completed); },
           .pace = PaceOf(*experiment_, options_.rank),
           .trace = recording_->trace(),
@@ -143,6 +144,7 @@ absl::Status NodeRun::Prepare() {
       MetricsCollector::Options{
           .size = experiment_->config().nodes(),
           .workers = experiment_->workers(),
+          .has_rounds = experiment_->has_rounds(),
           .evaluated = [this](Round round) { return experiment_->Evaluated(round); },
           .at = [this](Round completed) { return experiment_->At(completed); },
           .evaluation_bytes = experiment_->evaluation_bytes()},
@@ -168,6 +170,13 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.step_timeout = ResolvedTimeout(config.step_timeout());
   session.rounds = experiment_->rounds();
   session.first_limit = experiment_->target().limit();
+  if (!experiment_->has_rounds()) {
+    session.budget = {.nodes = config.nodes(),
+                      .workers = experiment_->workers(),
+                      .rounds = experiment_->rounds(),
+                      .measured = [this](Round round) { return experiment_->Measured(round); },
+                      .evaluated = [this](Round round) { return experiment_->Evaluated(round); }};
+  }
   return session;
 }
 
@@ -193,30 +202,33 @@ absl::Status NodeRun::OnStart() {
   return absl::OkStatus();
 }
 
-absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel& model) {
+absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel&) {
   if (objective_) work_.AddGradient(report.loss, report.gradient);
   work_.mix += report.mix;
   work_.time += report.time;
   recording_->OnRound(report);
-  if (!experiment_->Measured(report.completed)) return absl::OkStatus();
-  return Measure(report, model);
+  return absl::OkStatus();
 }
 
-absl::Status NodeRun::Measure(const RoundReport& round, const BoundaryModel& model) {
-  const NodeWork work = std::exchange(work_, {});
+absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
+  if (!experiment_->Measured(cut.round)) return absl::OkStatus();
+  NodeWork work = std::exchange(work_, {});
+  const auto time = std::chrono::steady_clock::now() - start_;
+  const bool shares_budget = !experiment_->has_rounds();
+  if (shares_budget) ledger_.Add(time, &work);
   const int64_t batch = experiment_->config().batch();
   NodeMetrics metrics =
-      MeasureNode(experiment_->At(round.completed), std::chrono::steady_clock::now() - start_, work,
-                  batch, experiment_->problem().learns());
-  metrics.bytes_sent_total = round.bytes_sent;
-  metrics.bytes_received_total = round.bytes_received;
+      MeasureNode(experiment_->At(cut.round), time, work, batch, experiment_->problem().learns());
+  if (shares_budget) ledger_.Describe(work, runner_->staleness(), &metrics);
+  metrics.bytes_sent_total = cut.bytes_sent;
+  metrics.bytes_received_total = cut.bytes_received;
 
   control::NodeMetrics report;
   report.set_round(metrics.round);
   report.set_time_s(metrics.time_s);
   report.set_samples(work.gradients * batch);
-  report.set_bytes_sent(round.bytes_sent);
-  report.set_bytes_received(round.bytes_received);
+  report.set_bytes_sent(cut.bytes_sent);
+  report.set_bytes_received(cut.bytes_received);
   if (evaluator_) {
     report.set_train_loss_sum(work.loss_sum * static_cast<double>(batch));
     ASSIGN_OR_RETURN(const Sketch sketch, model.SketchOf(experiment_->layout().parameter_size,
@@ -232,6 +244,7 @@ absl::Status NodeRun::OnTrained(const SharedVector& model) {
     RETURN_IF_ERROR(evaluations_->Drain());
   }
   RETURN_IF_ERROR(recording_->WritePart());
+  if (!experiment_->has_rounds()) RETURN_IF_ERROR(ReportTotals());
   if (!evaluator_) return absl::OkStatus();
   const absl::StatusOr<Evaluation> local = evaluator_->Evaluate(model);
   if (!local.ok()) return InEvaluation(runner_->progress().round, local.status());
@@ -258,6 +271,19 @@ absl::Status NodeRun::ReportLocalModel(const Evaluation& local) {
   report.set_round(runner_->progress().round);
   report.set_test_loss(local.loss);
   report.set_test_accuracy(*local.accuracy);
+  return session_->ReportAtRest(std::move(report));
+}
+
+absl::Status NodeRun::ReportTotals() {
+  const NodeTotals totals = ledger_.totals(runner_->staleness());
+  control::NodeMetrics report;
+  control::NodeTotals& told = *report.mutable_totals();
+  told.set_gradients(totals.gradients);
+  told.set_computing_s(totals.gradient_s);
+  told.set_time_s(totals.time_s);
+  told.set_applied(totals.applied);
+  told.set_staleness_mean(totals.staleness_mean);
+  told.set_staleness_max(totals.staleness_max);
   return session_->ReportAtRest(std::move(report));
 }
 
@@ -294,6 +320,9 @@ absl::Status NodeRun::WriteSummary() {
   Summary summary = SummaryOf(*experiment_, latest, met_);
   summary.wall_time_s = latest.time_s;
   summary.local_test_accuracy = collector_->local_test_accuracy();
+  if (const std::vector<NodeTotals> totals = collector_->totals(); !totals.empty()) {
+    AddTotals(totals, experiment_->workers(), &summary);
+  }
   return grapevine::WriteSummary(options_.run_directory, summary);
 }
 

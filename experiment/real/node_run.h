@@ -17,6 +17,7 @@
 #include "experiment/core/accuracy_target.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_identity.h"
+#include "experiment/core/node_ledger.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_recording.h"
 #include "node/control/metrics_collector.h"
@@ -65,8 +66,9 @@ class NodeRun final : private RunObserver {
   NodeSessionCallbacks Callbacks();
 
   absl::Status OnRound(const RoundReport& report, const BoundaryModel& model) override;
+  absl::Status OnCut(const CutReport& report, const BoundaryModel& model) override;
+  void OnSteps(const StepsReport& report) override { session_->ReportSteps(report); }
   void OnAverage(AveragedModel average) override { evaluations_->Submit(std::move(average)); }
-  absl::Status Measure(const RoundReport& round, const BoundaryModel& model);
   absl::Status OnStart();
 
   absl::Status OnTrained(const SharedVector& model);
@@ -74,6 +76,7 @@ class NodeRun final : private RunObserver {
   absl::Status Explained(std::string_view when, const absl::Status& why) const;
   absl::Status InEvaluation(Round round, const absl::Status& why) const;
   absl::Status ReportLocalModel(const Evaluation& local);
+  absl::Status ReportTotals();
 
   // Rank 0's part:
   absl::Status Evaluate(const AveragedModel& average);
@@ -97,7 +100,8 @@ class NodeRun final : private RunObserver {
   std::unique_ptr<LineFile> node_metrics_;
   std::chrono::steady_clock::time_point start_;
 
-  NodeWork work_;  // since the last measurement
+  NodeWork work_;      // since the last measurement
+  NodeLedger ledger_;  // where nodes share a budget of gradients
 
   std::unique_ptr<BackgroundLines> run_metrics_;  // written by rank 0's callbacks
   std::unique_ptr<MetricsCollector> collector_;

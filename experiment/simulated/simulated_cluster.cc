@@ -85,6 +85,12 @@ absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const C
   return cluster;
 }
 
+SimulationOptions SimulatedCluster::options(const Experiment& experiment) const {
+  SimulationOptions options = options_;
+  if (!experiment.has_rounds()) options.sharing = experiment.workers();
+  return options;
+}
+
 absl::StatusOr<std::chrono::nanoseconds> MeasureGradient(const Experiment& experiment) {
   ASSIGN_OR_RETURN(const std::vector<std::unique_ptr<Objective>> objective,
                    experiment.problem().MakeObjectives(0, 1, {}));

@@ -22,7 +22,8 @@ class SimulatedCluster {
   // Errors are kUsage or kInput and name the flag or the file.
   static absl::StatusOr<std::unique_ptr<SimulatedCluster>> Make(const Config& config);
 
-  const SimulationOptions& options() const { return options_; }
+  // For the simulation of an experiment.
+  SimulationOptions options(const Experiment& experiment) const;
   // Null when links only carry bytes.
   const MessageEffects* effects() const { return effects_.get(); }
   const NetworkPlan& network() const { return *plan_; }

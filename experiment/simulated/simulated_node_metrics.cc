@@ -28,15 +28,19 @@ void SimulatedNodeMetrics::OnArithmetic(Rank rank, Nanoseconds begin, Nanosecond
   nodes_[rank].work.mix += nanoseconds(end - begin);
 }
 
-void SimulatedNodeMetrics::OnBoundary(Rank rank, Round completed, Nanoseconds now,
-                                      int64_t bytes_sent) {
-  Node& node = nodes_[rank];
-  const int64_t bytes_received = node.bytes_received.Before(completed);
-  if (!experiment_->Measured(completed)) return;
+void SimulatedNodeMetrics::OnCut(const CutTimes& cut, int64_t bytes_sent,
+                                 const Staleness& staleness) {
+  Node& node = nodes_[cut.rank];
+  const int64_t bytes_received = node.bytes_received.Before(cut.completed);
+  if (!experiment_->Measured(cut.round)) return;
   NodeWork work = std::exchange(node.work, {});
-  work.time = nanoseconds(now - std::exchange(node.last_line, now));
-  NodeMetrics metrics = MeasureNode(experiment_->At(completed), nanoseconds(now), work,
+  work.time = nanoseconds(cut.now - std::exchange(node.last_line, cut.now));
+  const bool shares_budget = !experiment_->has_rounds();
+  if (shares_budget) node.ledger.Add(nanoseconds(cut.now), &work);
+  if (!experiment_->problem().learns()) return;
+  NodeMetrics metrics = MeasureNode(experiment_->At(cut.round), nanoseconds(cut.now), work,
                                     experiment_->config().batch(), /*learns=*/true);
+  if (shares_budget) node.ledger.Describe(work, staleness, &metrics);
   metrics.bytes_sent_total = bytes_sent;
   metrics.bytes_received_total = bytes_received;
   node.lines += ToJsonLine(metrics);

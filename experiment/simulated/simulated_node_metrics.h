@@ -8,7 +8,9 @@
 
 #include "absl/status/status.h"
 #include "algorithm/round_bytes.h"
+#include "algorithm/staleness.h"
 #include "experiment/core/experiment.h"
+#include "experiment/core/node_ledger.h"
 #include "run/records/measurement.h"
 #include "sim/engine/sim_observer.h"
 #include "sim/nanoseconds.h"
@@ -19,20 +21,25 @@ namespace grapevine {
 // descriptor for each.
 class SimulatedNodeMetrics {
  public:
-  // `experiment` outlives this.
+  // `experiment` outlives this. Of a model that does not learn there are totals, but no lines.
   SimulatedNodeMetrics(const Experiment* experiment, Rank nodes);
 
   void OnGradient(const GradientTimes& gradient);
   void OnMessage(const MessageTimes& message);
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end);
-  void OnBoundary(Rank rank, Round completed, Nanoseconds now, int64_t bytes_sent);
+  void OnCut(const CutTimes& cut, int64_t bytes_sent, const Staleness& staleness);
 
+  // Of a node, in a run whose nodes share a budget of gradients.
+  NodeTotals totals(Rank rank, const Staleness& staleness) const {
+    return nodes_[rank].ledger.totals(staleness);
+  }
   // `run`/node-RANK/metrics.jsonl for every node.
   absl::Status Write(const std::string& run) const;
 
  private:
   struct Node {
     NodeWork work;  // since the last line
+    NodeLedger ledger;
     Nanoseconds last_line = 0;
     RoundBytes bytes_received;
     std::string lines;

@@ -65,7 +65,7 @@ absl::Status SimulatedRun::Prepare() {
   workers_ = experiment_->workers();
   ASSIGN_OR_RETURN(vectors_, MakeVectorStore(*experiment_));
   ASSIGN_OR_RETURN(evaluator_, experiment_->problem().MakeEvaluator({}, {}));
-  if (evaluator_) {
+  if (evaluator_ || !experiment_->has_rounds()) {
     node_metrics_ =
         std::make_unique<SimulatedNodeMetrics>(experiment_, experiment_->config().nodes());
   }
@@ -84,7 +84,7 @@ absl::Status SimulatedRun::Prepare() {
   ASSIGN_OR_RETURN(
       simulation_,
       Simulation::Make(
-          cluster_->options(),
+          cluster_->options(*experiment_),
           {.make_network = [this](AlarmClock* clock) { return cluster_->network().Make(clock); },
            .make_algorithm = [this](Rank rank) { return experiment_->MakeAlgorithm(rank); },
            .vectors = vectors_.get(),
@@ -117,15 +117,15 @@ void SimulatedRun::OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {
   if (node_metrics_) node_metrics_->OnArithmetic(rank, begin, end);
 }
 
-absl::Status SimulatedRun::OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) {
+absl::Status SimulatedRun::OnCut(const CutTimes& cut, Vec model) {
   if (options_.interrupted != nullptr && *options_.interrupted) {
     return InterruptedError("interrupted");
   }
   if (node_metrics_) {
-    node_metrics_->OnBoundary(rank, completed, now, simulation_->bytes_sent(rank));
+    node_metrics_->OnCut(cut, simulation_->bytes_sent(cut.rank), simulation_->staleness(cut.rank));
   }
-  if (rank >= workers_) return absl::OkStatus();  // a server: it has no model
-  return collector_->OnBoundary(rank, completed, now, simulation_->bytes_sent(rank),
+  if (cut.rank >= workers_) return absl::OkStatus();  // a server: it has no model
+  return collector_->OnBoundary(cut.rank, cut.round, cut.now, simulation_->bytes_sent(cut.rank),
                                 vectors_->At(model));
 }
 
@@ -175,6 +175,7 @@ absl::StatusOr<Summary> SimulatedRun::Conclude() {
     summary.local_test_accuracy = local;
     RETURN_IF_ERROR(node_metrics_->Write(options_.run_directory));
   }
+  if (!experiment_->has_rounds()) AddTotals(Totals(), workers_, &summary);
   if (trace_) {
     RETURN_IF_ERROR(trace_->Finish());
     if (trace_->dropped() > 0) {
@@ -185,6 +186,14 @@ absl::StatusOr<Summary> SimulatedRun::Conclude() {
   RETURN_IF_ERROR(WriteStatistics(options_.run_directory, statistics()));
   RETURN_IF_ERROR(WriteSummary(options_.run_directory, summary));
   return summary;
+}
+
+std::vector<NodeTotals> SimulatedRun::Totals() const {
+  std::vector<NodeTotals> totals;
+  for (Rank rank = 0; rank < experiment_->config().nodes(); ++rank) {
+    totals.push_back(node_metrics_->totals(rank, simulation_->staleness(rank)));
+  }
+  return totals;
 }
 
 Statistics SimulatedRun::statistics() const {

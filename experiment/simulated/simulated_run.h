@@ -57,13 +57,15 @@ class SimulatedRun final : private SimObserver {
   void OnGradient(const GradientTimes& gradient) override;
   void OnMessage(const MessageTimes& message) override;
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override;
-  absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
+  absl::Status OnCut(const CutTimes& cut, Vec model) override;
   absl::Status OnMeasured(const MeasuredRound& measured);
   // Evaluates the averaged model of a measured round, which may end the run.
   absl::StatusOr<EvaluationRecord> Evaluate(const AveragedModel& average,
                                             const MeasuredRound& measured);
   absl::StatusOr<Summary> Conclude();
   absl::StatusOr<std::optional<Spread>> EvaluateNodes();
+  // By rank, of a run whose nodes share a budget of gradients.
+  std::vector<NodeTotals> Totals() const;
 
   const Experiment* const experiment_;
   const SimulatedRunOptions options_;
@@ -77,7 +79,7 @@ class SimulatedRun final : private SimObserver {
   std::unique_ptr<ChromeTrace> trace_;                  // --trace
   std::unique_ptr<SimTrace> trace_writer_;              // set with trace_
   ObserverGroup observers_;                             // this run, its statistics, its trace
-  std::unique_ptr<SimulatedNodeMetrics> node_metrics_;  // null for a phantom
+  std::unique_ptr<SimulatedNodeMetrics> node_metrics_;  // null for a phantom with rounds
   std::unique_ptr<LineFile> metrics_file_;
   Rank workers_ = 0;  // ranks from here on are servers
   AccuracyTarget target_;

@@ -17,9 +17,21 @@ constexpr size_t kMaxShown = 80;
 
 absl::Status Malformed(const std::string& how) { return absl::InvalidArgumentError(how); }
 
-absl::Status CheckLimit(Round limit, Round rounds) {
-  if (limit >= 0 && limit <= rounds) return absl::OkStatus();
-  return Malformed(absl::StrCat("sent ", limit, " as the limit of a run of ", rounds, " rounds"));
+absl::Status CheckLimit(Round limit, const DirectiveContext& context) {
+  const Rank sharing = context.sharing;
+  if (limit >= 0 && limit <= context.rounds * std::max(sharing, 1)) return absl::OkStatus();
+  return Malformed(absl::StrCat("sent ", limit, " as the limit of a run of ", context.rounds,
+                                " rounds", sharing > 0 ? " of each worker" : ""));
+}
+
+absl::Status CheckCut(Round cut, const DirectiveContext& context) {
+  if (!context.joined) return Malformed("measured the run before it began");
+  if (context.sharing == 0) {
+    return Malformed("sent a round to measure, where each node knows its own");
+  }
+  if (cut > context.cut && cut <= context.rounds) return absl::OkStatus();
+  return Malformed(absl::StrCat("sent round ", cut, " to measure, after round ", context.cut,
+                                " of ", context.rounds));
 }
 
 absl::Status CheckRoster(const control::Roster& roster, const DirectiveContext& context) {
@@ -36,7 +48,7 @@ absl::Status CheckRoster(const control::Roster& roster, const DirectiveContext& 
                                     "\" as the address of rank ", rank));
     }
   }
-  return CheckLimit(roster.round_limit(), context.rounds);
+  return CheckLimit(roster.round_limit(), context);
 }
 
 using std::chrono::milliseconds;
@@ -55,7 +67,9 @@ absl::Status CheckDirective(const control::Directive& directive, const Directive
       return CheckRoster(directive.roster(), context);
     case control::Directive::kRoundLimit:
       if (!context.joined) return Malformed("moved the end of the run before it began");
-      return CheckLimit(directive.round_limit().limit(), context.rounds);
+      return CheckLimit(directive.round_limit().limit(), context);
+    case control::Directive::kCut:
+      return CheckCut(directive.cut().round(), context);
     case control::Directive::kFinish:
       return context.joined ? absl::OkStatus() : Malformed("ended the run before it began");
     case control::Directive::kAbort:
@@ -87,6 +101,8 @@ void ControlLine::OnDirective(const control::Directive& directive, SteadyTime no
   answered_ = true;
   const absl::Status fits = CheckDirective(directive, {.world_size = options_.world_size,
                                                        .rounds = options_.rounds,
+                                                       .sharing = options_.sharing,
+                                                       .cut = last_cut_,
                                                        .joined = roster_.has_value()});
   if (fits.ok()) return Obey(directive);
   End(FailedWith(absl::StrCat(RankZero(), " ", std::string(fits.message()),
@@ -102,6 +118,10 @@ void ControlLine::Obey(const control::Directive& directive) {
     case control::Directive::kRoundLimit:
       limit_ = directive.round_limit();
       break;
+    case control::Directive::kCut:
+      last_cut_ = directive.cut().round();
+      cuts_.push_back(last_cut_);
+      break;
     case control::Directive::kAbort:
       End(FailedWith(directive.abort().message(), directive.abort().failure()));
       break;
@@ -111,6 +131,13 @@ void ControlLine::Obey(const control::Directive& directive) {
     default:
       break;
   }
+}
+
+std::optional<Round> ControlLine::TakeCut() {
+  if (cuts_.empty()) return std::nullopt;
+  const Round cut = cuts_.front();
+  cuts_.pop_front();
+  return cut;
 }
 
 void ControlLine::OnClosed(std::string_view why) {

@@ -9,6 +9,7 @@
 #define GRAPEVINE_NODE_CONTROL_CONTROL_LINE_H_
 
 #include <chrono>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,8 @@ namespace grapevine {
 struct DirectiveContext {
   Rank world_size = 0;
   Round rounds = 0;     // no round limit lies beyond
+  Rank sharing = 0;     // so many workers share a budget of gradients, of so many rounds; none: 0
+  Round cut = 0;        // the last nominal round that was to be measured
   bool joined = false;  // the roster has come
 };
 
@@ -36,6 +39,9 @@ struct ControlLineOptions {
   std::chrono::milliseconds peer_timeout{30000};  // --peer-timeout
   Rank world_size = 1;
   Round rounds = 0;  // of the run: no round limit lies beyond
+  // So many workers share a budget of gradients, and limits are of steps; 0: all do the same
+  // rounds.
+  Rank sharing = 0;
 };
 
 class ControlLine {
@@ -59,6 +65,9 @@ class ControlLine {
   const std::optional<control::Roster>& roster() const { return roster_; }
   // The new limit, once, when the end of the run has moved.
   std::optional<control::RoundLimit> TakeLimit() { return std::exchange(limit_, std::nullopt); }
+  // The nominal rounds that are to be measured, each once, ascending. To be asked before the limit,
+  // which may be the last.
+  std::optional<Round> TakeCut();
   // How the run has ended; OK when every node is done.
   const std::optional<absl::Status>& verdict() const { return verdict_; }
   // The final status of a node that fails with `own`: the verdict if there is one, since it may
@@ -79,6 +88,8 @@ class ControlLine {
   bool answered_ = false;
   std::optional<control::Roster> roster_;
   std::optional<control::RoundLimit> limit_;
+  std::deque<Round> cuts_;  // not taken yet: at most as many as the run has rounds
+  Round last_cut_ = 0;
   std::optional<absl::Status> verdict_;
 };
 

@@ -58,7 +58,9 @@ Coordinator::Coordinator(CoordinatorOptions options, SteadyTime now)
       refusals_told_(kRefusalsTold, kMissingNoticeInterval),
       gather_until_(now + options_.rendezvous_timeout),
       next_missing_notice_(now + kMissingNoticeInterval),
-      now_(now) {}
+      now_(now) {
+  if (options_.budget) desk_.emplace(*options_.budget);
+}
 
 void Coordinator::OnReport(SessionId session, const control::Report& report, SteadyTime now) {
   Advance(now);
@@ -73,13 +75,15 @@ void Coordinator::OnReport(SessionId session, const control::Report& report, Ste
     case control::Report::kHeartbeat:
       return OnHeartbeat(member, report.heartbeat());
     case control::Report::kMetrics:
-      OnRound(member, report.metrics().round());
+      if (!desk_) OnRound(member, report.metrics().round());
       output_.metrics.emplace_back(rank, report.metrics());
       return;
     case control::Report::kFailure:
       return OnFailure(rank, report.failure());
     case control::Report::kDone:
       return OnDone(rank, report.done().round_limit());
+    case control::Report::kSteps:
+      return OnSteps(rank, report.steps());
     default:
       return Abort(rank, Failure::kPeerLost,
                    absl::StrCat("rank ", rank,
@@ -122,6 +126,10 @@ void Coordinator::ExtendRoundLimit(Round limit, bool final) {
   if (limit < round_limit_ || (limit == round_limit_ && !final)) return;
   round_limit_ = limit;
   if (phase_ != Phase::kRunning) return;
+  if (desk_) {
+    desk_->Extend(limit, final);
+    return SendLimits();
+  }
   control::Directive directive;
   directive.mutable_round_limit()->set_limit(limit);
   directive.mutable_round_limit()->set_final(final);
@@ -224,12 +232,15 @@ void Coordinator::StartRun() {
   control::Directive directive;
   control::Roster* roster = directive.mutable_roster();
   roster->set_run_id(options_.run_id);
-  roster->set_round_limit(round_limit_);
+  roster->set_round_limit(desk_ ? 0 : round_limit_);
   for (auto& [rank, member] : members_) {
     roster->add_addresses(member.registration.address());
     member.moved = member.round_since = now_;
   }
   SendToAll(directive);
+  if (!desk_) return;
+  desk_->Extend(round_limit_, /*final=*/false);
+  SendLimits();
 }
 
 void Coordinator::OnHeartbeat(Member& member, const control::Heartbeat& heartbeat) {
@@ -277,16 +288,41 @@ void Coordinator::OnFailure(Rank reporter, const control::Failure& failure) {
 // without its replicas.
 void Coordinator::OnDone(Rank rank, Round limit) {
   if (phase_ != Phase::kRunning) return;
-  if (limit != round_limit_) {
+  if (const std::string why = NotDone(rank, limit); !why.empty()) {
     return Abort(rank, Failure::kOther,
-                 absl::StrCat("rank ", rank, " says that it is done with ", limit,
-                              " rounds, where the run has ", round_limit_,
+                 absl::StrCat("rank ", rank, " says that it is done with ", limit, why,
                               ": a defect; please report it with the run's folder"));
   }
-  members_.at(rank).done_below = limit;
+  members_.at(rank).done_below = round_limit_;
   if (!AllDone()) return;
   members_.at(0).moved = now_;  // the results are to be written
   output_.all_done = true;
+}
+
+std::string Coordinator::NotDone(Rank rank, Round limit) const {
+  if (!desk_) {
+    return limit == round_limit_ ? "" : absl::StrCat(" rounds, where the run has ", round_limit_);
+  }
+  if (!desk_->over()) return " steps, before the run is over";
+  return desk_->EndsAt(rank, limit) ? "" : " steps, which is not its limit";
+}
+
+void Coordinator::OnSteps(Rank rank, const control::Steps& steps) {
+  if (phase_ != Phase::kRunning) return;
+  OnRound(members_.at(rank), steps.steps());
+  const absl::Status status =
+      desk_ ? desk_->OnSteps(rank, steps)
+            : absl::InvalidArgumentError("reports steps, where all nodes do the same rounds");
+  if (status.ok()) return SendLimits();
+  Abort(rank, Failure::kPeerLost,
+        absl::StrCat("rank ", rank, " at ", members_.at(rank).registration.address(), " ",
+                     std::string(status.message()), "; run the same grapevine on every host"));
+}
+
+void Coordinator::SendLimits() {
+  for (auto& [rank, directive] : desk_->Take()) {
+    Send(members_.at(rank).session, std::move(directive));
+  }
 }
 
 bool Coordinator::AllDone() const {

@@ -35,6 +35,7 @@
 #include "absl/status/status.h"
 #include "base/failure.h"
 #include "base/ids.h"
+#include "node/control/budget_desk.h"
 #include "node/control/control.pb.h"
 #include "node/control/notice_throttle.h"
 #include "node/control/steady_time.h"
@@ -50,6 +51,8 @@ struct CoordinatorOptions {
   bool proven = false;
   std::string run_id;
   Round round_limit = 0;
+  // Of a run whose nodes share a budget of gradients; round_limit then counts nominal rounds.
+  std::optional<BudgetDeskOptions> budget;
   std::chrono::milliseconds rendezvous_timeout{60000};  // --rendezvous-timeout
   std::chrono::milliseconds peer_timeout{30000};        // --peer-timeout
   std::chrono::milliseconds step_timeout{900000};       // --step-timeout
@@ -137,7 +140,12 @@ class Coordinator {
   void OnRound(Member& member, Round round);
   std::string InTheNameOf(Rank reporter, const std::string& message) const;
   void OnFailure(Rank reporter, const control::Failure& failure);
+  void OnSteps(Rank rank, const control::Steps& steps);
+  // Passes on what the budget's desk has to tell.
+  void SendLimits();
   void OnDone(Rank rank, Round limit);
+  // Why no node of this run can be done there; empty if this one can.
+  std::string NotDone(Rank rank, Round limit) const;
   bool AllDone() const;
   void JudgeGathering();
   void JudgeSilence();
@@ -156,6 +164,7 @@ class Coordinator {
   absl::Status verdict_;
   Rank culprit_ = -1;  // of the verdict
   Round round_limit_;
+  std::optional<BudgetDesk> desk_;  // if nodes share a budget
   std::map<Rank, Member> members_;
   std::map<SessionId, Rank> ranks_;       // of the members
   std::map<Rank, std::string> absences_;  // why a rank is not there, as far as that is known

@@ -298,6 +298,19 @@ absl::Status GrpcControlClient::SendBefore(SteadyTime deadline, control::Report 
   return absl::OkStatus();
 }
 
+void GrpcControlClient::SetSteps(control::Steps steps) {
+  MutexLock lock(mutex_);
+  steps_ = std::move(steps);
+  SendSteps();
+}
+
+void GrpcControlClient::SendSteps() {
+  if (!steps_ || line_.verdict() || stream_ == nullptr || stream_->full()) return;
+  control::Report report;
+  *report.mutable_steps() = *std::exchange(steps_, std::nullopt);
+  stream_->Enqueue(std::move(report));
+}
+
 absl::Status GrpcControlClient::AwaitVerdict(control::Failure failure, SteadyTime deadline) {
   const absl::Status own = FailedWith(failure.message(), failure.failure());
   control::Report report;
@@ -337,6 +350,7 @@ void GrpcControlClient::Pulse() {
       const bool alive = line_.OnPulse(now);
       if (!alive && stream_ != nullptr) stream_->Cancel();
       OnChange();
+      SendSteps();
       Beat();
     }
     changed_.WaitUntil(mutex_, next);
@@ -358,6 +372,12 @@ void GrpcControlClient::Beat() {
 
 bool GrpcControlClient::Deliver() {
   if (!started_ || verdict_delivered_) return false;
+  if (const std::optional<Round> cut = line_.TakeCut()) {
+    mutex_.unlock();
+    callbacks_.on_cut(*cut);
+    mutex_.lock();
+    return true;
+  }
   if (const std::optional<control::RoundLimit> moved = line_.TakeLimit()) {
     mutex_.unlock();
     callbacks_.on_round_limit(moved->limit(), moved->final());

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -33,6 +34,8 @@ class GrpcControlClient {
  public:
   struct Callbacks {
     std::function<void(Round limit, bool final)> on_round_limit;
+    // A nominal round is to be measured; never after the limit that is final.
+    std::function<void(Round round)> on_cut;
     // The run has failed, or rank 0 is lost: the message for the user, with its
     // Failure. At most one of on_abort and on_finish, once, last.
     std::function<void(const absl::Status& verdict)> on_abort;
@@ -65,6 +68,10 @@ class GrpcControlClient {
   // The same, but waits until `deadline` for room in the queue.
   absl::Status SendBefore(SteadyTime deadline, control::Report report);
 
+  // Says where this node stands, as soon as the queue has room; what was said before and has not
+  // left is then of no use any more. Never blocks.
+  void SetSteps(control::Steps steps);
+
   // Reports that this node cannot go on, and waits for rank 0's verdict, which
   // may know the cause behind the symptom; `failure` itself when none comes.
   // The node's server stays up meanwhile, so that peers do not mistake the
@@ -92,6 +99,7 @@ class GrpcControlClient {
   void OnChange() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Pulse();
   void Beat() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SendSteps() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Runs one callback that is due; false when none is.
   bool Deliver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -102,6 +110,7 @@ class GrpcControlClient {
   Condition changed_;
   std::unique_ptr<Stream> stream_ ABSL_GUARDED_BY(mutex_);
   ControlLine line_ ABSL_GUARDED_BY(mutex_);
+  std::optional<control::Steps> steps_ ABSL_GUARDED_BY(mutex_);  // to be sent
   bool verdict_delivered_ ABSL_GUARDED_BY(mutex_) = false;
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;

@@ -46,6 +46,15 @@ double LatestTime(const Reports& reports) {
   return time_s;
 }
 
+NodeTotals TotalsOf(const control::NodeTotals& report) {
+  return {.gradients = report.gradients(),
+          .gradient_s = report.computing_s(),
+          .time_s = report.time_s(),
+          .applied = report.applied(),
+          .staleness_mean = report.staleness_mean(),
+          .staleness_max = report.staleness_max()};
+}
+
 }  // namespace
 
 absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& report) {
@@ -54,7 +63,11 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
     local_accuracy_[rank] = report.test_accuracy();
     return absl::OkStatus();
   }
-  if (rank < options_.workers && report.samples() <= 0) {
+  if (report.has_totals()) {
+    totals_[rank] = TotalsOf(report.totals());
+    return absl::OkStatus();
+  }
+  if (rank < options_.workers && report.samples() < (options_.has_rounds ? 1 : 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("rank ", rank, " reported round ", report.round(), " without any samples"));
   }
@@ -163,6 +176,14 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
 RunMetrics MetricsCollector::latest() const {
   MutexLock lock(mutex_);
   return meter_.latest();
+}
+
+std::vector<NodeTotals> MetricsCollector::totals() const {
+  MutexLock lock(mutex_);
+  if (static_cast<Rank>(totals_.size()) != options_.size) return {};
+  std::vector<NodeTotals> totals;
+  for (const auto& [rank, node] : totals_) totals.push_back(node);
+  return totals;
 }
 
 std::optional<Spread> MetricsCollector::local_test_accuracy() const {

@@ -32,6 +32,9 @@ class MetricsCollector {
     // The ranks below this one train; of the others, parameter servers, only time and traffic
     // count.
     Rank workers = 1;
+    // Whether every worker has samples in every round; not so where nodes share a budget of
+    // gradients and one may be slow.
+    bool has_rounds = true;
     // Whether a measurement of this round waits for an evaluation.
     std::function<bool(Round)> evaluated;
     std::function<TrainingPoint(Round completed)> at;
@@ -43,14 +46,16 @@ class MetricsCollector {
       : options_(std::move(options)), emit_(emit), meter_(options_.evaluation_bytes) {}
 
   // One node's report of a round. Errors name the rank: a report that is repeated, older than its
-  // last or a worker's without samples; or the rank that has stopped reporting while others are
-  // kMaxOpen rounds ahead.
+  // last or a worker's without samples, where each must have some; or the rank that has stopped
+  // reporting while others are kMaxOpen rounds ahead.
   absl::Status OnNode(Rank rank, const control::NodeMetrics& report);
   void OnEvaluation(const EvaluationRecord& evaluation);
 
   // The last emitted value of each measurement, and the workers' own accuracies.
   RunMetrics latest() const;
   std::optional<Spread> local_test_accuracy() const;
+  // By rank, once all nodes have reported them; else empty.
+  std::vector<NodeTotals> totals() const;
 
   // Rounds that may be open at once.
   static constexpr size_t kMaxOpen = 4096;
@@ -86,6 +91,7 @@ class MetricsCollector {
   Round emitted_ ABSL_GUARDED_BY(mutex_) = 0;
   RunMeter meter_ ABSL_GUARDED_BY(mutex_);
   std::map<Rank, double> local_accuracy_ ABSL_GUARDED_BY(mutex_);
+  std::map<Rank, NodeTotals> totals_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace grapevine

@@ -39,6 +39,9 @@ class Mailbox {
     Round limit;
     bool final;
   };
+  struct CutDue {
+    Round round;
+  };
   struct AverageDone {};
   struct DeviceFailed {
     absl::Status why;
@@ -47,8 +50,8 @@ class Mailbox {
     absl::Status why;
   };
   using Item = std::variant<Received, Offered, Lost, MessageLeft, MessageSent, MessageDeclined,
-                            GradientReady, GradientResult, LimitMoved, AverageDone, PeerFailed,
-                            DeviceFailed, Aborted>;
+                            GradientReady, GradientResult, LimitMoved, CutDue, AverageDone,
+                            PeerFailed, DeviceFailed, Aborted>;
 
   // Far above what the posts, sends and gradients of one node can add up to: more is a bug.
   static constexpr size_t kMaxItems = size_t{1} << 20;

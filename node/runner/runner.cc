@@ -31,7 +31,7 @@ Runner::Runner(RunnerOptions options, std::unique_ptr<Algorithm> algorithm, Obje
       optimizer_(optimizer),
       observer_(observer),
       limit_(options_.limit),
-      limit_final_(options_.limit >= options_.rounds) {}
+      limit_final_(!options_.shares_budget && options_.limit >= options_.rounds) {}
 
 Runner::~Runner() = default;
 
@@ -196,8 +196,18 @@ absl::Status Runner::On(const Mailbox::LimitMoved& moved) {
   if (moved.limit > limit_) {
     limit_ = moved.limit;
     held_.push_back(RoundLimit{limit_});
+    step_reports_.OnLimit(limit_);
   }
   return absl::OkStatus();
+}
+
+absl::Status Runner::On(const Mailbox::CutDue& cut) {
+  cuts_.push_back(cut.round);
+  if (!resting_) return absl::OkStatus();
+  // All that came for the rounds before has been counted.
+  TakeDueCuts(algorithm_->round() + 1, rest_);
+  ReportSteps(algorithm_->round());
+  return observed_.ok() ? absl::OkStatus() : InRound(observed_);
 }
 
 absl::Status Runner::On(const Mailbox::AverageDone&) {
@@ -229,7 +239,7 @@ absl::Status Runner::Pump() {
     const Event event = held_.front();
     held_.pop_front();
     if (!exchange_->Admits(event)) continue;
-    if (std::holds_alternative<RoundLimit>(event)) LeaveRest();
+    LeaveRest();
     RETURN_IF_ERROR(algorithm_->On(event, *this));
     if (!observed_.ok()) return InRound(observed_);
   }
@@ -247,6 +257,7 @@ absl::Status Runner::AdvanceReductions() {
 // at the old limit.
 void Runner::LeaveRest() {
   resting_ = false;
+  rest_ = {};
   model_ = {};  // or the replica of that rest would stay in memory
 }
 
@@ -284,6 +295,7 @@ void Runner::TraceWait(Clock::time_point since, const Mailbox::Item& item) {
 }
 
 void Runner::SetLimit(Round limit, bool final) { mailbox_.Put(Mailbox::LimitMoved{limit, final}); }
+void Runner::Cut(Round round) { mailbox_.Put(Mailbox::CutDue{round}); }
 void Runner::OnAverageDone() { mailbox_.Put(Mailbox::AverageDone{}); }
 void Runner::Abort(absl::Status why) { mailbox_.Put(Mailbox::Aborted{std::move(why)}); }
 
@@ -431,18 +443,43 @@ void Runner::Boundary(Round completed, Vec model) {
   if (options_.trace != nullptr) options_.trace->EndStep(completed - 1, now);
   report_.completed = completed;
   report_.time = now - std::exchange(boundary_, now);
-  report_.bytes_sent = exchange_->bytes_sent();
-  report_.bytes_received = exchange_->BytesReceived(completed);
   observed_.Update(observer_->OnRound(report_, BoundaryModel(data_path_.get(), model)));
   report_.mix = {};
   report_.mix_bytes = 0;
-  if (model && options_.evaluate(completed)) reduction_->Add(completed, Fetch(model));
+  if (options_.shares_budget) {
+    TakeDueCuts(completed, model);
+    ReportSteps(completed);
+  } else {
+    TakeCut(completed, completed, model);
+  }
   DialAhead();
+}
+
+void Runner::TakeCut(Round round, Round completed, Vec model) {
+  last_cut_ = round;
+  const CutReport report{.round = round,
+                         .bytes_sent = exchange_->bytes_sent(),
+                         .bytes_received = exchange_->BytesReceived(completed)};
+  observed_.Update(observer_->OnCut(report, BoundaryModel(data_path_.get(), model)));
+  if (model && options_.evaluate(round)) reduction_->Add(round, Fetch(model));
+}
+
+void Runner::TakeDueCuts(Round completed, Vec model) {
+  for (; !cuts_.empty(); cuts_.pop_front()) TakeCut(cuts_.front(), completed, model);
+}
+
+void Runner::ReportSteps(Round steps) {
+  const StepsReport report{.steps = steps, .resting = resting_, .cut = last_cut_};
+  if (step_reports_.Due(report, options_.now())) observer_->OnSteps(report);
 }
 
 void Runner::Rest(Vec model) {
   resting_ = true;
+  rest_ = model;
   model_ = Fetch(model);
+  if (!options_.shares_budget) return;
+  TakeDueCuts(algorithm_->round() + 1, model);
+  ReportSteps(algorithm_->round());
 }
 
 }  // namespace grapevine

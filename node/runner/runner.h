@@ -31,6 +31,7 @@
 #include "node/runner/mailbox.h"
 #include "node/runner/model_reduction.h"
 #include "node/runner/node_exchange.h"
+#include "node/runner/step_reports.h"
 #include "node/runner/trace_recorder.h"
 #include "node/transport/transport.h"
 #include "optim/optimizer.h"
@@ -40,22 +41,35 @@ namespace grapevine {
 
 // Where the time of one round went.
 struct RoundReport {
-  Round completed = 0;                  // rounds done, this one included
+  Round completed = 0;                  // rounds (steps) of its own, this one included
   double loss = 0;                      // of this node's batch; 0 for a parameter server
   std::chrono::nanoseconds time{};      // from boundary to boundary
   std::chrono::nanoseconds gradient{};  // on the gradient thread, in parallel
   std::chrono::nanoseconds mix{};       // of the passes over vectors that have ended
   int64_t mix_bytes = 0;                // that they read and wrote
-  int64_t bytes_sent = 0;      // payload of the algorithm's messages, of all completed rounds
-  int64_t bytes_received = 0;  // likewise
+};
+
+// What a node has sent and received when it is measured: payload of the algorithm's messages, of
+// all rounds that it has completed.
+struct CutReport {
+  Round round = 0;  // nominal where nodes share a budget of gradients, otherwise the node's own
+  int64_t bytes_sent = 0;
+  int64_t bytes_received = 0;
 };
 
 // Called on the runner's thread.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  // An error ends the run.
+  // At every boundary. An error ends the run.
   virtual absl::Status OnRound(const RoundReport& report, const BoundaryModel& model) = 0;
+  // The node may be measured: after every round; where nodes share a budget of gradients, after
+  // the nominal rounds of which rank 0 says so. An error ends the run.
+  virtual absl::Status OnCut(const CutReport& report, const BoundaryModel& model) {
+    return absl::OkStatus();
+  }
+  // Where nodes share a budget of gradients: rank 0 is to hear this.
+  virtual void OnSteps(const StepsReport& report) {}
   // Rank 0 only: the mean over all workers at an evaluation round. The next one is
   // computed once Runner::OnAverageDone says that this one is released.
   virtual void OnAverage(AveragedModel average) = 0;
@@ -78,6 +92,9 @@ struct RunnerOptions {
   // Rounds to do; `limit` < `rounds` while the end is not settled (SetLimit).
   Round rounds = 0;
   Round limit = 0;
+  // Nodes share a budget of gradients: the limit is this node's own, `rounds` are nominal, and
+  // rank 0 says when to measure (Cut).
+  bool shares_budget = false;
   // Whether the averaged model is taken once `completed` rounds are done; the
   // same on all nodes.
   std::function<bool(Round completed)> evaluate;
@@ -120,6 +137,9 @@ class Runner final : public TransportSink, private Host {
   // Any thread:
   // Moves the limit; Run returns at a final one.
   void SetLimit(Round limit, bool final);
+  // A nominal round is over: the node is measured at its next boundary, or now if it rests. Before
+  // the limit that is final.
+  void Cut(Round round);
   // The observer has released the last average: there is memory for only one.
   void OnAverageDone();
   // Makes Run return `why`.
@@ -161,6 +181,7 @@ class Runner final : public TransportSink, private Host {
   absl::Status On(const GradientReady& part);
   absl::Status On(const GradientResult& result);
   absl::Status On(const Mailbox::LimitMoved& moved);
+  absl::Status On(const Mailbox::CutDue& cut);
   absl::Status On(const Mailbox::AverageDone&);
   absl::Status On(const Mailbox::PeerFailed& failed);
   absl::Status On(const Mailbox::DeviceFailed& failed) { return InRound(failed.why); }
@@ -169,6 +190,10 @@ class Runner final : public TransportSink, private Host {
   absl::Status Pump();
   absl::Status AdvanceReductions();
   void LeaveRest();
+  // Measures the node.
+  void TakeCut(Round round, Round completed, Vec model);
+  void TakeDueCuts(Round completed, Vec model);
+  void ReportSteps(Round steps);
   // The model in host memory; no data if there is none. Errors go to observed_.
   SharedVector Fetch(Vec model);
   void DialAhead();
@@ -230,7 +255,11 @@ class Runner final : public TransportSink, private Host {
   Round limit_;
   bool limit_final_;
   bool resting_ = false;
+  Vec rest_;  // the model of that rest
   SharedVector model_;
+  std::deque<Round> cuts_;  // that are due: at most the nominal rounds
+  Round last_cut_ = 0;
+  StepReports step_reports_;
   Round dialled_ = 0;
   RoundReport report_;          // of the current round
   Clock::time_point boundary_;  // when it began

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -57,6 +58,17 @@ inline bool Read(const nlohmann::json& json, bool* value) {
 inline bool Read(const nlohmann::json& json, std::string* value) {
   if (!json.is_string()) return false;
   *value = json.get<std::string>();
+  return true;
+}
+
+// Far more than any list of a record has.
+inline constexpr size_t kMaxListed = 1024;
+
+inline bool Read(const nlohmann::json& json, std::vector<int64_t>* values) {
+  if (!json.is_array() || json.size() > kMaxListed) return false;
+  for (const nlohmann::json& value : json) {
+    if (!Read(value, &values->emplace_back())) return false;
+  }
   return true;
 }
 

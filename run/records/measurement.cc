@@ -1,6 +1,7 @@
 #include "run/records/measurement.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/units.h"
 
@@ -38,6 +39,26 @@ NodeMetrics MeasureNode(const TrainingPoint& point, std::chrono::nanoseconds tim
   return metrics;
 }
 
+void AddTotals(std::span<const NodeTotals> nodes, int64_t workers, Summary* summary) {
+  std::vector<double> gradients, idle;
+  double staleness = 0;
+  int64_t applied = 0, greatest = 0;
+  for (size_t rank = 0; rank < nodes.size(); ++rank) {
+    const NodeTotals& node = nodes[rank];
+    staleness += node.staleness_mean * static_cast<double>(node.applied);
+    applied += node.applied;
+    greatest = std::max(greatest, node.staleness_max);
+    if (static_cast<int64_t>(rank) >= workers) continue;
+    gradients.push_back(static_cast<double>(node.gradients));
+    idle.push_back(std::max(0.0, node.time_s - node.gradient_s));
+  }
+  summary->gradients = SpreadOf(gradients);
+  summary->idle_s = SpreadOf(idle);
+  if (applied == 0) return;
+  summary->staleness_mean = Mean(staleness, applied);
+  summary->staleness_max = greatest;
+}
+
 RunMetrics RunMeter::Measure(const TrainingPoint& point, const RunWork& work,
                              const std::optional<EvaluationRecord>& evaluation) {
   RunMetrics metrics{.round = point.round,
@@ -49,7 +70,7 @@ RunMetrics RunMeter::Measure(const TrainingPoint& point, const RunWork& work,
                      .bytes_sent_total = work.bytes_sent,
                      .evaluation_bytes_sent_total = evaluations_ * evaluation_bytes_,
                      .samples_per_s = Rate(work.samples, work.time_s - time_s_)};
-  if (work.loss_sum) metrics.train_loss = Mean(*work.loss_sum, work.losses);
+  if (work.loss_sum && work.losses > 0) metrics.train_loss = Mean(*work.loss_sum, work.losses);
   if (evaluation) AddEvaluation(*evaluation, &metrics);
   time_s_ = work.time_s;
   Remember(metrics, &latest_);

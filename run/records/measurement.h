@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "run/records/metrics.h"
 
@@ -38,10 +39,24 @@ struct NodeWork {
 NodeMetrics MeasureNode(const TrainingPoint& point, std::chrono::nanoseconds time,
                         const NodeWork& work, int64_t batch, bool learns);
 
+// What one node has done in the whole run, where nodes share a budget of gradients.
+struct NodeTotals {
+  int64_t gradients = 0;  // that it computed
+  double gradient_s = 0;  // in this time
+  double time_s = 0;      // of this
+  int64_t applied = 0;    // gradients that entered a model there, of whatever staleness
+  double staleness_mean = 0;
+  int64_t staleness_max = 0;
+};
+
+// Adds what only such a run has, over all nodes, of which the first `workers` compute gradients.
+void AddTotals(std::span<const NodeTotals> nodes, int64_t workers, Summary* summary);
+
 // What all nodes did since the last measurement of the run.
 struct RunWork {
   double time_s = 0;  // from the first round until the last node completed this one
-  // Summed over the workers, `losses` values in all; absent if nothing is learnt.
+  // Summed over the workers, `losses` values in all; absent if nothing is learnt. There may be none
+  // where rounds are nominal.
   std::optional<double> loss_sum;
   int64_t losses = 0;
   int64_t samples = 0;

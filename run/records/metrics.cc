@@ -37,9 +37,16 @@ constexpr auto kNodeMembers = [](auto& record, auto&& visit) {
   visit("samples_per_s", record.samples_per_s);
   visit("bytes_sent_total", record.bytes_sent_total);
   visit("bytes_received_total", record.bytes_received_total);
+  visit("gradients_total", record.gradients_total);
+  visit("idle_s", record.idle_s);
+  visit("staleness_mean", record.staleness_mean);
+  visit("staleness_max", record.staleness_max);
+  visit("staleness", record.staleness);
 };
 
 constexpr char kLocal[] = "local_test_accuracy";
+constexpr char kGradients[] = "gradients";
+constexpr char kIdle[] = "idle_s";
 constexpr char kTarget[] = "target";
 
 constexpr auto kTargetMembers = [](auto& record, auto&& visit) {
@@ -76,6 +83,8 @@ constexpr auto kSummaryMembers = [](auto& record, auto&& visit) {
   visit("test_accuracy_recalibrated", record.test_accuracy_recalibrated);
   visit("consensus_distance", record.consensus_distance);
   visit("buffer_distance", record.buffer_distance);
+  visit("staleness_mean", record.staleness_mean);
+  visit("staleness_max", record.staleness_max);
 };
 
 // The object under `name`, if there is one.
@@ -136,6 +145,8 @@ std::string ToJsonText(const Summary& summary) {
   if (summary.local_test_accuracy) {
     json[kLocal] = ToJson(*summary.local_test_accuracy, kSpreadMembers);
   }
+  if (summary.gradients) json[kGradients] = ToJson(*summary.gradients, kSpreadMembers);
+  if (summary.idle_s) json[kIdle] = ToJson(*summary.idle_s, kSpreadMembers);
   if (summary.target) json[kTarget] = ToJson(*summary.target, kTargetMembers);
   return Dump(json, 2) + "\n";
 }
@@ -145,6 +156,8 @@ absl::StatusOr<Summary> SummaryFromJson(std::string_view text) {
   if (json.is_discarded()) return absl::InvalidArgumentError("is not valid JSON");
   ASSIGN_OR_RETURN(Summary summary, FromJson<Summary>(json, kSummaryMembers));
   absl::Status status = ReadMember(json, kLocal, kSpreadMembers, &summary.local_test_accuracy);
+  status.Update(ReadMember(json, kGradients, kSpreadMembers, &summary.gradients));
+  status.Update(ReadMember(json, kIdle, kSpreadMembers, &summary.idle_s));
   status.Update(ReadMember(json, kTarget, kTargetMembers, &summary.target));
   RETURN_IF_ERROR(status);
   return summary;

@@ -78,6 +78,16 @@ struct NodeMetrics {
   // As in RunMetrics, without evaluations.
   std::optional<int64_t> bytes_sent_total;
   std::optional<int64_t> bytes_received_total;
+
+  // Where nodes share a budget of gradients: how many it has computed, the seconds since the last
+  // line in which it computed none, and how many updates the models had had since the replicas at
+  // which those were taken that it has applied, if it applies any: how many had none, 1, 2 to 3,
+  // 4 to 7 ... (algorithm/staleness.h).
+  std::optional<int64_t> gradients_total;
+  std::optional<double> idle_s;
+  std::optional<double> staleness_mean;
+  std::optional<int64_t> staleness_max;
+  std::optional<std::vector<int64_t>> staleness;
 };
 
 // One line of JSON, without the line break.
@@ -147,6 +157,14 @@ struct Summary {
   std::optional<Spread> local_test_accuracy;  // of the nodes' own models
   std::optional<double> consensus_distance;
   std::optional<double> buffer_distance;
+
+  // Where nodes share a budget of gradients: over the workers, how many each has computed and for
+  // how long it computed none; over all gradients that were applied, how many updates the models
+  // had had since the replicas at which they were taken.
+  std::optional<Spread> gradients;
+  std::optional<Spread> idle_s;
+  std::optional<double> staleness_mean;
+  std::optional<int64_t> staleness_max;
 
   std::optional<TargetAccuracy> target;
 };

@@ -36,6 +36,14 @@ struct MessageTimes {
   Nanoseconds arrived;  // the last byte arrives
 };
 
+// A node is measured.
+struct CutTimes {
+  Rank rank;
+  Round round;      // nominal where nodes share a budget of gradients, otherwise the node's own
+  Round completed;  // rounds (steps) of its own, of which all has been sent and received
+  Nanoseconds now;
+};
+
 // Calls come in the order of simulated time. A method that is not overridden costs one empty call.
 class SimObserver {
  public:
@@ -49,6 +57,9 @@ class SimObserver {
   virtual absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) {
     return absl::OkStatus();
   }
+  // After every round; where nodes share a budget of gradients, at the first boundary, or the first
+  // moment of rest, after each nominal round. `model` as above; an error ends the simulation.
+  virtual absl::Status OnCut(const CutTimes& cut, Vec model) { return absl::OkStatus(); }
 };
 
 // Calls the observers in the order in which they were added. Thread-compatible.
@@ -72,6 +83,11 @@ class ObserverGroup final : public SimObserver {
     for (SimObserver* observer : observers_) {
       status.Update(observer->OnBoundary(rank, completed, now, model));
     }
+    return status;
+  }
+  absl::Status OnCut(const CutTimes& cut, Vec model) override {
+    absl::Status status;
+    for (SimObserver* observer : observers_) status.Update(observer->OnCut(cut, model));
     return status;
   }
 

@@ -29,6 +29,7 @@ Simulation::Simulation(const SimulationOptions& options, SimulationParts parts)
   network_ = parts_.make_network(this);
   exchange_ = std::make_unique<MessageExchange>(options.nodes, network_.get(), parts_.effects,
                                                 parts_.vectors, &queue_);
+  if (options_.sharing > 0) budget_.emplace(options_.sharing);
 }
 
 Simulation::~Simulation() = default;
@@ -59,7 +60,11 @@ absl::Status Simulation::Run(Round limit) {
       if (stopped_) return absl::OkStatus();
     }
     network_->Settle(now_);
-    if (wanted_limit_ > limit_) {
+    if (rest_cuts_due_) {
+      RETURN_IF_ERROR(TakeCutsAtRest());
+      if (stopped_) return absl::OkStatus();
+    }
+    if (wanted_limit_ > limit_ || !moved_.empty()) {
       RETURN_IF_ERROR(ApplyLimit());
       network_->Settle(now_);
     }
@@ -68,13 +73,24 @@ absl::Status Simulation::Run(Round limit) {
 }
 
 absl::Status Simulation::ApplyLimit() {
-  limit_ = wanted_limit_;
-  resting_ = 0;
-  for (Node& node : nodes_) node.rested = -1;
-  for (Rank rank = 0; rank < options_.nodes; ++rank) {
-    RETURN_IF_ERROR(Deliver(rank, RoundLimit{limit_}));
+  const bool moved = wanted_limit_ > std::exchange(limit_, wanted_limit_);
+  if (budget_ && moved) {
+    const std::vector<Rank> workers = budget_->Extend(limit_ * budget_->workers());
+    moved_.insert(moved_.end(), workers.begin(), workers.end());
+  }
+  for (Rank rank = budget_ ? budget_->workers() : 0; moved && rank < options_.nodes; ++rank) {
+    moved_.push_back(rank);
+  }
+  for (const Rank rank : std::exchange(moved_, {})) {
+    if (LimitOf(rank) == std::exchange(nodes_[rank].limit, LimitOf(rank))) continue;
+    RETURN_IF_ERROR(Deliver(rank, RoundLimit{LimitOf(rank)}));
   }
   return absl::OkStatus();
+}
+
+Round Simulation::LimitOf(Rank rank) const {
+  if (!budget_) return limit_;
+  return rank < budget_->workers() ? budget_->limit(rank) : budget_->total();
 }
 
 absl::Status Simulation::StartNodes() {
@@ -193,6 +209,7 @@ absl::Status Simulation::Dispatch(Rank rank, const Event& event) {
   Node& node = nodes_[rank];
   current_ = rank;
   cursor_ = now_;
+  if (std::exchange(node.rested, -1) >= 0) --resting_;
   if (std::holds_alternative<Received>(event)) Spend(options_.message_overhead);
   absl::Status status = node.algorithm->On(event, *this);
   node.busy_until = cursor_;
@@ -313,8 +330,43 @@ void Simulation::GradientApplied(int64_t staleness) {
 
 void Simulation::Boundary(Round completed, Vec model) {
   nodes_[current_].ended = cursor_;
+  if (budget_) CountSteps(completed);
   if (parts_.observer == nullptr) return;
   status_.Update(parts_.observer->OnBoundary(current_, completed, cursor_, model));
+  if (budget_) return TakeCuts(current_, cursor_, model);
+  status_.Update(parts_.observer->OnCut(
+      {.rank = current_, .round = completed, .completed = completed, .now = cursor_}, model));
+}
+
+void Simulation::CountSteps(Round completed) {
+  if (current_ >= budget_->workers()) return;
+  const absl::StatusOr<bool> moved = budget_->OnSteps(current_, completed);
+  status_.Update(moved.status());
+  if (moved.ok() && *moved) moved_.push_back(current_);
+  const Round passed = budget_->steps() / budget_->workers();
+  if (passed > std::exchange(passed_, passed)) rest_cuts_due_ = true;
+}
+
+void Simulation::TakeCuts(Rank rank, Nanoseconds when, Vec model) {
+  Node& node = nodes_[rank];
+  while (node.cut < passed_ && parts_.observer != nullptr) {
+    status_.Update(
+        parts_.observer->OnCut({.rank = rank,
+                                .round = ++node.cut,
+                                // At rest there is no message of the current one.
+                                .completed = node.algorithm->round() + (node.rested >= 0 ? 1 : 0),
+                                .now = when},
+                               model));
+  }
+}
+
+absl::Status Simulation::TakeCutsAtRest() {
+  rest_cuts_due_ = false;
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    if (nodes_[rank].rested >= 0) TakeCuts(rank, now_, nodes_[rank].model);
+    if (!status_.ok()) return At(rank, passed_, std::exchange(status_, absl::OkStatus()));
+  }
+  return absl::OkStatus();
 }
 
 void Simulation::Rest(Vec model) {
@@ -322,6 +374,7 @@ void Simulation::Rest(Vec model) {
   node.model = model;
   if (node.rested < 0) ++resting_;
   node.rested = cursor_;
+  if (budget_) TakeCuts(current_, cursor_, model);
 }
 
 void Simulation::SetAlarm(FlowId flow, uint32_t version, Nanoseconds when) {

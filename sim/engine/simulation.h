@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
+#include "algorithm/gradient_budget.h"
 #include "algorithm/host.h"
 #include "algorithm/staleness.h"
 #include "run/timing/compute_time.h"
@@ -33,6 +34,9 @@ namespace grapevine {
 
 struct SimulationOptions {
   Rank nodes = 1;
+  // The ranks below share a budget of gradients, of as many rounds each as Run is given, and limits
+  // move without delay; 0: all nodes do the same rounds.
+  Rank sharing = 0;
   // Bytes per nanosecond that mixing reads and writes; infinite: for free.
   double memory_bandwidth = std::numeric_limits<double>::infinity();
   // Time of the exchange lane that sending or receiving one message takes.
@@ -56,7 +60,8 @@ class Simulation final : private Host, private AlarmClock {
                                                           SimulationParts parts);
   ~Simulation() override;
 
-  // Runs until every node rests at `limit`, or it is stopped. Errors name the node and the round: a
+  // Runs until every node rests at `limit` and the budget, if there is one, is used up; or it is
+  // stopped. Errors name the node and the round: a
   // gradient's or the observer's, or a node that waits for a message that cannot come.
   absl::Status Run(Round limit);
   // Moves the limit outwards while Run lasts (from the observer).
@@ -97,6 +102,8 @@ class Simulation final : private Host, private AlarmClock {
     std::optional<double> gradient_loss;  // once it is computed
     Nanoseconds gradient_begin = 0;
     Nanoseconds gradient_end = 0;
+    Round limit = -1;  // that it has heard of; none: -1
+    Round cut = 0;     // the last nominal round that it was measured in
     Vec model;
     Nanoseconds ended = 0;    // its last round
     Nanoseconds rested = -1;  // not yet: -1
@@ -105,7 +112,14 @@ class Simulation final : private Host, private AlarmClock {
   Simulation(const SimulationOptions& options, SimulationParts parts);
 
   absl::Status StartNodes();
+  // Moves it to the one that is wanted; the nodes whose own has moved hear so.
   absl::Status ApplyLimit();
+  Round LimitOf(Rank rank) const;
+  // The current node has done so many steps of a shared budget.
+  void CountSteps(Round completed);
+  // Measures a node as often as is due, and all that rest.
+  void TakeCuts(Rank rank, Nanoseconds when, Vec model);
+  absl::Status TakeCutsAtRest();
   absl::Status Handle(const SimEvent& event);
   absl::Status OnGradientPart(Rank rank, uint32_t part);
   absl::Status OnGradient(Rank rank);
@@ -162,6 +176,10 @@ class Simulation final : private Host, private AlarmClock {
   bool stopped_ = false;
   Rank resting_ = 0;
   std::vector<Staleness> staleness_;  // of each node, once there is any
+  std::optional<GradientBudget> budget_;
+  std::vector<Rank> moved_;  // whose limits have moved, and who have not heard so
+  Round passed_ = 0;         // nominal rounds of the budget
+  bool rest_cuts_due_ = false;
 
   Rank current_ = 0;        // whose event is being handled
   Nanoseconds cursor_ = 0;  // its exchange lane is busy until then

@@ -6,6 +6,8 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "node/control/control_line.h"
 #include "node/control/registration.h"
@@ -16,6 +18,7 @@ namespace {
 
 constexpr Rank kNodes = 3;
 constexpr Round kRounds = 100;
+constexpr Rank kWorkers = 2;
 
 control::Registration Own() {
   control::Registration own;
@@ -50,13 +53,20 @@ class Events {
 // an end.
 class Watch {
  public:
+  explicit Watch(bool shares_budget) : sharing_(shares_budget ? kWorkers : 0) {}
+
   void Look(Coordinator& coordinator) {
     const Coordinator::Output output = coordinator.Take();
     for (const auto& [session, directive] : output.directives) {
       const bool joined = directive.kind_case() != control::Directive::kRoster;
-      const absl::Status status =
-          CheckDirective(directive, {.world_size = kNodes, .rounds = kRounds, .joined = joined});
+      if (!joined) cuts_[session] = 0;
+      const absl::Status status = CheckDirective(directive, {.world_size = kNodes,
+                                                             .rounds = kRounds,
+                                                             .sharing = sharing_,
+                                                             .cut = cuts_[session],
+                                                             .joined = joined});
       CHECK(status.ok()) << status << directive.DebugString();
+      if (directive.has_cut()) cuts_[session] = directive.cut().round();
     }
     for (const auto& [rank, metrics] : output.metrics) CHECK(rank >= 0 && rank < kNodes);
     const Coordinator::Phase phase = coordinator.phase();
@@ -71,13 +81,16 @@ class Watch {
     return phase_ == Coordinator::Phase::kFinished || phase_ == Coordinator::Phase::kAborted;
   }
 
+  const Rank sharing_;
+  std::map<SessionId, Round> cuts_;
   Coordinator::Phase phase_ = Coordinator::Phase::kGathering;
 };
 
-void Play(const uint8_t* data, size_t size) {
+void PlayWith(const std::optional<BudgetDeskOptions>& budget, const uint8_t* data, size_t size) {
   SteadyTime now{};
-  Coordinator coordinator({.own = Own(), .run_id = "run", .round_limit = kRounds}, now);
-  Watch watch;
+  Coordinator coordinator({.own = Own(), .run_id = "run", .round_limit = kRounds, .budget = budget},
+                          now);
+  Watch watch(budget.has_value());
   Events events(data, size);
   for (int i = 0; events.more() && i < 1000; ++i) {
     const uint8_t event = events.Byte() % 4;
@@ -94,6 +107,17 @@ void Play(const uint8_t* data, size_t size) {
     }
     watch.Look(coordinator);
   }
+}
+
+// With rounds, and where nodes share a budget of gradients.
+void Play(const uint8_t* data, size_t size) {
+  PlayWith(std::nullopt, data, size);
+  PlayWith(BudgetDeskOptions{.nodes = kNodes,
+                             .workers = kWorkers,
+                             .rounds = kRounds,
+                             .measured = [](Round round) { return round % 2 == 0; },
+                             .evaluated = [](Round round) { return round % 4 == 0; }},
+           data, size);
 }
 
 const fuzz::Target target("coordinator", Play);

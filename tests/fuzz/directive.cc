@@ -2,17 +2,23 @@
 // length and protobuf.
 #include <glog/logging.h>
 
+#include <algorithm>
+
 #include "node/control/control_line.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace grapevine {
 namespace {
 
-void Play(const uint8_t* data, size_t size) {
+// `sharing` workers share a budget of gradients, if there are any.
+void PlayWith(Rank sharing, const uint8_t* data, size_t size) {
   constexpr Rank kNodes = 3;
   constexpr Round kRounds = 100;
   SteadyTime now{};
-  ControlLine line({.coordinator = "10.0.0.1:7000", .world_size = kNodes, .rounds = kRounds}, now);
+  ControlLine line(
+      {.coordinator = "10.0.0.1:7000", .world_size = kNodes, .rounds = kRounds, .sharing = sharing},
+      now);
+  Round last_cut = 0;
   line.OnConnecting(now);
   for (size_t at = 0; at < size;) {
     const size_t length = std::min<size_t>(data[at], size - at - 1);
@@ -25,11 +31,20 @@ void Play(const uint8_t* data, size_t size) {
     CHECK(!over || line.verdict().has_value());
     if (line.roster()) CHECK_EQ(line.roster()->addresses_size(), kNodes);
     if (const auto limit = line.TakeLimit())
-      CHECK(limit->limit() >= 0 && limit->limit() <= kRounds);
+      CHECK(limit->limit() >= 0 && limit->limit() <= kRounds * std::max(sharing, 1));
+    while (const auto cut = line.TakeCut()) {
+      CHECK(*cut > last_cut && *cut <= kRounds);
+      last_cut = *cut;
+    }
     // What rank 0 says goes to a terminal.
     if (!line.verdict()) continue;
     for (const char c : line.verdict()->message()) CHECK(static_cast<uint8_t>(c) >= 0x20) << int{c};
   }
+}
+
+void Play(const uint8_t* data, size_t size) {
+  PlayWith(0, data, size);
+  PlayWith(2, data, size);
 }
 
 const fuzz::Target target("directive", Play);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -22,11 +23,13 @@ constexpr milliseconds kTick{250};
 
 class CoordinatorStage final : public Stage {
  public:
-  explicit CoordinatorStage(Rank nodes)
+  CoordinatorStage(Rank nodes, std::optional<BudgetDeskOptions> budget)
       : nodes_(nodes),
+        shares_budget_(budget.has_value()),
         coordinator_({.own = RegistrationOf(0),
                       .run_id = "script",
-                      .round_limit = 100,
+                      .round_limit = budget ? budget->rounds : 100,
+                      .budget = budget,
                       .rendezvous_timeout = milliseconds(20000),
                       .peer_timeout = milliseconds(4000),
                       .step_timeout = milliseconds(60000)},
@@ -54,6 +57,7 @@ class CoordinatorStage final : public Stage {
     if (words.Skip("move")) return Move(words);
     const std::vector<Rank> ranks = words.Ranks(nodes_);
     if (words.Skip("in")) return Beat(ranks, words);
+    if (words.Skip("has")) return Steps(ranks, words);
     if (words.Skip("blames")) return Blame(ranks.front(), words);
     if (words.Skip("fails:")) return Fail(ranks.front(), words);
     return UnknownCommand(command);
@@ -127,6 +131,17 @@ class CoordinatorStage final : public Stage {
       beating_[rank] = report;
       Report(rank, report);
     }
+    return absl::OkStatus();
+  }
+
+  // "0 1 has done 3", "0 has done 3, rests", "0 has done 3, measured 2".
+  absl::Status Steps(const std::vector<Rank>& ranks, Words& words) {
+    control::Report report;
+    words.Skip("done");
+    report.mutable_steps()->set_steps(words.Number());
+    report.mutable_steps()->set_resting(words.Skip("resting"));
+    if (words.Skip("measured")) report.mutable_steps()->set_cut(words.Number());
+    for (const Rank rank : ranks) Report(rank, report);
     return absl::OkStatus();
   }
 
@@ -214,13 +229,16 @@ class CoordinatorStage final : public Stage {
   std::string At() const {
     return absl::StrCat("at ", std::chrono::duration<double>(now_ - SteadyTime()).count(), " s ");
   }
-  static std::string InWords(const control::Directive& directive) {
+  std::string InWords(const control::Directive& directive) const {
     switch (directive.kind_case()) {
       case control::Directive::kRoster:
         return absl::StrCat("begin, to round ", directive.roster().round_limit());
       case control::Directive::kRoundLimit:
-        return absl::StrCat("the end is round ", directive.round_limit().limit(),
+        return absl::StrCat(shares_budget_ ? "your limit is " : "the end is round ",
+                            directive.round_limit().limit(),
                             directive.round_limit().final() ? " for good" : " for now");
+      case control::Directive::kCut:
+        return absl::StrCat("measure round ", directive.cut().round());
       case control::Directive::kAbort:
         return absl::StrCat("end with exit code ", directive.abort().failure(), ": ",
                             directive.abort().message());
@@ -232,6 +250,7 @@ class CoordinatorStage final : public Stage {
   }
 
   const Rank nodes_;
+  const bool shares_budget_;
   SteadyTime now_{};
   Coordinator coordinator_;
   std::map<Rank, control::Report> beating_;
@@ -240,12 +259,22 @@ class CoordinatorStage final : public Stage {
 
 }  // namespace
 
-// "coordinator of 3".
+// "coordinator of 3", "coordinator of 3 whose 2 workers share 8 rounds evaluated every 2".
 absl::StatusOr<std::unique_ptr<Stage>> MakeCoordinatorStage(Words words) {
   words.Skip("of");
   const Rank nodes = static_cast<Rank>(words.Number());
+  std::optional<BudgetDeskOptions> budget;
+  if (words.Skip("whose")) {
+    budget = {.nodes = nodes, .workers = static_cast<Rank>(words.Number())};
+    for (const char* word : {"workers", "share"}) words.Skip(word);
+    budget->rounds = words.Number();
+    for (const char* word : {"rounds", "evaluated", "every"}) words.Skip(word);
+    const Round every = words.Number();
+    budget->measured = [](Round) { return true; };
+    budget->evaluated = [every](Round round) { return round % every == 0; };
+  }
   RETURN_IF_ERROR(words.error());
-  return std::make_unique<CoordinatorStage>(nodes);
+  return std::make_unique<CoordinatorStage>(nodes, std::move(budget));
 }
 
 }  // namespace grapevine::testing

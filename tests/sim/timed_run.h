@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "algorithm/algorithm.h"
+#include "algorithm/algorithm_kind.h"
 #include "run/timing/compute_time.h"
 #include "sim/engine/sim_observer.h"
 #include "sim/engine/simulation.h"
@@ -43,6 +44,7 @@ struct TimedRun {
     PhantomVectors vectors(elements, /*step_vectors=*/4);
     auto simulation = Simulation::Make(
         {.nodes = nodes,
+         .sharing = HasRounds(algorithm) ? 0 : *WorkerCount(algorithm, nodes),
          .memory_bandwidth = memory_bandwidth,
          .message_overhead = message_overhead},
         {.make_network =

@@ -48,6 +48,25 @@ class ControlLineTest : public testing::Test {
       {.coordinator = "node1:29500", .peer_timeout = milliseconds(4000), .rounds = 10}, now_};
 };
 
+TEST(ControlLine, HandsOutEachCutOnceAndRefusesOneThatDoesNotAscend) {
+  const SteadyTime now{};
+  ControlLine line({.coordinator = "node1:29500", .rounds = 10, .sharing = 1}, now);
+  line.OnDirective(Roster(), now);
+  control::Directive cut;
+  for (const Round round : {3, 4}) {
+    cut.mutable_cut()->set_round(round);
+    line.OnDirective(cut, now);
+  }
+  EXPECT_EQ(line.TakeCut(), 3);
+  EXPECT_EQ(line.TakeCut(), 4);
+  EXPECT_EQ(line.TakeCut(), std::nullopt);
+  line.OnDirective(cut, now);
+  ASSERT_TRUE(line.verdict().has_value());
+  EXPECT_EQ(FailureOf(*line.verdict()), Failure::kPeerLost);
+  EXPECT_THAT(line.verdict()->message(),
+              HasSubstr("rank 0 (the coordinator at node1:29500) sent round 4 to measure"));
+}
+
 TEST_F(ControlLineTest, RemembersTheRosterAndHandsOutEachLimitOnce) {
   line_.OnDirective(Roster(), now_);
   EXPECT_EQ(line_.roster()->run_id(), "run-1");

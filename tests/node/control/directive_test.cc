@@ -11,6 +11,8 @@ using testing::HasSubstr;
 
 constexpr DirectiveContext kGathering{.world_size = 2, .rounds = 10, .joined = false};
 constexpr DirectiveContext kRunning{.world_size = 2, .rounds = 10, .joined = true};
+constexpr DirectiveContext kSharing{
+    .world_size = 2, .rounds = 10, .sharing = 2, .cut = 4, .joined = true};
 
 control::Directive RosterOf(const std::vector<std::string>& addresses, Round limit = 10) {
   control::Directive directive;
@@ -22,6 +24,12 @@ control::Directive RosterOf(const std::vector<std::string>& addresses, Round lim
 control::Directive LimitOf(Round limit) {
   control::Directive directive;
   directive.mutable_round_limit()->set_limit(limit);
+  return directive;
+}
+
+control::Directive CutOf(Round round) {
+  control::Directive directive;
+  directive.mutable_cut()->set_round(round);
   return directive;
 }
 
@@ -59,6 +67,22 @@ TEST(Directive, LimitsLieWithinTheRun) {
   EXPECT_EQ(Objection(LimitOf(-1), kRunning), "sent -1 as the limit of a run of 10 rounds");
   EXPECT_EQ(Objection(LimitOf(11), kRunning), "sent 11 as the limit of a run of 10 rounds");
   EXPECT_THAT(Objection(LimitOf(5), kGathering), HasSubstr("before it began"));
+}
+
+TEST(Directive, ANodeThatSharesABudgetMayDoAllOfIt) {
+  EXPECT_EQ(Objection(LimitOf(20), kSharing), "");
+  EXPECT_EQ(Objection(LimitOf(21), kSharing),
+            "sent 21 as the limit of a run of 10 rounds of each worker");
+}
+
+TEST(Directive, RoundsToMeasureAscendWithinTheRun) {
+  EXPECT_EQ(Objection(CutOf(5), kSharing), "");
+  EXPECT_EQ(Objection(CutOf(4), kSharing), "sent round 4 to measure, after round 4 of 10");
+  EXPECT_EQ(Objection(CutOf(-1), kSharing), "sent round -1 to measure, after round 4 of 10");
+  EXPECT_EQ(Objection(CutOf(11), kSharing), "sent round 11 to measure, after round 4 of 10");
+  EXPECT_EQ(Objection(CutOf(5), kRunning),
+            "sent a round to measure, where each node knows its own");
+  EXPECT_EQ(Objection(CutOf(5), kGathering), "measured the run before it began");
 }
 
 TEST(Directive, NothingEndsBeforeItBegan) {

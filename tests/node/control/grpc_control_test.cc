@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <future>
+#include <optional>
 #include <thread>
 
 #include "base/failure.h"
@@ -53,10 +54,12 @@ std::shared_ptr<grpc::Channel> Dial(const std::string& address) {
 // Rank 0's half: server and service.
 struct RankZero {
   explicit RankZero(Rank world_size, milliseconds peer_timeout = seconds(30), int port = 0,
-                    milliseconds rendezvous_timeout = seconds(20), RunToken token = {})
+                    milliseconds rendezvous_timeout = seconds(20), RunToken token = {},
+                    std::optional<BudgetDeskOptions> budget = std::nullopt)
       : service(CoordinatorOptions{.own = RegistrationOf(0, world_size),
                                    .run_id = "run",
                                    .round_limit = 10,
+                                   .budget = std::move(budget),
                                    .rendezvous_timeout = rendezvous_timeout,
                                    .peer_timeout = peer_timeout},
                 {.on_metrics =
@@ -189,6 +192,75 @@ TEST(GrpcControl, ARunFromRosterToFinish) {
   nodes.clear();
   EXPECT_TRUE(zero.service.AwaitDeparture());
   EXPECT_TRUE(zero.service.verdict().ok());
+}
+
+// What a node hears of a budget: "limit 3", "last limit 3", "measure 2".
+class Heard {
+ public:
+  void Add(std::string what) {
+    MutexLock lock(mutex_);
+    heard_.push_back(std::move(what));
+    changed_.NotifyAll();
+  }
+  bool Await(const std::string& what) {
+    const auto deadline = steady_clock::now() + kLong;
+    MutexLock lock(mutex_);
+    while (std::ranges::count(heard_, what) == 0 && steady_clock::now() < deadline) {
+      changed_.WaitUntil(mutex_, deadline);
+    }
+    return std::ranges::count(heard_, what) == 1;
+  }
+
+ private:
+  Mutex mutex_;
+  Condition changed_;
+  std::vector<std::string> heard_ ABSL_GUARDED_BY(mutex_);
+};
+
+control::Steps StepsOf(Round steps, Round cut, bool resting) {
+  control::Steps report;
+  report.set_steps(steps);
+  report.set_cut(cut);
+  report.set_resting(resting);
+  return report;
+}
+
+TEST(GrpcControl, ASharedBudgetFromItsFirstLimitToTheLast) {
+  RankZero zero(1, seconds(30), 0, seconds(20), {},
+                BudgetDeskOptions{.rounds = 10,
+                                  .measured = [](Round round) { return round == 2; },
+                                  .evaluated = [](Round) { return false; }});
+  Heard heard;
+  std::promise<absl::Status> end;
+  GrpcControlClient client(
+      zero.server->InProcessChannel(),
+      {.coordinator = zero.address(), .world_size = 1, .rounds = 10, .sharing = 1});
+  control::Registration registration = RegistrationOf(0, 1);
+  registration.set_address("127.0.0.1:7000");
+  ASSERT_TRUE(client.Join(registration, steady_clock::now() + kLong).ok());
+  client.Start({.on_round_limit =
+                    [&](Round limit, bool final) {
+                      heard.Add((final ? "last limit " : "limit ") + std::to_string(limit));
+                    },
+                .on_cut = [&](Round round) { heard.Add("measure " + std::to_string(round)); },
+                .on_abort = [&](const absl::Status& status) { end.set_value(status); },
+                .on_finish = [&] { end.set_value(absl::OkStatus()); }},
+               [] { return control::Heartbeat(); });
+  for (Round steps = 1; steps <= 10; ++steps) {
+    EXPECT_TRUE(heard.Await("limit " + std::to_string(steps)));
+    client.SetSteps(StepsOf(steps, steps > 2 ? 2 : 0, false));
+    if (steps != 2) continue;
+    EXPECT_TRUE(heard.Await("measure 2"));
+  }
+  client.SetSteps(StepsOf(10, 2, true));
+  EXPECT_TRUE(heard.Await("last limit 10"));
+  control::Report done;
+  done.mutable_done()->set_round_limit(10);
+  EXPECT_TRUE(client.Send(done).ok());
+  zero.AwaitAllDone();
+  auto ended = end.get_future();
+  ASSERT_EQ(ended.wait_for(kLong), std::future_status::ready);
+  EXPECT_EQ(ended.get(), absl::OkStatus());
 }
 
 TEST(GrpcControl, AFailureReachesEverybodyWithItsClass) {

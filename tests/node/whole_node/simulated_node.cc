@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/failure.h"
 #include "node/control/registration.h"
 #include "node/node_report.h"
@@ -29,6 +30,22 @@ constexpr milliseconds kLinger{1000};
 constexpr milliseconds kBatch{100};
 // How long a runner's thread may take to come to what has arrived.
 constexpr int64_t kMaxTurn = 200000;
+
+// Of the plan's run, if its nodes share a budget of gradients.
+std::optional<BudgetDeskOptions> Budget(const RunPlan& plan) {
+  if (HasRounds(plan.algorithm)) return std::nullopt;
+  return BudgetDeskOptions{
+      .nodes = plan.nodes,
+      .workers = *WorkerCount(plan.algorithm, plan.nodes),
+      .rounds = plan.rounds,
+      .measured = [](Round) { return true; },
+      .evaluated = [&plan](Round completed) { return Evaluated(plan, completed); }};
+}
+
+Rank Sharing(const RunPlan& plan) {
+  const std::optional<BudgetDeskOptions> budget = Budget(plan);
+  return budget ? budget->workers : 0;
+}
 
 }  // namespace
 
@@ -76,6 +93,7 @@ void SimulatedNode::MakeObjective() {
       [this, diverges = Planned(Fault::Kind::kDiverges), quadratic = Quadratic(1, 1, 11)](
           Rank rank, Round round, std::span<const float> x, std::span<float> gradient) {
         quadratic(rank, round, x, gradient);
+        ++gradients_;
         if (diverges != nullptr && round == diverges->round) {
           objective_->set_loss(std::numeric_limits<double>::quiet_NaN());
         }
@@ -90,6 +108,7 @@ void SimulatedNode::MakeRunner() {
           .rank = rank_,
           .workers = workers,
           .rounds = plan().rounds,
+          .shares_budget = !HasRounds(plan().algorithm),
           .evaluate = [plan = &plan()](Round completed) { return Evaluated(*plan, completed); },
           .gradients =
               [this](GradientReports reports) {
@@ -146,6 +165,7 @@ void SimulatedNode::MakeCoordinator() {
                          .proven = plan().token,
                          .run_id = "simulated",
                          .round_limit = target_.limit(),
+                         .budget = Budget(plan()),
                          .rendezvous_timeout = plan().rendezvous_timeout,
                          .peer_timeout = plan().peer_timeout,
                          .step_timeout = plan().step_timeout},
@@ -166,7 +186,8 @@ void SimulatedNode::Start() {
   line_.emplace(ControlLineOptions{.coordinator = "node0:1",
                                    .peer_timeout = plan().peer_timeout,
                                    .world_size = plan().nodes,
-                                   .rounds = plan().rounds},
+                                   .rounds = plan().rounds,
+                                   .sharing = Sharing(plan())},
                 now());
   deadline_ = now() + plan().rendezvous_timeout;
   process()->set_after_each([this] {
@@ -281,6 +302,7 @@ void SimulatedNode::Live() {
 
 void SimulatedNode::HearControl() {
   if (stage_ == Stage::kJoining) return;
+  while (const std::optional<Round> cut = line_->TakeCut()) runner_->Cut(*cut);
   if (const std::optional<control::RoundLimit> moved = line_->TakeLimit()) {
     runner_->SetLimit(moved->limit(), moved->final());
   }
@@ -302,7 +324,8 @@ void SimulatedNode::Begin() {
   Say("begins");
   stage_ = Stage::kTraining;
   transport_->Join(roster.run_id());
-  runner_->SetLimit(roster.round_limit(), roster.round_limit() >= plan().rounds);
+  runner_->SetLimit(roster.round_limit(),
+                    HasRounds(plan().algorithm) && roster.round_limit() >= plan().rounds);
   const absl::Status status = runner_->BeginRun(transport_.get(), [this](float* replica) {
     objective_->Initialize(replica);
     return absl::OkStatus();
@@ -388,10 +411,20 @@ void SimulatedNode::EndWith(absl::Status status) {
 
 absl::Status SimulatedNode::OnRound(const RoundReport& report, const BoundaryModel&) {
   Say(absl::StrCat("has done ", report.completed, " rounds"));
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedNode::OnCut(const CutReport& report, const BoundaryModel&) {
   control::Report message;
-  message.mutable_metrics()->set_round(report.completed);
+  message.mutable_metrics()->set_round(report.round);
   Report(message);
   return absl::OkStatus();
+}
+
+void SimulatedNode::OnSteps(const StepsReport& report) {
+  control::Report message;
+  *message.mutable_steps() = StepsOf(report);
+  Report(message);
 }
 
 void SimulatedNode::OnAverage(AveragedModel average) {

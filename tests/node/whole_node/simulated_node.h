@@ -57,6 +57,8 @@ class SimulatedNode final : public RunObserver {
   std::string State() const;
   Round round() const { return runner_ ? runner_->progress().round : 0; }
   std::span<const float> model() const { return runner_->model().span(); }
+  // That it has computed.
+  int64_t gradients() const { return gradients_; }
   const std::vector<AveragedModel>& averages() const { return averages_; }
   // At rank 0: the rounds that each rank has reported, in the order of arrival.
   const std::vector<std::vector<Round>>& reported() const { return reported_; }
@@ -67,6 +69,8 @@ class SimulatedNode final : public RunObserver {
   // RunObserver:
   absl::Status OnRound(const RoundReport& report, const BoundaryModel& model) override;
   void OnAverage(AveragedModel average) override;
+  absl::Status OnCut(const CutReport& report, const BoundaryModel& model) override;
+  void OnSteps(const StepsReport& report) override;
 
  private:
   enum class Stage { kJoining, kTraining, kTrained, kDone, kAsking, kLeaving, kEnded };
@@ -131,6 +135,7 @@ class SimulatedNode final : public RunObserver {
   absl::Status status_;              // what it fails or leaves with
   std::optional<absl::Status> ending_;
   SteadyTime ended_at_;
+  int64_t gradients_ = 0;
   int evaluating_ = 0;
   int64_t evaluated_batches_ = 0;
   AccuracyTarget target_;  // rank 0's

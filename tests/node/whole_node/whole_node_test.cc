@@ -73,14 +73,11 @@ std::vector<std::vector<float>> ModelsOfACluster(const RunPlan& plan) {
   return models;
 }
 
-void ExpectAHealthyRun(const RunPlan& plan, SimulatedRun& run) {
-  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
-  const std::vector<std::vector<float>> expected = ModelsOfACluster(plan);
+// Of all nodes, in every round, and of the averages.
+void ExpectAllMeasurements(const RunPlan& plan, const SimulatedRun& run) {
   for (Rank rank = 0; rank < plan.nodes; ++rank) {
     SCOPED_TRACE(absl::StrCat("rank ", rank));
     ASSERT_EQ(*run.node(rank).ending(), absl::OkStatus());
-    const std::span<const float> model = run.node(rank).model();
-    ASSERT_EQ(std::vector<float>(model.begin(), model.end()), expected[rank]);
     // Rank 0 has heard of every round, in order.
     const std::vector<Round>& rounds = run.node(0).reported()[rank];
     ASSERT_EQ(rounds.size(), static_cast<size_t>(LastRound(plan)));
@@ -92,6 +89,46 @@ void ExpectAHealthyRun(const RunPlan& plan, SimulatedRun& run) {
   for (size_t k = 0; k < averages.size(); ++k) {
     ASSERT_EQ(averages[k].round, every * static_cast<Round>(k + 1));
   }
+}
+
+void ExpectAHealthyRun(const RunPlan& plan, SimulatedRun& run) {
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  const std::vector<std::vector<float>> expected = ModelsOfACluster(plan);
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    SCOPED_TRACE(absl::StrCat("rank ", rank));
+    const std::span<const float> model = run.node(rank).model();
+    ASSERT_EQ(std::vector<float>(model.begin(), model.end()), expected[rank]);
+  }
+  ExpectAllMeasurements(plan, run);
+}
+
+// Without rounds, hence on a graph that stays, and longer; with no more evaluations where each is
+// long.
+RunPlan Sharing(RunPlan plan) {
+  plan.algorithm = "solo";
+  plan.topology = "ring";
+  plan.rounds *= 5;
+  if (plan.evaluation > std::chrono::milliseconds(20)) plan.evaluate_every *= 5;
+  return plan;
+}
+
+void ExpectASharedBudget(const RunPlan& plan, SimulatedRun& run) {
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  int64_t gradients = 0;
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    ASSERT_EQ(run.node(rank).round(), run.node(rank).gradients()) << "rank " << rank;
+    gradients += run.node(rank).gradients();
+  }
+  ASSERT_EQ(gradients, LastRound(plan) * plan.nodes);
+  ExpectAllMeasurements(plan, run);
+}
+
+TEST(WholeNode, NodesWithoutRoundsUseUpTheirBudgetExactly) {
+  ForEverySeed([](uint64_t seed) { return Sharing(HealthyPlan(seed)); }, ExpectASharedBudget);
+}
+
+TEST(WholeNode, ASharedBudgetGetsOverWhatIsShorterThanItsTimeouts) {
+  ForEverySeed([](uint64_t seed) { return Sharing(BumpyPlan(seed)); }, ExpectASharedBudget);
 }
 
 TEST(WholeNode, AHealthyRunEndsWithTheBitsOfTheCluster) {
@@ -242,6 +279,16 @@ TEST(WholeNode, ANodeThatIsCutOffOnceItIsDoneEndsWell) {
 }
 
 TEST(WholeNode, OneThatIsLostEndsAllWithOneVerdict) { ForEverySeed(FatalPlan, ExpectOneVerdict); }
+
+TEST(WholeNode, OneThatIsLostEndsARunWithoutRoundsWithOneVerdict) {
+  ForEverySeed(
+      [](uint64_t seed) {
+        RunPlan plan = Sharing(FatalPlan(seed));
+        plan.faults[0].round = 0;  // which every node comes to
+        return plan;
+      },
+      ExpectOneVerdict);
+}
 
 }  // namespace
 }  // namespace grapevine::testing

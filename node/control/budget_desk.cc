@@ -1,0 +1,85 @@
+#include "node/control/budget_desk.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace grapevine {
+
+BudgetDesk::BudgetDesk(BudgetDeskOptions options)
+    : options_(std::move(options)), budget_(options_.workers), nodes_(options_.nodes) {}
+
+void BudgetDesk::Extend(Round rounds, bool final) {
+  end_ = std::max(end_, rounds);
+  settled_ = settled_ || final || end_ >= options_.rounds;
+  for (const Rank rank : budget_.Extend(end_ * options_.workers)) TellLimit(rank);
+  for (Rank server = options_.workers; server < options_.nodes; ++server) TellLimit(server);
+  Advance();
+}
+
+absl::Status BudgetDesk::OnSteps(Rank rank, const control::Steps& report) {
+  RETURN_IF_ERROR(CheckCut(rank, report.cut()));
+  if (rank < options_.workers) {
+    ASSIGN_OR_RETURN(const bool moved, budget_.OnSteps(rank, report.steps()));
+    if (moved) TellLimit(rank);
+    nodes_[rank].rested = report.resting() && report.steps() == budget_.limit(rank);
+  }
+  nodes_[rank].taken = report.cut();
+  Advance();
+  return absl::OkStatus();
+}
+
+absl::Status BudgetDesk::CheckCut(Rank rank, Round cut) const {
+  if (cut < nodes_[rank].taken) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("says that it has measured round ", cut, ", after ", nodes_[rank].taken));
+  }
+  if (cut > last_cut_) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "says that it has measured round ", cut, ", where the last to be measured is ", last_cut_));
+  }
+  return absl::OkStatus();
+}
+
+bool BudgetDesk::EndsAt(Rank rank, Round steps) const {
+  return rank >= options_.workers || steps == budget_.limit(rank);
+}
+
+void BudgetDesk::Advance() {
+  while (passed_ < budget_.steps() / options_.workers) {
+    if (options_.evaluated(passed_ + 1) && !AllTook(evaluated_cut_)) return;
+    ++passed_;
+    if (options_.measured(passed_)) Cut(passed_);
+  }
+  if (over_ || !settled_ || passed_ < end_ || !AllRested()) return;
+  over_ = true;
+  for (Rank rank = 0; rank < options_.nodes; ++rank) TellLimit(rank);
+}
+
+void BudgetDesk::Cut(Round round) {
+  last_cut_ = round;
+  if (options_.evaluated(round)) evaluated_cut_ = round;
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    directives_.emplace_back(rank, control::Directive());
+    directives_.back().second.mutable_cut()->set_round(round);
+  }
+}
+
+bool BudgetDesk::AllTook(Round cut) const {
+  return std::ranges::all_of(nodes_, [cut](const Node& node) { return node.taken >= cut; });
+}
+
+bool BudgetDesk::AllRested() const {
+  return std::all_of(nodes_.begin(), nodes_.begin() + options_.workers,
+                     [](const Node& worker) { return worker.rested; });
+}
+
+void BudgetDesk::TellLimit(Rank rank) {
+  directives_.emplace_back(rank, control::Directive());
+  control::RoundLimit* const limit = directives_.back().second.mutable_round_limit();
+  limit->set_limit(rank < options_.workers ? budget_.limit(rank) : budget_.total());
+  limit->set_final(over_);
+}
+
+}  // namespace grapevine

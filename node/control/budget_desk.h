@@ -1,0 +1,85 @@
+// Rank 0's part of a run whose nodes share a budget of gradients (algorithm/gradient_budget.h):
+// each worker's limit, when to measure, and when the run is over. Without I/O.
+//
+// A nominal round is over when the workers together have done as many steps as it has: all nodes
+// are then told to measure (a cut), each at its next boundary or at once where it rests. So
+// measurements are as far apart as those of a run with rounds, and no node waits for another to
+// take them. Several cuts may be open, but only one whose models are averaged: a node that still
+// averages an earlier one stops until that is done, and must be able to rely on all the others
+// having added theirs.
+//
+// The run is over when the budget is used up and every worker has come to rest at its limit.
+// Nothing that it began is then under way, and nobody begins anything more: nodes that serve others
+// may end, too. Before that none may, even if it is idle.
+//
+// Thread-compatible.
+#ifndef GRAPEVINE_NODE_CONTROL_BUDGET_DESK_H_
+#define GRAPEVINE_NODE_CONTROL_BUDGET_DESK_H_
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "algorithm/gradient_budget.h"
+#include "base/ids.h"
+#include "node/control/control.pb.h"
+
+namespace grapevine {
+
+struct BudgetDeskOptions {
+  Rank nodes = 1;
+  Rank workers = 1;  // the ranks below; the others are servers
+  Round rounds = 0;  // nominal: the furthest end of the run
+  // Whether all nodes measure when so many nominal rounds are over, and whether their models are
+  // averaged then. What is evaluated is also measured.
+  std::function<bool(Round)> measured;
+  std::function<bool(Round)> evaluated;
+};
+
+class BudgetDesk {
+ public:
+  explicit BudgetDesk(BudgetDeskOptions options);
+
+  // Moves the end of the run outwards to so many nominal rounds; `final` settles it, as does the
+  // furthest end.
+  void Extend(Round rounds, bool final);
+  // InvalidArgument, phrased to follow "rank 3 ", says what no node can report.
+  absl::Status OnSteps(Rank rank, const control::Steps& report);
+
+  // What to tell whom, in order.
+  std::vector<std::pair<Rank, control::Directive>> Take() { return std::exchange(directives_, {}); }
+
+  // Whether all nodes have been told that the run is over.
+  bool over() const { return over_; }
+  // The steps that `rank` has done at the end; none are counted of a server.
+  bool EndsAt(Rank rank, Round steps) const;
+
+ private:
+  struct Node {
+    Round taken = 0;      // the last cut that it has taken
+    bool rested = false;  // at its limit, a worker
+  };
+
+  absl::Status CheckCut(Rank rank, Round cut) const;
+  void Advance();
+  void Cut(Round round);
+  bool AllTook(Round cut) const;
+  bool AllRested() const;
+  void TellLimit(Rank rank);
+
+  const BudgetDeskOptions options_;
+  GradientBudget budget_;
+  std::vector<Node> nodes_;
+  Round end_ = 0;  // nominal
+  bool settled_ = false;
+  Round passed_ = 0;    // nominal rounds that are over, and cut if they are measured
+  Round last_cut_ = 0;  // none: 0
+  Round evaluated_cut_ = 0;
+  bool over_ = false;
+  std::vector<std::pair<Rank, control::Directive>> directives_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_CONTROL_BUDGET_DESK_H_

@@ -1,0 +1,132 @@
+// Runs whose nodes do not go through rounds together, with the smallest such algorithm
+// (tests/testing/solo): they share a budget of gradients.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/model/scratch_folder.h"
+#include "tests/process/grapevine_process.h"
+
+namespace grapevine::testing {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+constexpr int kPeerLost = 6;
+constexpr int kNodes = 3;
+constexpr int kRounds = 60;
+const GrapevineProcess::Options kWithSolo = {.program = "tests/process/grapevine_with_solo"};
+
+std::vector<std::string> Call(const char* command, std::vector<std::string> flags,
+                              const std::string& out) {
+  std::vector<std::string> call = {command, "-n", std::to_string(kNodes), "--algorithm=solo",
+                                   "--out=" + out};
+  call.insert(call.end(), flags.begin(), flags.end());
+  return call;
+}
+
+std::vector<nlohmann::json> Lines(const std::string& path) {
+  std::vector<nlohmann::json> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+// Of each node, as it says itself.
+std::vector<int64_t> Gradients(const std::string& run) {
+  std::vector<int64_t> gradients;
+  for (int rank = 0; rank < kNodes; ++rank) {
+    const auto lines = Lines(run + "/node-" + std::to_string(rank) + "/metrics.jsonl");
+    EXPECT_FALSE(lines.empty()) << "rank " << rank;
+    gradients.push_back(lines.empty() ? 0 : lines.back()["gradients_total"].get<int64_t>());
+  }
+  return gradients;
+}
+
+int64_t Sum(const std::vector<int64_t>& values) {
+  int64_t sum = 0;
+  for (const int64_t value : values) sum += value;
+  return sum;
+}
+
+void ExpectWhatTheSummarySays(const std::string& run, int64_t gradients) {
+  const auto summary = nlohmann::json::parse(std::ifstream(run + "/summary.json"));
+  EXPECT_DOUBLE_EQ(summary["gradients"]["mean"], static_cast<double>(gradients) / kNodes);
+  EXPECT_GE(summary["idle_s"]["min"], 0);
+  const auto lines = Lines(run + "/metrics.jsonl");
+  ASSERT_FALSE(lines.empty());
+  EXPECT_EQ(lines.back()["round"], summary["rounds"]);
+  for (size_t i = 1; i < lines.size(); ++i) EXPECT_GT(lines[i]["round"], lines[i - 1]["round"]);
+}
+
+TEST(SharedBudget, FastNodesDoMoreAndTheTotalIsExact) {
+  const ScratchFolder folder;
+  for (const char* command : {"train", "sim"}) {
+    SCOPED_TRACE(command);
+    const std::string run = folder.File(command);
+    const Ended ended = RunGrapevine(Call(command,
+                                          {"--model=quadratic:dim=4", "--compute=5ms", "--slow=2:5",
+                                           "--rounds=" + std::to_string(kRounds), "--log-every=1"},
+                                          run),
+                                     kWithSolo);
+    ASSERT_EQ(ended.exit_code, 0) << ended.output;
+    const std::vector<int64_t> gradients = Gradients(run);
+    EXPECT_EQ(Sum(gradients), kRounds * kNodes);
+    EXPECT_LT(2 * gradients[2], gradients[0]);
+    EXPECT_LT(2 * gradients[2], gradients[1]);
+    EXPECT_EQ(Lines(run + "/metrics.jsonl").size(), static_cast<size_t>(kRounds));
+    ExpectWhatTheSummarySays(run, kRounds * kNodes);
+  }
+}
+
+// --epochs counts the samples of all nodes together.
+TEST(SharedBudget, EpochsAreThoseOfAllNodesTogether) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run");
+  const Ended ended = RunGrapevine(
+      Call("train",
+           {"--model=softmax", "--data=synthetic:train=960:test=64", "--batch=8", "--epochs=2"},
+           run),
+      kWithSolo);
+  ASSERT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_EQ(Sum(Gradients(run)) * 8, 2 * 960);
+  ExpectWhatTheSummarySays(run, 2 * 960 / 8);
+}
+
+std::vector<std::string> LongRun(const std::string& out) {
+  return Call("train",
+              {"--model=phantom:1MB", "--compute=5ms", "--rounds=100000", "--peer-timeout=2s"},
+              out);
+}
+
+TEST(SharedBudget, AnInterruptEndsAllNodes) {
+  const ScratchFolder folder;
+  GrapevineProcess run(LongRun(folder.File("run")), kWithSolo);
+  ASSERT_TRUE(run.AwaitOutput("round 3/")) << run.output();
+  run.Signal(SIGINT);
+  EXPECT_EQ(run.Await(), 128 + SIGINT) << run.output();
+  EXPECT_TRUE(run.AwaitNobody());
+  EXPECT_THAT(run.output(), HasSubstr("grapevine train: ended by signal 2, Interrupt"));
+}
+
+TEST(SharedBudget, AKilledNodeEndsTheRunByName) {
+  const ScratchFolder folder;
+  GrapevineProcess run(LongRun(folder.File("run")), kWithSolo);
+  ASSERT_TRUE(run.AwaitOutput("round 3/")) << run.output();
+  ASSERT_NE(run.Node(1), 0);
+  ASSERT_EQ(kill(run.Node(1), SIGKILL), 0);
+  EXPECT_EQ(run.Await(), kPeerLost) << run.output();
+  EXPECT_TRUE(run.AwaitNobody());
+  for (const char* witness : {"\\[0\\]", "\\[2\\]"}) {
+    EXPECT_THAT(run.output(), ContainsRegex(std::string(witness) + " grapevine node: .*rank 1 "));
+  }
+}
+
+}  // namespace
+}  // namespace grapevine::testing
