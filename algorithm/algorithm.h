@@ -74,6 +74,14 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view spec,
 // algorithm that this program does not know.
 bool IsCentralized(std::string_view spec);
 
+// Which model counts: what is evaluated, kept and compared with targets.
+enum class EvaluatedModel {
+  kWorkersMean,     // the mean of the workers' replicas
+  kServersWeights,  // the servers' shards, side by side
+};
+// The workers' mean for an algorithm that this program does not know.
+EvaluatedModel EvaluatedModelOf(std::string_view spec);
+
 // How many of `nodes` compute gradients and hold a model: all except servers. Workers are the
 // ranks from 0 on; only they have data, and averages and the global batch refer to them. Errors
 // as MakeAlgorithm's, also where servers leave no worker.

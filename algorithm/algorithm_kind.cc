@@ -94,6 +94,12 @@ bool HasRounds(std::string_view text) {
   return !named.ok() || HasRounds(*named->kind, named->spec);
 }
 
+EvaluatedModel EvaluatedModelOf(std::string_view text) {
+  const auto named = Algorithms().Read(text);
+  return named.ok() && named->kind->evaluated ? named->kind->evaluated(named->spec)
+                                              : EvaluatedModel::kWorkersMean;
+}
+
 absl::StatusOr<Rank> WorkerCount(std::string_view text, Rank nodes) {
   ASSIGN_OR_RETURN(const auto named, Algorithms().Read(text));
   return named.kind->workers ? named.kind->workers(named.spec, nodes) : nodes;

@@ -50,6 +50,9 @@ struct AlgorithmKind {
   std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(const Spec&, AlgorithmOptions)> make;
   // HasRounds: whether nodes go through rounds together. Empty: they do.
   std::function<bool(const Spec&)> rounds = nullptr;
+  // EvaluatedModelOf. Empty: the workers' mean. Where it is the servers' weights, server s of S
+  // passes the elements [s M/S, (s+1) M/S) of the M to Host::Boundary and Host::Rest.
+  std::function<EvaluatedModel(const Spec&)> evaluated = nullptr;
   // WorkerCount: how many of so many nodes compute gradients. Empty: all.
   std::function<absl::StatusOr<Rank>(const Spec&, Rank nodes)> workers = nullptr;
   // MessagesPerRound. Empty: one for each edge and direction of round 0.

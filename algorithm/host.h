@@ -87,9 +87,10 @@ class Host {
 
   // Round `completed` is over and `model` is this node's model: metrics are taken and state can
   // be exported here. Never a barrier. A node without a whole model (a parameter server) passes
-  // no vector, here and to Rest. All sends of the rounds before `completed` have been
-  // requested, and none of later rounds; all that those rounds receive has arrived. Where there
-  // are no rounds (HasRounds), `completed` counts the node's own steps.
+  // no vector, here and to Rest; its shard where that is evaluated (AlgorithmKind::evaluated). All
+  // sends of the rounds before `completed` have been requested, and none of later rounds; all that
+  // those rounds receive has arrived. Where there are no rounds (HasRounds), `completed` counts the
+  // node's own steps.
   virtual void Boundary(Round completed, Vec model) = 0;
   // The algorithm is at rest: it has done every round below the limit, and its peers have received
   // all its messages. `model` is final unless the limit moves. Any further event ends the rest,

@@ -72,6 +72,9 @@ std::vector<std::string> CurveLabels(Configs configs, const std::set<std::string
   std::vector<std::string> labels;
   for (const Config* config : configs) {
     std::string label = MethodName(*config);
+    if (EvaluatedModelOf(config->algorithm()) == EvaluatedModel::kServersWeights) {
+      absl::StrAppend(&label, " (servers)");
+    }
     for (const std::string& name : settings) {
       const std::string value = ValueOf(name, *config);
       if (!value.empty()) absl::StrAppend(&label, ", ", name, "=", value);

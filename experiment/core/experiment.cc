@@ -64,6 +64,7 @@ absl::Status Experiment::BuildRoles() {
   if (!workers.ok()) return NamingFlag("--algorithm", config_.algorithm(), workers.status());
   workers_ = *workers;
   has_rounds_ = HasRounds(config_.algorithm());
+  evaluated_ = EvaluatedModelOf(config_.algorithm());
   return absl::OkStatus();
 }
 

@@ -57,8 +57,12 @@ class Experiment {
   int64_t global_batch() const { return int64_t{config_.batch()} * workers_; }
   // The point in the training at which so many rounds are completed.
   TrainingPoint At(Round completed) const;
-  // Bytes that all workers together send to merge their models for one evaluation.
-  int64_t evaluation_bytes() const { return MergeBytes(workers_, layout().size); }
+  // Which model is evaluated, and the bytes that all nodes together send to put it together once.
+  EvaluatedModel evaluated() const { return evaluated_; }
+  int64_t evaluation_bytes() const {
+    return evaluated_ == EvaluatedModel::kWorkersMean ? MergeBytes(workers_, layout().size)
+                                                      : layout().size * int64_t{sizeof(float)};
+  }
   // Whether the averaged model is evaluated (metrics are taken) after so many rounds. What is
   // evaluated is also measured.
   bool Evaluated(Round completed) const;
@@ -87,6 +91,7 @@ class Experiment {
   Config config_;
   Rank workers_ = 0;
   bool has_rounds_ = true;
+  EvaluatedModel evaluated_ = EvaluatedModel::kWorkersMean;
   std::shared_ptr<const Mixing> mixing_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Problem> problem_;

@@ -80,6 +80,9 @@ Summary SummaryOf(const Experiment& experiment, const RunMetrics& latest,
                   .consensus_distance = kept.consensus_distance,
                   .buffer_distance = kept.buffer_distance,
                   .target = TargetOf(config, met)};
+  if (experiment.evaluated() == EvaluatedModel::kServersWeights) {
+    summary.evaluated = "servers' weights";
+  }
   if (latest.time_s > 0) {
     summary.samples_per_s =
         static_cast<double>(latest.round * experiment.global_batch()) / latest.time_s;

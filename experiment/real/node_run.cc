@@ -124,6 +124,8 @@ absl::Status NodeRun::Prepare() {
       RunnerOptions{
           .rank = options_.rank,
           .workers = experiment_->workers(),
+          .nodes = experiment_->config().nodes(),
+          .evaluated = experiment_->evaluated(),
           .rounds = experiment_->rounds(),
           .shares_budget = !experiment_->has_rounds(),
           .evaluate = [this](Round completed) { return experiment_->Evaluated(completed); },

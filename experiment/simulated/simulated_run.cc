@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -71,7 +72,7 @@ absl::Status SimulatedRun::Prepare() {
   }
   collector_ = std::make_unique<RoundCollector>(
       RoundCollector::Options{
-          .nodes = workers_,
+          .nodes = measured_nodes(),
           .measured = [this](Round completed) { return experiment_->Measured(completed); }},
       [this](const MeasuredRound& measured) { return OnMeasured(measured); });
   statistics_ = std::make_unique<StepStatistics>(
@@ -124,9 +125,14 @@ absl::Status SimulatedRun::OnCut(const CutTimes& cut, Vec model) {
   if (node_metrics_) {
     node_metrics_->OnCut(cut, simulation_->bytes_sent(cut.rank), simulation_->staleness(cut.rank));
   }
-  if (cut.rank >= workers_) return absl::OkStatus();  // a server: it has no model
+  if (cut.rank >= measured_nodes()) return absl::OkStatus();  // a server: it has no model
   return collector_->OnBoundary(cut.rank, cut.round, cut.now, simulation_->bytes_sent(cut.rank),
                                 vectors_->At(model));
+}
+
+Rank SimulatedRun::measured_nodes() const {
+  return experiment_->evaluated() == EvaluatedModel::kServersWeights ? experiment_->config().nodes()
+                                                                     : workers_;
 }
 
 absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
@@ -134,18 +140,22 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
                .losses = measured.gradients,
                .samples = measured.gradients * experiment_->config().batch(),
                .bytes_sent = measured.bytes_sent};
-  for (Rank server = workers_; server < experiment_->config().nodes(); ++server) {
+  for (Rank server = measured_nodes(); server < experiment_->config().nodes(); ++server) {
     work.bytes_sent += simulation_->bytes_sent(server);
   }
   std::optional<EvaluationRecord> evaluation;
   if (evaluator_) {
     work.loss_sum = measured.loss_sum;
-    const AveragedModel average =
-        AverageReplicas(experiment_->layout(), measured.completed, measured.models);
-    work.consensus_distance = average.consensus_distance;
-    work.buffer_distance = average.buffer_distance;
+    const auto models = std::span(measured.models);
+    AveragedModel counts =
+        AverageReplicas(experiment_->layout(), measured.completed, models.first(workers_));
+    work.consensus_distance = counts.consensus_distance;
+    work.buffer_distance = counts.buffer_distance;
     if (experiment_->Evaluated(measured.completed)) {
-      ASSIGN_OR_RETURN(evaluation, Evaluate(average, measured));
+      if (experiment_->evaluated() == EvaluatedModel::kServersWeights) {
+        counts = JoinShards(experiment_->layout(), measured.completed, models.subspan(workers_));
+      }
+      ASSIGN_OR_RETURN(evaluation, Evaluate(counts, measured));
     }
   }
   const RunMetrics metrics = meter_.Measure(experiment_->At(measured.completed), work, evaluation);

@@ -59,6 +59,8 @@ class SimulatedRun final : private SimObserver {
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override;
   absl::Status OnCut(const CutTimes& cut, Vec model) override;
   absl::Status OnMeasured(const MeasuredRound& measured);
+  // The ranks from here on have no model that counts.
+  Rank measured_nodes() const;
   // Evaluates the averaged model of a measured round, which may end the run.
   absl::StatusOr<EvaluationRecord> Evaluate(const AveragedModel& average,
                                             const MeasuredRound& measured);

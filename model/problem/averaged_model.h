@@ -1,4 +1,5 @@
-// The mean of all nodes' replicas: the model that decentralized training produces.
+// The model that a run produces: the mean of all nodes' replicas or, where servers hold the model
+// that counts, their weights.
 #ifndef GRAPEVINE_MODEL_PROBLEM_AVERAGED_MODEL_H_
 #define GRAPEVINE_MODEL_PROBLEM_AVERAGED_MODEL_H_
 
@@ -16,8 +17,9 @@ namespace grapevine {
 struct AveragedModel {
   int64_t round = 0;   // completed rounds
   SharedVector model;  // parameters and buffers
-  // (1/n) sum_i |x_i - mean|^2 over the parameters, and over the buffers if there are any.
-  double consensus_distance = 0;
+  // (1/n) sum_i |x_i - mean|^2 over the parameters, and over the buffers if there are any. Of
+  // servers' weights there is neither.
+  std::optional<double> consensus_distance;
   std::optional<double> buffer_distance;
 };
 

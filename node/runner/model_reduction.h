@@ -12,11 +12,6 @@
 //
 // Only ranks below the size take part: a run's parameter servers, at the ranks from there on, hold
 // no model.
-//
-// One reduction runs at a time, and rank 0 has one average out at a time: replicas of later rounds
-// wait.
-//
-// Thread-compatible: the runner's thread.
 #ifndef GRAPEVINE_NODE_RUNNER_MODEL_REDUCTION_H_
 #define GRAPEVINE_NODE_RUNNER_MODEL_REDUCTION_H_
 
@@ -34,44 +29,33 @@
 #include "kernels/vector/replica_layout.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/averaged_model.h"
+#include "node/runner/model_assembly.h"
 #include "node/transport/transport.h"
 
 namespace grapevine {
 
-class ModelReduction {
+class ModelReduction final : public ModelAssembly {
  public:
-  // The channel of its messages: above all channels of algorithms.
-  static constexpr uint16_t kChannel = 0x8000;
-
   // `size` is the number of ranks that take part, `chunk_size` is in elements. The layout
   // and the transport outlive it.
   ModelReduction(Rank rank, Rank size, const ReplicaLayout* layout, Transport* transport,
                  int64_t chunk_size = int64_t{1} << 18);
 
-  // Adds this node's replica of `round` to those that wait; every rank that takes part
-  // does so for the same rounds in the same order.
-  void Add(Round round, SharedVector replica) { due_.push_back({round, std::move(replica)}); }
-  // Begins the reductions that wait, as far as possible. To be called after every event.
-  absl::Status BeginDue();
-
-  // The transport's events on kChannel.
-  absl::Status OnReceived(Rank from, Tag tag);
-  absl::Status OnSent(Rank to, Tag tag);
-
-  // Rank 0: the average of the last reduction, once; it is out until released.
-  std::optional<AveragedModel> TakeAverage();
-  void ReleaseAverage() { average_out_ = false; }
-  bool average_out() const { return average_out_; }
-
-  // Whether no reduction is running, and whether one waits to begin.
-  bool idle() const { return !replica_.data && !mean_.data; }
-  bool behind() const { return !due_.empty(); }
-  // Whether a model is kept, for its average or its evaluation.
-  bool holds_model() const { return !idle() || average_out_ || behind(); }
-
-  std::vector<Waiting> waiting_for() const;
-  // Parent and children, ascending.
-  std::vector<Rank> Peers() const;
+  bool takes_part() const override { return rank_ < size_; }
+  void Add(Round round, SharedVector replica) override {
+    due_.push_back({round, std::move(replica)});
+  }
+  absl::Status BeginDue() override;
+  absl::Status OnReceived(Rank from, Tag tag) override;
+  absl::Status OnSent(Rank to, Tag tag) override;
+  std::optional<AveragedModel> TakeAverage() override;
+  void ReleaseAverage() override { average_out_ = false; }
+  bool average_out() const override { return average_out_; }
+  bool idle() const override { return !replica_.data && !mean_.data; }
+  bool behind() const override { return !due_.empty(); }
+  std::vector<Waiting> waiting_for() const override;
+  // Parent and children.
+  std::vector<Rank> Peers() const override;
 
  private:
   // A child's chunks that are posted for or have arrived, oldest first.

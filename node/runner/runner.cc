@@ -10,6 +10,8 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "kernels/tensor/tensor_thread.h"
+#include "node/runner/model_gather.h"
+#include "node/runner/model_reduction.h"
 #include "optim/optimizer.h"
 
 namespace grapevine {
@@ -71,8 +73,13 @@ absl::Status Runner::MakeParts() {
   exchange_ = std::make_unique<NodeExchange>(data_path_.get(), transport_, options_.trace);
   gradients_ = std::make_unique<GradientLane>(objective_ == nullptr ? nullptr : NewGradients(),
                                               data_path_.get(), exchange_.get(), options_.trace);
-  reduction_ =
-      std::make_unique<ModelReduction>(options_.rank, options_.workers, layout_, transport_);
+  if (options_.evaluated == EvaluatedModel::kServersWeights) {
+    assembly_ = std::make_unique<ModelGather>(options_.rank, options_.workers, options_.nodes,
+                                              layout_, transport_);
+  } else {
+    assembly_ =
+        std::make_unique<ModelReduction>(options_.rank, options_.workers, layout_, transport_);
+  }
   return absl::OkStatus();
 }
 
@@ -91,7 +98,7 @@ std::unique_ptr<GradientComputer> Runner::NewGradients() {
 absl::Status Runner::Begin() {
   boundary_ = options_.now();
   if (options_.trace != nullptr) options_.trace->Start(boundary_);
-  transport_->Dial(reduction_->Peers());
+  transport_->Dial(assembly_->Peers());
   DialAhead();
   held_.push_back(RoundLimit{limit_});
   held_.push_back(Start{});
@@ -121,7 +128,7 @@ absl::Status Runner::HandleMail() {
 }
 
 bool Runner::finished() const {
-  return resting_ && limit_final_ && held_.empty() && reduction_->idle() && !reduction_->behind();
+  return resting_ && limit_final_ && held_.empty() && assembly_->idle() && !assembly_->behind();
 }
 
 absl::Status Runner::Handle(const Mailbox::Item& item) {
@@ -131,8 +138,8 @@ absl::Status Runner::Handle(const Mailbox::Item& item) {
 }
 
 absl::Status Runner::On(const Received& message) {
-  if (message.tag.channel == ModelReduction::kChannel) {
-    return reduction_->OnReceived(message.from, message.tag);
+  if (message.tag.channel == ModelAssembly::kChannel) {
+    return assembly_->OnReceived(message.from, message.tag);
   }
   exchange_->OnReceived(message.from, message.tag);
   held_.push_back(message);
@@ -160,14 +167,14 @@ absl::Status Runner::On(const Mailbox::MessageDeclined& message) {
 }
 
 absl::Status Runner::On(const Mailbox::MessageLeft& message) {
-  if (message.tag.channel == ModelReduction::kChannel) return absl::OkStatus();
+  if (message.tag.channel == ModelAssembly::kChannel) return absl::OkStatus();
   held_.push_back(Left{exchange_->OnLeft(message.to, message.tag)});
   return absl::OkStatus();
 }
 
 absl::Status Runner::On(const Mailbox::MessageSent& message) {
-  if (message.tag.channel == ModelReduction::kChannel) {
-    return reduction_->OnSent(message.to, message.tag);
+  if (message.tag.channel == ModelAssembly::kChannel) {
+    return assembly_->OnSent(message.to, message.tag);
   }
   held_.push_back(Sent{exchange_->OnSent(message.to, message.tag)});
   return absl::OkStatus();
@@ -211,7 +218,7 @@ absl::Status Runner::On(const Mailbox::CutDue& cut) {
 }
 
 absl::Status Runner::On(const Mailbox::AverageDone&) {
-  reduction_->ReleaseAverage();
+  assembly_->ReleaseAverage();
   return absl::OkStatus();
 }
 
@@ -231,11 +238,11 @@ absl::Status Runner::PeerLost(Rank peer, const absl::Status& why) {
 absl::Status Runner::Pump() {
   while (true) {
     RETURN_IF_ERROR(AdvanceReductions());
-    gradients_->Begin(reduction_->holds_model());
+    gradients_->Begin(assembly_->holds_model());
     RETURN_IF_ERROR(RequestStatus());
     // A reduction that waits for an earlier one holds the run up: replicas of
     // two past rounds would be kept.
-    if (held_.empty() || reduction_->behind()) return absl::OkStatus();
+    if (held_.empty() || assembly_->behind()) return absl::OkStatus();
     const Event event = held_.front();
     held_.pop_front();
     if (!exchange_->Admits(event)) continue;
@@ -246,8 +253,8 @@ absl::Status Runner::Pump() {
 }
 
 absl::Status Runner::AdvanceReductions() {
-  RETURN_IF_ERROR(reduction_->BeginDue());
-  if (std::optional<AveragedModel> average = reduction_->TakeAverage()) {
+  RETURN_IF_ERROR(assembly_->BeginDue());
+  if (std::optional<AveragedModel> average = assembly_->TakeAverage()) {
     observer_->OnAverage(*std::move(average));
   }
   return absl::OkStatus();
@@ -300,7 +307,7 @@ void Runner::OnAverageDone() { mailbox_.Put(Mailbox::AverageDone{}); }
 void Runner::Abort(absl::Status why) { mailbox_.Put(Mailbox::Aborted{std::move(why)}); }
 
 void Runner::OnReceived(const Received& message) {
-  if (options_.trace != nullptr && message.tag.channel != ModelReduction::kChannel) {
+  if (options_.trace != nullptr && message.tag.channel != ModelAssembly::kChannel) {
     options_.trace->Receive(message.from, message.tag);
   }
   mailbox_.Put(message);
@@ -360,14 +367,14 @@ absl::Status Runner::RequestStatus() const {
 }
 
 bool Runner::AwaitsEvaluation() const {
-  return reduction_->average_out() && (resting_ || reduction_->behind());
+  return assembly_->average_out() && (resting_ || assembly_->behind());
 }
 
 std::set<Rank> Runner::WaitingFor() const {
   std::set<Rank> ranks = gradients_->HeldBackFor();
-  for (const Waiting& message : reduction_->waiting_for()) ranks.insert(message.peer);
+  for (const Waiting& message : assembly_->waiting_for()) ranks.insert(message.peer);
   // What reductions hold back from the algorithm may be what it waits for.
-  if (!reduction_->behind()) {
+  if (!assembly_->behind()) {
     for (const Waiting& message : algorithm_->waiting_for()) ranks.insert(message.peer);
   }
   if (resting_ && !limit_final_) ranks.insert(0);  // which moves the end, or settles it
@@ -417,7 +424,7 @@ Vec Runner::NewOptimizerState(ReplicaRange range) {
 void Runner::Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) {
   gradients_->Ask(at, into, round, cuts);
   // Now, before the sends that follow, so that the device has work.
-  gradients_->Begin(reduction_->holds_model());
+  gradients_->Begin(assembly_->holds_model());
 }
 
 void Runner::Step(const StepRequest& request) { data_path_->Step(*optimizer_, *layout_, request); }
@@ -461,7 +468,9 @@ void Runner::TakeCut(Round round, Round completed, Vec model) {
                          .bytes_sent = exchange_->bytes_sent(),
                          .bytes_received = exchange_->BytesReceived(completed)};
   observed_.Update(observer_->OnCut(report, BoundaryModel(data_path_.get(), model)));
-  if (model && options_.evaluate(round)) reduction_->Add(round, Fetch(model));
+  if (model && assembly_->takes_part() && options_.evaluate(round)) {
+    assembly_->Add(round, Fetch(model));
+  }
 }
 
 void Runner::TakeDueCuts(Round completed, Vec model) {

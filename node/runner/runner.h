@@ -29,7 +29,7 @@
 #include "node/runner/gradient_lane.h"
 #include "node/runner/gradient_worker.h"
 #include "node/runner/mailbox.h"
-#include "node/runner/model_reduction.h"
+#include "node/runner/model_assembly.h"
 #include "node/runner/node_exchange.h"
 #include "node/runner/step_reports.h"
 #include "node/runner/trace_recorder.h"
@@ -70,7 +70,7 @@ class RunObserver {
   }
   // Where nodes share a budget of gradients: rank 0 is to hear this.
   virtual void OnSteps(const StepsReport& report) {}
-  // Rank 0 only: the mean over all workers at an evaluation round. The next one is
+  // Rank 0 only: the model that counts at an evaluation round. The next one is
   // computed once Runner::OnAverageDone says that this one is released.
   virtual void OnAverage(AveragedModel average) = 0;
 };
@@ -89,6 +89,9 @@ struct RunnerOptions {
   // The ranks below this one compute gradients and hold a model, which is averaged; the
   // others are parameter servers (algorithm/algorithm.h, WorkerCount).
   Rank workers = 1;
+  // All nodes, and which model is put together where `evaluate` says so.
+  Rank nodes = 1;
+  EvaluatedModel evaluated = EvaluatedModel::kWorkersMean;
   // Rounds to do; `limit` < `rounds` while the end is not settled (SetLimit).
   Round rounds = 0;
   Round limit = 0;
@@ -249,7 +252,7 @@ class Runner final : public TransportSink, private Host {
   std::unique_ptr<DataPath> data_path_;
   std::unique_ptr<NodeExchange> exchange_;
   std::unique_ptr<GradientLane> gradients_;
-  std::unique_ptr<ModelReduction> reduction_;
+  std::unique_ptr<ModelAssembly> assembly_;
 
   std::deque<Event> held_;  // for the algorithm, once reductions have caught up
   Round limit_;

@@ -88,7 +88,7 @@ RunMetrics RunMeter::MeasureModel(const TrainingPoint& point, double time_s,
 
 void RunMeter::AddEvaluation(const EvaluationRecord& evaluation, RunMetrics* metrics) {
   metrics->evaluation_bytes_sent_total = ++evaluations_ * evaluation_bytes_;
-  metrics->consensus_distance = evaluation.consensus_distance;
+  if (evaluation.consensus_distance) metrics->consensus_distance = evaluation.consensus_distance;
   metrics->buffer_distance = evaluation.buffer_distance;
   metrics->test_loss = evaluation.test_loss;
   metrics->test_accuracy = evaluation.test_accuracy;

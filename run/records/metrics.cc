@@ -66,6 +66,7 @@ constexpr auto kSummaryMembers = [](auto& record, auto&& visit) {
   visit("mixing", record.mixing);
   visit("algorithm", record.algorithm);
   visit("model", record.model);
+  visit("evaluated", record.evaluated);
   visit("data", record.data);
   visit("seed", record.seed);
   visit("rounds", record.rounds);

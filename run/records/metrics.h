@@ -52,7 +52,7 @@ void Remember(const RunMetrics& metrics, RunMetrics* latest);
 // The evaluation of a round's averaged model, as the records of a run have it.
 struct EvaluationRecord {
   int64_t round = 0;
-  double consensus_distance = 0;  // exact
+  std::optional<double> consensus_distance;  // exact; absent where no mean was taken
   std::optional<double> buffer_distance;
   // Absent for a model that learns nothing (phantom).
   std::optional<double> test_loss;
@@ -136,6 +136,8 @@ struct Summary {
   std::string mixing;
   std::string algorithm;
   std::string model;
+  // What is evaluated and kept: "servers' weights"; absent: the mean of the workers' models.
+  std::optional<std::string> evaluated;
   std::string data;
   int64_t seed = 0;
 

@@ -79,4 +79,12 @@ AveragedModel AverageReplicas(const ReplicaLayout& layout, int64_t round,
   return AverageOf(round, tree.mean, tree.distances, static_cast<double>(replicas.size()), layout);
 }
 
+AveragedModel JoinShards(const ReplicaLayout& layout, int64_t round,
+                         std::span<const SharedVector> shards) {
+  AveragedModel joined{.round = round, .model = NewSharedVector(layout.size)};
+  float* end = joined.model.data.get();
+  for (const SharedVector& shard : shards) end = std::ranges::copy(shard.span(), end).out;
+  return joined;
+}
+
 }  // namespace grapevine

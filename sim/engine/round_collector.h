@@ -70,6 +70,11 @@ class RoundCollector {
 AveragedModel AverageReplicas(const ReplicaLayout& layout, int64_t round,
                               std::span<const SharedVector> replicas);
 
+// The model whose shards servers hold, side by side: of layout.size elements in all, in a new
+// vector. The distances are absent.
+AveragedModel JoinShards(const ReplicaLayout& layout, int64_t round,
+                         std::span<const SharedVector> shards);
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_SIM_ENGINE_ROUND_COLLECTOR_H_

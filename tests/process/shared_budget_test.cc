@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -97,6 +98,34 @@ TEST(SharedBudget, EpochsAreThoseOfAllNodesTogether) {
   ASSERT_EQ(ended.exit_code, 0) << ended.output;
   EXPECT_EQ(Sum(Gradients(run)) * 8, 2 * 960);
   ExpectWhatTheSummarySays(run, 2 * 960 / 8);
+}
+
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Those of this algorithm never change theirs.
+TEST(SharedBudget, ServersWeightsCountWhereTheAlgorithmSaysSo) {
+  const ScratchFolder folder;
+  std::vector<std::string> models;
+  for (const char* command : {"train", "sim"}) {
+    SCOPED_TRACE(command);
+    const std::string run = folder.File(command);
+    std::vector<std::string> call =
+        Call(command, {"--model=quadratic:dim=5:start=2", "--compute=1ms", "--rounds=20"}, run);
+    call[3] = "--algorithm=solo:servers=2";
+    const Ended ended = RunGrapevine(call, kWithSolo);
+    ASSERT_EQ(ended.exit_code, 0) << ended.output;
+    const auto summary = nlohmann::json::parse(std::ifstream(run + "/summary.json"));
+    EXPECT_EQ(summary["evaluated"], "servers' weights");
+    EXPECT_EQ(summary["workers"], 1);
+    EXPECT_DOUBLE_EQ(summary["test_loss"], 0.5 * 5 * 2 * 2) << "of the starting weights";
+    EXPECT_EQ(summary["evaluation_bytes_sent_total"].get<int64_t>() % (5 * 4), 0);
+    models.push_back(BytesOf(run + "/model.safetensors"));
+  }
+  EXPECT_FALSE(models[0].empty());
+  EXPECT_EQ(models[0], models[1]);
 }
 
 std::vector<std::string> LongRun(const std::string& out) {

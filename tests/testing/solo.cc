@@ -1,5 +1,6 @@
-// The smallest algorithm without rounds: each node steps for itself, and sends nothing. For tests
-// of the budget of gradients that nodes share.
+// The smallest algorithm without rounds: each node steps for itself, and sends nothing. With
+// servers=S the last S nodes hold the model that counts, and never change it. For tests of the
+// budget of gradients that nodes share, and of what is evaluated.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -74,18 +75,62 @@ class Solo final : public Algorithm {
   bool started_ = false;
 };
 
-absl::StatusOr<std::unique_ptr<Algorithm>> Make(const Spec& spec, AlgorithmOptions options) {
+class IdleServer final : public Algorithm {
+ public:
+  IdleServer(Rank index, Rank servers) : index_(index), servers_(servers) {}
+
+  absl::Status On(const Event& event, Host& host) override {
+    if (std::holds_alternative<Start>(event)) {
+      const int64_t begin = host.replica_size() * index_ / servers_;
+      const int64_t end = host.replica_size() * (index_ + 1) / servers_;
+      weights_ = host.InitialReplica({begin, end - begin});
+    }
+    if (weights_) host.Rest(weights_);
+    return absl::OkStatus();
+  }
+
+  Round round() const override { return 0; }
+  std::vector<Waiting> waiting_for() const override { return {}; }
+  std::vector<Rank> Peers(Round, Round) const override { return {}; }
+
+ private:
+  const Rank index_;
+  const Rank servers_;
+  Vec weights_;
+};
+
+absl::StatusOr<Rank> Servers(const Spec& spec, Rank nodes) {
   SpecReader reader(spec);
+  const auto servers = static_cast<Rank>(reader.Integer("servers", 0, 0, nodes - 1));
   RETURN_IF_ERROR(reader.Finish());
-  return std::make_unique<Solo>(std::move(options));
+  return servers;
+}
+
+absl::StatusOr<Rank> Workers(const Spec& spec, Rank nodes) {
+  ASSIGN_OR_RETURN(const Rank servers, Servers(spec, nodes));
+  return nodes - servers;
+}
+
+absl::StatusOr<std::unique_ptr<Algorithm>> Make(const Spec& spec, AlgorithmOptions options) {
+  const Rank nodes = options.mixing->topology().size();
+  ASSIGN_OR_RETURN(const Rank workers, Workers(spec, nodes));
+  if (options.rank < workers) return std::make_unique<Solo>(std::move(options));
+  return std::make_unique<IdleServer>(options.rank - workers, nodes - workers);
+}
+
+EvaluatedModel Counts(const Spec& spec) {
+  return spec.options.empty() ? EvaluatedModel::kWorkersMean : EvaluatedModel::kServersWeights;
 }
 
 const Registration kSolo(Algorithms(),
                          {.name = "solo",
+                          .options = "[:servers=S]",
                           .help = "each node trains for itself, as fast as it can",
-                          .examples = {"solo"},
+                          .examples = {"solo", "solo:servers=1"},
                           .make = Make,
                           .rounds = [](const Spec&) { return false; },
+                          .evaluated = Counts,
+                          .workers = Workers,
                           .messages = [](const Spec&, const Topology&) { return 0.0; }});
 
 }  // namespace

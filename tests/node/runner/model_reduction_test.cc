@@ -4,85 +4,22 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <deque>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "random/keyed_random.h"
+#include "tests/node/runner/carried_messages.h"
 
 namespace grapevine {
 namespace {
 
-// Reductions whose messages are carried by the test, in a shuffled order.
-class Network {
+class Network : public testing::CarriedMessages<ModelReduction> {
  public:
   Network(Rank size, const ReplicaLayout& layout, int64_t chunk_size, uint64_t order_seed)
-      : order_(order_seed, Purpose::kShuffle) {
-    for (Rank rank = 0; rank < size; ++rank) {
-      ends_.push_back(std::make_unique<End>(*this, rank));
-      reductions_.push_back(
-          std::make_unique<ModelReduction>(rank, size, &layout, ends_.back().get(), chunk_size));
-    }
-  }
-
-  ModelReduction& at(Rank rank) { return *reductions_[rank]; }
-  int64_t messages() const { return delivered_; }
-
-  void RunToTheEnd() {
-    while (true) {
-      std::vector<std::pair<Rank, Rank>> ready;
-      for (auto& [edge, queue] : queues_) {
-        if (!queue.empty() && posts_.contains({edge, queue.front().first})) ready.push_back(edge);
-      }
-      if (ready.empty()) return;
-      Carry(ready[order_.Below(ready.size())]);
-    }
-  }
-
- private:
-  using Edge = std::pair<Rank, Rank>;  // from, to
-
-  class End final : public Transport {
-   public:
-    End(Network& network, Rank rank) : network_(network), rank_(rank) {}
-    void Dial(std::span<const Rank>) override {}
-    absl::Status Send(Rank to, Tag tag, Outgoing message) override {
-      network_.queues_[{rank_, to}].push_back({tag, message.bytes});
-      return absl::OkStatus();
-    }
-    absl::Status Post(Rank from, Tag tag, Incoming buffer) override {
-      network_.posts_[{{from, rank_}, tag}] = buffer.into;
-      return absl::OkStatus();
-    }
-    absl::Status Decline(Rank, Tag) override { return absl::UnimplementedError("offers"); }
-    absl::Status Withdraw(Rank, Tag) override { return absl::UnimplementedError("withdrawals"); }
-    TransportCounters counters() const override { return {}; }
-    void Shutdown() override {}
-
-   private:
-    Network& network_;
-    const Rank rank_;
-  };
-
-  void Carry(Edge edge) {
-    const auto [tag, bytes] = queues_[edge].front();
-    queues_[edge].pop_front();
-    const SharedBytes into = posts_.extract({edge, tag}).mapped();
-    ASSERT_EQ(bytes.size, into.size);
-    std::copy_n(bytes.begin, bytes.size, into.begin);
-    ++delivered_;
-    ASSERT_TRUE(at(edge.first).OnSent(edge.second, tag).ok());
-    ASSERT_TRUE(at(edge.second).OnReceived(edge.first, tag).ok());
-  }
-
-  KeyedRandom order_;
-  std::vector<std::unique_ptr<End>> ends_;
-  std::vector<std::unique_ptr<ModelReduction>> reductions_;
-  std::map<Edge, std::deque<std::pair<Tag, SharedBytes>>> queues_;
-  std::map<std::pair<Edge, Tag>, SharedBytes> posts_;
-  int64_t delivered_ = 0;
+      : CarriedMessages(size, order_seed, [&](Rank rank, Transport* transport) {
+          return std::make_unique<ModelReduction>(rank, size, &layout, transport, chunk_size);
+        }) {}
 };
 
 class ModelReductionTest : public ::testing::TestWithParam<std::tuple<Rank, int64_t>> {};
@@ -121,7 +58,7 @@ TEST_P(ModelReductionTest, GivesTheMeanAndTheExactDistanceInAnyOrder) {
               std::pow(replica.data[i] - mean, 2) / nodes;
         }
       }
-      EXPECT_NEAR(result->consensus_distance, distance, 1e-5 * distance + 1e-12);
+      EXPECT_NEAR(*result->consensus_distance, distance, 1e-5 * distance + 1e-12);
       ASSERT_TRUE(result->buffer_distance.has_value());
       EXPECT_NEAR(*result->buffer_distance, of_buffers, 1e-5 * of_buffers + 1e-12);
     }

@@ -351,7 +351,7 @@ TEST(Runner, TheAveragedModelAndTheConsensusDistanceAreExact) {
           distance += std::pow(node->recorder.models[round - 1][i] - mean, 2) / 7;
       }
     }
-    EXPECT_NEAR(averages[k].consensus_distance / distance, 1, 1e-5);
+    EXPECT_NEAR(*averages[k].consensus_distance / distance, 1, 1e-5);
   }
   EXPECT_TRUE(fleet.nodes[1]->recorder.averages.empty());
 }
