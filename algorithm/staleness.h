@@ -2,6 +2,8 @@
 #ifndef GRAPEVINE_ALGORITHM_STALENESS_H_
 #define GRAPEVINE_ALGORITHM_STALENESS_H_
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -17,8 +19,9 @@ class Staleness {
   static constexpr size_t kBuckets = 64;
   using Buckets = std::array<int64_t, kBuckets>;
 
-  // `staleness` is not negative.
+  // CHECKs that `staleness` is not negative.
   void Add(int64_t staleness) {
+    CHECK_GE(staleness, 0);
     ++gradients_;
     sum_ += static_cast<double>(staleness);
     greatest_ = std::max(greatest_, staleness);

@@ -1,6 +1,7 @@
 #include "node/control/budget_desk.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -48,7 +49,7 @@ bool BudgetDesk::EndsAt(Rank rank, Round steps) const {
 
 void BudgetDesk::Advance() {
   while (passed_ < budget_.steps() / options_.workers) {
-    if (options_.evaluated(passed_ + 1) && !AllTook(evaluated_cut_)) return;
+    if (!MayPass(passed_ + 1)) return;
     ++passed_;
     if (options_.measured(passed_)) Cut(passed_);
   }
@@ -57,8 +58,16 @@ void BudgetDesk::Advance() {
   for (Rank rank = 0; rank < options_.nodes; ++rank) TellLimit(rank);
 }
 
+bool BudgetDesk::MayPass(Round round) {
+  if (options_.evaluated(round) && !AllTook(evaluated_cut_)) return false;
+  if (!options_.measured(round) || std::ssize(open_) < kMaxOpen) return true;
+  while (!open_.empty() && AllTook(open_.front())) open_.pop_front();
+  return std::ssize(open_) < kMaxOpen;
+}
+
 void BudgetDesk::Cut(Round round) {
   last_cut_ = round;
+  open_.push_back(round);
   if (options_.evaluated(round)) evaluated_cut_ = round;
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
     directives_.emplace_back(rank, control::Directive());

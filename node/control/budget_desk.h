@@ -4,9 +4,9 @@
 // A nominal round is over when the workers together have done as many steps as it has: all nodes
 // are then told to measure (a cut), each at its next boundary or at once where it rests. So
 // measurements are as far apart as those of a run with rounds, and no node waits for another to
-// take them. Several cuts may be open, but only one whose models are averaged: a node that still
-// averages an earlier one stops until that is done, and must be able to rely on all the others
-// having added theirs.
+// take them. Several cuts may be open (kMaxOpen), but only one whose models are averaged: a node
+// that still averages an earlier one stops until that is done, and must be able to rely on all the
+// others having added theirs.
 //
 // The run is over when the budget is used up and every worker has come to rest at its limit.
 // Nothing that it began is then under way, and nobody begins anything more: nodes that serve others
@@ -16,6 +16,7 @@
 #ifndef GRAPEVINE_NODE_CONTROL_BUDGET_DESK_H_
 #define GRAPEVINE_NODE_CONTROL_BUDGET_DESK_H_
 
+#include <deque>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -39,6 +40,10 @@ struct BudgetDeskOptions {
 
 class BudgetDesk {
  public:
+  // Cuts that may be open at once: of which some node has not said that it has taken them. So
+  // little waits for a node that is stopped, or computes, while others do thousands of rounds.
+  static constexpr Round kMaxOpen = 256;
+
   explicit BudgetDesk(BudgetDeskOptions options);
 
   // Moves the end of the run outwards to so many nominal rounds; `final` settles it, as does the
@@ -63,6 +68,8 @@ class BudgetDesk {
 
   absl::Status CheckCut(Rank rank, Round cut) const;
   void Advance();
+  // Whether enough nodes have taken earlier cuts, if this round is to be cut.
+  bool MayPass(Round round);
   void Cut(Round round);
   bool AllTook(Round cut) const;
   bool AllRested() const;
@@ -76,6 +83,7 @@ class BudgetDesk {
   Round passed_ = 0;    // nominal rounds that are over, and cut if they are measured
   Round last_cut_ = 0;  // none: 0
   Round evaluated_cut_ = 0;
+  std::deque<Round> open_;  // cuts, with some at the front that all have taken
   bool over_ = false;
   std::vector<std::pair<Rank, control::Directive>> directives_;
 };

@@ -46,13 +46,25 @@ double LatestTime(const Reports& reports) {
   return time_s;
 }
 
-NodeTotals TotalsOf(const control::NodeTotals& report) {
-  return {.gradients = report.gradients(),
-          .gradient_s = report.computing_s(),
-          .time_s = report.time_s(),
-          .applied = report.applied(),
-          .staleness_mean = report.staleness_mean(),
-          .staleness_max = report.staleness_max()};
+// A run has far fewer gradients, and their sums over all nodes must be numbers.
+constexpr int64_t kMaxCount = int64_t{1} << 40;
+
+bool CanBe(int64_t count) { return count >= 0 && count <= kMaxCount; }
+bool CanBe(double value) { return value >= 0 && value <= static_cast<double>(kMaxCount); }
+
+absl::StatusOr<NodeTotals> TotalsOf(Rank rank, const control::NodeTotals& report) {
+  if (!CanBe(report.gradients()) || !CanBe(report.computing_s()) || !CanBe(report.time_s()) ||
+      !CanBe(report.applied()) || !CanBe(report.staleness_mean()) ||
+      !CanBe(report.staleness_max())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rank ", rank, " reported totals that cannot be: ", report.ShortDebugString()));
+  }
+  return NodeTotals{.gradients = report.gradients(),
+                    .gradient_s = report.computing_s(),
+                    .time_s = report.time_s(),
+                    .applied = report.applied(),
+                    .staleness_mean = report.staleness_mean(),
+                    .staleness_max = report.staleness_max()};
 }
 
 }  // namespace
@@ -64,7 +76,7 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
     return absl::OkStatus();
   }
   if (report.has_totals()) {
-    totals_[rank] = TotalsOf(report.totals());
+    ASSIGN_OR_RETURN(totals_[rank], TotalsOf(rank, report.totals()));
     return absl::OkStatus();
   }
   if (rank < options_.workers && report.samples() < (options_.has_rounds ? 1 : 0)) {

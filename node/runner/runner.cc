@@ -147,7 +147,7 @@ absl::Status Runner::On(const Received& message) {
 }
 
 absl::Status Runner::On(const Offered& offer) {
-  if (offer.tag.channel == ModelReduction::kChannel) {
+  if (offer.tag.channel == ModelAssembly::kChannel) {
     return InRound(absl::InternalError(absl::StrCat(
         "rank ", offer.from, " offered ", Describe(offer.tag), " of the averaged model")));
   }

@@ -1,7 +1,9 @@
 // A coordinator of nodes that share a budget of gradients: reports that cannot be. What it does
 // with others is in tests/scenarios/shared_budget.txt.
+#include <algorithm>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -14,20 +16,36 @@ using testing::HasSubstr;
 
 class CoordinatorBudget : public CoordinatorRun {
  protected:
-  // Two workers share a budget of 100 rounds, which are all measured.
-  void BeginSharing() {
+  // Two workers share a budget of so many rounds, which are all measured.
+  void BeginSharing(Round rounds = 100) {
     n_ = 2;
     directives_.clear();
     coordinator_.emplace(CoordinatorOptions{.own = RegistrationOf(0, 2),
                                             .run_id = "run-1",
-                                            .round_limit = 100,
+                                            .round_limit = rounds,
                                             .budget = {{.nodes = 2,
                                                         .workers = 2,
-                                                        .rounds = 100,
+                                                        .rounds = rounds,
                                                         .measured = [](Round) { return true; },
                                                         .evaluated = [](Round) { return false; }}}},
                          now_);
     for (Rank rank = 0; rank < 2; ++rank) Register(rank, RegistrationOf(rank, 2));
+  }
+
+  // The rounds that `rank` was told to measure.
+  std::vector<Round> CutsOf(Rank rank) const {
+    std::vector<Round> rounds;
+    for (const control::Directive& directive : directives_.at(rank)) {
+      if (directive.has_cut()) rounds.push_back(directive.cut().round());
+    }
+    return rounds;
+  }
+  Round LimitOf(Rank rank) const {
+    const auto& told = directives_.at(rank);
+    const auto last = std::find_if(told.rbegin(), told.rend(), [](const auto& directive) {
+      return directive.has_round_limit();
+    });
+    return last->round_limit().limit();
   }
 
   void Steps(Rank rank, Round steps, Round cut = 0) {
@@ -70,6 +88,25 @@ TEST_F(CoordinatorBudget, ReportsThatCannotBeEndTheRunByName) {
     EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kAborted);
     EXPECT_THAT(Message(), HasSubstr(c.message));
   }
+}
+
+// What waits for a node is bounded: one that computes, or is stopped, while others do thousands of
+// rounds hears of the later ones when it has measured the first.
+TEST_F(CoordinatorBudget, ANodeThatLagsIsNotToldOfEveryRound) {
+  constexpr Round kRounds = 4 * BudgetDesk::kMaxOpen;
+  BeginSharing(kRounds);
+  for (Round steps = 0; steps < LimitOf(0);) {
+    steps = LimitOf(0);
+    Steps(0, steps, CutsOf(0).empty() ? 0 : CutsOf(0).back());
+  }
+  ASSERT_GT(LimitOf(0), kRounds) << "half of the gradients, and more";
+  EXPECT_EQ(CutsOf(1).size(), static_cast<size_t>(BudgetDesk::kMaxOpen));
+  EXPECT_EQ(CutsOf(1).back(), BudgetDesk::kMaxOpen);
+
+  Steps(1, 0, 100);
+  EXPECT_EQ(CutsOf(1).size(), static_cast<size_t>(BudgetDesk::kMaxOpen) + 100);
+  EXPECT_EQ(CutsOf(1), CutsOf(0));
+  EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
 }
 
 TEST_F(CoordinatorBudget, StepsAreForRunsThatShareOne) {

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
 #include <vector>
 
 namespace grapevine {
@@ -205,6 +209,37 @@ TEST_F(MetricsCollectorTest, AWorkersReportWithoutSamplesIsRefused) {
   report.set_round(3);
   EXPECT_THAT(std::string(collector.OnNode(1, report).message()),
               HasSubstr("rank 1 reported round 3 without any samples"));
+}
+
+TEST_F(MetricsCollectorTest, TotalsAreThereOnceAllNodesHaveReportedThem) {
+  MetricsCollector collector = Collector(2, /*evaluated_every=*/0, /*servers=*/1);
+  for (const Rank rank : {1, 0}) {
+    EXPECT_TRUE(collector.totals().empty());
+    control::NodeMetrics report;
+    report.mutable_totals()->set_gradients(10 + rank);
+    ASSERT_TRUE(collector.OnNode(rank, report).ok());
+  }
+  ASSERT_EQ(collector.totals().size(), 2u);
+  EXPECT_EQ(collector.totals()[0].gradients, 10);
+  EXPECT_EQ(collector.totals()[1].gradients, 11);
+}
+
+TEST_F(MetricsCollectorTest, TotalsThatCannotBeAreRefused) {
+  const std::vector<void (*)(control::NodeTotals*)> spoils = {
+      [](control::NodeTotals* totals) { totals->set_gradients(-1); },
+      [](control::NodeTotals* totals) { totals->set_applied(std::numeric_limits<int64_t>::max()); },
+      [](control::NodeTotals* totals) { totals->set_staleness_max(-1); },
+      [](control::NodeTotals* totals) { totals->set_computing_s(std::nan("")); },
+      [](control::NodeTotals* totals) { totals->set_time_s(-1); },
+      [](control::NodeTotals* totals) { totals->set_staleness_mean(HUGE_VAL); }};
+  for (const auto spoil : spoils) {
+    MetricsCollector collector = Collector(2);
+    control::NodeMetrics report;
+    spoil(report.mutable_totals());
+    const absl::Status status = collector.OnNode(1, report);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("rank 1 reported totals that cannot be"));
+  }
 }
 
 }  // namespace

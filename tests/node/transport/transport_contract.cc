@@ -497,6 +497,8 @@ TEST_P(TransportContract, AMessageOfAnotherSizeFailsBothEndsOnce) {
   EXPECT_TRUE(SameBits(buffer, Zeros(8)));
   EXPECT_EQ(LostPeer(network->transport(0).Send(1, Step(1), Pattern(1, 1))), 1);
   EXPECT_EQ(LostPeer(network->transport(1).Post(0, Step(1), Zeros(1))), 0);
+  EXPECT_EQ(LostPeer(network->transport(1).Decline(0, Step(1))), 0);
+  EXPECT_EQ(LostPeer(network->transport(0).Withdraw(1, Step(1))), 1);
   network->transport(0).Shutdown();
   network->transport(1).Shutdown();
   EXPECT_EQ(network->sink(0).failures(), 1);
