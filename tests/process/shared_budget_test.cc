@@ -86,6 +86,36 @@ TEST(SharedBudget, FastNodesDoMoreAndTheTotalIsExact) {
   }
 }
 
+// Every other gradient of this algorithm is 3 updates old, as it says.
+TEST(SharedBudget, NodesAndSummaryTellHowStaleGradientsWere) {
+  const ScratchFolder folder;
+  for (const char* command : {"train", "sim"}) {
+    SCOPED_TRACE(command);
+    const std::string run = folder.File(command);
+    const Ended ended = RunGrapevine(
+        Call(command, {"--model=quadratic:dim=4", "--compute=5ms", "--rounds=20"}, run), kWithSolo);
+    ASSERT_EQ(ended.exit_code, 0) << ended.output;
+    int64_t all_stale = 0;
+    for (int rank = 0; rank < kNodes; ++rank) {
+      const auto line = Lines(run + "/node-" + std::to_string(rank) + "/metrics.jsonl").back();
+      const int64_t gradients = line["gradients_total"];
+      const int64_t stale = gradients / 2;
+      all_stale += stale;
+      ASSERT_GE(gradients, 1);
+      const std::vector<int64_t> histogram = {gradients - stale, 0, stale};
+      EXPECT_EQ(line["staleness"], stale > 0 ? histogram : std::vector<int64_t>{gradients});
+      EXPECT_EQ(line["staleness_max"], stale > 0 ? 3 : 0);
+      EXPECT_DOUBLE_EQ(line["staleness_mean"],
+                       3.0 * static_cast<double>(stale) / static_cast<double>(gradients));
+      EXPECT_GE(line["idle_s"], 0);
+    }
+    const auto summary = nlohmann::json::parse(std::ifstream(run + "/summary.json"));
+    EXPECT_EQ(summary["staleness_max"], 3);
+    EXPECT_DOUBLE_EQ(summary["staleness_mean"],
+                     3.0 * static_cast<double>(all_stale) / (20 * kNodes));
+  }
+}
+
 // --epochs counts the samples of all nodes together.
 TEST(SharedBudget, EpochsAreThoseOfAllNodesTogether) {
   const ScratchFolder folder;

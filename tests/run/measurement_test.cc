@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <vector>
 
 namespace grapevine {
 namespace {
@@ -47,6 +48,31 @@ TEST(MeasureNode, LeavesOutWhatANodeDoesNotDo) {
   EXPECT_FALSE(phantom.train_loss.has_value());
   EXPECT_TRUE(phantom.gradient_s.has_value());
   EXPECT_FALSE(phantom.samples_per_s.has_value()) << "in no time";
+}
+
+TEST(AddTotals, CountsWorkersGradientsAndWhoeverAppliedThem) {
+  const std::vector<NodeTotals> nodes = {
+      {.gradients = 30, .gradient_s = 6, .time_s = 8},
+      {.gradients = 10, .gradient_s = 5, .time_s = 4},  // an overlap of lines
+      {.time_s = 8, .applied = 30, .staleness_mean = 2, .staleness_max = 5},
+      {.time_s = 8, .applied = 10, .staleness_mean = 4, .staleness_max = 9}};
+  Summary summary;
+  AddTotals(nodes, /*workers=*/2, &summary);
+  EXPECT_DOUBLE_EQ(summary.gradients->min, 10);
+  EXPECT_DOUBLE_EQ(summary.gradients->mean, 20);
+  EXPECT_DOUBLE_EQ(summary.gradients->max, 30);
+  EXPECT_DOUBLE_EQ(summary.idle_s->min, 0);
+  EXPECT_DOUBLE_EQ(summary.idle_s->max, 2);
+  EXPECT_DOUBLE_EQ(*summary.staleness_mean, 2.5);
+  EXPECT_EQ(summary.staleness_max, 9);
+}
+
+TEST(AddTotals, WhereNothingWasAppliedThereIsNoStaleness) {
+  const std::vector<NodeTotals> nodes = {{.gradients = 3, .gradient_s = 1, .time_s = 2}};
+  Summary summary;
+  AddTotals(nodes, /*workers=*/1, &summary);
+  EXPECT_TRUE(summary.gradients && summary.idle_s);
+  EXPECT_FALSE(summary.staleness_mean || summary.staleness_max);
 }
 
 TEST(RunMeter, RatesCountFromTheLastWorkAndEvaluationsAddUp) {

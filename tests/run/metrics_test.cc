@@ -8,6 +8,7 @@
 namespace grapevine {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -82,6 +83,35 @@ TEST(NodeMetrics, ReadBack) {
   EXPECT_EQ(read->round, 7);
   EXPECT_EQ(read->wait_s, 0.5);
   EXPECT_EQ(read->bytes_received_total, 1 << 20);
+  EXPECT_FALSE(read->staleness.has_value());
+}
+
+TEST(NodeMetrics, ReadBackWhatThoseHaveThatShareABudget) {
+  NodeMetrics metrics;
+  metrics.gradients_total = 12;
+  metrics.idle_s = 0.25;
+  metrics.staleness_mean = 1.5;
+  metrics.staleness_max = 3;
+  metrics.staleness = {{5, 4, 3}};
+  const auto read = NodeMetricsFromJson(ToJsonLine(metrics));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->gradients_total, 12);
+  EXPECT_EQ(read->idle_s, 0.25);
+  EXPECT_EQ(read->staleness_mean, 1.5);
+  EXPECT_EQ(read->staleness_max, 3);
+  EXPECT_THAT(*read->staleness, ElementsAre(5, 4, 3));
+}
+
+TEST(NodeMetrics, RefuseListsThatAreNone) {
+  const std::string line = R"({"round":1,"epoch":0,"time_s":0,"staleness":)";
+  std::string endless = "[0";
+  for (int i = 0; i < 2000; ++i) endless += ",0";
+  for (const std::string& list :
+       {std::string("{}"), std::string("[1,\"x\"]"), std::string("[0.5]"), endless + "]"}) {
+    EXPECT_THAT(NodeMetricsFromJson(line + list + "}").status().message(),
+                HasSubstr("\"staleness\" has a value of the wrong type or range"));
+  }
+  EXPECT_TRUE(NodeMetricsFromJson(line + "[]}").ok());
 }
 
 TEST(Summary, ReadsBack) {
@@ -97,6 +127,23 @@ TEST(Summary, ReadsBack) {
   EXPECT_EQ(read->topology, "torus:2x4");
   EXPECT_EQ(read->wall_time_s, 12.5);
   EXPECT_EQ(read->local_test_accuracy->max, 0.3);
+  EXPECT_FALSE(read->evaluated || read->gradients || read->idle_s || read->staleness_max);
+}
+
+TEST(Summary, ReadsBackWhatRunsHaveThatShareABudget) {
+  Summary summary;
+  summary.evaluated = "servers' weights";
+  summary.gradients = Spread{10, 20, 30};
+  summary.idle_s = Spread{1, 2, 3};
+  summary.staleness_mean = 1.5;
+  summary.staleness_max = 7;
+  const auto read = SummaryFromJson(ToJsonText(summary));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->evaluated, "servers' weights");
+  EXPECT_EQ(read->gradients->mean, 20);
+  EXPECT_EQ(read->idle_s->max, 3);
+  EXPECT_EQ(read->staleness_mean, 1.5);
+  EXPECT_EQ(read->staleness_max, 7);
 }
 
 TEST(Summary, IsValidJsonWhateverThePathsAre) {

@@ -1,6 +1,7 @@
-// The smallest algorithm without rounds: each node steps for itself, and sends nothing. With
-// servers=S the last S nodes hold the model that counts, and never change it. For tests of the
-// budget of gradients that nodes share, and of what is evaluated.
+// The smallest algorithm without rounds: each node steps for itself, and sends nothing. It calls
+// every other gradient 3 updates old, so that there is something to measure. With servers=S the
+// last S nodes hold the model that counts, and never change it. For tests of the budget of
+// gradients that nodes share, of their records, and of what is evaluated.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -61,6 +62,7 @@ class Solo final : public Algorithm {
                .state = state_,
                .step = steps_,
                .learning_rate = options_.learning_rate(steps_)});
+    host.GradientApplied(steps_ % 2 * 3);
     host.Drop(std::exchange(replica_, stepped));
     host.Boundary(++steps_, replica_);
     BeginStep(host);
