@@ -30,6 +30,11 @@ absl::Status ReceiveLedger::Post(Tag tag, Incoming buffer) {
   return absl::OkStatus();
 }
 
+absl::Status TooManyOffers() {
+  return absl::InvalidArgumentError(
+      absl::StrCat("offered more than ", Transport::kMaxQueued, " messages at a time"));
+}
+
 absl::StatusOr<bool> ReceiveLedger::Take(const Offer& offer, size_t unheard) {
   const auto post = open_.find(offer.tag);
   if (offers_.contains(offer.tag) || (post != open_.end() && post->second.offered)) {
@@ -44,8 +49,7 @@ absl::StatusOr<bool> ReceiveLedger::Take(const Offer& offer, size_t unheard) {
     return false;
   }
   if (offers_.size() + unheard >= Transport::kMaxQueued) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("offered more than ", Transport::kMaxQueued, " messages at a time"));
+    return TooManyOffers();
   }
   offers_.insert(offer.tag);
   return true;

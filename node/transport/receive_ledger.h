@@ -31,6 +31,9 @@ struct Landing {
   Incoming::Landed landed;
 };
 
+// The error of a peer with more than Transport::kMaxQueued offers that have not been answered.
+absl::Status TooManyOffers();
+
 class ReceiveLedger {
  public:
   // Expects one message with `tag` into `buffer`. ResourceExhausted beyond

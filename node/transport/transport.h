@@ -31,7 +31,8 @@ class TransportSink {
   // The message is complete in its posted buffer, its checksum matches, and the transport no longer
   // holds the buffer: its memory may be reused at once.
   virtual void OnReceived(const Received& message) = 0;
-  // The sender holds a message for which nothing is posted: it waits for Post or Decline.
+  // The sender holds a message for which nothing is posted: it waits for Post or Decline. May be
+  // called within Dial and Post, which admit the sender.
   virtual void OnOffered(const Offered& offer) = 0;
   // A post that was withdrawn will not be filled, and the transport no longer holds its buffer. May
   // be called within Withdraw.
@@ -72,8 +73,8 @@ class Transport {
   // OnPeerFailed is handled, or without one where it left when nothing was awaited.
 
   // Queues a message; never blocks. The part that is ready may leave, and must not be written
-  // before its end. An offered message is announced to a receiver that has posted nothing for it
-  // (one that expects this node: Dial). ResourceExhausted when more than kMaxQueued messages to one
+  // before its end. An offered message is announced to a receiver that has posted nothing for it,
+  // once it expects this node (Dial). ResourceExhausted when more than kMaxQueued messages to one
   // peer have not been received: the algorithm broke its own window.
   virtual absl::Status Send(Rank to, Tag tag, Outgoing message) = 0;
 

@@ -2,13 +2,13 @@
 
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "node/transport/edge/message_checksum.h"
+#include "node/transport/receive_ledger.h"
 
 namespace grapevine {
 namespace {
@@ -142,9 +142,26 @@ void ReceivingEnd::AnswerHello(const EdgeIdentity& self) {
   authenticated_ = true;
 }
 
-void ReceivingEnd::Admit(std::shared_ptr<PeerLink> link) {
+absl::Status ReceivingEnd::Admit(std::shared_ptr<PeerLink> link) {
+  MutexLock lock(mutex_);
   link_ = std::move(link);
+  absl::Status status;
+  for (const Offer& offer : std::exchange(early_, {})) status.Update(link_->Offered(offer));
+  // From here on credits go out: none before the offers that it answers.
   admitted_ = true;
+  return status;
+}
+
+absl::Status ReceivingEnd::TakeOffer(const Offer& offer) {
+  {
+    MutexLock lock(mutex_);
+    if (!admitted_) {
+      if (early_.size() >= Transport::kMaxQueued) return TooManyOffers();
+      early_.push_back(offer);
+      return absl::OkStatus();
+    }
+  }
+  return link_->Offered(offer);
 }
 
 std::optional<ToSender> ReceivingEnd::Next() {
@@ -175,8 +192,8 @@ absl::Status ReceivingEnd::Hear(google::protobuf::io::ZeroCopyInputStream* in, i
     context_.leave();
     return absl::OkStatus();
   }
+  if (const auto* offer = std::get_if<Offer>(&message)) return TakeOffer(*offer);
   if (!admitted_) return absl::InvalidArgumentError("sent vectors before it was admitted");
-  if (const auto* offer = std::get_if<Offer>(&message)) return link_->Offered(*offer);
   if (const auto* credit = std::get_if<Withdrawn>(&message)) return link_->Returned(*credit);
   return TakeChunk(std::get<ChunkHeader>(message), &coded);
 }

@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "base/ids.h"
@@ -27,6 +28,7 @@
 #include "node/transport/edge/message_checksum.h"
 #include "node/transport/edge/peer_link.h"
 #include "node/transport/edge/wire_format.h"
+#include "system/mutex.h"
 
 namespace grapevine {
 
@@ -127,8 +129,9 @@ class ReceivingEnd {
   // admission. Once.
   void AnswerHello(const EdgeIdentity& self);
   bool authenticated() const { return authenticated_; }
-  // Takes the caller for the peer of `link`. Once.
-  void Admit(std::shared_ptr<PeerLink> link);
+  // Takes the caller for the peer of `link`. Once. An error is the caller's violation: what it has
+  // offered before could not be.
+  absl::Status Admit(std::shared_ptr<PeerLink> link);
   bool admitted() const { return admitted_; }
 
   // What to write next; nullopt when there is nothing.
@@ -154,6 +157,7 @@ class ReceivingEnd {
 
  private:
   absl::Status Meet(EdgeIdentity caller);
+  absl::Status TakeOffer(const Offer& offer);
   absl::Status TakeChunk(const ChunkHeader& chunk, google::protobuf::io::CodedInputStream* data);
 
   const Context context_;
@@ -162,8 +166,10 @@ class ReceivingEnd {
   std::atomic<bool> authenticated_ = false;
   std::shared_ptr<PeerLink> link_;  // set once, before admitted_
   std::atomic<bool> admitted_ = false;
-  bool answered_ = false;     // the Hello is written; within Next
-  bool hello_heard_ = false;  // within Hear
+  Mutex mutex_;
+  std::vector<Offer> early_ ABSL_GUARDED_BY(mutex_);  // before the admission
+  bool answered_ = false;                             // the Hello is written; within Next
+  bool hello_heard_ = false;                          // within Hear
   std::atomic<bool> beat_ = false;
 };
 

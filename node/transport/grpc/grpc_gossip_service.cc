@@ -47,7 +47,8 @@ void GrpcIncomingStream::AnswerHello(const EdgeIdentity& self) {
 }
 
 void GrpcIncomingStream::Admit(std::shared_ptr<PeerLink> link) {
-  talk_.Admit(std::move(link));
+  const absl::Status status = talk_.Admit(std::move(link));
+  if (!status.ok()) return Violated(status);
   Wake();
 }
 

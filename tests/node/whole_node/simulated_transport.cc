@@ -184,7 +184,8 @@ class SimulatedTransport::Caller final : public EdgeCaller,
     Wake();
   }
   void Admit(std::shared_ptr<PeerLink> link) override {
-    talk_.Admit(std::move(link));
+    const absl::Status status = talk_.Admit(std::move(link));
+    if (!status.ok()) return Violated(status);
     Wake();
   }
   std::string address() const override {
@@ -225,9 +226,11 @@ class SimulatedTransport::Caller final : public EdgeCaller,
   void Read(const std::string& bytes) {
     if (end_.has_value()) return;
     const absl::Status heard = Hear(talk_, bytes);
-    if (heard.ok()) return;
-    if (!talk_.admitted()) return transport_.acceptor_.Reject(*this, heard);
-    Abort(talk_.Violated(heard, address()));
+    if (!heard.ok()) Violated(heard);
+  }
+  void Violated(const absl::Status& how) {
+    if (!talk_.admitted()) return transport_.acceptor_.Reject(*this, how);
+    Abort(talk_.Violated(how, address()));
   }
   void Disconnected() {
     if (!end_.has_value() && talk_.admitted()) talk_.Broke(address());

@@ -103,9 +103,9 @@ void ExpectAHealthyRun(const RunPlan& plan, SimulatedRun& run) {
 }
 
 // Without rounds, hence on a graph that stays, and longer; with no more evaluations where each is
-// long.
+// long. With one seed nodes send nothing, with the next they offer their replicas.
 RunPlan Sharing(RunPlan plan) {
-  plan.algorithm = "solo";
+  plan.algorithm = plan.seed % 2 == 0 ? "solo" : "eager-gossip";
   plan.topology = "ring";
   plan.rounds *= 5;
   if (plan.evaluation > std::chrono::milliseconds(20)) plan.evaluate_every *= 5;
