@@ -29,7 +29,7 @@ class SimulatedNodeMetrics {
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end);
   void OnCut(const CutTimes& cut, int64_t bytes_sent, const Staleness& staleness);
 
-  // Of a node, in a run whose nodes share a budget of gradients.
+  // What a node has done, in a run whose nodes share a budget of gradients.
   NodeTotals totals(Rank rank, const Staleness& staleness) const {
     return nodes_[rank].ledger.totals(staleness);
   }

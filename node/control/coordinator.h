@@ -51,7 +51,7 @@ struct CoordinatorOptions {
   bool proven = false;
   std::string run_id;
   Round round_limit = 0;
-  // Of a run whose nodes share a budget of gradients; round_limit then counts nominal rounds.
+  // If nodes share a budget of gradients; round_limit then counts nominal rounds.
   std::optional<BudgetDeskOptions> budget;
   std::chrono::milliseconds rendezvous_timeout{60000};  // --rendezvous-timeout
   std::chrono::milliseconds peer_timeout{30000};        // --peer-timeout

@@ -151,7 +151,7 @@ class Runner final : public TransportSink, private Host {
 
   // After Run failed: the peer whose loss was the reason, if that was it.
   std::optional<Rank> lost_peer() const { return lost_peer_; }
-  // Of the gradients that this node applied (Host::GradientApplied): within the observer's calls,
+  // How stale the gradients were that this node applied: within the observer's calls,
   // or after Run.
   const Staleness& staleness() const { return staleness_; }
   // After Run returned OK: this node's model; empty for a parameter server.

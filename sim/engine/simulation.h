@@ -78,7 +78,7 @@ class Simulation final : private Host, private AlarmClock {
   // The final model of a node, after Run.
   Vec model(Rank rank) const { return nodes_[rank].model; }
   const NetworkModel& network() const { return *network_; }
-  // Of the gradients that `rank` applied (Host::GradientApplied).
+  // How stale the gradients were that `rank` applied (Host::GradientApplied).
   Staleness staleness(Rank rank) const {
     return staleness_.empty() ? Staleness{} : staleness_[rank];
   }

@@ -39,7 +39,7 @@ std::vector<nlohmann::json> Lines(const std::string& path) {
   return lines;
 }
 
-// Of each node, as it says itself.
+// How many each node has computed, as it says itself.
 std::vector<int64_t> Gradients(const std::string& run) {
   std::vector<int64_t> gradients;
   for (int rank = 0; rank < kNodes; ++rank) {

@@ -95,7 +95,7 @@ class Cluster {
   // The most memory that the vectors of `rank` ever took, including those in flight.
   int64_t vector_bytes(Rank rank) const;
   int64_t bytes_sent(Rank rank) const;
-  // Of the gradients that `rank` applied (Host::GradientApplied).
+  // How stale the gradients were that `rank` applied (Host::GradientApplied).
   const Staleness& staleness(Rank rank) const;
 
  private:

@@ -37,7 +37,8 @@ class Solo final : public Algorithm {
       EndStep(host);
       return absl::OkStatus();
     }
-    return absl::InternalError(absl::StrCat("an event came unasked in step ", steps_));
+    return absl::InternalError(
+        absl::StrCat("an event came that nothing had asked for, in step ", steps_));
   }
 
   Round round() const override { return steps_; }

@@ -31,7 +31,7 @@ constexpr milliseconds kBatch{100};
 // How long a runner's thread may take to come to what has arrived.
 constexpr int64_t kMaxTurn = 200000;
 
-// Of the plan's run, if its nodes share a budget of gradients.
+// The budget that the nodes of the plan's run share, if they do.
 std::optional<BudgetDeskOptions> Budget(const RunPlan& plan) {
   if (HasRounds(plan.algorithm)) return std::nullopt;
   return BudgetDeskOptions{

@@ -73,7 +73,7 @@ std::vector<std::vector<float>> ModelsOfACluster(const RunPlan& plan) {
   return models;
 }
 
-// Of all nodes, in every round, and of the averages.
+// All nodes were measured in every round, and their averages taken.
 void ExpectAllMeasurements(const RunPlan& plan, const SimulatedRun& run) {
   for (Rank rank = 0; rank < plan.nodes; ++rank) {
     SCOPED_TRACE(absl::StrCat("rank ", rank));
