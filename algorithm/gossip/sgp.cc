@@ -65,6 +65,7 @@ absl::Status Sgp::On(const Event& event, Host& host) {
     RestIfDone(host);
     return absl::OkStatus();
   }
+  RETURN_IF_ERROR(CheckForeseen(event));
   OnStart(host);
   return absl::OkStatus();
 }
