@@ -1,0 +1,130 @@
+// What rank 0 tells callers who are no nodes of its run, and what it takes from them.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "node/control/grpc_coordinator_service.h"
+#include "tests/node/control/controlled_run.h"
+
+namespace grapevine::testing {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+// What a caller is told that sends `registration`: a directive, or how the stream
+// ended.
+struct Answer {
+  std::optional<control::Directive> directive;
+  grpc::Status end;
+};
+Answer Register(const RankZero& zero, const control::Registration& registration) {
+  auto stub = control::Control::NewStub(Dial(zero.address()));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kLong);
+  auto stream = stub->Connect(&context);
+  control::Report report;
+  *report.mutable_registration() = registration;
+  stream->Write(report);
+  control::Directive directive;
+  Answer answer;
+  if (stream->Read(&directive)) {
+    answer.directive = directive;
+    context.TryCancel();
+  }
+  answer.end = stream->Finish();
+  return answer;
+}
+
+TEST(GrpcCoordinatorHostile, WhoDoesNotShowTheTokenIsToldNothing) {
+  const RunToken token("the token of this run");
+  RankZero zero(2, seconds(30), 0, seconds(20), token);
+  control::Registration misfit = RegistrationOf(1, 7);
+  control::Registration of_another = RegistrationOf(0, 2);
+  Prove(token, &of_another);
+  of_another.set_rank(1);
+  control::Registration another_token = RegistrationOf(1, 2);
+  Prove(RunToken("the token of another run"), &another_token);
+  for (const auto& registration : {RegistrationOf(1, 2), misfit, of_another, another_token}) {
+    const Answer answer = Register(zero, registration);
+    EXPECT_FALSE(answer.directive.has_value()) << answer.directive->ShortDebugString();
+    EXPECT_EQ(answer.end.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+    EXPECT_EQ(answer.end.error_message(), "refused");
+  }
+  // Who has it is told what is wrong.
+  Prove(token, &misfit);
+  const Answer answer = Register(zero, misfit);
+  ASSERT_TRUE(answer.directive.has_value()) << answer.end.error_message();
+  EXPECT_THAT(answer.directive->abort().message(), HasSubstr("number of nodes is 7 there"));
+}
+
+// What rank 0 says on a stream to which these registrations are written, until it ends.
+std::vector<control::Directive> Told(const RankZero& zero,
+                                     const std::vector<control::Registration>& registrations,
+                                     grpc::Status* end) {
+  auto stub = control::Control::NewStub(Dial(zero.address()));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kLong);
+  auto stream = stub->Connect(&context);
+  for (const control::Registration& registration : registrations) {
+    control::Report report;
+    *report.mutable_registration() = registration;
+    stream->Write(report);
+  }
+  std::vector<control::Directive> told;
+  control::Directive directive;
+  while (stream->Read(&directive)) told.push_back(directive);
+  *end = stream->Finish();
+  return told;
+}
+
+TEST(GrpcCoordinatorHostile, AStreamEndsWithItsFirstRefusal) {
+  RankZero zero(2);
+  grpc::Status end;
+  const auto told = Told(zero, std::vector(3, RegistrationOf(1, 7)), &end);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_THAT(told[0].abort().message(), HasSubstr("number of nodes is 7 there"));
+  EXPECT_TRUE(end.ok()) << end.error_message();
+}
+
+TEST(GrpcCoordinatorHostile, AReportThatIsTooLongIsNotLookedAt) {
+  RankZero zero(2);
+  control::Registration registration = RegistrationOf(1, 2);
+  registration.add_agreements()->set_value(std::string(GrpcCoordinatorService::kMaxReport, 'x'));
+  grpc::Status end;
+  EXPECT_THAT(Told(zero, {registration}, &end), ::testing::IsEmpty());
+  EXPECT_EQ(end.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(end.error_message(), "refused");
+}
+
+TEST(GrpcCoordinatorHostile, AFloodOfUnauthenticatedCallersIsBounded) {
+  RankZero zero(1);
+  auto stub = control::Control::NewStub(Dial(zero.address()));
+  struct Call {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReaderWriter<control::Report, control::Directive>> stream;
+  };
+  std::vector<std::unique_ptr<Call>> calls;
+  constexpr int kExtra = 20;
+  for (int i = 0; i < GrpcCoordinatorService::kMaxUnauthenticated + 1 + kExtra; ++i) {
+    calls.push_back(std::make_unique<Call>());
+    calls.back()->stream = stub->Connect(&calls.back()->context);
+  }
+  // The service is full: one more is rejected at once.
+  grpc::ClientContext context;
+  auto late = stub->Connect(&context);
+  control::Directive directive;
+  EXPECT_FALSE(late->Read(&directive));
+  EXPECT_EQ(late->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  for (auto& call : calls) call->context.TryCancel();
+  for (auto& call : calls) (void)call->stream->Finish();
+}
+
+}  // namespace
+}  // namespace grapevine::testing

@@ -1,0 +1,192 @@
+// Runners over the transport in memory: n nodes as n threads of a test.
+#ifndef GRAPEVINE_TESTS_NODE_RUNNER_FLEET_H_
+#define GRAPEVINE_TESTS_NODE_RUNNER_FLEET_H_
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "kernels/device/gpu.h"
+#include "model/problem/host_objective.h"
+#include "node/runner/device_data_path.h"
+#include "node/runner/runner.h"
+#include "node/transport/memory_transport.h"
+#include "tests/algorithm/quadratics.h"
+#include "tests/testing/cluster.h"
+#include "tests/testing/emulated_device.h"
+#include "tests/testing/function_objective.h"
+
+namespace grapevine::testing {
+
+inline constexpr int64_t kParameters = 41;
+inline constexpr int64_t kBuffers = 4;
+
+// What the nodes of a fleet train, and where.
+struct FleetOptions {
+  std::string algorithm = "dpsgd";
+  std::string topology = "ring";
+  std::string mixing = "metropolis";
+  Rank nodes = 5;
+  Round rounds = 20;
+  int window = 1;
+  GradientFunction gradient = Quadratic(1, 1, 11);
+  enum class Memory { kHost, kEmulatedDevice, kGpu };
+  Memory memory = Memory::kHost;
+  EmulatedDeviceOptions device = {};
+};
+
+// Keeps what a run tells its observer.
+class Recorder final : public RunObserver {
+ public:
+  absl::Status OnRound(const RoundReport& report, const BoundaryModel& model) override {
+    reports.push_back(report);
+    models.emplace_back();
+    if (!model.exists()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const SharedVector read, model.Read());
+    models.back().assign(read.span().begin(), read.span().end());
+    return absl::OkStatus();
+  }
+  // Lets it go on another thread, a little later.
+  void OnAverage(AveragedModel average) override {
+    EXPECT_FALSE(holds_average) << "round " << average.round;
+    holds_average = true;
+    averages.push_back(std::move(average));
+    AwaitEvaluation();
+    if (keeps_averages) return;
+    evaluation = std::thread([this] {
+      holds_average = false;
+      runner->OnAverageDone();
+    });
+  }
+  void AwaitEvaluation() {
+    if (evaluation.joinable()) evaluation.join();
+  }
+
+  Runner* runner = nullptr;
+  bool keeps_averages = false;  // until the test calls OnAverageDone
+  std::atomic<bool> holds_average = false;
+  std::thread evaluation;
+  std::vector<RoundReport> reports;
+  std::vector<std::vector<float>> models;
+  std::vector<AveragedModel> averages;
+};
+
+// One node of a fleet, ready to run on a thread of its own.
+struct NodeUnderTest {
+  NodeUnderTest(const FleetOptions& experiment, Rank rank, std::shared_ptr<MemoryHub> hub,
+                RunnerOptions options) {
+    ReplicaLayout layout;
+    layout.AddParameter("x", {kParameters});
+    layout.AddBuffer("b", {kBuffers});
+    owned = std::make_unique<FunctionObjective>(rank, layout, experiment.gradient);
+    objective = owned.get();
+    optimizer = *MakeOptimizer("sgd", {.momentum = 0.9});
+    auto mixing =
+        *MakeMixing(experiment.mixing, *MakeTopology(experiment.topology, experiment.nodes, 1));
+    auto algorithm =
+        *MakeAlgorithm(experiment.algorithm, {.rank = rank,
+                                              .mixing = mixing,
+                                              .learning_rate = [](Round) { return 0.1; },
+                                              .window = experiment.window});
+    if (experiment.memory != FleetOptions::Memory::kHost) PutOnDevice(experiment, rank, &options);
+    options.rank = rank;
+    options.workers = *WorkerCount(experiment.algorithm, experiment.nodes);
+    const bool trains = rank < options.workers;
+    Objective* trained = objective;
+    if (on_device != nullptr) trained = on_device.get();
+    runner = std::make_unique<Runner>(options, std::move(algorithm), trains ? trained : nullptr,
+                                      &objective->layout(), optimizer.get(), &recorder);
+    recorder.runner = runner.get();
+    transport = std::make_unique<MemoryTransport>(hub, rank, runner.get());
+  }
+  ~NodeUnderTest() {
+    recorder.AwaitEvaluation();
+    transport->Shutdown();
+  }
+
+  absl::Status Run() {
+    return runner->Run(transport.get(), [this](float* replica) {
+      objective->Initialize(replica);
+      return absl::OkStatus();
+    });
+  }
+
+  void PutOnDevice(const FleetOptions& experiment, Rank rank, RunnerOptions* options) {
+    EmulatedDeviceOptions emulated = experiment.device;
+    emulated.seed += static_cast<uint64_t>(rank);
+    const bool gpu = experiment.memory == FleetOptions::Memory::kGpu;
+    device = gpu ? *OpenGpu(0) : std::unique_ptr<Device>(new EmulatedDevice(emulated));
+    stream = *device->NewStream();
+    on_device = *HostObjective::Make(std::move(owned), {device.get(), stream.get()});
+    options->data_path = [this](OnPass on_pass, std::function<void(absl::Status)> on_failure) {
+      // Several chunks in a vector, the last one short.
+      return DeviceDataPath::Make({.device = device.get(), .gradients = stream.get(), .chunk = 7},
+                                  std::move(on_pass), std::move(on_failure));
+    };
+  }
+
+  Recorder recorder;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<DeviceStream> stream;
+  std::unique_ptr<FunctionObjective> owned;
+  FunctionObjective* objective = nullptr;
+  std::unique_ptr<HostObjective> on_device;
+  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<Runner> runner;
+  std::unique_ptr<MemoryTransport> transport;
+};
+
+// n nodes as n threads, over the transport in memory.
+class Fleet {
+ public:
+  explicit Fleet(
+      const FleetOptions& experiment,
+      std::function<bool(Round)> evaluate = [](Round) { return false; }, Round limit = 0) {
+    auto hub = std::make_shared<MemoryHub>(experiment.nodes);
+    for (Rank rank = 0; rank < experiment.nodes; ++rank) {
+      nodes.push_back(std::make_unique<NodeUnderTest>(
+          experiment, rank, hub,
+          RunnerOptions{.rounds = experiment.rounds,
+                        .limit = limit > 0 ? limit : experiment.rounds,
+                        .evaluate = evaluate}));
+    }
+  }
+
+  std::vector<absl::Status> Run() {
+    std::vector<absl::Status> statuses(nodes.size());
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      threads.emplace_back([this, i, &statuses] { statuses[i] = nodes[i]->Run(); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return statuses;
+  }
+
+  std::vector<std::unique_ptr<NodeUnderTest>> nodes;
+};
+
+// The replica of a rank after the same run in the shuffled cluster.
+inline std::vector<float> ClusterReplica(const FleetOptions& experiment, Rank rank) {
+  Cluster cluster({.algorithm = experiment.algorithm,
+                   .topology = experiment.topology,
+                   .mixing = experiment.mixing,
+                   .nodes = experiment.nodes,
+                   .parameters = kParameters,
+                   .buffers = kBuffers,
+                   .learning_rate = 0.1,
+                   .momentum = 0.9,
+                   .gradient = experiment.gradient});
+  EXPECT_TRUE(cluster.Run(experiment.rounds).ok());
+  return {cluster.replica(rank).begin(), cluster.replica(rank).end()};
+}
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_NODE_RUNNER_FLEET_H_
