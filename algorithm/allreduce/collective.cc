@@ -132,11 +132,8 @@ bool Collective::leaving() const {
 }
 
 void Collective::Advance(Host& host) {
-  bool moved = true;
-  while (moved) {
-    moved = false;
-    while (SendLevel(host)) moved = true;
-    while (TakeInLevel(host)) moved = true;
+  // What can be sent goes out before more is added.
+  while (SendLevel(host) || TakeInLevel(host)) {
   }
   PostAhead(host);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -58,9 +59,8 @@ class Cluster::Node final : public Host {
       choices->push_back(
           {posted ? Choice::Kind::kMessage : Choice::Kind::kOffer, rank_, name.first, name.second});
     }
-    for (const auto& [name, post] : posts_) {
-      if (!post.withdrawn) continue;
-      choices->push_back({Choice::Kind::kLoss, rank_, name.first, name.second});
+    for (const auto& [from, tag] : withdrawn_) {
+      choices->push_back({Choice::Kind::kLoss, rank_, from, tag});
     }
   }
 
@@ -152,10 +152,11 @@ class Cluster::Node final : public Host {
   // Whoever answered an offer gets the message: its sender has it ready.
   void Withdraw(Rank from, Tag tag) override {
     Say(absl::StrCat("withdraws ", Name(tag), " for ", from));
-    const auto post = posts_.find(std::pair(from, tag));
+    const std::pair name(from, tag);
+    const auto post = posts_.find(name);
     CHECK(post != posts_.end() && !post->second.asked_back) << "withdrew what is not posted";
     post->second.asked_back = true;
-    post->second.withdrawn = !post->second.answers;
+    if (!post->second.answers) withdrawn_.insert(name);
   }
   void GradientApplied(int64_t staleness) override {
     Say(absl::StrCat("applies a gradient of staleness ", staleness));
@@ -199,7 +200,6 @@ class Cluster::Node final : public Host {
     SharedSlice slice;
     bool answers = false;  // an offer
     bool asked_back = false;
-    bool withdrawn = false;  // may be lost
   };
   // What a node is to hear of a message that it sent.
   struct Outcome {
@@ -214,8 +214,10 @@ class Cluster::Node final : public Host {
                           .note = note,
                           .offered = offered};
     if (!offered) bytes_sent_ += message.slice.bytes();
-    CHECK(cluster_.nodes_[to]->arriving_.emplace(std::pair(rank_, tag), message).second)
-        << "sent twice";
+    const bool ended = std::ranges::none_of(
+        sent_, [&](const Outcome& last) { return last.to == to && last.tag == tag; });
+    CHECK(cluster_.nodes_[to]->arriving_.emplace(std::pair(rank_, tag), message).second && ended)
+        << "a tag is used again before its last message has ended";
     ++not_received_;
     return message.id;
   }
@@ -224,6 +226,7 @@ class Cluster::Node final : public Host {
     const std::pair name(from, tag);
     const Message arrived = arriving_.extract(name).mapped();
     Copy(arrived.slice, posts_.extract(name).mapped().slice);
+    withdrawn_.erase(name);
     Node& sender = *cluster_.nodes_[from];
     if (arrived.offered) sender.bytes_sent_ += arrived.slice.bytes();
     sender.sent_.push_back({Left{arrived.id}, rank_, tag});
@@ -241,6 +244,7 @@ class Cluster::Node final : public Host {
   }
   absl::Status TakeLoss(Rank from, Tag tag) {
     posts_.erase(std::pair(from, tag));
+    withdrawn_.erase(std::pair(from, tag));
     Say(absl::StrCat("has ", Name(tag), " for ", from, " back"));
     return Deliver(Lost{from, tag});
   }
@@ -293,6 +297,7 @@ class Cluster::Node final : public Host {
   VectorTable vectors_;
   std::map<std::pair<Rank, Tag>, Message> arriving_;
   std::map<std::pair<Rank, Tag>, Posted> posts_;
+  std::set<std::pair<Rank, Tag>> withdrawn_;  // of the posts: these may be lost
   std::deque<GradientReady> gradients_;
   std::deque<Outcome> sent_;           // of its messages
   std::map<uint32_t, int64_t> steps_;  // by state
