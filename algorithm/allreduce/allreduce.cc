@@ -194,7 +194,7 @@ absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
   return static_cast<double>(request.buckets * messages) * size / seen;
 }
 
-// Small vectors have a place for every level of a tree; large ones two.
+// Small vectors have a buffer for every level of a tree; large ones two.
 absl::StatusOr<int64_t> Memory(const Spec&, const Topology& topology, int64_t size,
                                int state_vectors) {
   const int64_t places =

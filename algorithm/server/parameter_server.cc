@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<ReplicaRange>> Shards(const Spec& spec, Rank nodes, i
   return shards;
 }
 
-// A worker's, or the largest server's, which has a place for every worker's gradient.
+// A worker's, or the largest server's, which has a buffer for every worker's gradient.
 absl::StatusOr<int64_t> Memory(const Spec& spec, const Topology& topology, int64_t size,
                                int state_vectors) {
   ASSIGN_OR_RETURN(const ParameterServers servers, ParameterServers::Parse(spec, topology.size()));

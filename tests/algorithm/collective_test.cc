@@ -229,7 +229,7 @@ TEST(Collective, ScratchIsOneVectorOrTwoWhereWholeVectorsTravel) {
   }
   IdleHost host(6);
   Collective(Schedule("allreduce:tree", 0, 1000), 1).Prepare(1000, host);
-  EXPECT_EQ(host.allocated, 10 * 1000) << "small vectors have a place for every level";
+  EXPECT_EQ(host.allocated, 10 * 1000) << "small vectors have a buffer for every level";
 }
 
 TEST(Collective, SaysForWhomItWaits) {

@@ -248,7 +248,7 @@ TEST(Sim, AdvisesInTextAndJson) {
   EXPECT_THAT(text.output,
               AllOf(HasSubstr("take dpsgd on "), HasSubstr("Crossovers"), HasSubstr("goodput"),
                     HasSubstr("rests on time per round"), HasSubstr("allreduce:halving-doubling"),
-                    HasSubstr("/19 candidates timed"), HasSubstr("looked at")));
+                    HasSubstr("/23 candidates timed"), HasSubstr("looked at")));
   std::vector<std::string> as_json = flags;
   as_json.push_back("--json");
   const Ended json = RunGrapevine(as_json);

@@ -110,7 +110,7 @@ void RandomTraffic::Post(Rank rank, const Name& name) {
   Check(rank, transport(rank).Post(name.first, name.second, std::move(into)), name);
 }
 
-void RandomTraffic::Answer(Rank rank, const Name& name, bool take) {
+void RandomTraffic::Answer(Rank rank, Name name, bool take) {
   if (take) return Post(rank, name);
   Check(rank, transport(rank).Decline(name.first, name.second), name);
   nodes_[rank].offers.erase(name);

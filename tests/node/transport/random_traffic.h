@@ -60,7 +60,7 @@ class RandomTraffic {
   void Request(Rank rank);
   void Send(Rank rank, const Name& name, bool offered);
   void Post(Rank rank, const Name& name);
-  void Answer(Rank rank, const Name& name, bool take);
+  void Answer(Rank rank, Name name, bool take);  // a copy: the offer is forgotten
   void Withdraw(Rank rank, const Name& name);
   // All that must be for everything to end.
   void Settle();
