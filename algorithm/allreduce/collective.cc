@@ -299,8 +299,8 @@ std::vector<Waiting> Collective::waiting_for() const {
 
 std::vector<Rank> Collective::Peers() const {
   std::set<Rank> peers;
-  for (int level = 0; level < schedule_->reduce_levels(); ++level) {
-    const AllreduceStep step = schedule_->ReduceStep(level, 0);
+  for (int level = 0; level < schedule_->levels(); ++level) {
+    const AllreduceStep step = schedule_->Step(level, 0);
     if (step.to != kNobody) peers.insert(step.to);
     if (step.from != kNobody) peers.insert(step.from);
   }

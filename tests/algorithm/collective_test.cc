@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -230,6 +231,26 @@ TEST(Collective, ScratchIsOneVectorOrTwoWhereWholeVectorsTravel) {
   IdleHost host(6);
   Collective(Schedule("allreduce:tree", 0, 1000), 1).Prepare(1000, host);
   EXPECT_EQ(host.allocated, 10 * 1000) << "small vectors have a buffer for every level";
+}
+
+// Connections are made to them before the first message.
+TEST(Collective, PeersAreAllWithWhomAScheduleExchangesMessages) {
+  for (const std::string& kind : AllreduceKinds()) {
+    for (const Rank nodes : {1, 2, 3, 8, 12}) {
+      for (Rank rank = 0; rank < nodes; ++rank) {
+        const auto schedule = Schedule(kind, rank, nodes);
+        std::set<Rank> peers;
+        for (int level = 0; level < schedule->levels(); ++level) {
+          const AllreduceStep step = schedule->Step(level, 1000);
+          if (step.to != kNobody) peers.insert(step.to);
+          if (step.from != kNobody) peers.insert(step.from);
+        }
+        EXPECT_THAT(Collective(Schedule(kind, rank, nodes), 1).Peers(),
+                    ::testing::ElementsAreArray(peers))
+            << kind << ", rank " << rank << " of " << nodes;
+      }
+    }
+  }
 }
 
 TEST(Collective, SaysForWhomItWaits) {

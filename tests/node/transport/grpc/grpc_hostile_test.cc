@@ -340,33 +340,9 @@ class HostileReceiver final : public gossip::Gossip::Service {
   std::string address_;
 };
 
-// Rank 1 sends it a message, and gives it up for what it says of it.
-void ExpectDisbelieved(std::vector<uint64_t> says, int sent, const std::string& why) {
-  HostileReceiver receiver(std::move(says));
-  RecordingSink sink;
-  GrpcNode node(TestIdentity(1, 2), {}, &sink);
-  node.transport().Join(kTestRun, {receiver.address(), node.address()});
-  ASSERT_TRUE(node.transport().Send(0, kTag, Zeros(kElements)).ok());
-  const absl::Status failure = sink.AwaitFailure(0);
-  EXPECT_TRUE(absl::IsInvalidArgument(failure)) << failure;
-  EXPECT_THAT(std::string(failure.message()),
-              HasSubstr(absl::StrCat("rank 0 (", receiver.address(), ") acknowledged ", why)));
-  node.transport().Shutdown();
-  EXPECT_EQ(sink.sent(), sent);
-}
-
-TEST(GrpcHostileReceiver, AcknowledgingWhatWasNotSentEndsThePeer) {
-  ExpectDisbelieved({2}, 0, "2 messages, but was sent 1 and had acknowledged 0");
-  ExpectDisbelieved({~uint64_t{0}}, 0, "18446744073709551615 messages, but was sent 1");
-}
-
-TEST(GrpcHostileReceiver, AcknowledgingTwiceEndsThePeer) {
-  ExpectDisbelieved({1, 1}, 1, "1 messages, but was sent 1 and had acknowledged 1");
-}
-
-// Rank 1 sends it a message, which it does not offer, and gives it up for what it answers.
-void ExpectAnswerDisbelieved(const gossip::Grant& says, const std::string& why) {
-  HostileReceiver receiver({}, says);
+// Rank 1 sends it a message, which it does not offer, and gives it up for what it says of it. So
+// many messages are sent by then, and none is declined.
+void ExpectDisbelieved(const HostileReceiver& receiver, int sent, const std::string& why) {
   RecordingSink sink;
   GrpcNode node(TestIdentity(1, 2), {}, &sink);
   node.transport().Join(kTestRun, {receiver.address(), node.address()});
@@ -376,15 +352,30 @@ void ExpectAnswerDisbelieved(const gossip::Grant& says, const std::string& why) 
   EXPECT_THAT(std::string(failure.message()),
               HasSubstr(absl::StrCat("rank 0 (", receiver.address(), ") ", why)));
   node.transport().Shutdown();
+  EXPECT_EQ(sink.sent(), sent);
   EXPECT_EQ(sink.declined(), 0);
+}
+
+TEST(GrpcHostileReceiver, AcknowledgingWhatWasNotSentEndsThePeer) {
+  ExpectDisbelieved(HostileReceiver({2}), 0,
+                    "acknowledged 2 messages, but was sent 1 and had acknowledged 0");
+  ExpectDisbelieved(HostileReceiver({~uint64_t{0}}), 0,
+                    "acknowledged 18446744073709551615 messages, but was sent 1");
+}
+
+TEST(GrpcHostileReceiver, AcknowledgingTwiceEndsThePeer) {
+  ExpectDisbelieved(HostileReceiver({1, 1}), 1,
+                    "acknowledged 1 messages, but was sent 1 and had acknowledged 1");
 }
 
 TEST(GrpcHostileReceiver, DecliningWhatIsNotOfferedEndsThePeer) {
   gossip::Grant foreseen, unknown;
   foreseen.add_declined()->set_index(kTag.index);
   unknown.add_declined()->set_index(99);
-  ExpectAnswerDisbelieved(foreseen, "declined channel 0, index 7, step 0, which it is not offered");
-  ExpectAnswerDisbelieved(unknown, "declined channel 0, index 99, step 0, which it is not offered");
+  ExpectDisbelieved(HostileReceiver({}, foreseen), 0,
+                    "declined channel 0, index 7, step 0, which it is not offered");
+  ExpectDisbelieved(HostileReceiver({}, unknown), 0,
+                    "declined channel 0, index 99, step 0, which it is not offered");
 }
 
 class GrpcImpatient : public GrpcHostile {
