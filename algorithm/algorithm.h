@@ -8,6 +8,7 @@
 #ifndef GRAPEVINE_ALGORITHM_ALGORITHM_H_
 #define GRAPEVINE_ALGORITHM_ALGORITHM_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -62,6 +63,8 @@ struct AlgorithmOptions {
   // replicas; 2 hides the credits' latency, at the cost of another replica for each
   // in-neighbour.
   int window = 1;
+  // For an algorithm's random choices, the same at all nodes.
+  uint64_t seed = 1;
 };
 
 // The algorithm that `spec` names ("NAME:key=value") among the registered ones

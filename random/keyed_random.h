@@ -36,6 +36,7 @@ enum class Purpose : uint64_t {
   kPlacement = 16,
   kOptimum = 17,
   kQuantization = 18,
+  kPartner = 19,
 };
 
 // The stateless form, for one draw per element; constexpr, so that device code has it.

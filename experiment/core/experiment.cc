@@ -162,7 +162,8 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeAlgorithm(Rank rank) 
   return grapevine::MakeAlgorithm(config_.algorithm(), {.rank = rank,
                                                         .mixing = mixing_,
                                                         .learning_rate = learning_rate_,
-                                                        .window = WindowFor(rank)});
+                                                        .window = WindowFor(rank),
+                                                        .seed = config_.seed()});
 }
 
 absl::Status Experiment::Initialize(float* replica) const {

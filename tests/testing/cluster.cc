@@ -336,7 +336,8 @@ Cluster::Cluster(ClusterOptions options)
         MakeNode({.rank = rank,
                   .mixing = *mixing,
                   .learning_rate = [lr = options_.learning_rate](Round) { return lr; },
-                  .window = options_.window}));
+                  .window = options_.window,
+                  .seed = options_.seed}));
   }
 }
 

@@ -38,7 +38,7 @@ struct ClusterOptions {
   int window = 1;
   // With `make_algorithm`: the trait of its kind (algorithm_kind.h).
   bool rounds = true;
-  uint64_t seed = 1;        // of the topology
+  uint64_t seed = 1;        // of the topology and of an algorithm's choices
   uint64_t order_seed = 1;  // of the order of events
   // Starting replica of a node; zeros when absent.
   std::function<void(Rank, std::span<float>)> initial;

@@ -1,0 +1,258 @@
+#include "algorithm/gossip/adpsgd.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
+#include "base/status_macros.h"
+#include "random/keyed_random.h"
+
+namespace grapevine {
+namespace {
+
+constexpr uint16_t kChannel = 0;
+constexpr uint32_t kShare = 0;
+constexpr uint32_t kAnswer = 1;
+// Averages of others that a node takes part in at a time: while one's answer travels, the next
+// one's share may come.
+constexpr size_t kMaxForeign = 2;
+
+Tag ShareTag(int64_t index) { return {kChannel, index, kShare}; }
+Tag AnswerTag(int64_t index) { return {kChannel, index, kAnswer}; }
+
+Part Whole(Vec vector, const Host& host) { return {vector, 0, host.replica_size()}; }
+
+absl::StatusOr<Round> Every(const Spec& spec) {
+  SpecReader reader(spec);
+  const Round every = reader.Integer("every", 1, 1, 1000000);
+  RETURN_IF_ERROR(reader.Finish());
+  return every;
+}
+
+absl::StatusOr<std::unique_ptr<Algorithm>> MakeAdpsgd(const Spec& spec, AlgorithmOptions options) {
+  ASSIGN_OR_RETURN(const Round every, Every(spec));
+  return std::make_unique<Adpsgd>(every, std::move(options));
+}
+
+// A share and an answer for each average.
+absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
+  ASSIGN_OR_RETURN(const Round every, Every(spec));
+  if (topology.size() == 1) return 0;
+  return 2.0 * static_cast<double>(topology.size()) / static_cast<double>(every);
+}
+
+// The replica and where it moves to, as the gradient saw it, the gradient, the optimizer's state;
+// the own share and the buffer for its answer; a buffer or an answer on its way for each average of
+// others, and at one of them both.
+absl::StatusOr<int64_t> Memory(const Spec&, const Topology&, int64_t size, int state_vectors) {
+  return (7 + int64_t{kMaxForeign} + state_vectors) * size;
+}
+
+const Registration kAdpsgd(
+    Algorithms(),
+    {.name = "adpsgd",
+     .options = "[:every=H]",
+     .help = "AD-PSGD: each node averages with one neighbour at random after every H steps (1), "
+             "and waits for nobody",
+     .examples = {"adpsgd", "adpsgd:every=3"},
+     .undirected = true,
+     .overlap = "AD-PSGD averages while it computes",
+     .make = MakeAdpsgd,
+     .rounds = [](const Spec&) { return false; },
+     .messages = Messages,
+     .memory = Memory});
+
+}  // namespace
+
+Adpsgd::Adpsgd(Round every, AlgorithmOptions options)
+    : every_(every), options_(std::move(options)) {
+  options_.mixing->topology().InNeighbours(options_.rank, 0, &neighbours_);
+}
+
+absl::Status Adpsgd::On(const Event& event, Host& host) {
+  if (std::holds_alternative<Start>(event)) {
+    replica_ = host.InitialReplica(host.whole_replica());
+    optimizer_state_ = host.NewOptimizerState(host.whole_replica());
+    started_ = true;
+  } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
+    limit_ = std::max(limit_, limit->limit);
+  } else if (const auto* offered = std::get_if<Offered>(&event)) {
+    RETURN_IF_ERROR(OnOffered(*offered));
+  } else if (const auto* received = std::get_if<Received>(&event)) {
+    RETURN_IF_ERROR(OnReceived(*received, host));
+  } else if (const auto* ready = std::get_if<GradientReady>(&event)) {
+    RETURN_IF_ERROR(OnGradient(*ready, host));
+  } else if (const auto* sent = std::get_if<Sent>(&event)) {
+    RETURN_IF_ERROR(OnSent(*sent));
+  } else if (const auto* lost = std::get_if<Lost>(&event)) {
+    return absl::InternalError(absl::StrCat("the post for ", Describe(lost->tag), " of rank ",
+                                            lost->from, " was lost, but not withdrawn"));
+  }
+  if (started_) Advance(host);
+  return absl::OkStatus();
+}
+
+absl::Status Adpsgd::OnOffered(const Offered& event) {
+  const bool neighbour = std::ranges::binary_search(neighbours_, event.from);
+  if (!neighbour || event.tag != ShareTag(event.tag.index) || Awaits(event.from)) {
+    return absl::InternalError(absl::StrCat(
+        "rank ", event.from, " offered ", Describe(event.tag),
+        neighbour ? ", which begins no average, or a second one" : ", but is no neighbour"));
+  }
+  asked_.push_back({event.from, event.tag.index});
+  return absl::OkStatus();
+}
+
+bool Adpsgd::Awaits(Rank from) const {
+  return std::ranges::any_of(asked_, [&](const Asked& asked) { return asked.from == from; }) ||
+         std::ranges::any_of(foreign_, [&](const Foreign& average) {
+           return average.from == from && average.buffer;
+         });
+}
+
+absl::Status Adpsgd::OnReceived(const Received& event, Host& host) {
+  const auto average = std::ranges::find_if(foreign_, [&](const Foreign& average) {
+    return average.buffer && average.from == event.from && ShareTag(average.index) == event.tag;
+  });
+  if (average != foreign_.end()) {
+    Answer(&*average, host);
+    return absl::OkStatus();
+  }
+  if (own_ && !own_->received && own_->partner == event.from &&
+      AnswerTag(own_->index) == event.tag) {
+    EndOwn(host);
+    return absl::OkStatus();
+  }
+  return absl::InternalError(absl::StrCat(Describe(event.tag), " of rank ", event.from,
+                                          " came without a post in step ", steps_));
+}
+
+absl::Status Adpsgd::OnSent(const Sent& event) {
+  const auto average = std::ranges::find_if(foreign_, [&](const Foreign& average) {
+    return !average.buffer && average.send == event.id;
+  });
+  if (average != foreign_.end()) {
+    foreign_.erase(average);
+    return absl::OkStatus();
+  }
+  if (own_ && !own_->sent && own_->send == event.id) {
+    if (!event.delivered) {
+      return absl::InternalError(
+          absl::StrCat("rank ", own_->partner, " declined to average, which no node does"));
+    }
+    own_->sent = true;
+    if (own_->received) own_.reset();
+    return absl::OkStatus();
+  }
+  return absl::InternalError(absl::StrCat("send ", event.id.id, " was reported in step ", steps_,
+                                          "; no such share is on its way"));
+}
+
+absl::Status Adpsgd::OnGradient(const GradientReady& event, Host& host) {
+  if (!gradient_ || event.round != steps_ || !event.whole()) {
+    return absl::InternalError(absl::StrCat("a gradient of step ", event.round,
+                                            " came without a request in step ", steps_));
+  }
+  const Vec stepped = std::exchange(gradient_, Vec{});  // takes its place: a vector less
+  const Term own{1.0, Whole(replica_, host)};
+  host.Step({.range = host.whole_replica(),
+             .out = stepped,
+             .mix = {&own, 1},
+             .own = replica_,
+             .gradient = stepped,
+             .state = optimizer_state_,
+             .step = steps_,
+             .learning_rate = options_.learning_rate(steps_)});
+  host.GradientApplied(moves_ - moves_at_gradient_);
+  Replace(stepped, host);
+  ++steps_;
+  due_ = steps_ % every_ == 0 && !neighbours_.empty();
+  host.Boundary(steps_, replica_);
+  return absl::OkStatus();
+}
+
+void Adpsgd::Advance(Host& host) {
+  if (due_ && !own_) BeginAverage(host);
+  if (!gradient_ && !due_ && steps_ < limit_) {
+    gradient_ = host.New(host.replica_size(), "the gradient");
+    moves_at_gradient_ = moves_;
+    host.Gradient(replica_, gradient_, steps_);
+  }
+  while (foreign_.size() < kMaxForeign && !asked_.empty()) {
+    const Asked asked = asked_.front();
+    asked_.pop_front();
+    const Vec buffer = host.New(host.replica_size(), "a neighbour's share");
+    foreign_.push_back({.from = asked.from, .index = asked.index, .buffer = buffer, .send = {}});
+    host.Post(asked.from, ShareTag(asked.index), Whole(buffer, host), steps_);
+  }
+  if (!gradient_ && steps_ >= limit_ && !due_ && !own_ && foreign_.empty()) host.Rest(replica_);
+}
+
+void Adpsgd::BeginAverage(Host& host) {
+  due_ = false;
+  KeyedRandom random(options_.seed, Purpose::kPartner, static_cast<uint64_t>(options_.rank),
+                     static_cast<uint64_t>(begun_));
+  const Rank partner = neighbours_[random.Below(neighbours_.size())];
+  own_ = {.partner = partner,
+          .index = begun_++,
+          .share = replica_,
+          .answer = host.New(host.replica_size(), "a neighbour's share"),
+          .send = {}};
+  host.Post(partner, AnswerTag(own_->index), Whole(own_->answer, host), steps_);
+  own_->send = host.Offer(partner, ShareTag(own_->index), Whole(replica_, host));
+}
+
+void Adpsgd::Answer(Foreign* average, Host& host) {
+  average->send = host.Send(average->from, AnswerTag(average->index), Whole(replica_, host));
+  const Term terms[] = {{0.5, Whole(replica_, host)}, {0.5, Whole(average->buffer, host)}};
+  Move(terms, host);
+  host.Drop(std::exchange(average->buffer, Vec{}));
+}
+
+void Adpsgd::EndOwn(Host& host) {
+  const Part answer = Whole(own_->answer, host);
+  if (own_->share == replica_) {  // as at the other end, so that both have the same bits
+    const Term terms[] = {{0.5, answer}, {0.5, Whole(replica_, host)}};
+    own_->share = {};
+    Move(terms, host);
+  } else {
+    const Term terms[] = {
+        {1.0, Whole(replica_, host)}, {0.5, answer}, {-0.5, Whole(own_->share, host)}};
+    Move(terms, host);
+    host.Drop(std::exchange(own_->share, Vec{}));
+  }
+  host.Drop(own_->answer);
+  own_->received = true;
+  if (own_->sent) own_.reset();
+}
+
+void Adpsgd::Move(std::span<const Term> terms, Host& host) {
+  const Vec moved = host.New(host.replica_size(), "the averaged replica");
+  host.Combine(Whole(moved, host), terms);
+  Replace(moved, host);
+  ++moves_;
+}
+
+void Adpsgd::Replace(Vec replica, Host& host) {
+  const Vec before = std::exchange(replica_, replica);
+  if (!own_ || own_->share != before) host.Drop(before);
+}
+
+std::vector<Waiting> Adpsgd::waiting_for() const {
+  if (gradient_) return {};
+  std::vector<Waiting> waiting;
+  if (own_) {
+    waiting.push_back(
+        {own_->partner, own_->received ? ShareTag(own_->index) : AnswerTag(own_->index)});
+  }
+  for (const Foreign& average : foreign_) {
+    waiting.push_back(
+        {average.from, average.buffer ? ShareTag(average.index) : AnswerTag(average.index)});
+  }
+  return waiting;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,201 @@
+// AD-PSGD: its rule on schedules that a test fixes, what is kept in any order of events, and what
+// it refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithm/algorithm_kind.h"
+#include "random/keyed_random.h"
+#include "tests/algorithm/idle_host.h"
+#include "tests/algorithm/quadratics.h"
+#include "tests/testing/cluster.h"
+#include "topology/topology.h"
+#include "topology/weights/mixing.h"
+
+namespace grapevine::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+using Kind = Cluster::Choice::Kind;
+
+// Two nodes at 1 and 5 that each do one step along a gradient of 2 at the rate 0.1.
+class TwoNodes : public ::testing::Test {
+ protected:
+  TwoNodes()
+      : cluster_({.algorithm = "adpsgd",
+                  .nodes = 2,
+                  .learning_rate = 0.1,
+                  .initial = [](Rank rank, std::span<float> x) { x[0] = rank == 0 ? 1 : 5; },
+                  .gradient = [](Rank, Round, std::span<const float>,
+                                 std::span<float> gradient) { gradient[0] = 2; }}) {
+    EXPECT_TRUE(cluster_.Begin(1).ok());
+  }
+
+  // `step`: of a message, 0 for a share, 1 for an answer.
+  void Take(Kind kind, Rank node, uint32_t step = 0) {
+    for (const Cluster::Choice& choice : cluster_.Choices()) {
+      if (choice.kind != kind || choice.node != node || choice.tag.step != step) continue;
+      const absl::Status status = cluster_.Take(choice);
+      ASSERT_TRUE(status.ok()) << status;
+      return;
+    }
+    FAIL() << "nothing of kind " << static_cast<int>(kind) << " can happen at " << node;
+  }
+  // What is left to happen changes no replica.
+  void Finish() {
+    const absl::Status status = cluster_.Run(1);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  float At(Rank rank) const { return cluster_.replica(rank)[0]; }
+
+  Cluster cluster_;
+};
+
+// Node 0 steps to 0.8 and averages with node 1 while that computes its gradient: both are at 2.9
+// then. Node 1 steps to 2.7, and its average takes both to 2.8.
+TEST_F(TwoNodes, BothEndInTheMiddleOfTheirShares) {
+  Take(Kind::kGradient, 0);
+  Take(Kind::kOffer, 1);
+  Take(Kind::kMessage, 1);
+  Take(Kind::kMessage, 0, 1);
+  Take(Kind::kGradient, 1);
+  Take(Kind::kOffer, 0);
+  Take(Kind::kMessage, 0);
+  Take(Kind::kMessage, 1, 1);
+  Finish();
+  EXPECT_FLOAT_EQ(At(0), 2.8f);
+  EXPECT_EQ(At(0), At(1)) << "to the bit";
+  EXPECT_EQ(cluster_.staleness(0).greatest(), 0);
+  EXPECT_EQ(cluster_.staleness(1).greatest(), 1) << "the average that moved it meanwhile";
+}
+
+// Each answers with its own replica what the other asks: no lock, no order. Both go to 2.8 with the
+// other's share, and on by half of the difference with its answer: they trade replicas.
+TEST_F(TwoNodes, AveragesThatCrossKeepTheSum) {
+  Take(Kind::kGradient, 0);
+  Take(Kind::kGradient, 1);
+  for (const Rank node : {1, 0}) Take(Kind::kOffer, node);
+  for (const Rank node : {1, 0}) Take(Kind::kMessage, node);
+  for (const Rank node : {1, 0}) Take(Kind::kMessage, node, 1);
+  Finish();
+  EXPECT_FLOAT_EQ(At(0), 4.8f);
+  EXPECT_FLOAT_EQ(At(1), 0.8f);
+}
+
+// Whatever is under way, shares are taken and given: the mean moves by gradients alone.
+TEST(Adpsgd, KeepsTheMeanInAnyOrderOfEvents) {
+  constexpr double kRate = 0.1;
+  constexpr Round kRounds = 10;
+  for (const char* algorithm : {"adpsgd", "adpsgd:every=3"}) {
+    for (const char* graph : {"ring", "star", "complete"}) {
+      for (const Rank n : {1, 2, 3, 5, 8}) {
+        for (uint64_t seed = 1; seed <= 10; ++seed) {
+          SCOPED_TRACE(::testing::Message()
+                       << algorithm << " on " << graph << " of " << n << ", order seed " << seed);
+          double gradients = 0;
+          int64_t count = 0;
+          Cluster cluster({.algorithm = algorithm,
+                           .topology = graph,
+                           .nodes = n,
+                           .learning_rate = kRate,
+                           .order_seed = seed,
+                           .initial = RandomStart,
+                           .gradient = [&](Rank rank, Round step, std::span<const float>,
+                                           std::span<float> gradient) {
+                             KeyedRandom random(seed, Purpose::kGradientNoise, rank, step);
+                             gradient[0] = static_cast<float>(random.Normal());
+                             gradients += gradient[0];
+                             ++count;
+                           }});
+          ASSERT_TRUE(cluster.Run(0).ok());
+          const double start = cluster.Mean()[0];
+          const absl::Status status = cluster.Run(kRounds);
+          ASSERT_TRUE(status.ok()) << status;
+          EXPECT_EQ(count, kRounds * n);
+          EXPECT_NEAR(cluster.Mean()[0], start - kRate * gradients / n, 1e-5);
+        }
+      }
+    }
+  }
+}
+
+TEST(Adpsgd, AllNodesLearnAndAgree) {
+  for (const char* algorithm : {"adpsgd", "adpsgd:every=4"}) {
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+      SCOPED_TRACE(::testing::Message() << algorithm << ", order seed " << seed);
+      Cluster cluster({.algorithm = algorithm,
+                       .nodes = 8,
+                       .parameters = 4,
+                       .learning_rate = 0.1,
+                       .order_seed = seed,
+                       .initial = RandomStart,
+                       .gradient = Quadratic(1, 0, 1)});
+      ASSERT_TRUE(cluster.Run(200).ok());
+      for (Rank rank = 0; rank < 8; ++rank) {
+        for (const float x : cluster.replica(rank)) EXPECT_NEAR(x, 0, 1e-3) << "rank " << rank;
+      }
+    }
+  }
+}
+
+TEST(Adpsgd, RefusesWhatItCannotUse) {
+  const auto error = [](const char* spec, const char* graph) {
+    const auto mixing = *MakeMixing("metropolis", *MakeTopology(graph, 4, 1));
+    return std::string(MakeAlgorithm(spec, {.mixing = mixing}).status().message());
+  };
+  EXPECT_THAT(error("adpsgd", "exponential"), HasSubstr("needs a graph whose edges go both ways"));
+  EXPECT_THAT(error("adpsgd", "random-matching"), HasSubstr("changes with the round"));
+  EXPECT_THAT(error("adpsgd:every=0", "ring"), HasSubstr("every"));
+  EXPECT_THAT(error("adpsgd:order=atc", "ring"), HasSubstr("unknown option 'order'"));
+}
+
+// What a peer may not say, at rank 0 of a path of three, whose only neighbour is rank 1.
+class Peer : public ::testing::Test {
+ protected:
+  Peer() {
+    mixing_ = *MakeMixing("metropolis", *MakeTopology("path", 3, 1));
+    node_ =
+        *MakeAlgorithm("adpsgd", {.mixing = mixing_, .learning_rate = [](Round) { return 0.1; }});
+    EXPECT_TRUE(node_->On(Start{}, host_).ok());
+  }
+  std::string Refusal(const Event& event) { return std::string(node_->On(event, host_).message()); }
+
+  static constexpr Tag kShare{.channel = 0, .index = 7, .step = 0};
+  std::shared_ptr<const Mixing> mixing_;
+  IdleHost host_{4};
+  std::unique_ptr<Algorithm> node_;
+};
+
+TEST_F(Peer, AsksOneAverageAtATime) {
+  EXPECT_EQ(Refusal(Offered{.from = 1, .tag = kShare, .bytes = 16}), "");
+  EXPECT_THAT(Refusal(Offered{.from = 1, .tag = {.index = 8}, .bytes = 16}),
+              HasSubstr("rank 1 offered channel 0, index 8, step 0, which begins no average, or a "
+                        "second one"));
+}
+
+TEST_F(Peer, IsANeighbourAndSaysWhatItMeans) {
+  EXPECT_THAT(Refusal(Offered{.from = 2, .tag = kShare, .bytes = 16}),
+              HasSubstr("rank 2 offered channel 0, index 7, step 0, but is no neighbour"));
+  EXPECT_THAT(Refusal(Offered{.from = 1, .tag = {.index = 7, .step = 1}, .bytes = 16}),
+              HasSubstr("which begins no average"));
+  EXPECT_THAT(Refusal(Received{.from = 1, .tag = kShare, .bytes = 16}),
+              HasSubstr("came without a post in step 0"));
+  EXPECT_THAT(Refusal(Sent{{99}}), HasSubstr("send 99 was reported in step 0"));
+  EXPECT_THAT(Refusal(Lost{.from = 1, .tag = kShare}), HasSubstr("was lost, but not withdrawn"));
+}
+
+TEST_F(Peer, MayNotDecline) {
+  EXPECT_EQ(Refusal(RoundLimit{1}), "");
+  EXPECT_EQ(Refusal(GradientReady{0}), "");
+  ASSERT_EQ(host_.offered.size(), 1u);
+  EXPECT_THAT(Refusal(Sent{IdleHost::IdOf(0), false}), HasSubstr("rank 1 declined to average"));
+}
+
+}  // namespace
+}  // namespace grapevine::testing
