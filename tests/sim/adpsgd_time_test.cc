@@ -1,0 +1,52 @@
+// How long AD-PSGD takes, with a slow node and without.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "tests/sim/timed_run.h"
+
+namespace grapevine::testing {
+namespace {
+
+constexpr Rank kNodes = 8;
+constexpr Round kRounds = 200;
+constexpr Nanoseconds kGradient = 10'000'000;
+
+class OneIsSlow final : public ComputeTime {
+ public:
+  int64_t Gradient(Rank rank, Round) const override {
+    return rank == 3 ? 5 * kGradient : kGradient;
+  }
+};
+
+// Gradients a second of all nodes together, relative to those of nodes that never wait.
+double Rate(const std::string& algorithm, bool slow) {
+  TimedRun run{.algorithm = algorithm, .nodes = kNodes, .rounds = kRounds, .elements = 27'000};
+  run.compute = slow ? std::shared_ptr<const ComputeTime>(std::make_shared<OneIsSlow>())
+                     : std::make_shared<FixedComputeTime>(kGradient);
+  return static_cast<double>(kRounds * kGradient) / static_cast<double>(run.Last());
+}
+
+TEST(AdpsgdTime, ASlowNodeCostsLittleMoreThanItsOwnGradients) {
+  const double without = Rate("adpsgd", false);
+  EXPECT_GT(without, 0.95) << "the averages are hidden behind the gradients";
+  EXPECT_GT(Rate("adpsgd", true), 0.85 * without);
+  EXPECT_LT(Rate("dpsgd", true), 0.25 * Rate("dpsgd", false)) << "which waits for it";
+}
+
+// Where the average takes longer than the gradient, it is what a step takes: two latencies, and
+// the bytes of a share and an answer.
+TEST(AdpsgdTime, AStepTakesTheLongerOfGradientAndAverage) {
+  TimedRun run{.algorithm = "adpsgd",
+               .nodes = 2,
+               .rounds = kRounds,
+               .compute = std::make_shared<FixedComputeTime>(1000)};
+  const double step = static_cast<double>(run.Last()) / kRounds;
+  TimedRun seldom = run;
+  seldom.algorithm = "adpsgd:every=10";
+  EXPECT_NEAR(static_cast<double>(seldom.Last()) / kRounds, step / 10, 0.05 * step);
+}
+
+}  // namespace
+}  // namespace grapevine::testing
