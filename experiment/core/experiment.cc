@@ -64,6 +64,11 @@ absl::Status Experiment::BuildRoles() {
   if (!workers.ok()) return NamingFlag("--algorithm", config_.algorithm(), workers.status());
   workers_ = *workers;
   has_rounds_ = HasRounds(config_.algorithm());
+  if (!has_rounds_ && config_.window() > 0) {
+    return UsageError(absl::StrCat("--window=", config_.window(), ": the nodes of --algorithm=",
+                                   config_.algorithm(),
+                                   " go through no rounds together; drop --window, or take dpsgd"));
+  }
   evaluated_ = EvaluatedModelOf(config_.algorithm());
   return absl::OkStatus();
 }

@@ -290,8 +290,9 @@ TEST(Registry, UnknownAlgorithmsAndOptionsAreRefusedByName) {
     return std::string(MakeAlgorithm(spec, {.mixing = mixing}).status().message());
   };
   EXPECT_THAT(error("gossip"),
-              ::testing::MatchesRegex("gossip: unknown algorithm 'gossip'; known: "
-                                      "allreduce.:KIND..:buckets=B., dpsgd.:order=atc., .*"));
+              ::testing::MatchesRegex(
+                  "gossip: unknown algorithm 'gossip'; known: "
+                  "adpsgd.:every=H., allreduce.:KIND..:buckets=B., dpsgd.:order=atc., .*"));
   EXPECT_THAT(error("dpsdg:order=atc"), ::testing::HasSubstr("did you mean dpsgd?"));
   EXPECT_THAT(error("allreduce:bush"), ::testing::HasSubstr("unknown allreduce 'bush'"));
   EXPECT_THAT(error("allreduce:tree:groups=2"), ::testing::HasSubstr("unknown option 'groups'"));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,28 @@ TEST(Usage, SpecsThatAreNotUnderstoodNameTheFlag) {
   ExpectRefused({"topology", "--topology=ring,nosuch"}, kUsage, HasSubstr("--topology=nosuch: "));
   ExpectRefused({"train", "--model=phantom:1", "--compute=5ms", "--rounds=1"}, kUsage,
                 HasSubstr("--model=phantom:1: "));
+}
+
+TEST(Usage, WhatAnAlgorithmCannotUseBringsWhatItCan) {
+  const std::string edges = ::testing::TempDir() + "/one_way.edges";
+  std::ofstream(edges) << "0 -> 1\n1 -> 2\n2 -> 3\n3 -> 0\n";
+  for (const char* command : {"train", "sim"}) {
+    const auto with = [command](std::vector<std::string> flags) {
+      flags.insert(flags.begin(), {command, "-n", "4", "--model=quadratic", "--rounds=1"});
+      return flags;
+    };
+    ExpectRefused(with({"--algorithm=adpsgd:every=0"}), kUsage,
+                  HasSubstr("--algorithm=adpsgd:every=0: option every: 0 is less than 1"));
+    ExpectRefused(with({"--algorithm=adpsgd", "--topology=file:" + edges}), kUsage,
+                  AllOf(HasSubstr("--algorithm=adpsgd: needs a graph whose edges go both ways"),
+                        HasSubstr("take ring")));
+    ExpectRefused(with({"--algorithm=adpsgd", "--topology=random-matching"}), kUsage,
+                  AllOf(HasSubstr("random-matching changes with the round"),
+                        HasSubstr("take ring or another --topology that stays the same")));
+    ExpectRefused(with({"--algorithm=adpsgd", "--window=2"}), kUsage,
+                  HasSubstr("--window=2: the nodes of --algorithm=adpsgd go through no rounds "
+                            "together; drop --window"));
+  }
 }
 
 TEST(Usage, DataFilesThatAreMissingOrBroken) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithm/algorithm_kind.h"
 #include "base/status_macros.h"
 #include "kernels/device/gpu.h"
 #include "model/problem/host_objective.h"
@@ -19,6 +20,7 @@
 #include "node/runner/runner.h"
 #include "node/transport/memory_transport.h"
 #include "tests/algorithm/quadratics.h"
+#include "tests/node/runner/fleet_desk.h"
 #include "tests/testing/cluster.h"
 #include "tests/testing/emulated_device.h"
 #include "tests/testing/function_objective.h"
@@ -36,6 +38,7 @@ struct FleetOptions {
   Rank nodes = 5;
   Round rounds = 20;
   int window = 1;
+  double momentum = 0.9;
   GradientFunction gradient = Quadratic(1, 1, 11);
   enum class Memory { kHost, kEmulatedDevice, kGpu };
   Memory memory = Memory::kHost;
@@ -53,6 +56,7 @@ class Recorder final : public RunObserver {
     models.back().assign(read.span().begin(), read.span().end());
     return absl::OkStatus();
   }
+  void OnSteps(const StepsReport& report) override { on_steps(report); }
   // Lets it go on another thread, a little later.
   void OnAverage(AveragedModel average) override {
     EXPECT_FALSE(holds_average) << "round " << average.round;
@@ -70,6 +74,7 @@ class Recorder final : public RunObserver {
   }
 
   Runner* runner = nullptr;
+  std::function<void(const StepsReport&)> on_steps;
   bool keeps_averages = false;  // until the test calls OnAverageDone
   std::atomic<bool> holds_average = false;
   std::thread evaluation;
@@ -87,7 +92,7 @@ struct NodeUnderTest {
     layout.AddBuffer("b", {kBuffers});
     owned = std::make_unique<FunctionObjective>(rank, layout, experiment.gradient);
     objective = owned.get();
-    optimizer = *MakeOptimizer("sgd", {.momentum = 0.9});
+    optimizer = *MakeOptimizer("sgd", {.momentum = experiment.momentum});
     auto mixing =
         *MakeMixing(experiment.mixing, *MakeTopology(experiment.topology, experiment.nodes, 1));
     auto algorithm =
@@ -150,13 +155,14 @@ class Fleet {
       const FleetOptions& experiment,
       std::function<bool(Round)> evaluate = [](Round) { return false; }, Round limit = 0) {
     auto hub = std::make_shared<MemoryHub>(experiment.nodes);
+    const bool shares_budget = !HasRounds(experiment.algorithm);
+    RunnerOptions options{
+        .rounds = experiment.rounds, .shares_budget = shares_budget, .evaluate = evaluate};
+    if (!shares_budget) options.limit = limit > 0 ? limit : experiment.rounds;
     for (Rank rank = 0; rank < experiment.nodes; ++rank) {
-      nodes.push_back(std::make_unique<NodeUnderTest>(
-          experiment, rank, hub,
-          RunnerOptions{.rounds = experiment.rounds,
-                        .limit = limit > 0 ? limit : experiment.rounds,
-                        .evaluate = evaluate}));
+      nodes.push_back(std::make_unique<NodeUnderTest>(experiment, rank, hub, options));
     }
+    if (shares_budget) ShareBudget(experiment, evaluate);
   }
 
   std::vector<absl::Status> Run() {
@@ -170,6 +176,26 @@ class Fleet {
   }
 
   std::vector<std::unique_ptr<NodeUnderTest>> nodes;
+
+ private:
+  void ShareBudget(const FleetOptions& experiment, const std::function<bool(Round)>& evaluate) {
+    desk_ = std::make_unique<FleetDesk>(
+        BudgetDeskOptions{.nodes = experiment.nodes,
+                          .workers = *WorkerCount(experiment.algorithm, experiment.nodes),
+                          .rounds = experiment.rounds,
+                          .measured = evaluate,
+                          .evaluated = evaluate});
+    std::vector<Runner*> runners;
+    for (Rank rank = 0; rank < experiment.nodes; ++rank) {
+      runners.push_back(nodes[rank]->runner.get());
+      nodes[rank]->recorder.on_steps = [this, rank](const StepsReport& report) {
+        desk_->OnSteps(rank, report);
+      };
+    }
+    desk_->Begin(std::move(runners), experiment.rounds);
+  }
+
+  std::unique_ptr<FleetDesk> desk_;  // where nodes share a budget
 };
 
 // The replica of a rank after the same run in the shuffled cluster.

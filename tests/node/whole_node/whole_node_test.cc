@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
@@ -22,6 +23,7 @@
 #include "tests/node/whole_node/random_plan.h"
 #include "tests/node/whole_node/simulated_run.h"
 #include "tests/testing/cluster.h"
+#include "topology/topology.h"
 
 namespace grapevine::testing {
 namespace {
@@ -103,10 +105,11 @@ void ExpectAHealthyRun(const RunPlan& plan, SimulatedRun& run) {
 }
 
 // Without rounds, hence on a graph that stays, and longer; with no more evaluations where each is
-// long. With one seed nodes send nothing, with the next they offer their replicas.
+// long. With one seed nodes send nothing, with the next they offer their replicas, with the one
+// after that they average in pairs.
 RunPlan Sharing(RunPlan plan) {
-  plan.algorithm = plan.seed % 2 == 0 ? "solo" : "eager-gossip";
-  plan.topology = "ring";
+  plan.algorithm = std::array{"solo", "eager-gossip", "adpsgd"}[plan.seed % 3];
+  if ((*MakeTopology(plan.topology, plan.nodes, plan.seed))->period() != 1) plan.topology = "ring";
   plan.rounds *= 5;
   if (plan.evaluation > std::chrono::milliseconds(20)) plan.evaluate_every *= 5;
   return plan;
