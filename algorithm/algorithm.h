@@ -55,14 +55,21 @@ class Algorithm {
 // How the learning rate depends on the round (optim/schedule.h makes one).
 using LearningRate = std::function<double(Round)>;
 
+// How long the run is planned to be; it may end earlier. 0 where that is not known.
+struct RunLength {
+  Round rounds = 0;
+  double rounds_per_epoch = 0;  // 0 also where there are no data
+};
+
 struct AlgorithmOptions {
   Rank rank = 0;
   std::shared_ptr<const Mixing> mixing;  // also gives the number of nodes
   LearningRate learning_rate;
-  // Rounds for which D-PSGD posts receive buffers. 1 keeps memory at (largest in-degree + 4)
+  // Exchanges for which D-PSGD posts receive buffers. 1 keeps memory at (largest in-degree + 4)
   // replicas; 2 hides the credits' latency, at the cost of another replica for each
   // in-neighbour.
   int window = 1;
+  RunLength length = {};
   // For an algorithm's random choices, the same at all nodes.
   uint64_t seed = 1;
 };
@@ -73,8 +80,8 @@ struct AlgorithmOptions {
 absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(std::string_view spec,
                                                          AlgorithmOptions options);
 
-// Whether all nodes average exactly in every round, independently of the topology. False for an
-// algorithm that this program does not know.
+// Whether all nodes average exactly, in every round or every so many, independently of the
+// topology. False for an algorithm that this program does not know.
 bool IsCentralized(std::string_view spec);
 
 // Which model counts: what is evaluated, kept and compared with targets.
@@ -90,9 +97,11 @@ EvaluatedModel EvaluatedModelOf(std::string_view spec);
 // as MakeAlgorithm's, also where servers leave no worker.
 absl::StatusOr<Rank> WorkerCount(std::string_view spec, Rank nodes);
 
-// How many messages all nodes send in a round of `topology`: the cost of simulating it. An
-// estimate for an allreduce on more than some hundreds of nodes. Errors as MakeAlgorithm's.
-absl::StatusOr<double> MessagesPerRound(std::string_view spec, const Topology& topology);
+// How many messages all nodes send in a round of `topology`, on average over a run of `length`:
+// the cost of simulating it. An estimate for an allreduce on more than some hundreds of nodes.
+// Errors as MakeAlgorithm's.
+absl::StatusOr<double> MessagesPerRound(std::string_view spec, const Topology& topology,
+                                        const RunLength& length);
 
 // The ranges of a replica of `size` elements for which nodes request steps: one, unless servers
 // share it. A rule that takes norms of tensors needs them whole (optim/optimizer.h). Errors as

@@ -10,12 +10,6 @@
 namespace grapevine {
 namespace {
 
-double NeighbourMessages(const Topology& topology) {
-  double messages = 0;
-  for (Rank rank = 0; rank < topology.size(); ++rank) messages += topology.Degree(rank, 0);
-  return messages;
-}
-
 // How many rounds are looked at where a graph never repeats.
 constexpr Round kSampledRounds = 32;
 
@@ -61,6 +55,12 @@ absl::Status CheckMixing(const AlgorithmKind& kind, const Spec& spec, const Mixi
 
 }  // namespace
 
+double NeighbourMessages(const Topology& topology) {
+  double messages = 0;
+  for (Rank rank = 0; rank < topology.size(); ++rank) messages += topology.Degree(rank, 0);
+  return messages;
+}
+
 Rank LargestInDegree(const Topology& topology) {
   Rank largest = 0;
   const Round rounds = topology.period() > 0 ? topology.period() : kSampledRounds;
@@ -105,9 +105,10 @@ absl::StatusOr<Rank> WorkerCount(std::string_view text, Rank nodes) {
   return named.kind->workers ? named.kind->workers(named.spec, nodes) : nodes;
 }
 
-absl::StatusOr<double> MessagesPerRound(std::string_view text, const Topology& topology) {
+absl::StatusOr<double> MessagesPerRound(std::string_view text, const Topology& topology,
+                                        const RunLength& length) {
   ASSIGN_OR_RETURN(const auto named, Algorithms().Read(text));
-  return named.kind->messages ? named.kind->messages(named.spec, topology)
+  return named.kind->messages ? named.kind->messages(named.spec, topology, length)
                               : NeighbourMessages(topology);
 }
 

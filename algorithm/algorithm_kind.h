@@ -35,7 +35,7 @@ struct AlgorithmKind {
   // What KIND in `options` may be, if that is in a registry of its own; each is an example, too.
   std::function<std::vector<Listing>()> variants = nullptr;
 
-  // All nodes average exactly in every round, independently of the topology.
+  // All nodes average exactly, in every round or every so many, independently of the topology.
   bool centralized = false;
   // Whether the graph must be undirected, which is to say W symmetric (topology/weights/mixing.h).
   bool undirected = false;
@@ -56,7 +56,8 @@ struct AlgorithmKind {
   // WorkerCount: how many of so many nodes compute gradients. Empty: all.
   std::function<absl::StatusOr<Rank>(const Spec&, Rank nodes)> workers = nullptr;
   // MessagesPerRound. Empty: one for each edge and direction of round 0.
-  std::function<absl::StatusOr<double>(const Spec&, const Topology&)> messages = nullptr;
+  std::function<absl::StatusOr<double>(const Spec&, const Topology&, const RunLength&)> messages =
+      nullptr;
   // The ranges of a replica of `size` elements for which steps are requested. Empty: the whole.
   std::function<absl::StatusOr<std::vector<ReplicaRange>>(const Spec&, Rank nodes, int64_t size)>
       step_ranges = nullptr;
@@ -79,6 +80,9 @@ Registry<AlgorithmKind>& Algorithms();
 // cannot change from round to round, and a node's rounds are its own steps. True for an algorithm
 // that this program does not know.
 bool HasRounds(std::string_view spec);
+
+// The default of AlgorithmKind::messages.
+double NeighbourMessages(const Topology& topology);
 
 // Over all ranks and rounds; of a graph that never repeats, over some rounds.
 Rank LargestInDegree(const Topology& topology);

@@ -36,6 +36,10 @@ class Host {
   // Elements of a replica, parameters and buffers.
   virtual int64_t replica_size() const = 0;
   ReplicaRange whole_replica() const { return {0, replica_size()}; }
+  Part Whole(Vec replica) const { return {replica, 0, replica_size()}; }
+  // Those of its elements that formulas may touch. Behind them are the buffers (batch-norm
+  // statistics), of which only convex averages may be taken.
+  virtual ReplicaRange parameters() const = 0;
   // A range of the initial replica, one reference; the same on every node.
   virtual Vec InitialReplica(ReplicaRange range) = 0;
 

@@ -193,7 +193,8 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Make(const Spec& spec, AlgorithmOptio
 }
 
 // In an average round.
-absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
+absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology,
+                                const grapevine::RunLength&) {
   ASSIGN_OR_RETURN(const int64_t every, Every(spec));
   double messages = 0;
   for (Rank rank = 0; rank < topology.size(); ++rank) messages += topology.Degree(rank, 0);

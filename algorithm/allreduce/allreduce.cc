@@ -178,7 +178,7 @@ int64_t MessagesOf(const AllreduceSchedule& schedule) {
   return messages;
 }
 
-absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
+absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology, const RunLength&) {
   // Ranks that are looked at: all, or some that share no pattern with the powers of two.
   constexpr Rank kMaxRanks = 256, kStride = 7919;
   const Rank size = topology.size();

@@ -23,8 +23,6 @@ constexpr size_t kMaxForeign = 2;
 Tag ShareTag(int64_t index) { return {kChannel, index, kShare}; }
 Tag AnswerTag(int64_t index) { return {kChannel, index, kAnswer}; }
 
-Part Whole(Vec vector, const Host& host) { return {vector, 0, host.replica_size()}; }
-
 absl::StatusOr<Round> Every(const Spec& spec) {
   SpecReader reader(spec);
   const Round every = reader.Integer("every", 1, 1, 1000000);
@@ -38,7 +36,7 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeAdpsgd(const Spec& spec, Algorith
 }
 
 // A share and an answer for each average.
-absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
+absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology, const RunLength&) {
   ASSIGN_OR_RETURN(const Round every, Every(spec));
   if (topology.size() == 1) return 0;
   return 2.0 * static_cast<double>(topology.size()) / static_cast<double>(every);
@@ -157,7 +155,7 @@ absl::Status Adpsgd::OnGradient(const GradientReady& event, Host& host) {
                                             " came without a request in step ", steps_));
   }
   const Vec stepped = std::exchange(gradient_, Vec{});  // takes its place: a vector less
-  const Term own{1.0, Whole(replica_, host)};
+  const Term own{1.0, host.Whole(replica_)};
   host.Step({.range = host.whole_replica(),
              .out = stepped,
              .mix = {&own, 1},
@@ -186,7 +184,7 @@ void Adpsgd::Advance(Host& host) {
     asked_.pop_front();
     const Vec buffer = host.New(host.replica_size(), "a neighbour's share");
     foreign_.push_back({.from = asked.from, .index = asked.index, .buffer = buffer, .send = {}});
-    host.Post(asked.from, ShareTag(asked.index), Whole(buffer, host), steps_);
+    host.Post(asked.from, ShareTag(asked.index), host.Whole(buffer), steps_);
   }
   if (!gradient_ && steps_ >= limit_ && !due_ && !own_ && foreign_.empty()) host.Rest(replica_);
 }
@@ -201,26 +199,26 @@ void Adpsgd::BeginAverage(Host& host) {
           .share = replica_,
           .answer = host.New(host.replica_size(), "a neighbour's share"),
           .send = {}};
-  host.Post(partner, AnswerTag(own_->index), Whole(own_->answer, host), steps_);
-  own_->send = host.Offer(partner, ShareTag(own_->index), Whole(replica_, host));
+  host.Post(partner, AnswerTag(own_->index), host.Whole(own_->answer), steps_);
+  own_->send = host.Offer(partner, ShareTag(own_->index), host.Whole(replica_));
 }
 
 void Adpsgd::Answer(Foreign* average, Host& host) {
-  average->send = host.Send(average->from, AnswerTag(average->index), Whole(replica_, host));
-  const Term terms[] = {{0.5, Whole(replica_, host)}, {0.5, Whole(average->buffer, host)}};
+  average->send = host.Send(average->from, AnswerTag(average->index), host.Whole(replica_));
+  const Term terms[] = {{0.5, host.Whole(replica_)}, {0.5, host.Whole(average->buffer)}};
   Move(terms, host);
   host.Drop(std::exchange(average->buffer, Vec{}));
 }
 
 void Adpsgd::EndOwn(Host& host) {
-  const Part answer = Whole(own_->answer, host);
+  const Part answer = host.Whole(own_->answer);
   if (own_->share == replica_) {  // as at the other end, so that both have the same bits
-    const Term terms[] = {{0.5, answer}, {0.5, Whole(replica_, host)}};
+    const Term terms[] = {{0.5, answer}, {0.5, host.Whole(replica_)}};
     own_->share = {};
     Move(terms, host);
   } else {
     const Term terms[] = {
-        {1.0, Whole(replica_, host)}, {0.5, answer}, {-0.5, Whole(own_->share, host)}};
+        {1.0, host.Whole(replica_)}, {0.5, answer}, {-0.5, host.Whole(own_->share)}};
     Move(terms, host);
     host.Drop(std::exchange(own_->share, Vec{}));
   }
@@ -231,7 +229,7 @@ void Adpsgd::EndOwn(Host& host) {
 
 void Adpsgd::Move(std::span<const Term> terms, Host& host) {
   const Vec moved = host.New(host.replica_size(), "the averaged replica");
-  host.Combine(Whole(moved, host), terms);
+  host.Combine(host.Whole(moved), terms);
   Replace(moved, host);
   ++moves_;
 }

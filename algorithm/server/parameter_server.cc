@@ -36,7 +36,7 @@ absl::StatusOr<Rank> Workers(const Spec& spec, Rank nodes) {
   return servers.workers();
 }
 
-absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
+absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology, const RunLength&) {
   ASSIGN_OR_RETURN(const ParameterServers servers, ParameterServers::Parse(spec, topology.size()));
   return 2.0 * servers.workers() * servers.servers();
 }

@@ -65,8 +65,8 @@ absl::Status Experiment::BuildRoles() {
   workers_ = *workers;
   has_rounds_ = HasRounds(config_.algorithm());
   if (!has_rounds_ && config_.window() > 0) {
-    return UsageError(absl::StrCat("--window=", config_.window(), ": the nodes of --algorithm=",
-                                   config_.algorithm(),
+    return UsageError(absl::StrCat("--window=", config_.window(),
+                                   ": the nodes of --algorithm=", config_.algorithm(),
                                    " go through no rounds together; drop --window, or take dpsgd"));
   }
   evaluated_ = EvaluatedModelOf(config_.algorithm());
@@ -168,6 +168,7 @@ absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeAlgorithm(Rank rank) 
                                                         .mixing = mixing_,
                                                         .learning_rate = learning_rate_,
                                                         .window = WindowFor(rank),
+                                                        .length = length(),
                                                         .seed = config_.seed()});
 }
 

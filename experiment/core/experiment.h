@@ -87,6 +87,9 @@ class Experiment {
   absl::Status BuildCompute();
   absl::Status BuildTraining();
   int WindowFor(Rank rank) const;
+  RunLength length() const {
+    return {.rounds = rounds_, .rounds_per_epoch = problem_->data() ? rounds_per_epoch_ : 0};
+  }
 
   Config config_;
   Rank workers_ = 0;

@@ -1,5 +1,7 @@
 #include "experiment/sweep/sweep_run.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,10 +31,19 @@ namespace {
 double GradientCost(const Config& config) { return SeesData(config.model()) ? 1000 : 1; }
 
 // Up to a factor: the number of samples in an epoch is common to all cells.
+double RoundsPerEpoch(const Config& config) {
+  constexpr double kSamples = 1e5;
+  return kSamples / (static_cast<double>(config.nodes()) * config.batch());
+}
+
 double Rounds(const Config& config) {
   if (config.has_rounds()) return static_cast<double>(config.rounds());
-  constexpr double kSamples = 1e5;
-  return config.epochs() * kSamples / (static_cast<double>(config.nodes()) * config.batch());
+  return config.epochs() * RoundsPerEpoch(config);
+}
+
+RunLength Length(const Config& config) {
+  return {.rounds = std::max<Round>(1, std::llround(Rounds(config))),
+          .rounds_per_epoch = RoundsPerEpoch(config)};
 }
 
 // The summary of an earlier run with exactly this configuration.
@@ -87,7 +98,8 @@ double CellCost(const Config& config) {
   const absl::StatusOr<std::shared_ptr<const Topology>> topology =
       MakeTopology(config.topology(), config.nodes(), config.seed());
   if (!topology.ok()) return kRefused;
-  const absl::StatusOr<double> messages = MessagesPerRound(config.algorithm(), **topology);
+  const absl::StatusOr<double> messages =
+      MessagesPerRound(config.algorithm(), **topology, Length(config));
   if (!messages.ok()) return kRefused;
   return kRefused + Rounds(config) * (*messages + config.nodes() * GradientCost(config));
 }

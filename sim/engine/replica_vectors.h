@@ -31,6 +31,7 @@ class ReplicaVectors final : public VectorStore {
   explicit ReplicaVectors(Parts parts);
 
   int64_t replica_size() const override { return parts_.layout->size; }
+  ReplicaRange parameters() const override { return {0, parts_.layout->parameter_size}; }
   int step_vectors() const override { return parts_.optimizer->step_vectors(); }
   absl::StatusOr<Vec> InitialReplica(ReplicaRange range) override;
   Vec New(int64_t size, const char* role) override { return table_.New(size, role); }

@@ -141,6 +141,7 @@ class Simulation final : private Host, private AlarmClock {
 
   // Host, for the node whose event is being handled:
   int64_t replica_size() const override { return parts_.vectors->replica_size(); }
+  ReplicaRange parameters() const override { return parts_.vectors->parameters(); }
   Vec InitialReplica(ReplicaRange range) override;
   Vec New(int64_t size, const char* role) override { return parts_.vectors->New(size, role); }
   Vec NewOptimizerState(ReplicaRange range) override {

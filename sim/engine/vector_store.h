@@ -26,8 +26,9 @@ class VectorStore {
  public:
   virtual ~VectorStore() = default;
 
-  // Elements of a replica.
+  // As in algorithm/host.h; a phantom has no buffers.
   virtual int64_t replica_size() const = 0;
+  virtual ReplicaRange parameters() const = 0;
   // How many vectors a step reads and writes beside the mix's (Optimizer::step_vectors).
   virtual int step_vectors() const = 0;
 
@@ -62,6 +63,7 @@ class PhantomVectors final : public VectorStore {
       : replica_size_(replica_size), step_vectors_(step_vectors) {}
 
   int64_t replica_size() const override { return replica_size_; }
+  ReplicaRange parameters() const override { return {0, replica_size_}; }
   int step_vectors() const override { return step_vectors_; }
   // No request looks behind a handle: one serves for all.
   absl::StatusOr<Vec> InitialReplica(ReplicaRange range) override { return kVector; }

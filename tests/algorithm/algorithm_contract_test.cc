@@ -19,6 +19,7 @@ namespace grapevine::testing {
 namespace {
 
 constexpr Round kRounds = 12;
+constexpr RunLength kLength{.rounds = kRounds, .rounds_per_epoch = 2.5};
 constexpr int64_t kParameters = 37;
 constexpr int64_t kBuffers = 6;
 constexpr int64_t kElements = kParameters + kBuffers;
@@ -39,6 +40,7 @@ class AlgorithmContract : public ::testing::TestWithParam<Param> {
             .buffers = kBuffers,
             .learning_rate = 0.1,
             .momentum = 0.9,
+            .length = kLength,
             .gradient = Quadratic(1, 1, 11)};
   }
 
@@ -254,6 +256,7 @@ TEST(Bytes, ARoundCostsWhatTheAlgorithmPromises) {
   };
   EXPECT_EQ(bytes("dpsgd", "ring"), 2 * kElements * 4);
   EXPECT_EQ(bytes("dpsgd", "one-peer-exponential"), kElements * 4);
+  EXPECT_EQ(bytes("dpsgd:local=4", "ring"), 2 * kElements * 4 / 4);
   EXPECT_EQ(bytes("allreduce", "ring"), 2 * (kNodes - 1) * kElements * 4 / kNodes);
 }
 
@@ -265,16 +268,18 @@ TEST(MessagesPerRound, AreThoseThatAreSent) {
                      .topology = topology,
                      .nodes = nodes,
                      .parameters = 1000,
+                     .length = kLength,
                      .gradient = Quadratic(1, 0, 1),
                      .transcript = [&](Rank, const std::string& what) {
                        sent += what.starts_with("sends ") ? 1 : 0;
                      }});
     ASSERT_TRUE(cluster.Run(kRounds).ok());
-    const auto messages = MessagesPerRound(algorithm, **MakeTopology(topology, nodes, 1));
+    const auto messages = MessagesPerRound(algorithm, **MakeTopology(topology, nodes, 1), kLength);
     ASSERT_TRUE(messages.ok()) << messages.status();
-    EXPECT_EQ(*messages * kRounds, sent) << algorithm << " on " << topology << " of " << nodes;
+    EXPECT_DOUBLE_EQ(*messages * kRounds, static_cast<double>(sent))
+        << algorithm << " on " << topology << " of " << nodes;
   }
-  const auto ring = MessagesPerRound("allreduce", **MakeTopology("ring", 1000, 1));
+  const auto ring = MessagesPerRound("allreduce", **MakeTopology("ring", 1000, 1), kLength);
   EXPECT_EQ(*ring, 1000 * 2 * 999);
 }
 
@@ -289,10 +294,11 @@ TEST(Registry, UnknownAlgorithmsAndOptionsAreRefusedByName) {
   const auto error = [&](const char* spec) {
     return std::string(MakeAlgorithm(spec, {.mixing = mixing}).status().message());
   };
-  EXPECT_THAT(error("gossip"),
-              ::testing::MatchesRegex(
-                  "gossip: unknown algorithm 'gossip'; known: "
-                  "adpsgd.:every=H., allreduce.:KIND..:buckets=B., dpsgd.:order=atc., .*"));
+  EXPECT_THAT(
+      error("gossip"),
+      ::testing::MatchesRegex(
+          "gossip: unknown algorithm 'gossip'; known: "
+          "adpsgd.:every=H., allreduce.:KIND..:buckets=B., dpsgd.:order=atc..:local=H., .*"));
   EXPECT_THAT(error("dpsdg:order=atc"), ::testing::HasSubstr("did you mean dpsgd?"));
   EXPECT_THAT(error("allreduce:bush"), ::testing::HasSubstr("unknown allreduce 'bush'"));
   EXPECT_THAT(error("allreduce:tree:groups=2"), ::testing::HasSubstr("unknown option 'groups'"));

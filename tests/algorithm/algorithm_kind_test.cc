@@ -48,7 +48,7 @@ TEST(AlgorithmKind, IsGossipUnlessItSaysOtherwise) {
   EXPECT_FALSE(IsCentralized("pairs"));
   EXPECT_TRUE(HasRounds("pairs"));
   EXPECT_EQ(*WorkerCount("pairs", 8), 8);
-  EXPECT_EQ(*MessagesPerRound("pairs", *ring), 16);
+  EXPECT_EQ(*MessagesPerRound("pairs", *ring, {}), 16);
   EXPECT_EQ(*LargestMemory("pairs", *ring, 1000, 1), 6000);
   EXPECT_EQ(*LargestMemory("pairs", *ring, 1000, 2), 7000);
 }

@@ -2,6 +2,8 @@
 // weights that are not the default.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "tests/algorithm/quadratics.h"
@@ -18,7 +20,17 @@ constexpr int64_t kParameters = 19;
 constexpr double kRate = 0.05;
 constexpr double kMomentum = 0.9;
 
-Replicas Expected(const WeightedGraph& graph, bool atc) {
+Matrix Identity() {
+  Matrix w(kNodes, std::vector<double>(kNodes));
+  for (Rank i = 0; i < kNodes; ++i) w[i][i] = 1;
+  return w;
+}
+
+// With an average in every `local`-th round, in turn over the graphs of W.
+Replicas Expected(const WeightedGraph& graph, bool atc, int64_t local) {
+  const auto w = [&](Round round) {
+    return (round + 1) % local == 0 ? graph.w(round / local) : Identity();
+  };
   Replicas start, optima;
   for (Rank rank = 0; rank < kNodes; ++rank) {
     std::vector<float> x(kParameters);
@@ -28,17 +40,19 @@ Replicas Expected(const WeightedGraph& graph, bool atc) {
   }
   return After(
       kRounds,
-      {.w = graph.w, .atc = atc, .learning_rate = kRate, .momentum = kMomentum, .optima = optima},
-      start);
+      {.w = w, .atc = atc, .learning_rate = kRate, .momentum = kMomentum, .optima = optima}, start);
 }
 
 class DpsgdOracle : public ::testing::TestWithParam<WeightedGraph> {};
 
 TEST_P(DpsgdOracle, IsALoopOverW) {
-  for (const bool atc : {false, true}) {
-    const Replicas expected = Expected(GetParam(), atc);
+  for (const auto& [algorithm, atc, local] : {std::tuple("dpsgd", false, 1),
+                                              {"dpsgd:order=atc", true, 1},
+                                              {"dpsgd:local=4", false, 4},
+                                              {"dpsgd:order=atc:local=3", true, 3}}) {
+    const Replicas expected = Expected(GetParam(), atc, local);
     for (const int window : {1, 2, 4}) {
-      Cluster cluster({.algorithm = atc ? "dpsgd:order=atc" : "dpsgd",
+      Cluster cluster({.algorithm = algorithm,
                        .topology = GetParam().topology,
                        .mixing = GetParam().mixing,
                        .nodes = kNodes,
@@ -53,7 +67,7 @@ TEST_P(DpsgdOracle, IsALoopOverW) {
       for (Rank rank = 0; rank < kNodes; ++rank) {
         for (int64_t e = 0; e < kParameters; ++e) {
           EXPECT_NEAR(cluster.replica(rank)[e], expected[rank][e], 2e-6)
-              << (atc ? "atc" : "awc") << ", window " << window << ", rank " << rank;
+              << algorithm << ", window " << window << ", rank " << rank;
         }
       }
     }
@@ -62,6 +76,27 @@ TEST_P(DpsgdOracle, IsALoopOverW) {
 
 INSTANTIATE_TEST_SUITE_P(Graphs, DpsgdOracle, ::testing::ValuesIn(WeightedGraphs()),
                          [](const auto& info) { return info.param.name; });
+
+// The graph has a period of 3 rounds and an exact average in them. Counted in rounds, two local
+// steps would leave one of its three rounds for the fourth exchange; 3 would show the first alone.
+TEST(DpsgdLocal, ReachesTheExactAverageInAPeriodOfCommunications) {
+  constexpr int kPeriod = 3;
+  for (const std::string order : {"awc", "atc"}) {
+    for (const int local : {1, 2, 3, 6}) {
+      Cluster cluster({.algorithm = "dpsgd:order=" + order + ":local=" + std::to_string(local),
+                       .topology = "one-peer-exponential",
+                       .nodes = kNodes,
+                       .parameters = kParameters,
+                       .learning_rate = 0,
+                       .initial = RandomStart,
+                       .gradient = Quadratic(1, 0, 1)});
+      ASSERT_TRUE(cluster.Run(Round{local} * (kPeriod - 1)).ok());
+      EXPECT_GT(cluster.ConsensusDistance(), 0.01) << order << ", local " << local;
+      ASSERT_TRUE(cluster.Run(Round{local} * kPeriod).ok());
+      EXPECT_LT(cluster.ConsensusDistance(), 1e-12) << order << ", local " << local;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace grapevine::testing

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "algorithm/gossip/dpsgd.h"
+#include "algorithm/algorithm.h"
 #include "tests/algorithm/idle_host.h"
 
 namespace grapevine::testing {
@@ -19,11 +19,9 @@ class DpsgdTurns : public ::testing::Test {
   void Start(const char* topology, Round limit = 10) {
     topology_ = *MakeTopology(topology, 8, 1);
     const auto mixing = *MakeMixing("metropolis", topology_);
-    dpsgd_ = std::make_unique<Dpsgd>(DpsgdOrder::kAwc,
-                                     AlgorithmOptions{.rank = kSelf,
-                                                      .mixing = mixing,
-                                                      .learning_rate = [](Round) { return 0.1; },
-                                                      .window = 2});
+    dpsgd_ = *MakeAlgorithm(
+        "dpsgd",
+        {.rank = kSelf, .mixing = mixing, .learning_rate = [](Round) { return 0.1; }, .window = 2});
     ASSERT_TRUE(dpsgd_->On(RoundLimit{limit}, host_).ok());
     ASSERT_TRUE(dpsgd_->On(grapevine::Start{}, host_).ok());
   }
@@ -44,7 +42,7 @@ class DpsgdTurns : public ::testing::Test {
 
   std::shared_ptr<const Topology> topology_;
   IdleHost host_{10};
-  std::unique_ptr<Dpsgd> dpsgd_;
+  std::unique_ptr<Algorithm> dpsgd_;
 };
 
 TEST_F(DpsgdTurns, PostsInTurnWhereNeighboursChange) {

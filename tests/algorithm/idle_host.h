@@ -16,6 +16,7 @@ class IdleHost final : public Host {
   explicit IdleHost(int64_t replica_size) : replica_size_(replica_size) {}
 
   int64_t replica_size() const override { return replica_size_; }
+  ReplicaRange parameters() const override { return whole_replica(); }
   Vec InitialReplica(ReplicaRange) override { return {1}; }
   Vec New(int64_t size, const char*) override {
     allocated += size;

@@ -1,7 +1,5 @@
 // Push-sum gossip: against a loop in double precision over x and w as the paper states them,
 // the sums that it keeps, and what it does where plain averaging fails.
-#include "algorithm/gossip/sgp.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "algorithm/algorithm_kind.h"
+#include "algorithm/local/local_sgd.h"
 #include "random/keyed_random.h"
 #include "tests/algorithm/idle_host.h"
 #include "tests/algorithm/quadratics.h"
@@ -148,7 +147,7 @@ class SgpLoop {
 };
 
 double WeightOf(const Cluster& cluster, Rank rank) {
-  return dynamic_cast<const Sgp&>(cluster.algorithm(rank)).weight();
+  return dynamic_cast<const LocalSgd&>(cluster.algorithm(rank)).weight();
 }
 
 std::string Spec(Round overlap) { return "sgp:overlap=" + std::to_string(overlap); }
@@ -483,10 +482,11 @@ TEST(Sgp, RefusesAWeightThatNoNodeCanHave) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const double weight : {0.0, -1.0, 3.1, 1e300, nan}) {
     IdleHost host(10);
-    Sgp sgp(0, {.rank = 0, .mixing = mixing, .learning_rate = [](Round) { return 0.1; }});
-    ASSERT_TRUE(sgp.On(RoundLimit{5}, host).ok());
-    ASSERT_TRUE(sgp.On(Start{}, host).ok());
-    const absl::Status status = sgp.On(
+    const auto sgp = *MakeAlgorithm(
+        "sgp", {.rank = 0, .mixing = mixing, .learning_rate = [](Round) { return 0.1; }});
+    ASSERT_TRUE(sgp->On(RoundLimit{5}, host).ok());
+    ASSERT_TRUE(sgp->On(Start{}, host).ok());
+    const absl::Status status = sgp->On(
         Received{.from = 2, .tag = {.index = 0}, .bytes = 40, .note = {.weight = weight}}, host);
     EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
     EXPECT_THAT(std::string(status.message()),

@@ -35,6 +35,7 @@ struct Method {
   std::string mixing = "metropolis";
   int window = 0;
   std::string model = "lenet5";
+  int every = 1;  // rounds from one exchange to the next
   int workers() const { return nodes - servers; }
   friend std::ostream& operator<<(std::ostream& out, const Method& method) {
     return out << method.algorithm << " on " << method.topology << " of " << method.nodes
@@ -89,6 +90,7 @@ Flags SmallExperiment(const Method& method) {
 // any node.
 int64_t RoundPayload(const Experiment& experiment, const Method& method, Round round) {
   const int64_t replica = experiment.layout().size * int64_t{sizeof(float)};
+  if ((round + 1) % method.every != 0) return 0;
   if (method.servers > 0) return 2 * replica * method.workers();
   if (method.algorithm == "allreduce:recursive-doubling") {
     // 2^k ranks exchange k times; the others give their vectors away and get sums.
@@ -100,7 +102,7 @@ int64_t RoundPayload(const Experiment& experiment, const Method& method, Round r
   int64_t messages = 0;
   std::vector<Rank> neighbours;
   for (Rank rank = 0; rank < method.nodes; ++rank) {
-    experiment.mixing().topology().OutNeighbours(rank, round, &neighbours);
+    experiment.mixing().topology().OutNeighbours(rank, round / method.every, &neighbours);
     messages += static_cast<int64_t>(neighbours.size());
   }
   return messages * replica;
@@ -308,6 +310,13 @@ INSTANTIATE_TEST_SUITE_P(WeightedGraphs, SimulatorParity,
 
 INSTANTIATE_TEST_SUITE_P(PushSum, SimulatorParity, ::testing::ValuesIn(PushSum()));
 INSTANTIATE_TEST_SUITE_P(PushSum, TransportParity, ::testing::ValuesIn(PushSum()));
+
+const Method kLocalMethods[] = {
+    {.algorithm = "dpsgd:local=2", .topology = "one-peer-exponential", .nodes = 4, .every = 2},
+    {.algorithm = "dpsgd:order=atc:local=3", .topology = "ring", .every = 3}};
+
+INSTANTIATE_TEST_SUITE_P(LocalSteps, SimulatorParity, ::testing::ValuesIn(kLocalMethods));
+INSTANTIATE_TEST_SUITE_P(LocalSteps, TransportParity, ::testing::ValuesIn(kLocalMethods));
 
 INSTANTIATE_TEST_SUITE_P(
     Methods, TransportParity,

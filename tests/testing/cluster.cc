@@ -89,6 +89,7 @@ class Cluster::Node final : public Host {
 
   // Host:
   int64_t replica_size() const override { return cluster_.layout_.size; }
+  ReplicaRange parameters() const override { return {0, cluster_.layout_.parameter_size}; }
   Vec InitialReplica(ReplicaRange range) override {
     std::vector<float> whole(replica_size());
     if (cluster_.options_.initial) cluster_.options_.initial(rank_, whole);
@@ -337,6 +338,7 @@ Cluster::Cluster(ClusterOptions options)
                   .mixing = *mixing,
                   .learning_rate = [lr = options_.learning_rate](Round) { return lr; },
                   .window = options_.window,
+                  .length = options_.length,
                   .seed = options_.seed}));
   }
 }

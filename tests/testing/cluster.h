@@ -36,6 +36,7 @@ struct ClusterOptions {
   double learning_rate = 0.1;
   double momentum = 0;
   int window = 1;
+  RunLength length = {};
   // With `make_algorithm`: the trait of its kind (algorithm_kind.h).
   bool rounds = true;
   uint64_t seed = 1;        // of the topology and of an algorithm's choices

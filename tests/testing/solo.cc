@@ -125,16 +125,16 @@ EvaluatedModel Counts(const Spec& spec) {
   return spec.options.empty() ? EvaluatedModel::kWorkersMean : EvaluatedModel::kServersWeights;
 }
 
-const Registration kSolo(Algorithms(),
-                         {.name = "solo",
-                          .options = "[:servers=S]",
-                          .help = "each node trains for itself, as fast as it can",
-                          .examples = {"solo", "solo:servers=1"},
-                          .make = Make,
-                          .rounds = [](const Spec&) { return false; },
-                          .evaluated = Counts,
-                          .workers = Workers,
-                          .messages = [](const Spec&, const Topology&) { return 0.0; }});
+const Registration kSolo(Algorithms(), {.name = "solo",
+                                        .options = "[:servers=S]",
+                                        .help = "each node trains for itself, as fast as it can",
+                                        .examples = {"solo", "solo:servers=1"},
+                                        .make = Make,
+                                        .rounds = [](const Spec&) { return false; },
+                                        .evaluated = Counts,
+                                        .workers = Workers,
+                                        .messages = [](const Spec&, const Topology&,
+                                                       const RunLength&) { return 0.0; }});
 
 }  // namespace
 }  // namespace grapevine::testing

@@ -1,4 +1,4 @@
-// SGP: stochastic gradient push, SGD over push-sum averages (Assran et al. 2019,
+// Push-sum averages, over which stochastic gradient push steps (SGP; Assran et al. 2019,
 // arXiv:1811.10792, Algorithm 1; overlap: appendix).
 //
 // On a directed graph nodes can send what others are to take of theirs, so that columns of P sum
@@ -27,59 +27,42 @@
 //
 // Memory: (t + 1) times the largest in-degree of neighbours' replicas, t + 1 of the node's own
 // that may still be on their way, and three: model, gradient, optimizer's state.
-#ifndef GRAPEVINE_ALGORITHM_GOSSIP_SGP_H_
-#define GRAPEVINE_ALGORITHM_GOSSIP_SGP_H_
-
-#include <vector>
+#ifndef GRAPEVINE_ALGORITHM_GOSSIP_PUSH_SUM_AVERAGING_H_
+#define GRAPEVINE_ALGORITHM_GOSSIP_PUSH_SUM_AVERAGING_H_
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
-#include "algorithm/gossip/replica_exchange.h"
+#include "algorithm/gossip/neighbour_averaging.h"
 
 namespace grapevine {
 
-class Sgp final : public Algorithm {
+class PushSumAveraging final : public NeighbourAveraging {
  public:
-  // `overlap` in rounds.
-  Sgp(Round overlap, AlgorithmOptions options);
+  // In every round; `overlap` in rounds.
+  PushSumAveraging(Round overlap, AlgorithmOptions options);
 
-  absl::Status On(const Event& event, Host& host) override;
-  Round round() const override { return round_; }
-  std::vector<Waiting> waiting_for() const override { return exchange_.waiting(!in_round_); }
-  std::vector<Rank> Peers(Round from, Round to) const override { return exchange_.Peers(from, to); }
+  void Start(Vec replica, Host& host) override;
+  void Begin(Vec own, Host& host) override { Share(own, {.weight = weight_}, host); }
+  using NeighbourAveraging::On;
+  absl::Status On(const Received& event, Host& host) override;
+  absl::StatusOr<Terms> Take(const Host& host) override;
+  void End(Host& host) override;
 
   // w_i.
-  double weight() const { return weight_; }
+  double weight() const override { return weight_; }
 
  private:
-  void OnStart(Host& host);
-  absl::Status OnReceived(const Received& event, Host& host);
-  absl::Status OnGradient(const GradientReady& event, Host& host);
-  absl::Status OnLimit(const RoundLimit& event, Host& host);
-
   // w of a rank before the first round.
   double InitialWeight(Rank rank) const;
-  void BeginRound(Host& host);
-  void StepAndShare(Host& host);
-  absl::Status EndRoundIfComplete(Host& host);
-  void RestIfDone(Host& host);
+  // w_i'.
+  double NextWeight() const;
 
   const Round overlap_;
   const AlgorithmOptions options_;
-  ReplicaExchange exchange_;
-
-  Vec model_;  // z_i, and y_i between gradient and mix
   double weight_ = 1;
-  Vec gradient_;
-  Vec optimizer_state_;
-
-  Round round_ = 0;
-  Round limit_ = 0;
-  bool started_ = false;
-  bool in_round_ = false;
-  bool gradient_ready_ = false;
 };
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_ALGORITHM_GOSSIP_SGP_H_
+#endif  // GRAPEVINE_ALGORITHM_GOSSIP_PUSH_SUM_AVERAGING_H_

@@ -1,0 +1,66 @@
+// An average of the nodes' replicas, as a nested state machine: over the neighbours in a graph
+// (gossip/neighbour_averaging.h) or over all nodes (averaging/allreduce_averaging.h).
+//
+// Its owner forwards the events of messages, and begins the averages in order, one at a time.
+// Messages of later ones may arrive before they begin here.
+//
+// Thread-safety: one event at a time.
+#ifndef GRAPEVINE_ALGORITHM_LOCAL_AVERAGING_H_
+#define GRAPEVINE_ALGORITHM_LOCAL_AVERAGING_H_
+
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "algorithm/algorithm.h"
+#include "algorithm/event.h"
+#include "algorithm/host.h"
+
+namespace grapevine {
+
+class Averaging {
+ public:
+  // Inline for usual graphs.
+  using Terms = absl::InlinedVector<Term, 8>;
+
+  virtual ~Averaging() = default;
+
+  // The run begins at `replica`; once, before all else.
+  virtual void Start(Vec replica, Host& host) {}
+  // Posts what averages in rounds below `limit` can receive ahead; whenever a round begins or the
+  // limit has moved.
+  virtual void PostAhead(Round limit, Host& host) = 0;
+  // Begins the next average, with this node's replica. Until End it is the average's, and one over
+  // all nodes may write it.
+  virtual void Begin(Vec own, Host& host) = 0;
+
+  // Errors name the message and its sender.
+  virtual absl::Status On(const Received& event, Host& host) = 0;
+  virtual absl::Status On(const Left& event, Host& host) = 0;
+  virtual absl::Status On(const Sent& event, Host& host) = 0;
+
+  // Whether the average that was begun can be taken.
+  virtual bool complete() const = 0;
+  // It, as a sum of vectors, in the order of summation that gives every driver the same bits.
+  // Weights sum to 1. Errors say why there is none.
+  virtual absl::StatusOr<Terms> Take(const Host& host) = 0;
+  // The average has been used; its memory is free.
+  virtual void End(Host& host) = 0;
+
+  // The share that this node's replica has in the averages to come, where it need not be 1
+  // (push-sum): a gradient's step is divided by it.
+  virtual double weight() const { return 1; }
+
+  // Whether nothing is in flight, from or to this node.
+  virtual bool quiet() const = 0;
+  // What the next average still needs; with `resting`, what a node waits for that has done all
+  // its rounds.
+  virtual std::vector<Waiting> waiting(bool resting) const = 0;
+  // As Algorithm::Peers.
+  virtual std::vector<Rank> Peers(Round from, Round to) const = 0;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_ALGORITHM_LOCAL_AVERAGING_H_

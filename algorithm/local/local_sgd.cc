@@ -1,0 +1,134 @@
+#include "algorithm/local/local_sgd.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace grapevine {
+
+LocalSgd::LocalSgd(LocalSgdParts parts, LearningRate learning_rate)
+    : parts_(std::move(parts)), learning_rate_(std::move(learning_rate)) {}
+
+absl::Status LocalSgd::On(const Event& event, Host& host) {
+  if (const auto* received = std::get_if<Received>(&event)) {
+    RETURN_IF_ERROR(parts_.averaging->On(*received, host));
+  } else if (const auto* ready = std::get_if<GradientReady>(&event)) {
+    RETURN_IF_ERROR(OnGradient(*ready, host));
+  } else if (const auto* left = std::get_if<Left>(&event)) {
+    RETURN_IF_ERROR(parts_.averaging->On(*left, host));
+  } else if (const auto* sent = std::get_if<Sent>(&event)) {
+    RETURN_IF_ERROR(parts_.averaging->On(*sent, host));
+  } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
+    OnLimit(*limit, host);
+  } else {
+    RETURN_IF_ERROR(CheckForeseen(event));
+    OnStart(host);
+  }
+  RETURN_IF_ERROR(EndRoundIfComplete(host));
+  RestIfDone(host);
+  return absl::OkStatus();
+}
+
+void LocalSgd::OnStart(Host& host) {
+  replica_ = host.InitialReplica(host.whole_replica());
+  optimizer_state_ = host.NewOptimizerState(host.whole_replica());
+  parts_.averaging->Start(replica_, host);
+  if (parts_.outer) parts_.outer->Start(replica_, host);
+  started_ = true;
+  BeginRound(host);
+}
+
+absl::Status LocalSgd::OnGradient(const GradientReady& event, Host& host) {
+  if (!in_round_ || gradient_ready_ || event.round != round_) {
+    return absl::InternalError(absl::StrCat("a gradient of round ", event.round,
+                                            " came without a request in round ", round_));
+  }
+  gradient_ready_ = true;
+  if (exchanges() && parts_.order == StepOrder::kAwc) return absl::OkStatus();
+  StepAlone(host);
+  if (!exchanges()) return absl::OkStatus();
+  if (parts_.outer) parts_.outer->Prepare(replica_, host);
+  parts_.averaging->Begin(replica_, host);
+  return absl::OkStatus();
+}
+
+void LocalSgd::OnLimit(const RoundLimit& event, Host& host) {
+  if (event.limit <= limit_) return;
+  limit_ = event.limit;
+  if (!started_) return;
+  parts_.averaging->PostAhead(limit_, host);
+  if (!in_round_) BeginRound(host);
+}
+
+void LocalSgd::BeginRound(Host& host) {
+  if (round_ >= limit_) return;
+  parts_.averaging->PostAhead(limit_, host);
+  in_round_ = true;
+  gradient_ready_ = false;
+  gradient_ = host.New(host.replica_size(), "the gradient");
+  host.Gradient(replica_, gradient_, round_);
+  if (exchanges() && parts_.order == StepOrder::kAwc) parts_.averaging->Begin(replica_, host);
+}
+
+Vec LocalSgd::StepOverGradient(std::span<const Term> mix, Host& host) {
+  const Vec stepped = std::exchange(gradient_, Vec{});
+  host.Step({.range = host.whole_replica(),
+             .out = stepped,
+             .mix = mix,
+             .own = replica_,
+             .gradient = stepped,
+             .state = optimizer_state_,
+             .step = round_,
+             .learning_rate = StepSize()});
+  return stepped;
+}
+
+void LocalSgd::StepAlone(Host& host) {
+  const Term own{1.0, host.Whole(replica_)};
+  const Vec stepped = StepOverGradient({&own, 1}, host);
+  host.Drop(std::exchange(replica_, stepped));
+}
+
+absl::Status LocalSgd::EndRoundIfComplete(Host& host) {
+  if (!in_round_ || !gradient_ready_) return absl::OkStatus();
+  if (exchanges()) {
+    if (!parts_.averaging->complete()) return absl::OkStatus();
+    RETURN_IF_ERROR(TakeAverage(host));
+  }
+  in_round_ = false;
+  ++round_;
+  host.Boundary(round_, replica_);
+  BeginRound(host);
+  return absl::OkStatus();
+}
+
+absl::Status LocalSgd::TakeAverage(Host& host) {
+  ASSIGN_OR_RETURN(const Averaging::Terms average, parts_.averaging->Take(host));
+  const double rate = StepSize();
+  const Averaging::Terms mix =
+      parts_.outer ? parts_.outer->Replace(replica_, average, rate, host) : average;
+  Vec mixed;
+  if (parts_.order == StepOrder::kAwc) {
+    mixed = StepOverGradient(mix, host);
+  } else {
+    mixed = host.New(host.replica_size(), "the mixed replica");
+    host.Combine(host.Whole(mixed), mix);
+  }
+  if (parts_.outer) parts_.outer->End(average, rate, host);
+  parts_.averaging->End(host);
+  host.Drop(std::exchange(replica_, mixed));
+  return absl::OkStatus();
+}
+
+void LocalSgd::RestIfDone(Host& host) {
+  const bool done = started_ && !in_round_ && round_ >= limit_;
+  if (done && parts_.averaging->quiet()) host.Rest(replica_);
+}
+
+std::vector<Waiting> LocalSgd::waiting_for() const {
+  if (in_round_ && !exchanges()) return {};
+  return parts_.averaging->waiting(!in_round_);
+}
+
+}  // namespace grapevine
