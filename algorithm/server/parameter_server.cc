@@ -1,101 +1,15 @@
 #include "algorithm/server/parameter_server.h"
 
 #include <algorithm>
-#include <limits>
-#include <memory>
-#include <numeric>
-#include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "algorithm/algorithm_kind.h"
 #include "base/status_macros.h"
 
 namespace grapevine {
-namespace {
-
-std::string Count(int64_t number, const char* noun) {
-  return absl::StrCat(number, " ", noun, number == 1 ? "" : "s");
-}
-
-Part Slice(Vec vector, ReplicaRange range) { return {vector, range.offset, range.size}; }
-
-absl::StatusOr<std::unique_ptr<Algorithm>> MakePs(const Spec& spec, AlgorithmOptions options) {
-  ASSIGN_OR_RETURN(const ParameterServers servers,
-                   ParameterServers::Parse(spec, options.mixing->topology().size()));
-  if (servers.IsServer(options.rank)) {
-    return std::make_unique<PsServer>(servers, std::move(options));
-  }
-  return std::make_unique<PsWorker>(servers, std::move(options));
-}
-
-absl::StatusOr<Rank> Workers(const Spec& spec, Rank nodes) {
-  ASSIGN_OR_RETURN(const ParameterServers servers, ParameterServers::Parse(spec, nodes));
-  return servers.workers();
-}
-
-absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology, const RunLength&) {
-  ASSIGN_OR_RETURN(const ParameterServers servers, ParameterServers::Parse(spec, topology.size()));
-  return 2.0 * servers.workers() * servers.servers();
-}
-
-absl::StatusOr<std::vector<ReplicaRange>> Shards(const Spec& spec, Rank nodes, int64_t size) {
-  ASSIGN_OR_RETURN(const ParameterServers servers, ParameterServers::Parse(spec, nodes));
-  std::vector<ReplicaRange> shards;
-  for (Rank index = 0; index < servers.servers(); ++index) {
-    shards.push_back(servers.Shard(index, size));
-  }
-  return shards;
-}
-
-// A worker's, or the largest server's, which has a buffer for every worker's gradient.
-absl::StatusOr<int64_t> Memory(const Spec& spec, const Topology& topology, int64_t size,
-                               int state_vectors) {
-  ASSIGN_OR_RETURN(const ParameterServers servers, ParameterServers::Parse(spec, topology.size()));
-  const int64_t shard = (size + servers.servers() - 1) / servers.servers();
-  return std::max(2 * size, (servers.workers() + 2 + state_vectors) * shard);
-}
-
-std::vector<std::string> Advised(Rank nodes) {
-  std::vector<std::string> specs;
-  for (const Rank servers : std::set<Rank>{1, nodes / 4, nodes / 2}) {
-    if (servers < 1 || servers >= nodes) continue;
-    specs.push_back(absl::StrCat("ps:servers=", servers));
-  }
-  return specs;
-}
-
-const Registration kPs(
-    Algorithms(),
-    {.name = "ps",
-     .options = "[:servers=S]",
-     .help = "a synchronous parameter server: the last S ranks are servers, the others train",
-     .examples = {"ps", "ps:servers=2"},
-     .centralized = true,
-     .make = MakePs,
-     .workers = Workers,
-     .messages = Messages,
-     .step_ranges = Shards,
-     .memory = Memory,
-     .advised = Advised});
-
-}  // namespace
-
-absl::StatusOr<ParameterServers> ParameterServers::Parse(const Spec& spec, Rank nodes) {
-  SpecReader reader(spec);
-  const int64_t servers = reader.Integer("servers", 1, 1, std::numeric_limits<Rank>::max());
-  RETURN_IF_ERROR(reader.Finish());
-  if (servers < nodes) return ParameterServers(nodes - static_cast<Rank>(servers), servers);
-  std::string remedy = absl::StrCat("raise --nodes to at least ", servers + 1);
-  if (nodes > 1) absl::StrAppend(&remedy, " or lower servers to at most ", nodes - 1);
-  return SpecError(spec.text, absl::StrCat(Count(servers, "server"), " of ", Count(nodes, "node"),
-                                           " leave no worker; --nodes counts both: ", remedy));
-}
-
-PsWorker::PsWorker(ParameterServers servers, AlgorithmOptions options)
-    : servers_(servers), options_(std::move(options)) {}
+PsWorker::PsWorker(ShardLayout shards, AlgorithmOptions options)
+    : shards_(shards), options_(std::move(options)) {}
 
 absl::Status PsWorker::On(const Event& event, Host& host) {
   if (const auto* received = std::get_if<Received>(&event)) return OnReceived(*received, host);
@@ -114,7 +28,7 @@ absl::Status PsWorker::On(const Event& event, Host& host) {
 }
 
 absl::Status PsWorker::OnReceived(const Received& event, Host& host) {
-  if (event.tag != ParameterServers::WeightsTag(round_) || missing_.erase(event.from) == 0) {
+  if (event.tag != WeightsTag(round_) || missing_.erase(event.from) == 0) {
     return absl::InternalError(absl::StrCat("weights of rank ", event.from, " for round ",
                                             event.tag.index, " came without a post in round ",
                                             round_));
@@ -163,21 +77,21 @@ void PsWorker::BeginRound(Host& host) {
 void PsWorker::PostWeights(Host& host) {
   host.Drop(std::exchange(weights_, Vec{}));
   weights_ = host.New(host.replica_size(), "the servers' weights");
-  for (Rank index = 0; index < servers_.servers(); ++index) {
-    const Rank server = servers_.ServerRank(index);
+  for (Rank index = 0; index < shards_.servers(); ++index) {
+    const Rank server = shards_.ServerRank(index);
     missing_.insert(server);
-    host.Post(server, ParameterServers::WeightsTag(round_),
-              Slice(weights_, servers_.Shard(index, host.replica_size())), round_);
+    host.Post(server, WeightsTag(round_),
+              Slice(weights_, shards_.Shard(index, host.replica_size())), round_);
   }
 }
 
 // Each worker begins with another server, so that they do not all queue up at one.
 void PsWorker::SendGradient(Host& host) {
-  for (Rank i = 0; i < servers_.servers(); ++i) {
-    const Rank index = (options_.rank + i) % servers_.servers();
-    const Rank server = servers_.ServerRank(index);
-    const SendId id = host.Send(server, ParameterServers::GradientTag(round_),
-                                Slice(gradient_, servers_.Shard(index, host.replica_size())));
+  for (Rank i = 0; i < shards_.servers(); ++i) {
+    const Rank index = (options_.rank + i) % shards_.servers();
+    const Rank server = shards_.ServerRank(index);
+    const SendId id = host.Send(server, GradientTag(round_),
+                                Slice(gradient_, shards_.Shard(index, host.replica_size())));
     unsent_.emplace(id, server);
   }
   host.Drop(std::exchange(gradient_, Vec{}));
@@ -197,25 +111,19 @@ std::vector<Waiting> PsWorker::waiting_for() const {
   std::vector<Waiting> waiting;
   if (round_ >= limit_) {
     for (const auto& [id, server] : unsent_) {
-      waiting.push_back({server, ParameterServers::GradientTag(round_ - 1)});
+      waiting.push_back({server, GradientTag(round_ - 1)});
     }
   }
   for (const Rank server : missing_) {
-    waiting.push_back({server, ParameterServers::WeightsTag(round_)});
+    waiting.push_back({server, WeightsTag(round_)});
   }
   return waiting;
 }
 
-std::vector<Rank> PsWorker::Peers(Round, Round) const {
-  std::vector<Rank> peers;
-  for (Rank index = 0; index < servers_.servers(); ++index) {
-    peers.push_back(servers_.ServerRank(index));
-  }
-  return peers;
-}
+std::vector<Rank> PsWorker::Peers(Round, Round) const { return shards_.ServerRanks(); }
 
-PsServer::PsServer(ParameterServers servers, AlgorithmOptions options)
-    : servers_(servers), options_(std::move(options)) {}
+PsServer::PsServer(ShardLayout shards, AlgorithmOptions options)
+    : shards_(shards), options_(std::move(options)) {}
 
 absl::Status PsServer::On(const Event& event, Host& host) {
   if (const auto* received = std::get_if<Received>(&event)) return OnReceived(*received, host);
@@ -236,7 +144,7 @@ absl::Status PsServer::On(const Event& event, Host& host) {
 }
 
 absl::Status PsServer::OnReceived(const Received& event, Host& host) {
-  if (event.tag != ParameterServers::GradientTag(stepped_) || missing_.erase(event.from) == 0) {
+  if (event.tag != GradientTag(stepped_) || missing_.erase(event.from) == 0) {
     return absl::InternalError(absl::StrCat("a gradient of rank ", event.from, " for round ",
                                             event.tag.index, " came without a post in round ",
                                             round_));
@@ -263,7 +171,7 @@ absl::Status PsServer::OnSent(const Sent& event, Host& host) {
 }
 
 ReplicaRange PsServer::Range(const Host& host) const {
-  return servers_.Shard(options_.rank - servers_.workers(), host.replica_size());
+  return shards_.Shard(shards_.IndexOf(options_.rank), host.replica_size());
 }
 
 void PsServer::OnStart(Host& host) {
@@ -277,11 +185,10 @@ void PsServer::OnStart(Host& host) {
 void PsServer::PostGradients(Host& host) {
   if (!started_ || !gradients_.empty() || stepped_ >= limit_) return;
   const int64_t size = Range(host).size;
-  for (Rank worker = 0; worker < servers_.workers(); ++worker) {
+  for (Rank worker = 0; worker < shards_.workers(); ++worker) {
     gradients_.push_back(host.New(size, "a worker's gradient"));
     missing_.insert(worker);
-    host.Post(worker, ParameterServers::GradientTag(stepped_), Part{gradients_.back(), 0, size},
-              stepped_);
+    host.Post(worker, GradientTag(stepped_), Part{gradients_.back(), 0, size}, stepped_);
   }
 }
 
@@ -308,16 +215,15 @@ void PsServer::Step(Host& host) {
              .state = optimizer_state_,
              .step = stepped_,
              .learning_rate = options_.learning_rate(stepped_),
-             .gradient_scale = 1.0 / servers_.workers()});
+             .gradient_scale = 1.0 / shards_.workers()});
   for (const Vec gradient : gradients_) host.Drop(gradient);
   gradients_.clear();
   host.Drop(std::exchange(weights_, next));
 }
 
 void PsServer::SendWeights(Host& host) {
-  for (Rank worker = 0; worker < servers_.workers(); ++worker) {
-    const SendId id = host.Send(worker, ParameterServers::WeightsTag(round_),
-                                Part{weights_, 0, Range(host).size});
+  for (Rank worker = 0; worker < shards_.workers(); ++worker) {
+    const SendId id = host.Send(worker, WeightsTag(round_), Part{weights_, 0, Range(host).size});
     leaving_.emplace(id, worker);
     unsent_.emplace(id, worker);
   }
@@ -338,19 +244,15 @@ std::vector<Waiting> PsServer::waiting_for() const {
   std::vector<Waiting> waiting;
   // At the end of the run for receipt of the weights, before that only for them to leave.
   for (const auto& [id, worker] : round_ >= limit_ ? unsent_ : leaving_) {
-    waiting.push_back({worker, ParameterServers::WeightsTag(stepped_ - 1)});
+    waiting.push_back({worker, WeightsTag(stepped_ - 1)});
   }
   if (!waiting.empty()) return waiting;
   for (const Rank worker : missing_) {
-    waiting.push_back({worker, ParameterServers::GradientTag(stepped_)});
+    waiting.push_back({worker, GradientTag(stepped_)});
   }
   return waiting;
 }
 
-std::vector<Rank> PsServer::Peers(Round, Round) const {
-  std::vector<Rank> peers(servers_.workers());
-  std::iota(peers.begin(), peers.end(), 0);
-  return peers;
-}
+std::vector<Rank> PsServer::Peers(Round, Round) const { return shards_.WorkerRanks(); }
 
 }  // namespace grapevine

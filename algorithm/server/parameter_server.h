@@ -1,10 +1,6 @@
 // Synchronous parameter servers: x' = x - lr u((1/n) sum_i g_i(x)), where n is the number of
 // workers, which compute gradients; the sum and the step are divided among servers.
 //
-// The last S of n nodes are servers, the others are workers, so that rank 0 is a worker. Server
-// s keeps the elements [s M/S, (s+1) M/S) of a replica of M elements, parameters and buffers; M
-// may be smaller than S.
-//
 // Thread-safety: one event at a time.
 #ifndef GRAPEVINE_ALGORITHM_SERVER_PARAMETER_SERVER_H_
 #define GRAPEVINE_ALGORITHM_SERVER_PARAMETER_SERVER_H_
@@ -14,46 +10,17 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/event.h"
+#include "algorithm/server/shard_layout.h"
 #include "base/ids.h"
-#include "base/spec.h"
 #include "kernels/vector/vector_handle.h"
 
 namespace grapevine {
 
-// Which ranks are servers, which range of the replica each keeps, and how messages are named:
-// what workers and servers must agree on. A value: safe from any thread.
-class ParameterServers {
- public:
-  // "ps:servers=S" (1 is the default) among `nodes`. Errors name the spec and a number that
-  // works.
-  static absl::StatusOr<ParameterServers> Parse(const Spec& spec, Rank nodes);
-
-  Rank workers() const { return workers_; }
-  Rank servers() const { return servers_; }
-  bool IsServer(Rank rank) const { return rank >= workers_; }
-  // The rank of server `index`, which counts from 0.
-  Rank ServerRank(Rank index) const { return workers_ + index; }
-  // The range that server `index` keeps of a replica of `size` elements.
-  ReplicaRange Shard(Rank index, int64_t size) const {
-    const int64_t begin = size * index / servers_;
-    return {begin, size * (index + 1) / servers_ - begin};
-  }
-
-  // A worker's gradient of a round, to a server; the weights after it, back.
-  static Tag GradientTag(Round round) { return {kChannel, round, 0}; }
-  static Tag WeightsTag(Round round) { return {kChannel, round, 1}; }
-
- private:
-  static constexpr uint16_t kChannel = 0;
-
-  ParameterServers(Rank workers, Rank servers) : workers_(workers), servers_(servers) {}
-
-  Rank workers_;
-  Rank servers_;
-};
+// A worker's gradient of a round, to a server; the weights after it, back.
+inline Tag GradientTag(Round round) { return {.channel = 0, .index = round, .step = 0}; }
+inline Tag WeightsTag(Round round) { return {.channel = 0, .index = round, .step = 1}; }
 
 // A worker: computes its gradient at the weights, sends each server its range of it, and goes
 // on with the weights that come back. It keeps no state of the optimizer.
@@ -63,7 +30,7 @@ class ParameterServers {
 // are dropped first, so that a worker holds two replicas: weights and gradient.
 class PsWorker final : public Algorithm {
  public:
-  PsWorker(ParameterServers servers, AlgorithmOptions options);
+  PsWorker(ShardLayout shards, AlgorithmOptions options);
 
   absl::Status On(const Event& event, Host& host) override;
   Round round() const override { return round_; }
@@ -82,7 +49,7 @@ class PsWorker final : public Algorithm {
   void EndRound(Host& host);
   void RestIfDone(Host& host);
 
-  const ParameterServers servers_;
+  const ShardLayout shards_;
   const AlgorithmOptions options_;
 
   Vec weights_;  // of round_; while any of it is missing: of the next
@@ -109,7 +76,7 @@ class PsWorker final : public Algorithm {
 class PsServer final : public Algorithm {
  public:
   // `options.rank` is a server's.
-  PsServer(ParameterServers servers, AlgorithmOptions options);
+  PsServer(ShardLayout shards, AlgorithmOptions options);
 
   absl::Status On(const Event& event, Host& host) override;
   Round round() const override { return round_; }
@@ -133,7 +100,7 @@ class PsServer final : public Algorithm {
   void EndRound(Host& host);
   void RestIfDone(Host& host);
 
-  const ParameterServers servers_;
+  const ShardLayout shards_;
   const AlgorithmOptions options_;
 
   Vec weights_;

@@ -16,6 +16,7 @@
 
 #include "algorithm/algorithm.h"
 #include "algorithm/algorithm_kind.h"
+#include "algorithm/server/shard_layout.h"
 #include "base/spec.h"
 #include "tests/algorithm/idle_host.h"
 #include "tests/algorithm/quadratics.h"
@@ -161,7 +162,7 @@ TEST(Roles, AreCountedByTheSpec) {
 }
 
 TEST(Roles, ShardsCoverTheReplicaOnce) {
-  const ParameterServers servers = *ParameterServers::Parse(*ParseSpec("ps:servers=7"), 20);
+  const ShardLayout servers = *ShardLayout::Make(*ParseSpec("ps:servers=7"), 7, 20);
   for (const int64_t size : {int64_t{0}, int64_t{3}, int64_t{7}, int64_t{100}, int64_t{1} << 40}) {
     int64_t end = 0;
     for (Rank index = 0; index < 7; ++index) {
@@ -190,7 +191,7 @@ TEST(Errors, NameTheSpecAndTheRemedy) {
   EXPECT_THAT(error("ps:servers=4000000000", 4), HasSubstr("servers"));
   EXPECT_THAT(error("ps:servers=0", 4), HasSubstr("servers"));
   EXPECT_THAT(error("ps:server=2", 4), HasSubstr("servers"));
-  EXPECT_THAT(error("ps:async", 4), HasSubstr("async"));
+  EXPECT_THAT(error("ps:asink", 4), HasSubstr("unexpected 'asink'"));
 }
 
 class ServerViolations : public ::testing::Test {
@@ -212,12 +213,12 @@ class ServerViolations : public ::testing::Test {
 
 TEST_F(ServerViolations, OfAServersPeersAreNamed) {
   auto server = Begun(2);
-  EXPECT_THAT(Error(*server, Received{0, ParameterServers::GradientTag(1)}),
+  EXPECT_THAT(Error(*server, Received{0, GradientTag(1)}),
               HasSubstr("a gradient of rank 0 for round 1 came without a post in round 0"));
-  EXPECT_EQ(Error(*server, Received{0, ParameterServers::GradientTag(0)}), "");
-  EXPECT_THAT(Error(*server, Received{0, ParameterServers::GradientTag(0)}), HasSubstr("rank 0"));
-  EXPECT_THAT(Error(*server, Received{2, ParameterServers::GradientTag(0)}), HasSubstr("rank 2"));
-  EXPECT_THAT(Error(*server, Received{1, ParameterServers::WeightsTag(0)}), HasSubstr("rank 1"));
+  EXPECT_EQ(Error(*server, Received{0, GradientTag(0)}), "");
+  EXPECT_THAT(Error(*server, Received{0, GradientTag(0)}), HasSubstr("rank 0"));
+  EXPECT_THAT(Error(*server, Received{2, GradientTag(0)}), HasSubstr("rank 2"));
+  EXPECT_THAT(Error(*server, Received{1, WeightsTag(0)}), HasSubstr("rank 1"));
   EXPECT_THAT(Error(*server, Sent{SendId{9}}),
               HasSubstr("send 9 was reported in round 0; no such weights are on their way"));
   EXPECT_THAT(Error(*server, GradientReady{0}), HasSubstr("asks for none"));
@@ -228,7 +229,7 @@ TEST_F(ServerViolations, OfAServersPeersAreNamed) {
 TEST_F(ServerViolations, OfAWorkersPeersAreNamed) {
   auto worker = Begun(1);
   EXPECT_TRUE(worker->waiting_for().empty()) << "it computes";
-  EXPECT_THAT(Error(*worker, Received{2, ParameterServers::WeightsTag(0)}),
+  EXPECT_THAT(Error(*worker, Received{2, WeightsTag(0)}),
               HasSubstr("weights of rank 2 for round 0 came without a post"));
   EXPECT_THAT(Error(*worker, GradientReady{1}),
               HasSubstr("round 1 came without a request in round 0"));
@@ -236,10 +237,10 @@ TEST_F(ServerViolations, OfAWorkersPeersAreNamed) {
   EXPECT_THAT(Error(*worker, GradientReady{0}), HasSubstr("without a request"));
   ASSERT_EQ(worker->waiting_for().size(), 1u);
   EXPECT_EQ(worker->waiting_for()[0].peer, 2);
-  EXPECT_THAT(Error(*worker, Received{0, ParameterServers::WeightsTag(0)}), HasSubstr("rank 0"));
+  EXPECT_THAT(Error(*worker, Received{0, WeightsTag(0)}), HasSubstr("rank 0"));
   EXPECT_THAT(Error(*worker, Sent{SendId{9}}),
               HasSubstr("send 9 was reported in round 0; no such gradient is on its way"));
-  EXPECT_EQ(Error(*worker, Received{2, ParameterServers::WeightsTag(0)}), "");
+  EXPECT_EQ(Error(*worker, Received{2, WeightsTag(0)}), "");
   EXPECT_EQ(worker->round(), 1);
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <span>
 #include <string>
 #include <tuple>
@@ -58,6 +59,49 @@ INSTANTIATE_TEST_SUITE_P(
     All, RunnerBudget,
     ::testing::Combine(::testing::Values("adpsgd", "adpsgd:every=3"),
                        ::testing::Values(1, 2, 3, 5, 8),
+                       ::testing::Values(FleetOptions::Memory::kHost,
+                                         FleetOptions::Memory::kEmulatedDevice)));
+
+class RunnerServers
+    : public ::testing::TestWithParam<std::tuple<const char*, FleetOptions::Memory>> {};
+
+// Each gradient enters the servers' weights once, whichever threads are fast.
+TEST_P(RunnerServers, WeightsMoveByAllGradients) {
+  constexpr Rank kServers = 2;
+  FleetOptions experiment{.nodes = 6, .momentum = 0};
+  std::vector<std::atomic<Round>> computed(experiment.nodes);
+  experiment.gradient = [&](Rank rank, Round step, std::span<const float>,
+                            std::span<float> gradient) {
+    ++computed[rank];
+    std::ranges::fill(gradient.first(kParameters), Drawn(rank, step));
+  };
+  std::tie(experiment.algorithm, experiment.memory) = GetParam();
+  Fleet fleet(experiment);
+  for (const absl::Status& status : fleet.Run()) ASSERT_TRUE(status.ok()) << status;
+
+  const Rank workers = experiment.nodes - kServers;
+  int64_t gradients = 0;
+  double sum = 0;
+  for (Rank rank = 0; rank < workers; ++rank) {
+    gradients += computed[rank];
+    for (Round step = 0; step < computed[rank]; ++step) sum += Drawn(rank, step);
+  }
+  EXPECT_EQ(gradients, experiment.rounds * workers);
+  std::vector<float> weights;
+  for (Rank rank = workers; rank < experiment.nodes; ++rank) {
+    const Runner& server = *fleet.nodes[rank]->runner;
+    EXPECT_EQ(server.staleness().gradients(), gradients);
+    weights.insert(weights.end(), server.model().span().begin(), server.model().span().end());
+  }
+  ASSERT_EQ(weights.size(), static_cast<size_t>(kParameters + kBuffers));
+  for (size_t i = 0; i < weights.size(); ++i) {
+    EXPECT_NEAR(weights[i], i < static_cast<size_t>(kParameters) ? -kRate * sum : 0, 1e-4) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RunnerServers,
+    ::testing::Combine(::testing::Values("ps:async:servers=2", "ps:async:servers=2:staleness=0"),
                        ::testing::Values(FleetOptions::Memory::kHost,
                                          FleetOptions::Memory::kEmulatedDevice)));
 

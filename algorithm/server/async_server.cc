@@ -1,0 +1,191 @@
+#include "algorithm/server/async_server.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace grapevine {
+namespace {
+
+// At a time: while one travels, the next is made ready.
+constexpr size_t kUpdates = 2;
+constexpr size_t kAnswers = 2;
+
+}  // namespace
+
+AsyncServer::AsyncServer(ShardLayout shards, Rank rank, int64_t window, StalenessGate gate,
+                         std::unique_ptr<ServerRule> rule)
+    : shards_(shards),
+      rank_(rank),
+      window_(window),
+      gate_(std::move(gate)),
+      rule_(std::move(rule)) {}
+
+absl::Status AsyncServer::On(const Event& event, Host& host) {
+  if (std::holds_alternative<Start>(event)) {
+    weights_ = host.InitialReplica(Range(host));
+    rule_->Start(Range(host), host);
+  } else if (const auto* offered = std::get_if<Offered>(&event)) {
+    RETURN_IF_ERROR(OnOffered(*offered, host));
+  } else if (const auto* received = std::get_if<Received>(&event)) {
+    RETURN_IF_ERROR(OnReceived(*received));
+  } else if (const auto* left = std::get_if<Left>(&event)) {
+    RETURN_IF_ERROR(OnLeft(*left));
+  } else if (const auto* sent = std::get_if<Sent>(&event)) {
+    RETURN_IF_ERROR(OnSent(*sent));
+  } else if (const auto* ready = std::get_if<GradientReady>(&event)) {
+    return absl::InternalError(absl::StrCat("a gradient of step ", ready->round,
+                                            " came to a parameter server, which asks for none"));
+  } else if (const auto* lost = std::get_if<Lost>(&event)) {
+    return absl::InternalError(absl::StrCat("the post for ", Describe(lost->tag), " of rank ",
+                                            lost->from, " was lost, but not withdrawn"));
+  }
+  if (weights_) Advance(host);
+  return absl::OkStatus();
+}
+
+absl::Status AsyncServer::CheckAsk(const Offered& event, Ask ask, const Host& host) const {
+  const auto refusal = [&](const auto&... why) {
+    return absl::InternalError(
+        absl::StrCat("rank ", event.from, " offered ", Describe(event.tag), why...));
+  };
+  if (shards_.IsServer(event.from)) return refusal(", but is no worker");
+  if (open_.contains(event.from)) return refusal(" before it was answered");
+  if (!Asks(event.tag) || !gate_.Allows(event.from, ask)) {
+    return refusal(", which it may not ask now");
+  }
+  const int64_t bytes = ask == Ask::kPull ? 0 : BytesOf(Part{{}, 0, Range(host).size});
+  if (event.bytes != bytes) {
+    return refusal(": ", event.bytes, " bytes instead of ", bytes);
+  }
+  const double gradients = event.note.weight;
+  if (gradients < 1 || gradients > static_cast<double>(window_) ||
+      gradients != std::floor(gradients)) {
+    return refusal(": an update of ", gradients, " gradients, where ", window_, " are the most");
+  }
+  if (event.note.clock < 0 || event.note.clock > version_) {
+    return refusal(": made at version ", event.note.clock, ", where the last one is ", version_);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AsyncServer::OnOffered(const Offered& event, const Host& host) {
+  const Ask ask{event.tag.step};
+  RETURN_IF_ERROR(CheckAsk(event, ask, host));
+  open_[event.from] = {.index = event.tag.index,
+                       .ask = ask,
+                       .gradients = static_cast<int64_t>(event.note.weight),
+                       .made_at = event.note.clock};
+  offered_.push_back(event.from);
+  return absl::OkStatus();
+}
+
+absl::Status AsyncServer::OnReceived(const Received& event) {
+  const auto exchange = open_.find(event.from);
+  if (!posted_.contains(event.from) ||
+      event.tag != AskTag(exchange->second.index, exchange->second.ask)) {
+    return absl::InternalError(absl::StrCat(Describe(event.tag), " of rank ", event.from,
+                                            " came without a post at version ", version_));
+  }
+  posted_.erase(event.from);
+  received_.push_back(event.from);
+  return absl::OkStatus();
+}
+
+absl::Status AsyncServer::OnLeft(const Left& event) {
+  if (leaving_.erase(event.id) > 0) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("send ", event.id.id, " has left at version ", version_,
+                                          "; no such answer is on its way"));
+}
+
+absl::Status AsyncServer::OnSent(const Sent& event) {
+  const auto answer = unsent_.find(event.id);
+  if (answer == unsent_.end()) {
+    return absl::InternalError(absl::StrCat("send ", event.id.id, " was reported at version ",
+                                            version_, "; no such answer is on its way"));
+  }
+  if (!event.delivered) {
+    return absl::InternalError(
+        absl::StrCat("rank ", answer->second.peer, " declined an answer that it had posted for"));
+  }
+  unsent_.erase(answer);
+  return absl::OkStatus();
+}
+
+void AsyncServer::Advance(Host& host) {
+  while (leaving_.size() < kAnswers && (AnswerNext(host) || ApplyNext(host))) {
+  }
+  while (posted_.size() + received_.size() < kUpdates && !offered_.empty()) PostNext(host);
+  if (open_.empty() && unsent_.empty()) host.Rest(weights_);
+}
+
+bool AsyncServer::AnswerNext(Host& host) {
+  const auto worker = std::ranges::find_if(applied_, [&](Rank rank) { return gate_.Passes(rank); });
+  if (worker == applied_.end()) return false;
+  const Exchange exchange = open_.extract(*worker).mapped();
+  const Waiting answer{*worker, AnswerTag(exchange.index)};
+  const SendId id =
+      host.Send(answer.peer, answer.tag,
+                Part{exchange.vector ? exchange.vector : weights_, 0, Range(host).size},
+                {.weight = static_cast<double>(gradients_), .clock = version_});
+  if (exchange.vector) host.Drop(exchange.vector);
+  leaving_.emplace(id, answer);
+  unsent_.emplace(id, answer);
+  applied_.erase(worker);
+  return true;
+}
+
+bool AsyncServer::ApplyNext(Host& host) {
+  if (received_.empty()) return false;
+  const Rank worker = received_.front();
+  Exchange& exchange = open_.at(worker);
+  if (exchange.ask == Ask::kPull) {
+    host.Drop(std::exchange(exchange.vector, Vec{}));
+  } else {
+    Apply(&exchange, host);
+  }
+  gate_.On(worker, exchange.ask);
+  applied_.push_back(worker);
+  received_.pop_front();
+  return true;
+}
+
+void AsyncServer::Apply(Exchange* exchange, Host& host) {
+  const int64_t staleness = version_ - exchange->made_at;
+  const ServerRule::Moved moved = rule_->Apply({.vector = exchange->vector,
+                                                .version = version_,
+                                                .staleness = staleness,
+                                                .nominal_round = gradients_ / shards_.workers()},
+                                               weights_, host);
+  host.GradientApplied(staleness);
+  weights_ = moved.weights;
+  exchange->vector = moved.answer;
+  gradients_ += exchange->gradients;
+  ++version_;
+  host.Boundary(version_, weights_);
+}
+
+void AsyncServer::PostNext(Host& host) {
+  const Rank worker = offered_.front();
+  Exchange& exchange = open_.at(worker);
+  const int64_t size = exchange.ask == Ask::kPull ? 0 : Range(host).size;
+  exchange.vector = host.New(size, "a worker's update");
+  host.Post(worker, AskTag(exchange.index, exchange.ask), Part{exchange.vector, 0, size}, version_);
+  posted_.insert(worker);
+  offered_.pop_front();
+}
+
+std::vector<Waiting> AsyncServer::waiting_for() const {
+  std::vector<Waiting> waiting;
+  for (const Rank worker : posted_) {
+    const Exchange& exchange = open_.at(worker);
+    waiting.push_back({worker, AskTag(exchange.index, exchange.ask)});
+  }
+  for (const auto& [id, answer] : unsent_) waiting.push_back(answer);
+  return waiting;
+}
+
+}  // namespace grapevine

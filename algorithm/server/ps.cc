@@ -1,0 +1,141 @@
+// Parameter servers that step along gradients, synchronous or not.
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
+#include "algorithm/server/async_server.h"
+#include "algorithm/server/async_worker.h"
+#include "algorithm/server/asynchronous_sgd.h"
+#include "algorithm/server/parameter_server.h"
+#include "algorithm/server/shard_layout.h"
+#include "base/status_macros.h"
+
+namespace grapevine {
+namespace {
+
+constexpr int64_t kWindow = 1;  // gradients in an update
+constexpr char kAsync[] = "async";
+constexpr char kAdaptive[] = "adaptive";
+
+bool IsAsync(const Spec& spec) { return !spec.arguments.empty() && spec.arguments[0] == kAsync; }
+
+struct PsSpec {
+  ShardLayout shards;
+  bool adaptive = false;
+  std::optional<int64_t> staleness;
+};
+
+absl::StatusOr<PsSpec> Parse(const Spec& spec, Rank nodes) {
+  constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
+  SpecReader reader(spec);
+  bool adaptive = false;
+  int64_t staleness = kUnbounded;
+  if (IsAsync(spec)) {
+    reader.Argument();
+    adaptive = spec.arguments.size() > 1 && spec.arguments[1] == kAdaptive;
+    if (adaptive) reader.Argument();
+    staleness = reader.Integer("staleness", kUnbounded, 0, 1'000'000);
+  } else if (spec.options.contains("staleness") || std::ranges::count(spec.arguments, kAdaptive)) {
+    return SpecError(spec.text, absl::StrCat("a synchronous server's gradients are never stale; "
+                                             "staleness and adaptive follow ",
+                                             spec.name, ":", kAsync));
+  }
+  const int64_t servers = ShardLayout::ReadServers(reader);
+  RETURN_IF_ERROR(reader.Finish());
+  ASSIGN_OR_RETURN(const ShardLayout shards, ShardLayout::Make(spec, servers, nodes));
+  return PsSpec{.shards = shards,
+                .adaptive = adaptive,
+                .staleness = staleness == kUnbounded ? std::nullopt : std::optional(staleness)};
+}
+
+std::unique_ptr<Algorithm> MakeSync(const PsSpec& ps, AlgorithmOptions options) {
+  if (ps.shards.IsServer(options.rank)) {
+    return std::make_unique<PsServer>(ps.shards, std::move(options));
+  }
+  return std::make_unique<PsWorker>(ps.shards, std::move(options));
+}
+
+std::unique_ptr<Algorithm> MakeAsync(const PsSpec& ps, AlgorithmOptions options) {
+  if (!ps.shards.IsServer(options.rank)) {
+    return std::make_unique<AsyncWorker>(
+        ps.shards, options.rank,
+        AsyncWorkerOptions{.window = kWindow, .tells_limit = ps.staleness.has_value()},
+        std::make_unique<GradientPusher>());
+  }
+  return std::make_unique<AsyncServer>(
+      ps.shards, options.rank, kWindow, StalenessGate(ps.shards.workers(), ps.staleness),
+      std::make_unique<SteppingServer>(std::move(options.learning_rate), ps.adaptive));
+}
+
+absl::StatusOr<std::unique_ptr<Algorithm>> Make(const Spec& spec, AlgorithmOptions options) {
+  ASSIGN_OR_RETURN(const PsSpec ps, Parse(spec, options.mixing->topology().size()));
+  return IsAsync(spec) ? MakeAsync(ps, std::move(options)) : MakeSync(ps, std::move(options));
+}
+
+EvaluatedModel Evaluated(const Spec& spec) {
+  return IsAsync(spec) ? EvaluatedModel::kServersWeights : EvaluatedModel::kWorkersMean;
+}
+
+absl::StatusOr<Rank> Workers(const Spec& spec, Rank nodes) {
+  ASSIGN_OR_RETURN(const PsSpec ps, Parse(spec, nodes));
+  return ps.shards.workers();
+}
+
+absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology, const RunLength&) {
+  ASSIGN_OR_RETURN(const PsSpec ps, Parse(spec, topology.size()));
+  return 2.0 * ps.shards.workers() * ps.shards.servers();
+}
+
+absl::StatusOr<std::vector<ReplicaRange>> Shards(const Spec& spec, Rank nodes, int64_t size) {
+  ASSIGN_OR_RETURN(const PsSpec ps, Parse(spec, nodes));
+  return ps.shards.Shards(size);
+}
+
+// A worker's, or the largest server's, of which a synchronous one has a buffer for every worker's
+// gradient.
+absl::StatusOr<int64_t> Memory(const Spec& spec, const Topology& topology, int64_t size,
+                               int state_vectors) {
+  ASSIGN_OR_RETURN(const PsSpec ps, Parse(spec, topology.size()));
+  const int64_t vectors = IsAsync(spec) ? AsyncServer::kVectors : ps.shards.workers() + 2;
+  return std::max(GradientPusher::kVectors * size,
+                  (vectors + state_vectors) * ps.shards.LargestShard(size));
+}
+
+// Rounds of the synchronous ones alone can be compared by their time.
+std::vector<std::string> Advised(Rank nodes) {
+  std::vector<std::string> specs;
+  for (const Rank servers : std::set<Rank>{1, nodes / 4, nodes / 2}) {
+    if (servers < 1 || servers >= nodes) continue;
+    specs.push_back(absl::StrCat("ps:servers=", servers));
+  }
+  return specs;
+}
+
+const Registration kPs(
+    Algorithms(),
+    {.name = "ps",
+     .options = "[:async[:adaptive][:staleness=T]][:servers=S]",
+     .help = "parameter servers: the last S ranks are servers, the others train. async: a server "
+             "steps along each gradient as it comes, adaptive: by less the staler it is; no worker "
+             "gets more than T steps ahead",
+     .examples = {"ps", "ps:servers=2", "ps:async", "ps:async:servers=2:staleness=1",
+                  "ps:async:adaptive:staleness=0"},
+     .centralized = true,
+     .make = Make,
+     .rounds = [](const Spec& spec) { return !IsAsync(spec); },
+     .evaluated = Evaluated,
+     .workers = Workers,
+     .messages = Messages,
+     .step_ranges = Shards,
+     .memory = Memory,
+     .advised = Advised});
+
+}  // namespace
+}  // namespace grapevine

@@ -1,0 +1,62 @@
+// Asynchronous parameter servers as real processes over gRPC, and simulated.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/model/scratch_folder.h"
+#include "tests/process/grapevine_process.h"
+
+namespace grapevine::testing {
+namespace {
+
+// The summary of a run of five nodes.
+nlohmann::json Summary(const char* command, const std::string& algorithm,
+                       const std::vector<std::string>& flags) {
+  const ScratchFolder folder;
+  const std::string out = folder.File("run");
+  std::vector<std::string> call = {command, "-n", "5", "--algorithm=" + algorithm, "--out=" + out};
+  call.insert(call.end(), flags.begin(), flags.end());
+  const Ended ended = RunGrapevine(call);
+  EXPECT_EQ(ended.exit_code, 0) << ended.output;
+  return nlohmann::json::parse(std::ifstream(out + "/summary.json"), nullptr, false);
+}
+
+class AsynchronousServers : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(AsynchronousServers, Learn) {
+  std::vector<std::string> flags = {"--model=softmax", "--data=synthetic:train=960:test=100",
+                                    "--batch=8",       "--epochs=4",
+                                    "--lr=0.05",       "--slow=0:5"};
+  if (GetParam() == std::string("sim")) flags.push_back("--compute=2ms");
+  const nlohmann::json summary = Summary(GetParam(), "ps:async:servers=2", flags);
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(summary["evaluated"], "servers' weights");
+  EXPECT_EQ(summary["workers"], 3);
+  EXPECT_LT(summary["train_loss"], 0.5) << "log 10 at first";
+  EXPECT_EQ(summary["gradients"]["mean"], 4 * 960 / 8 / 3) << "an epoch is one of all workers";
+  EXPECT_LT(summary["gradients"]["min"], summary["gradients"]["mean"]) << "of the slow one";
+  EXPECT_GE(summary["staleness_max"], 2);
+}
+
+TEST_P(AsynchronousServers, KeepASlowWorkersPaceWhereStalenessIsBounded) {
+  const auto gradients = [](const std::string& algorithm) {
+    return Summary(GetParam(), algorithm,
+                   {"--model=quadratic:dim=4", "--rounds=60", "--lr=0.02", "--compute=5ms",
+                    "--slow=0:5"})["gradients"];
+  };
+  const nlohmann::json free = gradients("ps:async:adaptive");
+  EXPECT_LT(2 * free["min"].get<double>(), free["max"]);
+  const nlohmann::json bounded = gradients("ps:async:staleness=2:servers=2");
+  EXPECT_EQ(bounded["mean"], 60);
+  EXPECT_GT(2 * bounded["min"].get<double>(), bounded["max"]);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AsynchronousServers, ::testing::Values("train", "sim"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace grapevine::testing

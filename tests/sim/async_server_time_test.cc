@@ -1,0 +1,73 @@
+// How long asynchronous parameter servers take, with a slow worker and without.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "tests/sim/timed_run.h"
+
+namespace grapevine::testing {
+namespace {
+
+constexpr Rank kWorkers = 8;
+constexpr Nanoseconds kGradient = 10'000'000;
+
+class OneIsSlow final : public ComputeTime {
+ public:
+  int64_t Gradient(Rank rank, Round) const override {
+    return rank == 3 ? 5 * kGradient : kGradient;
+  }
+};
+
+// Gradients of all workers together, relative to those of workers that never wait.
+double Rate(const std::string& algorithm, bool slow) {
+  constexpr Round kRounds = 200;
+  TimedRun run{.algorithm = algorithm, .nodes = kWorkers + 1, .rounds = kRounds, .elements = 2'700};
+  run.compute = slow ? std::shared_ptr<const ComputeTime>(std::make_shared<OneIsSlow>())
+                     : std::make_shared<FixedComputeTime>(kGradient);
+  return static_cast<double>(kRounds * kGradient) / static_cast<double>(run.Last());
+}
+
+TEST(AsyncServerTime, ASlowWorkerCostsLittleMoreThanItsOwnGradients) {
+  const double without = Rate("ps:async", false);
+  EXPECT_GT(without, 0.9);
+  EXPECT_GT(Rate("ps:async", true), 0.85 * without);
+  EXPECT_LT(Rate("ps", true), 0.25 * Rate("ps", false)) << "where all wait for it";
+}
+
+// Which gets the pace of the slowest where it is bounded, and no other.
+TEST(AsyncServerTime, ABoundOnTheStalenessCostsTimeOnlyWithASlowWorker) {
+  EXPECT_NEAR(Rate("ps:async:staleness=2", false), Rate("ps:async", false), 0.02);
+  EXPECT_LT(Rate("ps:async:staleness=2", true), 0.25);
+}
+
+// With one server the exchange of a worker alone takes four latencies, for offer, credit, gradient
+// and weights, and the bytes of these two.
+TEST(AsyncServerTime, AnExchangeTakesFourLatenciesAndTwoReplicas) {
+  constexpr double kBandwidth = 1e9 / 8e9;  // bytes per nanosecond
+  constexpr Nanoseconds kLatency = 1'000'000;
+  TimedRun run{.algorithm = "ps:async",
+               .nodes = 2,
+               .network = {.bandwidth = kBandwidth, .latency = kLatency},
+               .compute = std::make_shared<FixedComputeTime>(kGradient)};
+  const double expected = kGradient + 4.0 * kLatency + 2 * 1.08e6 / kBandwidth;
+  EXPECT_NEAR(1e9 * run.SecondsPerRound() / expected, 1, 1e-3);
+}
+
+// The server's interface carries a gradient and the weights for each of its workers, both ways at
+// once.
+TEST(AsyncServerTime, ManyWorkersAreBoundByTheServersInterface) {
+  constexpr double kBandwidth = 1e9 / 8e9;
+  TimedRun run{.algorithm = "ps:async",
+               .nodes = kWorkers + 1,
+               .network = {.bandwidth = kBandwidth, .latency = 100'000},
+               .compute = std::make_shared<FixedComputeTime>(kGradient)};
+  const double expected = kWorkers * 1.08e6 / kBandwidth;
+  EXPECT_NEAR(1e9 * run.SecondsPerRound() / expected, 1, 0.05);
+  run.algorithm = "ps:async:servers=4";
+  run.nodes = kWorkers + 4;
+  EXPECT_LT(1e9 * run.SecondsPerRound(), 0.6 * expected) << "and four have four";
+}
+
+}  // namespace
+}  // namespace grapevine::testing
