@@ -38,33 +38,37 @@ class LayerwiseRule : public Optimizer {
 
 class Lars final : public LayerwiseRule {
  public:
-  Lars(double momentum, const LarsRates& rates) : momentum_(momentum), rates_(rates) {}
+  Lars(double momentum, const LarsRates& rates, bool corrected)
+      : momentum_(momentum), rates_(rates), corrected_(corrected) {}
 
   std::string name() const override {
     return absl::StrCat("lars:momentum=", momentum_, ":weight_decay=", rates_.weight_decay,
-                        ":trust=", rates_.trust, ":eps=", rates_.epsilon);
+                        ":trust=", rates_.trust, ":eps=", rates_.epsilon,
+                        corrected_ ? ":correction=yes" : "");
   }
-  // The momentum buffer, which has the rates in it; or none.
+  // The momentum buffer, which has the rates in it unless corrected; or none.
   int state_vectors() const override { return momentum_ == 0 ? 0 : 1; }
   // The norms' sweep reads the replica and the gradient.
   int step_vectors() const override { return Optimizer::step_vectors() + 2; }
   void Step(const ReplicaLayout& layout, const StepRequest& request,
             VectorTable& vectors) const override {
     LarsRates rates = rates_;
-    rates.learning_rate = request.learning_rate;
+    rates.learning_rate = corrected_ ? 1 : request.learning_rate;
     rates.gradient_scale = request.gradient_scale;
     MixAndStep(layout, request,
                LarsStep{.own = vectors.At(request.own).data.get(),
                         .gradient = vectors.At(request.gradient).data.get(),
                         .velocity = vectors.At(request.state).data.get(),
                         .momentum = static_cast<float>(momentum_),
-                        .rates = rates},
+                        .rates = rates,
+                        .applied = corrected_ ? static_cast<float>(request.learning_rate) : 1},
                vectors);
   }
 
  private:
   const double momentum_;
   const LarsRates rates_;
+  const bool corrected_;
 };
 
 class Lamb final : public LayerwiseRule {
@@ -111,8 +115,9 @@ absl::StatusOr<std::unique_ptr<Optimizer>> MakeLars(const Spec& spec,
   const LarsRates rates{.weight_decay = reader.Real("weight_decay", options.weight_decay, 0),
                         .trust = reader.Real("trust", 0.001, 0),
                         .epsilon = reader.Real("eps", 1e-9, 0)};
+  const bool corrected = reader.Choice("correction", {"no", "yes"}) == "yes";
   RETURN_IF_ERROR(reader.Finish());
-  return std::make_unique<Lars>(momentum, rates);
+  return std::make_unique<Lars>(momentum, rates, corrected);
 }
 
 absl::StatusOr<std::unique_ptr<Optimizer>> MakeLamb(const Spec& spec,
@@ -129,11 +134,12 @@ absl::StatusOr<std::unique_ptr<Optimizer>> MakeLamb(const Spec& spec,
 const Registration kLars(
     Optimizers(),
     {.name = "lars",
-     .options = "[:momentum=0.9][:weight_decay=0.0001][:trust=0.001][:eps=1e-9]",
+     .options = "[:momentum=0.9][:weight_decay=0.0001][:trust=0.001][:eps=1e-9]"
+                "[:correction=yes]",
      .help = "momentum, with a rate for each tensor by |weights| / |gradient|: large batches; "
              "1 state vector, rates above 1",
      .examples = {"lars:trust=0.02", "lars:trust=0.02:weight_decay=0.01",
-                  "lars:trust=0.1:momentum=0"},
+                  "lars:trust=0.1:momentum=0", "lars:trust=0.02:correction=yes"},
      .make = MakeLars});
 const Registration kLamb(
     Optimizers(),

@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/spec.h"
@@ -27,22 +25,26 @@ struct Position {
 
 absl::StatusOr<Position> ParsePosition(const Spec& spec, std::string_view key,
                                        const std::string& text, const ScheduleOptions& options) {
-  const auto refuse = [&](const std::string& why) {
-    return SpecError(spec.text, absl::StrCat(std::string(key), ": '", text, "' ", why));
-  };
-  const bool share = absl::EndsWith(text, "%");
-  double value = 0;
-  if (!absl::SimpleAtod(text.substr(0, text.size() - share), &value) || !std::isfinite(value) ||
-      value < 0) {
-    return refuse("is not a position; write epochs (5) or a share of the run (10%)");
+  absl::StatusOr<double> rounds = ParseRunPosition(text, options.run);
+  if (rounds.ok()) return Position{text, *rounds};
+  return SpecError(spec.text,
+                   absl::StrCat(std::string(key), ": ", std::string(rounds.status().message())));
+}
+
+// The rates of the warm-up, in rounds 0 to ramp - 1.
+absl::StatusOr<Schedule> Ramp(const Spec& spec, const std::string& from, int64_t ramp,
+                              const ScheduleOptions& options) {
+  const auto rounds = static_cast<double>(ramp);
+  const double end = options.rate;
+  if (from == "zero" || (from.empty() && options.unscaled_rate.value_or(end) >= end)) {
+    return [=](int64_t round) { return end * static_cast<double>(round + 1) / rounds; };
   }
-  const double run = static_cast<double>(options.rounds);
-  const double rounds = share ? value / 100 * run : value * options.rounds_per_epoch;
-  if (rounds > run) {
-    return refuse(absl::StrCat("is round ", rounds, ", past the end of the run (", options.rounds,
-                               " rounds)"));
+  if (!options.unscaled_rate) {
+    return SpecError(spec.text,
+                     "from=base: needs --scale-lr, whose base rate it begins at; drop one of them");
   }
-  return Position{text, rounds};
+  const double begin = *options.unscaled_rate;
+  return [=](int64_t round) { return begin + (end - begin) * static_cast<double>(round) / rounds; };
 }
 
 // 0 at the end of the ramp, 1 at the end of the run.
@@ -91,13 +93,13 @@ double HalfCosine(double t) { return (1 + std::cos(std::numbers::pi * t)) / 2; }
 
 absl::StatusOr<ScheduleShape> Cosine(const Spec&, SpecReader& reader, int64_t ramp,
                                      const ScheduleOptions& options) {
-  return Declining(ramp, options.rounds, reader.Real("end", 0, 0, 1), HalfCosine);
+  return Declining(ramp, options.run.rounds, reader.Real("end", 0, 0, 1), HalfCosine);
 }
 
 absl::StatusOr<ScheduleShape> Poly(const Spec&, SpecReader& reader, int64_t ramp,
                                    const ScheduleOptions& options) {
   const double power = reader.Real("power", 1, 0);
-  return Declining(ramp, options.rounds, reader.Real("end", 0, 0, 1),
+  return Declining(ramp, options.run.rounds, reader.Real("end", 0, 0, 1),
                    [power](double t) { return std::pow(1 - t, power); });
 }
 
@@ -118,14 +120,14 @@ const Registration kPoly(Schedules(), {.name = "poly",
                                        .make = Poly});
 
 absl::Status Validate(std::string_view spec, const ScheduleOptions& options) {
-  if (!(options.base_rate >= 0 && std::isfinite(options.base_rate))) {
-    return SpecError(spec, absl::StrCat("the learning rate is ", options.base_rate,
+  if (!(options.rate >= 0 && std::isfinite(options.rate))) {
+    return SpecError(spec, absl::StrCat("the learning rate is ", options.rate,
                                         "; it must be 0 or a positive number"));
   }
-  if (!(options.rounds_per_epoch > 0 && std::isfinite(options.rounds_per_epoch)) ||
-      options.rounds < 0) {
-    return SpecError(spec, absl::StrCat("a run of ", options.rounds, " rounds at ",
-                                        options.rounds_per_epoch, " rounds an epoch is not a run"));
+  const RunExtent& run = options.run;
+  if (!(run.rounds_per_epoch > 0 && std::isfinite(run.rounds_per_epoch)) || run.rounds < 0) {
+    return SpecError(spec, absl::StrCat("a run of ", run.rounds, " rounds at ",
+                                        run.rounds_per_epoch, " rounds an epoch is not a run"));
   }
   return absl::OkStatus();
 }
@@ -144,13 +146,17 @@ absl::StatusOr<Schedule> MakeSchedule(std::string_view text, const ScheduleOptio
   ASSIGN_OR_RETURN(const Position warmup,
                    ParsePosition(named.spec, "warmup", reader.Text("warmup", "0"), options));
   const int64_t ramp = warmup.round();
+  const std::string from = reader.Text("from", "");
+  if (!from.empty() && from != "base" && from != "zero") {
+    return SpecError(named.spec.text, absl::StrCat("from: '", from, "' is not base or zero"));
+  }
+  ASSIGN_OR_RETURN(Schedule warming, Ramp(named.spec, from, ramp, options));
   ASSIGN_OR_RETURN(ScheduleShape shape, named.kind->make(named.spec, reader, ramp, options));
   RETURN_IF_ERROR(reader.Finish());
-  return [base = options.base_rate, last = std::max<int64_t>(options.rounds - 1, 0), ramp,
-          shape = std::move(shape)](int64_t round) {
+  return [rate = options.rate, last = std::max<int64_t>(options.run.rounds - 1, 0), ramp,
+          warming = std::move(warming), shape = std::move(shape)](int64_t round) {
     round = std::clamp<int64_t>(round, 0, last);
-    if (round < ramp) return base * static_cast<double>(round + 1) / static_cast<double>(ramp);
-    return base * shape(round);
+    return round < ramp ? warming(round) : rate * shape(round);
   };
 }
 

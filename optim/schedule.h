@@ -1,16 +1,16 @@
 // The learning rate over a run.
 //
-// Specs, with positions P along the run written in epochs ("5", "2.5") or as a
-// share of the run ("10%"), none past its end:
+// Specs, with positions P along the run as in optim/run_position.h:
 //   constant
 //   step:at=P+P:factor=F    times F at each position, ascending (at=50%+75%, factor=0.1)
-//   cosine:end=F            half a cosine down to F times the base rate (end=0);
+//   cosine:end=F            half a cosine down to F times the rate (end=0);
 //                           Loshchilov and Hutter, arXiv:1608.03983, no restarts
-//   poly:power=K:end=F      base * (end + (1 - end) (1 - t)^K) (power=1, end=0)
-// Each takes warmup=P, a linear ramp from base/w in round 0 to the base rate in
-// round w-1, w being P in rounds. (The gradual warm-up of Goyal et al.,
-// arXiv:1706.02677, section 2.2, grows by a constant amount a round as well, but
-// begins at the rate of one worker, base/k for k of them.) Cosine and poly let t
+//   poly:power=K:end=F      rate * (end + (1 - end) (1 - t)^K) (power=1, end=0)
+// Each takes warmup=P, a linear ramp up to the rate over P, w rounds, which begins
+//   from=zero   at rate/w in round 0, and reaches the rate in round w-1
+//   from=base   at the rate before --scale-lr, and reaches the scaled one in round w: the gradual
+//               warm-up of Goyal et al., arXiv:1706.02677, section 2.2
+// and by default at the base rate where --scale-lr raises it, else at zero. Cosine and poly let t
 // run from 0 at the end of the ramp to 1 at the end of the run.
 //
 // Thread-safety: schedules are immutable functions, safe from any thread.
@@ -19,12 +19,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
 #include "base/registry.h"
 #include "base/spec.h"
+#include "optim/run_position.h"
 
 namespace grapevine {
 
@@ -32,22 +34,23 @@ namespace grapevine {
 using Schedule = std::function<double(int64_t)>;
 
 struct ScheduleOptions {
-  double base_rate = 0.05;
-  double rounds_per_epoch = 1;
-  int64_t rounds = 1;  // of the whole run
+  double rate = 0.05;  // that a warm-up ends at
+  // The rate before it was scaled to the batch (optim/rate_scaling.h), if it was.
+  std::optional<double> unscaled_rate;
+  RunExtent run;
 };
 
 // Errors name the spec and what is known or allowed.
 absl::StatusOr<Schedule> MakeSchedule(std::string_view spec, const ScheduleOptions& options);
 
-// The factor of the base rate in a round after the warm-up.
+// The factor of the rate in a round after the warm-up.
 using ScheduleShape = std::function<double(int64_t round)>;
 
 // A schedule's registration: its notation and its shape over the run. Register your own as
 // schedule.cc does: docs/extending.md. Immutable once registered.
 struct ScheduleKind {
   std::string name;     // "cosine"
-  std::string options;  // "[:end=0]", beside :warmup=, which all have
+  std::string options;  // "[:end=0]", beside :warmup= and :from=, which all have
   std::string help;     // one line
   // Reads its own options from the reader, which the caller finishes. The ramp takes the
   // first `ramp` rounds.

@@ -65,6 +65,11 @@ std::string Opening(const Experiment& experiment) {
   absl::StrAppendFormat(&text, "batch %d x %d %s = %d, %d rounds (%.4g epochs)\n", config.batch(),
                         workers, workers == config.nodes() ? "nodes" : "workers",
                         experiment.global_batch(), rounds, experiment.Epoch(rounds));
+  if (const auto& scaling = experiment.rate_scaling()) {
+    absl::StrAppendFormat(&text, "learning rate %g x %g = %g: %s, for a batch of %d (base %g)\n",
+                          config.lr(), scaling->factor, experiment.learning_rate(),
+                          config.scale_lr(), experiment.global_batch(), scaling->base);
+  }
   return text;
 }
 

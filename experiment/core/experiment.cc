@@ -11,8 +11,10 @@
 #include "base/status_macros.h"
 #include "experiment/core/experiment_problem.h"
 #include "experiment/core/model_settings.h"
+#include "experiment/core/run_extent.h"
 #include "experiment/core/whole_tensors.h"
 #include "model/files/safetensors.h"
+#include "model/problem/clipped_objective.h"
 #include "optim/schedule.h"
 #include "run/config/configured_stragglers.h"
 #include "run/config/flag_error.h"
@@ -107,52 +109,55 @@ absl::Status Experiment::BuildTraining() {
   if (!optimizer.ok()) return NamingFlag("--optimizer", config_.optimizer(), optimizer.status());
   optimizer_ = *std::move(optimizer);
   RETURN_IF_ERROR(CheckWholeTensors(config_, *optimizer_, layout()));
-  if (const TrainTest* data = problem_->data()) {
-    rounds_per_epoch_ =
-        static_cast<double>(data->train->size()) / static_cast<double>(global_batch());
-  }
-  rounds_ = config_.has_rounds()
-                ? config_.rounds()
-                : static_cast<Round>(std::ceil(config_.epochs() * rounds_per_epoch_ - 1e-9));
-  log_every_ = config_.log_every() > 0
-                   ? config_.log_every()
-                   : std::max<Round>(1, std::llround(rounds_per_epoch_ / kMeasurementsPerEpoch));
-  absl::StatusOr<Schedule> schedule =
-      MakeSchedule(config_.schedule(), {.base_rate = config_.lr(),
-                                        .rounds_per_epoch = rounds_per_epoch_,
-                                        .rounds = std::max<Round>(rounds_, 1)});
+  extent_ = ExtentOf(config_, workers_, problem_->data());
+  log_every_ =
+      config_.log_every() > 0
+          ? config_.log_every()
+          : std::max<Round>(1, std::llround(extent_.rounds_per_epoch / kMeasurementsPerEpoch));
+  return BuildSchedule();
+}
+
+absl::Status Experiment::BuildSchedule() {
+  absl::StatusOr<std::optional<RateScaling>> scaling =
+      ScaleRate(config_.scale_lr(), global_batch());
+  if (!scaling.ok()) return NamingFlag("--scale-lr", config_.scale_lr(), scaling.status());
+  rate_scaling_ = *scaling;
+  ScheduleOptions options{.rate = learning_rate(), .run = extent_};
+  options.run.rounds = std::max<Round>(options.run.rounds, 1);
+  if (rate_scaling_) options.unscaled_rate = config_.lr();
+  absl::StatusOr<Schedule> schedule = MakeSchedule(config_.schedule(), options);
   if (!schedule.ok()) return NamingFlag("--schedule", config_.schedule(), schedule.status());
-  learning_rate_ = *std::move(schedule);
+  schedule_ = *std::move(schedule);
   return absl::OkStatus();
 }
 
+int64_t Experiment::global_batch() const { return GlobalBatch(config_, workers_); }
+
 double Experiment::Epoch(Round completed) const {
-  return static_cast<double>(completed) / rounds_per_epoch_;
+  return static_cast<double>(completed) / extent_.rounds_per_epoch;
 }
 
 TrainingPoint Experiment::At(Round completed) const {
-  return {.round = completed,
-          .epoch = Epoch(completed),
-          .learning_rate = learning_rate_(completed - 1)};
+  return {.round = completed, .epoch = Epoch(completed), .learning_rate = schedule_(completed - 1)};
 }
 
 bool Experiment::Evaluated(Round completed) const {
   if (!problem_->learns() || completed == 0) return false;
-  if (completed == rounds_) return true;
+  if (completed == rounds()) return true;
   // Whether a multiple of eval_every lies in this round.
-  const double every = config_.eval_every() * rounds_per_epoch_;
+  const double every = config_.eval_every() * extent_.rounds_per_epoch;
   return std::floor((static_cast<double>(completed) + 1e-9) / every) >
          std::floor((static_cast<double>(completed - 1) + 1e-9) / every);
 }
 
 bool Experiment::Measured(Round completed) const {
-  return completed % log_every_ == 0 || completed == rounds_ || Evaluated(completed);
+  return completed % log_every_ == 0 || completed == rounds() || Evaluated(completed);
 }
 
 AccuracyTarget Experiment::target() const {
   std::optional<double> accuracy;
   if (config_.has_target_accuracy()) accuracy = config_.target_accuracy();
-  return AccuracyTarget(accuracy, rounds_,
+  return AccuracyTarget(accuracy, rounds(),
                         [this](Round completed) { return Evaluated(completed); });
 }
 
@@ -166,10 +171,22 @@ int Experiment::WindowFor(Rank rank) const {
 absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeAlgorithm(Rank rank) const {
   return grapevine::MakeAlgorithm(config_.algorithm(), {.rank = rank,
                                                         .mixing = mixing_,
-                                                        .learning_rate = learning_rate_,
+                                                        .learning_rate = schedule_,
                                                         .window = WindowFor(rank),
                                                         .length = length(),
                                                         .seed = config_.seed()});
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Experiment::MakeObjectives(
+    Rank first, Rank last, const ComputeContext& context) const {
+  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Objective>> objectives,
+                   problem_->MakeObjectives(first, last, context));
+  if (!config_.has_clip_norm()) return objectives;
+  for (std::unique_ptr<Objective>& objective : objectives) {
+    ASSIGN_OR_RETURN(objective,
+                     ClippedObjective::Make(std::move(objective), config_.clip_norm(), context));
+  }
+  return objectives;
 }
 
 absl::Status Experiment::Initialize(float* replica) const {

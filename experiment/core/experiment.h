@@ -8,17 +8,23 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
 #include "experiment/core/accuracy_target.h"
 #include "experiment/core/experiment_problem.h"
 #include "kernels/vector/replica_layout.h"
+#include "model/network/compute_context.h"
 #include "model/problem/averaged_model.h"
+#include "model/problem/objective.h"
 #include "model/problem/problem.h"
 #include "optim/optimizer.h"
+#include "optim/rate_scaling.h"
+#include "optim/run_position.h"
 #include "run/config/config.pb.h"
 #include "run/records/measurement.h"
 #include "run/timing/compute_time.h"
@@ -47,14 +53,19 @@ class Experiment {
   // The ranks from 0 on that compute gradients and hold a model; the ranks after them are
   // parameter servers (algorithm/algorithm.h).
   Rank workers() const { return workers_; }
-  Round rounds() const { return rounds_; }
+  Round rounds() const { return extent_.rounds; }
   // Whether all nodes do these rounds together. Otherwise the workers share a budget of as many
   // gradients, rounds are nominal, and a fast node does more.
   bool has_rounds() const { return has_rounds_; }
   // Samples seen by all workers in `completed` rounds, over the data set's size; rounds if there
   // are no data.
   double Epoch(Round completed) const;
-  int64_t global_batch() const { return int64_t{config_.batch()} * workers_; }
+  int64_t global_batch() const;
+  // How --scale-lr fits the rate to that batch, if it does; and the rate that follows.
+  const std::optional<RateScaling>& rate_scaling() const { return rate_scaling_; }
+  double learning_rate() const {
+    return config_.lr() * (rate_scaling_ ? rate_scaling_->factor : 1);
+  }
   // The point in the training at which so many rounds are completed.
   TrainingPoint At(Round completed) const;
   // Which model is evaluated, and the bytes that all nodes together send to put it together once.
@@ -76,6 +87,10 @@ class Experiment {
   const Stragglers& stragglers() const { return stragglers_; }
 
   absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(Rank rank) const;
+  // What the workers from `first` to `last` - 1 minimize, for one thread (Problem::MakeObjectives);
+  // with --clip-norm, clipped.
+  absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
+      Rank first, Rank last, const ComputeContext& context) const;
   // The starting replica, of layout().size elements: --init-from, or drawn.
   absl::Status Initialize(float* replica) const;
 
@@ -86,9 +101,11 @@ class Experiment {
   absl::Status BuildGraph();
   absl::Status BuildCompute();
   absl::Status BuildTraining();
+  absl::Status BuildSchedule();
   int WindowFor(Rank rank) const;
   RunLength length() const {
-    return {.rounds = rounds_, .rounds_per_epoch = problem_->data() ? rounds_per_epoch_ : 0};
+    return {.rounds = extent_.rounds,
+            .rounds_per_epoch = problem_->data() ? extent_.rounds_per_epoch : 0};
   }
 
   Config config_;
@@ -100,9 +117,9 @@ class Experiment {
   std::unique_ptr<Problem> problem_;
   Stragglers stragglers_;
   std::unique_ptr<const ComputeTime> compute_;
-  LearningRate learning_rate_;
-  double rounds_per_epoch_ = 1;
-  Round rounds_ = 0;
+  LearningRate schedule_;
+  std::optional<RateScaling> rate_scaling_;
+  RunExtent extent_;
   Round log_every_ = 1;
 };
 

@@ -1,7 +1,10 @@
 #include "experiment/core/experiment_problem.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,10 +16,12 @@
 #include "base/registry.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
+#include "experiment/core/run_extent.h"
 #include "model/data/prefetched_batches.h"
 #include "model/networks/network_kind.h"
 #include "model/problem/network_problem.h"
 #include "model/problem/problem.h"
+#include "optim/run_position.h"
 #include "run/config/flag_error.h"
 
 namespace grapevine {
@@ -43,6 +48,21 @@ absl::Status CheckBatch(const Config& config, const Shards& shards, size_t sampl
                                  " samples; lower it, or take fewer nodes or another --split"));
 }
 
+// --augment-until, in rounds.
+absl::StatusOr<int64_t> AugmentedRounds(const Config& config, Rank workers, const TrainTest& data) {
+  if (!config.has_augment_until()) return std::numeric_limits<int64_t>::max();
+  const auto refuse = [&](const std::string& why) {
+    return UsageError(absl::StrCat("--augment-until=", config.augment_until(), ": ", why));
+  };
+  if (data.train->traits().augmentation.none()) {
+    return refuse(absl::StrCat("--data=", config.data(), " is not augmented; drop it"));
+  }
+  const absl::StatusOr<double> rounds =
+      ParseRunPosition(config.augment_until(), ExtentOf(config, workers, &data));
+  if (!rounds.ok()) return refuse(std::string(rounds.status().message()));
+  return std::llround(*rounds);
+}
+
 absl::StatusOr<std::unique_ptr<Problem>> MakeNetworkProblem(const Config& config, Rank workers,
                                                             DatasetCache* cache) {
   absl::StatusOr<TrainTest> data =
@@ -52,12 +72,14 @@ absl::StatusOr<std::unique_ptr<Problem>> MakeNetworkProblem(const Config& config
       SplitOverNodes(config.split(), data->train->labels(), workers, config.seed());
   if (!shards.ok()) return NamingFlag("--split", config.split(), shards.status());
   RETURN_IF_ERROR(CheckBatch(config, *shards, data->train->labels().size()));
+  ASSIGN_OR_RETURN(const int64_t augmented_rounds, AugmentedRounds(config, workers, *data));
   const int threads = PrefetchThreads(*data->train, LocalProcesses(), config.device() != "cpu");
   ASSIGN_OR_RETURN(auto problem, NetworkProblem::Make({.network = config.model(),
                                                        .data = *std::move(data),
                                                        .shards = *std::move(shards),
                                                        .batch_size = config.batch(),
                                                        .label_smoothing = config.label_smoothing(),
+                                                       .augmented_rounds = augmented_rounds,
                                                        .seed = config.seed(),
                                                        .prefetch = {.threads = threads}}));
   return problem;

@@ -24,8 +24,9 @@ absl::Status CheckTimesAlone(const Config& config) {
     return Refuse(config, "model",
                   "needs --compute=TIME, the time of one gradient (--compute=5ms)");
   }
-  if (config.has_init_from()) {
-    return Refuse(config, "init_from",
+  for (const char* name : {"init_from", "clip_norm"}) {
+    if (!HasField(ConfigFieldNamed(name), config)) continue;
+    return Refuse(config, name,
                   absl::StrCat("--model=", config.model(),
                                " learns nothing; drop it or choose another model"));
   }
@@ -43,7 +44,7 @@ absl::Status CheckWithoutData(const Config& config) {
                                " has no accuracy; drop it or choose another model"));
   }
   // The settings that concern data.
-  for (const char* name : {"data", "split", "label_smoothing"}) {
+  for (const char* name : {"data", "split", "label_smoothing", "augment_until"}) {
     const ConfigField& field = ConfigFieldNamed(name);
     if (FieldText(field, config) == FieldText(field, Config())) continue;
     return Refuse(config, name,

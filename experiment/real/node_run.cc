@@ -91,9 +91,8 @@ void NodeRun::LogSizes() const {
 }
 
 absl::Status NodeRun::PrepareLearning() {
-  const Problem& problem = experiment_->problem();
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> objective =
-      problem.MakeObjectives(options_.rank, options_.rank + 1, device_->training());
+      experiment_->MakeObjectives(options_.rank, options_.rank + 1, device_->training());
   constexpr std::string_view kWhen = "before the first round";
   if (!objective.ok()) return Explained(kWhen, objective.status());
   objective_ = std::move(objective->front());
@@ -102,8 +101,8 @@ absl::Status NodeRun::PrepareLearning() {
   if (!device_->data_path()) {
     if (absl::Status status = objective_->Prepare(); !status.ok()) return Explained(kWhen, status);
   }
-  absl::StatusOr<std::unique_ptr<Evaluator>> evaluator =
-      problem.MakeEvaluator(device_->evaluation(), [this] { return session_->OnEvaluatedBatch(); });
+  absl::StatusOr<std::unique_ptr<Evaluator>> evaluator = experiment_->problem().MakeEvaluator(
+      device_->evaluation(), [this] { return session_->OnEvaluatedBatch(); });
   if (!evaluator.ok()) return Explained(kWhen, evaluator.status());
   evaluator_ = *std::move(evaluator);
   return absl::OkStatus();

@@ -31,7 +31,7 @@ absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& e
                                             experiment.optimizer().step_vectors());
   }
   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Objective>> objectives,
-                   experiment.problem().MakeObjectives(0, experiment.workers(), {}));
+                   experiment.MakeObjectives(0, experiment.workers(), {}));
   return std::make_unique<ReplicaVectors>(ReplicaVectors::Parts{
       .layout = &experiment.layout(),
       .optimizer = &experiment.optimizer(),

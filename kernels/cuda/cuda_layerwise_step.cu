@@ -68,21 +68,23 @@ struct LarsPass {
   __device__ __forceinline__ Pack<kWidth> Apply(const Pack<kWidth>& sum, int64_t i,
                                                 Streams<kWidth>& streams) const {
     const SgdCoefficients sgd{factors->gradient, factors->own, step.momentum};
-    const Pack<kWidth> result =
-        sgd.weight_decay != 0 ? Moved<true>(sgd, sum, &streams) : Moved<false>(sgd, sum, &streams);
+    const Pack<kWidth> result = sgd.weight_decay != 0
+                                    ? Moved<true>(sgd, step.applied, sum, &streams)
+                                    : Moved<false>(sgd, step.applied, sum, &streams);
     if constexpr (kMomentum) StorePack(streams.velocity, step.velocity + i);
     return result;
   }
 
  private:
   template <bool kDecay, int kWidth>
-  __device__ __forceinline__ static Pack<kWidth> Moved(const SgdCoefficients& sgd, Pack<kWidth> sum,
-                                                       Streams<kWidth>* streams) {
+  __device__ __forceinline__ static Pack<kWidth> Moved(const SgdCoefficients& sgd, float rate,
+                                                       Pack<kWidth> sum, Streams<kWidth>* streams) {
     constexpr Momentum kRule = kMomentum ? Momentum::kHeavyBall : Momentum::kNone;
 #pragma unroll
     for (int j = 0; j < kWidth; ++j) {
-      sum.lane[j] -= SgdUpdate<kRule, kDecay>(sgd, streams->gradient.lane[j], streams->own.lane[j],
-                                              &streams->velocity.lane[j]);
+      sum.lane[j] -=
+          rate * SgdUpdate<kRule, kDecay>(sgd, streams->gradient.lane[j], streams->own.lane[j],
+                                          &streams->velocity.lane[j]);
     }
     return sum;
   }

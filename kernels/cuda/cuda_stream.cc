@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "kernels/cuda/cuda_clip_norm.h"
 #include "kernels/cuda/cuda_layerwise_step.h"
 #include "kernels/cuda/cuda_passes.h"
 #include "kernels/cuda/cuda_status.h"
@@ -164,6 +165,11 @@ void CudaStream::MixAndStep(std::span<const WeightedVector> mix, const StepPass&
   const cudaError_t queued = std::visit(
       [&](const auto& pass) { return CudaMixAndStep(mix, pass, size, out, stream_); }, step);
   Check(queued, absl::StrCat("a mixture of ", mix.size(), " vectors"));
+}
+
+void CudaStream::ClipNorm(float* vector, int64_t size, double limit, double* scratch) {
+  if (!Enter()) return;
+  Check(CudaClipNorm(vector, size, limit, scratch, stream_), "clipping a gradient");
 }
 
 int64_t CudaStream::SketchWorkspace(int64_t size) const {

@@ -54,6 +54,7 @@ class CudaStream final : public DeviceStream {
   void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) override;
   void MixAndStep(std::span<const WeightedVector> mix, const StepPass& step, int64_t size,
                   float* out) override;
+  void ClipNorm(float* vector, int64_t size, double limit, double* scratch) override;
   int64_t SketchWorkspace(int64_t size) const override;
   void ComputeSketch(const float* vector, int64_t size, uint64_t seed, void* workspace,
                      double* sketch) override;

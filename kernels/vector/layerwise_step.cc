@@ -130,7 +130,7 @@ SgdStep WithFactors(const LarsStep& step, const LarsFactors& factors) {
   return {.own = step.own,
           .gradient = step.gradient,
           .velocity = step.velocity,
-          .learning_rate = 1,
+          .learning_rate = step.applied,
           .gradient_scale = factors.gradient,
           .weight_decay = factors.own,
           .momentum = step.momentum};

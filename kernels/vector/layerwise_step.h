@@ -8,6 +8,11 @@
 //   m    <- momentum * m + learning_rate * ratio * (g + weight_decay * own)
 //   out   = sum_k w_k v_k - m
 //
+// or, corrected for learning rates that change (Goyal et al., arXiv:1706.02677, remark 2):
+//
+//   m    <- momentum * m + ratio * (g + weight_decay * own)
+//   out   = sum_k w_k v_k - learning_rate * m
+//
 // LAMB (You et al., arXiv:1904.00962, algorithm 2), with u of AdamW (adaptive_step.h):
 //
 //   out   = sum_k w_k v_k - learning_rate * |own| / |u| * u
@@ -94,6 +99,7 @@ struct LarsStep {
   float* velocity = nullptr;  // m, updated; not touched when momentum is 0
   float momentum = 0;
   LarsRates rates;
+  float applied = 1;  // the rate of all of m: 1, or the learning rate, which is then 1 in `rates`
 };
 
 struct LambStep {

@@ -1,6 +1,7 @@
 #include "kernels/vector/vector_passes.h"
 
 #include "kernels/passes/weighted_sum.h"
+#include "kernels/vector/clip_norm.h"
 
 namespace grapevine {
 
@@ -11,6 +12,10 @@ void CpuPasses::WeightedSum(std::span<const WeightedVector> terms, int64_t size,
 void CpuPasses::MixAndStep(std::span<const WeightedVector> mix, const StepPass& step, int64_t size,
                            float* out) {
   std::visit([&](const auto& pass) { grapevine::MixAndStep(mix, pass, size, out); }, step);
+}
+
+void CpuPasses::ClipNorm(float* vector, int64_t size, double limit, double*) {
+  grapevine::ClipNorm(vector, size, limit);
 }
 
 }  // namespace grapevine

@@ -32,6 +32,8 @@ class VectorPasses {
   // mix_and_step.h, adaptive_step.h and layerwise_step.h.
   virtual void MixAndStep(std::span<const WeightedVector> mix, const StepPass& step, int64_t size,
                           float* out) = 0;
+  // clip_norm.h. `scratch` has ClipScratch elements; it is not read on the CPU.
+  virtual void ClipNorm(float* vector, int64_t size, double limit, double* scratch) = 0;
 };
 
 // On the calling thread. Stateless: safe from any thread.
@@ -40,6 +42,7 @@ class CpuPasses final : public VectorPasses {
   void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) override;
   void MixAndStep(std::span<const WeightedVector> mix, const StepPass& step, int64_t size,
                   float* out) override;
+  void ClipNorm(float* vector, int64_t size, double limit, double* scratch) override;
 };
 
 // Bytes of a sum of `terms` vectors: reads each, writes the result.

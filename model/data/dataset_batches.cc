@@ -92,7 +92,9 @@ void ShardBatches::ShufflePass(int64_t pass) {
 absl::StatusOr<std::span<const uint8_t>> ShardBatches::Pixels(int64_t round, int64_t index,
                                                               int32_t sample,
                                                               ImageScratch* scratch) const {
-  if (data().traits().augmentation.none()) return data().Image(sample, scratch);
+  if (data().traits().augmentation.none() || round >= options_.augmented_rounds) {
+    return data().Image(sample, scratch);
+  }
   const uint64_t bits =
       Mix(options_.seed, Purpose::kAugmentation, static_cast<uint64_t>(options_.node),
           static_cast<uint64_t>(round), static_cast<uint64_t>(index));

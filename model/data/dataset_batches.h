@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -70,6 +71,8 @@ struct ShardOptions {
   int64_t batch_size = 32;
   uint64_t seed = 0;
   int64_t node = 0;
+  // Rounds from here on show images without augmentation.
+  int64_t augmented_rounds = std::numeric_limits<int64_t>::max();
 };
 
 // A node's training batches: its shard, reshuffled in every pass over it. They are cut from the

@@ -56,9 +56,12 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> NetworkProblem::MakeObje
   prefetch.memory = context.batches;
   std::vector<std::unique_ptr<Objective>> objectives;
   for (int64_t node = first; node < last; ++node) {
-    auto batches = std::make_unique<ShardBatches>(
-        options_.data.train, options_.shards[node],
-        ShardOptions{.batch_size = options_.batch_size, .seed = options_.seed, .node = node});
+    auto batches =
+        std::make_unique<ShardBatches>(options_.data.train, options_.shards[node],
+                                       ShardOptions{.batch_size = options_.batch_size,
+                                                    .seed = options_.seed,
+                                                    .node = node,
+                                                    .augmented_rounds = options_.augmented_rounds});
     objectives.push_back(std::make_unique<NetworkObjective>(
         shared, Prefetched(std::move(batches), prefetch), options_.seed));
   }

@@ -6,6 +6,7 @@
 #define GRAPEVINE_MODEL_PROBLEM_NETWORK_PROBLEM_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -52,6 +53,7 @@ struct NetworkProblemOptions {
   Shards shards;  // of the nodes
   int64_t batch_size = 1;
   double label_smoothing = 0;
+  int64_t augmented_rounds = std::numeric_limits<int64_t>::max();  // as ShardOptions has them
   uint64_t seed = 0;
   // How batches are filled: those of a single node, and those of evaluators. Nodes
   // that share a thread fill theirs themselves.

@@ -45,6 +45,7 @@ constexpr RangeRule kRanges[] = {
     {"batch", kPositive},
     {"lr", kPositive},
     {"momentum", kBelowOne},
+    {"clip_norm", kPositive},
     {"weight_decay", kNonNegative},
     {"label_smoothing", kBelowOne},
     {"loss", kBelowOne},

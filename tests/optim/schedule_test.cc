@@ -11,7 +11,7 @@ namespace grapevine {
 namespace {
 
 // 10 epochs of 20 rounds.
-constexpr ScheduleOptions kRun{.base_rate = 0.4, .rounds_per_epoch = 20, .rounds = 200};
+constexpr ScheduleOptions kRun{.rate = 0.4, .run = {.rounds_per_epoch = 20, .rounds = 200}};
 
 TEST(ScheduleTest, Constant) {
   const Schedule rate = *MakeSchedule("constant", kRun);
@@ -34,12 +34,42 @@ TEST(ScheduleTest, StepDropsAtEpochs) {
   EXPECT_DOUBLE_EQ(rate(150), 0.1);
 }
 
-TEST(ScheduleTest, WarmUpIsLinearAndEndsAtTheBaseRate) {
+TEST(ScheduleTest, WarmUpIsLinearFromZeroAndEndsAtTheRate) {
   const Schedule rate = *MakeSchedule("constant:warmup=2", kRun);
   EXPECT_DOUBLE_EQ(rate(0), 0.4 / 40);
   EXPECT_DOUBLE_EQ(rate(19), 0.2);
   EXPECT_DOUBLE_EQ(rate(39), 0.4);
   EXPECT_DOUBLE_EQ(rate(40), 0.4);
+}
+
+ScheduleOptions Scaled(double unscaled) {
+  ScheduleOptions options = kRun;
+  options.unscaled_rate = unscaled;
+  return options;
+}
+
+// Goyal et al.: a constant amount each iteration, the base rate first, k times it after the ramp.
+TEST(ScheduleTest, AScaledRateIsWarmedUpFromTheBaseRate) {
+  for (const char* spec : {"constant:warmup=2", "constant:warmup=2:from=base"}) {
+    const Schedule rate = *MakeSchedule(spec, Scaled(0.1));
+    EXPECT_DOUBLE_EQ(rate(0), 0.1) << spec;
+    EXPECT_NEAR(rate(1) - rate(0), 0.3 / 40, 1e-12) << spec;
+    EXPECT_DOUBLE_EQ(rate(20), 0.25) << spec;
+    EXPECT_LT(rate(39), 0.4) << spec;
+    EXPECT_DOUBLE_EQ(rate(40), 0.4) << spec;
+  }
+}
+
+TEST(ScheduleTest, AWarmUpFromZeroCanBeAskedFor) {
+  const Schedule rate = *MakeSchedule("constant:warmup=2:from=zero", Scaled(0.1));
+  EXPECT_DOUBLE_EQ(rate(0), 0.4 / 40);
+  EXPECT_DOUBLE_EQ(rate(39), 0.4);
+}
+
+// A base rate above the scaled one would be no warm-up, unless somebody wants it.
+TEST(ScheduleTest, ARateThatIsScaledDownIsWarmedUpFromZero) {
+  EXPECT_DOUBLE_EQ((*MakeSchedule("constant:warmup=2", Scaled(0.8)))(0), 0.4 / 40);
+  EXPECT_DOUBLE_EQ((*MakeSchedule("constant:warmup=2:from=base", Scaled(0.8)))(0), 0.8);
 }
 
 TEST(ScheduleTest, CosineRunsFromTheEndOfTheRampToTheEndOfTheRun) {
@@ -80,13 +110,13 @@ TEST(ScheduleTest, ARampMayTakeTheWholeRun) {
 // Where rounds are few, positions that differ may fall on one round.
 TEST(ScheduleTest, ShortRunsHaveEverySchedule) {
   for (const char* spec : {"step", "step:at=10%+20%+100%", "cosine:warmup=10%"}) {
-    const auto rate = MakeSchedule(spec, {.base_rate = 1, .rounds_per_epoch = 20, .rounds = 1});
+    const auto rate = MakeSchedule(spec, {.rate = 1, .run = {.rounds_per_epoch = 20, .rounds = 1}});
     EXPECT_TRUE(rate.ok()) << rate.status();
   }
 }
 
 TEST(ScheduleTest, EmptyRunsAreDefined) {
-  EXPECT_EQ((*MakeSchedule("constant", {.base_rate = 1, .rounds = 0}))(0), 1);
+  EXPECT_EQ((*MakeSchedule("constant", {.rate = 1, .run = {.rounds = 0}}))(0), 1);
 }
 
 TEST(ScheduleTest, ErrorsNameTheSpecAndWhatIsKnown) {
@@ -104,6 +134,10 @@ TEST(ScheduleTest, ErrorsNameTheSpecAndWhatIsKnown) {
   EXPECT_THAT(refusal("constant:warmup=-1"), testing::HasSubstr("'-1' is not a position"));
   EXPECT_THAT(refusal("cosine:power=2"), testing::HasSubstr("unknown option 'power'"));
   EXPECT_THAT(refusal("poly:power=-1"), testing::HasSubstr("less than 0"));
+  EXPECT_EQ(refusal("cosine:warmup=5:from=base"),
+            "cosine:warmup=5:from=base: from=base: needs --scale-lr, whose base rate it begins at; "
+            "drop one of them");
+  EXPECT_THAT(refusal("cosine:from=one"), testing::HasSubstr("from: 'one' is not base or zero"));
 }
 
 TEST(ScheduleTest, PositionsPastTheEndOrOutOfOrderAreRefused) {
@@ -127,10 +161,11 @@ TEST(ScheduleTest, PositionsPastTheEndOrOutOfOrderAreRefused) {
 }
 
 TEST(ScheduleTest, ImpossibleRunsAreRefused) {
-  EXPECT_THAT(std::string(MakeSchedule("constant", {.base_rate = -1}).status().message()),
+  EXPECT_THAT(std::string(MakeSchedule("constant", {.rate = -1}).status().message()),
               testing::HasSubstr("the learning rate is -1"));
-  EXPECT_THAT(std::string(MakeSchedule("constant", {.rounds_per_epoch = 0}).status().message()),
-              testing::HasSubstr("is not a run"));
+  EXPECT_THAT(
+      std::string(MakeSchedule("constant", {.run = {.rounds_per_epoch = 0}}).status().message()),
+      testing::HasSubstr("is not a run"));
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ absl::StatusOr<Nodes> MakeNodes(const Experiment& experiment) {
     // Those that are made together share memory, and belong to one thread.
     std::vector<std::unique_ptr<Objective>> objective(1);
     if (rank < experiment.workers()) {
-      ASSIGN_OR_RETURN(objective, experiment.problem().MakeObjectives(rank, rank + 1, {}));
+      ASSIGN_OR_RETURN(objective, experiment.MakeObjectives(rank, rank + 1, {}));
     }
     nodes.push_back(std::make_unique<NodeInMemory>(experiment, rank, std::move(algorithm),
                                                    std::move(objective.front()), hub));

@@ -151,6 +151,9 @@ class EmulatedStream final : public DeviceStream {
     Queue(Always,
           [kept = Keep(mix), step, size, out] { CpuPasses().MixAndStep(kept, step, size, out); });
   }
+  void ClipNorm(float* vector, int64_t size, double limit, double* scratch) override {
+    Queue(Always, [=] { CpuPasses().ClipNorm(vector, size, limit, scratch); });
+  }
   int64_t SketchWorkspace(int64_t) const override { return 8; }
   void ComputeSketch(const float* vector, int64_t size, uint64_t seed, void*,
                      double* sketch) override {

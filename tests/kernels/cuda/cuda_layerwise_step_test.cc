@@ -49,7 +49,8 @@ ReplicaLayout ManyTensors() {
   return layout;
 }
 
-void ExpectLarsBitsOfCpu(const ReplicaLayout& layout, float momentum, double weight_decay) {
+void ExpectLarsBitsOfCpu(const ReplicaLayout& layout, float momentum, double weight_decay,
+                         float applied = 1) {
   Vectors v(layout);
   const LayerwiseTensors tensors = LayerwiseTensorsOf(layout);
   const OnDevice<float> own(v.own), other(v.other), gradient(v.gradient), velocity(v.mean),
@@ -59,7 +60,8 @@ void ExpectLarsBitsOfCpu(const ReplicaLayout& layout, float momentum, double wei
                .gradient = v.gradient.data(),
                .velocity = v.mean.data(),
                .momentum = momentum,
-               .rates = {.learning_rate = 3, .gradient_scale = 0.3, .weight_decay = weight_decay}},
+               .rates = {.learning_rate = 3, .gradient_scale = 0.3, .weight_decay = weight_decay},
+               .applied = applied},
       .tensors = tensors};
   Layerwise<LarsStep> gpu_step = step;
   gpu_step.step.own = own.get();
@@ -80,6 +82,7 @@ TEST_F(CudaLayerwiseStepTest, LarsHasTheBitsOfTheCpu) {
       SCOPED_TRACE(testing::Message() << "momentum " << momentum << " decay " << weight_decay);
       ExpectLarsBitsOfCpu(Layout(), momentum, weight_decay);
       ExpectLarsBitsOfCpu(ManyTensors(), momentum, weight_decay);
+      ExpectLarsBitsOfCpu(Layout(), momentum, weight_decay, /*applied=*/0.3f);
     }
   }
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -122,6 +123,21 @@ TEST(ShardBatchesTest, AugmentsAnewInEveryRoundButReproducibly) {
     const auto bright = [](float value) { return value > 50; };
     EXPECT_GT(std::count_if(first.begin() + 8 * i, first.begin() + 8 * (i + 1), bright), 0) << i;
   }
+}
+
+TEST(ShardBatchesTest, ShowsTheLastRoundsWithoutAugmentation) {
+  const Augmentation augmentation{.padding = 1, .mirror = true};
+  const auto images = [](const Augmentation& varied, int64_t until, int64_t round) {
+    ShardBatches source(Numbered(100, varied), {51},
+                        {.batch_size = 16, .seed = 4, .augmented_rounds = until});
+    Batch batch;
+    EXPECT_TRUE(source.Fill(round, &batch).ok());
+    return batch.images;
+  };
+  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(images(augmentation, 7, 6), images(augmentation, kNever, 6));
+  EXPECT_NE(images(augmentation, 7, 7), images(augmentation, kNever, 7));
+  EXPECT_EQ(images(augmentation, 7, 7), images({}, kNever, 7));
 }
 
 TEST(EvaluationBatchesTest, CoversTheDataInOrderAndUnaugmented) {

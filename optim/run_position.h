@@ -1,0 +1,25 @@
+// A place along a run, as users write it: in epochs ("5", "2.5") or as a share of the run ("10%").
+//
+// Thread-safety: a pure function.
+#ifndef GRAPEVINE_OPTIM_RUN_POSITION_H_
+#define GRAPEVINE_OPTIM_RUN_POSITION_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace grapevine {
+
+struct RunExtent {
+  double rounds_per_epoch = 1;
+  int64_t rounds = 1;
+};
+
+// In rounds, from 0 to the run's. Errors quote the text and say what is wrong: it is no position,
+// or past the end.
+absl::StatusOr<double> ParseRunPosition(std::string_view text, const RunExtent& run);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_OPTIM_RUN_POSITION_H_

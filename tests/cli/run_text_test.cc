@@ -1,0 +1,41 @@
+#include "cli/terminal/run_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "experiment/core/experiment.h"
+#include "run/config/config_resolve.h"
+
+namespace grapevine {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string OpeningOf(std::map<std::string, std::string> flags) {
+  flags.insert({{"model", "softmax"},
+                {"data", "synthetic:train=1024:test=200"},
+                {"nodes", "4"},
+                {"batch", "64"},
+                {"epochs", "10"},
+                {"lr", "0.1"}});
+  const auto resolved = ResolveConfig({.flags = flags});
+  EXPECT_TRUE(resolved.ok()) << resolved.status();
+  const auto experiment = Experiment::Build(resolved->config);
+  EXPECT_TRUE(experiment.ok()) << experiment.status();
+  return Opening(**experiment);
+}
+
+TEST(OpeningTest, SaysTheGlobalBatchAndWhichRateFollowsFromIt) {
+  EXPECT_THAT(OpeningOf({{"scale_lr", "linear:base=32"}}),
+              HasSubstr("batch 64 x 4 nodes = 256, 40 rounds (10 epochs)\n"
+                        "learning rate 0.1 x 8 = 0.8: linear:base=32, for a batch of 256 "
+                        "(base 32)\n"));
+  EXPECT_THAT(OpeningOf({}), Not(HasSubstr("learning rate")));
+}
+
+}  // namespace
+}  // namespace grapevine
