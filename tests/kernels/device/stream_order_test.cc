@@ -52,6 +52,7 @@ class LoggedStream final : public DeviceStream {
   void Download(const void*, int64_t, void*) override {}
   void WeightedSum(std::span<const WeightedVector>, int64_t, float*) override {}
   void MixAndStep(std::span<const WeightedVector>, const StepPass&, int64_t, float*) override {}
+  void ClipNorm(float*, int64_t, double, double*) override {}
   int64_t SketchWorkspace(int64_t) const override { return 0; }
   void ComputeSketch(const float*, int64_t, uint64_t, void*, double*) override {}
   absl::Status status() const override { return absl::OkStatus(); }
