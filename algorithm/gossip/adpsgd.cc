@@ -35,7 +35,7 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeAdpsgd(const Spec& spec, Algorith
   return std::make_unique<Adpsgd>(every, std::move(options));
 }
 
-// A share and an answer for each average.
+// A share and an answer for each average; fewer where nodes ask each other at the same time.
 absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology, const RunLength&) {
   ASSIGN_OR_RETURN(const Round every, Every(spec));
   if (topology.size() == 1) return 0;
@@ -84,10 +84,9 @@ absl::Status Adpsgd::On(const Event& event, Host& host) {
   } else if (const auto* ready = std::get_if<GradientReady>(&event)) {
     RETURN_IF_ERROR(OnGradient(*ready, host));
   } else if (const auto* sent = std::get_if<Sent>(&event)) {
-    RETURN_IF_ERROR(OnSent(*sent));
+    RETURN_IF_ERROR(OnSent(*sent, host));
   } else if (const auto* lost = std::get_if<Lost>(&event)) {
-    return absl::InternalError(absl::StrCat("the post for ", Describe(lost->tag), " of rank ",
-                                            lost->from, " was lost, but not withdrawn"));
+    RETURN_IF_ERROR(OnLost(*lost, host));
   }
   if (started_) Advance(host);
   return absl::OkStatus();
@@ -119,7 +118,7 @@ absl::Status Adpsgd::OnReceived(const Received& event, Host& host) {
     Answer(&*average, host);
     return absl::OkStatus();
   }
-  if (own_ && !own_->received && own_->partner == event.from &&
+  if (own_ && !own_->received && !own_->declined && own_->partner == event.from &&
       AnswerTag(own_->index) == event.tag) {
     EndOwn(host);
     return absl::OkStatus();
@@ -128,7 +127,7 @@ absl::Status Adpsgd::OnReceived(const Received& event, Host& host) {
                                           " came without a post in step ", steps_));
 }
 
-absl::Status Adpsgd::OnSent(const Sent& event) {
+absl::Status Adpsgd::OnSent(const Sent& event, Host& host) {
   const auto average = std::ranges::find_if(foreign_, [&](const Foreign& average) {
     return !average.buffer && average.send == event.id;
   });
@@ -137,16 +136,37 @@ absl::Status Adpsgd::OnSent(const Sent& event) {
     return absl::OkStatus();
   }
   if (own_ && !own_->sent && own_->send == event.id) {
-    if (!event.delivered) {
-      return absl::InternalError(
-          absl::StrCat("rank ", own_->partner, " declined to average, which no node does"));
-    }
     own_->sent = true;
+    if (!event.delivered) return OnDeclined(host);
     if (own_->received) own_.reset();
     return absl::OkStatus();
   }
   return absl::InternalError(absl::StrCat("send ", event.id.id, " was reported in step ", steps_,
                                           "; no such share is on its way"));
+}
+
+absl::Status Adpsgd::OnDeclined(Host& host) {
+  if (own_->partner < options_.rank || own_->received) {
+    return absl::InternalError(
+        absl::StrCat("rank ", own_->partner, " declined to average with ", options_.rank,
+                     ", which only the higher of two ranks may, as long as it has not answered"));
+  }
+  own_->declined = true;
+  host.Withdraw(own_->partner, AnswerTag(own_->index));
+  return absl::OkStatus();
+}
+
+absl::Status Adpsgd::OnLost(const Lost& event, Host& host) {
+  if (!own_ || !own_->declined || own_->partner != event.from ||
+      AnswerTag(own_->index) != event.tag) {
+    return absl::InternalError(absl::StrCat("the post for ", Describe(event.tag), " of rank ",
+                                            event.from, " was lost, but not withdrawn"));
+  }
+  if (own_->share != replica_) host.Drop(own_->share);
+  host.Drop(own_->answer);
+  joined_ = own_->partner;
+  own_.reset();
+  return absl::OkStatus();
 }
 
 absl::Status Adpsgd::OnGradient(const GradientReady& event, Host& host) {
@@ -173,7 +193,7 @@ absl::Status Adpsgd::OnGradient(const GradientReady& event, Host& host) {
 }
 
 void Adpsgd::Advance(Host& host) {
-  if (due_ && !own_) BeginAverage(host);
+  if (due_ && !own_ && !Joins()) BeginAverage(host);
   if (!gradient_ && !due_ && steps_ < limit_) {
     gradient_ = host.New(host.replica_size(), "the gradient");
     moves_at_gradient_ = moves_;
@@ -182,6 +202,10 @@ void Adpsgd::Advance(Host& host) {
   while (foreign_.size() < kMaxForeign && !asked_.empty()) {
     const Asked asked = asked_.front();
     asked_.pop_front();
+    if (Crosses(asked.from)) {
+      host.Decline(asked.from, ShareTag(asked.index));
+      continue;
+    }
     const Vec buffer = host.New(host.replica_size(), "a neighbour's share");
     foreign_.push_back({.from = asked.from, .index = asked.index, .buffer = buffer, .send = {}});
     host.Post(asked.from, ShareTag(asked.index), host.Whole(buffer), steps_);
@@ -189,8 +213,18 @@ void Adpsgd::Advance(Host& host) {
   if (!gradient_ && steps_ >= limit_ && !due_ && !own_ && foreign_.empty()) host.Rest(replica_);
 }
 
+bool Adpsgd::Crosses(Rank from) const {
+  return own_ && !own_->received && own_->partner == from && options_.rank > from;
+}
+
+bool Adpsgd::Joins() const {
+  const auto is_joined = [this](const auto& average) { return average.from == joined_; };
+  return std::ranges::any_of(foreign_, is_joined) || std::ranges::any_of(asked_, is_joined);
+}
+
 void Adpsgd::BeginAverage(Host& host) {
   due_ = false;
+  joined_.reset();
   KeyedRandom random(options_.seed, Purpose::kPartner, static_cast<uint64_t>(options_.rank),
                      static_cast<uint64_t>(begun_));
   const Rank partner = neighbours_[random.Below(neighbours_.size())];

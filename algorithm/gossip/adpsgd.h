@@ -10,6 +10,10 @@
 // there is no cycle of waits on any graph. (The paper takes locks, and bipartite graphs so that
 // these cannot form one.)
 //
+// Two nodes that ask each other at the same time would move twice, and trade replicas rather than
+// meet. So the higher rank declines while its own share is with the other, and the average that it
+// has begun is that of both: the lower rank begins no other before it is over.
+//
 // A node has one average of its own under way, while the next gradient is computed; a step after
 // which the next one is due waits for it. It takes part in two of others at a time. Their further
 // offers wait in a queue, bounded by the neighbours, each of which has one under way: so memory
@@ -50,6 +54,7 @@ class Adpsgd final : public Algorithm {
     SendId send;            // of the share
     bool received = false;  // b is there, and in the replica
     bool sent = false;
+    bool declined = false;  // the post for b is being withdrawn
   };
   // One that a neighbour has begun: first its share is awaited, in a buffer, then the receipt of
   // the answer.
@@ -67,13 +72,19 @@ class Adpsgd final : public Algorithm {
   absl::Status OnOffered(const Offered& event);
   absl::Status OnReceived(const Received& event, Host& host);
   absl::Status OnGradient(const GradientReady& event, Host& host);
-  absl::Status OnSent(const Sent& event);
+  absl::Status OnSent(const Sent& event, Host& host);
+  absl::Status OnDeclined(Host& host);
+  absl::Status OnLost(const Lost& event, Host& host);
 
   // Does all that can be done now.
   void Advance(Host& host);
   void BeginAverage(Host& host);
   void Answer(Foreign* average, Host& host);
   void EndOwn(Host& host);
+  // Whether the neighbour's average is that which this node has begun with it.
+  bool Crosses(Rank from) const;
+  // Whether one that it has joined is under way.
+  bool Joins() const;
   // The replica moves to a combination of it and others, in a fresh vector.
   void Move(std::span<const Term> terms, Host& host);
   void Replace(Vec replica, Host& host);
@@ -95,6 +106,7 @@ class Adpsgd final : public Algorithm {
   int64_t moves_ = 0;              // averages that have moved the replica
   int64_t moves_at_gradient_ = 0;  // when it was begun
   std::optional<Own> own_;
+  std::optional<Rank> joined_;  // who declined the last one, since it had begun one
   std::vector<Foreign> foreign_;
   std::deque<Asked> asked_;
 };

@@ -59,6 +59,7 @@ void BudgetDesk::Advance() {
 }
 
 bool BudgetDesk::MayPass(Round round) {
+  if (round == end_ && !AllRested()) return false;
   if (options_.evaluated(round) && !AllTook(evaluated_cut_)) return false;
   if (!options_.measured(round) || std::ssize(open_) < kMaxOpen) return true;
   while (!open_.empty() && AllTook(open_.front())) open_.pop_front();

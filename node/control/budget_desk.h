@@ -6,7 +6,8 @@
 // measurements are as far apart as those of a run with rounds, and no node waits for another to
 // take them. Several cuts may be open (kMaxOpen), but only one whose models are averaged: a node
 // that still averages an earlier one stops until that is done, and must be able to rely on all the
-// others having added theirs.
+// others having added theirs. The last cut waits until all workers rest: what is measured then is
+// what the run leaves.
 //
 // The run is over when the budget is used up and every worker has come to rest at its limit.
 // Nothing that it began is then under way, and nobody begins anything more: nodes that serve others
@@ -68,7 +69,8 @@ class BudgetDesk {
 
   absl::Status CheckCut(Rank rank, Round cut) const;
   void Advance();
-  // Whether enough nodes have taken earlier cuts, if this round is to be cut.
+  // Whether enough nodes have taken earlier cuts, if this round is to be cut, and rest, if it is
+  // the last.
   bool MayPass(Round round);
   void Cut(Round round);
   bool AllTook(Round cut) const;

@@ -343,8 +343,16 @@ void Simulation::CountSteps(Round completed) {
   const absl::StatusOr<bool> moved = budget_->OnSteps(current_, completed);
   status_.Update(moved.status());
   if (moved.ok() && *moved) moved_.push_back(current_);
-  const Round passed = budget_->steps() / budget_->workers();
-  if (passed > std::exchange(passed_, passed)) rest_cuts_due_ = true;
+  PassRounds();
+}
+
+void Simulation::PassRounds() {
+  Round passed = budget_->steps() / budget_->workers();
+  // What the last one measures is what the run leaves.
+  if (passed == limit_ && resting_ < options_.nodes) --passed;
+  if (passed <= passed_) return;
+  passed_ = passed;
+  rest_cuts_due_ = true;
 }
 
 void Simulation::TakeCuts(Rank rank, Nanoseconds when, Vec model) {
@@ -374,7 +382,9 @@ void Simulation::Rest(Vec model) {
   node.model = model;
   if (node.rested < 0) ++resting_;
   node.rested = cursor_;
-  if (budget_) TakeCuts(current_, cursor_, model);
+  if (!budget_) return;
+  PassRounds();
+  TakeCuts(current_, cursor_, model);
 }
 
 void Simulation::SetAlarm(FlowId flow, uint32_t version, Nanoseconds when) {

@@ -117,6 +117,8 @@ class Simulation final : private Host, private AlarmClock {
   Round LimitOf(Rank rank) const;
   // The current node has done so many steps of a shared budget.
   void CountSteps(Round completed);
+  // Counts the nominal rounds that are over: the last one when all nodes rest.
+  void PassRounds();
   // Measures a node as often as is due, and all that rest.
   void TakeCuts(Rank rank, Nanoseconds when, Vec model);
   absl::Status TakeCutsAtRest();

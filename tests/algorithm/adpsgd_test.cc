@@ -75,17 +75,44 @@ TEST_F(TwoNodes, BothEndInTheMiddleOfTheirShares) {
   EXPECT_EQ(cluster_.staleness(1).greatest(), 1) << "the average that moved it meanwhile";
 }
 
-// Each answers with its own replica what the other asks: no lock, no order. Both go to 2.8 with the
-// other's share, and on by half of the difference with its answer: they trade replicas.
-TEST_F(TwoNodes, AveragesThatCrossKeepTheSum) {
+// Node 1, the higher rank, wants no share while its own is with node 0. One average does for both.
+TEST_F(TwoNodes, AveragesThatCrossAreOne) {
   Take(Kind::kGradient, 0);
   Take(Kind::kGradient, 1);
   for (const Rank node : {1, 0}) Take(Kind::kOffer, node);
-  for (const Rank node : {1, 0}) Take(Kind::kMessage, node);
-  for (const Rank node : {1, 0}) Take(Kind::kMessage, node, 1);
+  Take(Kind::kMessage, 0);
+  Take(Kind::kMessage, 1, 1);
   Finish();
-  EXPECT_FLOAT_EQ(At(0), 4.8f);
-  EXPECT_FLOAT_EQ(At(1), 0.8f);
+  EXPECT_FLOAT_EQ(At(0), 2.8f);
+  EXPECT_EQ(At(0), At(1)) << "to the bit";
+  for (const Rank node : {0, 1}) EXPECT_EQ(cluster_.bytes_sent(node), 4);
+}
+
+// The lower rank has joined the average of the higher one, and does not run ahead of it: its next
+// one waits until that is over.
+TEST_F(TwoNodes, WhoHasJoinedAnAverageWaitsForItsEnd) {
+  ASSERT_TRUE(cluster_.Begin(4).ok());
+  for (const Rank node : {0, 1}) Take(Kind::kGradient, node);
+  for (const Rank node : {1, 0}) Take(Kind::kOffer, node);
+  Take(Kind::kSent, 0);  // node 1 has declined
+  Take(Kind::kLoss, 0, 1);
+  Take(Kind::kLimit, 0);
+  Take(Kind::kGradient, 0);
+  const auto offers = [this] {
+    const auto choices = cluster_.Choices();
+    return std::ranges::count_if(choices, [](const Cluster::Choice& choice) {
+      return choice.kind == Kind::kOffer && choice.node == 1;
+    });
+  };
+  EXPECT_EQ(offers(), 0);
+  Take(Kind::kMessage, 0);
+  EXPECT_EQ(offers(), 0) << "its answer is on its way";
+  Take(Kind::kMessage, 1, 1);
+  for (const char* hears : {"that it has left", "of its receipt"}) {
+    EXPECT_EQ(offers(), 0) << hears;
+    Take(Kind::kSent, 0);
+  }
+  EXPECT_EQ(offers(), 1);
 }
 
 // Whatever is under way, shares are taken and given: the mean moves by gradients alone.
@@ -158,11 +185,13 @@ TEST(Adpsgd, RefusesWhatItCannotUse) {
 // What a peer may not say, at rank 0 of a path of three, whose only neighbour is rank 1.
 class Peer : public ::testing::Test {
  protected:
-  Peer() {
-    mixing_ = *MakeMixing("metropolis", *MakeTopology("path", 3, 1));
-    node_ =
-        *MakeAlgorithm("adpsgd", {.mixing = mixing_, .learning_rate = [](Round) { return 0.1; }});
-    EXPECT_TRUE(node_->On(Start{}, host_).ok());
+  Peer() : mixing_(*MakeMixing("metropolis", *MakeTopology("path", 3, 1))), node_(Node(0)) {}
+
+  std::unique_ptr<Algorithm> Node(Rank rank) {
+    auto node = *MakeAlgorithm(
+        "adpsgd", {.rank = rank, .mixing = mixing_, .learning_rate = [](Round) { return 0.1; }});
+    EXPECT_TRUE(node->On(Start{}, host_).ok());
+    return node;
   }
   std::string Refusal(const Event& event) { return std::string(node_->On(event, host_).message()); }
 
@@ -190,11 +219,25 @@ TEST_F(Peer, IsANeighbourAndSaysWhatItMeans) {
   EXPECT_THAT(Refusal(Lost{.from = 1, .tag = kShare}), HasSubstr("was lost, but not withdrawn"));
 }
 
-TEST_F(Peer, MayNotDecline) {
+// At rank 0, whose neighbour is the higher rank.
+TEST_F(Peer, MayDeclineIfItsRankIsHigher) {
   EXPECT_EQ(Refusal(RoundLimit{1}), "");
   EXPECT_EQ(Refusal(GradientReady{0}), "");
   ASSERT_EQ(host_.offered.size(), 1u);
-  EXPECT_THAT(Refusal(Sent{IdleHost::IdOf(0), false}), HasSubstr("rank 1 declined to average"));
+  EXPECT_EQ(Refusal(Sent{IdleHost::IdOf(0), false}), "");
+  EXPECT_THAT(Refusal(Received{.from = 1, .tag = {.index = 0, .step = 1}, .bytes = 16}),
+              HasSubstr("came without a post"))
+      << "of an average that it has declined";
+  EXPECT_EQ(Refusal(Lost{.from = 1, .tag = {.index = 0, .step = 1}}), "");
+}
+
+TEST_F(Peer, MayNotDeclineOtherwise) {
+  node_ = Node(2);
+  EXPECT_EQ(Refusal(RoundLimit{1}), "");
+  EXPECT_EQ(Refusal(GradientReady{0}), "");
+  EXPECT_THAT(
+      Refusal(Sent{IdleHost::IdOf(0), false}),
+      HasSubstr("rank 1 declined to average with 2, which only the higher of two ranks may"));
 }
 
 }  // namespace

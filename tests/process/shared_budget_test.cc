@@ -12,6 +12,7 @@
 
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/process/run_gradients.h"
 
 namespace grapevine::testing {
 namespace {
@@ -32,35 +33,11 @@ std::vector<std::string> Call(const char* command, std::vector<std::string> flag
   return call;
 }
 
-std::vector<nlohmann::json> Lines(const std::string& path) {
-  std::vector<nlohmann::json> lines;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
-}
-
-// How many each node has computed, as it says itself.
-std::vector<int64_t> Gradients(const std::string& run) {
-  std::vector<int64_t> gradients;
-  for (int rank = 0; rank < kNodes; ++rank) {
-    const auto lines = Lines(run + "/node-" + std::to_string(rank) + "/metrics.jsonl");
-    EXPECT_FALSE(lines.empty()) << "rank " << rank;
-    gradients.push_back(lines.empty() ? 0 : lines.back()["gradients_total"].get<int64_t>());
-  }
-  return gradients;
-}
-
-int64_t Sum(const std::vector<int64_t>& values) {
-  int64_t sum = 0;
-  for (const int64_t value : values) sum += value;
-  return sum;
-}
-
 void ExpectWhatTheSummarySays(const std::string& run, int64_t gradients) {
   const auto summary = nlohmann::json::parse(std::ifstream(run + "/summary.json"));
   EXPECT_DOUBLE_EQ(summary["gradients"]["mean"], static_cast<double>(gradients) / kNodes);
   EXPECT_GE(summary["idle_s"]["min"], 0);
-  const auto lines = Lines(run + "/metrics.jsonl");
+  const auto lines = JsonLines(run + "/metrics.jsonl");
   ASSERT_FALSE(lines.empty());
   EXPECT_EQ(lines.back()["round"], summary["rounds"]);
   for (size_t i = 1; i < lines.size(); ++i) EXPECT_GT(lines[i]["round"], lines[i - 1]["round"]);
@@ -71,17 +48,18 @@ TEST(SharedBudget, FastNodesDoMoreAndTheTotalIsExact) {
   for (const char* command : {"train", "sim"}) {
     SCOPED_TRACE(command);
     const std::string run = folder.File(command);
-    const Ended ended = RunGrapevine(Call(command,
-                                          {"--model=quadratic:dim=4", "--compute=5ms", "--slow=2:5",
-                                           "--rounds=" + std::to_string(kRounds), "--log-every=1"},
-                                          run),
-                                     kWithSolo);
+    const Ended ended =
+        RunGrapevine(Call(command,
+                          {"--model=quadratic:dim=4", "--compute=20ms", "--slow=2:5",
+                           "--rounds=" + std::to_string(kRounds), "--log-every=1"},
+                          run),
+                     kWithSolo);
     ASSERT_EQ(ended.exit_code, 0) << ended.output;
-    const std::vector<int64_t> gradients = Gradients(run);
-    EXPECT_EQ(Sum(gradients), kRounds * kNodes);
+    const std::vector<int64_t> gradients = GradientsOf(run, kNodes);
+    EXPECT_EQ(SumOf(gradients), kRounds * kNodes);
     EXPECT_LT(2 * gradients[2], gradients[0]);
     EXPECT_LT(2 * gradients[2], gradients[1]);
-    EXPECT_EQ(Lines(run + "/metrics.jsonl").size(), static_cast<size_t>(kRounds));
+    EXPECT_EQ(JsonLines(run + "/metrics.jsonl").size(), static_cast<size_t>(kRounds));
     ExpectWhatTheSummarySays(run, kRounds * kNodes);
   }
 }
@@ -97,7 +75,7 @@ TEST(SharedBudget, NodesAndSummaryTellHowStaleGradientsWere) {
     ASSERT_EQ(ended.exit_code, 0) << ended.output;
     int64_t all_stale = 0;
     for (int rank = 0; rank < kNodes; ++rank) {
-      const auto line = Lines(run + "/node-" + std::to_string(rank) + "/metrics.jsonl").back();
+      const auto line = NodeLines(run, rank).back();
       const int64_t gradients = line["gradients_total"];
       const int64_t stale = gradients / 2;
       all_stale += stale;
@@ -126,7 +104,7 @@ TEST(SharedBudget, EpochsAreThoseOfAllNodesTogether) {
            run),
       kWithSolo);
   ASSERT_EQ(ended.exit_code, 0) << ended.output;
-  EXPECT_EQ(Sum(Gradients(run)) * 8, 2 * 960);
+  EXPECT_EQ(SumOf(GradientsOf(run, kNodes)) * 8, 2 * 960);
   ExpectWhatTheSummarySays(run, 2 * 960 / 8);
 }
 

@@ -48,14 +48,30 @@ class CoordinatorBudget : public CoordinatorRun {
     return last->round_limit().limit();
   }
 
-  void Steps(Rank rank, Round steps, Round cut = 0) {
+  void Steps(Rank rank, Round steps, Round cut = 0, bool resting = false) {
     control::Report report;
     report.mutable_steps()->set_steps(steps);
     report.mutable_steps()->set_cut(cut);
+    report.mutable_steps()->set_resting(resting);
     coordinator_->OnReport(rank, report, now_);
     Collect();
   }
 };
+
+// What is measured then is what the run leaves.
+TEST_F(CoordinatorBudget, TheLastRoundIsMeasuredWhenNothingIsUnderWay) {
+  BeginSharing(2);
+  for (Round steps = 1; steps < 3; ++steps) Steps(0, steps);
+  Steps(1, 1);
+  ASSERT_EQ(LimitOf(0), 3);
+  Steps(0, 3);
+  EXPECT_THAT(CutsOf(1), testing::ElementsAre(1));
+  Steps(0, 3, 1, /*resting=*/true);
+  EXPECT_THAT(CutsOf(1), testing::ElementsAre(1)) << "rank 1 may still average";
+  Steps(1, 1, 1, /*resting=*/true);
+  EXPECT_THAT(CutsOf(1), testing::ElementsAre(1, 2));
+  EXPECT_TRUE(directives_.at(1).back().round_limit().final());
+}
 
 TEST_F(CoordinatorBudget, ReportsThatCannotBeEndTheRunByName) {
   const struct {
