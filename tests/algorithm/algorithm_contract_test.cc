@@ -294,11 +294,10 @@ TEST(Registry, UnknownAlgorithmsAndOptionsAreRefusedByName) {
   const auto error = [&](const char* spec) {
     return std::string(MakeAlgorithm(spec, {.mixing = mixing}).status().message());
   };
-  EXPECT_THAT(
-      error("gossip"),
-      ::testing::MatchesRegex(
-          "gossip: unknown algorithm 'gossip'; known: "
-          "adpsgd.:every=H., allreduce.:KIND..:buckets=B., dpsgd.:order=atc..:local=H., .*"));
+  EXPECT_THAT(error("gossip"),
+              ::testing::MatchesRegex("gossip: unknown algorithm 'gossip'; known: "
+                                      "adag.*, adpsgd.:every=H., allreduce.:KIND..:buckets=B., "
+                                      "downpour.*, dpsgd.:order=atc..:local=H., .*"));
   EXPECT_THAT(error("dpsdg:order=atc"), ::testing::HasSubstr("did you mean dpsgd?"));
   EXPECT_THAT(error("allreduce:bush"), ::testing::HasSubstr("unknown allreduce 'bush'"));
   EXPECT_THAT(error("allreduce:tree:groups=2"), ::testing::HasSubstr("unknown option 'groups'"));

@@ -17,6 +17,7 @@
 #include "algorithm/server/staleness_gate.h"
 #include "tests/algorithm/idle_host.h"
 #include "tests/algorithm/quadratics.h"
+#include "tests/algorithm/two_workers.h"
 #include "tests/testing/cluster.h"
 #include "topology/topology.h"
 #include "topology/weights/mixing.h"
@@ -26,60 +27,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-using Kind = Cluster::Choice::Kind;
-
-// Workers 0 and 1 and a server, 2, which begins at 1; worker i's gradient at x is (i + 1) x.
-class TwoWorkers {
- public:
-  explicit TwoWorkers(const std::string& algorithm)
-      : cluster_({.algorithm = algorithm,
-                  .nodes = 3,
-                  .learning_rate = 0.1,
-                  .initial = [](Rank, std::span<float> x) { x[0] = 1; },
-                  .gradient =
-                      [](Rank rank, Round, std::span<const float> x, std::span<float> gradient) {
-                        gradient[0] = static_cast<float>(rank + 1) * x[0];
-                      },
-                  .at_boundary =
-                      [this](Rank rank, Round, std::span<const float> model) {
-                        if (rank == kServer) weights_.push_back(model[0]);
-                      }}) {
-    EXPECT_TRUE(cluster_.Begin(100).ok());
-  }
-
-  // What the worker has computed reaches the server.
-  void Push(Rank worker) {
-    Take(Kind::kGradient, worker, worker);
-    Take(Kind::kOffer, kServer, worker);
-    Take(Kind::kMessage, kServer, worker);
-  }
-  // The server's answer reaches the worker, which begins its next step.
-  void Answer(Rank worker) {
-    Take(Kind::kMessage, worker, kServer);
-    Take(Kind::kSent, kServer, worker);  // it has left
-  }
-
-  std::vector<float> weights() const { return weights_; }
-  int64_t stalest() const { return cluster_.staleness(kServer).greatest(); }
-
- private:
-  static constexpr Rank kServer = 2;
-
-  void Take(Kind kind, Rank node, Rank from) {
-    for (const Cluster::Choice& choice : cluster_.Choices()) {
-      if (choice.kind != kind || choice.node != node) continue;
-      if ((kind == Kind::kOffer || kind == Kind::kMessage) && choice.from != from) continue;
-      const absl::Status status = cluster_.Take(choice);
-      ASSERT_TRUE(status.ok()) << status;
-      return;
-    }
-    FAIL() << "nothing of kind " << static_cast<int>(kind) << " can happen at " << node;
-  }
-
-  std::vector<float> weights_;
-  Cluster cluster_;
-};
 
 TEST(AsyncPs, StepsAlongEachGradientAsItComes) {
   TwoWorkers run("ps:async");

@@ -55,6 +55,19 @@ TEST_P(AsynchronousServers, KeepASlowWorkersPaceWhereStalenessIsBounded) {
   EXPECT_GT(2 * bounded["min"].get<double>(), bounded["max"]);
 }
 
+TEST_P(AsynchronousServers, AddWindows) {
+  for (const char* algorithm : {"downpour:window=4:servers=2", "adag:window=4"}) {
+    const nlohmann::json summary =
+        Summary(GetParam(), algorithm,
+                {"--model=quadratic:dim=4:start=2", "--rounds=200", "--lr=0.02", "--momentum=0",
+                 "--compute=1ms", "--slow=0:5"});
+    ASSERT_TRUE(summary.is_object()) << algorithm;
+    EXPECT_EQ(summary["evaluated"], "servers' weights") << algorithm;
+    EXPECT_EQ(summary["gradients"]["mean"], 200) << algorithm;
+    EXPECT_LT(summary["test_loss"], 2) << algorithm << ", from 8";
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, AsynchronousServers, ::testing::Values("train", "sim"),
                          [](const auto& info) { return std::string(info.param); });
 
