@@ -72,6 +72,10 @@ Rank LargestInDegree(const Topology& topology) {
   return largest;
 }
 
+int64_t NeighbourMemory(const Topology& topology, int64_t size, int state_vectors) {
+  return (LargestInDegree(topology) + 3 + state_vectors) * size;
+}
+
 Registry<AlgorithmKind>& Algorithms() {
   static auto* const algorithms = new Registry<AlgorithmKind>("algorithm");
   return *algorithms;
@@ -123,7 +127,7 @@ absl::StatusOr<int64_t> LargestMemory(std::string_view text, const Topology& top
                                       int state_vectors) {
   ASSIGN_OR_RETURN(const auto named, Algorithms().Read(text));
   if (named.kind->memory) return named.kind->memory(named.spec, topology, size, state_vectors);
-  return (LargestInDegree(topology) + 3 + state_vectors) * size;
+  return NeighbourMemory(topology, size, state_vectors);
 }
 
 }  // namespace grapevine

@@ -42,6 +42,9 @@ struct AlgorithmKind {
   // The mixing weights that it averages right with. Unlike these, weights whose columns alone sum
   // to 1 bias an average that does not correct for them. Centralized ones use none.
   std::vector<Stochastic> weights = {Stochastic::kDoubly};
+  // The optimizer that local steps must have for the method to be what it is called: "nesterov".
+  // Empty: any.
+  std::string optimizer = "";
   // Which part of the exchange overlaps with the gradient, as a clause: "D-PSGD sends while it
   // computes". Empty: none.
   std::string overlap = "";
@@ -81,8 +84,9 @@ Registry<AlgorithmKind>& Algorithms();
 // that this program does not know.
 bool HasRounds(std::string_view spec);
 
-// The default of AlgorithmKind::messages.
+// The defaults of AlgorithmKind::messages and ::memory.
 double NeighbourMessages(const Topology& topology);
+int64_t NeighbourMemory(const Topology& topology, int64_t size, int state_vectors);
 
 // Over all ranks and rounds; of a graph that never repeats, over some rounds.
 Rank LargestInDegree(const Topology& topology);

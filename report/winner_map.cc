@@ -124,11 +124,12 @@ std::string DrawCell(const WinnerMap::Cell& cell, size_t id, size_t column, size
       GnuplotQuoted(cell.winner), x, y + 0.16, ink, 2 * id + 1, factor, x, y - 0.22, ink);
 }
 
-// What to add to a sweep in which one side is missing.
+// What to add to a sweep in which one side is missing: of the methods whose rounds can be compared,
+// those that --advise compares.
 std::string Remedy(bool centralized) {
   std::vector<std::string> names;
   for (const AlgorithmKind* kind : Algorithms().All()) {
-    if (kind->centralized == centralized) names.push_back(kind->name);
+    if (kind->advised && kind->centralized == centralized) names.push_back(kind->name);
   }
   return absl::StrCat("add ", absl::StrJoin(names, " or "), " to --algorithm");
 }

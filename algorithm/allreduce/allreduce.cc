@@ -1,6 +1,5 @@
 // Allreduce SGD by name: any kind of allreduce, whole or in buckets.
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,8 +10,8 @@
 #include "algorithm/algorithm.h"
 #include "algorithm/algorithm_kind.h"
 #include "algorithm/allreduce/allreduce_kind.h"
-#include "algorithm/allreduce/allreduce_schedule.h"
 #include "algorithm/allreduce/bucketed_sum.h"
+#include "algorithm/allreduce/collective.h"
 #include "base/status_macros.h"
 
 namespace grapevine {
@@ -117,7 +116,7 @@ absl::Status AllreduceSgd::OnGradient(const GradientReady& event, Host& host) {
 void AllreduceSgd::EndRoundIfSummed(Host& host) {
   if (!in_round_ || ready_from_ > 0 || !sum_.summed()) return;
   const Vec next = host.New(host.replica_size(), "the stepped replica");
-  const Term own{1.0, {replica_, 0, host.replica_size()}};
+  const Term own{1.0, host.Whole(replica_)};
   host.Step({.range = host.whole_replica(),
              .out = next,
              .mix = {&own, 1},
@@ -167,39 +166,14 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeAllreduce(const Spec& spec,
   return std::make_unique<AllreduceSgd>(std::move(buckets), std::move(options));
 }
 
-int64_t MessagesOf(const AllreduceSchedule& schedule) {
-  constexpr int64_t kEnough = int64_t{1} << 40;  // elements: no piece is empty
-  int64_t messages = 0;
-  for (int level = 0; level < schedule.levels(); ++level) {
-    for (const ElementRange& range : schedule.Step(level, kEnough).sent) {
-      messages += range.size() > 0 ? 1 : 0;
-    }
-  }
-  return messages;
-}
-
 absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology, const RunLength&) {
-  // Ranks that are looked at: all, or some that share no pattern with the powers of two.
-  constexpr Rank kMaxRanks = 256, kStride = 7919;
-  const Rank size = topology.size();
-  ASSIGN_OR_RETURN(const Request request, Read(spec, size));
-  const Rank seen = std::min(size, kMaxRanks);
-  int64_t messages = 0;
-  for (Rank i = 0; i < seen; ++i) {
-    const int64_t rank = seen == size ? i : int64_t{i} * kStride % size;
-    for (const auto& schedule : request.make(static_cast<Rank>(rank))) {
-      messages += MessagesOf(*schedule);
-    }
-  }
-  return static_cast<double>(request.buckets * messages) * size / seen;
+  ASSIGN_OR_RETURN(const Request request, Read(spec, topology.size()));
+  return static_cast<double>(request.buckets) * MessagesOfASum(request.make, topology.size());
 }
 
-// Small vectors have a buffer for every level of a tree; large ones two.
 absl::StatusOr<int64_t> Memory(const Spec&, const Topology& topology, int64_t size,
                                int state_vectors) {
-  const int64_t places =
-      std::max<int64_t>(2, std::bit_width(static_cast<unsigned>(topology.size() - 1)));
-  return (places + 3 + state_vectors) * size;
+  return (LargestScratch(topology.size()) + 3 + state_vectors) * size;
 }
 
 // Whole, and beside the backward pass as a gossip's exchange is beside the gradient. The default

@@ -1,8 +1,36 @@
 #include "algorithm/allreduce/allreduce_kind.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 
 namespace grapevine {
+namespace {
+
+int64_t MessagesOf(const AllreduceSchedule& schedule) {
+  constexpr int64_t kEnough = int64_t{1} << 40;  // elements: no piece is empty
+  int64_t messages = 0;
+  for (int level = 0; level < schedule.levels(); ++level) {
+    for (const ElementRange& range : schedule.Step(level, kEnough).sent) {
+      messages += range.size() > 0 ? 1 : 0;
+    }
+  }
+  return messages;
+}
+
+}  // namespace
+
+double MessagesOfASum(const AllreduceFactory& make, Rank size) {
+  // Ranks that are looked at: all, or some that share no pattern with the powers of two.
+  constexpr Rank kMaxRanks = 256, kStride = 7919;
+  const Rank seen = std::min(size, kMaxRanks);
+  int64_t messages = 0;
+  for (Rank i = 0; i < seen; ++i) {
+    const int64_t rank = seen == size ? i : int64_t{i} * kStride % size;
+    for (const auto& schedule : make(static_cast<Rank>(rank))) messages += MessagesOf(*schedule);
+  }
+  return static_cast<double>(messages) * size / seen;
+}
 
 Registry<AllreduceKind>& Allreduces() {
   static auto* const allreduces = new Registry<AllreduceKind>("allreduce");

@@ -56,6 +56,10 @@ Registry<AllreduceKind>& Allreduces();
 
 inline constexpr std::string_view kDefaultAllreduce = "ring";
 
+// How many messages all of `size` ranks send for one sum of more elements than ranks; an estimate
+// for more than some hundreds of ranks.
+double MessagesOfASum(const AllreduceFactory& make, Rank size);
+
 // Reads the kind from the next argument of "allreduce:KIND", and the kind's own options. The
 // caller finishes the reader. UnknownNameError, or the kind's errors.
 absl::StatusOr<AllreduceFactory> ReadAllreduce(const Spec& spec, SpecReader& reader, Rank size);

@@ -18,13 +18,14 @@ absl::Status NotOnItsWay(SendId id) {
 
 }  // namespace
 
-BucketedSum::BucketedSum(std::vector<AllreduceSchedules> buckets, uint16_t first_channel)
+BucketedSum::BucketedSum(std::vector<AllreduceSchedules> buckets, uint16_t first_channel,
+                         LocalSteps steps)
     : first_channel_(first_channel), parts_of_bucket_(buckets.front().size()) {
   for (AllreduceSchedules& bucket : buckets) {
     CHECK_EQ(bucket.size(), parts_of_bucket_) << "a bucket with other parts";
     for (auto& schedule : bucket) {
       const auto channel = static_cast<uint16_t>(first_channel + parts_.size());
-      parts_.push_back({std::make_unique<Collective>(std::move(schedule), channel)});
+      parts_.push_back({std::make_unique<Collective>(std::move(schedule), channel, steps)});
     }
   }
   begun_ = parts_.size();

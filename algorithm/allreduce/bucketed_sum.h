@@ -23,6 +23,7 @@
 #include "algorithm/allreduce/collective.h"
 #include "algorithm/event.h"
 #include "algorithm/host.h"
+#include "algorithm/local/local_steps.h"
 #include "kernels/vector/vector_handle.h"
 
 namespace grapevine {
@@ -31,8 +32,9 @@ namespace grapevine {
 class BucketedSum {
  public:
   // The schedules of each bucket's parts, of which every bucket has as many. One channel for each,
-  // from `first_channel` on.
-  BucketedSum(std::vector<AllreduceSchedules> buckets, uint16_t first_channel);
+  // from `first_channel` on. `steps` says in which rounds sums are made.
+  BucketedSum(std::vector<AllreduceSchedules> buckets, uint16_t first_channel,
+              LocalSteps steps = LocalSteps());
 
   // As Collective's, for vectors of `elements`.
   void Prepare(int64_t elements, Host& host);

@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <utility>
 
@@ -31,9 +32,15 @@ Part Slice(const Part& whole, const ElementRange& range) {
 
 }  // namespace
 
-Collective::Collective(std::unique_ptr<const AllreduceSchedule> schedule, uint16_t channel)
+int64_t LargestScratch(Rank size) {
+  return std::max<int64_t>(2, std::bit_width(static_cast<unsigned>(size - 1)));
+}
+
+Collective::Collective(std::unique_ptr<const AllreduceSchedule> schedule, uint16_t channel,
+                       LocalSteps steps)
     : schedule_(std::move(schedule)),
       channel_(channel),
+      steps_(steps),
       sent_levels_(schedule_->levels()),
       taken_levels_(schedule_->levels()) {}
 
@@ -42,8 +49,9 @@ int64_t Collective::Elements(int level) const {
   return ranges[0].size() + ranges[1].size();
 }
 
-Tag Collective::StepTag(Round sum, int level, size_t range) const {
-  return {channel_, sum, static_cast<uint32_t>(level + range * schedule_->levels())};
+Tag Collective::StepTag(int64_t sum, int level, size_t range) const {
+  return {channel_, steps_.RoundOf(sum),
+          static_cast<uint32_t>(level + range * schedule_->levels())};
 }
 
 void Collective::Prepare(int64_t elements, Host& host) {
@@ -99,7 +107,7 @@ absl::Status Collective::On(const Received& event, Host& host) {
   const int level = static_cast<int>(event.tag.step % levels);
   const uint32_t range = event.tag.step / levels;
   const auto posted = std::ranges::find_if(posted_, [&](const Posted& p) {
-    return p.sum == event.tag.index && p.level == level && p.from == event.from;
+    return steps_.RoundOf(p.sum) == event.tag.index && p.level == level && p.from == event.from;
   });
   if (posted == posted_.end() || range > 1 || (posted->missing >> range & 1) == 0) {
     return Unposted(event.from, event.tag);
@@ -239,7 +247,8 @@ bool Collective::PostNext(Lane& lane, Host& host) {
     const int64_t size = step.received[range].size();
     if (size == 0) continue;
     host.Post(step.from, StepTag(lane.sum, level, range),
-              adds ? Part{scratch_, offset, size} : Slice(data_, step.received[range]), lane.sum);
+              adds ? Part{scratch_, offset, size} : Slice(data_, step.received[range]),
+              steps_.RoundOf(lane.sum));
     offset += size;
   }
   posted_.push_back({.sum = lane.sum,
@@ -254,7 +263,8 @@ bool Collective::PostNext(Lane& lane, Host& host) {
   return true;
 }
 
-std::vector<Collective::Posted>::const_iterator Collective::FindPosted(Round sum, int level) const {
+std::vector<Collective::Posted>::const_iterator Collective::FindPosted(int64_t sum,
+                                                                       int level) const {
   return std::ranges::find_if(
       posted_, [&](const Posted& posted) { return posted.sum == sum && posted.level == level; });
 }
@@ -268,13 +278,14 @@ bool Collective::HasLeft(int level) const {
 }
 
 bool Collective::FromData(const Unsent& sent) const {
-  return sent.source == nullptr && sent.message.tag.index == sum_;
+  return sent.source == nullptr && sent.message.tag.index == steps_.RoundOf(sum_);
 }
 
 absl::Status Collective::Unposted(Rank from, const Tag& tag) const {
-  return absl::InternalError(absl::StrCat(schedule_->name(), ": step ", tag.step, " of sum ",
+  return absl::InternalError(absl::StrCat(schedule_->name(), ": step ", tag.step, " of round ",
                                           tag.index, " came without a post from rank ", from,
-                                          "; under way is step ", taken_levels_, " of sum ", sum_));
+                                          "; under way is step ", taken_levels_, " of round ",
+                                          steps_.RoundOf(sum_)));
 }
 
 std::vector<Waiting> Collective::waiting_for() const {

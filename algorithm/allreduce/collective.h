@@ -28,14 +28,21 @@
 #include "algorithm/allreduce/allreduce_schedule.h"
 #include "algorithm/event.h"
 #include "algorithm/host.h"
+#include "algorithm/local/local_steps.h"
 
 namespace grapevine {
+
+// The most scratch memory of a sum over `size` ranks, in vectors: small ones have a buffer for
+// every level of a tree; large ones two.
+int64_t LargestScratch(Rank size);
 
 // One event at a time; one sum at a time.
 class Collective {
  public:
-  // `channel` keeps its messages apart from those of its owner.
-  Collective(std::unique_ptr<const AllreduceSchedule> schedule, uint16_t channel);
+  // `channel` keeps its messages apart from those of its owner; `steps` says in which rounds sums
+  // are made.
+  Collective(std::unique_ptr<const AllreduceSchedule> schedule, uint16_t channel,
+             LocalSteps steps = LocalSteps());
 
   // Posts what the first sum, of `elements`, can receive before its own data is ready, so that
   // the peers have the credits in time; once, before the first Begin. Each sum prepares the
@@ -79,7 +86,7 @@ class Collective {
   struct Lane {
     std::vector<int> levels;
     std::vector<Slot> slots;
-    Round sum = 0;  // to post for next, in levels[next]
+    int64_t sum = 0;  // to post for next, in levels[next]
     size_t next = 0;
   };
   // What was sent and has not been received yet.
@@ -91,7 +98,7 @@ class Collective {
   };
   // What was posted for a level and has not been consumed yet.
   struct Posted {
-    Round sum;
+    int64_t sum;
     int level;
     Rank from;
     Slot* slot;
@@ -106,8 +113,8 @@ class Collective {
   bool LastExchange(int level) const {
     return schedule_->Exchanges(level) && !schedule_->Exchanges(level + 1);
   }
-  // The tag of one of the ranges of a level; its index is the sum.
-  Tag StepTag(Round sum, int level, size_t range) const;
+  // The tag of one of the ranges of a level; its index is the round of the sum.
+  Tag StepTag(int64_t sum, int level, size_t range) const;
 
   // Gives a lane's levels at most this many slots, each as large as the largest level that uses
   // it. Returns their total size.
@@ -135,7 +142,7 @@ class Collective {
   // Posts for a lane's next level; false when it may not yet, or has no slot.
   bool PostNext(Lane& lane, Host& host);
   // What was posted for a level of this sum and has not been consumed; end() if nothing.
-  std::vector<Posted>::const_iterator FindPosted(Round sum, int level) const;
+  std::vector<Posted>::const_iterator FindPosted(int64_t sum, int level) const;
   // Whether what was sent in `level` of this sum has left.
   bool HasLeft(int level) const;
   // Whether something was sent from the vector that is being summed and may not be received yet.
@@ -144,6 +151,7 @@ class Collective {
 
   const std::unique_ptr<const AllreduceSchedule> schedule_;
   const uint16_t channel_;
+  const LocalSteps steps_;
 
   int64_t elements_ = 0;
   Part data_;
@@ -154,7 +162,7 @@ class Collective {
   Lane small_;  // the others
   Lane final_;  // sums on their way back
 
-  Round sum_ = -1;    // begun last; counted from 0, also in tags
+  int64_t sum_ = -1;  // begun last; counted from 0
   int sent_levels_;   // of it, whose messages were sent
   int taken_levels_;  // of it, whose messages were taken in
   std::vector<Posted> posted_;

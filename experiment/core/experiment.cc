@@ -11,8 +11,8 @@
 #include "base/status_macros.h"
 #include "experiment/core/experiment_problem.h"
 #include "experiment/core/model_settings.h"
+#include "experiment/core/optimizer_fit.h"
 #include "experiment/core/run_extent.h"
-#include "experiment/core/whole_tensors.h"
 #include "model/files/safetensors.h"
 #include "model/problem/clipped_objective.h"
 #include "optim/schedule.h"
@@ -108,7 +108,7 @@ absl::Status Experiment::BuildTraining() {
                     {.momentum = config_.momentum(), .weight_decay = config_.weight_decay()});
   if (!optimizer.ok()) return NamingFlag("--optimizer", config_.optimizer(), optimizer.status());
   optimizer_ = *std::move(optimizer);
-  RETURN_IF_ERROR(CheckWholeTensors(config_, *optimizer_, layout()));
+  RETURN_IF_ERROR(CheckOptimizerFits(config_, *optimizer_, layout()));
   extent_ = ExtentOf(config_, workers_, problem_->data());
   log_every_ =
       config_.log_every() > 0

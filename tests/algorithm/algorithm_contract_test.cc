@@ -257,6 +257,9 @@ TEST(Bytes, ARoundCostsWhatTheAlgorithmPromises) {
   EXPECT_EQ(bytes("dpsgd", "ring"), 2 * kElements * 4);
   EXPECT_EQ(bytes("dpsgd", "one-peer-exponential"), kElements * 4);
   EXPECT_EQ(bytes("dpsgd:local=4", "ring"), 2 * kElements * 4 / 4);
+  EXPECT_EQ(bytes("average:every=4", "ring"), 2 * (kNodes - 1) * kElements * 4 / kNodes / 4);
+  EXPECT_EQ(bytes("easgd:every=4", "ring"), 2 * (kNodes - 1) * kElements * 4 / kNodes / 4);
+  EXPECT_EQ(bytes("noloco:every=4", "one-peer-exponential"), kElements * 4 / 4);
   EXPECT_EQ(bytes("allreduce", "ring"), 2 * (kNodes - 1) * kElements * 4 / kNodes);
 }
 
@@ -297,7 +300,7 @@ TEST(Registry, UnknownAlgorithmsAndOptionsAreRefusedByName) {
   EXPECT_THAT(error("gossip"),
               ::testing::MatchesRegex("gossip: unknown algorithm 'gossip'; known: "
                                       "adag.*, adpsgd.:every=H., allreduce.:KIND..:buckets=B., "
-                                      "downpour.*, dpsgd.:order=atc..:local=H., .*"));
+                                      "average.*, dpsgd.:order=atc..:local=H., .*"));
   EXPECT_THAT(error("dpsdg:order=atc"), ::testing::HasSubstr("did you mean dpsgd?"));
   EXPECT_THAT(error("allreduce:bush"), ::testing::HasSubstr("unknown allreduce 'bush'"));
   EXPECT_THAT(error("allreduce:tree:groups=2"), ::testing::HasSubstr("unknown option 'groups'"));

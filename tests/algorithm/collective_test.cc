@@ -201,8 +201,8 @@ TEST_P(CollectiveViolations, AreRefusedWithTheMessageAndTheSumUnderWay) {
   };
   EXPECT_THAT(error(Received{3, {1, 7, 0}}),
               AllOf(StartsWith(Schedule(GetParam(), 0, 4)->name() +
-                               ": step 0 of sum 7 came without a post from rank 3; under way is"),
-                    EndsWith(" of sum 0")));
+                               ": step 0 of round 7 came without a post from rank 3; under way is"),
+                    EndsWith(" of round 0")));
   EXPECT_THAT(error(Received{(posted.peer + 1) % 4, posted.tag}), HasSubstr("came without a post"));
   EXPECT_THAT(error(Received{posted.peer, {1, 0, 1u << 31}}), HasSubstr("came without a post"));
   EXPECT_FALSE(collective.On(Left{SendId{99}}, host)) << "it never sent that";

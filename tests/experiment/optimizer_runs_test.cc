@@ -71,6 +71,20 @@ TEST_P(OptimizerRuns, LearnWithTheSameBitsOnNodesAndInTheSimulator) {
   }
 }
 
+TEST(OptimizerFit, RefusesAnOptimizerWithWhichAnAlgorithmIsAnother) {
+  const absl::Status status = Build({{"algorithm", "eamsgd:every=4"}}).status();
+  EXPECT_EQ(FailureOf(status), Failure::kUsage);
+  EXPECT_EQ(std::string(status.message()),
+            "--algorithm=eamsgd:every=4: its local steps are those of nesterov, not of sgd; add "
+            "--optimizer=nesterov");
+  EXPECT_TRUE(Build({{"algorithm", "eamsgd:every=4"}, {"optimizer", "nesterov"}}).ok());
+  EXPECT_TRUE(Build({{"algorithm", "easgd:every=4"}}).ok());
+  const absl::Status still =
+      Build({{"algorithm", "eamsgd"}, {"optimizer", "nesterov"}, {"momentum", "0"}}).status();
+  EXPECT_THAT(std::string(still.message()),
+              ::testing::HasSubstr("Nesterov needs a momentum greater than 0"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, OptimizerRuns,
                          ::testing::Values(Rule{"sgd", "0.05"}, Rule{"adam", "0.01"},
                                            Rule{"adamw:weight_decay=0.01", "0.01"},

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithm/algorithm.h"
 #include "experiment/core/experiment.h"
 #include "run/config/config_resolve.h"
 #include "tests/model/scratch_folder.h"
@@ -98,7 +99,7 @@ int64_t RoundPayload(const Experiment& experiment, const Method& method, Round r
     const int64_t doubled = std::bit_floor(nodes);
     return replica * (doubled * std::countr_zero(std::bit_floor(nodes)) + 2 * (nodes - doubled));
   }
-  if (method.algorithm.starts_with("allreduce")) return 2 * replica * (method.nodes - 1);
+  if (IsCentralized(method.algorithm)) return 2 * replica * (method.nodes - 1);
   int64_t messages = 0;
   std::vector<Rank> neighbours;
   for (Rank rank = 0; rank < method.nodes; ++rank) {
@@ -313,7 +314,13 @@ INSTANTIATE_TEST_SUITE_P(PushSum, TransportParity, ::testing::ValuesIn(PushSum()
 
 const Method kLocalMethods[] = {
     {.algorithm = "dpsgd:local=2", .topology = "one-peer-exponential", .nodes = 4, .every = 2},
-    {.algorithm = "dpsgd:order=atc:local=3", .topology = "ring", .every = 3}};
+    {.algorithm = "dpsgd:order=atc:local=3", .topology = "ring", .every = 3},
+    {.algorithm = "average:every=2", .topology = "ring", .every = 2},
+    {.algorithm = "average:once:tree", .topology = "ring", .nodes = 5, .every = kRounds},
+    {.algorithm = "slowmo:every=2:halving-doubling", .topology = "ring", .nodes = 4, .every = 2},
+    {.algorithm = "diloco:every=3:double-tree", .topology = "ring", .every = 3},
+    {.algorithm = "noloco:every=2", .topology = "random-matching", .nodes = 4, .every = 2},
+    {.algorithm = "easgd:every=2", .topology = "ring", .every = 2}};
 
 INSTANTIATE_TEST_SUITE_P(LocalSteps, SimulatorParity, ::testing::ValuesIn(kLocalMethods));
 INSTANTIATE_TEST_SUITE_P(LocalSteps, TransportParity, ::testing::ValuesIn(kLocalMethods));

@@ -62,7 +62,7 @@ TEST(WinnerMap, NamesWhatIsMissing) {
             "the sweep has one bandwidth (1Gbit); give --bandwidth a list");
   EXPECT_THAT(complaint({grid[0], grid[2], grid[4]}),
               HasSubstr("add allreduce or ps to --algorithm"));
-  EXPECT_THAT(complaint({grid[1], grid[3], grid[5]}), HasSubstr("add dpsgd or sgp to --algorithm"));
+  EXPECT_THAT(complaint({grid[1], grid[3], grid[5]}), HasSubstr("add dpsgd to --algorithm"));
   std::vector<SweptCell> sizes = grid;
   sizes[0].config.set_nodes(16);
   EXPECT_THAT(complaint(sizes), HasSubstr("several values of --nodes (16, 8)"));

@@ -38,10 +38,10 @@ class Draw {
 RunPlan Basics(uint64_t seed, Draw& draw) {
   RunPlan plan{.seed = seed, .token = seed % 2 == 0};
   plan.nodes = static_cast<Rank>(draw.Between(2, 8));
-  plan.algorithm =
-      draw.Of<const char*>({"dpsgd", "dpsgd", "dpsgd:order=atc", "dpsgd:local=2", "allreduce",
-                            "allreduce:buckets=2", "allreduce:halving-doubling", "allreduce:tree",
-                            "allreduce:hierarchical", "allreduce:recursive-doubling", "ps"});
+  plan.algorithm = draw.Of<const char*>(
+      {"dpsgd", "dpsgd", "dpsgd:order=atc", "dpsgd:local=2", "average:every=3", "noloco:every=2",
+       "allreduce", "allreduce:buckets=2", "allreduce:halving-doubling", "allreduce:tree",
+       "allreduce:hierarchical", "allreduce:recursive-doubling", "ps"});
   plan.topology = draw.Of<const char*>(
       {"ring", "ring", "complete", "path", "star", "one-peer-exponential", "random-matching"});
   plan.window = static_cast<int>(draw.Between(1, 3));

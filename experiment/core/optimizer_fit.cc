@@ -1,4 +1,4 @@
-#include "experiment/core/whole_tensors.h"
+#include "experiment/core/optimizer_fit.h"
 
 #include <string>
 
@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/failure.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
@@ -44,8 +45,6 @@ std::string Remedy(const Config& config, const Optimizer& optimizer, const Repli
   return "";
 }
 
-}  // namespace
-
 absl::Status CheckWholeTensors(const Config& config, const Optimizer& optimizer,
                                const ReplicaLayout& layout) {
   ASSIGN_OR_RETURN(const TensorView* cut,
@@ -56,6 +55,24 @@ absl::Status CheckWholeTensors(const Config& config, const Optimizer& optimizer,
       ": needs the norms of whole tensors, and a server of --algorithm=", config.algorithm(),
       " would hold a part of ", cut->name, "; take ", Remedy(config, optimizer, layout),
       "an optimizer without norms (--optimizer=adam, say)"));
+}
+
+absl::Status CheckOwnOptimizer(const Config& config) {
+  ASSIGN_OR_RETURN(const auto algorithm, Algorithms().Read(config.algorithm()));
+  ASSIGN_OR_RETURN(const Spec optimizer, ParseSpec(config.optimizer()));
+  const std::string& own = algorithm.kind->optimizer;
+  if (own.empty() || optimizer.name == own) return absl::OkStatus();
+  return UsageError(absl::StrCat("--algorithm=", config.algorithm(),
+                                 ": its local steps are those of ", own, ", not of ",
+                                 config.optimizer(), "; add --optimizer=", own));
+}
+
+}  // namespace
+
+absl::Status CheckOptimizerFits(const Config& config, const Optimizer& optimizer,
+                                const ReplicaLayout& layout) {
+  RETURN_IF_ERROR(CheckOwnOptimizer(config));
+  return CheckWholeTensors(config, optimizer, layout);
 }
 
 }  // namespace grapevine

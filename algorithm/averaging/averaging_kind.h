@@ -1,0 +1,37 @@
+// Methods that average all replicas by an allreduce, as registrations: "average:tree:every=8",
+// "slowmo:every=12", "average:epoch". What distinguishes them is an AveragingMethod; their options
+// for the allreduce and the local steps, and the traits that follow, are the same.
+//
+// Thread-safety: pure functions.
+#ifndef GRAPEVINE_ALGORITHM_AVERAGING_AVERAGING_KIND_H_
+#define GRAPEVINE_ALGORITHM_AVERAGING_AVERAGING_KIND_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "algorithm/algorithm_kind.h"
+#include "algorithm/local/local_sgd.h"
+#include "algorithm/local/outer_step.h"
+#include "base/ids.h"
+#include "base/spec.h"
+
+namespace grapevine {
+
+struct AveragingMethod {
+  int64_t every;  // rounds from one average to the next, by default
+  StepOrder order = StepOrder::kAtc;
+  // Reads the method's own options, and makes what becomes of an average of so many replicas.
+  // Empty: it has none, and the average takes the replicas' place.
+  std::function<std::unique_ptr<OuterStep>(SpecReader& reader, Rank nodes)> outer = nullptr;
+  int outer_vectors = 0;  // as long as a replica, that `outer` keeps
+};
+
+// Fills in what follows: the factory, `centralized`, messages and memory. In a spec "epoch" and
+// "once" alone are short for every=epoch and every=once, and what else stands alone names the
+// allreduce. Errors name the option and the nearest value that works.
+AlgorithmKind AveragingKind(AveragingMethod method, AlgorithmKind kind);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_ALGORITHM_AVERAGING_AVERAGING_KIND_H_

@@ -1,0 +1,42 @@
+// The centre of elastic averaging (EASGD; Zhang, Choromanska and LeCun 2015, arXiv:1412.6651,
+// eqs. 5 and 6): replicas and centre pull at each other.
+//   x_i <- x_i - lr u_i - alpha (x_i - c)
+//   c   <- (1 - n alpha) c + n alpha mean_i x_i
+// Both read the old values. Every node keeps the centre, the same bits on all of them. With
+// n alpha at most 1 both are convex averages, so that batch-norm statistics take part.
+#ifndef GRAPEVINE_ALGORITHM_LOCAL_ELASTIC_CENTRE_H_
+#define GRAPEVINE_ALGORITHM_LOCAL_ELASTIC_CENTRE_H_
+
+#include <optional>
+
+#include "algorithm/local/outer_step.h"
+#include "base/ids.h"
+
+namespace grapevine {
+
+class ElasticCentre final : public OuterStep {
+ public:
+  static constexpr int kVectors = 1;  // that it keeps
+
+  // alpha is rho times the learning rate, but at most 1 / n; without rho it is 0.9 / n.
+  ElasticCentre(Rank nodes, std::optional<double> rho) : nodes_(nodes), rho_(rho) {}
+
+  // The centre begins at `replica`.
+  void Start(Vec replica, Host& host) override;
+  // (1 - alpha) x + alpha c.
+  Averaging::Terms Replace(Vec replica, const Averaging::Terms& average, double learning_rate,
+                           Host& host) override;
+  // Moves the centre towards the average of the replicas that were pulled.
+  void End(const Averaging::Terms& average, double learning_rate, Host& host) override;
+
+ private:
+  double Alpha(double learning_rate) const;
+
+  const Rank nodes_;
+  const std::optional<double> rho_;
+  Vec centre_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_ALGORITHM_LOCAL_ELASTIC_CENTRE_H_
