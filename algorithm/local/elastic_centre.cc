@@ -1,13 +1,6 @@
 #include "algorithm/local/elastic_centre.h"
 
-#include <algorithm>
-
 namespace grapevine {
-
-double ElasticCentre::Alpha(double learning_rate) const {
-  constexpr double kUsual = 0.9;  // n alpha in the paper
-  return rho_ ? std::min(*rho_ * learning_rate, 1.0 / nodes_) : kUsual / nodes_;
-}
 
 void ElasticCentre::Start(Vec replica, Host& host) {
   centre_ = host.New(host.replica_size(), "the elastic centre");
@@ -17,12 +10,12 @@ void ElasticCentre::Start(Vec replica, Host& host) {
 
 Averaging::Terms ElasticCentre::Replace(Vec replica, const Averaging::Terms&, double learning_rate,
                                         Host& host) {
-  const double alpha = Alpha(learning_rate);
+  const double alpha = rate_.Alpha(learning_rate);
   return {{1 - alpha, host.Whole(replica)}, {alpha, host.Whole(centre_)}};
 }
 
 void ElasticCentre::End(const Averaging::Terms& average, double learning_rate, Host& host) {
-  const double share = nodes_ * Alpha(learning_rate);
+  const double share = rate_.replicas() * rate_.Alpha(learning_rate);
   const Part centre = host.Whole(centre_);
   Averaging::Terms sum = {{1 - share, centre}};
   for (const Term& term : average) sum.push_back({share * term.weight, term.part});

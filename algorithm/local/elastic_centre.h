@@ -7,10 +7,8 @@
 #ifndef GRAPEVINE_ALGORITHM_LOCAL_ELASTIC_CENTRE_H_
 #define GRAPEVINE_ALGORITHM_LOCAL_ELASTIC_CENTRE_H_
 
-#include <optional>
-
+#include "algorithm/local/elastic_rate.h"
 #include "algorithm/local/outer_step.h"
-#include "base/ids.h"
 
 namespace grapevine {
 
@@ -18,8 +16,7 @@ class ElasticCentre final : public OuterStep {
  public:
   static constexpr int kVectors = 1;  // that it keeps
 
-  // alpha is rho times the learning rate, but at most 1 / n; without rho it is 0.9 / n.
-  ElasticCentre(Rank nodes, std::optional<double> rho) : nodes_(nodes), rho_(rho) {}
+  explicit ElasticCentre(ElasticRate rate) : rate_(rate) {}
 
   // The centre begins at `replica`.
   void Start(Vec replica, Host& host) override;
@@ -30,10 +27,7 @@ class ElasticCentre final : public OuterStep {
   void End(const Averaging::Terms& average, double learning_rate, Host& host) override;
 
  private:
-  double Alpha(double learning_rate) const;
-
-  const Rank nodes_;
-  const std::optional<double> rho_;
+  const ElasticRate rate_;
   Vec centre_;
 };
 

@@ -1,0 +1,100 @@
+#include "algorithm/server/async_easgd.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "algorithm/local/elastic_rate.h"
+#include "algorithm/server/async_server.h"
+#include "algorithm/server/async_worker.h"
+#include "algorithm/server/elastic_averaging.h"
+#include "algorithm/server/shard_layout.h"
+#include "base/status_macros.h"
+
+namespace grapevine {
+namespace {
+
+bool IsAsync(const Spec& spec) { return !spec.arguments.empty() && spec.arguments[0] == "async"; }
+
+struct ElasticSpec {
+  ShardLayout shards;
+  int64_t every;
+  ElasticRate rate;
+};
+
+absl::StatusOr<ElasticSpec> Parse(const Spec& spec, Rank nodes) {
+  SpecReader reader(spec);
+  reader.Argument();
+  const int64_t every = reader.Integer("every", 1, 1, 1'000'000);
+  const std::optional<double> rho = ElasticRate::ReadRho(reader);
+  const int64_t servers = ShardLayout::ReadServers(reader);
+  RETURN_IF_ERROR(reader.Finish());
+  ASSIGN_OR_RETURN(const ShardLayout shards, ShardLayout::Make(spec, servers, nodes));
+  return ElasticSpec{.shards = shards, .every = every, .rate = {shards.workers(), rho}};
+}
+
+absl::StatusOr<std::unique_ptr<Algorithm>> Make(const Spec& spec, AlgorithmOptions options) {
+  ASSIGN_OR_RETURN(const ElasticSpec read, Parse(spec, options.mixing->topology().size()));
+  const ShardLayout& shards = read.shards;
+  if (!shards.IsServer(options.rank)) {
+    return std::make_unique<AsyncWorker>(
+        shards, options.rank, AsyncWorkerOptions{.window = read.every},
+        std::make_unique<ElasticReplica>(std::move(options.learning_rate)));
+  }
+  const auto alpha = [rate = read.rate, learning_rate = std::move(options.learning_rate)](
+                         Round round) { return rate.Alpha(learning_rate(round)); };
+  return std::make_unique<AsyncServer>(shards, options.rank, read.every,
+                                       StalenessGate(shards.workers(), std::nullopt),
+                                       std::make_unique<ElasticServer>(alpha));
+}
+
+// But for the end of a run, where a worker meets the centre after fewer steps.
+absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology) {
+  ASSIGN_OR_RETURN(const ElasticSpec read, Parse(spec, topology.size()));
+  return 2.0 * read.shards.workers() * read.shards.servers() / static_cast<double>(read.every);
+}
+
+absl::StatusOr<int64_t> Memory(const Spec& spec, const Topology& topology, int64_t size,
+                               int state_vectors) {
+  ASSIGN_OR_RETURN(const ElasticSpec read, Parse(spec, topology.size()));
+  return std::max((ElasticReplica::kVectors + state_vectors) * size,
+                  ElasticServer::kVectors * read.shards.LargestShard(size));
+}
+
+}  // namespace
+
+AlgorithmKind WithAsyncEasgd(AlgorithmKind synchronous) {
+  AlgorithmKind kind = synchronous;
+  kind.options = absl::StrCat("[:async[:servers=S]]", synchronous.options);
+  absl::StrAppend(&kind.help,
+                  "; async: the last S ranks are servers that keep the centre, and workers meet it "
+                  "one by one");
+  kind.examples.push_back(absl::StrCat(kind.name, ":async"));
+  kind.examples.push_back(absl::StrCat(kind.name, ":async:every=3:servers=2"));
+  kind.make = [make = synchronous.make](const Spec& spec, AlgorithmOptions options) {
+    return IsAsync(spec) ? Make(spec, std::move(options)) : make(spec, std::move(options));
+  };
+  kind.rounds = [](const Spec& spec) { return !IsAsync(spec); };
+  kind.evaluated = [](const Spec& spec) {
+    return IsAsync(spec) ? EvaluatedModel::kServersWeights : EvaluatedModel::kWorkersMean;
+  };
+  kind.workers = [](const Spec& spec, Rank nodes) -> absl::StatusOr<Rank> {
+    if (!IsAsync(spec)) return nodes;
+    ASSIGN_OR_RETURN(const ElasticSpec read, Parse(spec, nodes));
+    return read.shards.workers();
+  };
+  kind.messages = [messages = synchronous.messages](const Spec& spec, const Topology& topology,
+                                                    const RunLength& length) {
+    return IsAsync(spec) ? Messages(spec, topology) : messages(spec, topology, length);
+  };
+  kind.memory = [memory = synchronous.memory](const Spec& spec, const Topology& topology,
+                                              int64_t size, int state_vectors) {
+    return IsAsync(spec) ? Memory(spec, topology, size, state_vectors)
+                         : memory(spec, topology, size, state_vectors);
+  };
+  return kind;
+}
+
+}  // namespace grapevine
