@@ -16,6 +16,7 @@ int RunGrapevine(int argc, char** argv) {
   AddEvalCommand(line);
   AddNodeCommand(line);
   AddPlotCommand(line);
+  AddReplayCommand(line);
   AddSimCommand(line);
   AddTopologyCommand(line);
   AddTrainCommand(line);

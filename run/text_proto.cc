@@ -46,19 +46,26 @@ absl::Status ReadTextProto(const std::string& path, Failure bad_content,
   const absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
   if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
   const auto bytes = (*file)->bytes();
+  return ParseTextProto(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                        bad_content, message, positions);
+}
+
+absl::Status ParseTextProto(const std::string& name, std::string_view text, Failure bad_content,
+                            google::protobuf::Message* message,
+                            google::protobuf::TextFormat::ParseInfoTree* positions) {
   const std::string type(message->GetTypeName());
-  if (bytes.size() > kMaxBytes) {
-    return InputError(path, absl::StrCat("is not a textproto of ", type, ": it has ", bytes.size(),
+  if (text.size() > kMaxBytes) {
+    return InputError(name, absl::StrCat("is not a textproto of ", type, ": it has ", text.size(),
                                          " bytes, more than ", kMaxBytes));
   }
-  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
-  FirstError errors(path, bad_content);
+  google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
+  FirstError errors(name, bad_content);
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
   parser.WriteLocationsTo(positions);
   if (parser.Parse(&stream, message)) return absl::OkStatus();
   RETURN_IF_ERROR(errors.status());
-  return ErrorAtLine(path, 1, absl::StrCat("is not a textproto of ", type), bad_content);
+  return ErrorAtLine(name, 1, absl::StrCat("is not a textproto of ", type), bad_content);
 }
 
 }  // namespace grapevine

@@ -20,6 +20,11 @@ absl::Status ReadTextProto(const std::string& path, Failure bad_content,
                            google::protobuf::Message* message,
                            google::protobuf::TextFormat::ParseInfoTree* positions);
 
+// The same of text that is not in a file of its own; errors call it `name`.
+absl::Status ParseTextProto(const std::string& name, std::string_view text, Failure bad_content,
+                            google::protobuf::Message* message,
+                            google::protobuf::TextFormat::ParseInfoTree* positions);
+
 // "FILE:LINE: WHAT", the line counted from 1.
 absl::Status ErrorAtLine(const std::string& path, int line, std::string_view what, Failure failure);
 

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "system/file_descriptor.h"
 
 namespace grapevine {
 
@@ -94,13 +95,8 @@ AtomicFile::~AtomicFile() {
 }
 
 absl::Status AtomicFile::Append(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return SystemError(errno, "cannot write", temporary_);
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return absl::OkStatus();
+  const int error = WriteAll(descriptor_, bytes);
+  return error == 0 ? absl::OkStatus() : SystemError(error, "cannot write", temporary_);
 }
 
 absl::Status AtomicFile::Commit() {

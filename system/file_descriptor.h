@@ -1,9 +1,10 @@
-// A file descriptor with an owner, and how many of them this process may have open.
+// A file descriptor with an owner, writing to one, and how many this process may have open.
 #ifndef GRAPEVINE_SYSTEM_FILE_DESCRIPTOR_H_
 #define GRAPEVINE_SYSTEM_FILE_DESCRIPTOR_H_
 
 #include <unistd.h>
 
+#include <string_view>
 #include <utility>
 
 namespace grapevine {
@@ -30,6 +31,10 @@ class UniqueDescriptor {
  private:
   int descriptor_ = -1;
 };
+
+// Writes all bytes, however often the system interrupts; returns 0 or the errno, after which a part
+// may have been written. Thread-safe.
+int WriteAll(int descriptor, std::string_view bytes);
 
 // Raises the soft limit, which is low for the sake of programs that use select(), to
 // the hard one. Where that fails it stays as it was. Thread-safe.

@@ -56,6 +56,7 @@ std::vector<std::string> NodeArguments(const Config& config, const std::string& 
                                         absl::StrCat("--log-level=", config.log_level()),
                                         absl::StrCat("--log-format=", config.log_format())};
   if (config.has_trace()) arguments.push_back(absl::StrCat("--trace=", config.trace()));
+  if (config.has_record()) arguments.push_back(absl::StrCat("--record=", config.record()));
   if (config.has_profile()) arguments.push_back(absl::StrCat("--profile=", config.profile()));
   return arguments;
 }

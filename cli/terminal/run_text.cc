@@ -83,6 +83,10 @@ absl::StatusOr<std::string> Closing(const Config& config, const std::string& run
   if (config.has_trace()) {
     absl::StrAppend(&text, "trace: ", config.trace(), " (open it in ui.perfetto.dev)\n");
   }
+  if (config.has_record()) {
+    absl::StrAppend(&text, "recording: ", config.record(), " (run it again: grapevine replay ",
+                    config.record(), ")\n");
+  }
   if (config.has_profile()) {
     absl::StrAppend(&text, "profile: ", config.profile(),
                     " (use it: grapevine sim --compute=profile:", config.profile(), ")\n");

@@ -66,6 +66,12 @@ absl::Status CheckModelOnRealNodes(const Config& config) {
                   absl::StrCat("--model=", config.model(),
                                " computes nothing; measure the model that it stands for"));
   }
+  if (!Learns(config.model()) && config.has_record()) {
+    return Refuse(config, "record",
+                  absl::StrCat("--model=", config.model(),
+                               " has no weights that a replay could compare; record one that "
+                               "learns"));
+  }
   if (!config.has_compute() || !SeesData(config.model())) return absl::OkStatus();
   return Refuse(config, "compute",
                 absl::StrCat("--model=", config.model(),

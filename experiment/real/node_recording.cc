@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "run/recording/recording_algorithm.h"
 #include "run/records/output_file.h"
 #include "run/records/revision.h"
 #include "run/records/run_directory.h"
@@ -92,6 +93,26 @@ absl::Status NodeRecording::BeginFiles() {
     if (!profile.ok()) return AsOutputStatus(profile.status());
     profile_ = *std::move(profile);
   }
+  if (config_.has_record()) {
+    absl::StatusOr<std::unique_ptr<AtomicFile>> recording = AtomicFile::Create(config_.record());
+    if (!recording.ok()) return AsOutputStatus(recording.status());
+    recording_ = *std::move(recording);
+  }
+  return absl::OkStatus();
+}
+
+std::unique_ptr<Algorithm> NodeRecording::Recorded(std::unique_ptr<Algorithm> algorithm,
+                                                   RecordingHeader header) {
+  if (!config_.has_record()) return algorithm;
+  header_ = std::move(header);
+  return std::make_unique<RecordingAlgorithm>(
+      std::move(algorithm), [this](const Event& event) { return events_->Add(event); });
+}
+
+absl::Status NodeRecording::BeginEvents() {
+  if (!config_.has_record()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(events_, RecordingWriter::Create(
+                                NodeRecordingPath(NodeDirectory(run_directory_, rank_)), header_));
   return absl::OkStatus();
 }
 
@@ -101,8 +122,9 @@ void NodeRecording::OnRound(const RoundReport& report) {
   }
 }
 
-absl::Status NodeRecording::WritePart() {
+absl::Status NodeRecording::WritePart(const SharedVector& model) {
   absl::Status status = WriteTracePart();
+  if (events_) status.Update(events_->Finish(model.span()));
   if (profiler_) {
     status.Update(WriteOutputFile(NodeProfilePath(NodeDirectory(run_directory_, rank_)),
                                   ToText(profiler_->Profile())));
@@ -124,6 +146,7 @@ absl::Status NodeRecording::Join() {
   absl::Status status;
   if (trace_) status.Update(JoinTraces());
   if (profile_) status.Update(JoinProfiles());
+  if (recording_) status.Update(JoinEvents());
   return status;
 }
 
@@ -147,6 +170,31 @@ absl::Status NodeRecording::JoinTraces() {
   ASSIGN_OR_RETURN(const std::vector<Rank> missing, MergeTraces(parts, trace_.get()));
   WarnOfMissing("trace", missing);
   RETURN_IF_ERROR(trace_->Finish());
+  Remove(parts);
+  return absl::OkStatus();
+}
+
+// Their concatenation. What is on other machines replays beside it.
+absl::Status NodeRecording::JoinEvents() {
+  const std::vector<std::string> parts = Parts(NodeRecordingPath);
+  std::vector<Rank> missing;
+  for (Rank rank = 0; rank < config_.nodes(); ++rank) {
+    std::error_code error;
+    if (!std::filesystem::exists(parts[rank], error)) {
+      missing.push_back(rank);
+      continue;
+    }
+    const absl::StatusOr<std::unique_ptr<MappedFile>> part = MappedFile::Open(parts[rank]);
+    if (!part.ok()) return AsOutputStatus(part.status());
+    const auto bytes = (*part)->bytes();
+    absl::Status status =
+        recording_->Append({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    if (!status.ok()) return AsOutputStatus(std::move(status));
+  }
+  WarnOfMissing("recording", missing);
+  if (absl::Status status = recording_->Commit(); !status.ok()) {
+    return AsOutputStatus(std::move(status));
+  }
   Remove(parts);
   return absl::OkStatus();
 }

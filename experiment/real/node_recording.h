@@ -1,4 +1,4 @@
-// What a real run records besides its metrics: a trace, a compute profile.
+// What a real run records besides its metrics: a trace, a compute profile, the order of events.
 //
 // Every node records its own part in its folder of the run directory; rank 0 joins the parts once
 // all nodes are done. Parts on another machine's disk are missing from the result, with a
@@ -16,10 +16,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "algorithm/algorithm.h"
 #include "base/ids.h"
+#include "kernels/vector/shared_vector.h"
 #include "node/runner/runner.h"
 #include "node/runner/trace_recorder.h"
 #include "run/config/config.pb.h"
+#include "run/recording/recording.pb.h"
+#include "run/recording/recording_writer.h"
 #include "run/timing/compute_profile.pb.h"
 #include "run/trace/chrome_trace.h"
 #include "system/file.h"
@@ -56,18 +60,24 @@ class ProfileRecorder {
 // Thread-compatible; the recorder that it lends is thread-safe.
 class NodeRecording {
  public:
-  // Records what `config` asks for (--trace, --profile). Rank 0 creates the files at once: a path
-  // that cannot be written fails the run before it begins (kOutput).
+  // Records what `config` asks for (--trace, --profile, --record). Rank 0 creates the files at
+  // once: a path that cannot be written fails the run before it begins (kOutput).
   static absl::StatusOr<std::unique_ptr<NodeRecording>> Make(const Config& config, Rank rank,
                                                              std::string run_directory);
 
   // Null when no trace is wanted.
   TraceRecorder* trace() { return recorder_.get(); }
 
+  // The algorithm to drive: one whose events are noted, if that is wanted. This outlives it.
+  std::unique_ptr<Algorithm> Recorded(std::unique_ptr<Algorithm> algorithm, RecordingHeader header);
+  // Before the first event, once the node's folder exists.
+  absl::Status BeginEvents();
+
   void OnRound(const RoundReport& report);
 
-  // Writes this node's part, after training and before the node reports that.
-  absl::Status WritePart();
+  // Writes this node's part, after training and before the node reports that. `model` is its final
+  // one; no data: none.
+  absl::Status WritePart(const SharedVector& model);
   // On rank 0, once all nodes have trained.
   absl::Status Join();
 
@@ -78,6 +88,7 @@ class NodeRecording {
   absl::Status WriteTracePart();
   absl::Status JoinTraces();
   absl::Status JoinProfiles();
+  absl::Status JoinEvents();
   // The nodes' parts of the trace or the profile.
   std::vector<std::string> Parts(std::string (*path)(const std::string& folder)) const;
   void WarnOfMissing(std::string_view what, const std::vector<Rank>& missing) const;
@@ -87,9 +98,12 @@ class NodeRecording {
   const std::string run_directory_;
   std::unique_ptr<TraceRecorder> recorder_;
   std::unique_ptr<ProfileRecorder> profiler_;
+  RecordingHeader header_;
+  std::unique_ptr<RecordingWriter> events_;
   // Rank 0's:
   std::unique_ptr<ChromeTrace> trace_;
   std::unique_ptr<AtomicFile> profile_;
+  std::unique_ptr<AtomicFile> recording_;
 };
 
 }  // namespace grapevine

@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "experiment/core/experiment_identity.h"
 #include "experiment/core/experiment_results.h"
+#include "experiment/core/recorded_experiment.h"
 #include "kernels/passes/sketch.h"
 #include "model/problem/averaged_model.h"
 #include "run/config/config_field.h"
@@ -118,6 +119,7 @@ absl::Status NodeRun::Prepare() {
     RETURN_IF_ERROR(PrepareLearning());
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Algorithm> algorithm, experiment_->MakeAlgorithm(options_.rank));
+  ASSIGN_OR_RETURN(const std::vector<IdentityItem> identity, IdentityOf(*experiment_));
   RunObserver* const observer = this;
   runner_ = std::make_unique<Runner>(
       RunnerOptions{
@@ -131,9 +133,8 @@ absl::Status NodeRun::Prepare() {
           .pace = PaceOf(*experiment_, options_.rank),
           .trace = recording_->trace(),
           .data_path = device_->data_path()},
-      std::move(algorithm), objective_.get(), &experiment_->layout(), &experiment_->optimizer(),
-      observer);
-  ASSIGN_OR_RETURN(const std::vector<IdentityItem> identity, IdentityOf(*experiment_));
+      recording_->Recorded(std::move(algorithm), HeaderOf(*experiment_, options_.rank, identity)),
+      objective_.get(), &experiment_->layout(), &experiment_->optimizer(), observer);
   session_ = std::make_unique<NodeSession>(SessionOptions(identity), Callbacks(), runner_.get());
   if (!coordinates_) return absl::OkStatus();
 
@@ -200,7 +201,7 @@ absl::Status NodeRun::OnStart() {
   ASSIGN_OR_RETURN(std::string folder, PrepareNodeDirectory(options_.run_directory, options_.rank,
                                                             experiment_->config().overwrite()));
   ASSIGN_OR_RETURN(node_metrics_, LineFile::Open(MetricsPath(folder)));
-  return absl::OkStatus();
+  return recording_->BeginEvents();
 }
 
 absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel&) {
@@ -244,7 +245,7 @@ absl::Status NodeRun::OnTrained(const SharedVector& model) {
   if (coordinates_) {
     RETURN_IF_ERROR(evaluations_->Drain());
   }
-  RETURN_IF_ERROR(recording_->WritePart());
+  RETURN_IF_ERROR(recording_->WritePart(model));
   if (!experiment_->has_rounds()) RETURN_IF_ERROR(ReportTotals());
   if (!evaluator_) return absl::OkStatus();
   const absl::StatusOr<Evaluation> local = evaluator_->Evaluate(model);

@@ -13,31 +13,14 @@
 #include "base/units.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_results.h"
+#include "experiment/simulated/experiment_vectors.h"
 #include "model/problem/averaged_model.h"
 #include "run/records/run_directory.h"
-#include "sim/engine/replica_vectors.h"
 #include "sim/engine/round_collector.h"
 #include "sim/engine/step_statistics.h"
-#include "sim/engine/vector_store.h"
 
 namespace grapevine {
 namespace {
-
-// Numbers for a model that learns, none for a phantom. All nodes compute their
-// gradients on one network's memory. The experiment outlives the store.
-absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& experiment) {
-  if (!experiment.problem().learns()) {
-    return std::make_unique<PhantomVectors>(experiment.layout().size,
-                                            experiment.optimizer().step_vectors());
-  }
-  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Objective>> objectives,
-                   experiment.MakeObjectives(0, experiment.workers(), {}));
-  return std::make_unique<ReplicaVectors>(ReplicaVectors::Parts{
-      .layout = &experiment.layout(),
-      .optimizer = &experiment.optimizer(),
-      .initialize = [&experiment](float* replica) { return experiment.Initialize(replica); },
-      .objectives = std::move(objectives)});
-}
 
 // In each direction, if all hosts have the same and nothing else limits; else 0.
 double InterfaceBandwidth(const NetworkPlan& network) {

@@ -2,6 +2,8 @@
 
 #include <google/protobuf/text_format.h>
 
+#include <utility>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
@@ -19,12 +21,9 @@ absl::Status Reread(const ConfigField& field, Config* config) {
   return SetField(field, FieldText(field, *config), config);
 }
 
-}  // namespace
-
-absl::StatusOr<ConfigFile> ReadConfigFile(const std::string& path) {
-  ConfigFile result;
-  TextFormat::ParseInfoTree positions;
-  RETURN_IF_ERROR(ReadTextProto(path, Failure::kUsage, &result.config, &positions));
+// Reads all values again, and notes where they are.
+absl::StatusOr<ConfigFile> Checked(const std::string& path, ConfigFile result,
+                                   const TextFormat::ParseInfoTree& positions) {
   for (const ConfigField* field : ConfigFields()) {
     if (!HasField(*field, result.config)) continue;
     const int index = field->is_repeated() ? 0 : -1;
@@ -37,6 +36,22 @@ absl::StatusOr<ConfigFile> ReadConfigFile(const std::string& path) {
     }
   }
   return result;
+}
+
+}  // namespace
+
+absl::StatusOr<ConfigFile> ReadConfigFile(const std::string& path) {
+  ConfigFile file;
+  TextFormat::ParseInfoTree positions;
+  RETURN_IF_ERROR(ReadTextProto(path, Failure::kUsage, &file.config, &positions));
+  return Checked(path, std::move(file), positions);
+}
+
+absl::StatusOr<ConfigFile> ParseConfigText(const std::string& name, std::string_view text) {
+  ConfigFile file;
+  TextFormat::ParseInfoTree positions;
+  RETURN_IF_ERROR(ParseTextProto(name, text, Failure::kUsage, &file.config, &positions));
+  return Checked(name, std::move(file), positions);
 }
 
 std::string ConfigFileText(const Config& config) {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "run/config/config.pb.h"
@@ -19,6 +20,8 @@ struct ConfigFile {
 // Reads a textproto of Config. A missing file is kInput; unknown or repeated fields and bad
 // values are kUsage and begin with FILE:LINE.
 absl::StatusOr<ConfigFile> ReadConfigFile(const std::string& path);
+// The same of text that is part of another file, which errors call `name`.
+absl::StatusOr<ConfigFile> ParseConfigText(const std::string& name, std::string_view text);
 
 // The textproto that describes the run: all values that are set, except those about where this
 // process runs and where it writes (section CLUSTER).

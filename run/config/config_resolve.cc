@@ -20,8 +20,9 @@
 namespace grapevine {
 namespace {
 
-absl::Status AddFile(const std::string& path, ResolvedConfig* resolved) {
-  ASSIGN_OR_RETURN(ConfigFile file, ReadConfigFile(path));
+absl::Status AddFile(const std::string& path, const std::optional<std::string>& text,
+                     ResolvedConfig* resolved) {
+  ASSIGN_OR_RETURN(ConfigFile file, text ? ParseConfigText(path, *text) : ReadConfigFile(path));
   resolved->config = std::move(file.config);
   for (const auto& [field, line] : file.line) {
     resolved->origins[field] = {Source::kFile, absl::StrCat(path, ":", line)};
@@ -149,7 +150,7 @@ std::string FolderName(std::string text) {
 absl::StatusOr<ResolvedConfig> ResolveConfig(const ConfigSources& sources) {
   ResolvedConfig resolved;
   if (sources.file) {
-    RETURN_IF_ERROR(AddFile(*sources.file, &resolved));
+    RETURN_IF_ERROR(AddFile(*sources.file, sources.text, &resolved));
   }
   RETURN_IF_ERROR(AddEnvironment(sources.environment, &resolved));
   RETURN_IF_ERROR(AddFlags(sources.flags, &resolved));

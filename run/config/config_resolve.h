@@ -20,6 +20,7 @@ struct ConfigSources {
   std::map<std::string, std::string> flags = {};        // field name: text
   std::map<std::string, std::string> environment = {};  // variable: text
   std::optional<std::string> file = {};                 // path of a textproto
+  std::optional<std::string> text = {};                 // its content, where it is a part of `file`
 };
 
 // Errors are kUsage (kInput for an unreadable file) and begin with the origin of the bad value: a

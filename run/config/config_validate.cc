@@ -171,6 +171,15 @@ absl::Status CheckStragglers(const ResolvedConfig& resolved) {
   return ConfiguredStragglers(resolved.config, resolved.config.nodes()).status();
 }
 
+absl::Status CheckRecord(const ResolvedConfig& resolved) {
+  const Config& config = resolved.config;
+  if (!config.has_record() || config.device() == "cpu") return absl::OkStatus();
+  return UsageError(absl::StrCat(Culprit(resolved, "record"),
+                                 ": a replay computes on the CPU, "
+                                 "whose bits a GPU's are not; drop --device=",
+                                 config.device()));
+}
+
 bool MakesUpTimes(const Config& config) {
   return config.has_compute() || config.slow_size() > 0 || config.straggler() != "none";
 }
@@ -184,10 +193,15 @@ absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
                                    ": --compute, --slow and --straggler change how long gradients "
                                    "take; drop them while measuring"));
   }
-  return absl::OkStatus();
+  return CheckRecord(resolved);
 }
 
 absl::Status ValidateForSimulation(const ResolvedConfig& resolved) {
+  if (resolved.config.has_record()) {
+    return UsageError(absl::StrCat(Culprit(resolved, "record"),
+                                   ": a simulation repeats itself, so there is nothing to record; "
+                                   "drop it, or record real nodes with `grapevine train`"));
+  }
   if (resolved.config.device() == "cpu") return absl::OkStatus();
   return UsageError(absl::StrCat(Culprit(resolved, "device"),
                                  ": the simulator learns on the CPU; for a GPU's times give it "

@@ -117,7 +117,7 @@ absl::Status CheckRunDirectory(const Config& config) {
 }
 
 absl::Status CheckRecordings(const Config& config) {
-  for (const std::string& path : {config.trace(), config.profile()}) {
+  for (const std::string& path : {config.trace(), config.profile(), config.record()}) {
     if (path.empty()) continue;
     // Created and abandoned.
     if (const auto file = AtomicFile::Create(path); !file.ok()) {

@@ -33,7 +33,7 @@ absl::Status RemoveRun(const std::string& run);
 
 // Whether CreateRunDirectory would succeed, for a dry run; touches nothing.
 absl::Status CheckRunDirectory(const Config& config);
-// Whether the files of --trace and --profile, if wanted, can be written.
+// Whether the files of --trace, --profile and --record, if wanted, can be written.
 absl::Status CheckRecordings(const Config& config);
 
 // Makes config.out(), or a default path beside earlier runs, a fresh run directory, writes

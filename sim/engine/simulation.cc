@@ -25,7 +25,7 @@ absl::Status At(Rank rank, Round round, const absl::Status& status) {
 }  // namespace
 
 Simulation::Simulation(const SimulationOptions& options, SimulationParts parts)
-    : options_(options), parts_(std::move(parts)), nodes_(options.nodes) {
+    : StoreHost(parts.vectors), options_(options), parts_(std::move(parts)), nodes_(options.nodes) {
   network_ = parts_.make_network(this);
   exchange_ = std::make_unique<MessageExchange>(options.nodes, network_.get(), parts_.effects,
                                                 parts_.vectors, &queue_);
@@ -127,7 +127,7 @@ absl::Status Simulation::Handle(const SimEvent& event) {
 absl::Status Simulation::OnGradientPart(Rank rank, uint32_t part) {
   Node& node = nodes_[rank];
   if (!node.gradient_loss) {
-    const absl::StatusOr<double> loss = parts_.vectors->EndGradient(rank);
+    const absl::StatusOr<double> loss = store().EndGradient(rank);
     if (!loss.ok()) return At(rank, node.gradient_round, loss.status());
     node.gradient_loss = *loss;
   }
@@ -213,7 +213,7 @@ absl::Status Simulation::Dispatch(Rank rank, const Event& event) {
   if (std::holds_alternative<Received>(event)) Spend(options_.message_overhead);
   absl::Status status = node.algorithm->On(event, *this);
   node.busy_until = cursor_;
-  if (status.ok()) status = std::exchange(status_, absl::OkStatus());
+  if (status.ok()) status = TakeStatus();
   if (status.ok()) return status;
   return At(rank, node.algorithm->round(), status);
 }
@@ -251,13 +251,6 @@ void Simulation::SpendTraffic(int64_t bytes) {
   Spend(std::llround(static_cast<double>(bytes) / options_.memory_bandwidth));
 }
 
-Vec Simulation::InitialReplica(ReplicaRange range) {
-  const absl::StatusOr<Vec> replica = parts_.vectors->InitialReplica(range);
-  if (replica.ok()) return *replica;
-  status_.Update(replica.status());
-  return parts_.vectors->New(range.size, "the starting replica");
-}
-
 void Simulation::Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) {
   Node& node = nodes_[current_];
   CHECK_EQ(node.gradient_round, -1) << "rank " << current_ << " asked for two gradients at once";
@@ -266,9 +259,9 @@ void Simulation::Gradient(Vec at, Vec into, Round round, std::span<const int64_t
   node.gradient_begin = cursor_;
   const Nanoseconds duration = parts_.compute->Gradient(current_, round);
   node.gradient_end = cursor_ + duration;
-  parts_.vectors->BeginGradient(current_, at, into, round);
+  store().BeginGradient(current_, at, into, round);
   for (size_t i = 0; i < cuts.size(); ++i) {
-    const double share = parts_.vectors->ReadyAt(cuts[i]);
+    const double share = store().ReadyAt(cuts[i]);
     PushGradientPart(cursor_ + std::llround(share * static_cast<double>(duration)), i + 1);
   }
   PushGradientPart(node.gradient_end, 0);
@@ -281,13 +274,13 @@ void Simulation::PushGradientPart(Nanoseconds when, size_t part) {
 }
 
 void Simulation::Combine(Part out, std::span<const Term> terms) {
-  parts_.vectors->Combine(out, terms);
+  store().Combine(out, terms);
   SpendTraffic(CombineTraffic(terms.size(), out.size));
 }
 
 void Simulation::Step(const StepRequest& request) {
-  parts_.vectors->Step(request);
-  SpendTraffic(StepTraffic(request.mix.size(), parts_.vectors->step_vectors(), request.range.size));
+  store().Step(request);
+  SpendTraffic(StepTraffic(request.mix.size(), store().step_vectors(), request.range.size));
 }
 
 SendId Simulation::Send(Rank to, Tag tag, const Payload& payload, const Note& note) {
@@ -332,16 +325,16 @@ void Simulation::Boundary(Round completed, Vec model) {
   nodes_[current_].ended = cursor_;
   if (budget_) CountSteps(completed);
   if (parts_.observer == nullptr) return;
-  status_.Update(parts_.observer->OnBoundary(current_, completed, cursor_, model));
+  Fail(parts_.observer->OnBoundary(current_, completed, cursor_, model));
   if (budget_) return TakeCuts(current_, cursor_, model);
-  status_.Update(parts_.observer->OnCut(
+  Fail(parts_.observer->OnCut(
       {.rank = current_, .round = completed, .completed = completed, .now = cursor_}, model));
 }
 
 void Simulation::CountSteps(Round completed) {
   if (current_ >= budget_->workers()) return;
   const absl::StatusOr<bool> moved = budget_->OnSteps(current_, completed);
-  status_.Update(moved.status());
+  Fail(moved.status());
   if (moved.ok() && *moved) moved_.push_back(current_);
   PassRounds();
 }
@@ -358,13 +351,12 @@ void Simulation::PassRounds() {
 void Simulation::TakeCuts(Rank rank, Nanoseconds when, Vec model) {
   Node& node = nodes_[rank];
   while (node.cut < passed_ && parts_.observer != nullptr) {
-    status_.Update(
-        parts_.observer->OnCut({.rank = rank,
-                                .round = ++node.cut,
-                                // At rest there is no message of the current one.
-                                .completed = node.algorithm->round() + (node.rested >= 0 ? 1 : 0),
-                                .now = when},
-                               model));
+    Fail(parts_.observer->OnCut({.rank = rank,
+                                 .round = ++node.cut,
+                                 // At rest there is no message of the current one.
+                                 .completed = node.algorithm->round() + (node.rested >= 0 ? 1 : 0),
+                                 .now = when},
+                                model));
   }
 }
 
@@ -372,7 +364,7 @@ absl::Status Simulation::TakeCutsAtRest() {
   rest_cuts_due_ = false;
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
     if (nodes_[rank].rested >= 0) TakeCuts(rank, now_, nodes_[rank].model);
-    if (!status_.ok()) return At(rank, passed_, std::exchange(status_, absl::OkStatus()));
+    if (absl::Status status = TakeStatus(); !status.ok()) return At(rank, passed_, status);
   }
   return absl::OkStatus();
 }

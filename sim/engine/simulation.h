@@ -19,12 +19,12 @@
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/gradient_budget.h"
-#include "algorithm/host.h"
 #include "algorithm/staleness.h"
 #include "run/timing/compute_time.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/message_exchange.h"
 #include "sim/engine/sim_observer.h"
+#include "sim/engine/store_host.h"
 #include "sim/engine/vector_store.h"
 #include "sim/nanoseconds.h"
 #include "sim/network/message_effect.h"
@@ -54,7 +54,7 @@ struct SimulationParts {
 };
 
 // Thread-compatible.
-class Simulation final : private Host, private AlarmClock {
+class Simulation final : private StoreHost, private AlarmClock {
  public:
   static absl::StatusOr<std::unique_ptr<Simulation>> Make(const SimulationOptions& options,
                                                           SimulationParts parts);
@@ -142,14 +142,6 @@ class Simulation final : private Host, private AlarmClock {
   void SpendTraffic(int64_t bytes);
 
   // Host, for the node whose event is being handled:
-  int64_t replica_size() const override { return parts_.vectors->replica_size(); }
-  ReplicaRange parameters() const override { return parts_.vectors->parameters(); }
-  Vec InitialReplica(ReplicaRange range) override;
-  Vec New(int64_t size, const char* role) override { return parts_.vectors->New(size, role); }
-  Vec NewOptimizerState(ReplicaRange range) override {
-    return parts_.vectors->NewOptimizerState(range);
-  }
-  void Drop(Vec vector) override { parts_.vectors->Drop(vector); }
   void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override;
   void Combine(Part out, std::span<const Term> terms) override;
   void Step(const StepRequest& request) override;
@@ -186,7 +178,6 @@ class Simulation final : private Host, private AlarmClock {
 
   Rank current_ = 0;        // whose event is being handled
   Nanoseconds cursor_ = 0;  // its exchange lane is busy until then
-  absl::Status status_;     // of a request: requests cannot fail to their caller
 };
 
 }  // namespace grapevine

@@ -79,7 +79,8 @@ TEST(Output, RecordingsReplaceNothingButFiles) {
   for (const std::string& path : {fifo, inside, link}) {
     for (const auto& command :
          {With(kTiny, {"--rounds=2", "--trace=" + path}),
-          With(kTiny, {"--rounds=2", "--profile=" + path}), With(sim, {"--trace=" + path})}) {
+          With(kTiny, {"--rounds=2", "--profile=" + path}),
+          With(kTiny, {"--rounds=2", "--record=" + path}), With(sim, {"--trace=" + path})}) {
       for (const char* mode : {"--dry-run", "--log-level=warning"}) {
         const Ended ended = RunGrapevine(With(command, {mode, "--out=" + folder.File("run")}));
         SCOPED_TRACE(::testing::PrintToString(command) + mode);
@@ -97,7 +98,7 @@ TEST(Output, RecordingsReplaceNothingButFiles) {
 TEST(Output, ADryRunFindsFoldersThatAreMissing) {
   const ScratchFolder folder;
   const std::string path = folder.File("none/file");
-  for (const std::string flag : {"--trace=", "--profile="}) {
+  for (const std::string flag : {"--trace=", "--profile=", "--record="}) {
     const Ended ended = RunGrapevine(
         With(kTiny, {"--rounds=2", "--dry-run", flag + path, "--out=" + folder.File("run")}));
     EXPECT_EQ(ended.exit_code, kOutput);

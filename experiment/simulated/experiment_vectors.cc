@@ -1,0 +1,25 @@
+#include "experiment/simulated/experiment_vectors.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "sim/engine/replica_vectors.h"
+
+namespace grapevine {
+
+absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& experiment) {
+  if (!experiment.problem().learns()) {
+    return std::make_unique<PhantomVectors>(experiment.layout().size,
+                                            experiment.optimizer().step_vectors());
+  }
+  ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Objective>> objectives,
+                   experiment.MakeObjectives(0, experiment.workers(), {}));
+  return std::make_unique<ReplicaVectors>(ReplicaVectors::Parts{
+      .layout = &experiment.layout(),
+      .optimizer = &experiment.optimizer(),
+      .initialize = [&experiment](float* replica) { return experiment.Initialize(replica); },
+      .objectives = std::move(objectives)});
+}
+
+}  // namespace grapevine

@@ -1,0 +1,19 @@
+// The vectors of an experiment's virtual nodes, simulated or replayed.
+#ifndef GRAPEVINE_EXPERIMENT_SIMULATED_EXPERIMENT_VECTORS_H_
+#define GRAPEVINE_EXPERIMENT_SIMULATED_EXPERIMENT_VECTORS_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "experiment/core/experiment.h"
+#include "sim/engine/vector_store.h"
+
+namespace grapevine {
+
+// Numbers for a model that learns, none for a phantom. All nodes compute their gradients on one
+// network's memory. The experiment outlives the store.
+absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& experiment);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_EXPERIMENT_SIMULATED_EXPERIMENT_VECTORS_H_

@@ -1,0 +1,243 @@
+#include "run/recording/recording.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/failure.h"
+#include "base/status_macros.h"
+#include "kernels/passes/crc32c.h"
+#include "run/recording/recording_format.h"
+#include "system/file.h"
+
+namespace grapevine {
+namespace {
+
+// More than any run has.
+constexpr int32_t kMaxNodes = 1 << 20;
+// Of the ranks that an error lists.
+constexpr size_t kListed = 8;
+
+constexpr char kAnotherCopy[] = "take another copy, or record the run again";
+
+}  // namespace
+
+uint32_t ModelChecksum(std::span<const float> model) {
+  return Crc32c(0, model.data(), model.size_bytes());
+}
+
+std::string RecordedNode::At(int64_t offset) const {
+  return absl::StrCat(file_, ": rank ", rank(), ", offset ", offset);
+}
+
+void EventCursor::Next() {
+  at_ = next_;
+  ++index_;
+  Read();
+}
+
+void EventCursor::Read() {
+  event_.reset();
+  if (at_ == node_->bytes_.size()) return;
+  while (piece_ + 1 < node_->pieces_.size() && node_->pieces_[piece_ + 1].begin <= at_) ++piece_;
+  std::string_view ahead = std::string_view(node_->bytes_).substr(at_);
+  absl::StatusOr<Event> event = TakeEvent(node_->header_.nodes(), &ahead);
+  CHECK(event.ok()) << event.status();  // ReadRecordings has read it
+  event_ = *std::move(event);
+  next_ = node_->bytes_.size() - ahead.size();
+}
+
+std::string EventCursor::Where() const {
+  const RecordedNode::Piece& piece = node_->pieces_[piece_];
+  return absl::StrCat(node_->At(piece.offset + static_cast<int64_t>(at_ - piece.begin)), ", event ",
+                      index_);
+}
+
+// Reads the streams of one file.
+class RecordingReader {
+ public:
+  RecordingReader(const std::string& file, std::string_view bytes) : file_(file), bytes_(bytes) {}
+
+  bool done() const { return at_ == bytes_.size(); }
+
+  absl::StatusOr<RecordedNode> Read() {
+    RecordedNode node;
+    node.file_ = file_;
+    RETURN_IF_ERROR(ReadMagic());
+    RETURN_IF_ERROR(ReadHeader(&node));
+    while (!node.end_) {
+      const bool another = bytes_.substr(at_).starts_with(kMagicOfAll);
+      if (another || done()) break;
+      absl::StatusOr<std::optional<Block>> block = ParseBlock(bytes_.substr(at_));
+      if (!block.ok()) return Error(node, Advice(block.status()));
+      if (!*block) {  // it breaks off, in the middle of a block
+        at_ = std::min(bytes_.find(kMagicOfAll, at_), bytes_.size());
+        break;
+      }
+      RETURN_IF_ERROR(Add(**block, &node));
+      at_ += kBlockHead + (*block)->content.size() + kBlockTail;
+    }
+    return node;
+  }
+
+ private:
+  static std::string Advice(const absl::Status& damage) {
+    return absl::StrCat(std::string(damage.message()), "; ", kAnotherCopy,
+                        " (give the file of a node that died by itself: what it wrote last may be "
+                        "cut off)");
+  }
+  absl::Status Error(std::string_view what) const {
+    return InputError(file_, absl::StrCat("offset ", at_, ": ", std::string(what)));
+  }
+  absl::Status Error(const RecordedNode& node, std::string_view what) const {
+    return InputError(absl::StrCat(node.At(static_cast<int64_t>(at_)), ": ", std::string(what)));
+  }
+
+  absl::Status ReadMagic() {
+    const std::string_view ahead = bytes_.substr(at_);
+    if (ahead.starts_with(kMagic)) {
+      at_ += kMagic.size();
+      return absl::OkStatus();
+    }
+    if (!ahead.starts_with(kMagicOfAll)) {
+      return Error("no recording begins here; `grapevine train --record=FILE` writes one");
+    }
+    return Error(
+        "a recording in a format that this program does not read; replay it with the "
+        "version that wrote it");
+  }
+
+  absl::Status ReadHeader(RecordedNode* node) {
+    const absl::StatusOr<std::optional<Block>> block = ParseBlock(bytes_.substr(at_));
+    if (!block.ok()) return Error(Advice(block.status()));
+    if (!*block) {
+      return Error(absl::StrCat("the recording breaks off in its header; ", kAnotherCopy));
+    }
+    const std::string_view content = (*block)->content;
+    RecordingHeader& header = node->header_;
+    if ((*block)->kind != BlockKind::kHeader ||
+        !header.ParseFromArray(content.data(), static_cast<int>(content.size())) ||
+        header.nodes() < 1 || header.nodes() > kMaxNodes || header.rank() < 0 ||
+        header.rank() >= header.nodes()) {
+      return Error(absl::StrCat("the header of a recording makes no sense; ", kAnotherCopy));
+    }
+    at_ += kBlockHead + content.size() + kBlockTail;
+    return absl::OkStatus();
+  }
+
+  absl::Status Add(const Block& block, RecordedNode* node) {
+    switch (block.kind) {
+      case BlockKind::kEvents:
+        return AddEvents(block.content, node);
+      case BlockKind::kEnd:
+        return AddEnd(block.content, node);
+      case BlockKind::kHeader:
+        break;
+    }
+    return Error(*node, "a second header");
+  }
+
+  absl::Status AddEvents(std::string_view content, RecordedNode* node) {
+    node->pieces_.push_back({node->bytes_.size(), static_cast<int64_t>(at_ + kBlockHead)});
+    for (std::string_view ahead = content; !ahead.empty(); ++node->events_) {
+      const absl::StatusOr<Event> event = TakeEvent(node->header_.nodes(), &ahead);
+      if (event.ok()) continue;
+      return Error(*node, absl::StrCat("event ", node->events_, ": ",
+                                       std::string(event.status().message()), "; ", kAnotherCopy));
+    }
+    node->bytes_.append(content);
+    return absl::OkStatus();
+  }
+
+  absl::Status AddEnd(std::string_view content, RecordedNode* node) {
+    RecordingEnd end;
+    if (!end.ParseFromArray(content.data(), static_cast<int>(content.size())) ||
+        end.elements() < 0) {
+      return Error(*node, "the end of the recording makes no sense");
+    }
+    if (end.events() != node->events_) {
+      return Error(*node, absl::StrCat("the recording has ", node->events_, " events, and says ",
+                                       end.events(), ": a part is missing; ", kAnotherCopy));
+    }
+    node->end_ = end;
+    return absl::OkStatus();
+  }
+
+  const std::string& file_;
+  const std::string_view bytes_;
+  size_t at_ = 0;
+};
+
+namespace {
+
+using Nodes = std::map<Rank, RecordedNode>;
+
+absl::Status ReadFile(const std::string& path, Nodes* nodes) {
+  const absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
+  if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
+  const auto bytes = (*file)->bytes();
+  RecordingReader reader(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  if (reader.done()) return InputError(path, "is empty, and so no recording");
+  while (!reader.done()) {
+    ASSIGN_OR_RETURN(RecordedNode node, reader.Read());
+    const std::string where = node.At(0);
+    const auto [there, fresh] = nodes->try_emplace(node.rank(), std::move(node));
+    if (fresh) continue;
+    return InputError(absl::StrCat(where, ": the recording of this rank is also in ",
+                                   there->second.At(0), "; give each rank once"));
+  }
+  return absl::OkStatus();
+}
+
+// The setting in which two nodes' headers differ.
+std::string Difference(const RecordingHeader& a, const RecordingHeader& b) {
+  if (a.nodes() != b.nodes()) return absl::StrCat("nodes: ", a.nodes(), " and ", b.nodes());
+  for (int i = 0; i < a.settings_size() && i < b.settings_size(); ++i) {
+    const RecordedSetting &left = a.settings(i), &right = b.settings(i);
+    if (left.SerializeAsString() == right.SerializeAsString()) continue;
+    return absl::StrCat(left.name(), ": ", left.value(), " and ", right.value());
+  }
+  if (a.settings_size() != b.settings_size()) return "settings";
+  return a.config() == b.config() ? "" : "config.textproto";
+}
+
+absl::Status CheckOneRun(const Nodes& nodes) {
+  const RecordedNode& first = nodes.begin()->second;
+  for (const auto& [rank, node] : nodes) {
+    const std::string difference = Difference(first.header(), node.header());
+    if (difference.empty()) continue;
+    return InputError(absl::StrCat(node.At(0), ": of another run than ", first.At(0), " (",
+                                   difference, "); give the recordings of one run"));
+  }
+  const Rank size = first.header().nodes();
+  std::vector<Rank> missing;
+  for (Rank rank = 0; rank < size && missing.size() < kListed; ++rank) {
+    if (!nodes.contains(rank)) missing.push_back(rank);
+  }
+  if (missing.empty()) return absl::OkStatus();
+  const size_t all = static_cast<size_t>(size) - nodes.size();
+  return InputError(absl::StrCat(
+      "of ", size, " nodes these have no recording here: rank ", absl::StrJoin(missing, ", "),
+      all > missing.size() ? absl::StrCat(" and ", all - missing.size(), " more") : "",
+      "; give their files, too (RUN/node-RANK/events.rec on their machines)"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<RecordedNode>> ReadRecordings(std::span<const std::string> files) {
+  if (files.empty()) return UsageError("no recording is given");
+  Nodes nodes;
+  for (const std::string& file : files) RETURN_IF_ERROR(ReadFile(file, &nodes));
+  RETURN_IF_ERROR(CheckOneRun(nodes));
+  std::vector<RecordedNode> by_rank;
+  for (auto& [rank, node] : nodes) by_rank.push_back(std::move(node));
+  return by_rank;
+}
+
+}  // namespace grapevine

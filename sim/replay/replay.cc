@@ -1,0 +1,184 @@
+#include "sim/replay/replay.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "algorithm/message.h"
+#include "base/failure.h"
+#include "base/status_macros.h"
+#include "kernels/passes/denormals.h"
+
+namespace grapevine {
+namespace {
+
+constexpr char kRemedy[] =
+    "; the recording was changed, or this program is not the one that wrote it";
+
+std::string MessageText(std::string_view what, Rank peer, const Tag& tag) {
+  return absl::StrCat(std::string(what), " rank ", peer, " (", Describe(tag), ")");
+}
+
+// What has to happen first, in words that follow "waits for".
+struct Describer {
+  std::string operator()(const Start&) const { return "its start"; }
+  std::string operator()(const RoundLimit&) const { return "its limit"; }
+  std::string operator()(const GradientReady&) const { return "its gradient"; }
+  std::string operator()(const Received& event) const {
+    return MessageText("a message of", event.from, event.tag);
+  }
+  std::string operator()(const Offered& event) const {
+    return MessageText("an offer of", event.from, event.tag);
+  }
+  std::string operator()(const Lost& event) const {
+    return MessageText("the end of a post for", event.from, event.tag);
+  }
+  std::string operator()(const Left& event) const {
+    return absl::StrCat("a receiver to post for its send ", event.id.id);
+  }
+  std::string operator()(const Sent& event) const {
+    return absl::StrCat("the receiver of its send ", event.id.id);
+  }
+};
+
+absl::Status At(const std::string& where, const absl::Status& why) {
+  const Failure known = FailureOf(why);
+  return WithFailure(
+      absl::Status(why.code(), absl::StrCat(where, ": ", std::string(why.message()),
+                                            known == Failure::kOther ? kRemedy : "")),
+      known == Failure::kOther ? Failure::kInput : known);
+}
+
+}  // namespace
+
+Replay::Replay(std::span<const RecordedNode> recordings, VectorStore* vectors)
+    : StoreHost(vectors), messages_(static_cast<Rank>(recordings.size()), vectors) {
+  for (const RecordedNode& recording : recordings) {
+    nodes_.emplace_back(recording);
+    breaks_off_ |= !recording.end();
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Replay>> Replay::Make(
+    std::span<const RecordedNode> recordings, VectorStore* vectors,
+    const std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(Rank)>& make_algorithm) {
+  std::unique_ptr<Replay> replay(new Replay(recordings, vectors));
+  for (size_t rank = 0; rank < recordings.size(); ++rank) {
+    ASSIGN_OR_RETURN(replay->nodes_[rank].algorithm, make_algorithm(static_cast<Rank>(rank)));
+  }
+  return replay;
+}
+
+absl::Status Replay::Run() {
+  const FlushDenormals flush;  // as the threads of nodes do
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (Rank rank = 0; rank < static_cast<Rank>(nodes_.size()); ++rank) {
+      ASSIGN_OR_RETURN(bool took, TakeNext(rank));
+      while (took) {
+        moved = true;
+        ASSIGN_OR_RETURN(took, TakeNext(rank));
+      }
+    }
+  }
+  return breaks_off_ ? absl::OkStatus() : CheckEnd();
+}
+
+absl::StatusOr<bool> Replay::TakeNext(Rank rank) {
+  Node& node = nodes_[rank];
+  if (node.cursor.done()) return false;
+  Caused event =
+      std::visit([&](const auto& next) { return Take(rank, next); }, node.cursor.event());
+  if (!event.ok()) return At(node.cursor.Where(), event.status());
+  if (!*event) return false;
+  current_ = rank;
+  node.model = {};
+  absl::Status status = node.algorithm->On(**event, *this);
+  if (status.ok()) status = TakeStatus();
+  if (!status.ok()) return At(node.cursor.Where(), status);
+  ++events_;
+  node.cursor.Next();
+  return true;
+}
+
+Replay::Caused Replay::Take(Rank rank, const Start& event) {
+  if (std::exchange(nodes_[rank].started, true)) {
+    return absl::InvalidArgumentError("the node starts a second time");
+  }
+  return std::optional<Event>(event);
+}
+
+Replay::Caused Replay::Take(Rank rank, const RoundLimit& event) {
+  if (event.limit < std::exchange(nodes_[rank].limit, event.limit)) {
+    return absl::InvalidArgumentError("the end of the run moves inwards");
+  }
+  return std::optional<Event>(event);
+}
+
+Replay::Caused Replay::Take(Rank rank, const GradientReady& event) {
+  std::optional<PendingGradient>& gradient = nodes_[rank].gradient;
+  const bool asked = gradient && gradient->round == event.round;
+  const bool cut = asked && event.from < gradient->from &&
+                   std::ranges::find(gradient->cuts, event.from) != gradient->cuts.end();
+  if (!asked || (!event.whole() && !cut)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a gradient is ready that nobody asked for (round ", event.round, ", from ",
+                     event.from, ")"));
+  }
+  if (!std::exchange(gradient->computed, true)) {
+    RETURN_IF_ERROR(store().EndGradient(rank).status());
+  }
+  gradient->from = event.from;
+  if (event.whole()) gradient.reset();
+  return std::optional<Event>(event);
+}
+
+template <typename MessageEvent>
+Replay::Caused Replay::Take(Rank rank, const MessageEvent& event) {
+  if (nodes_[rank].started) return messages_.Take(rank, event);
+  return absl::InvalidArgumentError("the node hears of a message before it has started");
+}
+
+absl::Status Replay::CheckEnd() const {
+  for (Rank rank = 0; rank < static_cast<Rank>(nodes_.size()); ++rank) {
+    if (const std::optional<std::string> waits = WaitsFor(rank)) {
+      return InputError(absl::StrCat(*waits, ", which never comes", kRemedy));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::optional<std::string> Replay::WaitsFor(Rank rank) const {
+  const EventCursor& cursor = nodes_[rank].cursor;
+  if (cursor.done()) return std::nullopt;
+  return absl::StrCat(cursor.Where(), ": the node waits for ",
+                      std::visit(Describer(), cursor.event()));
+}
+
+void Replay::Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) {
+  std::optional<PendingGradient>& gradient = nodes_[current_].gradient;
+  if (gradient) return Fail(absl::InvalidArgumentError("two gradients are asked for at once"));
+  gradient = {.round = round, .cuts = cuts, .from = replica_size(), .computed = false};
+  store().BeginGradient(current_, at, into, round);
+}
+
+SendId Replay::Send(Rank to, Tag tag, const Payload& payload, const Note& note) {
+  return Dispatch(to, tag, payload, note, false);
+}
+
+SendId Replay::Offer(Rank to, Tag tag, const Payload& payload, const Note& note) {
+  return Dispatch(to, tag, payload, note, true);
+}
+
+SendId Replay::Dispatch(Rank to, Tag tag, const Payload& payload, const Note& note, bool offered) {
+  const absl::StatusOr<SendId> id = messages_.Send(current_, to, tag, payload, note, offered);
+  Fail(id.status());
+  return id.ok() ? *id : SendId{};
+}
+
+void Replay::Post(Rank from, Tag tag, const Payload& into, Round, Credit) {
+  Fail(messages_.Post(current_, from, tag, into));
+}
+
+}  // namespace grapevine

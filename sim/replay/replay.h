@@ -1,0 +1,103 @@
+// Runs the nodes of a recorded run again, in one process without a network: every node takes the
+// events that it saw, in the order in which it saw them.
+//
+// The order of events at each node is all that its run depends on beside its settings: algorithms
+// see nothing else, and what a message carries is what its sender had when it asked for it. So the
+// replicas end in the same bits, and time, threads and the network need not be known. Across nodes
+// an event is taken as soon as its cause is there: the message was sent and its receiver has posted
+// for it, the gradient was asked for. One that can have no cause is an error.
+#ifndef GRAPEVINE_SIM_REPLAY_REPLAY_H_
+#define GRAPEVINE_SIM_REPLAY_REPLAY_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "algorithm/algorithm.h"
+#include "run/recording/recording.h"
+#include "sim/engine/store_host.h"
+#include "sim/engine/vector_store.h"
+#include "sim/replay/replayed_messages.h"
+
+namespace grapevine {
+
+// Thread-compatible.
+class Replay final : private StoreHost {
+ public:
+  // `recordings` are those of all nodes, by rank; they and `vectors` outlive the replay.
+  static absl::StatusOr<std::unique_ptr<Replay>> Make(
+      std::span<const RecordedNode> recordings, VectorStore* vectors,
+      const std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(Rank)>& make_algorithm);
+
+  // Goes as far as the recordings go. Errors name the file, the rank, the event and its offset:
+  // kInput for an event without a cause; else the algorithm's or a gradient's.
+  absl::Status Run();
+
+  // Events that nodes have taken.
+  int64_t events() const { return events_; }
+  // What the node waits for, and where in its recording; nothing if it has taken all its events,
+  // as have all nodes where no recording breaks off.
+  std::optional<std::string> WaitsFor(Rank rank) const;
+  // The model with which the node came to rest; the null vector if it does not rest, or has none.
+  Vec model(Rank rank) const { return nodes_[rank].model; }
+
+ private:
+  struct PendingGradient {
+    Round round = 0;
+    std::span<const int64_t> cuts;
+    int64_t from = 0;  // is final from here on
+    bool computed = false;
+  };
+  struct Node {
+    explicit Node(const RecordedNode& recording) : cursor(&recording) {}
+
+    EventCursor cursor;
+    std::unique_ptr<Algorithm> algorithm = nullptr;
+    bool started = false;
+    Round limit = 0;
+    std::optional<PendingGradient> gradient = {};
+    Vec model = {};
+  };
+
+  Replay(std::span<const RecordedNode> recordings, VectorStore* vectors);
+
+  // Takes the next event of the node, if its cause is there; says whether it did.
+  absl::StatusOr<bool> TakeNext(Rank rank);
+  using Caused = ReplayedMessages::Caused;
+  Caused Take(Rank rank, const Start& event);
+  Caused Take(Rank rank, const RoundLimit& event);
+  Caused Take(Rank rank, const GradientReady& event);
+  template <typename MessageEvent>
+  Caused Take(Rank rank, const MessageEvent& event);
+  absl::Status CheckEnd() const;
+
+  // Host, for the node whose event is being handled:
+  void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override;
+  void Combine(Part out, std::span<const Term> terms) override { store().Combine(out, terms); }
+  void Step(const StepRequest& request) override { store().Step(request); }
+  SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override;
+  SendId Offer(Rank to, Tag tag, const Payload& payload, const Note& note) override;
+  SendId Dispatch(Rank to, Tag tag, const Payload& payload, const Note& note, bool offered);
+  void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) override;
+  void Decline(Rank from, Tag tag) override { Fail(messages_.Decline(current_, from, tag)); }
+  void Withdraw(Rank from, Tag tag) override { Fail(messages_.Withdraw(current_, from, tag)); }
+  void GradientApplied(int64_t) override {}
+  void Boundary(Round, Vec) override {}
+  void Rest(Vec model) override { nodes_[current_].model = model; }
+
+  ReplayedMessages messages_;
+  std::vector<Node> nodes_;
+  bool breaks_off_ = false;  // a recording does
+  Rank current_ = 0;
+  int64_t events_ = 0;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SIM_REPLAY_REPLAY_H_
