@@ -75,7 +75,8 @@ INSTANTIATE_TEST_SUITE_P(
     Methods, ReplayParity,
     ::testing::Values(Method{"dpsgd"}, Method{"dpsgd:order=atc", "one-peer-exponential"},
                       Method{"allreduce:buckets=4"}, Method{"adpsgd"},
-                      Method{"ps:async:servers=2", "ring", 5},
+                      Method{"downpour:window=3:servers=2", "ring", 5}, Method{"adag:window=3"},
+                      Method{"easgd:async"}, Method{"ps:async:servers=2", "ring", 5},
                       Method{"ps:async:adaptive", "ring", 4},
                       Method{"ps:async:staleness=2", "ring", 4}, Method{"ps:servers=2", "ring", 5},
                       Method{"sgp:overlap=1", "one-peer-exponential", 4, "out-degree"}));
