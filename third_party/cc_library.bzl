@@ -1,5 +1,5 @@
-"""cc_library, whose files begin with the headers of gRPC, JSON or Abseil, parsed once,
-if they use them."""
+"""cc_library, whose files begin with the headers of gRPC, JSON, Protobuf or Abseil, parsed
+once, if they use them."""
 
 load("@rules_cc//cc:defs.bzl", _cc_library = "cc_library")
 load("//third_party:precompiled_header.bzl", "prefix_copts", "prefix_deps")
@@ -13,6 +13,7 @@ GRPC_COPTS = ["-DNOMINMAX"]
 _PREFIXES = [
     ("grpc", ["@grpc//:grpc++"]),
     ("json", ["@json"]),
+    ("protobuf", ["@protobuf", "//run/config:config_proto", ":config_proto"]),
     ("abseil", _ABSEIL),
 ]
 
@@ -30,7 +31,7 @@ def cc_library(name, srcs = [], deps = [], copts = [], prefix = None, **kwargs):
       srcs: its sources.
       deps: what they use.
       copts: flags for them.
-      prefix: "grpc", "json" or "abseil", where deps do not say by what the sources
+      prefix: "grpc", "json", "protobuf" or "abseil", where deps do not say by what the sources
         include through others.
       **kwargs: passed on.
     """

@@ -3,6 +3,7 @@
 #ifndef GRAPEVINE_THIRD_PARTY_GRPC_HEADERS_H_
 #define GRAPEVINE_THIRD_PARTY_GRPC_HEADERS_H_
 
+#include <google/protobuf/descriptor.pb.h>
 #include <grpcpp/grpcpp.h>
 
 #include "absl/status/statusor.h"

@@ -1,4 +1,4 @@
-"""cc_test, whose file begins with what all tests include, parsed once."""
+"""cc_test and its libraries, whose files begin with what all tests include, parsed once."""
 
 load("@rules_cc//cc:defs.bzl", "cc_library", _cc_test = "cc_test")
 load("//third_party:cc_library.bzl", "GRPC_COPTS")
@@ -21,13 +21,13 @@ def cc_test(name, deps = [], copts = [], prefix = "", **kwargs):
       name: the test.
       deps: what it uses.
       copts: flags for it.
-      prefix: "json" or "grpc", for a test that includes those as well.
+      prefix: "json", "protobuf" or "grpc", for a test that includes those as well.
       **kwargs: passed on.
     """
     _prefixed(_cc_test, deps, copts, prefix, name = name, **kwargs)
 
-def test_cases(name, deps = [], copts = [], prefix = "", **kwargs):
-    """A cc_test's files as a library, for several tests that link different things.
+def test_library(name, deps = [], copts = [], prefix = "", **kwargs):
+    """A cc_library of what tests share, with sources.
 
     Args:
       name: the library.
@@ -36,4 +36,13 @@ def test_cases(name, deps = [], copts = [], prefix = "", **kwargs):
       prefix: as cc_test's.
       **kwargs: passed to cc_library.
     """
-    _prefixed(cc_library, deps, copts, prefix, name = name, testonly = True, alwayslink = True, **kwargs)
+    _prefixed(cc_library, deps, copts, prefix, name = name, testonly = True, **kwargs)
+
+def test_cases(name, **kwargs):
+    """A cc_test's files as a library, for several tests that link different things.
+
+    Args:
+      name: the library.
+      **kwargs: as test_library's.
+    """
+    test_library(name = name, alwayslink = True, **kwargs)

@@ -4,6 +4,7 @@
 #define GRAPEVINE_TESTS_TESTING_GRPC_TEST_HEADERS_H_
 
 #include <gmock/gmock.h>
+#include <google/protobuf/descriptor.pb.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
