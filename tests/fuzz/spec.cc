@@ -28,7 +28,7 @@ void Play(const uint8_t* data, size_t size) {
   }
   constexpr int64_t kRounds = 200;
   const auto schedule =
-      MakeSchedule(text, {.base_rate = 0.4, .rounds_per_epoch = 20, .rounds = kRounds});
+      MakeSchedule(text, {.rate = 0.4, .run = {.rounds_per_epoch = 20, .rounds = kRounds}});
   if (!schedule.ok()) {
     fuzz::RequireClass(schedule.status(), Failure::kUsage);
     return;
