@@ -69,7 +69,9 @@ std::string Record(const ScratchFolder& folder, Rank rank, const std::vector<Eve
   EXPECT_TRUE(writer.ok()) << writer.status();
   for (const Event& event : events) EXPECT_TRUE((*writer)->Add(event).ok());
   const std::vector<float> model = {1, 2, static_cast<float>(rank)};
-  if (ends) EXPECT_TRUE((*writer)->Finish(model).ok());
+  if (ends) {
+    EXPECT_TRUE((*writer)->Finish(model).ok());
+  }
   writer->reset();
   return path;
 }
