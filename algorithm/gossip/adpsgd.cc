@@ -99,6 +99,13 @@ absl::Status Adpsgd::OnOffered(const Offered& event) {
         "rank ", event.from, " offered ", Describe(event.tag),
         neighbour ? ", which begins no average, or a second one" : ", but is no neighbour"));
   }
+  // The answer to an earlier one may still wait for the neighbour's post.
+  const auto last = last_.find(event.from);
+  if (last != last_.end() && event.tag.index <= last->second) {
+    return absl::InternalError(absl::StrCat("rank ", event.from, " offered ", Describe(event.tag),
+                                            ", which is not after its average ", last->second));
+  }
+  last_[event.from] = event.tag.index;
   asked_.push_back({event.from, event.tag.index});
   return absl::OkStatus();
 }

@@ -25,6 +25,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -109,6 +110,7 @@ class Adpsgd final : public Algorithm {
   std::optional<Rank> joined_;  // who declined the last one, since it had begun one
   std::vector<Foreign> foreign_;
   std::deque<Asked> asked_;
+  std::map<Rank, int64_t> last_;  // average that each neighbour has begun
 };
 
 }  // namespace grapevine

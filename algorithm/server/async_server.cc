@@ -54,6 +54,11 @@ absl::Status AsyncServer::CheckAsk(const Offered& event, Ask ask, const Host& ho
   };
   if (shards_.IsServer(event.from)) return refusal(", but is no worker");
   if (open_.contains(event.from)) return refusal(" before it was answered");
+  // The answer to an earlier one may still wait for the worker's post.
+  const auto last = last_.find(event.from);
+  if (last != last_.end() && event.tag.index <= last->second) {
+    return refusal(", which is not after exchange ", last->second);
+  }
   if (!Asks(event.tag) || !gate_.Allows(event.from, ask)) {
     return refusal(", which it may not ask now");
   }
@@ -79,6 +84,7 @@ absl::Status AsyncServer::OnOffered(const Offered& event, const Host& host) {
                        .ask = ask,
                        .gradients = static_cast<int64_t>(event.note.weight),
                        .made_at = event.note.clock};
+  last_[event.from] = event.tag.index;
   offered_.push_back(event.from);
   return absl::OkStatus();
 }

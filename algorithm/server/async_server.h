@@ -105,6 +105,7 @@ class AsyncServer final : public Algorithm {
   int64_t version_ = 0;
   int64_t gradients_ = 0;  // in the weights
   std::map<Rank, Exchange> open_;
+  std::map<Rank, int64_t> last_;  // exchange of each worker
   // Of the workers in it: each is in one of these, in the order in which they came there.
   std::deque<Rank> offered_;
   std::set<Rank> posted_;

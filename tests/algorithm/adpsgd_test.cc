@@ -208,6 +208,17 @@ TEST_F(Peer, AsksOneAverageAtATime) {
                         "second one"));
 }
 
+// Its answer may still be waiting for the neighbour's post: a second one would have the same tag.
+TEST_F(Peer, DoesNotRepeatAnAverage) {
+  EXPECT_EQ(Refusal(Offered{.from = 1, .tag = kShare, .bytes = 16}), "");
+  EXPECT_EQ(Refusal(Received{.from = 1, .tag = kShare, .bytes = 16}), "");
+  for (const int64_t index : {7, 6}) {
+    EXPECT_THAT(Refusal(Offered{.from = 1, .tag = {.index = index}, .bytes = 16}),
+                HasSubstr("which is not after its average 7"));
+  }
+  EXPECT_EQ(Refusal(Offered{.from = 1, .tag = {.index = 8}, .bytes = 16}), "");
+}
+
 TEST_F(Peer, IsANeighbourAndSaysWhatItMeans) {
   EXPECT_THAT(Refusal(Offered{.from = 2, .tag = kShare, .bytes = 16}),
               HasSubstr("rank 2 offered channel 0, index 7, step 0, but is no neighbour"));

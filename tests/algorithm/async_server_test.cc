@@ -401,6 +401,18 @@ TEST_F(AsyncPeers, OfAServerAskOneThingAtATime) {
               HasSubstr("was lost, but not withdrawn"));
 }
 
+// Its answer may still be waiting for the worker's post: a second one would have the same tag.
+TEST_F(AsyncPeers, OfAServerDoNotRepeatAnExchange) {
+  const auto server = Begun(2);
+  EXPECT_EQ(Error(*server, Push(0, 5)), "");
+  EXPECT_EQ(Error(*server, Received{.from = 0, .tag = AskTag(5, Ask::kPush)}), "");
+  for (const int64_t exchange : {5, 4}) {
+    EXPECT_THAT(Error(*server, Push(0, exchange)), HasSubstr("which is not after exchange 5"));
+  }
+  EXPECT_EQ(Error(*server, Push(1, 5)), "") << "another worker's";
+  EXPECT_EQ(Error(*server, Push(0, 6)), "");
+}
+
 TEST_F(AsyncPeers, OfAServerSayWhatCanBe) {
   const auto server = Begun(2);
   const auto with = [&](auto change) {
