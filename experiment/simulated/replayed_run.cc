@@ -55,8 +55,11 @@ absl::StatusOr<ReplayedRun> ReplayRun(std::span<const RecordedNode> recordings) 
   ASSIGN_OR_RETURN(const std::unique_ptr<Experiment> experiment,
                    RecordedExperiment(first.file(), first.header()));
   ASSIGN_OR_RETURN(const std::unique_ptr<VectorStore> vectors, MakeVectorStore(*experiment));
+  // Where workers share a budget, one of them may do all of it.
+  const Round most_rounds =
+      experiment->rounds() * (experiment->has_rounds() ? 1 : experiment->workers());
   ASSIGN_OR_RETURN(const std::unique_ptr<Replay> replay,
-                   Replay::Make(recordings, vectors.get(), [&experiment](Rank rank) {
+                   Replay::Make(recordings, vectors.get(), most_rounds, [&experiment](Rank rank) {
                      return experiment->MakeAlgorithm(rank);
                    }));
   RETURN_IF_ERROR(replay->Run());

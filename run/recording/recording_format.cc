@@ -180,6 +180,10 @@ absl::StatusOr<std::optional<Block>> ParseBlock(std::string_view bytes) {
   }
   const auto kind = static_cast<BlockKind>(bytes[0]);
   const size_t size = Fixed32At(bytes, 1);
+  if (kind != BlockKind::kEvents && size > kMaxMessageBytes) {
+    return absl::DataLossError(absl::StrCat("a block says that it is a message of ", size,
+                                            " bytes, of ", kMaxMessageBytes, " at most"));
+  }
   bytes.remove_prefix(kBlockHead);
   if (bytes.size() < size + kBlockTail) return std::optional<Block>();
   const std::string_view content = bytes.substr(0, size);

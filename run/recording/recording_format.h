@@ -36,6 +36,9 @@ struct Block {
 inline constexpr size_t kBlockHead = 9;
 inline constexpr size_t kBlockTail = 4;
 
+// No header or end is longer.
+inline constexpr size_t kMaxMessageBytes = size_t{16} << 20;
+
 void AppendBlock(const Block& block, std::string* bytes);
 // The block with which `bytes` begin; nothing if they end before it does. Errors say what is
 // wrong with it.

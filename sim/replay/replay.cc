@@ -52,8 +52,10 @@ absl::Status At(const std::string& where, const absl::Status& why) {
 
 }  // namespace
 
-Replay::Replay(std::span<const RecordedNode> recordings, VectorStore* vectors)
-    : StoreHost(vectors), messages_(static_cast<Rank>(recordings.size()), vectors) {
+Replay::Replay(std::span<const RecordedNode> recordings, VectorStore* vectors, Round most_rounds)
+    : StoreHost(vectors),
+      most_rounds_(most_rounds),
+      messages_(static_cast<Rank>(recordings.size()), vectors) {
   for (const RecordedNode& recording : recordings) {
     nodes_.emplace_back(recording);
     breaks_off_ |= !recording.end();
@@ -61,9 +63,9 @@ Replay::Replay(std::span<const RecordedNode> recordings, VectorStore* vectors)
 }
 
 absl::StatusOr<std::unique_ptr<Replay>> Replay::Make(
-    std::span<const RecordedNode> recordings, VectorStore* vectors,
+    std::span<const RecordedNode> recordings, VectorStore* vectors, Round most_rounds,
     const std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(Rank)>& make_algorithm) {
-  std::unique_ptr<Replay> replay(new Replay(recordings, vectors));
+  std::unique_ptr<Replay> replay(new Replay(recordings, vectors, most_rounds));
   for (size_t rank = 0; rank < recordings.size(); ++rank) {
     ASSIGN_OR_RETURN(replay->nodes_[rank].algorithm, make_algorithm(static_cast<Rank>(rank)));
   }
@@ -110,6 +112,10 @@ Replay::Caused Replay::Take(Rank rank, const Start& event) {
 }
 
 Replay::Caused Replay::Take(Rank rank, const RoundLimit& event) {
+  if (event.limit > most_rounds_) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the node is given ", event.limit, " rounds, of ", most_rounds_, " that it can have"));
+  }
   if (event.limit < std::exchange(nodes_[rank].limit, event.limit)) {
     return absl::InvalidArgumentError("the end of the run moves inwards");
   }

@@ -30,9 +30,10 @@ namespace grapevine {
 // Thread-compatible.
 class Replay final : private StoreHost {
  public:
-  // `recordings` are those of all nodes, by rank; they and `vectors` outlive the replay.
+  // `recordings` are those of all nodes, by rank; they and `vectors` outlive the replay. No node's
+  // limit (RoundLimit) may be beyond `most_rounds`.
   static absl::StatusOr<std::unique_ptr<Replay>> Make(
-      std::span<const RecordedNode> recordings, VectorStore* vectors,
+      std::span<const RecordedNode> recordings, VectorStore* vectors, Round most_rounds,
       const std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(Rank)>& make_algorithm);
 
   // Goes as far as the recordings go. Errors name the file, the rank, the event and its offset:
@@ -65,7 +66,7 @@ class Replay final : private StoreHost {
     Vec model = {};
   };
 
-  Replay(std::span<const RecordedNode> recordings, VectorStore* vectors);
+  Replay(std::span<const RecordedNode> recordings, VectorStore* vectors, Round most_rounds);
 
   // Takes the next event of the node, if its cause is there; says whether it did.
   absl::StatusOr<bool> TakeNext(Rank rank);
@@ -91,6 +92,7 @@ class Replay final : private StoreHost {
   void Boundary(Round, Vec) override {}
   void Rest(Vec model) override { nodes_[current_].model = model; }
 
+  const Round most_rounds_;
   ReplayedMessages messages_;
   std::vector<Node> nodes_;
   bool breaks_off_ = false;  // a recording does

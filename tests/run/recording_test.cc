@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -265,6 +266,11 @@ TEST(Recording, AbsurdBlocksAreNamed) {
   expect(BlockKind::kHeader, "", "a second header");
   expect(BlockKind::kEnd, "\x08\x05", "the recording has 0 events, and says 5: a part is missing");
   expect(BlockKind::kEnd, "\xff", "the end of the recording makes no sense");
+  const std::string huge(kMaxMessageBytes + 1, '\0');
+  expect(BlockKind::kEnd, huge, "says that it is a message of 16777217 bytes, of 16777216 at most");
+  head.resize(kMagic.size());
+  expect(BlockKind::kHeader, huge,
+         "offset 22: a block says that it is a message of 16777217 bytes");
 }
 
 TEST(Recording, WhatIsNoRecordingOrAnotherVersionsIsRefused) {
@@ -298,6 +304,22 @@ TEST(Recording, RanksAreThereOnceAndOfOneRun) {
   ExpectRefused({a, b, Record(folder, 2, {}, true, other)}, "of another run than");
   ExpectRefused({a, b, Record(folder, 2, {}, true, other)}, "(seed: 1 and 2)");
   EXPECT_TRUE(Read({Record(folder, 2, {}), a, b}).ok()) << "in any order";
+}
+
+// Each machine may keep the data elsewhere, and have other time-outs.
+TEST(Recording, NodesOfARunMayDifferInWhatTheyNeedNotAgreeOn) {
+  const ScratchFolder folder;
+  std::vector<std::string> files;
+  for (Rank rank = 0; rank < kNodes; ++rank) {
+    RecordingHeader header = HeaderOf(rank);
+    header.set_config(
+        absl::StrCat("data: \"mnist:/disk", rank, "\"\npeer_timeout: \"", rank + 1, "s\"\n"));
+    files.push_back(Record(folder, rank, {}, true, header));
+  }
+  std::ranges::reverse(files);
+  const auto nodes = Read(files);
+  ASSERT_TRUE(nodes.ok()) << nodes.status();
+  EXPECT_THAT(nodes->front().header().config(), HasSubstr("mnist:/disk0")) << "rank 0's";
 }
 
 TEST(Recording, AFullDiskIsNamed) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -139,7 +140,8 @@ class ReplayTest : public ::testing::Test {
                                     return absl::OkStatus();
                                   },
                               .objectives = std::move(objectives)});
-    replay_ = *Replay::Make(recordings_, vectors_.get(), [this](Rank rank) {
+    const Round most = HasRounds(spec_) ? kRounds : kRounds * kNodes;
+    replay_ = *Replay::Make(recordings_, vectors_.get(), most, [this](Rank rank) {
       return absl::StatusOr<std::unique_ptr<Algorithm>>(Make(OptionsOf(rank)));
     });
     if (absl::Status status = replay_->Run(); !status.ok()) return status;
@@ -257,6 +259,10 @@ TEST_F(ReplayTest, AnEventWithoutACauseIsNamedByRankEventAndOffset) {
                 "a gradient is ready that nobody asked for (round 0, from 3)");
   ExpectRefused(after_start(0, Start{}), "event 2: the node starts a second time");
   ExpectRefused(after_start(0, RoundLimit{1}), "event 2: the end of the run moves inwards");
+  ExpectRefused(after_start(0, RoundLimit{kRounds + 1}),
+                "event 2: the node is given 8 rounds, of 7 that it can have");
+  ExpectRefused(begin(0, RoundLimit{std::numeric_limits<Round>::max()}),
+                "event 0: the node is given 9223372036854775807 rounds, of 7 that it can have");
   ExpectRefused(after_start(0, Sent{{99}}), "event 2: there is no send 99 of this node under way");
   ExpectRefused(after_start(0, Sent{{1}}), "event 2: a message ends before it has left");
   ExpectRefused(after_start(0, Received{.from = 3, .tag = {.index = 0}}),
