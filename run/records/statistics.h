@@ -73,7 +73,7 @@ struct Statistics {
   double gradient_s = 0;
   double mix_s = 0;
   double wait_s = 0;
-  // Whom all nodes together waited for, longest first; at most ten.
+  // Whom those that take these steps waited for, longest first; at most ten.
   std::vector<WaitedFor> waited_for;
   // Over the nodes.
   Spread bytes_sent;

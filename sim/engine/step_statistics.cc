@@ -75,12 +75,12 @@ absl::Status StepStatistics::OnBoundary(Rank rank, Round completed, Nanoseconds 
   Node& node = nodes_[rank];
   const Nanoseconds step = now - node.began;
   const Nanoseconds wait = std::max<Nanoseconds>(0, step - node.gradient - node.mix + node.hidden);
-  if (options_.workers == 0 || rank < options_.workers) steps_.Add(step);
+  if (TakesSteps(rank)) steps_.Add(step);
   node.total_gradient += node.gradient;
   node.total_mix += node.mix;
   node.total_wait += wait;
   if (wait > 0 && node.last_sender != kNobody && node.last_arrival > node.gradient_end) {
-    AddWait(&node, wait);
+    AddWait(rank, wait);
   }
   node.completed = completed;
   node.began = now;
@@ -90,11 +90,12 @@ absl::Status StepStatistics::OnBoundary(Rank rank, Round completed, Nanoseconds 
   return absl::OkStatus();
 }
 
-void StepStatistics::AddWait(Node* node, Nanoseconds wait) {
-  nodes_[node->last_sender].caused += wait;
-  auto slot = std::ranges::find(node->waits, node->last_sender, &Wait::peer);
-  if (slot == node->waits.end()) slot = std::ranges::min_element(node->waits, {}, &Wait::time);
-  slot->peer = node->last_sender;
+void StepStatistics::AddWait(Rank rank, Nanoseconds wait) {
+  Node& node = nodes_[rank];
+  if (TakesSteps(rank)) nodes_[node.last_sender].caused += wait;
+  auto slot = std::ranges::find(node.waits, node.last_sender, &Wait::peer);
+  if (slot == node.waits.end()) slot = std::ranges::min_element(node.waits, {}, &Wait::time);
+  slot->peer = node.last_sender;
   slot->time += wait;
 }
 

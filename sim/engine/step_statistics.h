@@ -70,13 +70,14 @@ class StepStatistics final : public SimObserver {
     Nanoseconds total_gradient = 0;
     Nanoseconds total_mix = 0;
     Nanoseconds total_wait = 0;
-    Nanoseconds caused = 0;  // waiting of others for this one
+    Nanoseconds caused = 0;  // waiting for this one by those that take steps
     std::array<Wait, 4> waits;
     int64_t bytes_sent = 0;
     int64_t bytes_received = 0;
   };
 
-  void AddWait(Node* node, Nanoseconds wait);
+  bool TakesSteps(Rank rank) const { return options_.workers == 0 || rank < options_.workers; }
+  void AddWait(Rank rank, Nanoseconds wait);
   NodeStatistics Describe(Rank rank) const;
   std::vector<Rank> Listed() const;
 

@@ -192,6 +192,22 @@ TEST(StepStatistics, AServerTakesNoSteps) {
   EXPECT_EQ(result.waited_for[0].rank, 3) << "the server";
 }
 
+// An asynchronous server waits for its workers between two updates, which costs nobody a step.
+TEST(StepStatistics, AServersOwnWaitingIsNotThatOfSteps) {
+  StepStatistics statistics({.nodes = 3, .workers = 2});
+  StoryTeller(&statistics)
+      .Message(1, 2, 0, 900)
+      .Boundary(2, 1, 900)
+      .Gradient(0, 0, 0, 800)
+      .Message(2, 0, 0, 1000)
+      .Boundary(0, 1, 1000);
+  const Statistics result = statistics.Result();
+  EXPECT_DOUBLE_EQ(result.wait_s, 200e-9);
+  EXPECT_EQ(Pairs(result.waited_for), (Waits{{2, 200}}));
+  EXPECT_THAT(ToReadableText(result), HasSubstr("most of the waiting was for rank 2 (100.0 %)\n"));
+  EXPECT_EQ(Pairs(result.listed[2].waited_for), (Waits{{1, 900}})) << "each node has its own";
+}
+
 TEST(StepStatistics, ListTheWorstOfManyNodes) {
   constexpr Rank kNodes = 100;
   StepStatistics statistics({.nodes = kNodes});
