@@ -6,7 +6,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 
 namespace grapevine {
 
@@ -26,6 +28,21 @@ absl::StatusOr<double> ParseRunPosition(std::string_view text, const RunExtent& 
                                    ", past the end of the run (", run.rounds, " rounds)"));
   }
   return rounds;
+}
+
+absl::StatusOr<std::vector<double>> ParseRunPositions(std::string_view text, const RunExtent& run) {
+  const std::vector<std::string> parts = absl::StrSplit(std::string(text), '+');
+  std::vector<double> positions;
+  for (const std::string& part : parts) {
+    ASSIGN_OR_RETURN(const double position, ParseRunPosition(part, run));
+    if (!positions.empty() && position <= positions.back()) {
+      return UsageError(absl::StrCat("'", part, "' does not come after '",
+                                     parts[positions.size() - 1],
+                                     "'; write positions in ascending order"));
+    }
+    positions.push_back(position);
+  }
+  return positions;
 }
 
 }  // namespace grapevine

@@ -6,11 +6,13 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
 namespace grapevine {
 
+// In rounds of the first batch (optim/batch_schedule.h).
 struct RunExtent {
   double rounds_per_epoch = 1;
   int64_t rounds = 1;
@@ -19,6 +21,8 @@ struct RunExtent {
 // In rounds, from 0 to the run's. Errors quote the text and say what is wrong: it is no position,
 // or past the end.
 absl::StatusOr<double> ParseRunPosition(std::string_view text, const RunExtent& run);
+// Several, in ascending order: "50%+75%".
+absl::StatusOr<std::vector<double>> ParseRunPositions(std::string_view text, const RunExtent& run);
 
 }  // namespace grapevine
 

@@ -8,27 +8,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
 
 namespace grapevine {
 namespace {
 
-// A place along the run.
-struct Position {
-  std::string text;   // "5" epochs, "10%" of the run
-  double rounds = 0;  // not above those of the run
-
-  int64_t round() const { return std::llround(rounds); }
-};
-
-absl::StatusOr<Position> ParsePosition(const Spec& spec, std::string_view key,
-                                       const std::string& text, const ScheduleOptions& options) {
-  absl::StatusOr<double> rounds = ParseRunPosition(text, options.run);
-  if (rounds.ok()) return Position{text, *rounds};
-  return SpecError(spec.text,
-                   absl::StrCat(std::string(key), ": ", std::string(rounds.status().message())));
+absl::Status PositionError(const Spec& spec, std::string_view key, const absl::Status& why) {
+  return SpecError(spec.text, absl::StrCat(std::string(key), ": ", std::string(why.message())));
 }
 
 // The rates of the warm-up, in rounds 0 to ramp - 1.
@@ -62,21 +49,11 @@ absl::StatusOr<ScheduleShape> Steps(const Spec& spec, SpecReader& reader, int64_
                                     const ScheduleOptions& options) {
   const std::string at = reader.Text("at", "50%+75%");
   const double factor = reader.Real("factor", 0.1, 0);
-  std::vector<Position> positions;
-  const std::vector<std::string> texts = absl::StrSplit(at, '+');
-  for (const std::string& text : texts) {
-    ASSIGN_OR_RETURN(Position position, ParsePosition(spec, "at", text, options));
-    if (!positions.empty() && position.rounds <= positions.back().rounds) {
-      return SpecError(spec.text,
-                       absl::StrCat("at: '", text, "' does not come after '", positions.back().text,
-                                    "'; write positions in ascending order"));
-    }
-    positions.push_back(std::move(position));
-  }
-  return [positions, factor](int64_t round) {
-    const auto passed =
-        std::count_if(positions.begin(), positions.end(),
-                      [&](const Position& position) { return round >= position.round(); });
+  const absl::StatusOr<std::vector<double>> positions = ParseRunPositions(at, options.run);
+  if (!positions.ok()) return PositionError(spec, "at", positions.status());
+  return [positions = *positions, factor](int64_t round) {
+    const auto passed = std::ranges::count_if(
+        positions, [&](double position) { return round >= std::llround(position); });
     return std::pow(factor, static_cast<double>(passed));
   };
 }
@@ -143,9 +120,9 @@ absl::StatusOr<Schedule> MakeSchedule(std::string_view text, const ScheduleOptio
   RETURN_IF_ERROR(Validate(text, options));
   ASSIGN_OR_RETURN(const auto named, Schedules().Read(text));
   SpecReader reader(named.spec);
-  ASSIGN_OR_RETURN(const Position warmup,
-                   ParsePosition(named.spec, "warmup", reader.Text("warmup", "0"), options));
-  const int64_t ramp = warmup.round();
+  const absl::StatusOr<double> warmup = ParseRunPosition(reader.Text("warmup", "0"), options.run);
+  if (!warmup.ok()) return PositionError(named.spec, "warmup", warmup.status());
+  const int64_t ramp = std::llround(*warmup);
   const std::string from = reader.Text("from", "");
   if (!from.empty() && from != "base" && from != "zero") {
     return SpecError(named.spec.text, absl::StrCat("from: '", from, "' is not base or zero"));

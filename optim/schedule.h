@@ -30,7 +30,8 @@
 
 namespace grapevine {
 
-// Learning rate by round; rounds past the end keep the last one's rate.
+// Learning rate by round of the first batch (optim/batch_schedule.h); rounds past the end keep the
+// last one's rate.
 using Schedule = std::function<double(int64_t)>;
 
 struct ScheduleOptions {

@@ -62,9 +62,14 @@ std::string Opening(const Experiment& experiment) {
   absl::StrAppendFormat(&text, "%s on %s: %s of parameters and buffers\n", config.model(),
                         config.data(), size);
   const Rank workers = experiment.workers();
-  absl::StrAppendFormat(&text, "batch %d x %d %s = %d, %d rounds (%.4g epochs)\n", config.batch(),
-                        workers, workers == config.nodes() ? "nodes" : "workers",
-                        experiment.global_batch(), rounds, experiment.Epoch(rounds));
+  absl::StrAppendFormat(&text, "batch %d x ", config.batch());
+  if (config.accumulate() > 1) absl::StrAppend(&text, config.accumulate(), " accumulated x ");
+  absl::StrAppendFormat(&text, "%d %s = %d, ", workers,
+                        workers == config.nodes() ? "nodes" : "workers", experiment.global_batch());
+  if (experiment.LargestGlobalBatch() > experiment.global_batch()) {
+    absl::StrAppendFormat(&text, "growing to %d, ", experiment.LargestGlobalBatch());
+  }
+  absl::StrAppendFormat(&text, "%d rounds (%.4g epochs)\n", rounds, experiment.Epoch(rounds));
   if (const auto& scaling = experiment.rate_scaling()) {
     absl::StrAppendFormat(&text, "learning rate %g x %g = %g: %s, for a batch of %d (base %g)\n",
                           config.lr(), scaling->factor, experiment.learning_rate(),

@@ -12,8 +12,9 @@
 #include "experiment/core/experiment_problem.h"
 #include "experiment/core/model_settings.h"
 #include "experiment/core/optimizer_fit.h"
-#include "experiment/core/run_extent.h"
+#include "experiment/core/run_plan.h"
 #include "model/files/safetensors.h"
+#include "model/problem/accumulated_objective.h"
 #include "model/problem/clipped_objective.h"
 #include "optim/schedule.h"
 #include "run/config/configured_stragglers.h"
@@ -48,8 +49,8 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& conf
   RETURN_IF_ERROR(experiment->BuildRoles());
   RETURN_IF_ERROR(experiment->BuildGraph());
   ASSIGN_OR_RETURN(experiment->problem_, MakeProblem(config, experiment->workers_, cache));
-  RETURN_IF_ERROR(experiment->BuildCompute());
   RETURN_IF_ERROR(experiment->BuildTraining());
+  RETURN_IF_ERROR(experiment->BuildCompute());
   // Reports the algorithm's errors before anything starts.
   if (auto algorithm = experiment->MakeAlgorithm(0); !algorithm.ok()) {
     return NamingFlag("--algorithm", config.algorithm(), algorithm.status());
@@ -72,6 +73,11 @@ absl::Status Experiment::BuildRoles() {
                                    " go through no rounds together; drop --window, or take dpsgd"));
   }
   evaluated_ = EvaluatedModelOf(config_.algorithm());
+  if (!has_rounds_ && config_.batch_schedule() != "none") {
+    return UsageError(absl::StrCat("--batch-schedule=", config_.batch_schedule(),
+                                   ": the nodes of --algorithm=", config_.algorithm(),
+                                   " go through no rounds together; take --accumulate, or dpsgd"));
+  }
   return absl::OkStatus();
 }
 
@@ -98,6 +104,10 @@ absl::Status Experiment::BuildCompute() {
   if (!config_.has_compute()) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::unique_ptr<const ComputeTime> compute,
                    MakeComputeTime(config_.compute(), config_.seed()));
+  if (plan_.passes * plan_.batches.LargestGrowth() > 1) {
+    compute = WithPasses(std::move(compute),
+                         [plan = plan_](Round round) { return plan.PassesIn(round); });
+  }
   compute_ = WithStragglers(std::move(compute), stragglers_);
   return absl::OkStatus();
 }
@@ -109,11 +119,11 @@ absl::Status Experiment::BuildTraining() {
   if (!optimizer.ok()) return NamingFlag("--optimizer", config_.optimizer(), optimizer.status());
   optimizer_ = *std::move(optimizer);
   RETURN_IF_ERROR(CheckOptimizerFits(config_, *optimizer_, layout()));
-  extent_ = ExtentOf(config_, workers_, problem_->data());
+  ASSIGN_OR_RETURN(plan_, PlanRun(config_, workers_, problem_->data()));
   log_every_ =
       config_.log_every() > 0
           ? config_.log_every()
-          : std::max<Round>(1, std::llround(extent_.rounds_per_epoch / kMeasurementsPerEpoch));
+          : std::max<Round>(1, std::llround(plan_.extent.rounds_per_epoch / kMeasurementsPerEpoch));
   return BuildSchedule();
 }
 
@@ -122,19 +132,19 @@ absl::Status Experiment::BuildSchedule() {
       ScaleRate(config_.scale_lr(), global_batch());
   if (!scaling.ok()) return NamingFlag("--scale-lr", config_.scale_lr(), scaling.status());
   rate_scaling_ = *scaling;
-  ScheduleOptions options{.rate = learning_rate(), .run = extent_};
+  ScheduleOptions options{.rate = learning_rate(), .run = plan_.extent};
   options.run.rounds = std::max<Round>(options.run.rounds, 1);
   if (rate_scaling_) options.unscaled_rate = config_.lr();
   absl::StatusOr<Schedule> schedule = MakeSchedule(config_.schedule(), options);
   if (!schedule.ok()) return NamingFlag("--schedule", config_.schedule(), schedule.status());
-  schedule_ = *std::move(schedule);
+  schedule_ = [plan = plan_, rate = *std::move(schedule)](Round round) {
+    return rate(plan.batches.Before(round));
+  };
   return absl::OkStatus();
 }
 
-int64_t Experiment::global_batch() const { return GlobalBatch(config_, workers_); }
-
 double Experiment::Epoch(Round completed) const {
-  return static_cast<double>(completed) / extent_.rounds_per_epoch;
+  return static_cast<double>(plan_.batches.Before(completed)) / plan_.extent.rounds_per_epoch;
 }
 
 TrainingPoint Experiment::At(Round completed) const {
@@ -145,13 +155,19 @@ bool Experiment::Evaluated(Round completed) const {
   if (!problem_->learns() || completed == 0) return false;
   if (completed == rounds()) return true;
   // Whether a multiple of eval_every lies in this round.
-  const double every = config_.eval_every() * extent_.rounds_per_epoch;
-  return std::floor((static_cast<double>(completed) + 1e-9) / every) >
-         std::floor((static_cast<double>(completed - 1) + 1e-9) / every);
+  const double every = config_.eval_every() * plan_.extent.rounds_per_epoch;
+  const auto multiples = [&](Round rounds) {
+    return std::floor((static_cast<double>(plan_.batches.Before(rounds)) + 1e-9) / every);
+  };
+  return multiples(completed) > multiples(completed - 1);
 }
 
 bool Experiment::Measured(Round completed) const {
-  return completed % log_every_ == 0 || completed == rounds() || Evaluated(completed);
+  // Automatic ones are so many an epoch, however large the batch has become.
+  const bool due = config_.log_every() > 0 ? completed % log_every_ == 0
+                                           : plan_.batches.Before(completed) / log_every_ >
+                                                 plan_.batches.Before(completed - 1) / log_every_;
+  return due || completed == rounds() || Evaluated(completed);
 }
 
 AccuracyTarget Experiment::target() const {
@@ -181,6 +197,12 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Experiment::MakeObjectiv
     Rank first, Rank last, const ComputeContext& context) const {
   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Objective>> objectives,
                    problem_->MakeObjectives(first, last, context));
+  if (plan_.passes * plan_.batches.LargestGrowth() > 1) {
+    ASSIGN_OR_RETURN(objectives,
+                     Accumulated(
+                         std::move(objectives),
+                         [plan = plan_](Round round) { return plan.PassesIn(round); }, context));
+  }
   if (!config_.has_clip_norm()) return objectives;
   for (std::unique_ptr<Objective>& objective : objectives) {
     ASSIGN_OR_RETURN(objective,

@@ -17,6 +17,7 @@
 #include "algorithm/algorithm.h"
 #include "experiment/core/accuracy_target.h"
 #include "experiment/core/experiment_problem.h"
+#include "experiment/core/run_plan.h"
 #include "kernels/vector/replica_layout.h"
 #include "model/network/compute_context.h"
 #include "model/problem/averaged_model.h"
@@ -24,7 +25,6 @@
 #include "model/problem/problem.h"
 #include "optim/optimizer.h"
 #include "optim/rate_scaling.h"
-#include "optim/run_position.h"
 #include "run/config/config.pb.h"
 #include "run/records/measurement.h"
 #include "run/timing/compute_time.h"
@@ -53,14 +53,21 @@ class Experiment {
   // The ranks from 0 on that compute gradients and hold a model; the ranks after them are
   // parameter servers (algorithm/algorithm.h).
   Rank workers() const { return workers_; }
-  Round rounds() const { return extent_.rounds; }
+  Round rounds() const { return plan_.rounds; }
+  // What a worker's gradient of this round is the mean of.
+  Passes PassesIn(Round round) const { return plan_.PassesIn(round); }
   // Whether all nodes do these rounds together. Otherwise the workers share a budget of as many
   // gradients, rounds are nominal, and a fast node does more.
   bool has_rounds() const { return has_rounds_; }
   // Samples seen by all workers in `completed` rounds, over the data set's size; rounds if there
   // are no data.
   double Epoch(Round completed) const;
-  int64_t global_batch() const;
+  // Of round 0: the samples of all workers together; and of so many rounds.
+  int64_t global_batch() const { return FirstGlobalBatch(config_, workers_); }
+  int64_t Samples(Round completed) const {
+    return plan_.batches.Before(completed) * global_batch();
+  }
+  int64_t LargestGlobalBatch() const { return plan_.batches.LargestGrowth() * global_batch(); }
   // How --scale-lr fits the rate to that batch, if it does; and the rate that follows.
   const std::optional<RateScaling>& rate_scaling() const { return rate_scaling_; }
   double learning_rate() const {
@@ -87,8 +94,8 @@ class Experiment {
   const Stragglers& stragglers() const { return stragglers_; }
 
   absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(Rank rank) const;
-  // What the workers from `first` to `last` - 1 minimize, for one thread (Problem::MakeObjectives);
-  // with --clip-norm, clipped.
+  // What the workers from `first` to `last` - 1 minimize, for one thread (Problem::MakeObjectives):
+  // over all passes of a round and, with --clip-norm, clipped.
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
       Rank first, Rank last, const ComputeContext& context) const;
   // The starting replica, of layout().size elements: --init-from, or drawn.
@@ -104,8 +111,8 @@ class Experiment {
   absl::Status BuildSchedule();
   int WindowFor(Rank rank) const;
   RunLength length() const {
-    return {.rounds = extent_.rounds,
-            .rounds_per_epoch = problem_->data() ? extent_.rounds_per_epoch : 0};
+    return {.rounds = plan_.rounds,
+            .rounds_per_epoch = problem_->data() ? plan_.extent.rounds_per_epoch : 0};
   }
 
   Config config_;
@@ -119,7 +126,7 @@ class Experiment {
   std::unique_ptr<const ComputeTime> compute_;
   LearningRate schedule_;
   std::optional<RateScaling> rate_scaling_;
-  RunExtent extent_;
+  RunPlan plan_;
   Round log_every_ = 1;
 };
 

@@ -16,7 +16,7 @@
 #include "base/registry.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
-#include "experiment/core/run_extent.h"
+#include "experiment/core/run_plan.h"
 #include "model/data/prefetched_batches.h"
 #include "model/networks/network_kind.h"
 #include "model/problem/network_problem.h"
@@ -40,16 +40,26 @@ int LocalProcesses() {
 }
 
 // No node sees a sample twice in one batch.
-absl::Status CheckBatch(const Config& config, const Shards& shards, size_t samples) {
+absl::Status CheckBatch(const Config& config, const RunPlan& plan, const Shards& shards,
+                        size_t samples) {
   const auto smallest = std::ranges::min_element(shards, {}, &std::vector<int32_t>::size);
-  if (static_cast<size_t>(config.batch()) <= smallest->size()) return absl::OkStatus();
+  const auto batch = static_cast<size_t>(config.batch());
+  const auto passes = static_cast<size_t>(plan.passes * plan.batches.LargestGrowth());
+  if (passes <= smallest->size() / batch) return absl::OkStatus();
+  if (passes > 1) {
+    return UsageError(absl::StrCat(
+        "--batch=", config.batch(), ": ", passes, " such batches are ", passes * batch,
+        " samples, and node ", smallest - shards.begin(), " has only ", smallest->size(),
+        " of the ", samples, "; lower it, --accumulate or what --batch-schedule multiplies it by"));
+  }
   return UsageError(absl::StrCat("--batch=", config.batch(), ": node ", smallest - shards.begin(),
                                  " has only ", smallest->size(), " of the ", samples,
                                  " samples; lower it, or take fewer nodes or another --split"));
 }
 
-// --augment-until, in rounds.
-absl::StatusOr<int64_t> AugmentedRounds(const Config& config, Rank workers, const TrainTest& data) {
+// --augment-until, in passes.
+absl::StatusOr<int64_t> AugmentedPasses(const Config& config, const RunPlan& plan,
+                                        const TrainTest& data) {
   if (!config.has_augment_until()) return std::numeric_limits<int64_t>::max();
   const auto refuse = [&](const std::string& why) {
     return UsageError(absl::StrCat("--augment-until=", config.augment_until(), ": ", why));
@@ -57,10 +67,9 @@ absl::StatusOr<int64_t> AugmentedRounds(const Config& config, Rank workers, cons
   if (data.train->traits().augmentation.none()) {
     return refuse(absl::StrCat("--data=", config.data(), " is not augmented; drop it"));
   }
-  const absl::StatusOr<double> rounds =
-      ParseRunPosition(config.augment_until(), ExtentOf(config, workers, &data));
+  const absl::StatusOr<double> rounds = ParseRunPosition(config.augment_until(), plan.extent);
   if (!rounds.ok()) return refuse(std::string(rounds.status().message()));
-  return std::llround(*rounds);
+  return std::llround(*rounds) * plan.passes;
 }
 
 absl::StatusOr<std::unique_ptr<Problem>> MakeNetworkProblem(const Config& config, Rank workers,
@@ -71,15 +80,16 @@ absl::StatusOr<std::unique_ptr<Problem>> MakeNetworkProblem(const Config& config
   absl::StatusOr<Shards> shards =
       SplitOverNodes(config.split(), data->train->labels(), workers, config.seed());
   if (!shards.ok()) return NamingFlag("--split", config.split(), shards.status());
-  RETURN_IF_ERROR(CheckBatch(config, *shards, data->train->labels().size()));
-  ASSIGN_OR_RETURN(const int64_t augmented_rounds, AugmentedRounds(config, workers, *data));
+  ASSIGN_OR_RETURN(const RunPlan plan, PlanRun(config, workers, &*data));
+  RETURN_IF_ERROR(CheckBatch(config, plan, *shards, data->train->labels().size()));
+  ASSIGN_OR_RETURN(const int64_t augmented_passes, AugmentedPasses(config, plan, *data));
   const int threads = PrefetchThreads(*data->train, LocalProcesses(), config.device() != "cpu");
   ASSIGN_OR_RETURN(auto problem, NetworkProblem::Make({.network = config.model(),
                                                        .data = *std::move(data),
                                                        .shards = *std::move(shards),
                                                        .batch_size = config.batch(),
                                                        .label_smoothing = config.label_smoothing(),
-                                                       .augmented_rounds = augmented_rounds,
+                                                       .augmented_rounds = augmented_passes,
                                                        .seed = config.seed(),
                                                        .prefetch = {.threads = threads}}));
   return problem;

@@ -84,8 +84,7 @@ Summary SummaryOf(const Experiment& experiment, const RunMetrics& latest,
     summary.evaluated = "servers' weights";
   }
   if (latest.time_s > 0) {
-    summary.samples_per_s =
-        static_cast<double>(latest.round * experiment.global_batch()) / latest.time_s;
+    summary.samples_per_s = static_cast<double>(experiment.Samples(latest.round)) / latest.time_s;
   }
   return summary;
 }

@@ -205,7 +205,10 @@ absl::Status NodeRun::OnStart() {
 }
 
 absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel&) {
-  if (objective_) work_.AddGradient(report.loss, report.gradient);
+  if (objective_) {
+    const int64_t passes = experiment_->PassesIn(report.completed - 1).count;
+    work_.AddGradient(report.loss, passes, report.gradient);
+  }
   work_.mix += report.mix;
   work_.time += report.time;
   recording_->OnRound(report);
@@ -228,7 +231,7 @@ absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
   control::NodeMetrics report;
   report.set_round(metrics.round);
   report.set_time_s(metrics.time_s);
-  report.set_samples(work.gradients * batch);
+  report.set_samples(work.passes * batch);
   report.set_bytes_sent(cut.bytes_sent);
   report.set_bytes_received(cut.bytes_received);
   if (evaluator_) {

@@ -10,8 +10,9 @@ namespace grapevine {
 
 absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& experiment) {
   if (!experiment.problem().learns()) {
-    return std::make_unique<PhantomVectors>(experiment.layout().size,
-                                            experiment.optimizer().step_vectors());
+    return std::make_unique<PhantomVectors>(
+        experiment.layout().size, experiment.optimizer().step_vectors(),
+        [&experiment](Round round) { return experiment.PassesIn(round); });
   }
   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Objective>> objectives,
                    experiment.MakeObjectives(0, experiment.workers(), {}));

@@ -17,7 +17,8 @@ SimulatedNodeMetrics::SimulatedNodeMetrics(const Experiment* experiment, Rank no
     : experiment_(experiment), nodes_(nodes) {}
 
 void SimulatedNodeMetrics::OnGradient(const GradientTimes& gradient) {
-  nodes_[gradient.rank].work.AddGradient(gradient.loss, nanoseconds(gradient.end - gradient.begin));
+  nodes_[gradient.rank].work.AddGradient(gradient.loss, experiment_->PassesIn(gradient.round).count,
+                                         nanoseconds(gradient.end - gradient.begin));
 }
 
 void SimulatedNodeMetrics::OnMessage(const MessageTimes& message) {

@@ -89,7 +89,7 @@ absl::Status SimulatedRun::PrepareTrace() {
 }
 
 void SimulatedRun::OnGradient(const GradientTimes& gradient) {
-  collector_->OnGradient(gradient.rank, gradient.loss);
+  collector_->OnGradient(gradient.rank, gradient.loss, experiment_->PassesIn(gradient.round).count);
   if (node_metrics_) node_metrics_->OnGradient(gradient);
 }
 
@@ -120,8 +120,8 @@ Rank SimulatedRun::measured_nodes() const {
 
 absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
   RunWork work{.time_s = SecondsOfNanoseconds(measured.time),
-               .losses = measured.gradients,
-               .samples = measured.gradients * experiment_->config().batch(),
+               .losses = measured.passes,
+               .samples = measured.passes * experiment_->config().batch(),
                .bytes_sent = measured.bytes_sent};
   for (Rank server = measured_nodes(); server < experiment_->config().nodes(); ++server) {
     work.bytes_sent += simulation_->bytes_sent(server);

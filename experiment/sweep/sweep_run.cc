@@ -28,12 +28,14 @@ namespace grapevine {
 namespace {
 
 // The cost of a node's gradient, in messages: that of an event, or of a network's arithmetic.
-double GradientCost(const Config& config) { return SeesData(config.model()) ? 1000 : 1; }
+double GradientCost(const Config& config) {
+  return (SeesData(config.model()) ? 1000.0 : 1.0) * config.accumulate();
+}
 
 // Up to a factor: the number of samples in an epoch is common to all cells.
 double RoundsPerEpoch(const Config& config) {
   constexpr double kSamples = 1e5;
-  return kSamples / (static_cast<double>(config.nodes()) * config.batch());
+  return kSamples / (static_cast<double>(config.nodes()) * config.batch() * config.accumulate());
 }
 
 double Rounds(const Config& config) {

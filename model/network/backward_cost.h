@@ -16,6 +16,13 @@ inline double EvenlyReadyAt(int64_t from, int64_t size) {
   return static_cast<double>(ready) / static_cast<double>((1 + kBackwardCost) * size);
 }
 
+// The share of all passes' time, where what is ready after `share` of a gradient is so in the last
+// of them.
+inline double ReadyInTheLastPass(double share, int64_t passes) {
+  const auto count = static_cast<double>(passes);
+  return (count - 1 + share) / count;
+}
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_MODEL_NETWORK_BACKWARD_COST_H_

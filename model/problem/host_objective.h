@@ -30,7 +30,9 @@ class HostObjective final : public Objective {
   }
   absl::StatusOr<double> GradientInParts(const float* replica, int64_t round, float* gradient,
                                          const FinalFrom& final_from) override;
-  double ReadyAt(int64_t from) const override { return objective_->ReadyAt(from); }
+  double ReadyAt(int64_t from, int64_t round) const override {
+    return objective_->ReadyAt(from, round);
+  }
   int64_t batch_size() const override { return objective_->batch_size(); }
 
  private:

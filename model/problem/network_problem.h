@@ -37,7 +37,7 @@ class NetworkObjective : public Objective {
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override;
   absl::StatusOr<double> GradientInParts(const float* replica, int64_t round, float* gradient,
                                          const FinalFrom& final_from) override;
-  double ReadyAt(int64_t from) const override { return network_->ReadyAt(from); }
+  double ReadyAt(int64_t from, int64_t round) const override { return network_->ReadyAt(from); }
   int64_t batch_size() const override { return batches_->batch_size(); }
 
  private:

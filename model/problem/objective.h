@@ -41,9 +41,9 @@ class Objective {
                                                  float* gradient, const FinalFrom& final_from) {
     return Gradient(replica, round, gradient);
   }
-  // An estimate of the share of a gradient's time after which the elements from `from` on are
-  // final, 0 .. 1, for modelled times. The same on every machine.
-  virtual double ReadyAt(int64_t from) const { return 1; }
+  // An estimate of the share of a round's gradient's time after which the elements from `from` on
+  // are final, 0 .. 1, for modelled times. The same on every machine.
+  virtual double ReadyAt(int64_t from, int64_t round) const { return 1; }
 
   // Samples in one local batch.
   virtual int64_t batch_size() const = 0;

@@ -30,7 +30,9 @@ class PhantomObjective : public Objective {
   void Initialize(float* replica) override;
   // Does not touch `gradient`. Never fails; the loss is 0.
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override;
-  double ReadyAt(int64_t from) const override { return EvenlyReadyAt(from, layout_.size); }
+  double ReadyAt(int64_t from, int64_t round) const override {
+    return EvenlyReadyAt(from, layout_.size);
+  }
   int64_t batch_size() const override { return options_.batch_size; }
 
  private:

@@ -91,8 +91,8 @@ void GradientWorker::ReportPart(const GradientReady& part) {
 void GradientWorker::Pace(const Work& work, Clock::time_point begin) {
   const std::chrono::duration<double> total = pace_(work.round, Clock::now() - begin);
   for (const int64_t cut : work.cuts) {
-    DelayUntil(begin +
-               std::chrono::duration_cast<Clock::duration>(total * objective_->ReadyAt(cut)));
+    const double share = objective_->ReadyAt(cut, work.round);
+    DelayUntil(begin + std::chrono::duration_cast<Clock::duration>(total * share));
     ReportPart({work.round, cut});
   }
   DelayUntil(begin + std::chrono::duration_cast<Clock::duration>(total));

@@ -39,23 +39,12 @@ struct RangeRule {
 };
 
 constexpr RangeRule kRanges[] = {
-    {"nodes", kPositive},
-    {"epochs", kPositive},
-    {"rounds", kPositive},
-    {"batch", kPositive},
-    {"lr", kPositive},
-    {"momentum", kBelowOne},
-    {"clip_norm", kPositive},
-    {"weight_decay", kNonNegative},
-    {"label_smoothing", kBelowOne},
-    {"loss", kBelowOne},
-    {"target_accuracy", kPositive},
-    {"eval_every", kPositive},
-    {"log_every", kNonNegative},
-    {"window", kNonNegative},
-    {"rank", kNonNegative},
-    {"world_size", kPositive},
-    {"master_port", kPort},
+    {"nodes", kPositive},           {"epochs", kPositive},       {"rounds", kPositive},
+    {"batch", kPositive},           {"accumulate", kPositive},   {"lr", kPositive},
+    {"momentum", kBelowOne},        {"clip_norm", kPositive},    {"weight_decay", kNonNegative},
+    {"label_smoothing", kBelowOne}, {"loss", kBelowOne},         {"target_accuracy", kPositive},
+    {"eval_every", kPositive},      {"log_every", kNonNegative}, {"window", kNonNegative},
+    {"rank", kNonNegative},         {"world_size", kPositive},   {"master_port", kPort},
 };
 
 absl::Status CheckRanges(const ResolvedConfig& resolved) {
@@ -192,6 +181,11 @@ absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
     return UsageError(absl::StrCat(Culprit(resolved, "profile"),
                                    ": --compute, --slow and --straggler change how long gradients "
                                    "take; drop them while measuring"));
+  }
+  if (config.has_profile() && (config.accumulate() > 1 || config.batch_schedule() != "none")) {
+    return UsageError(absl::StrCat(Culprit(resolved, "profile"),
+                                   ": records the times of single batches, and --accumulate and "
+                                   "--batch-schedule join several; drop them while measuring"));
   }
   return CheckRecord(resolved);
 }

@@ -33,9 +33,9 @@ NodeMetrics MeasureNode(const TrainingPoint& point, std::chrono::nanoseconds tim
                       .mix_s = InSeconds(work.mix),
                       .wait_s = std::max(0.0, seconds - InSeconds(work.gradient + work.mix))};
   if (work.gradients == 0) return metrics;
-  if (learns) metrics.train_loss = Mean(work.loss_sum, work.gradients);
+  if (learns) metrics.train_loss = Mean(work.loss_sum, work.passes);
   metrics.gradient_s = InSeconds(work.gradient);
-  metrics.samples_per_s = Rate(work.gradients * batch, seconds);
+  metrics.samples_per_s = Rate(work.passes * batch, seconds);
   return metrics;
 }
 

@@ -21,21 +21,24 @@ struct TrainingPoint {
 
 // What one node did since its last line.
 struct NodeWork {
-  double loss_sum = 0;    // of the mean losses of the gradients' batches
+  double loss_sum = 0;    // of the mean losses of the gradients' passes
   int64_t gradients = 0;  // none on a parameter server
+  int64_t passes = 0;     // of these gradients, each over a batch
   std::chrono::nanoseconds gradient{};
   std::chrono::nanoseconds mix{};
   std::chrono::nanoseconds time{};  // from boundary to boundary
 
-  void AddGradient(double loss, std::chrono::nanoseconds took) {
-    loss_sum += loss;
+  // `loss` is the mean over so many passes.
+  void AddGradient(double loss, int64_t count, std::chrono::nanoseconds took) {
+    loss_sum += loss * static_cast<double>(count);
     ++gradients;
+    passes += count;
     gradient += took;
   }
 };
 
 // The node's line, without its byte totals. `time` counts from the first round, `batch` is in
-// samples. Losses are omitted for a model that does not learn.
+// samples, of a pass. Losses are omitted for a model that does not learn.
 NodeMetrics MeasureNode(const TrainingPoint& point, std::chrono::nanoseconds time,
                         const NodeWork& work, int64_t batch, bool learns);
 

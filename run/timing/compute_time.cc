@@ -170,6 +170,25 @@ absl::StatusOr<std::unique_ptr<const ComputeTime>> Make(const Spec& spec, uint64
                                            ", profile:FILE[:device=NAME]"));
 }
 
+class PassesComputeTime final : public ComputeTime {
+ public:
+  PassesComputeTime(std::unique_ptr<const ComputeTime> compute, PassesOf passes)
+      : compute_(std::move(compute)), passes_(std::move(passes)) {}
+
+  int64_t Gradient(Rank rank, Round round) const override {
+    const auto [first, count] = passes_(round);
+    int64_t sum = 0;
+    for (int64_t pass = first; pass < first + count && sum < kLongestGradient; ++pass) {
+      sum += compute_->Gradient(rank, pass);
+    }
+    return std::min(sum, kLongestGradient);
+  }
+
+ private:
+  const std::unique_ptr<const ComputeTime> compute_;
+  const PassesOf passes_;
+};
+
 }  // namespace
 
 int64_t ToGradientTime(double nanoseconds) {
@@ -187,6 +206,11 @@ absl::StatusOr<std::unique_ptr<const ComputeTime>> MakeComputeTime(std::string_v
   if (!spec.ok()) return SpecError("--compute", std::string(spec.status().message()));
   spec->text = flag;  // what errors quote
   return Make(*spec, seed);
+}
+
+std::unique_ptr<const ComputeTime> WithPasses(std::unique_ptr<const ComputeTime> compute,
+                                              PassesOf passes) {
+  return std::make_unique<PassesComputeTime>(std::move(compute), std::move(passes));
 }
 
 }  // namespace grapevine

@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/ids.h"
+#include "base/passes.h"
 
 namespace grapevine {
 
@@ -39,6 +40,11 @@ class FixedComputeTime final : public ComputeTime {
  private:
   const int64_t nanoseconds_;
 };
+
+// A round takes as long as all its passes, each of which takes a gradient's time of `compute`, in
+// their numbers' draw; at most kLongestGradient.
+std::unique_ptr<const ComputeTime> WithPasses(std::unique_ptr<const ComputeTime> compute,
+                                              PassesOf passes);
 
 // From the value of --compute:
 //

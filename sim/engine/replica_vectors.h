@@ -41,7 +41,9 @@ class ReplicaVectors final : public VectorStore {
   void Step(const StepRequest& request) override;
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override;
   absl::StatusOr<double> EndGradient(Rank rank) override;
-  double ReadyAt(int64_t from) const override { return parts_.objectives[0]->ReadyAt(from); }
+  double ReadyAt(int64_t from, int64_t round) const override {
+    return parts_.objectives[0]->ReadyAt(from, round);
+  }
   void Hold(MessageId message, const Payload& payload) override;
   void Deliver(MessageId message, const Payload& into) override;
   void Release(MessageId message) override { held_[message] = {}; }

@@ -11,9 +11,9 @@ namespace grapevine {
 RoundCollector::RoundCollector(Options options, Emit emit)
     : options_(std::move(options)), emit_(std::move(emit)), losses_(options_.nodes) {}
 
-void RoundCollector::OnGradient(Rank rank, double loss) {
-  losses_[rank].sum += loss;
-  ++losses_[rank].gradients;
+void RoundCollector::OnGradient(Rank rank, double loss, int64_t passes) {
+  losses_[rank].sum += loss * static_cast<double>(passes);
+  losses_[rank].passes += passes;
 }
 
 absl::Status RoundCollector::OnBoundary(Rank rank, Round completed, Nanoseconds now,
@@ -25,7 +25,7 @@ absl::Status RoundCollector::OnBoundary(Rank rank, Round completed, Nanoseconds 
   measured.completed = completed;
   measured.time = std::max(measured.time, now);
   measured.loss_sum += losses.sum;
-  measured.gradients += losses.gradients;
+  measured.passes += losses.passes;
   measured.bytes_sent += bytes_sent;
   if (model.data) {
     measured.models.resize(options_.nodes);

@@ -24,8 +24,8 @@ namespace grapevine {
 struct MeasuredRound {
   Round completed = 0;
   Nanoseconds time = 0;              // when the last node had done it
-  double loss_sum = 0;               // of all nodes' batches since the last measurement
-  int64_t gradients = 0;             // how many batches these are
+  double loss_sum = 0;               // of all nodes' passes since the last measurement
+  int64_t passes = 0;                // how many these are, each over a batch
   int64_t bytes_sent = 0;            // by all nodes, each until its own boundary
   std::vector<SharedVector> models;  // by rank; empty for a phantom
 };
@@ -42,7 +42,8 @@ class RoundCollector {
 
   RoundCollector(Options options, Emit emit);
 
-  void OnGradient(Rank rank, double loss);
+  // `loss` is the mean over so many passes.
+  void OnGradient(Rank rank, double loss, int64_t passes);
   // `model` is empty for a phantom.
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, int64_t bytes_sent,
                           const SharedVector& model);
@@ -54,7 +55,7 @@ class RoundCollector {
   };
   struct Losses {
     double sum = 0;
-    int64_t gradients = 0;
+    int64_t passes = 0;
   };
 
   const Options options_;

@@ -261,7 +261,7 @@ void Simulation::Gradient(Vec at, Vec into, Round round, std::span<const int64_t
   node.gradient_end = cursor_ + duration;
   store().BeginGradient(current_, at, into, round);
   for (size_t i = 0; i < cuts.size(); ++i) {
-    const double share = store().ReadyAt(cuts[i]);
+    const double share = store().ReadyAt(cuts[i], round);
     PushGradientPart(cursor_ + std::llround(share * static_cast<double>(duration)), i + 1);
   }
   PushGradientPart(node.gradient_end, 0);

@@ -8,10 +8,12 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "algorithm/host.h"
 #include "base/ids.h"
+#include "base/passes.h"
 #include "kernels/vector/shared_vector.h"
 #include "kernels/vector/vector_handle.h"
 #include "model/network/backward_cost.h"
@@ -44,8 +46,9 @@ class VectorStore {
   // first part has passed, and returns the batch's loss (0 for a phantom).
   virtual void BeginGradient(Rank rank, Vec at, Vec into, Round round) = 0;
   virtual absl::StatusOr<double> EndGradient(Rank rank) = 0;
-  // The fraction of a gradient's time after which the elements from `from` on are final.
-  virtual double ReadyAt(int64_t from) const = 0;
+  // The fraction of the time of a round's gradient after which the elements from `from` on are
+  // final.
+  virtual double ReadyAt(int64_t from, Round round) const = 0;
 
   // Keeps what a message sends until it is delivered, released or its sender reuses it.
   virtual void Hold(MessageId message, const Payload& payload) = 0;
@@ -59,8 +62,9 @@ class VectorStore {
 // Vectors without elements: timing only, at no cost in memory. Thread-compatible.
 class PhantomVectors final : public VectorStore {
  public:
-  PhantomVectors(int64_t replica_size, int step_vectors)
-      : replica_size_(replica_size), step_vectors_(step_vectors) {}
+  // Without `passes`, every round has one.
+  PhantomVectors(int64_t replica_size, int step_vectors, PassesOf passes = nullptr)
+      : replica_size_(replica_size), step_vectors_(step_vectors), passes_(std::move(passes)) {}
 
   int64_t replica_size() const override { return replica_size_; }
   ReplicaRange parameters() const override { return {0, replica_size_}; }
@@ -74,7 +78,10 @@ class PhantomVectors final : public VectorStore {
   void Step(const StepRequest& request) override {}
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override {}
   absl::StatusOr<double> EndGradient(Rank rank) override { return 0.0; }
-  double ReadyAt(int64_t from) const override { return EvenlyReadyAt(from, replica_size_); }
+  double ReadyAt(int64_t from, Round round) const override {
+    return ReadyInTheLastPass(EvenlyReadyAt(from, replica_size_),
+                              passes_ ? passes_(round).count : 1);
+  }
   void Hold(MessageId message, const Payload& payload) override {}
   void Deliver(MessageId message, const Payload& into) override {}
   void Release(MessageId message) override {}
@@ -85,6 +92,7 @@ class PhantomVectors final : public VectorStore {
 
   const int64_t replica_size_;
   const int step_vectors_;
+  const PassesOf passes_;
 };
 
 }  // namespace grapevine

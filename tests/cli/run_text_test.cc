@@ -35,6 +35,10 @@ TEST(OpeningTest, SaysTheGlobalBatchAndWhichRateFollowsFromIt) {
                         "learning rate 0.1 x 8 = 0.8: linear:base=32, for a batch of 256 "
                         "(base 32)\n"));
   EXPECT_THAT(OpeningOf({}), Not(HasSubstr("learning rate")));
+  EXPECT_THAT(OpeningOf({{"batch", "8"}, {"accumulate", "4"}}),
+              HasSubstr("batch 8 x 4 accumulated x 4 nodes = 128, 80 rounds (10 epochs)\n"));
+  EXPECT_THAT(OpeningOf({{"batch", "8"}, {"batch_schedule", "step:at=5:factor=4"}}),
+              HasSubstr("batch 8 x 4 nodes = 32, growing to 128, 200 rounds (10 epochs)\n"));
 }
 
 }  // namespace

@@ -1,28 +1,39 @@
 // What large batches need, from the settings to the weights: rates that follow the batch, clipped
-// gradients, the end of augmentation.
+// gradients, the end of augmentation; batches that are accumulated, and that grow.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_format.h"
 #include "base/failure.h"
 #include "experiment/core/experiment.h"
 #include "experiment/real/threaded_run.h"
 #include "experiment/simulated/simulated_run.h"
+#include "kernels/vector/replica_layout.h"
+#include "model/files/safetensors.h"
 #include "run/config/config_resolve.h"
+#include "run/records/metrics.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
 
 namespace grapevine {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using testing::FileText;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using Flags = std::map<std::string, std::string>;
 
 absl::StatusOr<std::unique_ptr<Experiment>> BuildLarge(Flags flags) {
@@ -153,6 +164,156 @@ TEST(AugmentationThatEnds, ShowsTheLastEpochsAsTheyAre) {
   EXPECT_FALSE(half == never);
   EXPECT_THAT(RefusalOf({{"data", augmented}, {"nodes", "2"}, {"augment_until", "120%"}}),
               HasSubstr("--augment-until=120%: '120%' is round"));
+}
+
+// The largest difference between two files' weights.
+double Distance(const std::string& one, const std::string& other, const ReplicaLayout& layout) {
+  std::vector<float> x(static_cast<size_t>(layout.size)), y(x.size());
+  for (const auto& [path, replica] : {std::pair(&one, &x), std::pair(&other, &y)}) {
+    const auto file = Safetensors::Open(*path);
+    EXPECT_TRUE(file.ok()) << file.status();
+    EXPECT_TRUE(file->Load(layout, replica->data()).ok());
+  }
+  double largest = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    largest = std::max(largest, std::abs(double{x[i]} - double{y[i]}));
+  }
+  return largest;
+}
+
+TEST(AccumulatedBatches, LearnWhatTheUndividedBatchDoes) {
+  const ScratchFolder folder;
+  for (const char* algorithm : {"dpsgd", "allreduce:buckets=3"}) {
+    const std::string name = std::string("whole") + algorithm;
+    const Flags whole = {{"algorithm", algorithm}, {"batch", "32"}, {"rounds", "20"}};
+    const auto models = ModelsOf(whole, folder, name);
+    for (const auto& [batch, accumulate] : {std::pair("8", "4"), std::pair("16", "2")}) {
+      Flags divided = whole;
+      divided["batch"] = batch;
+      divided["accumulate"] = accumulate;
+      const auto [simulated, real] = ModelsOf(divided, folder, name + accumulate);
+      EXPECT_TRUE(simulated == real) << algorithm << " over " << accumulate;
+      EXPECT_FALSE(simulated == models.first) << "other roundings";
+      const auto experiment = BuildLarge(divided);
+      const double distance = Distance(
+          folder.File(name + "-simulated/model.safetensors"),
+          folder.File(name + accumulate + "-simulated/model.safetensors"), (*experiment)->layout());
+      EXPECT_LT(distance, 1e-5) << algorithm << " over " << accumulate;
+    }
+  }
+}
+
+TEST(AccumulatedBatches, TakeTheTimeOfTheirPasses) {
+  const ScratchFolder folder;
+  const auto seconds = [&](const std::string& accumulate, const std::string& algorithm) {
+    const std::string run = folder.File(accumulate + algorithm);
+    std::filesystem::create_directory(run);
+    const auto experiment = BuildLarge({{"model", "phantom:8MB"},
+                                        {"compute", "30ms"},
+                                        {"rounds", "10"},
+                                        {"algorithm", algorithm},
+                                        {"bandwidth", "10Gbit"},
+                                        {"memory_bandwidth", "0bit"},
+                                        {"accumulate", accumulate}});
+    EXPECT_TRUE(experiment.ok()) << experiment.status();
+    return *SimulatedRun(experiment->get(), {.run_directory = run}).Run()->simulated_time_s;
+  };
+  // A gradient hides the exchange, as it did before.
+  EXPECT_NEAR(seconds("1", "dpsgd"), 0.3, 0.02);
+  EXPECT_NEAR(seconds("4", "dpsgd"), 1.2, 0.02);
+  // Buckets hide behind the last pass alone: what is left to wait for is the same.
+  const double once = seconds("1", "allreduce:buckets=8"),
+               four = seconds("4", "allreduce:buckets=8");
+  EXPECT_NEAR(four - once, 0.9, 1e-6);
+}
+
+// 1024 samples in batches of 4 x 16: 16 rounds an epoch, 64 in all; the batch doubles after half of
+// the samples and again after three quarters.
+TEST(GrowingBatches, KeepEpochsEvaluationsAndSchedulesRight) {
+  const auto experiment = BuildLarge({{"batch", "16"},
+                                      {"epochs", "4"},
+                                      {"lr", "0.1"},
+                                      {"schedule", "step:at=3:factor=0.5"},
+                                      {"batch_schedule", "step"}});
+  ASSERT_TRUE(experiment.ok()) << experiment.status();
+  const Experiment& run = **experiment;
+  EXPECT_EQ(run.rounds(), 32 + 8 + 4);
+  EXPECT_EQ(run.global_batch(), 64);
+  EXPECT_EQ(run.LargestGlobalBatch(), 256);
+  EXPECT_DOUBLE_EQ(run.Epoch(32), 2);
+  EXPECT_DOUBLE_EQ(run.Epoch(40), 3);
+  EXPECT_DOUBLE_EQ(run.Epoch(44), 4);
+  EXPECT_EQ(run.Samples(44), 4096);
+  EXPECT_EQ(run.PassesIn(31).count, 1);
+  EXPECT_EQ(run.PassesIn(32).first, 32);
+  EXPECT_EQ(run.PassesIn(32).count, 2);
+  EXPECT_EQ(run.PassesIn(40).first, 48);
+  EXPECT_EQ(run.PassesIn(43).count, 4);
+  std::vector<Round> evaluated;
+  for (Round completed = 1; completed <= run.rounds(); ++completed) {
+    if (run.Evaluated(completed)) evaluated.push_back(completed);
+  }
+  EXPECT_THAT(evaluated, ElementsAre(16, 32, 40, 44)) << "after each epoch";
+  EXPECT_DOUBLE_EQ(run.At(40).learning_rate, 0.1) << "of the last round of epoch 3";
+  EXPECT_DOUBLE_EQ(run.At(41).learning_rate, 0.05);
+}
+
+TEST(GrowingBatches, ARunOfRoundsHasSoMany) {
+  for (const char* rounds : {"1", "7", "44", "1000"}) {
+    const auto experiment =
+        BuildLarge({{"batch", "16"}, {"rounds", rounds}, {"batch_schedule", "step"}});
+    ASSERT_TRUE(experiment.ok()) << experiment.status();
+    EXPECT_EQ(std::to_string((*experiment)->rounds()), rounds);
+  }
+  const auto experiment =
+      BuildLarge({{"batch", "16"}, {"rounds", "44"}, {"batch_schedule", "step"}});
+  EXPECT_DOUBLE_EQ((*experiment)->Epoch(44), 4) << "shares are of the samples";
+  EXPECT_EQ(RefusalOf({{"batch", "16"}, {"rounds", "44"}, {"batch_schedule", "step:at=100"}}),
+            "--batch-schedule=step:at=100: at: '100' is round 1600, past the end of the run (44 "
+            "rounds)");
+}
+
+TEST(GrowingBatches, HaveTheSameBitsAndRecordsRealAndSimulated) {
+  const ScratchFolder folder;
+  const Flags flags = {{"batch", "8"},
+                       {"epochs", "2"},
+                       {"log_every", "5"},
+                       {"batch_schedule", "step:factor=4"},
+                       {"accumulate", "2"}};
+  const auto [simulated, real] = ModelsOf(flags, folder, "growing");
+  EXPECT_TRUE(simulated == real);
+  // Of each line what does not depend on a clock.
+  const auto lines = [&](const std::string& run) {
+    std::vector<std::string> kept;
+    std::istringstream file(FileText(folder.File(run) + "/metrics.jsonl"));
+    for (std::string line; std::getline(file, line);) {
+      const RunMetrics metrics = *RunMetricsFromJson(line);
+      if (!metrics.train_loss) continue;  // an evaluation alone
+      kept.push_back(absl::StrFormat("%d: epoch %.6f, loss %.5f, rate %.6f", metrics.round,
+                                     metrics.epoch, *metrics.train_loss,
+                                     metrics.learning_rate.value_or(-1)));
+    }
+    return kept;
+  };
+  EXPECT_EQ(lines("growing-real"), lines("growing-simulated"));
+  // 16 rounds of 4 x 2 x 8 samples and 2 of four times as many are 1.5 epochs; the last one sees
+  // 1024.
+  EXPECT_THAT(lines("growing-real"), Contains(StartsWith("19: epoch 2.500000")));
+}
+
+TEST(GrowingBatches, AreRefusedWhereTheyCannotBe) {
+  EXPECT_EQ(RefusalOf({{"batch", "128"}, {"accumulate", "4"}}),
+            "--batch=128: 4 such batches are 512 samples, and node 0 has only 256 of the 1024; "
+            "lower it, --accumulate or what --batch-schedule multiplies it by");
+  EXPECT_THAT(RefusalOf({{"batch", "128"}, {"batch_schedule", "step:factor=2"}}),
+              HasSubstr("--batch=128: 4 such batches"));
+  EXPECT_EQ(RefusalOf({{"accumulate", "0"}}), "--accumulate=0: must be positive");
+  EXPECT_EQ(RefusalOf({{"algorithm", "adpsgd"}, {"batch_schedule", "step"}}),
+            "--batch-schedule=step: the nodes of --algorithm=adpsgd go through no rounds together; "
+            "take --accumulate, or dpsgd");
+  EXPECT_EQ(RefusalOf({{"batch_schedule", "plateau"}}),
+            "--batch-schedule=plateau: unknown batch schedule 'plateau'; known: none, "
+            "step[:at=50%+75%][:factor=2]");
 }
 
 }  // namespace

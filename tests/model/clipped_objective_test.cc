@@ -60,7 +60,7 @@ TEST(ClippedObjectiveTest, NoPartIsFinalEarly) {
                   .ok());
   EXPECT_EQ(parts, 0);
   EXPECT_EQ(gradient, (std::vector<float>{6, 8, 100}));
-  EXPECT_EQ((*clipped)->ReadyAt(2), 1);
+  EXPECT_EQ((*clipped)->ReadyAt(2, /*round=*/3), 1);
 }
 
 TEST(ClippedObjectiveTest, OnADeviceItIsDoneWhenTheGradientReturns) {

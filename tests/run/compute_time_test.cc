@@ -163,5 +163,21 @@ TEST(ComputeTime, RefusesWhatIsNone) {
   EXPECT_THAT(std::string(MakeComputeTime("", 1).status().message()), StartsWith("--compute: "));
 }
 
+TEST(WithPasses, ARoundTakesAsLongAsItsPasses) {
+  const auto passes = [](Round round) { return Passes{.first = 3 * round, .count = 3}; };
+  EXPECT_EQ(WithPasses(Make("10ms"), passes)->Gradient(0, 7), 30'000'000);
+  const std::string spec = "exponential:mean=10ms";
+  const auto single = Make(spec);
+  EXPECT_EQ(WithPasses(Make(spec), passes)->Gradient(2, 5),
+            single->Gradient(2, 15) + single->Gradient(2, 16) + single->Gradient(2, 17));
+}
+
+TEST(WithPasses, ARoundTakesNoLongerThanAGradientMay) {
+  const auto passes = [](Round) { return Passes{.first = 0, .count = int64_t{1} << 40}; };
+  EXPECT_EQ(
+      WithPasses(std::make_unique<FixedComputeTime>(kLongestGradient / 2), passes)->Gradient(0, 0),
+      kLongestGradient);
+}
+
 }  // namespace
 }  // namespace grapevine

@@ -14,8 +14,8 @@ constexpr TrainingPoint kPoint{.round = 4, .epoch = 0.5, .learning_rate = 0.1};
 
 TEST(MeasureNode, ShowsWhereTheTimeSinceTheLastLineWent) {
   NodeWork work;
-  work.AddGradient(2.0, milliseconds(200));
-  work.AddGradient(3.0, milliseconds(400));
+  work.AddGradient(2.0, 1, milliseconds(200));
+  work.AddGradient(3.0, 1, milliseconds(400));
   work.mix = milliseconds(100);
   work.time = milliseconds(1000);
   const NodeMetrics line =
@@ -31,6 +31,17 @@ TEST(MeasureNode, ShowsWhereTheTimeSinceTheLastLineWent) {
   EXPECT_DOUBLE_EQ(*line.samples_per_s, 16);
 }
 
+TEST(MeasureNode, CountsPassesWhereAGradientHasSeveral) {
+  NodeWork work;
+  work.AddGradient(2.0, 1, milliseconds(200));
+  work.AddGradient(3.0, 3, milliseconds(600));
+  work.time = milliseconds(1000);
+  const NodeMetrics line = MeasureNode(kPoint, {}, work, /*batch=*/8, /*learns=*/true);
+  EXPECT_DOUBLE_EQ(*line.train_loss, 2.75) << "of 32 samples";
+  EXPECT_DOUBLE_EQ(*line.samples_per_s, 32);
+  EXPECT_EQ(work.gradients, 2);
+}
+
 TEST(MeasureNode, WhoComputesWhileItMixesDoesNotWaitLessThanNotAtAll) {
   const NodeWork work{
       .gradient = milliseconds(800), .mix = milliseconds(400), .time = milliseconds(1000)};
@@ -43,7 +54,7 @@ TEST(MeasureNode, LeavesOutWhatANodeDoesNotDo) {
   EXPECT_DOUBLE_EQ(*server.wait_s, 0.01);
 
   NodeWork work;
-  work.AddGradient(0, milliseconds(0));
+  work.AddGradient(0, 1, milliseconds(0));
   const NodeMetrics phantom = MeasureNode(kPoint, {}, work, 8, /*learns=*/false);
   EXPECT_FALSE(phantom.train_loss.has_value());
   EXPECT_TRUE(phantom.gradient_s.has_value());

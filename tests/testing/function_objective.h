@@ -38,7 +38,9 @@ class FunctionObjective final : public Objective {
     final_from(layout_.size / 2);
     return loss;
   }
-  double ReadyAt(int64_t from) const override { return from < layout_.size / 2 ? 1 : 0.5; }
+  double ReadyAt(int64_t from, int64_t round) const override {
+    return from < layout_.size / 2 ? 1 : 0.5;
+  }
   int64_t batch_size() const override { return 1; }
 
   void set_loss(double loss) { loss_ = loss; }

@@ -1,0 +1,143 @@
+#include "model/problem/accumulated_objective.h"
+
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "kernels/device/device.h"
+#include "kernels/vector/shared_vector.h"
+#include "kernels/vector/vector_passes.h"
+#include "model/network/backward_cost.h"
+
+namespace grapevine {
+namespace {
+
+// Where sums are computed: the CPU, or the objectives' stream.
+struct Adder {
+  std::shared_ptr<void> memory;  // of `sum`
+  float* sum = nullptr;
+  DeviceStream* stream = nullptr;  // null: the CPU
+  std::chrono::nanoseconds timeout{};
+
+  void WeightedSum(std::span<const WeightedVector> terms, int64_t size, float* out) const {
+    if (stream != nullptr) {
+      stream->WeightedSum(terms, size, out);
+    } else {
+      CpuPasses().WeightedSum(terms, size, out);
+    }
+  }
+  absl::Status Finish() const {
+    return stream != nullptr ? stream->Finish(timeout) : absl::OkStatus();
+  }
+};
+
+absl::StatusOr<Adder> MakeAdder(int64_t size, const ComputeContext& context) {
+  if (context.device == nullptr) {
+    const SharedVector sum = NewSharedVector(size);
+    return Adder{.memory = sum.data, .sum = sum.data.get()};
+  }
+  ASSIGN_OR_RETURN(
+      std::shared_ptr<void> memory,
+      context.device->Allocate(size * int64_t{sizeof(float)}, "the sum of accumulated gradients"));
+  auto* const sum = static_cast<float*>(memory.get());
+  return Adder{std::move(memory), sum, context.stream, context.timeout};
+}
+
+// Thread-compatible, as the objective inside.
+class AccumulatedObjective final : public Objective {
+ public:
+  AccumulatedObjective(std::unique_ptr<Objective> objective, PassesOf passes,
+                       std::shared_ptr<const Adder> adder)
+      : objective_(std::move(objective)), passes_(std::move(passes)), adder_(std::move(adder)) {}
+
+  const ReplicaLayout& layout() const override { return objective_->layout(); }
+  void Initialize(float* replica) override { objective_->Initialize(replica); }
+  absl::Status Prepare() override { return objective_->Prepare(); }
+  absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override {
+    return GradientInParts(replica, round, gradient, nullptr);
+  }
+  absl::StatusOr<double> GradientInParts(const float* replica, int64_t round, float* gradient,
+                                         const FinalFrom& final_from) override;
+  double ReadyAt(int64_t from, int64_t round) const override {
+    const auto [first, count] = passes_(round);
+    return ReadyInTheLastPass(objective_->ReadyAt(from, first + count - 1), count);
+  }
+  int64_t batch_size() const override { return objective_->batch_size(); }
+
+ private:
+  absl::StatusOr<double> LastPass(const float* replica, int64_t pass, float* gradient,
+                                  const FinalFrom& final_from);
+  // The mean over `count` passes: of the sum, and of the last pass's gradient.
+  absl::StatusOr<double> MeanInParts(const float* replica, Passes passes, float* gradient,
+                                     const FinalFrom& final_from);
+
+  const std::unique_ptr<Objective> objective_;
+  const PassesOf passes_;
+  const std::shared_ptr<const Adder> adder_;
+};
+
+absl::StatusOr<double> AccumulatedObjective::LastPass(const float* replica, int64_t pass,
+                                                      float* gradient,
+                                                      const FinalFrom& final_from) {
+  return final_from ? objective_->GradientInParts(replica, pass, gradient, final_from)
+                    : objective_->Gradient(replica, pass, gradient);
+}
+
+absl::StatusOr<double> AccumulatedObjective::GradientInParts(const float* replica, int64_t round,
+                                                             float* gradient,
+                                                             const FinalFrom& final_from) {
+  const auto [first, count] = passes_(round);
+  if (count == 1) return LastPass(replica, first, gradient, final_from);
+  const int64_t size = layout().size;
+  float* const sum = adder_->sum;
+  ASSIGN_OR_RETURN(double loss, objective_->Gradient(replica, first, sum));
+  for (int64_t pass = first + 1; pass < first + count - 1; ++pass) {
+    ASSIGN_OR_RETURN(const double added, objective_->Gradient(replica, pass, gradient));
+    loss += added;
+    adder_->WeightedSum(std::vector<WeightedVector>{{1, sum}, {1, gradient}}, size, sum);
+  }
+  ASSIGN_OR_RETURN(const double last, MeanInParts(replica, {first, count}, gradient, final_from));
+  return (loss + last) / static_cast<double>(count);
+}
+
+absl::StatusOr<double> AccumulatedObjective::MeanInParts(const float* replica, Passes passes,
+                                                         float* gradient,
+                                                         const FinalFrom& final_from) {
+  const float share = 1 / static_cast<float>(passes.count);
+  int64_t end = layout().size;
+  const auto average_from = [&](int64_t from) {
+    adder_->WeightedSum(
+        std::vector<WeightedVector>{{share, adder_->sum + from}, {share, gradient + from}},
+        end - from, gradient + from);
+    end = from;
+  };
+  FinalFrom part;
+  if (final_from) {
+    part = [&](int64_t from) {
+      average_from(from);
+      final_from(from);
+    };
+  }
+  ASSIGN_OR_RETURN(const double loss,
+                   LastPass(replica, passes.first + passes.count - 1, gradient, part));
+  average_from(0);
+  RETURN_IF_ERROR(adder_->Finish());
+  return loss;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Accumulated(
+    std::vector<std::unique_ptr<Objective>> objectives, PassesOf passes,
+    const ComputeContext& context) {
+  if (objectives.empty()) return objectives;
+  ASSIGN_OR_RETURN(Adder made, MakeAdder(objectives.front()->layout().size, context));
+  const auto adder = std::make_shared<const Adder>(std::move(made));
+  for (std::unique_ptr<Objective>& objective : objectives) {
+    objective = std::make_unique<AccumulatedObjective>(std::move(objective), passes, adder);
+  }
+  return objectives;
+}
+
+}  // namespace grapevine
