@@ -174,6 +174,7 @@ Axis AxisOfSeconds(std::string label, std::span<const Band> curves) {
   }
   Axis axis;
   axis.label = std::move(label);
+  axis.unit_of_names = "s";
   if (high == 0) return axis;
   WithMargin(low, high, &axis);
   const bool fine = std::log10(axis.high / axis.low) <= kFineDecades;

@@ -21,7 +21,8 @@ struct Axis {
   std::vector<double> tics;  // where gnuplot's own choice would leave the axis bare
   // Instead of numbers: labels and their positions.
   std::vector<std::pair<std::string, double>> named_tics;
-  double low = 0, high = 1;  // in that unit; low < high, both positive if logarithmic
+  std::string unit_of_names;  // of the values that names with their own units stand for: "s"
+  double low = 0, high = 1;   // in that unit; low < high, both positive if logarithmic
 };
 
 // An axis that fits all of `curves`, in a unit that keeps numbers short. Ignores curves without

@@ -1,39 +1,30 @@
-// The convergence of runs as a picture: what `grapevine plot` draws.
+// What `grapevine plot` does: a picture of runs, or the numbers behind it.
 #ifndef GRAPEVINE_REPORT_PLOT_H_
 #define GRAPEVINE_REPORT_PLOT_H_
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "report/gnuplot_script.h"
-#include "report/run_reader.h"
-#include "report/series.h"
+#include "report/plot_kind.h"
+#include "report/table.h"
 
 namespace grapevine {
 
 struct PlotOptions {
-  // Run directories, or folders of run directories.
-  std::vector<std::string> runs;
-  // A .png or .svg file.
-  std::string output;
-  // One column of panels each, with loss, accuracy and consensus distance as rows. If there is
-  // only one, its panels are side by side.
-  std::vector<Horizontal> against = {Horizontal::kEpoch, Horizontal::kBytes, Horizontal::kTime};
-  // Which loss.
-  Vertical loss = Vertical::kTrainLoss;
-  // Instead of what the runs have in common.
-  std::optional<std::string> title;
+  std::string kind = "convergence";
+  PlotRequest request;
+  std::optional<std::string> title;  // instead of what the runs have in common
 };
 
-// The panels, not drawn. kInput if nothing was measured that could be drawn.
-absl::StatusOr<Page> PageOf(const std::vector<RecordedRun>& runs, const PlotOptions& options);
+// Reads the runs. kUsage for a kind that does not exist and for flags that mean nothing to it;
+// else the kind's errors.
+absl::StatusOr<Figure> MakeFigure(const PlotOptions& options);
 
-// Reads the runs, draws them and writes `output` completely or not at all. Errors are kUsage,
-// kInput or kOutput and name the file.
-absl::Status PlotRuns(const PlotOptions& options);
+// Draws to `output`, a .png or .svg file, completely or not at all. Errors are those of MakeFigure,
+// kUsage or kOutput and name the file.
+absl::Status WriteFigure(const PlotOptions& options, const std::string& output);
 
 }  // namespace grapevine
 

@@ -95,6 +95,18 @@ absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {
   return runs;
 }
 
+absl::StatusOr<std::vector<RecordedRun>> ReadRuns(std::span<const std::string> paths) {
+  std::vector<RecordedRun> runs;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> found, FindRuns(path));
+    for (const std::string& one : found) {
+      ASSIGN_OR_RETURN(RecordedRun run, ReadRun(one));
+      runs.push_back(std::move(run));
+    }
+  }
+  return runs;
+}
+
 std::optional<double> SweptCell::bandwidth() const {
   if (!config.has_bandwidth()) return std::nullopt;
   const absl::StatusOr<int64_t> bits = ParseBandwidth(config.bandwidth());

@@ -28,6 +28,9 @@ absl::StatusOr<RecordedRun> ReadRun(const std::string& path);
 // sweep). kInput if there are none.
 absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path);
 
+// Every run in `paths` (run directories, or folders of them).
+absl::StatusOr<std::vector<RecordedRun>> ReadRuns(std::span<const std::string> paths);
+
 struct SweptCell {
   std::string path;
   Config config;

@@ -1,23 +1,16 @@
 #include "report/sweep_table.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "base/units.h"
+#include "report/table.h"
 
 namespace grapevine {
 namespace {
 
 using Cells = std::vector<std::string>;
-
-std::string Quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
-}
 
 template <typename T>
 std::string Number(const std::optional<T>& value) {
@@ -85,54 +78,31 @@ Cells WithCoordinates(const SweepRow& row, const Cells& values) {
   return cells;
 }
 
-// Lines of equally wide columns; columns without any value are left out.
-std::string Aligned(const Cells& header, const std::vector<Cells>& rows) {
-  std::vector<size_t> widths(header.size());
-  for (const Cells& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  const auto line = [&](const Cells& cells) {
-    std::string text;
-    for (size_t i = 0; i < cells.size(); ++i) {
-      if (widths[i] == 0) continue;
-      const size_t width = std::max(widths[i], header[i].size());
-      absl::StrAppend(&text, cells[i], std::string(width - cells[i].size() + 2, ' '));
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text + "\n";
-  };
-  std::string text = line(header);
-  for (const Cells& row : rows) text += line(row);
-  return text;
+Table TableOf(const std::vector<SweepRow>& rows, const Cells& names,
+              Cells (*values)(const SweepRow&)) {
+  Table table{CoordinateNames(rows), {}};
+  table.header.insert(table.header.end(), names.begin(), names.end());
+  for (const SweepRow& row : rows) table.rows.push_back(WithCoordinates(row, values(row)));
+  return table;
 }
 
 }  // namespace
 
 std::string SweepCsv(const std::vector<SweepRow>& rows) {
-  Cells header = CoordinateNames(rows);
-  for (const char* name : {"rounds", "epochs", "simulated_time_s", "seconds_per_round",
-                           "bytes_sent_total", "train_loss", "test_accuracy", "target_met",
-                           "target_round", "target_time_s", "consensus_distance", "error"}) {
-    header.push_back(name);
-  }
-  std::string text = absl::StrJoin(header, ",") + "\n";
-  for (const SweepRow& row : rows) {
-    Cells cells = WithCoordinates(row, CsvValues(row));
-    for (std::string& cell : cells) cell = Quoted(cell);
-    absl::StrAppend(&text, absl::StrJoin(cells, ","), "\n");
-  }
-  return text;
+  return TableText(TableOf(rows,
+                           {"rounds", "epochs", "simulated_time_s", "seconds_per_round",
+                            "bytes_sent_total", "train_loss", "test_accuracy", "target_met",
+                            "target_round", "target_time_s", "consensus_distance", "error"},
+                           &CsvValues),
+                   TableFormat::kCsv);
 }
 
 std::string SweepText(const std::vector<SweepRow>& rows) {
-  Cells header = CoordinateNames(rows);
-  for (const char* name : {"rounds", "time", "a round", "sent", "train loss", "accuracy",
-                           "target met", "consensus", "error"}) {
-    header.push_back(name);
-  }
-  std::vector<Cells> lines;
-  for (const SweepRow& row : rows) lines.push_back(WithCoordinates(row, TextValues(row)));
-  return Aligned(header, lines);
+  return TableText(TableOf(rows,
+                           {"rounds", "time", "a round", "sent", "train loss", "accuracy",
+                            "target met", "consensus", "error"},
+                           &TextValues),
+                   TableFormat::kText);
 }
 
 }  // namespace grapevine

@@ -1,11 +1,21 @@
 #include <iostream>
-#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/failure.h"
+#include "base/registry.h"
+#include "base/status_macros.h"
 #include "cli/commands/commands.h"
+#include "cli/terminal/text_output.h"
+#include "report/figure.h"
 #include "report/plot.h"
-#include "report/sweep_plot.h"
+#include "report/plot_kind.h"
+#include "report/table.h"
 
 namespace grapevine {
 namespace {
@@ -14,39 +24,56 @@ constexpr char kExamples[] =
     "Examples:\n"
     "  grapevine plot runs/ring runs/torus -o convergence.png\n"
     "  grapevine plot runs/seed-* --x=time --loss=test -o band.svg\n"
-    "  grapevine plot runs/sweep --kind=winner -o winner.png";
-
-const std::map<std::string, SweepPicture> kSweepPictures = {{"step-time", SweepPicture::kStepTime},
-                                                            {"winner", SweepPicture::kWinner},
-                                                            {"speed-up", SweepPicture::kSpeedUp}};
+    "  grapevine plot runs/sweep --kind=winner -o winner.png\n"
+    "  grapevine plot runs/sweep --kind=winner --format=markdown";
 
 struct Given {
   PlotOptions options;
-  std::string kind = "convergence";
-  std::string x = "all";
-  std::string loss = "train";
   std::string title;
+  std::string output;
+  std::string format;
 };
 
-PlotOptions OptionsOf(const Given& given) {
-  PlotOptions options = given.options;
-  if (given.x == "epoch") options.against = {Horizontal::kEpoch};
-  if (given.x == "bytes") options.against = {Horizontal::kBytes};
-  if (given.x == "time") options.against = {Horizontal::kTime};
-  if (given.loss == "test") options.loss = Vertical::kTestLoss;
-  if (!given.title.empty()) options.title = given.title;
-  return options;
+absl::Status Print(const PlotOptions& options, TableFormat format, const std::string& output) {
+  ASSIGN_OR_RETURN(const Figure figure, MakeFigure(options));
+  ASSIGN_OR_RETURN(auto out, TextOutput::Open(output));
+  absl::Status status = out.Append(TableText(NumbersOf(figure), format));
+  return status.ok() ? out.Close() : status;
 }
 
 absl::Status Plot(const Given& given) {
-  const auto sweep = kSweepPictures.find(given.kind);
-  if (sweep == kSweepPictures.end()) return PlotRuns(OptionsOf(given));
-  SweepPlotOptions options{.picture = sweep->second,
-                           .sweeps = given.options.runs,
-                           .output = given.options.output,
-                           .title = std::nullopt};
+  PlotOptions options = given.options;
   if (!given.title.empty()) options.title = given.title;
-  return PlotSweep(options);
+  for (const auto& [name, format] : kTableFormats) {
+    if (name == given.format) return Print(options, format, given.output);
+  }
+  if (given.output.empty()) {
+    return UsageError("give the picture a name with -o, or print its numbers with --format");
+  }
+  RETURN_IF_ERROR(WriteFigure(options, given.output));
+  std::cout << "wrote " << given.output << std::endl;
+  return absl::OkStatus();
+}
+
+// Each kind with its line, and examples.
+std::string Footer() {
+  std::string text = "Kinds:\n";
+  for (const Listing& kind : PlotKinds().Listings()) {
+    absl::StrAppendFormat(&text, "  %-14s %s\n", kind.name, kind.help);
+  }
+  return absl::StrCat(text, "\n", kExamples);
+}
+
+std::vector<std::string> KindNames() {
+  std::vector<std::string> names;
+  for (const PlotKind* kind : PlotKinds().All()) names.push_back(kind->name);
+  return names;
+}
+
+std::vector<std::string> FormatNames() {
+  std::vector<std::string> names;
+  for (const NamedTableFormat& format : kTableFormats) names.push_back(format.name);
+  return names;
 }
 
 }  // namespace
@@ -55,47 +82,46 @@ void AddPlotCommand(CommandLine& line) {
   Command command =
       line.AddCommand("plot", "plot the convergence of runs, or a sweep of the simulator");
   auto given = std::make_shared<Given>();
+  PlotRequest& request = given->options.request;
   command
       .AddFlag({.names = "RUN",
                 .help = "run directories, or folders of them; runs that differ in the seed alone "
                         "become one curve with a band",
                 .placeholder = "DIR"},
-               &given->options.runs)
+               &request.runs)
       .Required();
+  command.AddFlag({.names = "-o,--output",
+                   .help = "picture to write, .png or .svg; with --format, the file for the "
+                           "numbers (default: standard output)",
+                   .placeholder = "FILE"},
+                  &given->output);
   command
-      .AddFlag(
-          {.names = "-o,--output", .help = "picture to write, .png or .svg", .placeholder = "FILE"},
-          &given->options.output)
-      .Required();
+      .AddFlag({.names = "--kind", .help = "what to draw, as listed below", .placeholder = "KIND"},
+               &given->options.kind)
+      .OneOf(KindNames());
+  command.AddFlag({.names = "--x",
+                   .help = "horizontal axis of convergence: epoch, bytes, time or all (default)",
+                   .placeholder = "AXIS"},
+                  &request.x);
   command
-      .AddFlag(
-          {.names = "--kind",
-           .help = "convergence: loss, accuracy and consensus distance against epoch, bytes and "
-                   "time; of sweeps: step-time (of a round, against bandwidth and latency), winner "
-                   "(gossip or centralized, over bandwidth and latency), speed-up (against nodes)",
-           .placeholder = "KIND"},
-          &given->kind)
-      .OneOf({"convergence", "step-time", "winner", "speed-up"});
-  command
-      .AddFlag({.names = "--x",
-                .help = "horizontal axis of convergence: epoch, bytes, time or all",
-                .placeholder = "AXIS"},
-               &given->x)
-      .OneOf({"epoch", "bytes", "time", "all"});
-  command
-      .AddFlag({.names = "--loss", .help = "which loss: train or test", .placeholder = "LOSS"},
-               &given->loss)
+      .AddFlag({.names = "--loss",
+                .help = "which loss of convergence: train (default) or test",
+                .placeholder = "LOSS"},
+               &request.loss)
       .OneOf({"train", "test"});
   command.AddFlag({.names = "--title",
                    .help = "title (default: what the runs have in common)",
                    .placeholder = "TEXT"},
                   &given->title);
-  command.SetFooter(kExamples);
-  command.OnChosen([given] {
-    absl::Status status = Plot(*given);
-    if (status.ok()) std::cout << "wrote " << given->options.output << std::endl;
-    return status;
-  });
+  command
+      .AddFlag({.names = "--format",
+                .help = absl::StrCat("instead of a picture, print the numbers that it would show: ",
+                                     absl::StrJoin(FormatNames(), ", ")),
+                .placeholder = "FORMAT"},
+               &given->format)
+      .OneOf(FormatNames());
+  command.SetFooter(Footer());
+  command.OnChosen([given] { return Plot(*given); });
 }
 
 }  // namespace grapevine

@@ -7,6 +7,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "base/failure.h"
 #include "report/gnuplot.h"
+#include "report/kinds/convergence.h"
 #include "tests/report/run_folder.h"
 #include "tests/testing/file_text.h"
 
@@ -34,61 +35,61 @@ class PlotTest : public ::testing::Test {
   PlotTest() : folder_(FreshFolder()) {
     WriteRun(folder_ + "/ring", "topology: \"ring\"", kMetrics);
     WriteRun(folder_ + "/it's `id`", "topology: \"'; \\\"quoted\\\"_{2}\"", kMetrics);
-    options_.runs = {folder_};
-    options_.output = folder_ + "/it's | a plot.png";
+    options_.request.runs = {folder_};
+    output_ = folder_ + "/it's | a plot.png";
   }
 
   std::string folder_;
   PlotOptions options_;
+  std::string output_;
 };
 
 TEST_F(PlotTest, WritesPictures) {
   if (GnuplotIsMissing()) GTEST_SKIP() << "gnuplot is not installed";
-  ASSERT_EQ(PlotRuns(options_), absl::OkStatus());
-  EXPECT_THAT(testing::FileText(options_.output), StartsWith("\x89PNG"));
-  options_.output = folder_ + "/plot.svg";
-  ASSERT_EQ(PlotRuns(options_), absl::OkStatus());
-  const std::string svg = testing::FileText(options_.output);
+  ASSERT_EQ(WriteFigure(options_, output_), absl::OkStatus());
+  EXPECT_THAT(testing::FileText(output_), StartsWith("\x89PNG"));
+  output_ = folder_ + "/plot.svg";
+  ASSERT_EQ(WriteFigure(options_, output_), absl::OkStatus());
+  const std::string svg = testing::FileText(output_);
   EXPECT_THAT(svg, HasSubstr("<svg"));
   EXPECT_THAT(svg, HasSubstr("ring, dpsgd"));
 }
 
 TEST_F(PlotTest, HasNinePanelsOrThree) {
   std::vector<RecordedRun> runs = {*ReadRun(folder_ + "/ring")};
-  EXPECT_EQ(PageOf(runs, options_)->panels.size(), 9u);
-  options_.against = {Horizontal::kTime};
-  const Page page = *PageOf(runs, options_);
+  EXPECT_EQ(ConvergencePage(runs)->panels.size(), 9u);
+  const Page page = *ConvergencePage(runs, "time");
   EXPECT_EQ(page.panels.size(), 3u);
   EXPECT_EQ(page.columns, 3);
   EXPECT_FALSE(page.shared_rows);
 }
 
 TEST_F(PlotTest, RefusesAnUnknownFormat) {
-  options_.output = "plot.jpg";
-  const absl::Status status = PlotRuns(options_);
+  output_ = "plot.jpg";
+  const absl::Status status = WriteFigure(options_, output_);
   EXPECT_EQ(status.message(), "cannot tell the format of plot.jpg; end its name in .png or .svg");
   EXPECT_EQ(FailureOf(status), Failure::kUsage);
 }
 
 TEST_F(PlotTest, NamesAnOutputThatCannotBeWritten) {
   if (GnuplotIsMissing()) GTEST_SKIP() << "gnuplot is not installed";
-  options_.output = folder_ + "/none/plot.png";
-  const absl::Status status = PlotRuns(options_);
-  EXPECT_THAT(status.message(), HasSubstr(options_.output));
+  output_ = folder_ + "/none/plot.png";
+  const absl::Status status = WriteFigure(options_, output_);
+  EXPECT_THAT(status.message(), HasSubstr(output_));
   EXPECT_EQ(FailureOf(status), Failure::kOutput);
 }
 
 TEST_F(PlotTest, NamesAMissingRun) {
-  options_.runs.push_back(folder_ + "/none");
-  const absl::Status status = PlotRuns(options_);
+  options_.request.runs.push_back(folder_ + "/none");
+  const absl::Status status = WriteFigure(options_, output_);
   EXPECT_EQ(status.message(), folder_ + "/none does not exist");
   EXPECT_EQ(FailureOf(status), Failure::kInput);
 }
 
 TEST_F(PlotTest, WantsSomethingToDraw) {
   WriteRun(folder_ + "/phantom", "", "{\"round\":1,\"epoch\":0,\"time_s\":1}\n");
-  options_.runs = {folder_ + "/phantom"};
-  const absl::Status status = PlotRuns(options_);
+  options_.request.runs = {folder_ + "/phantom"};
+  const absl::Status status = WriteFigure(options_, output_);
   EXPECT_EQ(status.message(),
             folder_ +
                 "/phantom has no loss, accuracy or consensus distance to draw; of what learns "
@@ -96,12 +97,43 @@ TEST_F(PlotTest, WantsSomethingToDraw) {
   EXPECT_EQ(FailureOf(status), Failure::kInput);
 }
 
+TEST_F(PlotTest, PrintsTheNumbersOfThePanels) {
+  options_.request.runs = {folder_ + "/ring"};
+  options_.request.x = "epoch";
+  const absl::StatusOr<Figure> figure = MakeFigure(options_);
+  ASSERT_TRUE(figure.ok()) << figure.status();
+  EXPECT_EQ(TableText(NumbersOf(*figure), TableFormat::kCsv),
+            "curve,epoch,y,value\n"
+            "\"ring, dpsgd\",0,training loss,2.3\n"
+            "\"ring, dpsgd\",1,training loss,0.4\n"
+            "\"ring, dpsgd\",0,test accuracy (%),10\n"
+            "\"ring, dpsgd\",1,test accuracy (%),90\n"
+            "\"ring, dpsgd\",0,consensus distance,0\n"
+            "\"ring, dpsgd\",1,consensus distance,0.2\n");
+}
+
+TEST_F(PlotTest, RefusesFlagsThatMeanNothingToTheKind) {
+  options_.kind = "winner";
+  options_.request.x = "time";
+  const absl::Status status = MakeFigure(options_).status();
+  EXPECT_THAT(std::string(status.message()),
+              StartsWith("--x means nothing to --kind=winner; it is for --kind="));
+  EXPECT_EQ(FailureOf(status), Failure::kUsage);
+}
+
+TEST_F(PlotTest, RefusesWhatNoAxisIs) {
+  options_.request.x = "weeks";
+  const absl::Status status = MakeFigure(options_).status();
+  EXPECT_EQ(status.message(), "--x=weeks: convergence is drawn against epoch, bytes, time or all");
+  EXPECT_EQ(FailureOf(status), Failure::kUsage);
+}
+
 TEST_F(PlotTest, LeavesOutOfTheLegendWhatHasNoCurve) {
   WriteRun(folder_ + "/phantom", "model: \"phantom:1MB\"",
            "{\"round\":1,\"epoch\":0,\"time_s\":1}\n");
   const std::vector<RecordedRun> runs = {*ReadRun(folder_ + "/phantom"),
                                          *ReadRun(folder_ + "/ring")};
-  const absl::StatusOr<Page> page = PageOf(runs, options_);
+  const absl::StatusOr<Page> page = ConvergencePage(runs);
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_THAT(page->labels, ElementsAre(HasSubstr("ring, dpsgd")));
   EXPECT_EQ(page->panels[0].curves.size(), 1u);
@@ -111,15 +143,15 @@ TEST_F(PlotTest, DrawsSimulatedRunsBesideRealOnesThinner) {
   WriteRun(folder_ + "/simulated", "topology: \"ring\" network: \"switch\"", kMetrics);
   const std::vector<RecordedRun> runs = {*ReadRun(folder_ + "/ring"),
                                          *ReadRun(folder_ + "/simulated")};
-  EXPECT_THAT(PageOf(runs, options_)->hollow, ElementsAre(1u));
-  EXPECT_TRUE(PageOf({runs[1]}, options_)->hollow.empty());
+  EXPECT_THAT(ConvergencePage(runs)->hollow, ElementsAre(1u));
+  EXPECT_TRUE(ConvergencePage({runs[1]})->hollow.empty());
 }
 
 TEST_F(PlotTest, NamesThePackageOfAMissingGnuplot) {
   const std::string path = getenv("PATH");
   const absl::Cleanup restore = [&path] { setenv("PATH", path.c_str(), 1); };
   setenv("PATH", folder_.c_str(), 1);
-  EXPECT_EQ(PlotRuns(options_).message(),
+  EXPECT_EQ(WriteFigure(options_, output_).message(),
             "gnuplot is not installed; on Debian: apt-get install gnuplot-nox");
 }
 

@@ -2,7 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "base/failure.h"
-#include "report/sweep_plot.h"
+#include "report/kinds/speed_up.h"
+#include "report/kinds/step_time.h"
 
 namespace grapevine {
 namespace {

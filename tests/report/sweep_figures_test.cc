@@ -1,6 +1,4 @@
 // Sweeps as folders on the disk, to pictures.
-#include "report/sweep_plot.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
+#include "report/plot.h"
 #include "report/run_reader.h"
 #include "tests/report/run_folder.h"
 #include "tests/testing/file_text.h"
@@ -20,9 +19,9 @@ using ::testing::StartsWith;
 
 bool GnuplotIsMissing() { return system("command -v gnuplot > /dev/null") != 0; }
 
-class SweepPlotTest : public ::testing::Test {
+class SweepFiguresTest : public ::testing::Test {
  protected:
-  SweepPlotTest() : folder_(FreshFolder()) {
+  SweepFiguresTest() : folder_(FreshFolder()) {
     for (const char* algorithm : {"dpsgd", "allreduce:tree"}) {
       for (const char* bandwidth : {"10Mbit", "1Gbit"}) {
         for (const char* latency : {"1ms", "10ms"}) {
@@ -30,8 +29,8 @@ class SweepPlotTest : public ::testing::Test {
         }
       }
     }
-    options_.sweeps = {folder_};
-    options_.output = folder_ + "/picture.png";
+    options_.request.runs = {folder_};
+    output_ = folder_ + "/picture.png";
   }
 
   void WriteCell(const std::string& algorithm, const std::string& bandwidth,
@@ -54,11 +53,12 @@ class SweepPlotTest : public ::testing::Test {
   }
 
   std::string folder_;
-  SweepPlotOptions options_;
+  PlotOptions options_{.kind = "step-time"};
+  std::string output_;
 };
 
 // A program with algorithms of its own ran the sweep (docs/extending.md), another draws it.
-TEST_F(SweepPlotTest, ReadsCellsOfAlgorithmsThatThisProgramDoesNotKnow) {
+TEST_F(SweepFiguresTest, ReadsCellsOfAlgorithmsThatThisProgramDoesNotKnow) {
   const std::string sweep = FreshFolder();
   folder_ = sweep;
   WriteCell("mine:speed=3", "10Mbit", "1ms", 8);
@@ -70,44 +70,78 @@ TEST_F(SweepPlotTest, ReadsCellsOfAlgorithmsThatThisProgramDoesNotKnow) {
   EXPECT_EQ((*cells)[1].workers, 6);
 }
 
-TEST_F(SweepPlotTest, WritesEveryPicture) {
+TEST_F(SweepFiguresTest, WritesEveryPicture) {
   if (GnuplotIsMissing()) GTEST_SKIP() << "gnuplot is not installed";
-  for (const SweepPicture picture : {SweepPicture::kStepTime, SweepPicture::kSpeedUp}) {
-    options_.picture = picture;
-    ASSERT_EQ(PlotSweep(options_), absl::OkStatus());
-    EXPECT_THAT(testing::FileText(options_.output), StartsWith("\x89PNG"));
+  for (const char* kind : {"step-time", "speed-up"}) {
+    options_.kind = kind;
+    ASSERT_EQ(WriteFigure(options_, output_), absl::OkStatus());
+    EXPECT_THAT(testing::FileText(output_), StartsWith("\x89PNG"));
   }
-  options_.picture = SweepPicture::kWinner;
-  EXPECT_THAT(std::string(PlotSweep(options_).message()), HasSubstr("several values of --nodes"));
-  options_.sweeps.clear();
+  options_.kind = "winner";
+  EXPECT_THAT(std::string(WriteFigure(options_, output_).message()),
+              HasSubstr("several values of --nodes"));
+  options_.request.runs.clear();
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("nodes=8")) options_.sweeps.push_back(entry.path().string());
+    if (name.starts_with("nodes=8")) options_.request.runs.push_back(entry.path().string());
   }
-  options_.output = folder_ + "/picture.svg";
-  ASSERT_EQ(PlotSweep(options_), absl::OkStatus());
-  EXPECT_THAT(testing::FileText(options_.output), HasSubstr("<svg"));
-  EXPECT_THAT(testing::FileText(options_.output), HasSubstr("ring"));
+  output_ = folder_ + "/picture.svg";
+  ASSERT_EQ(WriteFigure(options_, output_), absl::OkStatus());
+  EXPECT_THAT(testing::FileText(output_), HasSubstr("<svg"));
+  EXPECT_THAT(testing::FileText(output_), HasSubstr("ring"));
 }
 
-TEST_F(SweepPlotTest, LeavesOutCellsThatDidNotFinish) {
+TEST_F(SweepFiguresTest, PrintsTheNumbersOfAMap) {
+  options_.request.runs.clear();
+  for (const char* algorithm : {"dpsgd", "allreduce:tree"}) {
+    for (const char* bandwidth : {"10Mbit", "1Gbit"}) {
+      for (const char* latency : {"1ms", "10ms"}) {
+        options_.request.runs.push_back(
+            absl::StrCat(folder_, "/nodes=8_", algorithm, bandwidth, latency));
+      }
+    }
+  }
+  options_.kind = "winner";
+  const absl::StatusOr<Figure> figure = MakeFigure(options_);
+  ASSERT_TRUE(figure.ok()) << figure.status();
+  EXPECT_EQ(TableText(NumbersOf(*figure), TableFormat::kMarkdown),
+            "| latency | bandwidth | winner | advantage of gossip |\n"
+            "| --- | --- | --- | ---: |\n"
+            "| 1ms | 10Mbit | ring | 1.5 |\n"
+            "| 1ms | 1Gbit | ring | 1.5 |\n"
+            "| 10ms | 10Mbit | ring | 1.5 |\n"
+            "| 10ms | 1Gbit | ring | 1.5 |\n");
+}
+
+TEST_F(SweepFiguresTest, PrintsTheNumbersOfPanelsInUnits) {
+  options_.request.runs = {folder_ + "/nodes=4_dpsgd10Mbit1ms", folder_ + "/nodes=4_dpsgd1Gbit1ms"};
+  const absl::StatusOr<Figure> figure = MakeFigure(options_);
+  ASSERT_TRUE(figure.ok()) << figure.status();
+  EXPECT_EQ(TableText(NumbersOf(*figure), TableFormat::kCsv),
+            "panel,curve,bandwidth (bit/s),time of a round (s)\n"
+            "latency 1ms,\"ring, dpsgd\",1e+07,0.2\n"
+            "latency 1ms,\"ring, dpsgd\",1e+09,0.2\n");
+}
+
+TEST_F(SweepFiguresTest, LeavesOutCellsThatDidNotFinish) {
   std::filesystem::remove(folder_ + "/nodes=4_dpsgd10Mbit1ms/summary.json");
   if (GnuplotIsMissing()) GTEST_SKIP() << "gnuplot is not installed";
-  EXPECT_EQ(PlotSweep(options_), absl::OkStatus());
+  EXPECT_EQ(WriteFigure(options_, output_), absl::OkStatus());
 }
 
-TEST_F(SweepPlotTest, RefusesRealRunsAndEmptySweeps) {
+TEST_F(SweepFiguresTest, RefusesRealRunsAndEmptySweeps) {
   const std::string path = folder_ + "/nodes=4_dpsgd10Mbit1ms";
   std::string summary = testing::FileText(path + "/summary.json");
   summary.replace(summary.find("simulated"), 9, "wall");
   WriteText(path + "/summary.json", summary);
-  const absl::Status status = PlotSweep(options_);
+  const absl::Status status = WriteFigure(options_, output_);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("summary.json has no simulated time: name the folder of a sweep"));
   EXPECT_EQ(FailureOf(status), Failure::kInput);
   std::filesystem::remove(path + "/summary.json");
-  options_.sweeps = {path};
-  EXPECT_EQ(PlotSweep(options_).message(), path + " has no finished cell (no summary.json)");
+  options_.request.runs = {path};
+  EXPECT_EQ(WriteFigure(options_, output_).message(),
+            path + " has no finished cell (no summary.json)");
 }
 
 }  // namespace

@@ -1,0 +1,133 @@
+#include "report/figure.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "report/axis.h"
+
+namespace grapevine {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+// A point of a page, and where it is.
+struct Place {
+  const Page& page;
+  const Panel& panel;
+  size_t curve;
+  size_t point;
+  const BandPoint& at() const { return panel.curves[curve][point]; }
+};
+
+// A column of the numbers of a page.
+struct Column {
+  std::string name;
+  std::function<std::string(const Place&)> value;
+};
+
+std::string NameOf(const Axis& axis) {
+  return axis.unit_of_names.empty() ? axis.label
+                                    : absl::StrCat(axis.label, " (", axis.unit_of_names, ")");
+}
+
+std::string Vertical(const Place& place, double value) {
+  return absl::StrCat(value / place.panel.y.unit);
+}
+
+bool Joined(const Panel& panel) {
+  for (const Band& curve : panel.curves) {
+    if (std::ranges::any_of(curve, [](const BandPoint& p) { return p.low < p.high; })) return true;
+  }
+  return false;
+}
+
+// The name that all panels give to this axis.
+std::optional<std::string> CommonName(const std::vector<Panel>& panels, Axis Panel::*axis) {
+  std::optional<std::string> name;
+  for (const Panel& panel : panels) {
+    if (panel.blank) continue;
+    if (name && *name != NameOf(panel.*axis)) return std::nullopt;
+    name = NameOf(panel.*axis);
+  }
+  return name;
+}
+
+void AddQuantity(const Page& page, Axis Panel::*axis, const char* which, const char* value,
+                 std::function<std::string(const Place&)> written, std::vector<Column>* columns) {
+  const std::optional<std::string> common = CommonName(page.panels, axis);
+  if (!common) {
+    columns->push_back({which, [axis](const Place& place) { return NameOf(place.panel.*axis); }});
+  }
+  columns->push_back({common.value_or(value), std::move(written)});
+}
+
+std::vector<Column> ColumnsOf(const Page& page) {
+  std::vector<Column> columns;
+  const bool titled =
+      std::ranges::any_of(page.panels, [](const Panel& panel) { return !panel.title.empty(); });
+  if (titled) columns.push_back({"panel", [](const Place& p) { return p.panel.title; }});
+  columns.push_back({"curve", [](const Place& p) { return p.page.labels[p.curve]; }});
+  AddQuantity(
+      page, &Panel::x, "x", "at",
+      [](const Place& p) { return absl::StrCat(p.at().x / p.panel.x.unit); }, &columns);
+  AddQuantity(
+      page, &Panel::y, "y", "value", [](const Place& p) { return Vertical(p, p.at().mean); },
+      &columns);
+  if (std::ranges::any_of(page.panels, Joined)) {
+    columns.push_back({"least", [](const Place& p) { return Vertical(p, p.at().low); }});
+    columns.push_back({"greatest", [](const Place& p) { return Vertical(p, p.at().high); }});
+  }
+  return columns;
+}
+
+Table Numbers(const Page& page) {
+  const std::vector<Column> columns = ColumnsOf(page);
+  Table table;
+  for (const Column& column : columns) table.header.push_back(column.name);
+  for (const Panel& panel : page.panels) {
+    for (size_t curve = 0; curve < panel.curves.size(); ++curve) {
+      for (size_t point = 0; point < panel.curves[curve].size(); ++point) {
+        Cells& row = table.rows.emplace_back();
+        for (const Column& column : columns) {
+          row.push_back(column.value({page, panel, curve, point}));
+        }
+      }
+    }
+  }
+  return table;
+}
+
+Table Numbers(const WinnerMap& map) {
+  Table table{{"latency", "bandwidth", "winner", "advantage of gossip"}, {}};
+  for (size_t i = 0; i < map.cells.size(); ++i) {
+    if (!map.cells[i]) continue;
+    table.rows.push_back({LatencyName(map.latencies[i / map.bandwidths.size()]),
+                          BandwidthName(map.bandwidths[i % map.bandwidths.size()]),
+                          map.cells[i]->winner, absl::StrCat(map.cells[i]->advantage)});
+  }
+  return table;
+}
+
+}  // namespace
+
+void SetTitle(const std::string& title, Figure* figure) {
+  std::visit([&title](auto& drawn) { drawn.title = title; }, *figure);
+}
+
+std::string ScriptOf(const Figure& figure, PictureFormat format, const std::string& output) {
+  if (const WinnerMap* map = std::get_if<WinnerMap>(&figure)) {
+    return WinnerScript(*map, format, output);
+  }
+  return GnuplotScript(std::get<Page>(figure), format, output);
+}
+
+Table NumbersOf(const Figure& figure) {
+  return std::visit([](const auto& drawn) { return Numbers(drawn); }, figure);
+}
+
+}  // namespace grapevine

@@ -1,0 +1,142 @@
+#include "report/kinds/convergence.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/status_macros.h"
+#include "report/curve.h"
+#include "report/plot_kind.h"
+#include "report/series.h"
+
+namespace grapevine {
+namespace {
+
+using Against = std::vector<Horizontal>;
+
+absl::StatusOr<Against> AgainstWhat(const std::string& x) {
+  if (x.empty() || x == "all")
+    return Against{Horizontal::kEpoch, Horizontal::kBytes, Horizontal::kTime};
+  if (x == "epoch") return Against{Horizontal::kEpoch};
+  if (x == "bytes") return Against{Horizontal::kBytes};
+  if (x == "time") return Against{Horizontal::kTime};
+  return UsageError(
+      absl::StrCat("--x=", x, ": convergence is drawn against epoch, bytes, time or all"));
+}
+
+absl::StatusOr<Vertical> WhichLoss(const std::string& loss) {
+  if (loss.empty() || loss == "train") return Vertical::kTrainLoss;
+  if (loss == "test") return Vertical::kTestLoss;
+  return UsageError(absl::StrCat("--loss=", loss, ": must be train or test"));
+}
+
+Band BandOfCurve(const Curve& curve, Horizontal x, Vertical y) {
+  std::vector<std::vector<Point>> series;
+  for (const RecordedRun* run : curve.runs) series.push_back(SeriesOf(run->metrics, x, y));
+  return BandOf(series);
+}
+
+std::vector<Band> BandsOf(const std::vector<Curve>& curves, Horizontal x, Vertical y) {
+  std::vector<Band> bands;
+  for (const Curve& curve : curves) bands.push_back(BandOfCurve(curve, x, y));
+  return bands;
+}
+
+// All curves of a row or a column, which share an axis.
+std::vector<Band> Together(const std::vector<Panel>& panels, size_t first, size_t stride,
+                           size_t count) {
+  std::vector<Band> curves;
+  for (size_t i = 0; i < count; ++i) {
+    const std::vector<Band>& more = panels[first + i * stride].curves;
+    curves.insert(curves.end(), more.begin(), more.end());
+  }
+  return curves;
+}
+
+bool IsSimulatedRun(const RecordedRun& run) { return IsSimulated(run.config); }
+bool IsSimulatedCurve(const Curve& curve) { return IsSimulatedRun(*curve.runs.front()); }
+
+// The "time (s)" of a simulated run is on its own clock.
+void NameSimulatedTime(const std::vector<RecordedRun>& runs, Axis* axis) {
+  if (std::ranges::none_of(runs, IsSimulatedRun)) return;
+  const bool all = std::ranges::all_of(runs, IsSimulatedRun);
+  axis->label = absl::StrCat(all ? "simulated " : "real or simulated ", axis->label);
+}
+
+// Whether anything of the curve can be drawn: a timing run has no loss and no model.
+bool IsDrawn(const Curve& curve, std::span<const Vertical> rows,
+             std::span<const Horizontal> against) {
+  for (const Vertical y : rows) {
+    for (const Horizontal x : against) {
+      if (!BandOfCurve(curve, x, y).empty()) return true;
+    }
+  }
+  return false;
+}
+
+void NameCurves(const std::vector<Curve>& curves, Page* page) {
+  const bool all_simulated = std::ranges::all_of(curves, IsSimulatedCurve);
+  for (size_t i = 0; i < curves.size(); ++i) {
+    page->labels.push_back(curves[i].label);
+    if (!all_simulated && IsSimulatedCurve(curves[i])) page->hollow.insert(i);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Page> ConvergencePage(const std::vector<RecordedRun>& runs, const std::string& x,
+                                     const std::string& loss) {
+  ASSIGN_OR_RETURN(const Against against, AgainstWhat(x));
+  ASSIGN_OR_RETURN(const Vertical first_row, WhichLoss(loss));
+  const Vertical rows[] = {first_row, Vertical::kTestAccuracy, Vertical::kConsensusDistance};
+  std::vector<Curve> curves = GroupRuns(runs);
+  std::erase_if(curves, [&](const Curve& curve) { return !IsDrawn(curve, rows, against); });
+  if (curves.empty()) {
+    return InputError(
+        absl::StrCat(runs.front().path,
+                     " has no loss, accuracy or consensus distance to draw; of what learns nothing "
+                     "there are pictures of sweeps: --kind=step-time, winner or speed-up"));
+  }
+  Page page;
+  page.title = CommonTitle(ConfigsOf(runs));
+  NameCurves(curves, &page);
+  for (const Vertical y : rows) {
+    for (const Horizontal quantity : against) {
+      page.panels.push_back({.curves = BandsOf(curves, quantity, y)});
+    }
+  }
+  page.shared_rows = against.size() > 1;
+  page.columns = page.shared_rows ? static_cast<int>(against.size()) : 3;
+  // If there is only one horizontal quantity, its panels are side by side.
+  const size_t columns = against.size();
+  for (size_t i = 0; i < page.panels.size(); ++i) {
+    const size_t column = i % columns;
+    const size_t row = i / columns;
+    Panel& panel = page.panels[i];
+    panel.x = AxisOf(against[column], page.shared_rows
+                                          ? Together(page.panels, column, columns, std::size(rows))
+                                          : panel.curves);
+    panel.y = AxisOf(rows[row], Together(page.panels, row * columns, 1, columns));
+    if (against[column] == Horizontal::kTime) NameSimulatedTime(runs, &panel.x);
+  }
+  return page;
+}
+
+namespace {
+
+const Registration kConvergence(
+    PlotKinds(),
+    {.name = "convergence",
+     .options = "",
+     .help = "loss, accuracy and consensus distance against epoch, bytes and time, or --x of them",
+     .flags = {"--x", "--loss"},
+     .make = [](const PlotRequest& request) -> absl::StatusOr<Figure> {
+       ASSIGN_OR_RETURN(const std::vector<RecordedRun> runs, ReadRuns(request.runs));
+       ASSIGN_OR_RETURN(Page page, ConvergencePage(runs, request.x, request.loss));
+       return page;
+     }});
+
+}  // namespace
+
+}  // namespace grapevine

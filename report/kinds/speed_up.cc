@@ -1,0 +1,75 @@
+#include "report/kinds/speed_up.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/status_macros.h"
+#include "report/axis.h"
+#include "report/cell_curves.h"
+#include "report/curve.h"
+#include "report/plot_kind.h"
+
+namespace grapevine {
+
+absl::StatusOr<Page> SpeedUpPage(std::span<const SweptCell> cells) {
+  const CellValue nodes = [](const SweptCell& cell) { return cell.config.nodes(); };
+  const std::set<double> counts = ValuesOf(cells, nodes);
+  if (counts.size() < 2) {
+    return InputError(absl::StrCat("the sweep has one number of nodes (", *counts.begin(),
+                                   "); give --nodes a list"));
+  }
+  const double fewest = *counts.begin();
+  double unit = 0;  // gradients per second
+  const auto rate = [](const SweptCell& cell) { return cell.workers / cell.seconds_per_round; };
+  for (const SweptCell& cell : cells) {
+    if (cell.config.nodes() == fewest) unit = std::max(unit, rate(cell));
+  }
+  const CellLabels labels = LabelsOf(cells, {"nodes"});
+  const auto count_name = [](double count) { return absl::StrCat(count); };
+  Panel panel{.x = AxisOfValues("nodes", counts, count_name),
+              .curves = BandsOfCells(cells, labels, nodes,
+                                     [&](const SweptCell& cell) { return rate(cell) / unit; }),
+              .reference = {{fewest, 1, 1, 1},
+                            {*counts.rbegin(), *counts.rbegin() / fewest, *counts.rbegin() / fewest,
+                             *counts.rbegin() / fewest}},
+              .reference_name = "ideal"};
+  std::set<double> ups;
+  for (const double count : counts) ups.insert(count / fewest);
+  panel.y = AxisOfValues(absl::StrCat("gradients per second (the fastest with ", fewest,
+                                      fewest == 1 ? " node = 1)" : " nodes = 1)"),
+                         ups, count_name);
+  for (const Band& curve : panel.curves) {
+    for (const BandPoint& point : curve) panel.y.low = std::min(panel.y.low, point.low / 1.1);
+  }
+  // Down to the slowest.
+  for (double tic = 0.5; tic > panel.y.low; tic /= 2) {
+    panel.y.named_tics.emplace_back(count_name(tic), tic);
+  }
+  return Page{.title = CommonTitle(ConfigsOfCells(cells)),
+              .labels = labels.distinct,
+              .panels = {std::move(panel)},
+              .columns = 1};
+}
+
+namespace {
+
+const Registration kSpeedUp(
+    PlotKinds(),
+    {.name = "speed-up",
+     .options = "",
+     .help = "of a simulated sweep: gradients per second against nodes, relative to the fewest",
+     .flags = {},
+     .make = [](const PlotRequest& request) -> absl::StatusOr<Figure> {
+       ASSIGN_OR_RETURN(const std::vector<SweptCell> cells, ReadSweep(request.runs));
+       ASSIGN_OR_RETURN(Page page, SpeedUpPage(cells));
+       return page;
+     }});
+
+}  // namespace
+
+}  // namespace grapevine

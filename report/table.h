@@ -1,0 +1,40 @@
+// A table of texts, as it is printed for programs, for papers and for people.
+//
+// Pure functions, safe from any thread.
+#ifndef GRAPEVINE_REPORT_TABLE_H_
+#define GRAPEVINE_REPORT_TABLE_H_
+
+#include <string>
+#include <vector>
+
+namespace grapevine {
+
+struct Table {
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;  // each as long as the header
+};
+
+enum class TableFormat {
+  kText,      // aligned, for a terminal
+  kCsv,       // RFC 4180, with a header
+  kLatex,     // a tabular that needs no package
+  kMarkdown,  // with pipes
+};
+
+struct NamedTableFormat {
+  const char* name;
+  TableFormat format;
+};
+// What --format may be.
+inline constexpr NamedTableFormat kTableFormats[] = {{"text", TableFormat::kText},
+                                                     {"csv", TableFormat::kCsv},
+                                                     {"latex", TableFormat::kLatex},
+                                                     {"markdown", TableFormat::kMarkdown}};
+
+// Every line with its break. Columns of numbers are aligned at the right; except in CSV, those
+// that are empty in every row are left out. What means something to the format is escaped.
+std::string TableText(const Table& table, TableFormat format);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_REPORT_TABLE_H_

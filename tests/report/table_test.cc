@@ -1,0 +1,59 @@
+#include "report/table.h"
+
+#include <gtest/gtest.h>
+
+namespace grapevine {
+namespace {
+
+// A column of numbers, one that is empty, and texts that mean something to each format.
+Table Awkward() {
+  return {{"method", "nothing", "accuracy (%)"},
+          {{"ring, \"dpsgd\"", "", "98.5"}, {"a|b_c & 50%", "", "7"}, {"2\u00d7", "", ""}}};
+}
+
+TEST(TableText, QuotesInCsvAndKeepsEmptyColumns) {
+  EXPECT_EQ(TableText(Awkward(), TableFormat::kCsv),
+            "method,nothing,accuracy (%)\n"
+            "\"ring, \"\"dpsgd\"\"\",,98.5\n"
+            "a|b_c & 50%,,7\n"
+            "2\u00d7,,\n");
+}
+
+TEST(TableText, EscapesInLatex) {
+  EXPECT_EQ(TableText(Awkward(), TableFormat::kLatex),
+            "\\begin{tabular}{lr}\n\\hline\n"
+            "method & accuracy (\\%) \\\\\n\\hline\n"
+            "ring, \"dpsgd\" & 98.5 \\\\\n"
+            "a|b\\_c \\& 50\\% & 7 \\\\\n"
+            "2\u00d7 &  \\\\\n"
+            "\\hline\n\\end{tabular}\n");
+}
+
+TEST(TableText, EscapesPipesInMarkdown) {
+  EXPECT_EQ(TableText(Awkward(), TableFormat::kMarkdown),
+            "| method | accuracy (%) |\n"
+            "| --- | ---: |\n"
+            "| ring, \"dpsgd\" | 98.5 |\n"
+            "| a\\|b_c & 50% | 7 |\n"
+            "| 2\u00d7 |  |\n");
+}
+
+TEST(TableText, AlignsText) {
+  EXPECT_EQ(TableText(Awkward(), TableFormat::kText),
+            "method         accuracy (%)\n"
+            "ring, \"dpsgd\"          98.5\n"
+            "a|b_c & 50%               7\n"
+            "2\u00d7\n");
+}
+
+TEST(TableText, KeepsCommandsInsideTheirCells) {
+  const Table hostile{{"a"}, {{"\\input{/etc/passwd}\n$x^2$ ~#"}}};
+  EXPECT_EQ(TableText(hostile, TableFormat::kLatex),
+            "\\begin{tabular}{l}\n\\hline\na \\\\\n\\hline\n"
+            "\\textbackslash{}input\\{/etc/passwd\\} \\$x\\textasciicircum{}2\\$ "
+            "\\textasciitilde{}\\# \\\\\n\\hline\n\\end{tabular}\n");
+  EXPECT_EQ(TableText({{"a", "b"}, {}}, TableFormat::kMarkdown), "| a | b |\n| ---: | ---: |\n");
+}
+
+}  // namespace
+}  // namespace grapevine
