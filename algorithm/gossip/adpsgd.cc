@@ -1,6 +1,7 @@
 #include "algorithm/gossip/adpsgd.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,6 +20,12 @@ constexpr uint32_t kAnswer = 1;
 // Averages of others that a node takes part in at a time: while one's answer travels, the next
 // one's share may come.
 constexpr size_t kMaxForeign = 2;
+
+// Beyond this, not every round is a double.
+constexpr double kMaxRound = 1LL << 53;
+
+// A replica's nominal round travels with it.
+Note NoteOf(double nominal) { return {.weight = nominal}; }
 
 Tag ShareTag(int64_t index) { return {kChannel, index, kShare}; }
 Tag AnswerTag(int64_t index) { return {kChannel, index, kAnswer}; }
@@ -118,16 +125,21 @@ bool Adpsgd::Awaits(Rank from) const {
 }
 
 absl::Status Adpsgd::OnReceived(const Received& event, Host& host) {
+  const double nominal = event.note.weight;
+  if (std::abs(nominal) > kMaxRound) {
+    return absl::InternalError(
+        absl::StrCat("rank ", event.from, " says that the run is in round ", nominal));
+  }
   const auto average = std::ranges::find_if(foreign_, [&](const Foreign& average) {
     return average.buffer && average.from == event.from && ShareTag(average.index) == event.tag;
   });
   if (average != foreign_.end()) {
-    Answer(&*average, host);
+    Answer(&*average, nominal, host);
     return absl::OkStatus();
   }
   if (own_ && !own_->received && !own_->declined && own_->partner == event.from &&
       AnswerTag(own_->index) == event.tag) {
-    EndOwn(host);
+    EndOwn(nominal, host);
     return absl::OkStatus();
   }
   return absl::InternalError(absl::StrCat(Describe(event.tag), " of rank ", event.from,
@@ -159,6 +171,8 @@ absl::Status Adpsgd::OnDeclined(Host& host) {
                      ", which only the higher of two ranks may, as long as it has not answered"));
   }
   own_->declined = true;
+  const auto last = last_.find(own_->partner);
+  if (last != last_.end()) joined_ = Asked{own_->partner, last->second};
   host.Withdraw(own_->partner, AnswerTag(own_->index));
   return absl::OkStatus();
 }
@@ -171,7 +185,6 @@ absl::Status Adpsgd::OnLost(const Lost& event, Host& host) {
   }
   if (own_->share != replica_) host.Drop(own_->share);
   host.Drop(own_->answer);
-  joined_ = own_->partner;
   own_.reset();
   return absl::OkStatus();
 }
@@ -190,10 +203,11 @@ absl::Status Adpsgd::OnGradient(const GradientReady& event, Host& host) {
              .gradient = stepped,
              .state = optimizer_state_,
              .step = steps_,
-             .learning_rate = options_.learning_rate(steps_)});
+             .learning_rate = options_.learning_rate(NominalRound())});
   host.GradientApplied(moves_ - moves_at_gradient_);
   Replace(stepped, host);
   ++steps_;
+  ++nominal_;
   due_ = steps_ % every_ == 0 && !neighbours_.empty();
   host.Boundary(steps_, replica_);
   return absl::OkStatus();
@@ -225,7 +239,9 @@ bool Adpsgd::Crosses(Rank from) const {
 }
 
 bool Adpsgd::Joins() const {
-  const auto is_joined = [this](const auto& average) { return average.from == joined_; };
+  const auto is_joined = [this](const auto& average) {
+    return joined_ == Asked{average.from, average.index};
+  };
   return std::ranges::any_of(foreign_, is_joined) || std::ranges::any_of(asked_, is_joined);
 }
 
@@ -239,19 +255,23 @@ void Adpsgd::BeginAverage(Host& host) {
           .index = begun_++,
           .share = replica_,
           .answer = host.New(host.replica_size(), "a neighbour's share"),
+          .nominal = nominal_,
           .send = {}};
   host.Post(partner, AnswerTag(own_->index), host.Whole(own_->answer), steps_);
-  own_->send = host.Offer(partner, ShareTag(own_->index), host.Whole(replica_));
+  own_->send = host.Offer(partner, ShareTag(own_->index), host.Whole(replica_), NoteOf(nominal_));
 }
 
-void Adpsgd::Answer(Foreign* average, Host& host) {
-  average->send = host.Send(average->from, AnswerTag(average->index), host.Whole(replica_));
+void Adpsgd::Answer(Foreign* average, double nominal, Host& host) {
+  average->send =
+      host.Send(average->from, AnswerTag(average->index), host.Whole(replica_), NoteOf(nominal_));
+  nominal_ = 0.5 * (nominal_ + nominal);
   const Term terms[] = {{0.5, host.Whole(replica_)}, {0.5, host.Whole(average->buffer)}};
   Move(terms, host);
   host.Drop(std::exchange(average->buffer, Vec{}));
 }
 
-void Adpsgd::EndOwn(Host& host) {
+void Adpsgd::EndOwn(double nominal, Host& host) {
+  nominal_ += 0.5 * (nominal - own_->nominal);
   const Part answer = host.Whole(own_->answer);
   if (own_->share == replica_) {  // as at the other end, so that both have the same bits
     const Term terms[] = {{0.5, answer}, {0.5, host.Whole(replica_)}};
@@ -278,6 +298,11 @@ void Adpsgd::Move(std::span<const Term> terms, Host& host) {
 void Adpsgd::Replace(Vec replica, Host& host) {
   const Vec before = std::exchange(replica_, replica);
   if (!own_ || own_->share != before) host.Drop(before);
+}
+
+// Averages that overlap are not convex: it may be a little below 0.
+Round Adpsgd::NominalRound() const {
+  return static_cast<Round>(std::clamp(nominal_, 0.0, kMaxRound));
 }
 
 std::vector<Waiting> Adpsgd::waiting_for() const {

@@ -19,6 +19,10 @@
 // offers wait in a queue, bounded by the neighbours, each of which has one under way: so memory
 // does not depend on the graph.
 //
+// Nobody counts the steps of all, which say where in the run, and so in the schedule of the
+// learning rate, they are: its nominal round. Nodes average that as they do their replicas. Each
+// adds 1 with its own step, and the mean stays that of their steps.
+//
 // Staleness counts the averages that moved the replica while a gradient was computed at it.
 #ifndef GRAPEVINE_ALGORITHM_GOSSIP_ADPSGD_H_
 #define GRAPEVINE_ALGORITHM_GOSSIP_ADPSGD_H_
@@ -52,6 +56,7 @@ class Adpsgd final : public Algorithm {
     int64_t index;
     Vec share;              // a; the replica until that moves
     Vec answer;             // the buffer for b
+    double nominal;         // of the share
     SendId send;            // of the share
     bool received = false;  // b is there, and in the replica
     bool sent = false;
@@ -68,6 +73,8 @@ class Adpsgd final : public Algorithm {
   struct Asked {
     Rank from;
     int64_t index;
+
+    friend bool operator==(const Asked&, const Asked&) = default;
   };
 
   absl::Status OnOffered(const Offered& event);
@@ -80,8 +87,9 @@ class Adpsgd final : public Algorithm {
   // Does all that can be done now.
   void Advance(Host& host);
   void BeginAverage(Host& host);
-  void Answer(Foreign* average, Host& host);
-  void EndOwn(Host& host);
+  // `nominal`: of the share or answer that has come.
+  void Answer(Foreign* average, double nominal, Host& host);
+  void EndOwn(double nominal, Host& host);
   // Whether the neighbour's average is that which this node has begun with it.
   bool Crosses(Rank from) const;
   // Whether one that it has joined is under way.
@@ -89,6 +97,7 @@ class Adpsgd final : public Algorithm {
   // The replica moves to a combination of it and others, in a fresh vector.
   void Move(std::span<const Term> terms, Host& host);
   void Replace(Vec replica, Host& host);
+  Round NominalRound() const;
   // Whether a share of this neighbour is awaited, or its offer has not been answered.
   bool Awaits(Rank from) const;
 
@@ -106,8 +115,9 @@ class Adpsgd final : public Algorithm {
   int64_t begun_ = 0;              // averages of its own
   int64_t moves_ = 0;              // averages that have moved the replica
   int64_t moves_at_gradient_ = 0;  // when it was begun
+  double nominal_ = 0;             // round
   std::optional<Own> own_;
-  std::optional<Rank> joined_;  // who declined the last one, since it had begun one
+  std::optional<Asked> joined_;  // the neighbour's, for which it declined the last one
   std::vector<Foreign> foreign_;
   std::deque<Asked> asked_;
   std::map<Rank, int64_t> last_;  // average that each neighbour has begun

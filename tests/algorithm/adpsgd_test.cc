@@ -47,6 +47,13 @@ class TwoNodes : public ::testing::Test {
     }
     FAIL() << "nothing of kind " << static_cast<int>(kind) << " can happen at " << node;
   }
+  // That wait for an answer at the node.
+  int64_t Offers(Rank node) const {
+    const auto choices = cluster_.Choices();
+    return std::ranges::count_if(choices, [node](const Cluster::Choice& choice) {
+      return choice.kind == Kind::kOffer && choice.node == node;
+    });
+  }
   // What is left to happen changes no replica.
   void Finish() {
     const absl::Status status = cluster_.Run(1);
@@ -98,21 +105,36 @@ TEST_F(TwoNodes, WhoHasJoinedAnAverageWaitsForItsEnd) {
   Take(Kind::kLoss, 0, 1);
   Take(Kind::kLimit, 0);
   Take(Kind::kGradient, 0);
-  const auto offers = [this] {
-    const auto choices = cluster_.Choices();
-    return std::ranges::count_if(choices, [](const Cluster::Choice& choice) {
-      return choice.kind == Kind::kOffer && choice.node == 1;
-    });
-  };
-  EXPECT_EQ(offers(), 0);
+  EXPECT_EQ(Offers(1), 0);
   Take(Kind::kMessage, 0);
-  EXPECT_EQ(offers(), 0) << "its answer is on its way";
+  EXPECT_EQ(Offers(1), 0) << "its answer is on its way";
   Take(Kind::kMessage, 1, 1);
   for (const char* hears : {"that it has left", "of its receipt"}) {
-    EXPECT_EQ(offers(), 0) << hears;
+    EXPECT_EQ(Offers(1), 0) << hears;
     Take(Kind::kSent, 0);
   }
-  EXPECT_EQ(offers(), 1);
+  EXPECT_EQ(Offers(1), 1);
+}
+
+// It was that average alone that it has joined, not the next one of the same node.
+TEST_F(TwoNodes, WhoHasJoinedAnAverageWaitsForNoLaterOne) {
+  ASSERT_TRUE(cluster_.Begin(4).ok());
+  for (const Rank node : {0, 1}) Take(Kind::kGradient, node);
+  for (const Rank node : {1, 0}) Take(Kind::kOffer, node);
+  Take(Kind::kSent, 0);  // node 1 has declined
+  Take(Kind::kLoss, 0, 1);
+  Take(Kind::kLimit, 0);
+  Take(Kind::kGradient, 0);
+  Take(Kind::kMessage, 0);
+  Take(Kind::kMessage, 1, 1);
+  // Node 1 has its answer, ends its average and begins the next one.
+  for (int hears = 0; hears < 2; ++hears) Take(Kind::kSent, 1);
+  Take(Kind::kLimit, 1);
+  Take(Kind::kGradient, 1);
+  Take(Kind::kOffer, 0);
+  EXPECT_EQ(Offers(1), 0) << "its answer is on its way";
+  for (int hears = 0; hears < 2; ++hears) Take(Kind::kSent, 0);
+  EXPECT_EQ(Offers(1), 1);
 }
 
 // Whatever is under way, shares are taken and given: the mean moves by gradients alone.
@@ -148,6 +170,46 @@ TEST(Adpsgd, KeepsTheMeanInAnyOrderOfEvents) {
           EXPECT_NEAR(cluster.Mean()[0], start - kRate * gradients / n, 1e-5);
         }
       }
+    }
+  }
+}
+
+// A replica that each step moves by 1 is, after a step, where its node believed the run to be
+// before it, and 1: the one's mean is kept, and so is the other's, the steps of a node.
+TEST(Adpsgd, TheRateIsThatOfANominalRoundWhichIsAveragedAsReplicasAre) {
+  constexpr Rank kNodes = 5;
+  for (const char* algorithm : {"adpsgd", "adpsgd:every=3"}) {
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+      SCOPED_TRACE(::testing::Message() << algorithm << ", order seed " << seed);
+      std::vector<Round> rounds(kNodes);
+      Round off = 0;
+      float wrong = 0;
+      Cluster cluster({.make_algorithm =
+                           [&](AlgorithmOptions options) {
+                             Round& believed = rounds[options.rank];
+                             options.learning_rate = [&believed](Round round) {
+                               believed = round;
+                               return 1;
+                             };
+                             return *MakeAlgorithm(algorithm, options);
+                           },
+                       .nodes = kNodes,
+                       .rounds = false,
+                       .order_seed = seed,
+                       .gradient = [](Rank, Round, std::span<const float>,
+                                      std::span<float> gradient) { gradient[0] = -1; },
+                       .at_boundary =
+                           [&](Rank rank, Round step, std::span<const float> x) {
+                             const float believed = static_cast<float>(rounds[rank]);
+                             const float before = std::max(x[0] - 1, 0.0f);
+                             wrong = std::max(wrong, std::abs(before - 0.5f - believed));
+                             off = std::max(off, std::abs(rounds[rank] - (step - 1)));
+                           }});
+      const absl::Status status = cluster.Run(40);
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_NEAR(cluster.Mean()[0], 40, 1e-4);
+      EXPECT_LT(wrong, 0.501f) << "whole rounds";
+      EXPECT_GT(off, 0) << "nodes do unequal numbers of steps";
     }
   }
 }
@@ -228,6 +290,12 @@ TEST_F(Peer, IsANeighbourAndSaysWhatItMeans) {
               HasSubstr("came without a post in step 0"));
   EXPECT_THAT(Refusal(Sent{{99}}), HasSubstr("send 99 was reported in step 0"));
   EXPECT_THAT(Refusal(Lost{.from = 1, .tag = kShare}), HasSubstr("was lost, but not withdrawn"));
+}
+
+TEST_F(Peer, IsSomewhereInTheRun) {
+  EXPECT_EQ(Refusal(Offered{.from = 1, .tag = kShare, .bytes = 16}), "");
+  EXPECT_THAT(Refusal(Received{.from = 1, .tag = kShare, .bytes = 16, .note = {.weight = -1e300}}),
+              HasSubstr("rank 1 says that the run is in round -1e+300"));
 }
 
 // At rank 0, whose neighbour is the higher rank.

@@ -1,6 +1,8 @@
 // How long AD-PSGD takes, with a slow node and without.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -33,6 +35,26 @@ TEST(AdpsgdTime, ASlowNodeCostsLittleMoreThanItsOwnGradients) {
   EXPECT_GT(without, 0.95) << "the averages are hidden behind the gradients";
   EXPECT_GT(Rate("adpsgd", true), 0.85 * without);
   EXPECT_LT(Rate("dpsgd", true), 0.25 * Rate("dpsgd", false)) << "which waits for it";
+}
+
+// Nobody tells nodes how far the others are but their averages; a slow node is as far in the
+// schedule as a fast one all the same.
+TEST(AdpsgdTime, AllNodesAreInTheSamePartOfTheSchedule) {
+  int64_t steps = 0;
+  Round furthest_off = 0;
+  TimedRun run{.algorithm = "adpsgd",
+               .nodes = kNodes,
+               .rounds = kRounds,
+               .elements = 27'000,
+               .compute = std::make_shared<OneIsSlow>()};
+  run.learning_rate = [&](Round round) {
+    const Round nominal = steps++ / kNodes;
+    furthest_off = std::max(furthest_off, std::abs(round - nominal));
+    return 0.1;
+  };
+  run.Last();
+  EXPECT_EQ(steps, kRounds * kNodes);
+  EXPECT_LE(furthest_off, 6);
 }
 
 // Where the average takes longer than the gradient, it is what a step takes: two latencies, and

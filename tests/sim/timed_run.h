@@ -35,6 +35,7 @@ struct TimedRun {
   int window = 2;
   const MessageEffects* effects = nullptr;
   SimObserver* observer = nullptr;
+  LearningRate learning_rate = [](Round) { return 0.1; };
 
   // When each node's last round ends.
   std::vector<Nanoseconds> Ended() const {
@@ -42,26 +43,26 @@ struct TimedRun {
     EXPECT_TRUE(topology_made.ok()) << topology_made.status();
     const auto mixing = *MakeMixing("metropolis", *topology_made);
     PhantomVectors vectors(elements, /*step_vectors=*/4);
-    auto simulation = Simulation::Make(
-        {.nodes = nodes,
-         .sharing = HasRounds(algorithm) ? 0 : *WorkerCount(algorithm, nodes),
-         .memory_bandwidth = memory_bandwidth,
-         .message_overhead = message_overhead},
-        {.make_network =
-             [this](AlarmClock* clock) {
-               return std::make_unique<NicNetwork>(nodes, network, clock);
-             },
-         .make_algorithm =
-             [&](Rank rank) {
-               return MakeAlgorithm(algorithm, {.rank = rank,
-                                                .mixing = mixing,
-                                                .learning_rate = [](Round) { return 0.1; },
-                                                .window = window});
-             },
-         .vectors = &vectors,
-         .compute = compute.get(),
-         .effects = effects,
-         .observer = observer});
+    auto simulation =
+        Simulation::Make({.nodes = nodes,
+                          .sharing = HasRounds(algorithm) ? 0 : *WorkerCount(algorithm, nodes),
+                          .memory_bandwidth = memory_bandwidth,
+                          .message_overhead = message_overhead},
+                         {.make_network =
+                              [this](AlarmClock* clock) {
+                                return std::make_unique<NicNetwork>(nodes, network, clock);
+                              },
+                          .make_algorithm =
+                              [&](Rank rank) {
+                                return MakeAlgorithm(algorithm, {.rank = rank,
+                                                                 .mixing = mixing,
+                                                                 .learning_rate = learning_rate,
+                                                                 .window = window});
+                              },
+                          .vectors = &vectors,
+                          .compute = compute.get(),
+                          .effects = effects,
+                          .observer = observer});
     EXPECT_TRUE(simulation.ok()) << simulation.status();
     const absl::Status status = (*simulation)->Run(rounds);
     EXPECT_TRUE(status.ok()) << status;
