@@ -50,11 +50,6 @@ absl::StatusOr<int> Workers(const Config& config) {
   return WorkerCount(config.algorithm(), config.nodes());
 }
 
-bool IsFinished(const std::string& run) {
-  std::error_code error;
-  return std::filesystem::exists(SummaryPath(run), error);
-}
-
 absl::StatusOr<SweptCell> ReadCell(const std::string& path) {
   ASSIGN_OR_RETURN(ConfigFile file, ReadConfigFile(ConfigPath(path)));
   ASSIGN_OR_RETURN(const Summary summary, ReadSummary(path));
@@ -95,6 +90,11 @@ absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {
   return runs;
 }
 
+bool IsFinishedRun(const std::string& path) {
+  std::error_code error;
+  return fs::exists(SummaryPath(path), error);
+}
+
 absl::StatusOr<std::vector<RecordedRun>> ReadRuns(std::span<const std::string> paths) {
   std::vector<RecordedRun> runs;
   for (const std::string& path : paths) {
@@ -124,7 +124,7 @@ absl::StatusOr<std::vector<SweptCell>> ReadSweep(std::span<const std::string> pa
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(const std::vector<std::string> runs, FindRuns(path));
     for (const std::string& run : runs) {
-      if (!IsFinished(run)) continue;
+      if (!IsFinishedRun(run)) continue;
       ASSIGN_OR_RETURN(SweptCell cell, ReadCell(run));
       cells.push_back(std::move(cell));
     }

@@ -31,6 +31,9 @@ absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path);
 // Every run in `paths` (run directories, or folders of them).
 absl::StatusOr<std::vector<RecordedRun>> ReadRuns(std::span<const std::string> paths);
 
+// Whether the run at `path` has a summary.json: otherwise it failed, or is still running.
+bool IsFinishedRun(const std::string& path);
+
 struct SweptCell {
   std::string path;
   Config config;
@@ -45,8 +48,8 @@ struct SweptCell {
   std::optional<double> latency() const;
 };
 
-// Every finished cell in `paths` (sweeps, folders of runs, or runs), by name. Cells without a
-// summary.json are omitted: they failed, or the sweep is still running. Errors are kInput and
+// Every finished cell in `paths` (sweeps, folders of runs, or runs), by name. Others are
+// omitted. Errors are kInput and
 // name the folder or the file: there is no cell, or one is not a simulated run.
 absl::StatusOr<std::vector<SweptCell>> ReadSweep(std::span<const std::string> paths);
 

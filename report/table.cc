@@ -102,6 +102,14 @@ std::string Markdown(const Table& table) {
   return text;
 }
 
+// What would steer a terminal becomes a blank.
+std::string TextCell(const std::string& text) {
+  std::string cell = text;
+  std::ranges::replace_if(
+      cell, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  return cell;
+}
+
 // Code points: a sign like "\u00d7" is as wide as a letter.
 size_t Width(const std::string& text) {
   return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
@@ -130,6 +138,12 @@ std::string Aligned(const Table& table) {
   return text;
 }
 
+Table Written(Table table, std::string (*written)(const std::string&)) {
+  table.header = Each(table.header, written);
+  for (Cells& row : table.rows) row = Each(row, written);
+  return table;
+}
+
 }  // namespace
 
 std::string TableText(const Table& table, TableFormat format) {
@@ -143,7 +157,7 @@ std::string TableText(const Table& table, TableFormat format) {
     case TableFormat::kText:
       break;
   }
-  return Aligned(WithoutEmptyColumns(table));
+  return Aligned(Written(WithoutEmptyColumns(table), TextCell));
 }
 
 }  // namespace grapevine

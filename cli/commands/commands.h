@@ -18,6 +18,8 @@ void AddSimCommand(CommandLine& line);
 void AddTopologyCommand(CommandLine& line);
 // Convergence across runs, and the results of sweeps, as pictures.
 void AddPlotCommand(CommandLine& line);
+// Runs side by side in one table.
+void AddCompareCommand(CommandLine& line);
 // Recorded nodes again, without a network.
 void AddReplayCommand(CommandLine& line);
 // A model file on a data set.

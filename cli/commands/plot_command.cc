@@ -6,11 +6,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "base/failure.h"
 #include "base/registry.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/table_format_flag.h"
 #include "cli/terminal/text_output.h"
 #include "report/figure.h"
 #include "report/plot.h"
@@ -44,9 +44,7 @@ absl::Status Print(const PlotOptions& options, TableFormat format, const std::st
 absl::Status Plot(const Given& given) {
   PlotOptions options = given.options;
   if (!given.title.empty()) options.title = given.title;
-  for (const auto& [name, format] : kTableFormats) {
-    if (name == given.format) return Print(options, format, given.output);
-  }
+  if (!given.format.empty()) return Print(options, TableFormatNamed(given.format), given.output);
   if (given.output.empty()) {
     return UsageError("give the picture a name with -o, or print its numbers with --format");
   }
@@ -67,12 +65,6 @@ std::string Footer() {
 std::vector<std::string> KindNames() {
   std::vector<std::string> names;
   for (const PlotKind* kind : PlotKinds().All()) names.push_back(kind->name);
-  return names;
-}
-
-std::vector<std::string> FormatNames() {
-  std::vector<std::string> names;
-  for (const NamedTableFormat& format : kTableFormats) names.push_back(format.name);
   return names;
 }
 
@@ -113,13 +105,8 @@ void AddPlotCommand(CommandLine& line) {
                    .help = "title (default: what the runs have in common)",
                    .placeholder = "TEXT"},
                   &given->title);
-  command
-      .AddFlag({.names = "--format",
-                .help = absl::StrCat("instead of a picture, print the numbers that it would show: ",
-                                     absl::StrJoin(FormatNames(), ", ")),
-                .placeholder = "FORMAT"},
-               &given->format)
-      .OneOf(FormatNames());
+  AddTableFormatFlag(command, "instead of a picture, print the numbers that it would show",
+                     &given->format);
   command.SetFooter(Footer());
   command.OnChosen([given] { return Plot(*given); });
 }

@@ -52,6 +52,7 @@ TEST(TableText, KeepsCommandsInsideTheirCells) {
             "\\begin{tabular}{l}\n\\hline\na \\\\\n\\hline\n"
             "\\textbackslash{}input\\{/etc/passwd\\} \\$x\\textasciicircum{}2\\$ "
             "\\textasciitilde{}\\# \\\\\n\\hline\n\\end{tabular}\n");
+  EXPECT_EQ(TableText({{"a"}, {{"\x1b[2J\n"}}}, TableFormat::kText), "a\n [2J\n");
   EXPECT_EQ(TableText({{"a", "b"}, {}}, TableFormat::kMarkdown), "| a | b |\n| ---: | ---: |\n");
 }
 

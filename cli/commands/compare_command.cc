@@ -1,0 +1,71 @@
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/table_format_flag.h"
+#include "cli/terminal/text_output.h"
+#include "report/comparison.h"
+#include "report/table.h"
+
+namespace grapevine {
+namespace {
+
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  grapevine compare runs/ring runs/torus\n"
+    "  grapevine compare runs/sweep --target=97% --sort=target --format=markdown";
+
+struct Given {
+  ComparisonOptions options;
+  std::string format = "text";
+  std::string output;
+};
+
+absl::Status Compare(const Given& given) {
+  ComparisonOptions options = given.options;
+  options.format = TableFormatNamed(given.format);
+  ASSIGN_OR_RETURN(const std::string text, ComparisonText(options));
+  ASSIGN_OR_RETURN(auto output, TextOutput::Open(given.output));
+  const absl::Status status = output.Append(text);
+  return status.ok() ? output.Close() : status;
+}
+
+}  // namespace
+
+void AddCompareCommand(CommandLine& line) {
+  Command command = line.AddCommand(
+      "compare", "compare runs in one table, with the command that repeats each of them");
+  const auto given = std::make_shared<Given>();
+  ComparisonOptions& options = given->options;
+  command
+      .AddFlag({.names = "RUN",
+                .help = "run directories, or folders of them, sweeps included",
+                .placeholder = "DIR"},
+               &options.runs)
+      .Required();
+  command.AddFlag({.names = "--target",
+                   .help = "test accuracy, as 97% or 0.97, the time to which is compared (default: "
+                           "the runs' --target-accuracy)",
+                   .placeholder = "P"},
+                  &options.target);
+  command
+      .AddFlag({.names = "--sort",
+                .help = absl::StrCat("what the best run is best at: ",
+                                     absl::StrJoin(ComparisonKeys(), ", ")),
+                .placeholder = "KEY"},
+               &options.sort)
+      .OneOf(ComparisonKeys());
+  AddTableFormatFlag(command, "how the table is written", &given->format);
+  command.AddFlag({.names = "-o,--output",
+                   .help = "file to write (default: standard output)",
+                   .placeholder = "FILE"},
+                  &given->output);
+  command.SetFooter(kExamples);
+  command.OnChosen([given] { return Compare(*given); });
+}
+
+}  // namespace grapevine

@@ -1,0 +1,176 @@
+#include "report/comparison.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/failure.h"
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "report/curve.h"
+#include "report/repeat_command.h"
+#include "report/run_reader.h"
+#include "report/target.h"
+#include "run/records/metrics.h"
+#include "run/records/run_directory.h"
+
+namespace grapevine {
+namespace {
+
+struct ComparedRun {
+  std::string path;
+  std::string method;
+  std::string command;
+  RunMetrics last;                      // the last value of everything that was measured
+  std::optional<double> best_accuracy;  // of all evaluations
+  std::optional<double> seconds_to_target;
+  std::optional<double> staleness_mean;
+  std::optional<double> staleness_max;
+};
+
+std::string Percent(double fraction) { return absl::StrFormat("%.2f %%", 100 * fraction); }
+std::string ThreeFigures(double value) { return absl::StrFormat("%.3g", value); }
+
+std::string Number(const std::optional<double>& value) {
+  return value ? absl::StrFormat("%.12g", *value) : "";
+}
+
+// A number of a run.
+struct Column {
+  const char* key;      // of --sort
+  const char* field;    // in CSV
+  std::string heading;  // elsewhere
+  std::function<std::optional<double>(const ComparedRun&)> value;
+  std::string (*text)(double);
+  bool greatest_first;
+  const char* absent = "";  // outside of CSV
+};
+
+std::vector<Column> Columns(std::optional<double> target) {
+  return {
+      {"accuracy", "test_accuracy", "accuracy",
+       [](const ComparedRun& run) { return run.last.test_accuracy; }, &Percent, true},
+      {"best", "best_test_accuracy", "best",
+       [](const ComparedRun& run) { return run.best_accuracy; }, &Percent, true},
+      {"target", "target_time_s", absl::StrCat("time to ", target ? TargetName(*target) : "target"),
+       [](const ComparedRun& run) { return run.seconds_to_target; }, &HumanDuration, false,
+       target ? "never" : ""},
+      {"time", "time_s", "time", [](const ComparedRun& run) { return run.last.time_s; },
+       &HumanDuration, false},
+      {"bytes", "bytes_sent_total", "sent",
+       [](const ComparedRun& run) { return run.last.bytes_sent_total; }, &HumanSize, false},
+      {"consensus", "consensus_distance", "consensus distance",
+       [](const ComparedRun& run) { return run.last.consensus_distance; }, &ThreeFigures, false},
+      {"staleness", "staleness_mean", "staleness",
+       [](const ComparedRun& run) { return run.staleness_mean; }, &ThreeFigures, false},
+      {"greatest-staleness", "staleness_max", "greatest staleness",
+       [](const ComparedRun& run) { return run.staleness_max; }, &ThreeFigures, false},
+  };
+}
+
+absl::Status AddStaleness(ComparedRun* run) {
+  if (!IsFinishedRun(run->path)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Summary summary, ReadSummary(run->path));
+  run->staleness_mean = summary.staleness_mean;
+  run->staleness_max = summary.staleness_max;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ComparedRun> Compared(const RecordedRun& run, std::string method,
+                                     std::optional<double> target) {
+  ComparedRun compared{
+      .path = run.path, .method = std::move(method), .command = RepeatCommand(run.config)};
+  for (const RunMetrics& metrics : run.metrics) {
+    Remember(metrics, &compared.last);
+    if (!metrics.test_accuracy) continue;
+    compared.best_accuracy = std::max(compared.best_accuracy.value_or(0), *metrics.test_accuracy);
+  }
+  const RunMetrics* const met = target ? FirstToMeet(*target, run.metrics) : nullptr;
+  if (met != nullptr) compared.seconds_to_target = met->time_s;
+  RETURN_IF_ERROR(AddStaleness(&compared));
+  return compared;
+}
+
+void Sort(const Column& column, std::vector<ComparedRun>* runs) {
+  std::ranges::stable_sort(*runs, [&column](const ComparedRun& a, const ComparedRun& b) {
+    const std::optional<double> left = column.value(a);
+    const std::optional<double> right = column.value(b);
+    if (!left || !right) return left.has_value() && !right.has_value();
+    return column.greatest_first ? *left > *right : *left < *right;
+  });
+}
+
+absl::Status SortBy(const std::string& key, const std::vector<Column>& columns,
+                    std::vector<ComparedRun>* runs) {
+  const auto by = [&columns](const std::string& name) {
+    return std::ranges::find(columns, name, &Column::key);
+  };
+  if (by(key) == columns.end()) {
+    return UsageError(
+        absl::StrCat("--sort=", key, ": must be one of ", absl::StrJoin(ComparisonKeys(), ", ")));
+  }
+  Sort(*by("time"), runs);
+  Sort(*by(key), runs);
+  return absl::OkStatus();
+}
+
+Table TableOfRuns(const std::vector<ComparedRun>& runs, const std::vector<Column>& columns,
+                  bool numbers) {
+  Table table{{"run", "method"}, {}};
+  for (const Column& column : columns) {
+    table.header.push_back(numbers ? column.field : column.heading);
+  }
+  for (const ComparedRun& run : runs) {
+    std::vector<std::string>& row = table.rows.emplace_back();
+    row = {run.path, run.method};
+    for (const Column& column : columns) {
+      const std::optional<double> value = column.value(run);
+      row.push_back(numbers ? Number(value) : value ? column.text(*value) : column.absent);
+    }
+  }
+  return table;
+}
+
+Table CommandsOf(const std::vector<ComparedRun>& runs) {
+  Table table{{"command that repeats each, in this order"}, {}};
+  for (const ComparedRun& run : runs) table.rows.push_back({run.command});
+  return table;
+}
+
+}  // namespace
+
+std::vector<std::string> ComparisonKeys() {
+  std::vector<std::string> keys;
+  for (const Column& column : Columns(std::nullopt)) keys.push_back(column.key);
+  return keys;
+}
+
+absl::StatusOr<std::string> ComparisonText(const ComparisonOptions& options) {
+  ASSIGN_OR_RETURN(const std::vector<RecordedRun> recorded, ReadRuns(options.runs));
+  const std::vector<const Config*> configs = ConfigsOf(recorded);
+  ASSIGN_OR_RETURN(const std::optional<double> target, TargetOf(options.target, configs));
+  const std::vector<std::string> methods = CurveLabels(configs);
+  std::vector<ComparedRun> runs;
+  for (size_t i = 0; i < recorded.size(); ++i) {
+    ASSIGN_OR_RETURN(ComparedRun run, Compared(recorded[i], methods[i], target));
+    runs.push_back(std::move(run));
+  }
+  const std::vector<Column> columns = Columns(target);
+  RETURN_IF_ERROR(SortBy(options.sort, columns, &runs));
+  Table table = TableOfRuns(runs, columns, options.format == TableFormat::kCsv);
+  const Table commands = CommandsOf(runs);
+  if (options.format == TableFormat::kText) {
+    return absl::StrCat(TableText(table, options.format), "\n",
+                        TableText(commands, options.format));
+  }
+  table.header.push_back("command");
+  for (size_t i = 0; i < runs.size(); ++i) table.rows[i].push_back(runs[i].command);
+  return TableText(table, options.format);
+}
+
+}  // namespace grapevine

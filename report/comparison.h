@@ -1,0 +1,31 @@
+// Runs side by side in one table: how well each ended, how soon and at what cost.
+#ifndef GRAPEVINE_REPORT_COMPARISON_H_
+#define GRAPEVINE_REPORT_COMPARISON_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "report/table.h"
+
+namespace grapevine {
+
+struct ComparisonOptions {
+  std::vector<std::string> runs;  // run directories, or folders of them
+  std::string target;             // an accuracy; empty: the runs' own
+  std::string sort = "accuracy";  // one of ComparisonKeys
+  TableFormat format = TableFormat::kText;
+};
+
+// What --sort may name.
+std::vector<std::string> ComparisonKeys();
+
+// A line for each run, the best first and those without a value last; equal ones in the order of
+// their times. CSV has numbers in the units of metrics.jsonl, the others have units. Runs that have
+// not finished are compared by what they have measured so far. For a terminal, the commands that
+// repeat the runs follow the table; else they are its last column. Errors are kUsage or kInput.
+absl::StatusOr<std::string> ComparisonText(const ComparisonOptions& options);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_REPORT_COMPARISON_H_

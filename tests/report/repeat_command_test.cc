@@ -1,0 +1,36 @@
+#include "report/repeat_command.h"
+
+#include <gtest/gtest.h>
+
+namespace grapevine {
+namespace {
+
+TEST(RepeatCommand, NamesWhatIsNotTheDefault) {
+  Config config;
+  config.set_nodes(8);
+  config.set_batch(16);  // the default
+  config.set_out("runs/here");
+  config.set_revision("abc");
+  EXPECT_EQ(RepeatCommand(config), "grapevine train --nodes=8");
+}
+
+TEST(RepeatCommand, IsOfTheSimulatorForASimulatedRun) {
+  Config config;
+  config.set_network("cloud-region");
+  config.set_bandwidth("100Mbit");
+  config.set_half_duplex(true);
+  config.add_slow("1:3");
+  config.add_slow("2:2.5");
+  EXPECT_EQ(RepeatCommand(config),
+            "grapevine sim --slow=1:3,2:2.5 --network=cloud-region --bandwidth=100Mbit "
+            "--half-duplex");
+}
+
+TEST(RepeatCommand, QuotesWhatAShellWouldRead) {
+  Config config;
+  config.set_data("mnist:/a folder/$(id)/it's");
+  EXPECT_EQ(RepeatCommand(config), "grapevine train '--data=mnist:/a folder/$(id)/it'\\''s'");
+}
+
+}  // namespace
+}  // namespace grapevine
