@@ -98,13 +98,14 @@ void WithMargin(double low, double high, Axis* axis) {
   axis->high = high * margin;
 }
 
-}  // namespace
+// An axis is that much longer than its highest bar.
+constexpr double kRoomForNotes = 1.12;
 
-Axis AxisOf(Horizontal x, std::span<const Band> curves) {
-  const Range range = HorizontalRange(curves);
+// From 0, or below if the range begins there.
+Axis AxisOf(Horizontal quantity, const Range& range) {
   const double greatest = range.empty() ? 0 : range.high;
   Axis axis;
-  switch (x) {
+  switch (quantity) {
     case Horizontal::kEpoch:
       axis.label = "epoch";
       break;
@@ -119,6 +120,29 @@ Axis AxisOf(Horizontal x, std::span<const Band> curves) {
   }
   axis.low = std::min(0.0, range.empty() ? 0 : range.low) / axis.unit;
   axis.high = greatest > 0 ? greatest / axis.unit : axis.low + 1;
+  return axis;
+}
+
+}  // namespace
+
+Axis AxisOf(Horizontal x, std::span<const Band> curves) {
+  return AxisOf(x, HorizontalRange(curves));
+}
+
+Axis UpwardsAxisOf(Horizontal y, std::span<const Band> curves) {
+  Axis axis = AxisOf(y, VerticalRange(curves, /*positive=*/false));
+  axis.high = axis.low + kRoomForNotes * (axis.high - axis.low);
+  return axis;
+}
+
+Axis AxisOfBars(std::string label, const std::vector<std::string>& names) {
+  Axis axis;
+  axis.label = std::move(label);
+  for (size_t i = 0; i < names.size(); ++i) {
+    axis.named_tics.emplace_back(names[i], static_cast<double>(i));
+  }
+  axis.low = -0.5;
+  axis.high = static_cast<double>(names.size()) - 0.5;
   return axis;
 }
 

@@ -30,6 +30,12 @@ struct Axis {
 Axis AxisOf(Horizontal x, std::span<const Band> curves);
 Axis AxisOf(Vertical y, std::span<const Band> curves);
 
+// The same quantity as a vertical axis, from 0, with room above for what is written on bars.
+Axis UpwardsAxisOf(Horizontal y, std::span<const Band> curves);
+
+// Horizontal, for groups of bars at 0, 1, ..., one for each name (which may be empty).
+Axis AxisOfBars(std::string label, const std::vector<std::string>& names);
+
 // Logarithmic, with a tic labelled name(value) at each of `values` (above 0, not empty), or at
 // some of them if they would overlap.
 Axis AxisOfValues(std::string label, const std::set<double>& values,

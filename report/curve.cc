@@ -58,6 +58,12 @@ std::string WithCount(const Curve& curve) {
 
 bool IsSimulated(const Config& config) { return config.has_network(); }
 
+std::string ClockName(Configs configs) {
+  const auto simulated = [](const Config* config) { return IsSimulated(*config); };
+  if (std::ranges::none_of(configs, simulated)) return "";
+  return std::ranges::all_of(configs, simulated) ? "simulated " : "real or simulated ";
+}
+
 std::string MethodName(const Config& config) {
   const std::string algorithm = ValueOf("algorithm", config);
   if (IsCentralized(config.algorithm())) return algorithm;

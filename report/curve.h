@@ -15,6 +15,10 @@ namespace grapevine {
 // Whether a run was simulated: real nodes record no settings of a simulated cluster.
 bool IsSimulated(const Config& config);
 
+// Before "time": "simulated ", where all runs have the simulator's clock, "real or simulated ",
+// where some have; else "".
+std::string ClockName(std::span<const Config* const> configs);
+
 // The method: "ring, dpsgd", or "allreduce:tree".
 std::string MethodName(const Config& config);
 

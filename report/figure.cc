@@ -1,6 +1,7 @@
 #include "report/figure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -22,6 +23,10 @@ struct Place {
   size_t curve;
   size_t point;
   const BandPoint& at() const { return panel.curves[curve][point]; }
+  std::string note() const {
+    const bool noted = curve < panel.notes.size() && point < panel.notes[curve].size();
+    return noted ? panel.notes[curve][point] : "";
+  }
 };
 
 // A column of the numbers of a page.
@@ -36,8 +41,17 @@ std::string NameOf(const Axis& axis) {
 }
 
 std::string Vertical(const Place& place, double value) {
-  return absl::StrCat(value / place.panel.y.unit);
+  return std::isnan(value) ? "" : absl::StrCat(value / place.panel.y.unit);
 }
+
+// Of bars, the name of their group.
+std::string HorizontalText(const Place& place) {
+  const double x = place.at().x;
+  if (place.panel.bars) return place.panel.x.named_tics[static_cast<size_t>(x)].first;
+  return absl::StrCat(x / place.panel.x.unit);
+}
+
+bool HasNotes(const Panel& panel) { return !panel.notes.empty(); }
 
 bool Joined(const Panel& panel) {
   for (const Band& curve : panel.curves) {
@@ -72,15 +86,16 @@ std::vector<Column> ColumnsOf(const Page& page) {
       std::ranges::any_of(page.panels, [](const Panel& panel) { return !panel.title.empty(); });
   if (titled) columns.push_back({"panel", [](const Place& p) { return p.panel.title; }});
   columns.push_back({"curve", [](const Place& p) { return p.page.labels[p.curve]; }});
-  AddQuantity(
-      page, &Panel::x, "x", "at",
-      [](const Place& p) { return absl::StrCat(p.at().x / p.panel.x.unit); }, &columns);
+  AddQuantity(page, &Panel::x, "x", "at", HorizontalText, &columns);
   AddQuantity(
       page, &Panel::y, "y", "value", [](const Place& p) { return Vertical(p, p.at().mean); },
       &columns);
   if (std::ranges::any_of(page.panels, Joined)) {
     columns.push_back({"least", [](const Place& p) { return Vertical(p, p.at().low); }});
     columns.push_back({"greatest", [](const Place& p) { return Vertical(p, p.at().high); }});
+  }
+  if (std::ranges::any_of(page.panels, HasNotes)) {
+    columns.push_back({"note", [](const Place& p) { return p.note(); }});
   }
   return columns;
 }

@@ -72,6 +72,7 @@ std::string DataName(size_t panel, size_t curve) { return absl::StrCat("$p", pan
 Band Drawable(const Band& curve, const Axis& x, const Axis& y) {
   Band drawable;
   for (const BandPoint& point : Thin(curve, kMaxPoints)) {
+    if (std::isnan(point.mean)) continue;
     if ((y.logarithmic && point.low <= 0) || (x.logarithmic && point.x <= 0)) continue;
     drawable.push_back(
         {point.x / x.unit, point.low / y.unit, point.mean / y.unit, point.high / y.unit});
@@ -150,6 +151,53 @@ std::string LineElement(const Page& page, const std::string& data, size_t curve,
                                   : " pt 7 ps 0.5");
 }
 
+// How far a group of bars extends, of 1.
+constexpr double kGroupWidth = 0.8;
+
+double BarWidth(const Panel& panel) {
+  return kGroupWidth / static_cast<double>(std::max<size_t>(1, panel.curves.size()));
+}
+
+// Of a curve's bars from the middle of their groups.
+double BarOffset(const Panel& panel, size_t curve) {
+  return BarWidth(panel) * (static_cast<double>(curve) + 0.5) - kGroupWidth / 2;
+}
+
+// With a whisker from the least to the greatest, where bars join several runs.
+std::string BarElement(const Panel& panel, const std::string& data, size_t curve, bool width) {
+  const double offset = BarOffset(panel, curve);
+  std::string element = absl::StrFormat(
+      "%s using ($1+%.6g):3:(%.6g) notitle with boxes fc rgb '%s' fs solid 0.85 noborder", data,
+      offset, 0.9 * BarWidth(panel), CurveColour(curve));
+  if (width) {
+    absl::StrAppendFormat(
+        &element,
+        ", %s using ($1+%.6g):3:2:4 notitle with yerrorbars pt 7 ps 0 lw 1.5 lc rgb "
+        "'#303030'",
+        data, offset);
+  }
+  return element;
+}
+
+// What is written above a curve's points.
+std::string Notes(const Panel& panel, size_t curve) {
+  if (curve >= panel.notes.size()) return "";
+  const Band& band = panel.curves[curve];
+  std::string script;
+  for (size_t i = 0; i < std::min(band.size(), panel.notes[curve].size()); ++i) {
+    if (panel.notes[curve][i].empty()) continue;
+    const double height = std::isnan(band[i].mean) ? panel.y.low : band[i].high / panel.y.unit;
+    absl::StrAppendFormat(
+        &script,
+        "set label %s at first %.8g,%.8g center offset character 0,0.7 noenhanced font ',8' "
+        "textcolor '%s' front\n",
+        GnuplotQuoted(panel.notes[curve][i]),
+        band[i].x / panel.x.unit + (panel.bars ? BarOffset(panel, curve) : 0), height,
+        panel.bars ? "#303030" : CurveColour(curve));
+  }
+  return script;
+}
+
 std::string PanelPosition(const Layout& layout, size_t panel) {
   const int column = static_cast<int>(panel) % layout.columns;
   const int row = static_cast<int>(panel) / layout.columns;
@@ -222,11 +270,19 @@ std::string DrawPanel(const Page& page, const Layout& layout, size_t index) {
   std::string script = PanelPosition(layout, index) + Axes(page, layout, index) + Title(panel);
   std::string bands = Reference(panel, index, &script);
   std::string lines;
+  bool noted_point = false;
   for (size_t curve = 0; curve < panel.curves.size(); ++curve) {
+    const std::string notes = Notes(panel, curve);
+    noted_point = noted_point || !notes.empty();
+    absl::StrAppend(&script, notes);
     const Band points = Drawable(panel.curves[curve], panel.x, panel.y);
     if (points.empty()) continue;
     const std::string data = DataName(index, curve);
     absl::StrAppend(&script, DataBlock(data, points));
+    if (panel.bars) {
+      absl::StrAppend(&lines, BarElement(panel, data, curve, HasWidth(points)), ", ");
+      continue;
+    }
     if (HasWidth(points)) absl::StrAppend(&bands, BandElement(data, curve), ", ");
     absl::StrAppend(&lines, LineElement(page, data, curve, points.size() <= kMarkedPoints), ", ");
   }
@@ -234,13 +290,25 @@ std::string DrawPanel(const Page& page, const Layout& layout, size_t index) {
   const bool noted = panel.y.logarithmic && (!page.shared_rows || index % layout.columns == 0);
   const std::string agreement = panel.y.logarithmic ? ZeroNote(page, panel) : "";
   if (noted) absl::StrAppend(&script, agreement);
-  if (lines.empty() && agreement.empty()) {
+  if (lines.empty() && agreement.empty() && !noted_point) {
     absl::StrAppend(&script, "set label 1 'not measured' at graph 0.5,0.5 center ",
                     "textcolor '#808080'\n");
   }
   // NaN draws nothing; it ends the list.
-  absl::StrAppend(&script, "plot ", bands, lines, "NaN notitle\n", "unset label\n");
+  absl::StrAppend(&script, panel.bars ? "set grid noxtics\nset xtics scale 0\n" : "", "plot ",
+                  bands, lines, "NaN notitle\n", "unset label\n",
+                  panel.bars ? "set grid xtics\nset xtics scale 1\n" : "");
   return script;
+}
+
+// How the curve of a legend's entry looks.
+std::string LegendStyle(const Page& page, size_t curve) {
+  const bool bars = std::ranges::any_of(page.panels, &Panel::bars);
+  return absl::StrFormat("lc rgb '%s' dt %s lw %g", CurveColour(curve),
+                         bars ? "solid" : CurveDash(curve),
+                         bars                          ? 8.0
+                         : page.hollow.contains(curve) ? 1.25
+                                                       : 2.5);
 }
 
 // Drawn by hand: gnuplot's own key belongs to a single panel.
@@ -253,10 +321,9 @@ std::string Legend(const Page& page, const Layout& layout) {
     const double x = left + layout.legend_entry * (curve % layout.legend_columns);
     const double y =
         layout.legend_top() + Layout::kLegendLine * (curve / layout.legend_columns + 0.5);
-    absl::StrAppendFormat(
-        &script, "set arrow from screen %s,%s to screen %s,%s nohead lc rgb '%s' dt %s lw %g\n",
-        layout.X(x), layout.Y(y), layout.X(x + 44), layout.Y(y), CurveColour(curve),
-        CurveDash(curve), page.hollow.contains(curve) ? 1.25 : 2.5);
+    absl::StrAppendFormat(&script, "set arrow from screen %s,%s to screen %s,%s nohead %s\n",
+                          layout.X(x), layout.Y(y), layout.X(x + 44), layout.Y(y),
+                          LegendStyle(page, curve));
     absl::StrAppendFormat(&script, "set label %s at screen %s,%s left noenhanced\n",
                           GnuplotQuoted(page.labels[curve]), layout.X(x + 54), layout.Y(y));
   }

@@ -17,6 +17,11 @@ struct Panel {
   Axis y;
   // One per curve, in the order of Page::labels; may be empty.
   std::vector<Band> curves;
+  // Points are bars from 0 instead, side by side where curves have the same x: 0, 1, ...
+  bool bars = false;
+  // Written above the points, in the order of `curves`; may be empty, and shorter. A point whose
+  // mean is not a number is nothing but its note.
+  std::vector<std::vector<std::string>> notes;
   std::string title;           // above it; may be empty
   Band reference;              // a thin grey line; may be empty
   std::string reference_name;  // written at its end

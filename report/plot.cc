@@ -32,6 +32,7 @@ absl::StatusOr<Figure> MakeFigure(const PlotOptions& options) {
   }
   RETURN_IF_ERROR(CheckMeaning(*kind, "--x", !options.request.x.empty()));
   RETURN_IF_ERROR(CheckMeaning(*kind, "--loss", !options.request.loss.empty()));
+  RETURN_IF_ERROR(CheckMeaning(*kind, "--target", !options.request.target.empty()));
   ASSIGN_OR_RETURN(Figure figure, kind->make(options.request));
   if (options.title) SetTitle(*options.title, &figure);
   return figure;

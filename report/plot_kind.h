@@ -25,6 +25,7 @@ struct PlotRequest {
   // Against what, and which loss; empty: the kind's own choice.
   std::string x;
   std::string loss;
+  std::string target;  // an accuracy; empty: the runs' own
 };
 
 struct PlotKind {

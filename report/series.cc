@@ -11,18 +11,6 @@ namespace {
 // A node whose weight of 1e-3 differs in its last bit is 1e-20 away.
 constexpr double kAgreement = 1e-24;
 
-std::optional<double> ValueOf(const RunMetrics& metrics, Horizontal x) {
-  switch (x) {
-    case Horizontal::kEpoch:
-      return metrics.epoch;
-    case Horizontal::kBytes:
-      return metrics.bytes_sent_total;
-    case Horizontal::kTime:
-      return metrics.time_s;
-  }
-  return std::nullopt;
-}
-
 std::optional<double> ValueOf(const RunMetrics& metrics, Vertical y) {
   switch (y) {
     case Vertical::kTrainLoss:
@@ -82,6 +70,18 @@ BandPoint Merge(std::span<const BandPoint> stretch) {
 }
 
 }  // namespace
+
+std::optional<double> ValueOf(const RunMetrics& metrics, Horizontal x) {
+  switch (x) {
+    case Horizontal::kEpoch:
+      return metrics.epoch;
+    case Horizontal::kBytes:
+      return metrics.bytes_sent_total;
+    case Horizontal::kTime:
+      return metrics.time_s;
+  }
+  return std::nullopt;
+}
 
 std::vector<Point> SeriesOf(std::span<const RunMetrics> metrics, Horizontal x, Vertical y) {
   std::vector<Point> series;

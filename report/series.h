@@ -3,6 +3,7 @@
 #define GRAPEVINE_REPORT_SERIES_H_
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct Point {
   double x;
   double y;
 };
+
+// Of one line of metrics, if it was measured then.
+std::optional<double> ValueOf(const RunMetrics& metrics, Horizontal x);
 
 // The points at which both values were measured, ascending in x. A consensus distance below the
 // last bit of a single weight is a mean's rounding error, and counts as 0.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 
 namespace grapevine {
@@ -39,6 +40,20 @@ absl::StatusOr<std::optional<double>> TargetOf(const std::string& given,
                                    "); choose one with --target"));
   }
   return targets.empty() ? std::nullopt : std::optional<double>(*targets.begin());
+}
+
+absl::StatusOr<double> RequiredTargetOf(const std::string& given,
+                                        std::span<const Config* const> configs) {
+  ASSIGN_OR_RETURN(const std::optional<double> target, TargetOf(given, configs));
+  if (target) return *target;
+  return UsageError(
+      "the runs have no target accuracy: name one with --target=97%, or give the runs "
+      "--target-accuracy");
+}
+
+absl::Status NobodyMet(double target) {
+  return InputError(absl::StrCat("no evaluation of these runs reached ", TargetName(target),
+                                 "; choose a lower --target, or train longer (--epochs)"));
 }
 
 std::string TargetName(double accuracy) { return absl::StrCat(100 * accuracy, " %"); }

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "report/run_reader.h"
 #include "run/config/config.pb.h"
@@ -20,6 +21,13 @@ namespace grapevine {
 // text that is no fraction, kInput if the runs have several.
 absl::StatusOr<std::optional<double>> TargetOf(const std::string& given,
                                                std::span<const Config* const> configs);
+
+// The same where there must be one: kUsage if there is none.
+absl::StatusOr<double> RequiredTargetOf(const std::string& given,
+                                        std::span<const Config* const> configs);
+
+// kInput: there is nothing to compare.
+absl::Status NobodyMet(double target);
 
 // "97 %".
 std::string TargetName(double accuracy);

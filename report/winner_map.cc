@@ -42,6 +42,7 @@ std::optional<WinnerMap::Cell> Decide(const Sides& sides) {
   if (sides.gossip.empty() || sides.centralized.empty()) return std::nullopt;
   const auto gossip = Best(sides.gossip);
   const auto centralized = Best(sides.centralized);
+  if (std::isinf(gossip.second) && std::isinf(centralized.second)) return std::nullopt;
   const double advantage = centralized.second / gossip.second;
   return WinnerMap::Cell{advantage >= 1 ? gossip.first : centralized.first, advantage};
 }
@@ -76,9 +77,22 @@ absl::Status CheckList(const std::vector<double>& values, const char* name,
 
 // Sizes in the script, in pixels.
 constexpr int kLeft = 90, kRight = 160, kTop = 58, kBottom = 66, kRowHeight = 46;
+constexpr int kNoteHeight = 16;
 constexpr int kLetter = 7, kColumnMargin = 14, kNarrowestColumn = 88;
 // The deepest colour stands for this factor or a larger one.
 constexpr double kLeastScale = 2;
+
+// Instead of a factor.
+constexpr char kAlone[] = "alone";
+
+double FactorOf(const WinnerMap::Cell& cell) {
+  return std::max(cell.advantage, 1 / cell.advantage);
+}
+
+std::string FactorText(const WinnerMap::Cell& cell) {
+  const double factor = FactorOf(cell);
+  return std::isinf(factor) ? kAlone : absl::StrFormat("%.3g\u00d7", factor);
+}
 
 int ColumnWidth(const WinnerMap& map) {
   size_t longest = 0;
@@ -97,6 +111,29 @@ std::string NamedTics(const std::vector<double>& values, std::string (*name)(dou
   return absl::StrCat("(", absl::StrJoin(tics, ", "), ")");
 }
 
+// The greatest factor of a cell in which both sides get there.
+double ScaleOf(const WinnerMap& map) {
+  double scale = kLeastScale;
+  for (const auto& cell : map.cells) {
+    if (cell && !std::isinf(FactorOf(*cell))) scale = std::max(scale, FactorOf(*cell));
+  }
+  return scale;
+}
+
+// Their labels come after those of all cells.
+std::string Notes(const WinnerMap& map, int height) {
+  std::string script;
+  for (size_t i = 0; i < map.notes.size(); ++i) {
+    const size_t below = map.notes.size() - i;
+    absl::StrAppendFormat(&script,
+                          "set label %d %s at screen 0.01,%.4f left noenhanced font ',8' textcolor "
+                          "'#606060'\n",
+                          2 * (map.cells.size() + 1) + i, GnuplotQuoted(map.notes[i]),
+                          kNoteHeight * (static_cast<double>(below) - 0.4) / height);
+  }
+  return script;
+}
+
 // Tics of the scale: factors 1, 2, 4 ... on both sides, or powers of ten.
 std::string ScaleTics(double scale) {
   const double step = scale > 16 ? 10 : 2;
@@ -108,20 +145,21 @@ std::string ScaleTics(double scale) {
   return absl::StrCat("(", absl::StrJoin(tics, ", "), ")");
 }
 
+// `end` is the logarithm of the scale's end.
 std::string DrawCell(const WinnerMap::Cell& cell, size_t id, size_t column, size_t row,
-                     double depth) {
+                     double end) {
   const double x = static_cast<double>(column);
   const double y = static_cast<double>(row);
-  const double factor = std::max(cell.advantage, 1 / cell.advantage);
+  const double colour = std::clamp(std::log10(cell.advantage), -end, end);
   // White on the deep ends of the palette.
-  const char* const ink = depth > 0.72 ? "#ffffff" : "#202020";
+  const char* const ink = std::abs(colour) > 0.72 * end ? "#ffffff" : "#202020";
   return absl::StrFormat(
       "set object %d rectangle from first %g,%g to first %g,%g fc palette cb %.6g "
       "fs solid border lc rgb '#ffffff' lw 1 back\n"
       "set label %d %s at first %g,%g center noenhanced textcolor '%s' front\n"
-      "set label %d '%.3g\u00d7' at first %g,%g center noenhanced textcolor '%s' front\n",
-      id, x - 0.5, y - 0.5, x + 0.5, y + 0.5, std::log10(cell.advantage), 2 * id,
-      GnuplotQuoted(cell.winner), x, y + 0.16, ink, 2 * id + 1, factor, x, y - 0.22, ink);
+      "set label %d %s at first %g,%g center noenhanced textcolor '%s' front\n",
+      id, x - 0.5, y - 0.5, x + 0.5, y + 0.5, colour, 2 * id, GnuplotQuoted(cell.winner), x,
+      y + 0.16, ink, 2 * id + 1, GnuplotQuoted(FactorText(cell)), x, y - 0.22, ink);
 }
 
 // What to add to a sweep in which one side is missing: of the methods whose rounds can be compared,
@@ -136,7 +174,7 @@ std::string Remedy(bool centralized) {
 
 }  // namespace
 
-absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells) {
+absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells, const WinnerTime& time) {
   std::map<std::pair<double, double>, Sides> sides_at;  // by latency, bandwidth
   std::set<double> bandwidths, latencies;
   std::vector<const Config*> configs;
@@ -150,11 +188,12 @@ absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells) {
     if (bandwidth) bandwidths.insert(*bandwidth);
     if (latency) latencies.insert(*latency);
     if (!bandwidth || !latency) continue;
+    ASSIGN_OR_RETURN(const double seconds, time(cell));
     Sides& sides = sides_at[{*latency, *bandwidth}];
     // The default algorithm is named by its graph alone: "ring".
     const bool usual = !central && cell.config.algorithm() == Config().algorithm();
     const std::string name = usual ? cell.config.topology() : MethodName(cell.config);
-    (central ? sides.centralized : sides.gossip)[name].push_back(cell.seconds_per_gradients());
+    (central ? sides.centralized : sides.gossip)[name].push_back(seconds);
   }
   WinnerMap map{.title = CommonTitle(configs),
                 .bandwidths = {bandwidths.begin(), bandwidths.end()},
@@ -179,20 +218,19 @@ std::string WinnerScript(const WinnerMap& map, PictureFormat format, const std::
   const int columns = static_cast<int>(map.bandwidths.size());
   const int rows = static_cast<int>(map.latencies.size());
   const int width = kLeft + columns * ColumnWidth(map) + kRight;
-  const int height = kTop + rows * kRowHeight + kBottom;
-  double scale = kLeastScale;
-  for (const auto& cell : map.cells) {
-    if (cell) scale = std::max({scale, cell->advantage, 1 / cell->advantage});
-  }
+  const int bottom = kBottom + kNoteHeight * static_cast<int>(map.notes.size());
+  const int height = kTop + rows * kRowHeight + bottom;
+  const double scale = ScaleOf(map);
   std::string script = GnuplotTerminal(format, width, height, output);
   absl::StrAppendFormat(&script,
                         "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
                         "set tmargin at screen %.4f\nset bmargin at screen %.4f\n",
                         1.0 * kLeft / width, 1 - 1.0 * kRight / width, 1 - 1.0 * kTop / height,
-                        1.0 * kBottom / height);
+                        1.0 * bottom / height);
   absl::StrAppendFormat(&script, "set label 1 %s at screen 0.5,%.4f center noenhanced font ',13'\n",
                         GnuplotQuoted(map.title), 1 - 26.0 / height);
-  absl::StrAppend(&script, "unset key\nset border 0\nset tics nomirror scale 0\n", "set xtics ",
+  absl::StrAppend(&script, Notes(map, height),
+                  "unset key\nset border 0\nset tics nomirror scale 0\n", "set xtics ",
                   NamedTics(map.bandwidths, &BandwidthName), "\nset ytics ",
                   NamedTics(map.latencies, &LatencyName),
                   "\nset xlabel 'bandwidth'\nset ylabel 'latency, one way'\n");
@@ -207,8 +245,7 @@ std::string WinnerScript(const WinnerMap& map, PictureFormat format, const std::
   size_t id = 1;
   for (size_t i = 0; i < map.cells.size(); ++i) {
     if (!map.cells[i]) continue;
-    const double depth = std::abs(std::log10(map.cells[i]->advantage)) / end;
-    absl::StrAppend(&script, DrawCell(*map.cells[i], id++, i % columns, i / columns, depth));
+    absl::StrAppend(&script, DrawCell(*map.cells[i], id++, i % columns, i / columns, end));
   }
   // Invisible points make gnuplot draw the colour scale.
   return absl::StrCat(script,

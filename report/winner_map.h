@@ -2,6 +2,7 @@
 #ifndef GRAPEVINE_REPORT_WINNER_MAP_H_
 #define GRAPEVINE_REPORT_WINNER_MAP_H_
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,21 +17,26 @@ namespace grapevine {
 struct WinnerMap {
   struct Cell {
     std::string winner;  // the method
-    // Time of the best centralized method over that of the best gossip, for as many gradients as
-    // there are nodes: above 1 where gossip wins.
+    // Time of the best centralized method over that of the best gossip: above 1 where gossip wins.
+    // Infinite, or 0, where the other side never gets there.
     double advantage = 1;
   };
 
   std::string title;
+  std::vector<std::string> notes;  // lines below the map: what is compared
   std::vector<double> bandwidths;  // bits a second, ascending: left to right
   std::vector<double> latencies;   // seconds, ascending: bottom to top
-  // One row per latency; absent if a side has no finished cell.
+  // One row per latency; absent if a side has no finished cell, or neither gets there.
   std::vector<std::optional<Cell>> cells;
 };
 
-// Cells that differ only in the seed are averaged. kInput, naming what is missing, unless
-// bandwidth and latency vary, nothing else but method and seed does, and both sides have cells.
-absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells);
+// What methods are compared by: seconds, infinite if the cell never gets there.
+using WinnerTime = std::function<absl::StatusOr<double>(const SweptCell&)>;
+
+// Cells that differ only in the seed are averaged. Errors of `time` are passed on. kInput, naming
+// what is missing, unless bandwidth and latency vary, nothing else but method and seed does, and
+// both sides have cells.
+absl::StatusOr<WinnerMap> MakeWinnerMap(std::span<const SweptCell> cells, const WinnerTime& time);
 
 // A heat map: the winner's name and factor in each cell; blue where gossip wins, orange where a
 // centralized method does, deeper for larger factors.

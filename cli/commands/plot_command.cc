@@ -101,6 +101,11 @@ void AddPlotCommand(CommandLine& line) {
                 .placeholder = "LOSS"},
                &request.loss)
       .OneOf({"train", "test"});
+  command.AddFlag({.names = "--target",
+                   .help = "test accuracy, as 97% or 0.97, of pictures of the time to it (default: "
+                           "the runs' --target-accuracy)",
+                   .placeholder = "P"},
+                  &request.target);
   command.AddFlag({.names = "--title",
                    .help = "title (default: what the runs have in common)",
                    .placeholder = "TEXT"},

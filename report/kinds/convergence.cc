@@ -57,13 +57,6 @@ std::vector<Band> Together(const std::vector<Panel>& panels, size_t first, size_
 bool IsSimulatedRun(const RecordedRun& run) { return IsSimulated(run.config); }
 bool IsSimulatedCurve(const Curve& curve) { return IsSimulatedRun(*curve.runs.front()); }
 
-// The "time (s)" of a simulated run is on its own clock.
-void NameSimulatedTime(const std::vector<RecordedRun>& runs, Axis* axis) {
-  if (std::ranges::none_of(runs, IsSimulatedRun)) return;
-  const bool all = std::ranges::all_of(runs, IsSimulatedRun);
-  axis->label = absl::StrCat(all ? "simulated " : "real or simulated ", axis->label);
-}
-
 // Whether anything of the curve can be drawn: a timing run has no loss and no model.
 bool IsDrawn(const Curve& curve, std::span<const Vertical> rows,
              std::span<const Horizontal> against) {
@@ -118,7 +111,9 @@ absl::StatusOr<Page> ConvergencePage(const std::vector<RecordedRun>& runs, const
                                           ? Together(page.panels, column, columns, std::size(rows))
                                           : panel.curves);
     panel.y = AxisOf(rows[row], Together(page.panels, row * columns, 1, columns));
-    if (against[column] == Horizontal::kTime) NameSimulatedTime(runs, &panel.x);
+    if (against[column] == Horizontal::kTime) {
+      panel.x.label = ClockName(ConfigsOf(runs)) + panel.x.label;
+    }
   }
   return page;
 }

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <set>
+#include <sstream>
+
 #include "base/failure.h"
 
 namespace grapevine {
@@ -29,8 +33,12 @@ std::vector<SweptCell> Grid() {
           Cell("allreduce:ring", "10Mbit", "1ms", 5)};
 }
 
+absl::StatusOr<WinnerMap> ByRounds(const std::vector<SweptCell>& cells) {
+  return MakeWinnerMap(cells, [](const SweptCell& cell) { return cell.seconds_per_gradients(); });
+}
+
 TEST(WinnerMap, ComparesTheBestOfBothSides) {
-  const absl::StatusOr<WinnerMap> map = MakeWinnerMap(Grid());
+  const absl::StatusOr<WinnerMap> map = ByRounds(Grid());
   ASSERT_TRUE(map.ok()) << map.status();
   EXPECT_THAT(map->bandwidths, ElementsAre(1e7, 1e9));
   EXPECT_THAT(map->latencies, ElementsAre(0.001, 0.01));
@@ -46,12 +54,29 @@ TEST(WinnerMap, ComparesTheBestOfBothSides) {
 TEST(WinnerMap, CountsGradientsRatherThanRounds) {
   std::vector<SweptCell> cells = Grid();
   cells[3].workers = 4;  // of 8
-  EXPECT_EQ((*MakeWinnerMap(cells)).cells[3]->advantage, 6);
+  EXPECT_EQ((*ByRounds(cells)).cells[3]->advantage, 6);
+}
+
+TEST(WinnerMap, KnowsWhoNeverGetsThere) {
+  std::vector<SweptCell> cells = Grid();
+  cells.back().path = cells[2].path = cells[4].path = cells[5].path = "never";
+  const auto map = MakeWinnerMap(cells, [](const SweptCell& cell) {
+    return cell.path == "never" ? INFINITY : cell.seconds_per_round;
+  });
+  ASSERT_TRUE(map.ok()) << map.status();
+  EXPECT_EQ(map->cells[0], std::nullopt);
+  EXPECT_EQ(map->cells[1]->advantage, 0.5);
+  EXPECT_EQ(map->cells[3]->winner, "allreduce:tree");
+  EXPECT_EQ(map->cells[3]->advantage, 0);
+  const std::string script = WinnerScript(*map, PictureFormat::kSvg, "picture");
+  EXPECT_THAT(script, HasSubstr("'alone' at first 1,0.78"));
+  EXPECT_THAT(script, HasSubstr("'2\u00d7' at first 1,-0.22"));
+  EXPECT_THAT(script, ::testing::Not(HasSubstr("inf")));
 }
 
 TEST(WinnerMap, NamesWhatIsMissing) {
   const auto complaint = [](std::vector<SweptCell> cells) {
-    const absl::Status status = MakeWinnerMap(cells).status();
+    const absl::Status status = ByRounds(cells).status();
     EXPECT_EQ(FailureOf(status), Failure::kInput);
     return std::string(status.message());
   };
@@ -72,8 +97,23 @@ TEST(WinnerMap, NamesWhatIsMissing) {
   EXPECT_THAT(complaint({preset}), HasSubstr("leaves the bandwidth to the network"));
 }
 
+TEST(WinnerScript, WritesNotesBesideTheLabelsOfAllCells) {
+  WinnerMap map = *ByRounds(Grid());
+  map.notes = {"a note", "another"};
+  std::istringstream script(WinnerScript(map, PictureFormat::kSvg, "picture"));
+  std::set<std::string> labels;
+  int count = 0;
+  for (std::string line; std::getline(script, line);) {
+    if (!line.starts_with("set label ")) continue;
+    ++count;
+    labels.insert(line.substr(0, line.find('\'')));
+  }
+  EXPECT_EQ(labels.size(), count);
+  EXPECT_EQ(count, 1 + 2 * 3 + 2);
+}
+
 TEST(WinnerScript, KeepsHostileTextsInsideTheirQuotes) {
-  WinnerMap map = *MakeWinnerMap(Grid());
+  WinnerMap map = *ByRounds(Grid());
   map.cells[0]->winner = "'; system('id') #";
   map.title = "`id`";
   const std::string script = WinnerScript(map, PictureFormat::kSvg, "picture");
