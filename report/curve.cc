@@ -38,8 +38,7 @@ std::vector<std::string> DifferingSettings(Configs configs, const std::set<std::
   for (const ConfigField* field : ConfigFields()) {
     const std::string& name = field->name();
     const bool named_anyway = name == "topology" || name == "algorithm" || name == "seed";
-    const Section section = InfoOf(*field).section();
-    if ((section != EXPERIMENT && section != SIMULATION) || named_anyway) continue;
+    if (!DescribesRun(*field) || named_anyway) continue;
     if (!apart.contains(name) && Differs(name, configs)) names.push_back(name);
   }
   return names;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "report/curve.h"
 #include "run/config/config_field.h"
+#include "run/config/sweep_cells.h"
 
 namespace grapevine {
 namespace {
@@ -35,7 +36,8 @@ std::string RepeatCommand(const Config& config) {
     const std::string value = FieldText(*field, config);
     if (value == FieldText(*field, Config())) continue;
     const std::string flag = FlagName(*field);
-    absl::StrAppend(&command, " ", IsSwitch(*field) ? flag : ShellQuoted(flag + "=" + value));
+    const std::string text = absl::StrCat(flag, "=", ListElement(value));
+    absl::StrAppend(&command, " ", IsSwitch(*field) ? flag : ShellQuoted(text));
   }
   return command;
 }

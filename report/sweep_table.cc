@@ -17,9 +17,15 @@ std::string Number(const std::optional<T>& value) {
   return value ? absl::StrCat(*value) : "";
 }
 
+// A simulated run has its own clock.
+std::optional<double> TimeOf(const Summary& summary) {
+  return summary.simulated_time_s ? summary.simulated_time_s : summary.wall_time_s;
+}
+
 std::optional<double> SecondsPerRound(const Summary& summary) {
-  if (!summary.simulated_time_s || summary.rounds == 0) return std::nullopt;
-  return *summary.simulated_time_s / static_cast<double>(summary.rounds);
+  const std::optional<double> time = TimeOf(summary);
+  if (!time || summary.rounds == 0) return std::nullopt;
+  return *time / static_cast<double>(summary.rounds);
 }
 
 // "round 469, 12.3 s".
@@ -32,18 +38,25 @@ std::string WhenMet(const TargetAccuracy& target) {
 // The columns of one cell after its coordinates.
 Cells CsvValues(const SweepRow& row) {
   if (!row.summary.ok()) {
-    Cells cells(11);
+    Cells cells(12);
     cells.push_back(std::string(row.summary.status().message()));
     return cells;
   }
   const Summary& summary = *row.summary;
   const std::optional<TargetAccuracy>& target = summary.target;
-  return {absl::StrCat(summary.rounds),        absl::StrCat(summary.epochs),
-          Number(summary.simulated_time_s),    Number(SecondsPerRound(summary)),
-          Number(summary.bytes_sent_total),    Number(summary.train_loss),
-          Number(summary.test_accuracy),       target ? (target->met ? "true" : "false") : "",
-          target ? Number(target->round) : "", target ? Number(target->time_s) : "",
-          Number(summary.consensus_distance),  ""};
+  return {absl::StrCat(summary.rounds),
+          absl::StrCat(summary.epochs),
+          Number(summary.simulated_time_s),
+          Number(summary.wall_time_s),
+          Number(SecondsPerRound(summary)),
+          Number(summary.bytes_sent_total),
+          Number(summary.train_loss),
+          Number(summary.test_accuracy),
+          target ? (target->met ? "true" : "false") : "",
+          target ? Number(target->round) : "",
+          target ? Number(target->time_s) : "",
+          Number(summary.consensus_distance),
+          ""};
 }
 
 Cells TextValues(const SweepRow& row) {
@@ -53,9 +66,9 @@ Cells TextValues(const SweepRow& row) {
     return cells;
   }
   const Summary& summary = *row.summary;
-  const std::optional<double> round = SecondsPerRound(summary);
+  const std::optional<double> time = TimeOf(summary), round = SecondsPerRound(summary);
   return {absl::StrCat(summary.rounds),
-          summary.simulated_time_s ? HumanDuration(*summary.simulated_time_s) : "",
+          time ? HumanDuration(*time) : "",
           round ? HumanDuration(*round) : "",
           summary.bytes_sent_total ? HumanSize(static_cast<double>(*summary.bytes_sent_total)) : "",
           summary.train_loss ? absl::StrFormat("%.4f", *summary.train_loss) : "",
@@ -65,9 +78,15 @@ Cells TextValues(const SweepRow& row) {
           ""};
 }
 
-Cells CoordinateNames(const std::vector<SweepRow>& rows) {
+// The names of the coordinates, then those of the results; a coordinate with the name of a result
+// is called by its flag.
+Cells Header(const std::vector<SweepRow>& rows, const Cells& results) {
   Cells names;
-  for (const auto& [name, value] : rows.front().coordinates) names.push_back(name);
+  for (const auto& [name, value] : rows.front().coordinates) {
+    const bool taken = std::ranges::find(results, name) != results.end();
+    names.push_back(taken ? absl::StrCat("--", name) : name);
+  }
+  names.insert(names.end(), results.begin(), results.end());
   return names;
 }
 
@@ -80,8 +99,7 @@ Cells WithCoordinates(const SweepRow& row, const Cells& values) {
 
 Table TableOf(const std::vector<SweepRow>& rows, const Cells& names,
               Cells (*values)(const SweepRow&)) {
-  Table table{CoordinateNames(rows), {}};
-  table.header.insert(table.header.end(), names.begin(), names.end());
+  Table table{Header(rows, names), {}};
   for (const SweepRow& row : rows) table.rows.push_back(WithCoordinates(row, values(row)));
   return table;
 }
@@ -89,12 +107,13 @@ Table TableOf(const std::vector<SweepRow>& rows, const Cells& names,
 }  // namespace
 
 std::string SweepCsv(const std::vector<SweepRow>& rows) {
-  return TableText(TableOf(rows,
-                           {"rounds", "epochs", "simulated_time_s", "seconds_per_round",
-                            "bytes_sent_total", "train_loss", "test_accuracy", "target_met",
-                            "target_round", "target_time_s", "consensus_distance", "error"},
-                           &CsvValues),
-                   TableFormat::kCsv);
+  return TableText(
+      TableOf(rows,
+              {"rounds", "epochs", "simulated_time_s", "wall_time_s", "seconds_per_round",
+               "bytes_sent_total", "train_loss", "test_accuracy", "target_met", "target_round",
+               "target_time_s", "consensus_distance", "error"},
+              &CsvValues),
+      TableFormat::kCsv);
 }
 
 std::string SweepText(const std::vector<SweepRow>& rows) {

@@ -17,10 +17,11 @@ struct SweepRow {
   absl::StatusOr<Summary> summary;
 };
 
-// A header and one line per cell (RFC 4180). Columns: the coordinates, rounds, epochs,
-// simulated_time_s, seconds_per_round, bytes_sent_total, train_loss, test_accuracy, target_met
-// ("true", "false"), target_round, target_time_s, consensus_distance, error. Values that were not
-// measured are empty.
+// A header and one line per cell (RFC 4180). Columns: the coordinates (by its flag one that a
+// result is called like: --rounds), rounds, epochs, simulated_time_s or, of real nodes,
+// wall_time_s, seconds_per_round, bytes_sent_total, train_loss, test_accuracy, target_met ("true",
+// "false"), target_round, target_time_s, consensus_distance, error. Values that were not measured
+// are empty.
 std::string SweepCsv(const std::vector<SweepRow>& rows);
 
 // The same with units, without the columns that are empty in every row.

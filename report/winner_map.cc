@@ -47,15 +47,16 @@ std::optional<WinnerMap::Cell> Decide(const Sides& sides) {
   return WinnerMap::Cell{advantage >= 1 ? gossip.first : centralized.first, advantage};
 }
 
-// A map has room for two quantities.
+// A map has room for two quantities, and compares methods.
 absl::Status CheckNothingElseVaries(std::span<const SweptCell> cells) {
-  for (const char* name : {"nodes", "straggler", "network", "model", "compute"}) {
+  const std::set<std::string> shown = {"bandwidth", "latency", "topology", "algorithm", "seed"};
+  for (const ConfigField* field : ConfigFields()) {
+    const std::string& name = field->name();
+    if (!DescribesRun(*field) || shown.contains(name)) continue;
     std::set<std::string> values;
-    for (const SweptCell& cell : cells) {
-      values.insert(FieldText(ConfigFieldNamed(name), cell.config));
-    }
+    for (const SweptCell& cell : cells) values.insert(FieldText(*field, cell.config));
     if (values.size() < 2) continue;
-    return InputError(absl::StrCat("the cells have several values of --", name, " (",
+    return InputError(absl::StrCat("the cells have several values of ", FlagName(*field), " (",
                                    absl::StrJoin(values, ", "),
                                    "), and a map has room for one; name the cells of one value, "
                                    "for example SWEEP/*",

@@ -33,10 +33,18 @@ absl::StatusOr<std::unique_ptr<SignalDescriptor>> SignalDescriptor::Open(
     pthread_sigmask(SIG_SETMASK, &previous, nullptr);
     return absl::ErrnoToStatus(error, "cannot receive signals");
   }
-  return std::unique_ptr<SignalDescriptor>(new SignalDescriptor(descriptor, previous));
+  sigset_t own;
+  sigemptyset(&own);
+  for (const int signal : signals) {
+    if (sigismember(&set, signal) == 1 && sigismember(&previous, signal) == 0) {
+      sigaddset(&own, signal);
+    }
+  }
+  return std::unique_ptr<SignalDescriptor>(new SignalDescriptor(descriptor, own, previous));
 }
 
 SignalDescriptor::~SignalDescriptor() {
+  (void)signalfd(descriptor_, &own_, 0);
   while (Read()) {
   }
   close(descriptor_);

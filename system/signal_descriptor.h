@@ -15,8 +15,9 @@ namespace grapevine {
 
 // Blocks the signals in the calling thread, and in those that it starts, from Open to
 // destruction; open it before other threads exist, because a thread that does not block them
-// would receive them. Signals still unread at destruction are dropped. A SIGHUP that the
-// process ignores stays ignored. Read by one thread, destroyed by the one that opened it.
+// would receive them. Signals still unread at destruction are dropped, except
+// those that were blocked before: they are for whoever blocks them. A SIGHUP that the process
+// ignores stays ignored. Read by one thread, destroyed by the one that opened it.
 class SignalDescriptor {
  public:
   static absl::StatusOr<std::unique_ptr<SignalDescriptor>> Open(std::initializer_list<int> signals);
@@ -30,10 +31,11 @@ class SignalDescriptor {
   std::optional<int> Read();
 
  private:
-  SignalDescriptor(int descriptor, const sigset_t& previous)
-      : descriptor_(descriptor), previous_(previous) {}
+  SignalDescriptor(int descriptor, const sigset_t& own, const sigset_t& previous)
+      : descriptor_(descriptor), own_(own), previous_(previous) {}
 
   const int descriptor_;
+  const sigset_t own_;  // those that nobody had blocked
   const sigset_t previous_;
 };
 

@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "cli/flags/command_line.h"
 #include "run/config/config_field.h"
-#include "run/config/config_resolve.h"
 #include "run/config/resolved_config.h"
+#include "run/config/sweep_cells.h"
 
 namespace grapevine {
 
@@ -25,7 +25,7 @@ using ExperimentBody = std::function<absl::Status(ResolvedConfig& resolved, bool
 void DefineExperiment(Command command, const std::vector<const ConfigField*>& fields,
                       ExperimentBody body);
 
-// The same for a grid of experiments (run/config/config_resolve.h), of at least one cell.
+// The same for a grid of experiments (run/config/sweep_cells.h), of at least one cell.
 using SweepBody = std::function<absl::Status(std::vector<SweepCell>& cells, bool dry_run)>;
 // `rounds` supplies the number of rounds if the user need not give it.
 void DefineSweep(

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,17 +22,19 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/experiment_command.h"
 #include "cli/commands/sim_advice.h"
+#include "cli/commands/sweep_command.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/interruption.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/run_text.h"
 #include "cli/terminal/text_output.h"
 #include "experiment/core/experiment.h"
+#include "experiment/core/experiment_problem.h"
 #include "experiment/simulated/measured_costs.h"
 #include "experiment/simulated/simulated_cluster.h"
 #include "experiment/simulated/simulated_run.h"
+#include "experiment/sweep/simulated_cells.h"
 #include "experiment/sweep/sweep_run.h"
-#include "report/sweep_table.h"
 #include "run/config/config_validate.h"
 #include "run/records/run_directory.h"
 #include "run/records/sweep_directory.h"
@@ -40,44 +42,41 @@
 namespace grapevine {
 namespace {
 
-// The time that a sweep measured first holds for all of it, however often it is interrupted.
-void KeepMeasuredTime(std::vector<SweepCell>* cells) {
-  const Config& config = cells->front().resolved.config;
-  const std::optional<Config> earlier = EarlierSweep(config);
-  if (config.has_compute() || !earlier || !earlier->has_compute()) return;
-  for (SweepCell& cell : *cells) {
-    cell.resolved.config.set_compute(earlier->compute());
-    cell.resolved.origins["compute"] = {Source::kFile, config.out()};
-  }
-}
-
 // For a model that learns, a gradient's time is measured on this machine unless --compute is
-// given; the configuration records it.
-absl::Status FillCompute(const Experiment& experiment, std::vector<SweepCell>* cells) {
-  if (!experiment.problem().learns() || experiment.config().has_compute()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::chrono::nanoseconds time, MeasureGradient(experiment));
-  const std::string text = FormatDuration(time);
-  std::cout << "a gradient takes " << text << " here; --compute=" << text << " repeats this run\n";
-  for (SweepCell& cell : *cells) cell.resolved.config.set_compute(text);
-  return absl::OkStatus();
+// given; the configuration records it. `folder` is that of a sweep, if this is one.
+absl::Status FillCompute(const std::string& folder, DatasetCache* data,
+                         std::vector<SweepCell>* cells) {
+  const bool alone = cells->size() == 1;
+  return MeasureGradients(
+      folder, data,
+      [alone](const SweepCell& cell, const std::string& time) {
+        std::cout << "a gradient takes " << time << " here";
+        if (alone) {
+          std::cout << "; --compute=" << time << " repeats this run\n";
+        } else {
+          const Config& config = cell.resolved.config;
+          std::cout << " (" << config.model() << ", batch " << config.batch() << ")\n";
+        }
+      },
+      cells);
 }
 
 // Mixing takes the time that was measured together with --compute, unless --memory-bandwidth is
 // given.
 absl::Status FillMemoryBandwidth(bool quiet, std::vector<SweepCell>* cells) {
-  const ResolvedConfig& first = cells->front().resolved;
-  const bool given = first.OriginOf("memory_bandwidth").source != Source::kDefault;
-  if (given) return absl::OkStatus();
-  const std::string first_compute = absl::StrCat("--compute=", first.config.compute());
-  ASSIGN_OR_RETURN(const auto bandwidth, MeasuredMemoryBandwidth(first.config));
-  if (!bandwidth) return absl::OkStatus();
-  if (!quiet) {
-    std::cout << "mixing is charged at " << *bandwidth << " of memory bandwidth, as measured; "
-              << "--memory-bandwidth overrides that\n";
-  }
+  std::set<std::string> told;
   for (SweepCell& cell : *cells) {
-    cell.resolved.config.set_memory_bandwidth(*bandwidth);
-    cell.resolved.origins["memory_bandwidth"] = {Source::kFile, first_compute};
+    ResolvedConfig& resolved = cell.resolved;
+    if (resolved.OriginOf("memory_bandwidth").source != Source::kDefault) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const auto bandwidth, MeasuredMemoryBandwidth(resolved.config));
+    if (!bandwidth) continue;
+    const std::string compute = absl::StrCat("--compute=", resolved.config.compute());
+    if (!quiet && told.insert(compute).second) {
+      std::cout << "mixing is charged at " << *bandwidth << " of memory bandwidth, as measured; "
+                << "--memory-bandwidth overrides that\n";
+    }
+    resolved.config.set_memory_bandwidth(*bandwidth);
+    resolved.origins["memory_bandwidth"] = {Source::kFile, compute};
   }
   return absl::OkStatus();
 }
@@ -111,32 +110,10 @@ absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& 
   return absl::OkStatus();
 }
 
-// The class of the first error, and how many there are.
-absl::Status SweepStatus(const std::vector<SweepCell>& cells,
-                         const std::vector<absl::StatusOr<Summary>>& summaries,
-                         const std::string& folder, bool interrupted) {
-  const auto failed = [](const absl::StatusOr<Summary>& summary) { return !summary.ok(); };
-  const auto first = std::ranges::find_if(summaries, failed);
-  if (first == summaries.end()) return absl::OkStatus();
-  const auto count = std::ranges::count_if(summaries, failed);
-  if (interrupted) {
-    return InterruptedError(
-        absl::StrCat("interrupted; ", count, " of ", cells.size(),
-                     " cells are left, and the same command with --out=", folder,
-                     cells.front().resolved.config.overwrite() ? " and without --overwrite" : "",
-                     " resumes the sweep"));
-  }
-  return WithFailure(
-      absl::Status(
-          first->status().code(),
-          absl::StrCat(count, " of ", cells.size(), " cells failed; the first, ",
-                       cells[first - summaries.begin()].label, ": ", first->status().message())),
-      FailureOf(first->status()));
-}
-
-absl::Status SimulateSweep(const std::vector<SweepCell>& cells,
+absl::Status SimulateSweep(std::vector<SweepCell>& cells, DatasetCache* data,
                            const std::atomic<bool>& interrupted) {
   ASSIGN_OR_RETURN(const std::string folder, CreateSweepDirectory(cells, absl::Now()));
+  RETURN_IF_ERROR(FillCompute(folder, data, &cells));
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::cout << cells.size() << " cells on " << threads << " threads, in " << folder << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
@@ -152,42 +129,14 @@ absl::Status SimulateSweep(const std::vector<SweepCell>& cells,
                          std::cout);
   const std::vector<absl::StatusOr<Summary>> summaries =
       RunSweep(cells, {.directory = folder,
+                       .run = SimulatedCells(data, &interrupted),
                        .threads = threads,
                        .interrupted = &interrupted,
                        .on_done = [&](const std::vector<size_t>& done, double seconds) {
                          progress.OnDone(done.size(), costs[done.front()], seconds);
                        }});
   progress.Finish();
-  std::vector<SweepRow> rows;
-  for (size_t i = 0; i < cells.size(); ++i) rows.push_back({cells[i].coordinates, summaries[i]});
-  RETURN_IF_ERROR(WriteSweepTables(folder, SweepCsv(rows), SweepText(rows)));
-  std::cout << SweepText(rows) << "table: " << SweepCsvPath(folder) << std::endl;
-  return SweepStatus(cells, summaries, folder, interrupted);
-}
-
-// Checks that there is a place for the files, before anything is measured or computed.
-absl::Status CheckOutput(const std::vector<SweepCell>& cells) {
-  const Config& config = cells.front().resolved.config;
-  if (cells.size() == 1) {
-    absl::Status status = CheckRunDirectory(config);
-    return status.ok() ? CheckRecordings(config) : status;
-  }
-  if (!config.has_trace()) return CheckSweepDirectory(cells);
-  return UsageError(absl::StrCat("--trace=", config.trace(),
-                                 ": a trace is of one run, not of a sweep of ", cells.size(),
-                                 " cells; simulate one of them"));
-}
-
-// Builds the first cell that can be built: a grid may hold graphs that some numbers of nodes do
-// not have. The first error if there is none.
-absl::StatusOr<std::unique_ptr<Experiment>> BuildFirst(const std::vector<SweepCell>& cells) {
-  absl::Status why;
-  for (const SweepCell& cell : cells) {
-    absl::StatusOr<std::unique_ptr<Experiment>> built = Experiment::Build(cell.resolved.config);
-    if (built.ok()) return built;
-    why.Update(built.status());
-  }
-  return why;
+  return ConcludeSweep(cells, summaries, folder, interrupted);
 }
 
 struct AdviceFlags {
@@ -220,7 +169,9 @@ absl::Status AdviseOn(const std::vector<SweepCell>& cells, bool json, bool dry_r
 }
 
 absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceFlags& advice) {
-  RETURN_IF_ERROR(ValidateForSimulation(cells.front().resolved));
+  for (const SweepCell& cell : cells) {
+    RETURN_IF_ERROR(ValidateForSimulation(cell.resolved));
+  }
   std::atomic<bool> interrupted = false;
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Interruption> interruption,
@@ -229,8 +180,8 @@ absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceF
   if (advice.advise.given()) {
     return AdviseOn(cells, advice.json.given(), dry_run, interrupted);
   }
-  if (cells.size() > 1) KeepMeasuredTime(&cells);
-  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> first, BuildFirst(cells));
+  DatasetCache data;
+  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> first, BuildFirst(cells, &data));
   RETURN_IF_ERROR(CheckOutput(cells));
   ASSIGN_OR_RETURN(const auto cluster, SimulatedCluster::Make(first->config()));
   if (dry_run) {
@@ -238,10 +189,10 @@ absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceF
     if (cells.size() > 1) std::cout << "... and " << cells.size() - 1 << " more cells\n";
     return absl::OkStatus();
   }
-  RETURN_IF_ERROR(FillCompute(*first, &cells));
-  if (cells.size() > 1) return SimulateSweep(cells, interrupted);
+  if (cells.size() > 1) return SimulateSweep(cells, &data, interrupted);
+  RETURN_IF_ERROR(FillCompute(/*folder=*/"", &data, &cells));
   // With the measured time.
-  ASSIGN_OR_RETURN(first, Experiment::Build(cells.front().resolved.config));
+  ASSIGN_OR_RETURN(first, Experiment::Build(cells.front().resolved.config, &data));
   std::cout << Header(*first, cluster->network());
   return SimulateOne(*first, interrupted);
 }
@@ -252,15 +203,13 @@ void AddSimCommand(CommandLine& line) {
   Command command =
       line.AddCommand("sim", "run an experiment, or a sweep of them, on a simulated cluster");
   const AdviceFlags advice = DeclareAdvice(command);
-  command.SetFooter(
-      "Lists make a sweep, one cell for each combination: --topology, --algorithm, --nodes,\n"
-      "--bandwidth, --latency, --straggler and --seed take values separated by commas.\n"
-      "Examples:\n"
-      "  grapevine sim -n 16 --model=phantom:1.08MB --compute=10ms --rounds=100 "
-      "--topology=ring,torus --bandwidth=100Mbit,1Gbit --latency=1ms,10ms\n"
-      "  grapevine sim -n 8 --topology=ring --model=lenet5 --bandwidth=100Mbit\n"
-      "  grapevine sim --advise -n 16 --model=phantom:1.08MB --compute=10ms "
-      "--network=cloud-region");
+  command.SetFooter(std::string(kListHelp) +
+                    "Examples:\n"
+                    "  grapevine sim -n 16 --model=phantom:1.08MB --compute=10ms --rounds=100 "
+                    "--topology=ring,torus --bandwidth=100Mbit,1Gbit --latency=1ms,10ms\n"
+                    "  grapevine sim -n 8 --topology=ring --model=lenet5 --bandwidth=100Mbit\n"
+                    "  grapevine sim --advise -n 16 --model=phantom:1.08MB --compute=10ms "
+                    "--network=cloud-region");
   DefineSweep(
       command,
       FieldsInGroups({"Experiment", "Model and data", "Training", "Simulated cluster", "Output"}),

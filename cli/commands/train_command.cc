@@ -1,5 +1,7 @@
+#include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -11,9 +13,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/failure.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/experiment_command.h"
+#include "cli/commands/sweep_command.h"
 #include "cli/flags/config_flags.h"
 #include "cli/terminal/interruption.h"
 #include "cli/terminal/json_lines.h"
@@ -21,15 +25,19 @@
 #include "cli/terminal/run_text.h"
 #include "cli/terminal/text_output.h"
 #include "experiment/core/experiment.h"
+#include "experiment/core/experiment_problem.h"
 #include "experiment/core/model_settings.h"
 #include "experiment/real/node_device.h"
+#include "experiment/sweep/sweep_run.h"
 #include "node/launch/launcher.h"
 #include "run/config/config_field.h"
 #include "run/config/config_validate.h"
 #include "run/config/token_source.h"
 #include "run/records/output_file.h"
 #include "run/records/run_directory.h"
+#include "run/records/sweep_directory.h"
 #include "system/background_writer.h"
+#include "system/signal_descriptor.h"
 
 namespace grapevine {
 namespace {
@@ -100,10 +108,8 @@ absl::Status RunNodes(const Config& config, const ProgressGoal& goal, const std:
   return status.ok() ? written : status;
 }
 
-absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {
-  RETURN_IF_ERROR(ValidateForRealNodes(resolved));
-  RETURN_IF_ERROR(CheckModelOnRealNodes(resolved.config));
-  const Config& config = resolved.config;
+absl::Status TrainOne(const Config& config, bool dry_run) {
+  RETURN_IF_ERROR(CheckModelOnRealNodes(config));
   RETURN_IF_ERROR(CheckDevice(config));
   ASSIGN_OR_RETURN(const Plan plan, MakePlan(config));
   RETURN_IF_ERROR(CheckRecordings(config));
@@ -120,18 +126,65 @@ absl::Status Train(const ResolvedConfig& resolved, bool dry_run) {
   return absl::OkStatus();
 }
 
+bool IsInterruption(const absl::Status& status) {
+  const Failure failure = FailureOf(status);
+  return failure == Failure::kInterrupted || failure == Failure::kTerminated;
+}
+
+// One run after another.
+absl::Status TrainCells(const std::vector<SweepCell>& cells) {
+  ASSIGN_OR_RETURN(const std::string folder, CreateSweepDirectory(cells, absl::Now()));
+  // A signal between two runs waits for the next, whose launcher takes it.
+  ASSIGN_OR_RETURN(const std::unique_ptr<SignalDescriptor> signals,
+                   SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP}));
+  std::cout << cells.size() << " cells, one after the other, in " << folder << std::endl;
+  std::atomic<bool> interrupted = false;
+  const auto run = [&interrupted](const Config& config) -> absl::StatusOr<Summary> {
+    std::cout << "\n";
+    if (absl::Status status = TrainOne(config, /*dry_run=*/false); !status.ok()) {
+      interrupted = IsInterruption(status);
+      return status;
+    }
+    return ReadSummary(config.out());
+  };
+  const std::vector<absl::StatusOr<Summary>> summaries =
+      RunSweep(cells, {.directory = folder, .run = run, .interrupted = &interrupted});
+  std::cout << "\n";
+  return ConcludeSweep(cells, summaries, folder, interrupted);
+}
+
+absl::Status TrainSweep(const std::vector<SweepCell>& cells, bool dry_run) {
+  DatasetCache data;
+  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> first, BuildFirst(cells, &data));
+  RETURN_IF_ERROR(CheckOutput(cells));
+  if (!dry_run) return TrainCells(cells);
+  std::cout << Opening(*first) << "... and " << cells.size() - 1 << " more cells\n";
+  return absl::OkStatus();
+}
+
+absl::Status Train(const std::vector<SweepCell>& cells, bool dry_run) {
+  for (const SweepCell& cell : cells) {
+    RETURN_IF_ERROR(ValidateForRealNodes(cell.resolved));
+  }
+  const Config& first = cells.front().resolved.config;
+  if (first.log_format() == "json") UseJsonLines(std::cout, "info");
+  return cells.size() == 1 ? TrainOne(first, dry_run) : TrainSweep(cells, dry_run);
+}
+
 }  // namespace
 
 void AddTrainCommand(CommandLine& line) {
   Command command = line.AddCommand("train", "train with all nodes as processes of this machine");
   command.SetFooter(
+      std::string(kListHelp) +
       "Examples:\n"
       "  grapevine train -n 8 --topology=ring --data=mnist:DIR --epochs=3\n"
-      "  grapevine train -n 4 --model=phantom:100MB --compute=50ms --rounds=20 --slow=2:3");
-  DefineExperiment(command,
-                   FieldsInGroups({"Experiment", "Model and data", "Training", "Output",
-                                   "Measurement", "Time-outs"}),
-                   Train);
+      "  grapevine train -n 4 --model=phantom:100MB --compute=50ms --rounds=20 --slow=2:3\n"
+      "  grapevine train -n 4 --data=mnist:DIR --batch=16,64 --lr=0.05,0.2 --out=runs/batches");
+  DefineSweep(command,
+              FieldsInGroups({"Experiment", "Model and data", "Training", "Output", "Measurement",
+                              "Time-outs"}),
+              Train);
 }
 
 }  // namespace grapevine

@@ -56,6 +56,12 @@ Flag Declare(Command command, const ConfigField& field) {
   return IsSwitch(field) ? DeclareSwitch(command, field, info) : DeclareValue(command, field, info);
 }
 
+// All values are of one run, whether or not lists make several.
+std::string OneValue(const std::vector<std::string>& values) { return absl::StrJoin(values, ","); }
+std::string OneElement(const std::vector<std::string>& values) {
+  return absl::StrJoin(values, ListElement(","));
+}
+
 Flag DeclareFile(Command command) {
   return command.AddText(
       {.names = "--config",
@@ -97,10 +103,10 @@ ConfigFlags::ConfigFlags(Command command, const std::vector<const ConfigField*>&
   for (const ConfigField* field : fields) flags_.emplace_back(field, Declare(command, *field));
 }
 
-ConfigSources ConfigFlags::Sources() const {
+ConfigSources ConfigFlags::Sources(std::string (*join)(const std::vector<std::string>&)) const {
   ConfigSources sources{.environment = ConfigEnvironment()};
   for (const auto& [field, flag] : flags_) {
-    if (flag.given()) sources.flags[field->name()] = absl::StrJoin(flag.values(), ",");
+    if (flag.given()) sources.flags[field->name()] = join(flag.values());
   }
   if (file_.given()) sources.file = file_.values().front();
   return sources;
@@ -119,7 +125,7 @@ void ConfigFlags::Complete(Config* config) const {
 }
 
 absl::StatusOr<ResolvedConfig> ConfigFlags::Resolve() const {
-  const ConfigSources sources = Sources();
+  const ConfigSources sources = Sources(OneValue);
   RETURN_IF_ERROR(CheckVariables(sources.environment));
   absl::StatusOr<ResolvedConfig> resolved = ResolveConfig(sources);
   if (resolved.ok()) Complete(&resolved->config);
@@ -128,10 +134,12 @@ absl::StatusOr<ResolvedConfig> ConfigFlags::Resolve() const {
 
 absl::StatusOr<std::vector<SweepCell>> ConfigFlags::ResolveSweep(
     const std::optional<std::string>& rounds) const {
-  ConfigSources sources = Sources();
+  ConfigSources sources = Sources(OneElement);
   RETURN_IF_ERROR(CheckVariables(sources.environment));
   if (rounds && !sources.flags.contains("epochs")) sources.flags.try_emplace("rounds", *rounds);
-  ASSIGN_OR_RETURN(std::vector<SweepCell> cells, grapevine::ResolveSweep(sources));
+  std::vector<const ConfigField*> fields;
+  for (const auto& [field, flag] : flags_) fields.push_back(field);
+  ASSIGN_OR_RETURN(std::vector<SweepCell> cells, grapevine::ResolveSweep(sources, fields));
   for (SweepCell& cell : cells) Complete(&cell.resolved.config);
   return cells;
 }

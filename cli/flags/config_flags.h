@@ -16,6 +16,7 @@
 #include "run/config/config_field.h"
 #include "run/config/config_resolve.h"
 #include "run/config/resolved_config.h"
+#include "run/config/sweep_cells.h"
 
 namespace grapevine {
 
@@ -36,13 +37,14 @@ class ConfigFlags {
   // After parsing: flags over environment over file over defaults, validated,
   // with this program's version and revision.
   absl::StatusOr<ResolvedConfig> Resolve() const;
-  // The same where flags may be lists (run/config/config_resolve.h). `rounds` replaces --rounds
-  // if the command does not need it and it is not given.
+  // The same where flags may be lists (run/config/sweep_cells.h). `rounds` replaces --rounds if the
+  // command does not need it and it is not given.
   absl::StatusOr<std::vector<SweepCell>> ResolveSweep(
       const std::optional<std::string>& rounds = std::nullopt) const;
 
  private:
-  ConfigSources Sources() const;
+  // `join` makes one text of a flag that was given several times.
+  ConfigSources Sources(std::string (*join)(const std::vector<std::string>& values)) const;
   // Drops the values that the command has no flag for: a real run has no simulated cluster. Adds
   // this program's version and revision.
   void Complete(Config* config) const;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "absl/status/statusor.h"
@@ -14,10 +16,7 @@
 #include "absl/time/time.h"
 #include "algorithm/algorithm.h"
 #include "base/failure.h"
-#include "base/status_macros.h"
-#include "experiment/core/experiment.h"
-#include "experiment/core/experiment_problem.h"
-#include "experiment/simulated/simulated_run.h"
+#include "experiment/sweep/input_files.h"
 #include "model/problem/problem.h"
 #include "run/config/config_file.h"
 #include "run/records/run_directory.h"
@@ -26,6 +25,8 @@
 
 namespace grapevine {
 namespace {
+
+namespace fs = std::filesystem;
 
 // The cost of a node's gradient, in messages: that of an event, or of a network's arithmetic.
 double GradientCost(const Config& config) {
@@ -48,33 +49,37 @@ RunLength Length(const Config& config) {
           .rounds_per_epoch = RoundsPerEpoch(config)};
 }
 
-// The summary of an earlier run with exactly this configuration.
+// Whether a file that the configuration names was written after the run in `folder` began.
+bool InputsChanged(const std::string& folder, const Config& config) {
+  std::error_code error;
+  const auto begun = fs::last_write_time(ConfigPath(folder), error);
+  return std::ranges::any_of(InputFiles(config), [&](const std::string& file) {
+    return error || fs::last_write_time(file, error) > begun || error;
+  });
+}
+
+// The summary of an earlier run with exactly this configuration, of the same files.
 std::optional<Summary> FinishedEarlier(const std::string& folder, const Config& config) {
   const absl::StatusOr<ConfigFile> file = ReadConfigFile(ConfigPath(folder));
   if (!file.ok() || ConfigFileText(file->config) != ConfigFileText(config)) return std::nullopt;
+  if (InputsChanged(folder, config)) return std::nullopt;
   const absl::StatusOr<Summary> summary = ReadSummary(folder);
   if (!summary.ok()) return std::nullopt;
   return *summary;
 }
 
-absl::StatusOr<Summary> RunCell(const SweepCell& cell, const SweepRunOptions& options,
-                                DatasetCache* data) {
+absl::StatusOr<Summary> RunCell(const SweepCell& cell, const SweepRunOptions& options) {
   Config config = cell.resolved.config;
   config.set_out(CellDirectory(options.directory, cell));
   config.set_overwrite(true);
   if (const std::optional<Summary> earlier = FinishedEarlier(config.out(), config)) {
     return *earlier;
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Experiment> experiment, Experiment::Build(config, data));
-  ASSIGN_OR_RETURN(const std::string folder, CreateRunDirectory(config, absl::Now()));
-  return SimulatedRun(
-             experiment.get(),
-             {.run_directory = folder, .on_metrics = nullptr, .interrupted = options.interrupted})
-      .Run();
+  return options.run(config);
 }
 
-// A key that is equal for cells that simulate the same.
-std::string Simulated(Config config) {
+// A key that is equal for cells whose runs are the same.
+std::string RunOf(Config config) {
   if (IsCentralized(config.algorithm())) config.clear_topology();
   config.clear_out();
   return ConfigFileText(config);
@@ -82,12 +87,12 @@ std::string Simulated(Config config) {
 
 // The result of the first cell that can be built, or the first cell's error.
 absl::StatusOr<Summary> RunFirst(const std::vector<SweepCell>& cells,
-                                 const std::vector<size_t>& shared, const SweepRunOptions& options,
-                                 DatasetCache* data) {
-  absl::StatusOr<Summary> result = RunCell(cells[shared.front()], options, data);
+                                 const std::vector<size_t>& shared,
+                                 const SweepRunOptions& options) {
+  absl::StatusOr<Summary> result = RunCell(cells[shared.front()], options);
   for (size_t i = 1; i < shared.size() && !result.ok(); ++i) {
     if (FailureOf(result.status()) != Failure::kUsage) break;  // not because of its graph
-    absl::StatusOr<Summary> other = RunCell(cells[shared[i]], options, data);
+    absl::StatusOr<Summary> other = RunCell(cells[shared[i]], options);
     if (other.ok()) return other;
   }
   return result;
@@ -110,7 +115,7 @@ std::vector<std::vector<size_t>> SharedCells(const std::vector<SweepCell>& cells
   std::vector<std::vector<size_t>> shared;
   std::map<std::string, size_t> places;
   for (size_t i = 0; i < cells.size(); ++i) {
-    const auto [place, added] = places.emplace(Simulated(cells[i].resolved.config), shared.size());
+    const auto [place, added] = places.emplace(RunOf(cells[i].resolved.config), shared.size());
     if (added) shared.emplace_back();
     shared[place->second].push_back(i);
   }
@@ -126,7 +131,6 @@ std::vector<absl::StatusOr<Summary>> RunSweep(const std::vector<SweepCell>& cell
   std::vector<absl::StatusOr<Summary>> results(cells.size(),
                                                InterruptedError("interrupted before it began"));
   const std::vector<std::vector<size_t>> shared = SharedCells(cells);
-  DatasetCache data;
   Mutex mutex;
   size_t next = 0;
   const auto work = [&] {
@@ -138,7 +142,7 @@ std::vector<absl::StatusOr<Summary>> RunSweep(const std::vector<SweepCell>& cell
         mine = next++;
       }
       const absl::Time begin = absl::Now();
-      const absl::StatusOr<Summary> result = RunFirst(cells, shared[mine], options, &data);
+      const absl::StatusOr<Summary> result = RunFirst(cells, shared[mine], options);
       const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
       MutexLock lock(mutex);
       for (const size_t cell : shared[mine]) results[cell] = result;

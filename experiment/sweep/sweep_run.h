@@ -1,9 +1,10 @@
-// Runs the cells of a sweep on all cores, and estimates their relative cost.
+// Runs the cells of a sweep, real or simulated, and estimates the relative cost of simulated ones.
 //
 // Cells that differ only in a graph that plays no part (of an allreduce or a parameter server)
-// are simulated once and share the result. Every other cell has its own run directory below the
+// are run once and share the result. Every other cell has its own run directory below the
 // sweep's; cells that share a result use the first one's. A cell that an earlier, interrupted
-// sweep finished with the same configuration is kept.
+// sweep finished with the same configuration is kept, unless a file that it names has been written
+// since the cell began.
 #ifndef GRAPEVINE_EXPERIMENT_SWEEP_SWEEP_RUN_H_
 #define GRAPEVINE_EXPERIMENT_SWEEP_SWEEP_RUN_H_
 
@@ -15,27 +16,31 @@
 
 #include "absl/status/statusor.h"
 #include "run/config/config.pb.h"
-#include "run/config/config_resolve.h"
+#include "run/config/sweep_cells.h"
 #include "run/records/metrics.h"
 
 namespace grapevine {
 
 // The relative cost of a cell, above 0: proportional to the work of all its rounds, messages and
-// computed gradients. Comparable among the cells of one sweep, which share model and data; a cell
-// that cannot be built costs next to nothing. Pure.
+// computed gradients. Comparable among simulated cells that share model and data; a cell that
+// cannot be built costs next to nothing. Pure.
 double CellCost(const Config& config);
+
+// Carries out a configuration, whose `out` is the folder for it, and returns its results.
+using CellRunner = std::function<absl::StatusOr<Summary>(const Config& config)>;
 
 struct SweepRunOptions {
   std::string directory;  // exists
-  int threads = 1;
+  CellRunner run;         // called from `threads` threads at a time
+  int threads = 1;        // 1: that of the caller
   const std::atomic<bool>* interrupted = nullptr;
   // Called once a cell, and those that share its result, are done; from one thread at a time.
   // `seconds` is the time that it took on its thread.
   std::function<void(const std::vector<size_t>& cells, double seconds)> on_done;
 };
 
-// The cells that share a simulation, as ascending indices: the first is the one that is
-// simulated, unless its graph does not exist.
+// The cells that share a run, as ascending indices: the first is the one that is run, unless its
+// graph does not exist.
 std::vector<std::vector<size_t>> SharedCells(const std::vector<SweepCell>& cells);
 
 // In the order of `cells`. Each cell has its own error; if the sweep was interrupted, unfinished

@@ -115,6 +115,11 @@ std::string VariableName(const ConfigField& field) {
 
 bool IsSwitch(const ConfigField& field) { return field.cpp_type() == ConfigField::CPPTYPE_BOOL; }
 
+bool DescribesRun(const ConfigField& field) {
+  const Section section = InfoOf(field).section();
+  return section == EXPERIMENT || section == SIMULATION;
+}
+
 bool HasField(const ConfigField& field, const Config& config) {
   const google::protobuf::Reflection& reflection = *config.GetReflection();
   return field.is_repeated() ? reflection.FieldSize(config, &field) > 0

@@ -25,13 +25,13 @@ namespace fs = std::filesystem;
 std::string MarkerPath(const std::string& sweep) { return absl::StrCat(sweep, "/sweep.textproto"); }
 std::string TextPath(const std::string& sweep) { return absl::StrCat(sweep, "/sweep.txt"); }
 
-// The values of a list, in the order of the cells.
+// The elements of a list, in the order of the cells.
 std::vector<std::string> ValuesOf(size_t list, const std::vector<SweepCell>& cells) {
   std::vector<std::string> values;
   std::set<std::string> seen;
   for (const SweepCell& cell : cells) {
     const std::string& value = cell.coordinates[list].second;
-    if (seen.insert(value).second) values.push_back(value);
+    if (seen.insert(value).second) values.push_back(ListElement(value));
   }
   return values;
 }
@@ -137,13 +137,6 @@ std::string DefaultPath(absl::Time now) {
 }
 
 }  // namespace
-
-std::optional<Config> EarlierSweep(const Config& config) {
-  if (!config.has_out() || config.overwrite()) return std::nullopt;
-  absl::StatusOr<ConfigFile> file = ReadConfigFile(MarkerPath(config.out()));
-  if (!file.ok()) return std::nullopt;
-  return std::move(file->config);
-}
 
 absl::Status CheckSweepDirectory(const std::vector<SweepCell>& cells) {
   const Config& config = cells.front().resolved.config;

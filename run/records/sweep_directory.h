@@ -13,7 +13,6 @@
 #ifndef GRAPEVINE_RUN_RECORDS_SWEEP_DIRECTORY_H_
 #define GRAPEVINE_RUN_RECORDS_SWEEP_DIRECTORY_H_
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,13 +20,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "run/config/config.pb.h"
-#include "run/config/config_resolve.h"
+#include "run/config/sweep_cells.h"
 
 namespace grapevine {
-
-// The first cell's configuration of the sweep that would continue in config.out(), if there is
-// one: its measurements are worth keeping.
-std::optional<Config> EarlierSweep(const Config& config);
 
 // Whether CreateSweepDirectory would succeed, for a dry run; touches nothing.
 absl::Status CheckSweepDirectory(const std::vector<SweepCell>& cells);

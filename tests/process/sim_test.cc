@@ -23,6 +23,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr int kUsage = 2, kInput = 3, kOutput = 4, kInterrupted = 130;
 
@@ -50,6 +51,11 @@ TEST(Sim, MistakesNameTheirPlace) {
                 HasSubstr("--topology=ring,: an element of the list is empty"));
   ExpectRefused({"--bandwidth=1Gbit,1Gbit"}, kUsage,
                 HasSubstr("--bandwidth=1Gbit,1Gbit: a value is listed twice"));
+  ExpectRefused({"--lr=0.1,0.10"}, kUsage, HasSubstr("--lr=0.1,0.10: a value is listed twice"));
+  ExpectRefused({"--batch=4,0"}, kUsage, HasSubstr("--batch=0: must be positive"));
+  ExpectRefused({"--slow=1:2,2:3"}, kUsage,
+                AllOf(HasSubstr("--slow=1:2,2:3: a run may have several of these"),
+                      HasSubstr("write --slow=1:2 --slow=2:3")));
   ExpectRefused({"--bandwidth=-1Gbit"}, kUsage,
                 AllOf(HasSubstr("--bandwidth"), HasSubstr("-1Gbit")));
   ExpectRefused({"--bandwidth=1Gbit,-5Mbit"}, kUsage,
@@ -100,7 +106,8 @@ TEST(Sim, SweepsFillAFolderAndATable) {
   EXPECT_EQ(ended.exit_code, 0) << ended.output;
   EXPECT_THAT(ended.output, AllOf(HasSubstr("4 cells"), HasSubstr("sweep.csv")));
   EXPECT_THAT(FileText(out + "/sweep.csv"),
-              HasSubstr("topology,bandwidth,rounds,epochs,simulated_time_s,seconds_per_round"));
+              HasSubstr("topology,bandwidth,rounds,epochs,simulated_time_s,wall_time_s,"
+                        "seconds_per_round"));
   EXPECT_TRUE(std::filesystem::exists(out + "/topology=torus_bandwidth=1Gbit/summary.json"));
   // What is no sweep is not written over.
   std::filesystem::create_directories(folder.File("other"));
@@ -109,6 +116,27 @@ TEST(Sim, SweepsFillAFolderAndATable) {
       RunGrapevine(Sim({"--topology=ring,torus", "-n", "4", "--out=" + folder.File("other")}));
   EXPECT_EQ(refused.exit_code, kOutput);
   EXPECT_THAT(refused.output, HasSubstr("choose another --out"));
+}
+
+TEST(Sim, SweepsAnySetting) {
+  const ScratchFolder folder;
+  const std::string out = folder.File("sweep");
+  const Ended ended =
+      RunGrapevine({"sim", "-n", "3", "--model=quadratic:dim=4,quadratic:dim=8", "--rounds=4,8",
+                    "--optimizer=sgd,adam", "--schedule=constant", "--window=1,2", "--compute=1ms",
+                    "--slow-start=false,true", "--slow=0:2", "--slow=1:3", "--out=" + out});
+  EXPECT_EQ(ended.exit_code, 0) << ended.output;
+  const std::string csv = FileText(out + "/sweep.csv");
+  EXPECT_THAT(csv, StartsWith("window,model,--rounds,optimizer,slow_start,rounds,epochs,"));
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 33);
+  const std::string cell =
+      out + "/window=2_model=quadratic-dim=8_rounds=8_optimizer=adam_slow_start=true/";
+  const std::string config = FileText(cell + "config.textproto");
+  for (const char* setting : {"window: 2", "quadratic:dim=8", "optimizer: \"adam\"",
+                              "slow_start: true", "slow: \"0:2\"", "slow: \"1:3\""}) {
+    EXPECT_THAT(config, HasSubstr(setting));
+  }
+  EXPECT_EQ(nlohmann::json::parse(FileText(cell + "summary.json"))["rounds"], 8);
 }
 
 TEST(Sim, AFinishedSweepIsNotOverwrittenUnasked) {
@@ -149,12 +177,18 @@ TEST(Sim, AFinishedSweepIsNotOverwrittenUnasked) {
 
 TEST(Sim, ASweepThatMeasuredGradientsGoesOnWithTheirTime) {
   const ScratchFolder folder;
-  const std::vector<std::string> sweep = {
-      "sim",        "--model=softmax",       "--data=synthetic:train=64:test=20",
-      "--rounds=1", "--topology=ring,torus", "--out=" + folder.File("sweep")};
+  const std::vector<std::string> sweep = {"sim",
+                                          "--model=softmax",
+                                          "--data=synthetic:train=64:test=20",
+                                          "--rounds=1",
+                                          "--topology=ring,torus",
+                                          "--batch=4,8",
+                                          "--out=" + folder.File("sweep")};
   const Ended first = RunGrapevine(sweep);
   ASSERT_EQ(first.exit_code, 0) << first.output;
-  const std::string summary = folder.File("sweep/topology=ring/summary.json");
+  EXPECT_THAT(first.output,
+              AllOf(HasSubstr("here (softmax, batch 4)"), HasSubstr("here (softmax, batch 8)")));
+  const std::string summary = folder.File("sweep/topology=ring_batch=8/summary.json");
   const auto written = std::filesystem::last_write_time(summary);
   const Ended second = RunGrapevine(sweep);
   EXPECT_EQ(second.exit_code, 0) << second.output;

@@ -22,8 +22,15 @@ TEST(RepeatCommand, IsOfTheSimulatorForASimulatedRun) {
   config.add_slow("1:3");
   config.add_slow("2:2.5");
   EXPECT_EQ(RepeatCommand(config),
-            "grapevine sim --slow=1:3,2:2.5 --network=cloud-region --bandwidth=100Mbit "
+            "grapevine sim '--slow=1:3\\,2:2.5' --network=cloud-region --bandwidth=100Mbit "
             "--half-duplex");
+}
+
+// A list would be a sweep.
+TEST(RepeatCommand, IsOneRun) {
+  Config config;
+  config.set_data("mnist:/a,b");
+  EXPECT_EQ(RepeatCommand(config), "grapevine train '--data=mnist:/a\\,b'");
 }
 
 TEST(RepeatCommand, QuotesWhatAShellWouldRead) {

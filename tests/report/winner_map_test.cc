@@ -91,6 +91,10 @@ TEST(WinnerMap, NamesWhatIsMissing) {
   std::vector<SweptCell> sizes = grid;
   sizes[0].config.set_nodes(16);
   EXPECT_THAT(complaint(sizes), HasSubstr("several values of --nodes (16, 8)"));
+  // Means over them would be of nothing that was asked for.
+  std::vector<SweptCell> overheads = grid;
+  overheads[0].config.set_message_overhead("1ms");
+  EXPECT_THAT(complaint(overheads), HasSubstr("several values of --message-overhead (0s, 1ms)"));
   SweptCell preset = grid[0];
   preset.config.clear_latency();
   preset.config.clear_bandwidth();

@@ -127,14 +127,19 @@ TEST_F(SweepDirectoryTest, HasADefaultThatTellsSweepsApart) {
   EXPECT_EQ(*second, *first + "-2");
 }
 
-TEST_F(SweepDirectoryTest, TellsWhatTheEarlierSweepMeasured) {
-  EXPECT_FALSE(EarlierSweep(Cells({}).front().resolved.config));
-  ASSERT_TRUE(CreateSweepDirectory(Cells({{"compute", "5ms"}}), now_).ok());
-  const auto earlier = EarlierSweep(Cells({}).front().resolved.config);
-  ASSERT_TRUE(earlier);
-  EXPECT_EQ(earlier->compute(), "5ms");
-  // What is replaced does not count.
-  EXPECT_FALSE(EarlierSweep(Cells({{"overwrite", "true"}}).front().resolved.config));
+TEST_F(SweepDirectoryTest, IsOfAnyLists) {
+  const auto cells = [this](const std::string& data) {
+    return Cells({{"data", data}, {"lr", "0.1,0.2"}});
+  };
+  ASSERT_TRUE(CreateSweepDirectory(cells("mnist:/a\\,b,synthetic"), now_).ok());
+  EXPECT_THAT(testing::FileText(out_ + "/sweep.textproto"),
+              HasSubstr("# --data=mnist:/a\\,b,synthetic\n# --lr=0.1,0.2\n"));
+  Finish("topology=ring_data=synthetic_lr=0.1");
+  Finish("lr=0.1");
+  Finish("label_smoothing=0.1_lr=0.1");
+  EXPECT_THAT(ErrorOf(cells("mnist:/a,b")), HasSubstr("another sweep (`# --data=mnist:/a,b` is"));
+  ASSERT_TRUE(CreateSweepDirectory(Cells({{"overwrite", "true"}}), now_).ok());
+  EXPECT_THAT(Names(), UnorderedElementsAre("sweep.textproto")) << "whatever the cells are of";
 }
 
 }  // namespace

@@ -1,0 +1,86 @@
+#include "cli/commands/sweep_command.h"
+
+#include <algorithm>
+#include <iostream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/status_macros.h"
+#include "report/sweep_table.h"
+#include "run/config/config_field.h"
+#include "run/records/run_directory.h"
+#include "run/records/sweep_directory.h"
+
+namespace grapevine {
+namespace {
+
+using Summaries = std::vector<absl::StatusOr<Summary>>;
+
+bool Failed(const absl::StatusOr<Summary>& summary) { return !summary.ok(); }
+
+absl::Status InterruptedSweep(const std::vector<SweepCell>& cells, const Summaries& summaries,
+                              const std::string& folder) {
+  const bool terminated = std::ranges::any_of(summaries, [](const auto& summary) {
+    return FailureOf(summary.status()) == Failure::kTerminated;
+  });
+  const bool overwrites = cells.front().resolved.config.overwrite();
+  return WithFailure(absl::CancelledError(absl::StrCat(
+                         "interrupted; ", std::ranges::count_if(summaries, Failed), " of ",
+                         cells.size(), " cells are left, and the same command with --out=", folder,
+                         overwrites ? " and without --overwrite" : "", " resumes the sweep")),
+                     terminated ? Failure::kTerminated : Failure::kInterrupted);
+}
+
+// The class of the first error, and how many there are.
+absl::Status SweepStatus(const std::vector<SweepCell>& cells, const Summaries& summaries) {
+  const auto first = std::ranges::find_if(summaries, Failed);
+  return WithFailure(absl::Status(first->status().code(),
+                                  absl::StrCat(std::ranges::count_if(summaries, Failed), " of ",
+                                               cells.size(), " cells failed; the first, ",
+                                               cells[first - summaries.begin()].label, ": ",
+                                               first->status().message())),
+                     FailureOf(first->status()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Experiment>> BuildFirst(const std::vector<SweepCell>& cells,
+                                                       DatasetCache* data) {
+  absl::Status why;
+  for (const SweepCell& cell : cells) {
+    absl::StatusOr<std::unique_ptr<Experiment>> built =
+        Experiment::Build(cell.resolved.config, data);
+    if (built.ok()) return built;
+    why.Update(built.status());
+  }
+  return why;
+}
+
+absl::Status CheckOutput(const std::vector<SweepCell>& cells) {
+  const Config& config = cells.front().resolved.config;
+  if (cells.size() == 1) {
+    absl::Status status = CheckRunDirectory(config);
+    return status.ok() ? CheckRecordings(config) : status;
+  }
+  for (const char* name : {"trace", "record", "profile"}) {
+    const ConfigField& field = ConfigFieldNamed(name);
+    if (!HasField(field, config)) continue;
+    return UsageError(absl::StrCat(FlagName(field), "=", FieldText(field, config), ": a ", name,
+                                   " is of one run, not of a sweep of ", cells.size(),
+                                   " cells; run one of them"));
+  }
+  return CheckSweepDirectory(cells);
+}
+
+absl::Status ConcludeSweep(const std::vector<SweepCell>& cells, const Summaries& summaries,
+                           const std::string& folder, bool interrupted) {
+  std::vector<SweepRow> rows;
+  for (size_t i = 0; i < cells.size(); ++i) rows.push_back({cells[i].coordinates, summaries[i]});
+  RETURN_IF_ERROR(WriteSweepTables(folder, SweepCsv(rows), SweepText(rows)));
+  std::cout << SweepText(rows) << "table: " << SweepCsvPath(folder) << std::endl;
+  if (std::ranges::none_of(summaries, Failed)) return absl::OkStatus();
+  return interrupted ? InterruptedSweep(cells, summaries, folder) : SweepStatus(cells, summaries);
+}
+
+}  // namespace grapevine
