@@ -13,6 +13,10 @@ namespace {
 // that is granted before the last one is used up.
 constexpr int64_t kParts = 16;
 
+// What a worker has ahead of it while there is as much for everybody: the step that it takes, and
+// one more, so that it does not come to its limit before the answer to its report.
+constexpr int64_t kLeastAhead = 2;
+
 }  // namespace
 
 GradientBudget::GradientBudget(Rank workers) : workers_(workers) {}
@@ -43,7 +47,9 @@ absl::StatusOr<bool> GradientBudget::OnSteps(Rank rank, Round steps) {
 
 bool GradientBudget::Grant(Worker& worker) {
   const int64_t left = total_ - granted_;
-  const int64_t ahead = std::min(1 + left / (kParts * workers()), kMaxAhead);
+  const int64_t equal_part = (left + workers() - 1) / workers();
+  const int64_t ahead = std::min(
+      std::max(1 + left / (kParts * workers()), std::min(kLeastAhead, equal_part)), kMaxAhead);
   const int64_t granted = std::min(ahead - (worker.limit - worker.steps), left);
   if (granted <= 0) return false;
   worker.limit += granted;

@@ -3,10 +3,11 @@
 //
 // A worker has a limit, its own bound on its steps, which moves outwards as it works: guided
 // self-scheduling (Polychronopoulos & Kuck 1987, IEEE Trans. Computers C-36(12)). What it may have
-// ahead of it is a share of what is left: large at first, so that reports are few; more than one
-// step until near the end, so that nobody waits for an answer; at the end one, so that a slow
-// worker is not left with several when the others have none. Limits never move inwards, and add up
-// to the budget in the end: no gradient is computed in vain, and none too many.
+// ahead of it is a share of what is left: large at first, so that reports are few; two steps until
+// there are no two for everybody, so that nobody comes to its limit before the end, and ends a
+// window there (algorithm/server/async_worker.h); then one, so that a slow worker is not left with
+// several when the others have none. Limits never move inwards, and add up to the budget in the
+// end: no gradient is computed in vain, and none too many.
 //
 // Rank 0's coordinator and the simulator share one budget out among their nodes in the same way;
 // they differ in what a worker's report costs.

@@ -52,7 +52,7 @@ absl::StatusOr<Rank> Workers(const Spec& spec, Rank nodes) {
   return read.shards.workers();
 }
 
-// But for the last 16 rounds, in which windows are one gradient (GradientBudget).
+// But for the windows that the end of a run cuts short.
 absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology, const RunLength&) {
   ASSIGN_OR_RETURN(const WindowSpec read, Parse(spec, topology.size()));
   return 2.0 * read.shards.workers() * read.shards.servers() / static_cast<double>(read.window);

@@ -114,7 +114,7 @@ TEST_P(AlgorithmContract, EveryNodeRestsAtTheLimitInAnyOrderOfEvents) {
       last[rank] = completed;
     };
     Cluster cluster(options);
-    for (const Round limit : {0, 3, 3, 8}) {
+    for (const Round limit : {0, 3, 3, 20}) {
       const absl::Status status = cluster.Run(limit);
       ASSERT_TRUE(status.ok()) << status << ", order seed " << seed;
     }

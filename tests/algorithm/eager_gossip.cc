@@ -4,8 +4,8 @@
 // messages: how many steps a neighbour does, nobody knows.
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -45,7 +45,12 @@ class EagerGossip final : public Algorithm {
   }
 
   Round round() const override { return step_; }
-  std::vector<Waiting> waiting_for() const override { return {}; }
+  std::vector<Waiting> waiting_for() const override {
+    std::vector<Waiting> waiting;
+    if (gradient_) return waiting;
+    for (const auto& [id, message] : sending_) waiting.push_back(message);
+    return waiting;
+  }
   std::vector<Rank> Peers(Round, Round) const override {
     std::vector<Rank> ranks;
     for (const Neighbour& neighbour : row_.in) ranks.push_back(neighbour.rank);
@@ -114,8 +119,9 @@ class EagerGossip final : public Algorithm {
       std::vector<Rank> readers;
       options_.mixing->topology().OutNeighbours(options_.rank, 0, &readers);
       for (const Rank reader : readers) {
-        sending_.insert(
-            host.Offer(reader, ReplicaTag(step_), Part{replica_, 0, host.replica_size()}));
+        const Waiting message{reader, ReplicaTag(step_)};
+        sending_.emplace(
+            host.Offer(message.peer, message.tag, Part{replica_, 0, host.replica_size()}), message);
       }
       gradient_ = host.New(host.replica_size(), "the gradient");
       host.Gradient(replica_, gradient_, step_);
@@ -128,7 +134,7 @@ class EagerGossip final : public Algorithm {
   const AlgorithmOptions options_;
   MixingRow row_;
   std::vector<Peer> peers_;  // one for each of row_.in
-  std::set<SendId> sending_;
+  std::map<SendId, Waiting> sending_;
   Vec replica_, gradient_, optimizer_state_;
   Round step_ = 0, limit_ = 0;
   bool started_ = false;

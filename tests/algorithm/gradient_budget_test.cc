@@ -120,7 +120,7 @@ TEST(GradientBudget, IsUsedUpExactlyWhateverTheSpeeds) {
   }
 }
 
-TEST(GradientBudget, ANodeFiveTimesSlowerEndsAtMostOneOfItsStepsAfterTheOthers) {
+TEST(GradientBudget, ANodeFiveTimesSlowerEndsAtMostTwoOfItsStepsAfterTheOthers) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     for (const Rank n : {2, 3, 5, 8, 1000}) {
       SCOPED_TRACE(::testing::Message() << "seed " << seed << ", n = " << n);
@@ -136,7 +136,7 @@ TEST(GradientBudget, ANodeFiveTimesSlowerEndsAtMostOneOfItsStepsAfterTheOthers) 
       Workers workers(rounds * n, times);
       std::vector<int64_t> ended = workers.Run();
       const int64_t slow_end = std::exchange(ended[slow], 0);
-      EXPECT_LE(slow_end - *std::ranges::max_element(ended), 5 * kStep);
+      EXPECT_LE(slow_end - *std::ranges::max_element(ended), 2 * 5 * kStep);
       if (rounds < 100) continue;
       EXPECT_LT(workers.steps(slow), rounds / 2);
     }
@@ -147,6 +147,25 @@ TEST(GradientBudget, AnEqualShareEachWhereAllAreAsFast) {
   Workers workers(8 * 1000, std::vector<int64_t>(8, 10));
   workers.Run();
   for (Rank rank = 0; rank < 8; ++rank) EXPECT_NEAR(workers.steps(rank), 1000, 1) << rank;
+}
+
+// Over a network an answer takes time; a worker that has come to its limit meanwhile ends its
+// window.
+TEST(GradientBudget, WorkersThatReportEveryStepAreAtTheirLimitsOnlyInTheLastTwoRounds) {
+  for (const Rank n : {1, 2, 3, 8}) {
+    for (const int64_t rounds : {1, 2, 3, 16, 40}) {
+      SCOPED_TRACE(::testing::Message() << rounds << " rounds, n = " << n);
+      GradientBudget budget(n);
+      budget.Extend(rounds * n);
+      for (Round step = 1; step + 1 < rounds; ++step) {
+        for (Rank rank = 0; rank < n; ++rank) {
+          EXPECT_GT(budget.limit(rank), step) << "rank " << rank << " after step " << step - 1;
+          ASSERT_TRUE(budget.OnSteps(rank, step).ok());
+        }
+      }
+      for (Rank rank = 0; rank < n; ++rank) EXPECT_NEAR(budget.limit(rank), rounds, 1) << rank;
+    }
+  }
 }
 
 TEST(GradientBudget, ASmallOneGivesTheFirstWorkersOneEach) {

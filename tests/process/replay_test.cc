@@ -45,7 +45,7 @@ std::vector<std::string> Training(const Method& method, const ScratchFolder& fol
                                    "--batch=8",
                                    "--out=" + folder.File("run"),
                                    "--record=" + folder.File("run.rec")};
-  if (more.empty()) more = {"--model=lenet5", "--rounds=8"};
+  if (more.empty()) more = {"--model=lenet5", "--rounds=20"};
   call.insert(call.end(), more.begin(), more.end());
   return call;
 }

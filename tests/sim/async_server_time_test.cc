@@ -4,7 +4,9 @@
 #include <memory>
 #include <string>
 
+#include "algorithm/algorithm_kind.h"
 #include "tests/sim/timed_run.h"
+#include "tests/testing/registered_specs.h"
 
 namespace grapevine::testing {
 namespace {
@@ -39,6 +41,49 @@ TEST(AsyncServerTime, ASlowWorkerCostsLittleMoreThanItsOwnGradients) {
 TEST(AsyncServerTime, ABoundOnTheStalenessCostsTimeOnlyWithASlowWorker) {
   EXPECT_NEAR(Rate("ps:async:staleness=2", false), Rate("ps:async", false), 0.02);
   EXPECT_LT(Rate("ps:async:staleness=2", true), 0.25);
+}
+
+class MessageCount final : public SimObserver {
+ public:
+  void OnMessage(const MessageTimes& message) override {
+    ++messages_;
+    bytes_ += message.bytes;
+  }
+  int64_t messages() const { return messages_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  int64_t messages_ = 0;
+  int64_t bytes_ = 0;
+};
+
+// But for the last rounds, in which a worker that comes to its limit gives what it has.
+TEST(AsyncServers, SendWhatTheySayInAsManyRounds) {
+  constexpr Round kRounds = 60;
+  constexpr Round kLast = 4;
+  for (const AlgorithmKind* kind : Algorithms().All()) {
+    for (const std::string& spec : ExamplesOf(*kind)) {
+      const bool served = EvaluatedModelOf(spec) == EvaluatedModel::kServersWeights;
+      if (HasRounds(spec) || !served) continue;
+      SCOPED_TRACE(spec);
+      MessageCount count;
+      TimedRun run{.algorithm = spec,
+                   .rounds = kRounds,
+                   .network = {.bandwidth = 1, .latency = 100'000},
+                   .compute = std::make_shared<FixedComputeTime>(kGradient),
+                   .observer = &count};
+      run.Last();
+      const double messages = *MessagesPerRound(spec, **MakeTopology("ring", run.nodes, 1), {});
+      EXPECT_GE(static_cast<double>(count.messages()), messages * kRounds);
+      // The servers are the last ranks; each exchange is two messages with each.
+      const Rank workers = *WorkerCount(spec, run.nodes);
+      const Rank servers = run.nodes - workers;
+      const double exchanges = static_cast<double>(count.messages()) / (2 * workers * servers);
+      EXPECT_LE(exchanges, messages / (2 * workers * servers) * kRounds + kLast);
+      const auto replica = run.elements * static_cast<int64_t>(sizeof(float));
+      EXPECT_LE(count.bytes(), count.messages() / servers * replica);
+    }
+  }
 }
 
 // With one server the exchange of a worker alone takes four latencies, for offer, credit, gradient

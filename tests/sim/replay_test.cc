@@ -36,7 +36,7 @@ using ::testing::HasSubstr;
 using testing::RandomTrade;
 
 constexpr Rank kNodes = 5;
-constexpr Round kRounds = 7;
+constexpr Round kRounds = 20;
 constexpr int64_t kParameters = 11;
 constexpr double kMomentum = 0.9;
 constexpr double kRate = 0.1;

@@ -105,10 +105,10 @@ void ExpectAHealthyRun(const RunPlan& plan, SimulatedRun& run) {
 }
 
 // Without rounds, hence on a graph that stays, and longer; with no more evaluations where each is
-// long. With one seed nodes send nothing, with the next they offer their replicas, with the one
-// after that they average in pairs.
+// long. By seed nodes send nothing, offer their replicas, average in pairs, or serve others.
 RunPlan Sharing(RunPlan plan) {
-  plan.algorithm = std::array{"solo", "eager-gossip", "adpsgd"}[plan.seed % 3];
+  plan.algorithm = std::array{"solo", "eager-gossip", "adpsgd", "downpour:window=3",
+                              "ps:async:staleness=1"}[plan.seed % 5];
   if ((*MakeTopology(plan.topology, plan.nodes, plan.seed))->period() != 1) plan.topology = "ring";
   plan.rounds *= 5;
   if (plan.evaluation > std::chrono::milliseconds(20)) plan.evaluate_every *= 5;
@@ -117,12 +117,13 @@ RunPlan Sharing(RunPlan plan) {
 
 void ExpectASharedBudget(const RunPlan& plan, SimulatedRun& run) {
   ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  const Rank workers = *WorkerCount(plan.algorithm, plan.nodes);
   int64_t gradients = 0;
-  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+  for (Rank rank = 0; rank < workers; ++rank) {
     ASSERT_EQ(run.node(rank).round(), run.node(rank).gradients()) << "rank " << rank;
     gradients += run.node(rank).gradients();
   }
-  ASSERT_EQ(gradients, LastRound(plan) * plan.nodes);
+  ASSERT_EQ(gradients, LastRound(plan) * workers);
   ExpectAllMeasurements(plan, run);
 }
 
