@@ -98,6 +98,12 @@ void WithMargin(double low, double high, Axis* axis) {
   axis->high = high * margin;
 }
 
+// 0 at the low end of an axis, 1 at its high one.
+double PlaceOf(double value, const Axis& axis) {
+  if (!axis.logarithmic) return (value - axis.low) / (axis.high - axis.low);
+  return std::log(value / axis.low) / std::log(axis.high / axis.low);
+}
+
 // An axis is that much longer than its highest bar.
 constexpr double kRoomForNotes = 1.12;
 
@@ -175,15 +181,37 @@ Axis AxisOfValues(std::string label, const std::set<double>& values,
                   const std::function<std::string(double)>& name) {
   Axis axis;
   axis.label = std::move(label);
-  WithMargin(*values.begin(), *values.rbegin(), &axis);
-  const double length = std::log(axis.high / axis.low);
+  if (*values.begin() > 0) {
+    WithMargin(*values.begin(), *values.rbegin(), &axis);
+  } else {
+    FitLinear({*values.begin(), *values.rbegin()}, &axis);
+  }
   double last = -std::numeric_limits<double>::infinity();
   for (const double value : values) {
-    const double place = std::log(value / axis.low) / length;
+    const double place = PlaceOf(value, axis);
     if (place - last < kRoomOfAName) continue;
     axis.named_tics.emplace_back(name(value), value);
     last = place;
   }
+  return axis;
+}
+
+Axis AxisOfAmounts(std::string label, std::span<const Band> curves) {
+  Axis axis;
+  axis.label = std::move(label);
+  axis.logarithmic = true;
+  axis.low = 0.1;
+  const Range range = VerticalRange(curves, /*positive=*/true);
+  if (!range.empty()) FitLogarithmic(range, &axis);
+  return axis;
+}
+
+Axis AxisOfPercent(std::string label, std::span<const Band> curves) {
+  Axis axis;
+  axis.label = std::move(label) + " (%)";
+  const Range range = VerticalRange(curves, /*positive=*/false);
+  axis.high = range.empty() ? 100 : kRoomForNotes * range.high;
+  if (axis.high <= 0) axis.high = 100;
   return axis;
 }
 

@@ -36,10 +36,16 @@ Axis UpwardsAxisOf(Horizontal y, std::span<const Band> curves);
 // Horizontal, for groups of bars at 0, 1, ..., one for each name (which may be empty).
 Axis AxisOfBars(std::string label, const std::vector<std::string>& names);
 
-// Logarithmic, with a tic labelled name(value) at each of `values` (above 0, not empty), or at
-// some of them if they would overlap.
+// Logarithmic, with a tic labelled name(value) at each of `values` (not empty), or at some of them
+// if they would overlap; linear if one is not above 0.
 Axis AxisOfValues(std::string label, const std::set<double>& values,
                   const std::function<std::string(double)>& name);
+
+// Vertical, in percent, from 0.
+Axis AxisOfPercent(std::string label, std::span<const Band> curves);
+
+// Vertical and logarithmic.
+Axis AxisOfAmounts(std::string label, std::span<const Band> curves);
 
 // Logarithmic, for the vertical extent of `curves`, in seconds: "10ms", "20ms", "50ms".
 Axis AxisOfSeconds(std::string label, std::span<const Band> curves);

@@ -14,8 +14,8 @@ std::vector<const Config*> ConfigsOfCells(std::span<const SweptCell> cells) {
   return configs;
 }
 
-CellLabels LabelsOf(std::span<const SweptCell> cells, const std::set<std::string>& apart) {
-  CellLabels labels{CurveLabels(ConfigsOfCells(cells), apart), {}};
+CellLabels LabelsOf(std::span<const Config* const> configs, const std::set<std::string>& apart) {
+  CellLabels labels{CurveLabels(configs, apart), {}};
   for (const std::string& label : labels.of_cell) {
     if (std::ranges::find(labels.distinct, label) == labels.distinct.end()) {
       labels.distinct.push_back(label);
@@ -24,16 +24,24 @@ CellLabels LabelsOf(std::span<const SweptCell> cells, const std::set<std::string
   return labels;
 }
 
+CellLabels LabelsOf(std::span<const SweptCell> cells, const std::set<std::string>& apart) {
+  return LabelsOf(ConfigsOfCells(cells), apart);
+}
+
 std::vector<Band> BandsOfCells(std::span<const SweptCell> cells, const CellLabels& labels,
                                const CellValue& x, const CellValue& y) {
+  std::vector<RunPoint> points;
+  for (const SweptCell& cell : cells) points.push_back({x(cell), y(cell)});
+  return BandsOfPoints(points, labels);
+}
+
+std::vector<Band> BandsOfPoints(std::span<const RunPoint> runs, const CellLabels& labels) {
   std::vector<std::map<double, std::vector<double>>> points(labels.distinct.size());
-  for (size_t i = 0; i < cells.size(); ++i) {
-    const std::optional<double> at = x(cells[i]);
-    const std::optional<double> value = y(cells[i]);
-    if (!at || !value) continue;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (!runs[i].x || !runs[i].y) continue;
     const size_t curve =
         std::ranges::find(labels.distinct, labels.of_cell[i]) - labels.distinct.begin();
-    points[curve][*at].push_back(*value);
+    points[curve][*runs[i].x].push_back(*runs[i].y);
   }
   std::vector<Band> bands;
   for (const auto& curve : points) {

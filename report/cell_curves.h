@@ -27,10 +27,19 @@ struct CellLabels {
 };
 
 // CurveLabels (report/curve.h), without what is on an axis.
+CellLabels LabelsOf(std::span<const Config* const> configs, const std::set<std::string>& apart);
 CellLabels LabelsOf(std::span<const SweptCell> cells, const std::set<std::string>& apart);
 
-// One curve for each label; a point joins the cells that differ only in the seed (or in a graph
-// that plays no part).
+// Of one run, if it has both.
+struct RunPoint {
+  std::optional<double> x, y;
+};
+
+// One curve for each label; a point joins the runs, in the order of the labels, that differ only in
+// the seed (or in a graph that plays no part).
+std::vector<Band> BandsOfPoints(std::span<const RunPoint> points, const CellLabels& labels);
+
+// The same of cells.
 std::vector<Band> BandsOfCells(std::span<const SweptCell> cells, const CellLabels& labels,
                                const CellValue& x, const CellValue& y);
 

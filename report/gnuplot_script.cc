@@ -170,11 +170,11 @@ std::string BarElement(const Panel& panel, const std::string& data, size_t curve
       "%s using ($1+%.6g):3:(%.6g) notitle with boxes fc rgb '%s' fs solid 0.85 noborder", data,
       offset, 0.9 * BarWidth(panel), CurveColour(curve));
   if (width) {
-    absl::StrAppendFormat(
-        &element,
-        ", %s using ($1+%.6g):3:2:4 notitle with yerrorbars pt 7 ps 0 lw 1.5 lc rgb "
-        "'#303030'",
-        data, offset);
+    // Error bars of gnuplot leave a gap at their middle; these are arrows with blunt heads.
+    absl::StrAppendFormat(&element,
+                          ", %s using ($1+%.6g):2:(0):($4-$2) notitle with vectors heads size "
+                          "graph 0.01,90 lw 1.5 lc rgb '#303030'",
+                          data, offset);
   }
   return element;
 }

@@ -50,16 +50,38 @@ absl::StatusOr<int> Workers(const Config& config) {
   return WorkerCount(config.algorithm(), config.nodes());
 }
 
-absl::StatusOr<SweptCell> ReadCell(const std::string& path) {
+enum class Clock { kSimulated, kAny };
+
+absl::StatusOr<SweptCell> ReadCell(const std::string& path, Clock clock) {
   ASSIGN_OR_RETURN(ConfigFile file, ReadConfigFile(ConfigPath(path)));
   ASSIGN_OR_RETURN(const Summary summary, ReadSummary(path));
-  if (!summary.simulated_time_s || summary.rounds <= 0 || *summary.simulated_time_s <= 0) {
-    return InputError(
-        absl::StrCat(SummaryPath(path), " has no simulated time: name the folder of a sweep"));
+  const bool wall = clock == Clock::kAny && summary.wall_time_s.has_value();
+  const double seconds = (wall ? summary.wall_time_s : summary.simulated_time_s).value_or(0);
+  if (summary.rounds <= 0 || seconds <= 0) {
+    return InputError(absl::StrCat(SummaryPath(path),
+                                   clock == Clock::kAny
+                                       ? " has no time: the run ended before its first round"
+                                       : " has no simulated time: name the folder of a sweep"));
   }
   ASSIGN_OR_RETURN(const int workers, Workers(file.config));
-  return SweptCell{path, std::move(file.config),
-                   *summary.simulated_time_s / static_cast<double>(summary.rounds), workers};
+  return SweptCell{path, std::move(file.config), seconds / static_cast<double>(summary.rounds),
+                   workers, summary.samples_per_s};
+}
+
+absl::StatusOr<std::vector<SweptCell>> ReadCells(std::span<const std::string> paths, Clock clock) {
+  std::vector<SweptCell> cells;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> runs, FindRuns(path));
+    for (const std::string& run : runs) {
+      if (!IsFinishedRun(run)) continue;
+      ASSIGN_OR_RETURN(SweptCell cell, ReadCell(run, clock));
+      cells.push_back(std::move(cell));
+    }
+  }
+  if (cells.empty()) {
+    return InputError(absl::StrCat(paths.front(), " has no finished cell (no summary.json)"));
+  }
+  return cells;
 }
 
 }  // namespace
@@ -119,20 +141,12 @@ std::optional<double> SweptCell::latency() const {
   return time.ok() ? std::optional<double>(Seconds(*time)) : std::nullopt;
 }
 
+absl::StatusOr<std::vector<SweptCell>> ReadFinishedRuns(std::span<const std::string> paths) {
+  return ReadCells(paths, Clock::kAny);
+}
+
 absl::StatusOr<std::vector<SweptCell>> ReadSweep(std::span<const std::string> paths) {
-  std::vector<SweptCell> cells;
-  for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(const std::vector<std::string> runs, FindRuns(path));
-    for (const std::string& run : runs) {
-      if (!IsFinishedRun(run)) continue;
-      ASSIGN_OR_RETURN(SweptCell cell, ReadCell(run));
-      cells.push_back(std::move(cell));
-    }
-  }
-  if (cells.empty()) {
-    return InputError(absl::StrCat(paths.front(), " has no finished cell (no summary.json)"));
-  }
-  return cells;
+  return ReadCells(paths, Clock::kSimulated);
 }
 
 }  // namespace grapevine

@@ -37,8 +37,9 @@ bool IsFinishedRun(const std::string& path);
 struct SweptCell {
   std::string path;
   Config config;
-  double seconds_per_round = 0;  // above 0
-  int workers = 1;               // nodes that compute gradients
+  double seconds_per_round = 0;              // above 0
+  int workers = 1;                           // nodes that compute gradients
+  std::optional<double> samples_per_s = {};  // by all nodes together, over the whole run
 
   // Seconds in which all workers together compute as many gradients as there are nodes: fair to
   // methods that use some nodes as servers.
@@ -48,9 +49,12 @@ struct SweptCell {
   std::optional<double> latency() const;
 };
 
-// Every finished cell in `paths` (sweeps, folders of runs, or runs), by name. Others are
-// omitted. Errors are kInput and
-// name the folder or the file: there is no cell, or one is not a simulated run.
+// Every finished run in `paths` (sweeps, folders of runs, or runs), by name, real or simulated,
+// each by its own clock. Others are omitted. Errors are kInput and name the folder or the file:
+// there is no finished run, or one has no time.
+absl::StatusOr<std::vector<SweptCell>> ReadFinishedRuns(std::span<const std::string> paths);
+
+// The same of simulated runs alone: one that is not is an error.
 absl::StatusOr<std::vector<SweptCell>> ReadSweep(std::span<const std::string> paths);
 
 }  // namespace grapevine

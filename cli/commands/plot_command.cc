@@ -91,10 +91,12 @@ void AddPlotCommand(CommandLine& line) {
       .AddFlag({.names = "--kind", .help = "what to draw, as listed below", .placeholder = "KIND"},
                &given->options.kind)
       .OneOf(KindNames());
-  command.AddFlag({.names = "--x",
-                   .help = "horizontal axis of convergence: epoch, bytes, time or all (default)",
-                   .placeholder = "AXIS"},
-                  &request.x);
+  command.AddFlag(
+      {.names = "--x",
+       .help = "horizontal axis: of convergence epoch, bytes, time or all (default); of accuracy a "
+               "setting of the runs, such as batch or lr",
+       .placeholder = "AXIS"},
+      &request.x);
   command
       .AddFlag({.names = "--loss",
                 .help = "which loss of convergence: train (default) or test",
