@@ -85,6 +85,8 @@ absl::Status AsyncServer::OnOffered(const Offered& event, const Host& host) {
                        .gradients = static_cast<int64_t>(event.note.weight),
                        .made_at = event.note.clock};
   last_[event.from] = event.tag.index;
+  slow_senders_.OnAsk();
+  slow_receivers_.OnAsk();
   offered_.push_back(event.from);
   return absl::OkStatus();
 }
@@ -97,14 +99,20 @@ absl::Status AsyncServer::OnReceived(const Received& event) {
                                             " came without a post at version ", version_));
   }
   posted_.erase(event.from);
+  slow_senders_.End(event.from);
   received_.push_back(event.from);
   return absl::OkStatus();
 }
 
 absl::Status AsyncServer::OnLeft(const Left& event) {
-  if (leaving_.erase(event.id) > 0) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("send ", event.id.id, " has left at version ", version_,
-                                          "; no such answer is on its way"));
+  const auto answer = leaving_.find(event.id);
+  if (answer == leaving_.end()) {
+    return absl::InternalError(absl::StrCat("send ", event.id.id, " has left at version ", version_,
+                                            "; no such answer is on its way"));
+  }
+  slow_receivers_.End(answer->second.peer);
+  leaving_.erase(answer);
+  return absl::OkStatus();
 }
 
 absl::Status AsyncServer::OnSent(const Sent& event) {
@@ -124,7 +132,8 @@ absl::Status AsyncServer::OnSent(const Sent& event) {
 void AsyncServer::Advance(Host& host) {
   while (leaving_.size() < kAnswers && (AnswerNext(host) || ApplyNext(host))) {
   }
-  while (posted_.size() + received_.size() < kUpdates && !offered_.empty()) PostNext(host);
+  while (posted_.size() + received_.size() < kUpdates && PostNext(host)) {
+  }
   if (open_.empty() && unsent_.empty()) host.Rest(weights_);
 }
 
@@ -138,6 +147,7 @@ bool AsyncServer::AnswerNext(Host& host) {
                 Part{exchange.vector ? exchange.vector : weights_, 0, Range(host).size},
                 {.weight = static_cast<double>(gradients_), .clock = version_});
   if (exchange.vector) host.Drop(exchange.vector);
+  slow_receivers_.Begin(answer.peer);
   leaving_.emplace(id, answer);
   unsent_.emplace(id, answer);
   applied_.erase(worker);
@@ -174,14 +184,29 @@ void AsyncServer::Apply(Exchange* exchange, Host& host) {
   host.Boundary(version_, weights_);
 }
 
-void AsyncServer::PostNext(Host& host) {
-  const Rank worker = offered_.front();
+bool AsyncServer::ServesASlowOne() const {
+  const auto is_slow = [this](Rank worker) { return IsSlow(worker); };
+  return std::ranges::any_of(posted_, is_slow) || std::ranges::any_of(received_, is_slow) ||
+         std::ranges::any_of(applied_, is_slow) ||
+         std::ranges::any_of(leaving_,
+                             [&](const auto& answer) { return is_slow(answer.second.peer); });
+}
+
+bool AsyncServer::PostNext(Host& host) {
+  // Where staleness is bounded, the others wait for the slow ones in any case.
+  const bool full = !gate_.bounded() && ServesASlowOne();
+  const auto next =
+      std::ranges::find_if(offered_, [&](Rank rank) { return !full || !IsSlow(rank); });
+  if (next == offered_.end()) return false;
+  const Rank worker = *next;
   Exchange& exchange = open_.at(worker);
   const int64_t size = exchange.ask == Ask::kPull ? 0 : Range(host).size;
   exchange.vector = host.New(size, "a worker's update");
   host.Post(worker, AskTag(exchange.index, exchange.ask), Part{exchange.vector, 0, size}, version_);
+  slow_senders_.Begin(worker);
   posted_.insert(worker);
-  offered_.pop_front();
+  offered_.erase(next);
+  return true;
 }
 
 std::vector<Waiting> AsyncServer::waiting_for() const {

@@ -4,7 +4,9 @@
 // It posts for two updates at a time, and has two answers on their way at most, each of them a
 // version of the weights that is never written again. Further workers wait in a queue of their
 // offers, bounded by their number, since each has one exchange under way. So memory does not depend
-// on how many they are. What an update does to the weights is a rule's matter (ServerRule).
+// on how many they are. Workers whose messages take long (SlowPeers) are served one at a time: the
+// others pass them at the second place. What an update does to the weights is a rule's matter
+// (ServerRule).
 //
 // Thread-safety: one event at a time.
 #ifndef GRAPEVINE_ALGORITHM_SERVER_ASYNC_SERVER_H_
@@ -23,6 +25,7 @@
 #include "algorithm/event.h"
 #include "algorithm/server/push.h"
 #include "algorithm/server/shard_layout.h"
+#include "algorithm/server/slow_peers.h"
 #include "algorithm/server/staleness_gate.h"
 
 namespace grapevine {
@@ -89,7 +92,13 @@ class AsyncServer final : public Algorithm {
   bool AnswerNext(Host& host);
   bool ApplyNext(Host& host);
   void Apply(Exchange* exchange, Host& host);
-  void PostNext(Host& host);
+  // Whether there was an offer that may be posted for.
+  bool PostNext(Host& host);
+  bool IsSlow(Rank worker) const {
+    return slow_senders_.contains(worker) || slow_receivers_.contains(worker);
+  }
+  // Whether one of these has an update or an answer on its way, or about to be.
+  bool ServesASlowOne() const;
 
   ReplicaRange Range(const Host& host) const {
     return shards_.Shard(shards_.IndexOf(rank_), host.replica_size());
@@ -113,6 +122,8 @@ class AsyncServer final : public Algorithm {
   std::deque<Rank> applied_;
   std::map<SendId, Waiting> leaving_;  // answers
   std::map<SendId, Waiting> unsent_;
+  SlowPeers slow_senders_;
+  SlowPeers slow_receivers_;
 };
 
 }  // namespace grapevine

@@ -27,6 +27,7 @@ class StalenessGate {
   // Without a bound everybody may begin at any time.
   StalenessGate(Rank workers, std::optional<int64_t> bound);
 
+  bool bounded() const { return bound_.has_value(); }
   // Whether a worker may ask that now.
   bool Allows(Rank worker, Ask ask) const;
   // A worker's step has been done, or it asks to go on.

@@ -361,8 +361,9 @@ TEST(AsyncPs, RefusesWhatItCannotBe) {
 // What a peer may not say to rank `rank` of two workers and a server.
 class AsyncPeers : public ::testing::Test {
  protected:
-  std::unique_ptr<Algorithm> Begun(Rank rank, const char* algorithm = "ps:async:staleness=3") {
-    const auto mixing = *MakeMixing("metropolis", *MakeTopology("ring", 3, 1));
+  std::unique_ptr<Algorithm> Begun(Rank rank, const char* algorithm = "ps:async:staleness=3",
+                                   Rank nodes = 3) {
+    const auto mixing = *MakeMixing("metropolis", *MakeTopology("ring", nodes, 1));
     auto node = *MakeAlgorithm(
         algorithm, {.rank = rank, .mixing = mixing, .learning_rate = [](Round) { return 0.1; }});
     EXPECT_TRUE(node->On(RoundLimit{3}, host_).ok());
@@ -411,6 +412,48 @@ TEST_F(AsyncPeers, OfAServerDoNotRepeatAnExchange) {
   }
   EXPECT_EQ(Error(*server, Push(1, 5)), "") << "another worker's";
   EXPECT_EQ(Error(*server, Push(0, 6)), "");
+}
+
+// Of seven workers two whose updates take long: of the server's two places they have one.
+TEST_F(AsyncPeers, OfAServerWhoTakeLongTakeTurns) {
+  constexpr Rank kServer = 7;
+  const auto server = Begun(kServer, "ps:async", kServer + 1);
+  std::vector<int64_t> exchanges(kServer);
+  const auto offer = [&](Rank worker) {
+    EXPECT_EQ(Error(*server, Push(worker, exchanges[worker])), "");
+  };
+  const auto push = [&](Rank worker) {
+    const Tag tag = AskTag(exchanges[worker]++, Ask::kPush);
+    EXPECT_EQ(Error(*server, Received{.from = worker, .tag = tag}), "");
+  };
+  const auto leave = [&] { EXPECT_EQ(Error(*server, Left{{host_.sent.size()}}), ""); };
+  const auto posted = [&](Rank worker) {
+    return std::ranges::count(host_.posted, worker, &Waiting::peer) > exchanges[worker];
+  };
+  const auto pass = [&](Rank worker) {
+    EXPECT_TRUE(posted(worker)) << worker;
+    push(worker);
+    leave();
+  };
+  for (Rank worker = 0; worker < kServer; ++worker) offer(worker);
+  EXPECT_TRUE(posted(0) && posted(1)) << "nobody knows yet";
+  EXPECT_FALSE(posted(2));
+  for (Rank worker = 0; worker < kServer; ++worker) pass(worker);
+  // While these two travelled, the five others asked. They are served one at a time from now on,
+  // and the others beside them.
+  for (Rank worker = 0; worker < kServer; ++worker) offer(worker);
+  EXPECT_TRUE(posted(0) && posted(2));
+  for (Rank worker = 2; worker < kServer; ++worker) pass(worker);
+  EXPECT_FALSE(posted(1));
+  push(0);
+  EXPECT_FALSE(posted(1)) << "the other one's answer is on its way";
+  leave();
+  EXPECT_TRUE(posted(1));
+  pass(1);
+  // During its message nobody has asked this time.
+  offer(0);
+  offer(1);
+  EXPECT_TRUE(posted(0) && posted(1));
 }
 
 TEST_F(AsyncPeers, OfAServerSayWhatCanBe) {
