@@ -153,12 +153,18 @@ absl::Status TrainCells(const std::vector<SweepCell>& cells) {
   return ConcludeSweep(cells, summaries, folder, interrupted);
 }
 
-absl::Status TrainSweep(const std::vector<SweepCell>& cells, bool dry_run) {
+// Of the first cell that can be built; its data are not kept.
+absl::StatusOr<std::string> FirstOpening(const std::vector<SweepCell>& cells) {
   DatasetCache data;
-  ASSIGN_OR_RETURN(std::unique_ptr<Experiment> first, BuildFirst(cells, &data));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Experiment> first, BuildFirst(cells, &data));
+  return Opening(*first);
+}
+
+absl::Status TrainSweep(const std::vector<SweepCell>& cells, bool dry_run) {
+  ASSIGN_OR_RETURN(const std::string opening, FirstOpening(cells));
   RETURN_IF_ERROR(CheckOutput(cells));
   if (!dry_run) return TrainCells(cells);
-  std::cout << Opening(*first) << "... and " << cells.size() - 1 << " more cells\n";
+  std::cout << opening << "... and " << cells.size() - 1 << " more cells\n";
   return absl::OkStatus();
 }
 

@@ -30,7 +30,8 @@ std::string Culprit(const Axis& axis) {
 std::vector<std::string> SplitList(std::string_view text) {
   std::vector<std::string> values(1);
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == ',') {
+    const char next = i + 1 < text.size() ? text[i + 1] : ' ';
+    if (text[i] == '\\' && (next == ',' || next == '\\')) {
       values.back() += text[++i];
     } else if (text[i] == ',') {
       values.emplace_back();
@@ -85,13 +86,12 @@ std::string FolderName(std::string text) {
 std::vector<std::string> FolderNames(const ConfigField& field,
                                      const std::vector<std::string>& values) {
   std::vector<std::string> names;
+  std::set<std::string> taken;
   for (const std::string& value : values) {
     const std::string name =
         absl::StrCat(field.name(), "=", FolderName(CanonicalText(field, value)));
     std::string own = name;
-    for (int i = 2; std::ranges::find(names, own) != names.end(); ++i) {
-      own = absl::StrCat(name, "-", i);
-    }
+    for (int i = 2; !taken.insert(own).second; ++i) own = absl::StrCat(name, "-", i);
     names.push_back(std::move(own));
   }
   return names;
@@ -134,9 +134,10 @@ absl::Status CheckCounts(const Axis& axis, const Config& config) {
       "other); drop one of them"));
 }
 
+// `first`: the sources of the first cell.
 absl::StatusOr<SweepCell> CellAt(size_t index, size_t count, const std::vector<Axis>& axes,
-                                 const ConfigSources& sources) {
-  ConfigSources chosen = sources;
+                                 const ConfigSources& first) {
+  ConfigSources chosen = first;
   std::vector<const Axis*> lists;
   std::vector<std::string> names;
   size_t stride = count;
@@ -170,7 +171,7 @@ bool IsSweepable(const std::string& field) {
 }
 
 std::string ListElement(std::string_view value) {
-  return absl::StrReplaceAll(std::string(value), {{",", "\\,"}});
+  return absl::StrReplaceAll(std::string(value), {{",", "\\,"}, {"\\", "\\\\"}});
 }
 
 absl::StatusOr<std::vector<SweepCell>> ResolveSweep(const ConfigSources& sources,
@@ -183,9 +184,11 @@ absl::StatusOr<std::vector<SweepCell>> ResolveSweep(const ConfigSources& sources
     return UsageError(
         absl::StrCat("the sweep has more than ", kMaxCells, " cells; make it smaller"));
   }
+  ConfigSources first = sources;
+  for (const Axis& axis : axes) Choose(axis, axis.values.front(), &first);
   std::vector<SweepCell> cells;
   for (size_t index = 0; index < count; ++index) {
-    ASSIGN_OR_RETURN(SweepCell cell, CellAt(index, count, axes, sources));
+    ASSIGN_OR_RETURN(SweepCell cell, CellAt(index, count, axes, first));
     cells.push_back(std::move(cell));
   }
   return cells;

@@ -1,7 +1,7 @@
 // Lists of values span a grid of configurations: `--topology=ring,torus --lr=0.1,0.2` gives four.
 //
 // Every setting that describes a run may be a list (DescribesRun in run/config/config_field.h); a
-// comma that belongs to a value, as in a path, is written `\,`.
+// comma that belongs to a value, as in a path, is written `\,`, and a backslash before it `\\`.
 //
 // Pure functions, safe from any thread; ResolveSweep reads the file of its sources.
 #ifndef GRAPEVINE_RUN_CONFIG_SWEEP_CELLS_H_
@@ -43,7 +43,7 @@ bool IsSweepable(const std::string& field);
 absl::StatusOr<std::vector<SweepCell>> ResolveSweep(
     const ConfigSources& sources, const std::vector<const ConfigField*>& fields = ConfigFields());
 
-// A value as an element of a list: its commas are written `\,`.
+// A value as an element of a list: its commas are written `\,`, its backslashes `\\`.
 std::string ListElement(std::string_view value);
 
 inline constexpr size_t kMaxCells = 100'000;

@@ -3,13 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/failure.h"
+#include "random/keyed_random.h"
 
 namespace grapevine {
 namespace {
@@ -104,6 +108,7 @@ TEST(ResolveSweep, KeepsCommasThatBelongToAValue) {
   EXPECT_EQ(two[0].resolved.config.data(), "mnist:/a,b");
   EXPECT_EQ(two[0].label, "data=mnist--a-b");
   EXPECT_EQ(ListElement("mnist:/a,b"), "mnist:/a\\,b");
+  EXPECT_EQ(ListElement("mnist:/a\\"), "mnist:/a\\\\");
 }
 
 TEST(ResolveSweep, AsksWhetherSeveralOfOneRunAreMeant) {
@@ -125,6 +130,37 @@ TEST(ResolveSweep, NamesEveryFolderDifferently) {
   for (const std::string& label : labels) EXPECT_LE(label.size(), kLongestLabel);
   EXPECT_TRUE(labels[3].starts_with("data=mnist")) << labels[3];
   EXPECT_TRUE(labels[3].ends_with("_4")) << labels[3];
+}
+
+// Whatever the values are, as long as they are different.
+TEST(ResolveSweep, NamesFoldersOfAnyValuesDifferently) {
+  constexpr std::string_view kAlphabet = "ab2-_/.=:,\\% ";
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    KeyedRandom random(seed, Purpose::kPlacement);
+    std::set<std::string> values;
+    for (int i = 0; i < 12; ++i) {
+      std::string value = "x:";
+      for (uint64_t length = random.Below(i == 0 ? 300 : 6); length > 0; --length) {
+        value += kAlphabet[random.Below(kAlphabet.size())];
+      }
+      values.insert(value);
+    }
+    std::vector<std::string> elements;
+    for (const std::string& value : values) elements.push_back(ListElement(value));
+    const auto cells =
+        ResolveSweep({.flags = {{"data", absl::StrJoin(elements, ",")}, {"lr", "0.1,0.2"}}});
+    ASSERT_TRUE(cells.ok()) << "seed " << seed << ": " << cells.status();
+    ASSERT_EQ(cells->size(), 2 * values.size()) << "seed " << seed;
+    std::set<std::string> labels;
+    for (size_t i = 0; i < cells->size(); ++i) {
+      const SweepCell& cell = (*cells)[i];
+      EXPECT_TRUE(labels.insert(cell.label).second) << "seed " << seed << ": " << cell.label;
+      EXPECT_LE(cell.label.size(), kLongestLabel) << "seed " << seed;
+      EXPECT_EQ(cell.label.find_first_of("/\\ ,:"), std::string::npos) << "seed " << seed;
+      EXPECT_EQ(cell.resolved.config.data(), *std::next(values.begin(), static_cast<int>(i / 2)))
+          << "seed " << seed;
+    }
+  }
 }
 
 TEST(ResolveSweep, RefusesWhatMakesNoGrid) {
