@@ -24,21 +24,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-absl::StatusOr<std::vector<RunMetrics>> ReadMetrics(const std::string& path) {
+// The complete lines of `path`, each as `parse` reads it.
+template <typename Line>
+absl::StatusOr<std::vector<Line>> ReadLines(const std::string& path,
+                                            absl::StatusOr<Line> (*parse)(std::string_view)) {
   const absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
   if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
   const auto bytes = (*file)->bytes();
   std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  std::vector<RunMetrics> metrics;
+  std::vector<Line> lines;
   size_t end;
   for (int line = 1; (end = rest.find('\n')) != rest.npos; ++line, rest.remove_prefix(end + 1)) {
-    absl::StatusOr<RunMetrics> measured = RunMetricsFromJson(rest.substr(0, end));
-    if (!measured.ok()) {
+    absl::StatusOr<Line> parsed = parse(rest.substr(0, end));
+    if (!parsed.ok()) {
       return InputError(
-          absl::StrCat(path, ":", line, ": ", std::string(measured.status().message())));
+          absl::StrCat(path, ":", line, ": ", std::string(parsed.status().message())));
     }
-    metrics.push_back(*std::move(measured));
+    lines.push_back(*std::move(parsed));
   }
+  return lines;
+}
+
+absl::StatusOr<std::vector<RunMetrics>> ReadMetrics(const std::string& path) {
+  ASSIGN_OR_RETURN(std::vector<RunMetrics> metrics, ReadLines(path, &RunMetricsFromJson));
   if (metrics.empty()) return InputError(absl::StrCat(path, " has no measurements yet"));
   return metrics;
 }
@@ -90,6 +98,20 @@ absl::StatusOr<RecordedRun> ReadRun(const std::string& path) {
   ASSIGN_OR_RETURN(ConfigFile config, ReadConfigFile(ConfigPath(path)));
   ASSIGN_OR_RETURN(std::vector<RunMetrics> metrics, ReadMetrics(MetricsPath(path)));
   return RecordedRun{path, std::move(config.config), std::move(metrics)};
+}
+
+absl::StatusOr<std::vector<NodeMetrics>> ReadLastOfNodes(const RecordedRun& run) {
+  std::vector<NodeMetrics> last;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run.path, error)) {
+    const std::string path = MetricsPath(entry.path().string());
+    std::error_code missing;
+    if (!fs::exists(path, missing)) continue;
+    ASSIGN_OR_RETURN(std::vector<NodeMetrics> metrics, ReadLines(path, &NodeMetricsFromJson));
+    if (!metrics.empty()) last.push_back(std::move(metrics.back()));
+  }
+  if (error) return InputError(absl::StrCat("cannot read ", run.path, ": ", error.message()));
+  return last;
 }
 
 absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {

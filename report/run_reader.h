@@ -24,6 +24,10 @@ struct RecordedRun {
 // the line.
 absl::StatusOr<RecordedRun> ReadRun(const std::string& path);
 
+// The last line of each node's own metrics, in no order. Nodes that left none here (on another
+// machine, or in a simulation without learning) are omitted. Errors as ReadRun's.
+absl::StatusOr<std::vector<NodeMetrics>> ReadLastOfNodes(const RecordedRun& run);
+
 // `path` itself if it is a run directory, else the run directories in it, by name (the cells of a
 // sweep). kInput if there are none.
 absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path);
