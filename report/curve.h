@@ -22,8 +22,8 @@ std::string ClockName(std::span<const Config* const> configs);
 // The method: "ring, dpsgd", or "allreduce:tree".
 std::string MethodName(const Config& config);
 
-// For each configuration its method, every setting of the experiment in which the configurations
-// differ, and every setting of the simulated cluster in which the simulated ones differ, except
+// For each configuration its method, every setting of the run in which the configurations differ
+// (DescribesRun), those of the simulated cluster in which the simulated ones differ, except
 // seeds and those in `apart`; "simulated" if not all are. Equal for configurations that belong to
 // one curve.
 std::vector<std::string> CurveLabels(std::span<const Config* const> configs,

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -117,26 +116,12 @@ absl::Status SimulateSweep(std::vector<SweepCell>& cells, DatasetCache* data,
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::cout << cells.size() << " cells on " << threads << " threads, in " << folder << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
-  std::vector<double> costs;
-  for (const std::vector<size_t>& shared : SharedCells(cells)) {
-    costs.resize(cells.size());  // the first of those that share has the whole cost
-    costs[shared.front()] = CellCost(cells[shared.front()].resolved.config);
-  }
-  SweepProgress progress({.cells = cells.size(),
-                          .cost = std::accumulate(costs.begin(), costs.end(), 0.0),
-                          .threads = threads,
-                          .live = isatty(STDOUT_FILENO) != 0},
-                         std::cout);
-  const std::vector<absl::StatusOr<Summary>> summaries =
-      RunSweep(cells, {.directory = folder,
-                       .run = SimulatedCells(data, &interrupted),
-                       .threads = threads,
-                       .interrupted = &interrupted,
-                       .on_done = [&](const std::vector<size_t>& done, double seconds) {
-                         progress.OnDone(done.size(), costs[done.front()], seconds);
-                       }});
-  progress.Finish();
-  return ConcludeSweep(cells, summaries, folder, interrupted);
+  return CarryOutCells(cells,
+                       {.directory = folder,
+                        .run = SimulatedCells(data, &interrupted),
+                        .threads = threads,
+                        .interrupted = &interrupted},
+                       /*live=*/isatty(STDOUT_FILENO) != 0);
 }
 
 struct AdviceFlags {

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <iostream>
+#include <numeric>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
+#include "cli/terminal/progress.h"
 #include "report/sweep_table.h"
 #include "run/config/config_field.h"
 #include "run/records/run_directory.h"
@@ -16,6 +19,15 @@ namespace grapevine {
 namespace {
 
 using Summaries = std::vector<absl::StatusOr<Summary>>;
+
+// The first of those that share a run has the whole cost.
+std::vector<double> CostsOf(const std::vector<SweepCell>& cells) {
+  std::vector<double> costs(cells.size());
+  for (const std::vector<size_t>& shared : SharedCells(cells)) {
+    costs[shared.front()] = CellCost(cells[shared.front()].resolved.config);
+  }
+  return costs;
+}
 
 bool Failed(const absl::StatusOr<Summary>& summary) { return !summary.ok(); }
 
@@ -73,14 +85,26 @@ absl::Status CheckOutput(const std::vector<SweepCell>& cells) {
   return CheckSweepDirectory(cells);
 }
 
-absl::Status ConcludeSweep(const std::vector<SweepCell>& cells, const Summaries& summaries,
-                           const std::string& folder, bool interrupted) {
+absl::Status CarryOutCells(const std::vector<SweepCell>& cells, SweepRunOptions options,
+                           bool live) {
+  const std::vector<double> costs = CostsOf(cells);
+  SweepProgress progress({.cells = cells.size(),
+                          .cost = std::accumulate(costs.begin(), costs.end(), 0.0),
+                          .threads = options.threads,
+                          .live = live},
+                         std::cout);
+  options.on_done = [&](const std::vector<size_t>& done, double seconds) {
+    progress.OnDone(done.size(), costs[done.front()], seconds);
+  };
+  const Summaries summaries = RunSweep(cells, options);
+  progress.Finish();
   std::vector<SweepRow> rows;
   for (size_t i = 0; i < cells.size(); ++i) rows.push_back({cells[i].coordinates, summaries[i]});
-  RETURN_IF_ERROR(WriteSweepTables(folder, SweepCsv(rows), SweepText(rows)));
-  std::cout << SweepText(rows) << "table: " << SweepCsvPath(folder) << std::endl;
+  RETURN_IF_ERROR(WriteSweepTables(options.directory, SweepCsv(rows), SweepText(rows)));
+  std::cout << SweepText(rows) << "table: " << SweepCsvPath(options.directory) << std::endl;
   if (std::ranges::none_of(summaries, Failed)) return absl::OkStatus();
-  return interrupted ? InterruptedSweep(cells, summaries, folder) : SweepStatus(cells, summaries);
+  return *options.interrupted ? InterruptedSweep(cells, summaries, options.directory)
+                              : SweepStatus(cells, summaries);
 }
 
 }  // namespace grapevine

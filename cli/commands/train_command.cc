@@ -147,10 +147,8 @@ absl::Status TrainCells(const std::vector<SweepCell>& cells) {
     }
     return ReadSummary(config.out());
   };
-  const std::vector<absl::StatusOr<Summary>> summaries =
-      RunSweep(cells, {.directory = folder, .run = run, .interrupted = &interrupted});
-  std::cout << "\n";
-  return ConcludeSweep(cells, summaries, folder, interrupted);
+  return CarryOutCells(cells, {.directory = folder, .run = run, .interrupted = &interrupted},
+                       /*live=*/false);
 }
 
 // Of the first cell that can be built; its data are not kept.

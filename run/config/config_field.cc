@@ -117,7 +117,8 @@ bool IsSwitch(const ConfigField& field) { return field.cpp_type() == ConfigField
 
 bool DescribesRun(const ConfigField& field) {
   const Section section = InfoOf(field).section();
-  return section == EXPERIMENT || section == SIMULATION;
+  const bool time_out = section == RUNTIME && InfoOf(field).kind() == DURATION;
+  return section != CLUSTER && section != RECORD && !time_out;
 }
 
 bool HasField(const ConfigField& field, const Config& config) {

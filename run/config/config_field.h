@@ -26,8 +26,9 @@ const FieldInfo& InfoOf(const ConfigField& field);
 std::string FlagName(const ConfigField& field);      // "--peer-timeout"
 std::string VariableName(const ConfigField& field);  // "GRAPEVINE_PEER_TIMEOUT"
 bool IsSwitch(const ConfigField& field);             // a bool
-// Whether it says what a run is: the experiment, or the cluster that is simulated; not how and where
-// it is carried out. Runs that differ in such a field are different ones.
+// Whether it says what a run is: the experiment, what computes it, or the cluster that is
+// simulated; not where it is, what it writes and how long it waits for others. Runs that differ in
+// such a field are different ones.
 bool DescribesRun(const ConfigField& field);
 
 // Whether a value is set; a default does not count.

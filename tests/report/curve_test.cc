@@ -34,6 +34,15 @@ TEST(GroupRuns, NamesWhateverElseDiffers) {
   EXPECT_EQ(curves[1].label, "ring, dpsgd, epochs=3, lr=0.1");
 }
 
+TEST(GroupRuns, NamesWhatComputed) {
+  std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("ring", 1)};
+  for (RecordedRun& run : runs) run.config.set_device("cuda");
+  runs[1].config.set_precision("bf16");
+  const std::vector<Curve> curves = GroupRuns(runs);
+  ASSERT_EQ(curves.size(), 2u);
+  EXPECT_EQ(curves[1].label, "ring, dpsgd, precision=bf16");
+}
+
 TEST(GroupRuns, CountsRepetitionsOfOneRun) {
   const std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("ring", 1)};
   EXPECT_EQ(GroupRuns(runs)[0].label, "ring, dpsgd (2 runs)");
