@@ -242,7 +242,7 @@ absl::Status Runner::Pump() {
     RETURN_IF_ERROR(RequestStatus());
     // A reduction that waits for an earlier one holds the run up: replicas of
     // two past rounds would be kept.
-    if (held_.empty() || assembly_->behind()) return absl::OkStatus();
+    if (held_.empty() || assembly_->behind()) return finished() ? FetchModel() : absl::OkStatus();
     const Event event = held_.front();
     held_.pop_front();
     if (!exchange_->Admits(event)) continue;
@@ -265,7 +265,11 @@ absl::Status Runner::AdvanceReductions() {
 void Runner::LeaveRest() {
   resting_ = false;
   rest_ = {};
-  model_ = {};  // or the replica of that rest would stay in memory
+}
+
+absl::Status Runner::FetchModel() {
+  model_ = Fetch(rest_);
+  return observed_.ok() ? absl::OkStatus() : InRound(observed_);
 }
 
 SharedVector Runner::Fetch(Vec model) {
@@ -485,7 +489,6 @@ void Runner::ReportSteps(Round steps) {
 void Runner::Rest(Vec model) {
   resting_ = true;
   rest_ = model;
-  model_ = Fetch(model);
   if (!options_.shares_budget) return;
   TakeDueCuts(algorithm_->round() + 1, model);
   ReportSteps(algorithm_->round());

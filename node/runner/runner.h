@@ -193,6 +193,8 @@ class Runner final : public TransportSink, private Host {
   absl::Status Pump();
   absl::Status AdvanceReductions();
   void LeaveRest();
+  // At the end alone: on a device a model takes its time.
+  absl::Status FetchModel();
   // Measures the node.
   void TakeCut(Round round, Round completed, Vec model);
   void TakeDueCuts(Round completed, Vec model);

@@ -99,6 +99,19 @@ TEST_P(RunnerServers, WeightsMoveByAllGradients) {
   }
 }
 
+// A server with one worker rests after each update, and goes on.
+TEST(RunnerServer, ModelLeavesADeviceOnceAtTheEnd) {
+  Fleet fleet(
+      {.algorithm = "ps:async", .nodes = 2, .memory = FleetOptions::Memory::kEmulatedDevice});
+  for (const absl::Status& status : fleet.Run()) ASSERT_TRUE(status.ok()) << status;
+  const NodeUnderTest& server = *fleet.nodes[1];
+  const int64_t updates = server.runner->staleness().gradients();
+  const auto& device = dynamic_cast<const EmulatedDevice&>(*server.device);
+  // The recorder looks at each update's weights, and the worker is sent them.
+  const int64_t bytes = (kParameters + kBuffers) * int64_t{sizeof(float)};
+  EXPECT_EQ(device.downloaded(), (2 * updates + 1) * bytes);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, RunnerServers,
     ::testing::Combine(::testing::Values("ps:async:servers=2", "ps:async:servers=2:staleness=0"),
