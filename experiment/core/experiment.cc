@@ -120,11 +120,22 @@ absl::Status Experiment::BuildTraining() {
   optimizer_ = *std::move(optimizer);
   RETURN_IF_ERROR(CheckOptimizerFits(config_, *optimizer_, layout()));
   ASSIGN_OR_RETURN(plan_, PlanRun(config_, workers_, problem_->data()));
+  RETURN_IF_ERROR(CheckNoiseScale());
   log_every_ =
       config_.log_every() > 0
           ? config_.log_every()
           : std::max<Round>(1, std::llround(plan_.extent.rounds_per_epoch / kMeasurementsPerEpoch));
   return BuildSchedule();
+}
+
+absl::Status Experiment::CheckNoiseScale() const {
+  if (!config_.noise_scale()) return absl::OkStatus();
+  if (plan_.passes * plan_.batches.LargestGrowth() > 1) return absl::OkStatus();
+  return UsageError(
+      absl::StrCat("--noise-scale: compares the batches of a step with each other, "
+                   "and there is one of ",
+                   config_.batch(), "; divide it: --batch=", std::max(1, config_.batch() / 2),
+                   " --accumulate=2"));
 }
 
 absl::Status Experiment::BuildSchedule() {
@@ -198,10 +209,12 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Experiment::MakeObjectiv
   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Objective>> objectives,
                    problem_->MakeObjectives(first, last, context));
   if (plan_.passes * plan_.batches.LargestGrowth() > 1) {
-    ASSIGN_OR_RETURN(objectives,
-                     Accumulated(
-                         std::move(objectives),
-                         [plan = plan_](Round round) { return plan.PassesIn(round); }, context));
+    ASSIGN_OR_RETURN(
+        objectives,
+        Accumulated(std::move(objectives),
+                    {.passes = [plan = plan_](Round round) { return plan.PassesIn(round); },
+                     .measures_noise = config_.noise_scale()},
+                    context));
   }
   if (!config_.has_clip_norm()) return objectives;
   for (std::unique_ptr<Objective>& objective : objectives) {

@@ -108,6 +108,7 @@ class Experiment {
   absl::Status BuildGraph();
   absl::Status BuildCompute();
   absl::Status BuildTraining();
+  absl::Status CheckNoiseScale() const;
   absl::Status BuildSchedule();
   int WindowFor(Rank rank) const;
   RunLength length() const {

@@ -17,6 +17,12 @@ absl::Status Refuse(const Config& config, const std::string& name, const std::st
   return UsageError(absl::StrCat(FlagName(field), "=", FieldText(field, config), ": ", why));
 }
 
+// Whether a setting is another than its default.
+bool Chosen(const Config& config, const char* name) {
+  const ConfigField& field = ConfigFieldNamed(name);
+  return FieldText(field, config) != FieldText(field, Config());
+}
+
 // A model without learning has sizes and times, but no weights.
 absl::Status CheckTimesAlone(const Config& config) {
   if (Learns(config.model())) return absl::OkStatus();
@@ -24,8 +30,8 @@ absl::Status CheckTimesAlone(const Config& config) {
     return Refuse(config, "model",
                   "needs --compute=TIME, the time of one gradient (--compute=5ms)");
   }
-  for (const char* name : {"init_from", "clip_norm"}) {
-    if (!HasField(ConfigFieldNamed(name), config)) continue;
+  for (const char* name : {"init_from", "clip_norm", "noise_scale"}) {
+    if (!Chosen(config, name)) continue;
     return Refuse(config, name,
                   absl::StrCat("--model=", config.model(),
                                " learns nothing; drop it or choose another model"));
@@ -45,8 +51,7 @@ absl::Status CheckWithoutData(const Config& config) {
   }
   // The settings that concern data.
   for (const char* name : {"data", "split", "label_smoothing", "augment_until"}) {
-    const ConfigField& field = ConfigFieldNamed(name);
-    if (FieldText(field, config) == FieldText(field, Config())) continue;
+    if (!Chosen(config, name)) continue;
     return Refuse(config, name,
                   absl::StrCat("--model=", config.model(), " has no data; drop one of them"));
   }

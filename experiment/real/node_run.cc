@@ -207,7 +207,7 @@ absl::Status NodeRun::OnStart() {
 absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel&) {
   if (objective_) {
     const int64_t passes = experiment_->PassesIn(report.completed - 1).count;
-    work_.AddGradient(report.loss, passes, report.gradient);
+    work_.AddGradient(report.loss, passes, report.gradient, report.noise);
   }
   work_.mix += report.mix;
   work_.time += report.time;
@@ -234,6 +234,12 @@ absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
   report.set_samples(work.passes * batch);
   report.set_bytes_sent(cut.bytes_sent);
   report.set_bytes_received(cut.bytes_received);
+  if (work.noise.gradients > 0) {
+    control::GradientNoise& noise = *report.mutable_noise();
+    noise.set_variance(work.noise.variance);
+    noise.set_square(work.noise.square);
+    noise.set_gradients(work.noise.gradients);
+  }
   if (evaluator_) {
     report.set_train_loss_sum(work.loss_sum * static_cast<double>(batch));
     ASSIGN_OR_RETURN(const Sketch sketch, model.SketchOf(experiment_->layout().parameter_size,

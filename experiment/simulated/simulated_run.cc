@@ -89,7 +89,8 @@ absl::Status SimulatedRun::PrepareTrace() {
 }
 
 void SimulatedRun::OnGradient(const GradientTimes& gradient) {
-  collector_->OnGradient(gradient.rank, gradient.loss, experiment_->PassesIn(gradient.round).count);
+  collector_->OnGradient(gradient.rank, gradient.loss, experiment_->PassesIn(gradient.round).count,
+                         gradient.noise);
   if (node_metrics_) node_metrics_->OnGradient(gradient);
 }
 
@@ -121,6 +122,7 @@ Rank SimulatedRun::measured_nodes() const {
 absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
   RunWork work{.time_s = SecondsOfNanoseconds(measured.time),
                .losses = measured.passes,
+               .noise = measured.noise,
                .samples = measured.passes * experiment_->config().batch(),
                .bytes_sent = measured.bytes_sent};
   for (Rank server = measured_nodes(); server < experiment_->config().nodes(); ++server) {

@@ -12,6 +12,9 @@
 #include "kernels/cuda/cuda_layerwise_step.h"
 #include "kernels/cuda/cuda_passes.h"
 #include "kernels/cuda/cuda_status.h"
+#include "kernels/cuda/cuda_tensor_norms.h"
+#include "kernels/passes/ordered_sum.h"
+#include "kernels/vector/tensor_norms.h"
 
 namespace grapevine {
 namespace {
@@ -180,6 +183,17 @@ void CudaStream::ComputeSketch(const float* vector, int64_t size, uint64_t seed,
                                double* sketch) {
   if (!Enter()) return;
   Check(CudaSketch(vector, size, seed, sketch, workspace, stream_), "a sketch");
+}
+
+int64_t CudaStream::NormWorkspace(int64_t size) const {
+  return static_cast<int64_t>(CudaTensorNormsWorkspace(ChunksOf(size)));
+}
+
+void CudaStream::ComputeSquaredNorm(const float* vector, int64_t size, void* workspace,
+                                    double* norm) {
+  if (!Enter()) return;
+  const TensorSpan whole{.offset = 0, .size = size, .first_chunk = 0};
+  Check(CudaTensorSquaredNorms(vector, {&whole, 1}, norm, workspace, stream_), "a norm");
 }
 
 absl::StatusOr<CudaRecording> CudaRecording::Of(cudaStream_t stream,

@@ -58,6 +58,9 @@ class CudaStream final : public DeviceStream {
   int64_t SketchWorkspace(int64_t size) const override;
   void ComputeSketch(const float* vector, int64_t size, uint64_t seed, void* workspace,
                      double* sketch) override;
+  int64_t NormWorkspace(int64_t size) const override;
+  void ComputeSquaredNorm(const float* vector, int64_t size, void* workspace,
+                          double* norm) override;
   absl::Status status() const override;
 
   int device() const { return device_; }

@@ -58,6 +58,11 @@ class DeviceStream : public VectorPasses {
   virtual int64_t SketchWorkspace(int64_t size) const = 0;
   virtual void ComputeSketch(const float* vector, int64_t size, uint64_t seed, void* workspace,
                              double* sketch) = 0;
+  // The sum of a vector's squares, with the CPU's bits (kernels/vector/tensor_norms.h), into *norm,
+  // likewise.
+  virtual int64_t NormWorkspace(int64_t size) const = 0;
+  virtual void ComputeSquaredNorm(const float* vector, int64_t size, void* workspace,
+                                  double* norm) = 0;
 
   // The first error of queueing; later calls do nothing. Errors of the work itself are returned
   // by DeviceEvent::Wait.

@@ -1,14 +1,17 @@
 #include "model/problem/accumulated_objective.h"
 
+#include <algorithm>
 #include <chrono>
 #include <span>
 #include <utility>
 
+#include "base/gradient_noise.h"
 #include "base/status_macros.h"
 #include "kernels/device/device.h"
 #include "kernels/vector/shared_vector.h"
 #include "kernels/vector/vector_passes.h"
 #include "model/network/backward_cost.h"
+#include "model/problem/noise_meter.h"
 
 namespace grapevine {
 namespace {
@@ -48,8 +51,11 @@ absl::StatusOr<Adder> MakeAdder(int64_t size, const ComputeContext& context) {
 class AccumulatedObjective final : public Objective {
  public:
   AccumulatedObjective(std::unique_ptr<Objective> objective, PassesOf passes,
-                       std::shared_ptr<const Adder> adder)
-      : objective_(std::move(objective)), passes_(std::move(passes)), adder_(std::move(adder)) {}
+                       std::shared_ptr<const Adder> adder, std::shared_ptr<NoiseMeter> meter)
+      : objective_(std::move(objective)),
+        passes_(std::move(passes)),
+        adder_(std::move(adder)),
+        meter_(std::move(meter)) {}
 
   const ReplicaLayout& layout() const override { return objective_->layout(); }
   void Initialize(float* replica) override { objective_->Initialize(replica); }
@@ -63,19 +69,35 @@ class AccumulatedObjective final : public Objective {
     const auto [first, count] = passes_(round);
     return ReadyInTheLastPass(objective_->ReadyAt(from, first + count - 1), count);
   }
+  GradientNoise noise() const override { return noise_; }
   int64_t batch_size() const override { return objective_->batch_size(); }
 
  private:
+  absl::StatusOr<double> Pass(const float* replica, int64_t pass, float* gradient);
   absl::StatusOr<double> LastPass(const float* replica, int64_t pass, float* gradient,
                                   const FinalFrom& final_from);
   // The mean over `count` passes: of the sum, and of the last pass's gradient.
   absl::StatusOr<double> MeanInParts(const float* replica, Passes passes, float* gradient,
                                      const FinalFrom& final_from);
 
+  // How many of these elements are parameters.
+  int64_t ParametersIn(int64_t from, int64_t end) const {
+    return std::max<int64_t>(0, std::min(end, layout().parameter_size) - from);
+  }
+
   const std::unique_ptr<Objective> objective_;
   const PassesOf passes_;
   const std::shared_ptr<const Adder> adder_;
+  const std::shared_ptr<NoiseMeter> meter_;  // null: noise is not measured
+  GradientNoise noise_;
 };
+
+absl::StatusOr<double> AccumulatedObjective::Pass(const float* replica, int64_t pass,
+                                                  float* gradient) {
+  ASSIGN_OR_RETURN(const double loss, objective_->Gradient(replica, pass, gradient));
+  if (meter_) meter_->AddPass(gradient, layout().parameter_size);
+  return loss;
+}
 
 absl::StatusOr<double> AccumulatedObjective::LastPass(const float* replica, int64_t pass,
                                                       float* gradient,
@@ -88,12 +110,13 @@ absl::StatusOr<double> AccumulatedObjective::GradientInParts(const float* replic
                                                              float* gradient,
                                                              const FinalFrom& final_from) {
   const auto [first, count] = passes_(round);
+  noise_ = {};
   if (count == 1) return LastPass(replica, first, gradient, final_from);
   const int64_t size = layout().size;
   float* const sum = adder_->sum;
-  ASSIGN_OR_RETURN(double loss, objective_->Gradient(replica, first, sum));
+  ASSIGN_OR_RETURN(double loss, Pass(replica, first, sum));
   for (int64_t pass = first + 1; pass < first + count - 1; ++pass) {
-    ASSIGN_OR_RETURN(const double added, objective_->Gradient(replica, pass, gradient));
+    ASSIGN_OR_RETURN(const double added, Pass(replica, pass, gradient));
     loss += added;
     adder_->WeightedSum(std::vector<WeightedVector>{{1, sum}, {1, gradient}}, size, sum);
   }
@@ -107,9 +130,11 @@ absl::StatusOr<double> AccumulatedObjective::MeanInParts(const float* replica, P
   const float share = 1 / static_cast<float>(passes.count);
   int64_t end = layout().size;
   const auto average_from = [&](int64_t from) {
+    if (meter_) meter_->AddPass(gradient + from, ParametersIn(from, end));
     adder_->WeightedSum(
         std::vector<WeightedVector>{{share, adder_->sum + from}, {share, gradient + from}},
         end - from, gradient + from);
+    if (meter_) meter_->AddMean(gradient + from, ParametersIn(from, end));
     end = from;
   };
   FinalFrom part;
@@ -122,6 +147,9 @@ absl::StatusOr<double> AccumulatedObjective::MeanInParts(const float* replica, P
   ASSIGN_OR_RETURN(const double loss,
                    LastPass(replica, passes.first + passes.count - 1, gradient, part));
   average_from(0);
+  if (meter_) {
+    ASSIGN_OR_RETURN(noise_, meter_->Take(passes.count, batch_size()));
+  }
   RETURN_IF_ERROR(adder_->Finish());
   return loss;
 }
@@ -129,13 +157,19 @@ absl::StatusOr<double> AccumulatedObjective::MeanInParts(const float* replica, P
 }  // namespace
 
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Accumulated(
-    std::vector<std::unique_ptr<Objective>> objectives, PassesOf passes,
+    std::vector<std::unique_ptr<Objective>> objectives, Accumulation accumulation,
     const ComputeContext& context) {
   if (objectives.empty()) return objectives;
-  ASSIGN_OR_RETURN(Adder made, MakeAdder(objectives.front()->layout().size, context));
+  const ReplicaLayout& layout = objectives.front()->layout();
+  ASSIGN_OR_RETURN(Adder made, MakeAdder(layout.size, context));
   const auto adder = std::make_shared<const Adder>(std::move(made));
+  std::shared_ptr<NoiseMeter> meter;
+  if (accumulation.measures_noise) {
+    ASSIGN_OR_RETURN(meter, NoiseMeter::Make(layout.parameter_size, context));
+  }
   for (std::unique_ptr<Objective>& objective : objectives) {
-    objective = std::make_unique<AccumulatedObjective>(std::move(objective), passes, adder);
+    objective = std::make_unique<AccumulatedObjective>(std::move(objective), accumulation.passes,
+                                                       adder, meter);
   }
   return objectives;
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "base/gradient_noise.h"
 #include "kernels/device/device.h"
 #include "model/network/compute_context.h"
 #include "model/problem/objective.h"
@@ -33,6 +34,7 @@ class ClippedObjective final : public Objective {
   void Initialize(float* replica) override { objective_->Initialize(replica); }
   absl::Status Prepare() override { return objective_->Prepare(); }
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override;
+  GradientNoise noise() const override { return objective_->noise(); }
   int64_t batch_size() const override { return objective_->batch_size(); }
 
  private:

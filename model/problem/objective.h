@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "absl/status/statusor.h"
+#include "base/gradient_noise.h"
 #include "kernels/vector/replica_layout.h"
 
 namespace grapevine {
@@ -41,6 +42,9 @@ class Objective {
                                                  float* gradient, const FinalFrom& final_from) {
     return Gradient(replica, round, gradient);
   }
+  // Of the last gradient, where it is measured (model/problem/noise_meter.h).
+  virtual GradientNoise noise() const { return {}; }
+
   // An estimate of the share of a round's gradient's time after which the elements from `from` on
   // are final, 0 .. 1, for modelled times. The same on every machine.
   virtual double ReadyAt(int64_t from, int64_t round) const { return 1; }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/gradient_noise.h"
 #include "base/status_macros.h"
 #include "node/control/metrics_reporter.h"
 
@@ -52,6 +53,11 @@ constexpr int64_t kMaxCount = int64_t{1} << 40;
 bool CanBe(int64_t count) { return count >= 0 && count <= kMaxCount; }
 bool CanBe(double value) { return value >= 0 && value <= static_cast<double>(kMaxCount); }
 
+GradientNoise NoiseIn(const control::NodeMetrics& report) {
+  const control::GradientNoise& noise = report.noise();
+  return {noise.variance(), noise.square(), noise.gradients()};
+}
+
 absl::StatusOr<NodeTotals> TotalsOf(Rank rank, const control::NodeTotals& report) {
   if (!CanBe(report.gradients()) || !CanBe(report.computing_s()) || !CanBe(report.time_s()) ||
       !CanBe(report.applied()) || !CanBe(report.staleness_mean()) ||
@@ -82,6 +88,10 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
   if (rank < options_.workers && report.samples() < (options_.has_rounds ? 1 : 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("rank ", rank, " reported round ", report.round(), " without any samples"));
+  }
+  if (!CanBe(report.noise().gradients())) {
+    return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " reported the noise of ",
+                                                   report.noise().gradients(), " gradients"));
   }
   const auto last = last_.find(rank);
   if (last != last_.end() && report.round() == last->second) {
@@ -180,6 +190,7 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
       work.loss_sum = work.loss_sum.value_or(0) + report.train_loss_sum();
     }
     work.samples += report.samples();
+    work.noise += NoiseIn(report);
   }
   work.losses = work.samples;  // a report's sum is over samples
   return meter_.Measure(options_.at(round), work, open.evaluation);

@@ -10,6 +10,12 @@ namespace grapevine {
 
 void AddEarlier(const control::NodeMetrics& earlier, control::NodeMetrics* report) {
   report->set_samples(report->samples() + earlier.samples());
+  if (earlier.has_noise()) {
+    control::GradientNoise& sum = *report->mutable_noise();
+    sum.set_variance(sum.variance() + earlier.noise().variance());
+    sum.set_square(sum.square() + earlier.noise().square());
+    sum.set_gradients(sum.gradients() + earlier.noise().gradients());
+  }
   if (!earlier.has_train_loss_sum()) return;
   report->set_train_loss_sum(report->train_loss_sum() + earlier.train_loss_sum());
 }

@@ -17,8 +17,8 @@
 
 namespace grapevine {
 
-// Adds the losses and samples of an earlier report of the same node. They are sums over the rounds
-// since the last report, so a report that is not used by itself is added to the next one.
+// Adds the losses, samples and noise of an earlier report of the same node. They are sums over the
+// rounds since the last report, so a report that is not used by itself is added to the next one.
 void AddEarlier(const control::NodeMetrics& earlier, control::NodeMetrics* report);
 
 class MetricsReporter {

@@ -67,9 +67,8 @@ void GradientWorker::Loop() {
     work = {};  // the vectors are released before the runner hears of it
     // Both may outlive the worker.
     const auto report = [done = reports_.done,
-                         result = GradientResult{round, std::move(loss), begin, Clock::now()}] {
-      done(result);
-    };
+                         result = GradientResult{round, std::move(loss), objective_->noise(), begin,
+                                                 Clock::now()}] { done(result); };
     at_once ? report() : once_computed_(report);
   }
 }

@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "algorithm/event.h"
+#include "base/gradient_noise.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/objective.h"
 #include "system/mutex.h"
@@ -22,6 +23,7 @@ namespace grapevine {
 struct GradientResult {
   Round round;
   absl::StatusOr<double> loss;  // mean over the batch
+  GradientNoise noise;          // where it is measured
   // When it began and ended, artificial delays included.
   std::chrono::steady_clock::time_point begin;
   std::chrono::steady_clock::time_point end;

@@ -15,6 +15,15 @@ double InSeconds(std::chrono::nanoseconds time) {
 
 double Mean(double sum, int64_t count) { return sum / static_cast<double>(count); }
 
+// Both kinds of lines have it.
+template <typename Metrics>
+void AddNoise(const GradientNoise& noise, Metrics* metrics) {
+  if (noise.gradients == 0) return;
+  metrics->gradient_variance = Mean(noise.variance, noise.gradients);
+  metrics->gradient_square = Mean(noise.square, noise.gradients);
+  metrics->noise_scale = noise.Scale();
+}
+
 // Absent for work that took no time.
 std::optional<double> Rate(int64_t samples, double seconds) {
   if (seconds <= 0) return std::nullopt;
@@ -34,6 +43,7 @@ NodeMetrics MeasureNode(const TrainingPoint& point, std::chrono::nanoseconds tim
                       .wait_s = std::max(0.0, seconds - InSeconds(work.gradient + work.mix))};
   if (work.gradients == 0) return metrics;
   if (learns) metrics.train_loss = Mean(work.loss_sum, work.passes);
+  AddNoise(work.noise, &metrics);
   metrics.gradient_s = InSeconds(work.gradient);
   metrics.samples_per_s = Rate(work.passes * batch, seconds);
   return metrics;
@@ -71,6 +81,7 @@ RunMetrics RunMeter::Measure(const TrainingPoint& point, const RunWork& work,
                      .evaluation_bytes_sent_total = evaluations_ * evaluation_bytes_,
                      .samples_per_s = Rate(work.samples, work.time_s - time_s_)};
   if (work.loss_sum && work.losses > 0) metrics.train_loss = Mean(*work.loss_sum, work.losses);
+  AddNoise(work.noise, &metrics);
   if (evaluation) AddEvaluation(*evaluation, &metrics);
   time_s_ = work.time_s;
   Remember(metrics, &latest_);

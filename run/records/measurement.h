@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 
+#include "base/gradient_noise.h"
 #include "run/records/metrics.h"
 
 namespace grapevine {
@@ -24,15 +25,18 @@ struct NodeWork {
   double loss_sum = 0;    // of the mean losses of the gradients' passes
   int64_t gradients = 0;  // none on a parameter server
   int64_t passes = 0;     // of these gradients, each over a batch
+  GradientNoise noise;    // of those in which it was measured
   std::chrono::nanoseconds gradient{};
   std::chrono::nanoseconds mix{};
   std::chrono::nanoseconds time{};  // from boundary to boundary
 
   // `loss` is the mean over so many passes.
-  void AddGradient(double loss, int64_t count, std::chrono::nanoseconds took) {
+  void AddGradient(double loss, int64_t count, std::chrono::nanoseconds took,
+                   const GradientNoise& its_noise = {}) {
     loss_sum += loss * static_cast<double>(count);
     ++gradients;
     passes += count;
+    noise += its_noise;
     gradient += took;
   }
 };
@@ -62,6 +66,7 @@ struct RunWork {
   // where rounds are nominal.
   std::optional<double> loss_sum;
   int64_t losses = 0;
+  GradientNoise noise;  // likewise, of the gradients in which it was measured
   int64_t samples = 0;
   int64_t bytes_sent = 0;  // since the first round
   // If known without an evaluation.

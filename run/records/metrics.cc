@@ -14,6 +14,9 @@ constexpr auto kRunMembers = [](auto& record, auto&& visit) {
   visit("time_s", record.time_s);
   visit("train_loss", record.train_loss);
   visit("learning_rate", record.learning_rate);
+  visit("gradient_variance", record.gradient_variance);
+  visit("gradient_square", record.gradient_square);
+  visit("noise_scale", record.noise_scale);
   visit("test_loss", record.test_loss);
   visit("test_accuracy", record.test_accuracy);
   visit("test_loss_recalibrated", record.test_loss_recalibrated);
@@ -31,6 +34,9 @@ constexpr auto kNodeMembers = [](auto& record, auto&& visit) {
   visit("time_s", record.time_s);
   visit("train_loss", record.train_loss);
   visit("learning_rate", record.learning_rate);
+  visit("gradient_variance", record.gradient_variance);
+  visit("gradient_square", record.gradient_square);
+  visit("noise_scale", record.noise_scale);
   visit("gradient_s", record.gradient_s);
   visit("mix_s", record.mix_s);
   visit("wait_s", record.wait_s);
@@ -78,6 +84,9 @@ constexpr auto kSummaryMembers = [](auto& record, auto&& visit) {
   visit("evaluation_bytes_sent_total", record.evaluation_bytes_sent_total);
   visit("samples_per_s", record.samples_per_s);
   visit("train_loss", record.train_loss);
+  visit("gradient_variance", record.gradient_variance);
+  visit("gradient_square", record.gradient_square);
+  visit("noise_scale", record.noise_scale);
   visit("test_loss", record.test_loss);
   visit("test_accuracy", record.test_accuracy);
   visit("test_loss_recalibrated", record.test_loss_recalibrated);
@@ -112,7 +121,8 @@ void Remember(const RunMetrics& metrics, RunMetrics* latest) {
   const auto update = [&](auto... members) {
     ((metrics.*members ? void(latest->*members = metrics.*members) : void()), ...);
   };
-  update(&RunMetrics::train_loss, &RunMetrics::learning_rate, &RunMetrics::test_loss,
+  update(&RunMetrics::train_loss, &RunMetrics::learning_rate, &RunMetrics::gradient_variance,
+         &RunMetrics::gradient_square, &RunMetrics::noise_scale, &RunMetrics::test_loss,
          &RunMetrics::test_accuracy, &RunMetrics::test_loss_recalibrated,
          &RunMetrics::test_accuracy_recalibrated, &RunMetrics::consensus_distance,
          &RunMetrics::buffer_distance, &RunMetrics::bytes_sent_total,

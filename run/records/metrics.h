@@ -27,6 +27,11 @@ struct RunMetrics {
   // Mean over the nodes of their batches' losses since the last measurement.
   std::optional<double> train_loss;
   std::optional<double> learning_rate;
+  // With --noise-scale, of the gradients since the last measurement (base/gradient_noise.h): the
+  // means over them of the estimates of tr(S) and |G|^2, and the ratio of these, in samples.
+  std::optional<double> gradient_variance;
+  std::optional<double> gradient_square;
+  std::optional<double> noise_scale;
   // The averaged model on the test set, with averaged batch-norm statistics ...
   std::optional<double> test_loss;
   std::optional<double> test_accuracy;
@@ -69,6 +74,10 @@ struct NodeMetrics {
 
   std::optional<double> train_loss;
   std::optional<double> learning_rate;
+  // As in RunMetrics, of its own gradients.
+  std::optional<double> gradient_variance;
+  std::optional<double> gradient_square;
+  std::optional<double> noise_scale;
   // Seconds since the last line that the node spent on gradients, on mixing and stepping, and
   // idle, waiting for peers.
   std::optional<double> gradient_s;
@@ -152,6 +161,9 @@ struct Summary {
   std::optional<double> samples_per_s;
 
   std::optional<double> train_loss;
+  std::optional<double> gradient_variance;
+  std::optional<double> gradient_square;
+  std::optional<double> noise_scale;
   std::optional<double> test_loss;  // of the averaged model
   std::optional<double> test_accuracy;
   std::optional<double> test_loss_recalibrated;

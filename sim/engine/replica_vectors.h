@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/gradient_noise.h"
 #include "kernels/vector/replica_layout.h"
 #include "kernels/vector/shared_vector.h"
 #include "kernels/vector/vector_table.h"
@@ -41,6 +42,7 @@ class ReplicaVectors final : public VectorStore {
   void Step(const StepRequest& request) override;
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override;
   absl::StatusOr<double> EndGradient(Rank rank) override;
+  GradientNoise Noise(Rank rank) const override { return parts_.objectives[rank]->noise(); }
   double ReadyAt(int64_t from, int64_t round) const override {
     return parts_.objectives[0]->ReadyAt(from, round);
   }

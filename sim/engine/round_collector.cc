@@ -9,11 +9,14 @@
 namespace grapevine {
 
 RoundCollector::RoundCollector(Options options, Emit emit)
-    : options_(std::move(options)), emit_(std::move(emit)), losses_(options_.nodes) {}
+    : options_(std::move(options)), emit_(std::move(emit)), gradients_(options_.nodes) {}
 
-void RoundCollector::OnGradient(Rank rank, double loss, int64_t passes) {
-  losses_[rank].sum += loss * static_cast<double>(passes);
-  losses_[rank].passes += passes;
+void RoundCollector::OnGradient(Rank rank, double loss, int64_t passes,
+                                const GradientNoise& noise) {
+  Gradients& gradients = gradients_[rank];
+  gradients.loss_sum += loss * static_cast<double>(passes);
+  gradients.passes += passes;
+  gradients.noise += noise;
 }
 
 absl::Status RoundCollector::OnBoundary(Rank rank, Round completed, Nanoseconds now,
@@ -21,11 +24,12 @@ absl::Status RoundCollector::OnBoundary(Rank rank, Round completed, Nanoseconds 
   if (!options_.measured(completed)) return absl::OkStatus();
   Open& open = open_[completed];
   MeasuredRound& measured = open.measured;
-  const Losses losses = std::exchange(losses_[rank], {});
+  const Gradients gradients = std::exchange(gradients_[rank], {});
   measured.completed = completed;
   measured.time = std::max(measured.time, now);
-  measured.loss_sum += losses.sum;
-  measured.passes += losses.passes;
+  measured.loss_sum += gradients.loss_sum;
+  measured.passes += gradients.passes;
+  measured.noise += gradients.noise;
   measured.bytes_sent += bytes_sent;
   if (model.data) {
     measured.models.resize(options_.nodes);

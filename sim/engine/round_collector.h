@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/gradient_noise.h"
 #include "base/ids.h"
 #include "kernels/vector/replica_layout.h"
 #include "kernels/vector/shared_vector.h"
@@ -26,6 +27,7 @@ struct MeasuredRound {
   Nanoseconds time = 0;              // when the last node had done it
   double loss_sum = 0;               // of all nodes' passes since the last measurement
   int64_t passes = 0;                // how many these are, each over a batch
+  GradientNoise noise;               // of their gradients, where it is measured
   int64_t bytes_sent = 0;            // by all nodes, each until its own boundary
   std::vector<SharedVector> models;  // by rank; empty for a phantom
 };
@@ -43,7 +45,7 @@ class RoundCollector {
   RoundCollector(Options options, Emit emit);
 
   // `loss` is the mean over so many passes.
-  void OnGradient(Rank rank, double loss, int64_t passes);
+  void OnGradient(Rank rank, double loss, int64_t passes, const GradientNoise& noise = {});
   // `model` is empty for a phantom.
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, int64_t bytes_sent,
                           const SharedVector& model);
@@ -53,14 +55,15 @@ class RoundCollector {
     Rank nodes = 0;  // that have done it
     MeasuredRound measured;
   };
-  struct Losses {
-    double sum = 0;
+  struct Gradients {
+    double loss_sum = 0;
     int64_t passes = 0;
+    GradientNoise noise;
   };
 
   const Options options_;
   const Emit emit_;
-  std::vector<Losses> losses_;  // of each rank since its last measured round
+  std::vector<Gradients> gradients_;  // of each rank since its last measured round
   std::map<Round, Open> open_;
 };
 

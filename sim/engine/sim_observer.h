@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "algorithm/event.h"
+#include "base/gradient_noise.h"
 #include "base/ids.h"
 #include "kernels/vector/vector_handle.h"
 #include "sim/nanoseconds.h"
@@ -20,6 +21,7 @@ struct GradientTimes {
   double loss;  // of the batch; 0 for a phantom
   Nanoseconds begin;
   Nanoseconds end;
+  GradientNoise noise = {};  // where it is measured
 };
 
 struct MessageTimes {

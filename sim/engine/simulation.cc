@@ -143,7 +143,8 @@ absl::Status Simulation::OnGradient(Rank rank) {
                                  .round = node.gradient_round,
                                  .loss = loss,
                                  .begin = node.gradient_begin,
-                                 .end = node.gradient_end});
+                                 .end = node.gradient_end,
+                                 .noise = store().Noise(rank)});
   }
   return Deliver(rank, GradientReady{std::exchange(node.gradient_round, -1)});
 }

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "algorithm/host.h"
+#include "base/gradient_noise.h"
 #include "base/ids.h"
 #include "base/passes.h"
 #include "kernels/vector/shared_vector.h"
@@ -46,6 +47,8 @@ class VectorStore {
   // first part has passed, and returns the batch's loss (0 for a phantom).
   virtual void BeginGradient(Rank rank, Vec at, Vec into, Round round) = 0;
   virtual absl::StatusOr<double> EndGradient(Rank rank) = 0;
+  // Of the rank's last gradient, where it is measured.
+  virtual GradientNoise Noise(Rank rank) const { return {}; }
   // The fraction of the time of a round's gradient after which the elements from `from` on are
   // final.
   virtual double ReadyAt(int64_t from, Round round) const = 0;

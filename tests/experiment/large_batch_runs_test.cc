@@ -301,6 +301,57 @@ TEST(GrowingBatches, HaveTheSameBitsAndRecordsRealAndSimulated) {
   EXPECT_THAT(lines("growing-real"), Contains(StartsWith("19: epoch 2.500000")));
 }
 
+// The quadratic's gradients have the noise that it is given: a variance of 1 in each of 100
+// coordinates, at a distance of 1 in each of them.
+TEST(NoiseScale, IsThatOfAProblemWithKnownNoiseRealAndSimulated) {
+  const ScratchFolder folder;
+  for (const char* algorithm : {"dpsgd", "allreduce:buckets=3", "ps:async"}) {
+    const Flags flags = {{"model", "quadratic:dim=100:noise=1:start=1"},
+                         {"algorithm", algorithm},
+                         {"rounds", "40"},
+                         {"log_every", "40"},
+                         {"eval_every", "40"},
+                         {"batch", "8"},
+                         {"accumulate", "4"},
+                         {"lr", "1e-9"},
+                         {"noise_scale", "true"}};
+    ModelsOf(flags, folder, algorithm);
+    for (const char* world : {"-simulated", "-real"}) {
+      const auto summary =
+          SummaryFromJson(FileText(folder.File(algorithm + std::string(world)) + "/summary.json"));
+      ASSERT_TRUE(summary.ok()) << summary.status();
+      // Of 160 gradients (120 with a server); four standard deviations.
+      EXPECT_NEAR(*summary->gradient_variance, 8 * 100, 25) << algorithm << world;
+      EXPECT_NEAR(*summary->gradient_square, 100, 4) << algorithm << world;
+      EXPECT_NEAR(*summary->noise_scale, 8, 0.4) << algorithm << world;
+    }
+  }
+}
+
+TEST(NoiseScale, LeavesTheWeightsAsTheyAre) {
+  const ScratchFolder folder;
+  const Flags plain = {{"batch", "8"}, {"accumulate", "4"}, {"rounds", "12"}, {"clip_norm", "0.2"}};
+  Flags measured = plain;
+  measured["noise_scale"] = "true";
+  EXPECT_TRUE(ModelsOf(measured, folder, "measured") == ModelsOf(plain, folder, "plain"));
+  const auto summary = [&](const std::string& run) {
+    return *SummaryFromJson(FileText(folder.File(run) + "/summary.json"));
+  };
+  EXPECT_GT(summary("measured-real").gradient_variance, 0) << "before they are clipped";
+  EXPECT_NEAR(*summary("measured-real").noise_scale, *summary("measured-simulated").noise_scale,
+              1e-6 * *summary("measured-real").noise_scale);
+  EXPECT_FALSE(summary("plain-real").noise_scale.has_value());
+}
+
+TEST(NoiseScale, NeedsSeveralBatchesAndAModelThatLearns) {
+  EXPECT_EQ(RefusalOf({{"batch", "64"}, {"noise_scale", "true"}}),
+            "--noise-scale: compares the batches of a step with each other, and there is one of "
+            "64; divide it: --batch=32 --accumulate=2");
+  EXPECT_EQ(RefusalOf({{"model", "phantom:1MB"}, {"rounds", "3"}, {"noise_scale", "true"}}),
+            "--noise-scale=true: --model=phantom:1MB learns nothing; drop it or choose another "
+            "model");
+}
+
 TEST(GrowingBatches, AreRefusedWhereTheyCannotBe) {
   EXPECT_EQ(RefusalOf({{"batch", "128"}, {"accumulate", "4"}}),
             "--batch=128: 4 such batches are 512 samples, and node 0 has only 256 of the 1024; "

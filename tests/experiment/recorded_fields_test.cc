@@ -112,16 +112,19 @@ TEST_P(RecordedFields, AreThoseOfRealAndOfSimulatedNodes) {
 
 INSTANTIATE_TEST_SUITE_P(
     Experiments, RecordedFields,
-    ::testing::Values(Case{"gossip", {}},
-                      Case{"buffers",
-                           {{"model", "resnet20"},
-                            {"data", "synthetic:train=64:test=16"},
-                            {"batch", "4"},
-                            {"rounds", "3"},
-                            {"log_every", "1"}}},
-                      Case{"allreduce", {{"algorithm", "allreduce"}}},
-                      Case{"a target that is missed", {{"target_accuracy", "1"}}},
-                      Case{"parameter servers", {{"algorithm", "ps:servers=2"}}}));
+    ::testing::Values(
+        Case{"gossip", {}},
+        Case{"buffers",
+             {{"model", "resnet20"},
+              {"data", "synthetic:train=64:test=16"},
+              {"batch", "4"},
+              {"rounds", "3"},
+              {"log_every", "1"}}},
+        Case{"allreduce", {{"algorithm", "allreduce"}}},
+        Case{"noise",
+             {{"batch", "4"}, {"accumulate", "2"}, {"noise_scale", "true"}, {"log_every", "1"}}},
+        Case{"a target that is missed", {{"target_accuracy", "1"}}},
+        Case{"parameter servers", {{"algorithm", "ps:servers=2"}}}));
 
 }  // namespace
 }  // namespace grapevine

@@ -29,6 +29,7 @@ TEST(MeasureNode, ShowsWhereTheTimeSinceTheLastLineWent) {
   EXPECT_DOUBLE_EQ(*line.mix_s, 0.1);
   EXPECT_DOUBLE_EQ(*line.wait_s, 0.3);
   EXPECT_DOUBLE_EQ(*line.samples_per_s, 16);
+  EXPECT_FALSE(line.gradient_variance || line.gradient_square || line.noise_scale);
 }
 
 TEST(MeasureNode, CountsPassesWhereAGradientHasSeveral) {
@@ -40,6 +41,21 @@ TEST(MeasureNode, CountsPassesWhereAGradientHasSeveral) {
   EXPECT_DOUBLE_EQ(*line.train_loss, 2.75) << "of 32 samples";
   EXPECT_DOUBLE_EQ(*line.samples_per_s, 32);
   EXPECT_EQ(work.gradients, 2);
+}
+
+TEST(MeasureNode, NoiseIsTheMeanOverTheGradientsThatHaveIt) {
+  NodeWork work;
+  work.AddGradient(2.0, 1, milliseconds(200));
+  work.AddGradient(3.0, 2, milliseconds(400), {.variance = 7, .square = 3, .gradients = 1});
+  work.AddGradient(3.0, 2, milliseconds(400), {.variance = 5, .square = -1, .gradients = 1});
+  const NodeMetrics line = MeasureNode(kPoint, {}, work, /*batch=*/8, /*learns=*/true);
+  EXPECT_DOUBLE_EQ(*line.gradient_variance, 6);
+  EXPECT_DOUBLE_EQ(*line.gradient_square, 1);
+  EXPECT_DOUBLE_EQ(*line.noise_scale, 6) << "the ratio of the means";
+  const RunWork all{.time_s = 1, .noise = work.noise};
+  const RunMetrics run = RunMeter(0).Measure(kPoint, all, std::nullopt);
+  EXPECT_EQ(run.gradient_variance, line.gradient_variance);
+  EXPECT_EQ(run.noise_scale, line.noise_scale);
 }
 
 TEST(MeasureNode, WhoComputesWhileItMixesDoesNotWaitLessThanNotAtAll) {

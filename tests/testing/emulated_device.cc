@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/passes/sketch.h"
 #include "kernels/vector/shared_vector.h"
+#include "kernels/vector/tensor_norms.h"
 #include "random/keyed_random.h"
 #include "system/mutex.h"
 
@@ -158,6 +159,10 @@ class EmulatedStream final : public DeviceStream {
   void ComputeSketch(const float* vector, int64_t size, uint64_t seed, void*,
                      double* sketch) override {
     Queue(Always, [=] { std::ranges::copy(SketchOf(vector, size, seed), sketch); });
+  }
+  int64_t NormWorkspace(int64_t) const override { return 8; }
+  void ComputeSquaredNorm(const float* vector, int64_t size, void*, double* norm) override {
+    Queue(Always, [=] { *norm = SquaredNorm(vector, size); });
   }
   absl::Status status() const override { return absl::OkStatus(); }
 

@@ -132,6 +132,21 @@ TEST_F(CudaStreamTest, MixesAndSketchesAsTheCpu) {
   EXPECT_EQ(sketch.Read(), std::vector<double>(expected.begin(), expected.end()));
 }
 
+TEST_F(CudaStreamTest, TakesNormsAsTheCpu) {
+  const std::vector<float> vector = Noise(1, kSize);
+  const OnDevice<float> gpu_vector(vector);
+  const OnDevice<char> workspace(
+      std::vector<char>(static_cast<size_t>(first_->NormWorkspace(kSize))));
+  const OnDevice<double> norms(std::vector<double>(2, 0.0));
+  first_->ComputeSquaredNorm(gpu_vector.get(), kSize, workspace.get(), norms.get());
+  // A part need not begin where a load of four elements can.
+  first_->ComputeSquaredNorm(gpu_vector.get() + 3, kSize - 5, workspace.get(), norms.get() + 1);
+  ASSERT_TRUE(first_->Record()->Wait(kLong).ok());
+  ASSERT_TRUE(first_->status().ok()) << first_->status();
+  EXPECT_EQ(norms.Read(), std::vector<double>({SquaredNorm(vector.data(), kSize),
+                                               SquaredNorm(vector.data() + 3, kSize - 5)}));
+}
+
 TEST_F(CudaStreamTest, TellsTheTimeBetweenTimedEvents) {
   const auto up = Pinned(Noise(1, kSize));
   const auto a = OnGpu();

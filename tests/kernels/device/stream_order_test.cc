@@ -55,6 +55,8 @@ class LoggedStream final : public DeviceStream {
   void ClipNorm(float*, int64_t, double, double*) override {}
   int64_t SketchWorkspace(int64_t) const override { return 0; }
   void ComputeSketch(const float*, int64_t, uint64_t, void*, double*) override {}
+  int64_t NormWorkspace(int64_t) const override { return 0; }
+  void ComputeSquaredNorm(const float*, int64_t, void*, double*) override {}
   absl::Status status() const override { return absl::OkStatus(); }
 
   // What it waits for: a stream, and how many of its events.

@@ -7,7 +7,10 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "node/control/metrics_reporter.h"
 
 namespace grapevine {
 namespace {
@@ -209,6 +212,49 @@ TEST_F(MetricsCollectorTest, AWorkersReportWithoutSamplesIsRefused) {
   report.set_round(3);
   EXPECT_THAT(std::string(collector.OnNode(1, report).message()),
               HasSubstr("rank 1 reported round 3 without any samples"));
+}
+
+void SetNoise(double variance, double square, int64_t gradients, control::NodeMetrics* report) {
+  control::GradientNoise& noise = *report->mutable_noise();
+  noise.set_variance(variance);
+  noise.set_square(square);
+  noise.set_gradients(gradients);
+}
+
+TEST_F(MetricsCollectorTest, NoiseIsOfAllWorkersGradients) {
+  MetricsCollector collector = Collector(2);
+  for (const auto& [rank, variance] : {std::pair(0, 10.0), std::pair(1, 20.0)}) {
+    control::NodeMetrics report = Report(3, 5);
+    SetNoise(variance, 1, 1, &report);
+    ASSERT_TRUE(collector.OnNode(rank, report).ok());
+  }
+  ASSERT_EQ(emitted_.size(), 1u);
+  EXPECT_DOUBLE_EQ(*emitted_[0].gradient_variance, 15);
+  EXPECT_DOUBLE_EQ(*emitted_[0].gradient_square, 1);
+  EXPECT_DOUBLE_EQ(*emitted_[0].noise_scale, 15);
+}
+
+TEST_F(MetricsCollectorTest, TheNoiseOfJoinedReportsIsThatOfAllTheirGradients) {
+  control::NodeMetrics earlier = Report(3, 5), later = Report(4, 5), silent = Report(5, 5);
+  SetNoise(6, 2, 1, &earlier);
+  AddEarlier(earlier, &later);
+  SetNoise(later.noise().variance() + 8, later.noise().square() + 4, 3, &later);
+  AddEarlier(silent, &later);
+  MetricsCollector collector = Collector(1);
+  ASSERT_TRUE(collector.OnNode(0, later).ok());
+  ASSERT_EQ(emitted_.size(), 1u);
+  EXPECT_DOUBLE_EQ(*emitted_[0].gradient_square, 2);
+  EXPECT_DOUBLE_EQ(*emitted_[0].noise_scale, 14.0 / 6);
+}
+
+TEST_F(MetricsCollectorTest, ANoiseOfImpossiblyManyGradientsIsRefused) {
+  for (const int64_t gradients : {int64_t{-1}, std::numeric_limits<int64_t>::max()}) {
+    MetricsCollector collector = Collector(2);
+    control::NodeMetrics report = Report(3, 5);
+    SetNoise(1, 1, gradients, &report);
+    EXPECT_THAT(std::string(collector.OnNode(1, report).message()),
+                HasSubstr("rank 1 reported the noise of "));
+  }
 }
 
 TEST_F(MetricsCollectorTest, TotalsAreThereOnceAllNodesHaveReportedThem) {

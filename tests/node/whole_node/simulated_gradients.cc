@@ -41,7 +41,7 @@ void SimulatedGradients::Compute(SharedVector at, SharedVector into, Round round
     work->into = {};
     at = {};
     if (const auto alive = reports.lock()) {
-      alive->done({round, std::move(loss), begin, process->now()});
+      alive->done({.round = round, .loss = std::move(loss), .begin = begin, .end = process->now()});
     }
   });
 }
