@@ -143,6 +143,7 @@ ProgressDisplay::Options TerminalOptions(const ProgressGoal& goal, bool json) {
 void SweepProgress::OnDone(size_t cells, double cost, double seconds) {
   done_ += cells;
   cost_ += cost;
+  if (seconds > 0) ran_cost_ += cost;
   seconds_ += seconds;
   const size_t all = options_.cells;
   const bool due = done_ == all || done_ * kParts / all > shown_ * kParts / all;
@@ -150,16 +151,15 @@ void SweepProgress::OnDone(size_t cells, double cost, double seconds) {
   shown_ = done_;
   const double elapsed = Seconds(std::chrono::steady_clock::now() - begin_);
   out_ << (options_.live ? "\r\033[K" : "")
-       << absl::StrFormat("%d/%d cells  %s  ETA %s", done_, all, HumanDuration(elapsed),
-                          HumanDuration(SecondsLeft()));
+       << absl::StrFormat("%d/%d cells  %s", done_, all, HumanDuration(elapsed));
+  if (ran_cost_ > 0) out_ << "  ETA " << HumanDuration(SecondsLeft());
   if (!options_.live) out_ << "\n";
   out_.flush();
 }
 
 double SweepProgress::SecondsLeft() const {
-  if (cost_ <= 0) return 0;
   const double left = std::max(0.0, options_.cost - cost_);
-  return seconds_ / cost_ * left / options_.threads;
+  return seconds_ / ran_cost_ * left / options_.threads;
 }
 
 void SweepProgress::Finish() {

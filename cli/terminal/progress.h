@@ -86,13 +86,14 @@ class SweepProgress {
   };
   SweepProgress(const Options& options, std::ostream& out) : options_(options), out_(out) {}
 
-  // `cells` more are done; together they cost `cost` and took `seconds` on their thread.
+  // `cells` more are done; together they cost `cost` and took `seconds` on their thread, 0 if
+  // they were done before this sweep began.
   void OnDone(size_t cells, double cost, double seconds);
   // Leaves the cursor on a line of its own.
   void Finish();
 
  private:
-  // For the remaining cells, at the speed so far.
+  // For the remaining cells, at the speed of those that ran: one at least.
   double SecondsLeft() const;
 
   const Options options_;
@@ -100,8 +101,9 @@ class SweepProgress {
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   size_t done_ = 0;
   size_t shown_ = 0;
-  double cost_ = 0;     // of the cells done
-  double seconds_ = 0;  // of all threads
+  double cost_ = 0;      // of the cells done
+  double ran_cost_ = 0;  // of those that this sweep ran,
+  double seconds_ = 0;   // in this time of all threads
 };
 
 }  // namespace grapevine

@@ -68,14 +68,19 @@ std::optional<Summary> FinishedEarlier(const std::string& folder, const Config& 
   return *summary;
 }
 
-absl::StatusOr<Summary> RunCell(const SweepCell& cell, const SweepRunOptions& options) {
+// Adds to `seconds` what the run takes; one that was finished earlier takes nothing.
+absl::StatusOr<Summary> RunCell(const SweepCell& cell, const SweepRunOptions& options,
+                                double* seconds) {
   Config config = cell.resolved.config;
   config.set_out(CellDirectory(options.directory, cell));
   config.set_overwrite(true);
   if (const std::optional<Summary> earlier = FinishedEarlier(config.out(), config)) {
     return *earlier;
   }
-  return options.run(config);
+  const absl::Time begin = absl::Now();
+  absl::StatusOr<Summary> result = options.run(config);
+  *seconds += absl::ToDoubleSeconds(absl::Now() - begin);
+  return result;
 }
 
 // A key that is equal for cells whose runs are the same.
@@ -87,12 +92,12 @@ std::string RunOf(Config config) {
 
 // The result of the first cell that can be built, or the first cell's error.
 absl::StatusOr<Summary> RunFirst(const std::vector<SweepCell>& cells,
-                                 const std::vector<size_t>& shared,
-                                 const SweepRunOptions& options) {
-  absl::StatusOr<Summary> result = RunCell(cells[shared.front()], options);
+                                 const std::vector<size_t>& shared, const SweepRunOptions& options,
+                                 double* seconds) {
+  absl::StatusOr<Summary> result = RunCell(cells[shared.front()], options, seconds);
   for (size_t i = 1; i < shared.size() && !result.ok(); ++i) {
     if (FailureOf(result.status()) != Failure::kUsage) break;  // not because of its graph
-    absl::StatusOr<Summary> other = RunCell(cells[shared[i]], options);
+    absl::StatusOr<Summary> other = RunCell(cells[shared[i]], options, seconds);
     if (other.ok()) return other;
   }
   return result;
@@ -141,9 +146,8 @@ std::vector<absl::StatusOr<Summary>> RunSweep(const std::vector<SweepCell>& cell
         if (next == shared.size()) return;
         mine = next++;
       }
-      const absl::Time begin = absl::Now();
-      const absl::StatusOr<Summary> result = RunFirst(cells, shared[mine], options);
-      const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
+      double seconds = 0;
+      const absl::StatusOr<Summary> result = RunFirst(cells, shared[mine], options, &seconds);
       MutexLock lock(mutex);
       for (const size_t cell : shared[mine]) results[cell] = result;
       if (options.on_done) options.on_done(shared[mine], seconds);

@@ -35,7 +35,7 @@ struct SweepRunOptions {
   int threads = 1;        // 1: that of the caller
   const std::atomic<bool>* interrupted = nullptr;
   // Called once a cell, and those that share its result, are done; from one thread at a time.
-  // `seconds` is the time that it took on its thread.
+  // `seconds` is the time that it took on its thread; 0 if an earlier sweep had finished it.
   std::function<void(const std::vector<size_t>& cells, double seconds)> on_done;
 };
 

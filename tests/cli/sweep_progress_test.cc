@@ -11,6 +11,8 @@ namespace grapevine {
 namespace {
 
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(SweepProgress, WhatIsLeftIsJudgedByItsCost) {
   std::ostringstream out;
@@ -21,6 +23,15 @@ TEST(SweepProgress, WhatIsLeftIsJudgedByItsCost) {
   EXPECT_THAT(out.str(), EndsWith("ETA 37.5 s\n"));
   progress.OnDone(5, 75, 75);
   EXPECT_THAT(out.str(), EndsWith("ETA 0 ns\n"));
+}
+
+TEST(SweepProgress, WhatWasDoneBeforeSaysNothingOfItsSpeed) {
+  std::ostringstream out;
+  SweepProgress progress({.cells = 4, .cost = 4}, out);
+  progress.OnDone(2, 2, /*seconds=*/0);
+  EXPECT_THAT(out.str(), Not(HasSubstr("ETA"))) << "nobody knows";
+  progress.OnDone(1, 1, 60);
+  EXPECT_THAT(out.str(), EndsWith("ETA 1 min 00 s\n"));
 }
 
 Config Cell(const std::string& algorithm, const std::string& topology, int nodes) {

@@ -103,8 +103,15 @@ TEST(SweepRun, GoesOnWhereItWasInterrupted) {
     RETURN_IF_ERROR(WriteSummary(config.out(), summary));
     return summary;
   };
+  std::vector<bool> ran;
   const auto sweep = [&] {
-    return RunSweep(cells, {.directory = scratch.path(), .run = run, .interrupted = &interrupted});
+    ran.clear();
+    return RunSweep(cells, {.directory = scratch.path(),
+                            .run = run,
+                            .interrupted = &interrupted,
+                            .on_done = [&](const std::vector<size_t>&, double seconds) {
+                              ran.push_back(seconds > 0);
+                            }});
   };
   const auto first = sweep();
   EXPECT_THAT(begun, ElementsAre(0.1, 0.2, 0.3));
@@ -114,6 +121,7 @@ TEST(SweepRun, GoesOnWhereItWasInterrupted) {
   interrupted = false;
   const auto second = sweep();
   EXPECT_THAT(begun, ElementsAre(0.1, 0.2, 0.3, 0.3, 0.4));
+  EXPECT_THAT(ran, ElementsAre(false, false, true, true));
   EXPECT_EQ(second[1]->rounds, 2) << "of the first time";
   EXPECT_EQ(second[3]->rounds, 5);
 }
