@@ -245,9 +245,19 @@ std::string Axes(const Page& page, const Layout& layout, size_t index) {
   return script;
 }
 
+// What has room above a panel.
+std::string Fitting(std::string title) {
+  constexpr size_t kLetters = 56;
+  if (title.size() <= kLetters) return title;
+  size_t end = kLetters - 3;
+  while (end > 0 && (title[end] & 0xC0) == 0x80) --end;  // between code points
+  title.replace(end, title.npos, "...");
+  return title;
+}
+
 std::string Title(const Panel& panel) {
   if (panel.title.empty()) return "";
-  return absl::StrCat("set label 4 ", GnuplotQuoted(panel.title),
+  return absl::StrCat("set label 4 ", GnuplotQuoted(Fitting(panel.title)),
                       " at graph 0.5,1.06 center noenhanced textcolor '#303030'\n");
 }
 

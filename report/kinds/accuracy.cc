@@ -102,7 +102,7 @@ const Registration kAccuracy(
     PlotKinds(),
     {.name = "accuracy",
      .options = "",
-     .help = "final test accuracy against batch, lr or whatever number of the runs --x names",
+     .help = "final test accuracy against batch, lr or the number of the runs that --x names",
      .flags = {"--x"},
      .make = AccuracyPage});
 

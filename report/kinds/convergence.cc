@@ -124,7 +124,7 @@ const Registration kConvergence(
     PlotKinds(),
     {.name = "convergence",
      .options = "",
-     .help = "loss, accuracy and consensus distance against epoch, bytes and time, or --x of them",
+     .help = "loss, accuracy, consensus distance against epoch, bytes and time, or one --x",
      .flags = {"--x", "--loss"},
      .make = [](const PlotRequest& request) -> absl::StatusOr<Figure> {
        ASSIGN_OR_RETURN(const std::vector<RecordedRun> runs, ReadRuns(request.runs));

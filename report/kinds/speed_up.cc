@@ -59,16 +59,15 @@ absl::StatusOr<Page> SpeedUpPage(std::span<const SweptCell> cells) {
 namespace {
 
 const Registration kSpeedUp(
-    PlotKinds(),
-    {.name = "speed-up",
-     .options = "",
-     .help = "of a simulated sweep: gradients per second against nodes, relative to the fewest",
-     .flags = {},
-     .make = [](const PlotRequest& request) -> absl::StatusOr<Figure> {
-       ASSIGN_OR_RETURN(const std::vector<SweptCell> cells, ReadSweep(request.runs));
-       ASSIGN_OR_RETURN(Page page, SpeedUpPage(cells));
-       return page;
-     }});
+    PlotKinds(), {.name = "speed-up",
+                  .options = "",
+                  .help = "of a sweep: gradients per second against nodes, relative to the fewest",
+                  .flags = {},
+                  .make = [](const PlotRequest& request) -> absl::StatusOr<Figure> {
+                    ASSIGN_OR_RETURN(const std::vector<SweptCell> cells, ReadSweep(request.runs));
+                    ASSIGN_OR_RETURN(Page page, SpeedUpPage(cells));
+                    return page;
+                  }});
 
 }  // namespace
 

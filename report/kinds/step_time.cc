@@ -96,16 +96,15 @@ absl::StatusOr<Page> StepTimePage(std::span<const SweptCell> cells) {
 namespace {
 
 const Registration kStepTime(
-    PlotKinds(),
-    {.name = "step-time",
-     .options = "",
-     .help = "of a simulated sweep: the time of a round against bandwidth and against latency",
-     .flags = {},
-     .make = [](const PlotRequest& request) -> absl::StatusOr<Figure> {
-       ASSIGN_OR_RETURN(const std::vector<SweptCell> cells, ReadSweep(request.runs));
-       ASSIGN_OR_RETURN(Page page, StepTimePage(cells));
-       return page;
-     }});
+    PlotKinds(), {.name = "step-time",
+                  .options = "",
+                  .help = "of a sweep: the time of a round against bandwidth and against latency",
+                  .flags = {},
+                  .make = [](const PlotRequest& request) -> absl::StatusOr<Figure> {
+                    ASSIGN_OR_RETURN(const std::vector<SweptCell> cells, ReadSweep(request.runs));
+                    ASSIGN_OR_RETURN(Page page, StepTimePage(cells));
+                    return page;
+                  }});
 
 }  // namespace
 

@@ -14,20 +14,19 @@ namespace {
 // Fair to methods that use some nodes as servers.
 absl::StatusOr<double> RoundTime(const SweptCell& cell) { return cell.seconds_per_gradients(); }
 
-const Registration kWinner(PlotKinds(),
-                           {.name = "winner",
-                            .options = "",
-                            .help = "of a simulated sweep: gossip or centralized, whose rounds are "
-                                    "faster, over bandwidth and latency",
-                            .flags = {},
-                            .make = [](const PlotRequest& request) -> absl::StatusOr<Figure> {
-                              ASSIGN_OR_RETURN(const std::vector<SweptCell> cells,
-                                               ReadSweep(request.runs));
-                              ASSIGN_OR_RETURN(WinnerMap map, MakeWinnerMap(cells, &RoundTime));
-                              map.notes = {"by the time of a round; rounds do not learn alike:",
-                                           "see --kind=winner-target for the time to an accuracy"};
-                              return map;
-                            }});
+const Registration kWinner(
+    PlotKinds(),
+    {.name = "winner",
+     .options = "",
+     .help = "of a sweep: whose rounds are faster, gossip's or not, by bandwidth and latency",
+     .flags = {},
+     .make = [](const PlotRequest& request) -> absl::StatusOr<Figure> {
+       ASSIGN_OR_RETURN(const std::vector<SweptCell> cells, ReadSweep(request.runs));
+       ASSIGN_OR_RETURN(WinnerMap map, MakeWinnerMap(cells, &RoundTime));
+       map.notes = {"by the time of a round; rounds do not learn alike:",
+                    "see --kind=winner-target for the time to an accuracy"};
+       return map;
+     }});
 
 }  // namespace
 

@@ -36,8 +36,7 @@ absl::StatusOr<Figure> WinnerTargetMap(const PlotRequest& request) {
 const Registration kWinnerTarget(
     PlotKinds(), {.name = "winner-target",
                   .options = "",
-                  .help = "of a simulated sweep: who is first at --target, over bandwidth and "
-                          "latency",
+                  .help = "of a sweep: who is first at --target, by bandwidth and latency",
                   .flags = {"--target"},
                   .make = WinnerTargetMap});
 

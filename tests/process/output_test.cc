@@ -55,7 +55,9 @@ TEST(Output, AFullStandardOutputIsAnError) {
       {"sim", "--model=phantom:100kB", "--compute=1ms", "--rounds=5", "--topology=ring,torus",
        "--out=" + folder.File("sweep")},
       {"eval", folder.File("run/model.safetensors"), "--data=synthetic:train=64:test=20"},
-      {"plot", folder.File("run"), "-o", folder.File("plot.svg")}};
+      {"plot", folder.File("run"), "-o", folder.File("plot.svg")},
+      {"plot", folder.File("run"), "--format=csv"},
+      {"compare", folder.File("run")}};
   for (const std::vector<std::string>& command : commands) {
     const Ended ended = RunGrapevine(command, {.standard_output = "/dev/full"});
     SCOPED_TRACE(::testing::PrintToString(command));

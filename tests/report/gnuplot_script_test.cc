@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 #include <set>
 #include <sstream>
 
@@ -74,6 +75,33 @@ TEST(GnuplotScript, KeepsTheNoteOfAgreementInsideItsPanel) {
     EXPECT_EQ(more, shared ? 1 : 3);
     EXPECT_EQ(notes, shared ? 3 : 9);
   }
+}
+
+TEST(GnuplotScript, CutsATitleThatWouldCoverTheNextPanels) {
+  Page page = SmallPage();
+  page.panels[0].title = std::string(52, 'a') + "\u00d7\u00d7\u00d7\u00d7";
+  EXPECT_THAT(GnuplotScript(page, PictureFormat::kPng, "out.png"),
+              HasSubstr("'" + std::string(52, 'a') + "...'"));
+}
+
+TEST(GnuplotScript, DrawsBarsBesideEachOtherUnderTheirNotes) {
+  const double nothing = std::numeric_limits<double>::quiet_NaN();
+  Page page;
+  page.labels = {"reached", "not reached"};
+  Panel panel{.x = AxisOfBars("", {""}),
+              .curves = {{{0, 1, 2, 3}}, {{0, nothing, nothing, nothing}}},
+              .bars = true,
+              .notes = {{"2 s"}, {"never"}}};
+  panel.y = UpwardsAxisOf(Horizontal::kTime, panel.curves);
+  page.panels = {panel};
+  page.columns = 1;
+  const std::string script = GnuplotScript(page, PictureFormat::kPng, "out.png");
+  EXPECT_THAT(script, HasSubstr("using ($1+-0.2):3:(0.36) notitle with boxes fc rgb '#0072B2'"));
+  EXPECT_THAT(script, HasSubstr("using ($1+-0.2):2:(0):($4-$2) notitle with vectors"));
+  EXPECT_THAT(script, HasSubstr("set label '2 s' at first -0.2,3 center"));
+  EXPECT_THAT(script, HasSubstr("set label 'never' at first 0.2,0 center"));
+  EXPECT_THAT(script, Not(HasSubstr("nan")));
+  EXPECT_THAT(script, Not(HasSubstr("not measured")));
 }
 
 TEST(GnuplotScript, DrawsHollowCurvesThinner) {

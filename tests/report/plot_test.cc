@@ -112,6 +112,23 @@ TEST_F(PlotTest, PrintsTheNumbersOfThePanels) {
             "\"ring, dpsgd\",1,consensus distance,0.2\n");
 }
 
+// Whatever a kind wants: it says so of runs that hold next to nothing.
+TEST_F(PlotTest, EveryKindNamesWhatARunLacks) {
+  WriteRun(folder_ + "/bare/run", "", "{\"round\":1,\"epoch\":0,\"time_s\":1}\n");
+  options_.request.runs = {folder_ + "/bare"};
+  ASSERT_GE(PlotKinds().All().size(), 10u);
+  for (const PlotKind* kind : PlotKinds().All()) {
+    SCOPED_TRACE(kind->name);
+    options_.kind = kind->name;
+    const absl::Status status = MakeFigure(options_).status();
+    EXPECT_THAT(FailureOf(status), ::testing::AnyOf(Failure::kInput, Failure::kUsage)) << status;
+    options_.request.runs = {folder_ + "/none"};
+    EXPECT_EQ(MakeFigure(options_).status().message(), folder_ + "/none does not exist");
+    options_.request.runs = {folder_ + "/bare"};
+    EXPECT_LE(kind->help.size(), 80u) << "does not fit a line of the help";
+  }
+}
+
 TEST_F(PlotTest, RefusesFlagsThatMeanNothingToTheKind) {
   options_.kind = "winner";
   options_.request.x = "time";
