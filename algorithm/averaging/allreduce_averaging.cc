@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "algorithm/local/replica_copy.h"
+
 namespace grapevine {
 namespace {
 
@@ -23,12 +25,7 @@ AllreduceAveraging::AllreduceAveraging(LocalSteps steps, AllreduceSchedules sche
 void AllreduceAveraging::Start(Vec, Host& host) { sum_.Prepare(host.replica_size(), host); }
 
 void AllreduceAveraging::Begin(Vec own, Host& host) {
-  data_ = own;
-  if (place_ == Sum::kOfACopy) {
-    data_ = host.New(host.replica_size(), "the sum of the replicas");
-    const Term copied{1.0, host.Whole(own)};
-    host.Combine(host.Whole(data_), {&copied, 1});
-  }
+  data_ = place_ == Sum::kOfACopy ? CopyOf(own, "the sum of the replicas", host) : own;
   sum_.Begin(data_);
   sum_.OnReady(0, host);
 }

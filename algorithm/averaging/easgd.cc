@@ -21,7 +21,6 @@ std::unique_ptr<OuterStep> Elastic(SpecReader& reader, Rank nodes) {
 
 AlgorithmKind ElasticKind(AlgorithmKind kind) {
   kind.options = "[:rho=R][:every=1][:KIND]";
-  kind.overlap = "EASGD sums replicas while it computes";
   return WithAsyncEasgd(AveragingKind({.every = 1,
                                        .order = StepOrder::kAwc,
                                        .outer = Elastic,

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "algorithm/averaging/averaging_kind.h"
-#include "algorithm/local/anchor_optimizer.h"
+#include "algorithm/local/outer_optimizer.h"
 
 namespace grapevine {
 namespace {
@@ -22,7 +22,7 @@ constexpr double kLargestRate = std::numeric_limits<float>::max();
 std::unique_ptr<OuterStep> SlowMo(SpecReader& reader, Rank) {
   const double momentum = reader.Real("momentum", 0.7, 0, 1);
   const double rate = reader.Real("lr", 1.0, 0, kLargestRate);
-  return std::make_unique<AnchorOptimizer>(AnchorRule{.step = [=](double gamma) -> AnchorStep {
+  return std::make_unique<OuterOptimizer>(OuterRule{.step = [=](double gamma) -> OuterCoefficients {
     if (gamma == 0) return {.keep = 1, .average_to_anchor = 1};
     return {.keep = momentum,
             .anchor_to_momentum = 1 / gamma,
@@ -35,7 +35,7 @@ std::unique_ptr<OuterStep> SlowMo(SpecReader& reader, Rank) {
 std::unique_ptr<OuterStep> DiLoCo(SpecReader& reader, Rank) {
   const double momentum = reader.Real("momentum", 0.9, 0, 1);
   const double rate = reader.Real("lr", 0.7, 0, kLargestRate);
-  return std::make_unique<AnchorOptimizer>(AnchorRule{.step = [=](double) -> AnchorStep {
+  return std::make_unique<OuterOptimizer>(OuterRule{.step = [=](double) -> OuterCoefficients {
     return {.keep = momentum,
             .anchor_to_momentum = 1,
             .average_to_momentum = -1,
@@ -57,7 +57,7 @@ const Registration kAverage(
 
 const Registration kSlowMo(
     Algorithms(),
-    AveragingKind({.every = 12, .outer = SlowMo, .outer_vectors = AnchorOptimizer::kVectors},
+    AveragingKind({.every = 12, .outer = SlowMo, .outer_vectors = OuterOptimizer::kVectors},
                   {.name = "slowmo",
                    .options = "[:every=12][:momentum=0.7][:lr=1][:KIND]",
                    .help = "SlowMo: model averaging with a slow momentum over the averages",
@@ -66,7 +66,7 @@ const Registration kSlowMo(
 
 const Registration kDiLoCo(
     Algorithms(),
-    AveragingKind({.every = 50, .outer = DiLoCo, .outer_vectors = AnchorOptimizer::kVectors},
+    AveragingKind({.every = 50, .outer = DiLoCo, .outer_vectors = OuterOptimizer::kVectors},
                   {.name = "diloco",
                    .options = "[:every=50][:momentum=0.9][:lr=0.7][:KIND]",
                    .help = "DiLoCo: model averaging with an outer Nesterov step on what the "

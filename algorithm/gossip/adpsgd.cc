@@ -64,7 +64,6 @@ const Registration kAdpsgd(
              "and waits for nobody",
      .examples = {"adpsgd", "adpsgd:every=3"},
      .undirected = true,
-     .overlap = "AD-PSGD averages while it computes",
      .make = MakeAdpsgd,
      .rounds = [](const Spec&) { return false; },
      .messages = Messages,
@@ -73,14 +72,14 @@ const Registration kAdpsgd(
 }  // namespace
 
 Adpsgd::Adpsgd(Round every, AlgorithmOptions options)
-    : every_(every), options_(std::move(options)) {
+    : every_(every), options_(std::move(options)), step_(options_.learning_rate) {
   options_.mixing->topology().InNeighbours(options_.rank, 0, &neighbours_);
 }
 
 absl::Status Adpsgd::On(const Event& event, Host& host) {
   if (std::holds_alternative<Start>(event)) {
     replica_ = host.InitialReplica(host.whole_replica());
-    optimizer_state_ = host.NewOptimizerState(host.whole_replica());
+    step_.Start(host);
     started_ = true;
   } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
     limit_ = std::max(limit_, limit->limit);
@@ -194,16 +193,8 @@ absl::Status Adpsgd::OnGradient(const GradientReady& event, Host& host) {
     return absl::InternalError(absl::StrCat("a gradient of step ", event.round,
                                             " came without a request in step ", steps_));
   }
-  const Vec stepped = std::exchange(gradient_, Vec{});  // takes its place: a vector less
-  const Term own{1.0, host.Whole(replica_)};
-  host.Step({.range = host.whole_replica(),
-             .out = stepped,
-             .mix = {&own, 1},
-             .own = replica_,
-             .gradient = stepped,
-             .state = optimizer_state_,
-             .step = steps_,
-             .learning_rate = options_.learning_rate(NominalRound())});
+  const Vec stepped =
+      step_.Take(replica_, std::exchange(gradient_, Vec{}), steps_, NominalRound(), host);
   host.GradientApplied(moves_ - moves_at_gradient_);
   Replace(stepped, host);
   ++steps_;

@@ -36,6 +36,7 @@
 
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
+#include "algorithm/local/own_step.h"
 
 namespace grapevine {
 
@@ -107,7 +108,7 @@ class Adpsgd final : public Algorithm {
 
   Vec replica_;
   Vec gradient_;  // while it is computed
-  Vec optimizer_state_;
+  OwnStep step_;
   Round steps_ = 0;
   Round limit_ = 0;
   bool started_ = false;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/local/replica_copy.h"
 #include "base/status_macros.h"
 
 namespace grapevine {
@@ -63,11 +64,9 @@ void NeighbourAveraging::Post(Inbox* inbox, Host& host) {
 
 NeighbourAveraging::Inbox& NeighbourAveraging::FillInbox(int64_t due, Vec replica, Host& host) {
   Inbox& inbox = OpenInbox(due, due);
-  const Term copied{1.0, host.Whole(replica)};
   for (size_t i = 0; i < inbox.row.in.size(); ++i) {
-    const Vec copy = host.New(host.replica_size(), "a neighbour's replica");
-    host.Combine(host.Whole(copy), {&copied, 1});
-    inbox.slots.push_back({.replica = copy, .arrived = true});
+    inbox.slots.push_back(
+        {.replica = CopyOf(replica, "a neighbour's replica", host), .arrived = true});
   }
   return inbox;
 }

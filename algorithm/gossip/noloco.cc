@@ -9,8 +9,8 @@
 
 #include "algorithm/algorithm_kind.h"
 #include "algorithm/gossip/neighbour_averaging.h"
-#include "algorithm/local/anchor_optimizer.h"
 #include "algorithm/local/local_sgd.h"
+#include "algorithm/local/outer_optimizer.h"
 #include "base/status_macros.h"
 
 namespace grapevine {
@@ -21,7 +21,7 @@ constexpr double kSmallestRate = 1e-6, kLargestRate = std::numeric_limits<float>
 
 struct Request {
   LocalSteps steps;
-  AnchorRule outer;
+  OuterRule outer;
 };
 
 absl::StatusOr<Request> Read(const Spec& spec, const RunLength& length) {
@@ -31,11 +31,11 @@ absl::StatusOr<Request> Read(const Spec& spec, const RunLength& length) {
   const double rate = reader.Real("lr", 0.7, kSmallestRate, kLargestRate);
   const double pull = reader.Real("pull", rate, 0, kLargestRate);
   RETURN_IF_ERROR(reader.Finish());
-  const AnchorStep step{.keep = momentum,
-                        .anchor_to_momentum = -pull,
-                        .average_to_momentum = rate,
-                        .anchor_to_anchor = 1,
-                        .momentum_to_anchor = 1};
+  const OuterCoefficients step{.keep = momentum,
+                               .anchor_to_momentum = -pull,
+                               .average_to_momentum = rate,
+                               .anchor_to_anchor = 1,
+                               .momentum_to_anchor = 1};
   return Request{steps,
                  {.step = [step](double) { return step; }, .anchor_in_share = pull / rate - 1}};
 }
@@ -45,7 +45,7 @@ absl::StatusOr<std::unique_ptr<Algorithm>> MakeNoLoCo(const Spec& spec, Algorith
   return std::make_unique<LocalSgd>(
       LocalSgdParts{.steps = request.steps,
                     .averaging = std::make_unique<NeighbourAveraging>(request.steps, options),
-                    .outer = std::make_unique<AnchorOptimizer>(std::move(request.outer))},
+                    .outer = std::make_unique<OuterOptimizer>(std::move(request.outer))},
       std::move(options.learning_rate));
 }
 
@@ -57,7 +57,7 @@ absl::StatusOr<double> Messages(const Spec& spec, const Topology& topology,
 
 absl::StatusOr<int64_t> Memory(const Spec&, const Topology& topology, int64_t size,
                                int state_vectors) {
-  return NeighbourMemory(topology, size, state_vectors) + AnchorOptimizer::kVectors * size;
+  return NeighbourMemory(topology, size, state_vectors) + OuterOptimizer::kVectors * size;
 }
 
 const Registration kNoLoCo(

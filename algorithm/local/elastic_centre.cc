@@ -1,11 +1,11 @@
 #include "algorithm/local/elastic_centre.h"
 
+#include "algorithm/local/replica_copy.h"
+
 namespace grapevine {
 
 void ElasticCentre::Start(Vec replica, Host& host) {
-  centre_ = host.New(host.replica_size(), "the elastic centre");
-  const Term copied{1.0, host.Whole(replica)};
-  host.Combine(host.Whole(centre_), {&copied, 1});
+  centre_ = CopyOf(replica, "the elastic centre", host);
 }
 
 Averaging::Terms ElasticCentre::Replace(Vec replica, const Averaging::Terms&, double learning_rate,

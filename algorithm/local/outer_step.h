@@ -1,5 +1,5 @@
 // What becomes of an average where it does not simply take the replica's place: an outer
-// optimizer's step (anchor_optimizer.h), an elastic pull (elastic_centre.h).
+// optimizer's step (outer_optimizer.h), an elastic pull (elastic_centre.h).
 //
 // Thread-safety: as its owner's.
 #ifndef GRAPEVINE_ALGORITHM_LOCAL_OUTER_STEP_H_

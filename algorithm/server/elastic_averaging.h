@@ -13,9 +13,9 @@
 #include <cstdint>
 #include <utility>
 
+#include "algorithm/local/own_step.h"
 #include "algorithm/server/async_server.h"
 #include "algorithm/server/async_worker.h"
-#include "algorithm/server/own_step.h"
 
 namespace grapevine {
 

@@ -1,4 +1,4 @@
-#include "algorithm/server/own_step.h"
+#include "algorithm/local/own_step.h"
 
 namespace grapevine {
 

@@ -8,8 +8,8 @@
 // batch-norm statistic is the plain average, which no formula could make negative.
 //
 // Memory: two replicas, anchor and momentum.
-#ifndef GRAPEVINE_ALGORITHM_LOCAL_ANCHOR_OPTIMIZER_H_
-#define GRAPEVINE_ALGORITHM_LOCAL_ANCHOR_OPTIMIZER_H_
+#ifndef GRAPEVINE_ALGORITHM_LOCAL_OUTER_OPTIMIZER_H_
+#define GRAPEVINE_ALGORITHM_LOCAL_OUTER_OPTIMIZER_H_
 
 #include <functional>
 #include <utility>
@@ -18,7 +18,7 @@
 
 namespace grapevine {
 
-struct AnchorStep {
+struct OuterCoefficients {
   double keep = 0;
   double anchor_to_momentum = 0;
   double average_to_momentum = 0;
@@ -27,18 +27,18 @@ struct AnchorStep {
   double momentum_to_anchor = 0;
 };
 
-struct AnchorRule {
+struct OuterRule {
   // The step of an exchange in a round of this learning rate.
-  std::function<AnchorStep(double learning_rate)> step;
+  std::function<OuterCoefficients(double learning_rate)> step;
   // What is averaged is a replica + so many times its anchor.
   double anchor_in_share = 0;
 };
 
-class AnchorOptimizer final : public OuterStep {
+class OuterOptimizer final : public OuterStep {
  public:
   static constexpr int kVectors = 2;  // that it keeps
 
-  explicit AnchorOptimizer(AnchorRule rule) : rule_(std::move(rule)) {}
+  explicit OuterOptimizer(OuterRule rule) : rule_(std::move(rule)) {}
 
   void Start(Vec replica, Host& host) override;
   void Prepare(Vec replica, Host& host) override;
@@ -46,11 +46,11 @@ class AnchorOptimizer final : public OuterStep {
                            Host& host) override;
 
  private:
-  const AnchorRule rule_;
+  const OuterRule rule_;
   Vec anchor_;
   Vec momentum_;  // of the parameters; none before the first step
 };
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_ALGORITHM_LOCAL_ANCHOR_OPTIMIZER_H_
+#endif  // GRAPEVINE_ALGORITHM_LOCAL_OUTER_OPTIMIZER_H_

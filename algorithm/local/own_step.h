@@ -1,9 +1,9 @@
-// A worker's own step along its gradient, x' = x - lr u(g), with its own optimizer: for rules
-// whose workers do not leave the steps to the servers.
+// A node's own step along its gradient, x' = x - lr u(g), with its own optimizer: for methods
+// without rounds whose nodes do not leave the steps to servers.
 //
 // Thread-safety: as its owner's.
-#ifndef GRAPEVINE_ALGORITHM_SERVER_OWN_STEP_H_
-#define GRAPEVINE_ALGORITHM_SERVER_OWN_STEP_H_
+#ifndef GRAPEVINE_ALGORITHM_LOCAL_OWN_STEP_H_
+#define GRAPEVINE_ALGORITHM_LOCAL_OWN_STEP_H_
 
 #include <utility>
 
@@ -27,4 +27,4 @@ class OwnStep {
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_ALGORITHM_SERVER_OWN_STEP_H_
+#endif  // GRAPEVINE_ALGORITHM_LOCAL_OWN_STEP_H_

@@ -1,4 +1,6 @@
-#include "algorithm/local/anchor_optimizer.h"
+#include "algorithm/local/outer_optimizer.h"
+
+#include "algorithm/local/replica_copy.h"
 
 namespace grapevine {
 namespace {
@@ -19,13 +21,11 @@ void CombineRange(Vec out, ReplicaRange range, const Averaging::Terms& sum, Host
 
 }  // namespace
 
-void AnchorOptimizer::Start(Vec replica, Host& host) {
-  anchor_ = host.New(host.replica_size(), "the outer optimizer's anchor");
-  const Term copied{1.0, host.Whole(replica)};
-  host.Combine(host.Whole(anchor_), {&copied, 1});
+void OuterOptimizer::Start(Vec replica, Host& host) {
+  anchor_ = CopyOf(replica, "the outer optimizer's anchor", host);
 }
 
-void AnchorOptimizer::Prepare(Vec replica, Host& host) {
+void OuterOptimizer::Prepare(Vec replica, Host& host) {
   if (rule_.anchor_in_share == 0) return;
   const ReplicaRange parameters = host.parameters();
   CombineRange(replica, parameters,
@@ -34,9 +34,9 @@ void AnchorOptimizer::Prepare(Vec replica, Host& host) {
                host);
 }
 
-Averaging::Terms AnchorOptimizer::Replace(Vec, const Averaging::Terms& average,
-                                          double learning_rate, Host& host) {
-  const AnchorStep step = rule_.step(learning_rate);
+Averaging::Terms OuterOptimizer::Replace(Vec, const Averaging::Terms& average, double learning_rate,
+                                         Host& host) {
+  const OuterCoefficients step = rule_.step(learning_rate);
   const ReplicaRange parameters = host.parameters();
   const Averaging::Terms anchor = {{1.0, host.Whole(anchor_)}};
   Averaging::Terms sum;
