@@ -57,17 +57,22 @@ TEST_P(AsynchronousServers, KeepASlowWorkersPaceWhereStalenessIsBounded) {
   EXPECT_GT(2 * bounded["min"].get<double>(), bounded["max"]);
 }
 
-TEST_P(AsynchronousServers, AddWindows) {
-  for (const char* algorithm : {"downpour:window=4:servers=2", "adag:window=4"}) {
+// From a loss of 8 along gradients x at the rate 0.02: 60 whole steps lead below 1, and 80 quarters
+// of one to 3.6, but for what is stale.
+TEST_P(AsynchronousServers, AddWindowsOrPartsOfThem) {
+  const auto loss = [](const char* algorithm) {
     const nlohmann::json summary =
         Summary(GetParam(), algorithm,
-                {"--model=quadratic:dim=4:start=2", "--rounds=200", "--lr=0.02", "--momentum=0",
+                {"--model=quadratic:dim=4:start=2", "--rounds=20", "--lr=0.02", "--momentum=0",
                  "--compute=1ms", "--slow=0:5"});
-    ASSERT_TRUE(summary.is_object()) << algorithm;
     EXPECT_EQ(summary["evaluated"], "servers' weights") << algorithm;
-    EXPECT_EQ(summary["gradients"]["mean"], 200) << algorithm;
-    EXPECT_LT(summary["test_loss"], 2) << algorithm << ", from 8";
-  }
+    EXPECT_EQ(summary["gradients"]["mean"], 20) << algorithm;
+    return summary["test_loss"].get<double>();
+  };
+  EXPECT_LT(loss("downpour:window=4:servers=2"), 2);
+  const double part = loss("adag:window=4");
+  EXPECT_GT(part, 2);
+  EXPECT_LT(part, 6);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AsynchronousServers, ::testing::Values("train", "sim"),
