@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "experiment/core/experiment_identity.h"
@@ -85,8 +86,13 @@ absl::Status NodeRun::BecomeInterruptible() {
 // activations.
 void NodeRun::LogSizes() const {
   const TrainTest* data = experiment_->problem().data();
+  const absl::StatusOr<int64_t> vectors =
+      LargestMemory(experiment_->algorithm_name(), experiment_->mixing().topology(),
+                    experiment_->layout().size, experiment_->optimizer().state_vectors());
   LOG(INFO) << "rank " << options_.rank << ": "
             << experiment_->layout().size * int64_t{sizeof(float)} << " bytes of replica, "
+            << (vectors.ok() ? *vectors : 0) * int64_t{sizeof(float)}
+            << " bytes of vectors at the largest node, "
             << (data != nullptr ? data->train->bytes() + data->test->bytes() : 0)
             << " bytes of data set";
 }
