@@ -101,6 +101,12 @@ std::string CurveDash(size_t curve) {
   return kDashes[(curve + curve / std::size(kColours)) % std::size(kDashes)];
 }
 
+// Patterns 4 to 7 are gnuplot's diagonal hatchings.
+std::string CurveFill(size_t curve) {
+  const size_t repeats = curve / std::size(kColours);
+  return repeats == 0 ? "solid 0.85" : absl::StrCat("pattern ", 4 + (repeats - 1) % 4);
+}
+
 // A quote inside becomes a typographic one, since gnuplot does not always understand a doubled
 // one.
 std::string GnuplotQuoted(const std::string& text) {

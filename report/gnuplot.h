@@ -25,6 +25,8 @@ std::string GnuplotQuoted(const std::string& text);
 // repeat after ten curves, each time with a different dash.
 std::string CurveColour(size_t curve);
 std::string CurveDash(size_t curve);
+// Bars have fills instead, solid for the first ten.
+std::string CurveFill(size_t curve);
 
 // Encoding, terminal and output; the size is in pixels. The picture goes to
 // `output` in gnuplot's working directory.

@@ -166,9 +166,9 @@ double BarOffset(const Panel& panel, size_t curve) {
 // With a whisker from the least to the greatest, where bars join several runs.
 std::string BarElement(const Panel& panel, const std::string& data, size_t curve, bool width) {
   const double offset = BarOffset(panel, curve);
-  std::string element = absl::StrFormat(
-      "%s using ($1+%.6g):3:(%.6g) notitle with boxes fc rgb '%s' fs solid 0.85 noborder", data,
-      offset, 0.9 * BarWidth(panel), CurveColour(curve));
+  std::string element =
+      absl::StrFormat("%s using ($1+%.6g):3:(%.6g) notitle with boxes fc rgb '%s' fs %s noborder",
+                      data, offset, 0.9 * BarWidth(panel), CurveColour(curve), CurveFill(curve));
   if (width) {
     // Error bars of gnuplot leave a gap at their middle; these are arrows with blunt heads.
     absl::StrAppendFormat(&element,
@@ -177,6 +177,17 @@ std::string BarElement(const Panel& panel, const std::string& data, size_t curve
                           data, offset);
   }
   return element;
+}
+
+// More bars of a panel than this are narrower than what is written above them, which stands
+// upright.
+constexpr size_t kWideBars = 6;
+
+std::string NotePlacement(const Panel& panel) {
+  const bool upright =
+      panel.bars &&
+      panel.curves.size() * std::max<size_t>(1, panel.x.named_tics.size()) > kWideBars;
+  return upright ? "rotate by 90 left offset character 0,0.4" : "center offset character 0,0.7";
 }
 
 // What is written above a curve's points.
@@ -188,12 +199,10 @@ std::string Notes(const Panel& panel, size_t curve) {
     if (panel.notes[curve][i].empty()) continue;
     const double height = std::isnan(band[i].mean) ? panel.y.low : band[i].high / panel.y.unit;
     absl::StrAppendFormat(
-        &script,
-        "set label %s at first %.8g,%.8g center offset character 0,0.7 noenhanced font ',8' "
-        "textcolor '%s' front\n",
+        &script, "set label %s at first %.8g,%.8g %s noenhanced font ',8' textcolor '%s' front\n",
         GnuplotQuoted(panel.notes[curve][i]),
         band[i].x / panel.x.unit + (panel.bars ? BarOffset(panel, curve) : 0), height,
-        panel.bars ? "#303030" : CurveColour(curve));
+        NotePlacement(panel), panel.bars ? "#303030" : CurveColour(curve));
   }
   return script;
 }
@@ -315,7 +324,9 @@ std::string DrawPanel(const Page& page, const Layout& layout, size_t index) {
 std::string LegendStyle(const Page& page, size_t curve) {
   const bool bars = std::ranges::any_of(page.panels, &Panel::bars);
   return absl::StrFormat("lc rgb '%s' dt %s lw %g", CurveColour(curve),
-                         bars ? "solid" : CurveDash(curve),
+                         !bars                                     ? CurveDash(curve)
+                         : CurveFill(curve).starts_with("pattern") ? "(1,1)"
+                                                                   : "solid",
                          bars                          ? 8.0
                          : page.hollow.contains(curve) ? 1.25
                                                        : 2.5);

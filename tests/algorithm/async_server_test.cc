@@ -226,7 +226,11 @@ TEST(AsyncPs, BoundsHowFarAWorkerGetsAhead) {
     }
   }
   EXPECT_GE(largest[3], 2) << "and lets it get there";
-  EXPECT_GT(Leads("ps:async", 4, 5, 1).LargestIn(40), 3) << "unlike one without a bound";
+  int64_t unbounded = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    unbounded = std::max(unbounded, Leads("ps:async", 4, 5, seed).LargestIn(40));
+  }
+  EXPECT_GT(unbounded, 3) << "unlike one without a bound";
 }
 
 TEST(StalenessGate, LetsNobodyPassWhoIsTooFarAheadOfThoseWhoGoOn) {

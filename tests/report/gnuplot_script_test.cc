@@ -104,6 +104,29 @@ TEST(GnuplotScript, DrawsBarsBesideEachOtherUnderTheirNotes) {
   EXPECT_THAT(script, Not(HasSubstr("not measured")));
 }
 
+TEST(GnuplotScript, NotesOfManyBarsStandUprightAndBarsOfOneColourDifferInTheirFill) {
+  Page page;
+  Panel panel{.x = AxisOfBars("", {""}), .bars = true};
+  for (int i = 0; i < 12; ++i) {
+    page.labels.push_back(std::to_string(i));
+    panel.curves.push_back({{0, 1, 2, 3}});
+    panel.notes.push_back({"2 s"});
+  }
+  panel.y = UpwardsAxisOf(Horizontal::kTime, panel.curves);
+  page.panels = {panel};
+  page.columns = 1;
+  const std::string script = GnuplotScript(page, PictureFormat::kPng, "out.png");
+  EXPECT_THAT(script, HasSubstr(",3 rotate by 90 left offset character 0,0.4 noenhanced"));
+  EXPECT_THAT(script, HasSubstr("fc rgb '#0072B2' fs solid 0.85 noborder"));
+  EXPECT_THAT(script, HasSubstr("fc rgb '#0072B2' fs pattern 4 noborder"));
+  std::set<std::string> legend;
+  std::istringstream lines(script);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("set arrow")) legend.insert(line.substr(line.find("lc rgb")));
+  }
+  EXPECT_EQ(legend.size(), 12u);
+}
+
 TEST(GnuplotScript, DrawsHollowCurvesThinner) {
   Page page = SmallPage();
   page.hollow = {1};
