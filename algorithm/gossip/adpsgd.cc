@@ -24,6 +24,14 @@ constexpr size_t kMaxForeign = 2;
 // Beyond this, not every round is a double.
 constexpr double kMaxRound = 1LL << 53;
 
+// How far from the beginning a nominal round can be: where it would be if one node had done all
+// steps of the run. Averages that overlap are not convex, so that it may be below 0, too.
+double FurthestRound(const AlgorithmOptions& options) {
+  const auto rounds = static_cast<double>(options.length.rounds);
+  if (rounds == 0) return kMaxRound;
+  return std::min(rounds * options.mixing->topology().size(), kMaxRound);
+}
+
 // A replica's nominal round travels with it.
 Note NoteOf(double nominal) { return {.weight = nominal}; }
 
@@ -72,7 +80,10 @@ const Registration kAdpsgd(
 }  // namespace
 
 Adpsgd::Adpsgd(Round every, AlgorithmOptions options)
-    : every_(every), options_(std::move(options)), step_(options_.learning_rate) {
+    : every_(every),
+      options_(std::move(options)),
+      furthest_(FurthestRound(options_)),
+      step_(options_.learning_rate) {
   options_.mixing->topology().InNeighbours(options_.rank, 0, &neighbours_);
 }
 
@@ -123,12 +134,16 @@ bool Adpsgd::Awaits(Rank from) const {
          });
 }
 
+// Averages spread what one node says to all.
+absl::Status Adpsgd::CheckNominal(Rank from, double nominal) const {
+  if (std::abs(nominal) <= furthest_) return absl::OkStatus();  // false for NaN
+  return absl::InternalError(absl::StrCat("rank ", from, " says that the run is in round ", nominal,
+                                          "; its nodes take ", furthest_, " steps in all"));
+}
+
 absl::Status Adpsgd::OnReceived(const Received& event, Host& host) {
   const double nominal = event.note.weight;
-  if (std::abs(nominal) > kMaxRound) {
-    return absl::InternalError(
-        absl::StrCat("rank ", event.from, " says that the run is in round ", nominal));
-  }
+  RETURN_IF_ERROR(CheckNominal(event.from, nominal));
   const auto average = std::ranges::find_if(foreign_, [&](const Foreign& average) {
     return average.buffer && average.from == event.from && ShareTag(average.index) == event.tag;
   });
@@ -198,7 +213,7 @@ absl::Status Adpsgd::OnGradient(const GradientReady& event, Host& host) {
   host.GradientApplied(moves_ - moves_at_gradient_);
   Replace(stepped, host);
   ++steps_;
-  ++nominal_;
+  SetNominal(nominal_ + 1);
   due_ = steps_ % every_ == 0 && !neighbours_.empty();
   host.Boundary(steps_, replica_);
   return absl::OkStatus();
@@ -255,14 +270,14 @@ void Adpsgd::BeginAverage(Host& host) {
 void Adpsgd::Answer(Foreign* average, double nominal, Host& host) {
   average->send =
       host.Send(average->from, AnswerTag(average->index), host.Whole(replica_), NoteOf(nominal_));
-  nominal_ = 0.5 * (nominal_ + nominal);
+  SetNominal(0.5 * (nominal_ + nominal));
   const Term terms[] = {{0.5, host.Whole(replica_)}, {0.5, host.Whole(average->buffer)}};
   Move(terms, host);
   host.Drop(std::exchange(average->buffer, Vec{}));
 }
 
 void Adpsgd::EndOwn(double nominal, Host& host) {
-  nominal_ += 0.5 * (nominal - own_->nominal);
+  SetNominal(nominal_ + 0.5 * (nominal - own_->nominal));
   const Part answer = host.Whole(own_->answer);
   if (own_->share == replica_) {  // as at the other end, so that both have the same bits
     const Term terms[] = {{0.5, answer}, {0.5, host.Whole(replica_)}};
@@ -291,10 +306,10 @@ void Adpsgd::Replace(Vec replica, Host& host) {
   if (!own_ || own_->share != before) host.Drop(before);
 }
 
-// Averages that overlap are not convex: it may be a little below 0.
-Round Adpsgd::NominalRound() const {
-  return static_cast<Round>(std::clamp(nominal_, 0.0, kMaxRound));
-}
+// What a neighbour says moves this node no further than it may say itself.
+void Adpsgd::SetNominal(double nominal) { nominal_ = std::clamp(nominal, -furthest_, furthest_); }
+
+Round Adpsgd::NominalRound() const { return static_cast<Round>(std::max(nominal_, 0.0)); }
 
 std::vector<Waiting> Adpsgd::waiting_for() const {
   if (gradient_) return {};

@@ -79,6 +79,7 @@ class Adpsgd final : public Algorithm {
   };
 
   absl::Status OnOffered(const Offered& event);
+  absl::Status CheckNominal(Rank from, double nominal) const;
   absl::Status OnReceived(const Received& event, Host& host);
   absl::Status OnGradient(const GradientReady& event, Host& host);
   absl::Status OnSent(const Sent& event, Host& host);
@@ -98,12 +99,14 @@ class Adpsgd final : public Algorithm {
   // The replica moves to a combination of it and others, in a fresh vector.
   void Move(std::span<const Term> terms, Host& host);
   void Replace(Vec replica, Host& host);
+  void SetNominal(double nominal);
   Round NominalRound() const;
   // Whether a share of this neighbour is awaited, or its offer has not been answered.
   bool Awaits(Rank from) const;
 
   const Round every_;
   const AlgorithmOptions options_;
+  const double furthest_;         // nominal round, either way
   std::vector<Rank> neighbours_;  // ascending
 
   Vec replica_;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithm/algorithm_kind.h"
@@ -250,8 +251,10 @@ class Peer : public ::testing::Test {
   Peer() : mixing_(*MakeMixing("metropolis", *MakeTopology("path", 3, 1))), node_(Node(0)) {}
 
   std::unique_ptr<Algorithm> Node(Rank rank) {
-    auto node = *MakeAlgorithm(
-        "adpsgd", {.rank = rank, .mixing = mixing_, .learning_rate = [](Round) { return 0.1; }});
+    auto node = *MakeAlgorithm("adpsgd", {.rank = rank,
+                                          .mixing = mixing_,
+                                          .learning_rate = [](Round) { return 0.1; },
+                                          .length = {.rounds = 10}});
     EXPECT_TRUE(node->On(Start{}, host_).ok());
     return node;
   }
@@ -292,10 +295,43 @@ TEST_F(Peer, IsANeighbourAndSaysWhatItMeans) {
   EXPECT_THAT(Refusal(Lost{.from = 1, .tag = kShare}), HasSubstr("was lost, but not withdrawn"));
 }
 
+// Three nodes do 30 steps in ten rounds; nobody can be further than if it had done all.
 TEST_F(Peer, IsSomewhereInTheRun) {
+  const auto share = [](double nominal) {
+    return Received{.from = 1, .tag = kShare, .bytes = 16, .note = {.weight = nominal}};
+  };
   EXPECT_EQ(Refusal(Offered{.from = 1, .tag = kShare, .bytes = 16}), "");
-  EXPECT_THAT(Refusal(Received{.from = 1, .tag = kShare, .bytes = 16, .note = {.weight = -1e300}}),
-              HasSubstr("rank 1 says that the run is in round -1e+300"));
+  for (const auto& [nominal, text] : std::vector<std::pair<double, std::string>>{
+           {-1e300, "-1e+300"}, {31, "31"}, {-31, "-31"}, {std::nan(""), "nan"}}) {
+    EXPECT_EQ(Refusal(share(nominal)),
+              "rank 1 says that the run is in round " + text + "; its nodes take 30 steps in all");
+  }
+  EXPECT_EQ(Refusal(share(30)), "");
+}
+
+// Averages that overlap may leave what was averaged. The neighbour would take this node for the one
+// that lies.
+TEST_F(Peer, MakesNobodyLie) {
+  for (const double end : {30.0, -30.0}) {
+    node_ = Node(0);
+    host_ = IdleHost(4);
+    EXPECT_EQ(Refusal(RoundLimit{1}), "");
+    EXPECT_EQ(Refusal(GradientReady{0}), "");
+    for (const int64_t index : {7, 8, 9}) {
+      if (index == 9) {
+        EXPECT_EQ(
+            Refusal(Received{
+                .from = 1, .tag = {.index = 0, .step = 1}, .bytes = 16, .note = {.weight = end}}),
+            "");
+      }
+      EXPECT_EQ(Refusal(Offered{.from = 1, .tag = {.index = index}, .bytes = 16}), "");
+      EXPECT_EQ(Refusal(Received{
+                    .from = 1, .tag = {.index = index}, .bytes = 16, .note = {.weight = end}}),
+                "");
+      EXPECT_EQ(Refusal(Sent{IdleHost::IdOf(host_.sent.size() - 1)}), "");
+    }
+    EXPECT_EQ(host_.notes.back().weight, end);
+  }
 }
 
 // At rank 0, whose neighbour is the higher rank.

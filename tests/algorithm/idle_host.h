@@ -29,14 +29,14 @@ class IdleHost final : public Host {
   }
   void Combine(Part, std::span<const Term>) override {}
   void Step(const StepRequest&) override {}
-  SendId Send(Rank to, Tag tag, const Payload&, const Note&) override {
+  SendId Send(Rank to, Tag tag, const Payload&, const Note& note) override {
     sent.push_back({to, tag});
+    notes.push_back(note);
     return IdOf(sent.size() - 1);
   }
-  SendId Offer(Rank to, Tag tag, const Payload&, const Note&) override {
+  SendId Offer(Rank to, Tag tag, const Payload& payload, const Note& note) override {
     offered.push_back({to, tag});
-    sent.push_back({to, tag});
-    return IdOf(sent.size() - 1);
+    return Send(to, tag, payload, note);
   }
   void Decline(Rank from, Tag tag) override { declined.push_back({from, tag}); }
   void Withdraw(Rank from, Tag tag) override { withdrawn.push_back({from, tag}); }
@@ -52,6 +52,7 @@ class IdleHost final : public Host {
 
   std::vector<Waiting> sent, posted;  // `sent`: offers, too
   std::vector<Waiting> offered, declined, withdrawn;
+  std::vector<Note> notes;  // of `sent`
   std::vector<int64_t> staleness;
   std::vector<Credit> credits;  // of what was posted
   std::vector<int64_t> cuts;    // of the last gradient
