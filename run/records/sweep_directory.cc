@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -47,6 +49,18 @@ std::string MarkerText(const std::vector<SweepCell>& cells) {
   return text + ConfigFileText(first.resolved.config);
 }
 
+// The lists again, by their fields.
+std::map<std::string, std::string> ListsIn(const std::string& marker) {
+  std::map<std::string, std::string> lists;
+  for (const std::string& line : std::vector<std::string>(absl::StrSplit(marker, '\n'))) {
+    for (const ConfigField* field : ConfigFields()) {
+      const std::string flag = absl::StrCat("# ", FlagName(*field), "=");
+      if (line.starts_with(flag)) lists[field->name()] = line.substr(flag.size());
+    }
+  }
+  return lists;
+}
+
 // Empty if there is none: the folder is not a sweep's.
 std::string EarlierMarkerText(const std::string& sweep) {
   std::ostringstream text;
@@ -76,6 +90,45 @@ absl::Status AnotherSweep(const std::string& path, const std::string& earlier,
                                   "); choose another --out, or replace it with --overwrite"));
 }
 
+// The folders of the cells that are there. A link leads to what is not the sweep's.
+absl::StatusOr<std::vector<std::string>> EarlierCells(const std::string& sweep) {
+  const std::string path = MarkerPath(sweep);
+  const std::string marker = EarlierMarkerText(sweep);
+  const auto cells = ResolveSweep({.flags = ListsIn(marker), .file = path, .text = marker});
+  if (!cells.ok()) {
+    return OutputError(absl::StrCat(
+        "cannot tell which folders are the earlier sweep's: ", cells.status().message(),
+        "; choose another --out, or remove the folder yourself"));
+  }
+  std::vector<std::string> folders;
+  for (const SweepCell& cell : *cells) {
+    std::string folder = absl::StrCat(sweep, "/", cell.label);
+    std::error_code error;
+    const bool is_link = fs::is_symlink(folder, error);
+    if (!cell.label.empty() && !is_link && IsRunDirectory(folder)) {
+      folders.push_back(std::move(folder));
+    }
+  }
+  return folders;
+}
+
+absl::Status CheckNoLinks(const std::string& sweep, const std::vector<SweepCell>& cells) {
+  for (const SweepCell& cell : cells) {
+    const std::string folder = absl::StrCat(sweep, "/", cell.label);
+    std::error_code error;
+    if (!fs::is_symlink(folder, error)) continue;
+    return OutputError(absl::StrCat(folder,
+                                    " is a link; a cell of the sweep would replace what it leads "
+                                    "to: remove it, or choose another --out"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckReplaceable(const std::string& path, const std::vector<SweepCell>& cells) {
+  RETURN_IF_ERROR(EarlierCells(path).status());
+  return CheckNoLinks(path, cells);
+}
+
 absl::Status CheckOut(const std::string& path, const std::vector<SweepCell>& cells) {
   ASSIGN_OR_RETURN(const FoundFolder found, LookAtFolder(path));
   if (found == FoundFolder::kFull) {
@@ -85,17 +138,13 @@ absl::Status CheckOut(const std::string& path, const std::vector<SweepCell>& cel
           path, " is neither empty nor an earlier sweep's folder; choose another --out"));
     }
     const std::string wanted = MarkerText(cells);
-    if (!cells.front().resolved.config.overwrite() && earlier != wanted) {
+    if (cells.front().resolved.config.overwrite()) {
+      RETURN_IF_ERROR(CheckReplaceable(path, cells));
+    } else if (earlier != wanted) {
       return AnotherSweep(path, earlier, wanted);
     }
   }
   return CheckWritable(path);
-}
-
-// Cells are named after what they differ in: "topology=ring_nodes=4".
-bool IsCell(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return IsSweepable(name.substr(0, name.find('='))) && IsRunDirectory(path.string());
 }
 
 // Files that somebody put beside a cell's stay, and so does its folder.
@@ -109,16 +158,12 @@ absl::Status RemoveCell(const std::string& cell) {
 
 // The marker stays: if we are interrupted before it is rewritten, this is still a sweep's folder.
 absl::Status RemoveEarlierSweep(const std::string& sweep) {
-  std::error_code error;
-  std::vector<std::string> cells;
-  for (const fs::directory_entry& entry : fs::directory_iterator(sweep, error)) {
-    if (IsCell(entry.path())) cells.push_back(entry.path().string());
-  }
-  if (error) return OutputFolderError(error, "read", sweep);
+  ASSIGN_OR_RETURN(const std::vector<std::string> cells, EarlierCells(sweep));
   for (const std::string& cell : cells) {
     RETURN_IF_ERROR(RemoveCell(cell));
   }
   for (const std::string& table : {SweepCsvPath(sweep), TextPath(sweep)}) {
+    std::error_code error;
     fs::remove(table, error);
     if (error) return OutputFolderError(error, "remove", table);
   }

@@ -29,7 +29,9 @@ absl::Status CheckSweepDirectory(const std::vector<SweepCell>& cells);
 
 // Creates --out of the cells (at least one), or a fresh "runs/TIME-sweep". An existing path is
 // refused unless it is an empty folder, the same sweep's, or another's that --overwrite replaces:
-// then that one's cells and tables are removed, and nothing else.
+// then that one's cells, those of its marker's lists, and its tables are removed, and nothing else:
+// no other run beside them, and nothing that a link leads to. --overwrite is refused where a link
+// has the name of a cell.
 absl::StatusOr<std::string> CreateSweepDirectory(const std::vector<SweepCell>& cells,
                                                  absl::Time now);
 

@@ -18,6 +18,7 @@ namespace grapevine {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
@@ -106,6 +107,50 @@ TEST_F(SweepDirectoryTest, ReplacedLeavesNothingOfTheEarlierAndAllElse) {
   EXPECT_THAT(testing::FileText(out_ + "/sweep.textproto"), HasSubstr("# --topology=star,path\n"));
 }
 
+// Put beside the cells, so that one picture shows both.
+TEST_F(SweepDirectoryTest, ReplacedLeavesRunsThatAreNotItsCells) {
+  ASSERT_TRUE(CreateSweepDirectory(Cells({{"lr", "0.1,0.2"}}), now_).ok());
+  for (const char* name : {"topology=star", "lr=0.1", "topology=ring_lr=0.3"}) Finish(name);
+  Finish("topology=ring_lr=0.1");
+  ASSERT_TRUE(CreateSweepDirectory(Cells({{"overwrite", "true"}}), now_).ok());
+  EXPECT_THAT(Names(), UnorderedElementsAre("sweep.textproto", "topology=star", "lr=0.1",
+                                            "topology=ring_lr=0.3"));
+  EXPECT_TRUE(fs::exists(out_ + "/lr=0.1/summary.json"));
+}
+
+TEST_F(SweepDirectoryTest, ReplacedNeverFollowsALink) {
+  ASSERT_TRUE(CreateSweepDirectory(Cells({}), now_).ok());
+  Config best;
+  best.set_out(folder_.File("best"));
+  ASSERT_TRUE(CreateRunDirectory(best, now_).ok());
+  ASSERT_TRUE(WriteSummary(best.out(), Summary()).ok());
+  const std::string link = out_ + "/topology=ring";
+  fs::create_directory_symlink(best.out(), link);
+  Finish("topology=torus");
+
+  // Nor would a cell of the next one be written where a link leads.
+  EXPECT_EQ(ErrorOf(Cells({{"overwrite", "true"}})),
+            link +
+                " is a link; a cell of the sweep would replace what it leads to: remove it, or "
+                "choose another --out");
+  EXPECT_TRUE(IsRunDirectory(out_ + "/topology=torus"));
+  ASSERT_TRUE(
+      CreateSweepDirectory(Cells({{"topology", "star,path"}, {"overwrite", "true"}}), now_).ok());
+  EXPECT_THAT(Names(), UnorderedElementsAre("sweep.textproto", "topology=ring"));
+  EXPECT_TRUE(fs::exists(best.out() + "/summary.json"));
+  EXPECT_TRUE(IsRunDirectory(best.out()));
+}
+
+TEST_F(SweepDirectoryTest, RemovesNothingIfItCannotTellTheCells) {
+  ASSERT_TRUE(CreateSweepDirectory(Cells({}), now_).ok());
+  Finish("topology=ring");
+  folder_.Write("sweep/sweep.textproto", "# --topology=ring,torus\nno_such_setting: 1\n");
+  EXPECT_THAT(ErrorOf(Cells({{"overwrite", "true"}})),
+              AllOf(HasSubstr(out_ + "/sweep.textproto"), HasSubstr("no_such_setting"),
+                    HasSubstr("; choose another --out, or remove the folder yourself")));
+  EXPECT_TRUE(fs::exists(out_ + "/topology=ring/summary.json"));
+}
+
 TEST_F(SweepDirectoryTest, NeverReplacesAFolderThatIsNotItsOwn) {
   fs::create_directories(out_);
   folder_.Write("sweep/thesis.tex", "x");
@@ -135,8 +180,7 @@ TEST_F(SweepDirectoryTest, IsOfAnyLists) {
   EXPECT_THAT(testing::FileText(out_ + "/sweep.textproto"),
               HasSubstr("# --data=mnist:/a\\,b,synthetic\n# --lr=0.1,0.2\n"));
   Finish("topology=ring_data=synthetic_lr=0.1");
-  Finish("lr=0.1");
-  Finish("label_smoothing=0.1_lr=0.1");
+  Finish("topology=torus_data=mnist--a-b_lr=0.2");
   EXPECT_THAT(ErrorOf(cells("mnist:/a,b")), HasSubstr("another sweep (`# --data=mnist:/a,b` is"));
   ASSERT_TRUE(CreateSweepDirectory(Cells({{"overwrite", "true"}}), now_).ok());
   EXPECT_THAT(Names(), UnorderedElementsAre("sweep.textproto")) << "whatever the cells are of";
