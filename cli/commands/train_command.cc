@@ -4,6 +4,7 @@
 #include <atomic>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -134,14 +135,19 @@ bool IsInterruption(const absl::Status& status) {
 // One run after another.
 absl::Status TrainCells(const std::vector<SweepCell>& cells) {
   ASSIGN_OR_RETURN(const std::string folder, CreateSweepDirectory(cells, absl::Now()));
-  // A signal between two runs waits for the next, whose launcher takes it.
+  // A launcher takes the signals that come while its nodes run; all others wait for the next cell,
+  // which may not get as far as a launcher.
   ASSIGN_OR_RETURN(const std::unique_ptr<SignalDescriptor> signals,
                    SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP}));
   std::cout << cells.size() << " cells, one after the other, in " << folder << std::endl;
   std::atomic<bool> interrupted = false;
-  const auto run = [&interrupted](const Config& config) -> absl::StatusOr<Summary> {
+  const auto train = [&signals](const Config& config) -> absl::Status {
+    if (const std::optional<int> signal = signals->Read()) return InterruptionStatus(*signal);
     std::cout << "\n";
-    if (absl::Status status = TrainOne(config, /*dry_run=*/false); !status.ok()) {
+    return TrainOne(config, /*dry_run=*/false);
+  };
+  const auto run = [&](const Config& config) -> absl::StatusOr<Summary> {
+    if (absl::Status status = train(config); !status.ok()) {
       interrupted = IsInterruption(status);
       return status;
     }

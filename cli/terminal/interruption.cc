@@ -19,15 +19,15 @@ constexpr char kInterrupted[] = "interrupted (SIGINT)";
 constexpr char kTerminated[] = "terminated (SIGTERM)";
 constexpr char kHungUp[] = "terminated (SIGHUP)";
 
-absl::Status StatusOf(int signal) {
+}  // namespace
+
+absl::Status InterruptionStatus(int signal) {
   if (signal == SIGINT) {
     return InterruptedError(kInterrupted);
   }
   return WithFailure(absl::CancelledError(signal == SIGHUP ? kHungUp : kTerminated),
                      Failure::kTerminated);
 }
-
-}  // namespace
 
 bool TellsOfInterruption(std::string_view line) {
   return line.ends_with(kInterrupted) || line.ends_with(kTerminated) || line.ends_with(kHungUp);
@@ -65,7 +65,7 @@ void Interruption::Loop() {
     const std::optional<int> signal = signals_->Read();
     if (!signal) continue;
     if (told && *signal == SIGHUP) continue;  // a closing terminal sends it more than once
-    const absl::Status status = StatusOf(*signal);
+    const absl::Status status = InterruptionStatus(*signal);
     if (std::exchange(told, true)) _exit(ExitCode(status));
     interrupt_(status);
   }

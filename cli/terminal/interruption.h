@@ -14,6 +14,9 @@
 
 namespace grapevine {
 
+// What one of these signals ends a program with: kInterrupted, else kTerminated.
+absl::Status InterruptionStatus(int signal);
+
 // While it lives, the first SIGINT, SIGTERM or SIGHUP calls `interrupt` with a status
 // that says which (kInterrupted, else kTerminated); a second SIGINT or SIGTERM ends the
 // process at once with that exit code. Made before other threads exist.

@@ -1,14 +1,19 @@
 // `grapevine train` with lists: one run after another, in one folder.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "system/file_descriptor.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
@@ -24,6 +29,35 @@ using ::testing::StartsWith;
 namespace fs = std::filesystem;
 
 constexpr int kUsage = 2, kOutput = 4;
+
+// A pipe that is full: whoever writes to it waits until it is read.
+class FullPipe {
+ public:
+  explicit FullPipe(const std::string& path) {
+    EXPECT_EQ(mkfifo(path.c_str(), 0600), 0) << path;
+    pipe_ = UniqueDescriptor(open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    const std::string page(4096, '.');
+    while (write(pipe_.get(), page.data(), page.size()) > 0) {
+    }
+  }
+
+  void Drain() const {
+    char page[4096];
+    while (read(pipe_.get(), page, sizeof(page)) > 0) {
+    }
+  }
+
+ private:
+  UniqueDescriptor pipe_;
+};
+
+bool Blocks(pid_t process, int signal) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string name, value; status >> name && std::getline(status, value);) {
+    if (name == "SigBlk:") return (std::stoull(value, nullptr, 16) >> (signal - 1) & 1) != 0;
+  }
+  return false;
+}
 
 std::vector<std::string> Timed(const std::string& out, std::vector<std::string> flags) {
   flags.insert(flags.begin(), {"train", "-n", "2", "--model=phantom:10kB", "--compute=20ms",
@@ -98,6 +132,26 @@ TEST(TrainSweep, AnInterruptedOneLosesNothingAndGoesOn) {
   EXPECT_EQ(fs::last_write_time(summary("3")), written);
   EXPECT_EQ(nlohmann::json::parse(FileText(summary("400")))["rounds"], 400);
   EXPECT_TRUE(fs::exists(summary("5")));
+}
+
+// No cell gets as far as a launcher, and none begins before the signal: what is said first waits.
+TEST(TrainSweep, IsInterruptedBeforeALaunchToo) {
+  const ScratchFolder folder;
+  const std::string out = folder.File("sweep");
+  const FullPipe pipe(folder.File("pipe"));
+  GrapevineProcess process({"train", "-n", "2", "--model=softmax", "--compute=1ms",
+                            "--data=synthetic:train=256:test=100", "--rounds=3,4", "--out=" + out},
+                           {.standard_output = folder.File("pipe")});
+  ASSERT_TRUE(Eventually([&] { return Blocks(process.pid(), SIGTERM); })) << process.output();
+  process.Signal(SIGTERM);
+  EXPECT_TRUE(Eventually([&] {
+    pipe.Drain();
+    return process.Alive().empty();
+  }));
+  EXPECT_EQ(process.Await(), 128 + SIGTERM) << process.output();
+  EXPECT_THAT(process.output(), HasSubstr("interrupted; 2 of 2 cells are left, and the same "
+                                          "command with --out=" +
+                                          out + " resumes the sweep"));
 }
 
 TEST(TrainSweep, ARunThatFailsDoesNotEndTheOthers) {
