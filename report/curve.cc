@@ -1,10 +1,13 @@
 #include "report/curve.h"
 
 #include <algorithm>
+#include <chrono>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "algorithm/algorithm.h"
+#include "base/units.h"
 #include "model/problem/problem.h"
 #include "run/config/config_field.h"
 
@@ -33,13 +36,40 @@ bool Differs(const std::string& name, Configs configs) {
   return values.size() > 1;
 }
 
+// All that describes a run but the time of its gradient.
+std::string AllButTheTime(const Config& config) {
+  std::string text = MethodName(config);
+  for (const ConfigField* field : ConfigFields()) {
+    const std::string& name = field->name();
+    if (!DescribesRun(*field) || name == "topology" || name == "compute") continue;
+    absl::StrAppend(&text, "\n", name, "=", ValueOf(name, config));
+  }
+  return text;
+}
+
+bool IsSetting(const std::string& name, Configs configs) {
+  return Differs(name, configs) && !(name == "compute" && TimesOfGradientsFollow(configs));
+}
+
+// "gradient 2.31ms to 9.02ms", of times that differ and follow; else "".
+std::string RangeOfTimes(Configs configs) {
+  if (!TimesOfGradientsFollow(configs)) return "";
+  std::set<std::chrono::nanoseconds> times;
+  for (const Config* config : configs) {
+    if (config->has_compute()) times.insert(ResolvedDuration(config->compute()));
+  }
+  if (times.size() < 2) return "";
+  return absl::StrCat("gradient ", FormatDuration(*times.begin()), " to ",
+                      FormatDuration(*times.rbegin()));
+}
+
 std::vector<std::string> DifferingSettings(Configs configs, const std::set<std::string>& apart) {
   std::vector<std::string> names;
   for (const ConfigField* field : ConfigFields()) {
     const std::string& name = field->name();
     const bool named_anyway = name == "topology" || name == "algorithm" || name == "seed";
     if (!DescribesRun(*field) || named_anyway) continue;
-    if (!apart.contains(name) && Differs(name, configs)) names.push_back(name);
+    if (!apart.contains(name) && IsSetting(name, configs)) names.push_back(name);
   }
   return names;
 }
@@ -67,6 +97,17 @@ std::string MethodName(const Config& config) {
   const std::string algorithm = ValueOf("algorithm", config);
   if (IsCentralized(config.algorithm())) return algorithm;
   return absl::StrCat(ValueOf("topology", config), ", ", algorithm);
+}
+
+bool TimesOfGradientsFollow(Configs configs) {
+  std::map<std::string, std::string> times;  // by all other settings
+  for (const Config* config : configs) {
+    if (!config->has_compute()) continue;
+    if (!Learns(config->model()) || !ParseDuration(config->compute()).ok()) return false;
+    const auto [alike, added] = times.emplace(AllButTheTime(*config), config->compute());
+    if (!added && alike->second != config->compute()) return false;
+  }
+  return true;
 }
 
 std::vector<std::string> CurveLabels(Configs configs, const std::set<std::string>& apart) {
@@ -124,6 +165,7 @@ std::string CommonTitle(Configs configs) {
   if (Learns(config.model())) {
     add("batch", absl::StrCat("batch ", config.batch()));
     add("lr", absl::StrCat("lr ", ValueOf("lr", config)));
+    if (std::string times = RangeOfTimes(configs); !times.empty()) parts.push_back(times);
   } else {
     add("compute", absl::StrCat("gradient ", config.compute()));
     add("network", absl::StrCat("network ", config.network()));

@@ -22,10 +22,15 @@ std::string ClockName(std::span<const Config* const> configs);
 // The method: "ring, dpsgd", or "allreduce:tree".
 std::string MethodName(const Config& config);
 
+// Whether the configurations' `compute` is no setting of theirs: a model learns, each time is
+// fixed, and no two differ in it that are otherwise alike. So it is where nobody gave --compute and
+// every simulated run has timed its own gradient, whose time is recorded as if it had been given.
+bool TimesOfGradientsFollow(std::span<const Config* const> configs);
+
 // For each configuration its method, every setting of the run in which the configurations differ
 // (DescribesRun), those of the simulated cluster in which the simulated ones differ, except
-// seeds and those in `apart`; "simulated" if not all are. Equal for configurations that belong to
-// one curve.
+// seeds, times that follow (above) and those in `apart`; "simulated" if not all are. Equal for
+// configurations that belong to one curve.
 std::vector<std::string> CurveLabels(std::span<const Config* const> configs,
                                      const std::set<std::string>& apart = {});
 

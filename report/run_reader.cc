@@ -1,7 +1,10 @@
 #include "report/run_reader.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <system_error>
@@ -45,10 +48,47 @@ absl::StatusOr<std::vector<Line>> ReadLines(const std::string& path,
   return lines;
 }
 
+// Of a run that is as it should be, but has nothing to show: kNotFound.
+absl::Status NothingToShow(const std::string& path, std::string_view why) {
+  return WithFailure(absl::NotFoundError(absl::StrCat(path, std::string(why))), Failure::kInput);
+}
+
 absl::StatusOr<std::vector<RunMetrics>> ReadMetrics(const std::string& path) {
-  ASSIGN_OR_RETURN(std::vector<RunMetrics> metrics, ReadLines(path, &RunMetricsFromJson));
-  if (metrics.empty()) return InputError(absl::StrCat(path, " has no measurements yet"));
+  std::vector<RunMetrics> metrics;
+  std::error_code error;
+  if (fs::exists(path, error)) {
+    ASSIGN_OR_RETURN(metrics, ReadLines(path, &RunMetricsFromJson));
+  }
+  if (metrics.empty()) return NothingToShow(path, " has no measurements yet");
   return metrics;
+}
+
+// The runs at `paths` that are `wanted`, each as `read` reads it. One in a folder that has nothing
+// to show, as a cell of a sweep that diverged at once, is left out with a note; it is an error if
+// no other is left, or if it was named itself.
+template <typename Run>
+absl::StatusOr<std::vector<Run>> ReadEach(
+    std::span<const std::string> paths, const std::function<bool(const std::string&)>& wanted,
+    const std::function<absl::StatusOr<Run>(const std::string&)>& read) {
+  std::vector<Run> runs;
+  std::vector<absl::Status> left_out;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> found, FindRuns(path));
+    for (const std::string& one : found) {
+      if (!wanted(one)) continue;
+      absl::StatusOr<Run> run = read(one);
+      if (run.ok()) {
+        runs.push_back(*std::move(run));
+      } else if (one != path && absl::IsNotFound(run.status())) {
+        left_out.push_back(run.status());
+      } else {
+        return run.status();
+      }
+    }
+  }
+  if (runs.empty() && !left_out.empty()) return left_out.front();
+  for (const absl::Status& why : left_out) LOG(WARNING) << "left out: " << why.message();
+  return runs;
 }
 
 // All nodes except servers; all, too, for an algorithm that only the program that ran it knows.
@@ -65,11 +105,12 @@ absl::StatusOr<SweptCell> ReadCell(const std::string& path, Clock clock) {
   ASSIGN_OR_RETURN(const Summary summary, ReadSummary(path));
   const bool wall = clock == Clock::kAny && summary.wall_time_s.has_value();
   const double seconds = (wall ? summary.wall_time_s : summary.simulated_time_s).value_or(0);
+  if (clock == Clock::kSimulated && !summary.simulated_time_s) {
+    return InputError(
+        absl::StrCat(SummaryPath(path), " has no simulated time: name the folder of a sweep"));
+  }
   if (summary.rounds <= 0 || seconds <= 0) {
-    return InputError(absl::StrCat(SummaryPath(path),
-                                   clock == Clock::kAny
-                                       ? " has no time: the run ended before its first round"
-                                       : " has no simulated time: name the folder of a sweep"));
+    return NothingToShow(SummaryPath(path), " has no time: the run ended before its first round");
   }
   ASSIGN_OR_RETURN(const int workers, Workers(file.config));
   return SweptCell{path, std::move(file.config), seconds / static_cast<double>(summary.rounds),
@@ -77,15 +118,10 @@ absl::StatusOr<SweptCell> ReadCell(const std::string& path, Clock clock) {
 }
 
 absl::StatusOr<std::vector<SweptCell>> ReadCells(std::span<const std::string> paths, Clock clock) {
-  std::vector<SweptCell> cells;
-  for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(const std::vector<std::string> runs, FindRuns(path));
-    for (const std::string& run : runs) {
-      if (!IsFinishedRun(run)) continue;
-      ASSIGN_OR_RETURN(SweptCell cell, ReadCell(run, clock));
-      cells.push_back(std::move(cell));
-    }
-  }
+  ASSIGN_OR_RETURN(std::vector<SweptCell> cells,
+                   ReadEach<SweptCell>(paths, &IsFinishedRun, [clock](const std::string& path) {
+                     return ReadCell(path, clock);
+                   }));
   if (cells.empty()) {
     return InputError(absl::StrCat(paths.front(), " has no finished cell (no summary.json)"));
   }
@@ -140,15 +176,8 @@ bool IsFinishedRun(const std::string& path) {
 }
 
 absl::StatusOr<std::vector<RecordedRun>> ReadRuns(std::span<const std::string> paths) {
-  std::vector<RecordedRun> runs;
-  for (const std::string& path : paths) {
-    ASSIGN_OR_RETURN(const std::vector<std::string> found, FindRuns(path));
-    for (const std::string& one : found) {
-      ASSIGN_OR_RETURN(RecordedRun run, ReadRun(one));
-      runs.push_back(std::move(run));
-    }
-  }
-  return runs;
+  return ReadEach<RecordedRun>(
+      paths, [](const std::string&) { return true; }, &ReadRun);
 }
 
 std::optional<double> SweptCell::bandwidth() const {

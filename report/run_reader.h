@@ -32,7 +32,8 @@ absl::StatusOr<std::vector<NodeMetrics>> ReadLastOfNodes(const RecordedRun& run)
 // sweep). kInput if there are none.
 absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path);
 
-// Every run in `paths` (run directories, or folders of them).
+// Every run in `paths` (run directories, or folders of them). Those in folders that have no
+// measurements are left out with a note on standard error, unless none is left.
 absl::StatusOr<std::vector<RecordedRun>> ReadRuns(std::span<const std::string> paths);
 
 // Whether the run at `path` has a summary.json: otherwise it failed, or is still running.
@@ -54,8 +55,9 @@ struct SweptCell {
 };
 
 // Every finished run in `paths` (sweeps, folders of runs, or runs), by name, real or simulated,
-// each by its own clock. Others are omitted. Errors are kInput and name the folder or the file:
-// there is no finished run, or one has no time.
+// each by its own clock. Others are omitted; of those in folders, the ones without a time with a
+// note on standard error. Errors are kInput and name the folder or the file: there is no finished
+// run, or one that was named, or every one, has no time.
 absl::StatusOr<std::vector<SweptCell>> ReadFinishedRuns(std::span<const std::string> paths);
 
 // The same of simulated runs alone: one that is not is an error.

@@ -14,6 +14,7 @@
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "report/axis.h"
+#include "report/cell_curves.h"
 #include "report/curve.h"
 #include "run/config/config_field.h"
 
@@ -49,7 +50,8 @@ std::optional<WinnerMap::Cell> Decide(const Sides& sides) {
 
 // A map has room for two quantities, and compares methods.
 absl::Status CheckNothingElseVaries(std::span<const SweptCell> cells) {
-  const std::set<std::string> shown = {"bandwidth", "latency", "topology", "algorithm", "seed"};
+  std::set<std::string> shown = {"bandwidth", "latency", "topology", "algorithm", "seed"};
+  if (TimesOfGradientsFollow(ConfigsOfCells(cells))) shown.insert("compute");
   for (const ConfigField* field : ConfigFields()) {
     const std::string& name = field->name();
     if (!DescribesRun(*field) || shown.contains(name)) continue;

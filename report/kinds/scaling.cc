@@ -46,8 +46,10 @@ absl::StatusOr<Scaled> ReadScaled(const std::vector<std::string>& paths) {
 
 Axis AxisOfCounts(const Scaled& scaled) { return AxisOfValues("nodes", scaled.counts, &CountName); }
 
-// Samples per second and node, in percent of what the same curve has with its fewest nodes.
+// Samples per second and node, in percent of what the same curve has with its fewest nodes; nothing
+// of a curve with one number of nodes, which cannot lose any.
 Band EfficiencyOf(const Band& throughput) {
+  if (throughput.size() < 2) return {};
   Band efficiency;
   for (const BandPoint& point : throughput) {
     const double whole = throughput.front().mean / throughput.front().x * point.x / 100;

@@ -106,6 +106,39 @@ TEST(CurveLabels, LeaveOutWhatIsApart) {
   EXPECT_EQ(labels, (std::vector<std::string>{"ring, dpsgd", "ring, dpsgd"}));
 }
 
+// Each run has timed its own gradient, and none was given --compute.
+std::vector<RecordedRun> TimedRuns() {
+  std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("ring", 2), RunWith("ring", 1)};
+  for (RecordedRun& run : runs) run.config.set_network("switch");
+  runs[0].config.set_compute("2.31ms");
+  runs[1].config.set_compute("2.4ms");
+  runs[2].config.set_compute("9.02ms");
+  runs[2].config.set_batch(128);
+  return runs;
+}
+
+TEST(GroupRuns, JoinsRunsThatHaveTimedTheirOwnGradients) {
+  const std::vector<RecordedRun> runs = TimedRuns();
+  const std::vector<Curve> curves = GroupRuns(runs);
+  ASSERT_EQ(curves.size(), 2u);
+  EXPECT_EQ(curves[0].label, "ring, dpsgd, batch=32 (2 seeds)");
+  EXPECT_EQ(CommonTitle(ConfigsOf(runs)),
+            "lenet5 on synthetic, split iid, 4 nodes, lr 0.05, gradient 2.31ms to 9.02ms");
+  EXPECT_EQ(CurveLabels(ConfigsOf(runs), {"batch"}), (std::vector<std::string>(3, "ring, dpsgd")));
+}
+
+TEST(GroupRuns, NamesTimesOfGradientsThatAloneTellRunsApart) {
+  std::vector<RecordedRun> runs = TimedRuns();
+  runs[1].config.set_seed(1);
+  EXPECT_EQ(GroupRuns(runs)[1].label, "ring, dpsgd, compute=2.4ms, batch=32");
+  runs = TimedRuns();
+  runs[1].config.set_compute("normal:mean=2ms:sd=1ms");
+  EXPECT_EQ(GroupRuns(runs).size(), 3u);
+  runs = TimedRuns();
+  runs[1].config.set_model("phantom:1MB");
+  EXPECT_EQ(GroupRuns(runs).size(), 3u);
+}
+
 TEST(CommonTitle, SaysWhatTheRunsShare) {
   std::vector<RecordedRun> runs = {RunWith("ring", 1), RunWith("torus", 2)};
   for (RecordedRun& run : runs) run.config.set_data("mnist:/a/long/path");

@@ -10,6 +10,7 @@ namespace grapevine {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr char kLine[] = "{\"round\":1,\"epoch\":0.5,\"time_s\":2}\n";
 
@@ -43,6 +44,37 @@ TEST(ReadRun, WantsMeasurements) {
   const std::string run = FreshFolder();
   WriteRun(run, "", "");
   EXPECT_EQ(ReadRun(run).status().message(), run + "/metrics.jsonl has no measurements yet");
+}
+
+TEST(ReadRuns, LeavesOutCellsWithoutMeasurements) {
+  const std::string sweep = FreshFolder();
+  WriteRun(sweep + "/a", "", kLine);
+  WriteRun(sweep + "/b", "", "");
+  WriteText(sweep + "/c/config.textproto", "");
+  WriteRun(sweep + "/d", "", kLine);
+  ::testing::internal::CaptureStderr();
+  const auto runs = ReadRuns(std::vector<std::string>{sweep});
+  const std::string notes = ::testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  ASSERT_EQ(runs->size(), 2u);
+  EXPECT_EQ((*runs)[1].path, sweep + "/d");
+  EXPECT_THAT(notes, HasSubstr("left out: " + sweep + "/b/metrics.jsonl has no measurements yet"));
+  EXPECT_THAT(notes, HasSubstr("left out: " + sweep + "/c/metrics.jsonl has no measurements yet"));
+}
+
+TEST(ReadRuns, WantsMeasurementsOfRunsThatAreNamedAndOfOneCell) {
+  const std::string sweep = FreshFolder();
+  WriteRun(sweep + "/a", "", kLine);
+  WriteRun(sweep + "/b", "", "");
+  const std::string why = sweep + "/b/metrics.jsonl has no measurements yet";
+  EXPECT_EQ(ReadRuns(std::vector<std::string>{sweep, sweep + "/b"}).status().message(), why);
+  WriteRun(sweep + "/a", "", "nonsense\n");
+  EXPECT_EQ(ReadRuns(std::vector<std::string>{sweep}).status().message(),
+            sweep + "/a/metrics.jsonl:1: is not valid JSON");
+  std::filesystem::remove_all(sweep + "/a");
+  const auto none = ReadRuns(std::vector<std::string>{sweep});
+  EXPECT_EQ(none.status().message(), why);
+  EXPECT_EQ(FailureOf(none.status()), Failure::kInput);
 }
 
 TEST(FindRuns, FindsTheCellsOfASweep) {

@@ -111,5 +111,23 @@ TEST_F(SettingKindsTest, SayWhatMoreNodesBring) {
             "\"torus, dpsgd\",8,400,50 %\n");
 }
 
+TEST_F(SettingKindsTest, DrawTimedSimulationsAsOneCurve) {
+  WriteLearner("a", "batch: 16 compute: \"2.31ms\" network: \"switch\"", 0.5);
+  WriteLearner("b", "batch: 64 compute: \"8.4ms\" network: \"switch\"", 0.7);
+  EXPECT_EQ(Numbers("accuracy"),
+            "curve,--batch,final test accuracy (%)\n"
+            "\"ring, dpsgd\",16,50\n"
+            "\"ring, dpsgd\",64,70\n");
+}
+
+TEST_F(SettingKindsTest, SayNothingOfTheEfficiencyOfOneNumberOfNodes) {
+  WriteFinished("ring", 2, 1, 200);
+  WriteFinished("torus", 8, 2, 400);
+  EXPECT_EQ(Numbers("scaling"),
+            "curve,nodes,y,value\n"
+            "\"ring, dpsgd\",2,time of a step (s),0.1\n"
+            "\"torus, dpsgd\",8,time of a step (s),0.2\n");
+}
+
 }  // namespace
 }  // namespace grapevine

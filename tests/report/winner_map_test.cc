@@ -74,6 +74,18 @@ TEST(WinnerMap, KnowsWhoNeverGetsThere) {
   EXPECT_THAT(script, ::testing::Not(HasSubstr("inf")));
 }
 
+TEST(WinnerMap, TakesCellsThatHaveTimedTheirOwnGradients) {
+  std::vector<SweptCell> cells = Grid();
+  for (size_t i = 0; i < cells.size(); ++i) {
+    cells[i].config.set_model("lenet5");
+    cells[i].config.set_compute(i % 2 == 0 ? "2.31ms" : "2.4ms");
+  }
+  EXPECT_TRUE(ByRounds(cells).ok()) << ByRounds(cells).status();
+  for (SweptCell& cell : cells) cell.config.set_model("phantom:1MB");
+  EXPECT_THAT(std::string(ByRounds(cells).status().message()),
+              HasSubstr("several values of --compute"));
+}
+
 TEST(WinnerMap, NamesWhatIsMissing) {
   const auto complaint = [](std::vector<SweptCell> cells) {
     const absl::Status status = ByRounds(cells).status();
