@@ -177,6 +177,8 @@ Axis AxisOf(Vertical y, std::span<const Band> curves) {
   return axis;
 }
 
+std::string PlainNumber(double value) { return absl::StrCat(value); }
+
 Axis AxisOfValues(std::string label, const std::set<double>& values,
                   const std::function<std::string(double)>& name) {
   Axis axis;

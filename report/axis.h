@@ -36,10 +36,13 @@ Axis UpwardsAxisOf(Horizontal y, std::span<const Band> curves);
 // Horizontal, for groups of bars at 0, 1, ..., one for each name (which may be empty).
 Axis AxisOfBars(std::string label, const std::vector<std::string>& names);
 
+// "0.05": a value without a unit, in six figures at most.
+std::string PlainNumber(double value);
+
 // Logarithmic, with a tic labelled name(value) at each of `values` (not empty), or at some of them
 // if they would overlap; linear if one is not above 0.
 Axis AxisOfValues(std::string label, const std::set<double>& values,
-                  const std::function<std::string(double)>& name);
+                  const std::function<std::string(double)>& name = &PlainNumber);
 
 // Vertical, in percent, from 0.
 Axis AxisOfPercent(std::string label, std::span<const Band> curves);

@@ -26,7 +26,7 @@ struct ComparedRun {
   std::string path;
   std::string method;
   std::string command;
-  RunMetrics last;                      // the last value of everything that was measured
+  RunMetrics outcome;
   std::optional<double> best_accuracy;  // of all evaluations
   std::optional<double> seconds_to_target;
   std::optional<double> staleness_mean;
@@ -54,18 +54,18 @@ struct Column {
 std::vector<Column> Columns(std::optional<double> target) {
   return {
       {"accuracy", "test_accuracy", "accuracy",
-       [](const ComparedRun& run) { return run.last.test_accuracy; }, &Percent, true},
+       [](const ComparedRun& run) { return run.outcome.test_accuracy; }, &Percent, true},
       {"best", "best_test_accuracy", "best",
        [](const ComparedRun& run) { return run.best_accuracy; }, &Percent, true},
       {"target", "target_time_s", absl::StrCat("time to ", target ? TargetName(*target) : "target"),
        [](const ComparedRun& run) { return run.seconds_to_target; }, &HumanDuration, false,
        target ? "never" : ""},
-      {"time", "time_s", "time", [](const ComparedRun& run) { return run.last.time_s; },
+      {"time", "time_s", "time", [](const ComparedRun& run) { return run.outcome.time_s; },
        &HumanDuration, false},
       {"bytes", "bytes_sent_total", "sent",
-       [](const ComparedRun& run) { return run.last.bytes_sent_total; }, &HumanSize, false},
+       [](const ComparedRun& run) { return run.outcome.bytes_sent_total; }, &HumanSize, false},
       {"consensus", "consensus_distance", "consensus distance",
-       [](const ComparedRun& run) { return run.last.consensus_distance; }, &ThreeFigures, false},
+       [](const ComparedRun& run) { return run.outcome.consensus_distance; }, &ThreeFigures, false},
       {"staleness", "staleness_mean", "staleness",
        [](const ComparedRun& run) { return run.staleness_mean; }, &ThreeFigures, false},
       {"greatest-staleness", "staleness_max", "greatest staleness",
@@ -73,26 +73,23 @@ std::vector<Column> Columns(std::optional<double> target) {
   };
 }
 
-absl::Status AddStaleness(ComparedRun* run) {
-  if (!IsFinishedRun(run->path)) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Summary summary, ReadSummary(run->path));
-  run->staleness_mean = summary.staleness_mean;
-  run->staleness_max = summary.staleness_max;
-  return absl::OkStatus();
-}
-
 absl::StatusOr<ComparedRun> Compared(const RecordedRun& run, std::string method,
                                      std::optional<double> target) {
-  ComparedRun compared{
-      .path = run.path, .method = std::move(method), .command = RepeatCommand(run.config)};
+  ASSIGN_OR_RETURN(const std::optional<Summary> summary, ReadSummaryIfFinished(run.path));
+  ComparedRun compared{.path = run.path,
+                       .method = std::move(method),
+                       .command = RepeatCommand(run.config),
+                       .outcome = Outcome(run, summary)};
+  if (summary) {
+    compared.staleness_mean = summary->staleness_mean;
+    compared.staleness_max = summary->staleness_max;
+  }
   for (const RunMetrics& metrics : run.metrics) {
-    Remember(metrics, &compared.last);
     if (!metrics.test_accuracy) continue;
     compared.best_accuracy = std::max(compared.best_accuracy.value_or(0), *metrics.test_accuracy);
   }
   const RunMetrics* const met = target ? FirstToMeet(*target, run.metrics) : nullptr;
   if (met != nullptr) compared.seconds_to_target = met->time_s;
-  RETURN_IF_ERROR(AddStaleness(&compared));
   return compared;
 }
 

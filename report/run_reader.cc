@@ -175,6 +175,18 @@ bool IsFinishedRun(const std::string& path) {
   return fs::exists(SummaryPath(path), error);
 }
 
+absl::StatusOr<std::optional<Summary>> ReadSummaryIfFinished(const std::string& path) {
+  if (!IsFinishedRun(path)) return std::nullopt;
+  return ReadSummary(path);
+}
+
+RunMetrics Outcome(const RecordedRun& run, const std::optional<Summary>& summary) {
+  RunMetrics outcome;
+  for (const RunMetrics& metrics : run.metrics) Remember(metrics, &outcome);
+  if (summary && summary->test_accuracy) outcome.test_accuracy = summary->test_accuracy;
+  return outcome;
+}
+
 absl::StatusOr<std::vector<RecordedRun>> ReadRuns(std::span<const std::string> paths) {
   return ReadEach<RecordedRun>(
       paths, [](const std::string&) { return true; }, &ReadRun);

@@ -39,6 +39,13 @@ absl::StatusOr<std::vector<RecordedRun>> ReadRuns(std::span<const std::string> p
 // Whether the run at `path` has a summary.json: otherwise it failed, or is still running.
 bool IsFinishedRun(const std::string& path);
 
+// The summary of the run at `path`, if it is finished. Errors as ReadRun's.
+absl::StatusOr<std::optional<Summary>> ReadSummaryIfFinished(const std::string& path);
+
+// What a run came to: the last known value of each measurement; once it is finished, the accuracy
+// of the model that it kept, which with --target-accuracy is not the one that was measured last.
+RunMetrics Outcome(const RecordedRun& run, const std::optional<Summary>& summary);
+
 struct SweptCell {
   std::string path;
   Config config;

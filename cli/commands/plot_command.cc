@@ -72,7 +72,7 @@ std::vector<std::string> KindNames() {
 
 void AddPlotCommand(CommandLine& line) {
   Command command =
-      line.AddCommand("plot", "plot the convergence of runs, or a sweep of the simulator");
+      line.AddCommand("plot", "draw pictures of runs and sweeps, or print their numbers");
   auto given = std::make_shared<Given>();
   PlotRequest& request = given->options.request;
   command

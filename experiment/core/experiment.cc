@@ -104,7 +104,7 @@ absl::Status Experiment::BuildCompute() {
   if (!config_.has_compute()) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::unique_ptr<const ComputeTime> compute,
                    MakeComputeTime(config_.compute(), config_.seed()));
-  if (plan_.passes * plan_.batches.LargestGrowth() > 1) {
+  if (plan_.MostPasses() > 1) {
     compute = WithPasses(std::move(compute),
                          [plan = plan_](Round round) { return plan.PassesIn(round); });
   }
@@ -130,7 +130,7 @@ absl::Status Experiment::BuildTraining() {
 
 absl::Status Experiment::CheckNoiseScale() const {
   if (!config_.noise_scale()) return absl::OkStatus();
-  if (plan_.passes * plan_.batches.LargestGrowth() > 1) return absl::OkStatus();
+  if (plan_.MostPasses() > 1) return absl::OkStatus();
   return UsageError(
       absl::StrCat("--noise-scale: compares the batches of a step with each other, "
                    "and there is one of ",
@@ -208,7 +208,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Experiment::MakeObjectiv
     Rank first, Rank last, const ComputeContext& context) const {
   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Objective>> objectives,
                    problem_->MakeObjectives(first, last, context));
-  if (plan_.passes * plan_.batches.LargestGrowth() > 1) {
+  if (plan_.MostPasses() > 1) {
     ASSIGN_OR_RETURN(
         objectives,
         Accumulated(std::move(objectives),

@@ -44,7 +44,7 @@ absl::Status CheckBatch(const Config& config, const RunPlan& plan, const Shards&
                         size_t samples) {
   const auto smallest = std::ranges::min_element(shards, {}, &std::vector<int32_t>::size);
   const auto batch = static_cast<size_t>(config.batch());
-  const auto passes = static_cast<size_t>(plan.passes * plan.batches.LargestGrowth());
+  const auto passes = static_cast<size_t>(plan.MostPasses());
   if (passes <= smallest->size() / batch) return absl::OkStatus();
   if (passes > 1) {
     return UsageError(absl::StrCat(

@@ -28,6 +28,8 @@ struct RunPlan {
   Passes PassesIn(Round round) const {
     return {.first = passes * batches.Before(round), .count = passes * batches.Growth(round)};
   }
+  // That a gradient is ever the mean of.
+  int64_t MostPasses() const { return passes * batches.LargestGrowth(); }
 };
 
 // `data`: null for a model without. Errors are kUsage and name the flag.

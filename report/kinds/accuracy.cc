@@ -63,14 +63,6 @@ absl::StatusOr<std::vector<double>> NumbersOfSetting(const ConfigField& field,
   return numbers;
 }
 
-std::optional<double> FinalAccuracy(const RecordedRun& run) {
-  RunMetrics last;
-  for (const RunMetrics& metrics : run.metrics) Remember(metrics, &last);
-  return last.test_accuracy;
-}
-
-std::string NumberName(double value) { return absl::StrCat(value); }
-
 absl::StatusOr<Figure> AccuracyPage(const PlotRequest& request) {
   ASSIGN_OR_RETURN(const std::vector<RecordedRun> runs, ReadRuns(request.runs));
   const std::vector<const Config*> configs = ConfigsOf(runs);
@@ -79,7 +71,8 @@ absl::StatusOr<Figure> AccuracyPage(const PlotRequest& request) {
   std::vector<RunPoint> points;
   std::set<double> measured;
   for (size_t i = 0; i < runs.size(); ++i) {
-    points.push_back({settings[i], FinalAccuracy(runs[i])});
+    ASSIGN_OR_RETURN(const std::optional<Summary> summary, ReadSummaryIfFinished(runs[i].path));
+    points.push_back({settings[i], Outcome(runs[i], summary).test_accuracy});
     if (points[i].y) measured.insert(settings[i]);
   }
   if (measured.empty()) {
@@ -88,7 +81,7 @@ absl::StatusOr<Figure> AccuracyPage(const PlotRequest& request) {
                                    "every --eval-every epochs of a --model that learns from data"));
   }
   const CellLabels labels = LabelsOf(configs, {field->name()});
-  Panel panel{.x = AxisOfValues(FlagName(*field), measured, &NumberName),
+  Panel panel{.x = AxisOfValues(FlagName(*field), measured),
               .curves = BandsOfPoints(points, labels)};
   panel.y = AxisOf(Vertical::kTestAccuracy, panel.curves);
   panel.y.label = "final " + panel.y.label;

@@ -25,8 +25,6 @@ namespace {
 std::optional<double> Nodes(const SweptCell& cell) { return cell.config.nodes(); }
 std::optional<double> StepTime(const SweptCell& cell) { return cell.seconds_per_round; }
 std::optional<double> Samples(const SweptCell& cell) { return cell.samples_per_s; }
-std::string CountName(double count) { return absl::StrCat(count); }
-
 struct Scaled {
   std::vector<SweptCell> cells;
   std::set<double> counts;  // of nodes; at least two
@@ -44,7 +42,7 @@ absl::StatusOr<Scaled> ReadScaled(const std::vector<std::string>& paths) {
   return Scaled{std::move(cells), std::move(counts), std::move(labels)};
 }
 
-Axis AxisOfCounts(const Scaled& scaled) { return AxisOfValues("nodes", scaled.counts, &CountName); }
+Axis AxisOfCounts(const Scaled& scaled) { return AxisOfValues("nodes", scaled.counts); }
 
 // Samples per second and node, in percent of what the same curve has with its fewest nodes; nothing
 // of a curve with one number of nodes, which cannot lose any.

@@ -30,8 +30,7 @@ absl::StatusOr<Page> SpeedUpPage(std::span<const SweptCell> cells) {
     if (cell.config.nodes() == fewest) unit = std::max(unit, rate(cell));
   }
   const CellLabels labels = LabelsOf(cells, {"nodes"});
-  const auto count_name = [](double count) { return absl::StrCat(count); };
-  Panel panel{.x = AxisOfValues("nodes", counts, count_name),
+  Panel panel{.x = AxisOfValues("nodes", counts),
               .curves = BandsOfCells(cells, labels, nodes,
                                      [&](const SweptCell& cell) { return rate(cell) / unit; }),
               .reference = {{fewest, 1, 1, 1},
@@ -42,13 +41,13 @@ absl::StatusOr<Page> SpeedUpPage(std::span<const SweptCell> cells) {
   for (const double count : counts) ups.insert(count / fewest);
   panel.y = AxisOfValues(absl::StrCat("gradients per second (the fastest with ", fewest,
                                       fewest == 1 ? " node = 1)" : " nodes = 1)"),
-                         ups, count_name);
+                         ups);
   for (const Band& curve : panel.curves) {
     for (const BandPoint& point : curve) panel.y.low = std::min(panel.y.low, point.low / 1.1);
   }
   // Down to the slowest.
   for (double tic = 0.5; tic > panel.y.low; tic /= 2) {
-    panel.y.named_tics.emplace_back(count_name(tic), tic);
+    panel.y.named_tics.emplace_back(PlainNumber(tic), tic);
   }
   return Page{.title = CommonTitle(ConfigsOfCells(cells)),
               .labels = labels.distinct,

@@ -55,6 +55,16 @@ class TwoNodes : public ::testing::Test {
       return choice.kind == Kind::kOffer && choice.node == node;
     });
   }
+  // Both offer; node 0 joins the average of node 1, and its next gradient is ready.
+  void JoinAndStep() {
+    ASSERT_TRUE(cluster_.Begin(4).ok());
+    for (const Rank node : {0, 1}) Take(Kind::kGradient, node);
+    for (const Rank node : {1, 0}) Take(Kind::kOffer, node);
+    Take(Kind::kSent, 0);  // node 1 has declined
+    Take(Kind::kLoss, 0, 1);
+    Take(Kind::kLimit, 0);
+    Take(Kind::kGradient, 0);
+  }
   // What is left to happen changes no replica.
   void Finish() {
     const absl::Status status = cluster_.Run(1);
@@ -99,13 +109,7 @@ TEST_F(TwoNodes, AveragesThatCrossAreOne) {
 // The lower rank has joined the average of the higher one, and does not run ahead of it: its next
 // one waits until that is over.
 TEST_F(TwoNodes, WhoHasJoinedAnAverageWaitsForItsEnd) {
-  ASSERT_TRUE(cluster_.Begin(4).ok());
-  for (const Rank node : {0, 1}) Take(Kind::kGradient, node);
-  for (const Rank node : {1, 0}) Take(Kind::kOffer, node);
-  Take(Kind::kSent, 0);  // node 1 has declined
-  Take(Kind::kLoss, 0, 1);
-  Take(Kind::kLimit, 0);
-  Take(Kind::kGradient, 0);
+  JoinAndStep();
   EXPECT_EQ(Offers(1), 0);
   Take(Kind::kMessage, 0);
   EXPECT_EQ(Offers(1), 0) << "its answer is on its way";
@@ -119,13 +123,7 @@ TEST_F(TwoNodes, WhoHasJoinedAnAverageWaitsForItsEnd) {
 
 // It was that average alone that it has joined, not the next one of the same node.
 TEST_F(TwoNodes, WhoHasJoinedAnAverageWaitsForNoLaterOne) {
-  ASSERT_TRUE(cluster_.Begin(4).ok());
-  for (const Rank node : {0, 1}) Take(Kind::kGradient, node);
-  for (const Rank node : {1, 0}) Take(Kind::kOffer, node);
-  Take(Kind::kSent, 0);  // node 1 has declined
-  Take(Kind::kLoss, 0, 1);
-  Take(Kind::kLimit, 0);
-  Take(Kind::kGradient, 0);
+  JoinAndStep();
   Take(Kind::kMessage, 0);
   Take(Kind::kMessage, 1, 1);
   // Node 1 has its answer, ends its average and begins the next one.

@@ -65,6 +65,16 @@ TEST_F(ComparisonTest, HasUnitsForPeopleAndCommandsBelow) {
       << text;
 }
 
+// Nodes go on to the end that was announced last, and measure there, too.
+TEST_F(ComparisonTest, TheAccuracyOfARunThatMetItsTargetIsThatOfTheModelThatItKept) {
+  WriteText(folder_ + "/ring/summary.json",
+            "{\"nodes\":8,\"topology\":\"ring\",\"mixing\":\"metropolis\",\"algorithm\":"
+            "\"dpsgd\",\"model\":\"lenet5\",\"data\":\"synthetic\",\"seed\":1,\"rounds\":1,"
+            "\"epochs\":1,\"stopped\":\"target accuracy\",\"test_accuracy\":0.95}");
+  options_.format = TableFormat::kCsv;
+  EXPECT_THAT(Compared(), HasSubstr("/ring,\"ring, dpsgd\",0.95,0.95,"));
+}
+
 TEST_F(ComparisonTest, SaysWhoNeverMetTheTarget) {
   options_.target = "95%";
   EXPECT_THAT(Compared(), HasSubstr("92.00 %  never         5.00 s"));

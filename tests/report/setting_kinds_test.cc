@@ -63,6 +63,12 @@ TEST_F(SettingKindsTest, DrawFinalAccuracyAgainstWhatVaries) {
   WriteLearner("c", "lr: 0.1 momentum: 0", 0.9);
   options_.request.x = "momentum";  // one of whose values has no logarithm
   EXPECT_THAT(Numbers("accuracy"), HasSubstr("\"ring, dpsgd\",0,90,90,90\n"));
+  // What is finished counts by the model that it kept.
+  WriteText(folder_ + "/c/summary.json",
+            "{\"nodes\":4,\"topology\":\"ring\",\"mixing\":\"\",\"algorithm\":\"dpsgd\","
+            "\"model\":\"lenet5\",\"data\":\"\",\"seed\":1,\"rounds\":1,\"epochs\":1,"
+            "\"stopped\":\"target accuracy\",\"test_accuracy\":0.99}");
+  EXPECT_THAT(Numbers("accuracy"), HasSubstr("\"ring, dpsgd\",0,99,99,99\n"));
 }
 
 TEST_F(SettingKindsTest, NameWhatIsMissing) {
