@@ -1,5 +1,8 @@
 #include "cli/terminal/run_text.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
@@ -20,6 +23,29 @@ std::string TargetText(const TargetAccuracy& target) {
   return text;
 }
 
+// The server whose link carried the most in one direction.
+std::string BusiestLinkText(const Summary& summary, const ServerLinks& links) {
+  size_t busiest = 0;
+  int64_t most = -1;
+  for (size_t server = 0; server < std::min(links.bytes_sent.size(), links.bytes_received.size());
+       ++server) {
+    const int64_t bytes = std::max(links.bytes_sent[server], links.bytes_received[server]);
+    if (bytes > most) busiest = server;
+    most = std::max(most, bytes);
+  }
+  if (most < 0) return "";
+  const double seconds = summary.wall_time_s.value_or(summary.simulated_time_s.value_or(0));
+  const auto size = [](int64_t bytes) { return HumanSize(static_cast<double>(bytes)); };
+  std::string text = absl::StrCat("\nbusiest server's link: rank ",
+                                  summary.workers.value_or(0) + static_cast<int64_t>(busiest), ", ",
+                                  size(links.bytes_received[busiest]), " received, ",
+                                  size(links.bytes_sent[busiest]), " sent");
+  if (seconds > 0) {
+    absl::StrAppend(&text, " (", HumanSize(static_cast<double>(most) / seconds), "/s one way)");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string Conclusion(const Summary& summary) {
@@ -34,6 +60,9 @@ std::string Conclusion(const Summary& summary) {
   if (summary.bytes_sent_total) {
     absl::StrAppend(&text, ", ", HumanSize(static_cast<double>(*summary.bytes_sent_total)),
                     " sent");
+  }
+  if (summary.server_links) {
+    absl::StrAppend(&text, BusiestLinkText(summary, *summary.server_links));
   }
   if (summary.test_accuracy) {
     absl::StrAppendFormat(&text, "\ntest accuracy of the averaged model: %.2f %%",

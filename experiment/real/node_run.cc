@@ -337,6 +337,7 @@ absl::Status NodeRun::WriteSummary() {
   Summary summary = SummaryOf(*experiment_, latest, met_);
   summary.wall_time_s = latest.time_s;
   summary.local_test_accuracy = collector_->local_test_accuracy();
+  summary.server_links = collector_->server_links();
   if (const std::vector<NodeTotals> totals = collector_->totals(); !totals.empty()) {
     AddTotals(totals, experiment_->workers(), &summary);
   }

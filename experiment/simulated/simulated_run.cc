@@ -170,6 +170,7 @@ absl::StatusOr<Summary> SimulatedRun::Conclude() {
     summary.local_test_accuracy = local;
     RETURN_IF_ERROR(node_metrics_->Write(options_.run_directory));
   }
+  summary.server_links = LinksOfServers();
   if (!experiment_->has_rounds()) AddTotals(Totals(), workers_, &summary);
   if (trace_) {
     RETURN_IF_ERROR(trace_->Finish());
@@ -181,6 +182,17 @@ absl::StatusOr<Summary> SimulatedRun::Conclude() {
   RETURN_IF_ERROR(WriteStatistics(options_.run_directory, statistics()));
   RETURN_IF_ERROR(WriteSummary(options_.run_directory, summary));
   return summary;
+}
+
+std::optional<ServerLinks> SimulatedRun::LinksOfServers() const {
+  const Rank nodes = experiment_->config().nodes();
+  if (workers_ == nodes) return std::nullopt;
+  ServerLinks links;
+  for (Rank server = workers_; server < nodes; ++server) {
+    links.bytes_sent.push_back(statistics_->bytes_sent(server));
+    links.bytes_received.push_back(statistics_->bytes_received(server));
+  }
+  return links;
 }
 
 std::vector<NodeTotals> SimulatedRun::Totals() const {

@@ -66,6 +66,7 @@ class SimulatedRun final : private SimObserver {
                                             const MeasuredRound& measured);
   absl::StatusOr<Summary> Conclude();
   absl::StatusOr<std::optional<Spread>> EvaluateNodes();
+  std::optional<ServerLinks> LinksOfServers() const;
   // By rank, of a run whose nodes share a budget of gradients.
   std::vector<NodeTotals> Totals() const;
 

@@ -53,6 +53,11 @@ constexpr int64_t kMaxCount = int64_t{1} << 40;
 bool CanBe(int64_t count) { return count >= 0 && count <= kMaxCount; }
 bool CanBe(double value) { return value >= 0 && value <= static_cast<double>(kMaxCount); }
 
+// Nor has a node a link for more, and these, too, are summed.
+constexpr int64_t kMaxBytes = int64_t{1} << 48;
+
+bool CanBeBytes(int64_t bytes) { return bytes >= 0 && bytes <= kMaxBytes; }
+
 GradientNoise NoiseIn(const control::NodeMetrics& report) {
   const control::GradientNoise& noise = report.noise();
   return {noise.variance(), noise.square(), noise.gradients()};
@@ -92,6 +97,11 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
   if (!CanBe(report.noise().gradients())) {
     return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " reported the noise of ",
                                                    report.noise().gradients(), " gradients"));
+  }
+  if (!CanBeBytes(report.bytes_sent()) || !CanBeBytes(report.bytes_received())) {
+    return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " reported ", report.bytes_sent(),
+                                                   " bytes sent and ", report.bytes_received(),
+                                                   " received"));
   }
   const auto last = last_.find(rank);
   if (last != last_.end() && report.round() == last->second) {
@@ -180,7 +190,17 @@ RunMetrics MetricsCollector::EvaluationAlone(Round round, const Open& open) {
   return meter_.MeasureModel(options_.at(round), LatestTime(open.reports), *open.evaluation);
 }
 
+void MetricsCollector::NoteServerLinks(const Open& open) {
+  if (options_.workers == options_.size) return;
+  ServerLinks& links = server_links_.emplace();
+  for (auto it = open.reports.lower_bound(options_.workers); it != open.reports.end(); ++it) {
+    links.bytes_sent.push_back(it->second.bytes_sent());
+    links.bytes_received.push_back(it->second.bytes_received());
+  }
+}
+
 RunMetrics MetricsCollector::Join(Round round, const Open& open) {
+  NoteServerLinks(open);
   RunWork work{.time_s = LatestTime(open.reports),
                .consensus_distance = MeanSquaredDistance(open.reports, options_.workers)};
   for (const auto& [rank, report] : open.reports) {
@@ -199,6 +219,11 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
 RunMetrics MetricsCollector::latest() const {
   MutexLock lock(mutex_);
   return meter_.latest();
+}
+
+std::optional<ServerLinks> MetricsCollector::server_links() const {
+  MutexLock lock(mutex_);
+  return server_links_;
 }
 
 std::vector<NodeTotals> MetricsCollector::totals() const {

@@ -46,14 +46,16 @@ class MetricsCollector {
       : options_(std::move(options)), emit_(emit), meter_(options_.evaluation_bytes) {}
 
   // One node's report of a round. Errors name the rank: a report that is repeated, older than its
-  // last or a worker's without samples, where each must have some; or the rank that has stopped
-  // reporting while others are kMaxOpen rounds ahead.
+  // last, of what cannot be, or a worker's without samples, where each must have some; or the rank
+  // that has stopped reporting while others are kMaxOpen rounds ahead.
   absl::Status OnNode(Rank rank, const control::NodeMetrics& report);
   void OnEvaluation(const EvaluationRecord& evaluation);
 
   // The last emitted value of each measurement, and the workers' own accuracies.
   RunMetrics latest() const;
   std::optional<Spread> local_test_accuracy() const;
+  // As of the last measurement; nothing before the first, and where no node is a server.
+  std::optional<ServerLinks> server_links() const;
   // By rank, once all nodes have reported them; else empty.
   std::vector<NodeTotals> totals() const;
 
@@ -79,6 +81,7 @@ class MetricsCollector {
   RunMetrics EvaluationAlone(Round round, const Open& open) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Emit(const RunMetrics& metrics) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EmitComplete() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteServerLinks(const Open& open) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   RunMetrics Join(Round round, const Open& open) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Options options_;
@@ -90,6 +93,7 @@ class MetricsCollector {
   std::map<Rank, control::NodeMetrics> carried_ ABSL_GUARDED_BY(mutex_);
   Round emitted_ ABSL_GUARDED_BY(mutex_) = 0;
   RunMeter meter_ ABSL_GUARDED_BY(mutex_);
+  std::optional<ServerLinks> server_links_ ABSL_GUARDED_BY(mutex_);
   std::map<Rank, double> local_accuracy_ ABSL_GUARDED_BY(mutex_);
   std::map<Rank, NodeTotals> totals_ ABSL_GUARDED_BY(mutex_);
 };

@@ -61,8 +61,8 @@ inline bool Read(const nlohmann::json& json, std::string* value) {
   return true;
 }
 
-// Far more than any list of a record has.
-inline constexpr size_t kMaxListed = 1024;
+// Far more than any list of a record has, whose longest have an entry for each server.
+inline constexpr size_t kMaxListed = size_t{1} << 20;
 
 inline bool Read(const nlohmann::json& json, std::vector<int64_t>* values) {
   if (!json.is_array() || json.size() > kMaxListed) return false;

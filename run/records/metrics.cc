@@ -53,7 +53,13 @@ constexpr auto kNodeMembers = [](auto& record, auto&& visit) {
 constexpr char kLocal[] = "local_test_accuracy";
 constexpr char kGradients[] = "gradients";
 constexpr char kIdle[] = "idle_s";
+constexpr char kServerLinks[] = "server_links";
 constexpr char kTarget[] = "target";
+
+constexpr auto kServerLinksMembers = [](auto& record, auto&& visit) {
+  visit("bytes_sent", record.bytes_sent);
+  visit("bytes_received", record.bytes_received);
+};
 
 constexpr auto kTargetMembers = [](auto& record, auto&& visit) {
   visit("accuracy", record.accuracy);
@@ -158,6 +164,9 @@ std::string ToJsonText(const Summary& summary) {
   }
   if (summary.gradients) json[kGradients] = ToJson(*summary.gradients, kSpreadMembers);
   if (summary.idle_s) json[kIdle] = ToJson(*summary.idle_s, kSpreadMembers);
+  if (summary.server_links) {
+    json[kServerLinks] = ToJson(*summary.server_links, kServerLinksMembers);
+  }
   if (summary.target) json[kTarget] = ToJson(*summary.target, kTargetMembers);
   return Dump(json, 2) + "\n";
 }
@@ -169,6 +178,7 @@ absl::StatusOr<Summary> SummaryFromJson(std::string_view text) {
   absl::Status status = ReadMember(json, kLocal, kSpreadMembers, &summary.local_test_accuracy);
   status.Update(ReadMember(json, kGradients, kSpreadMembers, &summary.gradients));
   status.Update(ReadMember(json, kIdle, kSpreadMembers, &summary.idle_s));
+  status.Update(ReadMember(json, kServerLinks, kServerLinksMembers, &summary.server_links));
   status.Update(ReadMember(json, kTarget, kTargetMembers, &summary.target));
   RETURN_IF_ERROR(status);
   return summary;

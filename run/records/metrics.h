@@ -123,6 +123,13 @@ inline constexpr auto kSpreadMembers = [](auto& record, auto&& visit) {
 // `values`: one per node, at least one.
 Spread SpreadOf(const std::vector<double>& values);
 
+// What the links of the parameter servers carried, in bytes of payload of the algorithm's messages,
+// in the order of the servers' ranks.
+struct ServerLinks {
+  std::vector<int64_t> bytes_sent;
+  std::vector<int64_t> bytes_received;
+};
+
 // The target of --target-accuracy and the first evaluation that met it, whose members are absent
 // if none did.
 struct TargetAccuracy {
@@ -180,6 +187,7 @@ struct Summary {
   std::optional<double> staleness_mean;
   std::optional<int64_t> staleness_max;
 
+  std::optional<ServerLinks> server_links;  // absent where no node is a server
   std::optional<TargetAccuracy> target;
 };
 

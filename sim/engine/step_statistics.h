@@ -49,6 +49,8 @@ class StepStatistics final : public SimObserver {
 
   // So far.
   Statistics Result() const;
+  int64_t bytes_sent(Rank rank) const { return nodes_[rank].bytes_sent; }
+  int64_t bytes_received(Rank rank) const { return nodes_[rank].bytes_received; }
 
  private:
   static constexpr Rank kNobody = -1;

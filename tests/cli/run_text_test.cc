@@ -8,6 +8,7 @@
 
 #include "experiment/core/experiment.h"
 #include "run/config/config_resolve.h"
+#include "run/records/metrics.h"
 
 namespace grapevine {
 namespace {
@@ -39,6 +40,18 @@ TEST(OpeningTest, SaysTheGlobalBatchAndWhichRateFollowsFromIt) {
               HasSubstr("batch 8 x 4 accumulated x 4 nodes = 128, 80 rounds (10 epochs)\n"));
   EXPECT_THAT(OpeningOf({{"batch", "8"}, {"batch_schedule", "step:at=5:factor=4"}}),
               HasSubstr("batch 8 x 4 nodes = 32, growing to 128, 200 rounds (10 epochs)\n"));
+}
+
+TEST(ConclusionTest, NamesTheServerWhoseLinkCarriedTheMost) {
+  Summary summary{.workers = 4, .simulated_time_s = 2};
+  EXPECT_THAT(Conclusion(summary), Not(HasSubstr("server")));
+  summary.server_links = ServerLinks{.bytes_sent = {5'000'000, 1'000'000, 3'000'000},
+                                     .bytes_received = {5'000'000, 6'000'000, 3'000'000}};
+  EXPECT_THAT(Conclusion(summary), HasSubstr("\nbusiest server's link: rank 5, 6.00 MB received, "
+                                             "1.00 MB sent (3.00 MB/s one way)"));
+  summary.simulated_time_s = 0;
+  EXPECT_THAT(Conclusion(summary), HasSubstr("1.00 MB sent"));
+  EXPECT_THAT(Conclusion(summary), Not(HasSubstr("one way")));
 }
 
 }  // namespace

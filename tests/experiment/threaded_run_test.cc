@@ -3,16 +3,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
 #include "base/failure.h"
+#include "base/ids.h"
 #include "experiment/core/experiment.h"
 #include "experiment/simulated/simulated_run.h"
 #include "run/config/config_resolve.h"
+#include "run/records/metrics.h"
+#include "run/records/run_directory.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
 
@@ -58,6 +67,64 @@ TEST(ThreadedRun, GivesTheSimulatorsModels) {
     EXPECT_TRUE(FileText(trained + model) == FileText(simulated + model)) << model;
   }
 }
+
+// Updates that `server` has applied, by its own last line: messages to it, and answers.
+int64_t Updates(const std::string& run, Rank server) {
+  std::istringstream lines(FileText(absl::StrCat(run, "/node-", server, "/metrics.jsonl")));
+  std::string line, last;
+  while (std::getline(lines, line)) last = line;
+  const absl::StatusOr<NodeMetrics> metrics = NodeMetricsFromJson(last);
+  EXPECT_TRUE(metrics.ok()) << metrics.status();
+  if (!metrics.ok() || !metrics->staleness) return 0;
+  return std::accumulate(metrics->staleness->begin(), metrics->staleness->end(), int64_t{0});
+}
+
+// Of three servers of 7850 weights, the first has 2616 and the others 2617. Each update is a
+// message to a server and an answer from it, of so many floats.
+class LinksOfServers : public ::testing::TestWithParam<const char*> {
+ protected:
+  static constexpr Rank kWorkers = 2;
+  static constexpr int64_t kGradients = 8 * kWorkers;
+
+  void ExpectMessagesTimesBytes(const Summary& summary, const std::string& run) {
+    const bool has_rounds = HasRounds(GetParam());
+    ASSERT_TRUE(summary.server_links.has_value());
+    std::vector<int64_t> bytes;
+    for (const int64_t index : {0, 1, 2}) {
+      const int64_t shard = (index + 1) * 7850 / 3 - index * 7850 / 3;
+      const int64_t updates =
+          has_rounds ? kGradients : Updates(run, static_cast<Rank>(kWorkers + index));
+      bytes.push_back(updates * shard * 4);
+    }
+    EXPECT_GT(bytes.front(), 0);
+    EXPECT_EQ(summary.server_links->bytes_received, bytes);
+    EXPECT_EQ(summary.server_links->bytes_sent, bytes);
+    const auto read = ReadSummary(run);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->server_links->bytes_sent, bytes);
+  }
+};
+
+TEST_P(LinksOfServers, CarryMessagesTimesBytes) {
+  const ScratchFolder folder;
+  const std::string trained = folder.File("trained"), simulated = folder.File("simulated");
+  for (const std::string& run : {trained, simulated}) std::filesystem::create_directory(run);
+  const auto experiment =
+      Built({{"algorithm", GetParam()}, {"nodes", "5"}, {"lr", "0.01"}, {"compute", "1ms"}});
+  const absl::StatusOr<Summary> real = RunInThreads(*experiment, {.run_directory = trained});
+  ASSERT_TRUE(real.ok()) << real.status();
+  ExpectMessagesTimesBytes(*real, trained);
+  SimulatedRun simulation(experiment.get(), {.run_directory = simulated});
+  const absl::StatusOr<Summary> virtual_one = simulation.Run();
+  ASSERT_TRUE(virtual_one.ok()) << virtual_one.status();
+  ExpectMessagesTimesBytes(*virtual_one, simulated);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, LinksOfServers,
+                         ::testing::Values("ps:servers=3", "ps:async:servers=3",
+                                           "ps:async:adaptive:servers=3",
+                                           "downpour:window=3:servers=3", "adag:window=2:servers=3",
+                                           "easgd:async:every=3:servers=3"));
 
 TEST(ThreadedRun, EndsWithTheFirstFailure) {
   const ScratchFolder folder;

@@ -105,7 +105,7 @@ TEST(NodeMetrics, ReadBackWhatThoseHaveThatShareABudget) {
 TEST(NodeMetrics, RefuseListsThatAreNone) {
   const std::string line = R"({"round":1,"epoch":0,"time_s":0,"staleness":)";
   std::string endless = "[0";
-  for (int i = 0; i < 2000; ++i) endless += ",0";
+  for (int i = 0; i < 1 << 20; ++i) endless += ",0";
   for (const std::string& list :
        {std::string("{}"), std::string("[1,\"x\"]"), std::string("[0.5]"), endless + "]"}) {
     EXPECT_THAT(NodeMetricsFromJson(line + list + "}").status().message(),
@@ -144,6 +144,23 @@ TEST(Summary, ReadsBackWhatRunsHaveThatShareABudget) {
   EXPECT_EQ(read->idle_s->max, 3);
   EXPECT_EQ(read->staleness_mean, 1.5);
   EXPECT_EQ(read->staleness_max, 7);
+}
+
+TEST(Summary, ReadsBackWhatServersLinksCarried) {
+  Summary summary;
+  EXPECT_THAT(ToJsonText(summary), Not(HasSubstr("server_links")));
+  summary.server_links = ServerLinks{.bytes_sent = {1, 2}, .bytes_received = {3, 4}};
+  const auto read = SummaryFromJson(ToJsonText(summary));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_THAT(read->server_links->bytes_sent, ElementsAre(1, 2));
+  EXPECT_THAT(read->server_links->bytes_received, ElementsAre(3, 4));
+}
+
+TEST(Summary, ReadsBackTheLinksOfMoreServersThanASimulationHas) {
+  Summary summary;
+  const std::vector<int64_t> bytes(100'000, 1);
+  summary.server_links = ServerLinks{.bytes_sent = bytes, .bytes_received = bytes};
+  EXPECT_TRUE(SummaryFromJson(ToJsonText(summary)).ok());
 }
 
 TEST(Summary, IsValidJsonWhateverThePathsAre) {

@@ -10,11 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "node/control/metrics_reporter.h"
 
 namespace grapevine {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 control::NodeMetrics Report(Round round, double loss_sum, std::vector<double> sketch = {}) {
@@ -204,6 +206,34 @@ TEST_F(MetricsCollectorTest, OfAParameterServerTimeAndTrafficCount) {
   EXPECT_FALSE(collector.local_test_accuracy().has_value());
   ASSERT_TRUE(collector.OnNode(1, evaluation).ok());
   EXPECT_DOUBLE_EQ(collector.local_test_accuracy()->mean, 0.5);
+}
+
+TEST_F(MetricsCollectorTest, ServersLinksAreThoseOfTheLastMeasurement) {
+  MetricsCollector collector = Collector(3, /*evaluated_every=*/0, /*servers=*/2);
+  EXPECT_FALSE(collector.server_links().has_value());
+  for (const Round round : {3, 6}) {
+    ASSERT_TRUE(collector.OnNode(0, Report(round, 5)).ok());
+    for (const Rank server : {2, 1}) {
+      control::NodeMetrics report;
+      report.set_round(round);
+      report.set_bytes_sent(1000 * round + server);
+      report.set_bytes_received(2000 * round + server);
+      ASSERT_TRUE(collector.OnNode(server, report).ok());
+    }
+  }
+  ASSERT_TRUE(collector.server_links().has_value());
+  EXPECT_THAT(collector.server_links()->bytes_sent, ElementsAre(6001, 6002));
+  EXPECT_THAT(collector.server_links()->bytes_received, ElementsAre(12001, 12002));
+}
+
+TEST_F(MetricsCollectorTest, BytesThatCannotBeAreRefused) {
+  for (const int64_t bytes : {int64_t{-1}, std::numeric_limits<int64_t>::max()}) {
+    MetricsCollector collector = Collector(1);
+    control::NodeMetrics report = Report(3, 5);
+    report.set_bytes_received(bytes);
+    EXPECT_THAT(std::string(collector.OnNode(0, report).message()),
+                HasSubstr(absl::StrCat("rank 0 reported 300 bytes sent and ", bytes, " received")));
+  }
 }
 
 TEST_F(MetricsCollectorTest, AWorkersReportWithoutSamplesIsRefused) {
