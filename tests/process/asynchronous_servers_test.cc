@@ -75,6 +75,28 @@ TEST_P(AsynchronousServers, AddWindowsOrPartsOfThem) {
   EXPECT_LT(part, 6);
 }
 
+// The workers' replicas go from a loss of 8 towards 0, in steps of 0.02 along x. By default the
+// centre follows them; with alpha = 0.05 * 0.02 their 90 pulls move it by 0.18 of 2 at most, to
+// 6.6.
+TEST_P(AsynchronousServers, KeepACentreThatFollowsAsRhoSays) {
+  const auto summary = [](const std::string& algorithm, const std::string& optimizer) {
+    nlohmann::json found =
+        Summary(GetParam(), algorithm,
+                {"--model=quadratic:dim=4:start=2", "--rounds=60", "--lr=0.02", "--momentum=0.1",
+                 "--optimizer=" + optimizer, "--compute=1ms", "--slow=0:5"});
+    EXPECT_EQ(found["evaluated"], "servers' weights") << algorithm;
+    EXPECT_EQ(found["workers"], 3) << algorithm;
+    EXPECT_EQ(found["gradients"]["mean"], 60) << algorithm;
+    EXPECT_GT(found["consensus_distance"], 0) << algorithm << ": replicas do not become equal";
+    return found;
+  };
+  EXPECT_LT(summary("easgd:async:every=2:servers=2", "sgd")["test_loss"], 4);
+  EXPECT_LT(summary("eamsgd:async:every=2:servers=2", "nesterov")["test_loss"], 4);
+  const nlohmann::json free = summary("easgd:async:every=2:servers=2:rho=0.05", "sgd");
+  EXPECT_GT(free["test_loss"], 6.5);
+  EXPECT_LT(free["test_loss"], 8);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, AsynchronousServers, ::testing::Values("train", "sim"),
                          [](const auto& info) { return std::string(info.param); });
 
