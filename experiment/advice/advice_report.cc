@@ -4,9 +4,12 @@
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "algorithm/algorithm_kind.h"
 #include "base/units.h"
 
@@ -134,6 +137,17 @@ std::string Overlaps() {
   return text + "all others send when the whole gradient is there\n";
 }
 
+// Algorithms whose nodes wait for nobody: "adpsgd", "ps:async" where the kind has others, too.
+std::string NotCompared() {
+  std::vector<std::string> names;
+  for (const AlgorithmKind* kind : Algorithms().All()) {
+    const auto found = std::ranges::find_if_not(kind->examples, HasRounds);
+    if (found == kind->examples.end()) continue;
+    names.push_back(std::ranges::none_of(kind->examples, HasRounds) ? kind->name : *found);
+  }
+  return absl::StrJoin(names, ", ");
+}
+
 std::string Basis(const AdviceBasis& basis) {
   std::string text = absl::StrFormat(
       "This rests on\n"
@@ -150,6 +164,11 @@ std::string Basis(const AdviceBasis& basis) {
       text, "  overlap: ", Overlaps(),
       "  a round: as many gradients as there are nodes; parameter servers compute none, so that\n"
       "    their rounds are scaled\n"
+      "  not compared: ",
+      NotCompared(),
+      ": nobody waits there, which\n"
+      "    costs no time but accuracy, as gradients grow stale. `grapevine compare --sort=target`\n"
+      "    compares runs with your model by the time to an accuracy\n"
       "The choice rests on time per round. Gossip averages only partly and may need more rounds\n"
       "for the same loss, the more so the smaller the gap and the more the nodes' data differ:\n"
       "averaging alone takes the rounds to mix (about 1/gap) to leave a tenth of the\n"

@@ -3,10 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "algorithm/algorithm_kind.h"
+#include "experiment/advice/advice_report.h"
+#include "experiment/advice/advice_run.h"
+
 namespace grapevine {
 namespace {
 
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::Not;
 
 CandidateResult Gossip(const std::string& topology, double seconds, double rounds_to_mix) {
@@ -40,6 +48,18 @@ std::vector<std::string> Names(Rank nodes) {
   std::vector<std::string> names;
   for (const Candidate& candidate : AdviceCandidates(nodes)) names.push_back(candidate.name());
   return names;
+}
+
+TEST(AdviceCandidates, GoThroughRoundsThatCanBeTimed) {
+  for (const Candidate& candidate : AdviceCandidates(8)) {
+    EXPECT_TRUE(HasRounds(candidate.algorithm)) << candidate.name();
+  }
+}
+
+TEST(AdviceText, NamesWhatCannotBeComparedByRounds) {
+  const ClusterAdvice advice{.advice = Advise({Gossip("ring", 1, 30)})};
+  EXPECT_THAT(AdviceText(advice, {}), HasSubstr("not compared: adag, adpsgd, downpour, "
+                                                "eamsgd:async, easgd:async, ps:async: nobody"));
 }
 
 TEST(AdviceCandidates, FitTheNumberOfNodes) {
