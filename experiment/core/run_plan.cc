@@ -4,11 +4,43 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "base/status_macros.h"
 #include "run/config/flag_error.h"
 
 namespace grapevine {
 namespace {
+
+// Of all nodes in a run: integers and doubles agree up to here, and products of what is counted do
+// not overflow.
+constexpr int64_t kMostBatches = int64_t{1} << 53;
+// Of a gradient: they are computed in turn, and nothing interrupts them.
+constexpr int64_t kMostPasses = 1'000'000;
+
+absl::Status TooLong(const Config& config) {
+  const std::string length = config.has_rounds() ? absl::StrCat("--rounds=", config.rounds())
+                                                 : absl::StrCat("--epochs=", config.epochs());
+  return UsageError(absl::StrCat(length, ": ", config.nodes(), " nodes compute more than ",
+                                 kMostBatches,
+                                 " batches, more than can be counted; make the run shorter, or "
+                                 "lower --accumulate"));
+}
+
+absl::Status CheckLength(const Config& config, double first_batches) {
+  const double batches = first_batches * config.nodes() * config.accumulate();
+  return batches <= static_cast<double>(kMostBatches) ? absl::OkStatus() : TooLong(config);
+}
+
+absl::Status CheckPasses(const Config& config, const RunPlan& plan) {
+  if (plan.MostPasses() <= kMostPasses) return absl::OkStatus();
+  const bool grows = plan.batches.LargestGrowth() > 1;
+  return UsageError(absl::StrCat(
+      "--accumulate=", config.accumulate(), ": ",
+      grows ? absl::StrCat("with --batch-schedule=", config.batch_schedule(), ", ") : "",
+      "a step would take ", plan.MostPasses(), " gradients, and may take ", kMostPasses, "; lower ",
+      grows ? "either" : "it"));
+}
 
 absl::StatusOr<BatchSchedule> ScheduleOf(const Config& config, const RunExtent& run) {
   absl::StatusOr<BatchSchedule> schedule = BatchSchedule::Make(config.batch_schedule(), run);
@@ -19,7 +51,7 @@ absl::StatusOr<BatchSchedule> ScheduleOf(const Config& config, const RunExtent& 
 // What a run of --rounds sees, in first batches. Where the batch grows at shares of the run, the
 // one depends on the other: the fewest that take all the rounds.
 absl::StatusOr<int64_t> SeenInRounds(const Config& config, RunExtent run) {
-  constexpr int64_t kMost = int64_t{1} << 52;
+  RETURN_IF_ERROR(CheckLength(config, static_cast<double>(config.rounds())));
   const auto enough = [&](int64_t first_batches) {
     run.rounds = first_batches;
     // A position past the end may be within a longer run.
@@ -27,7 +59,7 @@ absl::StatusOr<int64_t> SeenInRounds(const Config& config, RunExtent run) {
     return schedule.ok() && schedule->RoundsFor(first_batches) >= config.rounds();
   };
   int64_t fewest = config.rounds(), most = fewest;
-  while (!enough(most) && most < kMost) most *= 2;
+  while (!enough(most) && most < kMostBatches) most *= 2;
   while (fewest < most) {
     const int64_t middle = fewest + (most - fewest) / 2;
     if (enough(middle)) {
@@ -38,6 +70,7 @@ absl::StatusOr<int64_t> SeenInRounds(const Config& config, RunExtent run) {
   }
   run.rounds = most;
   ASSIGN_OR_RETURN(const BatchSchedule schedule, ScheduleOf(config, run));
+  if (schedule.RoundsFor(most) < config.rounds()) return TooLong(config);
   return schedule.Before(config.rounds());
 }
 
@@ -57,9 +90,13 @@ absl::StatusOr<RunPlan> PlanRun(const Config& config, Rank workers, const TrainT
   if (config.has_rounds()) {
     ASSIGN_OR_RETURN(run.rounds, SeenInRounds(config, run));
   } else {
-    run.rounds = static_cast<Round>(std::ceil(config.epochs() * run.rounds_per_epoch - 1e-9));
+    const double rounds = std::ceil(config.epochs() * run.rounds_per_epoch - 1e-9);
+    RETURN_IF_ERROR(CheckLength(config, rounds));
+    run.rounds = static_cast<Round>(rounds);
   }
+  RETURN_IF_ERROR(CheckLength(config, static_cast<double>(run.rounds)));
   ASSIGN_OR_RETURN(plan.batches, ScheduleOf(config, run));
+  RETURN_IF_ERROR(CheckPasses(config, plan));
   plan.rounds = config.has_rounds() ? config.rounds() : plan.batches.RoundsFor(run.rounds);
   return plan;
 }

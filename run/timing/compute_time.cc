@@ -176,12 +176,7 @@ class PassesComputeTime final : public ComputeTime {
       : compute_(std::move(compute)), passes_(std::move(passes)) {}
 
   int64_t Gradient(Rank rank, Round round) const override {
-    const auto [first, count] = passes_(round);
-    int64_t sum = 0;
-    for (int64_t pass = first; pass < first + count && sum < kLongestGradient; ++pass) {
-      sum += compute_->Gradient(rank, pass);
-    }
-    return std::min(sum, kLongestGradient);
+    return compute_->Gradients(rank, passes_(round));
   }
 
  private:
@@ -190,6 +185,19 @@ class PassesComputeTime final : public ComputeTime {
 };
 
 }  // namespace
+
+int64_t ComputeTime::Gradients(Rank rank, Passes passes) const {
+  int64_t sum = 0;
+  for (int64_t pass = 0; pass < passes.count && sum < kLongestGradient; ++pass) {
+    sum += Gradient(rank, passes.first + pass);
+  }
+  return std::min(sum, kLongestGradient);
+}
+
+int64_t FixedComputeTime::Gradients(Rank, Passes passes) const {
+  if (nanoseconds_ > kLongestGradient / passes.count) return kLongestGradient;
+  return nanoseconds_ * passes.count;
+}
 
 int64_t ToGradientTime(double nanoseconds) {
   const double longest = static_cast<double>(kLongestGradient);

@@ -29,6 +29,8 @@ class ComputeTime {
   virtual ~ComputeTime() = default;
   // Nanoseconds, between 0 and kLongestGradient.
   virtual int64_t Gradient(Rank rank, Round round) const = 0;
+  // The same of consecutive gradients together, the first of which is of round `passes.first`.
+  virtual int64_t Gradients(Rank rank, Passes passes) const;
 };
 
 // The same for every node and round.
@@ -36,6 +38,7 @@ class FixedComputeTime final : public ComputeTime {
  public:
   explicit FixedComputeTime(int64_t nanoseconds) : nanoseconds_(nanoseconds) {}
   int64_t Gradient(Rank, Round) const override { return nanoseconds_; }
+  int64_t Gradients(Rank rank, Passes passes) const override;
 
  private:
   const int64_t nanoseconds_;

@@ -172,6 +172,15 @@ TEST(WithPasses, ARoundTakesAsLongAsItsPasses) {
             single->Gradient(2, 15) + single->Gradient(2, 16) + single->Gradient(2, 17));
 }
 
+// Counting them one by one would not end.
+TEST(WithPasses, ThatTakeTheSameAreMultiplied) {
+  const auto passes = [](Round) { return Passes{.first = 0, .count = int64_t{1} << 62}; };
+  for (const int64_t time : {0, 1, 1'000'000}) {
+    EXPECT_EQ(WithPasses(std::make_unique<FixedComputeTime>(time), passes)->Gradient(0, 0),
+              time == 0 ? 0 : kLongestGradient);
+  }
+}
+
 TEST(WithPasses, ARoundTakesNoLongerThanAGradientMay) {
   const auto passes = [](Round) { return Passes{.first = 0, .count = int64_t{1} << 40}; };
   EXPECT_EQ(
