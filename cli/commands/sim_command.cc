@@ -44,10 +44,10 @@ namespace {
 // For a model that learns, a gradient's time is measured on this machine unless --compute is
 // given; the configuration records it. `folder` is that of a sweep, if this is one.
 absl::Status FillCompute(const std::string& folder, DatasetCache* data,
-                         std::vector<SweepCell>* cells) {
+                         const std::atomic<bool>& interrupted, std::vector<SweepCell>* cells) {
   const bool alone = cells->size() == 1;
   return MeasureGradients(
-      folder, data,
+      folder, data, &interrupted,
       [alone](const SweepCell& cell, const std::string& time) {
         std::cout << "a gradient takes " << time << " here";
         if (alone) {
@@ -112,7 +112,7 @@ absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& 
 absl::Status SimulateSweep(std::vector<SweepCell>& cells, DatasetCache* data,
                            const std::atomic<bool>& interrupted) {
   ASSIGN_OR_RETURN(const std::string folder, CreateSweepDirectory(cells, absl::Now()));
-  RETURN_IF_ERROR(FillCompute(folder, data, &cells));
+  RETURN_IF_ERROR(FillCompute(folder, data, interrupted, &cells));
   const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::cout << cells.size() << " cells on " << threads << " threads, in " << folder << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
@@ -175,7 +175,7 @@ absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceF
     return absl::OkStatus();
   }
   if (cells.size() > 1) return SimulateSweep(cells, &data, interrupted);
-  RETURN_IF_ERROR(FillCompute(/*folder=*/"", &data, &cells));
+  RETURN_IF_ERROR(FillCompute(/*folder=*/"", &data, interrupted, &cells));
   // With the measured time.
   ASSIGN_OR_RETURN(first, Experiment::Build(cells.front().resolved.config, &data));
   std::cout << Header(*first, cluster->network());

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
+#include "base/failure.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "experiment/core/experiment.h"
@@ -74,8 +75,12 @@ CellRunner SimulatedCells(DatasetCache* data, const std::atomic<bool>* interrupt
 }
 
 absl::Status MeasureGradients(const std::string& folder, DatasetCache* data,
-                              const OnMeasured& on_measured, std::vector<SweepCell>* cells) {
+                              const std::atomic<bool>* interrupted, const OnMeasured& on_measured,
+                              std::vector<SweepCell>* cells) {
   for (const Group& group : UntimedGroups(cells)) {
+    if (interrupted != nullptr && *interrupted) {
+      return InterruptedError("interrupted while gradients were measured");
+    }
     std::optional<std::string> time = EarlierTime(folder, group);
     if (!time) {
       ASSIGN_OR_RETURN(time, MeasuredTime(group, data, on_measured));

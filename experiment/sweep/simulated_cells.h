@@ -25,10 +25,12 @@ using OnMeasured = std::function<void(const SweepCell& cell, const std::string& 
 // Sets --compute of the cells that learn and have none to what their gradient takes on this
 // machine, measured once for all that share a model, its data and a batch. If an interrupted sweep
 // in `folder` (empty: there is none) has begun one of them, the time that it began with holds.
-// Errors are those of measuring; a cell that cannot be built keeps none, and says why when it is
-// run.
+// Errors are those of measuring, and kInterrupted between two
+// measurements once `interrupted` (unless it is null); a cell that cannot be built keeps none, and
+// says why when it is run.
 absl::Status MeasureGradients(const std::string& folder, DatasetCache* data,
-                              const OnMeasured& on_measured, std::vector<SweepCell>* cells);
+                              const std::atomic<bool>* interrupted, const OnMeasured& on_measured,
+                              std::vector<SweepCell>* cells);
 
 }  // namespace grapevine
 

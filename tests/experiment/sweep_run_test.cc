@@ -180,7 +180,7 @@ TEST(MeasureGradients, OncePerModelDataAndBatch) {
   DatasetCache data;
   const auto measure = [&](std::vector<SweepCell>* of) {
     return MeasureGradients(
-        scratch.path(), &data,
+        scratch.path(), &data, /*interrupted=*/nullptr,
         [&](const SweepCell& cell, const std::string& time) {
           EXPECT_TRUE(times.emplace(cell.resolved.config.batch(), time).second) << cell.label;
           EXPECT_EQ(cell.resolved.config.topology(), "ring") << "there is no hypercube of 6";
@@ -214,6 +214,27 @@ TEST(MeasureGradients, OncePerModelDataAndBatch) {
   EXPECT_EQ(times.size(), 0u);
   EXPECT_EQ(given[2].resolved.config.compute(), "2ms");
   EXPECT_FALSE(phantom[0].resolved.config.has_compute());
+}
+
+TEST(MeasureGradients, OfNoMoreOnceInterrupted) {
+  const ScratchFolder scratch;
+  std::vector<SweepCell> cells = *ResolveSweep({.flags = {{"model", "softmax"},
+                                                          {"data", "synthetic:train=64:test=32"},
+                                                          {"nodes", "2"},
+                                                          {"batch", "4,8,16"},
+                                                          {"rounds", "1"}}});
+  DatasetCache data;
+  std::atomic<bool> interrupted = false;
+  int measured = 0;
+  const absl::Status status = MeasureGradients(
+      scratch.path(), &data, &interrupted,
+      [&](const SweepCell&, const std::string&) {
+        ++measured;
+        interrupted = true;
+      },
+      &cells);
+  EXPECT_EQ(FailureOf(status), Failure::kInterrupted) << status;
+  EXPECT_EQ(measured, 1);
 }
 
 }  // namespace
