@@ -153,6 +153,7 @@ absl::Status NodeRun::Prepare() {
           .size = experiment_->config().nodes(),
           .workers = experiment_->workers(),
           .has_rounds = experiment_->has_rounds(),
+          .measures_noise = experiment_->config().noise_scale(),
           .evaluated = [this](Round round) { return experiment_->Evaluated(round); },
           .at = [this](Round completed) { return experiment_->At(completed); },
           .evaluation_bytes = experiment_->evaluation_bytes()},

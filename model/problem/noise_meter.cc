@@ -1,5 +1,6 @@
 #include "model/problem/noise_meter.h"
 
+#include <cmath>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -48,6 +49,7 @@ absl::StatusOr<GradientNoise> NoiseMeter::Take(int64_t passes, int64_t batch) {
   status_.Update(Collect());
   const auto [of_passes, of_mean] = std::exchange(sums_, {});
   RETURN_IF_ERROR(std::exchange(status_, absl::OkStatus()));
+  if (!std::isfinite(of_passes) || !std::isfinite(of_mean)) return GradientNoise{};
   return NoiseOf(of_passes, of_mean, passes, batch);
 }
 

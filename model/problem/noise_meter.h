@@ -32,7 +32,7 @@ class NoiseMeter {
   void AddMean(const float* part, int64_t size) { Add(kMean, part, size); }
 
   // The noise of what was added since the last call: of `passes` gradients, at least two, of
-  // `batch` samples each. The device's error, if it failed.
+  // `batch` samples each; none if one of them is not finite. The device's error, if it failed.
   absl::StatusOr<GradientNoise> Take(int64_t passes, int64_t batch);
 
  private:

@@ -58,6 +58,26 @@ constexpr int64_t kMaxBytes = int64_t{1} << 48;
 
 bool CanBeBytes(int64_t bytes) { return bytes >= 0 && bytes <= kMaxBytes; }
 
+// Squares of floats, summed over any batch and run, are far below; and sums of it are numbers.
+constexpr double kMostNoise = 1e200;
+
+absl::Status CheckNoise(Rank rank, const control::NodeMetrics& report, bool measures_noise) {
+  if (!report.has_noise()) return absl::OkStatus();
+  if (!measures_noise) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rank ", rank, " reported a noise that the run does not measure"));
+  }
+  const control::GradientNoise& noise = report.noise();
+  // Each gradient that has a noise is of two batches at least.
+  if (noise.gradients() >= 0 && noise.gradients() <= report.samples() / 2 &&
+      std::abs(noise.variance()) <= kMostNoise && std::abs(noise.square()) <= kMostNoise) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("rank ", rank, " reported a noise that cannot be: ", noise.ShortDebugString(),
+                   ", of ", report.samples(), " samples"));
+}
+
 GradientNoise NoiseIn(const control::NodeMetrics& report) {
   const control::GradientNoise& noise = report.noise();
   return {noise.variance(), noise.square(), noise.gradients()};
@@ -94,10 +114,7 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
     return absl::InvalidArgumentError(
         absl::StrCat("rank ", rank, " reported round ", report.round(), " without any samples"));
   }
-  if (!CanBe(report.noise().gradients())) {
-    return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " reported the noise of ",
-                                                   report.noise().gradients(), " gradients"));
-  }
+  RETURN_IF_ERROR(CheckNoise(rank, report, options_.measures_noise));
   if (!CanBeBytes(report.bytes_sent()) || !CanBeBytes(report.bytes_received())) {
     return absl::InvalidArgumentError(absl::StrCat("rank ", rank, " reported ", report.bytes_sent(),
                                                    " bytes sent and ", report.bytes_received(),

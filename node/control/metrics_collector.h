@@ -35,6 +35,8 @@ class MetricsCollector {
     // Whether every worker has samples in every round; not so where nodes share a budget of
     // gradients and one may be slow.
     bool has_rounds = true;
+    // Whether workers measure how noisy their gradients are.
+    bool measures_noise = false;
     // Whether a measurement of this round waits for an evaluation.
     std::function<bool(Round)> evaluated;
     std::function<TrainingPoint(Round completed)> at;

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -200,6 +201,25 @@ TEST(AccumulatedObjectiveTest, TheNoiseIsOfTheRoundsPasses) {
       EXPECT_NEAR(noises[2].square, 30 * 30 + 4.5 * 4.5 - variance / 4, 1e-9);
     }
   }
+}
+
+TEST(AccumulatedObjectiveTest, GradientsThatHaveDivergedHaveNoNoise) {
+  ReplicaLayout layout;
+  layout.AddParameter("weight", {1});
+  const auto objective =
+      Measured(std::make_unique<FunctionObjective>(
+                   0, layout,
+                   [](Rank, Round pass, std::span<const float>, std::span<float> gradient) {
+                     gradient[0] = pass == 1 ? std::numeric_limits<float>::infinity() : 1;
+                   }),
+               Growing, {});
+  const std::vector<float> replica(1);
+  std::vector<float> gradient(1);
+  ASSERT_TRUE(objective->Gradient(replica.data(), 1, gradient.data()).ok());
+  EXPECT_EQ(objective->noise().gradients, 0);
+  EXPECT_EQ(objective->noise().variance, 0);
+  ASSERT_TRUE(objective->Gradient(replica.data(), 2, gradient.data()).ok());
+  EXPECT_EQ(objective->noise().gradients, 1) << "one that has not";
 }
 
 TEST(AccumulatedObjectiveTest, WhatIsNotMeasuredHasNoNoise) {

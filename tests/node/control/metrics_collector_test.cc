@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,7 @@ class MetricsCollectorTest : public ::testing::Test {
     return MetricsCollector(
         {.size = size,
          .workers = size - servers,
+         .measures_noise = measures_noise_,
          .evaluated =
              [=](Round round) { return evaluated_every > 0 && round % evaluated_every == 0; },
          .at =
@@ -45,6 +47,7 @@ class MetricsCollectorTest : public ::testing::Test {
              }},
         [this](const RunMetrics& metrics) { emitted_.push_back(metrics); });
   }
+  bool measures_noise_ = true;  // by the collectors that are made
   std::vector<RunMetrics> emitted_;
 };
 
@@ -277,14 +280,36 @@ TEST_F(MetricsCollectorTest, TheNoiseOfJoinedReportsIsThatOfAllTheirGradients) {
   EXPECT_DOUBLE_EQ(*emitted_[0].noise_scale, 14.0 / 6);
 }
 
-TEST_F(MetricsCollectorTest, ANoiseOfImpossiblyManyGradientsIsRefused) {
-  for (const int64_t gradients : {int64_t{-1}, std::numeric_limits<int64_t>::max()}) {
+// Of ten samples, in batches of which at least two make a gradient.
+TEST_F(MetricsCollectorTest, ANoiseThatCannotBeIsRefused) {
+  const double huge = std::numeric_limits<double>::max();
+  const std::tuple<double, double, int64_t> noises[] = {
+      {1, 1, -1},        {1, 1, 6},    {1, 1, std::numeric_limits<int64_t>::max()},
+      {NAN, 1, 1},       {1, NAN, 1},  {1, INFINITY, 1},
+      {-INFINITY, 1, 1}, {huge, 1, 1}, {1, -huge, 1}};
+  for (const auto& [variance, square, gradients] : noises) {
     MetricsCollector collector = Collector(2);
     control::NodeMetrics report = Report(3, 5);
-    SetNoise(1, 1, gradients, &report);
+    SetNoise(variance, square, gradients, &report);
     EXPECT_THAT(std::string(collector.OnNode(1, report).message()),
-                HasSubstr("rank 1 reported the noise of "));
+                HasSubstr("rank 1 reported a noise that cannot be: "))
+        << report.ShortDebugString();
   }
+}
+
+TEST_F(MetricsCollectorTest, ANoiseThatNobodyMeasuresIsRefused) {
+  MetricsCollector collector = Collector(2, /*evaluated_every=*/0, /*servers=*/1);
+  control::NodeMetrics server = Report(3, 5);
+  server.set_samples(0);
+  SetNoise(1, 1, 1, &server);
+  EXPECT_THAT(std::string(collector.OnNode(1, server).message()),
+              HasSubstr("rank 1 reported a noise that cannot be: "));
+  measures_noise_ = false;
+  MetricsCollector silent = Collector(2);
+  control::NodeMetrics report = Report(3, 5);
+  SetNoise(1, 1, 1, &report);
+  EXPECT_THAT(std::string(silent.OnNode(1, report).message()),
+              HasSubstr("rank 1 reported a noise that the run does not measure"));
 }
 
 TEST_F(MetricsCollectorTest, TotalsAreThereOnceAllNodesHaveReportedThem) {
