@@ -117,11 +117,14 @@ absl::StatusOr<SweptCell> ReadCell(const std::string& path, Clock clock) {
                    workers, summary.samples_per_s};
 }
 
-absl::StatusOr<std::vector<SweptCell>> ReadCells(std::span<const std::string> paths, Clock clock) {
-  ASSIGN_OR_RETURN(std::vector<SweptCell> cells,
-                   ReadEach<SweptCell>(paths, &IsFinishedRun, [clock](const std::string& path) {
-                     return ReadCell(path, clock);
-                   }));
+absl::StatusOr<SweptCell> ReadSimulatedCell(const std::string& path) {
+  return ReadCell(path, Clock::kSimulated);
+}
+
+absl::StatusOr<std::vector<SweptCell>> ReadCells(
+    std::span<const std::string> paths,
+    const std::function<absl::StatusOr<SweptCell>(const std::string&)>& read) {
+  ASSIGN_OR_RETURN(std::vector<SweptCell> cells, ReadEach<SweptCell>(paths, &IsFinishedRun, read));
   if (cells.empty()) {
     return InputError(absl::StrCat(paths.front(), " has no finished cell (no summary.json)"));
   }
@@ -205,11 +208,18 @@ std::optional<double> SweptCell::latency() const {
 }
 
 absl::StatusOr<std::vector<SweptCell>> ReadFinishedRuns(std::span<const std::string> paths) {
-  return ReadCells(paths, Clock::kAny);
+  return ReadCells(paths, [](const std::string& path) { return ReadCell(path, Clock::kAny); });
 }
 
 absl::StatusOr<std::vector<SweptCell>> ReadSweep(std::span<const std::string> paths) {
-  return ReadCells(paths, Clock::kSimulated);
+  return ReadCells(paths, &ReadSimulatedCell);
+}
+
+absl::StatusOr<std::vector<SweptCell>> ReadMeasuredSweep(std::span<const std::string> paths) {
+  return ReadCells(paths, [](const std::string& path) -> absl::StatusOr<SweptCell> {
+    RETURN_IF_ERROR(ReadMetrics(MetricsPath(path)).status());
+    return ReadSimulatedCell(path);
+  });
 }
 
 }  // namespace grapevine

@@ -70,6 +70,9 @@ absl::StatusOr<std::vector<SweptCell>> ReadFinishedRuns(std::span<const std::str
 // The same of simulated runs alone: one that is not is an error.
 absl::StatusOr<std::vector<SweptCell>> ReadSweep(std::span<const std::string> paths);
 
+// The same of those alone that have measurements: the others are omitted likewise.
+absl::StatusOr<std::vector<SweptCell>> ReadMeasuredSweep(std::span<const std::string> paths);
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_REPORT_RUN_READER_H_

@@ -17,7 +17,7 @@ namespace grapevine {
 namespace {
 
 absl::StatusOr<Figure> WinnerTargetMap(const PlotRequest& request) {
-  ASSIGN_OR_RETURN(const std::vector<SweptCell> cells, ReadSweep(request.runs));
+  ASSIGN_OR_RETURN(const std::vector<SweptCell> cells, ReadMeasuredSweep(request.runs));
   ASSIGN_OR_RETURN(const double target, RequiredTargetOf(request.target, ConfigsOfCells(cells)));
   bool met = false;
   const WinnerTime time = [&](const SweptCell& cell) -> absl::StatusOr<double> {

@@ -102,5 +102,25 @@ TEST_F(TargetKindsTest, MapsWhoIsFirst) {
             "10ms,10Mbit,allreduce,0\n");
 }
 
+TEST_F(TargetKindsTest, LeavesOutAFinishedCellWithoutMeasurements) {
+  options_.kind = "winner-target";
+  options_.request.target = "90%";
+  for (const char* bandwidth : {"10Mbit", "1Gbit"}) {
+    for (const char* latency : {"1ms", "10ms"}) {
+      WriteCell("dpsgd", bandwidth, latency, 4, 0.9);
+      WriteCell("allreduce", bandwidth, latency, 8, 0.9);
+    }
+  }
+  WriteText(folder_ + "/allreduce10Mbit1ms/metrics.jsonl", "");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(Numbers(),
+            "latency,bandwidth,winner,advantage of gossip\n"
+            "1ms,1Gbit,ring,2\n"
+            "10ms,10Mbit,ring,2\n"
+            "10ms,1Gbit,ring,2\n");
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::HasSubstr("allreduce10Mbit1ms/metrics.jsonl has no measurements yet"));
+}
+
 }  // namespace
 }  // namespace grapevine
