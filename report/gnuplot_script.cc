@@ -6,12 +6,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "report/letters.h"
 
 namespace grapevine {
 namespace {
 
 constexpr size_t kMaxPoints = 800;    // of one curve
 constexpr size_t kMarkedPoints = 25;  // curves with fewer show them
+
+// Pixels: of the title, and of what is beside it.
+constexpr int kTitleLetter = 10, kTitleMargins = 30;
 
 // Pixels; a screen coordinate of gnuplot is a fraction counted from below.
 struct Layout {
@@ -24,10 +28,11 @@ struct Layout {
 
   int top, gap_x, gap_y;
   int title_width;
-  // At least as wide as the title is long.
-  int width() const {
-    return std::max(kLeft + columns * kPanelWidth + (columns - 1) * gap_x + kRight, title_width);
+  int panels_width() const {
+    return kLeft + columns * kPanelWidth + (columns - 1) * gap_x + kRight;
   }
+  // Widened for a long title, up to twice.
+  int width() const { return std::clamp(title_width, panels_width(), 2 * panels_width()); }
   int legend_top() const { return top + rows * kPanelHeight + (rows - 1) * gap_y + kBottom; }
   int height() const { return legend_top() + legend_rows * kLegendLine + 16; }
   std::string X(double pixels) const { return absl::StrFormat("%.4f", pixels / width()); }
@@ -44,8 +49,9 @@ Layout LayoutOf(const Page& page) {
   layout.columns = std::max(1, page.columns);
   layout.rows = (static_cast<int>(page.panels.size()) + layout.columns - 1) / layout.columns;
   layout.top = 58 + (HasTitles(page) ? 18 : 0);
-  constexpr double kTitleLetter = 10;
-  layout.title_width = static_cast<int>(kTitleLetter * static_cast<double>(page.title.size()) + 30);
+  // What is longer is cut.
+  const size_t letters = std::min<size_t>(LetterCount(page.title), 10'000);
+  layout.title_width = kTitleLetter * static_cast<int>(letters) + kTitleMargins;
   layout.gap_x = page.shared_rows ? 28 : 92;
   layout.gap_y = 24 + (HasTitles(page) ? 16 : 0) + (page.shared_columns ? 0 : 44);
   size_t longest = 1;
@@ -254,19 +260,10 @@ std::string Axes(const Page& page, const Layout& layout, size_t index) {
   return script;
 }
 
-// What has room above a panel.
-std::string Fitting(std::string title) {
-  constexpr size_t kLetters = 56;
-  if (title.size() <= kLetters) return title;
-  size_t end = kLetters - 3;
-  while (end > 0 && (title[end] & 0xC0) == 0x80) --end;  // between code points
-  title.replace(end, title.npos, "...");
-  return title;
-}
-
 std::string Title(const Panel& panel) {
+  constexpr size_t kLetters = 56;
   if (panel.title.empty()) return "";
-  return absl::StrCat("set label 4 ", GnuplotQuoted(Fitting(panel.title)),
+  return absl::StrCat("set label 4 ", GnuplotQuoted(Fitting(panel.title, kLetters)),
                       " at graph 0.5,1.06 center noenhanced textcolor '#303030'\n");
 }
 
@@ -353,12 +350,13 @@ std::string Legend(const Page& page, const Layout& layout) {
 
 // Title and legend stand on an invisible plot over the whole page.
 std::string Frame(const Page& page, const Layout& layout) {
+  const auto letters = static_cast<size_t>((layout.width() - kTitleMargins) / kTitleLetter);
   return absl::StrCat("set lmargin at screen 0\nset rmargin at screen 1\nset tmargin at screen 1\n",
                       "set bmargin at screen 0\nunset border\nunset tics\nunset grid\nunset "
                       "logscale x\nunset logscale y\n",
                       "set xlabel ''\nset ylabel ''\nset xrange [0:1]\nset yrange [0:1]\n",
-                      "set label ", GnuplotQuoted(page.title), " at screen 0.5,", layout.Y(26),
-                      " center noenhanced font ',13'\n", Legend(page, layout),
+                      "set label ", GnuplotQuoted(Fitting(page.title, letters)), " at screen 0.5,",
+                      layout.Y(26), " center noenhanced font ',13'\n", Legend(page, layout),
                       "plot NaN notitle\n");
 }
 

@@ -7,29 +7,56 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "report/letters.h"
 
 namespace grapevine {
 namespace {
 
 using Cells = std::vector<std::string>;
 
+// What would steer a terminal becomes a blank: control signs, of one byte or of two in UTF-8,
+// except tabs and line breaks, which a format may keep.
+std::string Unsteering(const std::string& text) {
+  std::string cell;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const bool c0 = (c < 0x20 && c != '\t' && c != '\n') || c == 0x7f;
+    const bool c1 =
+        c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) - 0x80u < 0x20;
+    if (c1) ++i;
+    cell += c0 || c1 ? ' ' : text[i];
+  }
+  return cell;
+}
+
 std::string CsvCell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == text.npos) return text;
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
+// Without the ligatures and the typographic quotes that would make another command of a command.
 std::string LatexCell(const std::string& text) {
-  return absl::StrReplaceAll(text, {{"\\", "\\textbackslash{}"},
-                                    {"&", "\\&"},
-                                    {"%", "\\%"},
-                                    {"$", "\\$"},
-                                    {"#", "\\#"},
-                                    {"_", "\\_"},
-                                    {"{", "\\{"},
-                                    {"}", "\\}"},
-                                    {"~", "\\textasciitilde{}"},
-                                    {"^", "\\textasciicircum{}"},
-                                    {"\n", " "}});
+  const std::string escaped = absl::StrReplaceAll(text, {{"\\", "\\textbackslash{}"},
+                                                         {"&", "\\&"},
+                                                         {"%", "\\%"},
+                                                         {"$", "\\$"},
+                                                         {"#", "\\#"},
+                                                         {"_", "\\_"},
+                                                         {"{", "\\{"},
+                                                         {"}", "\\}"},
+                                                         {"~", "\\textasciitilde{}"},
+                                                         {"^", "\\textasciicircum{}"},
+                                                         {"<", "\\textless{}"},
+                                                         {">", "\\textgreater{}"},
+                                                         {"|", "\\textbar{}"},
+                                                         {"'", "\\textquotesingle{}"},
+                                                         {"`", "\\textasciigrave{}"},
+                                                         {"\n", " "}});
+  // Twice, as what has been replaced is not looked at again: "---".
+  const auto apart = [](const std::string& hyphens) {
+    return absl::StrReplaceAll(hyphens, {{"--", "-{}-"}});
+  };
+  return apart(apart(escaped));
 }
 
 std::string MarkdownCell(const std::string& text) {
@@ -102,31 +129,23 @@ std::string Markdown(const Table& table) {
   return text;
 }
 
-// What would steer a terminal becomes a blank.
+// A line of the terminal for each row.
 std::string TextCell(const std::string& text) {
-  std::string cell = text;
-  std::ranges::replace_if(
-      cell, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  return cell;
-}
-
-// Code points: a sign like "\u00d7" is as wide as a letter.
-size_t Width(const std::string& text) {
-  return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
+  return absl::StrReplaceAll(text, {{"\n", " "}, {"\t", " "}});
 }
 
 std::string Aligned(const Table& table) {
   std::vector<size_t> widths;
   const Cells sides = Alignments(table, "l", "r");
   for (size_t column = 0; column < table.header.size(); ++column) {
-    size_t width = Width(table.header[column]);
-    for (const Cells& row : table.rows) width = std::max(width, Width(row[column]));
+    size_t width = LetterCount(table.header[column]);
+    for (const Cells& row : table.rows) width = std::max(width, LetterCount(row[column]));
     widths.push_back(width);
   }
   const auto line = [&](const Cells& cells) {
     std::string text;
     for (size_t column = 0; column < cells.size(); ++column) {
-      const std::string padding(widths[column] - Width(cells[column]), ' ');
+      const std::string padding(widths[column] - LetterCount(cells[column]), ' ');
       const bool right = sides[column] == "r";
       absl::StrAppend(&text, right ? padding : "", cells[column], right ? "" : padding, "  ");
     }
@@ -147,17 +166,18 @@ Table Written(Table table, std::string (*written)(const std::string&)) {
 }  // namespace
 
 std::string TableText(const Table& table, TableFormat format) {
+  const Table safe = Written(table, Unsteering);
   switch (format) {
     case TableFormat::kCsv:
-      return Csv(table);
+      return Csv(safe);
     case TableFormat::kLatex:
-      return Latex(WithoutEmptyColumns(table));
+      return Latex(WithoutEmptyColumns(safe));
     case TableFormat::kMarkdown:
-      return Markdown(WithoutEmptyColumns(table));
+      return Markdown(WithoutEmptyColumns(safe));
     case TableFormat::kText:
       break;
   }
-  return Aligned(Written(WithoutEmptyColumns(table), TextCell));
+  return Aligned(Written(WithoutEmptyColumns(safe), TextCell));
 }
 
 }  // namespace grapevine

@@ -17,7 +17,7 @@ struct Table {
 enum class TableFormat {
   kText,      // aligned, for a terminal
   kCsv,       // RFC 4180, with a header
-  kLatex,     // a tabular that needs no package
+  kLatex,     // a tabular that needs no package (of LaTeX since 2020)
   kMarkdown,  // with pipes
 };
 
@@ -32,7 +32,8 @@ inline constexpr NamedTableFormat kTableFormats[] = {{"text", TableFormat::kText
                                                      {"markdown", TableFormat::kMarkdown}};
 
 // Every line with its break. Columns of numbers are aligned at the right; except in CSV, those
-// that are empty in every row are left out. What means something to the format is escaped.
+// that are empty in every row are left out. What means something to the format is escaped, and what
+// would steer a terminal is blanked.
 std::string TableText(const Table& table, TableFormat format);
 
 }  // namespace grapevine

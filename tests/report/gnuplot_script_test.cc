@@ -79,9 +79,38 @@ TEST(GnuplotScript, KeepsTheNoteOfAgreementInsideItsPanel) {
 
 TEST(GnuplotScript, CutsATitleThatWouldCoverTheNextPanels) {
   Page page = SmallPage();
-  page.panels[0].title = std::string(52, 'a') + "\u00d7\u00d7\u00d7\u00d7";
+  const std::string four = "\u00d7\u00d7\u00d7\u00d7";
+  page.panels[0].title = std::string(52, 'a') + four;
   EXPECT_THAT(GnuplotScript(page, PictureFormat::kPng, "out.png"),
-              HasSubstr("'" + std::string(52, 'a') + "...'"));
+              HasSubstr("'" + page.panels[0].title + "'"));
+  page.panels[0].title += 'b';
+  EXPECT_THAT(GnuplotScript(page, PictureFormat::kPng, "out.png"),
+              HasSubstr("'" + std::string(52, 'a') + "\u00d7...'"));
+}
+
+// The line of a script that says how large its picture is.
+std::string TerminalOf(const Page& page) {
+  const std::string script = GnuplotScript(page, PictureFormat::kPng, "out.png");
+  const size_t size = script.find(" size ");
+  return script.substr(size, script.find('\n', size) - size);
+}
+
+TEST(GnuplotScript, IsAsWideAsItsTitleHasLettersUpToTwiceItsPanels) {
+  Page page = SmallPage();
+  page.title = std::string(60, 'u');
+  const std::string wide = TerminalOf(page);
+  EXPECT_NE(wide, TerminalOf(SmallPage()));
+  page.title.clear();
+  for (int i = 0; i < 60; ++i) page.title += "\u00fc";
+  EXPECT_EQ(TerminalOf(page), wide) << "letters, not bytes";
+
+  page.title = std::string(1000, 'u');
+  const std::string widest = TerminalOf(page);
+  page.title = std::string(50'000, 'u');
+  EXPECT_EQ(TerminalOf(page), widest);
+  const std::string script = GnuplotScript(page, PictureFormat::kPng, "out.png");
+  EXPECT_LT(script.size(), 5000u) << "and the title is cut";
+  EXPECT_THAT(script, HasSubstr("uuu...'"));
 }
 
 TEST(GnuplotScript, DrawsBarsBesideEachOtherUnderTheirNotes) {

@@ -24,7 +24,7 @@ TEST(TableText, EscapesInLatex) {
             "\\begin{tabular}{lr}\n\\hline\n"
             "method & accuracy (\\%) \\\\\n\\hline\n"
             "ring, \"dpsgd\" & 98.5 \\\\\n"
-            "a|b\\_c \\& 50\\% & 7 \\\\\n"
+            "a\\textbar{}b\\_c \\& 50\\% & 7 \\\\\n"
             "2\u00d7 &  \\\\\n"
             "\\hline\n\\end{tabular}\n");
 }
@@ -53,7 +53,26 @@ TEST(TableText, KeepsCommandsInsideTheirCells) {
             "\\textbackslash{}input\\{/etc/passwd\\} \\$x\\textasciicircum{}2\\$ "
             "\\textasciitilde{}\\# \\\\\n\\hline\n\\end{tabular}\n");
   EXPECT_EQ(TableText({{"a"}, {{"\x1b[2J\n"}}}, TableFormat::kText), "a\n [2J\n");
+  EXPECT_EQ(TableText({{"a"}, {{"--nodes=8 ---x '--out=a->b' `c` <d>"}}}, TableFormat::kLatex),
+            "\\begin{tabular}{l}\n\\hline\na \\\\\n\\hline\n"
+            "-{}-nodes=8 -{}-{}-x \\textquotesingle{}-{}-out=a-\\textgreater{}b"
+            "\\textquotesingle{} \\textasciigrave{}c\\textasciigrave{} "
+            "\\textless{}d\\textgreater{} \\\\\n\\hline\n\\end{tabular}\n")
+      << "no ligatures and no typographic quotes";
   EXPECT_EQ(TableText({{"a", "b"}, {}}, TableFormat::kMarkdown), "| a | b |\n| ---: | ---: |\n");
+}
+
+// A stranger's run directory is printed, too. U+009B is ESC [ to many terminals.
+TEST(TableText, SteersNoTerminal) {
+  const Table hostile{{"a\x1b]0;x\a"}, {{"b\xc2\x9b\x32J\x7f\rc"}, {"\xc2\xa0\u00d7\t"}}};
+  for (const NamedTableFormat& format : kTableFormats) {
+    const std::string text = TableText(hostile, format.format);
+    EXPECT_EQ(text.find_first_of("\x1b\a\x7f\r"), text.npos) << format.name << ": " << text;
+    EXPECT_EQ(text.find("\xc2\x9b"), text.npos) << format.name;
+    EXPECT_NE(text.find("\xc2\xa0\u00d7"), text.npos) << format.name << ": " << text;
+  }
+  EXPECT_EQ(TableText({{"a"}, {{"b\nc"}}}, TableFormat::kCsv), "a\n\"b\nc\"\n")
+      << "quotes keep a line break";
 }
 
 }  // namespace
