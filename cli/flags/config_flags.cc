@@ -125,7 +125,7 @@ void ConfigFlags::Complete(Config* config) const {
 }
 
 absl::StatusOr<ResolvedConfig> ConfigFlags::Resolve() const {
-  const ConfigSources sources = Sources(OneValue);
+  const ConfigSources sources = SingleValues(Sources(OneValue));
   RETURN_IF_ERROR(CheckVariables(sources.environment));
   absl::StatusOr<ResolvedConfig> resolved = ResolveConfig(sources);
   if (resolved.ok()) Complete(&resolved->config);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -172,6 +173,19 @@ bool IsSweepable(const std::string& field) {
 
 std::string ListElement(std::string_view value) {
   return absl::StrReplaceAll(std::string(value), {{",", "\\,"}, {"\\", "\\\\"}});
+}
+
+ConfigSources SingleValues(ConfigSources sources) {
+  for (const ConfigField* field : ConfigFields()) {
+    if (!DescribesRun(*field)) continue;
+    const auto unescape = [](const std::string& name, std::map<std::string, std::string>& texts) {
+      const auto text = texts.find(name);
+      if (text != texts.end()) text->second = absl::StrJoin(SplitList(text->second), ",");
+    };
+    unescape(field->name(), sources.flags);
+    unescape(VariableName(*field), sources.environment);
+  }
+  return sources;
 }
 
 absl::StatusOr<std::vector<SweepCell>> ResolveSweep(const ConfigSources& sources,

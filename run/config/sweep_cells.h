@@ -46,6 +46,10 @@ absl::StatusOr<std::vector<SweepCell>> ResolveSweep(
 // A value as an element of a list: its commas are written `\,`, its backslashes `\\`.
 std::string ListElement(std::string_view value);
 
+// The texts of a command that takes no lists, with their values written as elements of lists are:
+// the same texts mean the same there. A comma that is not escaped belongs to the value, too.
+ConfigSources SingleValues(ConfigSources sources);
+
 inline constexpr size_t kMaxCells = 100'000;
 inline constexpr size_t kLongestLabel = 200;
 

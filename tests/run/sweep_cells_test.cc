@@ -112,6 +112,17 @@ TEST(ResolveSweep, KeepsCommasThatBelongToAValue) {
   EXPECT_EQ(ListElement("mnist:/a\\"), "mnist:/a\\\\");
 }
 
+TEST(SingleValues, AreWrittenAsElementsOfListsOrAsTheyAre) {
+  const ConfigSources written = SingleValues(
+      {.flags = {{"init_from", "/e,f\\\\g\\h"}, {"out", "i\\,j"}},
+       .environment = {{"GRAPEVINE_DATA", "mnist:/a\\,b"}, {"GRAPEVINE_TRACE", "c\\,d"}}});
+  EXPECT_EQ(written.environment.at("GRAPEVINE_DATA"), "mnist:/a,b");
+  EXPECT_EQ(written.flags.at("init_from"), "/e,f\\g\\h");
+  // What is no setting of a run is never a list.
+  EXPECT_EQ(written.environment.at("GRAPEVINE_TRACE"), "c\\,d");
+  EXPECT_EQ(written.flags.at("out"), "i\\,j");
+}
+
 TEST(ResolveSweep, AsksWhetherSeveralOfOneRunAreMeant) {
   EXPECT_EQ(ErrorOf({.flags = {{"slow", "2:5,3:5"}}}),
             "--slow=2:5,3:5: a run may have several of these, so this could be one run with all "
