@@ -1,8 +1,11 @@
 #include "experiment/sweep/input_files.h"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/str_cat.h"
 #include "run/config/config_field.h"
 
 namespace grapevine {
@@ -36,6 +39,18 @@ std::vector<std::string> InputFiles(const Config& config) {
     AddFilesOfSpec(value, &files);
   }
   return files;
+}
+
+std::string InputFilesText(const Config& config) {
+  std::string text;
+  for (const std::string& file : InputFiles(config)) {
+    struct stat found;
+    if (stat(file.c_str(), &found) != 0) continue;  // it has just gone
+    absl::StrAppend(&text, file, ": ", found.st_size, " bytes, inode ", found.st_ino,
+                    ", written at ", found.st_mtim.tv_sec, ".",
+                    absl::Dec(found.st_mtim.tv_nsec, absl::kZeroPad9), "\n");
+  }
+  return text;
 }
 
 }  // namespace grapevine

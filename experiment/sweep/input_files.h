@@ -14,6 +14,10 @@ namespace grapevine {
 // as of data sets, are not among them. Safe from any thread; reads the file system.
 std::vector<std::string> InputFiles(const Config& config);
 
+// Which they are: a line each with path, size, place (inode) and time of the last write, so that
+// one is told from another that replaced it, however old that is.
+std::string InputFilesText(const Config& config);
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_EXPERIMENT_SWEEP_INPUT_FILES_H_

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <thread>
 
 #include "absl/status/statusor.h"
@@ -16,6 +14,7 @@
 #include "absl/time/time.h"
 #include "algorithm/algorithm.h"
 #include "base/failure.h"
+#include "base/status_macros.h"
 #include "experiment/sweep/input_files.h"
 #include "model/problem/problem.h"
 #include "run/config/config_file.h"
@@ -25,8 +24,6 @@
 
 namespace grapevine {
 namespace {
-
-namespace fs = std::filesystem;
 
 // The cost of a node's gradient, in messages: that of an event, or of a network's arithmetic.
 double GradientCost(const Config& config) {
@@ -49,20 +46,12 @@ RunLength Length(const Config& config) {
           .rounds_per_epoch = RoundsPerEpoch(config)};
 }
 
-// Whether a file that the configuration names was written after the run in `folder` began.
-bool InputsChanged(const std::string& folder, const Config& config) {
-  std::error_code error;
-  const auto begun = fs::last_write_time(ConfigPath(folder), error);
-  return std::ranges::any_of(InputFiles(config), [&](const std::string& file) {
-    return error || fs::last_write_time(file, error) > begun || error;
-  });
-}
-
-// The summary of an earlier run with exactly this configuration, of the same files.
-std::optional<Summary> FinishedEarlier(const std::string& folder, const Config& config) {
+// The summary of an earlier run with exactly this configuration, of the same `inputs`.
+std::optional<Summary> FinishedEarlier(const std::string& folder, const Config& config,
+                                       const std::string& inputs) {
   const absl::StatusOr<ConfigFile> file = ReadConfigFile(ConfigPath(folder));
   if (!file.ok() || ConfigFileText(file->config) != ConfigFileText(config)) return std::nullopt;
-  if (InputsChanged(folder, config)) return std::nullopt;
+  if (ReadInputs(folder) != inputs) return std::nullopt;
   const absl::StatusOr<Summary> summary = ReadSummary(folder);
   if (!summary.ok()) return std::nullopt;
   return *summary;
@@ -74,12 +63,17 @@ absl::StatusOr<Summary> RunCell(const SweepCell& cell, const SweepRunOptions& op
   Config config = cell.resolved.config;
   config.set_out(CellDirectory(options.directory, cell));
   config.set_overwrite(true);
-  if (const std::optional<Summary> earlier = FinishedEarlier(config.out(), config)) {
+  // As they are before the run reads them.
+  const std::string inputs = InputFilesText(config);
+  if (const std::optional<Summary> earlier = FinishedEarlier(config.out(), config, inputs)) {
     return *earlier;
   }
   const absl::Time begin = absl::Now();
   absl::StatusOr<Summary> result = options.run(config);
   *seconds += absl::ToDoubleSeconds(absl::Now() - begin);
+  if (result.ok() && !inputs.empty()) {
+    RETURN_IF_ERROR(WriteInputs(config.out(), inputs));
+  }
   return result;
 }
 

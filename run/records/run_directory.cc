@@ -20,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kInputs[] = "inputs.txt";
+
 // A spec as part of a file name: "random:d=3" -> "random-d-3".
 std::string PathPart(std::string spec) {
   constexpr size_t kMaxLength = 40;
@@ -32,7 +34,10 @@ std::string PathPart(std::string spec) {
 
 bool IsOurs(const fs::path& entry) {
   const std::string name = entry.filename().string();
-  if (name == "metrics.jsonl" || name == "summary.json" || name == "statistics.json") return true;
+  if (name == "metrics.jsonl" || name == "summary.json" || name == "statistics.json" ||
+      name == kInputs) {
+    return true;
+  }
   if (entry.extension() == ".safetensors") return true;
   constexpr std::string_view kNode = "node-";
   return name.starts_with(kNode) && name.size() > kNode.size() &&
@@ -168,6 +173,16 @@ absl::StatusOr<Summary> ReadSummary(const std::string& run) {
   absl::StatusOr<Summary> summary = SummaryFromJson(text.str());
   if (summary.ok()) return summary;
   return InputError(path, std::string(summary.status().message()));
+}
+
+std::string ReadInputs(const std::string& run) {
+  std::ostringstream text;
+  text << std::ifstream(absl::StrCat(run, "/", kInputs)).rdbuf();
+  return text.str();
+}
+
+absl::Status WriteInputs(const std::string& run, const std::string& text) {
+  return WriteOutputFile(absl::StrCat(run, "/", kInputs), text);
 }
 
 absl::Status WriteStatistics(const std::string& run, const Statistics& statistics) {

@@ -4,6 +4,7 @@
 //   metrics.jsonl           the whole run (RunMetrics)
 //   summary.json            its results (Summary)
 //   statistics.json         of a simulated run: where its time went (Statistics)
+//   inputs.txt              of a sweep's cell that named files: which they were
 //   *.safetensors           the averaged model
 //   node-RANK/              each node's own metrics.jsonl and model
 //
@@ -58,8 +59,11 @@ std::string StatisticsPath(const std::string& run);
 
 // Errors are kInput and name the file.
 absl::StatusOr<Summary> ReadSummary(const std::string& run);
+// Empty if there is no such file.
+std::string ReadInputs(const std::string& run);
 // Written completely or not at all.
 absl::Status WriteSummary(const std::string& run, const Summary& summary);
+absl::Status WriteInputs(const std::string& run, const std::string& text);
 absl::Status WriteStatistics(const std::string& run, const Statistics& statistics);
 
 }  // namespace grapevine

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -137,8 +139,10 @@ TEST(SweepRun, RunsACellAgainWhoseInputHasChanged) {
                                {"init_from", weights}}});
   std::filesystem::create_directories(scratch.File("sweep"));
   std::vector<std::string> begun;
+  std::function<void()> when_begun = [] {};
   const auto run = [&](const Config& config) -> absl::StatusOr<Summary> {
     begun.push_back(config.topology());
+    when_begun();
     RETURN_IF_ERROR(CreateRunDirectory(config, absl::Now()).status());
     RETURN_IF_ERROR(WriteSummary(config.out(), Summary()));
     return Summary();
@@ -159,6 +163,21 @@ TEST(SweepRun, RunsACellAgainWhoseInputHasChanged) {
   touch(graph);
   EXPECT_THAT(sweep(), ElementsAre("file:" + graph));
   touch(weights);
+  EXPECT_THAT(sweep(), ElementsAre("ring", "file:" + graph));
+
+  // Older than the cell that it replaces the graph of, as long and in the same place.
+  const std::string other = scratch.Write("other.edges", "1 0\n");
+  std::filesystem::last_write_time(
+      other, std::filesystem::file_time_type::clock::now() - std::chrono::hours(24));
+  std::filesystem::rename(other, graph);
+  EXPECT_THAT(sweep(), ElementsAre("file:" + graph));
+  EXPECT_THAT(sweep(), ElementsAre());
+
+  // Written when a cell has begun, before its folder is there.
+  when_begun = [&] { std::ofstream(weights) << std::string(begun.size() + 1, 'y'); };
+  std::filesystem::remove_all(scratch.File("sweep"));
+  EXPECT_EQ(sweep().size(), 2u);
+  when_begun = [] {};
   EXPECT_THAT(sweep(), ElementsAre("ring", "file:" + graph));
 }
 
