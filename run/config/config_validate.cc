@@ -68,7 +68,7 @@ absl::Status CheckChoices(const ResolvedConfig& resolved) {
   const ChoiceRule rules[] = {{"precision", {"fp32", "tf32", "bf16", "fp16"}},
                               {"log_level", {"debug", "info", "warning", "error"}},
                               {"log_format", {"text", "json"}},
-                              {"network_model", {"auto", "nic", "flow"}}};
+                              {"network_model", {"auto", "nic", "queue", "flow"}}};
   for (const ChoiceRule& rule : rules) {
     const std::string value = FieldText(ConfigFieldNamed(rule.field), resolved.config);
     std::string known;

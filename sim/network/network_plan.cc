@@ -13,6 +13,10 @@
 namespace grapevine {
 namespace {
 
+// What Linux lets a connection have in the queue of an interface, at least (TCP small queues): two
+// packets.
+constexpr double kQueued = 2 * 1460;
+
 bool OneRankPerHost(const std::vector<HostId>& hosts, HostId count) {
   std::vector<bool> taken(count, false);
   for (const HostId host : hosts) {
@@ -39,17 +43,22 @@ std::unique_ptr<NetworkModel> NetworkPlan::Make(AlarmClock* clock) const {
   return std::make_unique<NicNetwork>(static_cast<Rank>(hosts_->size()),
                                       NicOptions{.bandwidth = interfaces.bandwidth,
                                                  .latency = interfaces.latency,
-                                                 .half_duplex = interfaces.half_duplex},
+                                                 .half_duplex = interfaces.half_duplex,
+                                                 .queued = queued_ ? kQueued : 0},
                                       clock);
 }
 
 std::string NetworkPlan::description() const {
-  return absl::StrCat(platform_->name(), ", model ", flow_level_ ? "flow" : "nic");
+  return absl::StrCat(platform_->name(), ", model ",
+                      flow_level_ ? "flow"
+                      : queued_   ? "queue"
+                                  : "nic");
 }
 
 absl::StatusOr<NetworkPlan> MakeNetworkPlan(const NetworkRequest& request) {
-  if (request.model != "auto" && request.model != "nic" && request.model != "flow") {
-    return SpecError(request.model, "no such network model; there are auto, nic and flow");
+  const bool nic = request.model == "nic" || request.model == "queue";
+  if (request.model != "auto" && !nic && request.model != "flow") {
+    return SpecError(request.model, "no such network model; there are auto, nic, queue and flow");
   }
   ASSIGN_OR_RETURN(const Placement placement, ParsePlacement(request.placement));
   ASSIGN_OR_RETURN(std::shared_ptr<const Platform> platform,
@@ -62,11 +71,15 @@ absl::StatusOr<NetworkPlan> MakeNetworkPlan(const NetworkRequest& request) {
                    PlaceRanks(placement, request.nodes, *platform, request.seed));
   RETURN_IF_ERROR(platform->CheckConnected(hosts));
   const std::string why_not_nic = WhyNotNic(*platform, hosts);
-  if (request.model == "nic" && !why_not_nic.empty()) {
-    return SpecError("nic", absl::StrCat("no model of this network: ", why_not_nic,
-                                         "; take --network-model=flow or auto"));
+  if (nic && !why_not_nic.empty()) {
+    return SpecError(request.model, absl::StrCat("no model of this network: ", why_not_nic,
+                                                 "; take --network-model=flow or auto"));
+  }
+  if (request.model == "queue" && platform->interfaces()->half_duplex) {
+    return SpecError("queue", "no model of half-duplex interfaces; take --network-model=nic");
   }
   NetworkPlan plan;
+  plan.queued_ = request.model == "queue";
   plan.flow_level_ = request.model == "flow" || !why_not_nic.empty();
   plan.platform_ = std::move(platform);
   plan.hosts_ = std::make_shared<const std::vector<HostId>>(std::move(hosts));

@@ -21,8 +21,8 @@ struct NetworkRequest {
   // --network: a family, a preset or a file (platform_request.h).
   std::string network = "switch";
   // --network-model: "nic" (interfaces share equally; one switch with one rank per
-  // host only), "flow" (max-min fairness over all links), or "auto": nic where it
-  // is possible, else flow.
+  // host only), "queue" (likewise, and the messages of a host end one after another),
+  // "flow" (max-min fairness over all links), or "auto": nic where it is possible, else flow.
   std::string model = "auto";
   // --bandwidth and --latency, of the hosts' own cables: only where the user gave them, since they
   // replace a preset's and are refused for a file. A family without them has 1 Gbit and 50 us.
@@ -57,6 +57,7 @@ class NetworkPlan {
   std::shared_ptr<const Platform> platform_;
   std::shared_ptr<const std::vector<HostId>> hosts_;
   bool flow_level_ = false;
+  bool queued_ = false;
 };
 
 // Errors name the spec, file, line or rank at fault and what to do: kUsage for

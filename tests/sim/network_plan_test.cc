@@ -36,6 +36,8 @@ TEST(NetworkPlanTest, OneSwitchTakesTheFastModel) {
   const NetworkPlan plan = Plan({.nodes = 5});
   EXPECT_FALSE(plan.is_flow_level());
   EXPECT_EQ(plan.description(), "switch:bandwidth=1Gbit:latency=50us:loopback=80Gbit, model nic");
+  EXPECT_EQ(Plan({.model = "queue", .nodes = 5}).description(),
+            "switch:bandwidth=1Gbit:latency=50us:loopback=80Gbit, model queue");
   EXPECT_TRUE(Plan({.model = "flow", .nodes = 5}).is_flow_level());
   EXPECT_TRUE(Plan({.network = "racks:hosts=4", .nodes = 5}).is_flow_level());
   // A single rack is a switch.
@@ -55,6 +57,23 @@ TEST(NetworkPlanTest, BothModelsCarryMessages) {
                                       {.from = 2, .to = 1, .bytes = 1000}}),
                 ElementsAre(2'000'000, 2'000'000));
   }
+}
+
+TEST(NetworkPlanTest, TwoPacketsOfAMessageAreQueued) {
+  // 40 bytes of each at a byte a microsecond, then the packets of the one and of the other.
+  const NetworkPlan plan = Plan({.model = "queue", .bandwidth = 8'000'000, .nodes = 3});
+  NetworkDriver driver;
+  const auto network = plan.Make(&driver);
+  EXPECT_THAT(driver.Run(*network, {{.from = 0, .to = 1, .bytes = 2960},
+                                    {.from = 0, .to = 2, .bytes = 2960}}),
+              ElementsAre(3'000'000, 5'920'000));
+}
+
+TEST(NetworkPlanTest, QueuesAreThoseOfFullDuplexInterfaces) {
+  EXPECT_THAT(Error({.model = "queue", .half_duplex = true, .nodes = 4}),
+              HasSubstr("queue: no model of half-duplex interfaces; take --network-model=nic"));
+  EXPECT_THAT(Error({.network = "torus:3x3", .model = "queue", .nodes = 9}),
+              HasSubstr("queue: no model of this network: it is for one switch"));
 }
 
 TEST(NetworkPlanTest, RanksGoWhereTheyArePlaced) {

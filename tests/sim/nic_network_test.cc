@@ -66,6 +66,31 @@ TEST(NicNetworkTest, AMessageIsNoFasterThanItsSenderCan) {
               ElementsAre(400));
 }
 
+TEST(NicNetworkTest, QueuedEndsLeaveOneAfterAnother) {
+  // 80 bytes of each in shares, until 160; then 20 of the first and 20 of the second.
+  const std::vector<TestMessage> equal = {{.from = 0, .to = 1, .bytes = 100},
+                                          {.from = 0, .to = 2, .bytes = 100}};
+  EXPECT_THAT(Left({.bandwidth = 1}, 3, equal), Each(200));
+  EXPECT_THAT(Left({.bandwidth = 1, .queued = 20}, 3, equal), ElementsAre(180, 200));
+  // A message that fits goes into the queue as a whole, and waits for those before it.
+  EXPECT_THAT(Left({.bandwidth = 1, .queued = 100}, 3, equal), ElementsAre(100, 200));
+  EXPECT_THAT(Left({.bandwidth = 1, .queued = 1000}, 3, equal), ElementsAre(100, 200));
+}
+
+TEST(NicNetworkTest, WhatIsQueuedHoldsUpTheShares) {
+  // The first is alone until 40; they share until 60, when the second's end begins to leave.
+  EXPECT_THAT(Left({.bandwidth = 1, .queued = 10}, 3,
+                   {{.from = 0, .to = 1, .bytes = 100, .start = 0},
+                    {.from = 0, .to = 2, .bytes = 20, .start = 40}}),
+              ElementsAre(120, 70));
+}
+
+TEST(NicNetworkTest, QueuesOfSendersShareAReceiver) {
+  EXPECT_THAT(Left({.bandwidth = 1, .queued = 20}, 3,
+                   {{.from = 0, .to = 2, .bytes = 100}, {.from = 1, .to = 2, .bytes = 300}}),
+              ElementsAre(200, 400));
+}
+
 TEST(NicNetworkTest, WhatOneShareLeavesUnusedIsNotGivenToOthers) {
   // The difference to max-min fairness: three messages into node 3, one of whose
   // senders sends elsewhere too. The others still get a third.
