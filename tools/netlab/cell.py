@@ -2,6 +2,7 @@
 import dataclasses
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -17,6 +18,8 @@ MIN_IDLE = 0.30
 # Rounds that do not count: connections are opened, congestion windows grow.
 WARM_UP_SHARE = 0.2
 MIN_WARM_UP = 5
+# Where nodes share a budget of gradients, its last ones are shared out one by one.
+END_SHARE = 0.05
 # The real model reports a kilobyte to rank 0 with each measurement.
 LOG_EVERY = {True: 1, False: 5}  # by whether the model is a phantom
 
@@ -39,29 +42,57 @@ class Cell:
     batch: int = 16
     window: int = 0
     rounds: int = 60
+    straggler: str = "none"
 
     @property
     def phantom(self):
         return self.model.startswith("phantom:")
 
-    def key(self):
-        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+    @property
+    def kind(self):
+        return self.algorithm.split(":")[0]
+
+    @property
+    def asynchronous(self):
+        """Whether nodes share a budget of gradients: a round is then a nominal one."""
+        return self.kind in ("adpsgd", "downpour", "adag") or ":async" in self.algorithm
+
+    @property
+    def workers(self):
+        """How many nodes compute gradients."""
+        if self.kind not in ("ps", "downpour", "adag") and ":async" not in self.algorithm:
+            return self.nodes
+        servers = re.search(r":servers=(\d+)", self.algorithm)
+        return self.nodes - (int(servers[1]) if servers else 1)
+
+    @property
+    def log_every(self):
+        return LOG_EVERY[self.phantom]
+
+    def steady_rounds(self):
+        """The first and the last boundary between which a cell is timed."""
+        first = -(-warm_up(self.rounds) // self.log_every) * self.log_every
+        if not self.asynchronous:
+            return first, self.rounds
+        end = int(self.rounds * (1 - END_SHARE))
+        return first, end - end % self.log_every
 
     def label(self):
         return " ".join(["n=%d" % self.nodes, self.algorithm, self.topology, self.model,
                          self.compute or "batch=%d" % self.batch, self.bandwidth, self.latency]
-                        + (["window=%d" % self.window] if self.window else []))
+                        + (["window=%d" % self.window] if self.window else [])
+                        + ([self.straggler] if self.straggler != "none" else []))
 
     def experiment(self):
         """What real and simulated nodes are told alike."""
         return ["--nodes=%d" % self.nodes, "--topology=" + self.topology,
                 "--algorithm=" + self.algorithm, "--rounds=%d" % self.rounds,
-                "--window=%d" % self.window]
+                "--window=%d" % self.window, "--straggler=" + self.straggler]
 
     def arguments(self):
         """What real nodes are told."""
         arguments = self.experiment() + [
-            "--model=" + self.model, "--log-every=%d" % LOG_EVERY[self.phantom]]
+            "--model=" + self.model, "--log-every=%d" % self.log_every]
         if self.phantom:
             return arguments + ["--compute=" + self.compute]
         # No evaluation before the end: it is no part of a step.
@@ -71,7 +102,8 @@ class Cell:
 class Sampler:
     """Processor times against the number of rounds that rank 0 has completed."""
 
-    def __init__(self, run_directory):
+    def __init__(self, lab, run_directory):
+        self.lab = lab
         self.metrics = os.path.join(run_directory, "node-0", "metrics.jsonl")
         self.samples = []
 
@@ -82,15 +114,19 @@ class Sampler:
             completed = json.loads(lines[-1])["round"] if lines else 0
         except (OSError, ValueError):
             completed = 0
-        self.samples.append((completed, *network.IdleClock.read()))
+        self.samples.append((completed, *network.IdleClock.read(), self.lab.processor_time()))
 
-    def idle_share(self, first_round, last_round):
-        steady = [s for s in self.samples if first_round <= s[0]]
+    def shares(self, first_round, last_round):
+        """Of the processors' time in these rounds: what was idle, and what the lab left.
+
+        The second is more where other processes ran: they get what the lab's priority leaves.
+        """
         # What the nodes do after their last round counts no more.
-        steady = [s for i, s in enumerate(steady) if i == 0 or steady[i - 1][0] < last_round]
+        steady = [s for s in self.samples if first_round <= s[0] < last_round]
         if len(steady) < 2:
-            return 0.0
-        return (steady[-1][1] - steady[0][1]) / max(1, steady[-1][2] - steady[0][2])
+            return 0.0, 0.0
+        idle, total, used = (last - first for first, last in zip(steady[0][1:], steady[-1][1:]))
+        return idle / max(1, total), 1 - used / max(1, total)
 
 
 def warm_up(rounds):
@@ -108,22 +144,46 @@ def read_lines(path):
         return [json.loads(line) for line in file]
 
 
-def steady_steps(run_directory, nodes, rounds):
-    """Seconds a round, gradient and mix in the steady rounds, over all nodes."""
-    means, steps, gradients, mixes = [], [], [], []
-    for rank in range(nodes):
-        lines = read_lines(os.path.join(run_directory, "node-%d" % rank, "metrics.jsonl"))
-        lines = [line for line in lines if line["round"] >= warm_up(rounds)]
-        first, last = lines[0], lines[-1]
-        counted = last["round"] - first["round"]
-        means.append((last["time_s"] - first["time_s"]) / counted)
-        for before, after in zip(lines, lines[1:]):
+def steady_lines(cell, directory):
+    first, last = cell.steady_rounds()
+    return [line for line in read_lines(os.path.join(directory, "metrics.jsonl"))
+            if first <= line["round"] <= last]
+
+
+def step_of_run(cell, run_directory):
+    """Seconds a round, from the boundaries of the whole run; real and simulated runs have them."""
+    lines = steady_lines(cell, run_directory)
+    return (lines[-1]["time_s"] - lines[0]["time_s"]) / (lines[-1]["round"] - lines[0]["round"])
+
+
+def step_of_node(cell, lines):
+    """Seconds a round, from a node's own metrics; of a shared budget, what it contributes."""
+    done = "gradients_total" if cell.asynchronous else "round"
+    return (lines[-1]["time_s"] - lines[0]["time_s"]) / (lines[-1][done] - lines[0][done])
+
+
+def step_of_nodes(cell, lines):
+    """The same from the nodes' metrics: a second way. `lines` has a list for each worker."""
+    steps = [step_of_node(cell, of_node) for of_node in lines]
+    if cell.asynchronous:
+        return cell.workers / sum(1 / step for step in steps)
+    return sum(steps) / len(steps)
+
+
+def steady_steps(run_directory, cell):
+    """Seconds a round, gradient and mix in the steady rounds, over all workers."""
+    lines = [steady_lines(cell, os.path.join(run_directory, "node-%d" % rank))
+             for rank in range(cell.workers)]
+    steps, gradients, mixes = [], [], []
+    for of_node in lines:
+        for before, after in zip(of_node, of_node[1:]):
             span = after["round"] - before["round"]
             steps.append((after["time_s"] - before["time_s"]) / span)
-            gradients.append(after["gradient_s"] / span)
+            gradients.append(after.get("gradient_s", 0) / span)  # absent: none ended
             mixes.append(after["mix_s"] / span)
     steps.sort()
-    return {"step_s": sum(means) / len(means), "step_median_s": median(steps),
+    return {"step_s": step_of_run(cell, run_directory), "check_s": step_of_nodes(cell, lines),
+            "step_median_s": median(steps),
             "step_p10_s": steps[len(steps) // 10], "step_p90_s": steps[len(steps) * 9 // 10],
             "gradient_s": median(gradients), "mix_s": median(mixes)}
 
@@ -177,7 +237,7 @@ def run_cell(cell, grapevine, relay, run_directory, limit_s=120):
     run_directory = os.path.join(run_directory, "run")
     bandwidth = bits_per_second(cell.bandwidth)
     with network.Lab(relay, cell.nodes, bandwidth, round(seconds(cell.latency) * 1e6)) as lab:
-        sampler = Sampler(run_directory)
+        sampler = Sampler(lab, run_directory)
         nodes = start_nodes(lab, cell, grapevine, run_directory, logs)
         lab.counters()
         begin = time.monotonic()
@@ -192,8 +252,8 @@ def run_cell(cell, grapevine, relay, run_directory, limit_s=120):
             raise CellFailed(last_words(logs, nodes))
         wall_s = time.monotonic() - begin
         counters = lab.counters()
-    result = steady_steps(run_directory, cell.nodes, cell.rounds)
-    result["idle_share"] = sampler.idle_share(warm_up(cell.rounds), cell.rounds)
+    result = steady_steps(run_directory, cell)
+    result["idle_share"], result["left_share"] = sampler.shares(warm_up(cell.rounds), cell.rounds)
     result["valid"] = result["idle_share"] >= MIN_IDLE
     result["wall_s"] = wall_s
     if not cell.phantom:

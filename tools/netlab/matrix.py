@@ -104,6 +104,59 @@ def validation_cells():
     ]
 
 
+def further(rounds, nodes, algorithm, size, compute, bandwidth, latency, **others):
+    """Rounds are said, for what `estimate` has no formula: as many as take about STEADY_S."""
+    return Cell(rounds=rounds, nodes=nodes, algorithm=algorithm, model="phantom:" + size,
+                compute=compute, bandwidth=bandwidth, latency=latency, **others)
+
+
+def further_cells():
+    """Every other way to exchange: by servers, in pairs, in buckets, over trees, in the other order."""
+    one_peer = {"topology": "one-peer-exponential"}
+    slow, sometimes_slow = "rank=1:factor=5", "p=0.1:factor=4"
+    return [
+        # Servers that wait for nobody: their interfaces are the limit, then the workers' latency.
+        further(90, 5, "ps:async", "100KB", "30ms", "50Mbit", "2ms"),
+        further(95, 9, "ps:async", "50KB", "60ms", "50Mbit", "2ms"),
+        further(120, 5, "ps:async", "30KB", "40ms", "50Mbit", "10ms"),
+        further(105, 6, "ps:async:servers=2", "120KB", "30ms", "50Mbit", "5ms"),
+        further(90, 5, "ps:async", "60KB", "60ms", "50Mbit", "5ms", straggler=slow),
+        further(60, 5, "ps:async:staleness=2", "60KB", "40ms", "50Mbit", "5ms", straggler=slow),
+        further(170, 5, "downpour:window=4", "100KB", "10ms", "20Mbit", "5ms"),
+        further(190, 6, "adag:window=2:servers=2", "150KB", "20ms", "50Mbit", "2ms"),
+        further(170, 5, "easgd:async:every=4", "100KB", "10ms", "20Mbit", "5ms"),
+        # Servers that wait for all.
+        further(45, 5, "ps", "150KB", "30ms", "50Mbit", "2ms"),
+        # Pairs.
+        further(150, 4, "adpsgd", "100KB", "50ms", "50Mbit", "5ms"),
+        further(95, 8, "adpsgd", "60KB", "60ms", "20Mbit", "10ms"),
+        further(90, 8, "adpsgd", "60KB", "60ms", "20Mbit", "10ms", straggler=slow),
+        further(160, 4, "adpsgd:every=4", "200KB", "20ms", "20Mbit", "5ms"),
+        # Sums while the gradient is computed, in fewer steps, and between groups.
+        further(70, 4, "allreduce:buckets=4", "400KB", "60ms", "50Mbit", "5ms"),
+        further(45, 8, "allreduce:buckets=2", "200KB", "100ms", "20Mbit", "2ms"),
+        further(70, 4, "allreduce:halving-doubling", "400KB", "20ms", "50Mbit", "5ms"),
+        further(45, 8, "allreduce:halving-doubling", "200KB", "20ms", "20Mbit", "10ms"),
+        further(50, 8, "allreduce:halving-doubling:buckets=4", "200KB", "80ms", "20Mbit", "5ms"),
+        further(70, 4, "allreduce:hierarchical:groups=2", "200KB", "20ms", "50Mbit", "5ms"),
+        further(60, 8, "allreduce:hierarchical:groups=2", "150KB", "20ms", "50Mbit", "2ms"),
+        # The exchange after the gradient, or not in every round.
+        further(95, 4, "dpsgd:order=atc", "200KB", "30ms", "50Mbit", "5ms"),
+        further(60, 8, "dpsgd:order=atc", "60KB", "50ms", "20Mbit", "5ms", topology="torus"),
+        further(95, 8, "dpsgd:order=atc", "150KB", "30ms", "20Mbit", "10ms", window=1, **one_peer),
+        further(170, 4, "dpsgd:local=4", "200KB", "20ms", "20Mbit", "5ms"),
+        # Slow nodes, and such as are slow now and then.
+        further(65, 4, "dpsgd", "200KB", "40ms", "50Mbit", "5ms", straggler="rank=1:factor=4"),
+        further(80, 8, "dpsgd", "60KB", "60ms", "20Mbit", "5ms", straggler=sometimes_slow),
+        further(60, 4, "allreduce", "200KB", "40ms", "50Mbit", "5ms", straggler=sometimes_slow),
+        # One round at a time, and two, where the latency counts.
+        further(46, 4, "dpsgd", "200KB", "10ms", "20Mbit", "20ms", window=1),
+        further(51, 4, "dpsgd", "200KB", "10ms", "20Mbit", "20ms", window=2),
+        further(95, 8, "dpsgd", "100KB", "10ms", "20Mbit", "20ms", window=1, **one_peer),
+        further(115, 8, "dpsgd", "100KB", "10ms", "20Mbit", "20ms", window=2, **one_peer),
+    ]
+
+
 def calibration_cells():
     """Two nodes, from messages that cost overhead alone to such that cost bytes alone."""
     return [with_rounds(Cell(nodes=2, bandwidth=bandwidth, latency=latency, compute="0ms",

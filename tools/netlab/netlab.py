@@ -16,7 +16,7 @@ from calibration import calibrate
 from cell import Cell, CellFailed
 from comparison import compare, judge
 from document import write_document
-from matrix import validation_cells, window_cells
+from matrix import further_cells, validation_cells, window_cells
 from overlap import measure_overlap
 from store import Store, Workbench
 from windows import measure_windows
@@ -35,7 +35,8 @@ def run(options):
     cell = Cell(nodes=options.nodes, bandwidth=options.bandwidth, latency=options.latency,
                 topology=options.topology, algorithm=options.algorithm, model=options.model,
                 compute=options.compute if options.model.startswith("phantom:") else "",
-                batch=options.batch, window=options.window, rounds=options.rounds)
+                batch=options.batch, window=options.window, rounds=options.rounds,
+                straggler=options.straggler)
     bench = workbench(options)
     for number in range(options.repeat):
         result = bench.measure("run %d" % number, cell)
@@ -49,11 +50,12 @@ def measure(options):
     """Calibration, overlap and validation cells, as far as they are missing."""
     bench = workbench(options)
     calibrate(bench)
-    with open(os.path.join(options.out, "overlap.json"), "w", encoding="utf-8") as file:
-        json.dump(measure_overlap(bench), file, indent=2)
-    for role, cells in (("validation", validation_cells()), ("window", window_cells())):
+    for role, cells in (("further", further_cells()), ("validation", validation_cells()),
+                        ("window", window_cells())):
         for number, cell in enumerate(cells, 1):
             bench.measure(role, cell, "%s %d/%d " % (role, number, len(cells)))
+    with open(os.path.join(options.out, "overlap.json"), "w", encoding="utf-8") as file:
+        json.dump(measure_overlap(bench), file, indent=2)
     return 0
 
 
@@ -71,9 +73,10 @@ def document(options):
     overlap = read_json(options.out, "overlap.json")
     store = Store(options.out)
     rows = compare("validation", validation_cells(), store, calibration, options.grapevine)
+    further = compare("further", further_cells(), store, calibration, options.grapevine)
     windows = compare("window", window_cells(), store, calibration, options.grapevine)
-    write_document(options.document, options.plot, calibration, rows, windows, overlap)
-    verdict = judge(rows)
+    write_document(options.document, options.plot, calibration, rows, further, windows, overlap)
+    verdict = judge(rows + further)
     if verdict.cells == 0:
         print("no cell counts: the machine was busy (%s)" % store.path, file=sys.stderr)
         return 1
@@ -126,6 +129,7 @@ def arguments():
             add("--compute", default="10ms", help="time of a phantom's gradient")
             add("--batch", type=int, default=16, help="of a model that learns")
             add("--window", type=int, default=0, help="as `grapevine node` takes it")
+            add("--straggler", default="none", help="as `grapevine node` takes it")
             add("--rounds", type=int, default=60, help="how long")
             add("--repeat", type=int, default=1, help="how often")
     return parser.parse_args()

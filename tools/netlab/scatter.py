@@ -6,12 +6,15 @@ WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 200, 46, 56
 # Colours that differ for colour-blind readers, and shapes that differ in print.
 SERIES = [
-    ("D-PSGD, ring", "#0072b2", "circle", lambda c: (c.algorithm, c.topology) == ("dpsgd", "ring")),
+    ("D-PSGD, ring", "#0072b2", "circle", lambda c: (c.kind, c.topology) == ("dpsgd", "ring")),
     ("D-PSGD, torus", "#d55e00", "square",
-     lambda c: (c.algorithm, c.topology) == ("dpsgd", "torus")),
+     lambda c: (c.kind, c.topology) == ("dpsgd", "torus")),
     ("D-PSGD, one peer", "#009e73", "triangle",
-     lambda c: (c.algorithm, c.topology) == ("dpsgd", "one-peer-exponential")),
-    ("ring allreduce", "#cc79a7", "diamond", lambda c: c.algorithm == "allreduce"),
+     lambda c: (c.kind, c.topology) == ("dpsgd", "one-peer-exponential")),
+    ("allreduces", "#cc79a7", "diamond", lambda c: c.kind == "allreduce"),
+    ("AD-PSGD", "#56b4e9", "circle", lambda c: c.kind == "adpsgd"),
+    ("servers", "#e69f00", "square",
+     lambda c: c.kind not in ("dpsgd", "allreduce", "adpsgd")),
 ]
 
 
@@ -75,8 +78,8 @@ def frame(axes, gate, goal):
         parts.append(text(axes.x(ms), bottom + 20, "%g" % ms, "middle"))
     parts.append('<rect x="%d" y="%d" width="%d" height="%d" fill="none" stroke="#333"/>' % (
         LEFT, TOP, right - LEFT, bottom - TOP))
-    parts.append(text((LEFT + right) / 2, HEIGHT - 14, "measured step time, ms", "middle"))
-    parts.append(text(LEFT, TOP - 16, "Predicted step time, above or below the measured one",
+    parts.append(text((LEFT + right) / 2, HEIGHT - 14, "measured time of a round, ms", "middle"))
+    parts.append(text(LEFT, TOP - 16, "Predicted time of a round, above or below the measured one",
                       size=15))
     return parts
 

@@ -6,7 +6,7 @@ import sys
 import time
 
 import lab
-from cell import CellFailed, run_cell
+from cell import Cell, CellFailed, run_cell
 
 
 class Store:
@@ -32,17 +32,18 @@ class Store:
 
     @staticmethod
     def key(role, cell):
-        return role, json.dumps(cell, sort_keys=True)
+        # What a record does not say is what it was before there was a choice: the default.
+        return role, Cell(**cell)
 
     def get(self, role, cell):
         """The result of a cell, or None."""
-        return self.results.get(self.key(role, dataclasses.asdict(cell)))
+        return self.results.get((role, cell))
 
     def put(self, role, cell, result):
         record = {"role": role, "cell": dataclasses.asdict(cell), "result": result}
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
-        self.results[self.key(role, record["cell"])] = result
+        self.results[role, cell] = result
 
 
 @dataclasses.dataclass
@@ -74,8 +75,9 @@ class Workbench:
                 print("%s%s: %s" % (progress, cell.label(), failure), file=sys.stderr)
                 continue
             self.store.put(role, cell, result)
-            print("%s%s: %.2f ms, %.0f %% idle%s (%.0f s)" % (
+            print("%s%s: %.2f ms, %.0f %% idle, %.0f %% left%s (%.0f s)" % (
                 progress, cell.label(), result["step_s"] * 1e3, result["idle_share"] * 100,
+                result["left_share"] * 100,
                 "" if result["valid"] else ": does not count", time.monotonic() - begin),
                 flush=True)
         return result
