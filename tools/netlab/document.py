@@ -16,7 +16,9 @@ Linux, about fifteen minutes):
     sudo tools/netlab/netlab.py validate
 
 A cell is one experiment: {measured} of them were measured. It counts when the processors were
-idle for at least 30 % of its steady rounds; {cells} count. {beside}An error is predicted over measured
+idle for at least 30 % of its steady rounds; {cells} count.{beside}
+
+An error is predicted over measured
 time of a round, minus one: below zero, the simulator is too fast. The first fifth of the rounds is
 left out on both sides. Where nodes share a [budget of
 gradients](architecture.md#how-a-run-begins-and-ends), a round is a nominal one, and its last
@@ -48,9 +50,9 @@ KINDS = (("dpsgd", "D-PSGD"), ("allreduce", "allreduces"), ("adpsgd", "AD-PSGD")
 EARLIER = """ (Where the tables have no share that
 was left, an earlier lab measured the cell, and did not compute its time twice.)"""
 
-BESIDE = """In brackets are cells during which
+BESIDE = """ In brackets are cells during which
 the lab left at least 30 % of the processors (`left`), but not idle: programs of others ran in what
-its real-time priority leaves them. They do not count, and are judged apart. """
+its real-time priority leaves them. They do not count, and are judged apart."""
 
 BIAS = """## Which way it errs
 
