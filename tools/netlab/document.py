@@ -18,12 +18,11 @@ Linux, about fifteen minutes):
 A cell is one experiment: {measured} of them were measured. It counts when the processors were
 idle for at least 30 % of its steady rounds; {cells} count.{beside}
 
-An error is predicted over measured
-time of a round, minus one: below zero, the simulator is too fast. The first fifth of the rounds is
-left out on both sides. Where nodes share a [budget of
-gradients](architecture.md#how-a-run-begins-and-ends), a round is a nominal one, and its last
-twentieth is left out, too. Each measured time was computed twice, from the run's metrics and from
-the nodes' own; the two differ by at most {disagreement:.1f} %.{earlier}
+An error is predicted over measured time of a round, minus one: below zero, the simulator is too
+fast. The first fifth of the rounds is left out on both sides. Where nodes share a [budget of
+gradients](architecture.md#how-a-run-begins-and-ends), a round is a nominal one, and the last
+twentieth of them is left out, too. Each measured time was computed twice, from the run's metrics
+and from the nodes' own; the two differ by at most {disagreement:.1f} %.{earlier}
 """
 
 CALIBRATION = """## What the simulator was told
@@ -65,12 +64,12 @@ at a time, and has next to no such error; buckets have it.
 
 The same equality keeps the workers of an asynchronous server in step for ever: two whose updates
 end at one moment get their answers at one moment, and the server's two directions are never busy at
-once. In the lab they drift apart where they can, and are faster by up to a third.
+once. In the lab they may drift apart; `nic` then takes up to a quarter longer.
 
 `--network-model=queue`, which the tables are about, lets the last two packets of a message wait in
 its host's queue. That is no fit: it is about the least that Linux lets a connection keep there ([TCP
-small queues](https://lwn.net/Articles/507065/)). It takes away nearly half of the error of D-PSGD.
-What is left has the same sign: Linux queues more at higher rates, about a millisecond's worth, and a
+small queues](https://lwn.net/Articles/507065/)). In the first table it takes the mean error of D-PSGD
+from -2.4 to -1.7 %. What is left has the same sign: Linux queues more at higher rates, about a millisecond's worth, and a
 queue that grows with the rate is the next thing to try.
 
 What is still wrong by more than a tenth:
@@ -82,13 +81,14 @@ What is still wrong by more than a tenth:
   take 231 ms, as predicted. An idle connection's restart is not the cause: without it
   (`tcp_slow_start_after_idle=0`) the cell takes as long. `--slow-start` knows only the first message
   and pauses; windows that are remembered from message to message are the next thing to try.
-- DOWNPOUR and EASGD with one server at 20 Mbit/s, 26 and 29 % too fast with `queue`, 5 and 9 % with
+- DOWNPOUR and EASGD with one server at 20 Mbit/s, 26 and 27 % too fast with `queue`, 5 % with
   `nic`. In a trace of the lab the server gets its updates in pairs, 17 ms apart, and a pair every
   100 ms, 86 of which carry bytes. Equal shares keep such a distance as it is, so that small effects
   decide whether it grows: at 50 Mbit/s it did, here it does not, and in `queue` it does at any rate.
   What holds the pairs together is unknown. Until then the two models are the two ends of what a
   server may do.
-- `ps:async` with 8 workers lies between the two models for the same reason.
+- `ps:async` on one server whose interface is the limit (100KB and 50KB at 50 Mbit/s) lies between
+  the two models for the same reason: `queue` is 14 % too fast, `nic` 23 and 4 % too slow.
 """
 
 OVERLAP = """## Does the exchange hide behind the gradient?
