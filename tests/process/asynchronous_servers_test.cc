@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -42,6 +43,10 @@ TEST_P(AsynchronousServers, Learn) {
   EXPECT_EQ(summary["gradients"]["mean"], 4 * 960 / 8 / 3) << "an epoch is one of all workers";
   EXPECT_LT(summary["gradients"]["min"], summary["gradients"]["mean"]) << "of the slow one";
   EXPECT_GE(summary["staleness_max"], 2);
+  // Of every gradient half of its 7850 floats to each server, and as many weights back.
+  const std::vector<int64_t> bytes(2, int64_t{4} * 960 / 8 * 7850 / 2 * 4);
+  EXPECT_EQ(summary["server_links"]["bytes_received"], bytes);
+  EXPECT_EQ(summary["server_links"]["bytes_sent"], bytes);
 }
 
 TEST_P(AsynchronousServers, KeepASlowWorkersPaceWhereStalenessIsBounded) {
