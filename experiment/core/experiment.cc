@@ -16,6 +16,7 @@
 #include "model/files/safetensors.h"
 #include "model/problem/accumulated_objective.h"
 #include "model/problem/clipped_objective.h"
+#include "model/problem/normed_objective.h"
 #include "optim/schedule.h"
 #include "run/config/configured_stragglers.h"
 #include "run/config/flag_error.h"
@@ -216,12 +217,15 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Experiment::MakeObjectiv
                      .measures_noise = config_.noise_scale()},
                     context));
   }
-  if (!config_.has_clip_norm()) return objectives;
-  for (std::unique_ptr<Objective>& objective : objectives) {
-    ASSIGN_OR_RETURN(objective,
-                     ClippedObjective::Make(std::move(objective), config_.clip_norm(), context));
+  if (config_.has_clip_norm()) {
+    for (std::unique_ptr<Objective>& objective : objectives) {
+      ASSIGN_OR_RETURN(objective,
+                       ClippedObjective::Make(std::move(objective), config_.clip_norm(), context));
+    }
   }
-  return objectives;
+  if (!config_.norms()) return objectives;
+  return Normed(
+      std::move(objectives), [this](Round round) { return Evaluated(round + 1); }, context);
 }
 
 absl::Status Experiment::Initialize(float* replica) const {

@@ -95,7 +95,8 @@ class Experiment {
 
   absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(Rank rank) const;
   // What the workers from `first` to `last` - 1 minimize, for one thread (Problem::MakeObjectives):
-  // over all passes of a round and, with --clip-norm, clipped.
+  // over all passes of a round; with --clip-norm, clipped; with --norms, measured in the rounds
+  // that end in an evaluation. The experiment outlives them.
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
       Rank first, Rank last, const ComputeContext& context) const;
   // The starting replica, of layout().size elements: --init-from, or drawn.

@@ -30,7 +30,7 @@ absl::Status CheckTimesAlone(const Config& config) {
     return Refuse(config, "model",
                   "needs --compute=TIME, the time of one gradient (--compute=5ms)");
   }
-  for (const char* name : {"init_from", "clip_norm", "noise_scale"}) {
+  for (const char* name : {"init_from", "clip_norm", "noise_scale", "norms"}) {
     if (!Chosen(config, name)) continue;
     return Refuse(config, name,
                   absl::StrCat("--model=", config.model(),

@@ -214,7 +214,7 @@ absl::Status NodeRun::OnStart() {
 absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel&) {
   if (objective_) {
     const int64_t passes = experiment_->PassesIn(report.completed - 1).count;
-    work_.AddGradient(report.loss, passes, report.gradient, report.noise);
+    work_.AddGradient(report.loss, passes, report.gradient, report.noise, report.norms);
   }
   work_.mix += report.mix;
   work_.time += report.time;

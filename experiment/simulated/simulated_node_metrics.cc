@@ -18,8 +18,8 @@ SimulatedNodeMetrics::SimulatedNodeMetrics(const Experiment* experiment, Rank no
 
 void SimulatedNodeMetrics::OnGradient(const GradientTimes& gradient) {
   nodes_[gradient.rank].work.AddGradient(gradient.loss, experiment_->PassesIn(gradient.round).count,
-                                         nanoseconds(gradient.end - gradient.begin),
-                                         gradient.noise);
+                                         nanoseconds(gradient.end - gradient.begin), gradient.noise,
+                                         gradient.norms);
 }
 
 void SimulatedNodeMetrics::OnMessage(const MessageTimes& message) {

@@ -3,27 +3,23 @@
 #ifndef GRAPEVINE_MODEL_PROBLEM_NOISE_METER_H_
 #define GRAPEVINE_MODEL_PROBLEM_NOISE_METER_H_
 
-#include <array>
-#include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/gradient_noise.h"
-#include "kernels/device/device.h"
 #include "model/network/compute_context.h"
+#include "model/problem/norm_meter.h"
 
 namespace grapevine {
 
 // Thread-compatible. One gradient at a time: its passes and its mean are added, in any number of
-// parts, and taken. On a device norms are queued on the stream of the gradients, behind what wrote
-// them, and wait there: nothing else waits for them before Take, but when there are very many.
+// parts, and taken; what waits for a device, and when, is as in NormMeter.
 class NoiseMeter {
  public:
-  // For vectors of at most `size` elements, where `context` computes. ResourceExhausted where its
-  // device has no memory for the norms.
+  // As NormMeter::Make.
   static absl::StatusOr<std::unique_ptr<NoiseMeter>> Make(int64_t size,
                                                           const ComputeContext& context);
 
@@ -37,24 +33,12 @@ class NoiseMeter {
 
  private:
   enum Sum { kPasses, kMean, kSums };
-  static constexpr size_t kMostQueued = 64;
 
-  NoiseMeter() = default;
+  explicit NoiseMeter(std::unique_ptr<NormMeter> norms) : norms_(std::move(norms)) {}
   void Add(Sum sum, const float* part, int64_t size);
-  // Adds what was queued to the sums.
-  absl::Status Collect();
 
-  std::array<double, kSums> sums_{};
-
-  // Null on the CPU, which needs nothing of the following either.
-  DeviceStream* stream_ = nullptr;
-  std::chrono::nanoseconds timeout_{};
-  std::shared_ptr<void> norms_;  // the device's: queued ones
-  std::shared_ptr<void> workspace_;
-  std::shared_ptr<void> copies_;  // pinned: of the norms
-  std::array<Sum, kMostQueued> queued_{};
-  size_t count_ = 0;  // of them
-  absl::Status status_;
+  const std::unique_ptr<NormMeter> norms_;
+  std::vector<Sum> added_;  // which sum each of them belongs to
 };
 
 }  // namespace grapevine

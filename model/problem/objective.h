@@ -7,9 +7,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "absl/status/statusor.h"
 #include "base/gradient_noise.h"
+#include "base/tensor_norms.h"
 #include "kernels/vector/replica_layout.h"
 
 namespace grapevine {
@@ -44,6 +46,9 @@ class Objective {
   }
   // Of the last gradient, where it is measured (model/problem/noise_meter.h).
   virtual GradientNoise noise() const { return {}; }
+  // Likewise, of each parameter's tensor, in the layout's order, and of the replica at which it was
+  // taken (model/problem/normed_objective.h); empty where they are not measured.
+  virtual std::span<const TensorNorms> norms() const { return {}; }
 
   // An estimate of the share of a round's gradient's time after which the elements from `from` on
   // are final, 0 .. 1, for modelled times. The same on every machine.

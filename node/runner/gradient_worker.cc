@@ -66,9 +66,14 @@ void GradientWorker::Loop() {
     const bool at_once = !loss.ok() || work.cuts.empty();
     work = {};  // the vectors are released before the runner hears of it
     // Both may outlive the worker.
+    const auto norms = objective_->norms();
     const auto report = [done = reports_.done,
-                         result = GradientResult{round, std::move(loss), objective_->noise(), begin,
-                                                 Clock::now()}] { done(result); };
+                         result = GradientResult{round,
+                                                 std::move(loss),
+                                                 objective_->noise(),
+                                                 begin,
+                                                 Clock::now(),
+                                                 {norms.begin(), norms.end()}}] { done(result); };
     at_once ? report() : once_computed_(report);
   }
 }

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "algorithm/event.h"
 #include "base/gradient_noise.h"
+#include "base/tensor_norms.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/objective.h"
 #include "system/mutex.h"
@@ -27,6 +28,7 @@ struct GradientResult {
   // When it began and ended, artificial delays included.
   std::chrono::steady_clock::time_point begin;
   std::chrono::steady_clock::time_point end;
+  std::vector<TensorNorms> norms = {};  // where they are measured
 };
 
 // Where a computer's reports go; both may be called from any thread.

@@ -189,6 +189,7 @@ absl::Status Runner::On(const GradientResult& result) {
   if (!result.loss.ok()) return InRound(result.loss.status());
   report_.loss = *result.loss;
   report_.noise = result.noise;
+  report_.norms = result.norms;
   report_.gradient = result.end - result.begin;
   if (options_.trace != nullptr) {
     options_.trace->EndGradient(result.round, result.begin, result.end);

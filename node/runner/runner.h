@@ -23,6 +23,7 @@
 #include "algorithm/host.h"
 #include "algorithm/staleness.h"
 #include "base/gradient_noise.h"
+#include "base/tensor_norms.h"
 #include "kernels/vector/replica_layout.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/objective.h"
@@ -45,6 +46,7 @@ struct RoundReport {
   Round completed = 0;                  // rounds (steps) of its own, this one included
   double loss = 0;                      // of this node's batch; 0 for a parameter server
   GradientNoise noise;                  // of this node's gradient, where it is measured
+  std::vector<TensorNorms> norms;       // likewise, and of the replica at which it was taken
   std::chrono::nanoseconds time{};      // from boundary to boundary
   std::chrono::nanoseconds gradient{};  // on the gradient thread, in parallel
   std::chrono::nanoseconds mix{};       // of the passes over vectors that have ended

@@ -44,6 +44,7 @@ NodeMetrics MeasureNode(const TrainingPoint& point, std::chrono::nanoseconds tim
   if (work.gradients == 0) return metrics;
   if (learns) metrics.train_loss = Mean(work.loss_sum, work.passes);
   AddNoise(work.noise, &metrics);
+  metrics.norms = work.norms;
   metrics.gradient_s = InSeconds(work.gradient);
   metrics.samples_per_s = Rate(work.passes * batch, seconds);
   return metrics;

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/gradient_noise.h"
+#include "base/tensor_norms.h"
 #include "run/records/metrics.h"
 
 namespace grapevine {
@@ -26,17 +28,21 @@ struct NodeWork {
   int64_t gradients = 0;  // none on a parameter server
   int64_t passes = 0;     // of these gradients, each over a batch
   GradientNoise noise;    // of those in which it was measured
+  // Of the last one in which they were measured; empty if there is none.
+  std::vector<TensorNorms> norms;
   std::chrono::nanoseconds gradient{};
   std::chrono::nanoseconds mix{};
   std::chrono::nanoseconds time{};  // from boundary to boundary
 
   // `loss` is the mean over so many passes.
   void AddGradient(double loss, int64_t count, std::chrono::nanoseconds took,
-                   const GradientNoise& its_noise = {}) {
+                   const GradientNoise& its_noise = {},
+                   std::span<const TensorNorms> its_norms = {}) {
     loss_sum += loss * static_cast<double>(count);
     ++gradients;
     passes += count;
     noise += its_noise;
+    if (!its_norms.empty()) norms.assign(its_norms.begin(), its_norms.end());
     gradient += took;
   }
 };

@@ -1,6 +1,9 @@
 #include "run/records/metrics.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
 
 #include "base/status_macros.h"
 #include "run/records/json_record.h"
@@ -48,6 +51,15 @@ constexpr auto kNodeMembers = [](auto& record, auto&& visit) {
   visit("staleness_mean", record.staleness_mean);
   visit("staleness_max", record.staleness_max);
   visit("staleness", record.staleness);
+};
+
+constexpr char kNorms[] = "norms";
+
+constexpr auto kNormsMembers = [](auto& record, auto&& visit) {
+  visit("tensor", record.tensor);
+  visit("dimensions", record.dimensions);
+  visit("weights", record.weights);
+  visit("gradient", record.gradient);
 };
 
 constexpr char kLocal[] = "local_test_accuracy";
@@ -103,6 +115,10 @@ constexpr auto kSummaryMembers = [](auto& record, auto&& visit) {
   visit("staleness_max", record.staleness_max);
 };
 
+absl::Status InMember(const char* name, const absl::Status& why) {
+  return absl::InvalidArgumentError(absl::StrCat("\"", name, "\": ", std::string(why.message())));
+}
+
 // The object under `name`, if there is one.
 template <typename Record, typename Members>
 absl::Status ReadMember(const nlohmann::json& json, const char* name, const Members& members,
@@ -110,12 +126,34 @@ absl::Status ReadMember(const nlohmann::json& json, const char* name, const Memb
   const auto found = json.find(name);
   if (found == json.end() || found->is_null()) return absl::OkStatus();
   const absl::StatusOr<Record> read = FromJson<Record>(*found, members);
-  if (!read.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", name, "\": ", std::string(read.status().message())));
-  }
+  if (!read.ok()) return InMember(name, read.status());
   *record = *read;
   return absl::OkStatus();
+}
+
+// A list of one object for each tensor, without those whose norms are no numbers.
+nlohmann::ordered_json NormsToJson(const std::vector<TensorNorms>& norms) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const TensorNorms& tensor : norms) {
+    if (!std::isfinite(tensor.weights) || !std::isfinite(tensor.gradient)) continue;
+    list.push_back(ToJson(tensor, kNormsMembers));
+  }
+  return list;
+}
+
+// Far more tensors than a network has.
+constexpr size_t kMaxTensors = 1 << 16;
+
+absl::StatusOr<std::vector<TensorNorms>> NormsFromJson(const nlohmann::json& list) {
+  std::vector<TensorNorms> norms;
+  if (!list.is_array() || list.size() > kMaxTensors) {
+    return absl::InvalidArgumentError("is no list of tensors");
+  }
+  for (const nlohmann::json& tensor : list) {
+    ASSIGN_OR_RETURN(TensorNorms read, FromJson<TensorNorms>(tensor, kNormsMembers));
+    norms.push_back(std::move(read));
+  }
+  return norms;
 }
 
 }  // namespace
@@ -137,14 +175,26 @@ void Remember(const RunMetrics& metrics, RunMetrics* latest) {
 
 std::string ToJsonLine(const RunMetrics& metrics) { return Dump(ToJson(metrics, kRunMembers)); }
 
-std::string ToJsonLine(const NodeMetrics& metrics) { return Dump(ToJson(metrics, kNodeMembers)); }
+std::string ToJsonLine(const NodeMetrics& metrics) {
+  nlohmann::ordered_json json = ToJson(metrics, kNodeMembers);
+  if (!metrics.norms.empty()) json[kNorms] = NormsToJson(metrics.norms);
+  return Dump(json);
+}
 
 absl::StatusOr<RunMetrics> RunMetricsFromJson(std::string_view line) {
   return FromJsonText<RunMetrics>(line, kRunMembers);
 }
 
 absl::StatusOr<NodeMetrics> NodeMetricsFromJson(std::string_view line) {
-  return FromJsonText<NodeMetrics>(line, kNodeMembers);
+  const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return absl::InvalidArgumentError("is not valid JSON");
+  ASSIGN_OR_RETURN(NodeMetrics metrics, FromJson<NodeMetrics>(json, kNodeMembers));
+  const auto norms = json.find(kNorms);
+  if (norms == json.end() || norms->is_null()) return metrics;
+  absl::StatusOr<std::vector<TensorNorms>> read = NormsFromJson(*norms);
+  if (!read.ok()) return InMember(kNorms, read.status());
+  metrics.norms = *std::move(read);
+  return metrics;
 }
 
 Spread SpreadOf(const std::vector<double>& values) {

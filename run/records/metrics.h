@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/tensor_norms.h"
 
 namespace grapevine {
 
@@ -78,6 +79,8 @@ struct NodeMetrics {
   std::optional<double> gradient_variance;
   std::optional<double> gradient_square;
   std::optional<double> noise_scale;
+  // With --norms, of the last gradient that was measured since the last line; else empty.
+  std::vector<TensorNorms> norms;
   // Seconds since the last line that the node spent on gradients, on mixing and stepping, and
   // idle, waiting for peers.
   std::optional<double> gradient_s;

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "base/gradient_noise.h"
+#include "base/tensor_norms.h"
 #include "kernels/vector/replica_layout.h"
 #include "kernels/vector/shared_vector.h"
 #include "kernels/vector/vector_table.h"
@@ -43,6 +44,9 @@ class ReplicaVectors final : public VectorStore {
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override;
   absl::StatusOr<double> EndGradient(Rank rank) override;
   GradientNoise Noise(Rank rank) const override { return parts_.objectives[rank]->noise(); }
+  std::span<const TensorNorms> Norms(Rank rank) const override {
+    return parts_.objectives[rank]->norms();
+  }
   double ReadyAt(int64_t from, int64_t round) const override {
     return parts_.objectives[0]->ReadyAt(from, round);
   }

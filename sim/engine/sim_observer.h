@@ -4,12 +4,14 @@
 #define GRAPEVINE_SIM_ENGINE_SIM_OBSERVER_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "algorithm/event.h"
 #include "base/gradient_noise.h"
 #include "base/ids.h"
+#include "base/tensor_norms.h"
 #include "kernels/vector/vector_handle.h"
 #include "sim/nanoseconds.h"
 
@@ -21,7 +23,8 @@ struct GradientTimes {
   double loss;  // of the batch; 0 for a phantom
   Nanoseconds begin;
   Nanoseconds end;
-  GradientNoise noise = {};  // where it is measured
+  GradientNoise noise = {};                 // where it is measured
+  std::span<const TensorNorms> norms = {};  // likewise; during the call
 };
 
 struct MessageTimes {

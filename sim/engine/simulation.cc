@@ -144,7 +144,8 @@ absl::Status Simulation::OnGradient(Rank rank) {
                                  .loss = loss,
                                  .begin = node.gradient_begin,
                                  .end = node.gradient_end,
-                                 .noise = store().Noise(rank)});
+                                 .noise = store().Noise(rank),
+                                 .norms = store().Norms(rank)});
   }
   return Deliver(rank, GradientReady{std::exchange(node.gradient_round, -1)});
 }

@@ -15,6 +15,7 @@
 #include "base/gradient_noise.h"
 #include "base/ids.h"
 #include "base/passes.h"
+#include "base/tensor_norms.h"
 #include "kernels/vector/shared_vector.h"
 #include "kernels/vector/vector_handle.h"
 #include "model/network/backward_cost.h"
@@ -49,6 +50,8 @@ class VectorStore {
   virtual absl::StatusOr<double> EndGradient(Rank rank) = 0;
   // Of the rank's last gradient, where it is measured.
   virtual GradientNoise Noise(Rank rank) const { return {}; }
+  // Likewise; until its next one begins.
+  virtual std::span<const TensorNorms> Norms(Rank rank) const { return {}; }
   // The fraction of the time of a round's gradient after which the elements from `from` on are
   // final.
   virtual double ReadyAt(int64_t from, Round round) const = 0;

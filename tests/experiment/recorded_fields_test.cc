@@ -123,6 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"allreduce", {{"algorithm", "allreduce"}}},
         Case{"noise",
              {{"batch", "4"}, {"accumulate", "2"}, {"noise_scale", "true"}, {"log_every", "1"}}},
+        Case{"norms", {{"norms", "true"}}},
         Case{"a target that is missed", {{"target_accuracy", "1"}}},
         Case{"parameter servers", {{"algorithm", "ps:servers=2"}}}));
 

@@ -43,6 +43,18 @@ TEST(MeasureNode, CountsPassesWhereAGradientHasSeveral) {
   EXPECT_EQ(work.gradients, 2);
 }
 
+TEST(MeasureNode, NormsAreOfTheLastGradientThatHasThem) {
+  NodeWork work;
+  const std::vector<TensorNorms> earlier = {{"x", 1, 2, 3}}, later = {{"x", 1, 4, 5}};
+  work.AddGradient(2.0, 1, milliseconds(200), {}, earlier);
+  work.AddGradient(2.0, 1, milliseconds(200), {}, later);
+  work.AddGradient(2.0, 1, milliseconds(200));
+  const NodeMetrics line = MeasureNode(kPoint, {}, work, /*batch=*/8, /*learns=*/true);
+  ASSERT_EQ(line.norms.size(), 1u);
+  EXPECT_EQ(line.norms[0].weights, 4);
+  EXPECT_EQ(line.norms[0].gradient, 5);
+}
+
 TEST(MeasureNode, NoiseIsTheMeanOverTheGradientsThatHaveIt) {
   NodeWork work;
   work.AddGradient(2.0, 1, milliseconds(200));

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
 
 namespace grapevine {
 namespace {
@@ -110,6 +113,49 @@ TEST(NodeMetrics, RefuseListsThatAreNone) {
        {std::string("{}"), std::string("[1,\"x\"]"), std::string("[0.5]"), endless + "]"}) {
     EXPECT_THAT(NodeMetricsFromJson(line + list + "}").status().message(),
                 HasSubstr("\"staleness\" has a value of the wrong type or range"));
+  }
+  EXPECT_TRUE(NodeMetricsFromJson(line + "[]}").ok());
+}
+
+TEST(NodeMetrics, ReadBackTheNormsOfTensors) {
+  NodeMetrics metrics;
+  metrics.norms = {{"conv1.weight", 4, 2.5, 0.125}, {"conv1.bias", 1, 0, 1e-9}};
+  const auto read = NodeMetricsFromJson(ToJsonLine(metrics));
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->norms.size(), 2u);
+  EXPECT_EQ(read->norms[0].tensor, "conv1.weight");
+  EXPECT_EQ(read->norms[0].dimensions, 4);
+  EXPECT_EQ(read->norms[0].weights, 2.5);
+  EXPECT_EQ(read->norms[0].gradient, 0.125);
+  EXPECT_EQ(read->norms[1].tensor, "conv1.bias");
+  EXPECT_THAT(ToJsonLine(NodeMetrics()), Not(HasSubstr("norms")));
+}
+
+TEST(NodeMetrics, LeaveOutTensorsWithoutANorm) {
+  NodeMetrics metrics;
+  metrics.norms = {{"a", 1, 1, std::numeric_limits<double>::infinity()},
+                   {"b", 1, std::nan(""), 1},
+                   {"c", 1, 1, 1}};
+  const auto read = NodeMetricsFromJson(ToJsonLine(metrics));
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->norms.size(), 1u);
+  EXPECT_EQ(read->norms[0].tensor, "c");
+}
+
+TEST(NodeMetrics, RefuseNormsThatAreNone) {
+  const std::string line = R"({"round":1,"epoch":0,"time_s":0,"norms":)";
+  std::string endless = "[{}";
+  for (int i = 0; i < 1 << 16; ++i) endless += ",{}";
+  const std::pair<std::string, std::string> cases[] = {
+      {"7", "is no list of tensors"},
+      {"{}", "is no list of tensors"},
+      {endless + "]", "is no list of tensors"},
+      {"[3]", "is not a JSON object"},
+      {R"([{"tensor":"x","dimensions":1,"weights":1}])", "has no \"gradient\""},
+      {R"([{"tensor":"x","dimensions":1,"weights":1,"gradient":"1"}])",
+       "\"gradient\" has a value of the wrong type or range"}};
+  for (const auto& [list, why] : cases) {
+    EXPECT_EQ(NodeMetricsFromJson(line + list + "}").status().message(), "\"norms\": " + why);
   }
   EXPECT_TRUE(NodeMetricsFromJson(line + "[]}").ok());
 }
