@@ -153,6 +153,13 @@ absl::StatusOr<std::vector<NodeMetrics>> ReadLastOfNodes(const RecordedRun& run)
   return last;
 }
 
+absl::StatusOr<std::vector<NodeMetrics>> ReadNode(const RecordedRun& run, int rank) {
+  const std::string path = MetricsPath(NodeDirectory(run.path, rank));
+  std::error_code missing;
+  if (!fs::exists(path, missing)) return std::vector<NodeMetrics>();
+  return ReadLines(path, &NodeMetricsFromJson);
+}
+
 absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return InputError(absl::StrCat(path, " does not exist"));

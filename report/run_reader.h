@@ -28,6 +28,9 @@ absl::StatusOr<RecordedRun> ReadRun(const std::string& path);
 // machine, or in a simulation without learning) are omitted. Errors as ReadRun's.
 absl::StatusOr<std::vector<NodeMetrics>> ReadLastOfNodes(const RecordedRun& run);
 
+// The lines of one node's own metrics; none if it left none here. Errors as ReadRun's.
+absl::StatusOr<std::vector<NodeMetrics>> ReadNode(const RecordedRun& run, int rank);
+
 // `path` itself if it is a run directory, else the run directories in it, by name (the cells of a
 // sweep). kInput if there are none.
 absl::StatusOr<std::vector<std::string>> FindRuns(const std::string& path);

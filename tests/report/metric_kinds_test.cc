@@ -1,6 +1,10 @@
-// --kind=staleness and generalization, from folders to the numbers of their pictures.
+// --kind=staleness, norms and generalization, from folders to the numbers of their pictures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <variant>
 
 #include "base/failure.h"
 #include "report/plot.h"
@@ -10,6 +14,8 @@
 namespace grapevine {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 constexpr char kLine[] = "{\"round\":1,\"epoch\":1,\"time_s\":1}\n";
@@ -51,6 +57,9 @@ TEST_F(MetricKindsTest, SayWhatIsMissing) {
   WriteRun(folder_ + "/a", "", kLine);
   for (const auto& [kind, message] :
        {std::pair("staleness", "/a records no staleness: its nodes' metrics have it where"),
+        std::pair("norms",
+                  "/a records no norms: node 0's metrics have them at every evaluation "
+                  "of a run with --norms"),
         std::pair("generalization", "/a has no test loss: it is measured every --eval-every")}) {
     const absl::Status status = Numbers(kind).status();
     EXPECT_THAT(std::string(status.message()), HasSubstr(message));
@@ -65,6 +74,47 @@ TEST_F(MetricKindsTest, NameTheLineOfANodeThatIsNoMetrics) {
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("/a/node-0/metrics.jsonl:2: \"staleness\" has a value of the wrong type"));
   EXPECT_EQ(FailureOf(status), Failure::kInput);
+}
+
+// Of node 0: the other may be on another machine.
+TEST_F(MetricKindsTest, DivideTheNormsOfWeightsByThoseOfGradients) {
+  WriteRun(folder_ + "/a", "nodes: 2", kLine);
+  WriteNode("a", 0,
+            ",\"norms\":[{\"tensor\":\"b.weight\",\"dimensions\":4,\"weights\":6,\"gradient\":2},"
+            "{\"tensor\":\"b.bias\",\"dimensions\":1,\"weights\":1,\"gradient\":1},"
+            "{\"tensor\":\"a.weight\",\"dimensions\":2,\"weights\":1,\"gradient\":4}]");
+  WriteNode("a", 1, ",\"norms\":7");
+  WriteRun(folder_ + "/unmeasured", "nodes: 2 seed: 2", kLine);
+  EXPECT_EQ(*Numbers("norms"),
+            "panel,curve,epoch,norm of weights / norm of gradient\n"
+            "\"ring, dpsgd (2 seeds)\",b.weight,2,3\n"
+            "\"ring, dpsgd (2 seeds)\",a.weight,2,0.25\n");
+}
+
+// A gradient of 0 has no place on a logarithmic axis, nor has its ratio.
+TEST_F(MetricKindsTest, ShowAllNormsWhereNoTensorHasTwoDimensions) {
+  WriteRun(folder_ + "/a", "", kLine);
+  WriteNode("a", 0,
+            ",\"norms\":[{\"tensor\":\"x\",\"dimensions\":1,\"weights\":6,\"gradient\":2},"
+            "{\"tensor\":\"dead\",\"dimensions\":1,\"weights\":6,\"gradient\":0}]");
+  EXPECT_EQ(*Numbers("norms"),
+            "panel,curve,epoch,norm of weights / norm of gradient\n\"ring, dpsgd\",x,2,3\n");
+}
+
+TEST_F(MetricKindsTest, ShowSomeTensorsOfManyAndSaySo) {
+  WriteRun(folder_ + "/a", "", kLine);
+  std::string norms;
+  for (int i = 0; i < 28; ++i) {
+    norms += (i == 0 ? "" : ",") + ("{\"tensor\":\"" + std::to_string(i)) +
+             "\",\"dimensions\":2,\"weights\":1,\"gradient\":1}";
+  }
+  WriteNode("a", 0, ",\"norms\":[" + norms + "]");
+  options_.kind = "norms";
+  const absl::StatusOr<Figure> figure = MakeFigure(options_);
+  ASSERT_TRUE(figure.ok()) << figure.status();
+  const Page& page = std::get<Page>(*figure);
+  EXPECT_THAT(page.labels, ElementsAre("0", "3", "6", "9", "12", "15", "18", "21", "24", "27"));
+  EXPECT_THAT(page.title, EndsWith(", 10 of 28 tensors"));
 }
 
 TEST_F(MetricKindsTest, DrawBothLossesAndTheirGap) {
