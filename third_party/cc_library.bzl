@@ -4,7 +4,15 @@ once, if they use them."""
 load("@rules_cc//cc:defs.bzl", _cc_library = "cc_library")
 load("//third_party:precompiled_header.bzl", "prefix_copts", "prefix_deps")
 
-_ABSEIL = ["@absl//:status", "@absl//:statusor", "@absl//:strings"]
+# Whose headers include those of Abseil.
+_ABSEIL = [
+    "//algorithm",
+    "//base:spec",
+    "//topology",
+    "@absl//:status",
+    "@absl//:statusor",
+    "@absl//:strings",
+]
 
 # Some of gRPC's users get this from other libraries: all must, to share its header.
 GRPC_COPTS = ["-DNOMINMAX"]

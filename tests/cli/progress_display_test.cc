@@ -6,12 +6,14 @@
 #include "cli/terminal/progress.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/testing/json_text.h"
 
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::JsonLinesOf;
 
 constexpr ProgressGoal kGoal{.rounds = 200, .epochs = 3};
 
@@ -102,14 +104,8 @@ TEST(ProgressDisplay, InJsonEveryLineIsAnObject) {
     display.OnLine(5, true, "not \xff UTF-8");
     display.OnNotice("killed");
   }
-  const auto objects = [](const std::ostringstream& stream) {
-    std::istringstream lines(stream.str());
-    std::vector<nlohmann::json> result;
-    for (std::string line; std::getline(lines, line);)
-      result.push_back(nlohmann::json::parse(line));
-    return result;
-  };
-  const std::vector<nlohmann::json> told = objects(out), wrong = objects(errors);
+  const std::vector<nlohmann::json> told = JsonLinesOf(out.str()),
+                                    wrong = JsonLinesOf(errors.str());
   ASSERT_EQ(told.size(), 2u);
   EXPECT_EQ(told[0]["metrics"]["round"], 100);
   EXPECT_EQ(told[1]["message"], "hello \"you\"");

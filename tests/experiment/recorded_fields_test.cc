@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
-#include <sstream>
 #include <string>
 
 #include "experiment/core/experiment.h"
@@ -17,11 +16,14 @@
 #include "run/config/config_resolve.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
+#include "tests/testing/json_text.h"
 
 namespace grapevine {
 namespace {
 
 using testing::FileText;
+using testing::JsonLines;
+using testing::JsonOf;
 using Names = std::set<std::string>;
 
 // "target", "target.round".
@@ -38,11 +40,9 @@ std::map<std::string, Names> FieldsOf(const std::string& run) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(run)) {
     const std::string path = std::filesystem::relative(entry.path(), run).string();
     if (entry.path().extension() == ".json") {
-      AddNames(nlohmann::json::parse(FileText(entry.path().string())), "", &fields[path]);
+      AddNames(JsonOf(FileText(entry.path().string())), "", &fields[path]);
     } else if (entry.path().extension() == ".jsonl") {
-      std::istringstream lines(FileText(entry.path().string()));
-      for (std::string line; std::getline(lines, line);) {
-        const auto object = nlohmann::json::parse(line);
+      for (const auto& object : JsonLines(entry.path().string())) {
         AddNames(object, "", &fields[path + " " + object.at("round").dump()]);
       }
     }

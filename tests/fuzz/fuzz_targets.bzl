@@ -1,6 +1,7 @@
 """fuzz_targets, parsers' entries for fuzzers, replayed in every test run."""
 
-load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_test")
+load("@rules_cc//cc:defs.bzl", "cc_binary")
+load("//tests/testing:cc_test.bzl", "cc_test")
 
 def _unique(labels):
     return {label: None for label in labels}.keys()

@@ -3,13 +3,13 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/testing/json_text.h"
 
 namespace grapevine::testing {
 namespace {
@@ -20,7 +20,7 @@ double AccuracyOf(std::vector<std::string> flags) {
   const Ended ended = RunGrapevine(flags, {.patience = std::chrono::minutes(10)});
   EXPECT_EQ(ended.exit_code, 0) << ended.output;
   if (ended.exit_code != 0) return 0;
-  const auto summary = nlohmann::json::parse(std::ifstream(folder.File("run") + "/summary.json"));
+  const auto summary = SummaryOf(folder.File("run"));
   return summary["test_accuracy"];
 }
 

@@ -14,7 +14,7 @@
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/process/run_gradients.h"
-#include "tests/testing/file_text.h"
+#include "tests/testing/json_text.h"
 
 namespace grapevine::testing {
 namespace {
@@ -32,10 +32,6 @@ std::vector<std::string> Call(const std::string& command, int nodes, const std::
                                    "--out=" + out};
   call.insert(call.end(), flags.begin(), flags.end());
   return call;
-}
-
-nlohmann::json Summary(const std::string& run) {
-  return nlohmann::json::parse(FileText(run + "/summary.json"));
 }
 
 std::vector<float> Model(const std::string& file) {
@@ -63,7 +59,7 @@ std::vector<double> MeanModel(const std::string& run, int nodes) {
 // Every gradient is followed by an average, of a share and an answer. Two that ask each other at
 // the same time make do with one.
 void ExpectBytes(const std::string& run, int nodes, int64_t gradients) {
-  const int64_t bytes = Summary(run)["bytes_sent_total"];
+  const int64_t bytes = SummaryOf(run)["bytes_sent_total"];
   EXPECT_EQ(bytes % (2 * kReplica), 0);
   EXPECT_LE(bytes, nodes == 1 ? 0 : 2 * gradients * kReplica);
   EXPECT_GE(bytes, nodes == 1 ? 0 : gradients * kReplica);
@@ -79,7 +75,7 @@ void ExpectStalenessAsTheNodesSay(const std::string& run, int nodes, int64_t gra
     sum += line["staleness_mean"].get<double>() * line["gradients_total"].get<double>();
     greatest = std::max(greatest, line["staleness_max"].get<int64_t>());
   }
-  const nlohmann::json summary = Summary(run);
+  const nlohmann::json summary = SummaryOf(run);
   EXPECT_NEAR(summary["staleness_mean"], sum / static_cast<double>(gradients), 1e-9);
   EXPECT_EQ(summary["staleness_max"], greatest);
   EXPECT_LE(sum, 2.0 * static_cast<double>(gradients) + 1e-6);
@@ -102,7 +98,7 @@ TEST(AdpsgdRun, AnyNumberOfNodesUsesUpTheBudgetAndLeavesTheMeanOfItsModels) {
       const int64_t gradients = int64_t{kRounds} * nodes;
       EXPECT_EQ(SumOf(GradientsOf(run, nodes)), gradients);
       ExpectBytes(run, nodes, gradients);
-      EXPECT_DOUBLE_EQ(Summary(run)["gradients"]["mean"], kRounds);
+      EXPECT_DOUBLE_EQ(SummaryOf(run)["gradients"]["mean"], kRounds);
       ExpectStalenessAsTheNodesSay(run, nodes, gradients);
       const std::vector<double> mean = MeanModel(run, nodes);
       const std::vector<float> kept = Model(run + "/model.safetensors");
@@ -125,10 +121,10 @@ TEST(AdpsgdRun, StalenessIsWhatAPencilSays) {
     EXPECT_EQ(line["staleness"], (std::vector<int64_t>{1, 19}));
     EXPECT_DOUBLE_EQ(line["staleness_mean"], 19 / 20.0);
   }
-  EXPECT_DOUBLE_EQ(Summary(run)["staleness_mean"], 19 / 20.0);
-  EXPECT_EQ(Summary(run)["staleness_max"], 1);
-  EXPECT_EQ(Summary(run)["bytes_sent_total"], 20 * 2 * kReplica);
-  EXPECT_EQ(Summary(run)["gradients"],
+  EXPECT_DOUBLE_EQ(SummaryOf(run)["staleness_mean"], 19 / 20.0);
+  EXPECT_EQ(SummaryOf(run)["staleness_max"], 1);
+  EXPECT_EQ(SummaryOf(run)["bytes_sent_total"], 20 * 2 * kReplica);
+  EXPECT_EQ(SummaryOf(run)["gradients"],
             (nlohmann::json{{"min", 20.0}, {"mean", 20.0}, {"max", 20.0}}));
 }
 
@@ -154,7 +150,7 @@ TEST(AdpsgdRun, LearnsWhatDpsgdLearns) {
                                       "--model=softmax", "--data=synthetic:train=2048:test=1000",
                                       "--batch=16", "--epochs=5", "--out=" + folder.File("run")});
     EXPECT_EQ(ended.exit_code, 0) << ended.output;
-    return Summary(folder.File("run")).value("test_accuracy", 0.0);
+    return SummaryOf(folder.File("run")).value("test_accuracy", 0.0);
   };
   const double synchronous = accuracy("sim", "dpsgd");
   EXPECT_GT(synchronous, 0.6) << "there is something to be learnt";

@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/testing/json_text.h"
 
 namespace grapevine::testing {
 namespace {
@@ -23,7 +23,7 @@ nlohmann::json Summary(const char* command, const std::string& algorithm,
   call.insert(call.end(), flags.begin(), flags.end());
   const Ended ended = RunGrapevine(call);
   EXPECT_EQ(ended.exit_code, 0) << ended.output;
-  return nlohmann::json::parse(std::ifstream(out + "/summary.json"), nullptr, false);
+  return SummaryOf(out);
 }
 
 class AsynchronousServers : public ::testing::TestWithParam<const char*> {};

@@ -17,6 +17,7 @@
 #include "tests/model/scratch_folder.h"
 #include "tests/process/free_port.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/testing/json_text.h"
 
 namespace grapevine::testing {
 namespace {
@@ -71,7 +72,7 @@ TEST(Gpu, TrainsAsTheCpuDoes) {
            std::string("--model=") + model, std::string("--device=") + device, "--out", out},
           Program(*gpus));
       ASSERT_EQ(ended.exit_code, 0) << ended.output;
-      const auto summary = nlohmann::json::parse(std::ifstream(out + "/summary.json"));
+      const auto summary = SummaryOf(out);
       loss[std::string(device) != "cpu"] = summary["test_loss"];
     }
     EXPECT_NEAR(loss[1] / loss[0], 1, 0.05) << model;

@@ -18,6 +18,7 @@
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
+#include "tests/testing/json_text.h"
 
 namespace grapevine::testing {
 namespace {
@@ -117,17 +118,6 @@ bool Contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// The objects that `text` consists of; a line that is none is a failure.
-std::vector<nlohmann::json> ObjectsOf(const std::string& text) {
-  std::vector<nlohmann::json> objects;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    objects.push_back(nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false));
-    EXPECT_TRUE(objects.back().is_object()) << line;
-  }
-  return objects;
-}
-
 TEST(Output, InJsonEveryLineIsAnObject) {
   const ScratchFolder folder;
   const Ended ended =
@@ -136,7 +126,7 @@ TEST(Output, InJsonEveryLineIsAnObject) {
   EXPECT_EQ(ended.exit_code, 0);
   std::set<int> ranks;
   int measurements = 0;
-  for (const nlohmann::json& object : ObjectsOf(ended.output)) {
+  for (const nlohmann::json& object : JsonLinesOf(ended.output)) {
     EXPECT_TRUE(object.contains("time") && object.contains("level")) << object;
     if (object.contains("rank")) ranks.insert(object["rank"].get<int>());
     measurements += object.contains("metrics");
@@ -152,7 +142,7 @@ TEST(Output, InJsonErrorsAreObjectsToo) {
   ASSERT_TRUE(run.AwaitOutput("\"round\":3,")) << run.output();
   ASSERT_EQ(kill(run.Node(1), SIGKILL), 0);
   EXPECT_EQ(run.Await(), kPeerLost);
-  const std::vector<nlohmann::json> objects = ObjectsOf(run.output());
+  const std::vector<nlohmann::json> objects = JsonLinesOf(run.output());
   ASSERT_FALSE(objects.empty());
   EXPECT_EQ(objects.back()["level"], "error");
   EXPECT_THAT(objects.back()["message"].get<std::string>(),
@@ -190,7 +180,7 @@ TEST(Output, AFileThatMayNotGrowEndsTheRunAndHasWholeLines) {
   EXPECT_THAT(run.output(), AllOf(HasSubstr("metrics.jsonl"), HasSubstr("File too large")));
   for (const char* file :
        {"run/metrics.jsonl", "run/node-0/metrics.jsonl", "run/node-1/metrics.jsonl"}) {
-    EXPECT_FALSE(ObjectsOf(FileText(folder.File(file))).empty()) << file;
+    EXPECT_FALSE(JsonLinesOf(FileText(folder.File(file))).empty()) << file;
     EXPECT_THAT(FileText(folder.File(file)), EndsWith("}\n")) << file;
   }
 }
@@ -260,7 +250,7 @@ TEST(Output, AMetricsFileThatStallsHoldsNobodyUp) {
   })) << run.output();
   EXPECT_EQ(run.Await(), 0) << run.output();
   EXPECT_GT(text.size(), size_t{1} << 16);
-  EXPECT_FALSE(ObjectsOf(text).empty());
+  EXPECT_FALSE(JsonLinesOf(text).empty());
 }
 
 // As in a pager that shows its first page.

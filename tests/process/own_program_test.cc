@@ -11,6 +11,7 @@
 
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/testing/json_text.h"
 
 namespace grapevine::testing {
 namespace {
@@ -29,14 +30,14 @@ TEST(OwnProgram, ItsNodesKnowItsNetworkAndItsData) {
                                       "--data=waves", "--epochs=3", "--out", out},
                                      kOwnProgram);
   ASSERT_EQ(trained.exit_code, 0) << trained.output;
-  const auto summary = nlohmann::json::parse(std::ifstream(out + "/summary.json"));
+  const auto summary = SummaryOf(out);
   EXPECT_GT(summary["test_accuracy"], 0.9);
   EXPECT_EQ(summary["model"], "two-convolutions:width=16");
 
   const Ended evaluated =
       RunGrapevine({"eval", out + "/model.safetensors", "--data=waves", "--json"}, kOwnProgram);
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.output;
-  EXPECT_NEAR(nlohmann::json::parse(evaluated.output)["accuracy"].get<double>(),
+  EXPECT_NEAR(JsonOf(evaluated.output)["accuracy"].get<double>(),
               summary["test_accuracy"].get<double>(), 1e-9);
 }
 
@@ -51,10 +52,8 @@ TEST(OwnProgram, TrainsAndSimulatesWithoutACommandLine) {
   const Ended ended = RunGrapevine({folder.path()}, {.program = "examples/train_and_simulate"});
   ASSERT_EQ(ended.exit_code, 0) << ended.output;
   EXPECT_THAT(ended.output, AllOf(HasSubstr("trained: "), HasSubstr("simulated: ")));
-  const auto summary_of = [&](const std::string& world) {
-    return nlohmann::json::parse(std::ifstream(folder.File(world + "/summary.json")));
-  };
-  const auto trained = summary_of("trained"), simulated = summary_of("simulated");
+  const auto trained = SummaryOf(folder.File("trained"));
+  const auto simulated = SummaryOf(folder.File("simulated"));
   EXPECT_EQ(trained["test_accuracy"], simulated["test_accuracy"]);
   // Summed in another order.
   EXPECT_DOUBLE_EQ(trained["consensus_distance"], simulated["consensus_distance"]);
@@ -88,7 +87,7 @@ TEST(GrapevineWithMine, RunsThemByNameForRealAndSimulatedWithTheSameBits) {
   simulate.push_back("--compute=1ms");
   const Ended simulated = RunGrapevine(simulate, kWithMine);
   ASSERT_EQ(simulated.exit_code, 0) << simulated.output;
-  const auto summary = nlohmann::json::parse(std::ifstream(folder.File("real/summary.json")));
+  const auto summary = SummaryOf(folder.File("real"));
   EXPECT_LT(summary["test_loss"], 0.05);  // 0.98 where it begins
   const std::string model = BytesOf(folder.File("real/model.safetensors"));
   EXPECT_FALSE(model.empty());

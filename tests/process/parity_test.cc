@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -20,6 +18,7 @@
 #include "tests/process/grapevine_process.h"
 #include "tests/process/memory_run.h"
 #include "tests/testing/file_text.h"
+#include "tests/testing/json_text.h"
 #include "tests/testing/weighted_graphs.h"
 
 namespace grapevine::testing {
@@ -139,18 +138,11 @@ Payload PayloadOf(const nlohmann::json& json) {
   return {json.at("bytes_sent_total"), json.at("evaluation_bytes_sent_total")};
 }
 
-std::vector<nlohmann::json> Lines(const std::string& path) {
-  std::istringstream file(FileText(path));
-  std::vector<nlohmann::json> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
-}
-
 void ExpectPayload(const std::string& run, const Experiment& experiment,
                    const std::vector<Payload>& expected) {
   SCOPED_TRACE(run);
-  EXPECT_EQ(PayloadOf(nlohmann::json::parse(FileText(run + "/summary.json"))), expected.back());
-  const std::vector<nlohmann::json> lines = Lines(run + "/metrics.jsonl");
+  EXPECT_EQ(PayloadOf(SummaryOf(run)), expected.back());
+  const std::vector<nlohmann::json> lines = JsonLines(run + "/metrics.jsonl");
   size_t measured = 0;
   for (Round completed = 1; completed <= kRounds; ++completed) {
     measured += experiment.Measured(completed) ? 1 : 0;
@@ -166,7 +158,7 @@ std::vector<std::vector<int64_t>> NodePayload(const std::string& run, int worker
   std::vector<std::vector<int64_t>> counted;
   for (int rank = 0; rank < workers; ++rank) {
     for (const nlohmann::json& line :
-         Lines(run + "/node-" + std::to_string(rank) + "/metrics.jsonl")) {
+         JsonLines(run + "/node-" + std::to_string(rank) + "/metrics.jsonl")) {
       counted.push_back(
           {rank, line.at("round"), line.at("bytes_sent_total"), line.at("bytes_received_total")});
     }

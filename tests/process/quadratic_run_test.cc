@@ -13,7 +13,7 @@
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/dpsgd_loop.h"
-#include "tests/testing/file_text.h"
+#include "tests/testing/json_text.h"
 #include "tests/testing/weighted_graphs.h"
 
 namespace grapevine::testing {
@@ -103,7 +103,7 @@ TEST_P(QuadraticRun, EndsWhereALoopOverWDoes) {
   }
   // No node counts for more than another, whatever its degree: the average is where the
   // mean of all objectives is smallest, though no node is.
-  const auto summary = nlohmann::json::parse(FileText(out + "/summary.json"));
+  const auto summary = SummaryOf(out);
   EXPECT_LT(summary.at("test_loss"), 1e-9);
   EXPECT_GT(summary.at("consensus_distance"), 0.1);
 }

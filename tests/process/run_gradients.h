@@ -5,20 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <vector>
 
-namespace grapevine::testing {
+#include "tests/testing/json_text.h"
 
-inline std::vector<nlohmann::json> JsonLines(const std::string& path) {
-  std::vector<nlohmann::json> lines;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
-}
+namespace grapevine::testing {
 
 inline std::vector<nlohmann::json> NodeLines(const std::string& run, int rank) {
   auto lines = JsonLines(run + "/node-" + std::to_string(rank) + "/metrics.jsonl");

@@ -13,6 +13,7 @@
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/process/run_gradients.h"
+#include "tests/testing/json_text.h"
 
 namespace grapevine::testing {
 namespace {
@@ -34,7 +35,7 @@ std::vector<std::string> Call(const char* command, std::vector<std::string> flag
 }
 
 void ExpectWhatTheSummarySays(const std::string& run, int64_t gradients) {
-  const auto summary = nlohmann::json::parse(std::ifstream(run + "/summary.json"));
+  const auto summary = SummaryOf(run);
   EXPECT_DOUBLE_EQ(summary["gradients"]["mean"], static_cast<double>(gradients) / kNodes);
   EXPECT_GE(summary["idle_s"]["min"], 0);
   const auto lines = JsonLines(run + "/metrics.jsonl");
@@ -87,7 +88,7 @@ TEST(SharedBudget, NodesAndSummaryTellHowStaleGradientsWere) {
                        3.0 * static_cast<double>(stale) / static_cast<double>(gradients));
       EXPECT_GE(line["idle_s"], 0);
     }
-    const auto summary = nlohmann::json::parse(std::ifstream(run + "/summary.json"));
+    const auto summary = SummaryOf(run);
     EXPECT_EQ(summary["staleness_max"], 3);
     EXPECT_DOUBLE_EQ(summary["staleness_mean"],
                      3.0 * static_cast<double>(all_stale) / (20 * kNodes));
@@ -125,7 +126,7 @@ TEST(SharedBudget, ServersWeightsCountWhereTheAlgorithmSaysSo) {
     call[3] = "--algorithm=solo:servers=2";
     const Ended ended = RunGrapevine(call, kWithSolo);
     ASSERT_EQ(ended.exit_code, 0) << ended.output;
-    const auto summary = nlohmann::json::parse(std::ifstream(run + "/summary.json"));
+    const auto summary = SummaryOf(run);
     EXPECT_EQ(summary["evaluated"], "servers' weights");
     EXPECT_EQ(summary["workers"], 1);
     EXPECT_DOUBLE_EQ(summary["test_loss"], 0.5 * 5 * 2 * 2) << "of the starting weights";

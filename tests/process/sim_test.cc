@@ -16,6 +16,7 @@
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
+#include "tests/testing/json_text.h"
 
 namespace grapevine::testing {
 namespace {
@@ -92,7 +93,7 @@ TEST(Sim, TellsTheBusiestLinkOfAPhysicalNetwork) {
       RunGrapevine(Sim({"-n", "8", "--network=racks:hosts=4:oversubscription=8", "--out=" + out}));
   ASSERT_EQ(ended.exit_code, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("the busiest link is rack"));
-  const auto links = nlohmann::json::parse(FileText(out + "/statistics.json"))["busiest_links"];
+  const auto links = JsonOf(FileText(out + "/statistics.json"))["busiest_links"];
   ASSERT_EQ(links.size(), 10u);
   EXPECT_GE(links[0]["utilization"], links[9]["utilization"]);
   EXPECT_GT(links[0]["bytes"], 0);
@@ -136,7 +137,7 @@ TEST(Sim, SweepsAnySetting) {
                               "slow_start: true", "slow: \"0:2\"", "slow: \"1:3\""}) {
     EXPECT_THAT(config, HasSubstr(setting));
   }
-  EXPECT_EQ(nlohmann::json::parse(FileText(cell + "summary.json"))["rounds"], 8);
+  EXPECT_EQ(SummaryOf(cell)["rounds"], 8);
 }
 
 TEST(Sim, AFinishedSweepIsNotOverwrittenUnasked) {
@@ -286,7 +287,7 @@ TEST(Sim, AdvisesInTextAndJson) {
   std::vector<std::string> as_json = flags;
   as_json.push_back("--json");
   const Ended json = RunGrapevine(as_json);
-  const auto parsed = nlohmann::json::parse(json.output, nullptr, false);
+  const auto parsed = JsonOf(json.output);
   ASSERT_TRUE(parsed.is_object()) << json.output;
   EXPECT_EQ(parsed["choice"]["algorithm"], "dpsgd");
   EXPECT_EQ(parsed["basis"]["nodes"], 8);
@@ -309,7 +310,7 @@ TEST(Sim, AdviceSaysThatItKnowsNothingOfUnequalData) {
   EXPECT_THAT(advise("label", ""), AllOf(HasSubstr("--split=label makes the nodes' data differ"),
                                          HasSubstr("not known here")));
   EXPECT_THAT(advise("iid", ""), ::testing::Not(HasSubstr("data differ, ")));
-  EXPECT_EQ(nlohmann::json::parse(advise("label", "--json"))["basis"]["split"], "label");
+  EXPECT_EQ(JsonOf(advise("label", "--json"))["basis"]["split"], "label");
 }
 
 TEST(Sim, AdviceRefusesWhatItChooses) {

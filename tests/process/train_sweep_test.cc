@@ -17,6 +17,7 @@
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
+#include "tests/testing/json_text.h"
 
 namespace grapevine::testing {
 namespace {
@@ -91,7 +92,7 @@ TEST(TrainSweep, FillsAFolderAndATable) {
   EXPECT_THAT(csv, StartsWith("batch,lr,rounds,epochs,simulated_time_s,wall_time_s,"));
   EXPECT_EQ(std::ranges::count(csv, '\n'), 5);
   EXPECT_THAT(csv, HasSubstr("\n8,0.1,6,"));
-  const auto summary = nlohmann::json::parse(FileText(out + "/batch=8_lr=0.1/summary.json"));
+  const auto summary = SummaryOf(out + "/batch=8_lr=0.1");
   EXPECT_EQ(summary["rounds"], 6);
   EXPECT_TRUE(fs::exists(out + "/batch=4_lr=0.05/node-1/metrics.jsonl"));
 
@@ -130,7 +131,7 @@ TEST(TrainSweep, AnInterruptedOneLosesNothingAndGoesOn) {
   EXPECT_EQ(again.exit_code, 0) << again.output;
   EXPECT_THAT(again.output, Not(HasSubstr("rounds=3\n")));
   EXPECT_EQ(fs::last_write_time(summary("3")), written);
-  EXPECT_EQ(nlohmann::json::parse(FileText(summary("400")))["rounds"], 400);
+  EXPECT_EQ(JsonOf(FileText(summary("400")))["rounds"], 400);
   EXPECT_TRUE(fs::exists(summary("5")));
 }
 

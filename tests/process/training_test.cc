@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "tests/model/scratch_folder.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/testing/file_text.h"
+#include "tests/testing/json_text.h"
 #include "tests/testing/trace_file.h"
 
 namespace grapevine::testing {
@@ -33,10 +33,6 @@ std::vector<std::string> Training(const std::string& out, std::vector<std::strin
   flags.insert(flags.begin(), {"train", "-n", "2", "--model=softmax",
                                "--data=synthetic:train=512:test=200", "--out", out});
   return flags;
-}
-
-nlohmann::json Summary(const std::string& run) {
-  return nlohmann::json::parse(std::ifstream(run + "/summary.json"));
 }
 
 int64_t SizeOfModel(const std::string& run) {
@@ -86,7 +82,7 @@ TEST(Training, AParameterServerRunIsThatOfItsWorkers) {
   ASSERT_EQ(ended.exit_code, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("batch 16 x 3 workers = 48, 100 rounds (5 epochs)"));
 
-  const nlohmann::json summary = Summary(out);
+  const nlohmann::json summary = SummaryOf(out);
   EXPECT_EQ(summary["nodes"], 4);
   EXPECT_EQ(summary["workers"], 3);
   EXPECT_EQ(summary["algorithm"], "ps:servers=1");
@@ -106,9 +102,9 @@ TEST(Training, AParameterServerRunIsThatOfItsWorkers) {
   // The server: measured, but without a model. Up and down, 100 rounds of 3
   // workers' replicas.
   EXPECT_FALSE(std::filesystem::exists(out + "/node-3/model.safetensors"));
-  std::ifstream file(out + "/node-3/metrics.jsonl");
-  nlohmann::json last;
-  for (std::string line; std::getline(file, line);) last = nlohmann::json::parse(line);
+  const std::vector<nlohmann::json> lines = JsonLines(out + "/node-3/metrics.jsonl");
+  ASSERT_FALSE(lines.empty());
+  nlohmann::json last = lines.back();
   EXPECT_EQ(last["round"], 100);
   EXPECT_FALSE(last.contains("train_loss"));
   const int64_t sent = last["bytes_sent_total"];
@@ -189,13 +185,6 @@ TEST(Training, AnImageThatCannotBeDecodedEndsTheRun) {
   EXPECT_THAT(ended.output, HasSubstr(broken + ": cannot decode it as JPEG: Not a JPEG file"));
 }
 
-std::vector<nlohmann::json> Lines(const std::string& path) {
-  std::ifstream file(path);
-  std::vector<nlohmann::json> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
-}
-
 // Evaluated often: what comes after the target is met differs from what met it.
 std::vector<std::string> TowardsATarget(const std::string& target, const std::string& rounds) {
   return {"--target-accuracy=" + target, "--rounds=" + rounds, "--eval-every=0.25",
@@ -213,11 +202,11 @@ TEST(Training, WhatMetTheTargetAccuracyIsToldAndKept) {
     const Ended ended = RunGrapevine(flags);
     ASSERT_EQ(ended.exit_code, 0) << ended.output;
 
-    const std::vector<nlohmann::json> lines = Lines(out + "/metrics.jsonl");
+    const std::vector<nlohmann::json> lines = JsonLines(out + "/metrics.jsonl");
     const auto met = std::ranges::find_if(
         lines, [](const nlohmann::json& line) { return line.value("test_accuracy", 0.0) >= 0.3; });
     ASSERT_NE(met, lines.end());
-    const nlohmann::json summary = Summary(out);
+    const nlohmann::json summary = SummaryOf(out);
     EXPECT_EQ(summary["stopped"], "target accuracy");
     EXPECT_EQ(summary["target"], (nlohmann::json{{"accuracy", 0.3},
                                                  {"met", true},
@@ -248,7 +237,7 @@ TEST(Training, ATargetAccuracyThatIsNotMetIsTold) {
   const Ended ended = RunGrapevine(Training(folder.File("run"), TowardsATarget("0.999", "8")));
   ASSERT_EQ(ended.exit_code, 0) << ended.output;
   EXPECT_THAT(ended.output, HasSubstr("target accuracy of 99.9 % not met"));
-  const nlohmann::json summary = Summary(folder.File("run"));
+  const nlohmann::json summary = SummaryOf(folder.File("run"));
   EXPECT_EQ(summary["stopped"], "finished");
   EXPECT_EQ(summary["target"], (nlohmann::json{{"accuracy", 0.999}, {"met", false}}));
 }
@@ -281,13 +270,12 @@ TEST(Training, AGradientTakesTheTimeThatIsDrawnForIt) {
   for (Round round = 0; round < kRounds; ++round) {
     drawn_s += 1e-9 * static_cast<double>(times->Gradient(0, round));
   }
-  std::ifstream lines(folder.File("run") + "/node-0/metrics.jsonl");
   double gradient_s = 0;
-  for (std::string line; std::getline(lines, line);) {
-    gradient_s += nlohmann::json::parse(line)["gradient_s"].get<double>();
+  for (const auto& line : JsonLines(folder.File("run") + "/node-0/metrics.jsonl")) {
+    gradient_s += line["gradient_s"].get<double>();
   }
   EXPECT_GE(gradient_s, drawn_s);
-  EXPECT_GE(Summary(folder.File("run"))["wall_time_s"], drawn_s);
+  EXPECT_GE(SummaryOf(folder.File("run"))["wall_time_s"], drawn_s);
 }
 
 TEST(Training, ATraceTellsWhatEveryNodeDid) {
@@ -343,7 +331,7 @@ TEST(Training, QuadraticsComeNearTheirOptimumOverGrpc) {
       RunGrapevine({"train", "-n", "4", "--model=quadratic:dim=50:spread=1:noise=0.1",
                     "--rounds=100", "--lr=0.1", "--eval-every=50", "--out", out});
   ASSERT_EQ(ended.exit_code, 0) << ended.output;
-  const nlohmann::json summary = Summary(out);
+  const nlohmann::json summary = SummaryOf(out);
   EXPECT_EQ(summary["data"], "");
   EXPECT_FALSE(summary.contains("test_accuracy"));
   EXPECT_FALSE(summary.contains("local_test_accuracy"));
@@ -369,9 +357,9 @@ TEST(Training, AnEarlierRunStaysUnlessToldOtherwise) {
   EXPECT_EQ(refused.exit_code, kOutput);
   EXPECT_THAT(refused.output, AllOf(HasSubstr(out + " holds an earlier run"),
                                     HasSubstr("another --out"), HasSubstr("--overwrite")));
-  EXPECT_EQ(Summary(out)["rounds"], 2);
+  EXPECT_EQ(SummaryOf(out)["rounds"], 2);
   EXPECT_EQ(RunGrapevine(Training(out, {"--rounds=3", "--overwrite"})).exit_code, 0);
-  EXPECT_EQ(Summary(out)["rounds"], 3);
+  EXPECT_EQ(SummaryOf(out)["rounds"], 3);
 }
 
 TEST(Training, ARunCanBeRepeatedFromItsConfiguration) {
@@ -380,7 +368,7 @@ TEST(Training, ARunCanBeRepeatedFromItsConfiguration) {
   const Ended again = RunGrapevine(
       {"train", "--config=" + folder.File("a/config.textproto"), "--out=" + folder.File("b")});
   ASSERT_EQ(again.exit_code, 0) << again.output;
-  EXPECT_EQ(Summary(folder.File("a"))["test_loss"], Summary(folder.File("b"))["test_loss"]);
+  EXPECT_EQ(SummaryOf(folder.File("a"))["test_loss"], SummaryOf(folder.File("b"))["test_loss"]);
 }
 
 }  // namespace

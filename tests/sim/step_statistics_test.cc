@@ -12,6 +12,7 @@
 #include "run/timing/straggler.h"
 #include "sim/engine/sim_observer.h"
 #include "tests/sim/timed_run.h"
+#include "tests/testing/json_text.h"
 
 namespace grapevine::testing {
 namespace {
@@ -230,7 +231,7 @@ TEST(StepStatistics, AreWrittenAsJsonAndAsText) {
       .Arithmetic(0, 90 * kMilli, 100 * kMilli)
       .Boundary(0, 1, 100 * kMilli);
   const Statistics result = statistics.Result();
-  const auto json = nlohmann::json::parse(ToJsonText(result));
+  const auto json = JsonOf(ToJsonText(result));
   EXPECT_EQ(json["nodes"], 2);
   EXPECT_EQ(json["steps"]["count"], 1);
   EXPECT_DOUBLE_EQ(json["steps"]["p95_s"], 0.1);

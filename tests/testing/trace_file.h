@@ -2,13 +2,7 @@
 #ifndef GRAPEVINE_TESTS_TESTING_TRACE_FILE_H_
 #define GRAPEVINE_TESTS_TESTING_TRACE_FILE_H_
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -28,90 +22,22 @@ struct TraceSlice {
 
 class TraceFile {
  public:
-  explicit TraceFile(const std::string& path) {
-    std::ifstream file(path);
-    EXPECT_TRUE(file.good()) << path;
-    json_ = nlohmann::json::parse(file);
-    for (const nlohmann::json& event : json_["traceEvents"]) {
-      if (event["ph"] != "X") continue;
-      const int64_t begin = Nanoseconds(event["ts"]);
-      slices_.push_back({event["pid"], event["tid"], event["name"], begin,
-                         begin + Nanoseconds(event["dur"]),
-                         event.value("args", nlohmann::json::object())});
-    }
-  }
+  explicit TraceFile(const std::string& path);
 
   const nlohmann::json& json() const { return json_; }
   const std::vector<TraceSlice>& slices() const { return slices_; }
 
-  std::vector<TraceSlice> Named(const std::string& prefix) const {
-    std::vector<TraceSlice> named;
-    for (const TraceSlice& slice : slices_) {
-      if (slice.name.starts_with(prefix)) named.push_back(slice);
-    }
-    return named;
-  }
+  std::vector<TraceSlice> Named(const std::string& prefix) const;
 
   // Slices begin at 0 or later, end where they began or later, and do not overlap within a lane;
   // every lane and process has a name.
-  void ExpectWellFormed() const {
-    std::map<std::pair<int64_t, int64_t>, std::vector<TraceSlice>> lanes;
-    for (const TraceSlice& slice : slices_) {
-      EXPECT_GE(slice.begin, 0);
-      EXPECT_GE(slice.end, slice.begin) << slice.name;
-      lanes[{slice.process, slice.thread}].push_back(slice);
-    }
-    for (auto& [lane, slices] : lanes) {
-      std::ranges::sort(slices, {}, [](const TraceSlice& s) { return std::pair(s.begin, s.end); });
-      for (size_t i = 1; i < slices.size(); ++i) {
-        EXPECT_LE(slices[i - 1].end, slices[i].begin)
-            << "process " << lane.first << ", lane " << lane.second << ": " << slices[i - 1].name
-            << " and " << slices[i].name;
-      }
-      EXPECT_TRUE(named_lanes().contains(lane)) << lane.first << " " << lane.second;
-    }
-  }
-
+  void ExpectWellFormed() const;
   // How many arrows begin and end at a slice; an end without a beginning fails the test.
-  int ExpectArrows() const {
-    std::set<uint64_t> begun;
-    int ended = 0;
-    for (const nlohmann::json& event : json_["traceEvents"]) {
-      if (event["ph"] == "s") {
-        EXPECT_TRUE(begun.insert(event["id"].get<uint64_t>()).second) << "an id is used twice";
-        ExpectSliceAt(event);
-      }
-    }
-    for (const nlohmann::json& event : json_["traceEvents"]) {
-      if (event["ph"] != "f") continue;
-      EXPECT_TRUE(begun.contains(event["id"].get<uint64_t>()));
-      ExpectSliceAt(event);
-      ++ended;
-    }
-    return ended;
-  }
+  int ExpectArrows() const;
 
  private:
-  static int64_t Nanoseconds(const nlohmann::json& microseconds) {
-    return std::llround(microseconds.get<double>() * 1000);
-  }
-
-  std::set<std::pair<int64_t, int64_t>> named_lanes() const {
-    std::set<std::pair<int64_t, int64_t>> named;
-    for (const nlohmann::json& event : json_["traceEvents"]) {
-      if (event["name"] == "thread_name") {
-        named.emplace(event["pid"].get<int64_t>(), event["tid"].get<int64_t>());
-      }
-    }
-    return named;
-  }
-
-  void ExpectSliceAt(const nlohmann::json& flow) const {
-    const int64_t at = Nanoseconds(flow["ts"]);
-    EXPECT_TRUE(std::ranges::any_of(slices_, [&](const TraceSlice& slice) {
-      return slice.process == flow["pid"] && slice.thread == flow["tid"] && slice.begin == at;
-    })) << flow;
-  }
+  std::set<std::pair<int64_t, int64_t>> NamedLanes() const;
+  void ExpectSliceAt(const nlohmann::json& flow) const;
 
   nlohmann::json json_;
   std::vector<TraceSlice> slices_;
