@@ -65,6 +65,27 @@ precompiled_header = rule(
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )
 
+def json_headers(name, header, **kwargs):
+    """`header`, in which <nlohmann/json.hpp> only declares its literal _json, as NAME.h.
+
+    The literal parses: all files that begin with the header would compile a parser.
+
+    Args:
+      name: the target.
+      header: includes <nlohmann/json.hpp> in a line of its own.
+      **kwargs: passed on.
+    """
+    literal = "inline nlohmann::json operator \"\" _json(const char"
+    native.genrule(
+        name = name,
+        srcs = [header],
+        outs = [name + ".h"],
+        cmd = "sed '/^%s/,/^}/{s/^inline \\(.*\\)/\\1;/;t;d}' /usr/include/nlohmann/json.hpp > $(@D)/json.tmp && " % literal +
+              "sed -e '/<nlohmann.json.hpp>/{r $(@D)/json.tmp' -e 'd}' $< > $@ && rm $(@D)/json.tmp",
+        tags = ["manual"],
+        **kwargs
+    )
+
 # With --define=prefixes=no every file stands by itself: a check that it includes what
 # it uses.
 def prefix_copts(path):
