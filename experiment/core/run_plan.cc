@@ -12,9 +12,8 @@
 namespace grapevine {
 namespace {
 
-// Of all nodes in a run: integers and doubles agree up to here, and products of what is counted do
-// not overflow.
-constexpr int64_t kMostBatches = int64_t{1} << 53;
+// Of all nodes in a run: integers and doubles agree up to here.
+constexpr int64_t kMostSamples = int64_t{1} << 53;
 // Of a gradient: they are computed in turn, and nothing interrupts them.
 constexpr int64_t kMostPasses = 1'000'000;
 
@@ -22,24 +21,27 @@ absl::Status TooLong(const Config& config) {
   const std::string length = config.has_rounds() ? absl::StrCat("--rounds=", config.rounds())
                                                  : absl::StrCat("--epochs=", config.epochs());
   return UsageError(absl::StrCat(length, ": ", config.nodes(), " nodes compute more than ",
-                                 kMostBatches,
-                                 " batches, more than can be counted; make the run shorter, or "
-                                 "lower --accumulate"));
+                                 kMostSamples,
+                                 " samples, more than can be counted; make the run shorter, or "
+                                 "lower --batch or --accumulate"));
 }
 
 absl::Status CheckLength(const Config& config, double first_batches) {
-  const double batches = first_batches * config.nodes() * config.accumulate();
-  return batches <= static_cast<double>(kMostBatches) ? absl::OkStatus() : TooLong(config);
+  const double samples = first_batches * config.nodes() * config.accumulate() * config.batch();
+  return samples <= static_cast<double>(kMostSamples) ? absl::OkStatus() : TooLong(config);
 }
 
 absl::Status CheckPasses(const Config& config, const RunPlan& plan) {
   if (plan.MostPasses() <= kMostPasses) return absl::OkStatus();
   const bool grows = plan.batches.LargestGrowth() > 1;
-  return UsageError(absl::StrCat(
-      "--accumulate=", config.accumulate(), ": ",
-      grows ? absl::StrCat("with --batch-schedule=", config.batch_schedule(), ", ") : "",
-      "a step would take ", plan.MostPasses(), " gradients, and may take ", kMostPasses, "; lower ",
-      grows ? "either" : "it"));
+  const std::string flag =
+      config.accumulate() > 1 || !grows ? absl::StrCat("--accumulate=", config.accumulate()) : "";
+  const std::string schedule =
+      grows ? absl::StrCat("--batch-schedule=", config.batch_schedule()) : "";
+  const bool both = !flag.empty() && grows;
+  return UsageError(absl::StrCat(flag, both ? " with " : "", schedule, ": a step would take ",
+                                 plan.MostPasses(), " gradients, and may take ", kMostPasses,
+                                 "; lower ", both ? "either" : "it"));
 }
 
 absl::StatusOr<BatchSchedule> ScheduleOf(const Config& config, const RunExtent& run) {
@@ -59,7 +61,7 @@ absl::StatusOr<int64_t> SeenInRounds(const Config& config, RunExtent run) {
     return schedule.ok() && schedule->RoundsFor(first_batches) >= config.rounds();
   };
   int64_t fewest = config.rounds(), most = fewest;
-  while (!enough(most) && most < kMostBatches) most *= 2;
+  while (!enough(most) && most < kMostSamples) most *= 2;
   while (fewest < most) {
     const int64_t middle = fewest + (most - fewest) / 2;
     if (enough(middle)) {
@@ -83,6 +85,7 @@ int64_t FirstGlobalBatch(const Config& config, Rank workers) {
 absl::StatusOr<RunPlan> PlanRun(const Config& config, Rank workers, const TrainTest* data) {
   RunPlan plan{.passes = config.accumulate()};
   RunExtent& run = plan.extent;
+  RETURN_IF_ERROR(CheckLength(config, 1));
   if (data != nullptr) {
     run.rounds_per_epoch = static_cast<double>(data->train->size()) /
                            static_cast<double>(FirstGlobalBatch(config, workers));

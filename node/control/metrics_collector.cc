@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <ranges>
 #include <utility>
 
@@ -53,10 +54,15 @@ constexpr int64_t kMaxCount = int64_t{1} << 40;
 bool CanBe(int64_t count) { return count >= 0 && count <= kMaxCount; }
 bool CanBe(double value) { return value >= 0 && value <= static_cast<double>(kMaxCount); }
 
-// Nor has a node a link for more, and these, too, are summed.
-constexpr int64_t kMaxBytes = int64_t{1} << 48;
+// A link of a terabit a second carries as much in three months.
+constexpr int64_t kMaxBytes = int64_t{1} << 60;
 
 bool CanBeBytes(int64_t bytes) { return bytes >= 0 && bytes <= kMaxBytes; }
+
+// Of nodes that all report more than can be, as much as can be counted.
+int64_t SumOfBytes(int64_t all, int64_t one) {
+  return std::min(all, std::numeric_limits<int64_t>::max() - one) + one;
+}
 
 // Squares of floats, summed over any batch and run, are far below; and sums of it are numbers.
 constexpr double kMostNoise = 1e200;
@@ -113,6 +119,10 @@ absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& rep
   if (rank < options_.workers && report.samples() < (options_.has_rounds ? 1 : 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("rank ", rank, " reported round ", report.round(), " without any samples"));
+  }
+  if (!CanBe(report.samples())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rank ", rank, " reported round ", report.round(), " with ", report.samples(), " samples"));
   }
   RETURN_IF_ERROR(CheckNoise(rank, report, options_.measures_noise));
   if (!CanBeBytes(report.bytes_sent()) || !CanBeBytes(report.bytes_received())) {
@@ -221,7 +231,7 @@ RunMetrics MetricsCollector::Join(Round round, const Open& open) {
   RunWork work{.time_s = LatestTime(open.reports),
                .consensus_distance = MeanSquaredDistance(open.reports, options_.workers)};
   for (const auto& [rank, report] : open.reports) {
-    work.bytes_sent += report.bytes_sent();
+    work.bytes_sent = SumOfBytes(work.bytes_sent, report.bytes_sent());
     if (rank >= options_.workers) continue;
     if (report.has_train_loss_sum()) {
       work.loss_sum = work.loss_sum.value_or(0) + report.train_loss_sum();

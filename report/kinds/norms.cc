@@ -142,7 +142,7 @@ const Registration kNorms(
     PlotKinds(),
     {.name = "norms",
      .options = "",
-     .help = "how much longer each layer's weights are than their gradient, over epochs (--norms)",
+     .help = "how much longer each layer's weights are than their gradient, over epochs",
      .flags = {},
      .make = NormsPage});
 

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kInputs[] = "inputs.txt";
+constexpr char kInputs[] = "cell-inputs.txt";
 
 // A spec as part of a file name: "random:d=3" -> "random-d-3".
 std::string PathPart(std::string spec) {

@@ -4,7 +4,7 @@
 //   metrics.jsonl           the whole run (RunMetrics)
 //   summary.json            its results (Summary)
 //   statistics.json         of a simulated run: where its time went (Statistics)
-//   inputs.txt              of a sweep's cell that named files: which they were
+//   cell-inputs.txt         of a sweep's cell that named files: which they were
 //   *.safetensors           the averaged model
 //   node-RANK/              each node's own metrics.jsonl and model
 //

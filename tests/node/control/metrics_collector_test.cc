@@ -239,6 +239,27 @@ TEST_F(MetricsCollectorTest, BytesThatCannotBeAreRefused) {
   }
 }
 
+// 100 Gbit/s for a month; and nobody's sum overflows.
+TEST_F(MetricsCollectorTest, BytesOfALongRunAreCounted) {
+  constexpr int64_t kMonth = int64_t{32'400'000'000'000'000}, kMost = int64_t{1} << 60;
+  MetricsCollector collector = Collector(9);
+  for (Rank rank = 0; rank < 9; ++rank) {
+    control::NodeMetrics report = Report(3, 5);
+    report.set_bytes_sent(rank == 0 ? kMonth : kMost);
+    ASSERT_TRUE(collector.OnNode(rank, report).ok());
+  }
+  EXPECT_EQ(collector.latest().bytes_sent_total, std::numeric_limits<int64_t>::max());
+}
+
+// Alone, the noise of as many is plausible.
+TEST_F(MetricsCollectorTest, SamplesThatCannotBeAreRefused) {
+  MetricsCollector collector = Collector(2);
+  control::NodeMetrics report = Report(3, 5);
+  report.set_samples(std::numeric_limits<int64_t>::max());
+  EXPECT_THAT(std::string(collector.OnNode(1, report).message()),
+              HasSubstr("rank 1 reported round 3 with 9223372036854775807 samples"));
+}
+
 TEST_F(MetricsCollectorTest, AWorkersReportWithoutSamplesIsRefused) {
   MetricsCollector collector = Collector(2);
   control::NodeMetrics report;
