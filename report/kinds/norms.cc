@@ -32,20 +32,38 @@ struct Ratios {
   std::vector<Point> points;  // over epochs
 };
 
-// Of the first worker, in the network's order. A tensor without weights or gradient has no ratio.
-absl::StatusOr<std::vector<Ratios>> RatiosOf(const RecordedRun& run) {
-  ASSIGN_OR_RETURN(const std::vector<NodeMetrics> lines, ReadNode(run, 0));
+// A tensor without weights or gradient has no ratio. Nor do floats have one beyond 1e100, where an
+// axis would leave the range of numbers.
+bool HaveRatio(const TensorNorms& norms) {
+  if (!(norms.weights > 0) || !(norms.gradient > 0)) return false;
+  const double ratio = norms.weights / norms.gradient;
+  return ratio > 1e-100 && ratio < 1e100;
+}
+
+// In the network's order; points ascend in x.
+std::vector<Ratios> RatiosOf(const std::vector<NodeMetrics>& lines) {
   std::vector<Ratios> tensors;
   std::map<std::string, size_t> places;
   for (const NodeMetrics& line : lines) {
     for (const TensorNorms& norms : line.norms) {
       const auto [place, is_new] = places.try_emplace(norms.tensor, tensors.size());
       if (is_new) tensors.push_back({norms.tensor, norms.dimensions, {}});
-      if (!(norms.weights > 0) || !(norms.gradient > 0)) continue;
+      if (!HaveRatio(norms)) continue;
       tensors[place->second].points.push_back({line.epoch, norms.weights / norms.gradient});
     }
   }
+  for (Ratios& ratios : tensors) std::ranges::stable_sort(ratios.points, {}, &Point::x);
   return tensors;
+}
+
+// Of the lowest rank that has norms: where workers share a budget of gradients, the first may be
+// too slow for any. None where there are no ranks from 0 on, as they are on other machines.
+absl::StatusOr<std::vector<Ratios>> RatiosOf(const RecordedRun& run) {
+  for (int rank = 0;; ++rank) {
+    ASSIGN_OR_RETURN(const std::vector<NodeMetrics> lines, ReadNode(run, rank));
+    std::vector<Ratios> tensors = RatiosOf(lines);
+    if (lines.empty() || !tensors.empty()) return tensors;
+  }
 }
 
 // The runs of a curve, each with its tensors: a panel.
@@ -113,9 +131,10 @@ absl::StatusOr<Figure> NormsPage(const PlotRequest& request) {
   ASSIGN_OR_RETURN(const std::vector<Method> methods, MethodsOf(runs));
   const std::vector<std::string> names = NamesOf(methods);
   if (names.empty()) {
-    return InputError(absl::StrCat(
-        runs.front().path,
-        " records no norms: node 0's metrics have them at every evaluation of a run with --norms"));
+    return InputError(
+        absl::StrCat(runs.front().path,
+                     " records no norms: its workers' metrics have them in a run with --norms, "
+                     "each where its own count of gradients meets an evaluation (--eval-every)"));
   }
   Page page{.title = CommonTitle(ConfigsOf(runs)), .labels = Spaced(names)};
   if (page.labels.size() < names.size()) {

@@ -58,8 +58,8 @@ TEST_F(MetricKindsTest, SayWhatIsMissing) {
   for (const auto& [kind, message] :
        {std::pair("staleness", "/a records no staleness: its nodes' metrics have it where"),
         std::pair("norms",
-                  "/a records no norms: node 0's metrics have them at every evaluation "
-                  "of a run with --norms"),
+                  "/a records no norms: its workers' metrics have them in a run with --norms, each "
+                  "where its own count of gradients meets an evaluation (--eval-every)"),
         std::pair("generalization", "/a has no test loss: it is measured every --eval-every")}) {
     const absl::Status status = Numbers(kind).status();
     EXPECT_THAT(std::string(status.message()), HasSubstr(message));
@@ -76,7 +76,7 @@ TEST_F(MetricKindsTest, NameTheLineOfANodeThatIsNoMetrics) {
   EXPECT_EQ(FailureOf(status), Failure::kInput);
 }
 
-// Of node 0: the other may be on another machine.
+// Of node 0, which has some: the other is not read, it may be on another machine.
 TEST_F(MetricKindsTest, DivideTheNormsOfWeightsByThoseOfGradients) {
   WriteRun(folder_ + "/a", "nodes: 2", kLine);
   WriteNode("a", 0,
@@ -97,6 +97,36 @@ TEST_F(MetricKindsTest, ShowAllNormsWhereNoTensorHasTwoDimensions) {
   WriteNode("a", 0,
             ",\"norms\":[{\"tensor\":\"x\",\"dimensions\":1,\"weights\":6,\"gradient\":2},"
             "{\"tensor\":\"dead\",\"dimensions\":1,\"weights\":6,\"gradient\":0}]");
+  EXPECT_EQ(*Numbers("norms"),
+            "panel,curve,epoch,norm of weights / norm of gradient\n\"ring, dpsgd\",x,2,3\n");
+}
+
+std::string LineOfNorms(const std::string& epoch, const std::string& weights,
+                        const std::string& gradient) {
+  return "{\"round\":1,\"epoch\":" + epoch +
+         ",\"time_s\":1,\"norms\":[{\"tensor\":\"x\",\"dimensions\":2,\"weights\":" + weights +
+         ",\"gradient\":" + gradient + "}]}\n";
+}
+
+// A stranger's file may hold any numbers, in any order.
+TEST_F(MetricKindsTest, ShowOnlyRatiosOfNormsThatFloatsCanHave) {
+  WriteRun(folder_ + "/a", "", kLine);
+  WriteText(folder_ + "/a/node-0/metrics.jsonl",
+            LineOfNorms("3", "9", "3") + LineOfNorms("1", "1", "1") + LineOfNorms("2", "4", "2") +
+                LineOfNorms("4", "1e300", "1e-300") + LineOfNorms("5", "1e-300", "1e300") +
+                LineOfNorms("6", "1e300", "1") + LineOfNorms("7", "1e-300", "1") +
+                LineOfNorms("8", "-1", "-1"));
+  EXPECT_EQ(*Numbers("norms"),
+            "panel,curve,epoch,norm of weights / norm of gradient\n"
+            "\"ring, dpsgd\",x,1,1\n\"ring, dpsgd\",x,2,2\n\"ring, dpsgd\",x,3,3\n");
+}
+
+// Where workers share a budget of gradients, a slow one may never measure.
+TEST_F(MetricKindsTest, ShowTheNormsOfTheLowestRankThatHasSome) {
+  WriteRun(folder_ + "/a", "nodes: 3", kLine);
+  WriteNode("a", 0, "");
+  WriteText(folder_ + "/a/node-1/metrics.jsonl", LineOfNorms("2", "6", "2"));
+  WriteText(folder_ + "/a/node-2/metrics.jsonl", LineOfNorms("2", "8", "2"));
   EXPECT_EQ(*Numbers("norms"),
             "panel,curve,epoch,norm of weights / norm of gradient\n\"ring, dpsgd\",x,2,3\n");
 }
