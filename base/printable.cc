@@ -1,16 +1,16 @@
 #include "base/printable.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_format.h"
 
 namespace grapevine {
 namespace {
 
-bool IsControl(unsigned char byte) { return byte < 0x20 || byte == 0x7f; }
-
 // U+0080 to U+009F: 0xC2 and one byte more. ESC [ is U+009B among them.
-bool IsControl(std::string_view pair) {
-  return pair.size() == 2 && static_cast<unsigned char>(pair[0]) == 0xc2 &&
-         static_cast<unsigned char>(pair[1]) < 0xa0;
+bool BeginsWithPair(std::string_view text) {
+  return text.size() >= 2 && static_cast<unsigned char>(text[0]) == 0xc2 &&
+         static_cast<unsigned char>(text[1]) - 0x80u < 0x20;
 }
 
 bool Continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
@@ -24,20 +24,27 @@ std::string_view Cut(std::string_view text, size_t most) {
 
 }  // namespace
 
+size_t ControlLength(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto byte = static_cast<unsigned char>(text[0]);
+  if (byte < 0x20 || byte == 0x7f) return 1;
+  return BeginsWithPair(text) ? 2 : 0;
+}
+
 std::string Printable(std::string_view text, size_t most) {
-  const std::string_view shown = Cut(text, most);
+  std::string_view rest = Cut(text, most);
+  const bool is_cut = rest.size() < text.size();
   std::string result;
-  for (size_t i = 0; i < shown.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(shown[i]);
-    if (IsControl(shown.substr(i, 2))) {
-      absl::StrAppendFormat(&result, "\\x%02x", static_cast<unsigned char>(shown[++i]));
-    } else if (IsControl(byte)) {
-      absl::StrAppendFormat(&result, "\\x%02x", byte);
+  while (!rest.empty()) {
+    const size_t control = ControlLength(rest);
+    if (control > 0) {
+      absl::StrAppendFormat(&result, "\\x%02x", static_cast<unsigned char>(rest[control - 1]));
     } else {
-      result.push_back(shown[i]);
+      result.push_back(rest[0]);
     }
+    rest.remove_prefix(std::max<size_t>(1, control));
   }
-  if (shown.size() < text.size()) result += "...";
+  if (is_cut) result += "...";
   return result;
 }
 

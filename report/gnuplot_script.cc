@@ -17,11 +17,15 @@ constexpr size_t kMarkedPoints = 25;  // curves with fewer show them
 // Pixels: of the title, and of what is beside it.
 constexpr int kTitleLetter = 10, kTitleMargins = 30;
 
+// Pixels: of the line beside a legend's label with its margins, and of a letter.
+constexpr int kLegendSample = 84, kLegendLetter = 7;
+
 // Pixels; a screen coordinate of gnuplot is a fraction counted from below.
 struct Layout {
   int columns, rows;
   int legend_columns, legend_rows;
-  int legend_entry;  // width
+  int legend_entry;       // width
+  size_t legend_letters;  // of an entry's label
   static constexpr int kPanelWidth = 400, kPanelHeight = 250;
   static constexpr int kLeft = 90, kRight = 25, kBottom = 66;
   static constexpr int kLegendLine = 22;
@@ -33,6 +37,9 @@ struct Layout {
   }
   // Widened for a long title, up to twice.
   int width() const { return std::clamp(title_width, panels_width(), 2 * panels_width()); }
+  size_t most_legend_letters() const {
+    return static_cast<size_t>((width() - kLegendSample) / kLegendLetter);
+  }
   int legend_top() const { return top + rows * kPanelHeight + (rows - 1) * gap_y + kBottom; }
   int height() const { return legend_top() + legend_rows * kLegendLine + 16; }
   std::string X(double pixels) const { return absl::StrFormat("%.4f", pixels / width()); }
@@ -55,9 +62,9 @@ Layout LayoutOf(const Page& page) {
   layout.gap_x = page.shared_rows ? 28 : 92;
   layout.gap_y = 24 + (HasTitles(page) ? 16 : 0) + (page.shared_columns ? 0 : 44);
   size_t longest = 1;
-  for (const std::string& label : page.labels) longest = std::max(longest, label.size());
-  constexpr int kSample = 84, kLetter = 7;
-  layout.legend_entry = kSample + kLetter * static_cast<int>(longest);
+  for (const std::string& label : page.labels) longest = std::max(longest, LetterCount(label));
+  layout.legend_letters = std::min(longest, layout.most_legend_letters());
+  layout.legend_entry = kLegendSample + kLegendLetter * static_cast<int>(layout.legend_letters);
   const int curves = static_cast<int>(page.labels.size());
   const int fitting = (layout.width() - Layout::kLeft) / layout.legend_entry;
   layout.legend_columns = std::clamp(fitting, 1, std::max(1, curves));
@@ -331,9 +338,9 @@ std::string LegendStyle(const Page& page, size_t curve) {
 
 // Drawn by hand: gnuplot's own key belongs to a single panel.
 std::string Legend(const Page& page, const Layout& layout) {
-  // Centred under the panels.
-  const int left =
-      (Layout::kLeft + layout.width() - layout.legend_columns * layout.legend_entry) / 2;
+  // Centred under the panels, if there is room.
+  const int spare = layout.width() - layout.legend_columns * layout.legend_entry;
+  const int left = std::min(spare, (Layout::kLeft + spare) / 2);
   std::string script;
   for (size_t curve = 0; curve < page.labels.size(); ++curve) {
     const double x = left + layout.legend_entry * (curve % layout.legend_columns);
@@ -343,7 +350,8 @@ std::string Legend(const Page& page, const Layout& layout) {
                           layout.X(x), layout.Y(y), layout.X(x + 44), layout.Y(y),
                           LegendStyle(page, curve));
     absl::StrAppendFormat(&script, "set label %s at screen %s,%s left noenhanced\n",
-                          GnuplotQuoted(page.labels[curve]), layout.X(x + 54), layout.Y(y));
+                          GnuplotQuoted(Fitting(page.labels[curve], layout.legend_letters)),
+                          layout.X(x + 54), layout.Y(y));
   }
   return script;
 }

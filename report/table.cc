@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "base/printable.h"
 #include "report/letters.h"
 
 namespace grapevine {
@@ -14,17 +16,15 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-// What would steer a terminal becomes a blank: control signs, of one byte or of two in UTF-8,
-// except tabs and line breaks, which a format may keep.
+// What would steer a terminal becomes a blank, except tabs and line breaks, which a format may
+// keep.
 std::string Unsteering(const std::string& text) {
   std::string cell;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const bool c0 = (c < 0x20 && c != '\t' && c != '\n') || c == 0x7f;
-    const bool c1 =
-        c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) - 0x80u < 0x20;
-    if (c1) ++i;
-    cell += c0 || c1 ? ' ' : text[i];
+  for (std::string_view rest = text; !rest.empty();) {
+    const bool kept = rest[0] == '\t' || rest[0] == '\n';
+    const size_t control = kept ? 0 : ControlLength(rest);
+    cell += control > 0 ? ' ' : rest[0];
+    rest.remove_prefix(std::max<size_t>(1, control));
   }
   return cell;
 }

@@ -21,6 +21,17 @@ TEST(Printable, ShowsWhatATerminalWouldObey) {
   EXPECT_EQ(Printable("\xc2\xa0\xc2", 100), "\xc2\xa0\xc2");
 }
 
+TEST(ControlLength, IsOfTheFirstCharacter) {
+  EXPECT_EQ(ControlLength("\n\n"), 1u);
+  EXPECT_EQ(ControlLength("\x7f"), 1u);
+  EXPECT_EQ(ControlLength("\xc2\x80"), 2u);
+  EXPECT_EQ(ControlLength("\xc2\x9f\n"), 2u);
+  EXPECT_EQ(ControlLength("\xc2\x7f"), 0u) << "no second byte of a character";
+  for (const char* text : {"", "a\n", "\xc2\xa0", "\xc2", "\xc3\x9b"}) {
+    EXPECT_EQ(ControlLength(text), 0u) << text;
+  }
+}
+
 TEST(Printable, CutsBetweenCharacters) {
   EXPECT_EQ(Printable("abcdef", 6), "abcdef");
   EXPECT_EQ(Printable("abcdef", 5), "abcde...");

@@ -7,6 +7,9 @@
 #include <limits>
 #include <set>
 #include <sstream>
+#include <string>
+
+#include "absl/strings/str_replace.h"
 
 namespace grapevine {
 namespace {
@@ -111,6 +114,24 @@ TEST(GnuplotScript, IsAsWideAsItsTitleHasLettersUpToTwiceItsPanels) {
   const std::string script = GnuplotScript(page, PictureFormat::kPng, "out.png");
   EXPECT_LT(script.size(), 5000u) << "and the title is cut";
   EXPECT_THAT(script, HasSubstr("uuu...'"));
+}
+
+TEST(GnuplotScript, CutsWhatItsLegendHasNoRoomFor) {
+  Page page = SmallPage();
+  page.labels[0] = std::string(30, 'u');
+  const std::string plain = GnuplotScript(page, PictureFormat::kPng, "out.png");
+  const std::string dotted = absl::StrReplaceAll(std::string(30, 'u'), {{"u", "\u00fc"}});
+  page.labels[0] = dotted;
+  EXPECT_EQ(absl::StrReplaceAll(GnuplotScript(page, PictureFormat::kPng, "out.png"),
+                                {{dotted, std::string(30, 'u')}}),
+            plain)
+      << "letters, not bytes";
+
+  page.labels[0] = std::string(50'000, 'u');
+  const std::string script = GnuplotScript(page, PictureFormat::kPng, "out.png");
+  EXPECT_LT(script.size(), 5000u);
+  EXPECT_THAT(script, HasSubstr("uuu...' at screen "));
+  EXPECT_THAT(script, Not(HasSubstr("screen -"))) << "nothing left of the picture";
 }
 
 TEST(GnuplotScript, DrawsBarsBesideEachOtherUnderTheirNotes) {
