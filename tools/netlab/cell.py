@@ -70,12 +70,16 @@ class Cell:
         return LOG_EVERY[self.phantom]
 
     def steady_rounds(self):
-        """The first and the last boundary between which a cell is timed."""
+        """The first and the last boundary between which a cell is timed; ValueError if none are."""
         first = -(-warm_up(self.rounds) // self.log_every) * self.log_every
-        if not self.asynchronous:
-            return first, self.rounds
-        end = int(self.rounds * (1 - END_SHARE))
-        return first, end - end % self.log_every
+        last = self.rounds
+        if self.asynchronous:
+            last = int(self.rounds * (1 - END_SHARE))
+            last -= last % self.log_every
+        if last <= first:
+            raise ValueError("--rounds=%d: none are left between the first %d and the end, take "
+                             "more" % (self.rounds, first))
+        return first, last
 
     def label(self):
         return " ".join(["n=%d" % self.nodes, self.algorithm, self.topology, self.model,
@@ -153,12 +157,16 @@ def steady_lines(cell, directory):
 def step_of_run(cell, run_directory):
     """Seconds a round, from the boundaries of the whole run; real and simulated runs have them."""
     lines = steady_lines(cell, run_directory)
+    if not lines or lines[-1]["round"] == lines[0]["round"]:
+        raise CellFailed("the run measured nothing in the steady rounds: take more --rounds")
     return (lines[-1]["time_s"] - lines[0]["time_s"]) / (lines[-1]["round"] - lines[0]["round"])
 
 
 def step_of_node(cell, lines):
     """Seconds a round, from a node's own metrics; of a shared budget, what it contributes."""
     done = "gradients_total" if cell.asynchronous else "round"
+    if not lines or lines[-1][done] == lines[0][done]:
+        raise CellFailed("a node did nothing in the steady rounds: take more --rounds")
     return (lines[-1]["time_s"] - lines[0]["time_s"]) / (lines[-1][done] - lines[0][done])
 
 
@@ -230,6 +238,7 @@ def run_cell(cell, grapevine, relay, run_directory, limit_s=120):
     if not os.access(grapevine, os.X_OK):
         raise network.LabError("no program at %s: bazel build //:grapevine, or say "
                                "--grapevine=FILE" % grapevine)
+    cell.steady_rounds()  # refuses too few rounds before they are run
     shutil.rmtree(run_directory, ignore_errors=True)
     os.makedirs(run_directory)
     logs = run_directory + "-logs"
@@ -254,6 +263,7 @@ def run_cell(cell, grapevine, relay, run_directory, limit_s=120):
         counters = lab.counters()
     result = steady_steps(run_directory, cell)
     result["idle_share"], result["left_share"] = sampler.shares(warm_up(cell.rounds), cell.rounds)
+    result["by_clock"] = True
     result["valid"] = result["idle_share"] >= MIN_IDLE
     result["wall_s"] = wall_s
     if not cell.phantom:

@@ -13,6 +13,8 @@ MIN_FURTHER_CELLS = 20
 # The gate, and the goal beyond it: median and worst error.
 GATE = 0.05, 0.15
 GOAL = 0.03, 0.10
+# An idle share that is not by the clock, times this, is the least that it was by the clock.
+LEAST_TRUE = 0.75
 # The model of the network that is judged, and the default, whose errors stand beside.
 MODEL = "queue"
 PLAIN_MODEL = "nic"
@@ -63,6 +65,7 @@ class Row:
     valid: bool
     check_s: float = None  # what the nodes' own metrics say; results of earlier labs have none
     left_share: float = None  # what the lab left of the processors, likewise
+    by_clock: bool = True  # whether both are shares of the time that passed (lab.IdleClock)
 
     @property
     def error(self):
@@ -72,6 +75,11 @@ class Row:
     def beside_others(self):
         """Does not count, but only because others used what the lab's priority left them."""
         return not self.valid and self.left_share is not None and self.left_share >= MIN_IDLE
+
+    @property
+    def doubtful(self):
+        """Counts, but perhaps only because its idle share was overstated."""
+        return self.valid and not self.by_clock and self.idle_share * LEAST_TRUE < MIN_IDLE
 
     @property
     def plain_error(self):
@@ -92,7 +100,8 @@ def compare(role, cells, store, calibration, grapevine):
         predicted = [predict_step(cell, calibration, model, grapevine, store.folder)
                      for model in (MODEL, PLAIN_MODEL)]
         rows.append(Row(cell, result["step_s"], *predicted, result["idle_share"], result["valid"],
-                        result.get("check_s"), result.get("left_share")))
+                        result.get("check_s"), result.get("left_share"),
+                        result.get("by_clock", False)))
     return rows
 
 

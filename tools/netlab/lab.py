@@ -211,7 +211,14 @@ class Lab:
 
 
 class IdleClock:
-    """The share of the processors' time that was idle since the last reading."""
+    """The share of the processors' time that was idle since the last reading.
+
+    Idle time is the kernel's. What it is a share of is the clock's: /proc/stat books what is not
+    idle by the tick at which it finds it, if at all, so that its fields may add up to less time
+    than has passed. What a process has used (Lab.processor_time) is exact, and no part of that sum.
+    """
+
+    TICKS_PER_S = os.sysconf("SC_CLK_TCK") * os.cpu_count()
 
     def __init__(self):
         self.before = self.read()
@@ -219,8 +226,8 @@ class IdleClock:
     @staticmethod
     def read():
         with open("/proc/stat", encoding="ascii") as file:
-            times = [int(field) for field in file.readline().split()[1:9]]
-        return times[3] + times[4], sum(times)  # idle and iowait; guest times are in user
+            times = [int(field) for field in file.readline().split()[1:6]]
+        return times[3] + times[4], time.monotonic() * IdleClock.TICKS_PER_S  # idle and iowait
 
     def share(self):
         idle, total = self.read()
