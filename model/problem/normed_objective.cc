@@ -73,13 +73,17 @@ absl::StatusOr<double> NormedObjective::Measured(const float* replica, int64_t r
   const std::vector<TensorView>& tensors = layout().parameters;
   AddFrom(0, tensors.size(), replica);
   size_t left = tensors.size();
+  int64_t announced = layout().size;
   FinalFrom part;
   if (final_from) {
     part = [&](int64_t from) {
       left = AddFrom(from, left, gradient);
       // A tensor that begins before `from` is not measured yet, up to its end.
       const int64_t unmeasured = left == 0 ? 0 : tensors[left - 1].offset + tensors[left - 1].size;
-      final_from(std::max(from, unmeasured));
+      const int64_t measured = std::max(from, unmeasured);
+      if (measured >= announced) return;
+      announced = measured;
+      final_from(announced);
     };
   }
   ASSIGN_OR_RETURN(const double loss, Inside(replica, round, gradient, part));

@@ -126,8 +126,43 @@ TEST(NormedObjectiveTest, ATensorThatAPartCutsIsAnnouncedWhole) {
                                       [&](int64_t from) { parts.push_back(from); })
                     .ok());
   }
-  EXPECT_THAT(parts, ElementsAre(2, 4)) << "nothing before its end, where it is measured";
+  EXPECT_THAT(parts, ElementsAre(2)) << "nothing before its end where it is measured, round 1";
   EXPECT_THAT(TextOf((*objective)->norms()), ElementsAre("x 1 13.9284 139.284"));
+}
+
+// Announces one element after the other, from the last to the first.
+class Elementwise final : public Objective {
+ public:
+  explicit Elementwise(const ReplicaLayout& layout) : layout_(layout) {}
+  const ReplicaLayout& layout() const override { return layout_; }
+  void Initialize(float*) override {}
+  absl::StatusOr<double> Gradient(const float*, int64_t, float* gradient) override {
+    std::fill_n(gradient, layout_.size, 1.0f);
+    return 0;
+  }
+  absl::StatusOr<double> GradientInParts(const float* replica, int64_t round, float* gradient,
+                                         const FinalFrom& final_from) override {
+    const absl::StatusOr<double> loss = Gradient(replica, round, gradient);
+    for (int64_t from = layout_.size - 1; from >= 0; --from) final_from(from);
+    return loss;
+  }
+  int64_t batch_size() const override { return 1; }
+
+ private:
+  const ReplicaLayout layout_;
+};
+
+TEST(NormedObjectiveTest, WhatIsAnnouncedDecreasesWhereManyPartsCutATensor) {
+  const auto objective = NormedOne(std::make_unique<Elementwise>(SmallLayout()));
+  ASSERT_TRUE(objective.ok()) << objective.status();
+  std::vector<float> gradient(5);
+  std::vector<int64_t> parts;
+  const auto loss =
+      (*objective)->GradientInParts(kReplica.data(), 1, gradient.data(), [&](int64_t from) {
+        parts.push_back(from);
+      });
+  ASSERT_TRUE(loss.ok()) << loss.status();
+  EXPECT_THAT(parts, ElementsAre(4, 2, 0));
 }
 
 // More norms than a device keeps at once.
