@@ -25,8 +25,7 @@ void NicNetwork::Start(FlowId id, const Flow& flow, Nanoseconds now) {
   flows_.Begin(id, flow.bytes - tails_[id].bytes, now);
   Insert(2 * id, static_cast<uint32_t>(flow.from));
   Insert(2 * id + 1, ingress_ + static_cast<uint32_t>(flow.to));
-  if (queues && flow.bytes <= queued_) return Queue(id, now);
-  if (directions_[static_cast<size_t>(flow.from)].alone != kNone) SetHeld(id, true);
+  if (queues && flow.bytes <= queued_) Queue(id, now);
 }
 
 void NicNetwork::Queue(FlowId id, Nanoseconds now) {
@@ -46,18 +45,7 @@ void NicNetwork::FindAlone(uint32_t direction) {
       list.alone = link;
     }
   }
-  for (uint32_t link = list.first; link != kNone; link = links_[link].next) {
-    if (link % 2 == 0) SetHeld(link / 2, list.alone != kNone && list.alone != link);
-  }
   MarkDirty(direction);
-}
-
-void NicNetwork::SetHeld(FlowId id, bool held) {
-  if (tails_[id].held == held) return;
-  tails_[id].held = held;
-  const uint32_t ingress = links_[2 * id + 1].direction;
-  held ? ++directions_[ingress].held : --directions_[ingress].held;
-  MarkDirty(ingress);
 }
 
 bool NicNetwork::OnAlarm(FlowId id, uint32_t version, Nanoseconds now) {
@@ -90,8 +78,8 @@ void NicNetwork::Rate(FlowId id, Nanoseconds now) {
 
 double NicNetwork::Share(uint32_t link) const {
   const Direction& list = directions_[links_[link].direction];
-  if (tails_[link / 2].held) return 0;
-  return link == list.alone ? bandwidth_ : bandwidth_ / (list.flows - list.held);
+  if (link % 2 != 0 || list.alone == kNone) return bandwidth_ / list.flows;
+  return link == list.alone ? bandwidth_ : 0;
 }
 
 void NicNetwork::Insert(uint32_t link, uint32_t direction) {

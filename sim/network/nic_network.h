@@ -11,8 +11,9 @@
 // Equal shares of equal flows end at one moment, which packets cannot: they leave one after the
 // other. With `queued` bytes, so much of the end of a flow waits in its sender's queue, and leaves
 // at the whole bandwidth of the egress, that of the flow that began first before others. What the
-// egress holds back meanwhile takes no share of its receiver. A flow with a rate of its own, below
-// the bandwidth, makes no queue.
+// egress holds back meanwhile keeps its share of the receiver, whose other flows do not grow at
+// once (measured with up to three neighbours; docs/simulator-accuracy.md). A flow with a rate of
+// its own, below the bandwidth, makes no queue.
 #ifndef GRAPEVINE_SIM_NETWORK_NIC_NETWORK_H_
 #define GRAPEVINE_SIM_NETWORK_NIC_NETWORK_H_
 
@@ -54,7 +55,6 @@ class NicNetwork final : public NetworkModel {
   struct Direction {
     uint32_t first = kNone;
     uint32_t flows = 0;
-    uint32_t held = 0;  // of them, by their senders
     bool dirty = false;
     // Of the flows whose ends are queued, the one that began first: it has the direction alone.
     uint32_t alone = kNone;
@@ -71,15 +71,12 @@ class NicNetwork final : public NetworkModel {
   struct Tail {
     double bytes = 0;
     bool queued = false;
-    bool held = false;
     uint64_t order = 0;
   };
 
   // The rest of a flow has left: its end goes into the queue.
   void Queue(FlowId id, Nanoseconds now);
   void FindAlone(uint32_t direction);
-  // Whether another flow has the egress of this one alone.
-  void SetHeld(FlowId id, bool held);
   void Insert(uint32_t link, uint32_t direction);
   void Remove(uint32_t link);
   void MarkDirty(uint32_t direction);

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "tests/sim/network_driver.h"
@@ -94,30 +93,15 @@ TEST(NicNetworkTest, QueuesOfSendersShareAReceiver) {
               ElementsAre(200, 400));
 }
 
-// What a host holds back takes no share of a receiver: all others have it.
-TEST(NicNetworkTest, WhatWaitsForAQueueLeavesReceiversToOthers) {
-  // Rank 0 sends the first message's end from 80 to 100, and nothing to rank 2, which rank 1 has
-  // alone for so long: it has sent 40 bytes by then, 60 at 100, and the rest of its 80 in shares.
+// Until its rate grows, which takes round trips, a receiver's other flow leaves what is held back
+// unused.
+TEST(NicNetworkTest, WhatWaitsForAQueueKeepsItsShareOfTheReceiver) {
+  // Rank 0 sends the first message's end from 80 to 100, and nothing to rank 2 meanwhile.
   EXPECT_THAT(Left({.bandwidth = 1, .queued = 20}, 4,
                    {{.from = 0, .to = 3, .bytes = 60},
                     {.from = 0, .to = 2, .bytes = 200},
                     {.from = 1, .to = 2, .bytes = 80}}),
-              ElementsAre(100, 280, 140));
-}
-
-// A complete graph, in which all hosts begin with the same receivers: the ends, 3 % of the bytes,
-// wait for each other there.
-TEST(NicNetworkTest, QueuesTowardsTheSameReceiversWaitForEachOther) {
-  constexpr Rank kNodes = 16;
-  std::vector<TestMessage> messages;
-  for (Rank from = 0; from < kNodes; ++from) {
-    for (Rank to = 0; to < kNodes; ++to) {
-      if (to != from) messages.push_back({.from = from, .to = to, .bytes = 1000});
-    }
-  }
-  const auto left = Left({.bandwidth = 1, .queued = 30}, kNodes, messages);
-  EXPECT_GE(*std::ranges::max_element(left), 15 * 1000);
-  EXPECT_LE(*std::ranges::max_element(left), 15 * 1250);
+              ElementsAre(100, 290, 160));
 }
 
 // Losses keep a flow below the interface's bandwidth: its packets make no queue.
