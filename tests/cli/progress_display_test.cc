@@ -12,8 +12,8 @@ namespace grapevine {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::JsonLinesOf;
+using ::testing::Not;
 
 constexpr ProgressGoal kGoal{.rounds = 200, .epochs = 3};
 
