@@ -55,7 +55,7 @@ absl::StatusOr<Summary> Train(const Experiment& experiment, RunOptions options) 
 }
 
 absl::StatusOr<Summary> Simulate(const Experiment& experiment, RunOptions options) {
-  if (experiment.compute() == nullptr) {
+  if (!experiment.has_compute()) {
     ASSIGN_OR_RETURN(const auto timed, WithMeasuredGradients(experiment));
     return Simulate(*timed, std::move(options));
   }

@@ -157,12 +157,13 @@ absl::Status NodeSession::Join() {
                                   .peer_timeout = options_.peer_timeout,
                                   .world_size = options_.size,
                                   .rounds = options_.rounds,
-                                  .sharing = options_.budget ? options_.budget->workers : 0});
+                                  .sharing = options_.budget ? options_.budget->workers : 0,
+                                  .largest_growth = options_.largest_growth});
   ASSIGN_OR_RETURN(control::Roster roster, AwaitRoster());
   ASSIGN_OR_RETURN(std::vector<std::string> addresses, Dialled(roster, options_.coordinator));
   transport_->Join(roster.run_id(), std::move(addresses));
-  runner_->SetLimit(roster.round_limit(),
-                    !options_.budget && roster.round_limit() >= options_.rounds);
+  SetLimit(roster.round_limit(), !options_.budget && roster.round_limit() >= options_.rounds,
+           /*growth=*/1);
   server_->SetReady(true);
   return absl::OkStatus();
 }
@@ -176,16 +177,23 @@ control::Heartbeat NodeSession::Heartbeat() const {
 }
 
 void NodeSession::StartControl() {
-  control_->Start(
-      {.on_round_limit = [this](Round limit, bool final) { runner_->SetLimit(limit, final); },
-       .on_cut = [this](Round round) { runner_->Cut(round); },
-       .on_abort =
-           [this](const absl::Status& verdict) {
-             End(verdict);
-             runner_->Abort(verdict);
-           },
-       .on_finish = [this] { End(absl::OkStatus()); }},
-      [this] { return Heartbeat(); });
+  control_->Start({.on_round_limit =
+                       [this](const control::RoundLimit& moved) {
+                         SetLimit(moved.limit(), moved.final(), moved.growth());
+                       },
+                   .on_cut = [this](Round round) { runner_->Cut(round); },
+                   .on_abort =
+                       [this](const absl::Status& verdict) {
+                         End(verdict);
+                         runner_->Abort(verdict);
+                       },
+                   .on_finish = [this] { End(absl::OkStatus()); }},
+                  [this] { return Heartbeat(); });
+}
+
+void NodeSession::SetLimit(Round limit, bool final, int64_t growth) {
+  if (callbacks_.on_settled) callbacks_.on_settled(limit, growth);
+  runner_->SetLimit(limit, final);
 }
 
 void NodeSession::End(const absl::Status& how) {
@@ -266,8 +274,8 @@ absl::Status NodeSession::ReportAtRest(control::NodeMetrics metrics) {
   return Tell(std::move(report));
 }
 
-void NodeSession::ExtendRoundLimit(Round limit, bool final) {
-  coordinator_->ExtendRoundLimit(limit, final);
+void NodeSession::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
+  coordinator_->ExtendRoundLimit(limit, final, growth);
 }
 
 void NodeSession::TearDown() {

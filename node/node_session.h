@@ -44,6 +44,8 @@ struct NodeSessionOptions {
   std::string algorithm;
   Round rounds = 0;
   Round first_limit = 0;  // rank 0's: the end as known so far (RunnerOptions::limit)
+  // The largest batch, in those of round 0, where batches grow at plateaus; else 0.
+  int64_t largest_growth = 0;
   // If nodes share a budget of gradients, of so many rounds for each worker.
   std::optional<BudgetDeskOptions> budget;
   std::chrono::milliseconds rendezvous_timeout{60000};
@@ -57,6 +59,10 @@ struct NodeSessionCallbacks {
   // Rank 0: what the nodes report, and lines for its log.
   std::function<void(Rank, const control::NodeMetrics&)> on_metrics;
   std::function<void(const std::string&)> on_notice;
+  // Before a node hears of a limit: its rounds below it are settled. In those that were not, the
+  // batch is `growth` times that of round 0, where batches grow at plateaus. From any thread; may
+  // be empty.
+  std::function<void(Round limit, int64_t growth)> on_settled = {};
   // All nodes have joined; training begins.
   std::function<absl::Status()> on_start;
   // This node has trained: evaluate and write, before it reports that it is done.
@@ -89,8 +95,9 @@ class NodeSession {
   void ReportSteps(const StepsReport& steps);
   // Once the node has trained: reports on its own model, waiting for room in the queue if it must.
   absl::Status ReportAtRest(control::NodeMetrics metrics);
-  // Rank 0: moves the end of the run; a final limit settles it.
-  void ExtendRoundLimit(Round limit, bool final);
+  // Rank 0: moves the end of the run; a final limit settles it. `growth` is on_settled's; 0 where
+  // no batch grows at plateaus.
+  void ExtendRoundLimit(Round limit, bool final, int64_t growth = 0);
 
  private:
   absl::Status Listen();
@@ -100,6 +107,7 @@ class NodeSession {
   control::Registration Registration() const;
   control::Heartbeat Heartbeat() const;
   void StartControl();
+  void SetLimit(Round limit, bool final, int64_t growth);
   // The run has ended for this node; the first call counts.
   void End(const absl::Status& how);
   absl::Status Tell(control::Report last);

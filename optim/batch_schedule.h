@@ -4,51 +4,68 @@
 //   none
 //   step:at=P+P:factor=F    times F, a whole number, at each position, ascending (at=50%+75%,
 //                           factor=2), positions as in optim/run_position.h
+//   plateau:factor=F:patience=K:threshold=T:most=M
+//                           times F, up to M times, when the loss has not fallen by the share T in
+//                           K evaluations (factor=2, patience=2, threshold=0.01, most=3;
+//                           optim/plateau.h); from which rounds on, only the run shows
 //
 // When batches grow, rounds are no measure of time any more. What is one throughout is the batch of
 // round 0: a run's length, epochs, positions and schedules all count in such *first batches*, and
 // this class alone says which rounds they are. Where nothing grows, they are the rounds.
 //
-// Thread-safety: an immutable value.
+// Thread-safety: a value.
 #ifndef GRAPEVINE_OPTIM_BATCH_SCHEDULE_H_
 #define GRAPEVINE_OPTIM_BATCH_SCHEDULE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/spec.h"
+#include "optim/plateau.h"
 #include "optim/run_position.h"
 
 namespace grapevine {
 
 class BatchSchedule {
  public:
+  // The batch from a round on.
+  struct Stage {
+    int64_t round = 0;
+    int64_t before = 0;  // what the rounds before have seen, in first batches
+    int64_t growth = 1;  // in first batches
+  };
+
   // One first batch in every round.
   BatchSchedule() = default;
   // `run` is the run's length in first batches. Errors name the spec and what is known or allowed.
   static absl::StatusOr<BatchSchedule> Make(std::string_view spec, const RunExtent& run);
 
-  // The batch of this round, in first batches; and the most that it becomes.
+  // Where the batch grows at plateaus. The stages are then those that are known so far.
+  const std::optional<PlateauRule>& plateau() const { return plateau_; }
+  // In ascending order of rounds; never empty.
+  const std::vector<Stage>& stages() const { return stages_; }
+  // From this round on, which is in the last stage, the batch is `growth`, not less than there.
+  void GrowFrom(int64_t round, int64_t growth);
+
+  // The batch of this round, in first batches; and the most that it can become.
   int64_t Growth(int64_t round) const { return StageOf(round).growth; }
-  int64_t LargestGrowth() const { return stages_.back().growth; }
+  int64_t LargestGrowth() const;
   // What the rounds before this one have seen, in first batches.
   int64_t Before(int64_t round) const;
   // The fewest rounds that see so many first batches.
   int64_t RoundsFor(int64_t first_batches) const;
 
  private:
-  // From a round on.
-  struct Stage {
-    int64_t round = 0;
-    int64_t before = 0;  // first batches
-    int64_t growth = 1;
-  };
-
+  absl::Status ReadSteps(const Spec& spec, SpecReader& reader, const RunExtent& run);
+  absl::Status ReadPlateaus(const Spec& spec, SpecReader& reader);
   const Stage& StageOf(int64_t round) const;
   void Add(double position, int64_t factor);
 
-  std::vector<Stage> stages_ = {{}};  // in ascending order of rounds
+  std::vector<Stage> stages_ = {{}};
+  std::optional<PlateauRule> plateau_;
 };
 
 }  // namespace grapevine

@@ -191,7 +191,8 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   RETURN_IF_ERROR(SayOpening(experiment, rank, node_text));
   options.run_directory = config.out();
   const Round rounds = experiment.rounds();
-  const ProgressReport progress({.rounds = rounds, .epochs = experiment.Epoch(rounds)}, json);
+  const ProgressReport progress({.rounds = rounds, .epochs = experiment.plan().Epoch(rounds)},
+                                json);
   options.on_metrics = progress;
 
   NodeRun run(&experiment, std::move(options));

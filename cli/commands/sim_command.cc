@@ -96,7 +96,8 @@ absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& 
   std::cout << "run directory: " << run << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
   ProgressDisplay display(
-      TerminalOptions({experiment.rounds(), experiment.Epoch(experiment.rounds())}, /*json=*/false),
+      TerminalOptions({experiment.rounds(), experiment.plan().Epoch(experiment.rounds())},
+                      /*json=*/false),
       [](std::string text) { std::cout << text << std::flush; },
       [](std::string text) { std::cerr << text << std::flush; });
   SimulatedRun simulation(

@@ -53,7 +53,7 @@ struct Plan {
 absl::StatusOr<Plan> MakePlan(const Config& config) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Experiment> experiment, Experiment::Build(config));
   const Round rounds = experiment->rounds();
-  return Plan{Opening(*experiment), {rounds, experiment->Epoch(rounds)}};
+  return Plan{Opening(*experiment), {rounds, experiment->plan().Epoch(rounds)}};
 }
 
 // What config.textproto leaves out because it is about this process.

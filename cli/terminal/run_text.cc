@@ -95,10 +95,13 @@ std::string Opening(const Experiment& experiment) {
   if (config.accumulate() > 1) absl::StrAppend(&text, config.accumulate(), " accumulated x ");
   absl::StrAppendFormat(&text, "%d %s = %d, ", workers,
                         workers == config.nodes() ? "nodes" : "workers", experiment.global_batch());
+  const bool plateaus = experiment.plan().batches.plateau().has_value();
   if (experiment.LargestGlobalBatch() > experiment.global_batch()) {
-    absl::StrAppendFormat(&text, "growing to %d, ", experiment.LargestGlobalBatch());
+    absl::StrAppendFormat(&text, "growing %sto %d, ", plateaus ? "at plateaus up " : "",
+                          experiment.LargestGlobalBatch());
   }
-  absl::StrAppendFormat(&text, "%d rounds (%.4g epochs)\n", rounds, experiment.Epoch(rounds));
+  absl::StrAppendFormat(&text, "%s%d rounds (%.4g epochs)\n", plateaus ? "at most " : "", rounds,
+                        experiment.plan().Epoch(rounds));
   if (const auto& scaling = experiment.rate_scaling()) {
     absl::StrAppendFormat(&text, "learning rate %g x %g = %g: %s, for a batch of %d (base %g)\n",
                           config.lr(), scaling->factor, experiment.learning_rate(),

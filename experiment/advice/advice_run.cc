@@ -78,6 +78,7 @@ absl::StatusOr<Contender> MakeContender(const Candidate& candidate, Config confi
   Contender contender{.candidate = candidate, .timing = Timing(candidate, config)};
   contender.timing.interrupted = options.interrupted;
   config.clear_epochs();
+  config.set_batch_schedule("none");  // rounds of the first batch are compared
   config.set_rounds(contender.timing.warm_up + contender.timing.measured);
   ASSIGN_OR_RETURN(const Rank workers, WorkerCount(candidate.algorithm, config.nodes()));
   contender.round_share = static_cast<double>(config.nodes()) / workers;
@@ -195,6 +196,8 @@ absl::Status SearchCrossovers(const std::vector<Contender>& contenders, const Co
 absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cluster,
                                   const RoundTimingOptions& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<SimulatedCluster> made, SimulatedCluster::Make(cluster));
+  const auto course = experiment.NewCourse();
+  const auto compute = experiment.MakeCompute(course.get());
   PhantomVectors vectors(experiment.layout().size, experiment.optimizer().step_vectors());
   RoundClock clock(options);
   ASSIGN_OR_RETURN(
@@ -202,9 +205,10 @@ absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cl
       Simulation::Make(
           made->options(experiment),
           {.make_network = [&](AlarmClock* alarms) { return made->network().Make(alarms); },
-           .make_algorithm = [&](Rank rank) { return experiment.MakeAlgorithm(rank); },
+           .make_algorithm =
+               [&](Rank rank) { return experiment.MakeAlgorithm(rank, course.get()); },
            .vectors = &vectors,
-           .compute = experiment.compute(),
+           .compute = compute.get(),
            .effects = made->effects(),
            .observer = &clock}));
   RETURN_IF_ERROR(simulation->Run(options.warm_up + options.measured));

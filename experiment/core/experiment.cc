@@ -1,7 +1,6 @@
 #include "experiment/core/experiment.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -24,8 +23,6 @@
 namespace grapevine {
 namespace {
 
-// Per epoch, unless --log-every is given.
-constexpr double kMeasurementsPerEpoch = 20;
 // Receive buffers for a second round are posted if they take no more than this.
 constexpr int64_t kEagerWindowBytes = int64_t{64} << 20;
 
@@ -41,6 +38,19 @@ Rank LargestInDegree(const Topology& topology, Rank rank) {
   return largest;
 }
 
+// Another's, which outlives this.
+class BorrowedTimes final : public ComputeTime {
+ public:
+  explicit BorrowedTimes(const ComputeTime* owned) : owned_(owned) {}
+  int64_t Gradient(Rank rank, Round round) const override { return owned_->Gradient(rank, round); }
+  int64_t Gradients(Rank rank, Passes passes) const override {
+    return owned_->Gradients(rank, passes);
+  }
+
+ private:
+  const ComputeTime* const owned_;
+};
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& config,
@@ -53,7 +63,8 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& conf
   RETURN_IF_ERROR(experiment->BuildTraining());
   RETURN_IF_ERROR(experiment->BuildCompute());
   // Reports the algorithm's errors before anything starts.
-  if (auto algorithm = experiment->MakeAlgorithm(0); !algorithm.ok()) {
+  const std::unique_ptr<const RunCourse> course = experiment->NewCourse();
+  if (auto algorithm = experiment->MakeAlgorithm(0, course.get()); !algorithm.ok()) {
     return NamingFlag("--algorithm", config.algorithm(), algorithm.status());
   }
   if (config.has_init_from()) {
@@ -103,14 +114,18 @@ absl::Status Experiment::BuildCompute() {
   }
   stragglers_ = *std::move(stragglers);
   if (!config_.has_compute()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(std::unique_ptr<const ComputeTime> compute,
-                   MakeComputeTime(config_.compute(), config_.seed()));
-  if (plan_.MostPasses() > 1) {
-    compute = WithPasses(std::move(compute),
-                         [plan = plan_](Round round) { return plan.PassesIn(round); });
-  }
-  compute_ = WithStragglers(std::move(compute), stragglers_);
+  ASSIGN_OR_RETURN(compute_, MakeComputeTime(config_.compute(), config_.seed()));
   return absl::OkStatus();
+}
+
+std::unique_ptr<const ComputeTime> Experiment::MakeCompute(const RunCourse* course) const {
+  if (compute_ == nullptr) return nullptr;
+  std::unique_ptr<const ComputeTime> compute = std::make_unique<BorrowedTimes>(compute_.get());
+  if (plan_.MostPasses() > 1) {
+    compute =
+        WithPasses(std::move(compute), [course](Round round) { return course->PassesIn(round); });
+  }
+  return WithStragglers(std::move(compute), stragglers_);
 }
 
 absl::Status Experiment::BuildTraining() {
@@ -121,11 +136,8 @@ absl::Status Experiment::BuildTraining() {
   optimizer_ = *std::move(optimizer);
   RETURN_IF_ERROR(CheckOptimizerFits(config_, *optimizer_, layout()));
   ASSIGN_OR_RETURN(plan_, PlanRun(config_, workers_, problem_->data()));
+  if (!problem_->learns()) plan_.evaluate_every = 0;
   RETURN_IF_ERROR(CheckNoiseScale());
-  log_every_ =
-      config_.log_every() > 0
-          ? config_.log_every()
-          : std::max<Round>(1, std::llround(plan_.extent.rounds_per_epoch / kMeasurementsPerEpoch));
   return BuildSchedule();
 }
 
@@ -149,44 +161,18 @@ absl::Status Experiment::BuildSchedule() {
   if (rate_scaling_) options.unscaled_rate = config_.lr();
   absl::StatusOr<Schedule> schedule = MakeSchedule(config_.schedule(), options);
   if (!schedule.ok()) return NamingFlag("--schedule", config_.schedule(), schedule.status());
-  schedule_ = [plan = plan_, rate = *std::move(schedule)](Round round) {
-    return rate(plan.batches.Before(round));
-  };
+  schedule_ = *std::move(schedule);
   return absl::OkStatus();
 }
 
-double Experiment::Epoch(Round completed) const {
-  return static_cast<double>(plan_.batches.Before(completed)) / plan_.extent.rounds_per_epoch;
+std::unique_ptr<RunCourse> Experiment::NewCourse() const {
+  return std::make_unique<RunCourse>(plan_, schedule_);
 }
 
-TrainingPoint Experiment::At(Round completed) const {
-  return {.round = completed, .epoch = Epoch(completed), .learning_rate = schedule_(completed - 1)};
-}
-
-bool Experiment::Evaluated(Round completed) const {
-  if (!problem_->learns() || completed == 0) return false;
-  if (completed == rounds()) return true;
-  // Whether a multiple of eval_every lies in this round.
-  const double every = config_.eval_every() * plan_.extent.rounds_per_epoch;
-  const auto multiples = [&](Round rounds) {
-    return std::floor((static_cast<double>(plan_.batches.Before(rounds)) + 1e-9) / every);
-  };
-  return multiples(completed) > multiples(completed - 1);
-}
-
-bool Experiment::Measured(Round completed) const {
-  // Automatic ones are so many an epoch, however large the batch has become.
-  const bool due = config_.log_every() > 0 ? completed % log_every_ == 0
-                                           : plan_.batches.Before(completed) / log_every_ >
-                                                 plan_.batches.Before(completed - 1) / log_every_;
-  return due || completed == rounds() || Evaluated(completed);
-}
-
-AccuracyTarget Experiment::target() const {
+RunHorizon Experiment::HorizonOf(RunCourse* course) const {
   std::optional<double> accuracy;
   if (config_.has_target_accuracy()) accuracy = config_.target_accuracy();
-  return AccuracyTarget(accuracy, rounds(),
-                        [this](Round completed) { return Evaluated(completed); });
+  return RunHorizon(accuracy, course);
 }
 
 int Experiment::WindowFor(Rank rank) const {
@@ -196,24 +182,27 @@ int Experiment::WindowFor(Rank rank) const {
   return bytes <= kEagerWindowBytes ? 2 : 1;
 }
 
-absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeAlgorithm(Rank rank) const {
-  return grapevine::MakeAlgorithm(config_.algorithm(), {.rank = rank,
-                                                        .mixing = mixing_,
-                                                        .learning_rate = schedule_,
-                                                        .window = WindowFor(rank),
-                                                        .length = length(),
-                                                        .seed = config_.seed()});
+absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeAlgorithm(
+    Rank rank, const RunCourse* course) const {
+  return grapevine::MakeAlgorithm(
+      config_.algorithm(),
+      {.rank = rank,
+       .mixing = mixing_,
+       .learning_rate = [course](Round round) { return course->LearningRate(round); },
+       .window = WindowFor(rank),
+       .length = length(),
+       .seed = config_.seed()});
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Experiment::MakeObjectives(
-    Rank first, Rank last, const ComputeContext& context) const {
+    Rank first, Rank last, const ComputeContext& context, const RunCourse* course) const {
   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Objective>> objectives,
                    problem_->MakeObjectives(first, last, context));
   if (plan_.MostPasses() > 1) {
     ASSIGN_OR_RETURN(
         objectives,
         Accumulated(std::move(objectives),
-                    {.passes = [plan = plan_](Round round) { return plan.PassesIn(round); },
+                    {.passes = [course](Round round) { return course->PassesIn(round); },
                      .measures_noise = config_.noise_scale()},
                     context));
   }
@@ -225,7 +214,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Experiment::MakeObjectiv
   }
   if (!config_.norms()) return objectives;
   return Normed(
-      std::move(objectives), [this](Round round) { return Evaluated(round + 1); }, context);
+      std::move(objectives), [course](Round round) { return course->Evaluated(round + 1); },
+      context);
 }
 
 absl::Status Experiment::Initialize(float* replica) const {

@@ -15,8 +15,9 @@
 
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
-#include "experiment/core/accuracy_target.h"
 #include "experiment/core/experiment_problem.h"
+#include "experiment/core/run_course.h"
+#include "experiment/core/run_horizon.h"
 #include "experiment/core/run_plan.h"
 #include "kernels/vector/replica_layout.h"
 #include "model/network/compute_context.h"
@@ -25,8 +26,8 @@
 #include "model/problem/problem.h"
 #include "optim/optimizer.h"
 #include "optim/rate_scaling.h"
+#include "optim/schedule.h"
 #include "run/config/config.pb.h"
-#include "run/records/measurement.h"
 #include "run/timing/compute_time.h"
 #include "run/timing/straggler.h"
 #include "topology/weights/mixing.h"
@@ -53,52 +54,45 @@ class Experiment {
   // The ranks from 0 on that compute gradients and hold a model; the ranks after them are
   // parameter servers (algorithm/algorithm.h).
   Rank workers() const { return workers_; }
+  // What is known of a run before it begins; and a run's own, which the experiment outlives.
+  const RunPlan& plan() const { return plan_; }
+  std::unique_ptr<RunCourse> NewCourse() const;
+  // The rounds of a run: where its batch grows at plateaus, so many at most.
   Round rounds() const { return plan_.rounds; }
-  // What a worker's gradient of this round is the mean of.
-  Passes PassesIn(Round round) const { return plan_.PassesIn(round); }
   // Whether all nodes do these rounds together. Otherwise the workers share a budget of as many
   // gradients, rounds are nominal, and a fast node does more.
   bool has_rounds() const { return has_rounds_; }
-  // Samples seen by all workers in `completed` rounds, over the data set's size; rounds if there
-  // are no data.
-  double Epoch(Round completed) const;
-  // Of round 0: the samples of all workers together; and of so many rounds.
+  // Of round 0: the samples of all workers together; and the most that it can become.
   int64_t global_batch() const { return FirstGlobalBatch(config_, workers_); }
-  int64_t Samples(Round completed) const {
-    return plan_.batches.Before(completed) * global_batch();
-  }
   int64_t LargestGlobalBatch() const { return plan_.batches.LargestGrowth() * global_batch(); }
   // How --scale-lr fits the rate to that batch, if it does; and the rate that follows.
   const std::optional<RateScaling>& rate_scaling() const { return rate_scaling_; }
   double learning_rate() const {
     return config_.lr() * (rate_scaling_ ? rate_scaling_->factor : 1);
   }
-  // The point in the training at which so many rounds are completed.
-  TrainingPoint At(Round completed) const;
   // Which model is evaluated, and the bytes that all nodes together send to put it together once.
   EvaluatedModel evaluated() const { return evaluated_; }
   int64_t evaluation_bytes() const {
     return evaluated_ == EvaluatedModel::kWorkersMean ? MergeBytes(workers_, layout().size)
                                                       : layout().size * int64_t{sizeof(float)};
   }
-  // Whether the averaged model is evaluated (metrics are taken) after so many rounds. What is
-  // evaluated is also measured.
-  bool Evaluated(Round completed) const;
-  bool Measured(Round completed) const;
-  // --target-accuracy, before the first evaluation. The experiment outlives the result.
-  AccuracyTarget target() const;
+  // Of a run with this course, before its first evaluation.
+  RunHorizon HorizonOf(RunCourse* course) const;
 
-  // How long gradients take (--compute), stragglers included; null for a model that takes its
-  // actual time.
-  const ComputeTime* compute() const { return compute_.get(); }
+  // Whether gradients take the time of --compute, rather than their own.
+  bool has_compute() const { return compute_ != nullptr; }
   const Stragglers& stragglers() const { return stragglers_; }
 
-  absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(Rank rank) const;
+  // What a run has, of a course that outlives it, as the experiment does:
+  // How long gradients take, stragglers included; null if they take their own time.
+  std::unique_ptr<const ComputeTime> MakeCompute(const RunCourse* course) const;
+  absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(Rank rank,
+                                                           const RunCourse* course) const;
   // What the workers from `first` to `last` - 1 minimize, for one thread (Problem::MakeObjectives):
   // over all passes of a round; with --clip-norm, clipped; with --norms, measured in the rounds
-  // that end in an evaluation. The experiment outlives them.
+  // that end in an evaluation.
   absl::StatusOr<std::vector<std::unique_ptr<Objective>>> MakeObjectives(
-      Rank first, Rank last, const ComputeContext& context) const;
+      Rank first, Rank last, const ComputeContext& context, const RunCourse* course) const;
   // The starting replica, of layout().size elements: --init-from, or drawn.
   absl::Status Initialize(float* replica) const;
 
@@ -113,7 +107,7 @@ class Experiment {
   absl::Status BuildSchedule();
   int WindowFor(Rank rank) const;
   RunLength length() const {
-    return {.rounds = plan_.rounds,
+    return {.rounds = plan_.batches.plateau() ? 0 : plan_.rounds,
             .rounds_per_epoch = problem_->data() ? plan_.extent.rounds_per_epoch : 0};
   }
 
@@ -125,11 +119,10 @@ class Experiment {
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Problem> problem_;
   Stragglers stragglers_;
-  std::unique_ptr<const ComputeTime> compute_;
-  LearningRate schedule_;
+  std::unique_ptr<const ComputeTime> compute_;  // of one pass, without stragglers
+  Schedule schedule_;
   std::optional<RateScaling> rate_scaling_;
   RunPlan plan_;
-  Round log_every_ = 1;
 };
 
 }  // namespace grapevine

@@ -1,6 +1,8 @@
 #include "experiment/core/experiment_results.h"
 
+#include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -21,6 +23,19 @@ std::optional<TargetAccuracy> TargetOf(const Config& config, const std::optional
   target.bytes_sent_total = met->bytes_sent_total;
   target.test_accuracy = met->test_accuracy;
   return target;
+}
+
+// The stages that the run came to.
+std::optional<BatchGrowth> GrowthIn(const Experiment& experiment, const RunPlan& plan,
+                                    Round rounds) {
+  BatchGrowth growth;
+  for (const BatchSchedule::Stage& stage : plan.batches.stages()) {
+    if (stage.round > 0 && stage.round >= rounds) break;
+    growth.round.push_back(stage.round);
+    growth.epoch.push_back(plan.Epoch(stage.round));
+    growth.batch.push_back(stage.growth * experiment.global_batch());
+  }
+  return growth.round.size() > 1 ? std::optional(std::move(growth)) : std::nullopt;
 }
 
 }  // namespace
@@ -55,7 +70,7 @@ absl::Status WriteNodeModel(const Experiment& experiment, Rank rank, const Share
                           {{"rank", absl::StrCat(rank)}, {"model", experiment.config().model()}});
 }
 
-Summary SummaryOf(const Experiment& experiment, const RunMetrics& latest,
+Summary SummaryOf(const Experiment& experiment, const RunPlan& plan, const RunMetrics& latest,
                   const std::optional<RunMetrics>& met) {
   const Config& config = experiment.config();
   const RunMetrics& kept = met ? *met : latest;  // of the model in the run's folder
@@ -82,12 +97,14 @@ Summary SummaryOf(const Experiment& experiment, const RunMetrics& latest,
                   .test_accuracy_recalibrated = kept.test_accuracy_recalibrated,
                   .consensus_distance = kept.consensus_distance,
                   .buffer_distance = kept.buffer_distance,
+                  .batch_growth = GrowthIn(experiment, plan, latest.round),
                   .target = TargetOf(config, met)};
   if (experiment.evaluated() == EvaluatedModel::kServersWeights) {
     summary.evaluated = "servers' weights";
   }
   if (latest.time_s > 0) {
-    summary.samples_per_s = static_cast<double>(experiment.Samples(latest.round)) / latest.time_s;
+    const int64_t samples = plan.batches.Before(latest.round) * experiment.global_batch();
+    summary.samples_per_s = static_cast<double>(samples) / latest.time_s;
   }
   return summary;
 }

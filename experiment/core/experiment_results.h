@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "experiment/core/experiment.h"
+#include "experiment/core/run_plan.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/averaged_model.h"
 #include "model/problem/problem.h"
@@ -28,9 +29,9 @@ absl::Status WriteAveragedModel(const Experiment& experiment, const AveragedMode
 absl::Status WriteNodeModel(const Experiment& experiment, Rank rank, const SharedVector& model,
                             const std::string& folder);
 
-// Everything except the clock (wall or simulated time) and the nodes' own accuracies. `latest`
-// has the last values, `met` the first that met --target-accuracy, if any did.
-Summary SummaryOf(const Experiment& experiment, const RunMetrics& latest,
+// Everything except the clock (wall or simulated time) and the nodes' own accuracies, of a run with
+// this plan. `latest` has the last values, `met` the first that met --target-accuracy, if any did.
+Summary SummaryOf(const Experiment& experiment, const RunPlan& plan, const RunMetrics& latest,
                   const std::optional<RunMetrics>& met);
 
 }  // namespace grapevine

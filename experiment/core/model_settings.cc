@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
@@ -21,6 +22,17 @@ absl::Status Refuse(const Config& config, const std::string& name, const std::st
 bool Chosen(const Config& config, const char* name) {
   const ConfigField& field = ConfigFieldNamed(name);
   return FieldText(field, config) != FieldText(field, Config());
+}
+
+// What shows a plateau is the loss of the test data.
+absl::Status CheckPlateausShow(const Config& config) {
+  if (!absl::StartsWith(config.batch_schedule(), "plateau") || SeesData(config.model())) {
+    return absl::OkStatus();
+  }
+  return Refuse(config, "batch_schedule",
+                absl::StrCat("--model=", config.model(),
+                             " has no test data whose loss could show a plateau; say where the "
+                             "batch grows (step:at=50%+75%), or choose another model"));
 }
 
 // A model without learning has sizes and times, but no weights.
@@ -61,6 +73,7 @@ absl::Status CheckWithoutData(const Config& config) {
 }  // namespace
 
 absl::Status CheckModelSettings(const Config& config) {
+  RETURN_IF_ERROR(CheckPlateausShow(config));
   RETURN_IF_ERROR(CheckTimesAlone(config));
   return CheckWithoutData(config);
 }

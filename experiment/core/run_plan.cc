@@ -1,5 +1,6 @@
 #include "experiment/core/run_plan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -12,6 +13,8 @@
 namespace grapevine {
 namespace {
 
+// Per epoch, unless --log-every is given.
+constexpr double kMeasurementsPerEpoch = 20;
 // Of all nodes in a run: integers and doubles agree up to here.
 constexpr int64_t kMostSamples = int64_t{1} << 53;
 // Of a gradient: they are computed in turn, and nothing interrupts them.
@@ -50,6 +53,35 @@ absl::StatusOr<BatchSchedule> ScheduleOf(const Config& config, const RunExtent& 
   return NamingFlag("--batch-schedule", config.batch_schedule(), schedule.status());
 }
 
+// The batch may grow at the second evaluation after `patience` ones without progress, of which the
+// first cannot be one.
+absl::Status CheckEvaluations(const Config& config, const RunPlan& plan) {
+  const int64_t needed = plan.batches.plateau()->patience + 2;
+  Round last = 0;
+  for (int64_t evaluation = 0; evaluation < needed; ++evaluation) {
+    if (last == plan.rounds) {
+      return UsageError(
+          absl::StrCat("--batch-schedule=", config.batch_schedule(), ": the batch can grow after ",
+                       needed, " evaluations at the earliest, of which the run has ", evaluation,
+                       "; lower --eval-every=", config.eval_every(), ", or make the run longer"));
+    }
+    last = plan.NextEvaluation(last);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPlateaus(const Config& config, const RunPlan& plan) {
+  if (!plan.batches.plateau()) return absl::OkStatus();
+  if (config.has_rounds()) {
+    return UsageError(absl::StrCat(
+        "--batch-schedule=", config.batch_schedule(), ": how many samples --rounds=",
+        config.rounds(), " are is not known before the run; give its length in --epochs"));
+  }
+  RETURN_IF_ERROR(CheckLength(config, static_cast<double>(plan.rounds) *
+                                          static_cast<double>(plan.batches.LargestGrowth())));
+  return CheckEvaluations(config, plan);
+}
+
 // What a run of --rounds sees, in first batches. Where the batch grows at shares of the run, the
 // one depends on the other: the fewest that take all the rounds.
 absl::StatusOr<int64_t> SeenInRounds(const Config& config, RunExtent run) {
@@ -82,6 +114,42 @@ int64_t FirstGlobalBatch(const Config& config, Rank workers) {
   return int64_t{config.batch()} * config.accumulate() * workers;
 }
 
+double RunPlan::MultiplesBy(Round completed) const {
+  return std::floor((static_cast<double>(batches.Before(completed)) + 1e-9) / evaluate_every);
+}
+
+bool RunPlan::Evaluated(Round completed) const {
+  if (evaluate_every == 0 || completed == 0) return false;
+  if (completed == rounds) return true;
+  return MultiplesBy(completed) > MultiplesBy(completed - 1);
+}
+
+bool RunPlan::Measured(Round completed) const {
+  // By first batches, so many an epoch, however large the batch has become.
+  const bool due = measure_by_rounds ? completed % measure_every == 0
+                                     : batches.Before(completed) / measure_every >
+                                           batches.Before(completed - 1) / measure_every;
+  return due || completed == rounds || Evaluated(completed);
+}
+
+Round RunPlan::NextEvaluation(Round completed) const {
+  if (evaluate_every == 0) return rounds;
+  const double position = (MultiplesBy(completed) + 1) * evaluate_every;
+  if (position >= static_cast<double>(extent.rounds)) return rounds;
+  // But for roundings, of which Evaluated is the judge.
+  Round next = batches.RoundsFor(std::llround(std::floor(position)));
+  next = std::max(next, completed + 1);
+  while (next < rounds && !Evaluated(next)) ++next;
+  return std::min(next, rounds);
+}
+
+RunPlan RunPlan::Grown(Round from, int64_t growth) const {
+  RunPlan grown = *this;
+  grown.batches.GrowFrom(from, growth);
+  grown.rounds = grown.batches.RoundsFor(extent.rounds);
+  return grown;
+}
+
 absl::StatusOr<RunPlan> PlanRun(const Config& config, Rank workers, const TrainTest* data) {
   RunPlan plan{.passes = config.accumulate()};
   RunExtent& run = plan.extent;
@@ -90,6 +158,12 @@ absl::StatusOr<RunPlan> PlanRun(const Config& config, Rank workers, const TrainT
     run.rounds_per_epoch = static_cast<double>(data->train->size()) /
                            static_cast<double>(FirstGlobalBatch(config, workers));
   }
+  plan.evaluate_every = config.eval_every() * run.rounds_per_epoch;
+  plan.measure_by_rounds = config.log_every() > 0;
+  plan.measure_every =
+      plan.measure_by_rounds
+          ? config.log_every()
+          : std::max<int64_t>(1, std::llround(run.rounds_per_epoch / kMeasurementsPerEpoch));
   if (config.has_rounds()) {
     ASSIGN_OR_RETURN(run.rounds, SeenInRounds(config, run));
   } else {
@@ -101,6 +175,7 @@ absl::StatusOr<RunPlan> PlanRun(const Config& config, Rank workers, const TrainT
   ASSIGN_OR_RETURN(plan.batches, ScheduleOf(config, run));
   RETURN_IF_ERROR(CheckPasses(config, plan));
   plan.rounds = config.has_rounds() ? config.rounds() : plan.batches.RoundsFor(run.rounds);
+  RETURN_IF_ERROR(CheckPlateaus(config, plan));
   return plan;
 }
 

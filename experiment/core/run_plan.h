@@ -18,18 +18,43 @@ namespace grapevine {
 // The samples that all workers together see in round 0.
 int64_t FirstGlobalBatch(const Config& config, Rank workers);
 
+// Where the batch grows at plateaus, this is what is known so far: everything up to the round at
+// which it may grow next (Grown).
 struct RunPlan {
   // In rounds of the first batch; without data, epochs are such rounds, too.
   RunExtent extent;
   BatchSchedule batches;
-  Round rounds = 0;    // that they are in fact
+  // That they are in fact; as far as is known, where the batch may still grow: then never more.
+  Round rounds = 0;
   int64_t passes = 1;  // of --batch samples in a round of the first batch: --accumulate
+  // In first batches; 0: never.
+  double evaluate_every = 0;
+  int64_t measure_every = 1;
+  bool measure_by_rounds = false;  // `measure_every` is in rounds
+
   // What a node's gradient of `round` is the mean of.
   Passes PassesIn(Round round) const {
     return {.first = passes * batches.Before(round), .count = passes * batches.Growth(round)};
   }
   // That a gradient is ever the mean of.
   int64_t MostPasses() const { return passes * batches.LargestGrowth(); }
+  // Passes over the data set by all nodes together, in so many rounds.
+  double Epoch(Round completed) const {
+    return static_cast<double>(batches.Before(completed)) / extent.rounds_per_epoch;
+  }
+  // Whether the averaged model is evaluated, and whether metrics are taken, after so many rounds.
+  // What is evaluated is also measured.
+  bool Evaluated(Round completed) const;
+  bool Measured(Round completed) const;
+  // The first evaluation after so many rounds; the last round, if there is none.
+  Round NextEvaluation(Round completed) const;
+
+  // With a batch of `growth` first ones from this round on, the last one that is known.
+  RunPlan Grown(Round from, int64_t growth) const;
+
+ private:
+  // The multiples of evaluate_every in so many rounds.
+  double MultiplesBy(Round completed) const;
 };
 
 // `data`: null for a model without. Errors are kUsage and name the flag.

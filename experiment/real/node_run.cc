@@ -36,9 +36,10 @@ std::vector<control::Agreement> Agreements(const std::vector<IdentityItem>& iden
 
 // The gradients of a phantom take the time that --compute gives, others their own, and a
 // straggler's more.
-GradientPace PaceOf(const Experiment& experiment, Rank rank) {
+// `compute`, which may be null, outlives the pace.
+GradientPace PaceOf(const Experiment& experiment, const ComputeTime* compute, Rank rank) {
   using std::chrono::nanoseconds;
-  if (const ComputeTime* compute = experiment.compute()) {
+  if (compute != nullptr) {
     return [compute, rank](Round round, nanoseconds) {
       return nanoseconds(compute->Gradient(rank, round));
     };
@@ -57,7 +58,8 @@ NodeRun::NodeRun(const Experiment* experiment, NodeRunOptions options)
       options_(std::move(options)),
       coordinates_(options_.rank == 0),
       node_directory_(NodeDirectory(options_.run_directory, options_.rank)),
-      target_(experiment->target()) {}
+      course_(experiment->NewCourse()),
+      horizon_(experiment->HorizonOf(course_.get())) {}
 
 NodeRun::~NodeRun() = default;
 
@@ -98,8 +100,8 @@ void NodeRun::LogSizes() const {
 }
 
 absl::Status NodeRun::PrepareLearning() {
-  absl::StatusOr<std::vector<std::unique_ptr<Objective>>> objective =
-      experiment_->MakeObjectives(options_.rank, options_.rank + 1, device_->training());
+  absl::StatusOr<std::vector<std::unique_ptr<Objective>>> objective = experiment_->MakeObjectives(
+      options_.rank, options_.rank + 1, device_->training(), course_.get());
   constexpr std::string_view kWhen = "before the first round";
   if (!objective.ok()) return Explained(kWhen, objective.status());
   objective_ = std::move(objective->front());
@@ -117,6 +119,7 @@ absl::Status NodeRun::PrepareLearning() {
 
 absl::Status NodeRun::Prepare() {
   LogSizes();
+  compute_ = experiment_->MakeCompute(course_.get());
   ASSIGN_OR_RETURN(recording_, NodeRecording::Make(experiment_->config(), options_.rank,
                                                    options_.run_directory));
   ASSIGN_OR_RETURN(device_, NodeDevice::Open(experiment_->config(), options_.local_rank,
@@ -124,21 +127,21 @@ absl::Status NodeRun::Prepare() {
   if (options_.rank < experiment_->workers()) {
     RETURN_IF_ERROR(PrepareLearning());
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<Algorithm> algorithm, experiment_->MakeAlgorithm(options_.rank));
+  ASSIGN_OR_RETURN(std::unique_ptr<Algorithm> algorithm,
+                   experiment_->MakeAlgorithm(options_.rank, course_.get()));
   ASSIGN_OR_RETURN(const std::vector<IdentityItem> identity, IdentityOf(*experiment_));
   RunObserver* const observer = this;
   runner_ = std::make_unique<Runner>(
-      RunnerOptions{
-          .rank = options_.rank,
-          .workers = experiment_->workers(),
-          .nodes = experiment_->config().nodes(),
-          .evaluated = experiment_->evaluated(),
-          .rounds = experiment_->rounds(),
-          .shares_budget = !experiment_->has_rounds(),
-          .evaluate = [this](Round completed) { return experiment_->Evaluated(completed); },
-          .pace = PaceOf(*experiment_, options_.rank),
-          .trace = recording_->trace(),
-          .data_path = device_->data_path()},
+      RunnerOptions{.rank = options_.rank,
+                    .workers = experiment_->workers(),
+                    .nodes = experiment_->config().nodes(),
+                    .evaluated = experiment_->evaluated(),
+                    .rounds = experiment_->rounds(),
+                    .shares_budget = !experiment_->has_rounds(),
+                    .evaluate = [this](Round completed) { return course_->Evaluated(completed); },
+                    .pace = PaceOf(*experiment_, compute_.get(), options_.rank),
+                    .trace = recording_->trace(),
+                    .data_path = device_->data_path()},
       recording_->Recorded(std::move(algorithm), HeaderOf(*experiment_, options_.rank, identity)),
       objective_.get(), &experiment_->layout(), &experiment_->optimizer(), observer);
   session_ = std::make_unique<NodeSession>(SessionOptions(identity), Callbacks(), runner_.get());
@@ -154,8 +157,8 @@ absl::Status NodeRun::Prepare() {
           .workers = experiment_->workers(),
           .has_rounds = experiment_->has_rounds(),
           .measures_noise = experiment_->config().noise_scale(),
-          .evaluated = [this](Round round) { return experiment_->Evaluated(round); },
-          .at = [this](Round completed) { return experiment_->At(completed); },
+          .evaluated = [this](Round round) { return course_->Evaluated(round); },
+          .at = [this](Round completed) { return course_->At(completed); },
           .evaluation_bytes = experiment_->evaluation_bytes()},
       [this](const RunMetrics& metrics) { Record(metrics); });
   evaluations_ = std::make_unique<EvaluationThread>(
@@ -178,13 +181,16 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.peer_timeout = ResolvedTimeout(config.peer_timeout());
   session.step_timeout = ResolvedTimeout(config.step_timeout());
   session.rounds = experiment_->rounds();
-  session.first_limit = experiment_->target().limit();
+  session.first_limit = horizon_.limit();
+  if (const auto& batches = experiment_->plan().batches; batches.plateau()) {
+    session.largest_growth = batches.LargestGrowth();
+  }
   if (!experiment_->has_rounds()) {
     session.budget = {.nodes = config.nodes(),
                       .workers = experiment_->workers(),
                       .rounds = experiment_->rounds(),
-                      .measured = [this](Round round) { return experiment_->Measured(round); },
-                      .evaluated = [this](Round round) { return experiment_->Evaluated(round); }};
+                      .measured = [this](Round round) { return course_->Measured(round); },
+                      .evaluated = [this](Round round) { return course_->Evaluated(round); }};
   }
   return session;
 }
@@ -197,6 +203,7 @@ NodeSessionCallbacks NodeRun::Callbacks() {
                 if (!status.ok()) session_->Interrupt(std::move(status));
               },
           .on_notice = [](const std::string& notice) { LOG(WARNING) << notice; },
+          .on_settled = [this](Round limit, int64_t growth) { course_->Settle(limit, growth); },
           .on_start = [this] { return OnStart(); },
           .on_trained = [this](const SharedVector& model) { return OnTrained(model); },
           .on_all_done = [this] { return WriteResults(); }};
@@ -213,7 +220,7 @@ absl::Status NodeRun::OnStart() {
 
 absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel&) {
   if (objective_) {
-    const int64_t passes = experiment_->PassesIn(report.completed - 1).count;
+    const int64_t passes = course_->PassesIn(report.completed - 1).count;
     work_.AddGradient(report.loss, passes, report.gradient, report.noise, report.norms);
   }
   work_.mix += report.mix;
@@ -223,14 +230,14 @@ absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel&) {
 }
 
 absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
-  if (!experiment_->Measured(cut.round)) return absl::OkStatus();
+  if (!course_->Measured(cut.round)) return absl::OkStatus();
   NodeWork work = std::exchange(work_, {});
   const auto time = std::chrono::steady_clock::now() - start_;
   const bool shares_budget = !experiment_->has_rounds();
   if (shares_budget) ledger_.Add(time, &work);
   const int64_t batch = experiment_->config().batch();
   NodeMetrics metrics =
-      MeasureNode(experiment_->At(cut.round), time, work, batch, experiment_->problem().learns());
+      MeasureNode(course_->At(cut.round), time, work, batch, experiment_->problem().learns());
   if (shares_budget) ledger_.Describe(work, runner_->staleness(), &metrics);
   metrics.bytes_sent_total = cut.bytes_sent;
   metrics.bytes_received_total = cut.bytes_received;
@@ -308,9 +315,9 @@ absl::Status NodeRun::ReportTotals() {
 absl::Status NodeRun::Evaluate(const AveragedModel& average) {
   const absl::StatusOr<EvaluationRecord> evaluation = EvaluateAverage(average, *evaluator_);
   if (!evaluation.ok()) return InEvaluation(average.round, evaluation.status());
-  const bool met_before = target_.reached();
-  if (target_.OnEvaluation(*evaluation)) {
-    session_->ExtendRoundLimit(target_.limit(), target_.final());
+  const bool met_before = horizon_.reached();
+  if (horizon_.OnEvaluation(*evaluation)) {
+    session_->ExtendRoundLimit(horizon_.limit(), horizon_.final(), horizon_.growth());
   }
   collector_->OnEvaluation(*evaluation);
   if (met_before) return absl::OkStatus();  // the model that met the target is kept
@@ -318,7 +325,7 @@ absl::Status NodeRun::Evaluate(const AveragedModel& average) {
 }
 
 void NodeRun::Record(const RunMetrics& metrics) {
-  if (!met_ && target_.Met(metrics.test_accuracy)) met_ = metrics;
+  if (!met_ && horizon_.Met(metrics.test_accuracy)) met_ = metrics;
   run_metrics_->Append(ToJsonLine(metrics));
   options_.on_metrics(metrics);
 }
@@ -335,7 +342,7 @@ absl::Status NodeRun::WriteResults() {
 
 absl::Status NodeRun::WriteSummary() {
   const RunMetrics latest = collector_->latest();
-  Summary summary = SummaryOf(*experiment_, latest, met_);
+  Summary summary = SummaryOf(*experiment_, course_->plan(), latest, met_);
   summary.wall_time_s = latest.time_s;
   summary.local_test_accuracy = collector_->local_test_accuracy();
   summary.server_links = collector_->server_links();

@@ -14,10 +14,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "experiment/core/accuracy_target.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_identity.h"
 #include "experiment/core/node_ledger.h"
+#include "experiment/core/run_course.h"
+#include "experiment/core/run_horizon.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_recording.h"
 #include "node/control/metrics_collector.h"
@@ -26,6 +27,7 @@
 #include "node/runner/runner.h"
 #include "run/records/line_file.h"
 #include "run/records/measurement.h"
+#include "run/timing/compute_time.h"
 #include "system/mutex.h"
 
 namespace grapevine {
@@ -89,7 +91,9 @@ class NodeRun final : private RunObserver {
   const NodeRunOptions options_;
   const bool coordinates_;  // rank 0
   const std::string node_directory_;
+  const std::unique_ptr<RunCourse> course_;
 
+  std::unique_ptr<const ComputeTime> compute_;
   std::unique_ptr<NodeDevice> device_;
   std::unique_ptr<Objective> objective_;  // null on a parameter server
   // On rank 0, used by the evaluation thread. Null on a parameter server and if nothing learns.
@@ -105,7 +109,7 @@ class NodeRun final : private RunObserver {
 
   std::unique_ptr<BackgroundLines> run_metrics_;  // written by rank 0's callbacks
   std::unique_ptr<MetricsCollector> collector_;
-  AccuracyTarget target_;
+  RunHorizon horizon_;
   std::optional<RunMetrics> met_;                  // the first line that met the target
   std::unique_ptr<EvaluationThread> evaluations_;  // uses the members above: destroyed first
 

@@ -8,14 +8,15 @@
 
 namespace grapevine {
 
-absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& experiment) {
+absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& experiment,
+                                                             const RunCourse* course) {
   if (!experiment.problem().learns()) {
     return std::make_unique<PhantomVectors>(
         experiment.layout().size, experiment.optimizer().step_vectors(),
-        [&experiment](Round round) { return experiment.PassesIn(round); });
+        [course](Round round) { return course->PassesIn(round); });
   }
   ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Objective>> objectives,
-                   experiment.MakeObjectives(0, experiment.workers(), {}));
+                   experiment.MakeObjectives(0, experiment.workers(), {}, course));
   return std::make_unique<ReplicaVectors>(ReplicaVectors::Parts{
       .layout = &experiment.layout(),
       .optimizer = &experiment.optimizer(),

@@ -6,13 +6,15 @@
 
 #include "absl/status/statusor.h"
 #include "experiment/core/experiment.h"
+#include "experiment/core/run_course.h"
 #include "sim/engine/vector_store.h"
 
 namespace grapevine {
 
 // Numbers for a model that learns, none for a phantom. All nodes compute their gradients on one
-// network's memory. The experiment outlives the store.
-absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& experiment);
+// network's memory. The experiment and the run's course outlive the store.
+absl::StatusOr<std::unique_ptr<VectorStore>> MakeVectorStore(const Experiment& experiment,
+                                                             const RunCourse* course);
 
 }  // namespace grapevine
 

@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/recorded_experiment.h"
+#include "experiment/core/run_course.h"
 #include "experiment/simulated/experiment_vectors.h"
 #include "sim/engine/vector_store.h"
 #include "sim/replay/replay.h"
@@ -54,13 +55,15 @@ absl::StatusOr<ReplayedRun> ReplayRun(std::span<const RecordedNode> recordings) 
   const RecordedNode& first = recordings.front();
   ASSIGN_OR_RETURN(const std::unique_ptr<Experiment> experiment,
                    RecordedExperiment(first.file(), first.header()));
-  ASSIGN_OR_RETURN(const std::unique_ptr<VectorStore> vectors, MakeVectorStore(*experiment));
+  const std::unique_ptr<const RunCourse> course = experiment->NewCourse();
+  ASSIGN_OR_RETURN(const std::unique_ptr<VectorStore> vectors,
+                   MakeVectorStore(*experiment, course.get()));
   // Where workers share a budget, one of them may do all of it.
   const Round most_rounds =
       experiment->rounds() * (experiment->has_rounds() ? 1 : experiment->workers());
   ASSIGN_OR_RETURN(const std::unique_ptr<Replay> replay,
-                   Replay::Make(recordings, vectors.get(), most_rounds, [&experiment](Rank rank) {
-                     return experiment->MakeAlgorithm(rank);
+                   Replay::Make(recordings, vectors.get(), most_rounds, [&](Rank rank) {
+                     return experiment->MakeAlgorithm(rank, course.get());
                    }));
   RETURN_IF_ERROR(replay->Run());
   RETURN_IF_ERROR(CheckWhole(recordings, *replay));

@@ -13,11 +13,12 @@ namespace grapevine {
 
 using std::chrono::nanoseconds;
 
-SimulatedNodeMetrics::SimulatedNodeMetrics(const Experiment* experiment, Rank nodes)
-    : experiment_(experiment), nodes_(nodes) {}
+SimulatedNodeMetrics::SimulatedNodeMetrics(const Experiment* experiment, const RunCourse* course,
+                                           Rank nodes)
+    : experiment_(experiment), course_(course), nodes_(nodes) {}
 
 void SimulatedNodeMetrics::OnGradient(const GradientTimes& gradient) {
-  nodes_[gradient.rank].work.AddGradient(gradient.loss, experiment_->PassesIn(gradient.round).count,
+  nodes_[gradient.rank].work.AddGradient(gradient.loss, course_->PassesIn(gradient.round).count,
                                          nanoseconds(gradient.end - gradient.begin), gradient.noise,
                                          gradient.norms);
 }
@@ -34,13 +35,13 @@ void SimulatedNodeMetrics::OnCut(const CutTimes& cut, int64_t bytes_sent,
                                  const Staleness& staleness) {
   Node& node = nodes_[cut.rank];
   const int64_t bytes_received = node.bytes_received.Before(cut.completed);
-  if (!experiment_->Measured(cut.round)) return;
+  if (!course_->Measured(cut.round)) return;
   NodeWork work = std::exchange(node.work, {});
   work.time = nanoseconds(cut.now - std::exchange(node.last_line, cut.now));
   const bool shares_budget = !experiment_->has_rounds();
   if (shares_budget) node.ledger.Add(nanoseconds(cut.now), &work);
   if (!experiment_->problem().learns()) return;
-  NodeMetrics metrics = MeasureNode(experiment_->At(cut.round), nanoseconds(cut.now), work,
+  NodeMetrics metrics = MeasureNode(course_->At(cut.round), nanoseconds(cut.now), work,
                                     experiment_->config().batch(), /*learns=*/true);
   if (shares_budget) node.ledger.Describe(work, staleness, &metrics);
   metrics.bytes_sent_total = bytes_sent;

@@ -11,6 +11,7 @@
 #include "algorithm/staleness.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/node_ledger.h"
+#include "experiment/core/run_course.h"
 #include "run/records/measurement.h"
 #include "sim/engine/sim_observer.h"
 #include "sim/nanoseconds.h"
@@ -21,8 +22,9 @@ namespace grapevine {
 // descriptor for each.
 class SimulatedNodeMetrics {
  public:
-  // `experiment` outlives this. Of a model that does not learn there are totals, but no lines.
-  SimulatedNodeMetrics(const Experiment* experiment, Rank nodes);
+  // `experiment` and the run's `course` outlive this. Of a model that does not learn there are
+  // totals, but no lines.
+  SimulatedNodeMetrics(const Experiment* experiment, const RunCourse* course, Rank nodes);
 
   void OnGradient(const GradientTimes& gradient);
   void OnMessage(const MessageTimes& message);
@@ -46,6 +48,7 @@ class SimulatedNodeMetrics {
   };
 
   const Experiment* const experiment_;
+  const RunCourse* const course_;
   std::vector<Node> nodes_;
 };
 

@@ -33,30 +33,32 @@ double InterfaceBandwidth(const NetworkPlan& network) {
 SimulatedRun::SimulatedRun(const Experiment* experiment, SimulatedRunOptions options)
     : experiment_(experiment),
       options_(std::move(options)),
-      target_(experiment->target()),
+      course_(experiment->NewCourse()),
+      horizon_(experiment->HorizonOf(course_.get())),
       meter_(experiment->evaluation_bytes()) {}
 
 SimulatedRun::~SimulatedRun() = default;
 
 absl::StatusOr<Summary> SimulatedRun::Run() {
   RETURN_IF_ERROR(Prepare());
-  RETURN_IF_ERROR(simulation_->Run(target_.limit()));
+  RETURN_IF_ERROR(simulation_->Run(horizon_.limit()));
   return Conclude();
 }
 
 absl::Status SimulatedRun::Prepare() {
   ASSIGN_OR_RETURN(cluster_, SimulatedCluster::Make(experiment_->config()));
   workers_ = experiment_->workers();
-  ASSIGN_OR_RETURN(vectors_, MakeVectorStore(*experiment_));
+  compute_ = experiment_->MakeCompute(course_.get());
+  ASSIGN_OR_RETURN(vectors_, MakeVectorStore(*experiment_, course_.get()));
   ASSIGN_OR_RETURN(evaluator_, experiment_->problem().MakeEvaluator({}, {}));
   if (evaluator_ || !experiment_->has_rounds()) {
-    node_metrics_ =
-        std::make_unique<SimulatedNodeMetrics>(experiment_, experiment_->config().nodes());
+    node_metrics_ = std::make_unique<SimulatedNodeMetrics>(experiment_, course_.get(),
+                                                           experiment_->config().nodes());
   }
   collector_ = std::make_unique<RoundCollector>(
       RoundCollector::Options{
           .nodes = measured_nodes(),
-          .measured = [this](Round completed) { return experiment_->Measured(completed); }},
+          .measured = [this](Round completed) { return course_->Measured(completed); }},
       [this](const MeasuredRound& measured) { return OnMeasured(measured); });
   statistics_ = std::make_unique<StepStatistics>(
       StepStatistics::Options{.nodes = experiment_->config().nodes(),
@@ -70,9 +72,10 @@ absl::Status SimulatedRun::Prepare() {
       Simulation::Make(
           cluster_->options(*experiment_),
           {.make_network = [this](AlarmClock* clock) { return cluster_->network().Make(clock); },
-           .make_algorithm = [this](Rank rank) { return experiment_->MakeAlgorithm(rank); },
+           .make_algorithm =
+               [this](Rank rank) { return experiment_->MakeAlgorithm(rank, course_.get()); },
            .vectors = vectors_.get(),
-           .compute = experiment_->compute(),
+           .compute = compute_.get(),
            .effects = cluster_->effects(),
            .observer = &observers_}));
   ASSIGN_OR_RETURN(metrics_file_, LineFile::Open(MetricsPath(options_.run_directory)));
@@ -89,7 +92,7 @@ absl::Status SimulatedRun::PrepareTrace() {
 }
 
 void SimulatedRun::OnGradient(const GradientTimes& gradient) {
-  collector_->OnGradient(gradient.rank, gradient.loss, experiment_->PassesIn(gradient.round).count,
+  collector_->OnGradient(gradient.rank, gradient.loss, course_->PassesIn(gradient.round).count,
                          gradient.noise);
   if (node_metrics_) node_metrics_->OnGradient(gradient);
 }
@@ -136,14 +139,14 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
         AverageReplicas(experiment_->layout(), measured.completed, models.first(workers_));
     work.consensus_distance = counts.consensus_distance;
     work.buffer_distance = counts.buffer_distance;
-    if (experiment_->Evaluated(measured.completed)) {
+    if (course_->Evaluated(measured.completed)) {
       if (experiment_->evaluated() == EvaluatedModel::kServersWeights) {
         counts = JoinShards(experiment_->layout(), measured.completed, models.subspan(workers_));
       }
       ASSIGN_OR_RETURN(evaluation, Evaluate(counts, measured));
     }
   }
-  const RunMetrics metrics = meter_.Measure(experiment_->At(measured.completed), work, evaluation);
+  const RunMetrics metrics = meter_.Measure(course_->At(measured.completed), work, evaluation);
   if (options_.on_metrics) options_.on_metrics(metrics);
   return metrics_file_->Append(ToJsonLine(metrics));
 }
@@ -151,8 +154,8 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
 absl::StatusOr<EvaluationRecord> SimulatedRun::Evaluate(const AveragedModel& average,
                                                         const MeasuredRound& measured) {
   ASSIGN_OR_RETURN(const EvaluationRecord evaluation, EvaluateAverage(average, *evaluator_));
-  if (target_.OnEvaluation(evaluation)) simulation_->ExtendLimit(target_.limit());
-  if (target_.reached()) {  // nobody has to be told in time
+  if (horizon_.OnEvaluation(evaluation)) simulation_->ExtendLimit(horizon_.limit());
+  if (horizon_.reached()) {  // nobody has to be told in time
     last_models_ = measured.models;
     simulation_->Stop();
   }
@@ -162,8 +165,8 @@ absl::StatusOr<EvaluationRecord> SimulatedRun::Evaluate(const AveragedModel& ave
 
 absl::StatusOr<Summary> SimulatedRun::Conclude() {
   const RunMetrics& latest = meter_.latest();
-  const std::optional<RunMetrics> met = target_.reached() ? std::optional(latest) : std::nullopt;
-  Summary summary = SummaryOf(*experiment_, latest, met);
+  const std::optional<RunMetrics> met = horizon_.reached() ? std::optional(latest) : std::nullopt;
+  Summary summary = SummaryOf(*experiment_, course_->plan(), latest, met);
   summary.simulated_time_s = latest.time_s;
   if (evaluator_) {
     ASSIGN_OR_RETURN(const std::optional<Spread> local, EvaluateNodes());
@@ -216,7 +219,7 @@ absl::StatusOr<std::optional<Spread>> SimulatedRun::EvaluateNodes() {
   std::vector<double> accuracies;
   for (Rank rank = 0; rank < workers_; ++rank) {
     const SharedVector model =
-        target_.reached() ? last_models_[rank] : vectors_->At(simulation_->model(rank));
+        horizon_.reached() ? last_models_[rank] : vectors_->At(simulation_->model(rank));
     ASSIGN_OR_RETURN(const Evaluation result, evaluator_->Evaluate(model));
     if (result.accuracy) accuracies.push_back(*result.accuracy);
     ASSIGN_OR_RETURN(const std::string folder, CreateNodeDirectory(options_.run_directory, rank));

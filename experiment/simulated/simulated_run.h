@@ -12,8 +12,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "experiment/core/accuracy_target.h"
 #include "experiment/core/experiment.h"
+#include "experiment/core/run_course.h"
+#include "experiment/core/run_horizon.h"
 #include "experiment/simulated/simulated_cluster.h"
 #include "experiment/simulated/simulated_node_metrics.h"
 #include "kernels/vector/shared_vector.h"
@@ -21,6 +22,7 @@
 #include "run/records/line_file.h"
 #include "run/records/measurement.h"
 #include "run/records/metrics.h"
+#include "run/timing/compute_time.h"
 #include "run/trace/chrome_trace.h"
 #include "sim/engine/round_collector.h"
 #include "sim/engine/sim_observer.h"
@@ -72,8 +74,10 @@ class SimulatedRun final : private SimObserver {
 
   const Experiment* const experiment_;
   const SimulatedRunOptions options_;
+  const std::unique_ptr<RunCourse> course_;
 
   std::unique_ptr<SimulatedCluster> cluster_;
+  std::unique_ptr<const ComputeTime> compute_;
   std::unique_ptr<VectorStore> vectors_;
   std::unique_ptr<Evaluator> evaluator_;  // null if nothing learns
   std::unique_ptr<Simulation> simulation_;
@@ -85,7 +89,7 @@ class SimulatedRun final : private SimObserver {
   std::unique_ptr<SimulatedNodeMetrics> node_metrics_;  // null for a phantom with rounds
   std::unique_ptr<LineFile> metrics_file_;
   Rank workers_ = 0;  // ranks from here on are servers
-  AccuracyTarget target_;
+  RunHorizon horizon_;
   std::vector<SharedVector> last_models_;  // by rank, of the round that met the target
   RunMeter meter_;  // counts evaluations' messages too, though they take no simulated time
 };

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/printable.h"
+#include "base/status_macros.h"
 #include "base/units.h"
 #include "node/identity/host_address.h"
 
@@ -22,6 +23,16 @@ absl::Status CheckLimit(Round limit, const DirectiveContext& context) {
   if (limit >= 0 && limit <= context.rounds * std::max(sharing, 1)) return absl::OkStatus();
   return Malformed(absl::StrCat("sent ", limit, " as the limit of a run of ", context.rounds,
                                 " rounds", sharing > 0 ? " of each worker" : ""));
+}
+
+absl::Status CheckMove(const control::RoundLimit& moved, const DirectiveContext& context) {
+  if (!context.joined) return Malformed("moved the end of the run before it began");
+  RETURN_IF_ERROR(CheckLimit(moved.limit(), context));
+  const int64_t growth = moved.growth();
+  if (growth >= context.growth && growth <= context.largest_growth) return absl::OkStatus();
+  return Malformed(absl::StrCat("sent batches of ", growth, " first ones up to round ",
+                                moved.limit(), ", after ", context.growth, " and of at most ",
+                                context.largest_growth));
 }
 
 absl::Status CheckCut(Round cut, const DirectiveContext& context) {
@@ -66,8 +77,7 @@ absl::Status CheckDirective(const control::Directive& directive, const Directive
     case control::Directive::kRoster:
       return CheckRoster(directive.roster(), context);
     case control::Directive::kRoundLimit:
-      if (!context.joined) return Malformed("moved the end of the run before it began");
-      return CheckLimit(directive.round_limit().limit(), context);
+      return CheckMove(directive.round_limit(), context);
     case control::Directive::kCut:
       return CheckCut(directive.cut().round(), context);
     case control::Directive::kFinish:
@@ -89,7 +99,8 @@ ControlLine::ControlLine(ControlLineOptions options, SteadyTime now)
     : options_(std::move(options)),
       pulse_(std::clamp<nanoseconds>(options_.peer_timeout / 8, kMinPulse, kMaxPulse)),
       last_heard_(now),
-      last_pulse_(now) {}
+      last_pulse_(now),
+      last_growth_(std::min<int64_t>(options_.largest_growth, 1)) {}
 
 void ControlLine::OnConnecting(SteadyTime now) {
   last_heard_ = now;
@@ -103,6 +114,8 @@ void ControlLine::OnDirective(const control::Directive& directive, SteadyTime no
                                                        .rounds = options_.rounds,
                                                        .sharing = options_.sharing,
                                                        .cut = last_cut_,
+                                                       .growth = last_growth_,
+                                                       .largest_growth = options_.largest_growth,
                                                        .joined = roster_.has_value()});
   if (fits.ok()) return Obey(directive);
   End(FailedWith(absl::StrCat(RankZero(), " ", std::string(fits.message()),
@@ -116,7 +129,7 @@ void ControlLine::Obey(const control::Directive& directive) {
       roster_ = directive.roster();
       break;
     case control::Directive::kRoundLimit:
-      limit_ = directive.round_limit();
+      Move(directive.round_limit());
       break;
     case control::Directive::kCut:
       last_cut_ = directive.cut().round();
@@ -131,6 +144,21 @@ void ControlLine::Obey(const control::Directive& directive) {
     default:
       break;
   }
+}
+
+void ControlLine::Move(const control::RoundLimit& limit) {
+  last_growth_ = limit.growth();
+  if (limit.limit() <= last_limit_ && (limit_final_ || !limit.final())) return;
+  last_limit_ = std::max<Round>(last_limit_, limit.limit());
+  limit_final_ = limit_final_ || limit.final();
+  limits_.push_back(limit);
+}
+
+std::optional<control::RoundLimit> ControlLine::TakeLimit() {
+  if (limits_.empty()) return std::nullopt;
+  const control::RoundLimit limit = limits_.front();
+  limits_.pop_front();
+  return limit;
 }
 
 std::optional<Round> ControlLine::TakeCut() {

@@ -25,9 +25,13 @@ namespace grapevine {
 // What a node knows of its run.
 struct DirectiveContext {
   Rank world_size = 0;
-  Round rounds = 0;     // no round limit lies beyond
-  Rank sharing = 0;     // so many workers share a budget of gradients, of so many rounds; none: 0
-  Round cut = 0;        // the last nominal round that was to be measured
+  Round rounds = 0;  // no round limit lies beyond
+  Rank sharing = 0;  // so many workers share a budget of gradients, of so many rounds; none: 0
+  Round cut = 0;     // the last nominal round that was to be measured
+  // Where the batch grows at plateaus: the last that was told, and the largest, in batches of
+  // round 0. Elsewhere 0.
+  int64_t growth = 0;
+  int64_t largest_growth = 0;
   bool joined = false;  // the roster has come
 };
 
@@ -42,6 +46,7 @@ struct ControlLineOptions {
   // So many workers share a budget of gradients, and limits are of steps; 0: all do the same
   // rounds.
   Rank sharing = 0;
+  int64_t largest_growth = 0;  // DirectiveContext's
 };
 
 class ControlLine {
@@ -63,8 +68,8 @@ class ControlLine {
   bool answered() const { return answered_; }
   // The run has begun.
   const std::optional<control::Roster>& roster() const { return roster_; }
-  // The new limit, once, when the end of the run has moved.
-  std::optional<control::RoundLimit> TakeLimit() { return std::exchange(limit_, std::nullopt); }
+  // The new limits, each once, when the end of the run has moved or been settled.
+  std::optional<control::RoundLimit> TakeLimit();
   // The nominal rounds that are to be measured, each once, ascending. To be asked before the limit,
   // which may be the last.
   std::optional<Round> TakeCut();
@@ -78,6 +83,7 @@ class ControlLine {
 
  private:
   void Obey(const control::Directive& directive);
+  void Move(const control::RoundLimit& limit);
   std::string RankZero() const;  // for messages
   void EndWithoutRankZero(const std::string& how);
 
@@ -87,7 +93,11 @@ class ControlLine {
   SteadyTime last_pulse_;
   bool answered_ = false;
   std::optional<control::Roster> roster_;
-  std::optional<control::RoundLimit> limit_;
+  std::deque<control::RoundLimit>
+      limits_;  // not taken yet: ascending, at most one more than rounds
+  Round last_limit_ = 0;
+  bool limit_final_ = false;
+  int64_t last_growth_ = 0;
   std::deque<Round> cuts_;  // not taken yet: at most as many as the run has rounds
   Round last_cut_ = 0;
   std::optional<absl::Status> verdict_;

@@ -122,7 +122,7 @@ void Coordinator::OnTick(SteadyTime now) {
   if (phase_ == Phase::kGathering || phase_ == Phase::kRunning) SendToAll(beat);
 }
 
-void Coordinator::ExtendRoundLimit(Round limit, bool final) {
+void Coordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
   if (limit < round_limit_ || (limit == round_limit_ && !final)) return;
   round_limit_ = limit;
   if (phase_ != Phase::kRunning) return;
@@ -133,6 +133,7 @@ void Coordinator::ExtendRoundLimit(Round limit, bool final) {
   control::Directive directive;
   directive.mutable_round_limit()->set_limit(limit);
   directive.mutable_round_limit()->set_final(final);
+  directive.mutable_round_limit()->set_growth(growth);
   SendToAll(directive);
 }
 

@@ -80,8 +80,8 @@ class Coordinator {
   // To be called a few times per peer_timeout: judges time-outs, and sends a Beat to all.
   void OnTick(SteadyTime now);
   // Moves the end of the run outwards, or settles it where it is; a lower limit
-  // is ignored.
-  void ExtendRoundLimit(Round limit, bool final);
+  // is ignored. `growth`: control.proto's, of the rounds from the limit before.
+  void ExtendRoundLimit(Round limit, bool final, int64_t growth = 0);
 
   // All are done and the results are written: no node needs another any more. Does nothing if the
   // run has ended otherwise meanwhile.

@@ -380,7 +380,7 @@ bool GrpcControlClient::Deliver() {
   }
   if (const std::optional<control::RoundLimit> moved = line_.TakeLimit()) {
     mutex_.unlock();
-    callbacks_.on_round_limit(moved->limit(), moved->final());
+    callbacks_.on_round_limit(*moved);
     mutex_.lock();
     return true;
   }

@@ -33,7 +33,7 @@ namespace grapevine {
 class GrpcControlClient {
  public:
   struct Callbacks {
-    std::function<void(Round limit, bool final)> on_round_limit;
+    std::function<void(const control::RoundLimit& moved)> on_round_limit;
     // A nominal round is to be measured; never after the limit that is final.
     std::function<void(Round round)> on_cut;
     // The run has failed, or rank 0 is lost: the message for the user, with its

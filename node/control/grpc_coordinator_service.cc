@@ -157,9 +157,9 @@ GrpcCoordinatorService::~GrpcCoordinatorService() {
   ticker_.join();
 }
 
-void GrpcCoordinatorService::ExtendRoundLimit(Round limit, bool final) {
+void GrpcCoordinatorService::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
   MutexLock lock(mutex_);
-  coordinator_.ExtendRoundLimit(limit, final);
+  coordinator_.ExtendRoundLimit(limit, final, growth);
   Flush();
 }
 

@@ -41,7 +41,7 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   ~GrpcCoordinatorService() override;
 
   // Moves the end of the run; see Coordinator.
-  void ExtendRoundLimit(Round limit, bool final);
+  void ExtendRoundLimit(Round limit, bool final, int64_t growth = 0);
 
   // See Coordinator.
   void Finish();

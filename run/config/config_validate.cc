@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
@@ -162,7 +163,14 @@ absl::Status CheckStragglers(const ResolvedConfig& resolved) {
 
 absl::Status CheckRecord(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
-  if (!config.has_record() || config.device() == "cpu") return absl::OkStatus();
+  if (!config.has_record()) return absl::OkStatus();
+  if (absl::StartsWith(config.batch_schedule(), "plateau")) {
+    return UsageError(absl::StrCat(Culprit(resolved, "record"),
+                                   ": a replay evaluates nothing, so it knows no plateaus; give "
+                                   "--batch-schedule=step the positions at which an earlier run's "
+                                   "batch grew (summary.json), or drop --record"));
+  }
+  if (config.device() == "cpu") return absl::OkStatus();
   return UsageError(absl::StrCat(Culprit(resolved, "record"),
                                  ": a replay computes on the CPU, "
                                  "whose bits a GPU's are not; drop --device=",

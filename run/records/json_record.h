@@ -64,7 +64,8 @@ inline bool Read(const nlohmann::json& json, std::string* value) {
 // Far more than any list of a record has, whose longest have an entry for each server.
 inline constexpr size_t kMaxListed = size_t{1} << 20;
 
-inline bool Read(const nlohmann::json& json, std::vector<int64_t>* values) {
+template <typename Value>
+bool Read(const nlohmann::json& json, std::vector<Value>* values) {
   if (!json.is_array() || json.size() > kMaxListed) return false;
   for (const nlohmann::json& value : json) {
     if (!Read(value, &values->emplace_back())) return false;

@@ -65,12 +65,19 @@ constexpr auto kNormsMembers = [](auto& record, auto&& visit) {
 constexpr char kLocal[] = "local_test_accuracy";
 constexpr char kGradients[] = "gradients";
 constexpr char kIdle[] = "idle_s";
+constexpr char kBatchGrowth[] = "batch_growth";
 constexpr char kServerLinks[] = "server_links";
 constexpr char kTarget[] = "target";
 
 constexpr auto kServerLinksMembers = [](auto& record, auto&& visit) {
   visit("bytes_sent", record.bytes_sent);
   visit("bytes_received", record.bytes_received);
+};
+
+constexpr auto kBatchGrowthMembers = [](auto& record, auto&& visit) {
+  visit("round", record.round);
+  visit("epoch", record.epoch);
+  visit("batch", record.batch);
 };
 
 constexpr auto kTargetMembers = [](auto& record, auto&& visit) {
@@ -217,6 +224,9 @@ std::string ToJsonText(const Summary& summary) {
   if (summary.server_links) {
     json[kServerLinks] = ToJson(*summary.server_links, kServerLinksMembers);
   }
+  if (summary.batch_growth) {
+    json[kBatchGrowth] = ToJson(*summary.batch_growth, kBatchGrowthMembers);
+  }
   if (summary.target) json[kTarget] = ToJson(*summary.target, kTargetMembers);
   return Dump(json, 2) + "\n";
 }
@@ -229,6 +239,7 @@ absl::StatusOr<Summary> SummaryFromJson(std::string_view text) {
   status.Update(ReadMember(json, kGradients, kSpreadMembers, &summary.gradients));
   status.Update(ReadMember(json, kIdle, kSpreadMembers, &summary.idle_s));
   status.Update(ReadMember(json, kServerLinks, kServerLinksMembers, &summary.server_links));
+  status.Update(ReadMember(json, kBatchGrowth, kBatchGrowthMembers, &summary.batch_growth));
   status.Update(ReadMember(json, kTarget, kTargetMembers, &summary.target));
   RETURN_IF_ERROR(status);
   return summary;

@@ -145,6 +145,14 @@ struct TargetAccuracy {
   std::optional<double> test_accuracy;
 };
 
+// How the batch grew: from each of these rounds on, at that many epochs, a step of all workers
+// together has so many samples.
+struct BatchGrowth {
+  std::vector<int64_t> round;  // ascending, from 0 on
+  std::vector<double> epoch;
+  std::vector<int64_t> batch;
+};
+
 // If a target was met, the model that is kept, its losses, accuracies and consensus distance are
 // those of the evaluation that met it.
 struct Summary {
@@ -190,6 +198,7 @@ struct Summary {
   std::optional<double> staleness_mean;
   std::optional<int64_t> staleness_max;
 
+  std::optional<BatchGrowth> batch_growth;  // absent where it did not grow
   std::optional<ServerLinks> server_links;  // absent where no node is a server
   std::optional<TargetAccuracy> target;
 };

@@ -40,6 +40,9 @@ TEST(OpeningTest, SaysTheGlobalBatchAndWhichRateFollowsFromIt) {
               HasSubstr("batch 8 x 4 accumulated x 4 nodes = 128, 80 rounds (10 epochs)\n"));
   EXPECT_THAT(OpeningOf({{"batch", "8"}, {"batch_schedule", "step:at=5:factor=4"}}),
               HasSubstr("batch 8 x 4 nodes = 32, growing to 128, 200 rounds (10 epochs)\n"));
+  EXPECT_THAT(OpeningOf({{"batch", "8"}, {"batch_schedule", "plateau:factor=4:most=1"}}),
+              HasSubstr("batch 8 x 4 nodes = 32, growing at plateaus up to 128, at most 320 rounds "
+                        "(10 epochs)\n"));
 }
 
 TEST(ConclusionTest, NamesTheServerWhoseLinkCarriedTheMost) {

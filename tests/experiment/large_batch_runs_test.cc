@@ -74,9 +74,9 @@ TEST(ScaledRates, FollowTheGlobalBatchAndAreWarmedUpFromTheBaseRate) {
                                       {"schedule", "constant:warmup=5"}});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
   EXPECT_DOUBLE_EQ((*experiment)->learning_rate(), 0.8);
-  EXPECT_DOUBLE_EQ((*experiment)->At(1).learning_rate, 0.1);
-  EXPECT_DOUBLE_EQ((*experiment)->At(11).learning_rate, 0.45);
-  EXPECT_DOUBLE_EQ((*experiment)->At(21).learning_rate, 0.8);
+  EXPECT_DOUBLE_EQ((*experiment)->NewCourse()->At(1).learning_rate, 0.1);
+  EXPECT_DOUBLE_EQ((*experiment)->NewCourse()->At(11).learning_rate, 0.45);
+  EXPECT_DOUBLE_EQ((*experiment)->NewCourse()->At(21).learning_rate, 0.8);
 }
 
 TEST(ScaledRates, CountTheWorkersAndNotTheServers) {
@@ -236,26 +236,26 @@ TEST(GrowingBatches, KeepEpochsEvaluationsAndSchedulesRight) {
                                       {"schedule", "step:at=3:factor=0.5"},
                                       {"batch_schedule", "step"}});
   ASSERT_TRUE(experiment.ok()) << experiment.status();
-  const Experiment& run = **experiment;
-  EXPECT_EQ(run.rounds(), 32 + 8 + 4);
-  EXPECT_EQ(run.global_batch(), 64);
-  EXPECT_EQ(run.LargestGlobalBatch(), 256);
+  EXPECT_EQ((*experiment)->rounds(), 32 + 8 + 4);
+  EXPECT_EQ((*experiment)->global_batch(), 64);
+  EXPECT_EQ((*experiment)->LargestGlobalBatch(), 256);
+  const RunPlan& run = (*experiment)->plan();
   EXPECT_DOUBLE_EQ(run.Epoch(32), 2);
   EXPECT_DOUBLE_EQ(run.Epoch(40), 3);
   EXPECT_DOUBLE_EQ(run.Epoch(44), 4);
-  EXPECT_EQ(run.Samples(44), 4096);
   EXPECT_EQ(run.PassesIn(31).count, 1);
   EXPECT_EQ(run.PassesIn(32).first, 32);
   EXPECT_EQ(run.PassesIn(32).count, 2);
   EXPECT_EQ(run.PassesIn(40).first, 48);
   EXPECT_EQ(run.PassesIn(43).count, 4);
   std::vector<Round> evaluated;
-  for (Round completed = 1; completed <= run.rounds(); ++completed) {
+  for (Round completed = 1; completed <= run.rounds; ++completed) {
     if (run.Evaluated(completed)) evaluated.push_back(completed);
   }
   EXPECT_THAT(evaluated, ElementsAre(16, 32, 40, 44)) << "after each epoch";
-  EXPECT_DOUBLE_EQ(run.At(40).learning_rate, 0.1) << "of the last round of epoch 3";
-  EXPECT_DOUBLE_EQ(run.At(41).learning_rate, 0.05);
+  EXPECT_DOUBLE_EQ((*experiment)->NewCourse()->At(40).learning_rate, 0.1)
+      << "of the last round of epoch 3";
+  EXPECT_DOUBLE_EQ((*experiment)->NewCourse()->At(41).learning_rate, 0.05);
 }
 
 TEST(GrowingBatches, ARunOfRoundsHasSoMany) {
@@ -267,7 +267,7 @@ TEST(GrowingBatches, ARunOfRoundsHasSoMany) {
   }
   const auto experiment =
       BuildLarge({{"batch", "16"}, {"rounds", "44"}, {"batch_schedule", "step"}});
-  EXPECT_DOUBLE_EQ((*experiment)->Epoch(44), 4) << "shares are of the samples";
+  EXPECT_DOUBLE_EQ((*experiment)->plan().Epoch(44), 4) << "shares are of the samples";
   EXPECT_EQ(RefusalOf({{"batch", "16"}, {"rounds", "44"}, {"batch_schedule", "step:at=100"}}),
             "--batch-schedule=step:at=100: at: '100' is round 1600, past the end of the run (44 "
             "rounds)");
@@ -363,9 +363,10 @@ TEST(GrowingBatches, AreRefusedWhereTheyCannotBe) {
   EXPECT_EQ(RefusalOf({{"algorithm", "adpsgd"}, {"batch_schedule", "step"}}),
             "--batch-schedule=step: the nodes of --algorithm=adpsgd go through no rounds together; "
             "take --accumulate, or dpsgd");
-  EXPECT_EQ(RefusalOf({{"batch_schedule", "plateau"}}),
-            "--batch-schedule=plateau: unknown batch schedule 'plateau'; known: none, "
-            "step[:at=50%+75%][:factor=2]");
+  EXPECT_EQ(RefusalOf({{"batch_schedule", "double"}}),
+            "--batch-schedule=double: unknown batch schedule 'double'; known: none, "
+            "step[:at=50%+75%][:factor=2], "
+            "plateau[:factor=2][:patience=2][:threshold=0.01][:most=3]");
 }
 
 }  // namespace

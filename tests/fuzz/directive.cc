@@ -10,15 +10,20 @@
 namespace grapevine {
 namespace {
 
-// `sharing` workers share a budget of gradients, if there are any.
-void PlayWith(Rank sharing, const uint8_t* data, size_t size) {
+// `sharing` workers share a budget of gradients, if there are any; otherwise batches may grow up to
+// `largest_growth`.
+void PlayWith(Rank sharing, int64_t largest_growth, const uint8_t* data, size_t size) {
   constexpr Rank kNodes = 3;
   constexpr Round kRounds = 100;
   SteadyTime now{};
-  ControlLine line(
-      {.coordinator = "10.0.0.1:7000", .world_size = kNodes, .rounds = kRounds, .sharing = sharing},
-      now);
+  ControlLine line({.coordinator = "10.0.0.1:7000",
+                    .world_size = kNodes,
+                    .rounds = kRounds,
+                    .sharing = sharing,
+                    .largest_growth = largest_growth},
+                   now);
   Round last_cut = 0;
+  int64_t growth = 0;
   line.OnConnecting(now);
   for (size_t at = 0; at < size;) {
     const size_t length = std::min<size_t>(data[at], size - at - 1);
@@ -30,8 +35,11 @@ void PlayWith(Rank sharing, const uint8_t* data, size_t size) {
     line.OnDirective(directive, now);
     CHECK(!over || line.verdict().has_value());
     if (line.roster()) CHECK_EQ(line.roster()->addresses_size(), kNodes);
-    if (const auto limit = line.TakeLimit())
+    while (const auto limit = line.TakeLimit()) {
       CHECK(limit->limit() >= 0 && limit->limit() <= kRounds * std::max(sharing, 1));
+      CHECK(limit->growth() >= growth && limit->growth() <= largest_growth);
+      growth = limit->growth();
+    }
     while (const auto cut = line.TakeCut()) {
       CHECK(*cut > last_cut && *cut <= kRounds);
       last_cut = *cut;
@@ -43,8 +51,9 @@ void PlayWith(Rank sharing, const uint8_t* data, size_t size) {
 }
 
 void Play(const uint8_t* data, size_t size) {
-  PlayWith(0, data, size);
-  PlayWith(2, data, size);
+  PlayWith(0, 0, data, size);
+  PlayWith(0, 8, data, size);
+  PlayWith(2, 0, data, size);
 }
 
 const fuzz::Target target("directive", Play);

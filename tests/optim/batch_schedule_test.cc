@@ -70,7 +70,8 @@ TEST(BatchScheduleTest, ErrorsNameTheSpecAndWhatIsKnown) {
     return std::string(status.message());
   };
   EXPECT_EQ(refusal("double"),
-            "double: unknown batch schedule 'double'; known: none, step[:at=50%+75%][:factor=2]");
+            "double: unknown batch schedule 'double'; known: none, step[:at=50%+75%][:factor=2], "
+            "plateau[:factor=2][:patience=2][:threshold=0.01][:most=3]");
   EXPECT_EQ(refusal("step:at=75%+50%"),
             "step:at=75%+50%: at: '50%' does not come after '75%'; write positions in ascending "
             "order");

@@ -31,15 +31,16 @@ class LastAverage final : public RunObserver {
 // The node of one rank.
 class NodeInMemory {
  public:
-  NodeInMemory(const Experiment& experiment, Rank rank, std::unique_ptr<Algorithm> algorithm,
-               std::unique_ptr<Objective> objective, std::shared_ptr<MemoryHub> hub)
+  NodeInMemory(const Experiment& experiment, const RunCourse& course, Rank rank,
+               std::unique_ptr<Algorithm> algorithm, std::unique_ptr<Objective> objective,
+               std::shared_ptr<MemoryHub> hub)
       : experiment_(experiment),
         objective_(std::move(objective)),
         runner_({.rank = rank,
                  .workers = experiment.workers(),
                  .rounds = experiment.rounds(),
                  .limit = experiment.rounds(),
-                 .evaluate = [&experiment](Round round) { return experiment.Evaluated(round); }},
+                 .evaluate = [&course](Round round) { return course.Evaluated(round); }},
                 std::move(algorithm), objective_.get(), &experiment.layout(),
                 &experiment.optimizer(), &observer_),
         transport_(std::move(hub), rank, &runner_) {
@@ -69,17 +70,17 @@ class NodeInMemory {
 
 using Nodes = std::vector<std::unique_ptr<NodeInMemory>>;
 
-absl::StatusOr<Nodes> MakeNodes(const Experiment& experiment) {
+absl::StatusOr<Nodes> MakeNodes(const Experiment& experiment, const RunCourse& course) {
   auto hub = std::make_shared<MemoryHub>(experiment.config().nodes());
   Nodes nodes;
   for (Rank rank = 0; rank < experiment.config().nodes(); ++rank) {
-    ASSIGN_OR_RETURN(std::unique_ptr<Algorithm> algorithm, experiment.MakeAlgorithm(rank));
+    ASSIGN_OR_RETURN(std::unique_ptr<Algorithm> algorithm, experiment.MakeAlgorithm(rank, &course));
     // Those that are made together share memory, and belong to one thread.
     std::vector<std::unique_ptr<Objective>> objective(1);
     if (rank < experiment.workers()) {
-      ASSIGN_OR_RETURN(objective, experiment.MakeObjectives(rank, rank + 1, {}));
+      ASSIGN_OR_RETURN(objective, experiment.MakeObjectives(rank, rank + 1, {}, &course));
     }
-    nodes.push_back(std::make_unique<NodeInMemory>(experiment, rank, std::move(algorithm),
+    nodes.push_back(std::make_unique<NodeInMemory>(experiment, course, rank, std::move(algorithm),
                                                    std::move(objective.front()), hub));
   }
   return nodes;
@@ -97,7 +98,8 @@ absl::Status RunAll(const Nodes& nodes) {
 }  // namespace
 
 absl::StatusOr<int64_t> TrainInMemory(const Experiment& experiment, const std::string& run) {
-  ASSIGN_OR_RETURN(const Nodes nodes, MakeNodes(experiment));
+  const std::unique_ptr<const RunCourse> course = experiment.NewCourse();
+  ASSIGN_OR_RETURN(const Nodes nodes, MakeNodes(experiment, *course));
   RETURN_IF_ERROR(RunAll(nodes));
   for (Rank rank = 0; rank < experiment.workers(); ++rank) {
     ASSIGN_OR_RETURN(const std::string folder, CreateNodeDirectory(run, rank));

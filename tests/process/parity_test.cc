@@ -127,7 +127,7 @@ std::vector<Payload> ExpectedPayload(const Experiment& experiment, const Method&
   for (Round completed = 1; completed <= kRounds; ++completed) {
     Payload next = expected.back();
     next.training += RoundPayload(experiment, method, completed - 1);
-    next.evaluation += experiment.Evaluated(completed) ? merge : 0;
+    next.evaluation += experiment.plan().Evaluated(completed) ? merge : 0;
     expected.push_back(next);
   }
   EXPECT_GT(expected.back().evaluation, merge);
@@ -145,7 +145,7 @@ void ExpectPayload(const std::string& run, const Experiment& experiment,
   const std::vector<nlohmann::json> lines = JsonLines(run + "/metrics.jsonl");
   size_t measured = 0;
   for (Round completed = 1; completed <= kRounds; ++completed) {
-    measured += experiment.Measured(completed) ? 1 : 0;
+    measured += experiment.plan().Measured(completed) ? 1 : 0;
   }
   EXPECT_EQ(lines.size(), measured);
   for (const nlohmann::json& line : lines) {

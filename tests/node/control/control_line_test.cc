@@ -77,6 +77,38 @@ TEST_F(ControlLineTest, RemembersTheRosterAndHandsOutEachLimitOnce) {
   EXPECT_FALSE(line_.TakeLimit().has_value());
 }
 
+// None is lost: each says of which batch its rounds are.
+TEST(ControlLine, HandsOutTheLimitsOfGrowingBatchesInOrder) {
+  const SteadyTime now{};
+  ControlLine line({.coordinator = "node1:29500", .rounds = 40, .largest_growth = 4}, now);
+  line.OnDirective(Roster(), now);
+  const auto move = [&](Round limit, bool final, int64_t growth) {
+    control::Directive moved;
+    moved.mutable_round_limit()->set_limit(limit);
+    moved.mutable_round_limit()->set_final(final);
+    moved.mutable_round_limit()->set_growth(growth);
+    line.OnDirective(moved, now);
+  };
+  move(12, false, 1);
+  move(15, false, 2);
+  move(15, false, 2);  // says nothing new
+  move(13, false, 2);  // nor does this
+  move(17, true, 4);
+  move(17, true, 4);
+  for (const auto& [limit, growth] : {std::pair(12, 1), {15, 2}, {17, 4}}) {
+    const std::optional<control::RoundLimit> taken = line.TakeLimit();
+    ASSERT_TRUE(taken.has_value());
+    EXPECT_EQ(taken->limit(), limit);
+    EXPECT_EQ(taken->growth(), growth);
+    EXPECT_EQ(taken->final(), limit == 17);
+  }
+  EXPECT_FALSE(line.TakeLimit().has_value());
+  move(18, true, 2);
+  ASSERT_TRUE(line.verdict().has_value());
+  EXPECT_EQ(FailureOf(*line.verdict()), Failure::kPeerLost);
+  EXPECT_THAT(line.verdict()->message(), HasSubstr("sent batches of 2 first ones up to round 18"));
+}
+
 TEST_F(ControlLineTest, TheFirstVerdictStands) {
   line_.OnDirective(Abort("rank 2 died", 6), now_);
   line_.OnDirective(Abort("rank 3 died", 6), now_);

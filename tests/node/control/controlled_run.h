@@ -105,16 +105,18 @@ class ControlledNode {
   }
 
   void Start() {
-    client_.Start({.on_round_limit = [this](Round limit, bool) { limit_.set_value(limit); },
-                   .on_abort = [this](const absl::Status& status) { end_.set_value(status); },
-                   .on_finish = [this] { end_.set_value(absl::OkStatus()); }},
-                  [this] {
-                    beats_.Count();
-                    control::Heartbeat beat;
-                    beat.set_round(3);
-                    beat.set_state("computing");
-                    return beat;
-                  });
+    client_.Start(
+        {.on_round_limit =
+             [this](const control::RoundLimit& moved) { limit_.set_value(moved.limit()); },
+         .on_abort = [this](const absl::Status& status) { end_.set_value(status); },
+         .on_finish = [this] { end_.set_value(absl::OkStatus()); }},
+        [this] {
+          beats_.Count();
+          control::Heartbeat beat;
+          beat.set_round(3);
+          beat.set_state("computing");
+          return beat;
+        });
   }
 
   void Done(Round limit) {

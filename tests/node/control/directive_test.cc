@@ -21,9 +21,13 @@ control::Directive RosterOf(const std::vector<std::string>& addresses, Round lim
   return directive;
 }
 
-control::Directive LimitOf(Round limit) {
+constexpr DirectiveContext kGrowing{
+    .world_size = 2, .rounds = 10, .growth = 4, .largest_growth = 8, .joined = true};
+
+control::Directive LimitOf(Round limit, int64_t growth = 0) {
   control::Directive directive;
   directive.mutable_round_limit()->set_limit(limit);
+  directive.mutable_round_limit()->set_growth(growth);
   return directive;
 }
 
@@ -67,6 +71,20 @@ TEST(Directive, LimitsLieWithinTheRun) {
   EXPECT_EQ(Objection(LimitOf(-1), kRunning), "sent -1 as the limit of a run of 10 rounds");
   EXPECT_EQ(Objection(LimitOf(11), kRunning), "sent 11 as the limit of a run of 10 rounds");
   EXPECT_THAT(Objection(LimitOf(5), kGathering), HasSubstr("before it began"));
+}
+
+TEST(Directive, BatchesGrowWithinBoundsAndWhereTheyMay) {
+  EXPECT_EQ(Objection(LimitOf(7, 4), kGrowing), "");
+  EXPECT_EQ(Objection(LimitOf(7, 8), kGrowing), "");
+  for (const int64_t growth : {-1, 0, 1, 3, 9}) {
+    EXPECT_EQ(Objection(LimitOf(7, growth), kGrowing),
+              "sent batches of " + std::to_string(growth) +
+                  " first ones up to round 7, after 4 and of at most 8");
+  }
+  EXPECT_THAT(Objection(LimitOf(11, 4), kGrowing), HasSubstr("11 as the limit"));
+  EXPECT_EQ(Objection(LimitOf(7, 2), kRunning),
+            "sent batches of 2 first ones up to round 7, after 0 and of at most 0");
+  EXPECT_THAT(Objection(LimitOf(7, 2), kSharing), HasSubstr("sent batches of 2"));
 }
 
 TEST(Directive, ANodeThatSharesABudgetMayDoAllOfIt) {

@@ -87,14 +87,15 @@ TEST(GrpcControl, ASharedBudgetFromItsFirstLimitToTheLast) {
   control::Registration registration = RegistrationOf(0, 1);
   registration.set_address("127.0.0.1:7000");
   ASSERT_TRUE(client.Join(registration, steady_clock::now() + kLong).ok());
-  client.Start({.on_round_limit =
-                    [&](Round limit, bool final) {
-                      heard.Add((final ? "last limit " : "limit ") + std::to_string(limit));
-                    },
-                .on_cut = [&](Round round) { heard.Add("measure " + std::to_string(round)); },
-                .on_abort = [&](const absl::Status& status) { end.set_value(status); },
-                .on_finish = [&] { end.set_value(absl::OkStatus()); }},
-               [] { return control::Heartbeat(); });
+  client.Start(
+      {.on_round_limit =
+           [&](const control::RoundLimit& moved) {
+             heard.Add((moved.final() ? "last limit " : "limit ") + std::to_string(moved.limit()));
+           },
+       .on_cut = [&](Round round) { heard.Add("measure " + std::to_string(round)); },
+       .on_abort = [&](const absl::Status& status) { end.set_value(status); },
+       .on_finish = [&] { end.set_value(absl::OkStatus()); }},
+      [] { return control::Heartbeat(); });
   for (Round steps = 1; steps <= 10; ++steps) {
     // A step is ahead of the one to come while two are left.
     EXPECT_TRUE(heard.Await("limit " + std::to_string(steps < 9 ? steps + 1 : steps)));

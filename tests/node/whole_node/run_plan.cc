@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/units.h"
+#include "optim/batch_schedule.h"
+#include "random/keyed_random.h"
 
 namespace grapevine::testing {
 namespace {
@@ -56,6 +58,7 @@ std::string Describe(const RunPlan& plan) {
       "seed ", plan.seed, ": ", plan.token ? "with a token, " : "", plan.algorithm, " on ",
       plan.topology, " of ", plan.nodes, ", window ", plan.window, ", ", plan.rounds, " rounds",
       plan.evaluate_every > 0 ? absl::StrCat(", evaluated every ", plan.evaluate_every) : "",
+      plan.batch_schedule.empty() ? "" : absl::StrCat(", batches ", plan.batch_schedule),
       plan.target_met_in ? absl::StrCat(", target met in round ", *plan.target_met_in) : "",
       ", latency ", InSeconds(plan.latency), " + ", InSeconds(plan.jitter), ", gradient ",
       InSeconds(plan.gradient), ", evaluation ", InSeconds(plan.evaluation), ", last evaluation ",
@@ -67,6 +70,23 @@ std::string Describe(const RunPlan& plan) {
 
 bool Evaluated(const RunPlan& plan, Round completed) {
   return plan.evaluate_every > 0 && completed % plan.evaluate_every == 0;
+}
+
+grapevine::RunPlan Beforehand(const RunPlan& plan) {
+  grapevine::RunPlan rounds{.extent = {.rounds = plan.rounds},
+                            .rounds = plan.rounds,
+                            .evaluate_every = static_cast<double>(plan.evaluate_every)};
+  if (!plan.batch_schedule.empty()) {
+    rounds.batches = *BatchSchedule::Make(plan.batch_schedule, rounds.extent);
+  }
+  return rounds;
+}
+
+EvaluationRecord EvaluationOf(const RunPlan& plan, Round completed) {
+  KeyedRandom random(plan.seed, Purpose::kGradientNoise, static_cast<uint64_t>(completed));
+  return {.round = completed,
+          .test_loss = random.Unit(),
+          .test_accuracy = plan.target_met_in && completed >= *plan.target_met_in ? 1 : 0};
 }
 
 Round LastRound(const RunPlan& plan) {

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "experiment/core/run_plan.h"
+#include "run/records/metrics.h"
 
 namespace grapevine::testing {
 
@@ -51,6 +53,10 @@ struct RunPlan {
   // The first evaluation of this round or a later one meets the target accuracy, if the run has
   // one; its end is then not known beforehand.
   std::optional<Round> target_met_in;
+  // "plateau..." (optim/batch_schedule.h), of the losses below: rounds are then of the first batch,
+  // as many as there are if the batch does not grow, and the last one is evaluated, too. Else
+  // empty.
+  std::string batch_schedule;
   std::chrono::nanoseconds latency{1000000};
   std::chrono::nanoseconds jitter{1000000};
   std::chrono::nanoseconds gradient{5000000};         // mean time of one
@@ -66,6 +72,11 @@ struct RunPlan {
 std::string Describe(const RunPlan& plan);
 
 bool Evaluated(const RunPlan& plan, Round completed);
+
+// What is known beforehand of a run whose batch grows, and the loss and accuracy of its model after
+// so many rounds.
+grapevine::RunPlan Beforehand(const RunPlan& plan);
+EvaluationRecord EvaluationOf(const RunPlan& plan, Round completed);
 
 // The round at which a run without faults ends: one evaluation after the one that meets the
 // target.

@@ -75,8 +75,8 @@ void SimulatedCoordinator::ScheduleTick() {
   });
 }
 
-void SimulatedCoordinator::ExtendRoundLimit(Round limit, bool final) {
-  coordinator_.ExtendRoundLimit(limit, final);
+void SimulatedCoordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
+  coordinator_.ExtendRoundLimit(limit, final, growth);
   Flush();
 }
 

@@ -29,7 +29,7 @@ class SimulatedCoordinator {
   SimulatedCoordinator(CoordinatorOptions options, RunToken token, SimulatedNetwork* network,
                        Process* process, Sinks sinks);
 
-  void ExtendRoundLimit(Round limit, bool final);
+  void ExtendRoundLimit(Round limit, bool final, int64_t growth);
   // Whether every node that must hear the end has heard it and left.
   bool AllClosed() const;
   const Coordinator& coordinator() const { return coordinator_; }

@@ -53,8 +53,8 @@ SimulatedNode::SimulatedNode(const World* world, Rank rank)
     : world_(world),
       rank_(rank),
       random_(world->plan->seed, Purpose::kStraggler, rank),
-      target_(plan().target_met_in ? std::optional(1.0) : std::nullopt, plan().rounds,
-              [plan = &plan()](Round completed) { return Evaluated(*plan, completed); }) {}
+      course_(Beforehand(plan()), [](int64_t) { return 0.0; }),
+      horizon_(plan().target_met_in ? std::optional(1.0) : std::nullopt, &course_) {}
 
 SimulatedNode::~SimulatedNode() {
   if (runner_) runner_->EndRun();
@@ -94,6 +94,7 @@ void SimulatedNode::MakeObjective() {
           Rank rank, Round round, std::span<const float> x, std::span<float> gradient) {
         quadratic(rank, round, x, gradient);
         ++gradients_;
+        batches_.push_back(course_.PassesIn(round).count);
         if (diverges != nullptr && round == diverges->round) {
           objective_->set_loss(std::numeric_limits<double>::quiet_NaN());
         }
@@ -104,22 +105,25 @@ void SimulatedNode::MakeRunner() {
   optimizer_ = *MakeOptimizer("sgd", {.momentum = 0.9});
   const Rank workers = *WorkerCount(plan().algorithm, plan().nodes);
   runner_ = std::make_unique<Runner>(
-      RunnerOptions{
-          .rank = rank_,
-          .workers = workers,
-          .rounds = plan().rounds,
-          .shares_budget = !HasRounds(plan().algorithm),
-          .evaluate = [plan = &plan()](Round completed) { return Evaluated(*plan, completed); },
-          .gradients =
-              [this](GradientReports reports) {
-                return std::make_unique<SimulatedGradients>(
-                    objective_.get(), process(),
-                    [this](Round) {
-                      return nanoseconds(random_.Below(2 * plan().gradient.count() + 1));
-                    },
-                    std::move(reports));
-              },
-          .now = [this] { return now(); }},
+      RunnerOptions{.rank = rank_,
+                    .workers = workers,
+                    .rounds = plan().rounds,
+                    .shares_budget = !HasRounds(plan().algorithm),
+                    .evaluate =
+                        [this](Round completed) {
+                          return plan().batch_schedule.empty() ? Evaluated(plan(), completed)
+                                                               : course_.Evaluated(completed);
+                        },
+                    .gradients =
+                        [this](GradientReports reports) {
+                          return std::make_unique<SimulatedGradients>(
+                              objective_.get(), process(),
+                              [this](Round) {
+                                return nanoseconds(random_.Below(2 * plan().gradient.count() + 1));
+                              },
+                              std::move(reports));
+                        },
+                    .now = [this] { return now(); }},
       NewAlgorithm(), rank_ < workers ? objective_.get() : nullptr, &objective_->layout(),
       optimizer_.get(), this);
 }
@@ -164,7 +168,7 @@ void SimulatedNode::MakeCoordinator() {
       CoordinatorOptions{.own = Registration(),
                          .proven = plan().token,
                          .run_id = "simulated",
-                         .round_limit = target_.limit(),
+                         .round_limit = horizon_.limit(),
                          .budget = Budget(plan()),
                          .rendezvous_timeout = plan().rendezvous_timeout,
                          .peer_timeout = plan().peer_timeout,
@@ -183,12 +187,15 @@ void SimulatedNode::Start() {
   MakeRunner();
   MakeTransport();
   if (rank_ == 0) MakeCoordinator();
-  line_.emplace(ControlLineOptions{.coordinator = "node0:1",
-                                   .peer_timeout = plan().peer_timeout,
-                                   .world_size = plan().nodes,
-                                   .rounds = plan().rounds,
-                                   .sharing = Sharing(plan())},
-                now());
+  line_.emplace(
+      ControlLineOptions{
+          .coordinator = "node0:1",
+          .peer_timeout = plan().peer_timeout,
+          .world_size = plan().nodes,
+          .rounds = plan().rounds,
+          .sharing = Sharing(plan()),
+          .largest_growth = plan().batch_schedule.empty() ? 0 : Beforehand(plan()).MostPasses()},
+      now());
   deadline_ = now() + plan().rendezvous_timeout;
   process()->set_after_each([this] {
     if (std::exchange(lived_, false) || std::exchange(live_planned_, true)) return;
@@ -303,7 +310,8 @@ void SimulatedNode::Live() {
 void SimulatedNode::HearControl() {
   if (stage_ == Stage::kJoining) return;
   while (const std::optional<Round> cut = line_->TakeCut()) runner_->Cut(*cut);
-  if (const std::optional<control::RoundLimit> moved = line_->TakeLimit()) {
+  while (const std::optional<control::RoundLimit> moved = line_->TakeLimit()) {
+    course_.Settle(moved->limit(), moved->growth());
     runner_->SetLimit(moved->limit(), moved->final());
   }
   if (!line_->verdict() || std::exchange(verdict_heard_, true)) return;
@@ -324,6 +332,7 @@ void SimulatedNode::Begin() {
   Say("begins");
   stage_ = Stage::kTraining;
   transport_->Join(roster.run_id());
+  course_.Settle(roster.round_limit(), 1);
   runner_->SetLimit(roster.round_limit(),
                     HasRounds(plan().algorithm) && roster.round_limit() >= plan().rounds);
   const absl::Status status = runner_->BeginRun(transport_.get(), [this](float* replica) {
@@ -432,9 +441,8 @@ void SimulatedNode::OnAverage(AveragedModel average) {
   const Round round = average.round;
   averages_.push_back(std::move(average));
   Evaluate(plan().evaluation, [this, round] {
-    const double accuracy = plan().target_met_in && round >= *plan().target_met_in ? 1 : 0;
-    if (target_.OnEvaluation({.round = round, .test_accuracy = accuracy})) {
-      coordinator_->ExtendRoundLimit(target_.limit(), target_.final());
+    if (horizon_.OnEvaluation(EvaluationOf(plan(), round))) {
+      coordinator_->ExtendRoundLimit(horizon_.limit(), horizon_.final(), horizon_.growth());
     }
     // The model is written; meanwhile the end moves.
     const auto writing = static_cast<uint64_t>(plan().evaluation.count());

@@ -16,7 +16,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "experiment/core/accuracy_target.h"
+#include "experiment/core/run_course.h"
+#include "experiment/core/run_horizon.h"
 #include "node/control/control_line.h"
 #include "node/identity/run_token.h"
 #include "node/runner/runner.h"
@@ -59,6 +60,8 @@ class SimulatedNode final : public RunObserver {
   std::span<const float> model() const { return runner_->model().span(); }
   // That it has computed.
   int64_t gradients() const { return gradients_; }
+  // The batch that each of them was of, in first ones.
+  const std::vector<int64_t>& batches() const { return batches_; }
   const std::vector<AveragedModel>& averages() const { return averages_; }
   // At rank 0: the rounds that each rank has reported, in the order of arrival.
   const std::vector<std::vector<Round>>& reported() const { return reported_; }
@@ -136,9 +139,11 @@ class SimulatedNode final : public RunObserver {
   std::optional<absl::Status> ending_;
   SteadyTime ended_at_;
   int64_t gradients_ = 0;
+  std::vector<int64_t> batches_;
   int evaluating_ = 0;
   int64_t evaluated_batches_ = 0;
-  AccuracyTarget target_;  // rank 0's
+  RunCourse course_;
+  RunHorizon horizon_;  // rank 0's
   std::vector<AveragedModel> averages_;
   std::vector<std::vector<Round>> reported_;
 };

@@ -19,6 +19,8 @@
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm.h"
 #include "base/failure.h"
+#include "experiment/core/run_course.h"
+#include "experiment/core/run_horizon.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/node/whole_node/random_plan.h"
 #include "tests/node/whole_node/simulated_run.h"
@@ -57,7 +59,7 @@ void ForEverySeed(RunPlan (*draw)(uint64_t seed),
   }
 }
 
-std::vector<std::vector<float>> ModelsOfACluster(const RunPlan& plan) {
+std::vector<std::vector<float>> ModelsOfACluster(const RunPlan& plan, Round rounds) {
   Cluster cluster({.algorithm = plan.algorithm,
                    .topology = plan.topology,
                    .nodes = plan.nodes,
@@ -67,7 +69,7 @@ std::vector<std::vector<float>> ModelsOfACluster(const RunPlan& plan) {
                    .momentum = 0.9,
                    .window = plan.window,
                    .gradient = Quadratic(1, 1, 11)});
-  EXPECT_TRUE(cluster.Run(LastRound(plan)).ok());
+  EXPECT_TRUE(cluster.Run(rounds).ok());
   std::vector<std::vector<float>> models;
   for (Rank rank = 0; rank < plan.nodes; ++rank) {
     models.emplace_back(cluster.replica(rank).begin(), cluster.replica(rank).end());
@@ -95,7 +97,7 @@ void ExpectAllMeasurements(const RunPlan& plan, const SimulatedRun& run) {
 
 void ExpectAHealthyRun(const RunPlan& plan, SimulatedRun& run) {
   ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
-  const std::vector<std::vector<float>> expected = ModelsOfACluster(plan);
+  const std::vector<std::vector<float>> expected = ModelsOfACluster(plan, LastRound(plan));
   for (Rank rank = 0; rank < plan.nodes; ++rank) {
     SCOPED_TRACE(absl::StrCat("rank ", rank));
     const std::span<const float> model = run.node(rank).model();
@@ -141,6 +143,65 @@ TEST(WholeNode, AHealthyRunEndsWithTheBitsOfTheCluster) {
 
 TEST(WholeNode, ARunGetsOverWhatIsShorterThanItsTimeouts) {
   ForEverySeed(BumpyPlan, ExpectAHealthyRun);
+}
+
+// Longer, so that the batch can grow twice; of evaluations that take as long as they do, so that
+// nodes outrun some.
+RunPlan Growing(RunPlan plan) {
+  plan.rounds = 10 + 3 * plan.rounds;
+  plan.evaluate_every = std::max<Round>(plan.evaluate_every, 1);
+  if (plan.target_met_in) *plan.target_met_in *= 4;
+  plan.batch_schedule = "plateau:factor=2:patience=1:threshold=0.2:most=2";
+  return plan;
+}
+
+// What the evaluations of a run without faults come to.
+struct GrownRun {
+  Round rounds = 0;
+  std::vector<Round> evaluated;
+  std::vector<int64_t> batches;  // by round
+};
+
+GrownRun Grown(const RunPlan& plan) {
+  RunCourse course(Beforehand(plan), [](int64_t) { return 0.0; });
+  RunHorizon horizon(plan.target_met_in ? std::optional(1.0) : std::nullopt, &course);
+  GrownRun run;
+  for (Round completed = 1; completed <= horizon.limit(); ++completed) {
+    run.batches.push_back(course.PassesIn(completed - 1).count);
+    if (!course.Evaluated(completed)) continue;
+    run.evaluated.push_back(completed);
+    horizon.OnEvaluation(EvaluationOf(plan, completed));
+  }
+  run.rounds = horizon.limit();
+  return run;
+}
+
+// However long evaluations take: all nodes have the batches that the evaluations say.
+void ExpectAGrowingRun(const RunPlan& plan, SimulatedRun& run) {
+  ASSERT_EQ(run.Run(kDeadline), absl::OkStatus());
+  const GrownRun grown = Grown(plan);
+  const std::vector<std::vector<float>> expected = ModelsOfACluster(plan, grown.rounds);
+  for (Rank rank = 0; rank < plan.nodes; ++rank) {
+    SCOPED_TRACE(absl::StrCat("rank ", rank));
+    ASSERT_EQ(*run.node(rank).ending(), absl::OkStatus());
+    const std::span<const float> model = run.node(rank).model();
+    ASSERT_EQ(std::vector<float>(model.begin(), model.end()), expected[rank]);
+    if (rank >= *WorkerCount(plan.algorithm, plan.nodes)) continue;
+    ASSERT_EQ(run.node(rank).batches(), grown.batches);
+  }
+  std::vector<Round> evaluated;
+  for (const AveragedModel& average : run.node(0).averages()) evaluated.push_back(average.round);
+  ASSERT_EQ(evaluated, grown.evaluated);
+}
+
+TEST(WholeNode, BatchesGrowAlikeAtAllNodesHoweverLongEvaluationsTake) {
+  int64_t grown = 0;
+  ForEverySeed([](uint64_t seed) { return Growing(BumpyPlan(seed)); },
+               [&grown](const RunPlan& plan, SimulatedRun& run) {
+                 ExpectAGrowingRun(plan, run);
+                 grown += run.node(0).batches().back() == 4;
+               });
+  EXPECT_GT(grown, 0) << "none has grown twice";
 }
 
 // Who cannot hear rank 0's verdict, or need not: it was itself stopped, refused, told to
@@ -289,6 +350,18 @@ TEST(WholeNode, OneThatIsLostEndsARunWithoutRoundsWithOneVerdict) {
       [](uint64_t seed) {
         RunPlan plan = Sharing(FatalPlan(seed));
         plan.faults[0].round = 0;  // which every node comes to
+        return plan;
+      },
+      ExpectOneVerdict);
+}
+
+TEST(WholeNode, OneThatIsLostEndsAGrowingRunWithOneVerdict) {
+  ForEverySeed(
+      [](uint64_t seed) {
+        RunPlan plan = Growing(FatalPlan(seed));
+        plan.target_met_in.reset();  // it may end before a node diverges
+        // Most nodes wait for the decision of an evaluation by then.
+        plan.evaluation = std::chrono::milliseconds(700);
         return plan;
       },
       ExpectOneVerdict);
