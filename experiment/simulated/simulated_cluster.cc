@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/failure.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "kernels/vector/shared_vector.h"
@@ -63,6 +64,17 @@ double NarrowestLink(const Platform& platform) {
   return narrowest;
 }
 
+// Packets have windows of their own; what else could happen to their bytes is not theirs.
+absl::Status CheckEffects(const Config& config, const NetworkPlan& plan) {
+  const char* const flag = config.loss() > 0     ? "--loss"
+                           : config.slow_start() ? "--slow-start"
+                                                 : nullptr;
+  if (flag == nullptr || !plan.has_packets()) return absl::OkStatus();
+  return UsageError(
+      absl::StrCat(flag, ": not with --network-model=", config.network_model(),
+                   ", which has windows and losses of its own; leave one of them out"));
+}
+
 constexpr int kWarmUps = 2;
 constexpr int kGradients = 9;
 
@@ -80,6 +92,7 @@ absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const C
   absl::StatusOr<NetworkPlan> plan = MakeNetworkPlan(network);
   if (!plan.ok()) return NamingFlagOf(network, plan.status());
   cluster->plan_ = *std::move(plan);
+  RETURN_IF_ERROR(CheckEffects(config, *cluster->plan_));
   ASSIGN_OR_RETURN(cluster->effects_,
                    MakeMessageEffects(config, NarrowestLink(cluster->plan_->platform())));
   return cluster;

@@ -66,10 +66,11 @@ struct ChoiceRule {
 };
 
 absl::Status CheckChoices(const ResolvedConfig& resolved) {
-  const ChoiceRule rules[] = {{"precision", {"fp32", "tf32", "bf16", "fp16"}},
-                              {"log_level", {"debug", "info", "warning", "error"}},
-                              {"log_format", {"text", "json"}},
-                              {"network_model", {"auto", "nic", "queue", "flow"}}};
+  const ChoiceRule rules[] = {
+      {"precision", {"fp32", "tf32", "bf16", "fp16"}},
+      {"log_level", {"debug", "info", "warning", "error"}},
+      {"log_format", {"text", "json"}},
+      {"network_model", {"auto", "nic", "queue", "packets", "packets:control=reno", "flow"}}};
   for (const ChoiceRule& rule : rules) {
     const std::string value = FieldText(ConfigFieldNamed(rule.field), resolved.config);
     std::string known;

@@ -178,7 +178,7 @@ SendId MessageExchange::Send(Rank from, Rank to, Tag tag, const Payload& payload
             .tag = tag,
             .message = id,
             .id = send},
-           when + network_->Latency(from, to));
+           when + network_->Delay(from, to, now));
     }
     return send;
   }
@@ -220,7 +220,7 @@ void MessageExchange::Withdraw(Rank to, Rank from, Tag tag, Nanoseconds when, Na
   const Sender& sender = senders_[from];
   if (std::ranges::any_of(sender.credits,
                           [&](const Granted& c) { return c.to == to && c.tag == tag; })) {
-    return Tell(notice, when + network_->Latency(to, from));
+    return Tell(notice, when + network_->Delay(to, from, now));
   }
   // One that answers an offer will have its message.
   const auto waiting = Waiting(from, to, tag);
@@ -288,7 +288,7 @@ void MessageExchange::OnWithdraw(const Notice& notice, Nanoseconds now) {
   returned.kind = Notice::Kind::kWithdrawn;
   returned.in_turn = credit->in_turn;
   RemoveAt(credits, credit);
-  Tell(returned, now + network_->Latency(notice.from, notice.to));
+  Tell(returned, now + network_->Delay(notice.from, notice.to, now));
 }
 
 void MessageExchange::OnCredits(Rank to, Nanoseconds now) {
@@ -299,7 +299,7 @@ void MessageExchange::OnCredits(Rank to, Nanoseconds now) {
 }
 
 bool MessageExchange::Grant(Rank to, const CreditTurns::Post& post, bool in_turn, Nanoseconds now) {
-  const Nanoseconds ready = post.when + network_->Latency(to, post.from);
+  const Nanoseconds ready = post.when + network_->Reply(post.from, to, now);
   Sender& sender = senders_[post.from];
   const auto waiting = Waiting(post.from, to, post.tag);
   if (waiting == sender.waiting.end()) {
@@ -382,7 +382,7 @@ const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nan
   // (Host), and the receiver looks at its own only when the message has arrived.
   vectors_->Deliver(id, message.into);
   times.left = now;
-  times.arrived = now + network_->Latency(times.from, times.to) + message.delay;
+  times.arrived = network_->Arrival(id, times.from, times.to, now) + message.delay;
   queue_->Push(times.arrived, SimEvent{.kind = SimEventKind::kArrival, .version = 0, .index = id});
   if (message.in_turn) turns_.Leave(id, times);
   return &times;
@@ -391,7 +391,7 @@ const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nan
 const MessageTimes& MessageExchange::OnArrival(MessageId id, Nanoseconds now) {
   const Message& message = messages_[id];
   const MessageTimes& times = message.times;
-  queue_->Push(now + network_->Latency(times.to, times.from),
+  queue_->Push(now + network_->Reply(times.from, times.to, now),
                SimEvent{.kind = SimEventKind::kReceipt, .version = 0, .index = id});
   if (message.in_turn) {
     turns_.Arrive(id, times);

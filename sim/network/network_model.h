@@ -1,8 +1,8 @@
 // How bytes get from rank to rank in simulated time.
 //
-// A network is a fluid model: a flow has a rate at every moment, and rates change only when a flow
-// begins or ends. Implementations: nic_network.h (only interfaces limit) and flow_network.h
-// (max-min fairness over links).
+// In a fluid model a flow has a rate at every moment, and rates change only when a flow begins or
+// ends: nic_network.h (only interfaces limit) and flow_network.h (max-min fairness over links).
+// packet_network.h sends a flow in segments, through queues.
 #ifndef GRAPEVINE_SIM_NETWORK_NETWORK_MODEL_H_
 #define GRAPEVINE_SIM_NETWORK_NETWORK_MODEL_H_
 
@@ -33,7 +33,8 @@ inline constexpr uint32_t kAlarmVersionMask = (uint32_t{1} << 29) - 1;
 class AlarmClock {
  public:
   virtual ~AlarmClock() = default;
-  // Calls NetworkModel::OnAlarm(flow, version) at `when`.
+  // Calls NetworkModel::OnAlarm(flow, version) at `when`. Both are the network's own: where OnAlarm
+  // says that a flow has left, it is `flow`.
   virtual void SetAlarm(FlowId flow, uint32_t version, Nanoseconds when) = 0;
 };
 
@@ -43,8 +44,8 @@ class NetworkModel {
   virtual ~NetworkModel() = default;
 
   virtual void Start(FlowId id, const Flow& flow, Nanoseconds now) = 0;
-  // Whether the flow's last byte has left; the flow is then forgotten. False for an alarm that a
-  // newer one has replaced.
+  // Whether the flow's last byte has left; the flow is then forgotten, but for its arrival. False
+  // for an alarm that a newer one has replaced, or that is the network's own affair.
   virtual bool OnAlarm(FlowId id, uint32_t version, Nanoseconds now) = 0;
   // All flows that begin and end at `now` are known: shares the bandwidth anew. May set alarms for
   // `now`.
@@ -55,8 +56,21 @@ class NetworkModel {
   virtual double Left(FlowId id, Nanoseconds now) const = 0;
   virtual double rate(FlowId id) const = 0;
 
-  // From the last byte's departure to its arrival; does not occupy the network.
+  // From the last byte's departure to its arrival on an idle network; does not occupy it.
   virtual Nanoseconds Latency(Rank from, Rank to) const = 0;
+  // How long a few bytes that are sent now are under way: queues add to the latency.
+  virtual Nanoseconds Delay(Rank from, Rank to, Nanoseconds /*now*/) const {
+    return Latency(from, to);
+  }
+  // The same for what the receiver of messages says to their sender (a credit, a receipt), which it
+  // says now.
+  virtual Nanoseconds Reply(Rank sender, Rank receiver, Nanoseconds now) {
+    return Delay(receiver, sender, now);
+  }
+  // When the last byte of a flow from `from` to `to` arrives, which has left now (OnAlarm).
+  virtual Nanoseconds Arrival(FlowId /*id*/, Rank from, Rank to, Nanoseconds now) const {
+    return now + Latency(from, to);
+  }
 
   // By link of the platform, the bytes of the messages that began to cross it; empty where links
   // are not modelled individually.

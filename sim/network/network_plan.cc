@@ -1,12 +1,15 @@
 #include "sim/network/network_plan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/spec.h"
 #include "base/status_macros.h"
 #include "sim/network/flow_network.h"
 #include "sim/network/nic_network.h"
+#include "sim/network/packet_network.h"
 #include "sim/platform/placement.h"
 #include "sim/platform/platform_request.h"
 
@@ -16,6 +19,9 @@ namespace {
 // What Linux lets a connection have in the queue of an interface, at least (TCP small queues): two
 // packets.
 constexpr double kQueued = 2 * 1460;
+
+constexpr const char* kNetworkModels[] = {"auto", "nic", "queue", "packets", "packets:control=reno",
+                                          "flow"};
 
 bool OneRankPerHost(const std::vector<HostId>& hosts, HostId count) {
   std::vector<bool> taken(count, false);
@@ -37,28 +43,37 @@ std::string WhyNotNic(const Platform& platform, const std::vector<HostId>& hosts
 
 }  // namespace
 
+std::span<const char* const> NetworkModels() { return kNetworkModels; }
+
 std::unique_ptr<NetworkModel> NetworkPlan::Make(AlarmClock* clock) const {
-  if (flow_level_) return std::make_unique<FlowNetwork>(platform_, hosts_, clock);
+  if (is_flow_level()) return std::make_unique<FlowNetwork>(platform_, hosts_, clock);
   const HostInterfaces interfaces = *platform_->interfaces();
-  return std::make_unique<NicNetwork>(static_cast<Rank>(hosts_->size()),
+  const auto nodes = static_cast<Rank>(hosts_->size());
+  if (has_packets()) {
+    return std::make_unique<PacketNetwork>(
+        nodes,
+        PacketOptions{
+            .bandwidth = interfaces.bandwidth,
+            .latency = interfaces.latency,
+            .control = model_ == "packets" ? CongestionControl::kCubic : CongestionControl::kReno},
+        clock);
+  }
+  return std::make_unique<NicNetwork>(nodes,
                                       NicOptions{.bandwidth = interfaces.bandwidth,
                                                  .latency = interfaces.latency,
                                                  .half_duplex = interfaces.half_duplex,
-                                                 .queued = queued_ ? kQueued : 0},
+                                                 .queued = model_ == "queue" ? kQueued : 0},
                                       clock);
 }
 
 std::string NetworkPlan::description() const {
-  return absl::StrCat(platform_->name(), ", model ",
-                      flow_level_ ? "flow"
-                      : queued_   ? "queue"
-                                  : "nic");
+  return absl::StrCat(platform_->name(), ", model ", model_);
 }
 
 absl::StatusOr<NetworkPlan> MakeNetworkPlan(const NetworkRequest& request) {
-  const bool nic = request.model == "nic" || request.model == "queue";
-  if (request.model != "auto" && !nic && request.model != "flow") {
-    return SpecError(request.model, "no such network model; there are auto, nic, queue and flow");
+  if (std::ranges::find(kNetworkModels, request.model) == std::end(kNetworkModels)) {
+    return SpecError(request.model, absl::StrCat("no such network model; there are ",
+                                                 absl::StrJoin(kNetworkModels, ", ")));
   }
   ASSIGN_OR_RETURN(const Placement placement, ParsePlacement(request.placement));
   ASSIGN_OR_RETURN(std::shared_ptr<const Platform> platform,
@@ -71,16 +86,16 @@ absl::StatusOr<NetworkPlan> MakeNetworkPlan(const NetworkRequest& request) {
                    PlaceRanks(placement, request.nodes, *platform, request.seed));
   RETURN_IF_ERROR(platform->CheckConnected(hosts));
   const std::string why_not_nic = WhyNotNic(*platform, hosts);
-  if (nic && !why_not_nic.empty()) {
+  NetworkPlan plan;
+  plan.model_ = request.model;
+  if (request.model == "auto") plan.model_ = why_not_nic.empty() ? "nic" : "flow";
+  if (!plan.is_flow_level() && !why_not_nic.empty()) {
     return SpecError(request.model, absl::StrCat("no model of this network: ", why_not_nic,
                                                  "; take --network-model=flow or auto"));
   }
-  if (request.model == "queue" && platform->interfaces()->half_duplex) {
-    return SpecError("queue", "no model of half-duplex interfaces; take --network-model=nic");
+  if (plan.model_ != "nic" && !plan.is_flow_level() && platform->interfaces()->half_duplex) {
+    return SpecError(request.model, "no model of half-duplex interfaces; take --network-model=nic");
   }
-  NetworkPlan plan;
-  plan.queued_ = request.model == "queue";
-  plan.flow_level_ = request.model == "flow" || !why_not_nic.empty();
   plan.platform_ = std::move(platform);
   plan.hosts_ = std::make_shared<const std::vector<HostId>>(std::move(hosts));
   return plan;

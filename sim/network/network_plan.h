@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,9 @@ struct NetworkRequest {
   // --network: a family, a preset or a file (platform_request.h).
   std::string network = "switch";
   // --network-model: "nic" (interfaces share equally; one switch with one rank per
-  // host only), "queue" (likewise, and the messages of a host end one after another),
-  // "flow" (max-min fairness over all links), or "auto": nic where it is possible, else flow.
+  // host only), "queue" (likewise, and the messages of a host end one after another), "packets" and
+  // "packets:control=reno" (TCP segments in queues, likewise for one switch), "flow" (max-min
+  // fairness over all links), or "auto": nic where it is possible, else flow.
   std::string model = "auto";
   // --bandwidth and --latency, of the hosts' own cables: only where the user gave them, since they
   // replace a preset's and are refused for a file. A family without them has 1 Gbit and 50 us.
@@ -43,7 +45,9 @@ class NetworkPlan {
   // make_network.
   std::unique_ptr<NetworkModel> Make(AlarmClock* clock) const;
 
-  bool is_flow_level() const { return flow_level_; }
+  bool is_flow_level() const { return model_ == "flow"; }
+  // Whether messages travel in segments, so that windows and losses are the model's own.
+  bool has_packets() const { return model_.starts_with("packets"); }
   const Platform& platform() const { return *platform_; }
   // The host of every rank.
   const std::vector<HostId>& hosts() const { return *hosts_; }
@@ -56,9 +60,12 @@ class NetworkPlan {
 
   std::shared_ptr<const Platform> platform_;
   std::shared_ptr<const std::vector<HostId>> hosts_;
-  bool flow_level_ = false;
-  bool queued_ = false;
+  // What a request's model comes to: "auto" is one of the others.
+  std::string model_;
 };
+
+// The values of --network-model.
+std::span<const char* const> NetworkModels();
 
 // Errors name the spec, file, line or rank at fault and what to do: kUsage for
 // what was asked, kInput for the contents of files.

@@ -27,9 +27,13 @@ class NetworkDriver final : public AlarmClock {
   // the message.
   std::function<void(Nanoseconds now, const std::vector<bool>& under_way)> after_settle;
 
+  // When the last byte of each message arrived.
+  const std::vector<Nanoseconds>& arrived() const { return arrived_; }
+
   // When the last byte of each message left.
   std::vector<Nanoseconds> Run(NetworkModel& network, const std::vector<TestMessage>& messages) {
     std::vector<Nanoseconds> left(messages.size(), -1);
+    arrived_.assign(messages.size(), -1);
     std::vector<bool> under_way(messages.size(), false);
     for (size_t i = 0; i < messages.size(); ++i) {
       queue_.Push(messages[i].start, {true, static_cast<FlowId>(i), 0});
@@ -49,6 +53,8 @@ class NetworkDriver final : public AlarmClock {
           under_way[item.flow] = true;
         } else if (network.OnAlarm(item.flow, item.version, now)) {
           left[item.flow] = now;
+          const TestMessage& message = messages[item.flow];
+          arrived_[item.flow] = network.Arrival(item.flow, message.from, message.to, now);
           under_way[item.flow] = false;
         }
       }
@@ -69,6 +75,7 @@ class NetworkDriver final : public AlarmClock {
     uint32_t version;
   };
   EventQueue<Item> queue_;
+  std::vector<Nanoseconds> arrived_;
 };
 
 }  // namespace grapevine

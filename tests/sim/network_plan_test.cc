@@ -123,11 +123,18 @@ TEST(NetworkPlanTest, TheDocumentationHasEveryPreset) {
 }
 
 TEST(NetworkPlanTest, WhatCannotBeIsRefused) {
-  EXPECT_THAT(Error({.model = "packets"}), HasSubstr("packets: no such network model"));
+  EXPECT_THAT(Error({.model = "fluid"}),
+              HasSubstr("fluid: no such network model; there are auto, nic, queue, packets, "
+                        "packets:control=reno, flow"));
   EXPECT_THAT(Error({.network = "torus:3x3", .model = "nic", .nodes = 9}),
               HasSubstr("nic: no model of this network: it is for one switch, and the network is "
                         "torus:3x3:bandwidth=1Gbit:latency=50us:loopback=80Gbit; take "
                         "--network-model=flow or auto"));
+  EXPECT_THAT(Error({.network = "racks:hosts=2", .model = "packets", .nodes = 4}),
+              HasSubstr("packets: no model of this network: it is for one switch"));
+  EXPECT_THAT(Error({.model = "packets:control=reno", .half_duplex = true, .nodes = 4}),
+              HasSubstr("packets:control=reno: no model of half-duplex interfaces; take "
+                        "--network-model=nic"));
   EXPECT_THAT(Error({.model = "nic", .placement = "order:per-host=2", .nodes = 4}),
               HasSubstr("some ranks share a host"));
   EXPECT_THAT(Error({.network = "no-such"}), HasSubstr("unknown network 'no-such'"));
