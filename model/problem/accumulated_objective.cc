@@ -11,6 +11,7 @@
 #include "kernels/vector/shared_vector.h"
 #include "kernels/vector/vector_passes.h"
 #include "model/network/backward_cost.h"
+#include "model/problem/forwarding_objective.h"
 #include "model/problem/noise_meter.h"
 
 namespace grapevine {
@@ -48,18 +49,15 @@ absl::StatusOr<Adder> MakeAdder(int64_t size, const ComputeContext& context) {
 }
 
 // Thread-compatible, as the objective inside.
-class AccumulatedObjective final : public Objective {
+class AccumulatedObjective final : public ForwardingObjective {
  public:
   AccumulatedObjective(std::unique_ptr<Objective> objective, PassesOf passes,
                        std::shared_ptr<const Adder> adder, std::shared_ptr<NoiseMeter> meter)
-      : objective_(std::move(objective)),
+      : ForwardingObjective(std::move(objective)),
         passes_(std::move(passes)),
         adder_(std::move(adder)),
         meter_(std::move(meter)) {}
 
-  const ReplicaLayout& layout() const override { return objective_->layout(); }
-  void Initialize(float* replica) override { objective_->Initialize(replica); }
-  absl::Status Prepare() override { return objective_->Prepare(); }
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override {
     return GradientInParts(replica, round, gradient, nullptr);
   }
@@ -67,15 +65,12 @@ class AccumulatedObjective final : public Objective {
                                          const FinalFrom& final_from) override;
   double ReadyAt(int64_t from, int64_t round) const override {
     const auto [first, count] = passes_(round);
-    return ReadyInTheLastPass(objective_->ReadyAt(from, first + count - 1), count);
+    return ReadyInTheLastPass(inside().ReadyAt(from, first + count - 1), count);
   }
   GradientNoise noise() const override { return noise_; }
-  int64_t batch_size() const override { return objective_->batch_size(); }
 
  private:
   absl::StatusOr<double> Pass(const float* replica, int64_t pass, float* gradient);
-  absl::StatusOr<double> LastPass(const float* replica, int64_t pass, float* gradient,
-                                  const FinalFrom& final_from);
   // The mean over `count` passes: of the sum, and of the last pass's gradient.
   absl::StatusOr<double> MeanInParts(const float* replica, Passes passes, float* gradient,
                                      const FinalFrom& final_from);
@@ -85,7 +80,6 @@ class AccumulatedObjective final : public Objective {
     return std::max<int64_t>(0, std::min(end, layout().parameter_size) - from);
   }
 
-  const std::unique_ptr<Objective> objective_;
   const PassesOf passes_;
   const std::shared_ptr<const Adder> adder_;
   const std::shared_ptr<NoiseMeter> meter_;  // null: noise is not measured
@@ -94,16 +88,9 @@ class AccumulatedObjective final : public Objective {
 
 absl::StatusOr<double> AccumulatedObjective::Pass(const float* replica, int64_t pass,
                                                   float* gradient) {
-  ASSIGN_OR_RETURN(const double loss, objective_->Gradient(replica, pass, gradient));
+  ASSIGN_OR_RETURN(const double loss, Inside(replica, pass, gradient));
   if (meter_) meter_->AddPass(gradient, layout().parameter_size);
   return loss;
-}
-
-absl::StatusOr<double> AccumulatedObjective::LastPass(const float* replica, int64_t pass,
-                                                      float* gradient,
-                                                      const FinalFrom& final_from) {
-  return final_from ? objective_->GradientInParts(replica, pass, gradient, final_from)
-                    : objective_->Gradient(replica, pass, gradient);
 }
 
 absl::StatusOr<double> AccumulatedObjective::GradientInParts(const float* replica, int64_t round,
@@ -111,7 +98,7 @@ absl::StatusOr<double> AccumulatedObjective::GradientInParts(const float* replic
                                                              const FinalFrom& final_from) {
   const auto [first, count] = passes_(round);
   noise_ = {};
-  if (count == 1) return LastPass(replica, first, gradient, final_from);
+  if (count == 1) return Inside(replica, first, gradient, final_from);
   const int64_t size = layout().size;
   float* const sum = adder_->sum;
   ASSIGN_OR_RETURN(double loss, Pass(replica, first, sum));
@@ -145,7 +132,7 @@ absl::StatusOr<double> AccumulatedObjective::MeanInParts(const float* replica, P
     };
   }
   ASSIGN_OR_RETURN(const double loss,
-                   LastPass(replica, passes.first + passes.count - 1, gradient, part));
+                   Inside(replica, passes.first + passes.count - 1, gradient, part));
   average_from(0);
   if (meter_) {
     ASSIGN_OR_RETURN(noise_, meter_->Take(passes.count, batch_size()));

@@ -19,7 +19,7 @@ absl::StatusOr<std::unique_ptr<ClippedObjective>> ClippedObjective::Make(
 
 absl::StatusOr<double> ClippedObjective::Gradient(const float* replica, int64_t round,
                                                   float* gradient) {
-  ASSIGN_OR_RETURN(const double loss, objective_->Gradient(replica, round, gradient));
+  ASSIGN_OR_RETURN(const double loss, Inside(replica, round, gradient));
   const int64_t size = layout().parameter_size;
   if (stream_ == nullptr) {
     CpuPasses().ClipNorm(gradient, size, limit_, nullptr);

@@ -15,33 +15,27 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "base/gradient_noise.h"
 #include "kernels/device/device.h"
 #include "model/network/compute_context.h"
+#include "model/problem/forwarding_objective.h"
 #include "model/problem/objective.h"
 
 namespace grapevine {
 
 // Thread-compatible, as the objective inside.
-class ClippedObjective final : public Objective {
+class ClippedObjective final : public ForwardingObjective {
  public:
   // `limit`, of the norm, is positive. `objective` computes in `context`. ResourceExhausted when
   // its device has no memory for the norm.
   static absl::StatusOr<std::unique_ptr<ClippedObjective>> Make(
       std::unique_ptr<Objective> objective, double limit, const ComputeContext& context);
 
-  const ReplicaLayout& layout() const override { return objective_->layout(); }
-  void Initialize(float* replica) override { objective_->Initialize(replica); }
-  absl::Status Prepare() override { return objective_->Prepare(); }
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override;
-  GradientNoise noise() const override { return objective_->noise(); }
-  int64_t batch_size() const override { return objective_->batch_size(); }
 
  private:
   ClippedObjective(std::unique_ptr<Objective> objective, double limit)
-      : objective_(std::move(objective)), limit_(limit) {}
+      : ForwardingObjective(std::move(objective)), limit_(limit) {}
 
-  const std::unique_ptr<Objective> objective_;
   const double limit_;
   // Null on the CPU, which needs no scratch memory either.
   DeviceStream* stream_ = nullptr;

@@ -6,45 +6,35 @@
 #include <span>
 #include <utility>
 
-#include "base/gradient_noise.h"
 #include "base/status_macros.h"
 #include "base/tensor_norms.h"
 #include "kernels/vector/replica_layout.h"
+#include "model/problem/forwarding_objective.h"
 #include "model/problem/norm_meter.h"
 
 namespace grapevine {
 namespace {
 
 // Thread-compatible, as the objective inside.
-class NormedObjective final : public Objective {
+class NormedObjective final : public ForwardingObjective {
  public:
   NormedObjective(std::unique_ptr<Objective> objective, std::function<bool(int64_t)> measured,
                   std::shared_ptr<NormMeter> meter)
-      : objective_(std::move(objective)),
+      : ForwardingObjective(std::move(objective)),
         measured_(std::move(measured)),
         meter_(std::move(meter)) {}
 
-  const ReplicaLayout& layout() const override { return objective_->layout(); }
-  void Initialize(float* replica) override { objective_->Initialize(replica); }
-  absl::Status Prepare() override { return objective_->Prepare(); }
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override {
     return GradientInParts(replica, round, gradient, nullptr);
   }
   absl::StatusOr<double> GradientInParts(const float* replica, int64_t round, float* gradient,
                                          const FinalFrom& final_from) override;
-  GradientNoise noise() const override { return objective_->noise(); }
   std::span<const TensorNorms> norms() const override { return norms_; }
   double ReadyAt(int64_t from, int64_t round) const override {
-    return objective_->ReadyAt(from, round);
+    return inside().ReadyAt(from, round);
   }
-  int64_t batch_size() const override { return objective_->batch_size(); }
 
  private:
-  absl::StatusOr<double> Inside(const float* replica, int64_t round, float* gradient,
-                                const FinalFrom& final_from) {
-    return final_from ? objective_->GradientInParts(replica, round, gradient, final_from)
-                      : objective_->Gradient(replica, round, gradient);
-  }
   absl::StatusOr<double> Measured(const float* replica, int64_t round, float* gradient,
                                   const FinalFrom& final_from);
   // Adds those of the first `tensors` that lie at `from` or behind it, the last one first, and
@@ -54,7 +44,6 @@ class NormedObjective final : public Objective {
   // and then of the gradient.
   absl::Status TakeNorms();
 
-  const std::unique_ptr<Objective> objective_;
   const std::function<bool(int64_t)> measured_;
   const std::shared_ptr<NormMeter> meter_;
   std::vector<TensorNorms> norms_;
