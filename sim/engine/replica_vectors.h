@@ -55,9 +55,6 @@ class ReplicaVectors final : public VectorStore {
   void Release(MessageId message) override { held_[message] = {}; }
   SharedVector At(Vec vector) const override { return table_.At(vector); }
 
-  // Samples in one local batch.
-  int64_t batch_size(Rank rank) const { return parts_.objectives[rank]->batch_size(); }
-
  private:
   struct PendingGradient {
     SharedVector at;
