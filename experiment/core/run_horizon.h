@@ -1,12 +1,12 @@
 // A run that depends on its own evaluations: --target-accuracy ends it, --batch-schedule=plateau
 // lets its batch grow.
 //
-// What an evaluation decides takes effect at the next one. Until it is known, rounds up to that
-// next one may begin, and no others: the end of the run, as far as it is known, is an evaluation
-// ahead of what is decided, two ahead of the nodes. So no real node waits unless an evaluation
-// takes longer than the rounds until the next, what a run does is a function of its evaluations
-// alone, and it continues for at most one interval after its target is reached. The evaluation that
-// met the target is the one that counts.
+// What an evaluation decides takes effect at the next one. So when its result is known, the rounds
+// up to the second evaluation after it are settled, and they are all that may begin: the end of the
+// run, as far as it is known, moves one evaluation at a time. No real node waits for an evaluation
+// that takes no longer than the rounds until the next one; what a run does is a function of its
+// evaluations alone; and it continues for at most one interval after its target is reached. The
+// evaluation that met the target is the one that counts.
 #ifndef GRAPEVINE_EXPERIMENT_CORE_RUN_HORIZON_H_
 #define GRAPEVINE_EXPERIMENT_CORE_RUN_HORIZON_H_
 

@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "base/failure.h"
+#include "base/ids.h"
 #include "experiment/core/experiment.h"
 #include "experiment/real/threaded_run.h"
 #include "experiment/simulated/simulated_run.h"
@@ -197,9 +199,8 @@ TEST(BatchesThatGrowAtPlateaus, AreRefusedWhereNoPlateauCanShow) {
   }
   EXPECT_THAT(RefusalOf({{"batch", "64"}}), HasSubstr("--batch=64: 8 such batches"))
       << "that it may come to";
-  const auto recorded = ResolveConfig({.flags = {{"nodes", "2"},
-                                                 {"batch_schedule", "plateau"},
-                                                 {"record", "run.rec"}}});
+  const auto recorded = ResolveConfig(
+      {.flags = {{"nodes", "2"}, {"batch_schedule", "plateau"}, {"record", "run.rec"}}});
   ASSERT_TRUE(recorded.ok()) << recorded.status();
   EXPECT_EQ(ValidateForRealNodes(*recorded).message(),
             "--record=run.rec: a replay evaluates nothing, so it knows no plateaus; give "

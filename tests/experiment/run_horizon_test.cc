@@ -1,5 +1,5 @@
-// Runs whose rounds follow from their evaluations: what is known of a round never changes once it is
-// settled, and every sample and every evaluation has its place.
+// Runs whose rounds follow from their evaluations: what is known of a round never changes once it
+// is settled, and every sample and every evaluation has its place.
 #include "experiment/core/run_horizon.h"
 
 #include <gmock/gmock.h>
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -155,10 +156,12 @@ class RandomRun {
   RunPlan DrawPlan() {
     const auto first_batches = static_cast<int64_t>(50 + random_.Below(400));
     const double every = 0.3 + 40 * random_.Unit();
-    return Plan(first_batches, every,
-                absl::StrCat("plateau:factor=", 2 + random_.Below(4),
-                             ":patience=", 1 + random_.Below(3), ":most=", 1 + random_.Below(4),
-                             ":threshold=0.1"));
+    std::string schedule = "plateau:threshold=0.1";
+    for (const auto& [option, choices] : {std::pair("factor", 4), {"patience", 3}, {"most", 4}}) {
+      const auto drawn = static_cast<int64_t>(random_.Below(static_cast<uint64_t>(choices)));
+      absl::StrAppend(&schedule, ":", option, "=", drawn + (option[0] == 'f' ? 2 : 1));
+    }
+    return Plan(first_batches, every, schedule);
   }
   double DrawLoss() { return random_.Unit(); }
 
