@@ -42,6 +42,7 @@ NodeSession::NodeSession(NodeSessionOptions options, NodeSessionCallbacks callba
     : options_(std::move(options)),
       callbacks_(std::move(callbacks)),
       runner_(runner),
+      process_(ProcessNonce()),
       reporter_([this](Clock::time_point deadline, control::Report report) {
         return control_->SendBefore(deadline, std::move(report));
       }) {}
@@ -78,7 +79,8 @@ absl::Status NodeSession::Listen() {
                    .world_size = options_.size,
                    .schema = options_.schema,
                    .topology = options_.topology,
-                   .algorithm = options_.algorithm},
+                   .algorithm = options_.algorithm,
+                   .call = {.process = process_}},
       GrpcTransportOptions{.peer_timeout = options_.peer_timeout,
                            .connect_timeout = options_.rendezvous_timeout,
                            .credentials = options_.credentials.ForPeers(),
@@ -119,7 +121,7 @@ control::Registration NodeSession::Registration() const {
   registration.set_protocol_version(kControlProtocolVersion);
   registration.set_rank(options_.rank);
   registration.set_world_size(options_.size);
-  registration.set_nonce(ProcessNonce());
+  registration.set_nonce(process_);
   registration.set_address(FormatHostAddress(advertised_));
   for (const control::Agreement& agreement : options_.agreements) {
     *registration.add_agreements() = agreement;

@@ -125,6 +125,7 @@ class NodeSession {
   const NodeSessionOptions options_;
   const NodeSessionCallbacks callbacks_;
   Runner* const runner_;
+  const uint64_t process_;  // tells it from another one with its rank
 
   HostAddress advertised_;
   std::unique_ptr<GrpcTransport> transport_;

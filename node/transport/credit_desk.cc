@@ -103,6 +103,11 @@ CreditDesk::Due CreditDesk::Lost(Rank from) {
   return Take();
 }
 
+void CreditDesk::Resumed(Rank from) {
+  MutexLock lock(mutex_);
+  meter_.Forget(from);
+}
+
 CreditDesk::Due CreditDesk::Take() {
   Due due;
   if (held_.empty()) return due;

@@ -89,6 +89,8 @@ class CreditDesk {
   [[nodiscard]] Due Landed(Rank from, const ChunkHeader& chunk);
   // Nothing more comes from this peer.
   [[nodiscard]] Due Lost(Rank from);
+  // Its connection has been made again: what is measured of the messages under way is void.
+  void Resumed(Rank from);
 
  private:
   Due Take() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -56,7 +56,8 @@ struct SharedBytes {
   int64_t size = 0;
 };
 
-// Reports how a send has ended once its last owner lets go of it. Held by one edge, under its lock.
+// Keeps the memory of a message, and reports how its send has ended once its last owner lets go of
+// it. Held by one edge, under its lock.
 class Receipt {
  public:
   virtual ~Receipt() = default;

@@ -26,7 +26,7 @@ absl::Status ReceiveLedger::Post(Tag tag, Incoming buffer) {
   }
   const auto [post, added] = open_.try_emplace(tag, OpenPost{.memory = std::move(buffer)});
   if (!added) return absl::AlreadyExistsError(absl::StrCat(Describe(tag), " is already posted"));
-  if (!offers_.empty()) post->second.offered = offers_.erase(tag) > 0;
+  if (const auto offer = offers_.extract(tag)) post->second.offer = offer.mapped();
   return absl::OkStatus();
 }
 
@@ -37,7 +37,7 @@ absl::Status TooManyOffers() {
 
 absl::StatusOr<bool> ReceiveLedger::Take(const Offer& offer, size_t unheard) {
   const auto post = open_.find(offer.tag);
-  if (offers_.contains(offer.tag) || (post != open_.end() && post->second.offered)) {
+  if (offers_.contains(offer.tag) || (post != open_.end() && post->second.offer > 0)) {
     return absl::InvalidArgumentError(absl::StrCat("offered ", Describe(offer.tag), " twice"));
   }
   if (post != open_.end() && post->second.filled > 0) {
@@ -45,13 +45,13 @@ absl::StatusOr<bool> ReceiveLedger::Take(const Offer& offer, size_t unheard) {
         absl::StrCat("offered ", Describe(offer.tag), ", of which it has sent a part"));
   }
   if (post != open_.end()) {
-    post->second.offered = true;  // the credit met the offer on its way
+    post->second.offer = ++offers_heard_;  // the credit met the offer on its way
     return false;
   }
   if (offers_.size() + unheard >= Transport::kMaxQueued) {
     return TooManyOffers();
   }
-  offers_.insert(offer.tag);
+  offers_.emplace(offer.tag, ++offers_heard_);
   return true;
 }
 
@@ -65,7 +65,7 @@ bool ReceiveLedger::Withdraw(Tag tag) {
   if (found == open_.end() || found->second.withdrawn) return false;
   OpenPost& post = found->second;
   post.withdrawn = true;
-  return !post.offered && post.filled == 0;
+  return !post.certain();
 }
 
 absl::StatusOr<Credit> ReceiveLedger::Return(Tag tag) {
@@ -74,7 +74,7 @@ absl::StatusOr<Credit> ReceiveLedger::Return(Tag tag) {
     return absl::InvalidArgumentError(
         absl::StrCat("returned the credit for ", Describe(tag), ", which was not withdrawn"));
   }
-  if (found->second.filled > 0 || found->second.offered) {
+  if (found->second.certain()) {
     return absl::InvalidArgumentError(
         absl::StrCat("returned the credit for ", Describe(tag), ", which it has used"));
   }
@@ -85,8 +85,40 @@ absl::StatusOr<Credit> ReceiveLedger::Return(Tag tag) {
 
 bool ReceiveLedger::withdrawn(Tag tag) const {
   const auto found = open_.find(tag);
-  return found != open_.end() && found->second.withdrawn && !found->second.offered &&
-         found->second.filled == 0;
+  return found != open_.end() && found->second.withdrawn && !found->second.certain();
+}
+
+void ReceiveLedger::Announce(Tag tag) {
+  const auto found = open_.find(tag);
+  if (found != open_.end()) found->second.announced = ++announcements_;
+}
+
+void ReceiveLedger::Tell(Tag tag) {
+  const auto found = open_.find(tag);
+  if (found != open_.end()) found->second.told = true;
+}
+
+ResumePoint ReceiveLedger::Point() const {
+  ResumePoint point{.offers = offers_heard_};
+  for (const auto& [tag, number] : offers_) point.open_offers.push_back(number);
+  for (const auto& [tag, post] : open_) {
+    if (post.offer > 0) point.open_offers.push_back(post.offer);
+    if (post.filled == 0) continue;
+    point.partial = tag;
+    point.partial_bytes = post.filled;
+  }
+  return point;
+}
+
+std::vector<std::pair<Tag, Credit>> ReceiveLedger::Announced() const {
+  std::map<uint64_t, std::pair<Tag, Credit>> announced;
+  for (const auto& [tag, post] : open_) {
+    if (post.announced == 0 || post.filled > 0) continue;
+    announced.emplace(post.announced, std::pair(tag, post.memory.credit));
+  }
+  std::vector<std::pair<Tag, Credit>> credits;
+  for (const auto& [order, credit] : announced) credits.push_back(credit);
+  return credits;
 }
 
 void ReceiveLedger::Clear() {

@@ -12,12 +12,13 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "node/transport/message_memory.h"
+#include "node/transport/resume_point.h"
 
 namespace grapevine {
 
@@ -61,6 +62,18 @@ class ReceiveLedger {
   // When the credit of an open post is announced.
   Credit credit(Tag tag) const { return open_.at(tag).memory.credit; }
 
+  // The credit of an open post is to be announced to the peer: now, and again by every connection
+  // that is made before its message begins to arrive.
+  void Announce(Tag tag);
+  // The peer is told of it. Does nothing where it has sent the message without.
+  void Tell(Tag tag);
+  bool told(Tag tag) const { return open_.at(tag).told; }
+
+  // What a new connection begins with, but for the number of messages received.
+  ResumePoint Point() const;
+  // The posts whose credits it has to announce, as they were announced first.
+  std::vector<std::pair<Tag, Credit>> Announced() const;
+
   // Checks a chunk that is about to be copied.
   absl::StatusOr<Landing> Accept(const ChunkHeader& chunk) const;
 
@@ -79,11 +92,18 @@ class ReceiveLedger {
     int64_t filled = 0;
     int64_t total = 0;  // of the message, once some of it has arrived
     uint32_t crc32c = 0;
-    bool offered = false;  // its message is ready at the peer
+    uint64_t offer = 0;      // the number of its message's, which is ready at the peer; none: 0
+    uint64_t announced = 0;  // in the order of the credits; not yet: 0
+    bool told = false;
     bool withdrawn = false;
+
+    // Its message is ready at the peer, or on the way.
+    bool certain() const { return offer > 0 || filled > 0; }
   };
   std::map<Tag, OpenPost> open_;
-  std::set<Tag> offers_;
+  std::map<Tag, uint64_t> offers_;  // with their numbers
+  uint64_t offers_heard_ = 0;
+  uint64_t announcements_ = 0;
 };
 
 }  // namespace grapevine

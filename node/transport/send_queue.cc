@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/message.h"
+#include "base/status_macros.h"
 #include "node/transport/transport.h"
 
 namespace grapevine {
@@ -24,6 +25,25 @@ auto Offers(Tag tag) {
   };
 }
 
+// All of a message has left: from now on its receipt keeps its bytes, should they leave again.
+void Keep(Outgoing* message) {
+  if (message->receipt != nullptr) message->bytes.owner = message->receipt;
+  message->written = nullptr;
+}
+
+void EndDeclined(const Outgoing& message) {
+  if (message.receipt != nullptr) message.receipt->Decline();
+}
+
+bool IsOpen(const ResumePoint& point, uint64_t offer) {
+  return std::ranges::find(point.open_offers, offer) != point.open_offers.end();
+}
+
+// Whether the receiver has ended the offer of a message that it has not received.
+bool IsDeclined(const ResumePoint& point, uint64_t offer) {
+  return offer > 0 && offer <= point.offers && !IsOpen(point, offer);
+}
+
 }  // namespace
 
 absl::Status SendQueue::Admits(Tag tag) const {
@@ -41,17 +61,18 @@ absl::Status SendQueue::Admits(Tag tag) const {
 
 void SendQueue::Push(Tag tag, Outgoing message) {
   if (const auto credit = credits_.extract(tag)) {
-    ready_.push_back({tag, std::move(message), credit.mapped()});
+    ready_.push_back({.tag = tag, .memory = std::move(message), .credit = credit.mapped()});
     return;
   }
   if (message.offered) notices_.push_back(Offer{tag, message.bytes.size, message.note});
-  waiting_.emplace(tag, std::move(message));
+  waiting_.emplace(tag, Message{.tag = tag, .memory = std::move(message)});
 }
 
 absl::Status SendQueue::Grant(Tag tag, Credit credit) {
   if (auto message = waiting_.extract(tag)) {
-    if (message.mapped().offered) std::erase_if(notices_, Offers(tag));
-    ready_.push_back({tag, std::move(message.mapped()), credit});
+    if (message.mapped().memory.offered) std::erase_if(notices_, Offers(tag));
+    message.mapped().credit = credit;
+    ready_.push_back(std::move(message.mapped()));
     return absl::OkStatus();
   }
   if (credits_.size() >= Transport::kMaxQueued) {
@@ -66,12 +87,11 @@ absl::Status SendQueue::Grant(Tag tag, Credit credit) {
 
 absl::Status SendQueue::Decline(Tag tag) {
   const auto message = waiting_.find(tag);
-  if (message == waiting_.end() || !message->second.offered ||
-      std::ranges::any_of(notices_, Offers(tag))) {
+  if (message == waiting_.end() || message->second.offer == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("declined ", Describe(tag), ", which it is not offered"));
   }
-  if (message->second.receipt != nullptr) message->second.receipt->Decline();
+  EndDeclined(message->second.memory);
   waiting_.erase(message);
   return absl::OkStatus();
 }
@@ -92,6 +112,7 @@ std::optional<Notice> SendQueue::NextNotice() {
   if (notices_.empty()) return std::nullopt;
   const Notice notice = notices_.front();
   notices_.pop_front();
+  if (const auto* offer = std::get_if<Offer>(&notice)) waiting_.at(offer->tag).offer = ++offers_;
   return notice;
 }
 
@@ -104,6 +125,109 @@ absl::Status SendQueue::Acknowledge(uint64_t received) {
   }
   for (; acknowledged_ < received; ++acknowledged_) unacknowledged_.pop_front();
   return absl::OkStatus();
+}
+
+absl::Status SendQueue::Resume(const ResumePoint& point) {
+  RETURN_IF_ERROR(CheckReceived(point.received));
+  RETURN_IF_ERROR(CheckPartial(point));
+  RETURN_IF_ERROR(CheckOffers(point));
+  for (; acknowledged_ < point.received; ++acknowledged_) unacknowledged_.pop_front();
+  TakeBack(point);
+  OfferAgain(point);
+  return absl::OkStatus();
+}
+
+absl::Status SendQueue::CheckReceived(uint64_t received) const {
+  const uint64_t departed = acknowledged_ + unacknowledged_.size();
+  if (received >= acknowledged_ && received <= departed) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("says that it has ", received,
+                                                 " messages, but was sent ", departed,
+                                                 " and had acknowledged ", acknowledged_));
+}
+
+std::vector<const SendQueue::Message*> SendQueue::Unfinished(uint64_t received) const {
+  std::vector<const Message*> unfinished;
+  for (size_t i = received - acknowledged_; i < unacknowledged_.size(); ++i) {
+    unfinished.push_back(&unacknowledged_[i]);
+  }
+  for (const Message& message : ready_) unfinished.push_back(&message);
+  return unfinished;
+}
+
+absl::Status SendQueue::CheckPartial(const ResumePoint& point) const {
+  if (point.partial_bytes == 0) return absl::OkStatus();
+  const std::vector<const Message*> unfinished = Unfinished(point.received);
+  if (!unfinished.empty()) {
+    const Message& next = *unfinished.front();
+    const bool possible = point.partial_bytes > 0 && point.partial_bytes <= next.done &&
+                          point.partial_bytes < next.memory.bytes.size &&
+                          next.offer <= point.offers;
+    if (next.tag == point.partial && possible) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("says that it has ", point.partial_bytes,
+                                                 " bytes of ", Describe(point.partial),
+                                                 ", which it was not sent"));
+}
+
+absl::Status SendQueue::CheckOffers(const ResumePoint& point) const {
+  if (point.offers > offers_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("says that it was offered ", point.offers, " messages, of ", offers_));
+  }
+  size_t open = 0;
+  for (const auto& [tag, message] : waiting_) open += IsOpen(point, message.offer);
+  for (const Message* message : Unfinished(point.received)) {
+    if (IsDeclined(point, message->offer)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("declined ", Describe(message->tag), ", which it had granted"));
+    }
+    open += IsOpen(point, message->offer);
+  }
+  if (open == point.open_offers.size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("says that ", point.open_offers.size(),
+                                                 " offers are open, of which ", open, " are"));
+}
+
+// The last connection's credits are void: the receiver announces them anew.
+void SendQueue::TakeBack(const ResumePoint& point) {
+  std::deque<Message> unfinished = std::exchange(unacknowledged_, {});
+  for (Message& message : std::exchange(ready_, {})) unfinished.push_back(std::move(message));
+  credits_.clear();
+  if (point.partial_bytes > 0) {
+    ready_.push_back(std::move(unfinished.front()));
+    ready_.front().done = point.partial_bytes;
+    unfinished.pop_front();
+  }
+  for (Message& message : unfinished) {
+    message.done = 0;
+    const Tag tag = message.tag;
+    waiting_.emplace(tag, std::move(message));
+  }
+}
+
+// First those that were lost on their way, in their order.
+void SendQueue::OfferAgain(const ResumePoint& point) {
+  std::map<uint64_t, Notice> lost;
+  std::deque<Notice> unsaid = std::exchange(notices_, {});
+  for (auto entry = waiting_.begin(); entry != waiting_.end();) {
+    Message& message = (entry++)->second;
+    const Tag tag = message.tag;
+    if (!message.memory.offered) continue;
+    const Notice offer = Offer{tag, message.memory.bytes.size, message.memory.note};
+    if (message.offer > point.offers) {
+      lost.emplace(std::exchange(message.offer, 0), offer);
+    } else if (IsDeclined(point, message.offer)) {
+      EndDeclined(message.memory);
+      waiting_.erase(tag);
+    } else if (message.offer == 0 && std::ranges::none_of(unsaid, Offers(tag))) {
+      unsaid.push_back(offer);  // its credit came first, and is void
+    }
+  }
+  for (const auto& [number, offer] : lost) notices_.push_back(offer);
+  for (const Notice& notice : unsaid) {
+    if (std::holds_alternative<Offer>(notice)) notices_.push_back(notice);
+  }
+  offers_ = point.offers;
 }
 
 int64_t SendQueue::MostOf(const Message& message) const {
@@ -133,7 +257,8 @@ std::optional<Piece> SendQueue::Next() {
   message.done += size;
   if (piece.header.last()) {
     piece.header.note = message.memory.note;
-    unacknowledged_.push_back({message.tag, std::move(message.memory.receipt)});
+    Keep(&message.memory);
+    unacknowledged_.push_back(std::move(message));
     ready_.pop_front();
   }
   return piece;

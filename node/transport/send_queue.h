@@ -5,8 +5,9 @@
 // Messages leave one after the other, in the order in which they had been both queued and granted a
 // credit; one without credit holds up no other. One whose credit came in turn leaves in sixteenths:
 // its receiver grants further credits by its progress, and sees that only in whole chunks. A
-// message that has left keeps its receipt until the peer acknowledges it; acknowledgements come in
-// the order in which messages left.
+// message that has left is kept until the peer acknowledges it; acknowledgements come in the order
+// in which messages left. What was not acknowledged when its connection broke leaves again on the
+// next one.
 //
 // Thread-compatible: its edge's lock guards it.
 #ifndef GRAPEVINE_NODE_TRANSPORT_SEND_QUEUE_H_
@@ -18,9 +19,11 @@
 #include <memory>
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "node/transport/message_memory.h"
+#include "node/transport/resume_point.h"
 
 namespace grapevine {
 
@@ -63,6 +66,10 @@ class SendQueue {
   // The peer has received this many messages, of all that it was ever sent.
   absl::Status Acknowledge(uint64_t received);
 
+  // A new connection begins, whose receiver says this of the last one: ends what has been received
+  // or declined, and takes everything else up from there.
+  absl::Status Resume(const ResumePoint& point);
+
   // No message waits or is being sent, and the peer has acknowledged all that have left.
   bool empty() const { return waiting_.empty() && ready_.empty() && unacknowledged_.empty(); }
   // Some piece could leave.
@@ -73,28 +80,32 @@ class SendQueue {
   struct Message {
     Tag tag;
     Outgoing memory;
-    Credit credit;
-    int64_t done = 0;  // bytes
-  };
-  // All its pieces were taken.
-  struct Departed {
-    Tag tag;
-    std::shared_ptr<void> receipt;
+    Credit credit = Credit::kAtOnce;
+    int64_t done = 0;    // bytes
+    uint64_t offer = 0;  // its number, once it was announced
   };
 
   int64_t MostOf(const Message& message) const;
   // Bytes of the first message's next piece; negative when they are not ready yet.
   int64_t NextSize() const;
+  absl::Status CheckReceived(uint64_t received) const;
+  // The messages of which the peer has been sent something and lacks something, as they left.
+  std::vector<const Message*> Unfinished(uint64_t received) const;
+  absl::Status CheckPartial(const ResumePoint& point) const;
+  absl::Status CheckOffers(const ResumePoint& point) const;
+  void TakeBack(const ResumePoint& point);
+  void OfferAgain(const ResumePoint& point);
 
   int64_t chunk_bytes_;
-  std::map<Tag, Outgoing> waiting_;  // without credit
-  std::map<Tag, Credit> credits_;    // without message
+  std::map<Tag, Message> waiting_;  // without credit
+  std::map<Tag, Credit> credits_;   // without message
   // Offers of waiting messages, and credits that were returned. Bounded as those are: a peer can
   // grant a tag anew only when it has been told that the last credit is returned.
   std::deque<Notice> notices_;
   std::deque<Message> ready_;
-  std::deque<Departed> unacknowledged_;
-  uint64_t acknowledged_ = 0;  // messages
+  std::deque<Message> unacknowledged_;  // all its pieces were taken
+  uint64_t acknowledged_ = 0;           // messages
+  uint64_t offers_ = 0;                 // announced
 };
 
 }  // namespace grapevine

@@ -69,9 +69,12 @@ namespace {
 
 class SinkReceipt final : public Receipt {
  public:
-  SinkReceipt(std::shared_ptr<SinkGate> gate, Rank to, Tag tag)
-      : gate_(std::move(gate)), to_(to), tag_(tag) {}
-  ~SinkReceipt() override { declined() ? gate_->Declined(to_, tag_) : gate_->Sent(to_, tag_); }
+  SinkReceipt(std::shared_ptr<SinkGate> gate, Rank to, Tag tag, std::shared_ptr<void> memory)
+      : gate_(std::move(gate)), to_(to), tag_(tag), memory_(std::move(memory)) {}
+  ~SinkReceipt() override {
+    memory_.reset();
+    declined() ? gate_->Declined(to_, tag_) : gate_->Sent(to_, tag_);
+  }
 
   void Left() {
     if (!declined()) gate_->Left(to_, tag_);
@@ -81,20 +84,19 @@ class SinkReceipt final : public Receipt {
   const std::shared_ptr<SinkGate> gate_;
   const Rank to_;
   const Tag tag_;
+  std::shared_ptr<void> memory_;
 };
 
 }  // namespace
 
 Outgoing Reported(Outgoing message, std::shared_ptr<SinkGate> gate, Rank to, Tag tag,
                   std::shared_ptr<void> held) {
-  auto receipt = std::make_shared<SinkReceipt>(std::move(gate), to, tag);
-  message.receipt = receipt;
   SharedBytes& bytes = message.bytes;
   void* const memory = bytes.owner.get();
-  auto report = [owner = std::move(bytes.owner), held = std::move(held),
-                 receipt = std::move(receipt)](void*) mutable {
+  auto receipt = std::make_shared<SinkReceipt>(std::move(gate), to, tag, std::move(bytes.owner));
+  message.receipt = receipt;
+  auto report = [held = std::move(held), receipt = std::move(receipt)](void*) mutable {
     held.reset();
-    owner.reset();
     receipt->Left();
     receipt.reset();
   };

@@ -37,22 +37,23 @@ class TransportSink {
   // A post that was withdrawn will not be filled, and the transport no longer holds its buffer. May
   // be called within Withdraw.
   virtual void OnLost(Rank from, Tag tag) = 0;
-  // The transport no longer reads the bytes that were sent, nor holds them.
+  // The bytes have left this node. The transport holds them until OnSent: where the connection
+  // breaks before, they leave again.
   virtual void OnLeft(Rank to, Tag tag) = 0;
-  // The receiver has acknowledged that the message is complete in its posted buffer. Comes after
-  // OnLeft, and never for a message that is lost: after OnPeerFailed, nothing more is reported
-  // about that peer.
+  // The receiver has acknowledged that the message is complete in its posted buffer, and the
+  // transport no longer holds the bytes. Comes after OnLeft, and never for a message that is lost:
+  // after OnPeerFailed, nothing more is reported about that peer.
   virtual void OnSent(Rank to, Tag tag) = 0;
   // The receiver has declined the offered message: its bytes have not left, and the transport no
   // longer holds them. Comes instead of OnLeft and OnSent.
   virtual void OnDeclined(Rank to, Tag tag) = 0;
-  // The peer is lost to this transport: the connection broke, the peer violated the protocol, or it
-  // has been silent past the time-out. The status names the peer, what happened and since when; it
+  // The peer is lost to this transport: the connection broke and was not mended in time, another
+  // process has taken its place, it violated the protocol, or it has been silent past the time-out. The status names the peer, what happened and since when; it
   // carries kRendezvous when the two nodes do not fit together. At most once per peer.
   virtual void OnPeerFailed(Rank peer, const absl::Status& why) = 0;
 };
 
-// What crossed the wire, payload bytes without framing.
+// What crossed the wire, payload bytes without framing; what left twice counts twice.
 struct TransportCounters {
   int64_t bytes_sent = 0;
   int64_t bytes_received = 0;
@@ -125,7 +126,8 @@ class SinkGate {
 };
 
 // `message`, which reports through `gate`: OnLeft when the last reference to its bytes goes, after
-// releasing `held`; OnSent when its receipt is gone too. Where it was declined, only OnDeclined.
+// releasing `held`; OnSent when its receipt, which keeps their memory, is gone too. Where it was
+// declined, only OnDeclined.
 Outgoing Reported(Outgoing message, std::shared_ptr<SinkGate> gate, Rank to, Tag tag,
                   std::shared_ptr<void> held = nullptr);
 

@@ -69,9 +69,12 @@ std::optional<SendingEnd::Message> SendingEnd::Next() {
 SendingEnd::Message SendingEnd::ChunkMessage(Piece piece) {
   ChunkHeader& header = piece.header;
   // With every chunk, so that its bytes are in cache when they go to the socket.
-  const uint32_t crc32c =
-      context_.checksums->Of(piece.message)->Through(header.offset + header.size);
-  if (header.last()) header.crc32c = WithNote(crc32c, header.note);
+  if (checksum_ == nullptr) checksum_ = context_.checksums->Of(piece.message);
+  const uint32_t crc32c = checksum_->Through(header.offset + header.size);
+  if (header.last()) {
+    header.crc32c = WithNote(crc32c, header.note);
+    checksum_.reset();
+  }
   return {Encode(ToReceiver(header)), std::move(piece.data)};
 }
 
@@ -105,6 +108,10 @@ absl::Status SendingEnd::Meet(const EdgeIdentity& peer) {
                        Failure::kRendezvous);
   }
   RETURN_IF_ERROR(CheckSameRun(context_.self, peer));
+  if (peer.call.number != context_.self.call.number) {
+    return absl::InvalidArgumentError("answers another call");
+  }
+  RETURN_IF_ERROR(context_.link->Resume(peer.call.process, peer.resume));
   connected_ = true;
   return absl::OkStatus();
 }
@@ -131,7 +138,13 @@ absl::Status SendingEnd::Ended(const absl::Status& status) {
       absl::StrCat(PeerName(), connected_ ? " ended the connection: " : " refused the connection: ",
                    std::string(status.message()), RemedyFor(status.code()),
                    connected_ ? "; " + watch_.Describe() : ""));
-  if (!connected_ && MayBeMended(status.code())) return why;
+  if (connected_ && MayComeAgain(status.code())) {
+    link.OutgoingBroke(why);
+    return why;
+  }
+  const bool interrupted = link.outgoing_interrupted() && MayComeAgain(status.code());
+  if (interrupted) link.NotMended(status);
+  if (!connected_ && (interrupted || MayBeMended(status.code()))) return why;
   link.Break(!connected_ && SaysMisfit(status.code()) ? WithFailure(why, Failure::kRendezvous)
                                                       : why);
   return absl::OkStatus();
@@ -149,6 +162,7 @@ absl::Status ReceivingEnd::Admit(std::shared_ptr<PeerLink> link) {
   for (const Offer& offer : std::exchange(early_, {})) status.Update(link_->Offered(offer));
   // From here on credits go out: none before the offers that it answers.
   admitted_ = true;
+  if (closed_) link_->IncomingClosed();
   return status;
 }
 
@@ -178,6 +192,7 @@ std::optional<ToSender> ReceivingEnd::Next() {
 }
 
 absl::Status ReceivingEnd::Hear(google::protobuf::io::ZeroCopyInputStream* in, int64_t size) {
+  if (closed_) return absl::OkStatus();
   watch_.Heard();
   google::protobuf::io::CodedInputStream coded(in);
   ASSIGN_OR_RETURN(ToReceiver message, DecodeToReceiver(&coded, size));
@@ -225,6 +240,12 @@ absl::Status ReceivingEnd::Violated(const absl::Status& how, const std::string& 
 void ReceivingEnd::Broke(const std::string& address) {
   link_->IncomingBroke(absl::UnavailableError(absl::StrCat(
       "rank ", link_->peer(), " (", address, ") broke off the connection; ", watch_.Describe())));
+}
+
+void ReceivingEnd::Closed() {
+  MutexLock lock(mutex_);
+  closed_ = true;
+  if (admitted_) link_->IncomingClosed();
 }
 
 absl::Status ReceivingEnd::TickUnadmitted(std::chrono::milliseconds tick,

@@ -3,8 +3,8 @@
 // caller that it authenticates and, once that is admitted, announces credits and copies chunks into
 // the posted buffers. Each watches the other for silence.
 //
-// The ends are thread-safe as a stream uses them: one Next and one Hear at a time; the rest from
-// any thread.
+// The ends are thread-safe as a stream uses them: one Next at a time, and one Hear or Closed; the
+// rest from any thread.
 #ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_CONVERSATION_H_
 #define GRAPEVINE_NODE_TRANSPORT_EDGE_CONVERSATION_H_
 
@@ -107,6 +107,7 @@ class SendingEnd {
   const Context context_;
   SilenceWatch watch_;
   bool hello_written_ = false;           // within Next
+  std::shared_ptr<MessageChecksum> checksum_;  // of the message that is leaving; within Next
   std::atomic<bool> connected_ = false;  // the peer's Hello is checked
   std::atomic<bool> beat_ = false;
   std::atomic<bool> leaving_ = false;
@@ -152,6 +153,8 @@ class ReceivingEnd {
   // ending in order; `tick` has passed.
   absl::Status Violated(const absl::Status& how, const std::string& address);
   void Broke(const std::string& address);
+  // The stream is over; what still comes of it is ignored.
+  void Closed();
   void Tick(std::chrono::milliseconds tick, std::chrono::milliseconds peer_timeout,
             const std::string& address);
 
@@ -170,6 +173,7 @@ class ReceivingEnd {
   std::vector<Offer> early_ ABSL_GUARDED_BY(mutex_);  // before the admission
   bool answered_ = false;                             // the Hello is written; within Next
   bool hello_heard_ = false;                          // within Hear
+  std::atomic<bool> closed_ = false;
   std::atomic<bool> beat_ = false;
 };
 

@@ -24,6 +24,11 @@ absl::StatusOr<bool> DialAttempts::Tick(std::chrono::milliseconds tick) {
                       last_error_.ok() ? "no answer" : std::string(last_error_.message())));
 }
 
+bool DialAttempts::TakeRetry() {
+  MutexLock lock(mutex_);
+  return std::exchange(retry_, false);
+}
+
 std::string DialAttempts::Describe() {
   MutexLock lock(mutex_);
   return absl::StrFormat("rank %d (%s: %s)", peer_, address_,

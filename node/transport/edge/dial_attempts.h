@@ -27,6 +27,8 @@ class DialAttempts {
   // `tick` has passed without a connection. Whether another attempt is to begin now; an error when
   // the peer is to be given up.
   absl::StatusOr<bool> Tick(std::chrono::milliseconds tick);
+  // The same where something else bounds the time: the connection was there before.
+  bool TakeRetry();
   // "rank 3 (10.0.0.4:29500: connection refused)": the outcome so far.
   std::string Describe();
 

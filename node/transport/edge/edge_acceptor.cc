@@ -16,41 +16,64 @@ absl::Status EdgeAcceptor::Authenticate(const EdgeIdentity& peer) const {
   return links_->To(peer.rank).status();
 }
 
-absl::Status EdgeAcceptor::Admit(const std::shared_ptr<EdgeCaller>& caller, Rank peer) {
+absl::StatusOr<ResumePoint> EdgeAcceptor::Admit(const std::shared_ptr<EdgeCaller>& caller,
+                                                Rank peer, EdgeCall call) {
   ASSIGN_OR_RETURN(const std::shared_ptr<PeerLink> link, links_->To(peer));
-  RETURN_IF_ERROR(link->AttachIncoming(caller));
+  ASSIGN_OR_RETURN(ResumePoint point, link->AttachIncoming(caller, call));
   caller->Admit(link);
-  return absl::OkStatus();
+  return point;
 }
 
-absl::Status EdgeAcceptor::AdmitOrWait(const std::shared_ptr<EdgeCaller>& caller, Rank peer) {
+absl::Status EdgeAcceptor::Wait(const std::shared_ptr<EdgeCaller>& caller,
+                                const EdgeIdentity& peer) {
+  const auto [waiting, first] = waiting_.try_emplace(peer.rank, Waiting{caller, peer.call});
+  if (first) return absl::OkStatus();
+  EdgeCall& last = waiting->second.call;
+  if (peer.call.process != last.process || peer.call.number <= last.number) {
+    return ConnectedAlready(peer.rank);
+  }
+  last = peer.call;
+  return HasComeAgain(peer.rank);
+}
+
+absl::StatusOr<ResumePoint> EdgeAcceptor::AdmitOrWait(const std::shared_ptr<EdgeCaller>& caller,
+                                                      const EdgeIdentity& peer) {
+  std::shared_ptr<EdgeCaller> last;
   {
     MutexLock lock(mutex_);
-    if (!neighbours_.contains(peer)) {
-      const bool first = waiting_.emplace(peer, caller).second;
-      return first ? absl::OkStatus() : ConnectedAlready(peer);
+    if (!neighbours_.contains(peer.rank)) {
+      const absl::Status status = Wait(caller, peer);
+      if (status.ok()) return ResumePoint();
+      if (!absl::IsUnavailable(status)) return status;
+      last = waiting_.at(peer.rank).caller;
     }
   }
-  return Admit(caller, peer);
+  if (last == nullptr) return Admit(caller, peer.rank, peer.call);
+  last->Abort(HasComeAgain(peer.rank));
+  return HasComeAgain(peer.rank);
 }
 
 void EdgeAcceptor::OnHello(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer) {
-  absl::Status status = Authenticate(peer);
-  if (status.ok()) status = AdmitOrWait(caller, peer.rank);
-  if (!status.ok()) return Reject(*caller, status);
-  caller->AnswerHello(Proven(self_, peer.rank, EdgeEnd::kAnswerer, token_));
+  if (const absl::Status known = Authenticate(peer); !known.ok()) return Reject(*caller, known);
+  absl::StatusOr<ResumePoint> point = AdmitOrWait(caller, peer);
+  if (!point.ok()) return Reject(*caller, point.status());
+  EdgeIdentity answer = self_;
+  answer.call.number = peer.call.number;
+  answer.resume = *std::move(point);
+  caller->AnswerHello(Proven(std::move(answer), peer.rank, EdgeEnd::kAnswerer, token_));
 }
 
 void EdgeAcceptor::Expect(std::span<const Rank> neighbours) {
   for (const Rank peer : neighbours) {
-    std::shared_ptr<EdgeCaller> caller;
+    Waiting waiting;
     {
       MutexLock lock(mutex_);
       if (!neighbours_.insert(peer).second) continue;
-      if (auto waiting = waiting_.extract(peer)) caller = std::move(waiting.mapped());
+      if (auto found = waiting_.extract(peer)) waiting = std::move(found.mapped());
     }
-    if (caller == nullptr) continue;
-    if (absl::Status status = Admit(caller, peer); !status.ok()) Reject(*caller, status);
+    if (waiting.caller == nullptr) continue;
+    const auto admitted = Admit(waiting.caller, peer, waiting.call);
+    if (!admitted.ok()) Reject(*waiting.caller, admitted.status());
   }
 }
 
@@ -61,7 +84,7 @@ void EdgeAcceptor::Reject(EdgeCaller& caller, const absl::Status& why) {
 
 void EdgeAcceptor::OnClosed(const EdgeCaller* caller) {
   MutexLock lock(mutex_);
-  std::erase_if(waiting_, [&](const auto& entry) { return entry.second.get() == caller; });
+  std::erase_if(waiting_, [&](const auto& entry) { return entry.second.caller.get() == caller; });
 }
 
 }  // namespace grapevine

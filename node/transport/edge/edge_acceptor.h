@@ -1,8 +1,8 @@
 // Who may send to a node: which callers are authenticated, and which are admitted.
 //
 // A caller is authenticated to be a rank when it shows the run's token and agrees on the run. It is
-// admitted, once, when that rank is a neighbour; a neighbour of a later round waits until this node
-// gets there.
+// admitted when that rank is a neighbour, in place of the stream that it had before, once that is
+// over; a neighbour of a later round waits until this node gets there.
 //
 // Thread-safe.
 #ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_EDGE_ACCEPTOR_H_
@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "node/identity/run_token.h"
 #include "node/transport/edge/edge_identity.h"
 #include "node/transport/edge/peer_link.h"
@@ -53,8 +54,16 @@ class EdgeAcceptor {
 
  private:
   absl::Status Authenticate(const EdgeIdentity& peer) const;
-  absl::Status AdmitOrWait(const std::shared_ptr<EdgeCaller>& caller, Rank peer);
-  absl::Status Admit(const std::shared_ptr<EdgeCaller>& caller, Rank peer);
+  struct Waiting {
+    std::shared_ptr<EdgeCaller> caller;
+    EdgeCall call;
+  };
+  // Return where the caller's messages go on.
+  absl::StatusOr<ResumePoint> AdmitOrWait(const std::shared_ptr<EdgeCaller>& caller,
+                                          const EdgeIdentity& peer);
+  absl::StatusOr<ResumePoint> Admit(const std::shared_ptr<EdgeCaller>& caller, Rank peer,
+                                    EdgeCall call);
+  absl::Status Wait(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer);
 
   const RunToken token_;
   const std::shared_ptr<PeerLinks> links_;
@@ -62,7 +71,7 @@ class EdgeAcceptor {
   Mutex mutex_;
   std::set<Rank> neighbours_ ABSL_GUARDED_BY(mutex_);
   // Authenticated, but no neighbours yet; one per rank.
-  std::map<Rank, std::shared_ptr<EdgeCaller>> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::map<Rank, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace grapevine

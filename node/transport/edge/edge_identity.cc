@@ -18,11 +18,10 @@ std::string Quoted(const std::string& value) {
 std::string Quoted(int64_t value) { return absl::StrCat(value); }
 
 std::string Claim(const EdgeIdentity& speaker, EdgeEnd end) {
-  return absl::StrCat("edge: rank ", speaker.rank,
-                      end == EdgeEnd::kCaller ? " calls rank " : " answers rank ", speaker.listener,
-                      " in run ", speaker.run_id);
+  return absl::StrCat("edge: rank ", speaker.rank, ", process ", speaker.call.process,
+                      end == EdgeEnd::kCaller ? ", calls rank " : ", answers rank ",
+                      speaker.listener, ", call ", speaker.call.number, ", in run ", speaker.run_id);
 }
-
 absl::Status Misfit(const std::string& how) {
   return WithFailure(
       absl::FailedPreconditionError(absl::StrCat("these nodes do not belong to one run: ", how)),

@@ -10,11 +10,18 @@
 #include "absl/status/status.h"
 #include "base/ids.h"
 #include "node/identity/run_token.h"
+#include "node/transport/resume_point.h"
 
 namespace grapevine {
 
+// One of the calls with which a node's process connects to a peer.
+struct EdgeCall {
+  uint64_t process = 0;  // drawn once per process
+  uint64_t number = 1;   // of its calls to this peer; later ones have greater numbers
+};
+
 struct EdgeIdentity {
-  static constexpr uint32_t kProtocolVersion = 4;
+  static constexpr uint32_t kProtocolVersion = 5;
 
   uint32_t protocol_version = kProtocolVersion;
   std::string run_id;
@@ -25,13 +32,17 @@ struct EdgeIdentity {
   std::string algorithm;
   Rank listener = 0;  // the rank to which this is said
   std::string proof;  // that the speaker has the run's token
+  // The speaker's process, and which of the caller's calls this is.
+  EdgeCall call;
+  // From the answerer: where the caller's messages go on. Nobody vouches for it.
+  ResumePoint resume;
 };
 
 // The two ends of a stream: the caller introduces itself first.
 enum class EdgeEnd { kCaller, kAnswerer };
 
-// Adds to `speaker` the listener and the proof for it. The proof holds for this run, this pair and
-// this end only: nobody who hears it can pose as another node with it.
+// Adds to `speaker` the listener and the proof for it. The proof holds for this run, this pair, this
+// end and this call only: nobody who hears it can pose as another node with it, nor call again.
 EdgeIdentity Proven(EdgeIdentity speaker, Rank listener, EdgeEnd end, const RunToken& token);
 bool IsProven(const EdgeIdentity& speaker, EdgeEnd end, const RunToken& token);
 

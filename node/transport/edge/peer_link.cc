@@ -1,15 +1,36 @@
 #include "node/transport/edge/peer_link.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 
 namespace grapevine {
+namespace {
+
+// A connection that breaks ends with one of these codes, too: a peer that is given up must not take
+// it for that, and come again.
+absl::Status AsToldToThePeer(const absl::Status& why) {
+  return MayComeAgain(why.code()) ? absl::AbortedError(why.message()) : why;
+}
+
+}  // namespace
+
+bool MayComeAgain(absl::StatusCode code) {
+  return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kInternal ||
+         code == absl::StatusCode::kUnknown || code == absl::StatusCode::kCancelled ||
+         code == absl::StatusCode::kResourceExhausted;
+}
 
 absl::Status ConnectedAlready(Rank peer) {
   return absl::AlreadyExistsError(
       absl::StrCat("rank ", peer, " is connected already; is the same rank started twice?"));
+}
+
+absl::Status HasComeAgain(Rank peer) {
+  return absl::UnavailableError(
+      absl::StrCat("rank ", peer, " has come again; its last connection ends first"));
 }
 
 absl::Status PeerLink::LeftTheRun() const {
@@ -87,6 +108,7 @@ void PeerLink::Announce(Tag tag, Credit credit) {
       ledger_.Close(tag);
       due = desk_->Lost(peer_, tag);
     } else {
+      ledger_.Announce(tag);
       grants_[credit].push_back(tag);
     }
   }
@@ -112,13 +134,20 @@ absl::Status PeerLink::Withdraw(Tag tag) {
     RETURN_IF_ERROR(broken_);
     if (!ledger_.Withdraw(tag)) return absl::OkStatus();
     told = !TakeBack(tag, &due);
-    if (told) withdrawn_.push_back(tag);
+    if (told && !IsToBeAnnounced(tag)) withdrawn_.push_back(tag);
   }
   told ? WakeIncoming() : ReportLost(tag, due);
   return absl::OkStatus();
 }
 
+bool PeerLink::IsToBeAnnounced(Tag tag) {
+  const std::vector<Tag>& tags = grants_[ledger_.credit(tag)];
+  return std::ranges::find(tags, tag) != tags.end();
+}
+
+// A message may have used a credit of which the last connection told.
 bool PeerLink::TakeBack(Tag tag, CreditDesk::Due* due) {
+  if (ledger_.told(tag)) return false;
   const Credit credit = ledger_.credit(tag);
   if (std::erase(grants_[credit], tag) > 0) {
     if (credit == Credit::kInTurn) *due = desk_->Lost(peer_, tag);
@@ -144,11 +173,76 @@ absl::Status PeerLink::AttachOutgoing(std::shared_ptr<EdgeStream> stream) {
   return absl::OkStatus();
 }
 
-absl::Status PeerLink::AttachIncoming(std::shared_ptr<EdgeStream> stream) {
-  MutexLock lock(mutex_);
-  RETURN_IF_ERROR(broken_);
-  if (streams_.incoming != nullptr || incoming_ended_) return ConnectedAlready(peer_);
+absl::Status PeerLink::Replaced() const {
+  return absl::AbortedError(
+      absl::StrCat("rank ", peer_, " died: another process has come in its place"));
+}
+
+bool PeerLink::IsAnother(uint64_t process) {
+  if (!process_.has_value()) process_ = process;
+  return *process_ != process;
+}
+
+absl::Status PeerLink::Objection(const EdgeCall& call) const {
+  // It may come again, and hear that nobody listens.
+  if (absl::IsCancelled(broken_)) return absl::UnavailableError(broken_.message());
+  if (!broken_.ok()) return AsToldToThePeer(broken_);
+  if (incoming_ended_) return ConnectedAlready(peer_);
+  const bool known = process_.value_or(call.process) == call.process;
+  const bool gone = incoming_interruption_.lasts() || outgoing_interruption_.lasts();
+  if (known ? call.number > last_call_ : gone) return absl::OkStatus();
+  return ConnectedAlready(peer_);
+}
+
+absl::StatusOr<ResumePoint> PeerLink::AttachIncoming(std::shared_ptr<EdgeStream> stream,
+                                                     EdgeCall call) {
+  std::shared_ptr<EdgeStream> last;
+  ResumePoint point;
+  bool another;
+  {
+    MutexLock lock(mutex_);
+    RETURN_IF_ERROR(Objection(call));
+    another = IsAnother(call.process);
+    if (!another) {
+      last_call_ = call.number;
+      last = streams_.incoming;
+      if (last == nullptr) point = StartIncoming(std::move(stream));
+    }
+  }
+  if (another) {
+    Break(Replaced());
+    return Replaced();
+  }
+  if (last != nullptr) {
+    last->Abort(HasComeAgain(peer_));
+    return HasComeAgain(peer_);
+  }
+  return point;
+}
+
+ResumePoint PeerLink::StartIncoming(std::shared_ptr<EdgeStream> stream) {
   streams_.incoming = std::move(stream);
+  incoming_interruption_.End();
+  desk_->Resumed(peer_);
+  ResumePoint point = ledger_.Point();
+  point.received = static_cast<uint64_t>(reported_);
+  acknowledged_ = reported_;
+  // The point says it of offers; credits are withdrawn once they are told of.
+  declined_.clear();
+  withdrawn_.clear();
+  grants_.clear();
+  for (const auto& [tag, credit] : ledger_.Announced()) grants_[credit].push_back(tag);
+  return point;
+}
+
+absl::Status PeerLink::Resume(uint64_t process, const ResumePoint& point) {
+  MutexLock lock(mutex_);
+  if (!broken_.ok()) return absl::OkStatus();
+  if (IsAnother(process)) {
+    return absl::AbortedError("answers as another process than before: it died, and was replaced");
+  }
+  RETURN_IF_ERROR(queue_.Resume(point));
+  outgoing_interruption_.End();
   return absl::OkStatus();
 }
 
@@ -182,6 +276,10 @@ uint64_t PeerLink::TakeReceived() {
 
 std::vector<Tag> PeerLink::TakeTags(Credit credit) {
   std::vector<Tag> tags = std::exchange(grants_[credit], {});
+  for (const Tag tag : tags) {
+    ledger_.Tell(tag);
+    if (ledger_.withdrawn(tag)) withdrawn_.push_back(tag);
+  }
   if (credit == Credit::kInTurn) {
     for (const Tag tag : tags) desk_->Announced(peer_, tag);
   }
@@ -278,16 +376,41 @@ void PeerLink::IncomingEnded() {
   if (needed) Break(LeftTheRun());
 }
 
-void PeerLink::IncomingBroke(const absl::Status& why) {
-  MutexLock lock(mutex_);
-  incoming_broke_ = why;
+void PeerLink::OutgoingBroke(const absl::Status& why) {
+  {
+    MutexLock lock(mutex_);
+    if (!incoming_ended_) return outgoing_interruption_.Begin(why);
+  }
+  OutgoingEnded();
 }
 
-void PeerLink::Tick() {
+void PeerLink::IncomingBroke(const absl::Status& why) {
+  {
+    MutexLock lock(mutex_);
+    if (incoming_ended_) return;
+    if (!outgoing_ended_) return incoming_interruption_.Begin(why);
+  }
+  IncomingEnded();
+}
+
+void PeerLink::NotMended(const absl::Status& how) {
+  MutexLock lock(mutex_);
+  outgoing_interruption_.Failed(how);
+}
+
+void PeerLink::IncomingClosed() {
+  IncomingBroke(absl::UnavailableError(absl::StrCat("the connection of rank ", peer_, " is over")));
+  MutexLock lock(mutex_);
+  streams_.incoming.reset();
+}
+
+void PeerLink::Tick(std::chrono::milliseconds tick, std::chrono::milliseconds peer_timeout) {
   absl::Status why;
   {
     MutexLock lock(mutex_);
-    if (!incoming_broke_.ok() && ++ticks_since_ >= 2) why = incoming_broke_;
+    if (!broken_.ok()) return;
+    why = outgoing_interruption_.Tick(tick, peer_timeout);
+    why.Update(incoming_interruption_.Tick(tick, peer_timeout));
   }
   if (!why.ok()) Break(why);
 }
@@ -318,7 +441,7 @@ void PeerLink::Break(const absl::Status& why) {
   if (!streams.has_value()) return;
   // First, because dropped messages must not be reported as sent.
   gate_->PeerFailed(peer_, why);
-  if (streams->incoming != nullptr) streams->incoming->Abort(why);
+  if (streams->incoming != nullptr) streams->incoming->Abort(AsToldToThePeer(why));
   if (streams->outgoing != nullptr) streams->outgoing->Abort(why);
   DropAll();
 }
@@ -339,6 +462,11 @@ bool PeerLink::broken() {
 bool PeerLink::outgoing_over() {
   MutexLock lock(mutex_);
   return !broken_.ok() || outgoing_ended_;
+}
+
+bool PeerLink::outgoing_interrupted() {
+  MutexLock lock(mutex_);
+  return outgoing_interruption_.lasts();
 }
 
 TransportCounters PeerLink::counters() {

@@ -3,8 +3,9 @@
 // one node to all its peers.
 //
 // Streams come and go in either direction; a link outlives them, and takes posts and messages
-// before there are any. It is also the one place where a peer is given up: Break reports it once
-// and takes both streams down.
+// before there are any. A direction whose stream breaks is interrupted: it goes on with the next
+// stream, where the receiver says that the last one ended (resume_point.h). The link is also the
+// one place where a peer is given up: Break reports it once and takes both streams down.
 //
 // Thread-safe.
 #ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_PEER_LINK_H_
@@ -22,8 +23,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "node/transport/credit_desk.h"
+#include "node/transport/edge/edge_identity.h"
+#include "node/transport/edge/interruption.h"
 #include "node/transport/edge/wire_format.h"
 #include "node/transport/receive_ledger.h"
+#include "node/transport/resume_point.h"
 #include "node/transport/send_queue.h"
 #include "node/transport/transport.h"
 #include "system/mutex.h"
@@ -45,6 +49,13 @@ class EdgeStream {
 // The error of a second connection: a rank is admitted once.
 absl::Status ConnectedAlready(Rank peer);
 
+// With it ends a stream whose peer has called again, and that call: the next one finds room.
+absl::Status HasComeAgain(Rank peer);
+
+// Whether a stream that has ended with this code may be followed by another: it broke, or the peer
+// had no room for it at the time. A peer that has been given up hears another code.
+bool MayComeAgain(absl::StatusCode code);
+
 class PeerLink : public std::enable_shared_from_this<PeerLink> {
  public:
   // `chunk_bytes`: the most one chunk carries.
@@ -61,10 +72,16 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   absl::Status Decline(Tag tag);
   absl::Status Withdraw(Tag tag);
 
-  // Attaches a direction's stream; AlreadyExists when it has or had one, the failure when the link
-  // is broken.
+  // Attaches a direction's stream, whose predecessor is over; the failure when the link is broken.
   absl::Status AttachOutgoing(std::shared_ptr<EdgeStream> stream);
-  absl::Status AttachIncoming(std::shared_ptr<EdgeStream> stream);
+  // Where the caller's messages go on. AlreadyExists for a call that is no later one of the same
+  // process; Unavailable where the last stream is still here, which is then ended: the caller is to
+  // come again.
+  absl::StatusOr<ResumePoint> AttachIncoming(std::shared_ptr<EdgeStream> stream, EdgeCall call);
+
+  // The peer has answered, as this process, and says where the messages to it go on. An error is
+  // its violation.
+  absl::Status Resume(uint64_t process, const ResumePoint& point);
 
   // Outgoing: what to write next; what the peer says of credits, offers and messages.
   using Departing = std::variant<Offer, Withdrawn, Piece>;
@@ -84,10 +101,15 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   void OutgoingEnded();
   void IncomingEnded();
 
-  // The incoming stream broke. The outgoing one often knows why, a moment later:
-  // the peer is given up by the second Tick after that.
+  // A direction's stream broke: it is interrupted, unless the peer has left in order.
+  void OutgoingBroke(const absl::Status& why);
   void IncomingBroke(const absl::Status& why);
-  void Tick();
+  // Another attempt to connect has failed.
+  void NotMended(const absl::Status& how);
+  // Nothing more comes from the incoming stream; its direction may have another.
+  void IncomingClosed();
+  // `tick` has passed: gives up a peer that has been interrupted for `peer_timeout`.
+  void Tick(std::chrono::milliseconds tick, std::chrono::milliseconds peer_timeout);
 
   // Gives the peer up, once. `why` names it.
   void Break(const absl::Status& why);
@@ -98,6 +120,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   bool broken();
   // Nothing more is to be heard on the outgoing direction: broken, or ended in order.
   bool outgoing_over();
+  // The outgoing stream broke, and there is no other yet.
+  bool outgoing_interrupted();
   TransportCounters counters();
 
  private:
@@ -106,6 +130,14 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
     std::shared_ptr<EdgeStream> incoming;
   };
   absl::Status LeftTheRun() const;
+  // Why a caller has no place here; OK where it may have it.
+  absl::Status Objection(const EdgeCall& call) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Replaced() const;
+  // The peer is another process than before; learns which it is.
+  bool IsAnother(uint64_t process) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Where the caller's messages go on.
+  ResumePoint StartIncoming(std::shared_ptr<EdgeStream> stream)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // More of a message may be ready.
   void WakeOutgoing();
   void WakeIncoming();
@@ -119,6 +151,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   void Acknowledge();
   // A credit is due.
   void Announce(Tag tag, Credit credit);
+  bool IsToBeAnnounced(Tag tag) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Closes a withdrawn post if the peer has not been told of its credit, and never will be; `due`
   // are then the credits that waited for its message.
   bool TakeBack(Tag tag, CreditDesk::Due* due) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -130,8 +163,10 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   const std::shared_ptr<CreditDesk> desk_;
   Mutex mutex_;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);
-  absl::Status incoming_broke_ ABSL_GUARDED_BY(mutex_);
-  int ticks_since_ ABSL_GUARDED_BY(mutex_) = 0;
+  Interruption outgoing_interruption_ ABSL_GUARDED_BY(mutex_);
+  Interruption incoming_interruption_ ABSL_GUARDED_BY(mutex_);
+  std::optional<uint64_t> process_ ABSL_GUARDED_BY(mutex_);  // the peer's, once known
+  uint64_t last_call_ ABSL_GUARDED_BY(mutex_) = 0;           // the number of its latest
   bool outgoing_ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool incoming_ended_ ABSL_GUARDED_BY(mutex_) = false;
   SendQueue queue_ ABSL_GUARDED_BY(mutex_);

@@ -12,6 +12,7 @@
 #include "google/protobuf/wire_format_lite.h"
 #include "kernels/passes/crc32c.h"
 #include "node/transport/edge/gossip.pb.h"
+#include "node/transport/transport.h"
 
 namespace grapevine {
 namespace {
@@ -32,6 +33,20 @@ absl::Status NotAMessage() {
   return absl::InvalidArgumentError("sent bytes that are not a message");
 }
 
+void Fill(Tag from, gossip::Tag* to) {
+  to->set_channel(from.channel);
+  to->set_index(from.index);
+  to->set_step(from.step);
+}
+
+void Fill(const ResumePoint& from, gossip::ResumePoint* to) {
+  to->set_received(from.received);
+  to->set_partial_bytes(static_cast<uint64_t>(from.partial_bytes));
+  if (from.partial_bytes > 0) Fill(from.partial, to->mutable_partial());
+  to->set_offers(from.offers);
+  to->mutable_open_offers()->Add(from.open_offers.begin(), from.open_offers.end());
+}
+
 void Fill(const EdgeIdentity& from, gossip::Hello* to) {
   to->set_protocol_version(from.protocol_version);
   to->set_run_id(from.run_id);
@@ -42,18 +57,11 @@ void Fill(const EdgeIdentity& from, gossip::Hello* to) {
   to->set_algorithm(from.algorithm);
   to->set_listener(from.listener);
   to->set_proof(from.proof);
-}
-
-EdgeIdentity IdentityOf(const gossip::Hello& hello) {
-  return {hello.protocol_version(), hello.run_id(),   hello.rank(),
-          hello.world_size(),       hello.schema(),   hello.topology(),
-          hello.algorithm(),        hello.listener(), hello.proof()};
-}
-
-void Fill(Tag from, gossip::Tag* to) {
-  to->set_channel(from.channel);
-  to->set_index(from.index);
-  to->set_step(from.step);
+  to->set_process(from.call.process);
+  to->set_call(from.call.number);
+  if (from.resume.received > 0 || from.resume.partial_bytes > 0 || from.resume.offers > 0) {
+    Fill(from.resume, to->mutable_resume());
+  }
 }
 
 void Fill(const Note& from, gossip::Note* to) {
@@ -83,6 +91,36 @@ absl::StatusOr<std::vector<Tag>> TagsOf(
 
 int64_t SizeOf(uint64_t value) {
   return static_cast<int64_t>(std::min<uint64_t>(value, std::numeric_limits<int64_t>::max()));
+}
+
+absl::StatusOr<ResumePoint> ResumePointOf(const gossip::ResumePoint& point) {
+  // Each belongs to an offer that was not answered, or to a post.
+  constexpr int kMost = 2 * Transport::kMaxQueued;
+  if (point.open_offers_size() > kMost) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("says that ", point.open_offers_size(), " offers are open"));
+  }
+  ASSIGN_OR_RETURN(const Tag partial, TagOf(point.partial()));
+  return ResumePoint{.received = point.received(),
+                     .partial_bytes = SizeOf(point.partial_bytes()),
+                     .partial = partial,
+                     .offers = point.offers(),
+                     .open_offers = {point.open_offers().begin(), point.open_offers().end()}};
+}
+
+absl::StatusOr<EdgeIdentity> IdentityOf(const gossip::Hello& hello) {
+  ASSIGN_OR_RETURN(ResumePoint resume, ResumePointOf(hello.resume()));
+  return EdgeIdentity{.protocol_version = hello.protocol_version(),
+                      .run_id = hello.run_id(),
+                      .rank = hello.rank(),
+                      .world_size = hello.world_size(),
+                      .schema = hello.schema(),
+                      .topology = hello.topology(),
+                      .algorithm = hello.algorithm(),
+                      .listener = hello.listener(),
+                      .proof = hello.proof(),
+                      .call = {.process = hello.process(), .number = hello.call()},
+                      .resume = std::move(resume)};
 }
 
 absl::Status CheckNote(const Note& note, const Tag& tag) {

@@ -77,6 +77,11 @@ void GrpcIncomingStream::Finish() {
   stream_.Finish(ToGrpc(end), finish_.Arm(shared_from_this()));
 }
 
+void GrpcIncomingStream::Finished() {
+  talk_.Closed();
+  acceptor_->OnClosed(this);
+}
+
 void GrpcIncomingStream::Beat() {
   talk_.Beat();
   Wake();

@@ -85,6 +85,7 @@ class GrpcIncomingStream final : public EdgeCaller,
   void Read(bool ok);
   void Written(bool ok);
   void Finish();
+  void Finished();
   bool WriteNext();
   // Sets how the stream ends, unless it ends already.
   void End(const absl::Status& why);
@@ -99,7 +100,7 @@ class GrpcIncomingStream final : public EdgeCaller,
   GrpcTag accept_{[this](bool ok) { Accepted(ok); }};
   GrpcTag read_{[this](bool ok) { Read(ok); }};
   GrpcTag write_{[this](bool ok) { Written(ok); }};
-  GrpcTag finish_{[this](bool) { acceptor_->OnClosed(this); }};
+  GrpcTag finish_{[this](bool) { Finished(); }};
   WriteLoop writes_{[this] { return WriteNext(); }, [this] { Finish(); }};
   grpc::ByteBuffer incoming_;
 

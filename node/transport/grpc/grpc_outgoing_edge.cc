@@ -92,8 +92,10 @@ void GrpcOutgoingEdge::Dial() {
     if (const auto alive = edge.lock()) alive->attempts_.Failed(why);
   };
   const RunToken& token = context_.options.token;
+  EdgeIdentity self = context_.self;
+  self.call.number = ++calls_;
   auto stream = std::make_shared<GrpcOutgoingStream>(GrpcOutgoingStream::Context{
-      {Proven(context_.self, context_.link->peer(), EdgeEnd::kCaller, token), token, context_.link,
+      {Proven(std::move(self), context_.link->peer(), EdgeEnd::kCaller, token), token, context_.link,
        context_.address, context_.checksums, context_.options.round},
       retry,
       [streams = context_.streams] { streams->Remove(); }});
@@ -112,10 +114,14 @@ std::shared_ptr<GrpcOutgoingStream> GrpcOutgoingEdge::stream() {
   return stream_;
 }
 
+bool GrpcOutgoingEdge::connected() {
+  return stream()->connected() && !context_.link->outgoing_interrupted();
+}
+
 void GrpcOutgoingEdge::Tick(std::chrono::milliseconds tick) {
   if (context_.link->outgoing_over()) return;
   const std::shared_ptr<GrpcOutgoingStream> current = stream();
-  if (!current->connected()) return NotConnected(tick);
+  if (!connected()) return NotConnected(tick);
   const auto silence = current->watch().Tick(tick);
   if (silence < context_.options.peer_timeout) return;
   context_.link->Break(SilentPeer(context_.link->peer(), context_.address, current->watch(),
@@ -123,13 +129,17 @@ void GrpcOutgoingEdge::Tick(std::chrono::milliseconds tick) {
 }
 
 void GrpcOutgoingEdge::NotConnected(std::chrono::milliseconds tick) {
+  if (context_.link->outgoing_interrupted()) {  // the link bounds how long
+    if (attempts_.TakeRetry()) Dial();
+    return;
+  }
   const absl::StatusOr<bool> again = attempts_.Tick(tick);
   if (!again.ok()) return context_.link->Break(again.status());
   if (*again) Dial();
 }
 
 std::string GrpcOutgoingEdge::Connecting() {
-  if (context_.link->outgoing_over() || stream()->connected()) return "";
+  if (context_.link->outgoing_over() || connected()) return "";
   return attempts_.Describe();
 }
 

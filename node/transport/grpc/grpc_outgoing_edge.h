@@ -1,5 +1,5 @@
-// The outgoing connection to one peer: dialled, retried until the peer is there, watched, and ended
-// in order.
+// The outgoing connection to one peer: dialled, retried until the peer is there, watched, dialled
+// again when it breaks, and ended in order.
 //
 // Thread-safe. Held by shared_ptr; pending operations and an open stream keep it alive.
 #ifndef GRAPEVINE_NODE_TRANSPORT_GRPC_GRPC_OUTGOING_EDGE_H_
@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -107,10 +108,12 @@ class GrpcOutgoingEdge : public std::enable_shared_from_this<GrpcOutgoingEdge> {
  private:
   void NotConnected(std::chrono::milliseconds tick);
   std::shared_ptr<GrpcOutgoingStream> stream();
+  bool connected();
 
   const Context context_;
   const std::shared_ptr<grpc::Channel> channel_;
   DialAttempts attempts_;
+  uint64_t calls_ = 0;  // within Dial, one at a time
   Mutex mutex_;
   std::shared_ptr<GrpcOutgoingStream> stream_ ABSL_GUARDED_BY(mutex_);
 };

@@ -143,7 +143,7 @@ void GrpcTransport::Monitor() {
 void GrpcTransport::Tick() {
   service_->Tick(tick_);
   for (const auto& edge : Edges()) edge->Tick(tick_);
-  for (const auto& link : links_->All()) link->Tick();
+  for (const auto& link : links_->All()) link->Tick(tick_, options_.peer_timeout);
 }
 
 void GrpcTransport::StopMonitor() {

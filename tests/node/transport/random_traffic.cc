@@ -148,7 +148,16 @@ bool RandomTraffic::over() const {
   return true;
 }
 
+bool RandomTraffic::reported() {
+  MutexLock lock(mutex_);
+  return !reports_.empty();
+}
+
 std::optional<std::pair<Rank, Report>> RandomTraffic::Take(std::chrono::milliseconds patience) {
+  constexpr int kFewSteps = 20;
+  for (int steps = 0; patience.count() > 0 || steps < kFewSteps; ++steps) {
+    if (reported() || !network_->Advance()) break;
+  }
   const auto deadline = std::chrono::steady_clock::now() + patience;
   MutexLock lock(mutex_);
   while (reports_.empty()) {

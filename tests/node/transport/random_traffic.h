@@ -66,6 +66,7 @@ class RandomTraffic {
   void Settle();
   bool over() const;
 
+  bool reported();
   // The next report, of any node; waits for it up to `patience`.
   std::optional<std::pair<Rank, Report>> Take(std::chrono::milliseconds patience);
   void Handle(Rank rank, const Report& report);

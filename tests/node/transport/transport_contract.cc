@@ -445,7 +445,7 @@ TEST_P(TransportContract, ReleasesMemoryOnlyAfterTheSend) {
   EXPECT_EQ(network->sink(0).sent(), 0);
   const SharedSlice buffer = Zeros(1000);
   ASSERT_TRUE(network->transport(1).Post(0, kTag, buffer).ok());
-  ASSERT_TRUE(network->sink(0).AwaitLeft(1, kTag));
+  ASSERT_TRUE(network->sink(0).AwaitSent(1, kTag));
   EXPECT_TRUE(memory.expired());
   ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
   EXPECT_TRUE(SameBits(buffer, Pattern(1000, 1)));

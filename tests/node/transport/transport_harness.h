@@ -96,6 +96,8 @@ class TransportNetwork {
   virtual ~TransportNetwork() = default;
   virtual Transport& transport(Rank rank) = 0;
   RecordingSink& sink(Rank rank) { return *sinks_[rank]; }
+  // Where no threads do it: lets the next thing happen. False if nothing more will.
+  virtual bool Advance() { return false; }
 
  protected:
   explicit TransportNetwork(int nodes) {

@@ -63,11 +63,15 @@ nanoseconds Moment(Draw& draw) { return draw.Between(milliseconds(200), millisec
 
 Fault Bump(Draw& draw, const RunPlan& plan) {
   const nanoseconds below = plan.peer_timeout / 3;
-  Fault fault{.kind = draw.OneIn(2) ? Fault::Kind::kPause : Fault::Kind::kPartition,
+  using Kind = Fault::Kind;
+  Fault fault{.kind = draw.Of<Kind>({Kind::kPause, Kind::kPartition, Kind::kCut, Kind::kReset}),
               .at = Moment(draw),
               .a = static_cast<Rank>(draw.Between(0, plan.nodes - 1)),
               .lasts = draw.Between(nanoseconds(0), below)};
   fault.b = draw.OtherThan(fault.a, plan.nodes);
+  // A connection to rank 0's coordinator is not made again.
+  const bool control = fault.a == 0 || fault.b == 0;
+  if (fault.kind == Kind::kReset && control) fault.kind = Kind::kCut;
   return fault;
 }
 
@@ -95,7 +99,7 @@ RunPlan FatalPlan(uint64_t seed) {
   RunPlan plan = Basics(seed, draw);
   using Kind = Fault::Kind;
   Fault fault{.kind = draw.Of<Kind>({Kind::kKill, Kind::kKill, Kind::kPause, Kind::kReset,
-                                     Kind::kPartition, Kind::kLostHost, Kind::kInterrupt,
+                                     Kind::kCut, Kind::kPartition, Kind::kLostHost, Kind::kInterrupt,
                                      Kind::kNeverComes, Kind::kMisfit, Kind::kDiverges}),
               .at = Moment(draw),
               .a = static_cast<Rank>(draw.Between(0, plan.nodes - 1)),
@@ -105,6 +109,7 @@ RunPlan FatalPlan(uint64_t seed) {
   if (fault.kind == Kind::kMisfit && fault.a == 0) fault.a = 1;
   if (fault.kind == Kind::kMisfit && plan.token && draw.OneIn(2)) fault.kind = Kind::kOtherToken;
   fault.b = draw.OtherThan(fault.a, plan.nodes);
+  if (fault.kind == Kind::kReset && fault.a != 0) fault.b = 0;  // other edges are made again
   plan.faults.push_back(fault);
   return plan;
 }

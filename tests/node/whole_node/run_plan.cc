@@ -24,6 +24,8 @@ std::string What(const Fault& fault) {
       return absl::StrCat("pause ", fault.a, " for ", InSeconds(fault.lasts));
     case Fault::Kind::kReset:
       return absl::StrCat("reset", between);
+    case Fault::Kind::kCut:
+      return absl::StrCat("cut the edges", between, " for ", InSeconds(fault.lasts));
     case Fault::Kind::kPartition:
       return absl::StrCat("partition", between, " for ", InSeconds(fault.lasts));
     case Fault::Kind::kLostHost:

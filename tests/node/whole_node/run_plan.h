@@ -19,6 +19,7 @@ struct Fault {
     kKill,        // of `a`
     kPause,       // of `a` for `lasts`
     kReset,       // of all connections between `a` and `b`
+    kCut,         // of the edges between `a` and `b`, which are refused for `lasts`
     kPartition,   // between `a` and `b` for `lasts`
     kLostHost,    // of `a`: nothing passes any more, and nobody is told
     kInterrupt,   // of `a`, as by SIGTERM

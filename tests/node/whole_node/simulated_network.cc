@@ -12,8 +12,12 @@ constexpr std::chrono::nanoseconds kLocal{20000};
 
 }  // namespace
 
-Connection::Connection(SimulatedNetwork* network, Process* caller, Process* called, size_t window)
-    : network_(network), window_(window), sides_{{.process = caller}, {.process = called}} {}
+Connection::Connection(SimulatedNetwork* network, Process* caller, Process* called,
+                       std::string service, size_t window)
+    : network_(network),
+      service_(std::move(service)),
+      window_(window),
+      sides_{{.process = caller}, {.process = called}} {}
 
 void Connection::Read(End end, Reader reader) {
   side(end).reader = std::move(reader);
@@ -137,14 +141,17 @@ void SimulatedNetwork::Listen(Process* process, const std::string& service, Acce
 
 std::shared_ptr<Connection> SimulatedNetwork::Connect(Process* caller, Process* called,
                                                       const std::string& service, size_t window) {
-  auto connection = std::make_shared<Connection>(this, caller, called, window);
+  auto connection = std::make_shared<Connection>(this, caller, called, service, window);
   connections_.push_back(connection);
   const std::pair key(called->rank(), service);
   const SteadyTime starts =
       std::max(time_->now(), PartitionedUntil(caller->rank(), called->rank()));
   if (starts == SteadyTime::max()) return connection;
   time_->At(starts + Latency(caller->rank(), called->rank()), [this, connection, called, key] {
-    if (!called->alive() || !listening_.contains(key)) {
+    const auto cut = cuts_.find({Pair(connection->rank(Connection::End::kCaller), key.first),
+                                 key.second});
+    const bool refused = cut != cuts_.end() && cut->second > time_->now();
+    if (refused || !called->alive() || !listening_.contains(key)) {
       return connection->BreakFrom(Connection::End::kCalled,
                                    absl::UnavailableError("connection refused"));
     }
@@ -164,11 +171,26 @@ void SimulatedNetwork::EndProcess(Process* process, const std::string& why) {
 }
 
 void SimulatedNetwork::Reset(Rank a, Rank b) {
-  for (const auto& connection : ConnectionsOf(a)) {
-    const auto ends = Pair(connection->rank(Connection::End::kCaller),
-                           connection->rank(Connection::End::kCalled));
-    if (ends == Pair(a, b)) connection->Break(absl::UnavailableError("connection reset by peer"));
+  for (const auto& connection : ConnectionsBetween(a, b)) {
+    connection->Break(absl::UnavailableError("connection reset by peer"));
   }
+}
+
+void SimulatedNetwork::Cut(Rank a, Rank b, const std::string& service, SteadyTime until) {
+  cuts_[{Pair(a, b), service}] = until;
+  for (const auto& connection : ConnectionsBetween(a, b)) {
+    if (connection->service() != service) continue;
+    connection->Break(absl::UnavailableError("connection reset by peer"));
+  }
+}
+
+std::vector<std::shared_ptr<Connection>> SimulatedNetwork::ConnectionsBetween(Rank a, Rank b) {
+  std::vector<std::shared_ptr<Connection>> found = ConnectionsOf(a);
+  std::erase_if(found, [&](const auto& connection) {
+    return Pair(connection->rank(Connection::End::kCaller),
+                connection->rank(Connection::End::kCalled)) != Pair(a, b);
+  });
+  return found;
 }
 
 SteadyTime SimulatedNetwork::PartitionedUntil(Rank a, Rank b) const {

@@ -40,7 +40,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   enum class End { kCaller = 0, kCalled = 1 };
 
   // `window`: the most messages that a direction accepts ahead of its reader.
-  Connection(SimulatedNetwork* network, Process* caller, Process* called, size_t window);
+  Connection(SimulatedNetwork* network, Process* caller, Process* called, std::string service,
+             size_t window);
 
   // Sets the reader of this end; messages that have come wait for it.
   void Read(End end, Reader reader);
@@ -58,6 +59,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool Waits(End end) const { return !side(end).waiting.empty(); }
 
   Rank rank(End end) const { return side(end).process->rank(); }
+  const std::string& service() const { return service_; }
 
  private:
   friend class SimulatedNetwork;
@@ -92,6 +94,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Close(End reader, const absl::Status& why);
 
   SimulatedNetwork* const network_;
+  const std::string service_;
   const size_t window_;
   Side sides_[2];
   bool broken_ = false;
@@ -123,12 +126,15 @@ class SimulatedNetwork {
   void EndProcess(Process* process, const std::string& why);
   // All connections between the two.
   void Reset(Rank a, Rank b);
+  // Those to this service; and none is made again before `until`.
+  void Cut(Rank a, Rank b, const std::string& service, SteadyTime until);
 
  private:
   friend class Connection;
 
   static std::pair<Rank, Rank> Pair(Rank a, Rank b) { return std::minmax(a, b); }
   SteadyTime PartitionedUntil(Rank a, Rank b) const;
+  std::vector<std::shared_ptr<Connection>> ConnectionsBetween(Rank a, Rank b);
   std::chrono::nanoseconds Latency(Rank a, Rank b);
   std::vector<std::shared_ptr<Connection>> ConnectionsOf(Rank rank);
 
@@ -137,6 +143,7 @@ class SimulatedNetwork {
   VirtualTime* const time_;
   std::map<std::pair<Rank, std::string>, Accept> listening_;
   std::map<std::pair<Rank, Rank>, SteadyTime> partitions_;
+  std::map<std::pair<std::pair<Rank, Rank>, std::string>, SteadyTime> cuts_;
   std::vector<std::weak_ptr<Connection>> connections_;
 };
 

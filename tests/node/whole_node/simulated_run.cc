@@ -64,6 +64,9 @@ void SimulatedRun::Happen(const Fault& fault) {
       return time_.After(fault.lasts, [&process] { process.Resume(); });
     case Fault::Kind::kReset:
       return network_.Reset(fault.a, fault.b);
+    case Fault::Kind::kCut:
+      return network_.Cut(fault.a, fault.b, SimulatedTransport::kService,
+                          time_.now() + fault.lasts);
     case Fault::Kind::kPartition:
       return network_.Partition(fault.a, fault.b, time_.now() + fault.lasts);
     case Fault::Kind::kLostHost:

@@ -19,7 +19,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr char kService[] = "gossip";
 // In chunks: a peer that does not read is soon felt.
 constexpr size_t kWindow = 4;
 constexpr int kTicksPerBeat = 4;
@@ -121,8 +120,10 @@ class SimulatedTransport::Edge : public std::enable_shared_from_this<Edge> {
 
   void Dial() {
     const RunToken& token = transport_.options_.token;
+    EdgeIdentity self = transport_.self_;
+    self.call.number = ++calls_;
     stream_ = std::make_shared<OutgoingStream>(
-        SendingEnd::Context{Proven(transport_.self_, link_->peer(), EdgeEnd::kCaller, token), token,
+        SendingEnd::Context{Proven(std::move(self), link_->peer(), EdgeEnd::kCaller, token), token,
                             link_, transport_.Address(link_->peer()), transport_.checksums_,
                             transport_.options_.round},
         transport_.process(), [edge = weak_from_this()](const absl::Status& why) {
@@ -135,19 +136,24 @@ class SimulatedTransport::Edge : public std::enable_shared_from_this<Edge> {
   }
   void Tick(milliseconds tick) {
     if (link_->outgoing_over()) return;
-    if (!stream_->connected()) return NotConnected(tick);
+    if (!connected()) return NotConnected(tick);
     if (stream_->watch().Tick(tick) < transport_.options_.peer_timeout) return;
     link_->Break(SilentPeer(link_->peer(), transport_.Address(link_->peer()), stream_->watch(),
                             transport_.options_.peer_timeout));
   }
   void Beat() { stream_->Beat(); }
   std::string Connecting() {
-    return link_->outgoing_over() || stream_->connected() ? "" : attempts_.Describe();
+    return link_->outgoing_over() || connected() ? "" : attempts_.Describe();
   }
   bool quiet() const { return stream_->closed(); }
 
  private:
+  bool connected() const { return stream_->connected() && !link_->outgoing_interrupted(); }
   void NotConnected(milliseconds tick) {
+    if (link_->outgoing_interrupted()) {
+      if (attempts_.TakeRetry()) Dial();
+      return;
+    }
     const absl::StatusOr<bool> again = attempts_.Tick(tick);
     if (!again.ok()) return link_->Break(again.status());
     if (*again) Dial();
@@ -156,6 +162,7 @@ class SimulatedTransport::Edge : public std::enable_shared_from_this<Edge> {
   SimulatedTransport& transport_;
   const std::shared_ptr<PeerLink> link_;
   DialAttempts attempts_;
+  uint64_t calls_ = 0;
   std::shared_ptr<OutgoingStream> stream_;
 };
 
@@ -238,6 +245,7 @@ class SimulatedTransport::Caller final : public EdgeCaller,
   }
   void Finish() {
     connection_->Finish(Connection::End::kCalled, *end_);
+    talk_.Closed();
     transport_.acceptor_.OnClosed(this);
   }
 
@@ -344,7 +352,7 @@ void SimulatedTransport::Tick() {
   const std::map<Rank, std::shared_ptr<Edge>> edges = edges_;
   for (const auto& caller : callers) caller->Tick(tick_);
   for (const auto& [peer, edge] : edges) edge->Tick(tick_);
-  for (const auto& link : links_->All()) link->Tick();
+  for (const auto& link : links_->All()) link->Tick(tick_, options_.peer_timeout);
   if (++ticks_ % kTicksPerBeat != 0) return;
   for (const auto& caller : callers) caller->Beat();
   for (const auto& [peer, edge] : edges) edge->Beat();

@@ -35,6 +35,9 @@ struct SimulatedTransportOptions {
 
 class SimulatedTransport final : public Transport {
  public:
+  // What its network knows it by.
+  static constexpr char kService[] = "gossip";
+
   // `processes`: of all ranks.
   SimulatedTransport(EdgeIdentity self, SimulatedTransportOptions options,
                      SimulatedNetwork* network, std::vector<Process*> processes,

@@ -260,6 +260,7 @@ void ExpectTheCulprit(const RunPlan& plan, const absl::Status& ending) {
                               HasSubstr("rank 0: ")));
       return;
     case Fault::Kind::kReset:
+    case Fault::Kind::kCut:
     case Fault::Kind::kPartition:
       ASSERT_THAT(failure, AnyOf(Failure::kPeerLost, Failure::kRendezvous));
       ASSERT_THAT(text, AnyOf(HasSubstr(culprit), HasSubstr(absl::StrCat("rank ", fault.b))));

@@ -81,6 +81,28 @@ TEST_F(EdgeAcceptorTest, WhoIsNoNeighbourYetWaitsOneARank) {
   EXPECT_EQ(third->link->peer(), 2);
 }
 
+TEST_F(EdgeAcceptorTest, WhoComesAgainFindsRoomOnceTheLastStreamIsOver) {
+  const auto call = [this](Rank rank, uint64_t number) {
+    EdgeIdentity identity = Of(rank);
+    identity.call.number = number;
+    auto caller = std::make_shared<FakeCaller>();
+    acceptor_.OnHello(caller, Proven(identity, 0, EdgeEnd::kCaller, token_));
+    return caller;
+  };
+  acceptor_.Expect(std::vector<Rank>{1});
+  for (const Rank rank : {1, 2}) {  // one of them waits for its admission
+    const auto first = call(rank, 1), second = call(rank, 2);
+    EXPECT_TRUE(absl::IsUnavailable(second->ended)) << second->ended;
+    EXPECT_THAT(std::string(first->ended.message()), HasSubstr("has come again"));
+    acceptor_.OnClosed(first.get());
+    if (first->link != nullptr) first->link->IncomingClosed();
+    const auto third = call(rank, 3);
+    EXPECT_TRUE(third->ended.ok()) << third->ended;
+    ASSERT_TRUE(third->answer.has_value());
+    EXPECT_EQ(third->answer->call.number, 3u);
+  }
+}
+
 TEST_F(EdgeAcceptorTest, WhoIsNotAuthenticatedHearsOnlyThat) {
   acceptor_.Expect(std::vector<Rank>{1});
   for (const RunToken& token : {RunToken(), RunToken("the token of another run")}) {

@@ -37,6 +37,18 @@ class PeerLinkTest : public testing::Test {
     return grant.has_value() ? grant->received : 0;
   }
 
+  // Rank 3 calls, from process 1 for the n-th time.
+  absl::StatusOr<ResumePoint> Calls(std::shared_ptr<FakeStream> stream, uint64_t n = 1) {
+    return link_.AttachIncoming(std::move(stream), {.process = 1, .number = n});
+  }
+  // Its stream breaks, and is over.
+  void IncomingIsCut() {
+    link_.IncomingBroke(absl::UnavailableError("broke off"));
+    link_.IncomingClosed();
+  }
+
+  static constexpr std::chrono::milliseconds kTick{200}, kPatience{400};
+
   RecordingSink sink_;
   std::shared_ptr<SinkGate> gate_ = std::make_shared<SinkGate>(&sink_);
   std::shared_ptr<CreditDesk> desk_ = std::make_shared<CreditDesk>();
@@ -49,7 +61,7 @@ class PeerLinkTest : public testing::Test {
 TEST_F(PeerLinkTest, KeepsWhatPrecedesItsStreams) {
   ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
   ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
-  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  ASSERT_TRUE(Calls(incoming_).ok());
   EXPECT_EQ(Told(link_), std::vector<Tag>{kTag});
   EXPECT_FALSE(link_.TakeGrant().has_value());
   EXPECT_FALSE(link_.Next().has_value());
@@ -58,7 +70,7 @@ TEST_F(PeerLinkTest, KeepsWhatPrecedesItsStreams) {
 }
 
 TEST_F(PeerLinkTest, WakesItsStreams) {
-  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  ASSERT_TRUE(Calls(incoming_).ok());
   ASSERT_TRUE(link_.AttachOutgoing(outgoing_).ok());
   ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
   EXPECT_EQ(incoming_->wakes, 1);
@@ -68,7 +80,7 @@ TEST_F(PeerLinkTest, WakesItsStreams) {
 
 TEST_F(PeerLinkTest, ACreditInTurnWaitsForTheMessageOfAnotherPeer) {
   const auto other = std::make_shared<PeerLink>(5, 400'000, gate_, desk_);
-  ASSERT_TRUE(other->AttachIncoming(incoming_).ok());
+  ASSERT_TRUE(other->AttachIncoming(incoming_, {}).ok());
   constexpr Tag kNext{.index = kTag.index + 1};
   constexpr int64_t kSize = 2000;
   Round round = 4;
@@ -104,14 +116,109 @@ TEST_F(PeerLinkTest, APeerThatIsGivenUpHoldsUpNoCredit) {
 }
 
 TEST_F(PeerLinkTest, TakesOneIncomingStream) {
-  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
-  const absl::Status second = link_.AttachIncoming(std::make_shared<FakeStream>());
-  EXPECT_TRUE(absl::IsAlreadyExists(second));
-  EXPECT_THAT(std::string(second.message()), HasSubstr("rank 3 is connected already"));
+  ASSERT_TRUE(Calls(incoming_).ok());
+  const absl::Status again = Calls(std::make_shared<FakeStream>()).status();
+  EXPECT_TRUE(absl::IsAlreadyExists(again)) << "what was said before";
+  EXPECT_THAT(std::string(again.message()), HasSubstr("rank 3 is connected already"));
+  const EdgeCall other{.process = 2, .number = 9};
+  EXPECT_TRUE(absl::IsAlreadyExists(link_.AttachIncoming(incoming_, other).status()));
+  EXPECT_TRUE(incoming_->aborted.ok());
+  EXPECT_EQ(sink_.failures(), 0);
+}
+
+// This end may be the last to hear that a connection is gone.
+TEST_F(PeerLinkTest, ALaterCallEndsTheStreamAndTakesItsPlaceOnceThatIsOver) {
+  ASSERT_TRUE(Calls(incoming_).ok());
+  const auto next = std::make_shared<FakeStream>();
+  EXPECT_TRUE(absl::IsUnavailable(Calls(next, 2).status()));
+  EXPECT_THAT(std::string(incoming_->aborted.message()), HasSubstr("rank 3 has come again"));
+  EXPECT_TRUE(absl::IsUnavailable(Calls(next, 3).status())) << "it is not over yet";
+  link_.IncomingClosed();
+  EXPECT_TRUE(absl::IsAlreadyExists(Calls(next, 2).status())) << "that call has ended";
+  EXPECT_TRUE(Calls(next, 4).ok());
+  EXPECT_EQ(sink_.failures(), 0);
+}
+
+TEST_F(PeerLinkTest, AnotherProcessInItsPlaceIsADeath) {
+  ASSERT_TRUE(Calls(incoming_).ok());
+  IncomingIsCut();
+  const EdgeCall other{.process = 2, .number = 9};
+  EXPECT_TRUE(absl::IsAborted(link_.AttachIncoming(incoming_, other).status()));
+  EXPECT_THAT(std::string(sink_.AwaitFailure(3).message()),
+              HasSubstr("rank 3 died: another process has come in its place"));
+}
+
+TEST_F(PeerLinkTest, AnotherProcessThatAnswersIsADeath) {
+  ASSERT_TRUE(Calls(incoming_).ok());
+  EXPECT_TRUE(link_.Resume(1, {}).ok());
+  EXPECT_THAT(std::string(link_.Resume(2, {}).message()),
+              HasSubstr("answers as another process than before"));
+}
+
+// All that was told on the stream that broke may have been lost.
+TEST_F(PeerLinkTest, ANewStreamTellsWhatTheLastOneTold) {
+  constexpr Tag kHalf{.index = 5}, kLost{.index = 6}, kOffer{.index = 7}, kAnswered{.index = 8};
+  ASSERT_TRUE(Calls(incoming_).ok());
+  for (const Tag tag : {kTag, kHalf, kLost}) ASSERT_TRUE(link_.Post(tag, Zeros(2)).ok());
+  ASSERT_TRUE(link_.Offered({.tag = kOffer, .bytes = 4}).ok());
+  ASSERT_TRUE(link_.Offered({.tag = kAnswered, .bytes = 4}).ok());
+  ASSERT_TRUE(link_.Offered({.tag = {.index = 9}, .bytes = 4}).ok());
+  ASSERT_TRUE(link_.Post(kAnswered, Zeros(1)).ok());
+  ASSERT_TRUE(link_.Decline({.index = 9}).ok());
+  while (link_.TakeGrant().has_value()) continue;
+  ASSERT_TRUE(link_.Withdraw(kLost).ok());
+  const ChunkHeader half{kHalf, 0, 4, 8, {}};
+  ASSERT_TRUE(link_.Accept(half).ok());
+  ASSERT_TRUE(link_.Landed(half, 0).ok());
+  IncomingIsCut();
+  ASSERT_TRUE(link_.Post({.index = 10}, Zeros(1)).ok());
+  const absl::StatusOr<ResumePoint> point = Calls(std::make_shared<FakeStream>(), 2);
+  ASSERT_TRUE(point.ok()) << point.status();
+  EXPECT_EQ(point->received, 0u);
+  EXPECT_EQ(point->partial, kHalf);
+  EXPECT_EQ(point->partial_bytes, 4);
+  EXPECT_EQ(point->offers, 3u);
+  EXPECT_THAT(point->open_offers, testing::UnorderedElementsAre(1u, 2u));
+  const std::optional<Grant> grant = link_.TakeGrant();
+  ASSERT_TRUE(grant.has_value());
+  EXPECT_THAT(grant->tags, testing::ElementsAre(kTag, kLost, kAnswered, Tag{.index = 10}));
+  EXPECT_TRUE(grant->declined.empty()) << "its offer is not open";
+  EXPECT_TRUE(grant->withdrawn.empty());
+  const std::optional<Grant> next = link_.TakeGrant();
+  ASSERT_TRUE(next.has_value());
+  EXPECT_EQ(next->withdrawn, std::vector<Tag>{kLost}) << "it may be used, and then is needed";
+  EXPECT_EQ(sink_.lost(), 0);
+}
+
+// Its message may have left before.
+TEST_F(PeerLinkTest, ACreditOfWhichTheLastStreamToldIsAskedBack) {
+  ASSERT_TRUE(Calls(incoming_).ok());
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
+  EXPECT_EQ(Told(link_), std::vector<Tag>{kTag});
+  IncomingIsCut();
+  ASSERT_TRUE(Calls(incoming_, 2).ok());
+  ASSERT_TRUE(link_.Withdraw(kTag).ok());
+  EXPECT_EQ(sink_.lost(), 0);
+  EXPECT_EQ(Told(link_), std::vector<Tag>{kTag});
+  const std::optional<Grant> grant = link_.TakeGrant();
+  ASSERT_TRUE(grant.has_value());
+  EXPECT_EQ(grant->withdrawn, std::vector<Tag>{kTag});
+  EXPECT_FALSE(link_.TakeGrant().has_value());
+}
+
+TEST_F(PeerLinkTest, AMessageThatWasOfferedIsNotLostWithItsStream) {
+  ASSERT_TRUE(Calls(incoming_).ok());
+  ASSERT_TRUE(link_.Offered({.tag = kTag, .bytes = 4}).ok());
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
+  IncomingIsCut();
+  ASSERT_TRUE(link_.Withdraw(kTag).ok());
+  ASSERT_TRUE(Calls(incoming_, 2).ok());
+  EXPECT_EQ(sink_.lost(), 0);
+  EXPECT_EQ(Told(link_), std::vector<Tag>{kTag});
 }
 
 TEST_F(PeerLinkTest, TellsThePeerWhatIsHere) {
-  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  ASSERT_TRUE(Calls(incoming_).ok());
   // A message is told of only once the sink knows.
   std::vector<uint64_t> told;
   sink_.on_received = [&] { told.push_back(Received()); };
@@ -144,7 +251,7 @@ TEST_F(PeerLinkTest, AMessageIsSentOnceThePeerSaysSo) {
 }
 
 TEST_F(PeerLinkTest, SaysNoBeforeItSaysYes) {
-  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  ASSERT_TRUE(Calls(incoming_).ok());
   ASSERT_TRUE(link_.Offered({.tag = kTag, .bytes = 4}).ok());
   EXPECT_EQ(sink_.offered(), 1);
   ASSERT_TRUE(link_.Decline(kTag).ok());
@@ -219,7 +326,7 @@ TEST_F(PeerLinkTest, WhatHasLeftForAPeerThatIsLostIsNotSent) {
 }
 
 TEST_F(PeerLinkTest, BreaksOnce) {
-  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  ASSERT_TRUE(Calls(incoming_).ok());
   ASSERT_TRUE(link_.AttachOutgoing(outgoing_).ok());
   ASSERT_TRUE(link_.Send(kTag, Zeros(1), nullptr).ok());
   link_.Break(absl::AbortedError("first"));
@@ -260,25 +367,50 @@ TEST_F(PeerLinkTest, APeerThatLeavesAMessageBehindFailed) {
   EXPECT_TRUE(absl::IsUnavailable(sink_.AwaitFailure(3)));
 }
 
-TEST_F(PeerLinkTest, ABrokenIncomingStreamLetsTheOutgoingSpeakFirst) {
-  link_.IncomingBroke(absl::UnavailableError("broke off"));
-  link_.Tick();
+TEST_F(PeerLinkTest, AnInterruptionThatLastsIsAFailure) {
+  ASSERT_TRUE(Calls(incoming_).ok());
+  IncomingIsCut();
+  link_.Tick(kTick, kPatience);
   EXPECT_EQ(sink_.failures(), 0);
-  link_.Break(absl::AbortedError("the reason"));
-  link_.Tick();
-  EXPECT_EQ(sink_.AwaitFailure(3).message(), "the reason");
+  link_.Tick(kTick, kPatience);
+  EXPECT_EQ(sink_.AwaitFailure(3).message(),
+            "broke off; it was not connected again within 0.4 s (--peer-timeout)");
 }
 
-TEST_F(PeerLinkTest, ABrokenIncomingStreamIsAFailure) {
-  link_.Tick();
-  link_.IncomingBroke(absl::UnavailableError("broke off"));
-  link_.Tick();
-  link_.Tick();
-  EXPECT_EQ(sink_.AwaitFailure(3).message(), "broke off");
+TEST_F(PeerLinkTest, AnInterruptionThatEndsInTimeIsNone) {
+  for (uint64_t call = 1; call <= 5; ++call) {
+    ASSERT_TRUE(Calls(incoming_, call).ok());
+    ASSERT_TRUE(link_.Resume(1, {}).ok());
+    link_.Tick(kTick, kPatience);
+    IncomingIsCut();
+    link_.OutgoingBroke(absl::UnavailableError("broke off, too"));
+    link_.Tick(kTick, kPatience);
+  }
+  EXPECT_TRUE(link_.outgoing_interrupted());
+  EXPECT_EQ(sink_.failures(), 0);
+}
+
+TEST_F(PeerLinkTest, AFailureAfterAnInterruptionSaysWhatWasTried) {
+  ASSERT_TRUE(link_.Resume(1, {}).ok());
+  link_.OutgoingBroke(absl::UnavailableError("broke off"));
+  link_.NotMended(absl::UnavailableError("nobody listens"));
+  link_.Tick(kPatience, kPatience);
+  EXPECT_EQ(sink_.AwaitFailure(3).message(),
+            "broke off; it was not connected again within 0.4 s (--peer-timeout): nobody listens");
+}
+
+// A process that ends does not say goodbye on both of its streams before it is gone.
+TEST_F(PeerLinkTest, AStreamThatBreaksAfterAGoodbyeHasEnded) {
+  ASSERT_TRUE(Calls(incoming_).ok());
+  link_.IncomingEnded();
+  link_.OutgoingBroke(absl::UnavailableError("broke off"));
+  EXPECT_TRUE(link_.outgoing_over());
+  link_.Tick(kPatience, kPatience);
+  EXPECT_EQ(sink_.failures(), 0);
 }
 
 TEST_F(PeerLinkTest, LeavingIsNoFailure) {
-  ASSERT_TRUE(link_.AttachIncoming(incoming_).ok());
+  ASSERT_TRUE(Calls(incoming_).ok());
   ASSERT_TRUE(link_.AttachOutgoing(outgoing_).ok());
   ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
   link_.Leave();

@@ -278,21 +278,6 @@ TEST_F(GrpcHostile, AnOfferOfNoWeightEndsThePeer) {
   ExpectGivenUp(message, absl::StatusCode::kInvalidArgument, "with a weight of inf");
 }
 
-TEST_F(GrpcHostile, APeerThatBreaksOffIsGivenUp) {
-  ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
-  RawClient client(node_.address());
-  ASSERT_TRUE(client.SayHello(Caller(token_)));
-  gossip::ToReceiver heartbeat;
-  heartbeat.mutable_heartbeat()->set_round(41);
-  ASSERT_TRUE(client.Send(heartbeat));
-  ASSERT_TRUE(client.AwaitGrant(kTag));
-  client.Cancel();
-  const absl::Status failure = sink_.AwaitFailure(0);
-  EXPECT_TRUE(absl::IsUnavailable(failure)) << failure;
-  EXPECT_THAT(std::string(failure.message()), HasSubstr("rank 0"));
-  EXPECT_THAT(std::string(failure.message()), HasSubstr("broke off the connection"));
-}
-
 // Rank 0 as a receiver that says of a message what it likes.
 class HostileReceiver final : public gossip::Gossip::Service {
  public:
@@ -408,6 +393,23 @@ TEST_F(GrpcImpatient, APeerThatIsNotThereIsGivenUp) {
               HasSubstr("rank 0 (127.0.0.1:1) could not be reached within 0.6 s "
                         "(--rendezvous-timeout)"));
   EXPECT_THAT(std::string(failure.message()), HasSubstr("onnection refused"));
+}
+
+TEST_F(GrpcImpatient, APeerThatBreaksOffAndStaysAwayIsGivenUp) {
+  ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
+  RawClient client(node_.address());
+  ASSERT_TRUE(client.SayHello(Caller(token_)));
+  gossip::ToReceiver heartbeat;
+  heartbeat.mutable_heartbeat()->set_round(41);
+  ASSERT_TRUE(client.Send(heartbeat));
+  ASSERT_TRUE(client.AwaitGrant(kTag));
+  client.Cancel();
+  const absl::Status failure = sink_.AwaitFailure(0);
+  EXPECT_TRUE(absl::IsUnavailable(failure)) << failure;
+  EXPECT_THAT(std::string(failure.message()), HasSubstr("rank 0"));
+  EXPECT_THAT(std::string(failure.message()), HasSubstr("broke off the connection"));
+  EXPECT_THAT(std::string(failure.message()),
+              HasSubstr("it was not connected again within 0.3 s (--peer-timeout)"));
 }
 
 class GrpcWithToken : public GrpcHostile {

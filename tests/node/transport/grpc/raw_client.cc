@@ -82,6 +82,8 @@ gossip::ToReceiver HelloMessage(const EdgeIdentity& identity) {
   hello->set_algorithm(identity.algorithm);
   hello->set_listener(identity.listener);
   hello->set_proof(identity.proof);
+  hello->set_process(identity.call.process);
+  hello->set_call(identity.call.number);
   return message;
 }
 

@@ -1,0 +1,41 @@
+// One direction of an edge whose connection has broken: why, and for how long it may last.
+//
+// Time passes in ticks of this node's own clock, as for SilenceWatch.
+//
+// Thread-compatible: its link's lock guards it.
+#ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_INTERRUPTION_H_
+#define GRAPEVINE_NODE_TRANSPORT_EDGE_INTERRUPTION_H_
+
+#include <chrono>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace grapevine {
+
+class Interruption {
+ public:
+  // The connection is gone. `why` names the peer; while the interruption lasts, its first reason
+  // counts.
+  void Begin(const absl::Status& why);
+  // An attempt to connect again has failed.
+  void Failed(const absl::Status& how);
+  // The peer is connected again.
+  void End() { *this = {}; }
+  bool lasts() const { return !why_.ok(); }
+
+  // `tick` has passed. An error, when it has lasted for `timeout` (--peer-timeout): the peer is to
+  // be given up.
+  absl::Status Tick(std::chrono::milliseconds tick, std::chrono::milliseconds timeout);
+  // The reason why the peer is given up now.
+  absl::Status Describe(const std::string& ending) const;
+
+ private:
+  absl::Status why_;
+  absl::Status last_attempt_;
+  std::chrono::milliseconds lasted_{0};
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_TRANSPORT_EDGE_INTERRUPTION_H_

@@ -1,0 +1,111 @@
+// Random traffic over connections that break at random: what the contract of transports says holds
+// whatever is lost with them.
+//
+// GRAPEVINE_SEED=17 plays one seed, GRAPEVINE_SEEDS=10000 that many.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "node/transport/edge/edge_identity.h"
+#include "random/keyed_random.h"
+#include "tests/node/transport/random_traffic.h"
+#include "tests/node/transport/transport_harness.h"
+#include "tests/node/whole_node/process.h"
+#include "tests/node/whole_node/simulated_network.h"
+#include "tests/node/whole_node/simulated_transport.h"
+#include "tests/node/whole_node/virtual_time.h"
+
+namespace grapevine::testing {
+namespace {
+
+constexpr Rank kNodes = 3;
+// Of messages of 1.2 MB.
+constexpr int64_t kChunk = 50'000;
+// Traffic that still goes on after so much virtual time does not end.
+constexpr std::chrono::hours kLongest{1};
+
+// Production's links and conversations over simulated connections, one of which breaks every so
+// often. Its two ends hear of that at different times, up to half a second apart: one may call again
+// before the other knows.
+class CutNetwork final : public TransportNetwork {
+ public:
+  CutNetwork(uint64_t seed, uint64_t steps_between_cuts)
+      : TransportNetwork(kNodes),
+        steps_between_cuts_(steps_between_cuts),
+        random_(seed, Purpose::kTopology),
+        network_({.latency = std::chrono::milliseconds(1),
+                  .jitter = std::chrono::milliseconds(seed % 2 == 0 ? 2 : 500)},
+                 seed, &time_) {
+    std::vector<Process*> processes;
+    for (Rank rank = 0; rank < kNodes; ++rank) {
+      processes_.push_back(std::make_unique<Process>(rank, &time_));
+      processes.push_back(processes_.back().get());
+    }
+    for (Rank rank = 0; rank < kNodes; ++rank) {
+      transports_.push_back(std::make_unique<SimulatedTransport>(
+          EdgeIdentity{.rank = rank,
+                       .world_size = kNodes,
+                       .call = {.process = static_cast<uint64_t>(rank) + 1}},
+          SimulatedTransportOptions{.chunk_bytes = kChunk, .round = [] { return Round{0}; }},
+          &network_, processes, &sink(rank)));
+      transports_.back()->Join("run");
+    }
+  }
+  ~CutNetwork() override { transports_.clear(); }
+
+  Transport& transport(Rank rank) override { return *transports_[rank]; }
+
+  bool Advance() override {
+    if (random_.Below(steps_between_cuts_) == 0) {
+      const auto a = static_cast<Rank>(random_.Below(kNodes));
+      network_.Reset(a, (a + 1) % kNodes);
+      ++cuts_;
+    }
+    return time_.now() - SteadyTime() < kLongest && time_.Step();
+  }
+
+  int cuts() const { return cuts_; }
+
+ private:
+  const uint64_t steps_between_cuts_;
+  KeyedRandom random_;
+  VirtualTime time_;
+  SimulatedNetwork network_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<std::unique_ptr<SimulatedTransport>> transports_;
+  int cuts_ = 0;
+};
+
+std::optional<uint64_t> Number(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? std::nullopt : std::optional<uint64_t>(std::strtoull(text, nullptr, 10));
+}
+
+TEST(CutTraffic, EveryPostAndEverySendEndsOnceWhateverBreaks) {
+  const std::optional<uint64_t> only = Number("GRAPEVINE_SEED");
+  const uint64_t first = only.value_or(1);
+  const uint64_t last = only ? first : Number("GRAPEVINE_SEEDS").value_or(12);
+  int cuts = 0, taken = 0, declined = 0, lost = 0;
+  for (uint64_t seed = first; seed <= last && !HasFailure(); ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    CutNetwork network(seed, 20 << seed % 5);
+    RandomTraffic traffic(&network, kNodes, seed);
+    ASSERT_EQ(traffic.Run(150), "");
+    cuts += network.cuts();
+    taken += traffic.taken();
+    declined += traffic.declined();
+    lost += traffic.lost();
+  }
+  if (only) return;
+  EXPECT_GT(cuts, 0);
+  EXPECT_GT(taken, 0);
+  EXPECT_GT(declined, 0);
+  EXPECT_GT(lost, 0);
+}
+
+}  // namespace
+}  // namespace grapevine::testing
