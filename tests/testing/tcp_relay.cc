@@ -57,7 +57,7 @@ void TcpRelay::Accept() {
   while (true) {
     UniqueDescriptor caller(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!caller.open()) return;
-    if (!refuses_) Relay(std::move(caller));
+    refuses_ ? static_cast<void>(++refused_) : Relay(std::move(caller));
   }
 }
 

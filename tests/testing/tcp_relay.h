@@ -1,5 +1,5 @@
-// A network between two parties on the loopback, which can be cut: what connects to the relay's port
-// is passed on to another one.
+// A network between two parties on the loopback, which can be cut: what connects to the relay's
+// port is passed on to another one.
 #ifndef GRAPEVINE_TESTS_TESTING_TCP_RELAY_H_
 #define GRAPEVINE_TESTS_TESTING_TCP_RELAY_H_
 
@@ -30,8 +30,9 @@ class TcpRelay {
   // Each connection made from now on breaks once it has carried so many bytes, both ways together.
   void BreakAfter(int64_t bytes) { life_ = bytes; }
 
-  // Connections made so far, and those that broke after their time.
+  // Connections made so far, those that were refused, and those that broke after their time.
   int connections() const { return connections_; }
+  int refused() const { return refused_; }
   int broken() const { return broken_; }
 
  private:
@@ -51,6 +52,7 @@ class TcpRelay {
   std::atomic<bool> refuses_ = false;
   std::atomic<int64_t> life_;
   std::atomic<int> connections_ = 0;
+  std::atomic<int> refused_ = 0;
   std::atomic<int> broken_ = 0;
 
   Mutex mutex_;

@@ -20,7 +20,8 @@ std::string Quoted(int64_t value) { return absl::StrCat(value); }
 std::string Claim(const EdgeIdentity& speaker, EdgeEnd end) {
   return absl::StrCat("edge: rank ", speaker.rank, ", process ", speaker.call.process,
                       end == EdgeEnd::kCaller ? ", calls rank " : ", answers rank ",
-                      speaker.listener, ", call ", speaker.call.number, ", in run ", speaker.run_id);
+                      speaker.listener, ", call ", speaker.call.number, ", in run ",
+                      speaker.run_id);
 }
 absl::Status Misfit(const std::string& how) {
   return WithFailure(

@@ -41,8 +41,9 @@ struct EdgeIdentity {
 // The two ends of a stream: the caller introduces itself first.
 enum class EdgeEnd { kCaller, kAnswerer };
 
-// Adds to `speaker` the listener and the proof for it. The proof holds for this run, this pair, this
-// end and this call only: nobody who hears it can pose as another node with it, nor call again.
+// Adds to `speaker` the listener and the proof for it. The proof holds for this run, this pair,
+// this end and this call only: nobody who hears it can pose as another node with it, nor call
+// again.
 EdgeIdentity Proven(EdgeIdentity speaker, Rank listener, EdgeEnd end, const RunToken& token);
 bool IsProven(const EdgeIdentity& speaker, EdgeEnd end, const RunToken& token);
 

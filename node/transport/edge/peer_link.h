@@ -24,7 +24,7 @@
 #include "absl/status/statusor.h"
 #include "node/transport/credit_desk.h"
 #include "node/transport/edge/edge_identity.h"
-#include "node/transport/edge/interruption.h"
+#include "node/transport/edge/edge_interruption.h"
 #include "node/transport/edge/wire_format.h"
 #include "node/transport/receive_ledger.h"
 #include "node/transport/resume_point.h"
@@ -163,8 +163,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   const std::shared_ptr<CreditDesk> desk_;
   Mutex mutex_;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);
-  Interruption outgoing_interruption_ ABSL_GUARDED_BY(mutex_);
-  Interruption incoming_interruption_ ABSL_GUARDED_BY(mutex_);
+  EdgeInterruption outgoing_interruption_ ABSL_GUARDED_BY(mutex_);
+  EdgeInterruption incoming_interruption_ ABSL_GUARDED_BY(mutex_);
   std::optional<uint64_t> process_ ABSL_GUARDED_BY(mutex_);  // the peer's, once known
   uint64_t last_call_ ABSL_GUARDED_BY(mutex_) = 0;           // the number of its latest
   bool outgoing_ended_ ABSL_GUARDED_BY(mutex_) = false;

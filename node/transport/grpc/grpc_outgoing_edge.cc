@@ -95,8 +95,8 @@ void GrpcOutgoingEdge::Dial() {
   EdgeIdentity self = context_.self;
   self.call.number = ++calls_;
   auto stream = std::make_shared<GrpcOutgoingStream>(GrpcOutgoingStream::Context{
-      {Proven(std::move(self), context_.link->peer(), EdgeEnd::kCaller, token), token, context_.link,
-       context_.address, context_.checksums, context_.options.round},
+      {Proven(std::move(self), context_.link->peer(), EdgeEnd::kCaller, token), token,
+       context_.link, context_.address, context_.checksums, context_.options.round},
       retry,
       [streams = context_.streams] { streams->Remove(); }});
   {

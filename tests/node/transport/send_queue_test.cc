@@ -234,6 +234,114 @@ TEST(SendQueue, KeepsACreditThatAMessageHasUsed) {
   EXPECT_THAT(Notices(&queue), IsEmpty());
 }
 
+// Five messages of three pieces, of which so many have left.
+SendQueue Leaving(int pieces) {
+  SendQueue queue(4);
+  for (const uint32_t step : {1, 2, 3, 4, 5}) {
+    queue.Push(Step(step), Pattern(3, 1));
+    EXPECT_TRUE(queue.Grant(Step(step), Credit::kAtOnce).ok());
+  }
+  for (int i = 0; i < pieces; ++i) EXPECT_TRUE(queue.Next().has_value());
+  return queue;
+}
+
+TEST(SendQueue, GoesOnWhereTheReceiverSaysThatItWas) {
+  SendQueue queue = Leaving(10);  // three whole, and a part of the fourth
+  ASSERT_TRUE(queue.Acknowledge(1).ok());
+  ASSERT_TRUE(queue.Resume({.received = 2, .partial_bytes = 8, .partial = Step(3)}).ok());
+  const auto rest = queue.Next();
+  ASSERT_TRUE(rest.has_value());
+  EXPECT_EQ(rest->header.tag, Step(3));
+  EXPECT_EQ(rest->header.offset, 8);
+  EXPECT_TRUE(rest->header.last());
+  EXPECT_FALSE(queue.Next().has_value()) << "credits are void";
+  for (const uint32_t step : {4, 5}) {
+    ASSERT_TRUE(queue.Grant(Step(step), Credit::kAtOnce).ok());
+    for (const int64_t offset : {0, 4, 8}) {
+      const auto piece = queue.Next();
+      ASSERT_TRUE(piece.has_value());
+      EXPECT_EQ(piece->header.tag, Step(step));
+      EXPECT_EQ(piece->header.offset, offset);
+    }
+  }
+  ASSERT_TRUE(queue.Acknowledge(5).ok());
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(SendQueue, KeepsTheMemoryOfWhatMayHaveToLeaveAgain) {
+  SendQueue queue(100);
+  const SharedSlice memory = Pattern(3, 1);
+  queue.Push(Step(1), memory);
+  ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+  ASSERT_TRUE(queue.Next().has_value());
+  EXPECT_EQ(memory.owner.use_count(), 2);
+  ASSERT_TRUE(queue.Acknowledge(1).ok());
+  EXPECT_EQ(memory.owner.use_count(), 1);
+}
+
+TEST(SendQueue, OffersAgainWhatWasNotHeardAndEndsWhatWasDeclined) {
+  SendQueue queue(100);
+  const auto receipt = std::make_shared<Receipt>();
+  for (const uint32_t step : {1, 2, 3}) {
+    Outgoing message = Offered(1);
+    if (step == 1) message.receipt = receipt;
+    queue.Push(Step(step), std::move(message));
+  }
+  EXPECT_THAT(Notices(&queue), ElementsAre("offer 1", "offer 2", "offer 3"));
+  queue.Push(Step(4), Offered(1));
+  ASSERT_TRUE(queue.Resume({.offers = 2, .open_offers = {2}}).ok());
+  EXPECT_TRUE(receipt->declined());
+  EXPECT_THAT(Notices(&queue), ElementsAre("offer 3", "offer 4"));
+  EXPECT_TRUE(queue.Admits(Step(1)).ok()) << "its tag is free";
+  ASSERT_TRUE(queue.Decline(Step(2)).ok()) << "it still waits";
+}
+
+// Its credit came before the offer went, and is void.
+TEST(SendQueue, OffersWhatNeededNoOfferBefore) {
+  SendQueue queue(100);
+  queue.Push(Step(1), Offered(1));
+  ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+  ASSERT_TRUE(queue.Next().has_value());
+  ASSERT_TRUE(queue.Resume({}).ok());
+  EXPECT_THAT(Notices(&queue), ElementsAre("offer 1"));
+}
+
+TEST(SendQueue, DisbelievesAReceiverThatCannotBeThere) {
+  const auto why = [](const ResumePoint& point) {
+    SendQueue queue = Leaving(4);  // one whole, and a part of the second
+    const absl::Status status = queue.Resume(point);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    return std::string(status.message());
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(why({.received = 2}), HasSubstr("says that it has 2 messages, but was sent 1"));
+  EXPECT_THAT(why({.received = ~uint64_t{0}}), HasSubstr("but was sent 1"));
+  for (const ResumePoint& part :
+       {ResumePoint{.received = 1, .partial_bytes = 4, .partial = Step(3)},     // not its turn
+        ResumePoint{.received = 1, .partial_bytes = 8, .partial = Step(2)},     // not sent so far
+        ResumePoint{.received = 1, .partial_bytes = -4, .partial = Step(2)},    //
+        ResumePoint{.received = 0, .partial_bytes = 12, .partial = Step(1)},    // all of it
+        ResumePoint{.received = 1, .partial_bytes = 4, .partial = Step(9)}}) {  // unknown
+    EXPECT_THAT(why(part), HasSubstr("which it was not sent"));
+  }
+  EXPECT_THAT(why({.offers = 1}), HasSubstr("says that it was offered 1 messages, of 0"));
+  EXPECT_THAT(why({.offers = 0, .open_offers = {7}}),
+              HasSubstr("says that 1 offers are open, of which 0 are"));
+  SendQueue behind = Leaving(6);
+  ASSERT_TRUE(behind.Acknowledge(2).ok());
+  EXPECT_THAT(std::string(behind.Resume({.received = 1}).message()),
+              HasSubstr("says that it has 1 messages, but was sent 2 and had acknowledged 2"));
+}
+
+TEST(SendQueue, DisbelievesAReceiverThatDeclinesWhatItGranted) {
+  SendQueue queue(100);
+  queue.Push(Step(1), Offered(1));
+  EXPECT_THAT(Notices(&queue), ElementsAre("offer 1"));
+  ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+  EXPECT_THAT(std::string(queue.Resume({.offers = 1}).message()),
+              testing::HasSubstr("which it had granted"));
+}
+
 TEST(SendQueue, BoundsWhatItHasToSay) {
   SendQueue queue(100);
   for (uint32_t i = 0; i < Transport::kMaxQueued; ++i) {

@@ -29,8 +29,8 @@ constexpr int64_t kChunk = 50'000;
 constexpr std::chrono::hours kLongest{1};
 
 // Production's links and conversations over simulated connections, one of which breaks every so
-// often. Its two ends hear of that at different times, up to half a second apart: one may call again
-// before the other knows.
+// often. Its two ends hear of that at different times, up to half a second apart: one may call
+// again before the other knows.
 class CutNetwork final : public TransportNetwork {
  public:
   CutNetwork(uint64_t seed, uint64_t steps_between_cuts)

@@ -98,13 +98,14 @@ RunPlan FatalPlan(uint64_t seed) {
   Draw draw(seed);
   RunPlan plan = Basics(seed, draw);
   using Kind = Fault::Kind;
-  Fault fault{.kind = draw.Of<Kind>({Kind::kKill, Kind::kKill, Kind::kPause, Kind::kReset,
-                                     Kind::kCut, Kind::kPartition, Kind::kLostHost, Kind::kInterrupt,
-                                     Kind::kNeverComes, Kind::kMisfit, Kind::kDiverges}),
-              .at = Moment(draw),
-              .a = static_cast<Rank>(draw.Between(0, plan.nodes - 1)),
-              .lasts = draw.Between(2 * plan.peer_timeout, 10 * plan.peer_timeout),
-              .round = draw.Between(0, plan.rounds - 1)};
+  Fault fault{
+      .kind = draw.Of<Kind>({Kind::kKill, Kind::kKill, Kind::kPause, Kind::kReset, Kind::kCut,
+                             Kind::kPartition, Kind::kLostHost, Kind::kInterrupt, Kind::kNeverComes,
+                             Kind::kMisfit, Kind::kDiverges}),
+      .at = Moment(draw),
+      .a = static_cast<Rank>(draw.Between(0, plan.nodes - 1)),
+      .lasts = draw.Between(2 * plan.peer_timeout, 10 * plan.peer_timeout),
+      .round = draw.Between(0, plan.rounds - 1)};
   // Rank 0 is the one whose configuration holds.
   if (fault.kind == Kind::kMisfit && fault.a == 0) fault.a = 1;
   if (fault.kind == Kind::kMisfit && plan.token && draw.OneIn(2)) fault.kind = Kind::kOtherToken;

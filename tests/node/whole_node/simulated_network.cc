@@ -148,8 +148,8 @@ std::shared_ptr<Connection> SimulatedNetwork::Connect(Process* caller, Process* 
       std::max(time_->now(), PartitionedUntil(caller->rank(), called->rank()));
   if (starts == SteadyTime::max()) return connection;
   time_->At(starts + Latency(caller->rank(), called->rank()), [this, connection, called, key] {
-    const auto cut = cuts_.find({Pair(connection->rank(Connection::End::kCaller), key.first),
-                                 key.second});
+    const auto cut =
+        cuts_.find({Pair(connection->rank(Connection::End::kCaller), key.first), key.second});
     const bool refused = cut != cuts_.end() && cut->second > time_->now();
     if (refused || !called->alive() || !listening_.contains(key)) {
       return connection->BreakFrom(Connection::End::kCalled,

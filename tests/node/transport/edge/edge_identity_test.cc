@@ -39,6 +39,18 @@ TEST(EdgeIdentity, EveryDifferenceIsNamedWithBothValues) {
                                      HasSubstr("topology: 'ring' at rank 0, 'torus' at rank 1")));
 }
 
+// What a network has heard opens no further connection.
+TEST(EdgeIdentity, AProofHoldsForOneCallOfOneProcess) {
+  const RunToken token("the token of this run");
+  const EdgeIdentity said = Proven(Node(1, 0), 0, EdgeEnd::kCaller, token);
+  EXPECT_TRUE(IsProven(said, EdgeEnd::kCaller, token));
+  EdgeIdentity later = said, other = said;
+  ++later.call.number;
+  ++other.call.process;
+  EXPECT_FALSE(IsProven(later, EdgeEnd::kCaller, token));
+  EXPECT_FALSE(IsProven(other, EdgeEnd::kCaller, token));
+}
+
 // It ends in logs and on terminals.
 TEST(EdgeIdentity, TextOfACallerIsQuotedPrintable) {
   EdgeIdentity peer = Node(1, 0);

@@ -126,6 +126,41 @@ TEST(WireFormat, CarriesControlMessagesBothWays) {
   }
 }
 
+std::string Answer(const ResumePoint& point) {
+  return Encode(ToSender(EdgeIdentity{.call = {.process = 77, .number = 5}, .resume = point}));
+}
+
+TEST(WireFormat, CarriesWhereTheMessagesGoOn) {
+  ResumePoint point{.received = 1234567890123,
+                    .partial_bytes = int64_t{1} << 40,
+                    .partial = {.channel = 3, .index = -1, .step = 7},
+                    .offers = 5,
+                    .open_offers = {2, 5}};
+  const std::string bytes = Answer(point);
+  ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), 3);
+  const auto answer = DecodeToSender(&stream, static_cast<int64_t>(bytes.size()));
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  const auto& hello = std::get<EdgeIdentity>(*answer);
+  EXPECT_EQ(hello.call.process, 77u);
+  EXPECT_EQ(hello.call.number, 5u);
+  EXPECT_EQ(hello.resume.received, point.received);
+  EXPECT_EQ(hello.resume.partial, point.partial);
+  EXPECT_EQ(hello.resume.partial_bytes, point.partial_bytes);
+  EXPECT_EQ(hello.resume.offers, point.offers);
+  EXPECT_EQ(hello.resume.open_offers, point.open_offers);
+}
+
+TEST(WireFormat, BoundsTheOffersThatAreOpen) {
+  const auto decoded = [](size_t offers) {
+    const std::string bytes =
+        Answer({.offers = 1, .open_offers = std::vector<uint64_t>(offers, ~uint64_t{0})});
+    ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+    return DecodeToSender(&stream, static_cast<int64_t>(bytes.size())).status();
+  };
+  EXPECT_TRUE(decoded(2048).ok()) << "the most that there can be";
+  EXPECT_THAT(std::string(decoded(2049).message()), HasSubstr("says that 2049 offers are open"));
+}
+
 TEST(WireFormat, CarriesOffersAndTheirAnswers) {
   const Tag tag{.channel = 65535, .index = -5, .step = 6};
   std::string data;

@@ -168,6 +168,70 @@ TEST_F(GrpcHostile, ASecondStreamOfOneRankIsRejected) {
   EXPECT_TRUE(sink_.AwaitReceived(0, kTag));
 }
 
+TEST_F(GrpcHostile, AnotherProcessTakesNoPlaceThatIsTaken) {
+  ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
+  RawClient first(node_.address());
+  ASSERT_TRUE(first.SayHello(Caller()));
+  EdgeIdentity other = Caller();
+  other.call = {.process = 99, .number = 7};
+  ExpectRejected(HelloMessage(other).SerializeAsString(), grpc::StatusCode::ALREADY_EXISTS,
+                 "rank 0 is connected already; is the same rank started twice?");
+  ASSERT_TRUE(first.AwaitGrant(kTag));
+  ASSERT_TRUE(first.Send(ChunkMessage(kTag, kData)));
+  EXPECT_TRUE(sink_.AwaitReceived(0, kTag));
+}
+
+// However often a peer calls, it has one stream, and one more that is told to come again.
+TEST_F(GrpcHostile, CallsWithoutEndFindOneStreamAtATime) {
+  const SharedSlice buffer = Zeros(kElements);
+  ASSERT_TRUE(node_.transport().Post(0, kTag, buffer).ok());
+  EdgeIdentity caller = Caller();
+  std::unique_ptr<RawClient> admitted;
+  int turned_away = 0;
+  for (caller.call.number = 1; caller.call.number <= 100; ++caller.call.number) {
+    auto client = std::make_unique<RawClient>(node_.address());
+    if (client->SayHello(caller)) {
+      admitted = std::move(client);
+    } else {
+      ++turned_away;
+      EXPECT_EQ(client->End().error_code(), grpc::StatusCode::UNAVAILABLE);
+    }
+  }
+  EXPECT_GT(turned_away, 0);
+  ASSERT_NE(admitted, nullptr);
+  admitted.reset();
+  std::unique_ptr<RawClient> last;
+  do {
+    last = std::make_unique<RawClient>(node_.address());
+    ++caller.call.number;
+  } while (!last->SayHello(caller));
+  ASSERT_TRUE(last->AwaitGrant(kTag)) << "the credit is told of again";
+  ASSERT_TRUE(last->Send(ChunkMessage(kTag, kData)));
+  ASSERT_TRUE(sink_.AwaitReceived(0, kTag));
+  EXPECT_EQ(std::memcmp(buffer.begin(), kData, 12), 0);
+  EXPECT_EQ(sink_.failures(), 0);
+}
+
+TEST_F(GrpcHostile, AnotherProcessInThePlaceOfOneThatBrokeOffIsADeath) {
+  ASSERT_TRUE(node_.transport().Post(0, kTag, Zeros(kElements)).ok());
+  auto first = std::make_unique<RawClient>(node_.address());
+  ASSERT_TRUE(first->SayHello(Caller()));
+  ASSERT_TRUE(first->AwaitGrant(kTag));
+  first->Cancel();
+  EdgeIdentity other = Caller();
+  other.call.process = 99;
+  // Until the node has noticed, the place is taken.
+  grpc::Status end;
+  do {
+    RawClient second(node_.address());
+    ASSERT_FALSE(second.SayHello(other));
+    end = second.End();
+  } while (end.error_code() == grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_EQ(end.error_code(), grpc::StatusCode::ABORTED) << end.error_message();
+  EXPECT_THAT(std::string(sink_.AwaitFailure(0).message()),
+              HasSubstr("rank 0 died: another process has come in its place"));
+}
+
 TEST_F(GrpcHostile, AnUnaskedMessageEndsThePeer) {
   Tag other = kTag;
   other.index = 8;
@@ -283,8 +347,9 @@ class HostileReceiver final : public gossip::Gossip::Service {
  public:
   // `says`: what it acknowledges. Before that it grants kTag, or says `first`.
   explicit HostileReceiver(std::vector<uint64_t> says,
-                           std::optional<gossip::Grant> first = std::nullopt)
-      : says_(std::move(says)), first_(std::move(first)) {
+                           std::optional<gossip::Grant> first = std::nullopt,
+                           gossip::ResumePoint resume = {})
+      : says_(std::move(says)), first_(std::move(first)), resume_(std::move(resume)) {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -305,6 +370,7 @@ class HostileReceiver final : public gossip::Gossip::Service {
     gossip::ToSender answer;
     *answer.mutable_hello() =
         HelloMessage(Proven(TestIdentity(0, 2), 1, EdgeEnd::kAnswerer, kNoToken)).hello();
+    *answer.mutable_hello()->mutable_resume() = resume_;
     stream->Write(answer);
     answer.mutable_grant()->add_tags()->set_index(kTag.index);
     if (first_.has_value()) *answer.mutable_grant() = *first_;
@@ -321,6 +387,7 @@ class HostileReceiver final : public gossip::Gossip::Service {
 
   const std::vector<uint64_t> says_;
   const std::optional<gossip::Grant> first_;
+  const gossip::ResumePoint resume_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
 };
@@ -361,6 +428,22 @@ TEST(GrpcHostileReceiver, DecliningWhatIsNotOfferedEndsThePeer) {
                     "declined channel 0, index 7, step 0, which it is not offered");
   ExpectDisbelieved(HostileReceiver({}, unknown), 0,
                     "declined channel 0, index 99, step 0, which it is not offered");
+}
+
+TEST(GrpcHostileReceiver, GoingOnWhereItNeverWasEndsThePeer) {
+  gossip::ResumePoint received, partial, offers;
+  received.set_received(1);
+  partial.set_partial_bytes(4);
+  partial.mutable_partial()->set_index(kTag.index);
+  offers.set_offers(1);
+  offers.add_open_offers(1);
+  ExpectDisbelieved(HostileReceiver({}, std::nullopt, received), 0,
+                    "says that it has 1 messages, but was sent 0");
+  ExpectDisbelieved(
+      HostileReceiver({}, std::nullopt, partial), 0,
+      "says that it has 4 bytes of channel 0, index 7, step 0, which it was not sent");
+  ExpectDisbelieved(HostileReceiver({}, std::nullopt, offers), 0,
+                    "says that it was offered 1 messages, of 0");
 }
 
 class GrpcImpatient : public GrpcHostile {

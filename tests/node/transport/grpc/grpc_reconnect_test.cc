@@ -28,9 +28,9 @@ int PortOf(const std::string& address) {
 }
 
 // Each node is called through a relay of its own.
-class CutNetwork final : public TransportNetwork {
+class RelayedNetwork final : public TransportNetwork {
  public:
-  explicit CutNetwork(int nodes, GrpcTransportOptions options = {}) : TransportNetwork(nodes) {
+  explicit RelayedNetwork(int nodes, GrpcTransportOptions options = {}) : TransportNetwork(nodes) {
     std::vector<std::string> addresses;
     for (Rank rank = 0; rank < nodes; ++rank) {
       EdgeIdentity self = TestIdentity(rank, nodes);
@@ -50,7 +50,7 @@ class CutNetwork final : public TransportNetwork {
   std::vector<std::unique_ptr<GrpcNode>> nodes_;
 };
 
-void ExpectDelivered(CutNetwork& network, Tag tag, int64_t elements) {
+void ExpectDelivered(RelayedNetwork& network, Tag tag, int64_t elements) {
   const SharedSlice sent = Pattern(elements, 1), buffer = Zeros(elements);
   ASSERT_TRUE(network.transport(1).Post(0, tag, buffer).ok());
   ASSERT_TRUE(network.transport(0).Send(1, tag, sent).ok());
@@ -60,7 +60,7 @@ void ExpectDelivered(CutNetwork& network, Tag tag, int64_t elements) {
 }
 
 TEST(GrpcReconnect, MessagesGoOnAfterACut) {
-  CutNetwork network(2);
+  RelayedNetwork network(2);
   ExpectDelivered(network, Step(0), 1000);
   for (uint32_t step = 1; step <= 3; ++step) {
     network.relay_to(1).Cut();
@@ -73,7 +73,7 @@ TEST(GrpcReconnect, MessagesGoOnAfterACut) {
 
 // No connection lives long enough for the whole message: each goes on where the last one broke.
 TEST(GrpcReconnect, AMessageThatIsCutGoesOnWhereItWas) {
-  CutNetwork network(2);
+  RelayedNetwork network(2);
   network.relay_to(1).BreakAfter(3 << 20);
   constexpr int64_t kElements = 2 << 20;
   ExpectDelivered(network, kTag, kElements);
@@ -84,7 +84,7 @@ TEST(GrpcReconnect, AMessageThatIsCutGoesOnWhereItWas) {
 }
 
 TEST(GrpcReconnect, APostThatWasCutOffIsStillThere) {
-  CutNetwork network(2);
+  RelayedNetwork network(2);
   ExpectDelivered(network, Step(0), 10);
   const SharedSlice buffer = Zeros(1000), sent = Pattern(1000, 3);
   ASSERT_TRUE(network.transport(1).Post(0, Step(1), buffer).ok());
@@ -101,7 +101,7 @@ TEST(GrpcReconnect, APostThatWasCutOffIsStillThere) {
 }
 
 TEST(GrpcReconnect, AnEdgeThatStaysCutFailsBothEnds) {
-  CutNetwork network(2, {.peer_timeout = std::chrono::milliseconds(600)});
+  RelayedNetwork network(2, {.peer_timeout = std::chrono::milliseconds(600)});
   ExpectDelivered(network, Step(0), 10);
   network.relay_to(1).Refuse(true);
   network.relay_to(1).Cut();
@@ -117,7 +117,7 @@ TEST(GrpcReconnect, EveryPostAndEverySendEndsOnceWhateverBreaks) {
   int broken = 0;
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    CutNetwork network(3);
+    RelayedNetwork network(3);
     for (const Rank rank : {0, 1, 2}) network.relay_to(rank).BreakAfter(2'000'000 + 700'000 * rank);
     RandomTraffic traffic(&network, 3, seed);
     ASSERT_EQ(traffic.Run(200), "");

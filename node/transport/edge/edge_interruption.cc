@@ -1,20 +1,20 @@
-#include "node/transport/edge/interruption.h"
+#include "node/transport/edge/edge_interruption.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace grapevine {
 
-void Interruption::Begin(const absl::Status& why) {
+void EdgeInterruption::Begin(const absl::Status& why) {
   if (!lasts()) why_ = why;
 }
 
-void Interruption::Failed(const absl::Status& how) {
+void EdgeInterruption::Failed(const absl::Status& how) {
   if (lasts()) last_attempt_ = how;
 }
 
-absl::Status Interruption::Tick(std::chrono::milliseconds tick,
-                                std::chrono::milliseconds timeout) {
+absl::Status EdgeInterruption::Tick(std::chrono::milliseconds tick,
+                                    std::chrono::milliseconds timeout) {
   if (!lasts()) return absl::OkStatus();
   lasted_ += tick;
   if (lasted_ < timeout) return absl::OkStatus();
@@ -22,7 +22,7 @@ absl::Status Interruption::Tick(std::chrono::milliseconds tick,
                                   static_cast<double>(timeout.count()) / 1000));
 }
 
-absl::Status Interruption::Describe(const std::string& ending) const {
+absl::Status EdgeInterruption::Describe(const std::string& ending) const {
   const std::string attempt =
       last_attempt_.ok() ? "" : absl::StrCat(": ", std::string(last_attempt_.message()));
   return absl::Status(why_.code(),

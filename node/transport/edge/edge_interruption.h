@@ -3,8 +3,8 @@
 // Time passes in ticks of this node's own clock, as for SilenceWatch.
 //
 // Thread-compatible: its link's lock guards it.
-#ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_INTERRUPTION_H_
-#define GRAPEVINE_NODE_TRANSPORT_EDGE_INTERRUPTION_H_
+#ifndef GRAPEVINE_NODE_TRANSPORT_EDGE_EDGE_INTERRUPTION_H_
+#define GRAPEVINE_NODE_TRANSPORT_EDGE_EDGE_INTERRUPTION_H_
 
 #include <chrono>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace grapevine {
 
-class Interruption {
+class EdgeInterruption {
  public:
   // The connection is gone. `why` names the peer; while the interruption lasts, its first reason
   // counts.
@@ -38,4 +38,4 @@ class Interruption {
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_NODE_TRANSPORT_EDGE_INTERRUPTION_H_
+#endif  // GRAPEVINE_NODE_TRANSPORT_EDGE_EDGE_INTERRUPTION_H_
