@@ -5,8 +5,6 @@ A step of two nodes that compute nothing takes
 (`docs/simulator-accuracy.md`). The latency is that of small datagrams; goodput and
 overhead are fitted to calibration cells, which are not validation cells.
 """
-import json
-import os
 import subprocess
 import sys
 
@@ -71,7 +69,7 @@ def fit_line(points):
 
 
 def calibrate(bench):
-    """Runs what is missing; returns the calibration and writes calibration.json."""
+    """Runs what is missing; writes and returns the calibration."""
     cells = calibration_cells()
     points, passes, extra = [], [], []
     latencies = {}
@@ -105,7 +103,5 @@ def calibrate(bench):
         "lenet5_gradient_s": learning["gradient_s"],
         "lenet5_bytes": learning["model_bytes"],
     }
-    with open(os.path.join(bench.store.folder, "calibration.json"), "w", encoding="utf-8") as file:
-        json.dump(calibration, file, indent=2)
-        file.write("\n")
+    bench.store.write_json("calibration.json", calibration)
     return calibration

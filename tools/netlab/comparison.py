@@ -13,15 +13,21 @@ MIN_FURTHER_CELLS = 20
 # The gate, and the goal beyond it: median and worst error.
 GATE = 0.05, 0.15
 GOAL = 0.03, 0.10
-# An idle share that is not by the clock, times this, is the least that it was by the clock.
-LEAST_TRUE = 0.75
-# The model of the network that is judged, and the default, whose errors stand beside.
-MODEL = "queue"
-PLAIN_MODEL = "nic"
+# The model of the network that is judged, and those whose errors stand beside.
+MODEL = "packets"
+FLUID_MODELS = ("queue", "nic")
+# Bytes of a frame, and what an acknowledgement of every second one takes of the other direction.
+FRAME, ACKNOWLEDGEMENT = 1514, 66 / 2
 
 
 def nanoseconds(time_s):
     return "%dns" % round(time_s * 1e9)
+
+
+def goodput_share(calibration, model):
+    """What is left of the rate for the bytes of vectors. Packets have acknowledgements of their own."""
+    share = calibration["goodput_share"]
+    return share * (FRAME + ACKNOWLEDGEMENT) / FRAME if model == MODEL else share
 
 
 def simulator_arguments(cell, calibration, model):
@@ -31,7 +37,7 @@ def simulator_arguments(cell, calibration, model):
     else:
         size = "phantom:%dB" % calibration["lenet5_bytes"]
         compute = nanoseconds(calibration["lenet5_gradient_s"])
-    goodput = calibration["goodput_share"] * bits_per_second(cell.bandwidth)
+    goodput = goodput_share(calibration, model) * bits_per_second(cell.bandwidth)
     return cell.experiment() + [
         "--network-model=" + model, "--model=" + size, "--compute=" + compute,
         "--bandwidth=%dbit" % round(goodput),
@@ -59,17 +65,18 @@ class Row:
 
     cell: object
     measured_s: float
-    predicted_s: float
-    plain_s: float  # what the default model of the network predicts
+    predictions: dict  # seconds, by the model of the network
     idle_share: float
     valid: bool
-    check_s: float = None  # what the nodes' own metrics say; results of earlier labs have none
-    left_share: float = None  # what the lab left of the processors, likewise
-    by_clock: bool = True  # whether both are shares of the time that passed (lab.IdleClock)
+    left_share: float = None  # an earlier measurement has none,
+    check_s: float = None  # nor what the nodes' own metrics say
 
     @property
-    def error(self):
-        return self.predicted_s / self.measured_s - 1
+    def predicted_s(self):
+        return self.predictions[MODEL]
+
+    def error(self, model=MODEL):
+        return self.predictions[model] / self.measured_s - 1
 
     @property
     def beside_others(self):
@@ -77,31 +84,21 @@ class Row:
         return not self.valid and self.left_share is not None and self.left_share >= MIN_IDLE
 
     @property
-    def doubtful(self):
-        """Counts, but perhaps only because its idle share was overstated."""
-        return self.valid and not self.by_clock and self.idle_share * LEAST_TRUE < MIN_IDLE
-
-    @property
-    def plain_error(self):
-        return self.plain_s / self.measured_s - 1
-
-    @property
     def disagreement(self):
         return abs(self.check_s / self.measured_s - 1) if self.check_s else 0.0
 
 
-def compare(role, cells, store, calibration, grapevine):
+def compare(role, cells, store, calibration, grapevine, scratch):
     """A Row for each cell that was measured in a role."""
     rows = []
     for cell in cells:
         result = store.get(role, cell)
         if result is None:
             continue
-        predicted = [predict_step(cell, calibration, model, grapevine, store.folder)
-                     for model in (MODEL, PLAIN_MODEL)]
-        rows.append(Row(cell, result["step_s"], *predicted, result["idle_share"], result["valid"],
-                        result.get("check_s"), result.get("left_share"),
-                        result.get("by_clock", False)))
+        predictions = {model: predict_step(cell, calibration, model, grapevine, scratch)
+                       for model in (MODEL,) + FLUID_MODELS}
+        rows.append(Row(cell, result["step_s"], predictions, result.get("idle_share"),
+                        result["valid"], result.get("left_share"), result.get("check_s")))
     return rows
 
 
@@ -117,8 +114,8 @@ class Verdict:
         return self.cells >= min_cells and self.median <= bounds[0] and self.worst <= bounds[1]
 
 
-def judge(rows, error=lambda row: row.error, counts=lambda row: row.valid):
-    errors = [abs(error(row)) for row in rows if counts(row)]
+def judge(rows, model=MODEL, counts=lambda row: row.valid):
+    errors = [abs(row.error(model)) for row in rows if counts(row)]
     if not errors:
         return Verdict(0, float("inf"), float("inf"))
     return Verdict(len(errors), median(errors), max(errors))

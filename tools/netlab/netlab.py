@@ -21,12 +21,14 @@ from overlap import measure_overlap
 from store import Store, Workbench
 from windows import measure_windows
 
+MEASURED = "tools/netlab/measured"
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def workbench(options):
     lab.check_machine()
-    return Workbench(Store(options.out), options.grapevine, options.relay, options.attempts,
+    os.makedirs(options.scratch, exist_ok=True)
+    return Workbench(Store(options.out), options.scratch, options.grapevine, options.relay, options.attempts,
                      options.patience, options.quiet)
 
 
@@ -54,28 +56,20 @@ def measure(options):
                         ("window", window_cells())):
         for number, cell in enumerate(cells, 1):
             bench.measure(role, cell, "%s %d/%d " % (role, number, len(cells)))
-    with open(os.path.join(options.out, "overlap.json"), "w", encoding="utf-8") as file:
-        json.dump(measure_overlap(bench), file, indent=2)
+    bench.store.write_json("overlap.json", measure_overlap(bench))
     return 0
-
-
-def read_json(folder, name):
-    path = os.path.join(folder, name)
-    if not os.path.exists(path):
-        raise lab.LabError("%s is missing: run `netlab.py measure --out=%s` first" % (path, folder))
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
 
 
 def document(options):
     """Simulates the cells that were measured and writes the document."""
-    calibration = read_json(options.out, "calibration.json")
-    overlap = read_json(options.out, "overlap.json")
     store = Store(options.out)
-    rows = compare("validation", validation_cells(), store, calibration, options.grapevine)
-    further = compare("further", further_cells(), store, calibration, options.grapevine)
-    windows = compare("window", window_cells(), store, calibration, options.grapevine)
-    write_document(options.document, options.plot, calibration, rows, further, windows, overlap)
+    calibration = store.read_json("calibration.json")
+    rows, further, windows = [
+        compare(role, cells, store, calibration, options.grapevine, options.scratch)
+        for role, cells in (("validation", validation_cells()), ("further", further_cells()),
+                            ("window", window_cells()))]
+    write_document(options.document, options.plot, calibration, rows, further, windows,
+                   store.read_json("overlap.json"))
     verdict = judge(rows + further)
     if verdict.cells == 0:
         print("no cell counts: the machine was busy (%s)" % store.path, file=sys.stderr)
@@ -105,7 +99,10 @@ def arguments():
         command.set_defaults(function=function)
         add = command.add_argument
         add("--grapevine", default=os.path.join(ROOT, "bazel-bin/grapevine"), help="the program")
-        add("--out", default="netlab-run", help="folder of the results; finished cells are kept")
+        own = function in (run, windows)
+        add("--out", default="netlab-run" if own else os.path.join(ROOT, MEASURED),
+            help="folder of what was measured; finished cells are kept")
+        add("--scratch", default="netlab-run", help="folder of the last run and simulation")
         if function is not document:
             add("--relay", default=os.path.join(ROOT, "bazel-bin/tools/netlab/netlab_relay"),
                 help="the relay")

@@ -86,14 +86,14 @@ def frame(axes, gate, goal):
 
 def scatter_plot(rows, gate, goal):
     """SVG of comparison.Rows; those that do not count are hollow."""
-    axes = Axes(rows, max([gate[1] * 1.2] + [abs(row.error) * 1.1 for row in rows if row.valid]))
+    axes = Axes(rows, max([gate[1] * 1.2] + [abs(row.error()) * 1.1 for row in rows if row.valid]))
     parts = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" '
              'font-family="sans-serif">' % (WIDTH, HEIGHT, WIDTH, HEIGHT),
              '<rect width="100%" height="100%" fill="white"/>'] + frame(axes, gate, goal)
     for number, (name, colour, shape, belongs) in enumerate(SERIES):
         for row in rows:
             if belongs(row.cell):
-                parts.append(marker(shape, axes.x(row.measured_s * 1e3), axes.y(row.error), colour,
+                parts.append(marker(shape, axes.x(row.measured_s * 1e3), axes.y(row.error()), colour,
                                     row.valid))
         y = TOP + 14 + 24 * number
         parts.append(marker(shape, WIDTH - RIGHT + 22, y - 4, colour, True))

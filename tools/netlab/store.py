@@ -1,4 +1,8 @@
-"""Results of cells, one JSON object a line: what is measured stays measured."""
+"""What was measured: results of cells, the calibration, the overlap.
+
+The folder belongs to the repository (tools/netlab/measured), so that the page can be written again
+wherever it is checked out, and nothing that was measured is lost.
+"""
 import dataclasses
 import json
 import os
@@ -10,7 +14,7 @@ from cell import Cell, CellFailed, run_cell
 
 
 class Store:
-    """cells.jsonl of a folder. A valid result of a cell is final; others are tried again."""
+    """cells.jsonl of a folder, a line a cell. A valid result is final; others are tried again."""
 
     def __init__(self, folder):
         os.makedirs(folder, exist_ok=True)
@@ -19,31 +23,47 @@ class Store:
         self.results = {}
         if os.path.exists(self.path):
             with open(self.path, encoding="utf-8") as file:
-                for number, line in enumerate(file, 1):
-                    try:
-                        record = json.loads(line)
-                        key = self.key(record["role"], record["cell"])
-                    except (ValueError, KeyError, TypeError):
-                        # The last line of a run that was killed while it wrote.
-                        print("%s:%d: not a result, left out" % (self.path, number),
-                              file=sys.stderr)
-                        continue
-                    self.results[key] = record["result"]
-
-    @staticmethod
-    def key(role, cell):
-        # What a record does not say is what it was before there was a choice: the default.
-        return role, Cell(**cell)
+                for line in file:
+                    record = json.loads(line)
+                    self.results[record["role"], Cell(**record["cell"])] = record["result"]
 
     def get(self, role, cell):
         """The result of a cell, or None."""
         return self.results.get((role, cell))
 
     def put(self, role, cell, result):
-        record = {"role": role, "cell": dataclasses.asdict(cell), "result": result}
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
         self.results[role, cell] = result
+        self.write("cells.jsonl", "".join(
+            json.dumps({"role": role, "cell": said(cell), "result": rounded(result)}) + "\n"
+            for (role, cell), result in self.results.items()))
+
+    def read_json(self, name):
+        path = os.path.join(self.folder, name)
+        if not os.path.exists(path):
+            raise lab.LabError("%s is missing: run `netlab.py measure` first" % path)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+    def write_json(self, name, value):
+        self.write(name, json.dumps(value, indent=2) + "\n")
+
+    def write(self, name, text):
+        """Whole or not at all: a run may be killed."""
+        path = os.path.join(self.folder, name)
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(path + ".new", path)
+
+
+def said(cell):
+    """The parameters of a cell that are not the default."""
+    return {field.name: getattr(cell, field.name) for field in dataclasses.fields(cell)
+            if getattr(cell, field.name) != field.default}
+
+
+def rounded(result):
+    return {name: float("%.6g" % value) if isinstance(value, float) else value
+            for name, value in result.items()}
 
 
 @dataclasses.dataclass
@@ -51,6 +71,7 @@ class Workbench:
     """Where cells are run: the programs, the results, the patience with a busy machine."""
 
     store: Store
+    scratch: str  # where a cell's run directory goes
     grapevine: str
     relay: str
     attempts: int = 3
@@ -70,7 +91,7 @@ class Workbench:
             begin = time.monotonic()
             try:
                 result = run_cell(cell, self.grapevine, self.relay,
-                                  os.path.join(self.store.folder, "last-cell"))
+                                  os.path.join(self.scratch, "last-cell"))
             except CellFailed as failure:
                 print("%s%s: %s" % (progress, cell.label(), failure), file=sys.stderr)
                 continue
