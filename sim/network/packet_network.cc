@@ -253,11 +253,11 @@ void PacketNetwork::OnAck(uint32_t frame, Nanoseconds now) {
 Nanoseconds PacketNetwork::Reply(Rank sender, Rank receiver, Nanoseconds now) {
   const Nanoseconds delay = Delay(receiver, sender, now);
   const uint32_t connection = ConnectionOf(sender, receiver);
-  Enqueue(receiver,
-          NewFrame({.connection = connection,
-                    .arrival = kReplyThere,
-                    .segment = {kAnswer, kReplyBytes}}),
-          now);
+  Enqueue(
+      receiver,
+      NewFrame(
+          {.connection = connection, .arrival = kReplyThere, .segment = {kAnswer, kReplyBytes}}),
+      now);
   return delay;
 }
 

@@ -98,7 +98,7 @@ class PacketNetwork final : public NetworkModel {
   struct Interface {
     uint32_t first = kNone;
     uint32_t last = kNone;
-    int64_t waiting = 0;  // bytes of frames in the queue
+    int64_t waiting = 0;       // bytes of frames in the queue
     uint32_t sending = kNone;  // the connection whose segment is being sent
     bool busy = false;
     Nanoseconds free = 0;
@@ -119,7 +119,7 @@ class PacketNetwork final : public NetworkModel {
     uint32_t pending = 0;
     int quick = kQuick;
     Nanoseconds received = 0;
-    std::vector<Segment> lost;      // to be sent again
+    std::vector<Segment> lost;     // to be sent again
     std::vector<FlowId> messages;  // that have unsent bytes
     int answers = 0;               // to replies, to be sent after them
   };

@@ -45,15 +45,17 @@ TEST(PacketNetworkTest, AMessageOnAnIdleLinkTakesTheLatencyAndItsBytes) {
 }
 
 TEST(PacketNetworkTest, TheLastSegmentIsAsLongAsWhatIsLeft) {
-  EXPECT_THAT(Arrived({.bandwidth = kBandwidth}, 2, {{.from = 0, .to = 1, .bytes = kSegment + 100}}),
-              ElementsAre(kFrame + 100 + PacketNetwork::kHeaders));
+  EXPECT_THAT(
+      Arrived({.bandwidth = kBandwidth}, 2, {{.from = 0, .to = 1, .bytes = kSegment + 100}}),
+      ElementsAre(kFrame + 100 + PacketNetwork::kHeaders));
 }
 
 TEST(PacketNetworkTest, EverySecondSegmentAndTheLastAreAcknowledgedAndTheFirstOneByOne) {
-  const Carried carried(2, {.bandwidth = kBandwidth},
-                        {{.from = 0, .to = 1, .bytes = 16 * kSegment},
-                         {.from = 0, .to = 1, .bytes = 7 * kSegment, .start = kMillisecond},
-                         {.from = 0, .to = 1, .bytes = 16 * kSegment, .start = 300 * kMillisecond}});
+  const Carried carried(
+      2, {.bandwidth = kBandwidth},
+      {{.from = 0, .to = 1, .bytes = 16 * kSegment},
+       {.from = 0, .to = 1, .bytes = 7 * kSegment, .start = kMillisecond},
+       {.from = 0, .to = 1, .bytes = 16 * kSegment, .start = 300 * kMillisecond}});
   EXPECT_EQ(carried.network.frames(), 16 + 16 + 7 + 4 + 16 + 16);
 }
 
@@ -137,8 +139,8 @@ TEST(PacketNetworkTest, WhatOverflowsAPortIsSentAgain) {
   for (Rank from = 1; from < 9; ++from) {
     incast.push_back({.from = from, .to = 0, .bytes = 200 * kSegment});
   }
-  const Carried lossy(
-      9, {.bandwidth = kBandwidth, .latency = 10'000, .port_queue = 20 * kFrame}, incast);
+  const Carried lossy(9, {.bandwidth = kBandwidth, .latency = 10'000, .port_queue = 20 * kFrame},
+                      incast);
   EXPECT_GT(lossy.network.lost(), 0);
   for (const Nanoseconds arrived : lossy.driver.arrived()) EXPECT_GE(arrived, 200 * kFrame);
   EXPECT_GE(std::ranges::max(lossy.driver.arrived()), 10'000 + 1600 * kFrame);
