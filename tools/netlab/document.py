@@ -79,10 +79,10 @@ for ever, up to a quarter too slow. `queue` takes a part of the first away and e
 the second.
 
 - Halving-doubling on 8 nodes at 20 Mbit/s and 10 ms has no one time. In the lab, rounds take 233 ms,
-  as predicted, until the nodes fall out of step; the run of the table took 263 ms on average, six
+  as predicted, until the nodes fall out of step; the run of the table took 263 ms on average, five
   others, beside other work on the machine or while its packets were recorded, 329 to 345 ms. The
   network is not the cause: given the times at which the lab's nodes sent, `packets` has the messages
-  of each step arrive within three milliseconds of the lab's on average, except those that waited for
+  of each step arrive within 3.4 ms of the lab's on average after the first ten rounds, except those that waited for
   a credit. Nor are congestion windows, as this page once said: they are 38 to 101 segments. What
   the simulator lacks is what drives the nodes apart: they are in step by symmetry, and with
   `--jitter=100us` they fall out of step, too, to rounds of up to 297 ms.
