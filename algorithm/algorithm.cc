@@ -17,4 +17,10 @@ absl::Status CheckForeseen(const Event& event) {
   return absl::OkStatus();
 }
 
+absl::Status Algorithm::VisitState(StateVisitor&, Host&) {
+  return absl::UnimplementedError(
+      "this algorithm does not say what it keeps from one round to the next "
+      "(Algorithm::VisitState), and cannot be checkpointed");
+}
+
 }  // namespace grapevine

@@ -43,6 +43,11 @@ class Algorithm {
   // event and end the run.
   virtual absl::Status On(const Event& event, Host& host) = 0;
 
+  // Shows all that it keeps from one round to the next. Called during Host::Boundary, by the
+  // driver, and during Start, by the algorithm itself. An algorithm that does not say what it keeps
+  // cannot be checkpointed: an error.
+  virtual absl::Status VisitState(StateVisitor& state, Host& host);
+
   // The current round (the number of completed rounds).
   virtual Round round() const = 0;
   // The messages that the current round still needs in order to end.

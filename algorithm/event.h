@@ -6,12 +6,19 @@
 #include <variant>
 
 #include "algorithm/message.h"
+#include "algorithm/state_visitor.h"
 #include "base/ids.h"
 
 namespace grapevine {
 
-// The first event, once.
-struct Start {};
+// The first event, once. The algorithm begins in `round`, as if it had done those before; without a
+// state, with the host's initial replica and nothing else. With one it has its state show all that
+// it has begun with, to be overwritten (Algorithm::VisitState): it goes on as the instance did of
+// which that is the state.
+struct Start {
+  Round round = 0;
+  StateVisitor* state = nullptr;  // during the event
+};
 // A posted message has arrived, complete, in its buffer.
 struct Received {
   Rank from;

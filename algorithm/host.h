@@ -91,7 +91,8 @@ class Host {
 
   // Round `completed` is over and `model` is this node's model: metrics are taken and state can
   // be exported here. Never a barrier. A node without a whole model (a parameter server) passes
-  // no vector, here and to Rest; its shard where that is evaluated (AlgorithmKind::evaluated). All
+  // no vector, here and to Rest; its shard where that is evaluated (AlgorithmKind::evaluated). The
+  // driver may have the algorithm show its state during the call (Algorithm::VisitState). All
   // sends of the rounds before `completed` have been requested, and none of later rounds; all that
   // those rounds receive has arrived. Where there are no rounds (HasRounds), `completed` counts the
   // node's own steps.

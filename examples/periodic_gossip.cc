@@ -45,9 +45,11 @@ class PeriodicGossip final : public Algorithm {
       if (started_ && moved && !in_round_) BeginRound(host);
       return absl::OkStatus();
     }
-    if (std::holds_alternative<grapevine::Start>(event)) {
+    if (const auto* start = std::get_if<grapevine::Start>(&event)) {
+      round_ = begun_ = start->round;
       replica_ = host.InitialReplica(host.whole_replica());
       optimizer_state_ = host.NewOptimizerState(host.whole_replica());
+      if (start->state != nullptr) RETURN_IF_ERROR(VisitState(*start->state, host));
       started_ = true;
       BeginRound(host);
       return absl::OkStatus();
@@ -58,6 +60,14 @@ class PeriodicGossip final : public Algorithm {
           absl::StrCat("an event came that nothing had asked for, in round ", round_));
     }
     EndRoundIfComplete(host);
+    return absl::OkStatus();
+  }
+
+  // What checkpoints keep.
+  absl::Status VisitState(grapevine::StateVisitor& state, Host&) override {
+    state.Vector("replica", replica_);
+    state.Vector("optimizer", optimizer_state_);
+    state.Rounds("optimizer.begun", &begun_);
     return absl::OkStatus();
   }
 
@@ -132,7 +142,7 @@ class PeriodicGossip final : public Algorithm {
                .own = replica_,
                .gradient = gradient_,
                .state = optimizer_state_,
-               .step = round_,
+               .step = round_ - begun_,
                .learning_rate = options_.learning_rate(round_)});
     host.Drop(std::exchange(replica_, std::exchange(gradient_, Vec{})));
     stepped_ = true;
@@ -174,6 +184,7 @@ class PeriodicGossip final : public Algorithm {
   std::set<Rank> missing_;                    // whose replicas have not come
   std::map<grapevine::SendId, Rank> unsent_;  // to whom the own one is on its way
   Round round_ = 0;
+  Round begun_ = 0;  // the first of the optimizer's state
   Round limit_ = 0;
   bool started_ = false;
   bool in_round_ = false;

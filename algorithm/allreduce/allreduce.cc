@@ -12,6 +12,7 @@
 #include "algorithm/allreduce/allreduce_kind.h"
 #include "algorithm/allreduce/bucketed_sum.h"
 #include "algorithm/allreduce/collective.h"
+#include "algorithm/local/optimizer_state.h"
 #include "base/status_macros.h"
 
 namespace grapevine {
@@ -29,12 +30,13 @@ class AllreduceSgd final : public Algorithm {
   AllreduceSgd(std::vector<AllreduceSchedules> buckets, AlgorithmOptions options);
 
   absl::Status On(const Event& event, Host& host) override;
+  absl::Status VisitState(StateVisitor& state, Host& host) override;
   Round round() const override { return round_; }
   std::vector<Waiting> waiting_for() const override { return sum_.waiting_for(); }
   std::vector<Rank> Peers(Round from, Round to) const override;
 
  private:
-  void OnStart(Host& host);
+  absl::Status OnStart(const Start& event, Host& host);
   absl::Status OnGradient(const GradientReady& event, Host& host);
   void BeginRound(Host& host);
   void EndRoundIfSummed(Host& host);
@@ -45,7 +47,7 @@ class AllreduceSgd final : public Algorithm {
 
   Vec replica_;
   Vec gradient_;
-  Vec optimizer_state_;
+  OptimizerState optimizer_;
 
   Round round_ = 0;
   Round limit_ = 0;
@@ -74,20 +76,30 @@ absl::Status AllreduceSgd::On(const Event& event, Host& host) {
     const bool moved = limit->limit > limit_;
     limit_ = std::max(limit_, limit->limit);
     if (started_ && moved && !in_round_) BeginRound(host);
+  } else if (const auto* start = std::get_if<Start>(&event)) {
+    status = OnStart(*start, host);
   } else {
-    RETURN_IF_ERROR(CheckForeseen(event));
-    OnStart(host);
+    status = CheckForeseen(event);
   }
   if (status.ok()) EndRoundIfSummed(host);
   return status;
 }
 
-void AllreduceSgd::OnStart(Host& host) {
+absl::Status AllreduceSgd::OnStart(const Start& event, Host& host) {
+  round_ = event.round;
   replica_ = host.InitialReplica(host.whole_replica());
-  optimizer_state_ = host.NewOptimizerState(host.whole_replica());
-  sum_.Prepare(host.replica_size(), host);
+  optimizer_.Start(host.whole_replica(), round_, host);
+  sum_.Prepare(host.replica_size(), host, round_);
+  if (event.state != nullptr) RETURN_IF_ERROR(VisitState(*event.state, host));
   started_ = true;
   BeginRound(host);
+  return absl::OkStatus();
+}
+
+absl::Status AllreduceSgd::VisitState(StateVisitor& state, Host&) {
+  state.Vector("replica", replica_);
+  optimizer_.VisitState(state);
+  return absl::OkStatus();
 }
 
 void AllreduceSgd::BeginRound(Host& host) {
@@ -122,8 +134,8 @@ void AllreduceSgd::EndRoundIfSummed(Host& host) {
              .mix = {&own, 1},
              .own = replica_,
              .gradient = gradient_,
-             .state = optimizer_state_,
-             .step = round_,
+             .state = optimizer_.vector(),
+             .step = optimizer_.StepIn(round_),
              .learning_rate = options_.learning_rate(round_),
              .gradient_scale = 1.0 / options_.mixing->topology().size()});
   host.Drop(std::exchange(gradient_, Vec{}));

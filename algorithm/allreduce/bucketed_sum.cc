@@ -31,7 +31,7 @@ BucketedSum::BucketedSum(std::vector<AllreduceSchedules> buckets, uint16_t first
   begun_ = parts_.size();
 }
 
-void BucketedSum::Prepare(int64_t elements, Host& host) {
+void BucketedSum::Prepare(int64_t elements, Host& host, Round round) {
   const auto count = static_cast<int64_t>(parts_.size());
   const auto of_bucket = static_cast<int64_t>(parts_of_bucket_);
   for (int64_t i = 0; i < count; ++i) {
@@ -40,7 +40,7 @@ void BucketedSum::Prepare(int64_t elements, Host& host) {
     part.begin = elements * (count - 1 - i) / count;
     part.end = elements * (count - i) / count;
     part.bucket = elements * (count - 1 - last) / count;
-    part.sum->Prepare(part.end - part.begin, host);
+    part.sum->Prepare(part.end - part.begin, host, round);
     // Where there are fewer elements than buckets, some are empty.
     if (i == last && part.begin > 0 && part.begin < part.end) cuts_.push_back(part.begin);
   }

@@ -37,7 +37,7 @@ class BucketedSum {
               LocalSteps steps = LocalSteps());
 
   // As Collective's, for vectors of `elements`.
-  void Prepare(int64_t elements, Host& host);
+  void Prepare(int64_t elements, Host& host, Round round = 0);
   // Where all buckets but the last begin, descending: the cuts for Host::Gradient. Valid after
   // Prepare, as long as this lives.
   std::span<const int64_t> cuts() const { return cuts_; }

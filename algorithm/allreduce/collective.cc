@@ -54,8 +54,11 @@ Tag Collective::StepTag(int64_t sum, int level, size_t range) const {
           static_cast<uint32_t>(level + range * schedule_->levels())};
 }
 
-void Collective::Prepare(int64_t elements, Host& host) {
+void Collective::Prepare(int64_t elements, Host& host, Round round) {
   elements_ = elements;
+  const int64_t first = steps_.Before(round);
+  sum_ = first - 1;
+  for (Lane* lane : {&large_, &small_, &final_}) lane->sum = first;
   int64_t largest = 0;
   for (int level = 0; level < schedule_->levels() && Adds(level); ++level) {
     largest = std::max(largest, Elements(level));

@@ -44,10 +44,10 @@ class Collective {
   Collective(std::unique_ptr<const AllreduceSchedule> schedule, uint16_t channel,
              LocalSteps steps = LocalSteps());
 
-  // Posts what the first sum, of `elements`, can receive before its own data is ready, so that
-  // the peers have the credits in time; once, before the first Begin. Each sum prepares the
-  // next one.
-  void Prepare(int64_t elements, Host& host);
+  // Posts what the first sum from `round` on, of `elements`, can receive before its own data is
+  // ready, so that the peers have the credits in time; once, before the first Begin. Each sum
+  // prepares the next one.
+  void Prepare(int64_t elements, Host& host, Round round = 0);
   // Sums `data` (as many elements) over all ranks into itself.
   void Begin(Part data, Host& host);
 

@@ -22,7 +22,9 @@ AllreduceAveraging::AllreduceAveraging(LocalSteps steps, AllreduceSchedules sche
                                        Sum place)
     : nodes_(nodes), place_(place), sum_(Whole(std::move(schedules)), kSumChannel, steps) {}
 
-void AllreduceAveraging::Start(Vec, Host& host) { sum_.Prepare(host.replica_size(), host); }
+void AllreduceAveraging::Start(Round round, Vec, Host& host) {
+  sum_.Prepare(host.replica_size(), host, round);
+}
 
 void AllreduceAveraging::Begin(Vec own, Host& host) {
   data_ = place_ == Sum::kOfACopy ? CopyOf(own, "the sum of the replicas", host) : own;

@@ -23,7 +23,7 @@ class AllreduceAveraging final : public Averaging {
   // In the rounds of `steps`, of `nodes`.
   AllreduceAveraging(LocalSteps steps, AllreduceSchedules schedules, Rank nodes, Sum place);
 
-  void Start(Vec replica, Host& host) override;
+  void Start(Round round, Vec replica, Host& host) override;
   // Each sum posts for the next one.
   void PostAhead(Round limit, Host& host) override {}
   void Begin(Vec own, Host& host) override;

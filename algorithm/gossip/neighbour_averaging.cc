@@ -23,7 +23,13 @@ NeighbourAveraging::NeighbourAveraging(LocalSteps steps, int64_t delay,
       window_(options.window),
       delay_(delay),
       capacity_(options.window + delay),
-      changing_(mixing_->topology().period() != 1) {}
+      changing_(mixing_->topology().period() != 1),
+      inboxes_(capacity_) {}
+
+void NeighbourAveraging::Start(Round round, Vec replica, Host& host) {
+  current_ = posted_ = steps_.Before(round);
+  for (int64_t due = current_; due < current_ + delay_; ++due) FillInbox(due, replica, host);
+}
 
 Tag NeighbourAveraging::TagOf(int64_t index) const {
   return {kReplicaChannel, steps_.RoundOf(index), 0};
@@ -35,7 +41,6 @@ bool NeighbourAveraging::SameGraph(int64_t known, int64_t index) const {
 }
 
 NeighbourAveraging::Inbox& NeighbourAveraging::OpenInbox(int64_t due, int64_t index) {
-  if (due < capacity_) inboxes_.emplace_back();
   Inbox& inbox = Due(due);
   if (!SameGraph(inbox.index, index)) mixing_->Row(rank_, index, &inbox.row);
   inbox.index = index;
@@ -62,13 +67,12 @@ void NeighbourAveraging::Post(Inbox* inbox, Host& host) {
   missing_ += inbox->missing;
 }
 
-NeighbourAveraging::Inbox& NeighbourAveraging::FillInbox(int64_t due, Vec replica, Host& host) {
-  Inbox& inbox = OpenInbox(due, due);
+void NeighbourAveraging::FillInbox(int64_t due, Vec replica, Host& host) {
+  Inbox& inbox = OpenInbox(due, SentFor(due));
   for (size_t i = 0; i < inbox.row.in.size(); ++i) {
     inbox.slots.push_back(
         {.replica = CopyOf(replica, "a neighbour's replica", host), .arrived = true});
   }
-  return inbox;
 }
 
 void NeighbourAveraging::Share(Vec replica, const Note& note, Host& host) {

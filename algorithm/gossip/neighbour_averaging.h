@@ -31,6 +31,7 @@ class NeighbourAveraging : public Averaging {
   NeighbourAveraging(LocalSteps steps, const AlgorithmOptions& options)
       : NeighbourAveraging(steps, 0, options) {}
 
+  void Start(Round round, Vec replica, Host& host) override;
   void PostAhead(Round limit, Host& host) override;
   void Begin(Vec own, Host& host) override { Share(own, {}, host); }
   absl::Status On(const Received& event, Host& host) override;
@@ -62,9 +63,9 @@ class NeighbourAveraging : public Averaging {
   // What is sent for average i is due, which is to say averaged, `delay` later.
   NeighbourAveraging(LocalSteps steps, int64_t delay, const AlgorithmOptions& options);
 
-  // As if all in-neighbours had sent `replica` before the run, due in average `due`, which is
-  // below the delay. Called in ascending order, before all else.
-  Inbox& FillInbox(int64_t due, Vec replica, Host& host);
+  // The average for which is sent what is due in `due`. Before the first one nothing is sent: what
+  // is then due has the graph of its own average.
+  int64_t SentFor(int64_t due) const { return due < delay_ ? due : due - delay_; }
   // Sends `replica` to the out-neighbours of the current average, or as soon as those that should
   // have left have done so.
   void Share(Vec replica, const Note& note, Host& host);
@@ -75,6 +76,11 @@ class NeighbourAveraging : public Averaging {
   int64_t current() const { return current_; }
   // What is due in the current average.
   const Inbox& due() const { return Due(current_); }
+  // At most `delay` + window averages ahead.
+  Inbox& Due(int64_t due) { return inboxes_[due % capacity_]; }
+  const Inbox& Due(int64_t due) const { return inboxes_[due % capacity_]; }
+  // Names a replica by the round in which it is sent.
+  Tag TagOf(int64_t index) const;
   // This rank's row of the current average's matrix.
   const MixingRow& row() const { return Due(current_ + delay_).row; }
   // What is due: each neighbour's replica times its weights over `total`, the node's own with the
@@ -90,10 +96,8 @@ class NeighbourAveraging : public Averaging {
     bool left = false;
   };
 
-  Inbox& Due(int64_t due) { return inboxes_[due % capacity_]; }
-  const Inbox& Due(int64_t due) const { return inboxes_[due % capacity_]; }
-  // Names a replica by the round in which it is sent.
-  Tag TagOf(int64_t index) const;
+  // As if all in-neighbours had sent `replica` before the start, due in average `due`.
+  void FillInbox(int64_t due, Vec replica, Host& host);
   // Whether the graph and its weights are those of average `known` (-1: none).
   bool SameGraph(int64_t known, int64_t index) const;
   // The inbox of what is due in `due`, with the row of average `index`.

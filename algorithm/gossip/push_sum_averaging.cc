@@ -18,24 +18,41 @@ constexpr double kRounding = 1 + 1e-6;
 PushSumAveraging::PushSumAveraging(Round overlap, AlgorithmOptions options)
     : NeighbourAveraging(LocalSteps(), overlap, options),
       overlap_(overlap),
-      options_(std::move(options)),
-      weight_(InitialWeight(options_.rank)) {}
+      options_(std::move(options)) {}
 
-double PushSumAveraging::InitialWeight(Rank rank) const {
+double PushSumAveraging::InitialWeight(Rank rank, Round round) const {
   double shares = 1;
   MixingRow row;
-  for (Round round = 0; round < overlap_; ++round) {
-    options_.mixing->Row(rank, round, &row);
+  for (Round due = round; due < round + overlap_; ++due) {
+    options_.mixing->Row(rank, SentFor(due), &row);
     shares += 1 - row.self;
   }
   return 1 / shares;
 }
 
-void PushSumAveraging::Start(Vec replica, Host& host) {
-  for (Round round = 0; round < overlap_; ++round) {
-    Inbox& inbox = FillInbox(round, replica, host);
+void PushSumAveraging::Start(Round round, Vec replica, Host& host) {
+  NeighbourAveraging::Start(round, replica, host);
+  weight_ = InitialWeight(options_.rank, round);
+  for (Round due = round; due < round + overlap_; ++due) {
+    Inbox& inbox = Due(due);
     for (size_t i = 0; i < inbox.slots.size(); ++i) {
-      inbox.slots[i].weight = InitialWeight(inbox.row.in[i].rank);
+      inbox.slots[i].weight = InitialWeight(inbox.row.in[i].rank, round);
+    }
+  }
+}
+
+void PushSumAveraging::VisitState(StateVisitor& state) {
+  state.Number("push_sum.weight", &weight_);
+  for (Round due = current(); due < current() + overlap_; ++due) {
+    Inbox& inbox = Due(due);
+    for (size_t i = 0; i < inbox.slots.size(); ++i) {
+      Slot& slot = inbox.slots[i];
+      const Rank from = inbox.row.in[i].rank;
+      state.Message(absl::StrCat("push_sum.due_", due, ".from_", from), {.from = from,
+                                                                         .tag = TagOf(SentFor(due)),
+                                                                         .arrived = slot.arrived,
+                                                                         .vector = slot.replica,
+                                                                         .weight = &slot.weight});
     }
   }
 }

@@ -23,7 +23,8 @@
 // events changes no bit. What is in flight has its share of the weight, w_i is so much less, and
 // the sums include it. A run begins as if the initial model had been in flight: every node's
 // weight and those of its t messages sum to 1. (If it began with nothing in flight, a node would
-// have given most of its weight away before any came back, and lr / w would explode.)
+// have given most of its weight away before any came back, and lr / w would explode.) What is in
+// flight at a boundary is part of the node's state that is to receive it.
 //
 // Memory: (t + 1) times the largest in-degree of neighbours' replicas, t + 1 of the node's own
 // that may still be on their way, and three: model, gradient, optimizer's state.
@@ -42,7 +43,8 @@ class PushSumAveraging final : public NeighbourAveraging {
   // In every round; `overlap` in rounds.
   PushSumAveraging(Round overlap, AlgorithmOptions options);
 
-  void Start(Vec replica, Host& host) override;
+  void Start(Round round, Vec replica, Host& host) override;
+  void VisitState(StateVisitor& state) override;
   void Begin(Vec own, Host& host) override { Share(own, {.weight = weight_}, host); }
   using NeighbourAveraging::On;
   absl::Status On(const Received& event, Host& host) override;
@@ -53,8 +55,8 @@ class PushSumAveraging final : public NeighbourAveraging {
   double weight() const override { return weight_; }
 
  private:
-  // w of a rank before the first round.
-  double InitialWeight(Rank rank) const;
+  // w of a rank where a start is in `round`.
+  double InitialWeight(Rank rank, Round round) const;
   // w_i'.
   double NextWeight() const;
 

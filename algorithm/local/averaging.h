@@ -26,8 +26,10 @@ class Averaging {
 
   virtual ~Averaging() = default;
 
-  // The run begins at `replica`; once, before all else.
-  virtual void Start(Vec replica, Host& host) {}
+  // Begins in `round`, at `replica`; once, before all else.
+  virtual void Start(Round round, Vec replica, Host& host) = 0;
+  // As Algorithm::VisitState.
+  virtual void VisitState(StateVisitor& state) {}
   // Posts what averages in rounds below `limit` can receive ahead; whenever a round begins or the
   // limit has moved.
   virtual void PostAhead(Round limit, Host& host) = 0;

@@ -20,6 +20,7 @@ class ElasticCentre final : public OuterStep {
 
   // The centre begins at `replica`.
   void Start(Vec replica, Host& host) override;
+  void VisitState(StateVisitor& state, Host& host) override { state.Vector("centre", centre_); }
   // (1 - alpha) x + alpha c.
   Averaging::Terms Replace(Vec replica, const Averaging::Terms& average, double learning_rate,
                            Host& host) override;

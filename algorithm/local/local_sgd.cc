@@ -21,22 +21,34 @@ absl::Status LocalSgd::On(const Event& event, Host& host) {
     RETURN_IF_ERROR(parts_.averaging->On(*sent, host));
   } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
     OnLimit(*limit, host);
+  } else if (const auto* start = std::get_if<Start>(&event)) {
+    RETURN_IF_ERROR(OnStart(*start, host));
   } else {
     RETURN_IF_ERROR(CheckForeseen(event));
-    OnStart(host);
   }
   RETURN_IF_ERROR(EndRoundIfComplete(host));
   RestIfDone(host);
   return absl::OkStatus();
 }
 
-void LocalSgd::OnStart(Host& host) {
+absl::Status LocalSgd::OnStart(const Start& event, Host& host) {
+  round_ = event.round;
   replica_ = host.InitialReplica(host.whole_replica());
-  optimizer_state_ = host.NewOptimizerState(host.whole_replica());
-  parts_.averaging->Start(replica_, host);
+  optimizer_.Start(host.whole_replica(), round_, host);
+  parts_.averaging->Start(round_, replica_, host);
   if (parts_.outer) parts_.outer->Start(replica_, host);
+  if (event.state != nullptr) RETURN_IF_ERROR(VisitState(*event.state, host));
   started_ = true;
   BeginRound(host);
+  return absl::OkStatus();
+}
+
+absl::Status LocalSgd::VisitState(StateVisitor& state, Host& host) {
+  state.Vector("replica", replica_);
+  optimizer_.VisitState(state);
+  parts_.averaging->VisitState(state);
+  if (parts_.outer) parts_.outer->VisitState(state, host);
+  return absl::OkStatus();
 }
 
 absl::Status LocalSgd::OnGradient(const GradientReady& event, Host& host) {
@@ -78,8 +90,8 @@ Vec LocalSgd::StepOverGradient(std::span<const Term> mix, Host& host) {
              .mix = mix,
              .own = replica_,
              .gradient = stepped,
-             .state = optimizer_state_,
-             .step = round_,
+             .state = optimizer_.vector(),
+             .step = optimizer_.StepIn(round_),
              .learning_rate = StepSize()});
   return stepped;
 }

@@ -20,6 +20,7 @@
 #include "algorithm/algorithm.h"
 #include "algorithm/local/averaging.h"
 #include "algorithm/local/local_steps.h"
+#include "algorithm/local/optimizer_state.h"
 #include "algorithm/local/outer_step.h"
 
 namespace grapevine {
@@ -39,6 +40,7 @@ class LocalSgd final : public Algorithm {
   LocalSgd(LocalSgdParts parts, LearningRate learning_rate);
 
   absl::Status On(const Event& event, Host& host) override;
+  absl::Status VisitState(StateVisitor& state, Host& host) override;
   Round round() const override { return round_; }
   std::vector<Waiting> waiting_for() const override;
   std::vector<Rank> Peers(Round from, Round to) const override {
@@ -49,7 +51,7 @@ class LocalSgd final : public Algorithm {
   double weight() const { return parts_.averaging->weight(); }
 
  private:
-  void OnStart(Host& host);
+  absl::Status OnStart(const Start& event, Host& host);
   absl::Status OnGradient(const GradientReady& event, Host& host);
   void OnLimit(const RoundLimit& event, Host& host);
 
@@ -69,7 +71,7 @@ class LocalSgd final : public Algorithm {
 
   Vec replica_;  // x_i; of kAtc the stepped one between gradient and average
   Vec gradient_;
-  Vec optimizer_state_;
+  OptimizerState optimizer_;
 
   Round round_ = 0;
   Round limit_ = 0;

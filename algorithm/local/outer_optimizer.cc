@@ -25,6 +25,19 @@ void OuterOptimizer::Start(Vec replica, Host& host) {
   anchor_ = CopyOf(replica, "the outer optimizer's anchor", host);
 }
 
+Vec OuterOptimizer::NewMomentum(Host& host) const {
+  return host.New(host.parameters().size, "the outer optimizer's momentum");
+}
+
+void OuterOptimizer::VisitState(StateVisitor& state, Host& host) {
+  state.Vector("outer.anchor", anchor_);
+  double moved = momentum_ ? 1 : 0;
+  state.Number("outer.moved", &moved);
+  if (moved == 0) return;
+  if (!momentum_) momentum_ = NewMomentum(host);
+  state.Vector("outer.momentum", momentum_);
+}
+
 void OuterOptimizer::Prepare(Vec replica, Host& host) {
   if (rule_.anchor_in_share == 0) return;
   const ReplicaRange parameters = host.parameters();
@@ -41,7 +54,7 @@ Averaging::Terms OuterOptimizer::Replace(Vec, const Averaging::Terms& average, d
   const Averaging::Terms anchor = {{1.0, host.Whole(anchor_)}};
   Averaging::Terms sum;
   if (momentum_) sum.push_back({step.keep, {momentum_, 0, parameters.size}});
-  if (!momentum_) momentum_ = host.New(parameters.size, "the outer optimizer's momentum");
+  if (!momentum_) momentum_ = NewMomentum(host);
   Append(step.anchor_to_momentum, anchor, parameters, &sum);
   Append(step.average_to_momentum, average, parameters, &sum);
   CombineRange(momentum_, parameters, sum, host);

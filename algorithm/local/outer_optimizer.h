@@ -41,11 +41,14 @@ class OuterOptimizer final : public OuterStep {
   explicit OuterOptimizer(OuterRule rule) : rule_(std::move(rule)) {}
 
   void Start(Vec replica, Host& host) override;
+  void VisitState(StateVisitor& state, Host& host) override;
   void Prepare(Vec replica, Host& host) override;
   Averaging::Terms Replace(Vec replica, const Averaging::Terms& average, double learning_rate,
                            Host& host) override;
 
  private:
+  Vec NewMomentum(Host& host) const;
+
   const OuterRule rule_;
   Vec anchor_;
   Vec momentum_;  // of the parameters; none before the first step

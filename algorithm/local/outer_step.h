@@ -14,8 +14,10 @@ class OuterStep {
  public:
   virtual ~OuterStep() = default;
 
-  // The run begins at `replica`; once.
+  // Begins at `replica`; once.
   virtual void Start(Vec replica, Host& host) = 0;
+  // As Algorithm::VisitState.
+  virtual void VisitState(StateVisitor& state, Host& host) = 0;
   // Makes of a replica that nobody else reads what is averaged.
   virtual void Prepare(Vec replica, Host& host) {}
   // What takes the replica's place, as a sum of vectors.

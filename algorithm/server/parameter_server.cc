@@ -20,10 +20,21 @@ absl::Status PsWorker::On(const Event& event, Host& host) {
     OnLimit(*limit, host);
     return absl::OkStatus();
   }
-  RETURN_IF_ERROR(CheckForeseen(event));
+  if (const auto* start = std::get_if<Start>(&event)) return OnStart(*start, host);
+  return CheckForeseen(event);
+}
+
+absl::Status PsWorker::OnStart(const Start& event, Host& host) {
+  round_ = event.round;
   weights_ = host.InitialReplica(host.whole_replica());
+  if (event.state != nullptr) RETURN_IF_ERROR(VisitState(*event.state, host));
   started_ = true;
   BeginRound(host);
+  return absl::OkStatus();
+}
+
+absl::Status PsWorker::VisitState(StateVisitor& state, Host&) {
+  state.Vector("replica", weights_);
   return absl::OkStatus();
 }
 
@@ -138,9 +149,8 @@ absl::Status PsServer::On(const Event& event, Host& host) {
     PostGradients(host);
     return absl::OkStatus();
   }
-  RETURN_IF_ERROR(CheckForeseen(event));
-  OnStart(host);
-  return absl::OkStatus();
+  if (const auto* start = std::get_if<Start>(&event)) return OnStart(*start, host);
+  return CheckForeseen(event);
 }
 
 absl::Status PsServer::OnReceived(const Received& event, Host& host) {
@@ -174,12 +184,21 @@ ReplicaRange PsServer::Range(const Host& host) const {
   return shards_.Shard(shards_.IndexOf(options_.rank), host.replica_size());
 }
 
-void PsServer::OnStart(Host& host) {
+absl::Status PsServer::OnStart(const Start& event, Host& host) {
+  round_ = stepped_ = event.round;
   weights_ = host.InitialReplica(Range(host));
-  optimizer_state_ = host.NewOptimizerState(Range(host));
+  optimizer_.Start(Range(host), round_, host);
+  if (event.state != nullptr) RETURN_IF_ERROR(VisitState(*event.state, host));
   started_ = true;
   PostGradients(host);
   RestIfDone(host);
+  return absl::OkStatus();
+}
+
+absl::Status PsServer::VisitState(StateVisitor& state, Host&) {
+  state.Vector("shard", weights_);
+  optimizer_.VisitState(state);
+  return absl::OkStatus();
 }
 
 void PsServer::PostGradients(Host& host) {
@@ -212,8 +231,8 @@ void PsServer::Step(Host& host) {
              .mix = {&own, 1},
              .own = weights_,
              .gradient = gradients_.front(),
-             .state = optimizer_state_,
-             .step = stepped_,
+             .state = optimizer_.vector(),
+             .step = optimizer_.StepIn(stepped_),
              .learning_rate = options_.learning_rate(stepped_),
              .gradient_scale = 1.0 / shards_.workers()});
   for (const Vec gradient : gradients_) host.Drop(gradient);

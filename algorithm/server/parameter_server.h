@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/event.h"
+#include "algorithm/local/optimizer_state.h"
 #include "algorithm/server/shard_layout.h"
 #include "base/ids.h"
 #include "kernels/vector/vector_handle.h"
@@ -33,11 +34,13 @@ class PsWorker final : public Algorithm {
   PsWorker(ShardLayout shards, AlgorithmOptions options);
 
   absl::Status On(const Event& event, Host& host) override;
+  absl::Status VisitState(StateVisitor& state, Host& host) override;
   Round round() const override { return round_; }
   std::vector<Waiting> waiting_for() const override;
   std::vector<Rank> Peers(Round from, Round to) const override;
 
  private:
+  absl::Status OnStart(const Start& event, Host& host);
   absl::Status OnReceived(const Received& event, Host& host);
   absl::Status OnGradient(const GradientReady& event, Host& host);
   absl::Status OnSent(const Sent& event, Host& host);
@@ -79,6 +82,7 @@ class PsServer final : public Algorithm {
   PsServer(ShardLayout shards, AlgorithmOptions options);
 
   absl::Status On(const Event& event, Host& host) override;
+  absl::Status VisitState(StateVisitor& state, Host& host) override;
   Round round() const override { return round_; }
   std::vector<Waiting> waiting_for() const override;
   std::vector<Rank> Peers(Round from, Round to) const override;
@@ -90,7 +94,7 @@ class PsServer final : public Algorithm {
   absl::Status NotOnItsWay(SendId id) const;
 
   ReplicaRange Range(const Host& host) const;
-  void OnStart(Host& host);
+  absl::Status OnStart(const Start& event, Host& host);
   // Posts buffers for the next gradients, unless that is done or the end is reached.
   void PostGradients(Host& host);
   // Once all gradients are here and the weights of the previous round have left.
@@ -104,7 +108,7 @@ class PsServer final : public Algorithm {
   const AlgorithmOptions options_;
 
   Vec weights_;
-  Vec optimizer_state_;
+  OptimizerState optimizer_;
   std::vector<Vec> gradients_;  // by worker; empty when none are posted
 
   Round round_ = 0;

@@ -23,6 +23,9 @@ class RecordingAlgorithm final : public Algorithm {
     absl::Status status = record_(event);
     return status.ok() ? algorithm_->On(event, host) : status;
   }
+  absl::Status VisitState(StateVisitor& state, Host& host) override {
+    return algorithm_->VisitState(state, host);
+  }
   Round round() const override { return algorithm_->round(); }
   std::vector<Waiting> waiting_for() const override { return algorithm_->waiting_for(); }
   std::vector<Rank> Peers(Round from, Round to) const override {

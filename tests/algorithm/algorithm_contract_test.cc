@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithm/algorithm_kind.h"
+#include "random/keyed_random.h"
 #include "tests/algorithm/allreduce_kinds.h"
 #include "tests/algorithm/quadratics.h"
 #include "tests/testing/cluster.h"
@@ -19,6 +20,7 @@ namespace grapevine::testing {
 namespace {
 
 constexpr Round kRounds = 12;
+constexpr uint64_t kStopSeed = 3;
 constexpr RunLength kLength{.rounds = kRounds, .rounds_per_epoch = 2.5};
 constexpr int64_t kParameters = 37;
 constexpr int64_t kBuffers = 6;
@@ -42,6 +44,14 @@ class AlgorithmContract : public ::testing::TestWithParam<Param> {
             .momentum = 0.9,
             .length = kLength,
             .gradient = Quadratic(1, 1, 11)};
+  }
+
+  // A key for the draws of this case.
+  static int64_t CaseNumber() {
+    const auto& [algorithm, topology, nodes] = GetParam();
+    int64_t number = nodes;
+    for (const char c : algorithm + topology) number = (31 * number + c) % 1'000'003;
+    return number;
   }
 
   static std::vector<std::vector<float>> Replicas(const Cluster& cluster, Rank nodes) {
@@ -88,6 +98,53 @@ TEST_P(SynchronousContract, AMovedLimitChangesNoBit) {
   Cluster cluster(Options());
   for (const Round limit : {0, 1, 5, 5, 12}) ASSERT_TRUE(cluster.Run(limit).ok()) << limit;
   EXPECT_EQ(Replicas(cluster, Options().nodes), Run(Options()));
+}
+
+// What a boundary keeps is all there is: nodes that are made anew from it go on with the same bits.
+TEST_P(SynchronousContract, AResumedRunHasTheBitsOfOneThatNeverStopped) {
+  KeyedRandom random(kStopSeed, Purpose::kShuffle, CaseNumber());
+  ClusterOptions whole = Options();
+  if (random.Below(2) == 1) whole.optimizer = "adam";
+  whole.window = 1 + static_cast<int>(random.Below(3));
+  whole.order_seed = random.Below(1000);
+  whole.save_at = 1 + static_cast<Round>(random.Below(kRounds));
+  SCOPED_TRACE(::testing::Message()
+               << "stop seed " << kStopSeed << ": " << whole.optimizer << ", window "
+               << whole.window << ", order seed " << whole.order_seed << ", stopped after round "
+               << whole.save_at);
+  Cluster never_stopped(whole);
+  ASSERT_TRUE(never_stopped.Run(kRounds).ok());
+
+  // Twice in a row: what was restored and not used yet is saved a second time.
+  ClusterOptions rest = whole;
+  rest.resume = never_stopped.saved();
+  for (const Round begin : {whole.save_at, whole.save_at + 1}) {
+    if (begin > kRounds) continue;
+    rest.begin = begin;
+    rest.save_at = begin + 1;
+    rest.order_seed = random.Below(1000);
+    Cluster resumed(rest);
+    const absl::Status status = resumed.Run(kRounds);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(Replicas(resumed, rest.nodes), Replicas(never_stopped, whole.nodes));
+    if (rest.save_at <= kRounds) rest.resume = resumed.saved();
+  }
+}
+
+// Nodes that begin late from one replica count optimizer's steps, tags and exchanges from there.
+TEST_P(SynchronousContract, NodesMayBeginInAnyRound) {
+  for (const Round begin : {5, 12}) {
+    ClusterOptions options = Options();
+    options.begin = begin;
+    options.optimizer = "adam";
+    Cluster cluster(options);
+    const absl::Status status = cluster.Run(kRounds);
+    ASSERT_TRUE(status.ok()) << status << ", begun in round " << begin;
+    if (begin < kRounds) continue;
+    for (const std::vector<float>& replica : Replicas(cluster, options.nodes)) {
+      EXPECT_THAT(replica, ::testing::Each(0.0f)) << "nobody has stepped";
+    }
+  }
 }
 
 TEST_P(SynchronousContract, EveryNodeGoesThroughEveryBoundaryOnce) {

@@ -13,6 +13,8 @@
 #include "base/status_macros.h"
 #include "kernels/vector/vector_table.h"
 #include "optim/optimizer.h"
+#include "run/checkpoint/state_restorer.h"
+#include "run/checkpoint/state_saver.h"
 #include "topology/weights/mixing.h"
 
 namespace grapevine::testing {
@@ -41,6 +43,18 @@ class Cluster::Node final : public Host {
   absl::Status Deliver(const Event& event) {
     resting_ = false;
     return algorithm_->On(event, *this);
+  }
+  absl::Status Begin() {
+    const Round begin = completed_ = cluster_.options_.begin;
+    if (cluster_.options_.resume.empty()) return Deliver(Start{.round = begin});
+    StateRestorer state(&cluster_.options_.resume[rank_],
+                        {.size = [this](Vec vector) { return vectors_.size(vector); },
+                         .fill =
+                             [this](Vec vector, std::span<const float> saved) {
+                               std::ranges::copy(saved, vectors_.At(vector).data.get());
+                             }});
+    RETURN_IF_ERROR(Deliver(Start{.round = begin, .state = &state}));
+    return state.Finish();
   }
   absl::Status HearLimit() {
     limit_due_ = false;
@@ -120,7 +134,10 @@ class Cluster::Node final : public Host {
   }
   void Step(const StepRequest& request) override {
     Say(absl::StrCat("mixes ", request.mix.size(), " vectors and steps"));
-    CHECK_EQ(request.step, steps_[request.state.id]++) << "the steps of a state are miscounted";
+    // Those that a restored state has taken before.
+    const int64_t before = cluster_.options_.resume.empty() ? 0 : cluster_.options_.begin;
+    CHECK_EQ(request.step, before + steps_[request.state.id]++)
+        << "the steps of a state are miscounted";
     ApplyStep(*cluster_.optimizer_, cluster_.layout_, request, vectors_);
   }
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override {
@@ -167,6 +184,7 @@ class Cluster::Node final : public Host {
     Say(absl::StrCat("ends round ", completed - 1));
     completed_ = completed;
     ReportSteps();
+    if (completed == cluster_.options_.save_at) SaveState();
     if (cluster_.options_.at_boundary) {
       cluster_.options_.at_boundary(rank_, completed, Numbers(model));
     }
@@ -183,6 +201,10 @@ class Cluster::Node final : public Host {
   }
 
   bool resting() const { return resting_; }
+  const NodeState& saved() const {
+    CHECK(saver_ && saver_->complete()) << "rank " << rank_ << " has not got its whole state";
+    return saver_->state();
+  }
   const Algorithm& algorithm() const { return *algorithm_; }
   const VectorTable& vectors() const { return vectors_; }
   std::span<const float> model() const { return Numbers(model_); }
@@ -233,8 +255,10 @@ class Cluster::Node final : public Host {
     sender.sent_.push_back({Left{arrived.id}, rank_, tag});
     sender.sent_.push_back({Sent{arrived.id}, rank_, tag});
     Say(absl::StrCat("receives ", Name(tag), " from ", from));
-    return Deliver(
-        Received{.from = from, .tag = tag, .bytes = arrived.slice.bytes(), .note = arrived.note});
+    const Received received{
+        .from = from, .tag = tag, .bytes = arrived.slice.bytes(), .note = arrived.note};
+    if (saver_) saver_->OnReceived(received);
+    return Deliver(received);
   }
   absl::Status TakeOffer(Rank from, Tag tag) {
     Message& offer = arriving_.at(std::pair(from, tag));
@@ -248,6 +272,16 @@ class Cluster::Node final : public Host {
     withdrawn_.erase(std::pair(from, tag));
     Say(absl::StrCat("has ", Name(tag), " for ", from, " back"));
     return Deliver(Lost{from, tag});
+  }
+
+  void SaveState() {
+    saver_ = std::make_unique<StateSaver>(completed_, [this](Vec vector) {
+      const SharedVector copy = NewSharedVector(vectors_.size(vector));
+      std::ranges::copy(Numbers(vector), copy.data.get());
+      return copy;
+    });
+    const absl::Status visited = algorithm_->VisitState(*saver_, *this);
+    CHECK(visited.ok()) << visited;
   }
 
   void ReportSteps() {
@@ -314,14 +348,15 @@ class Cluster::Node final : public Host {
   int64_t bytes_sent_ = 0;
   Staleness staleness_;
   Round completed_ = 0;
+  std::unique_ptr<StateSaver> saver_;
 };
 
 Cluster::Cluster(ClusterOptions options)
     : options_(std::move(options)), order_(options_.order_seed, Purpose::kShuffle) {
   layout_.AddParameter("x", {options_.parameters});
   if (options_.buffers > 0) layout_.AddBuffer("b", {options_.buffers});
-  optimizer_ =
-      *MakeOptimizer("sgd", OptimizerOptions{.momentum = options_.momentum, .weight_decay = 0});
+  optimizer_ = *MakeOptimizer(options_.optimizer,
+                              OptimizerOptions{.momentum = options_.momentum, .weight_decay = 0});
   auto topology = MakeTopology(options_.topology, options_.nodes, options_.seed);
   CHECK(topology.ok()) << topology.status();
   auto mixing = MakeMixing(options_.mixing, *topology);
@@ -360,7 +395,7 @@ absl::Status Cluster::Begin(Round limit) {
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
     RETURN_IF_ERROR(nodes_[rank]->HearLimit());
     if (!first) continue;
-    RETURN_IF_ERROR(nodes_[rank]->Deliver(Start{}));
+    RETURN_IF_ERROR(nodes_[rank]->Begin());
   }
   return absl::OkStatus();
 }
@@ -397,6 +432,12 @@ std::vector<Cluster::Choice> Cluster::Choices() const {
 
 absl::Status Cluster::Take(const Choice& choice) { return nodes_[choice.node]->Take(choice); }
 void Cluster::Lose(const Choice& message) { nodes_[message.node]->Lose(message); }
+
+std::vector<NodeState> Cluster::saved() const {
+  std::vector<NodeState> states;
+  for (const auto& node : nodes_) states.push_back(node->saved());
+  return states;
+}
 
 bool Cluster::resting(Rank rank) const { return nodes_[rank]->resting(); }
 const Algorithm& Cluster::algorithm(Rank rank) const { return nodes_[rank]->algorithm(); }

@@ -21,6 +21,7 @@
 #include "kernels/vector/replica_layout.h"
 #include "optim/optimizer.h"
 #include "random/keyed_random.h"
+#include "run/checkpoint/node_state.h"
 
 namespace grapevine::testing {
 
@@ -35,6 +36,7 @@ struct ClusterOptions {
   int64_t buffers = 0;
   double learning_rate = 0.1;
   double momentum = 0;
+  std::string optimizer = "sgd";
   int window = 1;
   RunLength length = {};
   // With `make_algorithm`: the trait of its kind (algorithm_kind.h).
@@ -45,6 +47,12 @@ struct ClusterOptions {
   std::function<void(Rank, std::span<float>)> initial;
   // The gradient of a node in a round at x.
   std::function<void(Rank, Round, std::span<const float> x, std::span<float> gradient)> gradient;
+  // Nodes begin in this round.
+  Round begin = 0;
+  // If set, each begins with its own of these states, which are of that round.
+  std::vector<NodeState> resume = {};
+  // At this boundary every node's state is taken.
+  Round save_at = -1;
   // Called at every boundary.
   std::function<void(Rank, Round, std::span<const float>)> at_boundary;
   // Every request and event of a node, in words: what tests/scenarios shows.
@@ -79,6 +87,9 @@ class Cluster {
   absl::Status Take(const Choice& choice);
   // The message is lost: it has left, and nobody gets it.
   void Lose(const Choice& message);
+
+  // The states of all nodes at options.save_at, once all of them are there.
+  std::vector<NodeState> saved() const;
 
   bool resting(Rank rank) const;
   const Algorithm& algorithm(Rank rank) const;

@@ -1,0 +1,81 @@
+#include "run/checkpoint/state_restorer.h"
+
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "run/checkpoint/message_names.h"
+
+namespace grapevine {
+
+StateRestorer::StateRestorer(const NodeState* state, Vectors vectors)
+    : state_(*state), vectors_(std::move(vectors)) {}
+
+void StateRestorer::Vector(std::string_view name, Vec vector) {
+  const auto saved = state_.vectors.find(std::string(name));
+  if (saved == state_.vectors.end()) {
+    status_.Update(
+        absl::InvalidArgumentError(absl::StrCat("lacks the vector ", std::string(name))));
+    return;
+  }
+  taken_.emplace(name);
+  const int64_t size = vectors_.size(vector);
+  if (saved->second.size != size) {
+    status_.Update(absl::InvalidArgumentError(absl::StrCat(
+        "has ", saved->second.size, " elements of ", std::string(name), ", which has ", size)));
+    return;
+  }
+  vectors_.fill(vector, saved->second.span());
+}
+
+void StateRestorer::Number(std::string_view name, double* number) {
+  const auto saved = state_.numbers.find(std::string(name));
+  if (saved == state_.numbers.end()) {
+    status_.Update(
+        absl::InvalidArgumentError(absl::StrCat("lacks the number ", std::string(name))));
+    return;
+  }
+  taken_.emplace(name);
+  if (!std::isfinite(saved->second)) {
+    status_.Update(absl::InvalidArgumentError(
+        absl::StrCat("says that ", std::string(name), " is ", saved->second)));
+    return;
+  }
+  *number = saved->second;
+}
+
+void StateRestorer::Rounds(std::string_view name, int64_t* rounds) {
+  double number = 0;
+  Number(name, &number);
+  if (number != std::floor(number) || number < 0 || number > static_cast<double>(state_.round)) {
+    status_.Update(absl::InvalidArgumentError(
+        absl::StrCat("says that ", std::string(name), " is ", number,
+                     ", and not a number of rounds up to ", state_.round)));
+    return;
+  }
+  *rounds = static_cast<int64_t>(number);
+}
+
+void StateRestorer::Message(std::string_view name, const StateMessage& message) {
+  Vector(name, message.vector);
+  Number(WeightName(name), message.weight);
+}
+
+absl::Status StateRestorer::Finish() const {
+  RETURN_IF_ERROR(status_);
+  const auto unused = [](const std::string& name) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has ", name, ", for which the algorithm has no use"));
+  };
+  for (const auto& [name, vector] : state_.vectors) {
+    if (!taken_.contains(name)) return unused(name);
+  }
+  for (const auto& [name, number] : state_.numbers) {
+    if (!taken_.contains(name)) return unused(name);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace grapevine
