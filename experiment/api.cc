@@ -6,6 +6,7 @@
 #include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "experiment/core/run_checkpoints.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/threaded_run.h"
 #include "experiment/simulated/measured_costs.h"
@@ -23,7 +24,7 @@ absl::StatusOr<std::string> MakeRunDirectory(const Experiment& experiment,
   Config config = experiment.config();
   if (!options.out.empty()) config.set_out(options.out);
   if (options.overwrite) config.set_overwrite(true);
-  return CreateRunDirectory(config, absl::Now());
+  return RunDirectoryFor(config, absl::Now());
 }
 
 absl::StatusOr<std::unique_ptr<Experiment>> WithMeasuredGradients(const Experiment& experiment) {

@@ -54,13 +54,7 @@ absl::Status SystemError(int error, std::string_view what, const std::string& pa
 // A rename is durable only once its folder is on the disk.
 absl::Status SyncFolderOf(const std::string& path) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  const std::string folder = parent.empty() ? "." : parent.string();
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return SystemError(errno, "cannot open folder", folder);
-  // Some file systems refuse to fsync a folder; the file itself is safe then.
-  (void)fsync(descriptor);
-  close(descriptor);
-  return absl::OkStatus();
+  return SyncFolder(parent.empty() ? "." : parent.string());
 }
 
 // A rename would put a file in the place of a device, a pipe or a link to one.
@@ -112,6 +106,15 @@ absl::Status AtomicFile::Commit() {
     return SystemError(error, "cannot rename to", path_);
   }
   return SyncFolderOf(path_);
+}
+
+absl::Status SyncFolder(const std::string& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return SystemError(errno, "cannot open folder", folder);
+  // Some file systems refuse to fsync a folder; the files in it are safe then.
+  (void)fsync(descriptor);
+  close(descriptor);
+  return absl::OkStatus();
 }
 
 absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes) {

@@ -56,6 +56,9 @@ class AtomicFile {
   int descriptor_;
 };
 
+// What was created, renamed or removed in a folder is on the disk.
+absl::Status SyncFolder(const std::string& folder);
+
 // The common case in one call.
 absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes);
 

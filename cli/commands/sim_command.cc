@@ -29,12 +29,15 @@
 #include "cli/terminal/text_output.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_problem.h"
+#include "experiment/core/run_checkpoints.h"
 #include "experiment/simulated/measured_costs.h"
 #include "experiment/simulated/simulated_cluster.h"
 #include "experiment/simulated/simulated_run.h"
 #include "experiment/sweep/simulated_cells.h"
 #include "experiment/sweep/sweep_run.h"
+#include "run/config/config_field.h"
 #include "run/config/config_validate.h"
+#include "run/config/flag_error.h"
 #include "run/records/run_directory.h"
 #include "run/records/sweep_directory.h"
 
@@ -92,7 +95,8 @@ std::string Header(const Experiment& experiment, const NetworkPlan& network) {
 }
 
 absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& interrupted) {
-  ASSIGN_OR_RETURN(const std::string run, CreateRunDirectory(experiment.config(), absl::Now()));
+  RETURN_IF_ERROR(CheckpointInterval(experiment).status());
+  ASSIGN_OR_RETURN(const std::string run, RunDirectoryFor(experiment.config(), absl::Now()));
   std::cout << "run directory: " << run << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
   ProgressDisplay display(
@@ -123,6 +127,19 @@ absl::Status SimulateSweep(std::vector<SweepCell>& cells, DatasetCache* data,
                         .threads = threads,
                         .interrupted = &interrupted},
                        /*live=*/isatty(STDOUT_FILENO) != 0);
+}
+
+// Only of a run by itself, which goes on where it was: a sweep repeats the cells that it has not
+// finished.
+absl::Status CheckCheckpoints(const std::vector<SweepCell>& cells) {
+  const ResolvedConfig& resolved = cells.front().resolved;
+  for (const char* flag : {"checkpoint_every", "resume"}) {
+    if (cells.size() == 1 || !HasField(ConfigFieldNamed(flag), resolved.config)) continue;
+    return UsageError(absl::StrCat(Culprit(resolved, flag),
+                                   ": a sweep repeats the cells that it has not finished; drop it, "
+                                   "or simulate one of them by itself"));
+  }
+  return absl::OkStatus();
 }
 
 struct AdviceFlags {
@@ -158,6 +175,7 @@ absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceF
   for (const SweepCell& cell : cells) {
     RETURN_IF_ERROR(ValidateForSimulation(cell.resolved));
   }
+  RETURN_IF_ERROR(CheckCheckpoints(cells));
   std::atomic<bool> interrupted = false;
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Interruption> interruption,
@@ -168,9 +186,12 @@ absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceF
   }
   DatasetCache data;
   ASSIGN_OR_RETURN(std::unique_ptr<Experiment> first, BuildFirst(cells, &data));
-  RETURN_IF_ERROR(CheckOutput(cells));
+  RETURN_IF_ERROR(first->config().has_resume() ? CheckRecordings(first->config())
+                                               : CheckOutput(cells));
   ASSIGN_OR_RETURN(const auto cluster, SimulatedCluster::Make(first->config()));
   if (dry_run) {
+    RETURN_IF_ERROR(CheckpointInterval(*first).status());
+    RETURN_IF_ERROR(CheckpointToResume(*first).status());
     std::cout << Header(*first, cluster->network());
     if (cells.size() > 1) std::cout << "... and " << cells.size() - 1 << " more cells\n";
     return absl::OkStatus();
@@ -198,7 +219,8 @@ void AddSimCommand(CommandLine& line) {
                     "--network=cloud-region");
   DefineSweep(
       command,
-      FieldsInGroups({"Experiment", "Model and data", "Training", "Simulated cluster", "Output"}),
+      FieldsInGroups({"Experiment", "Model and data", "Training", "Simulated cluster", "Output",
+                      "Checkpoints"}),
       [advice](std::vector<SweepCell>& cells, bool dry_run) {
         return Simulate(cells, dry_run, advice);
       },

@@ -11,9 +11,11 @@
 #include "base/status_macros.h"
 #include "experiment/core/spec_help.h"
 #include "node/launch/launcher.h"
+#include "run/checkpoint/checkpoint_directory.h"
 #include "run/config/config_field.h"
 #include "run/config/token_source.h"
 #include "run/records/revision.h"
+#include "run/records/run_directory.h"
 
 namespace grapevine {
 namespace {
@@ -72,6 +74,16 @@ Flag DeclareFile(Command command) {
       /*repeated=*/false);
 }
 
+// A run that goes on has the settings that it had.
+std::optional<std::string> FileOfResumed(const ConfigSources& sources) {
+  const ConfigField& resume = ConfigFieldNamed("resume");
+  const auto flag = sources.flags.find(resume.name());
+  if (flag != sources.flags.end()) return ConfigPath(RunOf(flag->second));
+  const auto variable = sources.environment.find(VariableName(resume));
+  if (variable == sources.environment.end() || variable->second.empty()) return std::nullopt;
+  return ConfigPath(RunOf(variable->second));
+}
+
 }  // namespace
 
 absl::Status CheckVariables(const std::map<std::string, std::string>& environment) {
@@ -109,6 +121,7 @@ ConfigSources ConfigFlags::Sources(std::string (*join)(const std::vector<std::st
     if (flag.given()) sources.flags[field->name()] = join(flag.values());
   }
   if (file_.given()) sources.file = file_.values().front();
+  if (!file_.given()) sources.file = FileOfResumed(sources);
   return sources;
 }
 

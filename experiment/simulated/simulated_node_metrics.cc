@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
+#include "run/records/continued_lines.h"
 #include "run/records/metrics.h"
 #include "run/records/output_file.h"
 #include "run/records/run_directory.h"
@@ -16,6 +17,17 @@ using std::chrono::nanoseconds;
 SimulatedNodeMetrics::SimulatedNodeMetrics(const Experiment* experiment, const RunCourse* course,
                                            Rank nodes)
     : experiment_(experiment), course_(course), nodes_(nodes) {}
+
+absl::Status SimulatedNodeMetrics::Resume(const std::string& run, Rank rank, Round round,
+                                          Nanoseconds time, int64_t bytes_received) {
+  Node& node = nodes_[rank];
+  node.last_line = time;
+  node.bytes_received.Add(round - 1, bytes_received);
+  ASSIGN_OR_RETURN(const std::vector<std::string> lines,
+                   KeepLinesUntil(MetricsPath(NodeDirectory(run, rank)), round));
+  for (const std::string& line : lines) node.lines += line + "\n";
+  return absl::OkStatus();
+}
 
 void SimulatedNodeMetrics::OnGradient(const GradientTimes& gradient) {
   nodes_[gradient.rank].work.AddGradient(gradient.loss, course_->PassesIn(gradient.round).count,

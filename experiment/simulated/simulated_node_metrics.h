@@ -26,11 +26,20 @@ class SimulatedNodeMetrics {
   // totals, but no lines.
   SimulatedNodeMetrics(const Experiment* experiment, const RunCourse* course, Rank nodes);
 
+  // The run goes on at `time` from a round until which a node has received so much. Cuts off its
+  // lines in `run` that are of later rounds.
+  absl::Status Resume(const std::string& run, Rank rank, Round round, Nanoseconds time,
+                      int64_t bytes_received);
+
   void OnGradient(const GradientTimes& gradient);
   void OnMessage(const MessageTimes& message);
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end);
   void OnCut(const CutTimes& cut, int64_t bytes_sent, const Staleness& staleness);
 
+  // In the rounds before `completed`, which ascends.
+  int64_t BytesReceived(Rank rank, Round completed) {
+    return nodes_[rank].bytes_received.Before(completed);
+  }
   // What a node has done, in a run whose nodes share a budget of gradients.
   NodeTotals totals(Rank rank, const Staleness& staleness) const {
     return nodes_[rank].ledger.totals(staleness);

@@ -2,10 +2,13 @@
 
 #include <glog/logging.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/failure.h"
@@ -13,8 +16,10 @@
 #include "base/units.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_results.h"
+#include "experiment/core/run_checkpoints.h"
 #include "experiment/simulated/experiment_vectors.h"
 #include "model/problem/averaged_model.h"
+#include "run/records/continued_lines.h"
 #include "run/records/run_directory.h"
 #include "sim/engine/round_collector.h"
 #include "sim/engine/step_statistics.h"
@@ -26,6 +31,12 @@ namespace {
 double InterfaceBandwidth(const NetworkPlan& network) {
   const std::optional<HostInterfaces> interfaces = network.platform().interfaces();
   return interfaces ? interfaces->bandwidth : 0;
+}
+
+// The states of all nodes.
+std::function<absl::StatusOr<NodeState>(Rank)> Saved(const std::optional<Checkpoint>& checkpoint) {
+  if (!checkpoint) return nullptr;
+  return [&checkpoint](Rank rank) { return ReadNodePart(*checkpoint, rank); };
 }
 
 }  // namespace
@@ -42,11 +53,16 @@ SimulatedRun::~SimulatedRun() = default;
 absl::StatusOr<Summary> SimulatedRun::Run() {
   RETURN_IF_ERROR(Prepare());
   RETURN_IF_ERROR(simulation_->Run(horizon_.limit()));
+  if (checkpoints_) RETURN_IF_ERROR(checkpoints_->Finish());
   return Conclude();
 }
 
 absl::Status SimulatedRun::Prepare() {
+  ASSIGN_OR_RETURN(resumed_, CheckpointToResume(*experiment_));
   ASSIGN_OR_RETURN(cluster_, SimulatedCluster::Make(experiment_->config()));
+  SimulationOptions options = cluster_->options(*experiment_);
+  options.begin = begin();
+  options.begin_time = begin_time();
   workers_ = experiment_->workers();
   compute_ = experiment_->MakeCompute(course_.get());
   ASSIGN_OR_RETURN(vectors_, MakeVectorStore(*experiment_, course_.get()));
@@ -63,23 +79,77 @@ absl::Status SimulatedRun::Prepare() {
   statistics_ = std::make_unique<StepStatistics>(
       StepStatistics::Options{.nodes = experiment_->config().nodes(),
                               .workers = workers_,
-                              .bandwidth = InterfaceBandwidth(cluster_->network())});
+                              .bandwidth = InterfaceBandwidth(cluster_->network()),
+                              .begin_time = begin_time(),
+                              .begin = begin()});
   observers_.Add(this);
   observers_.Add(statistics_.get());
   RETURN_IF_ERROR(PrepareTrace());
   ASSIGN_OR_RETURN(
       simulation_,
       Simulation::Make(
-          cluster_->options(*experiment_),
+          options,
           {.make_network = [this](AlarmClock* clock) { return cluster_->network().Make(clock); },
            .make_algorithm =
                [this](Rank rank) { return experiment_->MakeAlgorithm(rank, course_.get()); },
+           .resume = Saved(resumed_),
            .vectors = vectors_.get(),
            .compute = compute_.get(),
            .effects = cluster_->effects(),
            .observer = &observers_}));
+  if (resumed_) RETURN_IF_ERROR(ContinueMetrics());
+  RETURN_IF_ERROR(PrepareCheckpoints());
   ASSIGN_OR_RETURN(metrics_file_, LineFile::Open(MetricsPath(options_.run_directory)));
   return absl::OkStatus();
+}
+
+absl::Status SimulatedRun::ContinueMetrics() {
+  ASSIGN_OR_RETURN(const std::vector<std::string> lines,
+                   KeepLinesUntil(MetricsPath(options_.run_directory), begin()));
+  std::vector<RunMetrics> measured;
+  for (const std::string& line : lines) {
+    ASSIGN_OR_RETURN(measured.emplace_back(), RunMetricsFromJson(line));
+  }
+  meter_.Resume(measured, SecondsOfNanoseconds(begin_time()));
+  // What the rest of the run does is a function of these.
+  for (const RunMetrics& metrics : measured) {
+    if (!metrics.test_loss) continue;
+    horizon_.OnEvaluation({.round = metrics.round,
+                           .test_loss = *metrics.test_loss,
+                           .test_accuracy = metrics.test_accuracy});
+  }
+  for (Rank rank = 0; rank < experiment_->config().nodes(); ++rank) {
+    const int64_t received = resumed_->manifest.nodes(rank).bytes_received();
+    RETURN_IF_ERROR(
+        node_metrics_->Resume(options_.run_directory, rank, begin(), begin_time(), received));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedRun::PrepareCheckpoints() {
+  ASSIGN_OR_RETURN(const std::optional<Round> every, CheckpointInterval(*experiment_));
+  if (!every) return absl::OkStatus();
+  ASSIGN_OR_RETURN(CheckpointManifest manifest, ManifestOf(*experiment_));
+  checkpoints_ = std::make_unique<SimulatedCheckpoints>(SimulatedCheckpoints::Parts{
+      .experiment = experiment_,
+      .manifest = std::move(manifest),
+      .simulation = simulation_.get(),
+      .vectors = vectors_.get(),
+      .run_directory = options_.run_directory,
+      .every = *every,
+      .write_metrics = [this] { return node_metrics_->Write(options_.run_directory); },
+      .bytes_sent = [this](Rank rank) { return BytesSent(rank); },
+      .bytes_received =
+          [this](Rank rank, Round completed) {
+            return node_metrics_->BytesReceived(rank, completed);
+          }});
+  observers_.Add(checkpoints_.get());  // after this: its files say all of a round by then
+  return absl::OkStatus();
+}
+
+int64_t SimulatedRun::BytesSent(Rank rank) const {
+  const int64_t before = resumed_ ? resumed_->manifest.nodes(rank).bytes_sent() : 0;
+  return before + simulation_->bytes_sent(rank);
 }
 
 absl::Status SimulatedRun::PrepareTrace() {
@@ -110,10 +180,10 @@ absl::Status SimulatedRun::OnCut(const CutTimes& cut, Vec model) {
     return InterruptedError("interrupted");
   }
   if (node_metrics_) {
-    node_metrics_->OnCut(cut, simulation_->bytes_sent(cut.rank), simulation_->staleness(cut.rank));
+    node_metrics_->OnCut(cut, BytesSent(cut.rank), simulation_->staleness(cut.rank));
   }
   if (cut.rank >= measured_nodes()) return absl::OkStatus();  // a server: it has no model
-  return collector_->OnBoundary(cut.rank, cut.round, cut.now, simulation_->bytes_sent(cut.rank),
+  return collector_->OnBoundary(cut.rank, cut.round, cut.now, BytesSent(cut.rank),
                                 vectors_->At(model));
 }
 
@@ -129,7 +199,7 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
                .samples = measured.passes * experiment_->config().batch(),
                .bytes_sent = measured.bytes_sent};
   for (Rank server = measured_nodes(); server < experiment_->config().nodes(); ++server) {
-    work.bytes_sent += simulation_->bytes_sent(server);
+    work.bytes_sent += BytesSent(server);
   }
   std::optional<EvaluationRecord> evaluation;
   if (evaluator_) {

@@ -15,10 +15,12 @@
 #include "experiment/core/experiment.h"
 #include "experiment/core/run_course.h"
 #include "experiment/core/run_horizon.h"
+#include "experiment/simulated/simulated_checkpoints.h"
 #include "experiment/simulated/simulated_cluster.h"
 #include "experiment/simulated/simulated_node_metrics.h"
 #include "kernels/vector/shared_vector.h"
 #include "model/problem/averaged_model.h"
+#include "run/checkpoint/checkpoint_directory.h"
 #include "run/records/line_file.h"
 #include "run/records/measurement.h"
 #include "run/records/metrics.h"
@@ -33,7 +35,8 @@
 namespace grapevine {
 
 struct SimulatedRunOptions {
-  std::string run_directory;  // exists
+  // Exists; of a run that goes on (--resume), its own.
+  std::string run_directory;
   // Every measurement, in ascending order of rounds.
   std::function<void(const RunMetrics&)> on_metrics;
   // Ends the run with kInterrupted once set.
@@ -48,7 +51,8 @@ class SimulatedRun final : private SimObserver {
   ~SimulatedRun() override;
 
   // Simulates, and writes what a real run writes (run/records/run_directory.h), except the nodes'
-  // folders of a phantom model.
+  // folders of a phantom model. With --resume, from the checkpoint on, behind what the files say of
+  // the rounds until then.
   absl::StatusOr<Summary> Run();
   // After Run: where the time went.
   Statistics statistics() const;
@@ -56,6 +60,13 @@ class SimulatedRun final : private SimObserver {
  private:
   absl::Status Prepare();
   absl::Status PrepareTrace();
+  absl::Status PrepareCheckpoints();
+  // Where it goes on; round and time 0 of a run that begins.
+  Round begin() const { return resumed_ ? resumed_->manifest.round() : 0; }
+  Nanoseconds begin_time() const { return resumed_ ? resumed_->manifest.time_ns() : 0; }
+  absl::Status ContinueMetrics();
+  // By a node, in all rounds until now.
+  int64_t BytesSent(Rank rank) const;
   void OnGradient(const GradientTimes& gradient) override;
   void OnMessage(const MessageTimes& message) override;
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override;
@@ -75,6 +86,7 @@ class SimulatedRun final : private SimObserver {
   const Experiment* const experiment_;
   const SimulatedRunOptions options_;
   const std::unique_ptr<RunCourse> course_;
+  std::optional<Checkpoint> resumed_;
 
   std::unique_ptr<SimulatedCluster> cluster_;
   std::unique_ptr<const ComputeTime> compute_;
@@ -86,6 +98,7 @@ class SimulatedRun final : private SimObserver {
   std::unique_ptr<ChromeTrace> trace_;                  // --trace
   std::unique_ptr<SimTrace> trace_writer_;              // set with trace_
   ObserverGroup observers_;                             // this run, its statistics, its trace
+  std::unique_ptr<SimulatedCheckpoints> checkpoints_;   // --checkpoint-every
   std::unique_ptr<SimulatedNodeMetrics> node_metrics_;  // null for a phantom with rounds
   std::unique_ptr<LineFile> metrics_file_;
   Rank workers_ = 0;  // ranks from here on are servers

@@ -192,13 +192,19 @@ std::string ShapeText(const std::vector<int64_t>& shape) {
   return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
 }
 
-std::string HeaderOf(const ReplicaLayout& layout, const SafetensorsMetadata& metadata) {
+int64_t BytesOf(const SafetensorsTensor& tensor) {
+  return static_cast<int64_t>(tensor.elements.size_bytes());
+}
+
+std::string HeaderOf(std::span<const SafetensorsTensor> tensors,
+                     const SafetensorsMetadata& metadata) {
   OrderedJson header = OrderedJson::object();
   if (!metadata.empty()) header[kMetadata] = metadata;
-  for (const TensorView* view : Views(layout)) {
-    const int64_t begin = view->offset * static_cast<int64_t>(sizeof(float));
-    const int64_t end = begin + view->size * static_cast<int64_t>(sizeof(float));
-    header[view->name] = {{"dtype", "F32"}, {"shape", view->shape}, {"data_offsets", {begin, end}}};
+  int64_t end = 0;
+  for (const SafetensorsTensor& tensor : tensors) {
+    const int64_t begin = std::exchange(end, end + BytesOf(tensor));
+    header[tensor.name] = {
+        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {begin, end}}};
   }
   std::string text = header.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   // Tensors begin at a multiple of 8 bytes.
@@ -212,11 +218,14 @@ std::string LittleEndian64(uint64_t value) {
   return bytes;
 }
 
-absl::Status Write(const std::string& path, const std::string& header, std::string_view data) {
+absl::Status Write(const std::string& path, std::span<const SafetensorsTensor> tensors,
+                   const std::string& header) {
   ASSIGN_OR_RETURN(std::unique_ptr<AtomicFile> file, AtomicFile::Create(path));
-  const std::string length = LittleEndian64(header.size());
-  for (std::string_view bytes : {std::string_view(length), std::string_view(header), data}) {
-    RETURN_IF_ERROR(file->Append(bytes));
+  RETURN_IF_ERROR(file->Append(LittleEndian64(header.size())));
+  RETURN_IF_ERROR(file->Append(header));
+  for (const SafetensorsTensor& tensor : tensors) {
+    RETURN_IF_ERROR(file->Append(
+        {reinterpret_cast<const char*>(tensor.elements.data()), tensor.elements.size_bytes()}));
   }
   return file->Commit();
 }
@@ -333,12 +342,21 @@ std::string ShownName(std::string_view name) {
                       name.size() > kMaxShown ? "..." : "");
 }
 
+absl::Status WriteSafetensors(const std::string& path, std::span<const SafetensorsTensor> tensors,
+                              const SafetensorsMetadata& metadata) {
+  absl::Status status = Write(path, tensors, HeaderOf(tensors, metadata));
+  return status.ok() ? status : WithFailure(std::move(status), Failure::kOutput);
+}
+
 absl::Status WriteSafetensors(const std::string& path, const ReplicaLayout& layout,
                               const float* replica, const SafetensorsMetadata& metadata) {
-  const std::string_view data(reinterpret_cast<const char*>(replica),
-                              static_cast<size_t>(layout.size) * sizeof(float));
-  absl::Status status = Write(path, HeaderOf(layout, metadata), data);
-  return status.ok() ? status : WithFailure(std::move(status), Failure::kOutput);
+  std::vector<SafetensorsTensor> tensors;
+  for (const TensorView* view : Views(layout)) {
+    tensors.push_back({.name = view->name,
+                       .shape = view->shape,
+                       .elements = {replica + view->offset, static_cast<size_t>(view->size)}});
+  }
+  return WriteSafetensors(path, tensors, metadata);
 }
 
 absl::StatusOr<Safetensors> Safetensors::Open(const std::string& path) {

@@ -47,8 +47,18 @@ std::string ShownName(std::string_view name);
 
 using SafetensorsMetadata = std::map<std::string, std::string>;
 
-// Writes the tensors of a replica (layout.size elements) under their names; the
-// file appears whole or not at all.
+// To be written, as fp32; the elements are the caller's, as many as the shape says.
+struct SafetensorsTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::span<const float> elements;
+};
+
+// The file appears whole or not at all.
+absl::Status WriteSafetensors(const std::string& path, std::span<const SafetensorsTensor> tensors,
+                              const SafetensorsMetadata& metadata);
+
+// Writes the tensors of a replica (layout.size elements) under their names.
 absl::Status WriteSafetensors(const std::string& path, const ReplicaLayout& layout,
                               const float* replica, const SafetensorsMetadata& metadata);
 

@@ -186,6 +186,12 @@ bool MakesUpTimes(const Config& config) {
 
 absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
+  for (const char* name : {"checkpoint_every", "resume"}) {
+    if (!HasField(ConfigFieldNamed(name), config)) continue;
+    return UsageError(absl::StrCat(Culprit(resolved, name),
+                                   ": only simulated runs are checkpointed so far; drop it, or "
+                                   "simulate the run with `grapevine sim`"));
+  }
   if (config.has_profile() && MakesUpTimes(config)) {
     return UsageError(absl::StrCat(Culprit(resolved, "profile"),
                                    ": --compute, --slow and --straggler change how long gradients "

@@ -70,6 +70,13 @@ void AddTotals(std::span<const NodeTotals> nodes, int64_t workers, Summary* summ
   summary->staleness_max = greatest;
 }
 
+void RunMeter::Resume(std::span<const RunMetrics> measured, double time_s) {
+  for (const RunMetrics& metrics : measured) Remember(metrics, &latest_);
+  const int64_t sent = latest_.evaluation_bytes_sent_total.value_or(0);
+  evaluations_ = evaluation_bytes_ > 0 ? sent / evaluation_bytes_ : 0;
+  time_s_ = time_s;
+}
+
 RunMetrics RunMeter::Measure(const TrainingPoint& point, const RunWork& work,
                              const std::optional<EvaluationRecord>& evaluation) {
   RunMetrics metrics{.round = point.round,

@@ -86,6 +86,9 @@ class RunMeter {
   // `evaluation_bytes`: what all nodes send to merge their models for one evaluation.
   explicit RunMeter(int64_t evaluation_bytes) : evaluation_bytes_(evaluation_bytes) {}
 
+  // The run goes on behind these measurements, at this time.
+  void Resume(std::span<const RunMetrics> measured, double time_s);
+
   // A round that all nodes have completed, with its evaluation, if any.
   RunMetrics Measure(const TrainingPoint& point, const RunWork& work,
                      const std::optional<EvaluationRecord>& evaluation);

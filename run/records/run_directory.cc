@@ -35,7 +35,7 @@ std::string PathPart(std::string spec) {
 bool IsOurs(const fs::path& entry) {
   const std::string name = entry.filename().string();
   if (name == "metrics.jsonl" || name == "summary.json" || name == "statistics.json" ||
-      name == kInputs) {
+      name == kInputs || name == "checkpoints") {
     return true;
   }
   if (entry.extension() == ".safetensors") return true;

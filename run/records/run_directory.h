@@ -7,6 +7,7 @@
 //   cell-inputs.txt         of a sweep's cell that named files: which they were
 //   *.safetensors           the averaged model
 //   node-RANK/              each node's own metrics.jsonl and model
+//   checkpoints/            what --resume goes on from (run/checkpoint/checkpoint_directory.h)
 //
 // All errors are kOutput and name the path.
 #ifndef GRAPEVINE_RUN_RECORDS_RUN_DIRECTORY_H_

@@ -55,10 +55,13 @@ class SimObserver {
   virtual ~SimObserver() = default;
   virtual void OnGradient(const GradientTimes& gradient) {}
   virtual void OnMessage(const MessageTimes& message) {}
+  // The algorithm of `rank` is about to hear of it: maybe later than it arrived.
+  virtual void OnReceived(Rank rank, const Received& event) {}
   // Mixing and stepping on the exchange lane of `rank`.
   virtual void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {}
   // `completed` rounds are done; `model` may be read during the call, and is the null vector for a
-  // parameter server. An error ends the simulation.
+  // parameter server. The algorithm's state can be visited (Simulation::VisitState). An error ends
+  // the simulation.
   virtual absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) {
     return absl::OkStatus();
   }
@@ -78,6 +81,9 @@ class ObserverGroup final : public SimObserver {
   }
   void OnMessage(const MessageTimes& message) override {
     for (SimObserver* observer : observers_) observer->OnMessage(message);
+  }
+  void OnReceived(Rank rank, const Received& event) override {
+    for (SimObserver* observer : observers_) observer->OnReceived(rank, event);
   }
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override {
     for (SimObserver* observer : observers_) observer->OnArithmetic(rank, begin, end);

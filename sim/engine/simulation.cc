@@ -12,6 +12,7 @@
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "kernels/vector/vector_passes.h"
+#include "run/checkpoint/state_restorer.h"
 
 namespace grapevine {
 namespace {
@@ -30,6 +31,7 @@ Simulation::Simulation(const SimulationOptions& options, SimulationParts parts)
   exchange_ = std::make_unique<MessageExchange>(options.nodes, network_.get(), parts_.effects,
                                                 parts_.vectors, &queue_);
   if (options_.sharing > 0) budget_.emplace(options_.sharing);
+  now_ = options.begin_time;
 }
 
 Simulation::~Simulation() = default;
@@ -95,9 +97,25 @@ Round Simulation::LimitOf(Rank rank) const {
 
 absl::Status Simulation::StartNodes() {
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
-    RETURN_IF_ERROR(Deliver(rank, Start{}));
+    RETURN_IF_ERROR(parts_.resume ? ResumeNode(rank)
+                                  : Deliver(rank, Start{.round = options_.begin}));
   }
   return absl::OkStatus();
+}
+
+absl::Status Simulation::ResumeNode(Rank rank) {
+  ASSIGN_OR_RETURN(const NodeState saved, parts_.resume(rank));
+  StateRestorer state(&saved, {.size = [this](Vec vector) { return store().At(vector).size; },
+                               .fill =
+                                   [this](Vec vector, std::span<const float> elements) {
+                                     std::ranges::copy(elements, store().At(vector).data.get());
+                                   }});
+  // Its lane is free: it is handled at once.
+  RETURN_IF_ERROR(Deliver(rank, Start{.round = options_.begin, .state = &state}));
+  const absl::Status restored = state.Finish();
+  return restored.ok() ? restored
+                       : InputError(absl::StrCat("the saved state of rank ", rank, " ",
+                                                 std::string(restored.message())));
 }
 
 absl::Status Simulation::Handle(const SimEvent& event) {
@@ -212,7 +230,10 @@ absl::Status Simulation::Dispatch(Rank rank, const Event& event) {
   current_ = rank;
   cursor_ = now_;
   if (std::exchange(node.rested, -1) >= 0) --resting_;
-  if (std::holds_alternative<Received>(event)) Spend(options_.message_overhead);
+  if (const auto* received = std::get_if<Received>(&event)) {
+    Spend(options_.message_overhead);
+    if (parts_.observer != nullptr) parts_.observer->OnReceived(rank, *received);
+  }
   absl::Status status = node.algorithm->On(event, *this);
   node.busy_until = cursor_;
   if (status.ok()) status = TakeStatus();

@@ -20,6 +20,8 @@
 #include "algorithm/algorithm.h"
 #include "algorithm/gradient_budget.h"
 #include "algorithm/staleness.h"
+#include "algorithm/state_visitor.h"
+#include "run/checkpoint/node_state.h"
 #include "run/timing/compute_time.h"
 #include "sim/engine/event_queue.h"
 #include "sim/engine/message_exchange.h"
@@ -41,12 +43,17 @@ struct SimulationOptions {
   double memory_bandwidth = std::numeric_limits<double>::infinity();
   // Time of the exchange lane that sending or receiving one message takes.
   Nanoseconds message_overhead = 0;
+  // All nodes begin in this round, at this time.
+  Round begin = 0;
+  Nanoseconds begin_time = 0;
 };
 
 // All outlive the simulation; `effects` and `observer` may be null.
 struct SimulationParts {
   std::function<std::unique_ptr<NetworkModel>(AlarmClock*)> make_network;
   std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(Rank)> make_algorithm;
+  // With what state a node begins; empty: none has one.
+  std::function<absl::StatusOr<NodeState>(Rank)> resume = nullptr;
   VectorStore* vectors = nullptr;
   const ComputeTime* compute = nullptr;
   const MessageEffects* effects = nullptr;
@@ -66,6 +73,10 @@ class Simulation final : private StoreHost, private AlarmClock {
   absl::Status Run(Round limit);
   // Moves the limit outwards while Run lasts (from the observer).
   void ExtendLimit(Round limit) { wanted_limit_ = std::max(wanted_limit_, limit); }
+  // Shows the state of the node whose boundary it is (from the observer's OnBoundary).
+  absl::Status VisitState(Rank rank, StateVisitor& state) {
+    return nodes_[rank].algorithm->VisitState(state, *this);
+  }
   // Ends Run at once, whatever the nodes are doing (from the observer).
   void Stop() { stopped_ = true; }
 
@@ -112,6 +123,7 @@ class Simulation final : private StoreHost, private AlarmClock {
   Simulation(const SimulationOptions& options, SimulationParts parts);
 
   absl::Status StartNodes();
+  absl::Status ResumeNode(Rank rank);
   // Moves it to the one that is wanted; the nodes whose own has moved hear so.
   absl::Status ApplyLimit();
   Round LimitOf(Rank rank) const;

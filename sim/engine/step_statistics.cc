@@ -44,7 +44,12 @@ Spread Scaled(const Spread& spread, double by) {
 
 }  // namespace
 
-StepStatistics::StepStatistics(const Options& options) : options_(options), nodes_(options.nodes) {}
+StepStatistics::StepStatistics(const Options& options) : options_(options), nodes_(options.nodes) {
+  for (Node& node : nodes_) {
+    node.completed = options.begin;
+    node.began = options.begin_time;
+  }
+}
 
 void StepStatistics::OnGradient(const GradientTimes& gradient) {
   Node& node = nodes_[gradient.rank];

@@ -39,6 +39,9 @@ class StepStatistics final : public SimObserver {
     Rank workers = 0;
     // The capacity of each direction of each interface, bytes per nanosecond; 0: not known.
     double bandwidth = 0;
+    // When and behind which round the first step begins.
+    Nanoseconds begin_time = 0;
+    Round begin = 0;
   };
   explicit StepStatistics(const Options& options);
 

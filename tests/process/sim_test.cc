@@ -86,6 +86,58 @@ TEST(Sim, ACellThatCannotBeIsReportedAndTheOthersFinish) {
   EXPECT_EQ(finished, 3);
 }
 
+std::vector<std::string> Checkpointed(const std::string& out) {
+  return {"sim",
+          "-n",
+          "3",
+          "--model=softmax",
+          "--data=synthetic:train=512:test=64",
+          "--compute=1ms",
+          "--batch=8",
+          "--rounds=300",
+          "--eval-every=5",
+          "--checkpoint-every=20",
+          "--out=" + out};
+}
+
+TEST(Sim, ARunThatIsKilledGoesOnAsIfItHadNeverStopped) {
+  const ScratchFolder folder;
+  const std::string whole = folder.File("whole"), killed = folder.File("killed");
+  ASSERT_EQ(RunGrapevine(Checkpointed(whole)).exit_code, 0);
+  {
+    GrapevineProcess process(Checkpointed(killed));
+    ASSERT_TRUE(Eventually([&] {
+      return std::filesystem::exists(killed + "/checkpoints/round-40/manifest.textproto");
+    })) << process.output();
+    process.Signal(SIGKILL);
+    process.Await();
+  }
+  const Ended resumed = RunGrapevine({"sim", "--resume=" + killed, "--checkpoint-every=20"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.output;
+  EXPECT_THAT(resumed.output, HasSubstr("run directory: " + killed));
+  for (const char* file :
+       {"/model.safetensors", "/node-0/model.safetensors", "/node-2/model.safetensors",
+        "/checkpoints/round-300/model.safetensors", "/checkpoints/round-280/node-1.safetensors"}) {
+    EXPECT_FALSE(FileText(whole + file).empty()) << file;
+    EXPECT_TRUE(FileText(killed + file) == FileText(whole + file)) << file;
+  }
+  const auto lines = [](const std::string& run) {
+    const std::string text = FileText(run + "/metrics.jsonl");
+    return std::ranges::count(text, '\n');
+  };
+  EXPECT_EQ(lines(killed), lines(whole));
+}
+
+TEST(Sim, RefusesToGoOnWithWhatItCannot) {
+  const ScratchFolder folder;
+  ExpectRefused({"--checkpoint-every=2"}, kUsage,
+                HasSubstr("--checkpoint-every=2: --model=phantom:100kB has no weights to save"));
+  ExpectRefused({"--checkpoint-every=2", "--topology=ring,star"}, kUsage,
+                HasSubstr("--checkpoint-every=2: a sweep repeats the cells"));
+  ExpectRefused({"--resume=" + folder.path()}, kInput,
+                HasSubstr(folder.path() + "/config.textproto"));
+}
+
 TEST(Sim, TellsTheBusiestLinkOfAPhysicalNetwork) {
   const ScratchFolder folder;
   const std::string out = folder.File("run");

@@ -1,0 +1,101 @@
+#include "experiment/simulated/simulated_checkpoints.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "experiment/core/experiment_results.h"
+#include "run/checkpoint/checkpoint_directory.h"
+#include "sim/engine/round_collector.h"
+
+namespace grapevine {
+
+void SimulatedCheckpoints::OnReceived(Rank rank, const Received& event) {
+  for (auto& [round, open] : open_) {
+    const auto saver = open.savers.find(rank);
+    if (saver != open.savers.end()) saver->second->OnReceived(event);
+  }
+}
+
+absl::Status SimulatedCheckpoints::OnCut(const CutTimes& cut, Vec model) {
+  if (cut.completed % parts_.every == 0) {
+    Open& open = open_[cut.completed];
+    if (open.path.empty()) RETURN_IF_ERROR(Begin(cut.completed, &open));
+    RETURN_IF_ERROR(Save(cut, model, &open));
+  }
+  std::vector<Round> waiting;
+  for (const auto& [round, open] : open_) {
+    if (open.savers.contains(cut.rank)) waiting.push_back(round);
+  }
+  for (const Round round : waiting) RETURN_IF_ERROR(WriteIfComplete(cut.rank, round));
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedCheckpoints::Finish() {
+  std::vector<std::pair<Rank, Round>> waiting;
+  for (const auto& [round, open] : open_) {
+    for (const auto& [rank, saver] : open.savers) waiting.emplace_back(rank, round);
+  }
+  for (const auto& [rank, round] : waiting) RETURN_IF_ERROR(WriteIfComplete(rank, round));
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedCheckpoints::Begin(Round round, Open* open) {
+  ASSIGN_OR_RETURN(open->path, BeginCheckpoint(parts_.run_directory, round));
+  open->manifest = parts_.manifest;
+  open->manifest.set_round(round);
+  for (Rank rank = 0; rank < parts_.experiment->config().nodes(); ++rank) {
+    open->manifest.add_nodes();
+  }
+  open->models.resize(parts_.experiment->workers());
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedCheckpoints::Save(const CutTimes& cut, Vec model, Open* open) {
+  auto saver = std::make_unique<StateSaver>(cut.completed, [this](Vec vector) {
+    const SharedVector now = parts_.vectors->At(vector);
+    const SharedVector copy = NewSharedVector(now.size);
+    std::ranges::copy(now.span(), copy.data.get());
+    return copy;
+  });
+  RETURN_IF_ERROR(parts_.simulation->VisitState(cut.rank, *saver));
+  open->savers[cut.rank] = std::move(saver);
+  if (model) open->models[cut.rank] = parts_.vectors->At(model);
+  CheckpointManifest& manifest = open->manifest;
+  manifest.set_time_ns(std::max<int64_t>(manifest.time_ns(), cut.now));
+  CheckpointPart& part = *manifest.mutable_nodes(cut.rank);
+  part.set_bytes_sent(parts_.bytes_sent(cut.rank));
+  part.set_bytes_received(parts_.bytes_received(cut.rank, cut.completed));
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedCheckpoints::WriteIfComplete(Rank rank, Round round) {
+  Open& open = open_.at(round);
+  const auto saver = open.savers.find(rank);
+  if (!saver->second->complete()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const CheckpointPart written,
+                   WriteNodePart(open.path, rank, saver->second->state()));
+  open.savers.erase(saver);
+  open.manifest.mutable_nodes(rank)->MergeFrom(written);
+  if (++open.written < open.manifest.nodes_size()) return absl::OkStatus();
+  const auto complete = open_.extract(round);
+  return Complete(complete.mapped());
+}
+
+absl::Status SimulatedCheckpoints::Complete(const Open& open) {
+  CheckpointManifest manifest = open.manifest;
+  RETURN_IF_ERROR(WriteModel(open, &manifest));
+  RETURN_IF_ERROR(parts_.write_metrics());
+  return CompleteCheckpoint(parts_.run_directory, open.path, manifest);
+}
+
+absl::Status SimulatedCheckpoints::WriteModel(const Open& open,
+                                              CheckpointManifest* manifest) const {
+  const AveragedModel average =
+      AverageReplicas(parts_.experiment->layout(), manifest->round(), open.models);
+  RETURN_IF_ERROR(WriteAveragedModel(*parts_.experiment, average, open.path));
+  ASSIGN_OR_RETURN(*manifest->mutable_model(), LookAtPart(ModelPartPath(open.path)));
+  return absl::OkStatus();
+}
+
+}  // namespace grapevine

@@ -1,0 +1,75 @@
+// Takes checkpoints of a simulated run (run/checkpoint/), at no simulated time: each node's part as
+// soon as it is complete, and the manifest once all are there.
+#ifndef GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CHECKPOINTS_H_
+#define GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CHECKPOINTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/ids.h"
+#include "experiment/core/experiment.h"
+#include "kernels/vector/shared_vector.h"
+#include "run/checkpoint/manifest.h"
+#include "run/checkpoint/state_saver.h"
+#include "sim/engine/sim_observer.h"
+#include "sim/engine/simulation.h"
+#include "sim/engine/vector_store.h"
+#include "sim/nanoseconds.h"
+
+namespace grapevine {
+
+// Thread-compatible. Memory: the models of the checkpoints under way, and the states that wait for
+// messages.
+class SimulatedCheckpoints final : public SimObserver {
+ public:
+  struct Parts {
+    const Experiment* experiment;
+    CheckpointManifest manifest;  // the experiment's (ManifestOf)
+    Simulation* simulation;
+    VectorStore* vectors;
+    std::string run_directory;
+    Round every = 1;  // in rounds
+    // Before a checkpoint is completed: all that the run's files say of it is to be in them.
+    std::function<absl::Status()> write_metrics;
+    // What a node has sent and received in the rounds before `completed`.
+    std::function<int64_t(Rank)> bytes_sent;
+    std::function<int64_t(Rank, Round completed)> bytes_received;
+  };
+  // All outlive this.
+  explicit SimulatedCheckpoints(Parts parts) : parts_(std::move(parts)) {}
+
+  void OnReceived(Rank rank, const Received& event) override;
+  absl::Status OnCut(const CutTimes& cut, Vec model) override;
+  // After the run. Where all nodes have come to rest, so have their messages, and what was begun is
+  // completed; otherwise it is no checkpoint.
+  absl::Status Finish();
+
+ private:
+  // A checkpoint under way.
+  struct Open {
+    std::string path;
+    CheckpointManifest manifest;
+    std::map<Rank, std::unique_ptr<StateSaver>> savers;  // of nodes that are past the round
+    std::vector<SharedVector> models;                    // of the workers
+    Rank written = 0;                                    // parts
+  };
+
+  absl::Status Begin(Round round, Open* open);
+  absl::Status Save(const CutTimes& cut, Vec model, Open* open);
+  // Writes the part of a node whose state is complete; completes the checkpoint with the last one.
+  absl::Status WriteIfComplete(Rank rank, Round round);
+  absl::Status Complete(const Open& open);
+  absl::Status WriteModel(const Open& open, CheckpointManifest* manifest) const;
+
+  const Parts parts_;
+  std::map<Round, Open> open_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CHECKPOINTS_H_

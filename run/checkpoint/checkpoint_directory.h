@@ -1,0 +1,62 @@
+// The checkpoints of a run, in its directory:
+//
+//   checkpoints/round-200/node-RANK.safetensors   each node's state (node_state_file.h)
+//                         model.safetensors       the averaged model
+//                         manifest.textproto      last: makes it valid (manifest.h)
+//
+// They are written in two phases: first all parts, each fsynced, then the manifest, fsynced. So
+// whatever is killed when, a checkpoint that has a manifest is whole. One is removed the other way
+// round.
+//
+// Input is not trusted. Errors about what is written are kOutput, about what is read kInput; they
+// name the path. Thread-safety: one thread at a time for a run, over all processes, save that
+// different parts may be written at the same time.
+#ifndef GRAPEVINE_RUN_CHECKPOINT_CHECKPOINT_DIRECTORY_H_
+#define GRAPEVINE_RUN_CHECKPOINT_CHECKPOINT_DIRECTORY_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/ids.h"
+#include "run/checkpoint/manifest.h"
+#include "run/checkpoint/node_state.h"
+
+namespace grapevine {
+
+// So many are kept: the last one may turn out to be damaged.
+constexpr int kKeptCheckpoints = 2;
+
+std::string CheckpointPath(const std::string& run, Round round);
+std::string NodePartPath(const std::string& checkpoint, Rank rank);
+std::string ModelPartPath(const std::string& checkpoint);
+
+// An empty folder for one of this round, in place of one that was not completed or that is written
+// again. Returns its path.
+absl::StatusOr<std::string> BeginCheckpoint(const std::string& run, Round round);
+
+// Phase one: a node's part, on the disk.
+absl::StatusOr<CheckpointPart> WriteNodePart(const std::string& checkpoint, Rank rank,
+                                             const NodeState& state);
+
+// Phase two: all parts are on the disk. Then older checkpoints are removed, but for the last ones.
+absl::Status CompleteCheckpoint(const std::string& run, const std::string& checkpoint,
+                                const CheckpointManifest& manifest);
+
+struct Checkpoint {
+  std::string path;
+  CheckpointManifest manifest;
+};
+
+// The directory of the run that `path` is, or of which `path` is a checkpoint.
+std::string RunOf(const std::string& path);
+
+// The last complete one of the run at `path`; or the one that `path` itself is.
+absl::StatusOr<Checkpoint> FindCheckpoint(const std::string& path);
+
+// Checked against the manifest; `rank` is one of its nodes.
+absl::StatusOr<NodeState> ReadNodePart(const Checkpoint& checkpoint, Rank rank);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_RUN_CHECKPOINT_CHECKPOINT_DIRECTORY_H_

@@ -1,0 +1,239 @@
+// Simulated runs that are stopped and go on from a checkpoint: the files of one that never stopped.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
+#include "base/failure.h"
+#include "experiment/core/experiment.h"
+#include "experiment/core/run_checkpoints.h"
+#include "experiment/simulated/simulated_run.h"
+#include "run/config/config_resolve.h"
+#include "run/records/metrics.h"
+#include "tests/model/scratch_folder.h"
+#include "tests/testing/file_text.h"
+#include "tests/testing/registered_specs.h"
+
+namespace grapevine {
+namespace {
+
+using testing::FileText;
+using ::testing::HasSubstr;
+using Settings = std::map<std::string, std::string>;
+
+constexpr Round kRounds = 9, kStopped = 5;
+
+absl::StatusOr<std::unique_ptr<Experiment>> Checkpointing(Settings settings) {
+  settings.insert({{"nodes", "4"},
+                   {"model", "softmax"},
+                   {"compute", "1ms"},
+                   {"batch", "8"},
+                   {"optimizer", "adam"},
+                   {"log_every", "1"},
+                   {"eval_every", "0.5"},
+                   {"checkpoint_every", "2"},
+                   {"seed", "1"}});
+  if (!settings.contains("epochs")) settings.insert({"rounds", absl::StrCat(kRounds)});
+  if (settings["model"] == "softmax") settings.insert({"data", "synthetic:train=256:test=64"});
+  const auto resolved = ResolveConfig({.flags = settings});
+  if (!resolved.ok()) return resolved.status();
+  return Experiment::Build(resolved->config);
+}
+
+// Until `stop` is measured, if it is given.
+absl::StatusOr<Summary> RunIn(const std::string& folder, const Settings& settings,
+                              std::optional<Round> stop = std::nullopt) {
+  std::filesystem::create_directories(folder);
+  const auto experiment = Checkpointing(settings);
+  if (!experiment.ok()) return experiment.status();
+  std::atomic<bool> interrupted = false;
+  return SimulatedRun(experiment->get(), {.run_directory = folder,
+                                          .on_metrics =
+                                              [&](const RunMetrics& metrics) {
+                                                if (metrics.round == stop) interrupted = true;
+                                              },
+                                          .interrupted = &interrupted})
+      .Run();
+}
+
+std::vector<std::string> Lines(const std::string& path) {
+  std::vector<std::string> lines;
+  std::istringstream text(FileText(path));
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+
+// All of a run's measurements but for times, since a run that goes on has its nodes begin together.
+// So their losses are summed in another order, too.
+std::vector<std::string> WithoutTimes(const std::string& run) {
+  std::vector<std::string> lines;
+  for (const std::string& line : Lines(run + "/metrics.jsonl")) {
+    absl::StatusOr<RunMetrics> metrics = RunMetricsFromJson(line);
+    EXPECT_TRUE(metrics.ok()) << metrics.status();
+    if (!metrics.ok()) continue;
+    metrics->time_s = 0;
+    metrics->samples_per_s.reset();
+    if (metrics->train_loss) metrics->train_loss = std::round(*metrics->train_loss * 1e9) / 1e9;
+    lines.push_back(ToJsonLine(*metrics));
+  }
+  return lines;
+}
+
+std::vector<std::string> NodeLosses(const std::string& run, Rank rank) {
+  std::vector<std::string> lines;
+  for (const std::string& line : Lines(absl::StrCat(run, "/node-", rank, "/metrics.jsonl"))) {
+    const absl::StatusOr<NodeMetrics> metrics = NodeMetricsFromJson(line);
+    EXPECT_TRUE(metrics.ok()) << metrics.status();
+    if (!metrics.ok()) continue;
+    lines.push_back(absl::StrCat(metrics->round, ": ", metrics->train_loss.value_or(-1), ", ",
+                                 metrics->bytes_sent_total.value_or(-1)));
+  }
+  return lines;
+}
+
+void ExpectSameRun(const std::string& resumed, const std::string& whole) {
+  EXPECT_EQ(WithoutTimes(resumed), WithoutTimes(whole));
+  EXPECT_TRUE(FileText(resumed + "/model.safetensors") == FileText(whole + "/model.safetensors"));
+  for (Rank rank = 0; rank < 4; ++rank) {
+    const std::string model = absl::StrCat("/node-", rank, "/model.safetensors");
+    EXPECT_TRUE(FileText(resumed + model) == FileText(whole + model)) << model;
+    EXPECT_EQ(NodeLosses(resumed, rank), NodeLosses(whole, rank)) << rank;
+    // What a run that goes on keeps in turn is the same as well.
+    const std::string part = absl::StrCat("/checkpoints/round-8/node-", rank, ".safetensors");
+    EXPECT_TRUE(FileText(resumed + part) == FileText(whole + part)) << part;
+  }
+}
+
+class ResumedSimulation : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ResumedSimulation, LeavesTheFilesOfOneThatNeverStopped) {
+  const ScratchFolder folder;
+  const std::string whole = folder.File("whole"), stopped = folder.File("stopped");
+  Settings settings{{"algorithm", GetParam()}};
+  const std::string& rule = Algorithms().Read(GetParam())->kind->optimizer;
+  if (!rule.empty()) settings["optimizer"] = rule;
+  const auto summary = RunIn(whole, settings);
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  EXPECT_EQ(FailureOf(RunIn(stopped, settings, kStopped).status()), Failure::kInterrupted);
+  EXPECT_EQ(FindCheckpoint(stopped)->manifest.round(), 4);
+
+  settings["resume"] = stopped;
+  const auto resumed = RunIn(stopped, settings);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  ExpectSameRun(stopped, whole);
+  EXPECT_EQ(resumed->rounds, kRounds);
+  EXPECT_EQ(resumed->test_accuracy, summary->test_accuracy);
+  EXPECT_EQ(resumed->bytes_sent_total, summary->bytes_sent_total);
+  EXPECT_EQ(resumed->evaluation_bytes_sent_total, summary->evaluation_bytes_sent_total);
+}
+
+std::vector<std::string> Synchronous() {
+  std::vector<std::string> specs;
+  for (const std::string& spec : testing::ExamplesOf(Algorithms())) {
+    if (HasRounds(spec)) specs.push_back(spec);
+  }
+  return specs;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registered, ResumedSimulation, ::testing::ValuesIn(Synchronous()),
+                         testing::SpecTestName);
+
+// The batch of rounds to come depends on the evaluations before the checkpoint.
+TEST(SimulatedCheckpoints, KeepTheCourseThatEvaluationsHaveSet) {
+  const ScratchFolder folder;
+  const std::string whole = folder.File("whole"), stopped = folder.File("stopped");
+  Settings settings{{"batch_schedule", "plateau:factor=2:patience=1:threshold=0.9:most=3"},
+                    {"eval_every", "0.25"},
+                    {"epochs", "2"}};
+  const auto summary = RunIn(whole, settings);
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  EXPECT_FALSE(RunIn(stopped, settings, kStopped).ok());
+  settings["resume"] = stopped;
+  const auto resumed = RunIn(stopped, settings);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  ExpectSameRun(stopped, whole);
+  EXPECT_EQ(resumed->rounds, summary->rounds);
+  EXPECT_LT(resumed->rounds, 16) << "the batch has grown";
+}
+
+TEST(SimulatedCheckpoints, HoldTheAveragedModel) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(RunIn(folder.path(), {{"rounds", "8"}}).ok());
+  EXPECT_TRUE(FileText(folder.File("model.safetensors")) ==
+              FileText(folder.File("checkpoints/round-8/model.safetensors")));
+}
+
+TEST(SimulatedCheckpoints, ChangeNothing) {
+  const ScratchFolder folder;
+  const std::string with = folder.File("with"), without = folder.File("without");
+  ASSERT_TRUE(RunIn(with, {{"algorithm", "sgp:overlap=2"}}).ok());
+  ASSERT_TRUE(RunIn(without, {{"algorithm", "sgp:overlap=2"}, {"checkpoint_every", "100"}}).ok());
+  EXPECT_FALSE(std::filesystem::exists(without + "/checkpoints"));
+  for (const char* file : {"/metrics.jsonl", "/summary.json", "/node-1/metrics.jsonl"}) {
+    EXPECT_EQ(FileText(with + file), FileText(without + file)) << file;
+  }
+}
+
+TEST(SimulatedCheckpoints, AnOlderOneCanBeGoneBackTo) {
+  const ScratchFolder folder;
+  const std::string whole = folder.File("whole"), back = folder.File("back");
+  ASSERT_TRUE(RunIn(whole, {}).ok());
+  ASSERT_TRUE(RunIn(back, {}).ok());
+  const auto resumed = RunIn(back, {{"resume", back + "/checkpoints/round-6"}});
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  ExpectSameRun(back, whole);
+}
+
+std::string Refusal(const Settings& settings) {
+  const auto experiment = Checkpointing(settings);
+  if (!experiment.ok()) return std::string(experiment.status().message());
+  const auto interval = CheckpointInterval(**experiment);
+  if (!interval.ok()) return std::string(interval.status().message());
+  return std::string(CheckpointToResume(**experiment).status().message());
+}
+
+TEST(SimulatedCheckpoints, AreRefusedWhereThereCanBeNone) {
+  EXPECT_THAT(Refusal({{"checkpoint_every", "5min"}}),
+              HasSubstr("--checkpoint-every=5min: must be a number of rounds from 1 on"));
+  EXPECT_THAT(Refusal({{"checkpoint_every", "0"}}), HasSubstr("from 1 on"));
+  EXPECT_THAT(Refusal({{"algorithm", "adpsgd"}}),
+              HasSubstr("--checkpoint-every=2: the nodes of --algorithm=adpsgd"));
+  EXPECT_THAT(Refusal({{"model", "phantom:1MB"}}),
+              HasSubstr("--checkpoint-every=2: --model=phantom:1MB has no weights to save"));
+}
+
+TEST(SimulatedCheckpoints, OfAnotherExperimentAreRefusedWithTheSetting) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(RunIn(folder.path(), {}).ok());
+  EXPECT_THAT(Refusal({{"resume", folder.path()}, {"lr", "0.5"}}), HasSubstr("lr was "));
+  EXPECT_THAT(Refusal({{"resume", folder.path()}, {"nodes", "5"}}), HasSubstr("nodes was 4 in "));
+  EXPECT_THAT(Refusal({{"resume", folder.File("none")}}),
+              HasSubstr("none has no complete checkpoint"));
+  EXPECT_EQ(Refusal({{"resume", folder.path()}, {"checkpoint_every", "3"}}), "");
+}
+
+TEST(SimulatedCheckpoints, ThatAreDamagedEndTheRunBeforeItBegins) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(RunIn(folder.path(), {}).ok());
+  const std::string part = folder.File("checkpoints/round-8/node-2.safetensors");
+  std::string bytes = FileText(part);
+  bytes.back() ^= 1;
+  std::ofstream(part, std::ios::binary) << bytes;
+  const auto resumed = RunIn(folder.path(), {{"resume", folder.path()}});
+  EXPECT_EQ(FailureOf(resumed.status()), Failure::kInput);
+  EXPECT_THAT(std::string(resumed.status().message()), HasSubstr("node-2.safetensors"));
+}
+
+}  // namespace
+}  // namespace grapevine
