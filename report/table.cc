@@ -50,11 +50,12 @@ std::string LatexCell(const std::string& text) {
                                                          {">", "\\textgreater{}"},
                                                          {"|", "\\textbar{}"},
                                                          {"'", "\\textquotesingle{}"},
+                                                         {"\"", "\\symbol{34}"},
                                                          {"`", "\\textasciigrave{}"},
                                                          {"\n", " "}});
   // Twice, as what has been replaced is not looked at again: "---".
-  const auto apart = [](const std::string& hyphens) {
-    return absl::StrReplaceAll(hyphens, {{"--", "-{}-"}});
+  const auto apart = [](const std::string& repeated) {
+    return absl::StrReplaceAll(repeated, {{"--", "-{}-"}, {",,", ",{},"}});
   };
   return apart(apart(escaped));
 }

@@ -23,7 +23,7 @@ TEST(TableText, EscapesInLatex) {
   EXPECT_EQ(TableText(Awkward(), TableFormat::kLatex),
             "\\begin{tabular}{lr}\n\\hline\n"
             "method & accuracy (\\%) \\\\\n\\hline\n"
-            "ring, \"dpsgd\" & 98.5 \\\\\n"
+            "ring, \\symbol{34}dpsgd\\symbol{34} & 98.5 \\\\\n"
             "a\\textbar{}b\\_c \\& 50\\% & 7 \\\\\n"
             "2\u00d7 &  \\\\\n"
             "\\hline\n\\end{tabular}\n");
@@ -53,11 +53,13 @@ TEST(TableText, KeepsCommandsInsideTheirCells) {
             "\\textbackslash{}input\\{/etc/passwd\\} \\$x\\textasciicircum{}2\\$ "
             "\\textasciitilde{}\\# \\\\\n\\hline\n\\end{tabular}\n");
   EXPECT_EQ(TableText({{"a"}, {{"\x1b[2J\n"}}}, TableFormat::kText), "a\n [2J\n");
-  EXPECT_EQ(TableText({{"a"}, {{"--nodes=8 ---x '--out=a->b' `c` <d>"}}}, TableFormat::kLatex),
-            "\\begin{tabular}{l}\n\\hline\na \\\\\n\\hline\n"
-            "-{}-nodes=8 -{}-{}-x \\textquotesingle{}-{}-out=a-\\textgreater{}b"
-            "\\textquotesingle{} \\textasciigrave{}c\\textasciigrave{} "
-            "\\textless{}d\\textgreater{} \\\\\n\\hline\n\\end{tabular}\n")
+  EXPECT_EQ(
+      TableText({{"a"}, {{"--nodes=8 ---x '--out=a->b' `c` <d> \",,e\""}}}, TableFormat::kLatex),
+      "\\begin{tabular}{l}\n\\hline\na \\\\\n\\hline\n"
+      "-{}-nodes=8 -{}-{}-x \\textquotesingle{}-{}-out=a-\\textgreater{}b"
+      "\\textquotesingle{} \\textasciigrave{}c\\textasciigrave{} "
+      "\\textless{}d\\textgreater{} \\symbol{34},{},e\\symbol{34} "
+      "\\\\\n\\hline\n\\end{tabular}\n")
       << "no ligatures and no typographic quotes";
   EXPECT_EQ(TableText({{"a", "b"}, {}}, TableFormat::kMarkdown), "| a | b |\n| ---: | ---: |\n");
 }
