@@ -10,9 +10,6 @@
 namespace grapevine {
 namespace {
 
-// How many rounds are looked at where a graph never repeats.
-constexpr Round kSampledRounds = 32;
-
 bool HasRounds(const AlgorithmKind& kind, const Spec& spec) {
   return !kind.rounds || kind.rounds(spec);
 }
@@ -63,8 +60,7 @@ double NeighbourMessages(const Topology& topology) {
 
 Rank LargestInDegree(const Topology& topology) {
   Rank largest = 0;
-  const Round rounds = topology.period() > 0 ? topology.period() : kSampledRounds;
-  for (Round round = 0; round < rounds; ++round) {
+  for (Round round = 0; round < topology.shown_rounds(); ++round) {
     for (Rank rank = 0; rank < topology.size(); ++rank) {
       largest = std::max(largest, topology.Degree(rank, round));
     }

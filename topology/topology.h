@@ -32,6 +32,9 @@ class Topology {
   // Rounds after which the graph repeats: 1 when it is fixed, 0 when it never
   // repeats (random matchings).
   virtual Round period() const = 0;
+  // So many rounds, from 0 on, show every edge; of a graph that never repeats, they are a sample.
+  Round shown_rounds() const { return period() > 0 ? period() : kSampledRounds; }
+  static constexpr Round kSampledRounds = 32;
   // Whether any edge is one-way.
   virtual bool directed() const = 0;
 

@@ -31,6 +31,9 @@ struct TopologyKind {
   std::vector<std::string> examples;
   // What follows the name is a path, colons and all (base/registry.h).
   bool tail = false;
+  // Its edges are drawn or given rather than follow from a formula: when nodes are lost, what is
+  // left of them stays (weights/living_mixing.h).
+  bool drawn = false;
 
   // Over n >= 1 nodes; a function of its arguments only. Errors name the spec, what is wrong
   // and, if another n would work, the nearest one (SizeError).

@@ -26,13 +26,9 @@ namespace {
 // Receive buffers for a second round are posted if they take no more than this.
 constexpr int64_t kEagerWindowBytes = int64_t{64} << 20;
 
-// For random matchings, which never repeat: in one of so many rounds a node has a peer.
-constexpr Round kSampledRounds = 32;
-
 Rank LargestInDegree(const Topology& topology, Rank rank) {
   Rank largest = 0;
-  const Round rounds = topology.period() > 0 ? topology.period() : kSampledRounds;
-  for (Round round = 0; round < rounds; ++round) {
+  for (Round round = 0; round < topology.shown_rounds(); ++round) {
     largest = std::max(largest, topology.Degree(rank, round));
   }
   return largest;

@@ -61,6 +61,7 @@ const Registration kFile(Topologies(), {.name = "file",
                                         .options = ":PATH",
                                         .help = "a graph of your own: an edge list, GraphML or DOT",
                                         .tail = true,
+                                        .drawn = true,
                                         .make = LoadGraphFile});
 
 }  // namespace

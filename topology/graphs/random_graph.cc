@@ -243,6 +243,7 @@ const Registration kRandom(Topologies(), {.name = "random",
                                           .help = "a random graph in which all have d neighbours",
                                           .examples = {"random", "random:d=1", "random:d=2",
                                                        "random:d=4", "random:d=15"},
+                                          .drawn = true,
                                           .make = MakeRandomRegular,
                                           .advised = Advised});
 
@@ -250,6 +251,7 @@ const Registration kErdosRenyi(Topologies(), {.name = "erdos-renyi",
                                               .options = "[:p=0.2]",
                                               .help = "every pair is joined with probability p",
                                               .examples = {"erdos-renyi", "erdos-renyi:p=1"},
+                                              .drawn = true,
                                               .make = MakeErdosRenyi});
 
 const Registration kSmallWorld(
@@ -257,6 +259,7 @@ const Registration kSmallWorld(
                    .options = "[:k=4][:p=0.1]",
                    .help = "a ring of k neighbours, each edge rewired with probability p",
                    .examples = {"small-world", "small-world:k=2:p=0", "small-world:k=6:p=1"},
+                   .drawn = true,
                    .make = MakeSmallWorld});
 
 }  // namespace

@@ -5,9 +5,6 @@
 namespace grapevine {
 namespace {
 
-// How many rounds are looked at of a graph that never repeats.
-constexpr Round kSampledRounds = 32;
-
 bool Equal(const Topology& topology, Rank a, Rank b, Round round) {
   const Rank degree = topology.Degree(a, round);
   return topology.OutDegree(a, round) == degree && topology.Degree(b, round) == degree &&
@@ -37,8 +34,7 @@ std::optional<Edge> UnequalEdge(const Topology& topology, Round round) {
 }  // namespace
 
 std::optional<UnequalDegrees> FindUnequalDegrees(const Topology& topology) {
-  const Round rounds = topology.period() > 0 ? topology.period() : kSampledRounds;
-  for (Round round = 0; round < rounds; ++round) {
+  for (Round round = 0; round < topology.shown_rounds(); ++round) {
     if (const auto edge = UnequalEdge(topology, round)) return UnequalDegrees{*edge, round};
   }
   return std::nullopt;
