@@ -1,0 +1,69 @@
+// Who goes on when members are lost, and from which round: agreed upon by those who are left.
+//
+// Without I/O, for the coordinator of real nodes and for the simulator. Two phases, as nodes of a
+// gossip are in different rounds, and none may go through a round in one graph while its neighbour
+// goes through it in another:
+//
+//   1. Prepare: everybody left begins no round any more, and says which one it has begun last.
+//   2. Once all have answered, the view: it holds from the round after the latest of these. Those
+//      behind go through the rounds until then without the lost (algorithm/event.h, Lost).
+//
+// Members lost meanwhile open the question anew, under a ballot of its own; late answers to an
+// earlier one count for nothing. A view may follow another before everybody has reached the
+// first: views have epochs, and rounds never fall.
+//
+// Thread-compatible.
+#ifndef GRAPEVINE_ALGORITHM_MEMBERSHIP_VIEW_AGREEMENT_H_
+#define GRAPEVINE_ALGORITHM_MEMBERSHIP_VIEW_AGREEMENT_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "algorithm/membership/view.h"
+
+namespace grapevine {
+
+// To everybody left: begin no round, say which one was begun last.
+struct Prepare {
+  uint32_t ballot = 0;
+  bool operator==(const Prepare&) const = default;
+};
+
+class ViewAgreement {
+ public:
+  using Decree = std::variant<Prepare, View>;
+
+  // `first`: all members, from the first round on.
+  explicit ViewAgreement(View first) : view_(std::move(first)), living_(view_.members) {}
+
+  // A member is lost. Nothing happens if it is known to be.
+  void Lose(Member member);
+  // An answer: `round` is the last that `member` has begun; -1: none. Errors are the member's
+  // violations, to follow "rank 3 ".
+  absl::Status OnBegun(Member member, uint32_t ballot, Round round);
+
+  // What everybody left is to be told, if there is anything new.
+  std::optional<Decree> Take() { return std::exchange(decree_, std::nullopt); }
+
+  // The latest that was agreed upon.
+  const View& view() const { return view_; }
+  // Those who are not lost, also while they have not agreed. Ascending.
+  const std::vector<Member>& living() const { return living_; }
+  bool agreed() const { return !asking_; }
+
+ private:
+  View view_;
+  std::vector<Member> living_;
+  uint32_t ballot_ = 0;
+  bool asking_ = false;
+  std::map<Member, Round> begun_;  // answers to this ballot
+  std::optional<Decree> decree_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_ALGORITHM_MEMBERSHIP_VIEW_AGREEMENT_H_
