@@ -88,15 +88,15 @@ def json_headers(name, header, **kwargs):
 
 # With --define=prefixes=no every file stands by itself: a check that it includes what
 # it uses.
-def prefix_copts(path):
+def prefix_select(with_prefixes, without):
     return select({
-        "//third_party:no_prefixes": [],
-        # A header that was made with other flags is not taken: say so.
-        "//conditions:default": ["-include", path, "-Winvalid-pch"],
+        "//third_party:no_prefixes": without,
+        "//conditions:default": with_prefixes,
     })
 
+def prefix_copts(path):
+    # A header that was made with other flags is not taken: say so.
+    return prefix_select(["-include", path, "-Winvalid-pch"], [])
+
 def prefix_deps(label):
-    return select({
-        "//third_party:no_prefixes": [],
-        "//conditions:default": [label],
-    })
+    return prefix_select([label], [])

@@ -51,7 +51,7 @@ Schedules Make(const std::string& text, Rank size) {
 
 int LevelsOf(const std::string& text, Rank size) { return (*Read(text, size))(0)[0]->levels(); }
 
-int64_t Sent(const AllreduceSchedule& schedule, int64_t elements) {
+int64_t ElementsSent(const AllreduceSchedule& schedule, int64_t elements) {
   int64_t sum = 0;
   for (int level = 0; level < schedule.levels(); ++level) {
     for (const ElementRange& range : schedule.Step(level, elements).sent) sum += range.size();
@@ -161,25 +161,27 @@ TEST(AllreduceBytes, AreThoseOfTheClosedForms) {
     const int64_t elements = int64_t{n} * 60;  // every piece a whole number of them
     for (const char* kind : {"allreduce", "allreduce:halving-doubling"}) {
       for (const auto& schedule : Make(kind, n)) {
-        EXPECT_EQ(Sent(*schedule, elements), 2 * (n - 1) * 60) << kind << " of " << n;
+        EXPECT_EQ(ElementsSent(*schedule, elements), 2 * (n - 1) * 60) << kind << " of " << n;
       }
     }
     int64_t tree = 0;
-    for (const auto& schedule : Make("allreduce:tree", n)) tree += Sent(*schedule, elements);
+    for (const auto& schedule : Make("allreduce:tree", n))
+      tree += ElementsSent(*schedule, elements);
     EXPECT_EQ(tree, 2 * (n - 1) * elements) << "all of " << n << " together";
     std::vector<int64_t> double_tree(n);
     for (const Schedules& half : MakeParts("allreduce:double-tree", n)) {
-      for (Rank rank = 0; rank < n; ++rank) double_tree[rank] += Sent(*half[rank], elements / 2);
+      for (Rank rank = 0; rank < n; ++rank)
+        double_tree[rank] += ElementsSent(*half[rank], elements / 2);
     }
     EXPECT_LE(std::ranges::max(double_tree), 2 * elements) << n;
     EXPECT_EQ(std::reduce(double_tree.begin(), double_tree.end()), 2 * (n - 1) * elements) << n;
   }
   for (const auto& schedule : Make("allreduce:torus:4x8", 32)) {
-    EXPECT_EQ(Sent(*schedule, 320), 2 * 7 * 40 + 2 * 3 * 10);
+    EXPECT_EQ(ElementsSent(*schedule, 320), 2 * 7 * 40 + 2 * 3 * 10);
   }
   const Schedules hierarchical = Make("allreduce:hierarchical:groups=4", 32);
-  EXPECT_EQ(Sent(*hierarchical[0], 400), 3 * 400 + 2 * 3 * 100) << "a leader of 8";
-  EXPECT_EQ(Sent(*hierarchical[1], 400), 400) << "a leaf";
+  EXPECT_EQ(ElementsSent(*hierarchical[0], 400), 3 * 400 + 2 * 3 * 100) << "a leader of 8";
+  EXPECT_EQ(ElementsSent(*hierarchical[1], 400), 400) << "a leaf";
 }
 
 // Each of the two trees of n ranks has a height of log2 n, every edge of which costs two levels at

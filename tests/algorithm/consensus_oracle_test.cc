@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kCoordinates = 4000;  // independent samples of the same process
 constexpr Round kBurnIn = 150;
-constexpr Round kRounds = 450;
+constexpr Round kMixingRounds = 450;
 
 // Collects all replicas of a round, then averages (1/n) sum |x_i - mean|^2 per
 // coordinate over the rounds after the burn-in.
@@ -60,7 +60,7 @@ struct Case {
   std::string algorithm;
   double distance;  // at learning rate 0.1, h = sigma = 1, per coordinate
   // All coordinates see the same random graphs: these average over rounds alone.
-  Round rounds = kRounds;
+  Round rounds = kMixingRounds;
   double tolerance = 0.01;
 };
 

@@ -15,16 +15,13 @@
 namespace grapevine::testing {
 namespace {
 
-constexpr Round kRounds = LocalLoop::kRounds;
-constexpr double kRate = LocalLoop::kRate;
-
 // The centre and the replicas pull at each other, each at the other's old value. The centre begins
 // where node 0 does, if all begin at the same point.
 Replicas ElasticallyAveraged(Rank nodes, int64_t every, double alpha) {
   Replicas x(nodes, RandomStarts(1)[0]);
   Replicas velocity(nodes, std::vector<double>(LocalLoop::kElements));
   std::vector<double> centre = x[0];
-  for (Round round = 0; round < kRounds; ++round) {
+  for (Round round = 0; round < LocalLoop::kRounds; ++round) {
     const std::vector<double> mean = Averaged(UniformWeights(nodes), x)[0];
     const double pull = (round + 1) % every == 0 ? alpha : 0;
     for (Rank i = 0; i < nodes; ++i) {
@@ -55,7 +52,7 @@ TEST_P(Easgd, IsALoopOverTheReplicasAndTheCentre) {
     options.order_seed = 100 * nodes + every;
     ExpectReplicas(options, ElasticallyAveraged(nodes, every, 0.9 / nodes), 1e-5);
     options.algorithm = "easgd:rho=0.8:tree" + period;
-    ExpectReplicas(options, ElasticallyAveraged(nodes, every, 0.8 * kRate), 1e-5);
+    ExpectReplicas(options, ElasticallyAveraged(nodes, every, 0.8 * LocalLoop::kRate), 1e-5);
     // The same machine; its local rule is the optimizer's.
     options.algorithm = "eamsgd" + period;
     ExpectReplicas(options, ElasticallyAveraged(nodes, every, 0.9 / nodes), 1e-5);
@@ -78,18 +75,18 @@ TEST_P(Easgd, KeepsTheSumOfReplicasAndCentre) {
   options.buffers = 0;
   options.initial = EqualStart;
   options.make_algorithm = [](AlgorithmOptions at) {
-    at.learning_rate = [](Round round) { return round == 0 ? kRate : 0.0; };
+    at.learning_rate = [](Round round) { return round == 0 ? LocalLoop::kRate : 0.0; };
     return *MakeAlgorithm("easgd", at);
   };
   options.momentum = 0;
-  std::vector<Replicas> models(kRounds + 1, Replicas(nodes));
+  std::vector<Replicas> models(LocalLoop::kRounds + 1, Replicas(nodes));
   options.at_boundary = [&](Rank rank, Round completed, std::span<const float> model) {
     models[completed][rank].assign(model.begin(), model.end());
   };
   Cluster cluster(options);
-  ASSERT_TRUE(cluster.Run(kRounds).ok());
+  ASSERT_TRUE(cluster.Run(LocalLoop::kRounds).ok());
   std::vector<double> first;
-  for (Round round = 1; round < kRounds; ++round) {
+  for (Round round = 1; round < LocalLoop::kRounds; ++round) {
     for (int64_t e = 0; e < LocalLoop::kParameters; ++e) {
       const double before = models[round][0][e], after = models[round + 1][0][e];
       double sum = (after - (1 - alpha) * before) / alpha;

@@ -25,7 +25,7 @@ LocalLoop::Exchange NoLoCo(double beta, double eta, double gamma) {
   };
 }
 
-struct Method {
+struct Pairing {
   std::string spec;  // without its period
   LocalLoop::Exchange exchange;
 };
@@ -33,8 +33,8 @@ struct Method {
 class NoLoCoOracle : public ::testing::TestWithParam<WeightedGraph> {};
 
 TEST_P(NoLoCoOracle, IsALoopOverW) {
-  for (const Method& method : {Method{"noloco", NoLoCo(0.5, 0.7, 0.7)},
-                               {"noloco:momentum=0.3:lr=0.6:pull=0.9", NoLoCo(0.3, 0.6, 0.9)}}) {
+  for (const Pairing& method : {Pairing{"noloco", NoLoCo(0.5, 0.7, 0.7)},
+                                {"noloco:momentum=0.3:lr=0.6:pull=0.9", NoLoCo(0.3, 0.6, 0.9)}}) {
     for (const int64_t every : {1, 4, 7}) {
       const Replicas expected = Trained({.nodes = WeightedGraph::kNodes,
                                          .every = every,

@@ -139,7 +139,7 @@ TEST(EmulatedMemoryDeathTest, NothingIsTouchedOutside) {
   write(999);
 }
 
-class EmulatedStreamTest : public testing::Test {
+class EmulatedStreamTest : public ::testing::Test {
  protected:
   EmulatedStreamTest() {
     EXPECT_EQ(cudaStreamCreateWithFlags(&a_, cudaStreamNonBlocking), cudaSuccess);

@@ -23,15 +23,15 @@ namespace grapevine {
 namespace {
 
 using std::chrono::steady_clock;
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 constexpr std::chrono::seconds kLong{60};
 constexpr Round kRounds = 200;
 
 // A run of one node whose metrics.jsonl is a pipe: a file system that takes in a few
 // lines and stalls until somebody reads.
-class StalledMetrics : public testing::Test {
+class StalledMetrics : public ::testing::Test {
  protected:
   StalledMetrics() {
     signal(SIGPIPE, SIG_IGN);

@@ -172,32 +172,32 @@ TEST(BatchesThatGrowAtPlateaus, EndWhenTheirTargetIsMet) {
   EXPECT_TRUE(real.summary().target->met);
 }
 
-std::string RefusalOf(const Flags& flags) {
+std::string PlateauRefusal(const Flags& flags) {
   const absl::Status status = BuildGrowing(flags).status();
   EXPECT_EQ(FailureOf(status), Failure::kUsage) << status;
   return std::string(status.message());
 }
 
 TEST(BatchesThatGrowAtPlateaus, AreRefusedWhereNoPlateauCanShow) {
-  EXPECT_EQ(RefusalOf({{"rounds", "100"}}),
+  EXPECT_EQ(PlateauRefusal({{"rounds", "100"}}),
             "--batch-schedule=plateau: how many samples --rounds=100 are is not known before the "
             "run; give its length in --epochs");
-  EXPECT_EQ(RefusalOf({{"epochs", "3"}}),
+  EXPECT_EQ(PlateauRefusal({{"epochs", "3"}}),
             "--batch-schedule=plateau: the batch can grow after 4 evaluations at the earliest, of "
             "which the run has 3; lower --eval-every=1, or make the run longer");
-  EXPECT_EQ(RefusalOf({{"eval_every", "1000"}}),
+  EXPECT_EQ(PlateauRefusal({{"eval_every", "1000"}}),
             "--batch-schedule=plateau: the batch can grow after 4 evaluations at the earliest, of "
             "which the run has 1; lower --eval-every=1000, or make the run longer");
-  EXPECT_EQ(RefusalOf({{"algorithm", "adpsgd"}}),
+  EXPECT_EQ(PlateauRefusal({{"algorithm", "adpsgd"}}),
             "--batch-schedule=plateau: the nodes of --algorithm=adpsgd go through no rounds "
             "together; take --accumulate, or dpsgd");
   for (const char* model : {"phantom:1MB", "quadratic:dim=4"}) {
-    EXPECT_EQ(RefusalOf({{"model", model}, {"rounds", "30"}}),
+    EXPECT_EQ(PlateauRefusal({{"model", model}, {"rounds", "30"}}),
               std::string("--batch-schedule=plateau: --model=") + model +
                   " has no test data whose loss could show a plateau; say where the batch grows "
                   "(step:at=50%+75%), or choose another model");
   }
-  EXPECT_THAT(RefusalOf({{"batch", "64"}}), HasSubstr("--batch=64: 8 such batches"))
+  EXPECT_THAT(PlateauRefusal({{"batch", "64"}}), HasSubstr("--batch=64: 8 such batches"))
       << "that it may come to";
   const auto recorded = ResolveConfig(
       {.flags = {{"nodes", "2"}, {"batch_schedule", "plateau"}, {"record", "run.rec"}}});

@@ -55,7 +55,7 @@ std::string Contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-class Fuzz : public testing::TestWithParam<std::string> {
+class Fuzz : public ::testing::TestWithParam<std::string> {
  protected:
   static void Play(const std::string& input, const std::string& name) {
     std::snprintf(present, sizeof present, "\nThis input ends the process: %s\n", name.c_str());
@@ -91,7 +91,7 @@ std::vector<std::string> TargetNames() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, Fuzz, testing::ValuesIn(TargetNames()),
+INSTANTIATE_TEST_SUITE_P(Targets, Fuzz, ::testing::ValuesIn(TargetNames()),
                          [](const auto& info) { return info.param; });
 
 // A folder that nobody plays would look like seeds that hold.
@@ -119,7 +119,7 @@ bool ReadOption(const std::string& argument) {
 }  // namespace grapevine::fuzz
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
+  ::testing::InitGoogleTest(&argc, argv);
   for (int i = 1; i < argc; ++i) {
     if (grapevine::fuzz::ReadOption(argv[i])) continue;
     std::fprintf(stderr, "%s: no such option\n", argv[i]);

@@ -6,19 +6,12 @@
 
 #include "gtest/gtest.h"
 #include "kernels/vector/tensor_norms.h"
-#include "random/keyed_random.h"
+#include "tests/kernels/noise.h"
 
 namespace grapevine {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-std::vector<float> Noise(int64_t size) {
-  KeyedRandom random(/*seed=*/3, Purpose::kGradientNoise);
-  std::vector<float> values(static_cast<size_t>(size));
-  for (float& value : values) value = static_cast<float>(random.Normal());
-  return values;
-}
 
 std::vector<float> Clipped(std::vector<float> vector, double limit,
                            InstructionSet set = BestInstructionSet()) {

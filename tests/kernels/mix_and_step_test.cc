@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kSeed = 17;
 
-std::vector<float> Noise(uint64_t stream, int64_t size) {
+std::vector<float> NoiseOf(uint64_t stream, int64_t size) {
   KeyedRandom random(kSeed, Purpose::kGradientNoise, stream);
   std::vector<float> values(static_cast<size_t>(size));
   for (float& value : values) value = static_cast<float>(2 * random.Unit() - 1);
@@ -43,7 +43,7 @@ void ExpectSameBits(const std::vector<float>& actual, const std::vector<float>& 
 class Mixture {
  public:
   Mixture(int k, int64_t size) {
-    for (int i = 0; i < k; ++i) vectors_.push_back(Noise(100 + i, size));
+    for (int i = 0; i < k; ++i) vectors_.push_back(NoiseOf(100 + i, size));
     for (int i = 0; i < k; ++i) {
       terms_.push_back({static_cast<float>((0.7 + 0.1 * i) / k), vectors_[i].data()});
     }
@@ -60,7 +60,7 @@ class Mixture {
 constexpr int64_t kSizes[] = {0, 1, 15, 16, 17, 127, 128, 129, 1000, 4099};
 constexpr int64_t kLarge = (int64_t{1} << 20) + 37;
 
-class MixAndStepTest : public testing::TestWithParam<InstructionSet> {};
+class MixAndStepTest : public ::testing::TestWithParam<InstructionSet> {};
 
 TEST_P(MixAndStepTest, WeightedSumHasTheBitsOfThePlainSum) {
   for (int k : {0, 1, 2, 3, 4, 5, 8, 9, 40}) {
@@ -116,9 +116,9 @@ TEST_P(MixAndStepTest, SumsInPlace) {
 struct Fixture {
   Fixture(int k, int64_t size, SgdStep options)
       : mixture(k, size),
-        own(Noise(1, size)),
-        gradient(Noise(2, size)),
-        velocity(Noise(3, size)),
+        own(NoiseOf(1, size)),
+        gradient(NoiseOf(2, size)),
+        velocity(NoiseOf(3, size)),
         step(options) {
     step.own = own.data();
     step.gradient = gradient.data();
@@ -220,10 +220,10 @@ TEST_P(MixAndStepTest, StaysCloseToDoublePrecision) {
 struct AdamFixture {
   AdamFixture(int k, int64_t size, Decay decay)
       : mixture(k, size),
-        own(Noise(1, size)),
-        gradient(Noise(2, size)),
-        mean(Noise(3, size)),
-        square(Noise(4, size)) {
+        own(NoiseOf(1, size)),
+        gradient(NoiseOf(2, size)),
+        mean(NoiseOf(3, size)),
+        square(NoiseOf(4, size)) {
     for (float& value : square) value *= value;
     step = {.own = decay == Decay::kNone ? nullptr : own.data(),
             .gradient = gradient.data(),
@@ -301,7 +301,7 @@ TEST_P(MixAndStepTest, AdagradHasTheBitsOfThePlainStep) {
     for (int64_t size : kSizes) {
       SCOPED_TRACE("size " + std::to_string(size));
       Mixture mixture(3, size);
-      const std::vector<float> own = Noise(1, size), gradient = Noise(2, size);
+      const std::vector<float> own = NoiseOf(1, size), gradient = NoiseOf(2, size);
       std::vector<float> sum(size, 0.5f), expected_sum = sum, expected, out(size, NAN);
       const AdagradStep step{.own = own.data(),
                              .gradient = gradient.data(),
@@ -319,13 +319,13 @@ TEST_P(MixAndStepTest, AdagradHasTheBitsOfThePlainStep) {
   }
 }
 
-std::string Name(const testing::TestParamInfo<InstructionSet>& info) {
+std::string Name(const ::testing::TestParamInfo<InstructionSet>& info) {
   constexpr const char* kNames[] = {"Baseline", "Avx2", "Avx512"};
   return kNames[static_cast<int>(info.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryInstructionSet, MixAndStepTest,
-                         testing::ValuesIn(AvailableInstructionSets()), Name);
+                         ::testing::ValuesIn(AvailableInstructionSets()), Name);
 
 }  // namespace
 }  // namespace grapevine

@@ -10,18 +10,11 @@
 #include "gtest/gtest.h"
 #include "kernels/passes/denormals.h"
 #include "random/keyed_random.h"
+#include "tests/kernels/bits.h"
+#include "tests/kernels/noise.h"
 
 namespace grapevine {
 namespace {
-
-std::vector<float> Noise(int64_t size) {
-  KeyedRandom random(/*seed=*/3, Purpose::kGradientNoise);
-  std::vector<float> values(static_cast<size_t>(size));
-  for (float& value : values) value = static_cast<float>(random.Normal());
-  return values;
-}
-
-uint32_t Bits(float value) { return std::bit_cast<uint32_t>(value); }
 
 // The value that sign, exponent and mantissa of a binary16 say. Infinity counts as the
 // number after the largest, as in rounding.

@@ -6,17 +6,10 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "random/keyed_random.h"
+#include "tests/kernels/noise.h"
 
 namespace grapevine {
 namespace {
-
-std::vector<float> Noise(int64_t size) {
-  KeyedRandom random(/*seed=*/3, Purpose::kGradientNoise);
-  std::vector<float> values(static_cast<size_t>(size));
-  for (float& value : values) value = static_cast<float>(random.Normal());
-  return values;
-}
 
 double SquaredNorm(const auto& values) {
   return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);

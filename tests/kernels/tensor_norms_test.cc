@@ -7,17 +7,10 @@
 
 #include "gtest/gtest.h"
 #include "kernels/passes/ordered_sum.h"
-#include "random/keyed_random.h"
+#include "tests/kernels/noise.h"
 
 namespace grapevine {
 namespace {
-
-std::vector<float> Noise(int64_t size) {
-  KeyedRandom random(/*seed=*/3, Purpose::kGradientNoise);
-  std::vector<float> values(static_cast<size_t>(size));
-  for (float& value : values) value = static_cast<float>(random.Normal());
-  return values;
-}
 
 // A layout with a tensor of each of these sizes.
 ReplicaLayout LayoutOf(const std::vector<int64_t>& sizes) {

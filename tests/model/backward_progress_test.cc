@@ -15,12 +15,12 @@
 namespace grapevine {
 namespace {
 
-constexpr ImageShape kImage = {28, 28, 1};
+constexpr ImageShape kProgressImage = {28, 28, 1};
 
 Batch RandomBatch() {
   KeyedRandom random(1, Purpose::kSyntheticData);
   Batch batch{.size = 4};
-  batch.images.resize(batch.size * kImage.size());
+  batch.images.resize(batch.size * kProgressImage.size());
   batch.labels.resize(batch.size);
   for (float& pixel : batch.images) pixel = static_cast<float>(random.Normal());
   for (int32_t& label : batch.labels) label = static_cast<int32_t>(random.Below(10));
@@ -30,7 +30,7 @@ Batch RandomBatch() {
 class GradientsInParts : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    auto network = MakeNetwork(GetParam(), kImage, 10, {});
+    auto network = MakeNetwork(GetParam(), kProgressImage, 10, {});
     ASSERT_TRUE(network.ok()) << network.status();
     network_ = *std::move(network);
     size_ = network_->layout().size;
@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(All, GradientsInParts,
 
 // Inner products of 784 x 10 alone: nothing is ready before all is.
 TEST(ReadyAt, OfOneLayerIsTheEnd) {
-  const auto network = *MakeNetwork("softmax", kImage, 10, {});
+  const auto network = *MakeNetwork("softmax", kProgressImage, 10, {});
   EXPECT_EQ(network->ReadyAt(network->layout().size - 1), 1);
 }
 

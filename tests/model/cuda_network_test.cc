@@ -110,7 +110,7 @@ double Norm(const std::vector<float>& x, int64_t begin, int64_t end) {
   return std::sqrt(sum);
 }
 
-class CudaNetworkTest : public testing::TestWithParam<std::tuple<NetworkCase, Precision>> {
+class CudaNetworkTest : public ::testing::TestWithParam<std::tuple<NetworkCase, Precision>> {
  protected:
   void SetUp() override {
     const auto gpus = FindGpus();
@@ -326,7 +326,7 @@ std::vector<Case> AllCases() {
                          {"resnet20", {8, 8, 3}}}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, CudaNetworkTest, testing::ValuesIn(AllCases()),
+INSTANTIATE_TEST_SUITE_P(Networks, CudaNetworkTest, ::testing::ValuesIn(AllCases()),
                          [](const auto& info) {
                            return std::get<0>(info.param).spec + std::get<1>(info.param).name;
                          });

@@ -42,7 +42,7 @@ Batch MakeBatch(const ImageShape& image, int64_t size, uint64_t stream = 0) {
   return batch;
 }
 
-class NetworkTest : public testing::TestWithParam<NetworkCase> {
+class NetworkTest : public ::testing::TestWithParam<NetworkCase> {
  protected:
   static std::unique_ptr<Network> Make(const NetworkOptions& options = {}) {
     auto network = MakeNetwork(GetParam().spec, GetParam().image, kClasses, options);
@@ -167,12 +167,12 @@ TEST_P(NetworkTest, RefusesBatchesThatDoNotFit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, NetworkTest,
-                         testing::Values(NetworkCase{"softmax", {28, 28, 1}, 7850, 0},
-                                         NetworkCase{"mlp", {28, 28, 1}, 235146, 0},
-                                         NetworkCase{"lenet5", {28, 28, 1}, 61706, 0},
-                                         NetworkCase{"lenet5", {32, 32, 3}, 62006, 0},
-                                         NetworkCase{"resnet20", {32, 32, 3}, 269722, 1376},
-                                         NetworkCase{"resnet50", {32, 32, 3}, 23528522, 53120}),
+                         ::testing::Values(NetworkCase{"softmax", {28, 28, 1}, 7850, 0},
+                                           NetworkCase{"mlp", {28, 28, 1}, 235146, 0},
+                                           NetworkCase{"lenet5", {28, 28, 1}, 61706, 0},
+                                           NetworkCase{"lenet5", {32, 32, 3}, 62006, 0},
+                                           NetworkCase{"resnet20", {32, 32, 3}, 269722, 1376},
+                                           NetworkCase{"resnet50", {32, 32, 3}, 23528522, 53120}),
                          [](const auto& info) {
                            return info.param.spec + std::to_string(info.param.image.channels);
                          });

@@ -45,7 +45,7 @@ class LoggingDevice : public CpuTensorDevice {
   };
 };
 
-class RecordedStepsTest : public testing::Test {
+class RecordedStepsTest : public ::testing::Test {
  protected:
   // What the device saw of so many steps.
   std::string Queue(int steps, int replica = 0, int gradient = 0) {

@@ -23,7 +23,7 @@
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 ReplicaLayout Layout() {
   ReplicaLayout layout;
@@ -75,7 +75,7 @@ TEST(SafetensorsTest, ReadsWhatItWrote) {
   const absl::StatusOr<Safetensors> file = Safetensors::Open(folder.File("m"));
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->metadata(), metadata);
-  EXPECT_THAT(file->tensors().at("conv.weight").shape, testing::ElementsAre(2, 1, 3));
+  EXPECT_THAT(file->tensors().at("conv.weight").shape, ::testing::ElementsAre(2, 1, 3));
   std::vector<float> loaded(replica.size());
   ASSERT_TRUE(file->Load(layout, loaded.data()).ok());
   EXPECT_EQ(loaded, replica);
@@ -91,7 +91,7 @@ TEST(SafetensorsTest, LoadsTensorsInAnotherOrder) {
   ASSERT_TRUE(WriteSafetensors(folder.File("m"), reversed, replica.data(), {}).ok());
   std::vector<float> loaded(replica.size());
   ASSERT_TRUE(Safetensors::Open(folder.File("m"))->Load(Layout(), loaded.data()).ok());
-  EXPECT_THAT(loaded, testing::ElementsAre(4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 2.5, 3.5, 0.5, 1.5));
+  EXPECT_THAT(loaded, ::testing::ElementsAre(4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 2.5, 3.5, 0.5, 1.5));
 }
 
 TEST(SafetensorsTest, FilesOfOtherModelsAreRefusedByTensor) {

@@ -32,8 +32,8 @@ class ScratchFolder {
 
  private:
   static std::filesystem::path Name() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    return std::filesystem::path(testing::TempDir()) /
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    return std::filesystem::path(::testing::TempDir()) /
            (std::string(test->test_suite_name()) + "." + test->name());
   }
 

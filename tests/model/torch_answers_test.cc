@@ -10,7 +10,7 @@
 namespace grapevine {
 namespace {
 
-class TorchAnswersTest : public testing::TestWithParam<TorchCase> {};
+class TorchAnswersTest : public ::testing::TestWithParam<TorchCase> {};
 
 TEST_P(TorchAnswersTest, LossesGradientsAndStatistics) {
   const TorchCase& c = GetParam();
@@ -22,7 +22,7 @@ TEST_P(TorchAnswersTest, LossesGradientsAndStatistics) {
   ExpectSameAnswer(Digest(subject.network->layout(), answer), expected->second, c.tolerance);
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, TorchAnswersTest, testing::ValuesIn(TorchCases()),
+INSTANTIATE_TEST_SUITE_P(Networks, TorchAnswersTest, ::testing::ValuesIn(TorchCases()),
                          [](const auto& info) {
                            std::string name = info.param.name;
                            std::erase(name, '-');

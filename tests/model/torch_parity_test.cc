@@ -58,10 +58,10 @@ void ExpectSameGradient(const ReplicaLayout& layout, const std::vector<float>& a
   }
 }
 
-class TorchParityTest : public testing::Test {
+class TorchParityTest : public ::testing::Test {
  protected:
   static std::string Path(const TorchCase& c, const std::string& suffix) {
-    return testing::TempDir() + "/" + c.name + suffix;
+    return ::testing::TempDir() + "/" + c.name + suffix;
   }
 
   static void WriteQuestion(const TorchCase& c, const TorchSubject& subject) {
@@ -73,7 +73,7 @@ class TorchParityTest : public testing::Test {
 
   // The exit code.
   static int AskTorch() {
-    std::string command = "/usr/bin/python3 tests/model/torch_parity.py " + testing::TempDir();
+    std::string command = "/usr/bin/python3 tests/model/torch_parity.py " + ::testing::TempDir();
     for (const TorchCase& c : TorchCases()) command += " " + c.name;
     const int status = std::system(command.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "kernels/vector/replica_layout.h"
 #include "optim/optimizer.h"
+#include "tests/optim/near.h"
 #include "tests/optim/stepper.h"
 
 namespace grapevine {
@@ -22,10 +23,6 @@ ReplicaLayout Row(int64_t size) {
   ReplicaLayout layout;
   layout.AddParameter("x", {1, size});
   return layout;
-}
-
-testing::Matcher<std::vector<float>> Near(std::vector<float> expected) {
-  return testing::Pointwise(testing::FloatNear(1e-6f), expected);
 }
 
 // From x = 1 with the gradients 1, -2 and 4 at a rate of 0.1.
@@ -150,7 +147,7 @@ struct Loop {
       : x(start.begin(), start.end()), first(x.size()), second(x.size()) {}
 };
 
-constexpr double kDecay = 0.01, kTrust = 0.02, kMomentum = 0.9;
+constexpr double kDecay = 0.01, kTrust = 0.02, kLarsMomentum = 0.9;
 
 void LarsStepOf(const std::vector<double>& g, double rate, Loop* loop) {
   for (const TensorView& tensor : loop->layout.parameters) {
@@ -162,7 +159,7 @@ void LarsStepOf(const std::vector<double>& g, double rate, Loop* loop) {
                              : kTrust * w_norm / (g_norm + decay * w_norm + 1e-9);
     for (int64_t i = tensor.offset; i < tensor.offset + tensor.size; ++i) {
       double& v = loop->first[i];
-      v = kMomentum * v + rate * ratio * (g[i] + decay * loop->x[i]);
+      v = kLarsMomentum * v + rate * ratio * (g[i] + decay * loop->x[i]);
       loop->x[i] -= v;
     }
   }
@@ -239,12 +236,12 @@ TEST(AdaptiveTest, ImpossibleOptionsAreRefused) {
     EXPECT_EQ(FailureOf(status), Failure::kUsage) << status;
     return std::string(status.message());
   };
-  EXPECT_THAT(refusal("adam:beta1=1"), testing::HasSubstr("beta1: 1 is more than"));
-  EXPECT_THAT(refusal("adamw:eps=0"), testing::HasSubstr("eps: 0 is less than"));
+  EXPECT_THAT(refusal("adam:beta1=1"), ::testing::HasSubstr("beta1: 1 is more than"));
+  EXPECT_THAT(refusal("adamw:eps=0"), ::testing::HasSubstr("eps: 0 is less than"));
   EXPECT_THAT(refusal("adagrad:weight_decay=-1"),
-              testing::HasSubstr("weight_decay: -1 is less than 0"));
-  EXPECT_THAT(refusal("lars:momentum=-0.1"), testing::HasSubstr("momentum: -0.1 is less than 0"));
-  EXPECT_THAT(refusal("lamb:trust=1"), testing::HasSubstr("unknown option 'trust'"));
+              ::testing::HasSubstr("weight_decay: -1 is less than 0"));
+  EXPECT_THAT(refusal("lars:momentum=-0.1"), ::testing::HasSubstr("momentum: -0.1 is less than 0"));
+  EXPECT_THAT(refusal("lamb:trust=1"), ::testing::HasSubstr("unknown option 'trust'"));
 }
 
 }  // namespace

@@ -12,10 +12,11 @@ namespace {
 using ::testing::HasSubstr;
 
 // 10 epochs of 20 rounds of the first batch.
-constexpr RunExtent kRun{.rounds_per_epoch = 20, .rounds = 200};
+constexpr RunExtent kGrowingRun{.rounds_per_epoch = 20, .rounds = 200};
 
 TEST(BatchScheduleTest, WithoutGrowthFirstBatchesAreRounds) {
-  for (const BatchSchedule& schedule : {BatchSchedule(), *BatchSchedule::Make("none", kRun)}) {
+  for (const BatchSchedule& schedule :
+       {BatchSchedule(), *BatchSchedule::Make("none", kGrowingRun)}) {
     for (const int64_t round : {0, 1, 199, 200}) {
       EXPECT_EQ(schedule.Growth(round), 1);
       EXPECT_EQ(schedule.Before(round), round);
@@ -27,7 +28,7 @@ TEST(BatchScheduleTest, WithoutGrowthFirstBatchesAreRounds) {
 
 // 100 rounds of 1, then 25 of 2, then 12.5 of 4: the last round sees more than is left.
 TEST(BatchScheduleTest, GrowsAtSharesOfTheSamplesAndNotOfTheRounds) {
-  const BatchSchedule schedule = *BatchSchedule::Make("step", kRun);
+  const BatchSchedule schedule = *BatchSchedule::Make("step", kGrowingRun);
   EXPECT_EQ(schedule.Growth(99), 1);
   EXPECT_EQ(schedule.Growth(100), 2);
   EXPECT_EQ(schedule.Growth(124), 2);
@@ -40,7 +41,7 @@ TEST(BatchScheduleTest, GrowsAtSharesOfTheSamplesAndNotOfTheRounds) {
 }
 
 TEST(BatchScheduleTest, GrowsAtEpochs) {
-  const BatchSchedule schedule = *BatchSchedule::Make("step:at=2.5+5:factor=10", kRun);
+  const BatchSchedule schedule = *BatchSchedule::Make("step:at=2.5+5:factor=10", kGrowingRun);
   EXPECT_EQ(schedule.Growth(49), 1);
   EXPECT_EQ(schedule.Growth(50), 10);
   EXPECT_EQ(schedule.Before(55), 100);
@@ -51,7 +52,7 @@ TEST(BatchScheduleTest, GrowsAtEpochs) {
 TEST(BatchScheduleTest, RoundsAndSamplesAreOneFunction) {
   for (const char* spec : {"step", "step:at=1+2+3+4+5:factor=3", "step:at=7%+13%:factor=7",
                            "step:at=0:factor=2", "step:at=1+1.01:factor=2"}) {
-    const BatchSchedule schedule = *BatchSchedule::Make(spec, kRun);
+    const BatchSchedule schedule = *BatchSchedule::Make(spec, kGrowingRun);
     EXPECT_EQ(schedule.Before(0), 0) << spec;
     for (int64_t round = 0; round < 220; ++round) {
       const int64_t before = schedule.Before(round), after = schedule.Before(round + 1);
@@ -65,7 +66,7 @@ TEST(BatchScheduleTest, RoundsAndSamplesAreOneFunction) {
 
 TEST(BatchScheduleTest, ErrorsNameTheSpecAndWhatIsKnown) {
   const auto refusal = [](const std::string& spec) {
-    const absl::Status status = BatchSchedule::Make(spec, kRun).status();
+    const absl::Status status = BatchSchedule::Make(spec, kGrowingRun).status();
     EXPECT_EQ(FailureOf(status), Failure::kUsage) << status;
     return std::string(status.message());
   };

@@ -131,13 +131,13 @@ TEST(ScheduleTest, ErrorsNameTheSpecAndWhatIsKnown) {
   EXPECT_EQ(
       refusal("step:at=50%+x"),
       "step:at=50%+x: at: 'x' is not a position; write epochs (5) or a share of the run (10%)");
-  EXPECT_THAT(refusal("constant:warmup=-1"), testing::HasSubstr("'-1' is not a position"));
-  EXPECT_THAT(refusal("cosine:power=2"), testing::HasSubstr("unknown option 'power'"));
-  EXPECT_THAT(refusal("poly:power=-1"), testing::HasSubstr("less than 0"));
+  EXPECT_THAT(refusal("constant:warmup=-1"), ::testing::HasSubstr("'-1' is not a position"));
+  EXPECT_THAT(refusal("cosine:power=2"), ::testing::HasSubstr("unknown option 'power'"));
+  EXPECT_THAT(refusal("poly:power=-1"), ::testing::HasSubstr("less than 0"));
   EXPECT_EQ(refusal("cosine:warmup=5:from=base"),
             "cosine:warmup=5:from=base: from=base: needs --scale-lr, whose base rate it begins at; "
             "drop one of them");
-  EXPECT_THAT(refusal("cosine:from=one"), testing::HasSubstr("from: 'one' is not base or zero"));
+  EXPECT_THAT(refusal("cosine:from=one"), ::testing::HasSubstr("from: 'one' is not base or zero"));
 }
 
 TEST(ScheduleTest, PositionsPastTheEndOrOutOfOrderAreRefused) {
@@ -153,19 +153,20 @@ TEST(ScheduleTest, PositionsPastTheEndOrOutOfOrderAreRefused) {
   EXPECT_EQ(
       refusal("cosine:warmup=200%"),
       "cosine:warmup=200%: warmup: '200%' is round 400, past the end of the run (200 rounds)");
-  EXPECT_THAT(refusal("constant:warmup=11"), testing::HasSubstr("warmup: '11' is round 220, past"));
+  EXPECT_THAT(refusal("constant:warmup=11"),
+              ::testing::HasSubstr("warmup: '11' is round 220, past"));
   EXPECT_EQ(refusal("step:at=75%+50%"),
             "step:at=75%+50%: at: '50%' does not come after '75%'; write positions in ascending "
             "order");
-  EXPECT_THAT(refusal("step:at=50%+5"), testing::HasSubstr("'5' does not come after '50%'"));
+  EXPECT_THAT(refusal("step:at=50%+5"), ::testing::HasSubstr("'5' does not come after '50%'"));
 }
 
 TEST(ScheduleTest, ImpossibleRunsAreRefused) {
   EXPECT_THAT(std::string(MakeSchedule("constant", {.rate = -1}).status().message()),
-              testing::HasSubstr("the learning rate is -1"));
+              ::testing::HasSubstr("the learning rate is -1"));
   EXPECT_THAT(
       std::string(MakeSchedule("constant", {.run = {.rounds_per_epoch = 0}}).status().message()),
-      testing::HasSubstr("is not a run"));
+      ::testing::HasSubstr("is not a run"));
 }
 
 }  // namespace

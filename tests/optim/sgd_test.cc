@@ -10,6 +10,7 @@
 #include "kernels/vector/replica_layout.h"
 #include "kernels/vector/vector_table.h"
 #include "optim/optimizer.h"
+#include "tests/optim/near.h"
 
 namespace grapevine {
 namespace {
@@ -42,10 +43,6 @@ std::vector<float> Trajectory(const std::string& spec, const OptimizerOptions& o
     trajectory.push_back(vectors.At(x).data[0]);
   }
   return trajectory;
-}
-
-testing::Matcher<std::vector<float>> Near(std::vector<float> expected) {
-  return testing::Pointwise(testing::FloatNear(1e-6f), expected);
 }
 
 TEST(SgdTest, HeavyBallFollowsPyTorch) {
@@ -98,17 +95,18 @@ TEST(SgdTest, ImpossibleOptionsAreRefused) {
     EXPECT_EQ(FailureOf(status), Failure::kUsage) << status;
     return std::string(status.message());
   };
-  EXPECT_THAT(refusal("sdg", {}),
-              testing::AllOf(testing::HasSubstr("sdg: unknown optimizer 'sdg'"),
-                             testing::HasSubstr("nesterov[:momentum=0.9][:weight_decay=0.0001], "
-                                                "sgd[:momentum=0.9][:weight_decay=0.0001]")));
+  EXPECT_THAT(
+      refusal("sdg", {}),
+      ::testing::AllOf(::testing::HasSubstr("sdg: unknown optimizer 'sdg'"),
+                       ::testing::HasSubstr("nesterov[:momentum=0.9][:weight_decay=0.0001], "
+                                            "sgd[:momentum=0.9][:weight_decay=0.0001]")));
   EXPECT_EQ(refusal("sgd", {.momentum = 1}),
             "sgd: momentum is 1; it must be at least 0 and less than 1");
   EXPECT_EQ(refusal("sgd:weight_decay=-1", {}),
             "sgd:weight_decay=-1: weight decay is -1; it must be 0 or a positive number");
   EXPECT_EQ(refusal("nesterov:momentum=0", {}),
             "nesterov:momentum=0: Nesterov needs a momentum greater than 0");
-  EXPECT_THAT(refusal("sgd:beta=1", {}), testing::HasSubstr("unknown option 'beta'"));
+  EXPECT_THAT(refusal("sgd:beta=1", {}), ::testing::HasSubstr("unknown option 'beta'"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/failure.h"
 #include "report/gnuplot.h"
 #include "report/kinds/convergence.h"
+#include "tests/report/missing_gnuplot.h"
 #include "tests/report/run_folder.h"
 #include "tests/testing/file_text.h"
 
@@ -24,11 +25,6 @@ constexpr char kMetrics[] =
     "\"consensus_distance\":0,\"bytes_sent_total\":0}\n"
     "{\"round\":9,\"epoch\":1,\"time_s\":5,\"train_loss\":0.4,\"test_accuracy\":0.9,"
     "\"consensus_distance\":0.2,\"bytes_sent_total\":1000000}\n";
-
-bool GnuplotIsMissing() {
-  return absl::IsNotFound(RunGnuplot("set output 'x'\n", "picture").status()) &&
-         system("command -v gnuplot > /dev/null") != 0;
-}
 
 class PlotTest : public ::testing::Test {
  protected:

@@ -12,11 +12,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr char kLine[] = "{\"round\":1,\"epoch\":0.5,\"time_s\":2}\n";
+constexpr char kReadLine[] = "{\"round\":1,\"epoch\":0.5,\"time_s\":2}\n";
 
 TEST(ReadRun, ReadsConfigurationAndMetrics) {
   const std::string run = FreshFolder();
-  WriteRun(run, "topology: \"torus:2x2\"", std::string(kLine) + kLine);
+  WriteRun(run, "topology: \"torus:2x2\"", std::string(kReadLine) + kReadLine);
   const auto read = ReadRun(run);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->config.topology(), "torus:2x2");
@@ -26,17 +26,17 @@ TEST(ReadRun, ReadsConfigurationAndMetrics) {
 
 TEST(ReadRun, LeavesOutALineThatIsStillBeingWritten) {
   const std::string run = FreshFolder();
-  WriteRun(run, "", std::string(kLine) + "{\"round\":2,\"ep");
+  WriteRun(run, "", std::string(kReadLine) + "{\"round\":2,\"ep");
   EXPECT_EQ(ReadRun(run)->metrics.size(), 1u);
 }
 
 TEST(ReadRun, NamesFileAndLine) {
   const std::string run = FreshFolder();
-  WriteRun(run, "", std::string(kLine) + "{\"round\":2\n" + kLine);
+  WriteRun(run, "", std::string(kReadLine) + "{\"round\":2\n" + kReadLine);
   const auto broken = ReadRun(run);
   EXPECT_EQ(broken.status().message(), run + "/metrics.jsonl:2: is not valid JSON");
   EXPECT_EQ(FailureOf(broken.status()), Failure::kInput);
-  WriteRun(run, "", std::string(kLine) + "{\"round\":2,\"epoch\":1}\n");
+  WriteRun(run, "", std::string(kReadLine) + "{\"round\":2,\"epoch\":1}\n");
   EXPECT_EQ(ReadRun(run).status().message(), run + "/metrics.jsonl:2: has no \"time_s\"");
 }
 
@@ -48,10 +48,10 @@ TEST(ReadRun, WantsMeasurements) {
 
 TEST(ReadRuns, LeavesOutCellsWithoutMeasurements) {
   const std::string sweep = FreshFolder();
-  WriteRun(sweep + "/a", "", kLine);
+  WriteRun(sweep + "/a", "", kReadLine);
   WriteRun(sweep + "/b", "", "");
   WriteText(sweep + "/c/config.textproto", "");
-  WriteRun(sweep + "/d", "", kLine);
+  WriteRun(sweep + "/d", "", kReadLine);
   ::testing::internal::CaptureStderr();
   const auto runs = ReadRuns(std::vector<std::string>{sweep});
   const std::string notes = ::testing::internal::GetCapturedStderr();
@@ -64,7 +64,7 @@ TEST(ReadRuns, LeavesOutCellsWithoutMeasurements) {
 
 TEST(ReadRuns, WantsMeasurementsOfRunsThatAreNamedAndOfOneCell) {
   const std::string sweep = FreshFolder();
-  WriteRun(sweep + "/a", "", kLine);
+  WriteRun(sweep + "/a", "", kReadLine);
   WriteRun(sweep + "/b", "", "");
   const std::string why = sweep + "/b/metrics.jsonl has no measurements yet";
   EXPECT_EQ(ReadRuns(std::vector<std::string>{sweep, sweep + "/b"}).status().message(), why);

@@ -8,6 +8,7 @@
 #include "base/failure.h"
 #include "report/plot.h"
 #include "report/run_reader.h"
+#include "tests/report/missing_gnuplot.h"
 #include "tests/report/run_folder.h"
 #include "tests/testing/file_text.h"
 
@@ -16,8 +17,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-bool GnuplotIsMissing() { return system("command -v gnuplot > /dev/null") != 0; }
 
 class SweepFiguresTest : public ::testing::Test {
  protected:

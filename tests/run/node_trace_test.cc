@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string PathOf(const std::string& name) { return ::testing::TempDir() + "/" + name; }
+std::string NodeTracePath(const std::string& name) { return ::testing::TempDir() + "/" + name; }
 
 // A node that sends to the other one and waits for it.
 NodeTrace Trace(Rank rank, const std::string& clock, int64_t start) {
@@ -43,7 +43,7 @@ NodeTrace Trace(Rank rank, const std::string& clock, int64_t start) {
 }
 
 std::string ErrorOf(const std::string& contents) {
-  const std::string path = PathOf("hostile.bin");
+  const std::string path = NodeTracePath("hostile.bin");
   std::ofstream(path, std::ios::binary) << contents;
   const absl::Status status = ReadNodeTrace(path, 2).status();
   EXPECT_EQ(FailureOf(status), Failure::kInput);
@@ -52,7 +52,7 @@ std::string ErrorOf(const std::string& contents) {
 }
 
 TEST(NodeTrace, ReadsBack) {
-  const std::string path = PathOf("node.bin");
+  const std::string path = NodeTracePath("node.bin");
   NodeTrace trace = Trace(1, "clock", 1'000'000);
   trace.dropped = 3;
   ASSERT_TRUE(WriteNodeTrace(path, trace).ok());
@@ -69,7 +69,7 @@ TEST(NodeTrace, ReadsBack) {
 }
 
 TEST(NodeTrace, RefusesWhatIsBroken) {
-  const std::string path = PathOf("whole.bin");
+  const std::string path = NodeTracePath("whole.bin");
   ASSERT_TRUE(WriteNodeTrace(path, Trace(1, "clock", 1000)).ok());
   const std::string whole = testing::FileText(path);
   const size_t body = whole.find('\n') + 1;
@@ -110,10 +110,10 @@ TEST(MergeTraces, AlignsClocks) {
   };
   // On one clock rank 1 began 3 us later; on another one it began together with rank 0.
   for (const Case& c : {Case{"a", 5'003'000, 3000}, Case{"b", 77, 0}, Case{"", 77, 0}}) {
-    const std::vector<std::string> files = {PathOf("0.bin"), PathOf("1.bin")};
+    const std::vector<std::string> files = {NodeTracePath("0.bin"), NodeTracePath("1.bin")};
     ASSERT_TRUE(WriteNodeTrace(files[0], Trace(0, "a", 5'000'000)).ok());
     ASSERT_TRUE(WriteNodeTrace(files[1], Trace(1, c.other_clock, c.other_start)).ok());
-    const std::string path = PathOf("merged.json");
+    const std::string path = NodeTracePath("merged.json");
     const auto trace = *ChromeTrace::Create(path);
     const auto missing = MergeTraces(files, trace.get());
     ASSERT_TRUE(missing.ok()) << missing.status();
@@ -133,25 +133,25 @@ TEST(MergeTraces, AlignsClocks) {
 
 // The earliest start becomes 0, also when it is not rank 0's.
 TEST(MergeTraces, BeginsWithTheFirstNode) {
-  const std::vector<std::string> files = {PathOf("0.bin"), PathOf("1.bin")};
+  const std::vector<std::string> files = {NodeTracePath("0.bin"), NodeTracePath("1.bin")};
   ASSERT_TRUE(WriteNodeTrace(files[0], Trace(0, "a", 5'000'000)).ok());
   ASSERT_TRUE(WriteNodeTrace(files[1], Trace(1, "a", 4'000'000)).ok());
-  const auto trace = *ChromeTrace::Create(PathOf("first.json"));
+  const auto trace = *ChromeTrace::Create(NodeTracePath("first.json"));
   ASSERT_TRUE(MergeTraces(files, trace.get()).ok());
   ASSERT_TRUE(trace->Finish().ok());
-  const auto steps = TraceFile(PathOf("first.json")).Named("round ");
+  const auto steps = TraceFile(NodeTracePath("first.json")).Named("round ");
   EXPECT_EQ(steps[0].begin, 1'000'000);
   EXPECT_EQ(steps[1].begin, 0);
 }
 
 TEST(MergeTraces, NamesRanksWithoutATraceAndRefusesAnothers) {
-  const auto trace = *ChromeTrace::Create(PathOf("partial.json"));
-  ASSERT_TRUE(WriteNodeTrace(PathOf("1.bin"), Trace(1, "a", 5)).ok());
-  const std::vector<std::string> partial = {PathOf("none.bin"), PathOf("1.bin")};
+  const auto trace = *ChromeTrace::Create(NodeTracePath("partial.json"));
+  ASSERT_TRUE(WriteNodeTrace(NodeTracePath("1.bin"), Trace(1, "a", 5)).ok());
+  const std::vector<std::string> partial = {NodeTracePath("none.bin"), NodeTracePath("1.bin")};
   const auto missing = MergeTraces(partial, trace.get());
   ASSERT_TRUE(missing.ok()) << missing.status();
   EXPECT_THAT(*missing, ElementsAre(0));
-  const std::vector<std::string> swapped = {PathOf("1.bin"), PathOf("none.bin")};
+  const std::vector<std::string> swapped = {NodeTracePath("1.bin"), NodeTracePath("none.bin")};
   const absl::Status status = MergeTraces(swapped, trace.get()).status();
   EXPECT_EQ(FailureOf(status), Failure::kInput);
   EXPECT_THAT(std::string(status.message()), HasSubstr("is the trace of rank 1, not 0"));

@@ -16,8 +16,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Stragglers Make(const std::string& spec, Rank nodes = 8, std::vector<std::string> slow = {},
-                uint64_t seed = 5) {
+Stragglers StragglersOf(const std::string& spec, Rank nodes = 8, std::vector<std::string> slow = {},
+                        uint64_t seed = 5) {
   const auto made = Stragglers::Make(spec, slow, nodes, seed);
   EXPECT_TRUE(made.ok()) << made.status();
   return *made;
@@ -31,12 +31,12 @@ std::string ErrorOf(const std::string& spec, std::vector<std::string> slow = {})
 
 TEST(Stragglers, NoneAreNone) {
   EXPECT_TRUE(Stragglers().none());
-  EXPECT_TRUE(Make("none").none());
-  EXPECT_EQ(Make("none").Factor(7, 3), 1);
+  EXPECT_TRUE(StragglersOf("none").none());
+  EXPECT_EQ(StragglersOf("none").Factor(7, 3), 1);
 }
 
 TEST(Stragglers, OneRankIsSlowAlways) {
-  const Stragglers stragglers = Make("rank=3:factor=5");
+  const Stragglers stragglers = StragglersOf("rank=3:factor=5");
   EXPECT_FALSE(stragglers.none());
   for (Round round : {0, 1, 1000}) {
     EXPECT_EQ(stragglers.Factor(3, round), 5);
@@ -48,7 +48,7 @@ TEST(Stragglers, AFractionIsASeededChoice) {
   constexpr Rank kNodes = 1000;
   const auto chosen = [](uint64_t seed) {
     std::vector<Rank> ranks;
-    const Stragglers stragglers = Make("fraction=0.1:factor=3", kNodes, {}, seed);
+    const Stragglers stragglers = StragglersOf("fraction=0.1:factor=3", kNodes, {}, seed);
     for (Rank rank = 0; rank < kNodes; ++rank) {
       EXPECT_EQ(stragglers.Factor(rank, 0), stragglers.Factor(rank, 77));
       if (stragglers.Factor(rank, 0) == 3) ranks.push_back(rank);
@@ -61,13 +61,13 @@ TEST(Stragglers, AFractionIsASeededChoice) {
   // At least one where the fraction of few nodes rounds to none.
   int slow = 0;
   for (Rank rank = 0; rank < 4; ++rank)
-    slow += Make("fraction=0.1:factor=3", 4).Factor(rank, 0) > 1;
+    slow += StragglersOf("fraction=0.1:factor=3", 4).Factor(rank, 0) > 1;
   EXPECT_EQ(slow, 1);
 }
 
 TEST(Stragglers, TransientOnesComeWithTheirProbability) {
   constexpr int kDraws = 200'000;
-  const Stragglers stragglers = Make("p=0.05:factor=4");
+  const Stragglers stragglers = StragglersOf("p=0.05:factor=4");
   std::printf("seed 5\n");
   int slow = 0;
   int slow_twice = 0;
@@ -82,7 +82,7 @@ TEST(Stragglers, TransientOnesComeWithTheirProbability) {
 }
 
 TEST(Stragglers, SlowOnesMultiply) {
-  const Stragglers stragglers = Make("rank=3:factor=5", 8, {"3:2", "1:1.5"});
+  const Stragglers stragglers = StragglersOf("rank=3:factor=5", 8, {"3:2", "1:1.5"});
   EXPECT_EQ(stragglers.Factor(3, 0), 10);
   EXPECT_EQ(stragglers.Factor(1, 0), 1.5);
   EXPECT_EQ(stragglers.Factor(0, 0), 1);
@@ -95,11 +95,12 @@ class Counting final : public ComputeTime {
 };
 
 TEST(Stragglers, StretchComputeTime) {
-  const auto slowed = WithStragglers(std::make_unique<Counting>(), Make("rank=3:factor=2.5"));
+  const auto slowed =
+      WithStragglers(std::make_unique<Counting>(), StragglersOf("rank=3:factor=2.5"));
   EXPECT_EQ(slowed->Gradient(3, 5), 763) << "762.5 to the nearest";
   EXPECT_EQ(slowed->Gradient(2, 5), 205);
-  const auto capped =
-      WithStragglers(std::make_unique<FixedComputeTime>(kLongestGradient), Make("rank=3:factor=5"));
+  const auto capped = WithStragglers(std::make_unique<FixedComputeTime>(kLongestGradient),
+                                     StragglersOf("rank=3:factor=5"));
   EXPECT_EQ(capped->Gradient(3, 0), kLongestGradient);
 }
 
@@ -107,12 +108,12 @@ TEST(Stragglers, StretchComputeTime) {
 TEST(Stragglers, ChoicesArePinned) {
   std::vector<Rank> chosen;
   for (Rank rank = 0; rank < 20; ++rank) {
-    if (Make("fraction=0.2:factor=3", 20).Factor(rank, 0) > 1) chosen.push_back(rank);
+    if (StragglersOf("fraction=0.2:factor=3", 20).Factor(rank, 0) > 1) chosen.push_back(rank);
   }
   EXPECT_THAT(chosen, ::testing::ElementsAre(1, 2, 14, 18));
   std::vector<Round> rounds;
   for (Round round = 0; round < 40; ++round) {
-    if (Make("p=0.1:factor=3").Factor(2, round) > 1) rounds.push_back(round);
+    if (StragglersOf("p=0.1:factor=3").Factor(2, round) > 1) rounds.push_back(round);
   }
   EXPECT_THAT(rounds, ::testing::ElementsAre(9, 16, 17, 23, 25, 31, 35));
 }

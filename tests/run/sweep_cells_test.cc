@@ -36,7 +36,7 @@ std::vector<std::string> LabelsOf(const Flags& flags) {
   return labels;
 }
 
-std::string ErrorOf(const ConfigSources& sources) {
+std::string SweepErrorOf(const ConfigSources& sources) {
   const auto cells = ResolveSweep(sources);
   if (cells.ok()) return "no error";
   EXPECT_EQ(FailureOf(cells.status()), Failure::kUsage);
@@ -124,7 +124,7 @@ TEST(SingleValues, AreWrittenAsElementsOfListsOrAsTheyAre) {
 }
 
 TEST(ResolveSweep, AsksWhetherSeveralOfOneRunAreMeant) {
-  EXPECT_EQ(ErrorOf({.flags = {{"slow", "2:5,3:5"}}}),
+  EXPECT_EQ(SweepErrorOf({.flags = {{"slow", "2:5,3:5"}}}),
             "--slow=2:5,3:5: a run may have several of these, so this could be one run with all "
             "of them or a run for each; for one run write --slow=2:5 --slow=3:5");
   const std::vector<SweepCell> both = CellsOf({{"slow", "2:5\\,3:5"}, {"lr", "1,2"}});
@@ -176,20 +176,22 @@ TEST(ResolveSweep, NamesFoldersOfAnyValuesDifferently) {
 }
 
 TEST(ResolveSweep, RefusesWhatMakesNoGrid) {
-  EXPECT_EQ(ErrorOf({.flags = {{"lr", "0.1,"}}}), "--lr=0.1,: an element of the list is empty");
-  EXPECT_EQ(ErrorOf({.flags = {{"lr", "0.1,0.10"}}}), "--lr=0.1,0.10: a value is listed twice");
-  EXPECT_EQ(ErrorOf({.flags = {{"bandwidth", "1Gbit,1000Mbit"}}}),
+  EXPECT_EQ(SweepErrorOf({.flags = {{"lr", "0.1,"}}}),
+            "--lr=0.1,: an element of the list is empty");
+  EXPECT_EQ(SweepErrorOf({.flags = {{"lr", "0.1,0.10"}}}),
+            "--lr=0.1,0.10: a value is listed twice");
+  EXPECT_EQ(SweepErrorOf({.flags = {{"bandwidth", "1Gbit,1000Mbit"}}}),
             "--bandwidth=1Gbit,1000Mbit: a value is listed twice");
-  EXPECT_EQ(ErrorOf({.flags = {{"batch", "16,many"}}}),
+  EXPECT_EQ(SweepErrorOf({.flags = {{"batch", "16,many"}}}),
             "--batch: \"many\" is not a whole number of 32 bits");
-  EXPECT_EQ(ErrorOf({.flags = {{"batch", "16,-3"}}}), "--batch=-3: must be positive");
+  EXPECT_EQ(SweepErrorOf({.flags = {{"batch", "16,-3"}}}), "--batch=-3: must be positive");
   EXPECT_EQ(
-      ErrorOf({.flags = {{"rounds", "9"}}, .environment = {{"GRAPEVINE_EPOCHS", "1,2"}}}),
+      SweepErrorOf({.flags = {{"rounds", "9"}}, .environment = {{"GRAPEVINE_EPOCHS", "1,2"}}}),
       "GRAPEVINE_EPOCHS=1,2: another setting replaces this list (--epochs and --rounds exclude "
       "each other); drop one of them");
   std::string seeds = "0";
   for (int i = 1; i < 400; ++i) absl::StrAppend(&seeds, ",", i);
-  EXPECT_EQ(ErrorOf({.flags = {{"seed", seeds}, {"log_every", seeds}}}),
+  EXPECT_EQ(SweepErrorOf({.flags = {{"seed", seeds}, {"log_every", seeds}}}),
             "the sweep has more than 100000 cells; make it smaller");
 }
 

@@ -10,13 +10,13 @@
 namespace grapevine {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 const char kToken[] = "0123456789abcdef0123456789abcdef";
 
-class TokenFile : public testing::Test {
+class TokenFile : public ::testing::Test {
  protected:
   absl::StatusOr<TokenSource> Find(const std::string& text, mode_t mode = 0600) {
     Config config;

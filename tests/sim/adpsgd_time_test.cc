@@ -13,28 +13,20 @@ namespace {
 
 constexpr Rank kNodes = 8;
 constexpr Round kRounds = 200;
-constexpr Nanoseconds kGradient = 10'000'000;
-
-class OneIsSlow final : public ComputeTime {
- public:
-  int64_t Gradient(Rank rank, Round) const override {
-    return rank == 3 ? 5 * kGradient : kGradient;
-  }
-};
 
 // Gradients a second of all nodes together, relative to those of nodes that never wait.
-double Rate(const std::string& algorithm, bool slow) {
+double GossipRate(const std::string& algorithm, bool slow) {
   TimedRun run{.algorithm = algorithm, .nodes = kNodes, .rounds = kRounds, .elements = 27'000};
-  run.compute = slow ? std::shared_ptr<const ComputeTime>(std::make_shared<OneIsSlow>())
+  run.compute = slow ? std::shared_ptr<const ComputeTime>(std::make_shared<OneIsSlow>(3))
                      : std::make_shared<FixedComputeTime>(kGradient);
   return static_cast<double>(kRounds * kGradient) / static_cast<double>(run.Last());
 }
 
 TEST(AdpsgdTime, ASlowNodeCostsLittleMoreThanItsOwnGradients) {
-  const double without = Rate("adpsgd", false);
+  const double without = GossipRate("adpsgd", false);
   EXPECT_GT(without, 0.95) << "the averages are hidden behind the gradients";
-  EXPECT_GT(Rate("adpsgd", true), 0.85 * without);
-  EXPECT_LT(Rate("dpsgd", true), 0.25 * Rate("dpsgd", false)) << "which waits for it";
+  EXPECT_GT(GossipRate("adpsgd", true), 0.85 * without);
+  EXPECT_LT(GossipRate("dpsgd", true), 0.25 * GossipRate("dpsgd", false)) << "which waits for it";
 }
 
 // Nobody tells nodes how far the others are but their averages; a slow node is as far in the
@@ -46,7 +38,7 @@ TEST(AdpsgdTime, AllNodesAreInTheSamePartOfTheSchedule) {
                .nodes = kNodes,
                .rounds = kRounds,
                .elements = 27'000,
-               .compute = std::make_shared<OneIsSlow>()};
+               .compute = std::make_shared<OneIsSlow>(3)};
   run.learning_rate = [&](Round round) {
     const Round nominal = steps++ / kNodes;
     furthest_off = std::max(furthest_off, std::abs(round - nominal));

@@ -12,35 +12,27 @@ namespace grapevine::testing {
 namespace {
 
 constexpr Rank kWorkers = 8;
-constexpr Nanoseconds kGradient = 10'000'000;
-
-class OneIsSlow final : public ComputeTime {
- public:
-  int64_t Gradient(Rank rank, Round) const override {
-    return rank == 3 ? 5 * kGradient : kGradient;
-  }
-};
 
 // Gradients of all workers together, relative to those of workers that never wait.
-double Rate(const std::string& algorithm, bool slow) {
+double ServerRate(const std::string& algorithm, bool slow) {
   constexpr Round kRounds = 200;
   TimedRun run{.algorithm = algorithm, .nodes = kWorkers + 1, .rounds = kRounds, .elements = 2'700};
-  run.compute = slow ? std::shared_ptr<const ComputeTime>(std::make_shared<OneIsSlow>())
+  run.compute = slow ? std::shared_ptr<const ComputeTime>(std::make_shared<OneIsSlow>(3))
                      : std::make_shared<FixedComputeTime>(kGradient);
   return static_cast<double>(kRounds * kGradient) / static_cast<double>(run.Last());
 }
 
 TEST(AsyncServerTime, ASlowWorkerCostsLittleMoreThanItsOwnGradients) {
-  const double without = Rate("ps:async", false);
+  const double without = ServerRate("ps:async", false);
   EXPECT_GT(without, 0.9);
-  EXPECT_GT(Rate("ps:async", true), 0.85 * without);
-  EXPECT_LT(Rate("ps", true), 0.25 * Rate("ps", false)) << "where all wait for it";
+  EXPECT_GT(ServerRate("ps:async", true), 0.85 * without);
+  EXPECT_LT(ServerRate("ps", true), 0.25 * ServerRate("ps", false)) << "where all wait for it";
 }
 
 // Which gets the pace of the slowest where it is bounded, and no other.
 TEST(AsyncServerTime, ABoundOnTheStalenessCostsTimeOnlyWithASlowWorker) {
-  EXPECT_NEAR(Rate("ps:async:staleness=2", false), Rate("ps:async", false), 0.02);
-  EXPECT_LT(Rate("ps:async:staleness=2", true), 0.25);
+  EXPECT_NEAR(ServerRate("ps:async:staleness=2", false), ServerRate("ps:async", false), 0.02);
+  EXPECT_LT(ServerRate("ps:async:staleness=2", true), 0.25);
 }
 
 class MessageCount final : public SimObserver {

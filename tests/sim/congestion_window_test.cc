@@ -5,10 +5,11 @@
 
 #include <algorithm>
 
+#include "tests/sim/millisecond.h"
+
 namespace grapevine {
 namespace {
 
-constexpr Nanoseconds kMillisecond = 1'000'000;
 constexpr Nanoseconds kSecond = 1'000 * kMillisecond;
 
 // A sender that always has something to send; acknowledgements of a round come evenly, `apart`.

@@ -180,7 +180,7 @@ TEST(FlowNetworkTest, EveryByteIsMovedOnce) {
        {"switch", "racks:hosts=4:oversubscription=3", "fat-tree:k=4", "torus:4x4",
         "sites:sites=4:wan-bandwidth=100Mbit:wan-latency=1ms", "switch:duplex=half"}) {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
-      SCOPED_TRACE(testing::Message() << spec << ", seed " << seed);
+      SCOPED_TRACE(::testing::Message() << spec << ", seed " << seed);
       const std::vector<TestMessage> messages = RandomMessages(seed, 16, 150);
       Bench bench(spec, 16);
       // Rates times the time they last.

@@ -2,11 +2,10 @@
 
 #include "sim/engine/step_statistics.h"
 #include "sim/platform/platform_request.h"
+#include "tests/sim/timed_run.h"
 
 namespace grapevine::testing {
 namespace {
-
-constexpr Nanoseconds kMilli = 1'000'000;
 
 TEST(LinkStatisticsTest, ListsTheBusiestFirst) {
   const auto platform =
@@ -15,14 +14,14 @@ TEST(LinkStatisticsTest, ListsTheBusiestFirst) {
   std::vector<double> bytes((*platform)->links().size());
   bytes[1] = 125'000;  // a full millisecond of 1 Gbit/s
   bytes[0] = 31'250;
-  const auto busiest = BusiestLinks(**platform, bytes, kMilli, 10);
+  const auto busiest = BusiestLinks(**platform, bytes, kMillisecond, 10);
   ASSERT_EQ(busiest.size(), 2u);
   EXPECT_EQ(busiest[0].name, (*platform)->LinkName(1));
   EXPECT_EQ(busiest[0].bytes, 125'000);
   EXPECT_DOUBLE_EQ(busiest[0].utilization, 1);
   EXPECT_DOUBLE_EQ(busiest[1].utilization, 0.25);
-  EXPECT_EQ(BusiestLinks(**platform, bytes, kMilli, 1).size(), 1u);
-  EXPECT_TRUE(BusiestLinks(**platform, {}, kMilli, 10).empty());
+  EXPECT_EQ(BusiestLinks(**platform, bytes, kMillisecond, 1).size(), 1u);
+  EXPECT_TRUE(BusiestLinks(**platform, {}, kMillisecond, 10).empty());
 }
 
 }  // namespace

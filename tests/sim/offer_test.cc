@@ -10,14 +10,14 @@
 #include "absl/strings/str_cat.h"
 #include "sim/engine/simulation.h"
 #include "sim/network/nic_network.h"
+#include "tests/sim/timed_run.h"
 #include "tests/testing/random_trade.h"
 
 namespace grapevine::testing {
 namespace {
 
-constexpr Nanoseconds kMillisecond = 1'000'000;
 constexpr Nanoseconds kLatency = kMillisecond;
-constexpr int64_t kElements = 250'000;  // 1 MB: 1 ms at 1 byte per nanosecond
+constexpr int64_t kMegabyte = 250'000;  // 1 MB: 1 ms at 1 byte per nanosecond
 constexpr Tag kTag{.index = 3};
 
 using MakeNode = std::function<std::unique_ptr<Algorithm>(Rank)>;
@@ -51,7 +51,7 @@ TEST(Offers, EveryPostAndEverySendEndsOnceAtAnySpeed) {
     const SimulationOptions options{.nodes = kNodes,
                                     .memory_bandwidth = seed % 2 == 0 ? 1e9 : 0.5,
                                     .message_overhead = seed % 3 == 0 ? 0 : kMillisecond / 3};
-    PhantomVectors vectors(seed % 5 == 0 ? 1 : kElements, 0);
+    PhantomVectors vectors(seed % 5 == 0 ? 1 : kMegabyte, 0);
     const auto compute = *MakeComputeTime("exponential:mean=4ms", seed);
     std::vector<RandomTrade*> trades;
     const auto simulation = Simulate(options, &vectors, compute.get(), [&](Rank rank) {
@@ -125,7 +125,7 @@ Heard Play(Scripted::React sender, Scripted::React receiver) {
   return heard;
 }
 
-Part Megabyte(Host& host) { return {host.New(kElements, "a vector"), 0, kElements}; }
+Part Megabyte(Host& host) { return {host.New(kMegabyte, "a vector"), 0, kMegabyte}; }
 
 const Scripted::React kOffer = [](const Event& event, Host& host) {
   if (std::holds_alternative<Start>(event)) host.Offer(1, kTag, Megabyte(host));

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tests/sim/millisecond.h"
 #include "tests/sim/network_driver.h"
 
 namespace grapevine {
@@ -16,11 +17,10 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-constexpr double kBandwidth = 1448.0 / 1514;
+constexpr double kGoodput = 1448.0 / 1514;
 constexpr double kSegment = 1448;
 constexpr Nanoseconds kFrame = 1514;
 constexpr Nanoseconds kAck = 66;
-constexpr Nanoseconds kMillisecond = 1'000'000;
 
 // A network and the messages that it has carried.
 struct Carried {
@@ -38,21 +38,20 @@ std::vector<Nanoseconds> Arrived(const PacketOptions& options, Rank nodes,
 }
 
 TEST(PacketNetworkTest, AMessageOnAnIdleLinkTakesTheLatencyAndItsBytes) {
-  const Carried carried(2, {.bandwidth = kBandwidth, .latency = 1000},
+  const Carried carried(2, {.bandwidth = kGoodput, .latency = 1000},
                         {{.from = 0, .to = 1, .bytes = 2 * kSegment, .start = 7}});
   EXPECT_THAT(carried.left, ElementsAre(7 + 2 * kFrame));
   EXPECT_THAT(carried.driver.arrived(), ElementsAre(7 + 2 * kFrame + 1000));
 }
 
 TEST(PacketNetworkTest, TheLastSegmentIsAsLongAsWhatIsLeft) {
-  EXPECT_THAT(
-      Arrived({.bandwidth = kBandwidth}, 2, {{.from = 0, .to = 1, .bytes = kSegment + 100}}),
-      ElementsAre(kFrame + 100 + PacketNetwork::kHeaders));
+  EXPECT_THAT(Arrived({.bandwidth = kGoodput}, 2, {{.from = 0, .to = 1, .bytes = kSegment + 100}}),
+              ElementsAre(kFrame + 100 + PacketNetwork::kHeaders));
 }
 
 TEST(PacketNetworkTest, EverySecondSegmentAndTheLastAreAcknowledgedAndTheFirstOneByOne) {
   const Carried carried(
-      2, {.bandwidth = kBandwidth},
+      2, {.bandwidth = kGoodput},
       {{.from = 0, .to = 1, .bytes = 16 * kSegment},
        {.from = 0, .to = 1, .bytes = 7 * kSegment, .start = kMillisecond},
        {.from = 0, .to = 1, .bytes = 16 * kSegment, .start = 300 * kMillisecond}});
@@ -62,7 +61,7 @@ TEST(PacketNetworkTest, EverySecondSegmentAndTheLastAreAcknowledgedAndTheFirstOn
 // The credits of four messages, say.
 TEST(PacketNetworkTest, WhatAReceiverSaysIsAnsweredAndTheAnswerAcknowledged) {
   NetworkDriver driver;
-  PacketNetwork network(2, {.bandwidth = kBandwidth, .latency = 500}, &driver);
+  PacketNetwork network(2, {.bandwidth = kGoodput, .latency = 500}, &driver);
   EXPECT_EQ(network.Reply(0, 1, 0), 500);
   for (int i = 0; i < 3; ++i) EXPECT_GT(network.Reply(0, 1, 0), 500);
   driver.Run(network, {});
@@ -73,11 +72,11 @@ TEST(PacketNetworkTest, SlowStartSendsTenSegmentsThenTwiceAsMany) {
   // The first acknowledgement is there after two latencies, a segment and itself; from then on each
   // releases two segments, more than leave until the next one.
   const Nanoseconds first = 2 * kMillisecond + kFrame + kAck;
-  EXPECT_THAT(Arrived({.bandwidth = kBandwidth, .latency = kMillisecond}, 2,
+  EXPECT_THAT(Arrived({.bandwidth = kGoodput, .latency = kMillisecond}, 2,
                       {{.from = 0, .to = 1, .bytes = 10 * kSegment},
                        {.from = 1, .to = 0, .bytes = 1, .start = 5 * kMillisecond}}),
               ElementsAre(10 * kFrame + kMillisecond, 6 * kMillisecond + 1 + 66));
-  EXPECT_THAT(Arrived({.bandwidth = kBandwidth, .latency = kMillisecond}, 2,
+  EXPECT_THAT(Arrived({.bandwidth = kGoodput, .latency = kMillisecond}, 2,
                       {{.from = 0, .to = 1, .bytes = 30 * kSegment}}),
               ElementsAre(first + 20 * kFrame + kMillisecond));
 }
@@ -85,7 +84,7 @@ TEST(PacketNetworkTest, SlowStartSendsTenSegmentsThenTwiceAsMany) {
 TEST(PacketNetworkTest, TheWindowIsKeptFromMessageToMessageButNotThroughALongPause) {
   const auto second = [&](Nanoseconds pause) {
     const Nanoseconds start = 4 * kMillisecond + pause;
-    return Arrived({.bandwidth = kBandwidth, .latency = kMillisecond}, 2,
+    return Arrived({.bandwidth = kGoodput, .latency = kMillisecond}, 2,
                    {{.from = 0, .to = 1, .bytes = 30 * kSegment},
                     {.from = 0, .to = 1, .bytes = 30 * kSegment, .start = start}})[1] -
            start;
@@ -98,7 +97,7 @@ TEST(PacketNetworkTest, TheWindowIsKeptFromMessageToMessageButNotThroughALongPau
 TEST(PacketNetworkTest, ConnectionsOfAHostTakeTurnsByBursts) {
   // Four segments of each wait at first, then two more whenever two have left:
   // 0000 1111 00 00 11 11 00 11.
-  EXPECT_THAT(Carried(3, {.bandwidth = kBandwidth, .latency = kMillisecond},
+  EXPECT_THAT(Carried(3, {.bandwidth = kGoodput, .latency = kMillisecond},
                       {{.from = 0, .to = 1, .bytes = 10 * kSegment},
                        {.from = 0, .to = 2, .bytes = 10 * kSegment}})
                   .left,
@@ -106,7 +105,7 @@ TEST(PacketNetworkTest, ConnectionsOfAHostTakeTurnsByBursts) {
 }
 
 TEST(PacketNetworkTest, APortPassesFramesOnInTheOrderInWhichTheyCame) {
-  EXPECT_THAT(Arrived({.bandwidth = kBandwidth, .latency = 500}, 4,
+  EXPECT_THAT(Arrived({.bandwidth = kGoodput, .latency = 500}, 4,
                       {{.from = 0, .to = 3, .bytes = kSegment, .start = 2},
                        {.from = 1, .to = 3, .bytes = kSegment, .start = 0},
                        {.from = 2, .to = 3, .bytes = kSegment, .start = 1}}),
@@ -116,7 +115,7 @@ TEST(PacketNetworkTest, APortPassesFramesOnInTheOrderInWhichTheyCame) {
 TEST(PacketNetworkTest, AcknowledgementsCompeteWithTheOtherDirection) {
   // Of each, four wait at first; those of the first four segments leave before the last two, which
   // the first of them lets into the queue.
-  EXPECT_THAT(Carried(2, {.bandwidth = kBandwidth},
+  EXPECT_THAT(Carried(2, {.bandwidth = kGoodput},
                       {{.from = 0, .to = 1, .bytes = 10 * kSegment},
                        {.from = 1, .to = 0, .bytes = 10 * kSegment}})
                   .left,
@@ -125,7 +124,7 @@ TEST(PacketNetworkTest, AcknowledgementsCompeteWithTheOtherDirection) {
 
 TEST(PacketNetworkTest, AFewBytesWaitInBothQueues) {
   NetworkDriver driver;
-  PacketNetwork network(3, {.bandwidth = kBandwidth, .latency = 500}, &driver);
+  PacketNetwork network(3, {.bandwidth = kGoodput, .latency = 500}, &driver);
   EXPECT_EQ(network.Delay(0, 1, 0), 500);
   EXPECT_EQ(network.Delay(0, 0, 0), 0);
   network.Start(0, {.from = 0, .to = 1, .bytes = 3 * kSegment}, 0);
@@ -139,13 +138,13 @@ TEST(PacketNetworkTest, WhatOverflowsAPortIsSentAgain) {
   for (Rank from = 1; from < 9; ++from) {
     incast.push_back({.from = from, .to = 0, .bytes = 200 * kSegment});
   }
-  const Carried lossy(9, {.bandwidth = kBandwidth, .latency = 10'000, .port_queue = 20 * kFrame},
+  const Carried lossy(9, {.bandwidth = kGoodput, .latency = 10'000, .port_queue = 20 * kFrame},
                       incast);
   EXPECT_GT(lossy.network.lost(), 0);
   for (const Nanoseconds arrived : lossy.driver.arrived()) EXPECT_GE(arrived, 200 * kFrame);
   EXPECT_GE(std::ranges::max(lossy.driver.arrived()), 10'000 + 1600 * kFrame);
 
-  const Carried patient(9, {.bandwidth = kBandwidth, .latency = 10'000}, incast);
+  const Carried patient(9, {.bandwidth = kGoodput, .latency = 10'000}, incast);
   EXPECT_EQ(patient.network.lost(), 0);
   // The port is never idle.
   EXPECT_EQ(std::ranges::max(patient.driver.arrived()), 10'000 + 1600 * kFrame);

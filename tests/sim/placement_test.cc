@@ -32,7 +32,7 @@ std::string Error(const absl::StatusOr<std::vector<HostId>>& hosts, Failure fail
 }
 
 std::string WriteFile(std::string_view text) {
-  const std::string path = testing::TempDir() + "/ranks";
+  const std::string path = ::testing::TempDir() + "/ranks";
   EXPECT_TRUE(WriteFileAtomically(path, text).ok());
   return "file:" + path;
 }
@@ -92,7 +92,7 @@ TEST(PlacementTest, BadFilesAreToldTheLine) {
   EXPECT_THAT(error("-1 host0\n"), HasSubstr("ranks:1: rank -1 of 3 nodes"));
   EXPECT_THAT(error("0 host0 host1\n"), HasSubstr("ranks:1: more than two fields"));
   EXPECT_THAT(error(""), HasSubstr("no host for rank 0 of 3"));
-  EXPECT_THAT(Error(Place("file:" + testing::TempDir() + "/nowhere", 3, 5), Failure::kInput),
+  EXPECT_THAT(Error(Place("file:" + ::testing::TempDir() + "/nowhere", 3, 5), Failure::kInput),
               HasSubstr("nowhere"));
 }
 

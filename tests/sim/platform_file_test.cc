@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 std::string Write(const std::string& name, std::string_view text) {
-  const std::string path = testing::TempDir() + "/" + name;
+  const std::string path = ::testing::TempDir() + "/" + name;
   const absl::Status status = WriteFileAtomically(path, text);
   EXPECT_TRUE(status.ok()) << status;
   return path;
@@ -41,7 +41,7 @@ std::string Error(const std::string& name, std::string_view text) {
   EXPECT_FALSE(platform.ok()) << text;
   EXPECT_EQ(FailureOf(platform.status()), Failure::kInput) << platform.status();
   std::string message(platform.status().message());
-  const std::string folder = testing::TempDir() + "/";
+  const std::string folder = ::testing::TempDir() + "/";
   for (size_t at; (at = message.find(folder)) != std::string::npos;) {
     message.erase(at, folder.size());
   }
@@ -279,7 +279,7 @@ TEST(PlatformFileTest, HugeFilesAreRefusedBeforeTheyAreParsed) {
 
 TEST(PlatformFileTest, AMissingFileIsNamed) {
   for (const char* name : {"missing.textproto", "missing.graphml"}) {
-    const auto platform = LoadPlatformFile(testing::TempDir() + "/" + name);
+    const auto platform = LoadPlatformFile(::testing::TempDir() + "/" + name);
     EXPECT_EQ(FailureOf(platform.status()), Failure::kInput);
     EXPECT_THAT(std::string(platform.status().message()), HasSubstr(name));
   }

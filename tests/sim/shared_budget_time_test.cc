@@ -12,16 +12,6 @@
 namespace grapevine::testing {
 namespace {
 
-constexpr Nanoseconds kGradient = 10'000'000;
-constexpr int64_t kSlow = 5;  // times
-
-class OneIsSlow final : public ComputeTime {
- public:
-  int64_t Gradient(Rank rank, Round) const override {
-    return rank == 0 ? kSlow * kGradient : kGradient;
-  }
-};
-
 class Watch final : public SimObserver {
  public:
   explicit Watch(Rank nodes) : gradients(nodes), cuts(nodes) {}
@@ -46,7 +36,7 @@ TEST(SimulatedBudget, IsUsedUpExactlyAndMeasuredInEveryNominalRound) {
                    .nodes = n,
                    .rounds = rounds,
                    .elements = 4,
-                   .compute = std::make_shared<OneIsSlow>(),
+                   .compute = std::make_shared<OneIsSlow>(0),
                    .observer = &watch};
       run.Ended();
       EXPECT_EQ(watch.all(), rounds * n);
@@ -66,15 +56,15 @@ TEST(SimulatedBudget, ASlowNodeDoesLessAndHoldsNobodyUp) {
                .nodes = kNodes,
                .rounds = kRounds,
                .elements = 4,
-               .compute = std::make_shared<OneIsSlow>(),
+               .compute = std::make_shared<OneIsSlow>(0),
                .observer = &watch};
   const std::vector<Nanoseconds> ended = run.Ended();
-  EXPECT_LE(ended[0] - *std::max_element(ended.begin() + 1, ended.end()), kSlow * kGradient);
-  EXPECT_NEAR(watch.gradients[0] * kSlow, watch.gradients[1], kSlow);
+  EXPECT_LE(ended[0] - *std::max_element(ended.begin() + 1, ended.end()), kSlowness * kGradient);
+  EXPECT_NEAR(watch.gradients[0] * kSlowness, watch.gradients[1], kSlowness);
   // As fast as all of them can be together, but for the last step.
-  const double rate = (kNodes - 1) + 1.0 / kSlow;
+  const double rate = (kNodes - 1) + 1.0 / kSlowness;
   EXPECT_LE(static_cast<double>(run.Last()),
-            kGradient * (kRounds * kNodes / rate + static_cast<double>(kSlow)));
+            kGradient * (kRounds * kNodes / rate + static_cast<double>(kSlowness)));
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ TEST(SharedLinksTest, RandomArrivalsAndDeparturesGiveTheFullSolution) {
     RandomFlows random(seed);
     Beside beside(random.capacities());
     const auto slots = 1 + random.random().Below(60);
-    for (int step = 0; step < 60 && !testing::Test::HasFailure(); ++step) {
+    for (int step = 0; step < 60 && !::testing::Test::HasFailure(); ++step) {
       // Single events and batches; what changed must be said.
       const auto batch = random.random().Below(2) == 0 ? 1 : 1 + random.random().Below(20);
       std::vector<double> before(slots, -1);

@@ -15,8 +15,6 @@
 namespace grapevine::testing {
 namespace {
 
-constexpr Nanoseconds kMilli = 1'000'000;
-
 double Seconds(const std::vector<TraceSlice>& slices) {
   double seconds = 0;
   for (const TraceSlice& slice : slices) {
@@ -42,7 +40,7 @@ TEST_P(SimTraces, TellWhatTheStatisticsCount) {
   const TimedRun run{.algorithm = GetParam(),
                      .nodes = kNodes,
                      .rounds = kRounds,
-                     .network = {.bandwidth = 0.125, .latency = kMilli},
+                     .network = {.bandwidth = 0.125, .latency = kMillisecond},
                      .compute = WithStragglers(*MakeComputeTime("normal:mean=10ms:sd=2ms", 4),
                                                *Stragglers::Make("rank=2:factor=3", {}, kNodes, 1)),
                      .memory_bandwidth = 5,

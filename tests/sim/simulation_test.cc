@@ -17,13 +17,12 @@
 namespace grapevine::testing {
 namespace {
 
-constexpr Nanoseconds kMillisecond = 1'000'000;
 // 1.08 MB at 1 Gbit/s.
 constexpr double kTransfer = 8.64e-3;
 
 // The networks of the published table: 5 Mbit/s with 0.15 ms, 1 Gbit/s with 64 ms.
-constexpr NicOptions kSlow{.bandwidth = 5e6 / 8e9, .latency = 150'000};
-constexpr NicOptions kFar{.bandwidth = 1e9 / 8e9, .latency = 64 * kMillisecond};
+constexpr NicOptions kSlowSwitch{.bandwidth = 5e6 / 8e9, .latency = 150'000};
+constexpr NicOptions kFarSwitch{.bandwidth = 1e9 / 8e9, .latency = 64 * kMillisecond};
 
 struct TableCell {
   const char* algorithm;
@@ -50,30 +49,32 @@ constexpr double kSlowTransfer = 1.728;  // 1.08 MB at 5 Mbit/s
 
 INSTANTIATE_TEST_SUITE_P(
     Seven, CheckTable,
-    ::testing::Values(TableCell{"allreduce", "ring", 7, kSlow, 12 * (150e-6 + kSlowTransfer / 7)},
-                      TableCell{"allreduce", "ring", 7, kFar, 12 * (64e-3 + kTransfer / 7)},
-                      TableCell{"ps", "ring", 8, kSlow, 2 * (150e-6 + 7 * kSlowTransfer)},
-                      TableCell{"ps", "ring", 8, kFar, 2 * (64e-3 + 7 * kTransfer)},
-                      TableCell{"dpsgd", "ring", 7, kSlow, 150e-6 + 2 * kSlowTransfer},
-                      TableCell{"dpsgd", "ring", 7, kFar, 64e-3 + 2 * kTransfer},
-                      TableCell{"dpsgd", "one-peer-exponential", 7, kSlow, 150e-6 + kSlowTransfer},
-                      TableCell{"dpsgd", "one-peer-exponential", 7, kFar, 64e-3 + kTransfer}));
+    ::testing::Values(
+        TableCell{"allreduce", "ring", 7, kSlowSwitch, 12 * (150e-6 + kSlowTransfer / 7)},
+        TableCell{"allreduce", "ring", 7, kFarSwitch, 12 * (64e-3 + kTransfer / 7)},
+        TableCell{"ps", "ring", 8, kSlowSwitch, 2 * (150e-6 + 7 * kSlowTransfer)},
+        TableCell{"ps", "ring", 8, kFarSwitch, 2 * (64e-3 + 7 * kTransfer)},
+        TableCell{"dpsgd", "ring", 7, kSlowSwitch, 150e-6 + 2 * kSlowTransfer},
+        TableCell{"dpsgd", "ring", 7, kFarSwitch, 64e-3 + 2 * kTransfer},
+        TableCell{"dpsgd", "one-peer-exponential", 7, kSlowSwitch, 150e-6 + kSlowTransfer},
+        TableCell{"dpsgd", "one-peer-exponential", 7, kFarSwitch, 64e-3 + kTransfer}));
 
 INSTANTIATE_TEST_SUITE_P(
     HundredAndTwelve, CheckTable,
     ::testing::Values(
-        TableCell{"allreduce", "ring", 112, kSlow, 222 * (150e-6 + kSlowTransfer / 112)},
-        TableCell{"allreduce", "ring", 112, kFar, 222 * (64e-3 + kTransfer / 112)},
-        TableCell{"ps", "ring", 113, kSlow, 2 * (150e-6 + 112 * kSlowTransfer)},
-        TableCell{"ps", "ring", 113, kFar, 2 * (64e-3 + 112 * kTransfer)},
-        TableCell{"dpsgd", "ring", 112, kSlow, 150e-6 + 2 * kSlowTransfer},
-        TableCell{"dpsgd", "ring", 112, kFar, 64e-3 + 2 * kTransfer},
-        TableCell{"dpsgd", "one-peer-exponential", 112, kSlow, 150e-6 + kSlowTransfer},
-        TableCell{"dpsgd", "one-peer-exponential", 112, kFar, 64e-3 + kTransfer}));
+        TableCell{"allreduce", "ring", 112, kSlowSwitch, 222 * (150e-6 + kSlowTransfer / 112)},
+        TableCell{"allreduce", "ring", 112, kFarSwitch, 222 * (64e-3 + kTransfer / 112)},
+        TableCell{"ps", "ring", 113, kSlowSwitch, 2 * (150e-6 + 112 * kSlowTransfer)},
+        TableCell{"ps", "ring", 113, kFarSwitch, 2 * (64e-3 + 112 * kTransfer)},
+        TableCell{"dpsgd", "ring", 112, kSlowSwitch, 150e-6 + 2 * kSlowTransfer},
+        TableCell{"dpsgd", "ring", 112, kFarSwitch, 64e-3 + 2 * kTransfer},
+        TableCell{"dpsgd", "one-peer-exponential", 112, kSlowSwitch, 150e-6 + kSlowTransfer},
+        TableCell{"dpsgd", "one-peer-exponential", 112, kFarSwitch, 64e-3 + kTransfer}));
 
 // AWC: the replicas travel while the gradient is computed.
 TEST(Simulation, CommunicationHidesBehindCompute) {
-  TimedRun run{.network = kFar, .compute = std::make_shared<FixedComputeTime>(200 * kMillisecond)};
+  TimedRun run{.network = kFarSwitch,
+               .compute = std::make_shared<FixedComputeTime>(200 * kMillisecond)};
   EXPECT_NEAR(run.SecondsPerRound(), 0.2, 1e-9);
   run.compute = std::make_shared<FixedComputeTime>(10 * kMillisecond);
   EXPECT_NEAR(run.SecondsPerRound(), 64e-3 + 2 * kTransfer, 1e-6);
@@ -82,7 +83,7 @@ TEST(Simulation, CommunicationHidesBehindCompute) {
 // ATC: first the gradient, then the replicas.
 TEST(Simulation, AdaptThenCombineAddsComputeAndCommunication) {
   const TimedRun run{.algorithm = "dpsgd:order=atc",
-                     .network = kFar,
+                     .network = kFarSwitch,
                      .compute = std::make_shared<FixedComputeTime>(10 * kMillisecond)};
   EXPECT_NEAR(run.SecondsPerRound(), 10e-3 + 64e-3 + 2 * kTransfer, 1e-6);
 }
@@ -90,7 +91,7 @@ TEST(Simulation, AdaptThenCombineAddsComputeAndCommunication) {
 // With a window of 1 a replica's place is posted when its round begins, and the
 // post crosses the network first.
 TEST(Simulation, ACreditTakesTheLatencyUnlessItIsGrantedAhead) {
-  TimedRun run{.network = kFar, .window = 1};
+  TimedRun run{.network = kFarSwitch, .window = 1};
   EXPECT_NEAR(run.SecondsPerRound(), 2 * 64e-3 + 2 * kTransfer, 1e-6);
   run.window = 2;
   EXPECT_NEAR(run.SecondsPerRound(), 64e-3 + 2 * kTransfer, 1e-6);
@@ -103,8 +104,8 @@ TEST(Simulation, OnChangingGraphsARoundTakesOneLatency) {
     for (const double transfer : {6.4e-3, 32e-3, 64e-3, 96e-3, 128e-3, 640e-3}) {
       TimedRun run{.topology = topology,
                    .nodes = 112,
-                   .elements = std::llround(transfer * 1e9 * kFar.bandwidth / 4),
-                   .network = kFar,
+                   .elements = std::llround(transfer * 1e9 * kFarSwitch.bandwidth / 4),
+                   .network = kFarSwitch,
                    .window = 1};
       EXPECT_NEAR(run.SecondsPerRound() / (2 * 64e-3 + transfer), 1, 0.01)
           << topology << ", " << transfer << " s, one round at a time";
@@ -152,14 +153,14 @@ TEST(Simulation, OnChangingGraphsRoundsDoNotDisturbEachOther) {
 // One step with 2 neighbours: 3 terms and the gradient read, the result written,
 // the momentum read and written.
 TEST(Simulation, MixingTakesItsBytesOverTheMemorysBandwidth) {
-  const TimedRun free{.network = kFar};
+  const TimedRun free{.network = kFarSwitch};
   TimedRun charged = free;
   charged.memory_bandwidth = 1;  // GB/s
   EXPECT_NEAR(charged.SecondsPerRound() - free.SecondsPerRound(), 7 * 1.08e6 / 1e9, 1e-9);
 }
 
 TEST(Simulation, MessagesOccupyTheRunnersThread) {
-  const TimedRun free{.network = kFar};
+  const TimedRun free{.network = kFarSwitch};
   TimedRun charged = free;
   charged.message_overhead = kMillisecond;
   // Two sends, one behind the other, and the receipt of the last replica.

@@ -19,8 +19,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Nanoseconds kMilli = 1'000'000;
-
 // One round of a node, told by hand.
 class StoryTeller {
  public:
@@ -151,13 +149,14 @@ TEST(StepStatistics, NameTheStragglerOfASimulation) {
   constexpr Round kRounds = 50;
   const double bandwidth = 0.125;
   StepStatistics statistics({.nodes = 3, .bandwidth = bandwidth});
-  const TimedRun run{.topology = "complete",
-                     .nodes = 3,
-                     .rounds = kRounds,
-                     .network = {.bandwidth = bandwidth, .latency = 50'000},
-                     .compute = WithStragglers(std::make_unique<FixedComputeTime>(20 * kMilli),
-                                               *Stragglers::Make("rank=2:factor=5", {}, 3, 1)),
-                     .observer = &statistics};
+  const TimedRun run{
+      .topology = "complete",
+      .nodes = 3,
+      .rounds = kRounds,
+      .network = {.bandwidth = bandwidth, .latency = 50'000},
+      .compute = WithStragglers(std::make_unique<FixedComputeTime>(20 * kMillisecond),
+                                *Stragglers::Make("rank=2:factor=5", {}, 3, 1)),
+      .observer = &statistics};
   run.Last();
   const Statistics result = statistics.Result();
   EXPECT_EQ(result.steps.count(), 3 * kRounds);
@@ -184,7 +183,7 @@ TEST(StepStatistics, AServerTakesNoSteps) {
   const TimedRun run{.algorithm = "ps",
                      .nodes = 4,
                      .rounds = 10,
-                     .compute = std::make_shared<FixedComputeTime>(kMilli),
+                     .compute = std::make_shared<FixedComputeTime>(kMillisecond),
                      .observer = &statistics};
   run.Last();
   const Statistics result = statistics.Result();
@@ -226,10 +225,10 @@ TEST(StepStatistics, ListTheWorstOfManyNodes) {
 TEST(StepStatistics, AreWrittenAsJsonAndAsText) {
   StepStatistics statistics({.nodes = 2, .bandwidth = 1});
   StoryTeller(&statistics)
-      .Gradient(0, 0, 0, 60 * kMilli)
-      .Message(1, 0, 0, 90 * kMilli)
-      .Arithmetic(0, 90 * kMilli, 100 * kMilli)
-      .Boundary(0, 1, 100 * kMilli);
+      .Gradient(0, 0, 0, 60 * kMillisecond)
+      .Message(1, 0, 0, 90 * kMillisecond)
+      .Arithmetic(0, 90 * kMillisecond, 100 * kMillisecond)
+      .Boundary(0, 1, 100 * kMillisecond);
   const Statistics result = statistics.Result();
   const auto json = JsonOf(ToJsonText(result));
   EXPECT_EQ(json["nodes"], 2);

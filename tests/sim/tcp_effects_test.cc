@@ -11,6 +11,7 @@
 
 #include "base/failure.h"
 #include "sim/network/message_effect.h"
+#include "tests/sim/millisecond.h"
 #include "tests/sim/timed_run.h"
 
 namespace grapevine::testing {
@@ -18,7 +19,6 @@ namespace {
 
 constexpr uint64_t kSeed = 23;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr Nanoseconds kMilli = 1'000'000;
 
 // Message number `i` of many alike.
 Transfer Numbered(int i, Transfer transfer) {
@@ -45,7 +45,7 @@ Means Average(const TcpEffects& effects, const Transfer& transfer, int messages)
 
 TEST(TcpEffects, ChangesNothingWithoutOptions) {
   const MessageEffect effect =
-      TcpEffects({}).Of({.bytes = 1000, .latency = kMilli, .idle = Transfer::kNeverUsed});
+      TcpEffects({}).Of({.bytes = 1000, .latency = kMillisecond, .idle = Transfer::kNeverUsed});
   EXPECT_EQ(effect.bytes, 1000);
   EXPECT_EQ(effect.delay, 0);
   EXPECT_EQ(effect.max_rate, kInfinity);
@@ -53,28 +53,29 @@ TEST(TcpEffects, ChangesNothingWithoutOptions) {
 
 TEST(TcpEffects, JitterIsExponential) {
   std::printf("seed %d\n", static_cast<int>(kSeed));
-  const TcpEffects effects({.seed = kSeed, .jitter = kMilli});
+  const TcpEffects effects({.seed = kSeed, .jitter = kMillisecond});
   constexpr int kMessages = 50'000;
   int above_twice_the_mean = 0;
   for (int i = 0; i < kMessages; ++i) {
-    const MessageEffect effect = effects.Of(Numbered(i, {.bytes = 1000, .latency = 5 * kMilli}));
+    const MessageEffect effect =
+        effects.Of(Numbered(i, {.bytes = 1000, .latency = 5 * kMillisecond}));
     EXPECT_EQ(effect.bytes, 1000);
-    above_twice_the_mean += effect.delay > 2 * kMilli;
+    above_twice_the_mean += effect.delay > 2 * kMillisecond;
   }
   const double p = std::exp(-2);
   EXPECT_NEAR(above_twice_the_mean, p * kMessages, 4 * std::sqrt(p * (1 - p) * kMessages));
-  EXPECT_NEAR(Average(effects, {.bytes = 1000}, kMessages).delay, kMilli,
-              4 * kMilli / std::sqrt(kMessages));
+  EXPECT_NEAR(Average(effects, {.bytes = 1000}, kMessages).delay, kMillisecond,
+              4 * kMillisecond / std::sqrt(kMessages));
 }
 
 TEST(TcpEffects, TheRateIsThatOfMathis) {
   // 1460 B / 20 ms * sqrt(1.5 / 0.01) = 894 kB/s.
-  EXPECT_NEAR(TcpEffects::MathisRate(0.01, 20 * kMilli), 894.06e3 * 1e-9, 1e-8);
-  EXPECT_EQ(TcpEffects::MathisRate(0, 20 * kMilli), kInfinity);
+  EXPECT_NEAR(TcpEffects::MathisRate(0.01, 20 * kMillisecond), 894.06e3 * 1e-9, 1e-8);
+  EXPECT_EQ(TcpEffects::MathisRate(0, 20 * kMillisecond), kInfinity);
   EXPECT_EQ(TcpEffects::MathisRate(0.01, 0), kInfinity);
   const TcpEffects effects({.loss = 0.01});
-  EXPECT_EQ(effects.Of({.bytes = 1, .latency = 10 * kMilli}).max_rate,
-            TcpEffects::MathisRate(0.01, 20 * kMilli));
+  EXPECT_EQ(effects.Of({.bytes = 1, .latency = 10 * kMillisecond}).max_rate,
+            TcpEffects::MathisRate(0.01, 20 * kMillisecond));
 }
 
 // A packet is sent 1 / (1 - p) times in the mean.
@@ -85,8 +86,8 @@ TEST(TcpEffects, LostPacketsAreSentAgain) {
     for (int64_t packets : {10, 1000, 100'000}) {
       const int messages = static_cast<int>(1'000'000 / packets);
       const TcpEffects effects({.seed = kSeed, .loss = loss});
-      const Means means =
-          Average(effects, {.bytes = packets * TcpEffects::kSegment, .latency = kMilli}, messages);
+      const Means means = Average(
+          effects, {.bytes = packets * TcpEffects::kSegment, .latency = kMillisecond}, messages);
       const double extra = means.extra_bytes / TcpEffects::kSegment / static_cast<double>(packets);
       const double deviation = std::sqrt(loss / 1e6) / (1 - loss);
       EXPECT_NEAR(extra, loss / (1 - loss), 4 * deviation) << loss << " " << packets;
@@ -100,8 +101,8 @@ TEST(TcpEffects, ALostTailWaitsForTheTimeout) {
   constexpr double kLoss = 0.2;
   constexpr int kMessages = 50'000;
   const TcpEffects effects({.seed = kSeed, .loss = kLoss});
-  const Transfer transfer{.bytes = 100, .latency = 10 * kMilli};
-  const double timeout = 220.0 * kMilli;
+  const Transfer transfer{.bytes = 100, .latency = 10 * kMillisecond};
+  const double timeout = 220.0 * kMillisecond;
   int unharmed = 0;
   for (int i = 0; i < kMessages; ++i) {
     const Nanoseconds delay = effects.Of(Numbered(i, transfer)).delay;
@@ -117,7 +118,7 @@ TEST(TcpEffects, ARoundTripForEachRoundOfRepairs) {
   std::printf("seed %d\n", static_cast<int>(kSeed));
   constexpr double kLoss = 0.001;
   constexpr int kMessages = 20'000;
-  const Nanoseconds round_trip = 20 * kMilli;
+  const Nanoseconds round_trip = 20 * kMillisecond;
   const TcpEffects effects({.seed = kSeed, .loss = kLoss});
   int repaired = 0;
   int timeouts = 0;
@@ -136,7 +137,7 @@ TEST(TcpEffects, ARoundTripForEachRoundOfRepairs) {
 
 TEST(TcpEffects, SlowStartDoublesTheWindowUntilItFillsTheRate) {
   const double rate = 0.125;  // 1 Gbit/s
-  const Nanoseconds trip = 10 * kMilli;
+  const Nanoseconds trip = 10 * kMillisecond;
   const double window = 10 * 1460;
   // One window: no wait. Two: one wait. The rate's window is 1.25 MB, above 2^6 windows.
   EXPECT_EQ(TcpEffects::SlowStartDelay(14'600, rate, trip), 0);
@@ -154,23 +155,23 @@ TEST(TcpEffects, SlowStartDoublesTheWindowUntilItFillsTheRate) {
 TEST(TcpEffects, OnlyIdleConnectionsStartSlowly) {
   const TcpEffects effects({.slow_start = true, .bandwidth = 0.125});
   const auto delay = [&effects](Nanoseconds idle) {
-    return effects.Of({.bytes = 1'000'000, .latency = 5 * kMilli, .idle = idle}).delay;
+    return effects.Of({.bytes = 1'000'000, .latency = 5 * kMillisecond, .idle = idle}).delay;
   };
   EXPECT_EQ(delay(0), 0);
-  EXPECT_EQ(delay(210 * kMilli), 0);
-  const Nanoseconds slow = TcpEffects::SlowStartDelay(1'000'000, 0.125, 10 * kMilli);
+  EXPECT_EQ(delay(210 * kMillisecond), 0);
+  const Nanoseconds slow = TcpEffects::SlowStartDelay(1'000'000, 0.125, 10 * kMillisecond);
   EXPECT_GT(slow, 0);
-  EXPECT_EQ(delay(210 * kMilli + 1), slow);
+  EXPECT_EQ(delay(210 * kMillisecond + 1), slow);
   EXPECT_EQ(delay(Transfer::kNeverUsed), slow);
 }
 
 TEST(TcpEffects, DependOnTheMessageAlone) {
-  const TcpEffects effects({.seed = 1, .jitter = kMilli, .loss = 0.1});
+  const TcpEffects effects({.seed = 1, .jitter = kMillisecond, .loss = 0.1});
   const Transfer transfer{.from = 1,
                           .to = 2,
                           .tag = {.channel = 3, .index = 4, .step = 5},
                           .bytes = 100'000,
-                          .latency = kMilli};
+                          .latency = kMillisecond};
   const MessageEffect effect = effects.Of(transfer);
   EXPECT_EQ(effects.Of(transfer).delay, effect.delay);
   std::vector<Transfer> others(6, transfer);
@@ -213,15 +214,16 @@ TEST(Connections, KnowHowLongTheyWereIdle) {
 
 // A ring round of 1.08 MB over 100 Mbit/s: both flows of an interface share it.
 TEST(TcpEffects, WorkInASimulation) {
-  TimedRun run{.nodes = 8, .rounds = 1, .network = {.bandwidth = 0.0125, .latency = 5 * kMilli}};
+  TimedRun run{
+      .nodes = 8, .rounds = 1, .network = {.bandwidth = 0.0125, .latency = 5 * kMillisecond}};
   const Nanoseconds plain = run.Last();
   const TcpEffects slow({.slow_start = true, .bandwidth = 0.0125});
   run.effects = &slow;
-  EXPECT_EQ(run.Last() - plain, TcpEffects::SlowStartDelay(1'080'000, 0.0125, 10 * kMilli));
+  EXPECT_EQ(run.Last() - plain, TcpEffects::SlowStartDelay(1'080'000, 0.0125, 10 * kMillisecond));
   // Lossy enough that Mathis' rate decides: 1460 B / 10 ms * sqrt(1.5 / 0.1).
   const TcpEffects lossy({.loss = 0.1, .bandwidth = 0.0125});
   run.effects = &lossy;
-  EXPECT_GT(run.Last(), std::llround(1'080'000 / TcpEffects::MathisRate(0.1, 10 * kMilli)));
+  EXPECT_GT(run.Last(), std::llround(1'080'000 / TcpEffects::MathisRate(0.1, 10 * kMillisecond)));
   // Twice the same.
   EXPECT_EQ(run.Ended(), run.Ended());
 }

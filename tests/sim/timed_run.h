@@ -18,9 +18,25 @@
 #include "sim/engine/vector_store.h"
 #include "sim/network/message_effect.h"
 #include "sim/network/nic_network.h"
+#include "tests/sim/millisecond.h"
 #include "topology/weights/mixing.h"
 
 namespace grapevine::testing {
+
+inline constexpr Nanoseconds kGradient = 10 * kMillisecond;
+inline constexpr int64_t kSlowness = 5;
+
+// All gradients take kGradient, those of one rank kSlowness times as long.
+class OneIsSlow final : public ComputeTime {
+ public:
+  explicit OneIsSlow(Rank slow) : slow_(slow) {}
+  int64_t Gradient(Rank rank, Round) const override {
+    return rank == slow_ ? kSlowness * kGradient : kGradient;
+  }
+
+ private:
+  const Rank slow_;
+};
 
 struct TimedRun {
   std::string algorithm = "dpsgd";

@@ -12,8 +12,7 @@
 namespace grapevine::testing {
 namespace {
 
-constexpr Rank kWorkers = 8;
-constexpr Nanoseconds kGradient = 10'000'000;
+constexpr Rank kLinkedWorkers = 8;
 
 // The links of the ranks below `slow` carry no more than `rate`, in bytes per nanosecond.
 class SlowLinks final : public MessageEffects {
@@ -34,13 +33,13 @@ class SlowLinks final : public MessageEffects {
 Nanoseconds OthersEnd(const std::string& algorithm, Rank slow) {
   const SlowLinks effects(slow, 0.00125);
   const TimedRun run{.algorithm = algorithm,
-                     .nodes = kWorkers + 1,
+                     .nodes = kLinkedWorkers + 1,
                      .rounds = 400,
                      .network = {.bandwidth = 1.25, .latency = 20'000},
                      .compute = std::make_shared<FixedComputeTime>(kGradient),
                      .effects = &effects};
   const std::vector<Nanoseconds> ended = run.Ended();
-  return *std::max_element(ended.begin() + 2, ended.begin() + kWorkers);
+  return *std::max_element(ended.begin() + 2, ended.begin() + kLinkedWorkers);
 }
 
 // Each of the slow ones' exchanges takes 1.7 s, a hundred times as long as the others'. Until a
@@ -60,7 +59,7 @@ TEST(UnequalLinks, CostAdpsgdLessThanThoseWhoWaitForAll) {
   const auto time = [](const char* algorithm, Rank slow) {
     const SlowLinks effects(slow, 0.0125);
     const TimedRun run{.algorithm = algorithm,
-                       .nodes = kWorkers,
+                       .nodes = kLinkedWorkers,
                        .rounds = 200,
                        .network = {.bandwidth = 0.125, .latency = 20'000},
                        .compute = std::make_shared<FixedComputeTime>(kGradient),

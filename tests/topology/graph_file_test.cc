@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string Write(const std::string& name, std::string_view text) {
-  const std::string path = testing::TempDir() + "/" + name;
+  const std::string path = ::testing::TempDir() + "/" + name;
   const absl::Status status = WriteFileAtomically(path, text);
   EXPECT_TRUE(status.ok()) << status;
   return path;
@@ -28,7 +28,7 @@ std::shared_ptr<const Topology> Load(const std::string& path, Rank n) {
   return *topology;
 }
 
-std::vector<Rank> Neighbours(const Topology& topology, Rank rank) {
+std::vector<Rank> NeighboursIn(const Topology& topology, Rank rank) {
   std::vector<Rank> neighbours;
   topology.InNeighbours(rank, 0, &neighbours);
   return neighbours;
@@ -47,7 +47,7 @@ std::string Error(const std::string& name, std::string_view text, Rank n = 2,
   EXPECT_FALSE(topology.ok()) << name;
   EXPECT_EQ(FailureOf(topology.status()), failure) << topology.status();
   std::string message(topology.status().message());
-  const std::string folder = testing::TempDir() + "/";
+  const std::string folder = ::testing::TempDir() + "/";
   for (size_t at; (at = message.find(folder)) != std::string::npos;) {
     message.erase(at, folder.size());
   }
@@ -71,11 +71,11 @@ TEST(GraphFileTest, EveryFormatReadsBackWhatWasWritten) {
                                                          {"g.dot", GraphFormat::kDot}};
   for (const auto& [name, format] : formats) {
     const auto copy = Load(Write(name, Text(*original, format)), 30);
-    EXPECT_EQ(copy->name(), "file:" + testing::TempDir() + "/" + name);
+    EXPECT_EQ(copy->name(), "file:" + ::testing::TempDir() + "/" + name);
     EXPECT_EQ(copy->period(), 1);
     EXPECT_FALSE(copy->directed());
     for (Rank rank = 0; rank < 30; ++rank) {
-      EXPECT_EQ(Neighbours(*copy, rank), Neighbours(*original, rank)) << name << " " << rank;
+      EXPECT_EQ(NeighboursIn(*copy, rank), NeighboursIn(*original, rank)) << name << " " << rank;
     }
   }
 }
@@ -89,7 +89,7 @@ TEST(GraphFileTest, EveryFormatReadsBackADirectedGraph) {
     const auto copy = Load(Write(name, Text(*original, format)), 11);
     EXPECT_TRUE(copy->directed()) << name;
     for (Rank rank = 0; rank < 11; ++rank) {
-      EXPECT_EQ(Neighbours(*copy, rank), Neighbours(*original, rank)) << name << " " << rank;
+      EXPECT_EQ(NeighboursIn(*copy, rank), NeighboursIn(*original, rank)) << name << " " << rank;
       EXPECT_EQ(OutNeighbours(*copy, rank), OutNeighbours(*original, rank)) << name << " " << rank;
     }
   }
@@ -99,9 +99,9 @@ TEST(GraphFileTest, ArrowsAreOneWay) {
   const auto topology =
       Load(Write("w.edges", "0 -> 1\n0 -> 1\n1 --> 2 {'weight': 2}\n2 -> 0\n2 3\n"), 4);
   EXPECT_TRUE(topology->directed());
-  EXPECT_THAT(Neighbours(*topology, 1), ElementsAre(0));
+  EXPECT_THAT(NeighboursIn(*topology, 1), ElementsAre(0));
   EXPECT_THAT(OutNeighbours(*topology, 1), ElementsAre(2));
-  EXPECT_THAT(Neighbours(*topology, 2), ElementsAre(1, 3));
+  EXPECT_THAT(NeighboursIn(*topology, 2), ElementsAre(1, 3));
   EXPECT_THAT(OutNeighbours(*topology, 2), ElementsAre(0, 3));
   EXPECT_EQ(topology->Degree(3, 0), 1);
   EXPECT_EQ(topology->OutDegree(2, 0), 2);
@@ -110,13 +110,13 @@ TEST(GraphFileTest, ArrowsAreOneWay) {
 TEST(GraphFileTest, ArrowsBothWaysAreAnUndirectedGraph) {
   const auto topology = Load(Write("u.edges", "1 -> 0\n0 -> 1\n1 -> 2\n2 -> 1\n"), 3);
   EXPECT_FALSE(topology->directed());
-  EXPECT_THAT(Neighbours(*topology, 1), ElementsAre(0, 2));
+  EXPECT_THAT(NeighboursIn(*topology, 1), ElementsAre(0, 2));
 }
 
 TEST(GraphFileTest, EdgeListsMayHaveCommentsBlanksAndEdgesTwice) {
   const auto topology = Load(Write("x.edges", "# a path\n\n0 1 {}\r\n1,0\n% more\n 2\t1 # end"), 3);
-  EXPECT_THAT(Neighbours(*topology, 0), ElementsAre(1));
-  EXPECT_THAT(Neighbours(*topology, 1), ElementsAre(0, 2));
+  EXPECT_THAT(NeighboursIn(*topology, 0), ElementsAre(1));
+  EXPECT_THAT(NeighboursIn(*topology, 1), ElementsAre(0, 2));
   EXPECT_EQ(topology->Degree(2, 0), 1);
 }
 
@@ -127,8 +127,8 @@ TEST(GraphFileTest, AttributesOfEdgesArePassedOver) {
                                    "1 2 {'weight': 0.5}\n"
                                    "2 3 {}\n"),
                              4);
-  EXPECT_THAT(Neighbours(*topology, 1), ElementsAre(0, 2));
-  EXPECT_THAT(Neighbours(*topology, 2), ElementsAre(1, 3));
+  EXPECT_THAT(NeighboursIn(*topology, 1), ElementsAre(0, 2));
+  EXPECT_THAT(NeighboursIn(*topology, 2), ElementsAre(1, 3));
 }
 
 // Boost's reader would need minutes and more for each of these.
@@ -157,14 +157,14 @@ TEST(GraphFileTest, DotMayHaveLabelsCommentsAndDefaults) {
       Write("l.dot", "graph \"a { graph\" { // { [\n node [shape=circle, label=\"" + label +
                          "\\\"\"]; edge [len=2]\n# {\n a -- b [label=\"}[\"]; b -- c /* [ */ }"),
       3);
-  EXPECT_THAT(Neighbours(*topology, 1), ElementsAre(0, 2));
+  EXPECT_THAT(NeighboursIn(*topology, 1), ElementsAre(0, 2));
 }
 
 TEST(GraphFileTest, DotNodesAreRankedByNameWithNumbersAsNumbers) {
   const auto topology = Load(Write("n.dot", "graph { n10 -- n2; n2 -- n1; n1 -- m }"), 4);
   // m, n1, n2, n10.
-  EXPECT_THAT(Neighbours(*topology, 1), ElementsAre(0, 2));
-  EXPECT_THAT(Neighbours(*topology, 3), ElementsAre(2));
+  EXPECT_THAT(NeighboursIn(*topology, 1), ElementsAre(0, 2));
+  EXPECT_THAT(NeighboursIn(*topology, 3), ElementsAre(2));
 }
 
 TEST(GraphFileTest, GraphmlNodesAreRankedByAppearance) {
@@ -175,7 +175,7 @@ TEST(GraphFileTest, GraphmlNodesAreRankedByAppearance) {
                  "<node id=\"m\"/><edge source=\"z\" target=\"m\"><data key=\"w\">0.5</data>"
                  "</edge><edge source=\"m\" target=\"a>b\"/></graph></graphml>"),
            3);
-  EXPECT_THAT(Neighbours(*topology, 2), ElementsAre(0, 1));
+  EXPECT_THAT(NeighboursIn(*topology, 2), ElementsAre(0, 1));
 }
 
 TEST(GraphFileTest, RefusesEdgeListsByLine) {

@@ -24,13 +24,13 @@ MixingRow Row(const Mixing& mixing, Rank rank, Round round = 0) {
 
 // Directed, of three nodes: node 0 sends to both others, which send to one each.
 std::shared_ptr<const Topology> Uneven() {
-  const std::string path = testing::TempDir() + "/uneven.edges";
+  const std::string path = ::testing::TempDir() + "/uneven.edges";
   const absl::Status status = WriteFileAtomically(path, "0 -> 1\n0 -> 2\n1 -> 2\n2 -> 0\n");
   EXPECT_TRUE(status.ok()) << status;
   return Graph("file:" + path, 3);
 }
 
-std::string Path() { return testing::TempDir() + "/w.txt"; }
+std::string Path() { return ::testing::TempDir() + "/w.txt"; }
 
 // The mixing of file:PATH with `text` as the file.
 absl::StatusOr<std::shared_ptr<const Mixing>> FromFile(std::string_view text,

@@ -209,7 +209,7 @@ TEST(SpectrumTest, ClosedFormsAreTheEigenvaluesOfTheMatrix) {
     for (const char* weights : {"metropolis", "lazy"}) {
       for (Rank n = 1; n <= 24; ++n) {
         if (!MakeTopology(topology, n, 1).ok()) continue;
-        SCOPED_TRACE(testing::Message() << topology << " " << weights << " n=" << n);
+        SCOPED_TRACE(::testing::Message() << topology << " " << weights << " n=" << n);
         const auto mixing = Make(topology, n, weights);
         const Round last = std::max<Round>(1, mixing->topology().period());
         for (Round round = 0; round < last; ++round) {

@@ -17,7 +17,7 @@ TEST_F(CudaClipNormTest, HasTheBitsOfTheCpu) {
   for (const size_t size : {size_t{0}, size_t{1}, size_t{255}, size_t{4096}, size_t{1'100'003}}) {
     for (const double limit : {0.5, 1e6}) {
       for (const size_t shift : {0, 1}) {
-        SCOPED_TRACE(testing::Message() << size << " from " << shift << ", limit " << limit);
+        SCOPED_TRACE(::testing::Message() << size << " from " << shift << ", limit " << limit);
         std::vector<float> vector = Noise(1, size);
         const auto elements = static_cast<int64_t>(size);
         const OnDevice<float> gpu_vector(vector, shift);

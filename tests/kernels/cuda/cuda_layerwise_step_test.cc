@@ -79,7 +79,7 @@ void ExpectLarsBitsOfCpu(const ReplicaLayout& layout, float momentum, double wei
 TEST_F(CudaLayerwiseStepTest, LarsHasTheBitsOfTheCpu) {
   for (const float momentum : {0.0f, 0.9f}) {
     for (const double weight_decay : {0.0, 1e-2}) {
-      SCOPED_TRACE(testing::Message() << "momentum " << momentum << " decay " << weight_decay);
+      SCOPED_TRACE(::testing::Message() << "momentum " << momentum << " decay " << weight_decay);
       ExpectLarsBitsOfCpu(Layout(), momentum, weight_decay);
       ExpectLarsBitsOfCpu(ManyTensors(), momentum, weight_decay);
       ExpectLarsBitsOfCpu(Layout(), momentum, weight_decay, /*applied=*/0.3f);
@@ -119,7 +119,7 @@ void ExpectLambBitsOfCpu(const ReplicaLayout& layout, float weight_decay) {
 
 TEST_F(CudaLayerwiseStepTest, LambHasTheBitsOfTheCpu) {
   for (const float weight_decay : {0.0f, 1e-2f}) {
-    SCOPED_TRACE(testing::Message() << "decay " << weight_decay);
+    SCOPED_TRACE(::testing::Message() << "decay " << weight_decay);
     ExpectLambBitsOfCpu(Layout(), weight_decay);
     ExpectLambBitsOfCpu(ManyTensors(), weight_decay);
   }

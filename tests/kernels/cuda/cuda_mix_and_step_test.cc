@@ -49,7 +49,7 @@ TEST_F(CudaWeightedSumTest, HasTheBitsOfTheCpu) {
     for (const size_t size : kSizes) {
       if (count > 9 && size > 3000) continue;
       for (const std::vector<size_t>& shifts : kShifts) {
-        SCOPED_TRACE(testing::Message() << count << " of " << size << " from " << shifts.back());
+        SCOPED_TRACE(::testing::Message() << count << " of " << size << " from " << shifts.back());
         Mixture mixture(count, size, shifts);
         std::vector<float> out(size, 42);
         const OnDevice<float> gpu_out(out, shifts[0]);
@@ -116,8 +116,8 @@ struct Rule {
 // Compares the bits of `out` and of the velocity.
 void ExpectBitsOfCpu(size_t count, size_t size, const std::vector<size_t>& shifts,
                      const Rule& rule) {
-  SCOPED_TRACE(testing::Message() << count << " of " << size << " from " << shifts.back()
-                                  << ", momentum " << rule.momentum);
+  SCOPED_TRACE(::testing::Message() << count << " of " << size << " from " << shifts.back()
+                                    << ", momentum " << rule.momentum);
   Mixture mixture(count, size, shifts);
   const std::vector<float> own = Noise(999, size), gradient = Noise(1000, size);
   std::vector<float> velocity = Noise(1001, size), out(size);
@@ -161,8 +161,8 @@ TEST_F(CudaMixAndStepTest, HasTheBitsOfTheCpu) {
 // The bits of out, of the means and of the squares.
 void ExpectAdamsBitsOfCpu(size_t count, size_t size, const std::vector<size_t>& shifts,
                           Decay decay) {
-  SCOPED_TRACE(testing::Message() << count << " of " << size << " from " << shifts.back()
-                                  << ", decay " << static_cast<int>(decay));
+  SCOPED_TRACE(::testing::Message() << count << " of " << size << " from " << shifts.back()
+                                    << ", decay " << static_cast<int>(decay));
   Mixture mixture(count, size, shifts);
   const std::vector<float> own = Noise(999, size), gradient = Noise(1000, size);
   std::vector<float> mean = Noise(1001, size), square = Noise(1002, size), out(size);

@@ -65,7 +65,7 @@ TEST_F(CudaQuantizeTest, HalvesHaveTheBitsOfTheCpu) {
 }
 
 void ExpectInt8OfCpu(const std::vector<float>& vector, size_t shift) {
-  SCOPED_TRACE(testing::Message() << vector.size() << " from " << shift);
+  SCOPED_TRACE(::testing::Message() << vector.size() << " from " << shift);
   const auto size = static_cast<int64_t>(vector.size());
   std::vector<std::byte> wire(static_cast<size_t>(Int8Bytes(size)), std::byte{0xcd});
   std::vector<float> back(vector.size());

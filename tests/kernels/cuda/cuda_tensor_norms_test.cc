@@ -22,7 +22,7 @@ TEST_F(CudaTensorNormsTest, NormsHaveTheBitsOfTheCpu) {
            {5'000'000, 17},
            std::vector<int64_t>(1000, 100)}) {
     for (const size_t shift : {0, 1}) {
-      SCOPED_TRACE(testing::Message() << sizes.size() << " tensors from " << shift);
+      SCOPED_TRACE(::testing::Message() << sizes.size() << " tensors from " << shift);
       ReplicaLayout layout;
       for (const int64_t size : sizes) layout.AddParameter("tensor", {size});
       const std::vector<TensorSpan> spans = TensorSpans(layout.parameters);

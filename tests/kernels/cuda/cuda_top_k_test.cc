@@ -16,7 +16,7 @@ using CudaTopKTest = CudaTest;
 
 void ExpectSelectionOfCpu(const std::vector<float>& vector, int64_t k, size_t shift = 0) {
   const auto size = static_cast<int64_t>(vector.size());
-  SCOPED_TRACE(testing::Message() << k << " of " << size);
+  SCOPED_TRACE(::testing::Message() << k << " of " << size);
   std::vector<uint32_t> indices(static_cast<size_t>(k) + 1, 42);
   std::vector<float> values(static_cast<size_t>(k) + 1, 42);
   const OnDevice<float> gpu_vector(vector, shift), gpu_values(values);

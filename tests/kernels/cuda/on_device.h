@@ -65,7 +65,7 @@ inline std::vector<float> Noise(uint64_t key, size_t size) {
 }
 
 // A test of a kernel, skipped if there is no GPU. Denormals are flushed, as in kernels.
-class CudaTest : public testing::Test {
+class CudaTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (const auto devices = FindGpus(); !devices.ok()) {

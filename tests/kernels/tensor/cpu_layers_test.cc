@@ -26,7 +26,7 @@ class CpuUnderTest : public DeviceUnderTest {
   CpuTensorDevice device_;
 };
 
-class CpuLayersTest : public testing::TestWithParam<LayerCase> {
+class CpuLayersTest : public ::testing::TestWithParam<LayerCase> {
  protected:
   CpuUnderTest device_;
   const TensorThread thread_;
@@ -36,8 +36,8 @@ TEST_P(CpuLayersTest, AgreesWithTheReference) { ExpectAgreesWithTheReference(Get
 TEST_P(CpuLayersTest, RepeatsItselfBitByBit) { ExpectRepeatsItselfBitByBit(GetParam(), device_); }
 
 INSTANTIATE_TEST_SUITE_P(Operations, CpuLayersTest,
-                         testing::ValuesIn(LayerCases({Layout::kNchw, Layout::kNhwc,
-                                                       Layout::kNchw8c, Layout::kNchw16c})),
+                         ::testing::ValuesIn(LayerCases({Layout::kNchw, Layout::kNhwc,
+                                                         Layout::kNchw8c, Layout::kNchw16c})),
                          [](const auto& info) { return NameOf(info.param); });
 
 class CpuInferenceTest : public CpuLayersTest {};
@@ -46,7 +46,7 @@ TEST_P(CpuInferenceTest, AgreesWithTheReference) { ExpectAgreesInInference(GetPa
 
 // A plain layout and a blocked one: layouts as such are compared in training.
 INSTANTIATE_TEST_SUITE_P(Operations, CpuInferenceTest,
-                         testing::ValuesIn(InferenceCases({Layout::kNhwc, Layout::kNchw16c})),
+                         ::testing::ValuesIn(InferenceCases({Layout::kNhwc, Layout::kNchw16c})),
                          [](const auto& info) { return NameOf(info.param); });
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 constexpr double kStep = 1e-5;
 constexpr double kTolerance = 1e-6;  // relative, of central differences
 
-class ReferenceTest : public testing::TestWithParam<OperationCase> {};
+class ReferenceTest : public ::testing::TestWithParam<OperationCase> {};
 
 double Objective(const OperationCase& c, const ReferenceCall<double>& call,
                  const std::vector<double>& dy) {
@@ -50,7 +50,7 @@ TEST_P(ReferenceTest, GradientIsTheSlope) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Operations, ReferenceTest, testing::ValuesIn(SmallCases()),
+INSTANTIATE_TEST_SUITE_P(Operations, ReferenceTest, ::testing::ValuesIn(SmallCases()),
                          [](const auto& info) { return info.param.name; });
 
 TEST(ReferenceCrossEntropyTest, GradientIsTheSlope) {

@@ -55,7 +55,7 @@ TEST(ShardBatchesTest, NormalizesPerChannelAndKeepsLabels) {
   Batch batch;
   ASSERT_TRUE(source.Fill(0, &batch).ok());
   EXPECT_EQ(batch.size, 2);
-  EXPECT_THAT(batch.labels, testing::ElementsAre(1, 1));
+  EXPECT_THAT(batch.labels, ::testing::ElementsAre(1, 1));
   ASSERT_EQ(batch.images.size(), 16u);
   for (size_t i = 0; i < 16; i += 2) {
     EXPECT_FLOAT_EQ(batch.images[i], 51);

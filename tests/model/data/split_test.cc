@@ -32,7 +32,7 @@ double MeanClasses(const Shards& shards, const std::vector<uint16_t>& labels) {
   return sum / static_cast<double>(shards.size());
 }
 
-class SplitTest : public testing::TestWithParam<const char*> {};
+class SplitTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SplitTest, GivesEverySampleToOneNodeAndEveryNodeASample) {
   const std::vector<uint16_t> labels = Labels(1003);
@@ -59,8 +59,8 @@ TEST_P(SplitTest, FollowsFromTheSeed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EverySplit, SplitTest,
-                         testing::Values("iid", "label", "dirichlet:alpha=0.1",
-                                         "dirichlet:alpha=100"),
+                         ::testing::Values("iid", "label", "dirichlet:alpha=0.1",
+                                           "dirichlet:alpha=100"),
                          [](const auto& info) { return "Case" + std::to_string(info.index); });
 
 TEST(SplitTest, IidAndLabelShardsDifferByAtMostOne) {
@@ -94,8 +94,8 @@ TEST(SplitTest, ImpossibleSplitsAreRefused) {
             "dirichlet:alpha=0.001: each of 100 draws left some of the 20 nodes without samples; "
             "use a larger alpha or fewer nodes");
   EXPECT_EQ(refusal("random", 2), "random: unknown split; known: iid, dirichlet:alpha=A, label");
-  EXPECT_THAT(refusal("iid:alpha=1", 2), testing::HasSubstr("unknown option 'alpha'"));
-  EXPECT_THAT(refusal("dirichlet:alpha=0", 2), testing::HasSubstr("less than"));
+  EXPECT_THAT(refusal("iid:alpha=1", 2), ::testing::HasSubstr("unknown option 'alpha'"));
+  EXPECT_THAT(refusal("dirichlet:alpha=0", 2), ::testing::HasSubstr("less than"));
 }
 
 }  // namespace

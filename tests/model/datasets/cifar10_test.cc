@@ -12,7 +12,7 @@
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // A record whose planes are filled with red, green and blue.
 std::string Record(int label, char red, char green, char blue) {
@@ -40,13 +40,13 @@ TEST(Cifar10Test, ReadsAnyNumberOfBatchesInTheOrderOfTheirNumbers) {
   folder.Write("batches.meta.txt", "airplane\n");
   const absl::StatusOr<TrainTest> data = ReadCifar10(folder.path(), {.padding = 4, .mirror = true});
   ASSERT_TRUE(data.ok()) << data.status();
-  EXPECT_THAT(data->train->labels(), testing::ElementsAre(1, 2, 3));
-  EXPECT_THAT(data->test->labels(), testing::ElementsAre(9));
+  EXPECT_THAT(data->train->labels(), ::testing::ElementsAre(1, 2, 3));
+  EXPECT_THAT(data->test->labels(), ::testing::ElementsAre(9));
   EXPECT_EQ(data->train->traits().shape, (ImageShape{32, 32, 3}));
   EXPECT_EQ(data->train->traits().augmentation.padding, 4);
   // Planes become channels.
-  EXPECT_THAT(Part(*data->train, 2, 0, 6), testing::ElementsAre('d', 'e', 'f', 'd', 'e', 'f'));
-  EXPECT_THAT(Part(*data->train, 1, 3069, 3072), testing::ElementsAre('x', 'y', 'z'));
+  EXPECT_THAT(Part(*data->train, 2, 0, 6), ::testing::ElementsAre('d', 'e', 'f', 'd', 'e', 'f'));
+  EXPECT_THAT(Part(*data->train, 1, 3069, 3072), ::testing::ElementsAre('x', 'y', 'z'));
 }
 
 TEST(Cifar10Test, KeepsThePlaceOfEveryPixel) {

@@ -14,7 +14,7 @@
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string Refusal(const std::string& spec) {
   const absl::Status status = MakeDataset(spec).status();
@@ -69,7 +69,7 @@ TEST(DatasetKindTest, FindsADataSetOfOnesOwn) {
 }
 
 // The real data sets, where GRAPEVINE_DATA names a folder that holds them.
-class RealDataTest : public testing::Test {
+class RealDataTest : public ::testing::Test {
  protected:
   std::string Folder(const std::string& name) {
     const char* data = std::getenv("GRAPEVINE_DATA");

@@ -14,7 +14,7 @@
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string Idx(const std::vector<int>& shape, const std::string& elements) {
   std::string bytes = {0, 0, 8, static_cast<char>(shape.size())};
@@ -48,7 +48,7 @@ TEST(IdxTest, ReadsPlainAndCompressedAlike) {
        {folder.Write("plain", bytes), Gzip(folder, "compressed", bytes)}) {
     const absl::StatusOr<IdxArray> array = ReadIdx(path, 3);
     ASSERT_TRUE(array.ok()) << array.status();
-    EXPECT_THAT(array->shape, testing::ElementsAre(2, 2, 3));
+    EXPECT_THAT(array->shape, ::testing::ElementsAre(2, 2, 3));
     EXPECT_EQ(std::string(array->elements.begin(), array->elements.end()), "abcdefghijkl");
   }
 }
@@ -113,8 +113,8 @@ TEST(MnistTest, ReadsAFolderWithFilesInEitherForm) {
   EXPECT_EQ(data->train->size(), 3);
   EXPECT_EQ(data->test->size(), 2);
   EXPECT_EQ(data->train->traits().shape, (ImageShape{2, 2, 1}));
-  EXPECT_THAT(data->train->labels(), testing::ElementsAre(9, 0, 4));
-  EXPECT_THAT(ImageOf(*data->train, 1), testing::ElementsAre('e', 'f', 'g', 'h'));
+  EXPECT_THAT(data->train->labels(), ::testing::ElementsAre(9, 0, 4));
+  EXPECT_THAT(ImageOf(*data->train, 1), ::testing::ElementsAre('e', 'f', 'g', 'h'));
 }
 
 TEST(MnistTest, InconsistentFoldersAreRefused) {

@@ -15,8 +15,8 @@
 namespace grapevine {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr ImageFolderOptions kSmall = {.size = 8, .resize = 8};
 
@@ -28,7 +28,7 @@ std::string Plain(int red, int green, int blue) {
 }
 
 // A folder with two classes of two and one training images and one each to test on.
-class ImageFolderTest : public testing::Test {
+class ImageFolderTest : public ::testing::Test {
  protected:
   ImageFolderTest() {
     Write("train/cat/b.jpg", Plain(200, 10, 10));

@@ -12,7 +12,7 @@
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::span<const uint8_t> Bytes(const std::string& file) {
   return {reinterpret_cast<const uint8_t*>(file.data()), file.size()};
@@ -21,7 +21,7 @@ std::span<const uint8_t> Bytes(const std::string& file) {
 // Smooth, and different in every channel and direction.
 int Slope(int x, int y, int channel) { return 40 + 3 * x + 2 * y + 20 * channel; }
 
-std::string Refusal(const std::string& file) {
+std::string RefusedPixels(const std::string& file) {
   std::vector<uint8_t> pixels;
   const absl::Status status = DecodeJpeg("a.jpg", Bytes(file), 1, &pixels).status();
   EXPECT_EQ(FailureOf(status), Failure::kInput) << status;
@@ -88,18 +88,19 @@ TEST(JpegTest, ReducesWhileItDecodes) {
 }
 
 TEST(JpegTest, BrokenFilesAreRefused) {
-  EXPECT_THAT(Refusal(""), HasSubstr("a.jpg: expected a JPEG image, found an empty file"));
-  EXPECT_THAT(Refusal("a text"), HasSubstr("a.jpg: cannot decode it as JPEG: Not a JPEG file"));
-  EXPECT_THAT(Refusal("\x89PNG\r\n\x1a\n"), HasSubstr("starts with 0x89 0x50"));
+  EXPECT_THAT(RefusedPixels(""), HasSubstr("a.jpg: expected a JPEG image, found an empty file"));
+  EXPECT_THAT(RefusedPixels("a text"),
+              HasSubstr("a.jpg: cannot decode it as JPEG: Not a JPEG file"));
+  EXPECT_THAT(RefusedPixels("\x89PNG\r\n\x1a\n"), HasSubstr("starts with 0x89 0x50"));
   const std::string file = JpegBytes({.width = 64, .height = 64}, [](int x, int y, int c) {
     return (x * 37 + y * 91 + c * 55) % 256;
   });
-  EXPECT_THAT(Refusal(file.substr(0, 100)), HasSubstr("Premature end"));
-  EXPECT_THAT(Refusal(file.substr(0, file.size() / 2)), HasSubstr("Premature end"));
-  EXPECT_THAT(Refusal(file.substr(0, file.size() - 2)), HasSubstr("Premature end"));
+  EXPECT_THAT(RefusedPixels(file.substr(0, 100)), HasSubstr("Premature end"));
+  EXPECT_THAT(RefusedPixels(file.substr(0, file.size() / 2)), HasSubstr("Premature end"));
+  EXPECT_THAT(RefusedPixels(file.substr(0, file.size() - 2)), HasSubstr("Premature end"));
   std::string overwritten = file;
   overwritten.replace(file.size() / 2, 40, 40, '\xff');
-  EXPECT_THAT(Refusal(overwritten), HasSubstr("cannot decode it as JPEG"));
+  EXPECT_THAT(RefusedPixels(overwritten), HasSubstr("cannot decode it as JPEG"));
 }
 
 TEST(JpegTest, AFloodOfPixelsIsRefusedBeforeItIsDecoded) {

@@ -9,7 +9,7 @@ namespace grapevine {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 control::Directive Beat() {
   control::Directive directive;
@@ -31,7 +31,7 @@ control::Directive Abort(const std::string& message, int failure) {
   return directive;
 }
 
-class ControlLineTest : public testing::Test {
+class ControlLineTest : public ::testing::Test {
  protected:
   // Pulse after pulse, of which none is answered.
   bool Silence(milliseconds duration) {

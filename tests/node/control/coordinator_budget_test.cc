@@ -12,7 +12,7 @@
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class CoordinatorBudget : public CoordinatorRun {
  protected:
@@ -65,11 +65,11 @@ TEST_F(CoordinatorBudget, TheLastRoundIsMeasuredWhenNothingIsUnderWay) {
   Steps(1, 1);
   ASSERT_EQ(LimitOf(0), 3);
   Steps(0, 3);
-  EXPECT_THAT(CutsOf(1), testing::ElementsAre(1));
+  EXPECT_THAT(CutsOf(1), ::testing::ElementsAre(1));
   Steps(0, 3, 1, /*resting=*/true);
-  EXPECT_THAT(CutsOf(1), testing::ElementsAre(1)) << "rank 1 may still average";
+  EXPECT_THAT(CutsOf(1), ::testing::ElementsAre(1)) << "rank 1 may still average";
   Steps(1, 1, 1, /*resting=*/true);
-  EXPECT_THAT(CutsOf(1), testing::ElementsAre(1, 2));
+  EXPECT_THAT(CutsOf(1), ::testing::ElementsAre(1, 2));
   EXPECT_TRUE(directives_.at(1).back().round_limit().final());
 }
 

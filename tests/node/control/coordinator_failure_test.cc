@@ -10,10 +10,10 @@ namespace grapevine {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 using CoordinatorFailure = CoordinatorRun;
 
@@ -153,12 +153,12 @@ TEST_F(CoordinatorFailure, WhatNodesSayIsFitForATerminal) {
   Register(7, hostile);
   for (const std::string& text : {notices_.at(0), directives_[7][0].abort().message()}) {
     EXPECT_THAT(text, HasSubstr("\\x1b]0;title\\x07\\x0a[0] all is well"));
-    EXPECT_THAT(text, Not(testing::ContainsRegex("[[:cntrl:]]")));
+    EXPECT_THAT(text, Not(::testing::ContainsRegex("[[:cntrl:]]")));
   }
 
   BeginRunning(2);
   Fail(1, 1, "rank 1: \033[2J" + std::string(100000, 'x'), Failure::kOther);
-  EXPECT_THAT(Message(), testing::StartsWith("rank 1: \\x1b[2Jxxx"));
+  EXPECT_THAT(Message(), ::testing::StartsWith("rank 1: \\x1b[2Jxxx"));
   EXPECT_LT(Message().size(), 10000u);
 
   BeginRunning(2);

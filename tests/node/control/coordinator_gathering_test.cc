@@ -10,10 +10,10 @@ namespace grapevine {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 using CoordinatorGathering = CoordinatorRun;
 
@@ -165,7 +165,7 @@ TEST_F(CoordinatorGathering, AfterTheTimeoutNamesMissingRanksAndWhyOneWasRefused
                                HasSubstr("rank 2 was refused: topology is \"star\""),
                                HasSubstr("--rendezvous-timeout")));
   EXPECT_TRUE(directives_[0].back().has_abort());
-  EXPECT_THAT(notices_, testing::Contains(HasSubstr("waiting for 3 of 4 nodes: ranks 1, 2, 3")));
+  EXPECT_THAT(notices_, ::testing::Contains(HasSubstr("waiting for 3 of 4 nodes: ranks 1, 2, 3")));
 }
 
 // It may come again, so nothing ends with it.
@@ -176,7 +176,7 @@ TEST_F(CoordinatorGathering, AMemberThatSaysWhyItLeavesWhileNodesGatherIsMissedW
   coordinator_->OnClosed(1, "closed by the node", now_);
   EXPECT_EQ(coordinator_->phase(), Coordinator::Phase::kGathering);
   Pass(milliseconds(10000));
-  EXPECT_THAT(notices_, testing::Contains(HasSubstr(
+  EXPECT_THAT(notices_, ::testing::Contains(HasSubstr(
                             "; rank 1 left: rank 1 at 10.0.0.2:7000: terminated\\x0a(SIGTERM)")));
   Register(5, RegistrationOf(1, 3));
   Register(0, RegistrationOf(0, 3));

@@ -11,9 +11,9 @@ namespace grapevine {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 using CoordinatorPace = CoordinatorRun;
 

@@ -38,7 +38,7 @@ inline control::Registration RegistrationOf(Rank rank, Rank world_size) {
 }
 
 // A coordinator of n nodes; session r belongs to rank r.
-class CoordinatorRun : public testing::Test {
+class CoordinatorRun : public ::testing::Test {
  protected:
   void Begin(Rank n, std::chrono::milliseconds peer_timeout = std::chrono::milliseconds(4000),
              bool proven = false) {

@@ -7,7 +7,7 @@
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr DirectiveContext kGathering{.world_size = 2, .rounds = 10, .joined = false};
 constexpr DirectiveContext kRunning{.world_size = 2, .rounds = 10, .joined = true};

@@ -24,7 +24,7 @@ TEST(HostAddress, RefusesTheRestByName) {
     const auto address = ParseHostAddress(text);
     EXPECT_EQ(FailureOf(address.status()), Failure::kUsage) << text;
     EXPECT_THAT(std::string(address.status().message()),
-                testing::HasSubstr("\"" + std::string(text) + "\""));
+                ::testing::HasSubstr("\"" + std::string(text) + "\""));
   }
 }
 

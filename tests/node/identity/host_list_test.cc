@@ -12,12 +12,12 @@
 namespace grapevine {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::string Write(const std::string& text) {
-  const std::string path = testing::TempDir() + "/hosts";
+  const std::string path = ::testing::TempDir() + "/hosts";
   std::ofstream(path) << text;
   return path;
 }

@@ -10,8 +10,8 @@
 namespace grapevine {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 using Variables = std::map<std::string, std::string>;
 

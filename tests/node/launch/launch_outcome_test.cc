@@ -8,15 +8,14 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "node/launch/launch_plan.h"
+#include "tests/node/launch/wait_status.h"
 
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Wait statuses as the kernel encodes them.
-constexpr int Exited(int code) { return code << 8; }
-constexpr int Killed(int signal) { return signal; }
 
 ChildEnd End(Rank rank, int wait_status, bool signalled = false) {
   return {.rank = rank, .pid = 100 + rank, .wait_status = wait_status, .signalled = signalled};

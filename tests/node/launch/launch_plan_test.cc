@@ -13,20 +13,18 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "random/keyed_random.h"
+#include "tests/node/launch/wait_status.h"
 
 namespace grapevine {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::AnyOf;
-using testing::HasSubstr;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
 using Time = LaunchPlan::Time;
 
 constexpr Time kNever = LaunchPlan::kNever;
 constexpr Time kStart{};
-
-constexpr int Exited(int code) { return code << 8; }
-constexpr int Killed(int signal) { return signal; }
 
 // What a child would do by itself, and how it takes signals.
 struct Nature {

@@ -18,10 +18,10 @@ namespace grapevine {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::UnorderedElementsAre;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 constexpr char kChild[] = "tests/node/launch/launcher_child";
 

@@ -28,9 +28,9 @@
 namespace grapevine {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> StartOn(HostAddress bind, TlsOptions tls = {}) {
   ASSIGN_OR_RETURN(const GrpcCredentials credentials, GrpcCredentials::Load(tls));
@@ -290,11 +290,11 @@ TEST(GrpcServer, OffLoopbackNeedsTlsOrInsecure) {
 }
 
 // Two authorities, each with a certificate for 127.0.0.1.
-class Tls : public testing::Test {
+class Tls : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (std::system("openssl version >/dev/null 2>&1") != 0) return;
-    folder_ = new std::string(testing::TempDir() + "/tls");
+    folder_ = new std::string(::testing::TempDir() + "/tls");
     std::filesystem::create_directories(*folder_);
     for (const std::string name : {"one", "two"}) {
       const std::string base = *folder_ + "/" + name;
@@ -329,7 +329,7 @@ class Tls : public testing::Test {
     return Check(grpc::CreateChannel(FormatHostAddress(server.address()), *channel), "").status;
   }
 
-  static void ExpectUnfit(const TlsOptions& options, const testing::Matcher<std::string>& message,
+  static void ExpectUnfit(const TlsOptions& options, const ::testing::Matcher<std::string>& message,
                           absl::Time now = absl::Now()) {
     const auto credentials = GrpcCredentials::Load(options, now);
     EXPECT_EQ(FailureOf(credentials.status()), Failure::kInput);

@@ -7,11 +7,11 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr int64_t kChunk = 10'000;
+constexpr int64_t kMeteredChunk = 10'000;
 constexpr int kChunks = 16;
 
 // Messages over a network that is known, by the clock of a test.
-class ArrivalMeterTest : public testing::Test {
+class ArrivalMeterTest : public ::testing::Test {
  protected:
   struct Network {
     microseconds one_way{10'000};
@@ -25,7 +25,7 @@ class ArrivalMeterTest : public testing::Test {
     now_ += 2 * network.one_way + late;
     for (int i = 1; i <= kChunks; ++i) {
       now_ += network.chunk;
-      meter_.Landed(from, tag, kChunk, i == kChunks, now_);
+      meter_.Landed(from, tag, kMeteredChunk, i == kChunks, now_);
     }
   }
 
@@ -78,23 +78,23 @@ TEST_F(ArrivalMeterTest, CountsWhatComesBeside) {
   now_ += microseconds(20'000);
   for (int i = 1; i <= kChunks; ++i) {
     now_ += microseconds(10'000);
-    meter_.Landed(2, {.channel = 3}, kChunk, false, now_);
-    meter_.Landed(1, {.index = 0}, kChunk, i == kChunks, now_);
+    meter_.Landed(2, {.channel = 3}, kMeteredChunk, false, now_);
+    meter_.Landed(1, {.index = 0}, kMeteredChunk, i == kChunks, now_);
   }
   EXPECT_NEAR(meter_.BytesWhileACreditTravels(1), 2e6 * 10e-3, 1);
 }
 
 TEST_F(ArrivalMeterTest, AMessageOfOneChunkTellsNothing) {
   meter_.Announced(1, {.index = 0}, now_);
-  meter_.Landed(1, {.index = 0}, kChunk, true, now_ + microseconds(30'000));
+  meter_.Landed(1, {.index = 0}, kMeteredChunk, true, now_ + microseconds(30'000));
   EXPECT_EQ(meter_.BytesWhileACreditTravels(1), 0);
 }
 
 TEST_F(ArrivalMeterTest, APeerThatIsGoneLeavesNothingUnderWay) {
   meter_.Announced(1, {.index = 0}, now_);
-  meter_.Landed(1, {.index = 0}, kChunk, false, now_);
+  meter_.Landed(1, {.index = 0}, kMeteredChunk, false, now_);
   meter_.Forget(1);
-  meter_.Landed(1, {.index = 0}, kChunk, true, now_ + microseconds(5'000));
+  meter_.Landed(1, {.index = 0}, kMeteredChunk, true, now_ + microseconds(5'000));
   EXPECT_EQ(meter_.BytesWhileACreditTravels(1), 0);
 }
 

@@ -12,7 +12,7 @@ constexpr int64_t kChunk = 10'000;
 
 Tag Of(Round round) { return {.channel = 0, .index = round, .step = 0}; }
 
-class CreditDeskTest : public testing::Test {
+class CreditDeskTest : public ::testing::Test {
  protected:
   void Post(Rank from, Round round) {
     Call(desk_.Post(from, Of(round), round, kBytes, [this, from, round] {

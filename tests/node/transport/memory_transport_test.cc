@@ -21,7 +21,7 @@ class MemoryNetwork : public TransportNetwork {
 };
 
 INSTANTIATE_TEST_SUITE_P(Memory, TransportContract,
-                         testing::Values(TransportKind{
+                         ::testing::Values(TransportKind{
                              "memory",
                              [](int nodes) { return std::make_unique<MemoryNetwork>(nodes); }}),
                          [](const auto& info) { return info.param.name; });

@@ -8,7 +8,7 @@
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr Tag kTag{.channel = 1, .index = 2, .step = 3};
 

@@ -155,8 +155,8 @@ Outgoing Offered(int64_t elements) {
   return message;
 }
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 TEST(SendQueue, SaysWhatItOffers) {
   SendQueue queue(100);

@@ -5,7 +5,7 @@
 namespace grapevine {
 namespace {
 
-constexpr Tag kTag{.index = 4};
+constexpr Tag kGatedTag{.index = 4};
 
 TEST(SinkGate, ReportsNothingMoreAboutAPeerThatFailed) {
   RecordingSink sink;
@@ -15,14 +15,14 @@ TEST(SinkGate, ReportsNothingMoreAboutAPeerThatFailed) {
   EXPECT_EQ(sink.AwaitFailure(3).message(), "first");
   EXPECT_EQ(sink.failures(), 1);
   for (const Rank peer : {3, 4}) {
-    gate.Received({.from = peer, .tag = kTag});
-    gate.Left(peer, kTag);
-    gate.Sent(peer, kTag);
-    gate.Offered({.from = peer, .tag = kTag});
-    gate.Lost(peer, kTag);
-    gate.Declined(peer, kTag);
+    gate.Received({.from = peer, .tag = kGatedTag});
+    gate.Left(peer, kGatedTag);
+    gate.Sent(peer, kGatedTag);
+    gate.Offered({.from = peer, .tag = kGatedTag});
+    gate.Lost(peer, kGatedTag);
+    gate.Declined(peer, kGatedTag);
   }
-  EXPECT_TRUE(sink.HasReceived(4, kTag));
+  EXPECT_TRUE(sink.HasReceived(4, kGatedTag));
   EXPECT_EQ(sink.received(), 1);
   EXPECT_EQ(sink.left(), 1);
   EXPECT_EQ(sink.sent(), 1);
@@ -35,9 +35,9 @@ TEST(SinkGate, NothingPassesOnceItIsClosed) {
   RecordingSink sink;
   SinkGate gate(&sink);
   gate.Close();
-  gate.Received({.from = 3, .tag = kTag});
-  gate.Left(3, kTag);
-  gate.Sent(3, kTag);
+  gate.Received({.from = 3, .tag = kGatedTag});
+  gate.Left(3, kGatedTag);
+  gate.Sent(3, kGatedTag);
   gate.PeerFailed(3, absl::UnavailableError("gone"));
   EXPECT_EQ(sink.received() + sink.left() + sink.sent() + sink.failures(), 0);
 }

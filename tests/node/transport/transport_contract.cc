@@ -9,7 +9,7 @@
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr Tag kTag{.channel = 1, .index = 5, .step = 2};
 
@@ -389,7 +389,7 @@ TEST_P(TransportContract, DeclinesOnlyWhatIsOffered) {
 
 TEST_P(TransportContract, EveryPostAndEverySendEndsOnceInAnyOrder) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
     auto network = Make(3);
     RandomTraffic traffic(network.get(), 3, seed);
     ASSERT_EQ(traffic.Run(400), "");

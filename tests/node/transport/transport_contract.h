@@ -16,7 +16,7 @@ struct TransportKind {
   std::function<std::unique_ptr<TransportNetwork>(int nodes)> make;
 };
 
-class TransportContract : public testing::TestWithParam<TransportKind> {
+class TransportContract : public ::testing::TestWithParam<TransportKind> {
  protected:
   std::unique_ptr<TransportNetwork> Make(int nodes) { return GetParam().make(nodes); }
 };

@@ -13,7 +13,7 @@ namespace grapevine::netlab {
 namespace {
 
 // A switch whose taps are socket pairs: `hosts[i]` is the host's end.
-class EthernetSwitchTest : public testing::Test {
+class EthernetSwitchTest : public ::testing::Test {
  protected:
   void Make(int ports, const PortOptions& options) {
     now_ = 0;

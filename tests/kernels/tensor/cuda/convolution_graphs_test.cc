@@ -63,7 +63,7 @@ std::vector<Shape> Shapes() {
   };
 }
 
-class ConvolutionGraphsTest : public testing::TestWithParam<int> {
+class ConvolutionGraphsTest : public ::testing::TestWithParam<int> {
  protected:
   static std::vector<ElementType> Types() {
     if (GetParam() < 80) return {ElementType::kFloat32, ElementType::kFloat16};
@@ -107,7 +107,7 @@ TEST_P(ConvolutionGraphsTest, Fp32HasAPlanWithoutTensorCores) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpus, ConvolutionGraphsTest, testing::Values(75, 80, 86, 90, 100, 120),
+INSTANTIATE_TEST_SUITE_P(Gpus, ConvolutionGraphsTest, ::testing::Values(75, 80, 86, 90, 100, 120),
                          [](const auto& info) { return "Sm" + std::to_string(info.param); });
 
 // What the heuristics put first needs tensor cores; the fast engines without stand behind.

@@ -89,7 +89,7 @@ GpuUnderTest& SharedGpu(const Precision& precision) {
   return *gpu;
 }
 
-class CudaLayersTest : public testing::TestWithParam<std::tuple<Precision, LayerCase>> {
+class CudaLayersTest : public ::testing::TestWithParam<std::tuple<Precision, LayerCase>> {
  protected:
   void SetUp() override {
     if (const std::string why = WhyNot(precision()); !why.empty()) GTEST_SKIP() << why;
@@ -104,14 +104,15 @@ class CudaLayersTest : public testing::TestWithParam<std::tuple<Precision, Layer
 TEST_P(CudaLayersTest, AgreesWithTheReference) { ExpectAgreesWithTheReference(layer(), *device_); }
 TEST_P(CudaLayersTest, AgreesInInference) { ExpectAgreesInInference(layer(), *device_); }
 
-INSTANTIATE_TEST_SUITE_P(Operations, CudaLayersTest,
-                         testing::Combine(testing::ValuesIn(GpuCases(Precisions())),
-                                          testing::ValuesIn(GpuCases(LayerCases({Layout::kNhwc})))),
-                         [](const auto& info) {
-                           return std::get<0>(info.param).name + NameOf(std::get<1>(info.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Operations, CudaLayersTest,
+    ::testing::Combine(::testing::ValuesIn(GpuCases(Precisions())),
+                       ::testing::ValuesIn(GpuCases(LayerCases({Layout::kNhwc})))),
+    [](const auto& info) {
+      return std::get<0>(info.param).name + NameOf(std::get<1>(info.param));
+    });
 
-class CudaTensorDeviceTest : public testing::TestWithParam<Precision> {
+class CudaTensorDeviceTest : public ::testing::TestWithParam<Precision> {
  protected:
   void SetUp() override {
     if (const std::string why = WhyNot(GetParam()); !why.empty()) GTEST_SKIP() << why;
@@ -166,7 +167,7 @@ TEST_P(CudaTensorDeviceTest, TheLossIsTheCpus) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, CudaTensorDeviceTest,
-                         testing::ValuesIn(GpuCases(Precisions())),
+                         ::testing::ValuesIn(GpuCases(Precisions())),
                          [](const auto& info) { return info.param.name; });
 
 // One inner product whose gradient is too large for fp16 at the first scale.

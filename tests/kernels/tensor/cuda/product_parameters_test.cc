@@ -10,7 +10,7 @@ constexpr TensorShape kOneByOne = {8, 4, 1, 1};
 constexpr TensorShape kOneChannel = {8, 1, 3, 3};
 constexpr TensorShape kThreeByThree = {8, 4, 3, 3};
 
-class ProductParametersTest : public testing::Test {
+class ProductParametersTest : public ::testing::Test {
  protected:
   // Whether products read the replica, and whether they write its gradient.
   struct InPlace {

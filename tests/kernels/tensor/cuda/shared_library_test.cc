@@ -8,7 +8,7 @@
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(SharedLibraryTest, FindsWhatTheLibraryHas) {
   SharedLibrary mathematics("libm.so.6", "a C library");

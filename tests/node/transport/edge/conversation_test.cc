@@ -12,10 +12,10 @@
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // A caller's stream at the node that it calls.
-class ReceivingEndTest : public testing::Test {
+class ReceivingEndTest : public ::testing::Test {
  protected:
   absl::Status Hear(const ToReceiver& message) {
     const std::string bytes = Encode(message);

@@ -15,7 +15,7 @@
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class FakeCaller final : public EdgeCaller {
  public:
@@ -31,7 +31,7 @@ class FakeCaller final : public EdgeCaller {
   absl::Status ended;
 };
 
-class EdgeAcceptorTest : public testing::Test {
+class EdgeAcceptorTest : public ::testing::Test {
  protected:
   static EdgeIdentity Of(Rank rank) {
     return {.run_id = "run", .rank = rank, .world_size = 4, .schema = "x", .topology = "ring"};

@@ -9,9 +9,9 @@
 namespace grapevine {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 EdgeIdentity Node(Rank rank, Rank listener) {
   return {.run_id = "run",

@@ -10,7 +10,7 @@
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr Tag kTag{.index = 4};
 
@@ -25,7 +25,7 @@ class FakeStream : public EdgeStream {
   absl::Status aborted;
 };
 
-class PeerLinkTest : public testing::Test {
+class PeerLinkTest : public ::testing::Test {
  protected:
   // The credits that a link announces next; how many messages it acknowledges, 0 if nothing.
   static std::vector<Tag> Told(PeerLink& link) {
@@ -230,7 +230,7 @@ TEST_F(PeerLinkTest, TellsThePeerWhatIsHere) {
     ASSERT_TRUE(link_.Landed(whole, 0).ok());
     EXPECT_EQ(incoming_->wakes, 1);
   }
-  EXPECT_THAT(told, testing::ElementsAre(0, 1, 2));
+  EXPECT_THAT(told, ::testing::ElementsAre(0, 1, 2));
   EXPECT_EQ(Received(), 3u);
   EXPECT_EQ(Received(), 0u);
 }

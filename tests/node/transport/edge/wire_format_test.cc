@@ -15,7 +15,7 @@ namespace {
 
 using google::protobuf::io::ArrayInputStream;
 using google::protobuf::io::CodedInputStream;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const ChunkHeader kHeader{.tag = {.channel = 3, .index = 1000000, .step = 70000},
                           .offset = 5,

@@ -23,7 +23,7 @@
 namespace grapevine {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr Tag kTag{.index = 7};
 const char kData[] = "twelve bytes";
@@ -37,7 +37,7 @@ EdgeIdentity Caller(const RunToken& token = kNoToken) {
 }
 
 // Rank 1 of two is real; a test plays rank 0.
-class GrpcHostile : public testing::Test {
+class GrpcHostile : public ::testing::Test {
  protected:
   explicit GrpcHostile(GrpcTransportOptions options = {})
       : token_(options.token), node_(TestIdentity(1, 2), options, &sink_) {
@@ -152,7 +152,7 @@ TEST_F(GrpcHostile, AnUnauthenticatedCallerLearnsNothingOfTheRun) {
   EXPECT_FALSE(end.ok());
   for (const std::string& secret : {std::string(kTestRun), TestIdentity(0, 2).schema,
                                     TestIdentity(0, 2).topology, TestIdentity(0, 2).algorithm}) {
-    EXPECT_THAT(end.error_message(), testing::Not(HasSubstr(secret)));
+    EXPECT_THAT(end.error_message(), ::testing::Not(HasSubstr(secret)));
   }
   ExpectUnharmed();
 }
@@ -463,7 +463,7 @@ TEST_F(GrpcImpatient, ASilentPeerIsGivenUp) {
   const absl::Status failure = sink_.AwaitFailure(0);
   EXPECT_TRUE(absl::IsDeadlineExceeded(failure)) << failure;
   EXPECT_THAT(std::string(failure.message()),
-              testing::MatchesRegex(
+              ::testing::MatchesRegex(
                   "rank 0 \\(.*127.0.0.1.*\\) is silent: last heard [0-9.]+ s ago in round 812; "
                   "--peer-timeout is 0.3 s"));
 }

@@ -15,13 +15,13 @@ namespace grapevine {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(Grpc, TransportContract,
-                         testing::Values(TransportKind{
+                         ::testing::Values(TransportKind{
                              "grpc",
                              [](int nodes) { return std::make_unique<GrpcNetwork>(nodes); }}),
                          [](const auto& info) { return info.param.name; });
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 constexpr Tag kTag{.index = 3};
 
