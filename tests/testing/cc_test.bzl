@@ -24,12 +24,12 @@ def _compiled_together(name, files):
     )
     return together, included
 
-def _prefixed(rule, name, srcs, deps, copts, prefix, **kwargs):
+def _prefixed(rule, name, srcs, deps, copts, prefix, apart = False, **kwargs):
     file = "tests/testing/%stest_prefix" % (prefix + "_" if prefix else "")
     if prefix == "grpc":
         copts = copts + GRPC_COPTS
     files = [src for src in srcs if src.endswith(".cc")] if type(srcs) == "list" else []
-    if len(files) > 1:
+    if len(files) > 1 and not apart:
         others = [src for src in srcs if src not in files]
         together, included = _compiled_together(name, files)
         srcs = others + prefix_select([together], files)
@@ -47,7 +47,8 @@ def cc_test(name, srcs = [], deps = [], copts = [], prefix = "", **kwargs):
 
     Args:
       name: the test.
-      srcs: its files. Together they define a name once, in unnamed namespaces, too.
+      srcs: its files. Together they define a name once, in unnamed namespaces, too, unless they
+        are to be compiled apart (apart = True).
       deps: what it uses.
       copts: flags for it.
       prefix: "json", "protobuf" or "grpc", for a test that includes those as well.
