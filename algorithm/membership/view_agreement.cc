@@ -16,15 +16,18 @@ void ViewAgreement::Lose(Member member) {
 }
 
 absl::Status ViewAgreement::OnBegun(Member member, uint32_t ballot, Round round) {
-  if (ballot > ballot_ || round < -1) {
+  if (ballot > ballot_ || round < -1 || round >= limit_) {
     return absl::InvalidArgumentError(absl::StrCat("answers ballot ", ballot, " with round ", round,
-                                                   ", where the last ballot is ", ballot_));
+                                                   ", where the last ballot is ", ballot_,
+                                                   " and the run has ", limit_, " rounds"));
   }
   if (!asking_ || ballot < ballot_ || !std::ranges::binary_search(living_, member)) {
     return absl::OkStatus();
   }
-  if (!begun_.emplace(member, round).second) {
-    return absl::InvalidArgumentError(absl::StrCat("answers ballot ", ballot, " twice"));
+  const auto [answer, first] = begun_.emplace(member, round);
+  if (!first && answer->second != round) {
+    return absl::InvalidArgumentError(absl::StrCat("answers ballot ", ballot, " with round ", round,
+                                                   " and with round ", answer->second));
   }
   if (begun_.size() < living_.size()) return absl::OkStatus();
   const Round latest = std::ranges::max_element(begun_, {}, [](const auto& answer) {

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -37,13 +38,14 @@ class ViewAgreement {
  public:
   using Decree = std::variant<Prepare, View>;
 
-  // `first`: all members, from the first round on.
-  explicit ViewAgreement(View first) : view_(std::move(first)), living_(view_.members) {}
+  // `first`: all members, from the first round on. No member begins a round at or past `limit`.
+  ViewAgreement(View first, Round limit)
+      : limit_(limit), view_(std::move(first)), living_(view_.members) {}
 
   // A member is lost. Nothing happens if it is known to be.
   void Lose(Member member);
-  // An answer: `round` is the last that `member` has begun; -1: none. Errors are the member's
-  // violations, to follow "rank 3 ".
+  // An answer, which may come again: `round` is the last that `member` has begun; -1: none. Errors
+  // are the member's violations, to follow "rank 3 ".
   absl::Status OnBegun(Member member, uint32_t ballot, Round round);
 
   // What everybody left is to be told, if there is anything new.
@@ -56,6 +58,7 @@ class ViewAgreement {
   bool agreed() const { return !asking_; }
 
  private:
+  const Round limit_;
   View view_;
   std::vector<Member> living_;
   uint32_t ballot_ = 0;

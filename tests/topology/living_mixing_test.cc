@@ -106,6 +106,25 @@ TEST(LivingMixingTest, OneWayEdgesKeepTheColumns) {
   EXPECT_NEAR(w[1][1], 0.5, kTolerance);
 }
 
+// Views may follow one another: what is left of what was left is what is left of all.
+TEST(LivingMixingTest, NodesAreLostOneAfterAnother) {
+  const LivingMixingRequest request = Request("random:d=4", "metropolis", 12);
+  const Matrix at_once = MatrixOf(*Living(request, {0, 1, 2, 4, 5, 6, 8, 9, 10, 11}).mixing, 0);
+  LivingMixingRequest next = request;
+  next.whole = Living(request, {0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11}).mixing;
+  const Matrix w = MatrixOf(*Living(next, {0, 1, 2, 3, 4, 5, 7, 8, 9, 10}).mixing, 0);
+  for (size_t i = 0; i < w.size(); ++i) {
+    for (size_t j = 0; j < w.size(); ++j) EXPECT_NEAR(w[i][j], at_once[i][j], kTolerance);
+  }
+}
+
+// Without node 2, an edge of no weight is all that leads from 0 to 1.
+TEST(LivingMixingTest, AnEdgeWithoutWeightLeadsNowhere) {
+  const std::string graph = FileOf("weightless.edges", "0 1\n1 2\n2 0\n");
+  const std::string matrix = FileOf("weightless.txt", "0.5 0 0.5\n0 0.5 0.5\n0.5 0.5 0\n");
+  EXPECT_EQ(Living(Request(graph, matrix, 3), {0, 1}).graph, LivingGraph::kRing);
+}
+
 TEST(LivingMixingTest, TheLivingFormARingWhereNothingElseHolds) {
   const std::string path = FileOf("path.edges", "0 1\n1 2\n2 3\n3 4\n");
   EXPECT_EQ(Living(Request(path, "metropolis", 5), {0, 1, 3, 4}).graph, LivingGraph::kRing)

@@ -88,12 +88,12 @@ class KeptMixing final : public Mixing {
 
  private:
   double GivenToTheLost(Rank member, Round round) const {
-    static thread_local std::vector<Rank> readers;
-    static thread_local MixingRow lost;
+    std::vector<Rank> readers;
     whole_->topology().OutNeighbours(member, round, &readers);
     double given = 0;
     for (const Rank reader : readers) {
       if (positions_->living(reader)) continue;
+      MixingRow lost;
       whole_->Row(reader, round, &lost);
       given += std::ranges::lower_bound(lost.in, member, {}, &Neighbour::rank)->weight;
     }
@@ -105,14 +105,17 @@ class KeptMixing final : public Mixing {
   const KeptGraph graph_;
 };
 
-// Whether each node hears of every other, over all rounds.
-bool Connected(const Topology& graph) {
+// Whether something of each node reaches every other, over all rounds.
+bool Connected(const Mixing& mixing) {
+  const Topology& graph = mixing.topology();
   std::vector<Edge> edges;
-  std::vector<Rank> in;
+  MixingRow row;
   for (Round round = 0; round < graph.shown_rounds(); ++round) {
     for (Rank rank = 0; rank < graph.size(); ++rank) {
-      graph.InNeighbours(rank, round, &in);
-      for (const Rank from : in) edges.push_back({from, rank});
+      mixing.Row(rank, round, &row);
+      for (const auto& [from, weight] : row.in) {
+        if (weight > 0) edges.push_back({from, rank});
+      }
     }
   }
   return !MissingPath(graph.size(), edges);
@@ -144,7 +147,7 @@ std::shared_ptr<const Mixing> Kept(const LivingMixingRequest& request,
   const Rank nodes = request.whole->topology().size();
   auto mixing =
       std::make_shared<KeptMixing>(request.whole, std::make_shared<const Positions>(nodes, living));
-  if (!IsUsable(request, *mixing) || !Connected(mixing->topology())) return nullptr;
+  if (!IsUsable(request, *mixing) || !Connected(*mixing)) return nullptr;
   return mixing;
 }
 

@@ -14,6 +14,8 @@ namespace {
 
 using Decree = std::optional<ViewAgreement::Decree>;
 
+constexpr Round kLimit = 1'000'000;
+
 View Of(std::vector<Member> members) { return {.members = std::move(members)}; }
 
 uint32_t BallotOf(const Decree& decree) {
@@ -22,7 +24,7 @@ uint32_t BallotOf(const Decree& decree) {
 }
 
 TEST(ViewAgreementTest, TheNextViewBeginsAfterTheLatestRoundBegun) {
-  ViewAgreement agreement(Of({0, 1, 2, 3}));
+  ViewAgreement agreement(Of({0, 1, 2, 3}), kLimit);
   EXPECT_FALSE(agreement.Take());
   agreement.Lose(2);
   EXPECT_FALSE(agreement.agreed());
@@ -40,7 +42,7 @@ TEST(ViewAgreementTest, TheNextViewBeginsAfterTheLatestRoundBegun) {
 }
 
 TEST(ViewAgreementTest, AMemberLostMeanwhileIsNotWaitedFor) {
-  ViewAgreement agreement(Of({0, 1, 2, 3}));
+  ViewAgreement agreement(Of({0, 1, 2, 3}), kLimit);
   agreement.Lose(2);
   const uint32_t first = BallotOf(agreement.Take());
   EXPECT_TRUE(agreement.OnBegun(1, first, 20).ok());
@@ -53,7 +55,7 @@ TEST(ViewAgreementTest, AMemberLostMeanwhileIsNotWaitedFor) {
 }
 
 TEST(ViewAgreementTest, ALossThatIsKnownChangesNothing) {
-  ViewAgreement agreement(Of({0, 1, 2}));
+  ViewAgreement agreement(Of({0, 1, 2}), kLimit);
   agreement.Lose(1);
   EXPECT_TRUE(agreement.Take());
   agreement.Lose(1);
@@ -61,7 +63,7 @@ TEST(ViewAgreementTest, ALossThatIsKnownChangesNothing) {
 }
 
 TEST(ViewAgreementTest, RoundsNeverFall) {
-  ViewAgreement agreement(Of({0, 1, 2}));
+  ViewAgreement agreement(Of({0, 1, 2}), kLimit);
   agreement.Lose(2);
   uint32_t ballot = BallotOf(agreement.Take());
   EXPECT_TRUE(agreement.OnBegun(0, ballot, 50).ok());
@@ -75,7 +77,7 @@ TEST(ViewAgreementTest, RoundsNeverFall) {
 }
 
 TEST(ViewAgreementTest, NobodyIsLeft) {
-  ViewAgreement agreement(Of({0, 1}));
+  ViewAgreement agreement(Of({0, 1}), kLimit);
   agreement.Lose(0);
   agreement.Lose(1);
   EXPECT_FALSE(agreement.Take());
@@ -83,15 +85,20 @@ TEST(ViewAgreementTest, NobodyIsLeft) {
 }
 
 TEST(ViewAgreementTest, RefusesAnswersThatNobodyAskedFor) {
-  ViewAgreement agreement(Of({0, 1, 2}));
-  EXPECT_EQ(agreement.OnBegun(0, 1, 3).message(),
-            "answers ballot 1 with round 3, where the last ballot is 0");
+  ViewAgreement agreement(Of({0, 1, 2}), kLimit);
+  EXPECT_EQ(
+      agreement.OnBegun(0, 1, 3).message(),
+      "answers ballot 1 with round 3, where the last ballot is 0 and the run has 1000000 rounds");
   agreement.Lose(2);
   const uint32_t ballot = BallotOf(agreement.Take());
-  EXPECT_EQ(agreement.OnBegun(0, ballot, -2).message(),
-            "answers ballot 1 with round -2, where the last ballot is 1");
+  EXPECT_EQ(
+      agreement.OnBegun(0, ballot, -2).message(),
+      "answers ballot 1 with round -2, where the last ballot is 1 and the run has 1000000 rounds");
   EXPECT_TRUE(agreement.OnBegun(0, ballot, -1).ok()) << "no round yet";
-  EXPECT_EQ(agreement.OnBegun(0, ballot, 0).message(), "answers ballot 1 twice");
+  EXPECT_TRUE(agreement.OnBegun(0, ballot, -1).ok()) << "the same again";
+  EXPECT_EQ(agreement.OnBegun(0, ballot, 0).message(),
+            "answers ballot 1 with round 0 and with round -1");
+  EXPECT_FALSE(agreement.OnBegun(1, ballot, kLimit).ok()) << "after the run's end";
 }
 
 // Nodes go on until they hear that they are to stop, and answers and losses are delivered in any
@@ -104,7 +111,7 @@ TEST(ViewAgreementTest, NoMemberHasBegunTheRoundInWhichAViewBegins) {
     const auto n = static_cast<Member>(2 + random.Below(8));
     View first;
     for (Member member = 0; member < n; ++member) first.members.push_back(member);
-    ViewAgreement agreement(first);
+    ViewAgreement agreement(first, kLimit);
     struct Node {
       Round begun = -1;
       bool stopped = false;  // until the next view
