@@ -35,6 +35,11 @@ void EndDeclined(const Outgoing& message) {
   if (message.receipt != nullptr) message.receipt->Decline();
 }
 
+absl::Status DeclinedAGrant(Tag tag) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("declined ", Describe(tag), ", which it had granted"));
+}
+
 bool IsOpen(const ResumePoint& point, uint64_t offer) {
   return std::ranges::find(point.open_offers, offer) != point.open_offers.end();
 }
@@ -61,7 +66,8 @@ absl::Status SendQueue::Admits(Tag tag) const {
 
 void SendQueue::Push(Tag tag, Outgoing message) {
   if (const auto credit = credits_.extract(tag)) {
-    ready_.push_back({.tag = tag, .memory = std::move(message), .credit = credit.mapped()});
+    ready_.push_back(
+        {.tag = tag, .memory = std::move(message), .credit = credit.mapped(), .granted = true});
     return;
   }
   if (message.offered) notices_.push_back(Offer{tag, message.bytes.size, message.note});
@@ -72,6 +78,7 @@ absl::Status SendQueue::Grant(Tag tag, Credit credit) {
   if (auto message = waiting_.extract(tag)) {
     if (message.mapped().memory.offered) std::erase_if(notices_, Offers(tag));
     message.mapped().credit = credit;
+    message.mapped().granted = true;
     ready_.push_back(std::move(message.mapped()));
     return absl::OkStatus();
   }
@@ -91,6 +98,7 @@ absl::Status SendQueue::Decline(Tag tag) {
     return absl::InvalidArgumentError(
         absl::StrCat("declined ", Describe(tag), ", which it is not offered"));
   }
+  if (message->second.granted) return DeclinedAGrant(tag);
   EndDeclined(message->second.memory);
   waiting_.erase(message);
   return absl::OkStatus();
@@ -175,12 +183,12 @@ absl::Status SendQueue::CheckOffers(const ResumePoint& point) const {
         absl::StrCat("says that it was offered ", point.offers, " messages, of ", offers_));
   }
   size_t open = 0;
-  for (const auto& [tag, message] : waiting_) open += IsOpen(point, message.offer);
+  for (const auto& [tag, message] : waiting_) {
+    if (message.granted && IsDeclined(point, message.offer)) return DeclinedAGrant(tag);
+    open += IsOpen(point, message.offer);
+  }
   for (const Message* message : Unfinished(point.received)) {
-    if (IsDeclined(point, message->offer)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("declined ", Describe(message->tag), ", which it had granted"));
-    }
+    if (IsDeclined(point, message->offer)) return DeclinedAGrant(message->tag);
     open += IsOpen(point, message->offer);
   }
   if (open == point.open_offers.size()) return absl::OkStatus();

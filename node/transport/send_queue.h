@@ -83,6 +83,8 @@ class SendQueue {
     Credit credit = Credit::kAtOnce;
     int64_t done = 0;    // bytes
     uint64_t offer = 0;  // its number, once it was announced
+    // On some connection: from then on its bytes may leave, and it cannot be declined.
+    bool granted = false;
   };
 
   int64_t MostOf(const Message& message) const;

@@ -342,6 +342,35 @@ TEST(SendQueue, DisbelievesAReceiverThatDeclinesWhatItGranted) {
               testing::HasSubstr("which it had granted"));
 }
 
+// Neither what waits for its credit again, nor what the sink was told has left.
+TEST(SendQueue, DisbelievesAReceiverThatDeclinesWhatItGrantedOnAConnectionBefore) {
+  for (const bool left : {false, true}) {
+    SCOPED_TRACE(left);
+    SendQueue queue(100);
+    queue.Push(Step(1), Offered(1));
+    EXPECT_THAT(Notices(&queue), ElementsAre("offer 1"));
+    ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+    if (left) EXPECT_TRUE(queue.Next().has_value());
+    ASSERT_TRUE(queue.Resume({.offers = 1, .open_offers = {1}}).ok());
+    EXPECT_EQ(queue.Decline(Step(1)).message(),
+              "declined channel 0, index 1, step 1, which it had granted");
+    EXPECT_THAT(std::string(queue.Resume({.offers = 1}).message()),
+                testing::HasSubstr("which it had granted"));
+    ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+    EXPECT_TRUE(queue.Next().has_value()) << "nothing was done with it";
+  }
+}
+
+// The credit came before the message, which is offered only after a break.
+TEST(SendQueue, ACreditAheadIsAGrantToo) {
+  SendQueue queue(100);
+  ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
+  queue.Push(Step(1), Offered(1));
+  ASSERT_TRUE(queue.Resume({}).ok());
+  EXPECT_THAT(Notices(&queue), ElementsAre("offer 1"));
+  EXPECT_TRUE(absl::IsInvalidArgument(queue.Decline(Step(1))));
+}
+
 TEST(SendQueue, BoundsWhatItHasToSay) {
   SendQueue queue(100);
   for (uint32_t i = 0; i < Transport::kMaxQueued; ++i) {
