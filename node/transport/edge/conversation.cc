@@ -13,6 +13,12 @@
 namespace grapevine {
 namespace {
 
+// Once connected, RESOURCE_EXHAUSTED is what gRPC says of a message that is too large, and the next
+// connection would bring it again.
+bool HasBroken(absl::StatusCode code) {
+  return MayComeAgain(code) && code != absl::StatusCode::kResourceExhausted;
+}
+
 bool MayBeMended(absl::StatusCode code) {
   return code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kResourceExhausted;
 }
@@ -138,7 +144,7 @@ absl::Status SendingEnd::Ended(const absl::Status& status) {
       absl::StrCat(PeerName(), connected_ ? " ended the connection: " : " refused the connection: ",
                    std::string(status.message()), RemedyFor(status.code()),
                    connected_ ? "; " + watch_.Describe() : ""));
-  if (connected_ && MayComeAgain(status.code())) {
+  if (connected_ && HasBroken(status.code())) {
     link.OutgoingBroke(why);
     return why;
   }

@@ -6,7 +6,14 @@
 namespace grapevine {
 
 void EdgeInterruption::Begin(const absl::Status& why) {
-  if (!lasts()) why_ = why;
+  if (lasts()) return;
+  why_ = why;
+  again_ = lasted_.count() > 0;
+}
+
+void EdgeInterruption::End() {
+  why_ = absl::OkStatus();
+  last_attempt_ = absl::OkStatus();
 }
 
 void EdgeInterruption::Failed(const absl::Status& how) {
@@ -18,8 +25,13 @@ absl::Status EdgeInterruption::Tick(std::chrono::milliseconds tick,
   if (!lasts()) return absl::OkStatus();
   lasted_ += tick;
   if (lasted_ < timeout) return absl::OkStatus();
-  return Describe(absl::StrFormat("it was not connected again within %.1f s (--peer-timeout)",
-                                  static_cast<double>(timeout.count()) / 1000));
+  const double seconds = static_cast<double>(timeout.count()) / 1000;
+  return Describe(
+      again_
+          ? absl::StrFormat("connected again and again, it got no further in %.1f s without a "
+                            "connection (--peer-timeout)",
+                            seconds)
+          : absl::StrFormat("it was not connected again within %.1f s (--peer-timeout)", seconds));
 }
 
 absl::Status EdgeInterruption::Describe(const std::string& ending) const {

@@ -223,6 +223,7 @@ absl::StatusOr<ResumePoint> PeerLink::AttachIncoming(std::shared_ptr<EdgeStream>
 ResumePoint PeerLink::StartIncoming(std::shared_ptr<EdgeStream> stream) {
   streams_.incoming = std::move(stream);
   incoming_interruption_.End();
+  if (ledger_.empty()) incoming_interruption_.Progress();
   desk_->Resumed(peer_);
   ResumePoint point = ledger_.Point();
   point.received = static_cast<uint64_t>(reported_);
@@ -243,7 +244,16 @@ absl::Status PeerLink::Resume(uint64_t process, const ResumePoint& point) {
   }
   RETURN_IF_ERROR(queue_.Resume(point));
   outgoing_interruption_.End();
+  if (GetsOn(point)) outgoing_interruption_.Progress();
   return absl::OkStatus();
+}
+
+bool PeerLink::GetsOn(const ResumePoint& point) {
+  const std::pair at(point.received, point.partial_bytes);
+  const bool further = at > furthest_ || point.offers > offers_heard_;
+  furthest_ = std::max(furthest_, at);
+  offers_heard_ = std::max(offers_heard_, point.offers);
+  return further || queue_.empty();
 }
 
 std::optional<PeerLink::Departing> PeerLink::Next() {
@@ -265,6 +275,8 @@ absl::Status PeerLink::Granted(const Grant& grant) {
   for (const Tag tag : grant.declined) RETURN_IF_ERROR(queue_.Decline(tag));
   for (const Tag tag : grant.withdrawn) RETURN_IF_ERROR(queue_.Withdraw(tag));
   for (const Tag tag : grant.tags) RETURN_IF_ERROR(queue_.Grant(tag, grant.credit));
+  // Credits are announced anew by every connection.
+  if (grant.received > 0 || !grant.declined.empty()) outgoing_interruption_.Progress();
   return absl::OkStatus();
 }
 
@@ -307,6 +319,7 @@ absl::Status PeerLink::Offered(const Offer& offer) {
     MutexLock lock(mutex_);
     if (!broken_.ok()) return absl::OkStatus();
     ASSIGN_OR_RETURN(const bool unforeseen, ledger_.Take(offer, declined_.size()));
+    incoming_interruption_.Progress();
     if (!unforeseen) return absl::OkStatus();
   }
   gate_->Offered({.from = peer_, .tag = offer.tag, .bytes = offer.bytes, .note = offer.note});
@@ -319,6 +332,7 @@ absl::Status PeerLink::Returned(const Withdrawn& withdrawn) {
     MutexLock lock(mutex_);
     if (!broken_.ok()) return absl::OkStatus();
     ASSIGN_OR_RETURN(const Credit credit, ledger_.Return(withdrawn.tag));
+    incoming_interruption_.Progress();
     if (credit == Credit::kInTurn) due = desk_->Lost(peer_, withdrawn.tag);
   }
   ReportLost(withdrawn.tag, due);
@@ -336,6 +350,7 @@ absl::Status PeerLink::Landed(const ChunkHeader& chunk, uint32_t crc32c) {
   {
     MutexLock lock(mutex_);
     ASSIGN_OR_RETURN(is_whole, ledger_.Landed(chunk, crc32c));
+    incoming_interruption_.Progress();
     counters_.bytes_received += chunk.size;
     if (is_whole) ++counters_.messages_received;
     due = desk_->Landed(peer_, chunk);

@@ -133,6 +133,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   // Why a caller has no place here; OK where it may have it.
   absl::Status Objection(const EdgeCall& call) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Replaced() const;
+  // Whether the receiver has come further than ever before, or is owed nothing.
+  bool GetsOn(const ResumePoint& point) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The peer is another process than before; learns which it is.
   bool IsAnother(uint64_t process) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Where the caller's messages go on.
@@ -167,6 +169,9 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   EdgeInterruption incoming_interruption_ ABSL_GUARDED_BY(mutex_);
   std::optional<uint64_t> process_ ABSL_GUARDED_BY(mutex_);  // the peer's, once known
   uint64_t last_call_ ABSL_GUARDED_BY(mutex_) = 0;           // the number of its latest
+  // The furthest that the peer has said to have come: received, then bytes of the next; offers.
+  std::pair<uint64_t, int64_t> furthest_ ABSL_GUARDED_BY(mutex_);
+  uint64_t offers_heard_ ABSL_GUARDED_BY(mutex_) = 0;
   bool outgoing_ended_ ABSL_GUARDED_BY(mutex_) = false;
   bool incoming_ended_ ABSL_GUARDED_BY(mutex_) = false;
   SendQueue queue_ ABSL_GUARDED_BY(mutex_);

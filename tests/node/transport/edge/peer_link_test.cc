@@ -390,6 +390,63 @@ TEST_F(PeerLinkTest, AnInterruptionThatEndsInTimeIsNone) {
   EXPECT_EQ(sink_.failures(), 0);
 }
 
+// What waits at either end gets no further.
+TEST_F(PeerLinkTest, InterruptionsWithoutProgressAddUp) {
+  const auto other = std::make_shared<PeerLink>(5, 4000, gate_, desk_);
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
+  ASSERT_TRUE(other->Send(kTag, Zeros(1), nullptr).ok());
+  for (uint64_t call = 1; call <= 2; ++call) {
+    ASSERT_TRUE(Calls(incoming_, call).ok());
+    ASSERT_TRUE(other->Resume(1, {}).ok());
+    ASSERT_TRUE(other->Granted({.tags = {kTag}}).ok());
+    ASSERT_TRUE(other->Next().has_value());
+    for (const auto& link : {owned_, other}) link->Tick(kPatience, kPatience);
+    EXPECT_EQ(sink_.failures(), 0) << "it is connected";
+    IncomingIsCut();
+    other->OutgoingBroke(absl::UnavailableError("broke off"));
+    for (const auto& link : {owned_, other}) link->Tick(kTick, kPatience);
+  }
+  for (const Rank rank : {3, 5}) {
+    EXPECT_EQ(sink_.AwaitFailure(rank).message(),
+              "broke off; connected again and again, it got no further in 0.4 s without a "
+              "connection (--peer-timeout)");
+  }
+}
+
+TEST_F(PeerLinkTest, AnInterruptionIsOverOnceSomethingNewHasCome) {
+  const auto other = std::make_shared<PeerLink>(5, 4000, gate_, desk_);
+  constexpr int64_t kBytes = 16000;
+  ASSERT_TRUE(link_.Post(kTag, Zeros(kBytes / 4)).ok());
+  ASSERT_TRUE(other->Send(kTag, Zeros(kBytes / 4), nullptr).ok());
+  for (uint64_t call = 1; call <= 3; ++call) {
+    const absl::StatusOr<ResumePoint> point = Calls(incoming_, call);
+    ASSERT_TRUE(point.ok());
+    ASSERT_TRUE(other->Resume(1, *point).ok());
+    if (call == 1) ASSERT_TRUE(other->Granted({.tags = {kTag}}).ok());
+    const std::optional<PeerLink::Departing> piece = other->Next();
+    ASSERT_TRUE(piece.has_value());
+    ASSERT_TRUE(link_.Landed(std::get<Piece>(*piece).header, 0).ok());
+    IncomingIsCut();
+    other->OutgoingBroke(absl::UnavailableError("broke off"));
+    for (const auto& link : {owned_, other}) link->Tick(kTick, kPatience);
+  }
+  EXPECT_EQ(sink_.failures(), 0);
+}
+
+// It says that more and less has arrived, in turn.
+TEST_F(PeerLinkTest, WhatHasArrivedBeforeIsNoProgress) {
+  constexpr std::chrono::milliseconds kLong = 5 * kTick;
+  ASSERT_TRUE(link_.Send(kTag, Zeros(4000), nullptr).ok());
+  for (int call = 0; call < 6; ++call) {
+    ASSERT_TRUE(link_.Resume(1, {.partial_bytes = call % 2 * 4000, .partial = kTag}).ok());
+    if (call % 2 == 0) ASSERT_TRUE(link_.Granted({.tags = {kTag}}).ok());
+    ASSERT_TRUE(link_.Next().has_value());
+    link_.OutgoingBroke(absl::UnavailableError("broke off"));
+    link_.Tick(kTick, kLong);
+    EXPECT_EQ(sink_.failures(), call == 5 ? 1 : 0) << call;
+  }
+}
+
 TEST_F(PeerLinkTest, AFailureAfterAnInterruptionSaysWhatWasTried) {
   ASSERT_TRUE(link_.Resume(1, {}).ok());
   link_.OutgoingBroke(absl::UnavailableError("broke off"));

@@ -446,6 +446,20 @@ TEST(GrpcHostileReceiver, GoingOnWhereItNeverWasEndsThePeer) {
                     "says that it was offered 1 messages, of 0");
 }
 
+// The next call would bring the same.
+TEST(GrpcHostileReceiver, AMessageBeyondTheMaximumEndsThePeer) {
+  gossip::Grant large;
+  for (int i = 0; i < 2'000'000; ++i) large.add_tags()->set_index(100'000);
+  HostileReceiver receiver({}, large);
+  RecordingSink sink;
+  GrpcNode node(TestIdentity(1, 2), {}, &sink);
+  node.transport().Join(kTestRun, {receiver.address(), node.address()});
+  ASSERT_TRUE(node.transport().Send(0, kTag, Zeros(kElements)).ok());
+  const absl::Status failure = sink.AwaitFailure(0);
+  EXPECT_TRUE(absl::IsResourceExhausted(failure)) << failure;
+  EXPECT_THAT(std::string(failure.message()), HasSubstr("ended the connection"));
+}
+
 class GrpcImpatient : public GrpcHostile {
  protected:
   GrpcImpatient()

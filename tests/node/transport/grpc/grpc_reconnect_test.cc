@@ -113,6 +113,17 @@ TEST(GrpcReconnect, AnEdgeThatStaysCutFailsBothEnds) {
   }
 }
 
+// No connection lives long enough for a single chunk.
+TEST(GrpcReconnect, AnEdgeThatGetsNoFurtherFails) {
+  RelayedNetwork network(2, {.peer_timeout = std::chrono::milliseconds(600)});
+  network.relay_to(1).BreakAfter(500'000);
+  ASSERT_TRUE(network.transport(1).Post(0, kTag, Zeros(1 << 20)).ok());
+  ASSERT_TRUE(network.transport(0).Send(1, kTag, Pattern(1 << 20, 1)).ok());
+  EXPECT_FALSE(network.sink(0).AwaitFailure(1).ok());
+  EXPECT_FALSE(network.sink(1).AwaitFailure(0).ok());
+  EXPECT_GE(network.relay_to(1).broken(), 2);
+}
+
 TEST(GrpcReconnect, EveryPostAndEverySendEndsOnceWhateverBreaks) {
   int broken = 0;
   for (uint64_t seed = 1; seed <= 3; ++seed) {
