@@ -371,22 +371,21 @@ void PeerLink::Acknowledge() {
   WakeIncoming();
 }
 
-void PeerLink::OutgoingEnded() {
-  bool needed;
-  {
-    MutexLock lock(mutex_);
-    outgoing_ended_ = true;
-    needed = !queue_.empty();
-  }
-  if (needed) Break(LeftTheRun());
-}
+void PeerLink::OutgoingEnded() { Ended(&PeerLink::outgoing_ended_); }
 
-void PeerLink::IncomingEnded() {
+void PeerLink::IncomingEnded() { Ended(&PeerLink::incoming_ended_); }
+
+// Who leaves does not call or answer again: what is interrupted has ended with it.
+void PeerLink::Ended(bool PeerLink::*direction) {
   bool needed;
   {
     MutexLock lock(mutex_);
-    incoming_ended_ = true;
-    needed = !ledger_.empty();
+    this->*direction = true;
+    outgoing_ended_ |= outgoing_interruption_.lasts();
+    incoming_ended_ |= incoming_interruption_.lasts();
+    if (outgoing_ended_) outgoing_interruption_.End();
+    if (incoming_ended_) incoming_interruption_.End();
+    needed = (outgoing_ended_ && !queue_.empty()) || (incoming_ended_ && !ledger_.empty());
   }
   if (needed) Break(LeftTheRun());
 }

@@ -147,6 +147,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   std::optional<Streams> End(const absl::Status& why);
   void DropAll();
   std::vector<Tag> TakeTags(Credit credit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A direction has ended in order.
+  void Ended(bool PeerLink::*direction);
   // How many messages have been received; 0 where that was said before.
   uint64_t TakeReceived() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The sink knows of another message: the peer may, too.

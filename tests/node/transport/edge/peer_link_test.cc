@@ -466,6 +466,37 @@ TEST_F(PeerLinkTest, AStreamThatBreaksAfterAGoodbyeHasEnded) {
   EXPECT_EQ(sink_.failures(), 0);
 }
 
+// It will neither call nor answer again.
+TEST_F(PeerLinkTest, APeerThatLeavesEndsWhatWasInterrupted) {
+  ASSERT_TRUE(Calls(incoming_).ok());
+  IncomingIsCut();
+  link_.OutgoingEnded();
+  const auto other = std::make_shared<PeerLink>(5, 4000, gate_, desk_);
+  other->OutgoingBroke(absl::UnavailableError("broke off"));
+  other->IncomingEnded();
+  EXPECT_TRUE(other->outgoing_over());
+  for (const auto& link : {owned_, other}) {
+    link->Tick(kPatience, kPatience);
+    EXPECT_FALSE(link->outgoing_interrupted());
+    EXPECT_TRUE(absl::IsUnavailable(link->Send(kTag, Zeros(1), nullptr)));
+    EXPECT_TRUE(absl::IsUnavailable(link->Post(kTag, Zeros(1))));
+  }
+  EXPECT_EQ(sink_.failures(), 0);
+}
+
+TEST_F(PeerLinkTest, APeerThatLeavesWhatWasInterruptedAndNeededFailed) {
+  ASSERT_TRUE(Calls(incoming_).ok());
+  ASSERT_TRUE(link_.Post(kTag, Zeros(1)).ok());
+  IncomingIsCut();
+  link_.OutgoingEnded();
+  EXPECT_EQ(sink_.AwaitFailure(3).message(), "rank 3 left the run");
+  const auto other = std::make_shared<PeerLink>(5, 4000, gate_, desk_);
+  ASSERT_TRUE(other->Send(kTag, Zeros(1), nullptr).ok());
+  other->OutgoingBroke(absl::UnavailableError("broke off"));
+  other->IncomingEnded();
+  EXPECT_EQ(sink_.AwaitFailure(5).message(), "rank 5 left the run");
+}
+
 TEST_F(PeerLinkTest, LeavingIsNoFailure) {
   ASSERT_TRUE(Calls(incoming_).ok());
   ASSERT_TRUE(link_.AttachOutgoing(outgoing_).ok());
