@@ -40,8 +40,10 @@ absl::Status DeclinedAGrant(Tag tag) {
       absl::StrCat("declined ", Describe(tag), ", which it had granted"));
 }
 
+// Numbers begin at 1, and end with those that were heard.
 bool IsOpen(const ResumePoint& point, uint64_t offer) {
-  return std::ranges::find(point.open_offers, offer) != point.open_offers.end();
+  return offer > 0 && offer <= point.offers &&
+         std::ranges::find(point.open_offers, offer) != point.open_offers.end();
 }
 
 // Whether the receiver has ended the offer of a message that it has not received.

@@ -185,7 +185,7 @@ bool PeerLink::IsAnother(uint64_t process) {
 
 absl::Status PeerLink::Objection(const EdgeCall& call) const {
   // It may come again, and hear that nobody listens.
-  if (absl::IsCancelled(broken_)) return absl::UnavailableError(broken_.message());
+  if (left_) return absl::UnavailableError(broken_.message());
   if (!broken_.ok()) return AsToldToThePeer(broken_);
   if (incoming_ended_) return ConnectedAlready(peer_);
   const bool known = process_.value_or(call.process) == call.process;
@@ -429,10 +429,11 @@ void PeerLink::Tick(std::chrono::milliseconds tick, std::chrono::milliseconds pe
   if (!why.ok()) Break(why);
 }
 
-std::optional<PeerLink::Streams> PeerLink::End(const absl::Status& why) {
+std::optional<PeerLink::Streams> PeerLink::End(const absl::Status& why, bool leaves) {
   MutexLock lock(mutex_);
   if (!broken_.ok()) return std::nullopt;
   broken_ = why;
+  left_ = leaves;
   return std::exchange(streams_, {});
 }
 
@@ -461,7 +462,8 @@ void PeerLink::Break(const absl::Status& why) {
 }
 
 void PeerLink::Leave() {
-  const std::optional<Streams> streams = End(absl::CancelledError("this node left the run"));
+  const std::optional<Streams> streams =
+      End(absl::CancelledError("this node left the run"), /*leaves=*/true);
   if (!streams.has_value()) return;
   DropAll();
   if (streams->outgoing != nullptr) streams->outgoing->Leave();

@@ -144,7 +144,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   void WakeOutgoing();
   void WakeIncoming();
   // Marks the link as broken; returns its streams, or nullopt when it was broken before.
-  std::optional<Streams> End(const absl::Status& why);
+  std::optional<Streams> End(const absl::Status& why, bool leaves = false);
   void DropAll();
   std::vector<Tag> TakeTags(Credit credit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A direction has ended in order.
@@ -167,6 +167,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   const std::shared_ptr<CreditDesk> desk_;
   Mutex mutex_;
   absl::Status broken_ ABSL_GUARDED_BY(mutex_);
+  bool left_ ABSL_GUARDED_BY(mutex_) = false;  // broken_ only says that this node has left
   EdgeInterruption outgoing_interruption_ ABSL_GUARDED_BY(mutex_);
   EdgeInterruption incoming_interruption_ ABSL_GUARDED_BY(mutex_);
   std::optional<uint64_t> process_ ABSL_GUARDED_BY(mutex_);  // the peer's, once known

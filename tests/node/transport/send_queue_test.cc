@@ -327,6 +327,14 @@ TEST(SendQueue, DisbelievesAReceiverThatCannotBeThere) {
   EXPECT_THAT(why({.offers = 1}), HasSubstr("says that it was offered 1 messages, of 0"));
   EXPECT_THAT(why({.offers = 0, .open_offers = {7}}),
               HasSubstr("says that 1 offers are open, of which 0 are"));
+  SendQueue offering(100);  // one of two waits for its turn to be offered
+  for (const uint32_t step : {1, 2}) offering.Push(Step(step), Offered(1));
+  ASSERT_TRUE(offering.NextNotice().has_value());
+  for (const ResumePoint& open : {ResumePoint{.open_offers = {0}}, ResumePoint{.open_offers = {1}},
+                                  ResumePoint{.offers = 1, .open_offers = {1, 0}},
+                                  ResumePoint{.offers = 1, .open_offers = {1, 1}}}) {
+    EXPECT_THAT(std::string(offering.Resume(open).message()), HasSubstr("offers are open"));
+  }
   SendQueue behind = Leaving(6);
   ASSERT_TRUE(behind.Acknowledge(2).ok());
   EXPECT_THAT(std::string(behind.Resume({.received = 1}).message()),

@@ -497,6 +497,15 @@ TEST_F(PeerLinkTest, APeerThatLeavesWhatWasInterruptedAndNeededFailed) {
   EXPECT_EQ(sink_.AwaitFailure(5).message(), "rank 5 left the run");
 }
 
+// A stream that is cut may end with CANCELLED, and a peer be given up with it.
+TEST_F(PeerLinkTest, OnlyWhoHasLeftLetsACallerComeAgain) {
+  link_.Break(absl::CancelledError("cut"));
+  EXPECT_TRUE(absl::IsAborted(Calls(incoming_).status()));
+  const auto other = std::make_shared<PeerLink>(5, 4000, gate_, desk_);
+  other->Leave();
+  EXPECT_TRUE(absl::IsUnavailable(other->AttachIncoming(incoming_, {}).status()));
+}
+
 TEST_F(PeerLinkTest, LeavingIsNoFailure) {
   ASSERT_TRUE(Calls(incoming_).ok());
   ASSERT_TRUE(link_.AttachOutgoing(outgoing_).ok());
