@@ -104,6 +104,12 @@ absl::Status SimulatedRun::Prepare() {
 }
 
 absl::Status SimulatedRun::ContinueMetrics() {
+  for (Rank rank = 0; rank < experiment_->config().nodes(); ++rank) {
+    // What is damaged is to be found while the later ones are still there.
+    RETURN_IF_ERROR(ReadNodePart(*resumed_, rank).status());
+  }
+  // They go before the lines that they rely on.
+  RETURN_IF_ERROR(RemoveCheckpointsAfter(options_.run_directory, begin()));
   ASSIGN_OR_RETURN(const std::vector<std::string> lines,
                    KeepLinesUntil(MetricsPath(options_.run_directory), begin()));
   std::vector<RunMetrics> measured;

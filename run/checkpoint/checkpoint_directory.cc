@@ -110,6 +110,14 @@ absl::Status CompleteCheckpoint(const std::string& run, const std::string& check
   return RemoveOld(run);
 }
 
+absl::Status RemoveCheckpointsAfter(const std::string& run, Round round) {
+  ASSIGN_OR_RETURN(const auto folders, Folders(run));
+  for (const auto& [later, folder] : folders) {
+    if (later > round) RETURN_IF_ERROR(Remove(folder));
+  }
+  return absl::OkStatus();
+}
+
 std::string RunOf(const std::string& path) {
   if (!HasManifest(path)) return path;
   return fs::weakly_canonical(path).parent_path().parent_path().string();

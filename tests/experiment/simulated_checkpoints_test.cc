@@ -195,6 +195,20 @@ TEST(SimulatedCheckpoints, AnOlderOneCanBeGoneBackTo) {
   ExpectSameRun(back, whole);
 }
 
+// Stopped once more before it is where it had been: what it had left there is of another past.
+TEST(SimulatedCheckpoints, AnOlderOneThatIsGoneBackToIsTheLastOne) {
+  const ScratchFolder folder;
+  const std::string whole = folder.File("whole"), back = folder.File("back");
+  ASSERT_TRUE(RunIn(whole, {}).ok());
+  ASSERT_TRUE(RunIn(back, {}).ok());
+  const Settings older{{"resume", back + "/checkpoints/round-6"}, {"checkpoint_every", "100"}};
+  EXPECT_EQ(FailureOf(RunIn(back, older, 7).status()), Failure::kInterrupted);
+  EXPECT_EQ(FindCheckpoint(back)->manifest.round(), 6);
+  const auto resumed = RunIn(back, {{"resume", back}});
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  ExpectSameRun(back, whole);
+}
+
 std::string Refusal(const Settings& settings) {
   const auto experiment = Checkpointing(settings);
   if (!experiment.ok()) return std::string(experiment.status().message());
@@ -233,6 +247,17 @@ TEST(SimulatedCheckpoints, ThatAreDamagedEndTheRunBeforeItBegins) {
   const auto resumed = RunIn(folder.path(), {{"resume", folder.path()}});
   EXPECT_EQ(FailureOf(resumed.status()), Failure::kInput);
   EXPECT_THAT(std::string(resumed.status().message()), HasSubstr("node-2.safetensors"));
+}
+
+TEST(SimulatedCheckpoints, ThatAreDamagedLeaveTheLaterOnesAlone) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(RunIn(folder.path(), {}).ok());
+  const std::string before = FileText(folder.File("metrics.jsonl"));
+  folder.Write("checkpoints/round-6/node-2.safetensors", "none");
+  const std::string older = folder.File("checkpoints/round-6");
+  EXPECT_EQ(FailureOf(RunIn(folder.path(), {{"resume", older}}).status()), Failure::kInput);
+  EXPECT_EQ(FindCheckpoint(folder.path())->manifest.round(), 8);
+  EXPECT_EQ(FileText(folder.File("metrics.jsonl")), before);
 }
 
 }  // namespace

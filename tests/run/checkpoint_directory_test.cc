@@ -154,6 +154,17 @@ TEST(Checkpoints, WithoutAManifestDoNotExist) {
   EXPECT_THAT(FoldersOf(run.path()), ElementsAre("round-40", "round-60")) << "under way";
 }
 
+TEST(Checkpoints, OfLaterRoundsAreRemovedWhereARunGoesOnFromAnEarlierOne) {
+  const ScratchFolder run;
+  ASSERT_TRUE(RemoveCheckpointsAfter(run.path(), 20).ok()) << "there are none";
+  for (const Round round : {20, 40}) Checkpointed(run.path(), round);
+  ASSERT_TRUE(WriteNodePart(*BeginCheckpoint(run.path(), 60), 0, StateOf(0, 60)).ok());
+  const absl::Status removed = RemoveCheckpointsAfter(run.path(), 20);
+  ASSERT_TRUE(removed.ok()) << removed;
+  EXPECT_THAT(FoldersOf(run.path()), ElementsAre("round-20"));
+  ExpectWhole(*FindCheckpoint(run.path()));
+}
+
 TEST(Checkpoints, ThatAreWrittenAgainDoNotMixTheirParts) {
   const ScratchFolder run;
   Checkpointed(run.path(), 20);
