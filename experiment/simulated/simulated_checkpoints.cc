@@ -18,6 +18,7 @@ void SimulatedCheckpoints::OnReceived(Rank rank, const Received& event) {
 }
 
 absl::Status SimulatedCheckpoints::OnCut(const CutTimes& cut, Vec model) {
+  if (parts_.simulation->stopped()) return absl::OkStatus();  // nobody goes on from here
   if (cut.completed % parts_.every == 0) {
     Open& open = open_[cut.completed];
     if (open.path.empty()) RETURN_IF_ERROR(Begin(cut.completed, &open));
@@ -32,6 +33,12 @@ absl::Status SimulatedCheckpoints::OnCut(const CutTimes& cut, Vec model) {
 }
 
 absl::Status SimulatedCheckpoints::Finish() {
+  if (!parts_.simulation->stopped()) RETURN_IF_ERROR(WriteWhatIsComplete());
+  for (const auto& [round, open] : open_) RETURN_IF_ERROR(RemoveCheckpoint(open.path));
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedCheckpoints::WriteWhatIsComplete() {
   std::vector<std::pair<Rank, Round>> waiting;
   for (const auto& [round, open] : open_) {
     for (const auto& [rank, saver] : open.savers) waiting.emplace_back(rank, round);

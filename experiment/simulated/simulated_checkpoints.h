@@ -46,7 +46,7 @@ class SimulatedCheckpoints final : public SimObserver {
   void OnReceived(Rank rank, const Received& event) override;
   absl::Status OnCut(const CutTimes& cut, Vec model) override;
   // After the run. Where all nodes have come to rest, so have their messages, and what was begun is
-  // completed; otherwise it is no checkpoint.
+  // completed; otherwise it is no checkpoint, and removed.
   absl::Status Finish();
 
  private:
@@ -61,6 +61,7 @@ class SimulatedCheckpoints final : public SimObserver {
 
   absl::Status Begin(Round round, Open* open);
   absl::Status Save(const CutTimes& cut, Vec model, Open* open);
+  absl::Status WriteWhatIsComplete();
   // Writes the part of a node whose state is complete; completes the checkpoint with the last one.
   absl::Status WriteIfComplete(Rank rank, Round round);
   absl::Status Complete(const Open& open);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "base/units.h"
@@ -97,21 +98,18 @@ absl::Status SimulatedRun::Prepare() {
            .compute = compute_.get(),
            .effects = cluster_->effects(),
            .observer = &observers_}));
-  if (resumed_) RETURN_IF_ERROR(ContinueMetrics());
+  if (resumed_) {
+    RETURN_IF_ERROR(ReplayMetrics());
+    RETURN_IF_ERROR(ContinueFiles());
+  }
   RETURN_IF_ERROR(PrepareCheckpoints());
   ASSIGN_OR_RETURN(metrics_file_, LineFile::Open(MetricsPath(options_.run_directory)));
   return absl::OkStatus();
 }
 
-absl::Status SimulatedRun::ContinueMetrics() {
-  for (Rank rank = 0; rank < experiment_->config().nodes(); ++rank) {
-    // What is damaged is to be found while the later ones are still there.
-    RETURN_IF_ERROR(ReadNodePart(*resumed_, rank).status());
-  }
-  // They go before the lines that they rely on.
-  RETURN_IF_ERROR(RemoveCheckpointsAfter(options_.run_directory, begin()));
+absl::Status SimulatedRun::ReplayMetrics() {
   ASSIGN_OR_RETURN(const std::vector<std::string> lines,
-                   KeepLinesUntil(MetricsPath(options_.run_directory), begin()));
+                   ReadLinesUntil(MetricsPath(options_.run_directory), begin()));
   std::vector<RunMetrics> measured;
   for (const std::string& line : lines) {
     ASSIGN_OR_RETURN(measured.emplace_back(), RunMetricsFromJson(line));
@@ -123,7 +121,35 @@ absl::Status SimulatedRun::ContinueMetrics() {
     horizon_.OnEvaluation({.round = metrics.round,
                            .test_loss = *metrics.test_loss,
                            .test_accuracy = metrics.test_accuracy});
+    if (horizon_.reached()) break;
   }
+  return CheckNotOver();
+}
+
+absl::Status SimulatedRun::CheckNotOver() const {
+  const std::string& run = options_.run_directory;
+  const std::string remedy = absl::StrCat("; its results are in ", run,
+                                          "; to do its last rounds again, --resume an earlier one "
+                                          "of ",
+                                          run, "/checkpoints");
+  if (horizon_.reached()) {
+    return UsageError(
+        absl::StrCat("--resume=", resumed_->path, ": the run is over: it met --target-accuracy=",
+                     experiment_->config().target_accuracy(), " by round ", begin(), remedy));
+  }
+  if (begin() < course_->plan().rounds) return absl::OkStatus();
+  return UsageError(absl::StrCat("--resume=", resumed_->path, ": the run is over: all its ",
+                                 begin(), " rounds are done", remedy));
+}
+
+absl::Status SimulatedRun::ContinueFiles() {
+  for (Rank rank = 0; rank < experiment_->config().nodes(); ++rank) {
+    // What is damaged is to be found while the later ones are still there.
+    RETURN_IF_ERROR(ReadNodePart(*resumed_, rank).status());
+  }
+  // They go before the lines that they rely on.
+  RETURN_IF_ERROR(RemoveCheckpointsAfter(options_.run_directory, begin()));
+  RETURN_IF_ERROR(KeepLinesUntil(MetricsPath(options_.run_directory), begin()).status());
   for (Rank rank = 0; rank < experiment_->config().nodes(); ++rank) {
     const int64_t received = resumed_->manifest.nodes(rank).bytes_received();
     RETURN_IF_ERROR(

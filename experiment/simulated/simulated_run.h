@@ -64,7 +64,12 @@ class SimulatedRun final : private SimObserver {
   // Where it goes on; round and time 0 of a run that begins.
   Round begin() const { return resumed_ ? resumed_->manifest.round() : 0; }
   Nanoseconds begin_time() const { return resumed_ ? resumed_->manifest.time_ns() : 0; }
-  absl::Status ContinueMetrics();
+  // Brings what depends on the measurements until there to what it was then. kUsage if nothing is
+  // left to do.
+  absl::Status ReplayMetrics();
+  absl::Status CheckNotOver() const;
+  // Takes from the run's directory what is of later rounds.
+  absl::Status ContinueFiles();
   // By a node, in all rounds until now.
   int64_t BytesSent(Rank rank) const;
   void OnGradient(const GradientTimes& gradient) override;

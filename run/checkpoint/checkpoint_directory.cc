@@ -55,22 +55,12 @@ absl::StatusOr<std::map<Round, std::string, std::greater<>>> Folders(const std::
   return folders;
 }
 
-// The manifest first: what is left, if we are killed in between, is no checkpoint.
-absl::Status Remove(const std::string& checkpoint) {
-  std::error_code error;
-  fs::remove(ManifestPath(checkpoint), error);
-  if (error) return OutputFolderError(error, "remove", ManifestPath(checkpoint));
-  RETURN_IF_ERROR(AsOutputStatus(SyncFolder(checkpoint)));
-  fs::remove_all(checkpoint, error);
-  return error ? OutputFolderError(error, "remove", checkpoint) : absl::OkStatus();
-}
-
 absl::Status RemoveOld(const std::string& run) {
   ASSIGN_OR_RETURN(const auto folders, Folders(run));
   int kept = 0;
   for (const auto& [round, folder] : folders) {
     if (HasManifest(folder) && kept++ < kKeptCheckpoints) continue;
-    if (kept > 0) RETURN_IF_ERROR(Remove(folder));  // a later one may be under way
+    if (kept > 0) RETURN_IF_ERROR(RemoveCheckpoint(folder));  // a later one may be under way
   }
   return absl::OkStatus();
 }
@@ -90,7 +80,7 @@ std::string ModelPartPath(const std::string& checkpoint) {
 absl::StatusOr<std::string> BeginCheckpoint(const std::string& run, Round round) {
   std::string checkpoint = CheckpointPath(run, round);
   std::error_code error;
-  if (fs::exists(checkpoint, error)) RETURN_IF_ERROR(Remove(checkpoint));
+  if (fs::exists(checkpoint, error)) RETURN_IF_ERROR(RemoveCheckpoint(checkpoint));
   RETURN_IF_ERROR(CreateFolders(checkpoint));
   RETURN_IF_ERROR(AsOutputStatus(SyncFolder(CheckpointsPath(run))));
   RETURN_IF_ERROR(AsOutputStatus(SyncFolder(run)));
@@ -110,10 +100,20 @@ absl::Status CompleteCheckpoint(const std::string& run, const std::string& check
   return RemoveOld(run);
 }
 
+absl::Status RemoveCheckpoint(const std::string& checkpoint) {
+  std::error_code error;
+  // First: what is left, if we are killed in between, is no checkpoint.
+  fs::remove(ManifestPath(checkpoint), error);
+  if (error) return OutputFolderError(error, "remove", ManifestPath(checkpoint));
+  RETURN_IF_ERROR(AsOutputStatus(SyncFolder(checkpoint)));
+  fs::remove_all(checkpoint, error);
+  return error ? OutputFolderError(error, "remove", checkpoint) : absl::OkStatus();
+}
+
 absl::Status RemoveCheckpointsAfter(const std::string& run, Round round) {
   ASSIGN_OR_RETURN(const auto folders, Folders(run));
   for (const auto& [later, folder] : folders) {
-    if (later > round) RETURN_IF_ERROR(Remove(folder));
+    if (later > round) RETURN_IF_ERROR(RemoveCheckpoint(folder));
   }
   return absl::OkStatus();
 }

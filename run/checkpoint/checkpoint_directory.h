@@ -43,6 +43,9 @@ absl::StatusOr<CheckpointPart> WriteNodePart(const std::string& checkpoint, Rank
 absl::Status CompleteCheckpoint(const std::string& run, const std::string& checkpoint,
                                 const CheckpointManifest& manifest);
 
+// Whether it is complete or not.
+absl::Status RemoveCheckpoint(const std::string& checkpoint);
+
 // Before a run goes on from `round`: what it had saved later is of a past that it leaves behind.
 absl::Status RemoveCheckpointsAfter(const std::string& run, Round round);
 

@@ -23,14 +23,23 @@ std::optional<int64_t> RoundOf(const std::string& line) {
   return round->get<int64_t>();
 }
 
-}  // namespace
-
-absl::StatusOr<std::vector<std::string>> KeepLinesUntil(const std::string& path, int64_t round) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::vector<std::string>();
+// Of a file that is there.
+std::string WholeText(const std::string& path) {
   std::ostringstream all;
   all << std::ifstream(path, std::ios::binary).rdbuf();
-  const std::string text = all.str();
+  return all.str();
+}
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ReadLinesUntil(const std::string& path, int64_t round) {
+  if (!Exists(path)) return std::vector<std::string>();
+  const std::string text = WholeText(path);
   std::vector<std::string> kept;
   size_t begin = 0;
   for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
@@ -42,9 +51,14 @@ absl::StatusOr<std::vector<std::string>> KeepLinesUntil(const std::string& path,
     if (*of > round) break;
     kept.push_back(std::move(line));
   }
+  return kept;
+}
+
+absl::StatusOr<std::vector<std::string>> KeepLinesUntil(const std::string& path, int64_t round) {
+  ASSIGN_OR_RETURN(std::vector<std::string> kept, ReadLinesUntil(path, round));
   std::string whole;
   for (const std::string& line : kept) absl::StrAppend(&whole, line, "\n");
-  if (whole != text) RETURN_IF_ERROR(WriteOutputFile(path, whole));
+  if (Exists(path) && whole != WholeText(path)) RETURN_IF_ERROR(WriteOutputFile(path, whole));
   return kept;
 }
 

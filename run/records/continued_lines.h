@@ -10,8 +10,11 @@
 
 namespace grapevine {
 
-// Removes the lines of rounds after `round` from the file, and what a killed process has not
-// written to its end; returns those that stay. No file: none. Errors name the file and the line.
+// The lines of rounds until `round`. No file: none. Errors name the file and the line.
+absl::StatusOr<std::vector<std::string>> ReadLinesUntil(const std::string& path, int64_t round);
+
+// Removes the others from the file, and what a killed process has not written to its end; returns
+// those that stay.
 absl::StatusOr<std::vector<std::string>> KeepLinesUntil(const std::string& path, int64_t round);
 
 }  // namespace grapevine

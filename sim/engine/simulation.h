@@ -79,6 +79,7 @@ class Simulation final : private StoreHost, private AlarmClock {
   }
   // Ends Run at once, whatever the nodes are doing (from the observer).
   void Stop() { stopped_ = true; }
+  bool stopped() const { return stopped_; }
 
   // When the last event happened.
   Nanoseconds now() const { return now_; }

@@ -209,6 +209,57 @@ TEST(SimulatedCheckpoints, AnOlderOneThatIsGoneBackToIsTheLastOne) {
   ExpectSameRun(back, whole);
 }
 
+// Nobody could go on from there.
+TEST(SimulatedCheckpoints, AreNotTakenOnceTheTargetIsMet) {
+  const ScratchFolder folder;
+  const Settings settings{{"target_accuracy", "0.01"}};
+  const auto met = RunIn(folder.path(), settings);
+  ASSERT_TRUE(met.ok()) << met.status();
+  EXPECT_EQ(met->rounds, 4);
+  EXPECT_EQ(FindCheckpoint(folder.path())->manifest.round(), 2);
+  EXPECT_FALSE(std::filesystem::exists(folder.File("checkpoints/round-4")));
+  Settings again = settings;
+  again["resume"] = folder.path();
+  const auto resumed = RunIn(folder.path(), again);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_EQ(resumed->rounds, 4);
+  EXPECT_EQ(resumed->test_accuracy, met->test_accuracy);
+}
+
+// As if the averaged model had had this accuracy after so many rounds.
+void SetAccuracy(const std::string& run, Round round, double accuracy) {
+  std::string text;
+  for (const std::string& line : Lines(run + "/metrics.jsonl")) {
+    RunMetrics metrics = *RunMetricsFromJson(line);
+    if (metrics.round == round) metrics.test_accuracy = accuracy;
+    text += ToJsonLine(metrics) + "\n";
+  }
+  std::ofstream(run + "/metrics.jsonl") << text;
+}
+
+TEST(SimulatedCheckpoints, OfARunThatIsOverAreRefused) {
+  const ScratchFolder folder;
+  const std::string run = folder.File("run"), met = folder.File("met");
+  ASSERT_TRUE(RunIn(run, {{"rounds", "8"}}).ok());
+  const absl::Status done = RunIn(run, {{"rounds", "8"}, {"resume", run}}).status();
+  EXPECT_EQ(FailureOf(done), Failure::kUsage);
+  EXPECT_THAT(std::string(done.message()),
+              HasSubstr("/round-8: the run is over: all its 8 rounds are done"));
+
+  const Settings target{{"target_accuracy", "1"}};
+  EXPECT_FALSE(RunIn(met, target, 7).ok());
+  SetAccuracy(met, 4, 1);
+  const std::string before = FileText(met + "/metrics.jsonl");
+  Settings again = target;
+  again["resume"] = met + "/checkpoints/round-4";
+  const absl::Status over = RunIn(met, again).status();
+  EXPECT_EQ(FailureOf(over), Failure::kUsage);
+  EXPECT_THAT(std::string(over.message()),
+              HasSubstr("round-4: the run is over: it met --target-accuracy=1 by round 4"));
+  EXPECT_EQ(FindCheckpoint(met)->manifest.round(), 6) << "nothing is touched";
+  EXPECT_EQ(FileText(met + "/metrics.jsonl"), before);
+}
+
 std::string Refusal(const Settings& settings) {
   const auto experiment = Checkpointing(settings);
   if (!experiment.ok()) return std::string(experiment.status().message());
