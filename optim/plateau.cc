@@ -6,7 +6,7 @@
 namespace grapevine {
 
 bool PlateauWatch::Improves(double loss) const {
-  if (std::isnan(loss)) return false;
+  if (!std::isfinite(loss)) return false;
   return !lowest_ || loss < *lowest_ - rule_.threshold * std::abs(*lowest_);
 }
 

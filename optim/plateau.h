@@ -25,7 +25,7 @@ class PlateauWatch {
 
   // Whether the batch is to grow because of this evaluation. What is decided takes effect after the
   // next one, whose model has not seen the larger batch yet: that one does not count as one without
-  // progress. A loss that is no number is no progress.
+  // progress. A loss that is no finite number is no progress.
   bool OnLoss(double loss);
 
  private:

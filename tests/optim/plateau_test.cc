@@ -66,6 +66,8 @@ TEST(PlateauWatch, ALossThatIsNoNumberIsNoProgress) {
   EXPECT_THAT(Decisions({.patience = 2}, {5, NAN, NAN, 4}), ElementsAre(3));
   EXPECT_THAT(Decisions({.patience = 2}, {NAN, 5, 5, 5}), ElementsAre(4)) << "nor is it the lowest";
   EXPECT_THAT(Decisions({.patience = 2}, {5, INFINITY, INFINITY}), ElementsAre(3));
+  EXPECT_THAT(Decisions({.patience = 2}, {INFINITY, 5, 4, 3, 2, 1}), IsEmpty());
+  EXPECT_THAT(Decisions({.patience = 2}, {-INFINITY, 5, 4, 3, 2, 1}), IsEmpty());
 }
 
 constexpr RunExtent kTenEpochs{.rounds_per_epoch = 20, .rounds = 200};
