@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -115,13 +116,22 @@ absl::Status SimulatedRun::ReplayMetrics() {
     ASSIGN_OR_RETURN(measured.emplace_back(), RunMetricsFromJson(line));
   }
   meter_.Resume(measured, SecondsOfNanoseconds(begin_time()));
-  // What the rest of the run does is a function of these.
-  for (const RunMetrics& metrics : measured) {
-    if (!metrics.test_loss) continue;
-    horizon_.OnEvaluation({.round = metrics.round,
-                           .test_loss = *metrics.test_loss,
-                           .test_accuracy = metrics.test_accuracy});
-    if (horizon_.reached()) break;
+  // What the rest of the run does is a function of its evaluations. Each says when the next is.
+  auto line = measured.begin();
+  for (Round round = 1; round <= begin() && !horizon_.reached(); ++round) {
+    if (!course_->Evaluated(round)) continue;
+    line = std::find_if(line, measured.end(),
+                        [round](const RunMetrics& metrics) { return metrics.round == round; });
+    if (line == measured.end()) {
+      return InputError(
+          MetricsPath(options_.run_directory),
+          absl::StrCat("lacks the evaluation of round ", round,
+                       ", on which the rest of the run "
+                       "depends; restore the line, or begin the run anew without --resume"));
+    }
+    // A loss that was no number is not in the line; it counts as it did.
+    horizon_.OnEvaluation(
+        {.round = round, .test_loss = line->test_loss, .test_accuracy = line->test_accuracy});
   }
   return CheckNotOver();
 }
@@ -169,7 +179,11 @@ absl::Status SimulatedRun::PrepareCheckpoints() {
       .vectors = vectors_.get(),
       .run_directory = options_.run_directory,
       .every = *every,
-      .write_metrics = [this] { return node_metrics_->Write(options_.run_directory); },
+      .write_metrics =
+          [this] {
+            absl::Status synced = metrics_file_->Sync();
+            return synced.ok() ? node_metrics_->Write(options_.run_directory) : synced;
+          },
       .bytes_sent = [this](Rank rank) { return BytesSent(rank); },
       .bytes_received =
           [this](Rank rank, Round completed) {

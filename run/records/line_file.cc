@@ -58,6 +58,10 @@ absl::Status LineFile::Append(std::string_view line) {
   return absl::OkStatus();
 }
 
+absl::Status LineFile::Sync() {
+  return fsync(descriptor_) == 0 ? absl::OkStatus() : SystemError(errno, "sync", path_);
+}
+
 BackgroundLines::BackgroundLines(std::unique_ptr<LineFile> file,
                                  std::function<void(const absl::Status&)> failed)
     : writer_(Appending(std::move(file), std::move(failed))) {}

@@ -28,6 +28,8 @@ class LineFile {
 
   // `line` has no line break.
   absl::Status Append(std::string_view line);
+  // All lines so far are on the disk.
+  absl::Status Sync();
   const std::string& path() const { return path_; }
 
  private:

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -167,6 +168,43 @@ TEST(SimulatedCheckpoints, KeepTheCourseThatEvaluationsHaveSet) {
   EXPECT_LT(resumed->rounds, 16) << "the batch has grown";
 }
 
+// The run's metrics.jsonl, of which `change` changes or drops (false) measurements.
+void ChangeMetrics(const std::string& run, const std::function<bool(RunMetrics*)>& change) {
+  std::string text;
+  for (const std::string& line : Lines(run + "/metrics.jsonl")) {
+    RunMetrics metrics = *RunMetricsFromJson(line);
+    if (change(&metrics)) text += ToJsonLine(metrics) + "\n";
+  }
+  std::ofstream(run + "/metrics.jsonl") << text;
+}
+
+TEST(SimulatedCheckpoints, NeedTheEvaluationsBeforeThem) {
+  const ScratchFolder folder;
+  EXPECT_FALSE(RunIn(folder.path(), {}, kStopped).ok());
+  ChangeMetrics(folder.path(), [](RunMetrics* metrics) { return metrics->round != 4; });
+  const absl::Status status = RunIn(folder.path(), {{"resume", folder.path()}}).status();
+  EXPECT_EQ(FailureOf(status), Failure::kInput);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("metrics.jsonl: lacks the evaluation of round 4"));
+  std::filesystem::remove(folder.File("metrics.jsonl"));
+  EXPECT_EQ(FailureOf(RunIn(folder.path(), {{"resume", folder.path()}}).status()), Failure::kInput);
+}
+
+// JSON has no such numbers: the line of the evaluation is there, without a loss.
+TEST(SimulatedCheckpoints, CountEvaluationsWhoseLossIsNoNumber) {
+  const ScratchFolder folder;
+  Settings settings{{"target_accuracy", "1"}, {"eval_every", "0.25"}};
+  EXPECT_FALSE(RunIn(folder.path(), settings, kStopped).ok());
+  ChangeMetrics(folder.path(), [](RunMetrics* metrics) {
+    metrics->test_loss.reset();
+    return true;
+  });
+  settings["resume"] = folder.path();
+  const auto resumed = RunIn(folder.path(), settings);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_EQ(resumed->rounds, kRounds);
+}
+
 TEST(SimulatedCheckpoints, HoldTheAveragedModel) {
   const ScratchFolder folder;
   ASSERT_TRUE(RunIn(folder.path(), {{"rounds", "8"}}).ok());
@@ -226,17 +264,6 @@ TEST(SimulatedCheckpoints, AreNotTakenOnceTheTargetIsMet) {
   EXPECT_EQ(resumed->test_accuracy, met->test_accuracy);
 }
 
-// As if the averaged model had had this accuracy after so many rounds.
-void SetAccuracy(const std::string& run, Round round, double accuracy) {
-  std::string text;
-  for (const std::string& line : Lines(run + "/metrics.jsonl")) {
-    RunMetrics metrics = *RunMetricsFromJson(line);
-    if (metrics.round == round) metrics.test_accuracy = accuracy;
-    text += ToJsonLine(metrics) + "\n";
-  }
-  std::ofstream(run + "/metrics.jsonl") << text;
-}
-
 TEST(SimulatedCheckpoints, OfARunThatIsOverAreRefused) {
   const ScratchFolder folder;
   const std::string run = folder.File("run"), met = folder.File("met");
@@ -248,7 +275,10 @@ TEST(SimulatedCheckpoints, OfARunThatIsOverAreRefused) {
 
   const Settings target{{"target_accuracy", "1"}};
   EXPECT_FALSE(RunIn(met, target, 7).ok());
-  SetAccuracy(met, 4, 1);
+  ChangeMetrics(met, [](RunMetrics* metrics) {
+    if (metrics->round == 4) metrics->test_accuracy = 1;
+    return true;
+  });
   const std::string before = FileText(met + "/metrics.jsonl");
   Settings again = target;
   again["resume"] = met + "/checkpoints/round-4";
