@@ -63,7 +63,8 @@ class EdgeAcceptor {
                                           const EdgeIdentity& peer);
   absl::StatusOr<ResumePoint> Admit(const std::shared_ptr<EdgeCaller>& caller, Rank peer,
                                     EdgeCall call);
-  absl::Status Wait(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer);
+  absl::Status Wait(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const RunToken token_;
   const std::shared_ptr<PeerLinks> links_;
