@@ -10,7 +10,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
-#include "base/failure.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "experiment/core/experiment.h"
@@ -29,9 +28,6 @@ class RoundClock final : public SimObserver {
   explicit RoundClock(const RoundTimingOptions& options) : options_(options) {}
 
   absl::Status OnCut(const CutTimes& cut, Vec) override {
-    if (options_.interrupted != nullptr && *options_.interrupted) {
-      return InterruptedError("interrupted");
-    }
     if (cut.round == options_.warm_up) begin_ = std::max(begin_, cut.now);
     if (cut.round == options_.warm_up + options_.measured) end_ = std::max(end_, cut.now);
     return absl::OkStatus();
@@ -210,7 +206,8 @@ absl::StatusOr<double> TimeRounds(const Experiment& experiment, const Config& cl
            .vectors = &vectors,
            .compute = compute.get(),
            .effects = made->effects(),
-           .observer = &clock}));
+           .observer = &clock,
+           .interrupted = options.interrupted}));
   RETURN_IF_ERROR(simulation->Run(options.warm_up + options.measured));
   return clock.seconds_per_round();
 }

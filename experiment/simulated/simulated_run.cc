@@ -98,7 +98,8 @@ absl::Status SimulatedRun::Prepare() {
            .vectors = vectors_.get(),
            .compute = compute_.get(),
            .effects = cluster_->effects(),
-           .observer = &observers_}));
+           .observer = &observers_,
+           .interrupted = options_.interrupted}));
   if (resumed_) {
     RETURN_IF_ERROR(ReplayMetrics());
     RETURN_IF_ERROR(ContinueFiles());
@@ -222,9 +223,6 @@ void SimulatedRun::OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) {
 }
 
 absl::Status SimulatedRun::OnCut(const CutTimes& cut, Vec model) {
-  if (options_.interrupted != nullptr && *options_.interrupted) {
-    return InterruptedError("interrupted");
-  }
   if (node_metrics_) {
     node_metrics_->OnCut(cut, BytesSent(cut.rank), simulation_->staleness(cut.rank));
   }
@@ -308,8 +306,9 @@ std::optional<ServerLinks> SimulatedRun::LinksOfServers() const {
   if (workers_ == nodes) return std::nullopt;
   ServerLinks links;
   for (Rank server = workers_; server < nodes; ++server) {
-    links.bytes_sent.push_back(statistics_->bytes_sent(server));
-    links.bytes_received.push_back(statistics_->bytes_received(server));
+    const int64_t before = resumed_ ? resumed_->manifest.nodes(server).bytes_received() : 0;
+    links.bytes_sent.push_back(BytesSent(server));
+    links.bytes_received.push_back(before + statistics_->bytes_received(server));
   }
   return links;
 }
@@ -327,7 +326,7 @@ Statistics SimulatedRun::statistics() const {
   Statistics statistics = statistics_->Result();
   statistics.busiest_links =
       BusiestLinks(cluster_->network().platform(), simulation_->network().link_bytes(),
-                   simulation_->now(), kMaxLinks);
+                   simulation_->now() - begin_time(), kMaxLinks);
   return statistics;
 }
 

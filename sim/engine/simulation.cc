@@ -54,6 +54,9 @@ absl::Status Simulation::Run(Round limit) {
   }
   network_->Settle(now_);
   while (!queue_.empty()) {
+    // At every moment: between two boundaries there may be as many as a long message has segments.
+    if (parts_.interrupted != nullptr && *parts_.interrupted)
+      return InterruptedError("interrupted");
     now_ = queue_.next_time();
     // All events of one moment are handled before bandwidth is shared anew.
     while (queue_.more_now()) {

@@ -7,6 +7,7 @@
 #define GRAPEVINE_SIM_ENGINE_SIMULATION_H_
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -48,7 +49,7 @@ struct SimulationOptions {
   Nanoseconds begin_time = 0;
 };
 
-// All outlive the simulation; `effects` and `observer` may be null.
+// All outlive the simulation; `effects`, `observer` and `interrupted` may be null.
 struct SimulationParts {
   std::function<std::unique_ptr<NetworkModel>(AlarmClock*)> make_network;
   std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(Rank)> make_algorithm;
@@ -58,6 +59,8 @@ struct SimulationParts {
   const ComputeTime* compute = nullptr;
   const MessageEffects* effects = nullptr;
   SimObserver* observer = nullptr;
+  // Ends Run with kInterrupted once set, from any thread.
+  const std::atomic<bool>* interrupted = nullptr;
 };
 
 // Thread-compatible.

@@ -44,7 +44,8 @@ Spread Scaled(const Spread& spread, double by) {
 
 }  // namespace
 
-StepStatistics::StepStatistics(const Options& options) : options_(options), nodes_(options.nodes) {
+StepStatistics::StepStatistics(const Options& options)
+    : options_(options), nodes_(options.nodes), end_(options.begin_time) {
   for (Node& node : nodes_) {
     node.completed = options.begin;
     node.began = options.begin_time;
@@ -107,7 +108,7 @@ void StepStatistics::AddWait(Rank rank, Nanoseconds wait) {
 NodeStatistics StepStatistics::Describe(Rank rank) const {
   const Node& node = nodes_[rank];
   NodeStatistics statistics{.rank = rank,
-                            .steps = node.completed,
+                            .steps = node.completed - options_.begin,
                             .gradient_s = SecondsOfNanoseconds(node.total_gradient),
                             .mix_s = SecondsOfNanoseconds(node.total_mix),
                             .wait_s = SecondsOfNanoseconds(node.total_wait),
@@ -138,8 +139,9 @@ std::vector<Rank> StepStatistics::Listed() const {
 
 Statistics StepStatistics::Result() const {
   const Rank workers = options_.workers == 0 ? options_.nodes : options_.workers;
+  const Nanoseconds lasted = end_ - options_.begin_time;
   Statistics statistics{
-      .nodes = options_.nodes, .time_s = SecondsOfNanoseconds(end_), .steps = steps_};
+      .nodes = options_.nodes, .time_s = SecondsOfNanoseconds(lasted), .steps = steps_};
   for (Rank rank = 0; rank < workers; ++rank) {
     statistics.gradient_s += SecondsOfNanoseconds(nodes_[rank].total_gradient);
     statistics.mix_s += SecondsOfNanoseconds(nodes_[rank].total_mix);
@@ -157,7 +159,7 @@ Statistics StepStatistics::Result() const {
       SpreadOver(nodes_, [](const Node& node) { return static_cast<double>(node.bytes_sent); });
   statistics.bytes_received =
       SpreadOver(nodes_, [](const Node& node) { return static_cast<double>(node.bytes_received); });
-  const double capacity = options_.bandwidth * static_cast<double>(end_);
+  const double capacity = options_.bandwidth * static_cast<double>(lasted);
   if (capacity > 0) {
     statistics.egress_utilization = Scaled(statistics.bytes_sent, 1 / capacity);
     statistics.ingress_utilization = Scaled(statistics.bytes_received, 1 / capacity);

@@ -52,7 +52,6 @@ class StepStatistics final : public SimObserver {
 
   // So far.
   Statistics Result() const;
-  int64_t bytes_sent(Rank rank) const { return nodes_[rank].bytes_sent; }
   int64_t bytes_received(Rank rank) const { return nodes_[rank].bytes_received; }
 
  private:
@@ -89,7 +88,7 @@ class StepStatistics final : public SimObserver {
   const Options options_;
   std::vector<Node> nodes_;
   DurationHistogram steps_;
-  Nanoseconds end_ = 0;
+  Nanoseconds end_;
 };
 
 // The `most` busiest links, busiest first; those that carried nothing are left out. bytes[l]

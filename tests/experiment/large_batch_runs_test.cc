@@ -23,6 +23,7 @@
 #include "model/files/safetensors.h"
 #include "run/config/config_resolve.h"
 #include "run/records/metrics.h"
+#include "tests/experiment/measured_lines.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
 
@@ -282,23 +283,11 @@ TEST(GrowingBatches, HaveTheSameBitsAndRecordsRealAndSimulated) {
                        {"accumulate", "2"}};
   const auto [simulated, real] = ModelsOf(flags, folder, "growing");
   EXPECT_TRUE(simulated == real);
-  // Of each line what does not depend on a clock.
-  const auto lines = [&](const std::string& run) {
-    std::vector<std::string> kept;
-    std::istringstream file(FileText(folder.File(run) + "/metrics.jsonl"));
-    for (std::string line; std::getline(file, line);) {
-      const RunMetrics metrics = *RunMetricsFromJson(line);
-      if (!metrics.train_loss) continue;  // an evaluation alone
-      kept.push_back(absl::StrFormat("%d: epoch %.6f, loss %.5f, rate %.6f", metrics.round,
-                                     metrics.epoch, *metrics.train_loss,
-                                     metrics.learning_rate.value_or(-1)));
-    }
-    return kept;
-  };
-  EXPECT_EQ(lines("growing-real"), lines("growing-simulated"));
+  const std::vector<std::string> measured = MeasuredLines(folder.File("growing-real"));
+  EXPECT_EQ(measured, MeasuredLines(folder.File("growing-simulated")));
   // 16 rounds of 4 x 2 x 8 samples and 2 of four times as many are 1.5 epochs; the last one sees
   // 1024.
-  EXPECT_THAT(lines("growing-real"), Contains(StartsWith("19: epoch 2.500000")));
+  EXPECT_THAT(measured, Contains(StartsWith("19: epoch 2.500000")));
 }
 
 // The quadratic's gradients have the noise that it is given: a variance of 1 in each of 100

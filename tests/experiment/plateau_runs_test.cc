@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "run/config/config_resolve.h"
 #include "run/config/config_validate.h"
 #include "run/records/metrics.h"
+#include "tests/experiment/measured_lines.h"
 #include "tests/model/scratch_folder.h"
 #include "tests/testing/file_text.h"
 
@@ -55,19 +55,7 @@ class Records {
     return FileText(absl::StrFormat("%s/node-%d/model.safetensors", path_, rank));
   }
   Summary summary() const { return *SummaryFromJson(FileText(path_ + "/summary.json")); }
-  // Of each line what does not depend on a clock, or on when an evaluation was over.
-  std::vector<std::string> lines() const {
-    std::vector<std::string> kept;
-    std::istringstream file(FileText(path_ + "/metrics.jsonl"));
-    for (std::string line; std::getline(file, line);) {
-      const RunMetrics metrics = *RunMetricsFromJson(line);
-      if (!metrics.train_loss) continue;  // an evaluation alone
-      kept.push_back(absl::StrFormat("%d: epoch %.6f, loss %.5f, rate %.6f", metrics.round,
-                                     metrics.epoch, *metrics.train_loss,
-                                     metrics.learning_rate.value_or(-1)));
-    }
-    return kept;
-  }
+  std::vector<std::string> lines() const { return MeasuredLines(path_); }
 
  private:
   const std::string path_;

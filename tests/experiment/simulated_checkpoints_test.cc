@@ -137,6 +137,10 @@ TEST_P(ResumedSimulation, LeavesTheFilesOfOneThatNeverStopped) {
   EXPECT_EQ(resumed->test_accuracy, summary->test_accuracy);
   EXPECT_EQ(resumed->bytes_sent_total, summary->bytes_sent_total);
   EXPECT_EQ(resumed->evaluation_bytes_sent_total, summary->evaluation_bytes_sent_total);
+  const ServerLinks links = resumed->server_links.value_or(ServerLinks());
+  const ServerLinks expected = summary->server_links.value_or(ServerLinks());
+  EXPECT_EQ(links.bytes_sent, expected.bytes_sent);
+  EXPECT_EQ(links.bytes_received, expected.bytes_received);
 }
 
 std::vector<std::string> Synchronous() {

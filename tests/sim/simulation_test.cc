@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/failure.h"
 #include "random/keyed_random.h"
 #include "tests/sim/timed_run.h"
 
@@ -304,37 +306,61 @@ class Burst final : public Algorithm {
   int done_ = 0;
 };
 
+// Interrupts the simulation at the arrival of the last of `most` messages.
 class Arrivals final : public SimObserver {
  public:
-  void OnMessage(const MessageTimes& message) override { times.push_back(message.arrived); }
+  explicit Arrivals(size_t most) : most_(most) {}
+  void OnMessage(const MessageTimes& message) override {
+    times.push_back(message.arrived);
+    if (times.size() == most_) interrupted = true;
+  }
   std::vector<Nanoseconds> times;
+  std::atomic<bool> interrupted = false;
+
+ private:
+  const size_t most_;
+};
+
+struct BurstRun {
+  PhantomVectors vectors = PhantomVectors(1, /*step_vectors=*/2);
+  FixedComputeTime compute = FixedComputeTime(0);
+  std::unique_ptr<Simulation> simulation;
+
+  absl::Status Run(Arrivals* arrivals) {
+    const auto make_network = [](AlarmClock* clock) {
+      return std::make_unique<NicNetwork>(2, NicOptions{.bandwidth = 1, .latency = kMillisecond},
+                                          clock);
+    };
+    const auto make_algorithm = [](Rank rank) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
+      return std::make_unique<Burst>(rank);
+    };
+    simulation = *Simulation::Make({.nodes = 2}, {.make_network = make_network,
+                                                  .make_algorithm = make_algorithm,
+                                                  .vectors = &vectors,
+                                                  .compute = &compute,
+                                                  .observer = arrivals,
+                                                  .interrupted = &arrivals->interrupted});
+    return simulation->Run(1);
+  }
 };
 
 TEST(Simulation, MessagesToOnePeerGoOneAfterTheOther) {
-  PhantomVectors vectors(1, /*step_vectors=*/2);
-  const FixedComputeTime compute(0);
-  Arrivals arrivals;
-  auto simulation = Simulation::Make(
-      {.nodes = 2}, {.make_network =
-                         [](AlarmClock* clock) {
-                           return std::make_unique<NicNetwork>(
-                               2, NicOptions{.bandwidth = 1, .latency = kMillisecond}, clock);
-                         },
-                     .make_algorithm = [](Rank rank) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
-                       return std::make_unique<Burst>(rank);
-                     },
-                     .vectors = &vectors,
-                     .compute = &compute,
-                     .observer = &arrivals});
-  ASSERT_TRUE(simulation.ok());
-  const absl::Status status = (*simulation)->Run(1);
+  Arrivals arrivals(/*most=*/4);
+  BurstRun run;
+  const absl::Status status = run.Run(&arrivals);
   ASSERT_TRUE(status.ok()) << status;
   // The credits take a latency, the messages another: 1 MB at 1 GB/s each.
   EXPECT_THAT(arrivals.times,
               ::testing::ElementsAre(3 * kMillisecond, 4 * kMillisecond, 5 * kMillisecond));
   // Each rests when all is there, of which the sender hears a latency later.
-  EXPECT_EQ((*simulation)->rested(1), 5 * kMillisecond);
-  EXPECT_EQ((*simulation)->rested(0), 6 * kMillisecond);
+  EXPECT_EQ(run.simulation->rested(1), 5 * kMillisecond);
+  EXPECT_EQ(run.simulation->rested(0), 6 * kMillisecond);
+}
+
+TEST(Simulation, IsInterruptedInTheMiddleOfARound) {
+  Arrivals arrivals(/*most=*/1);
+  EXPECT_EQ(FailureOf(BurstRun().Run(&arrivals)), Failure::kInterrupted);
+  EXPECT_THAT(arrivals.times, ::testing::ElementsAre(3 * kMillisecond));
 }
 
 }  // namespace

@@ -66,6 +66,20 @@ Waits Pairs(const std::vector<WaitedFor>& waits) {
   return pairs;
 }
 
+// Of a simulation that goes on from round 10, at 1000 ns.
+TEST(StepStatistics, AreOfTheStepsSinceTheFirst) {
+  StepStatistics statistics({.nodes = 2, .bandwidth = 10, .begin_time = 1000, .begin = 10});
+  EXPECT_EQ(statistics.Result().time_s, 0);
+  StoryTeller(&statistics)
+      .Gradient(0, 10, 1000, 1100)
+      .Message(1, 0, 10, 1200)
+      .Boundary(0, 11, 1200);
+  const Statistics result = statistics.Result();
+  EXPECT_NEAR(result.time_s, 200e-9, 1e-15);
+  EXPECT_EQ(result.listed[0].steps, 1);
+  EXPECT_NEAR(result.ingress_utilization.max, 0.5, 1e-12) << "1000 bytes of 10 a nanosecond";
+}
+
 TEST(StepStatistics, DivideAStepIntoItsParts) {
   StepStatistics statistics({.nodes = 3});
   StoryTeller(&statistics)

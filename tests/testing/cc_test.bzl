@@ -24,7 +24,7 @@ def _compiled_together(name, files):
     )
     return together, included
 
-def _prefixed(rule, name, srcs, deps, copts, prefix, apart = False, **kwargs):
+def _prefixed(rule, name, srcs, deps, copts, prefix, apart, **kwargs):
     file = "tests/testing/%stest_prefix" % (prefix + "_" if prefix else "")
     if prefix == "grpc":
         copts = copts + GRPC_COPTS
@@ -42,32 +42,32 @@ def _prefixed(rule, name, srcs, deps, copts, prefix, apart = False, **kwargs):
         **kwargs
     )
 
-def cc_test(name, srcs = [], deps = [], copts = [], prefix = "", **kwargs):
+def cc_test(name, srcs = [], deps = [], copts = [], prefix = "", apart = False, **kwargs):
     """As rules_cc's. Several files are compiled together, as one.
 
     Args:
       name: the test.
-      srcs: its files. Together they define a name once, in unnamed namespaces, too, unless they
-        are to be compiled apart (apart = True).
+      srcs: its files. Together they define a name once, in unnamed namespaces, too.
       deps: what it uses.
       copts: flags for it.
       prefix: "json", "protobuf" or "grpc", for a test that includes those as well.
+      apart: whether each file is compiled for itself.
       **kwargs: passed on.
     """
-    _prefixed(_cc_test, name, srcs, deps, copts, prefix, **kwargs)
+    _prefixed(_cc_test, name, srcs, deps, copts, prefix, apart, **kwargs)
 
 def test_library(name, srcs = [], deps = [], copts = [], prefix = "", **kwargs):
     """A cc_library of what tests share, with sources.
 
     Args:
       name: the library.
-      srcs: as cc_test's.
+      srcs: as cc_test's; several are compiled together.
       deps: what it uses.
       copts: flags for it.
       prefix: as cc_test's.
       **kwargs: passed to cc_library.
     """
-    _prefixed(cc_library, name, srcs, deps, copts, prefix, testonly = True, **kwargs)
+    _prefixed(cc_library, name, srcs, deps, copts, prefix, False, testonly = True, **kwargs)
 
 def test_cases(name, **kwargs):
     """A cc_test's files as a library, for several tests that link different things.
