@@ -85,7 +85,8 @@ absl::Status NodeSession::Listen() {
                            .connect_timeout = options_.rendezvous_timeout,
                            .credentials = options_.credentials.ForPeers(),
                            .token = options_.token,
-                           .round = [this] { return runner_->progress().round; }},
+                           .round = [this] { return runner_->progress().round; },
+                           .faults = options_.faults},
       runner_);
   std::vector<GrpcServer::Register> services;
   services.push_back([this](grpc::ServerBuilder& builder) { transport_->AddTo(builder); });

@@ -37,6 +37,7 @@ enum class Purpose : uint64_t {
   kOptimum = 17,
   kQuantization = 18,
   kPartner = 19,
+  kChaos = 20,
 };
 
 // The stateless form, for one draw per element; constexpr, so that device code has it.

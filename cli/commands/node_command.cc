@@ -126,6 +126,7 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   RETURN_IF_ERROR(credentials.ForServer(addresses.bind.host).status());
   options.session.credentials = std::move(credentials);
   options.session.token = RunToken(std::move(token));
+  options.pauses = InheritedDescriptor(kPauseDescriptorVariable);
   options.on_listening = [](const HostAddress& address) {
     const std::optional<int> port = InheritedDescriptor(kPortDescriptorVariable);
     return port ? TellPort(*port, address) : absl::OkStatus();
@@ -258,7 +259,7 @@ void AddNodeCommand(CommandLine& line) {
   command.SetFooter(kExamples);
   DefineExperiment(command,
                    FieldsInGroups({"Experiment", "Model and data", "Training", "Output",
-                                   "Measurement", "Time-outs", "Cluster", "Security"}),
+                                   "Measurement", "Faults", "Time-outs", "Cluster", "Security"}),
                    RunNode);
 }
 

@@ -220,7 +220,7 @@ void AddSimCommand(CommandLine& line) {
   DefineSweep(
       command,
       FieldsInGroups({"Experiment", "Model and data", "Training", "Simulated cluster", "Output",
-                      "Checkpoints"}),
+                      "Checkpoints", "Faults"}),
       [advice](std::vector<SweepCell>& cells, bool dry_run) {
         return Simulate(cells, dry_run, advice);
       },

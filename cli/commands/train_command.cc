@@ -77,7 +77,8 @@ absl::Status LaunchNodes(const Config& config, const std::string& run, ProgressD
                           .rendezvous_timeout = ResolvedTimeout(config.rendezvous_timeout()),
                           .finish_timeout = ResolvedTimeout(config.step_timeout())},
                  .arguments = NodeArguments(config, run),
-                 .environment = {{kTokenVariable, token}}},
+                 .environment = {{kTokenVariable, token}},
+                 .pauses = config.chaos_size() > 0},
                 {.on_line =
                      [&](Rank rank, bool errors, std::string_view line) {
                        // Said once, by the launcher, instead of by every node.
@@ -193,7 +194,7 @@ void AddTrainCommand(CommandLine& line) {
       "  grapevine train -n 4 --data=mnist:DIR --batch=16,64 --lr=0.05,0.2 --out=runs/batches");
   DefineSweep(command,
               FieldsInGroups({"Experiment", "Model and data", "Training", "Output", "Measurement",
-                              "Time-outs"}),
+                              "Faults", "Time-outs"}),
               Train);
 }
 

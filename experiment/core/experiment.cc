@@ -34,6 +34,22 @@ Rank LargestInDegree(const Topology& topology, Rank rank) {
   return largest;
 }
 
+// On which nodes exchange messages, of a graph that repeats, smaller rank first; sorted.
+std::vector<std::pair<Rank, Rank>> EdgesOf(const Topology& topology) {
+  std::vector<std::pair<Rank, Rank>> edges;
+  std::vector<Rank> neighbours;
+  for (Round round = 0; round < topology.period(); ++round) {
+    for (Rank rank = 0; rank < topology.size(); ++rank) {
+      topology.InNeighbours(rank, round, &neighbours);
+      for (const Rank from : neighbours) edges.emplace_back(std::minmax(from, rank));
+    }
+  }
+  std::ranges::sort(edges);
+  const auto repeated = std::ranges::unique(edges);
+  edges.erase(repeated.begin(), repeated.end());
+  return edges;
+}
+
 // Another's, which outlives this.
 class BorrowedTimes final : public ComputeTime {
  public:
@@ -58,6 +74,7 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& conf
   ASSIGN_OR_RETURN(experiment->problem_, MakeProblem(config, experiment->workers_, cache));
   RETURN_IF_ERROR(experiment->BuildTraining());
   RETURN_IF_ERROR(experiment->BuildCompute());
+  RETURN_IF_ERROR(experiment->BuildFaults());
   // Reports the algorithm's errors before anything starts.
   const std::unique_ptr<const RunCourse> course = experiment->NewCourse();
   if (auto algorithm = experiment->MakeAlgorithm(0, course.get()); !algorithm.ok()) {
@@ -111,6 +128,19 @@ absl::Status Experiment::BuildCompute() {
   stragglers_ = *std::move(stragglers);
   if (!config_.has_compute()) return absl::OkStatus();
   ASSIGN_OR_RETURN(compute_, MakeComputeTime(config_.compute(), config_.seed()));
+  return absl::OkStatus();
+}
+
+absl::Status Experiment::BuildFaults() {
+  if (config_.chaos_size() == 0) return absl::OkStatus();
+  ChaosExtent extent{
+      .nodes = config_.nodes(), .workers = workers_, .rounds = plan_.rounds, .edges = {}};
+  // The others' messages take ways of their own.
+  if (!IsCentralized(config_.algorithm()) && workers_ == config_.nodes()) {
+    extent.edges = EdgesOf(mixing_->topology());
+  }
+  const std::vector<std::string> texts(config_.chaos().begin(), config_.chaos().end());
+  ASSIGN_OR_RETURN(faults_, MakeFaultSchedule(texts, extent));
   return absl::OkStatus();
 }
 

@@ -27,6 +27,7 @@
 #include "optim/optimizer.h"
 #include "optim/rate_scaling.h"
 #include "optim/schedule.h"
+#include "run/chaos/fault_schedule.h"
 #include "run/config/config.pb.h"
 #include "run/timing/compute_time.h"
 #include "run/timing/straggler.h"
@@ -82,6 +83,8 @@ class Experiment {
   // Whether gradients take the time of --compute, rather than their own.
   bool has_compute() const { return compute_ != nullptr; }
   const Stragglers& stragglers() const { return stragglers_; }
+  // What goes wrong on purpose (--chaos); random faults are drawn.
+  const FaultSchedule& faults() const { return faults_; }
 
   // What a run has, of a course that outlives it, as the experiment does:
   // How long gradients take, stragglers included; null if they take their own time.
@@ -103,6 +106,7 @@ class Experiment {
   absl::Status BuildGraph();
   absl::Status BuildCompute();
   absl::Status BuildTraining();
+  absl::Status BuildFaults();
   absl::Status CheckNoiseScale() const;
   absl::Status BuildSchedule();
   int WindowFor(Rank rank) const;
@@ -123,6 +127,7 @@ class Experiment {
   Schedule schedule_;
   std::optional<RateScaling> rate_scaling_;
   RunPlan plan_;
+  FaultSchedule faults_;
 };
 
 }  // namespace grapevine

@@ -37,7 +37,7 @@ std::vector<control::Agreement> Agreements(const std::vector<IdentityItem>& iden
 // The gradients of a phantom take the time that --compute gives, others their own, and a
 // straggler's more.
 // `compute`, which may be null, outlives the pace.
-GradientPace PaceOf(const Experiment& experiment, const ComputeTime* compute, Rank rank) {
+GradientPace OwnPace(const Experiment& experiment, const ComputeTime* compute, Rank rank) {
   using std::chrono::nanoseconds;
   if (compute != nullptr) {
     return [compute, rank](Round round, nanoseconds) {
@@ -48,6 +48,16 @@ GradientPace PaceOf(const Experiment& experiment, const ComputeTime* compute, Ra
   return [&experiment, rank](Round round, nanoseconds computed) {
     return nanoseconds(ToGradientTime(static_cast<double>(computed.count()) *
                                       experiment.stragglers().Factor(rank, round)));
+  };
+}
+
+// The same while the node may be slow on purpose; `chaos` may be null.
+GradientPace PaceOf(GradientPace own, const std::shared_ptr<NodeChaos>& chaos) {
+  using std::chrono::nanoseconds;
+  if (chaos == nullptr) return own;
+  return [own = std::move(own), chaos](Round round, nanoseconds computed) {
+    const nanoseconds time = own ? own(round, computed) : computed;
+    return nanoseconds(ToGradientTime(static_cast<double>(time.count()) * chaos->Slowness()));
   };
 }
 
@@ -117,8 +127,18 @@ absl::Status NodeRun::PrepareLearning() {
   return absl::OkStatus();
 }
 
+absl::Status NodeRun::PrepareChaos() {
+  if (experiment_->faults().empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(chaos_, NodeChaos::Make({.rank = options_.rank,
+                                            .faults = experiment_->faults(),
+                                            .seed = experiment_->config().seed(),
+                                            .pauses = options_.pauses}));
+  return absl::OkStatus();
+}
+
 absl::Status NodeRun::Prepare() {
   LogSizes();
+  RETURN_IF_ERROR(PrepareChaos());
   compute_ = experiment_->MakeCompute(course_.get());
   ASSIGN_OR_RETURN(recording_, NodeRecording::Make(experiment_->config(), options_.rank,
                                                    options_.run_directory));
@@ -139,7 +159,7 @@ absl::Status NodeRun::Prepare() {
                     .rounds = experiment_->rounds(),
                     .shares_budget = !experiment_->has_rounds(),
                     .evaluate = [this](Round completed) { return course_->Evaluated(completed); },
-                    .pace = PaceOf(*experiment_, compute_.get(), options_.rank),
+                    .pace = PaceOf(OwnPace(*experiment_, compute_.get(), options_.rank), chaos_),
                     .trace = recording_->trace(),
                     .data_path = device_->data_path()},
       recording_->Recorded(std::move(algorithm), HeaderOf(*experiment_, options_.rank, identity)),
@@ -180,6 +200,7 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.rendezvous_timeout = ResolvedTimeout(config.rendezvous_timeout());
   session.peer_timeout = ResolvedTimeout(config.peer_timeout());
   session.step_timeout = ResolvedTimeout(config.step_timeout());
+  session.faults = chaos_;
   session.rounds = experiment_->rounds();
   session.first_limit = horizon_.limit();
   if (const auto& batches = experiment_->plan().batches; batches.plateau()) {
@@ -215,6 +236,7 @@ absl::Status NodeRun::OnStart() {
   ASSIGN_OR_RETURN(std::string folder, PrepareNodeDirectory(options_.run_directory, options_.rank,
                                                             experiment_->config().overwrite()));
   ASSIGN_OR_RETURN(node_metrics_, LineFile::Open(MetricsPath(folder)));
+  if (chaos_) RETURN_IF_ERROR(chaos_->Start(options_.run_directory));
   return recording_->BeginEvents();
 }
 
@@ -226,6 +248,7 @@ absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel&) {
   work_.mix += report.mix;
   work_.time += report.time;
   recording_->OnRound(report);
+  if (chaos_) chaos_->OnRound(report.completed);
   return absl::OkStatus();
 }
 

@@ -19,6 +19,7 @@
 #include "experiment/core/node_ledger.h"
 #include "experiment/core/run_course.h"
 #include "experiment/core/run_horizon.h"
+#include "experiment/real/node_chaos.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_recording.h"
 #include "node/control/metrics_collector.h"
@@ -39,6 +40,8 @@ struct NodeRunOptions {
   // Where this node is and the token that it presents; the settings that follow from the
   // experiment, such as time-outs, are filled in.
   NodeSessionOptions session;
+  // Where a launcher hears that this process is to be stopped for a while (--chaos).
+  std::optional<int> pauses = std::nullopt;
   std::function<absl::Status(const HostAddress&)> on_listening;
   // On rank 0: receives every measurement of the run.
   std::function<void(const RunMetrics&)> on_metrics;
@@ -61,6 +64,7 @@ class NodeRun final : private RunObserver {
  private:
   absl::Status Prepare();
   absl::Status PrepareLearning();
+  absl::Status PrepareChaos();
   // Directs interruptions to the session from now on; returns one that came before.
   absl::Status BecomeInterruptible();
   void LogSizes() const;
@@ -94,6 +98,7 @@ class NodeRun final : private RunObserver {
   const std::unique_ptr<RunCourse> course_;
 
   std::unique_ptr<const ComputeTime> compute_;
+  std::shared_ptr<NodeChaos> chaos_;  // --chaos; else null
   std::unique_ptr<NodeDevice> device_;
   std::unique_ptr<Objective> objective_;  // null on a parameter server
   // On rank 0, used by the evaluation thread. Null on a parameter server and if nothing learns.

@@ -54,7 +54,8 @@ SimulatedRun::~SimulatedRun() = default;
 
 absl::StatusOr<Summary> SimulatedRun::Run() {
   RETURN_IF_ERROR(Prepare());
-  RETURN_IF_ERROR(simulation_->Run(horizon_.limit()));
+  const absl::Status ended = simulation_->Run(horizon_.limit());
+  RETURN_IF_ERROR(chaos_ ? chaos_->Verdict(ended) : ended);
   if (checkpoints_) RETURN_IF_ERROR(checkpoints_->Finish());
   return Conclude();
 }
@@ -87,11 +88,12 @@ absl::Status SimulatedRun::Prepare() {
   observers_.Add(this);
   observers_.Add(statistics_.get());
   RETURN_IF_ERROR(PrepareTrace());
+  RETURN_IF_ERROR(PrepareChaos());
   ASSIGN_OR_RETURN(
       simulation_,
       Simulation::Make(
           options,
-          {.make_network = [this](AlarmClock* clock) { return cluster_->network().Make(clock); },
+          {.make_network = [this](AlarmClock* clock) { return MakeNetwork(clock); },
            .make_algorithm =
                [this](Rank rank) { return experiment_->MakeAlgorithm(rank, course_.get()); },
            .resume = Saved(resumed_),
@@ -107,6 +109,20 @@ absl::Status SimulatedRun::Prepare() {
   RETURN_IF_ERROR(PrepareCheckpoints());
   ASSIGN_OR_RETURN(metrics_file_, LineFile::Open(MetricsPath(options_.run_directory)));
   return absl::OkStatus();
+}
+
+absl::Status SimulatedRun::PrepareChaos() {
+  if (experiment_->faults().empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(
+      chaos_, SimulatedChaos::Make(*experiment_, options_.run_directory, begin(), begin_time()));
+  compute_ = chaos_->Compute(std::move(compute_));
+  observers_.Add(chaos_.get());
+  return absl::OkStatus();
+}
+
+std::unique_ptr<NetworkModel> SimulatedRun::MakeNetwork(AlarmClock* clock) const {
+  std::unique_ptr<NetworkModel> network = cluster_->network().Make(clock);
+  return chaos_ ? chaos_->Network(std::move(network), clock) : std::move(network);
 }
 
 absl::Status SimulatedRun::ReplayMetrics() {

@@ -15,6 +15,7 @@
 #include "experiment/core/experiment.h"
 #include "experiment/core/run_course.h"
 #include "experiment/core/run_horizon.h"
+#include "experiment/simulated/simulated_chaos.h"
 #include "experiment/simulated/simulated_checkpoints.h"
 #include "experiment/simulated/simulated_cluster.h"
 #include "experiment/simulated/simulated_node_metrics.h"
@@ -60,6 +61,8 @@ class SimulatedRun final : private SimObserver {
  private:
   absl::Status Prepare();
   absl::Status PrepareTrace();
+  absl::Status PrepareChaos();
+  std::unique_ptr<NetworkModel> MakeNetwork(AlarmClock* clock) const;
   absl::Status PrepareCheckpoints();
   // Where it goes on; round and time 0 of a run that begins.
   Round begin() const { return resumed_ ? resumed_->manifest.round() : 0; }
@@ -94,6 +97,7 @@ class SimulatedRun final : private SimObserver {
   std::optional<Checkpoint> resumed_;
 
   std::unique_ptr<SimulatedCluster> cluster_;
+  std::unique_ptr<SimulatedChaos> chaos_;  // --chaos; else null
   std::unique_ptr<const ComputeTime> compute_;
   std::unique_ptr<VectorStore> vectors_;
   std::unique_ptr<Evaluator> evaluator_;  // null if nothing learns

@@ -123,6 +123,16 @@ void LaunchPlan::OnHeld(Rank rank, bool held, Time now) {
   child.held_since = !held ? kNever : std::min(child.held_since, now);
 }
 
+void LaunchPlan::OnPause(Rank rank, std::chrono::nanoseconds duration, Time now) {
+  if (rank < 0 || rank >= static_cast<Rank>(children_.size()) || ending()) return;
+  Child& child = children_[static_cast<size_t>(rank)];
+  if (child.ended) return;
+  const Time until = After(now, std::chrono::ceil<milliseconds>(duration));
+  // Two pauses at once end together.
+  child.paused_until = child.paused_until == kNever ? until : std::max(child.paused_until, until);
+  orders_.push_back({.rank = rank, .signal = SIGSTOP});
+}
+
 void LaunchPlan::OnEnded(Rank rank, int wait_status, Time now) {
   Child& child = children_[static_cast<size_t>(rank)];
   child.ended = true;
@@ -152,7 +162,12 @@ std::vector<LaunchPlan::Order> LaunchPlan::Due(Time now) {
     OrderAll(SIGTERM);
   }
   for (Rank rank = 0; rank < static_cast<Rank>(children_.size()); ++rank) {
-    if (now >= HeldUntil(children_[static_cast<size_t>(rank)])) {
+    Child& child = children_[static_cast<size_t>(rank)];
+    if (now >= child.paused_until) {
+      child.paused_until = kNever;
+      if (!child.ended && !child.killed) orders_.push_back({.rank = rank, .signal = SIGCONT});
+    }
+    if (now >= HeldUntil(child)) {
       Give(rank, SIGKILL, "is stopped while the others end");
     }
   }
@@ -168,7 +183,9 @@ std::vector<LaunchPlan::Order> LaunchPlan::Due(Time now) {
 LaunchPlan::Time LaunchPlan::deadline() const {
   Time earliest = std::min(
       {awaiting_port() ? port_deadline_ : kNever, FinishDeadline(), terminate_at_, kill_at_});
-  for (const Child& child : children_) earliest = std::min(earliest, HeldUntil(child));
+  for (const Child& child : children_) {
+    earliest = std::min({earliest, HeldUntil(child), child.paused_until});
+  }
   return earliest;
 }
 

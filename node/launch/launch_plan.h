@@ -79,6 +79,8 @@ class LaunchPlan {
   void OnFailure(absl::Status why, Time now);
   // Whether a signal (SIGSTOP) has stopped a child.
   void OnHeld(Rank rank, bool held, Time now);
+  // A child asks to be stopped for so long (--chaos).
+  void OnPause(Rank rank, std::chrono::nanoseconds duration, Time now);
   // A child has ended with waitpid's status.
   void OnEnded(Rank rank, int wait_status, Time now);
 
@@ -100,6 +102,7 @@ class LaunchPlan {
     bool signalled = false;  // by the launcher
     bool killed = false;     // by it, too
     Time held_since = kNever;
+    Time paused_until = kNever;  // at its own wish
   };
 
   bool ending() const { return failed_ || interrupted(); }

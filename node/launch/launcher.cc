@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "node/identity/host_address.h"
 #include "node/launch/launch_plan.h"
@@ -37,7 +39,7 @@ struct Child {
   bool ended = false;
 };
 
-// A pipe whose write end rank 0 inherits.
+// A pipe whose write end rank 0 inherits, or every child.
 struct Channel {
   UniqueDescriptor read, write;
 };
@@ -78,6 +80,7 @@ class Launcher {
         cpus_(options.pin_cpus ? AllowedCpus() : std::vector<int>()),
         port_reader_([this](std::string_view line) { OnPort(line); }),
         progress_reader_([this](std::string_view line) { sinks_.on_progress(line); }),
+        pause_reader_([this](std::string_view line) { OnPause(line); }),
         plan_(options.plan, steady_clock::now()) {}
 
   absl::Status Run() {
@@ -100,6 +103,9 @@ class Launcher {
     ASSIGN_OR_RETURN(signals_, SignalDescriptor::Open({SIGINT, SIGTERM, SIGHUP, SIGCHLD}));
     ASSIGN_OR_RETURN(port_, OpenChannel());
     ASSIGN_OR_RETURN(progress_, OpenChannel());
+    if (options_.pauses) {
+      ASSIGN_OR_RETURN(pauses_, OpenChannel());
+    }
     return absl::OkStatus();
   }
 
@@ -124,7 +130,7 @@ class Launcher {
   }
 
   absl::Status StartChild(Rank rank, const std::string& master_port,
-                          const std::map<std::string, int>& inherited) {
+                          std::map<std::string, int> inherited) {
     std::map<std::string, std::string> environment = InheritedEnvironment();
     // Nodes share the cores: one tensor thread each, and none that spins.
     environment.emplace("OMP_NUM_THREADS", "1");
@@ -136,6 +142,7 @@ class Launcher {
     environment["MASTER_PORT"] = master_port;
     environment[kLaunchedVariable] = "1";
     ChildCommand command{.executable = options_.executable, .arguments = options_.arguments};
+    if (options_.pauses) inherited[kPauseDescriptorVariable] = pauses_.write.get();
     for (const auto& [variable, descriptor] : inherited) {
       environment[variable] = absl::StrCat(descriptor);
       command.inherited.push_back(descriptor);
@@ -169,6 +176,19 @@ class Launcher {
     }
   }
 
+  // "RANK NANOSECONDS"; untrusted.
+  void OnPause(std::string_view line) {
+    const std::string text(line);
+    const std::vector<std::string> words = absl::StrSplit(text, ' ');
+    Rank rank = 0;
+    int64_t duration = 0;
+    if (words.size() != 2 || !absl::SimpleAtoi(words[0], &rank) ||
+        !absl::SimpleAtoi(words[1], &duration) || duration < 0) {
+      return;
+    }
+    plan_.OnPause(rank, std::chrono::nanoseconds(duration), steady_clock::now());
+  }
+
   void Wait() {
     std::vector<pollfd> polled;
     const auto add = [&polled](int descriptor) {
@@ -177,6 +197,7 @@ class Launcher {
     add(signals_->descriptor());
     add(port_.read.get());
     add(progress_.read.get());
+    add(pauses_.read.get());
     for (Child& child : children_) {
       add(child.process->output().get());
       add(child.process->errors().get());
@@ -200,6 +221,7 @@ class Launcher {
   void ReadAll() {
     port_reader_.Read(port_.read);
     progress_reader_.Read(progress_.read);
+    if (options_.pauses) pause_reader_.Read(pauses_.read);
     for (Child& child : children_) {
       child.output.Read(child.process->output());
       child.errors.Read(child.process->errors());
@@ -231,8 +253,8 @@ class Launcher {
   const LaunchSinks& sinks_;
   const std::vector<int> cpus_;
   std::unique_ptr<SignalDescriptor> signals_;
-  Channel port_, progress_;
-  LineReader port_reader_, progress_reader_;
+  Channel port_, progress_, pauses_;
+  LineReader port_reader_, progress_reader_, pause_reader_;
   std::string master_port_;
   LaunchPlan plan_;
   std::vector<Child> children_;  // by rank

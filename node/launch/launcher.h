@@ -29,6 +29,9 @@ inline constexpr char kLaunchedVariable[] = "GRAPEVINE_LAUNCHED";
 // For rank 0: the descriptors to which it writes its port and its progress.
 inline constexpr char kPortDescriptorVariable[] = "GRAPEVINE_PORT_FD";
 inline constexpr char kProgressDescriptorVariable[] = "GRAPEVINE_PROGRESS_FD";
+// For every node, with LaunchOptions::pauses: where it asks to be stopped for a while, in a line
+// "RANK NANOSECONDS".
+inline constexpr char kPauseDescriptorVariable[] = "GRAPEVINE_PAUSE_FD";
 
 struct LaunchOptions {
   LaunchPlanOptions plan;
@@ -40,6 +43,8 @@ struct LaunchOptions {
   // Rank r runs on the r-th core only, modulo their number. Off: the kernel knows better, unless
   // there are as many cores as nodes and nothing else runs.
   bool pin_cpus = false;
+  // Nodes may ask to be stopped (SIGSTOP) for a while, and go on afterwards (SIGCONT).
+  bool pauses = false;
 };
 
 struct LaunchSinks {

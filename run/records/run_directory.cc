@@ -35,7 +35,7 @@ std::string PathPart(std::string spec) {
 bool IsOurs(const fs::path& entry) {
   const std::string name = entry.filename().string();
   if (name == "metrics.jsonl" || name == "summary.json" || name == "statistics.json" ||
-      name == kInputs || name == "checkpoints") {
+      name == kInputs || name == "checkpoints" || name == "chaos.jsonl") {
     return true;
   }
   if (entry.extension() == ".safetensors") return true;

@@ -5,6 +5,7 @@
 //   summary.json            its results (Summary)
 //   statistics.json         of a simulated run: where its time went (Statistics)
 //   cell-inputs.txt         of a sweep's cell that named files: which they were
+//   chaos.jsonl             of a run with --chaos: the faults that began (run/chaos/chaos_record.h)
 //   *.safetensors           the averaged model
 //   node-RANK/              each node's own metrics.jsonl and model
 //   checkpoints/            what --resume goes on from (run/checkpoint/checkpoint_directory.h)

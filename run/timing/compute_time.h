@@ -29,6 +29,11 @@ class ComputeTime {
   virtual ~ComputeTime() = default;
   // Nanoseconds, between 0 and kLongestGradient.
   virtual int64_t Gradient(Rank rank, Round round) const = 0;
+  // The same of one that begins at `begin`, in nanoseconds since the run began: its node may be
+  // held up meanwhile.
+  virtual int64_t GradientFrom(Rank rank, Round round, int64_t /*begin*/) const {
+    return Gradient(rank, round);
+  }
   // The same of consecutive gradients together, the first of which is of round `passes.first`.
   virtual int64_t Gradients(Rank rank, Passes passes) const;
 };

@@ -283,7 +283,7 @@ void Simulation::Gradient(Vec at, Vec into, Round round, std::span<const int64_t
   node.gradient_round = round;
   node.gradient_cuts = cuts;
   node.gradient_begin = cursor_;
-  const Nanoseconds duration = parts_.compute->Gradient(current_, round);
+  const Nanoseconds duration = parts_.compute->GradientFrom(current_, round, cursor_);
   node.gradient_end = cursor_ + duration;
   store().BeginGradient(current_, at, into, round);
   for (size_t i = 0; i < cuts.size(); ++i) {

@@ -21,8 +21,10 @@ grpc::Status ToGrpc(const absl::Status& status) {
 }  // namespace
 
 GrpcIncomingStream::GrpcIncomingStream(std::shared_ptr<GrpcStreamAcceptor> acceptor,
-                                       std::function<Round()> round)
+                                       std::function<Round()> round,
+                                       std::shared_ptr<EdgeFaults> faults)
     : acceptor_(std::move(acceptor)),
+      faults_(std::move(faults)),
       talk_({.round = std::move(round),
              .on_hello =
                  [this](EdgeIdentity caller) {
@@ -47,6 +49,7 @@ void GrpcIncomingStream::AnswerHello(const EdgeIdentity& self) {
 }
 
 void GrpcIncomingStream::Admit(std::shared_ptr<PeerLink> link) {
+  peer_ = link->peer();
   const absl::Status status = talk_.Admit(std::move(link));
   if (!status.ok()) return Violated(status);
   Wake();
@@ -88,6 +91,7 @@ void GrpcIncomingStream::Beat() {
 }
 
 bool GrpcIncomingStream::WriteNext() {
+  if (Held()) return false;
   const std::optional<ToSender> message = talk_.Next();
   if (!message.has_value()) return false;
   stream_.Write(ToByteBuffer(Encode(*message)), write_.Arm(shared_from_this()));
@@ -132,6 +136,7 @@ void GrpcIncomingStream::Tick(std::chrono::milliseconds tick, const GrpcTranspor
       return;
     }
   }
+  if (faults_ != nullptr) Wake();  // what was held may go on
   if (admitted()) return talk_.Tick(tick, options.peer_timeout, address());
   const absl::Status patient = talk_.TickUnadmitted(tick, options.peer_timeout);
   if (!patient.ok()) acceptor_->Reject(*this, patient);
@@ -151,7 +156,7 @@ void GrpcGossipService::Open(const EdgeIdentity& self) {
 }
 
 void GrpcGossipService::AwaitNext() {
-  std::make_shared<GrpcIncomingStream>(shared_from_this(), options_.round)
+  std::make_shared<GrpcIncomingStream>(shared_from_this(), options_.round, options_.faults)
       ->Await(service_, *queue_);
 }
 

@@ -10,6 +10,7 @@
 #include <grpcpp/support/async_stream.h>
 #include <grpcpp/support/byte_buffer.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -26,6 +27,7 @@
 #include "node/transport/edge/edge_identity.h"
 #include "node/transport/edge/peer_link.h"
 #include "node/transport/edge/wire_format.h"
+#include "node/transport/grpc/edge_faults.h"
 #include "node/transport/grpc/grpc_gossip.grpc.pb.h"
 #include "node/transport/grpc/grpc_queue.h"
 #include "node/transport/grpc/grpc_transport_options.h"
@@ -59,7 +61,9 @@ class GrpcStreamAcceptor {
 class GrpcIncomingStream final : public EdgeCaller,
                                  public std::enable_shared_from_this<GrpcIncomingStream> {
  public:
-  GrpcIncomingStream(std::shared_ptr<GrpcStreamAcceptor> acceptor, std::function<Round()> round);
+  // `faults` may be null.
+  GrpcIncomingStream(std::shared_ptr<GrpcStreamAcceptor> acceptor, std::function<Round()> round,
+                     std::shared_ptr<EdgeFaults> faults);
 
   // Waits for a caller.
   void Await(RawGossip& service, GrpcQueue& queue);
@@ -92,8 +96,12 @@ class GrpcIncomingStream final : public EdgeCaller,
   void Violated(const absl::Status& how);
   void Disconnected();
   bool Ending();
+  // Whether nothing may be written now. What ends is let through: nobody would write the rest.
+  bool Held() { return faults_ != nullptr && admitted() && !Ending() && faults_->Holds(peer_); }
 
   const std::shared_ptr<GrpcStreamAcceptor> acceptor_;
+  const std::shared_ptr<EdgeFaults> faults_;
+  std::atomic<Rank> peer_ = -1;  // once admitted
   ReceivingEnd talk_;
   grpc::ServerContext call_;
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_{&call_};

@@ -3,6 +3,9 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -20,6 +23,15 @@ std::shared_ptr<grpc::Channel> NewChannel(const GrpcOutgoingEdge::Context& conte
   return grpc::CreateCustomChannel(
       context.address, credentials != nullptr ? credentials : grpc::InsecureChannelCredentials(),
       TransportChannelArguments(context.address, context.options.peer_timeout));
+}
+
+// A copy: the vector itself stays right.
+SharedBytes WithAFlippedBit(const SharedBytes& bytes) {
+  const auto size = static_cast<size_t>(bytes.size);
+  std::shared_ptr<std::byte[]> copy(new std::byte[size]);
+  std::copy_n(bytes.begin, size, copy.get());
+  copy[size / 2] ^= std::byte{1};
+  return {copy, copy.get(), bytes.size};
 }
 
 }  // namespace
@@ -49,10 +61,24 @@ void GrpcOutgoingStream::Beat() {
 
 bool GrpcOutgoingStream::WriteNext() {
   if (!started_) return false;
-  const std::optional<SendingEnd::Message> message = end_.Next();
+  const std::optional<SendingEnd::Message> message =
+      context_.faults == nullptr ? end_.Next() : NextUnderFaults();
   if (!message.has_value()) return false;
   stream_->Write(ToByteBuffer(message->bytes, message->data), write_.Arm(shared_from_this()));
   return true;
+}
+
+std::optional<SendingEnd::Message> GrpcOutgoingStream::NextUnderFaults() {
+  EdgeFaults& faults = *context_.faults;
+  const Rank peer = context_.end.link->peer();
+  if (faults.Holds(peer)) return std::nullopt;
+  if (dropped_.has_value()) return std::exchange(dropped_, std::nullopt);
+  std::optional<SendingEnd::Message> message = end_.Next();
+  if (!message.has_value() || message->data.size == 0) return message;
+  if (faults.Corrupts(peer)) message->data = WithAFlippedBit(message->data);
+  if (!faults.Drops(peer)) return message;
+  dropped_ = std::move(message);
+  return std::nullopt;
 }
 
 void GrpcOutgoingStream::Written(bool ok) {
@@ -98,7 +124,8 @@ void GrpcOutgoingEdge::Dial() {
       {Proven(std::move(self), context_.link->peer(), EdgeEnd::kCaller, token), token,
        context_.link, context_.address, context_.checksums, context_.options.round},
       retry,
-      [streams = context_.streams] { streams->Remove(); }});
+      [streams = context_.streams] { streams->Remove(); },
+      context_.options.faults});
   {
     MutexLock lock(mutex_);
     stream_ = stream;
@@ -121,11 +148,21 @@ bool GrpcOutgoingEdge::connected() {
 void GrpcOutgoingEdge::Tick(std::chrono::milliseconds tick) {
   if (context_.link->outgoing_over()) return;
   const std::shared_ptr<GrpcOutgoingStream> current = stream();
+  if (EdgeFaults* const faults = context_.options.faults.get(); faults != nullptr) {
+    if (faults->Cuts(context_.link->peer())) return Cut(*current);
+    current->Wake();  // what was held may go on
+  }
   if (!connected()) return NotConnected(tick);
   const auto silence = current->watch().Tick(tick);
   if (silence < context_.options.peer_timeout) return;
   context_.link->Break(SilentPeer(context_.link->peer(), context_.address, current->watch(),
                                   context_.options.peer_timeout));
+}
+
+// A first connection that is still being made is left alone until it is there: what it cannot be
+// mended from is not what a cut shows.
+void GrpcOutgoingEdge::Cut(GrpcOutgoingStream& current) {
+  if (connected()) current.Cancel();
 }
 
 void GrpcOutgoingEdge::NotConnected(std::chrono::milliseconds tick) {

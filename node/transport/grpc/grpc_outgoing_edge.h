@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,7 @@
 #include "node/transport/edge/edge_identity.h"
 #include "node/transport/edge/message_checksum.h"
 #include "node/transport/edge/peer_link.h"
+#include "node/transport/grpc/edge_faults.h"
 #include "node/transport/grpc/grpc_queue.h"
 #include "node/transport/grpc/grpc_transport_options.h"
 #include "node/transport/grpc/write_loop.h"
@@ -42,6 +44,8 @@ class GrpcOutgoingStream final : public EdgeStream,
     std::function<void(const absl::Status& why)> retry;
     // The stream is over; called last.
     std::function<void()> done;
+    // May be null.
+    std::shared_ptr<EdgeFaults> faults;
   };
 
   explicit GrpcOutgoingStream(Context context) : context_(std::move(context)), end_(context_.end) {}
@@ -65,6 +69,8 @@ class GrpcOutgoingStream final : public EdgeStream,
   void Finish();
   void Finished();
   bool WriteNext();
+  // What the faults let through.
+  std::optional<SendingEnd::Message> NextUnderFaults();
 
   const Context context_;
   SendingEnd end_;
@@ -78,6 +84,7 @@ class GrpcOutgoingStream final : public EdgeStream,
   grpc::Status status_;
   grpc::ByteBuffer incoming_;
   std::atomic<bool> started_ = false;
+  std::optional<SendingEnd::Message> dropped_;  // to be sent again; within WriteNext
 };
 
 class GrpcOutgoingEdge : public std::enable_shared_from_this<GrpcOutgoingEdge> {
@@ -107,6 +114,8 @@ class GrpcOutgoingEdge : public std::enable_shared_from_this<GrpcOutgoingEdge> {
 
  private:
   void NotConnected(std::chrono::milliseconds tick);
+  // Breaks the connection; no other is tried meanwhile.
+  void Cut(GrpcOutgoingStream& current);
   std::shared_ptr<GrpcOutgoingStream> stream();
   bool connected();
 

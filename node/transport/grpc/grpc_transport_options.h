@@ -17,6 +17,7 @@
 
 #include "base/ids.h"
 #include "node/identity/run_token.h"
+#include "node/transport/grpc/edge_faults.h"
 
 namespace grapevine {
 
@@ -36,6 +37,8 @@ struct GrpcTransportOptions {
   std::function<Round()> round = [] { return Round{0}; };
   // The most streams whose callers are not authenticated.
   int max_unknown_streams = 32;
+  // What goes wrong on purpose; null: nothing.
+  std::shared_ptr<EdgeFaults> faults = nullptr;
 };
 
 // For a connection to `address` (host:port).

@@ -222,6 +222,47 @@ TEST(LaunchPlan, WhoIsStoppedWhenTheOthersHaveTrainedMayGoOn) {
   EXPECT_TRUE(world.plan().Outcome().ok());
 }
 
+std::vector<std::pair<Rank, int>> SignalsAt(LaunchPlan& plan, Time now) {
+  std::vector<std::pair<Rank, int>> signals;
+  for (const LaunchPlan::Order& order : plan.Due(now))
+    signals.emplace_back(order.rank, order.signal);
+  return signals;
+}
+
+LaunchPlan TwoRunning() {
+  LaunchPlan plan({.nodes = 2}, kStart);
+  plan.OnStarted(10);
+  plan.OnListening();
+  plan.OnStarted(11);
+  return plan;
+}
+
+TEST(LaunchPlan, AChildThatAsksForItIsStoppedForSoLong) {
+  using Signals = std::vector<std::pair<Rank, int>>;
+  LaunchPlan plan = TwoRunning();
+  const Time asked = kStart + milliseconds(100);
+  plan.OnPause(1, milliseconds(500), asked);
+  EXPECT_EQ(SignalsAt(plan, asked), (Signals{{1, SIGSTOP}}));
+  EXPECT_EQ(plan.deadline(), asked + milliseconds(500));
+  // Another pause within the first, which ends later.
+  plan.OnPause(1, milliseconds(450), asked + milliseconds(100));
+  EXPECT_EQ(SignalsAt(plan, asked + milliseconds(500)), (Signals{{1, SIGSTOP}}));
+  EXPECT_EQ(SignalsAt(plan, asked + milliseconds(550)), (Signals{{1, SIGCONT}}));
+  EXPECT_EQ(plan.deadline(), kNever);
+  EXPECT_FALSE(plan.over());
+}
+
+TEST(LaunchPlan, WhoIsGoneOrUnknownIsNotStopped) {
+  LaunchPlan plan = TwoRunning();
+  plan.OnPause(1, milliseconds(500), kStart);
+  EXPECT_EQ(SignalsAt(plan, kStart).size(), 1u);
+  plan.OnEnded(1, 0, kStart);
+  plan.OnPause(1, milliseconds(500), kStart);
+  plan.OnPause(2, milliseconds(500), kStart);
+  plan.OnPause(-1, milliseconds(500), kStart);
+  EXPECT_TRUE(SignalsAt(plan, kStart + milliseconds(500)).empty());
+}
+
 TEST(LaunchPlan, ASecondHangUpForcesNobody) {
   World world(kOptions,
               {{.hearing = milliseconds(900)},

@@ -1,0 +1,161 @@
+#include "experiment/real/node_chaos.h"
+
+#include <glog/logging.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/status_macros.h"
+#include "random/keyed_random.h"
+#include "run/chaos/chaos_record.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::steady_clock;
+
+// What Linux waits at least before it sends packets again (TCP_RTO_MIN).
+constexpr std::chrono::milliseconds kRetransmission{200};
+// The watch looks at least so often.
+constexpr std::chrono::seconds kLongestWatch{60};
+
+// From now on a write that would make a file longer fails, as on a full disk (EFBIG for ENOSPC).
+void LetNoFileGrow() {
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return;
+  limit.rlim_cur = 0;
+  if (setrlimit(RLIMIT_FSIZE, &limit) != 0) PLOG(ERROR) << "--chaos: setrlimit";
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<NodeChaos>> NodeChaos::Make(NodeChaosOptions options) {
+  for (const Fault& fault : options.faults) {
+    if (fault.kind != FaultKind::kStop || fault.ranks[0] != options.rank || options.pauses) {
+      continue;
+    }
+    return UsageError(absl::StrCat("--chaos=", FaultText(fault),
+                                   ": nobody would let a stopped process go on; stop nodes of "
+                                   "`grapevine train`, or by hand (kill -STOP, kill -CONT)"));
+  }
+  return std::unique_ptr<NodeChaos>(new NodeChaos(std::move(options)));
+}
+
+NodeChaos::NodeChaos(NodeChaosOptions options)
+    : options_(std::move(options)), timeline_(options_.faults) {}
+
+NodeChaos::~NodeChaos() {
+  {
+    MutexLock lock(mutex_);
+    ending_ = true;
+    changed_.NotifyAll();
+  }
+  if (watch_.joinable()) watch_.join();
+}
+
+absl::Status NodeChaos::Start(const std::string& run_directory) {
+  ASSIGN_OR_RETURN(std::unique_ptr<LineFile> record, LineFile::Open(ChaosPath(run_directory)));
+  {
+    MutexLock lock(mutex_);
+    record_ = std::move(record);
+    start_ = steady_clock::now();
+  }
+  OnRound(0);
+  watch_ = std::thread([this] { Watch(); });
+  return absl::OkStatus();
+}
+
+FaultTimeline::Time NodeChaos::Now() const {
+  return start_ ? FaultTimeline::Time(steady_clock::now() - *start_) : FaultTimeline::Time(-1);
+}
+
+void NodeChaos::OnRound(Round completed) {
+  MutexLock lock(mutex_);
+  round_ = completed;
+  for (const auto& begun : timeline_.OnRound(options_.rank, completed, Now())) Begin(begun);
+}
+
+void NodeChaos::Watch() {
+  MutexLock lock(mutex_);
+  while (!ending_) {
+    for (const auto& begun : timeline_.TakeDue(Now())) Begin(begun);
+    const FaultTimeline::Time next = timeline_.NextDue();
+    if (next == FaultTimeline::kNever) return;
+    changed_.WaitUntil(mutex_,
+                       *start_ + std::min<FaultTimeline::Time>(next, Now() + kLongestWatch));
+  }
+}
+
+void NodeChaos::Begin(const FaultTimeline::Begun& begun) {
+  // Each fault is recorded once: by the node that it is about, or the first that it names.
+  const Fault& fault = *begun.fault;
+  const Rank first = fault.ranks.empty() ? 0 : fault.ranks[0];
+  if (first != options_.rank) return;
+  Record(begun);
+  if (fault.IsOfProcess()) Strike(fault);
+}
+
+void NodeChaos::Record(const FaultTimeline::Begun& begun) {
+  LOG(WARNING) << "--chaos: " << FaultText(*begun.fault) << " begins in round " << round_;
+  const absl::Status status = record_->Append(ChaosLine(begun, round_, Now()));
+  if (!status.ok()) LOG(WARNING) << status.message();
+}
+
+void NodeChaos::Strike(const Fault& fault) {
+  switch (fault.kind) {
+    case FaultKind::kKill:
+      kill(getpid(), SIGKILL);
+      return;
+    case FaultKind::kStop: {
+      const std::string line = absl::StrCat(options_.rank, " ", fault.duration.count(), "\n");
+      (void)!write(*options_.pauses, line.data(), line.size());
+      return;
+    }
+    case FaultKind::kDiskFull:
+      return LetNoFileGrow();
+    default:
+      return;
+  }
+}
+
+double NodeChaos::Slowness() {
+  MutexLock lock(mutex_);
+  return timeline_.Slowness(options_.rank, Now());
+}
+
+bool NodeChaos::Cuts(Rank peer) {
+  MutexLock lock(mutex_);
+  return timeline_.HoldsBetween(FaultKind::kCut, options_.rank, peer, Now());
+}
+
+bool NodeChaos::Holds(Rank peer) {
+  MutexLock lock(mutex_);
+  const auto held = held_until_.find(peer);
+  if (held != held_until_.end() && Now() < held->second) return true;
+  return timeline_.HoldsBetween(FaultKind::kPartition, options_.rank, peer, Now());
+}
+
+bool NodeChaos::Drops(Rank peer) {
+  MutexLock lock(mutex_);
+  const double chance = timeline_.DropChance(options_.rank, peer, Now());
+  const auto way = static_cast<uint64_t>(options_.rank) << 32 | static_cast<uint64_t>(peer);
+  KeyedRandom random(options_.seed, Purpose::kChaos, way,
+                     static_cast<uint64_t>(chunks_[peer]++) | uint64_t{1} << 63);
+  if (chance == 0 || random.Unit() >= chance) return false;
+  held_until_[peer] = Now() + kRetransmission;
+  return true;
+}
+
+bool NodeChaos::Corrupts(Rank peer) {
+  MutexLock lock(mutex_);
+  if (!timeline_.HoldsBetween(FaultKind::kCorrupt, options_.rank, peer, Now())) return false;
+  return corrupted_.insert(peer).second;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,82 @@
+// The faults of --chaos as they happen to one real node: it ends or stops its own process, and its
+// transport asks it what is wrong with the edges.
+//
+// Thread-safe but for Start and Stop.
+#ifndef GRAPEVINE_EXPERIMENT_REAL_NODE_CHAOS_H_
+#define GRAPEVINE_EXPERIMENT_REAL_NODE_CHAOS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/ids.h"
+#include "node/transport/grpc/edge_faults.h"
+#include "run/chaos/fault_timeline.h"
+#include "run/records/line_file.h"
+#include "system/mutex.h"
+
+namespace grapevine {
+
+struct NodeChaosOptions {
+  Rank rank = 0;
+  FaultSchedule faults;
+  uint64_t seed = 1;  // of what is drawn for each message
+  // The launcher's end of a pipe (node/launch/launcher.h), through which a node asks to be stopped:
+  // nobody else would let it go on.
+  std::optional<int> pauses;
+};
+
+class NodeChaos final : public EdgeFaults {
+ public:
+  // kUsage for a fault that this process cannot have.
+  static absl::StatusOr<std::unique_ptr<NodeChaos>> Make(NodeChaosOptions options);
+  ~NodeChaos() override;
+
+  // Training begins. The faults that happen are added to chaos.jsonl of the run.
+  absl::Status Start(const std::string& run_directory);
+  // This node has completed so many rounds.
+  void OnRound(Round completed);
+  // How many times as long its gradients take now.
+  double Slowness();
+
+  // EdgeFaults:
+  bool Cuts(Rank peer) override;
+  bool Holds(Rank peer) override;
+  bool Drops(Rank peer) override;
+  bool Corrupts(Rank peer) override;
+
+ private:
+  explicit NodeChaos(NodeChaosOptions options);
+
+  FaultTimeline::Time Now() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Carries out what is due by time, until the end.
+  void Watch();
+  void Begin(const FaultTimeline::Begun& begun) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Record(const FaultTimeline::Begun& begun) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // To this process.
+  void Strike(const Fault& fault) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const NodeChaosOptions options_;
+  Mutex mutex_;
+  FaultTimeline timeline_ ABSL_GUARDED_BY(mutex_);
+  std::optional<std::chrono::steady_clock::time_point> start_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<LineFile> record_ ABSL_GUARDED_BY(mutex_);
+  Round round_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<Rank, int64_t> chunks_ ABSL_GUARDED_BY(mutex_);  // sent to each peer
+  std::map<Rank, FaultTimeline::Time> held_until_ ABSL_GUARDED_BY(mutex_);
+  std::set<Rank> corrupted_ ABSL_GUARDED_BY(mutex_);  // peers that have had a wrong bit
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  Condition changed_;
+  std::thread watch_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_EXPERIMENT_REAL_NODE_CHAOS_H_

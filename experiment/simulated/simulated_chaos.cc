@@ -1,0 +1,131 @@
+#include "experiment/simulated/simulated_chaos.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/failure.h"
+#include "base/status_macros.h"
+#include "run/chaos/chaos_record.h"
+#include "run/config/config_field.h"
+#include "sim/network/faulty_network.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::nanoseconds;
+
+// Gradients that are held up.
+class HeldUpTimes final : public ComputeTime {
+ public:
+  HeldUpTimes(std::unique_ptr<const ComputeTime> compute, const FaultTimeline* faults)
+      : compute_(std::move(compute)), faults_(faults) {}
+
+  int64_t Gradient(Rank rank, Round round) const override {
+    return compute_->Gradient(rank, round);
+  }
+  int64_t GradientFrom(Rank rank, Round round, int64_t begin) const override {
+    const nanoseconds work(compute_->GradientFrom(rank, round, begin));
+    const nanoseconds end = faults_->EndOfWork(rank, nanoseconds(begin), work);
+    return std::min(end == FaultTimeline::kNever ? kLongestGradient : end.count() - begin,
+                    kLongestGradient);
+  }
+
+ private:
+  const std::unique_ptr<const ComputeTime> compute_;
+  const FaultTimeline* const faults_;
+};
+
+// What real nodes say.
+absl::Status VerdictOn(const Fault& fault, nanoseconds peer_timeout) {
+  const std::string cause = absl::StrCat(" (--chaos=", FaultText(fault), ")");
+  const auto lost = [&cause](const std::string& what) {
+    return WithFailure(absl::AbortedError(absl::StrCat(what, cause)), Failure::kPeerLost);
+  };
+  switch (fault.kind) {
+    case FaultKind::kKill:
+      return lost(absl::StrCat("rank ", fault.ranks[0], " was killed by signal 9, Killed"));
+    case FaultKind::kCorrupt:
+      return lost(absl::StrCat("rank ", fault.ranks[0], " sent rank ", fault.ranks[1],
+                               " a message with a wrong checksum"));
+    case FaultKind::kDiskFull:
+      return OutputError(absl::StrCat("the disk of rank ", fault.ranks[0], " is full", cause));
+    case FaultKind::kStop:
+    case FaultKind::kCut:
+    case FaultKind::kPartition:
+      if (fault.duration < peer_timeout) return absl::OkStatus();
+      return lost(
+          absl::StrCat("rank ", fault.ranks[0], " is silent for longer than --peer-timeout"));
+    case FaultKind::kSlow:
+    case FaultKind::kDrop:
+      return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+SimulatedChaos::SimulatedChaos(FaultSchedule faults, nanoseconds peer_timeout, uint64_t seed,
+                               std::unique_ptr<LineFile> record)
+    : peer_timeout_(peer_timeout),
+      seed_(seed),
+      record_(std::move(record)),
+      timeline_(std::move(faults)) {}
+
+absl::StatusOr<std::unique_ptr<SimulatedChaos>> SimulatedChaos::Make(
+    const Experiment& experiment, const std::string& run_directory, Round begin,
+    Nanoseconds begin_time) {
+  FaultSchedule faults = experiment.faults();
+  std::erase_if(faults, [&](const Fault& fault) {
+    return fault.round ? *fault.round < begin : fault.time < nanoseconds(begin_time);
+  });
+  ASSIGN_OR_RETURN(std::unique_ptr<LineFile> record, LineFile::Open(ChaosPath(run_directory)));
+  const Config& config = experiment.config();
+  std::unique_ptr<SimulatedChaos> chaos(new SimulatedChaos(std::move(faults),
+                                                           ResolvedDuration(config.peer_timeout()),
+                                                           config.seed(), std::move(record)));
+  for (Rank rank = 0; rank < config.nodes(); ++rank) {
+    RETURN_IF_ERROR(chaos->OnBoundary(rank, begin, begin_time, Vec()));
+  }
+  return chaos;
+}
+
+std::unique_ptr<NetworkModel> SimulatedChaos::Network(std::unique_ptr<NetworkModel> network,
+                                                      AlarmClock* clock) const {
+  return std::make_unique<FaultyNetwork>(std::move(network), &timeline_, seed_, clock);
+}
+
+std::unique_ptr<const ComputeTime> SimulatedChaos::Compute(
+    std::unique_ptr<const ComputeTime> compute) const {
+  return std::make_unique<HeldUpTimes>(std::move(compute), &timeline_);
+}
+
+absl::Status SimulatedChaos::OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec) {
+  for (const auto& begun : timeline_.TakeDue(nanoseconds(now))) {
+    RETURN_IF_ERROR(Begin(begun, completed, begun.fault->time.count()));
+  }
+  for (const auto& begun : timeline_.OnRound(rank, completed, nanoseconds(now))) {
+    const bool first = begun.fault->ranks.empty() ? rank == 0 : rank == begun.fault->ranks[0];
+    if (!first) continue;  // recorded once
+    RETURN_IF_ERROR(Begin(begun, completed, now));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedChaos::Begin(const FaultTimeline::Begun& begun, Round round,
+                                   Nanoseconds now) {
+  RETURN_IF_ERROR(record_->Append(ChaosLine(begun, round, nanoseconds(now))));
+  return VerdictOn(*begun.fault, peer_timeout_);
+}
+
+absl::Status SimulatedChaos::Verdict(const absl::Status& how) {
+  if (how.ok()) return how;
+  // Due by the time at which everything stood still, if by any.
+  for (const auto& begun : timeline_.TakeDue(FaultTimeline::kNever - nanoseconds(1))) {
+    const absl::Status verdict = VerdictOn(*begun.fault, peer_timeout_);
+    if (!verdict.ok() && FailureOf(how) == Failure::kOther) return verdict;
+  }
+  return how;
+}
+
+}  // namespace grapevine

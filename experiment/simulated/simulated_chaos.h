@@ -1,0 +1,55 @@
+// The faults of --chaos as they happen to simulated nodes: pauses take virtual time, and what ends
+// a run of real nodes ends the simulation with their verdict.
+#ifndef GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CHAOS_H_
+#define GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CHAOS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "experiment/core/experiment.h"
+#include "run/chaos/fault_timeline.h"
+#include "run/records/line_file.h"
+#include "run/timing/compute_time.h"
+#include "sim/engine/sim_observer.h"
+#include "sim/network/network_model.h"
+
+namespace grapevine {
+
+// Thread-compatible. Outlives the simulation, which it observes.
+class SimulatedChaos final : public SimObserver {
+ public:
+  // The faults that happen are added to chaos.jsonl of the run, which begins in a round at a time:
+  // those before are over.
+  static absl::StatusOr<std::unique_ptr<SimulatedChaos>> Make(const Experiment& experiment,
+                                                              const std::string& run_directory,
+                                                              Round begin, Nanoseconds begin_time);
+
+  // Parts of a simulation under these faults.
+  std::unique_ptr<NetworkModel> Network(std::unique_ptr<NetworkModel> network,
+                                        AlarmClock* clock) const;
+  std::unique_ptr<const ComputeTime> Compute(std::unique_ptr<const ComputeTime> compute) const;
+
+  absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
+  // How the run has ended: where nodes wait for what never comes, because of a fault.
+  absl::Status Verdict(const absl::Status& how);
+
+ private:
+  SimulatedChaos(FaultSchedule faults, std::chrono::nanoseconds peer_timeout, uint64_t seed,
+                 std::unique_ptr<LineFile> record);
+
+  // Records it; the verdict if it ends the run.
+  absl::Status Begin(const FaultTimeline::Begun& begun, Round round, Nanoseconds now);
+
+  const std::chrono::nanoseconds peer_timeout_;
+  const uint64_t seed_;
+  const std::unique_ptr<LineFile> record_;
+  FaultTimeline timeline_;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CHAOS_H_

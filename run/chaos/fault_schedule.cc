@@ -1,0 +1,254 @@
+#include "run/chaos/fault_schedule.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/failure.h"
+#include "base/spec.h"
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "random/keyed_random.h"
+#include "system/file.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr std::string_view kFile = "file:";
+constexpr char kFlag[] = "--chaos";
+
+absl::Status CheckRanks(const Fault& fault, const ChaosExtent& extent, const std::string& text) {
+  for (const Rank rank : fault.ranks) {
+    if (rank >= extent.nodes) {
+      return SpecError(text,
+                       absl::StrCat("there is no rank ", rank, " among ", extent.nodes, " nodes"));
+    }
+    if (fault.kind == FaultKind::kSlow && rank >= extent.workers) {
+      return SpecError(text,
+                       absl::StrCat("rank ", rank, " is a server, and computes no gradients"));
+    }
+  }
+  if (fault.kind == FaultKind::kPartition &&
+      fault.ranks.size() == static_cast<size_t>(extent.nodes)) {
+    return SpecError(text, "all ranks are on one side");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckEdge(const Fault& fault, const ChaosExtent& extent, const std::string& text) {
+  if (fault.IsOfProcess() || fault.kind == FaultKind::kPartition || fault.ranks.empty() ||
+      extent.edges.empty()) {
+    return absl::OkStatus();
+  }
+  const auto [low, high] = std::minmax(fault.ranks[0], fault.ranks[1]);
+  if (std::ranges::binary_search(extent.edges, std::pair(low, high))) return absl::OkStatus();
+  return SpecError(text, absl::StrCat("ranks ", low, " and ", high,
+                                      " are no neighbours; `grapevine topology --format=edges` "
+                                      "lists those that are"));
+}
+
+absl::Status Check(const Fault& fault, const ChaosExtent& extent, const std::string& text) {
+  RETURN_IF_ERROR(CheckRanks(fault, extent, text));
+  RETURN_IF_ERROR(CheckEdge(fault, extent, text));
+  if (!fault.round || *fault.round < extent.rounds) return absl::OkStatus();
+  return SpecError(text, absl::StrCat("would begin after the end of the run, which has ",
+                                      extent.rounds, " rounds"));
+}
+
+// What `random` may draw.
+struct RandomFaults {
+  uint64_t seed = 1;
+  double rate = 0;  // faults in a round
+  std::vector<FaultKind> kinds;
+  nanoseconds longest{0};
+};
+
+constexpr std::pair<std::string_view, FaultKind> kDrawable[] = {
+    {"stop", FaultKind::kStop},           {"slow", FaultKind::kSlow}, {"cut", FaultKind::kCut},
+    {"partition", FaultKind::kPartition}, {"drop", FaultKind::kDrop}, {"kill", FaultKind::kKill},
+    {"disk-full", FaultKind::kDiskFull}};
+
+absl::StatusOr<std::vector<FaultKind>> Kinds(const Spec& spec, const std::string& text) {
+  std::vector<FaultKind> kinds;
+  for (const std::string& name : std::vector<std::string>(absl::StrSplit(text, '+'))) {
+    const auto known =
+        std::ranges::find(kDrawable, name, [](const auto& entry) { return entry.first; });
+    if (known == std::end(kDrawable)) {
+      return SpecError(spec.text, absl::StrCat("option kinds: '", name,
+                                               "' is not one of stop, slow, cut, partition, drop, "
+                                               "kill, disk-full"));
+    }
+    kinds.push_back(known->second);
+  }
+  return kinds;
+}
+
+absl::StatusOr<RandomFaults> ParseRandom(const Spec& spec) {
+  SpecReader reader(spec);
+  RandomFaults random;
+  random.seed = static_cast<uint64_t>(reader.Integer("seed", 1, 0));
+  random.rate = reader.Real("rate", -1, 0, 1);
+  const std::string kinds = reader.Text("kinds", "stop+slow+cut+partition+drop");
+  const std::string longest = reader.Text("for", "1s");
+  RETURN_IF_ERROR(reader.Finish());
+  if (random.rate < 0) return SpecError(spec.text, "needs rate=P, the faults in a round");
+  ASSIGN_OR_RETURN(random.kinds, Kinds(spec, kinds));
+  const absl::StatusOr<nanoseconds> time = ParseDuration(longest);
+  if (!time.ok()) {
+    return SpecError(spec.text, absl::StrCat("option for: ", std::string(time.status().message())));
+  }
+  if (*time < milliseconds(1) || *time > std::chrono::hours(24)) {
+    return SpecError(spec.text, "option for: must be between 1ms and 24h");
+  }
+  random.longest = *time;
+  return random;
+}
+
+// One of a round's faults, from a stream of its own.
+class Draw {
+ public:
+  Draw(const RandomFaults& faults, const ChaosExtent& extent, Round round)
+      : faults_(faults),
+        extent_(extent),
+        round_(round),
+        random_(faults.seed, Purpose::kChaos, static_cast<uint64_t>(round)) {}
+
+  // Whether there is one.
+  bool Happens() { return random_.Unit() < faults_.rate; }
+
+  Fault Next() {
+    Fault fault{
+        .kind = faults_.kinds[random_.Below(faults_.kinds.size())], .ranks = {}, .round = round_};
+    fault.ranks = RanksOf(fault);
+    if (fault.kind == FaultKind::kSlow) {
+      fault.amount = static_cast<double>(2 + random_.Below(kFactors));
+    }
+    if (fault.kind == FaultKind::kDrop) {
+      fault.amount = static_cast<double>(1 + random_.Below(kPercents)) / 100;
+    }
+    if (!IsFatal(fault.kind)) fault.duration = Duration();
+    return fault;
+  }
+
+ private:
+  static constexpr uint64_t kFactors = 4;
+  static constexpr uint64_t kPercents = 10;
+
+  Rank AnyOf(Rank count) { return static_cast<Rank>(random_.Below(static_cast<uint64_t>(count))); }
+
+  std::vector<Rank> RanksOf(const Fault& fault) {
+    if (fault.kind == FaultKind::kPartition) return Side();
+    if (!fault.IsOfProcess()) return Edge();
+    return {AnyOf(fault.kind == FaultKind::kSlow ? extent_.workers : extent_.nodes)};
+  }
+
+  std::vector<Rank> Edge() {
+    if (!extent_.edges.empty()) {
+      const auto [low, high] = extent_.edges[random_.Below(extent_.edges.size())];
+      return {low, high};
+    }
+    const Rank one = AnyOf(extent_.nodes);
+    const Rank other = (one + 1 + AnyOf(extent_.nodes - 1)) % extent_.nodes;
+    return {std::min(one, other), std::max(one, other)};
+  }
+
+  // Consecutive ranks, at most half of all.
+  std::vector<Rank> Side() {
+    const Rank count = 1 + AnyOf(extent_.nodes / 2);
+    const Rank first = AnyOf(extent_.nodes);
+    std::vector<Rank> side;
+    for (Rank i = 0; i < count; ++i) side.push_back((first + i) % extent_.nodes);
+    std::ranges::sort(side);
+    return side;
+  }
+
+  nanoseconds Duration() {
+    const auto most = std::chrono::duration_cast<milliseconds>(faults_.longest).count();
+    return milliseconds(1 + static_cast<int64_t>(random_.Below(static_cast<uint64_t>(most))));
+  }
+
+  const RandomFaults& faults_;
+  const ChaosExtent& extent_;
+  const Round round_;
+  KeyedRandom random_;
+};
+
+absl::Status TooMany(const std::string& text) {
+  return SpecError(text, absl::StrCat("makes more than ", kMaxFaults, " faults"));
+}
+
+absl::Status AddRandom(const Spec& spec, const ChaosExtent& extent, FaultSchedule* schedule) {
+  ASSIGN_OR_RETURN(const RandomFaults random, ParseRandom(spec));
+  if (extent.nodes < 2) return SpecError(spec.text, "needs two nodes at least");
+  for (Round round = 0; round < extent.rounds; ++round) {
+    Draw draw(random, extent, round);
+    if (!draw.Happens()) continue;
+    if (schedule->size() == kMaxFaults) return TooMany(spec.text);
+    schedule->push_back(draw.Next());
+  }
+  return absl::OkStatus();
+}
+
+// `where` begins its errors.
+absl::Status AddOne(const std::string& where, const std::string& text, const ChaosExtent& extent,
+                    FaultSchedule* schedule) {
+  absl::StatusOr<Spec> spec = ParseSpec(text);
+  if (!spec.ok()) return SpecError(where, std::string(spec.status().message()));
+  spec->text = absl::StrCat(where, text);  // what errors quote
+  if (spec->name == "random") return AddRandom(*spec, extent, schedule);
+  ASSIGN_OR_RETURN(Fault fault, ParseFault(*spec));
+  RETURN_IF_ERROR(Check(fault, extent, spec->text));
+  if (schedule->size() == kMaxFaults) return TooMany(spec->text);
+  schedule->push_back(std::move(fault));
+  return absl::OkStatus();
+}
+
+absl::Status AddList(const std::string& where, const std::string& list, const ChaosExtent& extent,
+                     FaultSchedule* schedule) {
+  for (std::string text : std::vector<std::string>(absl::StrSplit(list, ','))) {
+    absl::StripAsciiWhitespace(&text);
+    RETURN_IF_ERROR(AddOne(where, text, extent, schedule));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddFile(const std::string& path, const ChaosExtent& extent, FaultSchedule* schedule) {
+  const absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
+  if (!file.ok()) {
+    return InputError(absl::StrCat(kFlag, "=", std::string(kFile), path, ": ",
+                                   std::string(file.status().message())));
+  }
+  const std::string text((*file)->bytes().begin(), (*file)->bytes().end());
+  int number = 0;
+  for (std::string line : std::vector<std::string>(absl::StrSplit(text, '\n'))) {
+    ++number;
+    absl::StripAsciiWhitespace(&line);
+    if (line.empty() || line.front() == '#') continue;
+    RETURN_IF_ERROR(AddList(absl::StrCat(path, ":", number, ": "), line, extent, schedule));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<FaultSchedule> MakeFaultSchedule(std::span<const std::string> texts,
+                                                const ChaosExtent& extent) {
+  FaultSchedule schedule;
+  for (const std::string& text : texts) {
+    if (absl::StartsWith(text, kFile)) {
+      RETURN_IF_ERROR(AddFile(text.substr(kFile.size()), extent, &schedule));
+    } else {
+      RETURN_IF_ERROR(AddList(absl::StrCat(kFlag, "="), text, extent, &schedule));
+    }
+  }
+  return schedule;
+}
+
+}  // namespace grapevine
