@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/failure.h"
@@ -242,7 +241,7 @@ absl::StatusOr<FaultSchedule> MakeFaultSchedule(std::span<const std::string> tex
                                                 const ChaosExtent& extent) {
   FaultSchedule schedule;
   for (const std::string& text : texts) {
-    if (absl::StartsWith(text, kFile)) {
+    if (text.starts_with(kFile)) {
       RETURN_IF_ERROR(AddFile(text.substr(kFile.size()), extent, &schedule));
     } else {
       RETURN_IF_ERROR(AddList(absl::StrCat(kFlag, "="), text, extent, &schedule));

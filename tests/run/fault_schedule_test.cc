@@ -93,7 +93,7 @@ TEST(FaultScheduleTest, WhatCannotBeIsRefusedByName) {
   ExpectRefusedFault("kill:rank=3:at=soon", "option at: ");
   ExpectRefusedFault("kill:rank=3:at=1s:for=1s", "unknown option 'for'");
   ExpectRefusedFault("stop:rank=3:at=1s", "needs for=TIME");
-  ExpectRefusedFault("stop:rank=3:at=1s:for=9999999h", "longer than any run");
+  ExpectRefusedFault("stop:rank=3:at=1s:for=99999h", "longer than any run");
   ExpectRefusedFault("slow:rank=3:at=1s", "needs factor=NUMBER");
   ExpectRefusedFault("slow:rank=3:factor=0.5", "less than 1");
   ExpectRefusedFault("cut:at=1s", "needs edge=A-B");
