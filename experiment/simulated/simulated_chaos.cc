@@ -47,7 +47,7 @@ absl::Status VerdictOn(const Fault& fault, nanoseconds peer_timeout) {
       return lost(absl::StrCat("rank ", fault.ranks[0], " was killed by signal 9, Killed"));
     case FaultKind::kCorrupt:
       return lost(absl::StrCat("rank ", fault.ranks[0], " sent rank ", fault.ranks[1],
-                               " a message with a wrong checksum"));
+                               " a message with a wrong CRC-32C"));
     case FaultKind::kDiskFull:
       return OutputError(absl::StrCat("the disk of rank ", fault.ranks[0], " is full", cause));
     case FaultKind::kStop:

@@ -139,19 +139,16 @@ Time FaultTimeline::Passable(Rank from, Rank to, Time time) const {
   return kNever;
 }
 
-Time FaultTimeline::Obstructed(Rank from, Rank to, Time begin, Time end) const {
-  Time sum{0};
-  // What begins within the span, at whichever end, is found at the changes of both.
-  for (Time at = begin; at < end;) {
-    const Time passable = std::min(Passable(from, to, at), end);
-    sum += passable - at;
-    if (passable > at) {
-      at = passable;
-      continue;
-    }
-    at = std::min(NextChange(from, at), NextChange(to, at));
+Time FaultTimeline::EndOfPassage(Rank from, Rank to, Time begin, Time work) const {
+  Time at = Passable(from, to, begin);
+  while (at != kNever) {
+    const Time change = std::min(NextChange(from, at), NextChange(to, at));
+    const Time end = After(at, work);
+    if (end <= change) return end;
+    work -= change - at;
+    at = Passable(from, to, change);
   }
-  return sum;
+  return kNever;
 }
 
 Time FaultTimeline::NextChange(Rank rank, Time time) const {

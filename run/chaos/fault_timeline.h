@@ -46,8 +46,9 @@ class FaultTimeline {
   // The first time from `time` on at which bytes pass from `from` to `to`: no cut, no partition,
   // and neither is stopped. kNever if there is none.
   Time Passable(Rank from, Rank to, Time time) const;
-  // How long bytes did not pass between these times.
-  Time Obstructed(Rank from, Rank to, Time begin, Time end) const;
+  // When bytes that take `work` to pass from `from` to `to` have passed, from `begin` on, while
+  // they may be obstructed. kNever if they never have.
+  Time EndOfPassage(Rank from, Rank to, Time begin, Time work) const;
   // When `rank` is through with a gradient of `work` that it begins at `begin`, while it may be
   // stopped and slow. kNever if it is never.
   Time EndOfWork(Rank rank, Time begin, Time work) const;

@@ -55,20 +55,20 @@ bool FaultyNetwork::OnAlarm(FlowId id, uint32_t version, Nanoseconds now) {
   return false;
 }
 
-Nanoseconds FaultyNetwork::Lost(State& state, Nanoseconds now) {
+Nanoseconds FaultyNetwork::EndOf(State& state, Nanoseconds now) {
   const Flow& flow = state.flow;
-  Nanoseconds lost =
-      faults_->Obstructed(flow.from, flow.to, AsTime(state.since), AsTime(now)).count();
-  if (!std::exchange(state.drawn, true) && IsDropped(flow, now)) lost += kRetransmission;
-  return lost;
+  const Nanoseconds end = std::min<Nanoseconds>(
+      faults_->EndOfPassage(flow.from, flow.to, AsTime(state.since), AsTime(now - state.since))
+          .count(),
+      kFar);
+  return IsDropped(flow, now) ? end + kRetransmission : end;
 }
 
 bool FaultyNetwork::Leaves(FlowId id, Nanoseconds now) {
   State& state = flows_[id];
-  Nanoseconds until = now;
-  // What held it is over by then.
-  if (state.stage == Stage::kFlows) until += Lost(state, now);
-  until = Passable(state.flow.from, state.flow.to, until);
+  // What was held has passed by then.
+  const Nanoseconds passed = state.stage == Stage::kFlows ? EndOf(state, now) : now;
+  const Nanoseconds until = Passable(state.flow.from, state.flow.to, passed);
   if (until > now) {
     Hold(id, Stage::kHeld, now, until);
     return false;

@@ -2,7 +2,7 @@
 // and this one holds them where a fault is in their way.
 //
 // A message that begins to flow while nothing passes begins when something does. One that flows
-// meanwhile ends as much later as it was obstructed: what is cut is sent again from where it was.
+// meanwhile goes on from where it was, afterwards.
 // One that is dropped ends one retransmission later, and those behind it wait.
 #ifndef GRAPEVINE_SIM_NETWORK_FAULTY_NETWORK_H_
 #define GRAPEVINE_SIM_NETWORK_FAULTY_NETWORK_H_
@@ -45,15 +45,14 @@ class FaultyNetwork final : public NetworkModel {
     Nanoseconds since = 0;  // when the stage began
     Nanoseconds due = -1;   // of its own alarm
     Nanoseconds held = 0;   // since it had left the other model
-    bool drawn = false;     // whether it is dropped
   };
 
   // Holds the flow for a while.
   void Hold(FlowId id, Stage stage, Nanoseconds now, Nanoseconds until);
   // It would leave now: whether it does.
   bool Leaves(FlowId id, Nanoseconds now);
-  // How much later it ends for what happened in this stage.
-  Nanoseconds Lost(State& state, Nanoseconds now);
+  // When what has left the other model now has passed.
+  Nanoseconds EndOf(State& state, Nanoseconds now);
   bool IsDropped(const Flow& flow, Nanoseconds now);
   // The first time from `time` on at which bytes pass; far away if they never do.
   Nanoseconds Passable(Rank from, Rank to, Nanoseconds time) const;

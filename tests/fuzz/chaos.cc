@@ -24,8 +24,8 @@ void PlayTimeline(const FaultSchedule& schedule) {
       CHECK(timeline.Passable(rank, to, now) >= now);
       const auto end = timeline.EndOfWork(rank, now, std::chrono::seconds(1));
       CHECK(end >= now);
-      CHECK(timeline.Obstructed(rank, to, now, now + std::chrono::seconds(5)) <=
-            std::chrono::seconds(5));
+      CHECK(timeline.EndOfPassage(rank, to, now, std::chrono::seconds(1)) >
+            timeline.Passable(rank, to, now) - std::chrono::nanoseconds(1));
     }
     timeline.TakeDue(now);
     now += std::chrono::seconds(2);

@@ -23,8 +23,8 @@ constexpr const char* kPauses[] = {
     "drop:p=0.1:edge=2-3:at=round:15:for=500ms", "random:seed=3:rate=0.05:for=100ms"};
 
 // Of four nodes on a ring.
-std::vector<std::string> Run(const std::string& command, const std::string& algorithm,
-                             const std::string& out) {
+std::vector<std::string> CommandOf(const std::string& command, const std::string& algorithm,
+                                   const std::string& out) {
   return {command,
           "-n4",
           "--algorithm=" + algorithm,
@@ -56,11 +56,11 @@ class Pauses : public ::testing::TestWithParam<const char*> {};
 TEST_P(Pauses, ChangeNoBitInEitherWorld) {
   const ScratchFolder folder;
   const std::vector<std::string> faults(std::begin(kPauses), std::end(kPauses));
-  const Ended whole = RunGrapevine(Run("sim", GetParam(), folder.File("whole")));
+  const Ended whole = RunGrapevine(CommandOf("sim", GetParam(), folder.File("whole")));
   ASSERT_EQ(whole.exit_code, 0) << whole.output;
   for (const char* command : {"sim", "train"}) {
     const std::string out = folder.File(command);
-    const Ended run = RunGrapevine(Under(Run(command, GetParam(), out), faults));
+    const Ended run = RunGrapevine(Under(CommandOf(command, GetParam(), out), faults));
     ASSERT_EQ(run.exit_code, 0) << run.output;
     ExpectSameModels(folder.File("whole"), out);
     const std::string record = FileText(out + "/chaos.jsonl");
@@ -83,7 +83,7 @@ TEST(SimulatedChaos, AStopTakesItsTime) {
                                    const std::vector<std::string>& faults) {
     const std::string out = folder.File(name);
     const Ended run = RunGrapevine(Under(
-        {"sim", "-n4", "--model=phantom:1MB", "--compute=10ms", "--rounds=50", "--out=" + out},
+        {"sim", "-n4", "--model=phantom:100kB", "--compute=10ms", "--rounds=50", "--out=" + out},
         faults));
     EXPECT_EQ(run.exit_code, 0) << run.output;
     return SummaryOf(out)["simulated_time_s"].get<double>();
@@ -111,7 +111,7 @@ TEST_P(Ending, HasOneVerdictInBothWorlds) {
   const ScratchFolder folder;
   for (const char* command : {"sim", "train"}) {
     const Ended run =
-        RunGrapevine(Under(Run(command, "dpsgd", folder.File(command)), {GetParam().fault}));
+        RunGrapevine(Under(CommandOf(command, "dpsgd", folder.File(command)), {GetParam().fault}));
     EXPECT_EQ(run.exit_code, GetParam().exit_code) << run.output;
     EXPECT_THAT(run.output, HasSubstr(GetParam().culprit)) << command;
     EXPECT_THAT(FileText(folder.File(command) + "/chaos.jsonl"), HasSubstr(GetParam().fault));
@@ -122,14 +122,14 @@ TEST_P(Ending, HasOneVerdictInBothWorlds) {
 INSTANTIATE_TEST_SUITE_P(Faults, Ending,
                          ::testing::Values(Fatal{"kill:rank=2:at=round:20", 6, "rank 2"},
                                            Fatal{"kill:rank=0:at=round:20", 6, "rank 0"},
-                                           Fatal{"corrupt:edge=1-2:at=round:20", 6, "checksum"},
+                                           Fatal{"corrupt:edge=1-2:at=round:20", 6, "CRC-32C"},
                                            Fatal{"disk-full:rank=3:at=round:20", 4, "rank 3"}));
 
 TEST(ChaosFlag, WhatCannotBeIsRefusedBeforeAnythingStarts) {
   const ScratchFolder folder;
   for (const char* command : {"sim", "train"}) {
     const Ended run = RunGrapevine(
-        Under(Run(command, "dpsgd", folder.File(command)), {"cut:edge=0-2:at=1s:for=1s"}));
+        Under(CommandOf(command, "dpsgd", folder.File(command)), {"cut:edge=0-2:at=1s:for=1s"}));
     EXPECT_EQ(run.exit_code, 2);
     EXPECT_THAT(run.output, HasSubstr("--chaos=cut:edge=0-2:at=1s:for=1s: ranks 0 and 2 are no "
                                       "neighbours"));

@@ -63,13 +63,16 @@ TEST(FaultTimelineTest, BytesPassWhenNothingIsInTheirWayAnyMore) {
   EXPECT_EQ(timeline.Passable(2, 3, seconds(10)), FaultTimeline::kNever);
 }
 
-TEST(FaultTimelineTest, TheTimeInWhichNothingPassedIsCountedOnce) {
+TEST(FaultTimelineTest, WhatIsObstructedPassesInTheTimeThatIsLeft) {
   FaultTimeline timeline =
       TimelineOf("cut:edge=0-1:at=10s:for=5s,stop:rank=1:at=14s:for=3s,stop:rank=0:at=20s:for=2s");
-  EXPECT_EQ(timeline.Obstructed(0, 1, seconds(0), seconds(10)), seconds(0));
-  EXPECT_EQ(timeline.Obstructed(0, 1, seconds(0), seconds(30)), seconds(7 + 2));
-  EXPECT_EQ(timeline.Obstructed(0, 1, seconds(11), seconds(21)), seconds(6 + 1));
-  EXPECT_EQ(timeline.Obstructed(2, 3, seconds(0), seconds(30)), seconds(0));
+  EXPECT_EQ(timeline.EndOfPassage(0, 1, seconds(0), seconds(10)), seconds(10));
+  EXPECT_EQ(timeline.EndOfPassage(0, 1, seconds(0), seconds(11)), seconds(18));
+  EXPECT_EQ(timeline.EndOfPassage(1, 0, seconds(0), seconds(14)), seconds(23));
+  EXPECT_EQ(timeline.EndOfPassage(0, 1, seconds(11), seconds(0)), seconds(17));
+  EXPECT_EQ(timeline.EndOfPassage(2, 3, seconds(0), seconds(30)), seconds(30));
+  FaultTimeline forever = TimelineOf("cut:edge=0-1:at=10s");
+  EXPECT_EQ(forever.EndOfPassage(0, 1, seconds(9), seconds(2)), FaultTimeline::kNever);
 }
 
 TEST(FaultTimelineTest, AGradientWaitsWhileItsNodeIsStoppedAndGoesOnSlowly) {

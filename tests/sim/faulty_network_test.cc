@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr Nanoseconds kSecond = 1'000'000'000;
+constexpr Nanoseconds kFlowTime = 1'000'000'000;
 
 FaultTimeline FaultsOf(const std::string& text) {
   auto schedule =
@@ -49,19 +49,19 @@ TEST(FaultyNetworkTest, AMessageWaitsUntilItsEdgeIsThereAgain) {
       Deliver("cut:edge=0-1:at=0s:for=3s", {{.from = 0, .to = 1, .bytes = 1e9},
                                             {.from = 1, .to = 0, .bytes = 1e9},
                                             {.from = 2, .to = 3, .bytes = 1e9}});
-  EXPECT_THAT(delivery.left, ElementsAre(4 * kSecond, 4 * kSecond, kSecond));
+  EXPECT_THAT(delivery.left, ElementsAre(4 * kFlowTime, 4 * kFlowTime, kFlowTime));
 }
 
 TEST(FaultyNetworkTest, AMessageThatIsCutGoesOnWhereItWas) {
   const Delivery delivery =
       Deliver("cut:edge=0-1:at=500ms:for=3s", {{.from = 0, .to = 1, .bytes = 1e9}});
-  EXPECT_THAT(delivery.left, ElementsAre(4 * kSecond));
+  EXPECT_THAT(delivery.left, ElementsAre(4 * kFlowTime));
 }
 
 TEST(FaultyNetworkTest, APauseWithinAPauseCountsOnce) {
   const Delivery delivery = Deliver("cut:edge=0-1:at=500ms:for=3s,stop:rank=1:at=2s:for=4s",
                                     {{.from = 0, .to = 1, .bytes = 1e9}});
-  EXPECT_EQ(delivery.left[0], 6 * kSecond);
+  EXPECT_EQ(delivery.left[0], 6 * kFlowTime);
 }
 
 TEST(FaultyNetworkTest, AStoppedNodeNeitherSendsNorReceives) {
@@ -69,26 +69,26 @@ TEST(FaultyNetworkTest, AStoppedNodeNeitherSendsNorReceives) {
       Deliver("stop:rank=1:at=0s:for=2s", {{.from = 0, .to = 1, .bytes = 1e9},
                                            {.from = 1, .to = 2, .bytes = 1e9},
                                            {.from = 2, .to = 3, .bytes = 1e9}});
-  EXPECT_THAT(delivery.left, ElementsAre(3 * kSecond, 3 * kSecond, kSecond));
+  EXPECT_THAT(delivery.left, ElementsAre(3 * kFlowTime, 3 * kFlowTime, kFlowTime));
 }
 
 TEST(FaultyNetworkTest, WhatIsOnItsWayArrivesAfterAPartition) {
-  const Delivery delivery =
-      Deliver("partition:ranks=0:at=1500ms:for=2s", {{.from = 0, .to = 1, .bytes = 1e9}}, kSecond);
-  EXPECT_THAT(delivery.left, ElementsAre(kSecond));
-  EXPECT_THAT(delivery.arrived, ElementsAre(3500 * kSecond / 1000));
+  const Delivery delivery = Deliver("partition:ranks=0:at=1500ms:for=2s",
+                                    {{.from = 0, .to = 1, .bytes = 1e9}}, kFlowTime);
+  EXPECT_THAT(delivery.left, ElementsAre(kFlowTime));
+  EXPECT_THAT(delivery.arrived, ElementsAre(3500 * kFlowTime / 1000));
 }
 
 TEST(FaultyNetworkTest, ADroppedMessageIsLateByARetransmission) {
   const Delivery delivery = Deliver("drop:p=1:edge=0-1", {{.from = 0, .to = 1, .bytes = 1e9},
                                                           {.from = 2, .to = 3, .bytes = 1e9}});
-  EXPECT_THAT(delivery.left, ElementsAre(kSecond + kSecond / 5, kSecond));
+  EXPECT_THAT(delivery.left, ElementsAre(kFlowTime + kFlowTime / 5, kFlowTime));
 }
 
 TEST(FaultyNetworkTest, SomeAreDroppedWhereTheChanceIsBelowOne) {
   std::vector<TestMessage> messages;
   for (int i = 0; i < 200; ++i) {
-    messages.push_back({.from = 0, .to = 1, .bytes = 1000, .start = i * kSecond});
+    messages.push_back({.from = 0, .to = 1, .bytes = 1000, .start = i * kFlowTime});
   }
   const Delivery delivery = Deliver("drop:p=0.3", messages);
   int late = 0;
@@ -105,10 +105,10 @@ TEST(FaultyNetworkTest, ACreditTakesAsLongAsTheWayIsObstructed) {
   NetworkDriver driver;
   FaultyNetwork network(std::make_unique<NicNetwork>(4, NicOptions{.latency = 500}, &driver),
                         &timeline, 1, &driver);
-  EXPECT_EQ(network.Delay(0, 1, kSecond), 2 * kSecond);
-  EXPECT_EQ(network.Reply(0, 1, kSecond), 2 * kSecond);
-  EXPECT_EQ(network.Delay(0, 2, kSecond), 500);
-  EXPECT_EQ(network.Delay(0, 1, 4 * kSecond), 500);
+  EXPECT_EQ(network.Delay(0, 1, kFlowTime), 2 * kFlowTime);
+  EXPECT_EQ(network.Reply(0, 1, kFlowTime), 2 * kFlowTime);
+  EXPECT_EQ(network.Delay(0, 2, kFlowTime), 500);
+  EXPECT_EQ(network.Delay(0, 1, 4 * kFlowTime), 500);
 }
 
 // Its alarms are of frames and hosts, too, whose numbers are those of messages.
@@ -129,7 +129,7 @@ TEST(FaultyNetworkTest, PacketsAreHeldLikewise) {
     return driver.arrived();
   };
   const std::vector<Nanoseconds> without = deliver(nullptr), with = deliver(&timeline);
-  EXPECT_EQ(with[0], without[0] + 3 * kSecond);
+  EXPECT_EQ(with[0], without[0] + 3 * kFlowTime);
   EXPECT_EQ(with[1], without[1]);
 }
 
