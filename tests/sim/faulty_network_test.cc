@@ -61,7 +61,7 @@ TEST(FaultyNetworkTest, AMessageThatIsCutGoesOnWhereItWas) {
 TEST(FaultyNetworkTest, APauseWithinAPauseCountsOnce) {
   const Delivery delivery = Deliver("cut:edge=0-1:at=500ms:for=3s,stop:rank=1:at=2s:for=4s",
                                     {{.from = 0, .to = 1, .bytes = 1e9}});
-  EXPECT_EQ(delivery.left[0], 6 * kFlowTime);
+  EXPECT_EQ(delivery.left[0], 6 * kFlowTime + kFlowTime / 2);
 }
 
 TEST(FaultyNetworkTest, AStoppedNodeNeitherSendsNorReceives) {
