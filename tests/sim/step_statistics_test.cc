@@ -77,7 +77,7 @@ TEST(StepStatistics, AreOfTheStepsSinceTheFirst) {
   const Statistics result = statistics.Result();
   EXPECT_NEAR(result.time_s, 200e-9, 1e-15);
   EXPECT_EQ(result.listed[0].steps, 1);
-  EXPECT_NEAR(result.ingress_utilization.max, 0.5, 1e-12) << "1000 bytes of 10 a nanosecond";
+  EXPECT_NEAR(result.ingress_utilization->max, 0.5, 1e-12) << "1000 bytes of 10 a nanosecond";
 }
 
 TEST(StepStatistics, DivideAStepIntoItsParts) {
