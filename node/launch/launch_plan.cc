@@ -37,6 +37,25 @@ const char* Remedy(int signal) {
                            : "";
 }
 
+// All who hear of a verdict end with its code, in any order: none of them is to be blamed alone.
+absl::Status EndedAlike(std::span<const ChildEnd> ends, const ChildEnd& cause) {
+  std::vector<Rank> alike;
+  for (const ChildEnd& end : ends) {
+    if (end.wait_status == cause.wait_status && end.signalled == cause.signalled) {
+      alike.push_back(end.rank);
+    }
+  }
+  std::ranges::sort(alike);
+  const int code = WEXITSTATUS(cause.wait_status);
+  const std::string text =
+      alike.size() == 1
+          ? absl::StrCat("rank ", cause.rank, " (process ", cause.pid, ") ended with exit code ",
+                         code, "; its last lines say why")
+          : absl::StrCat("ranks ", absl::StrJoin(alike, ", "), " ended with exit code ", code,
+                         "; their last lines say why");
+  return WithFailure(absl::AbortedError(text), FailureFromNumber(code));
+}
+
 using std::chrono::milliseconds;
 using Time = LaunchPlan::Time;
 
@@ -83,10 +102,7 @@ absl::Status LaunchOutcome(std::span<const ChildEnd> ends, int interrupted_by) {
                                                        Remedy(WTERMSIG(cause->wait_status)))),
                        Failure::kPeerLost);
   }
-  const int code = WEXITSTATUS(cause->wait_status);
-  return WithFailure(absl::AbortedError(absl::StrCat(who, " ended with exit code ", code,
-                                                     "; its last lines say why")),
-                     FailureFromNumber(code));
+  return EndedAlike(ends, *cause);
 }
 
 LaunchPlan::LaunchPlan(const LaunchPlanOptions& options, Time now)

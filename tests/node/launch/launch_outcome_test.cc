@@ -46,6 +46,14 @@ TEST(LaunchOutcome, AmongEqualsTheFirst) {
   EXPECT_EQ(FailureOf(LaunchOutcome(ends, 0)), Failure::kOutput);
 }
 
+// Nodes that have heard one verdict end alike, in any order: the launcher cannot know whose it was.
+TEST(LaunchOutcome, BlamesNobodyAloneWhereSeveralEndAlike) {
+  const std::vector ends = {End(5, Exited(4)), End(1, Exited(4)), End(2, Exited(143), true),
+                            End(3, Exited(4))};
+  EXPECT_EQ(LaunchOutcome(ends, 0).message(),
+            "ranks 1, 3, 5 ended with exit code 4; their last lines say why");
+}
+
 // A program that is no node of ours, or a sanitizer's: what scripts see is in the table.
 TEST(LaunchOutcome, AnExitCodeOutsideTheTableIsAFailureWithoutAClass) {
   for (const int code : {1, 66, 127, 255}) {
