@@ -75,6 +75,29 @@ TEST_P(Pauses, ChangeNoBitInEitherWorld) {
 INSTANTIATE_TEST_SUITE_P(Algorithms, Pauses,
                          ::testing::Values("dpsgd", "dpsgd:order=atc", "allreduce"));
 
+// Many more, of every method whose nodes go through rounds together, over both kinds of networks.
+TEST(SimulatedChaos, RandomPausesChangeNoBitOfAnyMethod) {
+  const ScratchFolder folder;
+  for (const char* algorithm :
+       {"dpsgd:local=3", "sgp", "sgp:overlap=2", "noloco:every=2", "allreduce:tree",
+        "allreduce:hierarchical:groups=2", "average:every=3", "ps", "ps:servers=2"}) {
+    const auto simulate = [&](const std::string& name, const std::vector<std::string>& more) {
+      std::vector<std::string> command = CommandOf("sim", algorithm, folder.File(name));
+      command.insert(command.end(), {"--compute=5ms", "--overwrite"});
+      command.insert(command.end(), more.begin(), more.end());
+      const Ended run = RunGrapevine(command);
+      EXPECT_EQ(run.exit_code, 0) << algorithm << ": " << run.output;
+      return FileText(folder.File(name) + "/model.safetensors");
+    };
+    const std::string model = simulate("whole", {});
+    ASSERT_FALSE(model.empty());
+    for (const char* network : {"--network-model=nic", "--network-model=packets"}) {
+      EXPECT_TRUE(simulate("bumpy", {network, "--chaos=random:seed=4:rate=0.4:for=200ms"}) == model)
+          << algorithm << " " << network;
+    }
+  }
+}
+
 // Nodes that compute for 10 ms and wait for each other: a stop of a second is one, and the time of
 // messages is small.
 TEST(SimulatedChaos, AStopTakesItsTime) {

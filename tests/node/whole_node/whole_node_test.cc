@@ -37,6 +37,9 @@ using ::testing::Not;
 // Far above what time-outs can add up to.
 constexpr std::chrono::minutes kDeadline{5};
 
+// Of each test, so that all together play ten thousand runs.
+constexpr uint64_t kSeeds = 1112;
+
 std::optional<uint64_t> Number(const char* variable) {
   const char* text = std::getenv(variable);
   return text == nullptr ? std::nullopt : std::optional<uint64_t>(std::strtoull(text, nullptr, 10));
@@ -49,7 +52,7 @@ void ForEverySeed(RunPlan (*draw)(uint64_t seed),
                   const std::function<void(const RunPlan&, SimulatedRun&)>& check) {
   const std::optional<uint64_t> only = Number("GRAPEVINE_SEED");
   const uint64_t first = only.value_or(1);
-  const uint64_t last = only ? first : Number("GRAPEVINE_SEEDS").value_or(1000);
+  const uint64_t last = only ? first : Number("GRAPEVINE_SEEDS").value_or(kSeeds);
   for (uint64_t seed = first; seed <= last && !::testing::Test::HasFailure(); ++seed) {
     const RunPlan plan = draw(seed);
     SCOPED_TRACE(Describe(plan));
