@@ -14,6 +14,9 @@ absl::Status CheckForeseen(const Event& event) {
     return absl::InternalError(absl::StrCat("the post for ", Describe(lost->tag), " of rank ",
                                             lost->from, " was lost, but not withdrawn"));
   }
+  if (std::holds_alternative<Prepare>(event) || std::holds_alternative<ViewChanged>(event)) {
+    return absl::InternalError("the members change, but this algorithm's are always the same");
+  }
   return absl::OkStatus();
 }
 

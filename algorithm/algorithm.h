@@ -31,8 +31,9 @@ struct Waiting {
   Tag tag;
 };
 
-// The error of an algorithm that foresees all its messages, for an Offered or a Lost: it names the
-// peer and the message. OK for all other events.
+// The error of an algorithm that foresees all its messages and whose members are always the same,
+// for an Offered, a Lost and what changes members: it names the peer and the message. OK for all
+// other events.
 absl::Status CheckForeseen(const Event& event);
 
 class Algorithm {
@@ -43,9 +44,9 @@ class Algorithm {
   // event and end the run.
   virtual absl::Status On(const Event& event, Host& host) = 0;
 
-  // Shows all that it keeps from one round to the next. Called during Host::Boundary, by the
-  // driver, and during Start, by the algorithm itself. An algorithm that does not say what it keeps
-  // cannot be checkpointed: an error.
+  // Shows all that it keeps from one round to the next. Called during Host::Boundary or at rest, by
+  // the driver, and during Start, by the algorithm itself. An algorithm that does not say what it
+  // keeps cannot be checkpointed: an error.
   virtual absl::Status VisitState(StateVisitor& state, Host& host);
 
   // The current round (the number of completed rounds).
@@ -77,6 +78,8 @@ struct AlgorithmOptions {
   RunLength length = {};
   // For an algorithm's random choices, the same at all nodes.
   uint64_t seed = 1;
+  // How many nodes the run began with, where some are lost since; 0: those of the mixing.
+  Rank began_with = 0;
 };
 
 // The algorithm that `spec` names ("NAME:key=value") among the registered ones

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <variant>
 
+#include "algorithm/membership/view.h"
 #include "algorithm/message.h"
 #include "algorithm/state_visitor.h"
 #include "base/ids.h"
@@ -35,7 +36,7 @@ struct Offered {
   int64_t bytes = 0;
   Note note = {};
 };
-// A post that was withdrawn will not be filled: its buffer is free again.
+// A post will not be filled: it was withdrawn, or its sender is lost. Its buffer is free again.
 struct Lost {
   Rank from;
   Tag tag;
@@ -54,9 +55,9 @@ struct GradientReady {
 struct Left {
   SendId id;
 };
-// The end of a send. The receiver has the message, complete, in the buffer that it posted, or has
-// declined what was offered, of which nothing has left: the part may be written again. Never comes
-// for a message that is lost.
+// The end of a send. The receiver has the message, complete, in the buffer that it posted; or,
+// undelivered, has declined what was offered, of which nothing has left, or is lost itself. The
+// part may be written again. Never comes for a message that is lost between two nodes that are not.
 struct Sent {
   SendId id;
   bool delivered = true;
@@ -69,7 +70,21 @@ struct RoundLimit {
   Round limit;
 };
 
-using Event = std::variant<Start, Received, Offered, Lost, GradientReady, Left, Sent, RoundLimit>;
+// A member is lost. The node says how far it may go without being asked again (Host::Promise), and
+// goes no further until the view that follows.
+struct Prepare {
+  uint32_t ballot = 0;
+  bool operator==(const Prepare&) const = default;
+};
+// Who is in the run from round view->from on, which is no less than what any member has promised.
+// From this event on, posts for messages of those who are not end in Lost and sends to them in an
+// undelivered Sent, also those that are requested later. Nothing else of them comes any more.
+struct ViewChanged {
+  const View* view;  // outlives the algorithm
+};
+
+using Event = std::variant<Start, Received, Offered, Lost, GradientReady, Left, Sent, RoundLimit,
+                           Prepare, ViewChanged>;
 
 }  // namespace grapevine
 

@@ -43,6 +43,8 @@ class Host {
   // A range of the initial replica, one reference; the same on every node.
   virtual Vec InitialReplica(ReplicaRange range) = 0;
 
+  // Elements of a live vector, of an optimizer's state, too.
+  virtual int64_t SizeOf(Vec vector) const = 0;
   // `role` says in error messages what the vector is for: "a neighbour's replica". A string
   // literal: the pointer is kept.
   virtual Vec New(int64_t size, const char* role) = 0;
@@ -88,6 +90,10 @@ class Host {
   // A gradient enters a model that has had `staleness` updates since the replica at which it was
   // taken; 0: none. For measurements, of algorithms whose nodes do not go through rounds together.
   virtual void GradientApplied(int64_t staleness) = 0;
+
+  // Answers a Prepare, which only drivers whose members change raise: until the view that follows,
+  // no round after `round` begins here; -1: none.
+  virtual void Promise(uint32_t ballot, Round round) {}
 
   // Round `completed` is over and `model` is this node's model: metrics are taken and state can
   // be exported here. Never a barrier. A node without a whole model (a parameter server) passes

@@ -56,6 +56,7 @@ const Registration kDpsgd(Algorithms(),
                                         "dpsgd:order=atc:local=2"},
                            .overlap = "D-PSGD sends while it computes",
                            .make = MakeDpsgd,
+                           .resilient = [](const Spec&) { return true; },
                            .messages = Messages,
                            .advised = [](Rank) { return std::vector<std::string>{"dpsgd"}; }});
 

@@ -94,12 +94,12 @@ void NeighbourAveraging::SendOwn(Host& host) {
   }
 }
 
-NeighbourAveraging::Slot* NeighbourAveraging::Arrive(const Received& event) {
+NeighbourAveraging::Slot* NeighbourAveraging::Arrive(Rank sender, const Tag& tag) {
   for (int64_t index = std::max<int64_t>(0, current_ - delay_); index < posted_; ++index) {
-    if (event.tag != TagOf(index)) continue;
+    if (tag != TagOf(index)) continue;
     Inbox& inbox = Due(index + delay_);
-    const auto from = std::ranges::lower_bound(inbox.row.in, event.from, {}, &Neighbour::rank);
-    if (from == inbox.row.in.end() || from->rank != event.from) return nullptr;
+    const auto from = std::ranges::lower_bound(inbox.row.in, sender, {}, &Neighbour::rank);
+    if (from == inbox.row.in.end() || from->rank != sender) return nullptr;
     Slot& slot = inbox.slots[from - inbox.row.in.begin()];
     if (std::exchange(slot.arrived, true)) return nullptr;
     --inbox.missing;
@@ -109,15 +109,23 @@ NeighbourAveraging::Slot* NeighbourAveraging::Arrive(const Received& event) {
   return nullptr;
 }
 
-absl::StatusOr<NeighbourAveraging::Slot*> NeighbourAveraging::TakeIn(const Received& event) {
-  Slot* const slot = Arrive(event);
+absl::StatusOr<NeighbourAveraging::Slot*> NeighbourAveraging::TakeIn(Rank from, const Tag& tag) {
+  Slot* const slot = Arrive(from, tag);
   if (slot != nullptr) return slot;
-  return absl::InternalError(absl::StrCat("a replica of rank ", event.from, " for round ",
-                                          event.tag.index, " came without a post; the next average",
-                                          " is that of round ", steps_.RoundOf(current_)));
+  return absl::InternalError(absl::StrCat(
+      "a replica of rank ", from, " for round ", tag.index,
+      " came without a post; the next average is that of round ", steps_.RoundOf(current_)));
 }
 
-absl::Status NeighbourAveraging::On(const Received& event, Host&) { return TakeIn(event).status(); }
+absl::Status NeighbourAveraging::On(const Received& event, Host&) {
+  return TakeIn(event.from, event.tag).status();
+}
+
+absl::Status NeighbourAveraging::On(const Lost& event, Host&) {
+  ASSIGN_OR_RETURN(Slot* const slot, TakeIn(event.from, event.tag));
+  slot->weight = 0;
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::vector<NeighbourAveraging::Unsent>::iterator> NeighbourAveraging::Find(
     SendId id) {
@@ -134,9 +142,10 @@ absl::Status NeighbourAveraging::On(const Left& event, Host& host) {
   return absl::OkStatus();
 }
 
-absl::Status NeighbourAveraging::On(const Sent& event, Host&) {
+absl::Status NeighbourAveraging::On(const Sent& event, Host& host) {
   ASSIGN_OR_RETURN(const auto sent, Find(event.id));
   unsent_.erase(sent);
+  if (held_) SendOwn(host);  // where its receiver is lost, it has not left before
   return absl::OkStatus();
 }
 
@@ -154,6 +163,7 @@ NeighbourAveraging::Terms NeighbourAveraging::Mixture(double total, const Host& 
   for (size_t i = 0; i < inbox.slots.size(); ++i) {
     const Neighbour& neighbour = inbox.row.in[i];
     const Slot& slot = inbox.slots[i];
+    if (slot.weight == 0) continue;
     const float weight = static_cast<float>(neighbour.weight * slot.weight / total);
     rest -= weight;
     terms.push_back({weight, host.Whole(slot.replica)});

@@ -37,6 +37,8 @@ class NeighbourAveraging : public Averaging {
   absl::Status On(const Received& event, Host& host) override;
   absl::Status On(const Left& event, Host& host) override;
   absl::Status On(const Sent& event, Host& host) override;
+  // The own replica takes the place of a lost one: its weight goes to that.
+  absl::Status On(const Lost& event, Host& host) override;
   bool complete() const override { return due().missing == 0 && !Lagging(); }
   absl::StatusOr<Terms> Take(const Host& host) override { return Mixture(1, host); }
   void End(Host& host) override;
@@ -49,7 +51,7 @@ class NeighbourAveraging : public Averaging {
   struct Slot {
     Vec replica;
     bool arrived = false;
-    double weight = 1;  // of the replica in the sum, beside that of the graph
+    double weight = 1;  // of the replica in the sum, beside that of the graph; 0: it is lost
   };
   // The in-neighbours' replicas of one average, as far as they have arrived. Reused: an average
   // allocates nothing, and recomputes nothing while the graph stays the same.
@@ -69,8 +71,8 @@ class NeighbourAveraging : public Averaging {
   // Sends `replica` to the out-neighbours of the current average, or as soon as those that should
   // have left have done so.
   void Share(Vec replica, const Note& note, Host& host);
-  // The slot of what has arrived; an error if nothing was posted for it.
-  absl::StatusOr<Slot*> TakeIn(const Received& event);
+  // The slot of what has arrived, or is lost; an error if nothing was posted for it.
+  absl::StatusOr<Slot*> TakeIn(Rank from, const Tag& tag);
 
   // The average under way, or the next one.
   int64_t current() const { return current_; }
@@ -104,8 +106,8 @@ class NeighbourAveraging : public Averaging {
   Inbox& OpenInbox(int64_t due, int64_t index);
   void Post(Inbox* inbox, Host& host);
   void SendOwn(Host& host);
-  // Marks what has arrived; null if nothing was posted for it.
-  Slot* Arrive(const Received& event);
+  // Marks what has arrived, or is lost; null if nothing was posted for it.
+  Slot* Arrive(Rank from, const Tag& tag);
   // Whether a replica of an average before the last `delay` has not left.
   bool Lagging() const;
   bool late(const Unsent& unsent) const { return unsent.index < current_ - delay_ && !unsent.left; }

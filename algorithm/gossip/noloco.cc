@@ -68,6 +68,7 @@ const Registration kNoLoCo(
              "neighbours; over pairs with --topology=random-matching",
      .examples = {"noloco:every=3", "noloco:every=2:momentum=0.3:lr=0.5:pull=0.9"},
      .make = MakeNoLoCo,
+     .resilient = [](const Spec&) { return true; },
      .messages = Messages,
      .memory = Memory});
 

@@ -42,6 +42,12 @@ const Registration kSgp(
      .examples = {"sgp", "sgp:overlap=1", "sgp:overlap=3"},
      .weights = {Stochastic::kDoubly, Stochastic::kColumns},
      .make = MakeSgp,
+     // What is in flight between rounds cannot be carried from one view to the next.
+     .resilient =
+         [](const Spec& spec) {
+           const absl::StatusOr<Round> overlap = OverlapOf(spec);
+           return overlap.ok() && *overlap == 0;
+         },
      .memory = Memory});
 
 }  // namespace

@@ -41,6 +41,8 @@ class Averaging {
   virtual absl::Status On(const Received& event, Host& host) = 0;
   virtual absl::Status On(const Left& event, Host& host) = 0;
   virtual absl::Status On(const Sent& event, Host& host) = 0;
+  // Not expected, unless the average can do without what is lost.
+  virtual absl::Status On(const Lost& event, Host& host) { return CheckForeseen(event); }
 
   // Whether the average that was begun can be taken.
   virtual bool complete() const = 0;

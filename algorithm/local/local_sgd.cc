@@ -19,6 +19,8 @@ absl::Status LocalSgd::On(const Event& event, Host& host) {
     RETURN_IF_ERROR(parts_.averaging->On(*left, host));
   } else if (const auto* sent = std::get_if<Sent>(&event)) {
     RETURN_IF_ERROR(parts_.averaging->On(*sent, host));
+  } else if (const auto* lost = std::get_if<Lost>(&event)) {
+    RETURN_IF_ERROR(parts_.averaging->On(*lost, host));
   } else if (const auto* limit = std::get_if<RoundLimit>(&event)) {
     OnLimit(*limit, host);
   } else if (const auto* start = std::get_if<Start>(&event)) {

@@ -4,9 +4,10 @@
 // gossip are in different rounds, and none may go through a round in one graph while its neighbour
 // goes through it in another:
 //
-//   1. Prepare: everybody left begins no round any more, and says which one it has begun last.
-//   2. Once all have answered, the view: it holds from the round after the latest of these. Those
-//      behind go through the rounds until then without the lost (algorithm/event.h, Lost).
+//   1. Prepare: everybody left says how far it may have gone by the time of the view, the last
+//      round that it may begin until then, and keeps to it.
+//   2. Once all have answered, the view: it holds from the round after the latest of these. All go
+//      through the rounds until then without the lost (algorithm/event.h, Lost).
 //
 // Members lost meanwhile open the question anew, under a ballot of its own; late answers to an
 // earlier one count for nothing. A view may follow another before everybody has reached the
@@ -24,15 +25,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "algorithm/event.h"
 #include "algorithm/membership/view.h"
 
 namespace grapevine {
-
-// To everybody left: begin no round, say which one was begun last.
-struct Prepare {
-  uint32_t ballot = 0;
-  bool operator==(const Prepare&) const = default;
-};
 
 class ViewAgreement {
  public:
@@ -44,9 +40,9 @@ class ViewAgreement {
 
   // A member is lost. Nothing happens if it is known to be.
   void Lose(Member member);
-  // An answer, which may come again: `round` is the last that `member` has begun; -1: none. Errors
+  // An answer, which may come again: `round` is the last that `member` may begin; -1: none. Errors
   // are the member's violations, to follow "rank 3 ".
-  absl::Status OnBegun(Member member, uint32_t ballot, Round round);
+  absl::Status OnPromise(Member member, uint32_t ballot, Round round);
 
   // What everybody left is to be told, if there is anything new.
   std::optional<Decree> Take() { return std::exchange(decree_, std::nullopt); }
@@ -63,7 +59,7 @@ class ViewAgreement {
   std::vector<Member> living_;
   uint32_t ballot_ = 0;
   bool asking_ = false;
-  std::map<Member, Round> begun_;  // answers to this ballot
+  std::map<Member, Round> promised_;  // answers to this ballot
   std::optional<Decree> decree_;
 };
 

@@ -231,6 +231,7 @@ class Runner final : public TransportSink, private Host {
   int64_t replica_size() const override { return layout_->size; }
   ReplicaRange parameters() const override { return {0, layout_->parameter_size}; }
   Vec InitialReplica(ReplicaRange range) override;
+  int64_t SizeOf(Vec vector) const override { return data_path_->vectors().size(vector); }
   Vec New(int64_t size, const char* role) override { return data_path_->vectors().New(size, role); }
   Vec NewOptimizerState(ReplicaRange range) override;
   void Drop(Vec vector) override { data_path_->Drop(vector); }

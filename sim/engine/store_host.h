@@ -31,6 +31,7 @@ class StoreHost : public Host {
     Fail(replica.status());
     return store_->New(range.size, "the starting replica");
   }
+  int64_t SizeOf(Vec vector) const override { return store_->At(vector).size; }
   Vec New(int64_t size, const char* role) override { return store_->New(size, role); }
   Vec NewOptimizerState(ReplicaRange range) override { return store_->NewOptimizerState(range); }
   void Drop(Vec vector) override { store_->Drop(vector); }

@@ -18,6 +18,7 @@ class IdleHost final : public Host {
   int64_t replica_size() const override { return replica_size_; }
   ReplicaRange parameters() const override { return whole_replica(); }
   Vec InitialReplica(ReplicaRange) override { return {1}; }
+  int64_t SizeOf(Vec) const override { return 0; }
   Vec New(int64_t size, const char*) override {
     allocated += size;
     return {2};

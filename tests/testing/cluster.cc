@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "algorithm/algorithm_kind.h"
+#include "algorithm/membership/resilient_algorithm.h"
 #include "base/status_macros.h"
 #include "kernels/vector/vector_table.h"
 #include "optim/optimizer.h"
@@ -64,6 +66,10 @@ class Cluster::Node final : public Host {
   }
 
   void Choices(std::vector<Choice>* choices) const {
+    if (detection_due_) choices->push_back({Choice::Kind::kDetection, rank_});
+    if (!promises_.empty()) choices->push_back({Choice::Kind::kPromise, rank_});
+    if (dead_) return;
+    if (!decrees_.empty()) choices->push_back({Choice::Kind::kDecree, rank_});
     if (!gradients_.empty()) choices->push_back({Choice::Kind::kGradient, rank_});
     if (!sent_.empty()) choices->push_back({Choice::Kind::kSent, rank_});
     if (limit_due_) choices->push_back({Choice::Kind::kLimit, rank_});
@@ -92,9 +98,26 @@ class Cluster::Node final : public Host {
         return TakeLoss(choice.from, choice.tag);
       case Choice::Kind::kLimit:
         return HearLimit();
+      case Choice::Kind::kDetection:
+        detection_due_ = false;
+        cluster_.agreement_->Lose(rank_);
+        cluster_.SendDecrees();
+        return absl::OkStatus();
+      case Choice::Kind::kDecree:
+        return TakeDecree();
+      case Choice::Kind::kPromise:
+        return TakePromise();
     }
     return absl::OkStatus();
   }
+
+  void Kill() {
+    Say("dies");
+    dead_ = true;
+    detection_due_ = true;
+  }
+  bool dead() const { return dead_; }
+  void Tell(const ViewAgreement::Decree& decree) { decrees_.push_back(decree); }
 
   void Lose(const Choice& choice) {
     const Message lost = arriving_.extract(std::pair(choice.from, choice.tag)).mapped();
@@ -103,6 +126,7 @@ class Cluster::Node final : public Host {
 
   // Host:
   int64_t replica_size() const override { return cluster_.layout_.size; }
+  int64_t SizeOf(Vec vector) const override { return vectors_.size(vector); }
   ReplicaRange parameters() const override { return {0, cluster_.layout_.parameter_size}; }
   Vec InitialReplica(ReplicaRange range) override {
     std::vector<float> whole(replica_size());
@@ -118,7 +142,10 @@ class Cluster::Node final : public Host {
     vectors_.Clear(state);
     return state;
   }
-  void Drop(Vec vector) override { vectors_.Drop(vector); }
+  void Drop(Vec vector) override {
+    steps_.erase(vector.id);
+    vectors_.Drop(vector);
+  }
   void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override {
     Say(absl::StrCat("computes its gradient of round ", round));
     gradient_.assign(replica_size(), 0.0f);
@@ -134,10 +161,12 @@ class Cluster::Node final : public Host {
   }
   void Step(const StepRequest& request) override {
     Say(absl::StrCat("mixes ", request.mix.size(), " vectors and steps"));
-    // Those that a restored state has taken before.
-    const int64_t before = cluster_.options_.resume.empty() ? 0 : cluster_.options_.begin;
-    CHECK_EQ(request.step, before + steps_[request.state.id]++)
-        << "the steps of a state are miscounted";
+    // Those that a restored state has taken before, or one that was carried from view to view.
+    const int64_t before = cluster_.agreement_ && cluster_.view().epoch > 0 ? request.step
+                           : cluster_.options_.resume.empty()               ? 0
+                                                              : cluster_.options_.begin;
+    const auto [steps, first] = steps_.try_emplace(request.state.id, before);
+    CHECK_EQ(request.step, steps->second++) << "the steps of a state are miscounted";
     ApplyStep(*cluster_.optimizer_, cluster_.layout_, request, vectors_);
   }
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override {
@@ -157,6 +186,7 @@ class Cluster::Node final : public Host {
     const bool answers = offer != arriving_.end() && offer->second.announced;
     const Posted posted{.slice = vectors_.Slice(std::get<Part>(into)), .answers = answers};
     CHECK(posts_.emplace(name, posted).second) << "posted twice";
+    if (left_out_.contains(from)) withdrawn_.insert(name);
   }
   void Decline(Rank from, Tag tag) override {
     Say(absl::StrCat("declines ", Name(tag), " of ", from));
@@ -175,6 +205,10 @@ class Cluster::Node final : public Host {
     CHECK(post != posts_.end() && !post->second.asked_back) << "withdrew what is not posted";
     post->second.asked_back = true;
     if (!post->second.answers) withdrawn_.insert(name);
+  }
+  void Promise(uint32_t ballot, Round round) override {
+    Say(absl::StrCat("promises not to begin round ", round + 1));
+    promises_.push_back({ballot, round});
   }
   void GradientApplied(int64_t staleness) override {
     Say(absl::StrCat("applies a gradient of staleness ", staleness));
@@ -239,10 +273,48 @@ class Cluster::Node final : public Host {
     if (!offered) bytes_sent_ += message.slice.bytes();
     const bool ended = std::ranges::none_of(
         sent_, [&](const Outcome& last) { return last.to == to && last.tag == tag; });
+    ++not_received_;
+    if (left_out_.contains(to)) {
+      sent_.push_back({Sent{message.id, false}, to, tag});
+      return message.id;
+    }
     CHECK(cluster_.nodes_[to]->arriving_.emplace(std::pair(rank_, tag), message).second && ended)
         << "a tag is used again before its last message has ended";
-    ++not_received_;
     return message.id;
+  }
+
+  absl::Status TakeDecree() {
+    const ViewAgreement::Decree decree = decrees_.front();
+    decrees_.pop_front();
+    if (const auto* prepare = std::get_if<Prepare>(&decree)) return Deliver(*prepare);
+    const View& agreed = std::get<View>(decree);
+    Say(absl::StrCat("hears of view ", agreed.epoch, ", from round ", agreed.from, " on"));
+    RETURN_IF_ERROR(Deliver(ViewChanged{&*std::ranges::find(cluster_.views_, agreed)}));
+    for (Rank rank = 0; rank < cluster_.options_.nodes; ++rank) {
+      if (!agreed.RankOf(rank)) LeaveOut(rank);
+    }
+    return absl::OkStatus();
+  }
+  // Ends what is under way between the two.
+  void LeaveOut(Rank lost) {
+    if (!left_out_.insert(lost).second) return;
+    for (const auto& [name, post] : posts_) {
+      if (name.first == lost) withdrawn_.insert(name);
+    }
+    std::erase_if(arriving_, [lost](const auto& message) { return message.first.first == lost; });
+    std::erase_if(cluster_.nodes_[lost]->arriving_, [&](const auto& message) {
+      const auto& [from, tag] = message.first;
+      if (from != rank_) return false;
+      sent_.push_back({Sent{message.second.id, false}, lost, tag});
+      return true;
+    });
+  }
+  absl::Status TakePromise() {
+    const auto [ballot, round] = promises_.front();
+    promises_.pop_front();
+    RETURN_IF_ERROR(cluster_.agreement_->OnPromise(rank_, ballot, round));
+    cluster_.SendDecrees();
+    return absl::OkStatus();
   }
 
   absl::Status TakeMessage(Rank from, Tag tag) {
@@ -302,7 +374,10 @@ class Cluster::Node final : public Host {
     if (const auto* sent = std::get_if<Sent>(&outcome.event)) {
       --not_received_;
       if (!sent->delivered)
-        Say(absl::StrCat("hears that ", outcome.to, " declined ", Name(outcome.tag)));
+        Say(absl::StrCat(
+            "hears that ", outcome.to,
+            left_out_.contains(outcome.to) ? " is lost, and has not got " : " declined ",
+            Name(outcome.tag)));
     }
     return Deliver(outcome.event);
   }
@@ -349,6 +424,11 @@ class Cluster::Node final : public Host {
   Staleness staleness_;
   Round completed_ = 0;
   std::unique_ptr<StateSaver> saver_;
+  bool dead_ = false;
+  bool detection_due_ = false;  // of its death
+  std::set<Rank> left_out_;     // by the views that it knows
+  std::deque<ViewAgreement::Decree> decrees_;
+  std::deque<std::pair<uint32_t, Round>> promises_;  // ballots, and the last rounds begun
 };
 
 Cluster::Cluster(ClusterOptions options)
@@ -365,16 +445,28 @@ Cluster::Cluster(ClusterOptions options)
   CHECK(workers.ok()) << workers.status();
   workers_ = *workers;
   rounds_ = options_.rounds && HasRounds(options_.algorithm);
+  if (options_.resilient) {
+    View first;
+    for (Rank rank = 0; rank < options_.nodes; ++rank) first.members.push_back(rank);
+    agreement_ = std::make_unique<ViewAgreement>(first, std::numeric_limits<Round>::max());
+    mixings_ = std::make_unique<ViewMixing>(
+        LivingMixingRequest{.whole = *mixing,
+                            .topology = options_.topology,
+                            .mixing = options_.mixing,
+                            .seed = options_.seed,
+                            .usable = Algorithms().Read(options_.algorithm)->kind->weights});
+  }
   if (!HasRounds(options_.algorithm)) budget_ = std::make_unique<GradientBudget>(workers_);
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
     nodes_.push_back(std::make_unique<Node>(rank, *this));
-    nodes_.back()->Adopt(
-        MakeNode({.rank = rank,
-                  .mixing = *mixing,
-                  .learning_rate = [lr = options_.learning_rate](Round) { return lr; },
-                  .window = options_.window,
-                  .length = options_.length,
-                  .seed = options_.seed}));
+    const AlgorithmOptions node{
+        .rank = rank,
+        .mixing = *mixing,
+        .learning_rate = [lr = options_.learning_rate](Round) { return lr; },
+        .window = options_.window,
+        .length = options_.length,
+        .seed = options_.seed};
+    nodes_.back()->Adopt(options_.resilient ? MakeResilient(node) : MakeNode(node));
   }
 }
 
@@ -385,6 +477,24 @@ std::unique_ptr<Algorithm> Cluster::MakeNode(const AlgorithmOptions& options) co
   auto algorithm = MakeAlgorithm(options_.algorithm, options);
   CHECK(algorithm.ok()) << algorithm.status();
   return *std::move(algorithm);
+}
+
+std::unique_ptr<Algorithm> Cluster::MakeResilient(const AlgorithmOptions& options) {
+  const auto instance = [this, options](const View& view,
+                                        Rank rank) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
+    AlgorithmOptions node = options;
+    ASSIGN_OR_RETURN(const LivingMixing living, mixings_->Of(view));
+    node.rank = rank;
+    node.mixing = living.mixing;
+    node.began_with = options_.nodes;
+    return MakeAlgorithm(options_.algorithm, std::move(node));
+  };
+  auto made = ResilientAlgorithm::Make({.self = options.rank,
+                                        .first = agreement_->view(),
+                                        .window = options.window,
+                                        .make = instance});
+  CHECK(made.ok()) << made.status();
+  return *std::move(made);
 }
 
 absl::Status Cluster::Begin(Round limit) {
@@ -412,7 +522,7 @@ absl::Status Cluster::Run(Round limit) {
   }
   RETURN_IF_ERROR(status);
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
-    if (nodes_[rank]->resting()) continue;
+    if (nodes_[rank]->dead() || nodes_[rank]->resting()) continue;
     std::string waits;
     for (const Waiting& waiting : nodes_[rank]->algorithm().waiting_for()) {
       absl::StrAppend(&waits, " ", Name(waiting.tag), " with rank ", waiting.peer);
@@ -432,6 +542,15 @@ std::vector<Cluster::Choice> Cluster::Choices() const {
 
 absl::Status Cluster::Take(const Choice& choice) { return nodes_[choice.node]->Take(choice); }
 void Cluster::Lose(const Choice& message) { nodes_[message.node]->Lose(message); }
+void Cluster::Kill(Rank rank) { nodes_[rank]->Kill(); }
+bool Cluster::alive(Rank rank) const { return !nodes_[rank]->dead(); }
+
+void Cluster::SendDecrees() {
+  const std::optional<ViewAgreement::Decree> decree = agreement_->Take();
+  if (!decree) return;
+  if (const auto* view = std::get_if<View>(&*decree)) views_.push_back(*view);
+  for (const Member member : agreement_->living()) nodes_[member]->Tell(*decree);
+}
 
 std::vector<NodeState> Cluster::saved() const {
   std::vector<NodeState> states;

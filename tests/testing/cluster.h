@@ -8,6 +8,7 @@
 #define GRAPEVINE_TESTS_TESTING_CLUSTER_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -17,6 +18,8 @@
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/gradient_budget.h"
+#include "algorithm/membership/view_agreement.h"
+#include "algorithm/membership/view_mixing.h"
 #include "algorithm/staleness.h"
 #include "kernels/vector/replica_layout.h"
 #include "optim/optimizer.h"
@@ -49,6 +52,8 @@ struct ClusterOptions {
   std::function<void(Rank, Round, std::span<const float> x, std::span<float> gradient)> gradient;
   // Nodes begin in this round.
   Round begin = 0;
+  // Nodes go on without those that are lost (Kill).
+  bool resilient = false;
   // If set, each begins with its own of these states, which are of that round.
   std::vector<NodeState> resume = {};
   // At this boundary every node's state is taken.
@@ -75,9 +80,20 @@ class Cluster {
   // What can happen next: a node learns that part of a gradient is computed, that a message has
   // left or that its send has ended, oldest first; a message arrives for which a buffer is posted;
   // an offer arrives for which none is; a post that was withdrawn is lost, which may race with its
-  // message; a node hears that its own limit has moved.
+  // message; a node hears that its own limit has moved. Of membership: a death is noticed, a node
+  // hears what is agreed upon, its answer arrives.
   struct Choice {
-    enum class Kind { kGradient, kSent, kMessage, kOffer, kLoss, kLimit };
+    enum class Kind {
+      kGradient,
+      kSent,
+      kMessage,
+      kOffer,
+      kLoss,
+      kLimit,
+      kDetection,
+      kDecree,
+      kPromise
+    };
     Kind kind;
     Rank node;
     Rank from = 0;  // of a message, an offer or a post
@@ -87,6 +103,12 @@ class Cluster {
   absl::Status Take(const Choice& choice);
   // The message is lost: it has left, and nobody gets it.
   void Lose(const Choice& message);
+  // The node does nothing from now on. What it has sent may still arrive, until the others have
+  // agreed to go on without it.
+  void Kill(Rank rank);
+  bool alive(Rank rank) const;
+  // The latest view that was agreed upon, of resilient nodes.
+  const View& view() const { return agreement_->view(); }
 
   // The states of all nodes at options.save_at, once all of them are there.
   std::vector<NodeState> saved() const;
@@ -114,15 +136,21 @@ class Cluster {
   class Node;
 
   std::unique_ptr<Algorithm> MakeNode(const AlgorithmOptions& options) const;
+  std::unique_ptr<Algorithm> MakeResilient(const AlgorithmOptions& options);
   // The limit of a node.
   Round LimitOf(Rank rank) const;
+  // Tells everybody left what was agreed upon since.
+  void SendDecrees();
 
   ClusterOptions options_;
   ReplicaLayout layout_;
   std::unique_ptr<Optimizer> optimizer_;
   KeyedRandom order_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  Rank workers_ = 0;  // the ranks from 0 on that hold a model
+  std::unique_ptr<ViewMixing> mixings_;       // of resilient nodes
+  std::unique_ptr<ViewAgreement> agreement_;  // likewise
+  std::deque<View> views_;                    // all that were agreed upon
+  Rank workers_ = 0;                          // the ranks from 0 on that hold a model
   bool rounds_ = true;
   std::unique_ptr<GradientBudget> budget_;  // that nodes share; null: none
   Round largest_lead_ = 0;

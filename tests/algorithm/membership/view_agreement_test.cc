@@ -29,10 +29,10 @@ TEST(ViewAgreementTest, TheNextViewBeginsAfterTheLatestRoundBegun) {
   agreement.Lose(2);
   EXPECT_FALSE(agreement.agreed());
   const uint32_t ballot = BallotOf(agreement.Take());
-  EXPECT_TRUE(agreement.OnBegun(0, ballot, 7).ok());
-  EXPECT_TRUE(agreement.OnBegun(3, ballot, 9).ok());
+  EXPECT_TRUE(agreement.OnPromise(0, ballot, 7).ok());
+  EXPECT_TRUE(agreement.OnPromise(3, ballot, 9).ok());
   EXPECT_FALSE(agreement.Take()) << "rank 1 has not answered";
-  EXPECT_TRUE(agreement.OnBegun(1, ballot, 8).ok());
+  EXPECT_TRUE(agreement.OnPromise(1, ballot, 8).ok());
   const View expected{.epoch = 1, .from = 10, .members = {0, 1, 3}};
   EXPECT_EQ(agreement.Take(), Decree(expected));
   EXPECT_EQ(agreement.view(), expected);
@@ -45,12 +45,12 @@ TEST(ViewAgreementTest, AMemberLostMeanwhileIsNotWaitedFor) {
   ViewAgreement agreement(Of({0, 1, 2, 3}), kLimit);
   agreement.Lose(2);
   const uint32_t first = BallotOf(agreement.Take());
-  EXPECT_TRUE(agreement.OnBegun(1, first, 20).ok());
+  EXPECT_TRUE(agreement.OnPromise(1, first, 20).ok());
   agreement.Lose(1);
   const uint32_t second = BallotOf(agreement.Take());
-  EXPECT_TRUE(agreement.OnBegun(3, first, 30).ok()) << "late";
-  EXPECT_TRUE(agreement.OnBegun(0, second, 4).ok());
-  EXPECT_TRUE(agreement.OnBegun(3, second, 5).ok());
+  EXPECT_TRUE(agreement.OnPromise(3, first, 30).ok()) << "late";
+  EXPECT_TRUE(agreement.OnPromise(0, second, 4).ok());
+  EXPECT_TRUE(agreement.OnPromise(3, second, 5).ok());
   EXPECT_EQ(agreement.Take(), Decree(View{.epoch = 1, .from = 6, .members = {0, 3}}));
 }
 
@@ -66,13 +66,13 @@ TEST(ViewAgreementTest, RoundsNeverFall) {
   ViewAgreement agreement(Of({0, 1, 2}), kLimit);
   agreement.Lose(2);
   uint32_t ballot = BallotOf(agreement.Take());
-  EXPECT_TRUE(agreement.OnBegun(0, ballot, 50).ok());
-  EXPECT_TRUE(agreement.OnBegun(1, ballot, 49).ok());
+  EXPECT_TRUE(agreement.OnPromise(0, ballot, 50).ok());
+  EXPECT_TRUE(agreement.OnPromise(1, ballot, 49).ok());
   EXPECT_EQ(agreement.view().from, 51);
   agreement.Take();
   agreement.Lose(0);  // rank 1 is still on its way to round 51
   ballot = BallotOf(agreement.Take());
-  EXPECT_TRUE(agreement.OnBegun(1, ballot, 49).ok());
+  EXPECT_TRUE(agreement.OnPromise(1, ballot, 49).ok());
   EXPECT_EQ(agreement.Take(), Decree(View{.epoch = 2, .from = 51, .members = {1}}));
 }
 
@@ -87,18 +87,18 @@ TEST(ViewAgreementTest, NobodyIsLeft) {
 TEST(ViewAgreementTest, RefusesAnswersThatNobodyAskedFor) {
   ViewAgreement agreement(Of({0, 1, 2}), kLimit);
   EXPECT_EQ(
-      agreement.OnBegun(0, 1, 3).message(),
+      agreement.OnPromise(0, 1, 3).message(),
       "answers ballot 1 with round 3, where the last ballot is 0 and the run has 1000000 rounds");
   agreement.Lose(2);
   const uint32_t ballot = BallotOf(agreement.Take());
   EXPECT_EQ(
-      agreement.OnBegun(0, ballot, -2).message(),
+      agreement.OnPromise(0, ballot, -2).message(),
       "answers ballot 1 with round -2, where the last ballot is 1 and the run has 1000000 rounds");
-  EXPECT_TRUE(agreement.OnBegun(0, ballot, -1).ok()) << "no round yet";
-  EXPECT_TRUE(agreement.OnBegun(0, ballot, -1).ok()) << "the same again";
-  EXPECT_EQ(agreement.OnBegun(0, ballot, 0).message(),
+  EXPECT_TRUE(agreement.OnPromise(0, ballot, -1).ok()) << "no round yet";
+  EXPECT_TRUE(agreement.OnPromise(0, ballot, -1).ok()) << "the same again";
+  EXPECT_EQ(agreement.OnPromise(0, ballot, 0).message(),
             "answers ballot 1 with round 0 and with round -1");
-  EXPECT_FALSE(agreement.OnBegun(1, ballot, kLimit).ok()) << "after the run's end";
+  EXPECT_FALSE(agreement.OnPromise(1, ballot, kLimit).ok()) << "after the run's end";
 }
 
 // Nodes go on until they hear that they are to stop, and answers and losses are delivered in any
@@ -154,7 +154,7 @@ TEST(ViewAgreementTest, NoMemberHasBegunTheRoundInWhichAViewBegins) {
         const auto which = static_cast<ptrdiff_t>(random.Below(answers.size()));
         const Answer answer = answers[which];
         answers.erase(answers.begin() + which);
-        EXPECT_TRUE(agreement.OnBegun(answer.member, answer.ballot, answer.round).ok());
+        EXPECT_TRUE(agreement.OnPromise(answer.member, answer.ballot, answer.round).ok());
       } else if (!node.stopped) {
         ++node.begun;
       }

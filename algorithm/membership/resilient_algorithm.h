@@ -1,0 +1,115 @@
+// An algorithm whose nodes go on when some of them are lost.
+//
+// An instance of the algorithm lives for one view (view.h): its ranks are positions there, and its
+// graph and weights are those of the view's members. When a view follows, the instance goes through
+// the rounds before it, as all members do, without what the lost do not send (Lost), and rests;
+// then the next instance begins from its state. The algorithm knows of all this only that a message
+// may be lost: it must go on without it.
+//
+// How far an instance may go at any time is limited: to some rounds ahead of the one that it is in.
+// So an answer to Prepare needs no instance that stops at once, and a view begins at most so many
+// rounds after the latest one.
+//
+// Thread-safety: one event at a time.
+#ifndef GRAPEVINE_ALGORITHM_MEMBERSHIP_RESILIENT_ALGORITHM_H_
+#define GRAPEVINE_ALGORITHM_MEMBERSHIP_RESILIENT_ALGORITHM_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "algorithm/algorithm.h"
+#include "algorithm/event.h"
+#include "algorithm/host.h"
+#include "algorithm/membership/view.h"
+
+namespace grapevine {
+
+class ResilientAlgorithm final : public Algorithm, private Host {
+ public:
+  // An instance for the member of this rank in the view. Errors end the run.
+  using MakeInstance =
+      std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(const View& view, Rank rank)>;
+
+  struct Options {
+    Member self = 0;
+    View first;      // `self` is a member
+    int window = 1;  // AlgorithmOptions::window of the instances
+    MakeInstance make;
+  };
+  static absl::StatusOr<std::unique_ptr<ResilientAlgorithm>> Make(Options options);
+
+  absl::Status On(const Event& event, Host& host) override;
+  absl::Status VisitState(StateVisitor& state, Host& host) override;
+  Round round() const override { return instance_->round(); }
+  std::vector<Waiting> waiting_for() const override;
+  std::vector<Rank> Peers(Round from, Round to) const override;
+
+  // The one that the node is in. The latest agreed upon may begin in a later round.
+  const View& view() const { return view_; }
+
+ private:
+  explicit ResilientAlgorithm(Options options)
+      : options_(std::move(options)), view_(options_.first), limit_(view_.from) {}
+
+  absl::Status OnPrepare(const Prepare& event);
+  absl::Status OnView(const View& view);
+  // To the instance; members in it become ranks.
+  absl::Status Forward(const Event& event);
+  absl::StatusOr<Rank> RankOf(Member member) const;
+  // Moves the instance's limit as far as it may go now.
+  absl::Status Advance();
+  absl::Status BeginNextView();
+
+  Member MemberOf(Rank rank) const { return view_.members[rank]; }
+
+  // Host, for the instance, over that of the event:
+  int64_t replica_size() const override { return host_->replica_size(); }
+  ReplicaRange parameters() const override { return host_->parameters(); }
+  Vec InitialReplica(ReplicaRange range) override { return host_->InitialReplica(range); }
+  int64_t SizeOf(Vec vector) const override { return host_->SizeOf(vector); }
+  Vec New(int64_t size, const char* role) override { return host_->New(size, role); }
+  Vec NewOptimizerState(ReplicaRange range) override { return host_->NewOptimizerState(range); }
+  void Drop(Vec vector) override { host_->Drop(vector); }
+  void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override {
+    host_->Gradient(at, into, round, cuts);
+  }
+  void Combine(Part out, std::span<const Term> terms) override { host_->Combine(out, terms); }
+  void Step(const StepRequest& request) override { host_->Step(request); }
+  SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override {
+    return host_->Send(MemberOf(to), tag, payload, note);
+  }
+  void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) override {
+    host_->Post(MemberOf(from), tag, into, round, credit);
+  }
+  SendId Offer(Rank to, Tag tag, const Payload& payload, const Note& note) override {
+    return host_->Offer(MemberOf(to), tag, payload, note);
+  }
+  void Decline(Rank from, Tag tag) override { host_->Decline(MemberOf(from), tag); }
+  void Withdraw(Rank from, Tag tag) override { host_->Withdraw(MemberOf(from), tag); }
+  void GradientApplied(int64_t staleness) override { host_->GradientApplied(staleness); }
+  void Promise(uint32_t ballot, Round round) override { host_->Promise(ballot, round); }
+  void Boundary(Round completed, Vec model) override { host_->Boundary(completed, model); }
+  void Rest(Vec model) override { resting_ = model; }
+
+  const Options options_;
+  View view_;
+  std::deque<View> next_;  // agreed upon, not begun
+  std::unique_ptr<Algorithm> instance_;
+  Host* host_ = nullptr;         // during an event
+  Round limit_;                  // the instance's
+  Round run_limit_ = 0;          // the run's
+  bool held_ = false;            // from Prepare until the view: the limit stays
+  std::optional<Vec> resting_;   // the instance is at rest, with this model
+  bool started_ = false;
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_ALGORITHM_MEMBERSHIP_RESILIENT_ALGORITHM_H_

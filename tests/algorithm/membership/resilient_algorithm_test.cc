@@ -1,0 +1,159 @@
+// Nodes die at any moment, in the middle of any round: those who are left agree on a view, go on
+// and come to the end of the run, whatever the order of events.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "algorithm/algorithm_kind.h"
+#include "random/keyed_random.h"
+#include "tests/algorithm/quadratics.h"
+#include "tests/testing/cluster.h"
+#include "tests/testing/registered_specs.h"
+
+namespace grapevine::testing {
+namespace {
+
+constexpr Round kRounds = 20;
+constexpr uint64_t kSeeds = 60;
+// Replica, optimizer's state, and what an outer step keeps.
+constexpr size_t kMaxAtRest = 4;
+
+std::vector<std::string> Resilient() {
+  std::vector<std::string> specs;
+  for (const std::string& spec : ExamplesOf(Algorithms())) {
+    if (IsResilient(spec)) specs.push_back(spec);
+  }
+  return specs;
+}
+
+class ResilientContract : public ::testing::TestWithParam<std::string> {
+ protected:
+  static constexpr const char* kTopologies[] = {"ring",
+                                                "complete",
+                                                "one-peer-exponential",
+                                                "random-matching",
+                                                "exponential",
+                                                "random:d=3",
+                                                "path"};
+
+  // Of a seed: a graph, a number of nodes, a window and an order of events.
+  static ClusterOptions Draw(KeyedRandom& random) {
+    ClusterOptions options{.algorithm = GetParam(),
+                           .topology = kTopologies[random.Below(std::size(kTopologies))],
+                           .nodes = static_cast<Rank>(4 + 2 * random.Below(3)),
+                           .parameters = 3,
+                           .learning_rate = 0.1,
+                           .momentum = 0.9,
+                           .optimizer = random.Below(2) == 0 ? "sgd" : "adam",
+                           .window = static_cast<int>(1 + random.Below(3)),
+                           .length = {.rounds = kRounds},
+                           .gradient = Quadratic(1, 1, 11)};
+    if (IsPushSum()) options.mixing = "out-degree";
+    options.order_seed = random.Below(1'000'000);
+    options.resilient = true;
+    return options;
+  }
+  static bool IsPushSum() { return GetParam().starts_with("sgp"); }
+
+  // Runs to the end, and kills every `mean`-th step or so, at most `most` nodes.
+  static absl::Status RunWithDeaths(Cluster& cluster, Rank nodes, KeyedRandom& random,
+                                    uint64_t mean, Rank most) {
+    absl::Status status = cluster.Begin(kRounds);
+    Rank killed = 0;
+    for (auto all = cluster.Choices(); status.ok() && !all.empty(); all = cluster.Choices()) {
+      const auto victim = static_cast<Rank>(random.Below(nodes));
+      if (killed < most && random.Below(mean) == 0 && cluster.alive(victim)) {
+        cluster.Kill(victim);
+        ++killed;
+        continue;
+      }
+      status = cluster.Take(all[random.Below(all.size())]);
+    }
+    if (!status.ok()) return status;
+    return cluster.Run(kRounds);  // nothing is left to do: says who is stuck
+  }
+};
+
+TEST_P(ResilientContract, WithoutLossesNoBitChanges) {
+  for (uint64_t seed = 0; seed < kSeeds / 4; ++seed) {
+    KeyedRandom random(seed, Purpose::kTopology);
+    ClusterOptions options = Draw(random);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << ", " << options.topology);
+    Cluster resilient(options);
+    ASSERT_TRUE(resilient.Run(kRounds).ok());
+    options.resilient = false;
+    Cluster plain(options);
+    ASSERT_TRUE(plain.Run(kRounds).ok());
+    for (Rank rank = 0; rank < options.nodes; ++rank) {
+      EXPECT_THAT(resilient.replica(rank), ::testing::ElementsAreArray(plain.replica(rank)));
+    }
+    EXPECT_EQ(resilient.view().epoch, 0);
+  }
+}
+
+TEST_P(ResilientContract, TheLivingComeToTheEnd) {
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    KeyedRandom random(seed, Purpose::kTopology);
+    const ClusterOptions options = Draw(random);
+    SCOPED_TRACE(::testing::Message()
+                 << "seed " << seed << ", " << options.nodes << " nodes, " << options.topology);
+    Cluster cluster(options);
+    const absl::Status status = RunWithDeaths(cluster, options.nodes, random, 150,
+                                              static_cast<Rank>(options.nodes - 1));
+    ASSERT_TRUE(status.ok()) << status;
+    std::vector<Member> living;
+    for (Rank rank = 0; rank < options.nodes; ++rank) {
+      if (!cluster.alive(rank)) continue;
+      living.push_back(rank);
+      EXPECT_EQ(cluster.algorithm(rank).round(), kRounds);
+      EXPECT_LE(cluster.live_vectors(rank), kMaxAtRest);
+      for (const float x : cluster.replica(rank)) EXPECT_TRUE(std::isfinite(x));
+    }
+    EXPECT_EQ(cluster.view().members, living);
+  }
+}
+
+// With a rate of 0 rounds only average. From the round on from which the last view holds, the mean
+// of its members does not move.
+TEST_P(ResilientContract, TheMeanOfTheLivingIsKept) {
+  if (!GetParam().starts_with("dpsgd")) {
+    GTEST_SKIP() << "keeps a weighted mean (push-sum), or moves it by momentum (NoLoCo)";
+  }
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    KeyedRandom random(seed, Purpose::kTopology);
+    ClusterOptions options = Draw(random);
+    options.learning_rate = 0;
+    options.parameters = 1;
+    options.initial = [](Rank rank, std::span<float> x) { x[0] = static_cast<float>(1 << rank); };
+    std::map<Round, std::map<Rank, double>> replicas;
+    options.at_boundary = [&](Rank rank, Round completed, std::span<const float> x) {
+      replicas[completed][rank] = x[0];
+    };
+    SCOPED_TRACE(::testing::Message()
+                 << "seed " << seed << ", " << options.nodes << " nodes, " << options.topology);
+    Cluster cluster(options);
+    ASSERT_TRUE(
+        RunWithDeaths(cluster, options.nodes, random, 100, static_cast<Rank>(options.nodes - 2))
+            .ok());
+    const View& view = cluster.view();
+    const auto mean = [&](Round completed) {
+      double sum = 0;
+      for (const Member member : view.members) sum += replicas[completed].at(member);
+      return sum / view.size();
+    };
+    if (view.from == 0) continue;
+    for (Round round = view.from; round < kRounds; ++round) {
+      EXPECT_NEAR(mean(round + 1), mean(view.from), 1e-5 * (1 << options.nodes));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ResilientContract, ::testing::ValuesIn(Resilient()),
+                         SpecTestName);
+
+}  // namespace
+}  // namespace grapevine::testing
