@@ -53,8 +53,8 @@ struct AlgorithmKind {
   std::function<absl::StatusOr<std::unique_ptr<Algorithm>>(const Spec&, AlgorithmOptions)> make;
   // HasRounds: whether nodes go through rounds together. Empty: they do.
   std::function<bool(const Spec&)> rounds = nullptr;
-  // IsResilient: whether nodes can go on without those that are lost: a message may end in Lost or undelivered
-  // (algorithm/membership/resilient_algorithm.h). Empty: they cannot.
+  // IsResilient: whether nodes can go on without those that are lost: a message may end in Lost or
+  // undelivered (algorithm/membership/resilient_algorithm.h). Empty: they cannot.
   std::function<bool(const Spec&)> resilient = nullptr;
   // EvaluatedModelOf. Empty: the workers' mean. Where it is the servers' weights, server s of S
   // passes the elements [s M/S, (s+1) M/S) of the M to Host::Boundary and Host::Rest.

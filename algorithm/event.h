@@ -77,8 +77,8 @@ struct Prepare {
   bool operator==(const Prepare&) const = default;
 };
 // Who is in the run from round view->from on, which is no less than what any member has promised.
-// From this event on, posts for messages of those who are not end in Lost and sends to them in an
-// undelivered Sent, also those that are requested later. Nothing else of them comes any more.
+// From this event on, posts for messages of those who are not end in Lost, but for what is on its
+// way, and sends to them in an undelivered Sent, also those that are requested later.
 struct ViewChanged {
   const View* view;  // outlives the algorithm
 };

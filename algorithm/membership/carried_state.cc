@@ -15,7 +15,8 @@ void CarriedState::Carry(std::map<std::string, T, std::less<>>& kept, std::strin
   }
   const auto found = kept.find(name);
   if (found == kept.end()) {
-    status_.Update(absl::InternalError(absl::StrCat("the last view's state has no ", std::string(name))));
+    status_.Update(
+        absl::InternalError(absl::StrCat("the last view's state has no ", std::string(name))));
     return;
   }
   *value = found->second;
@@ -38,8 +39,9 @@ void CarriedState::Rounds(std::string_view name, int64_t* rounds) { Carry(rounds
 
 void CarriedState::Message(std::string_view name, const StateMessage&) {
   status_.Update(absl::UnimplementedError(
-      absl::StrCat(std::string(name), " is on its way from one view to the next: this algorithm cannot go on "
-                         "when members are lost")));
+      absl::StrCat(std::string(name),
+                   " is on its way from one view to the next: this algorithm cannot go on "
+                   "when members are lost")));
 }
 
 absl::Status CarriedState::Finish() {

@@ -65,8 +65,8 @@ absl::Status ResilientAlgorithm::OnView(const View& view) {
 absl::Status ResilientAlgorithm::Advance() {
   if (!started_ || held_) return absl::OkStatus();
   // The instance posts for `window` rounds, of which none is to wait for its limit.
-  const Round wanted = next_.empty() ? std::min(run_limit_, round() + options_.window + 1)
-                                     : next_.front().from;
+  const Round wanted =
+      next_.empty() ? std::min(run_limit_, round() + options_.window + 1) : next_.front().from;
   if (wanted <= limit_) return absl::OkStatus();
   limit_ = wanted;
   return Forward(RoundLimit{limit_});

@@ -102,11 +102,11 @@ class ResilientAlgorithm final : public Algorithm, private Host {
   View view_;
   std::deque<View> next_;  // agreed upon, not begun
   std::unique_ptr<Algorithm> instance_;
-  Host* host_ = nullptr;         // during an event
-  Round limit_;                  // the instance's
-  Round run_limit_ = 0;          // the run's
-  bool held_ = false;            // from Prepare until the view: the limit stays
-  std::optional<Vec> resting_;   // the instance is at rest, with this model
+  Host* host_ = nullptr;        // during an event
+  Round limit_;                 // the instance's
+  Round run_limit_ = 0;         // the run's
+  bool held_ = false;           // from Prepare until the view: the limit stays
+  std::optional<Vec> resting_;  // the instance is at rest, with this model
   bool started_ = false;
 };
 

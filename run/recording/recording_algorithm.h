@@ -20,6 +20,9 @@ class RecordingAlgorithm final : public Algorithm {
       : algorithm_(std::move(algorithm)), record_(std::move(record)) {}
 
   absl::Status On(const Event& event, Host& host) override {
+    if (std::holds_alternative<Prepare>(event) || std::holds_alternative<ViewChanged>(event)) {
+      return absl::UnimplementedError("a change of members cannot be recorded; leave out --record");
+    }
     absl::Status status = record_(event);
     return status.ok() ? algorithm_->On(event, host) : status;
   }

@@ -1,5 +1,6 @@
 #include "run/recording/recording_format.h"
 
+#include <glog/logging.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 
@@ -101,6 +102,11 @@ struct Appender {
     bytes->push_back(static_cast<char>(EventKind::kRoundLimit));
     AppendSigned(event.limit, bytes);
   }
+  void operator()(const Prepare&) const { RefuseMembership(); }
+  void operator()(const ViewChanged&) const { RefuseMembership(); }
+
+  // RecordingAlgorithm lets none of them through.
+  static void RefuseMembership() { LOG(FATAL) << "a change of members cannot be recorded"; }
 };
 
 // Reads members; what they lack or exceed is remembered.

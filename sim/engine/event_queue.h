@@ -97,20 +97,22 @@ class EventQueue {
 };
 
 enum class SimEventKind : uint32_t {
-  kGradient,  // of node `index`: part `version` is ready; 0 is the end
-  kResume,    // node `index` has time for the next event in its mailbox
-  kDepart,    // message `index` may begin to flow
-  kAlarm,     // the network asked for it: flow `index`, `version`
-  kArrival,   // message `index` is complete at its receiver
-  kCredits,   // node `index` may have credits that were held
-  kNotice,    // notice `index` of one node has reached another
-  kReceipt,   // the sender of message `index` learns that it is there
+  kGradient,    // of node `index`: part `version` is ready; 0 is the end
+  kResume,      // node `index` has time for the next event in its mailbox
+  kDepart,      // message `index` may begin to flow
+  kAlarm,       // the network asked for it: flow `index`, `version`
+  kArrival,     // message `index` is complete at its receiver
+  kCredits,     // node `index` may have credits that were held
+  kNotice,      // notice `index` of one node has reached another
+  kReceipt,     // the sender of message `index` learns that it is there
+  kDeath,       // of node `index`
+  kMembership,  // news `index` of who goes on
 };
 
 // Eight bytes: an event queue of a million nodes is memory traffic.
 struct SimEvent {
-  SimEventKind kind : 3;
-  uint32_t version : 29;
+  SimEventKind kind : 4;
+  uint32_t version : 28;
   uint32_t index;
 };
 static_assert(sizeof(SimEvent) == 8);

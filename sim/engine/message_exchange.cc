@@ -57,6 +57,23 @@ void CreditTurns::Arrive(FlowId flow, const MessageTimes& message) {
   std::erase_if(receiver.coming, [flow](const Coming& coming) { return coming.flow == flow; });
 }
 
+void CreditTurns::Forget(Rank to) {
+  if (!receivers_.empty()) receivers_[to].held.clear();
+}
+
+void CreditTurns::End(FlowId flow, Rank to) {
+  std::erase_if(At(to).coming, [flow](const Coming& coming) { return coming.flow == flow; });
+}
+
+std::vector<Tag> CreditTurns::HeldFor(Rank to, Rank from) const {
+  std::vector<Tag> tags;
+  if (receivers_.empty()) return tags;
+  for (const Post& post : receivers_[to].held) {
+    if (post.from == from) tags.push_back(post.tag);
+  }
+  return tags;
+}
+
 double CreditTurns::Lacks(Rank to, const Receiver& receiver, const Coming& message,
                           Nanoseconds now) const {
   const double lacks = message.arrival >= 0
@@ -142,6 +159,11 @@ MessageId MessageExchange::NewMessage(const MessageTimes& times) {
   return id;
 }
 
+void MessageExchange::Free(MessageId id) {
+  messages_[id].live = false;
+  free_.push_back(id);
+}
+
 std::vector<MessageId>::iterator MessageExchange::Waiting(Rank from, Rank to, Tag tag) {
   return std::ranges::find_if(senders_[from].waiting, [&](MessageId id) {
     return messages_[id].times.to == to && messages_[id].times.tag == tag;
@@ -165,6 +187,11 @@ SendId MessageExchange::Send(Rank from, Rank to, Tag tag, const Payload& payload
   messages_[id].offered = offered;
   if (!offered) bytes_sent_[from] += messages_[id].times.bytes;
   vectors_->Hold(id, payload);
+  if (LeftOut(from, to)) {
+    EndSend(id, when);
+    Void(id);
+    return send;
+  }
   Sender& sender = senders_[from];
   const auto credit = std::ranges::find_if(
       sender.credits, [&](const Granted& c) { return c.to == to && c.tag == tag; });
@@ -192,6 +219,10 @@ SendId MessageExchange::Send(Rank from, Rank to, Tag tag, const Payload& payload
 }
 
 bool MessageExchange::Post(Rank to, const CreditTurns::Post& post, Credit credit, Nanoseconds now) {
+  if (LeftOut(to, post.from)) {
+    EndPost(to, post.from, post.tag, false, post.when);
+    return false;
+  }
   if (credit == Credit::kAtOnce) return Grant(to, post, false, now);
   bool announced = false;
   if (announced_ > 0) {
@@ -251,7 +282,7 @@ std::optional<MessageExchange::News> MessageExchange::OnNotice(uint32_t index, N
       return OnOffer(notice);
     case Notice::Kind::kDecline:
       vectors_->Release(notice.message);
-      free_.push_back(notice.message);
+      Free(notice.message);
       return News{notice.from, Sent{messages_[notice.message].times.id, false}};
     case Notice::Kind::kWithdraw:
       OnWithdraw(notice, now);
@@ -262,6 +293,8 @@ std::optional<MessageExchange::News> MessageExchange::OnNotice(uint32_t index, N
         OnCredits(notice.to, now);
       }
       return News{notice.to, Lost{notice.from, notice.tag}};
+    case Notice::Kind::kUndelivered:
+      return News{notice.from, Sent{notice.id, false}};
   }
   return std::nullopt;
 }
@@ -319,6 +352,7 @@ bool MessageExchange::Grant(Rank to, const CreditTurns::Post& post, bool in_turn
 }
 
 void MessageExchange::DepartAt(MessageId id, Nanoseconds when, Nanoseconds now) {
+  messages_[id].granted = true;
   if (when > now) {
     queue_->Push(when, SimEvent{.kind = SimEventKind::kDepart, .version = 0, .index = id});
   } else {
@@ -327,6 +361,7 @@ void MessageExchange::DepartAt(MessageId id, Nanoseconds when, Nanoseconds now) 
 }
 
 void MessageExchange::OnDepart(MessageId id, Nanoseconds now) {
+  if (messages_[id].gone) return Free(id);
   const MessageTimes& times = messages_[id].times;
   std::vector<Stream>& streams = senders_[times.from].streams;
   const auto stream = std::ranges::find(streams, times.to, &Stream::to);
@@ -339,13 +374,15 @@ void MessageExchange::OnDepart(MessageId id, Nanoseconds now) {
 }
 
 void MessageExchange::Advance(MessageId id, Nanoseconds now) {
-  const Message& message = messages_[id];
-  if (message.next != kNone) {
-    BeginFlow(message.next, now);
-    return;
+  const MessageTimes& times = messages_[id].times;
+  MessageId next = messages_[id].next;
+  while (next != kNone && messages_[next].gone) {
+    const MessageId skipped = std::exchange(next, messages_[next].next);
+    Free(skipped);
   }
-  std::vector<Stream>& streams = senders_[message.times.from].streams;
-  RemoveAt(streams, std::ranges::find(streams, message.times.to, &Stream::to));
+  if (next != kNone) return BeginFlow(next, now);
+  std::vector<Stream>& streams = senders_[times.from].streams;
+  RemoveAt(streams, std::ranges::find(streams, times.to, &Stream::to));
 }
 
 void MessageExchange::BeginFlow(MessageId id, Nanoseconds now) {
@@ -372,12 +409,84 @@ void MessageExchange::BeginFlow(MessageId id, Nanoseconds now) {
   OnCredits(times.to, now);
 }
 
+void MessageExchange::Void(MessageId id) {
+  Message& message = messages_[id];
+  message.gone = true;
+  vectors_->Release(id);
+  if (message.waiting) {
+    std::vector<MessageId>& waiting = senders_[message.times.from].waiting;
+    RemoveAt(waiting, std::ranges::find(waiting, id));
+    if (message.announced) --announced_;
+  }
+  // One that departs frees its slot when it comes to its next event.
+  if (!message.granted || message.arrived) Free(id);
+}
+
+void MessageExchange::EndPost(Rank to, Rank from, Tag tag, bool in_turn, Nanoseconds when) {
+  Tell({.kind = Notice::Kind::kWithdrawn, .from = from, .to = to, .tag = tag, .in_turn = in_turn},
+       when);
+}
+
+void MessageExchange::EndSend(MessageId id, Nanoseconds when) {
+  const MessageTimes& times = messages_[id].times;
+  Tell({.kind = Notice::Kind::kUndelivered,
+        .from = times.from,
+        .to = times.to,
+        .tag = times.tag,
+        .id = times.id},
+       when);
+}
+
+void MessageExchange::Kill(Rank lost) {
+  if (dead_.empty()) dead_.resize(senders_.size());
+  dead_[lost] = true;
+  turns_.Forget(lost);
+  for (MessageId id = 0; id < messages_.size(); ++id) {
+    const Message& message = messages_[id];
+    const MessageTimes& times = message.times;
+    if (!message.live || message.gone || message.left || times.from != lost) continue;
+    if (message.granted) orphans_.push_back({times.to, lost, times.tag, message.in_turn});
+    Void(id);
+  }
+}
+
+void MessageExchange::LeaveOut(Rank node, Rank lost, Nanoseconds now) {
+  if (!left_out_.insert({node, lost}).second) return;
+  std::erase_if(senders_[lost].credits, [&](const Granted& credit) {
+    if (credit.to != node) return false;
+    EndPost(node, lost, credit.tag, credit.in_turn, now);
+    return true;
+  });
+  for (const Tag& tag : turns_.HeldFor(node, lost)) {
+    turns_.TakeBack(node, lost, tag);
+    EndPost(node, lost, tag, false, now);
+  }
+  std::erase_if(orphans_, [&](const Orphan& orphan) {
+    if (orphan.to != node || orphan.from != lost) return false;
+    EndPost(node, lost, orphan.tag, orphan.in_turn, now);
+    return true;
+  });
+  for (MessageId id = 0; id < messages_.size(); ++id) {
+    const Message& message = messages_[id];
+    if (!message.live || message.gone || message.received) continue;
+    if (message.times.from != node || message.times.to != lost) continue;
+    EndSend(id, now);
+    Void(id);
+  }
+}
+
 const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nanoseconds now) {
   if (!network_->OnAlarm(id, version, now)) return nullptr;
   Message& message = messages_[id];
   MessageTimes& times = message.times;
   if (effects_ != nullptr) connections_.End(times.from, times.to, now);
   Advance(id, now);
+  if (message.gone) {
+    if (message.in_turn) turns_.End(id, times.to);
+    Free(id);
+    return nullptr;
+  }
+  message.left = true;
   // The receiver's buffer is written now: a later message may be posted into the sender's part
   // (Host), and the receiver looks at its own only when the message has arrived.
   vectors_->Deliver(id, message.into);
@@ -389,8 +498,12 @@ const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nan
 }
 
 const MessageTimes& MessageExchange::OnArrival(MessageId id, Nanoseconds now) {
-  const Message& message = messages_[id];
+  Message& message = messages_[id];
   const MessageTimes& times = message.times;
+  message.arrived = true;
+  if (message.gone) Free(id);
+  if (dead(times.to)) return times;
+  message.received = true;
   queue_->Push(now + network_->Reply(times.from, times.to, now),
                SimEvent{.kind = SimEventKind::kReceipt, .version = 0, .index = id});
   if (message.in_turn) {
@@ -401,7 +514,7 @@ const MessageTimes& MessageExchange::OnArrival(MessageId id, Nanoseconds now) {
 }
 
 MessageTimes MessageExchange::OnReceipt(MessageId id) {
-  free_.push_back(id);
+  Free(id);
   return messages_[id].times;
 }
 

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "algorithm/credit_order.h"
@@ -48,6 +50,12 @@ class CreditTurns {
   bool TakeBack(Rank to, Rank from, Tag tag);
   // A post whose credit has gone out is lost.
   void Lose(Rank to, Rank from, Tag tag) { At(to).order.Close(from, tag); }
+  // Forgets all posts that are held.
+  void Forget(Rank to);
+  // The message flows no more.
+  void End(FlowId flow, Rank to);
+  // The tags of the posts for `from` that are held.
+  std::vector<Tag> HeldFor(Rank to, Rank from) const;
   // A message that was posted in turn begins to flow, its last byte leaves, it has arrived.
   void Begin(FlowId flow, const MessageTimes& message, Nanoseconds now);
   void Leave(FlowId flow, const MessageTimes& message);
@@ -119,6 +127,13 @@ class MessageExchange {
   };
   std::optional<News> OnNotice(uint32_t index, Nanoseconds now);
 
+  // `lost` does nothing from now on. What has left it still arrives, and nothing else of it; what
+  // is on the way to it takes its bandwidth.
+  void Kill(Rank lost);
+  // Ends what is under way between `node` and `lost`, which is dead, and what `node` asks of it
+  // later: posts in Lost, sends in an undelivered Sent.
+  void LeaveOut(Rank node, Rank lost, Nanoseconds now);
+
   // The bytes of all requested messages, of offers once they begin to flow.
   int64_t bytes_sent(Rank rank) const { return bytes_sent_[rank]; }
 
@@ -132,6 +147,12 @@ class MessageExchange {
     bool offered = false;
     bool waiting = false;    // for a post
     bool announced = false;  // its receiver has been told of the offer
+    bool live = true;        // the slot is in use
+    bool granted = false;    // it departs, or is to
+    bool left = false;       // its last byte has
+    bool arrived = false;    // likewise
+    bool received = false;   // its sender is about to hear that it has arrived
+    bool gone = false;       // nobody is to hear of it: it only takes its bandwidth
     MessageId next = kNone;  // waits until this one has left
   };
   // A post without a send yet, kept with the sender that may use it.
@@ -145,13 +166,13 @@ class MessageExchange {
   };
   // What one node tells another of an offer or of a post.
   struct Notice {
-    enum class Kind { kOffer, kDecline, kWithdraw, kWithdrawn };
+    enum class Kind { kOffer, kDecline, kWithdraw, kWithdrawn, kUndelivered };
     Kind kind;
     Rank from;  // of the message
     Rank to;
     Tag tag;
     MessageId message = kNone;  // of an offer
-    SendId id = {};             // likewise: slots are reused
+    SendId id = {};             // likewise: slots are reused; of what was not delivered
     bool in_turn = false;       // of a withdrawn credit
   };
   struct Stream {
@@ -164,7 +185,24 @@ class MessageExchange {
     std::vector<Stream> streams;     // on which a message flows
   };
 
+  // A post whose message is gone.
+  struct Orphan {
+    Rank to;
+    Rank from;
+    Tag tag;
+    bool in_turn;
+  };
+
   MessageId NewMessage(const MessageTimes& times);
+  void Free(MessageId id);
+  bool dead(Rank rank) const { return !dead_.empty() && dead_[rank]; }
+  bool LeftOut(Rank node, Rank lost) const { return left_out_.contains({node, lost}); }
+  // The message will not come; where it flows, or is to, its bandwidth is still taken.
+  void Void(MessageId id);
+  // A post ends in Lost.
+  void EndPost(Rank to, Rank from, Tag tag, bool in_turn, Nanoseconds when);
+  // A send ends undelivered.
+  void EndSend(MessageId id, Nanoseconds when);
   // Whether the message, which waited for the credit, was announced.
   bool Grant(Rank to, const CreditTurns::Post& post, bool in_turn, Nanoseconds now);
   // The message for which the receiver may have posted nothing; end() if none waits.
@@ -190,6 +228,9 @@ class MessageExchange {
   std::vector<MessageId> free_;
   std::vector<Notice> notices_;
   std::vector<uint32_t> free_notices_;
+  std::vector<bool> dead_;                    // once somebody is
+  std::set<std::pair<Rank, Rank>> left_out_;  // a node, and who is dead to it
+  std::vector<Orphan> orphans_;
   int64_t announced_ = 0;  // offers that wait for their answers
   SendId last_send_;       // of any node
   std::vector<int64_t> bytes_sent_;

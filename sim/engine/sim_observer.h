@@ -65,6 +65,8 @@ class SimObserver {
   virtual absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) {
     return absl::OkStatus();
   }
+  // From now on `rank` does nothing any more. An error ends the simulation.
+  virtual absl::Status OnDeath(Rank rank, Nanoseconds now) { return absl::OkStatus(); }
   // After every round; where nodes share a budget of gradients, at the first boundary, or the first
   // moment of rest, after each nominal round. `model` as above; an error ends the simulation.
   virtual absl::Status OnCut(const CutTimes& cut, Vec model) { return absl::OkStatus(); }
@@ -94,6 +96,11 @@ class ObserverGroup final : public SimObserver {
     for (SimObserver* observer : observers_) {
       status.Update(observer->OnBoundary(rank, completed, now, model));
     }
+    return status;
+  }
+  absl::Status OnDeath(Rank rank, Nanoseconds now) override {
+    absl::Status status;
+    for (SimObserver* observer : observers_) status.Update(observer->OnDeath(rank, now));
     return status;
   }
   absl::Status OnCut(const CutTimes& cut, Vec model) override {

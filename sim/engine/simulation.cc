@@ -26,7 +26,11 @@ absl::Status At(Rank rank, Round round, const absl::Status& status) {
 }  // namespace
 
 Simulation::Simulation(const SimulationOptions& options, SimulationParts parts)
-    : StoreHost(parts.vectors), options_(options), parts_(std::move(parts)), nodes_(options.nodes) {
+    : StoreHost(parts.vectors),
+      options_(options),
+      parts_(std::move(parts)),
+      nodes_(options.nodes),
+      living_(options.nodes) {
   network_ = parts_.make_network(this);
   exchange_ = std::make_unique<MessageExchange>(options.nodes, network_.get(), parts_.effects,
                                                 parts_.vectors, &queue_);
@@ -141,12 +145,17 @@ absl::Status Simulation::Handle(const SimEvent& event) {
     case SimEventKind::kCredits:
       exchange_->OnCredits(static_cast<Rank>(event.index), now_);
       return absl::OkStatus();
+    case SimEventKind::kDeath:
+      return Kill(static_cast<Rank>(event.index));
+    case SimEventKind::kMembership:
+      return OnMembership(event.index);
   }
   return absl::OkStatus();
 }
 
 absl::Status Simulation::OnGradientPart(Rank rank, uint32_t part) {
   Node& node = nodes_[rank];
+  if (node.dead) return absl::OkStatus();
   if (!node.gradient_loss) {
     const absl::StatusOr<double> loss = store().EndGradient(rank);
     if (!loss.ok()) return At(rank, node.gradient_round, loss.status());
@@ -189,6 +198,7 @@ absl::Status Simulation::OnReceipt(MessageId id) {
 
 absl::Status Simulation::OnArrival(MessageId id) {
   const MessageTimes message = exchange_->OnArrival(id, now_);
+  if (nodes_[message.to].dead) return absl::OkStatus();
   if (parts_.observer != nullptr) parts_.observer->OnMessage(message);
   return Deliver(
       message.to,
@@ -198,6 +208,7 @@ absl::Status Simulation::OnArrival(MessageId id) {
 
 absl::Status Simulation::Deliver(Rank rank, const Event& event) {
   Node& node = nodes_[rank];
+  if (node.dead) return absl::OkStatus();
   const bool waiting = node.mailbox != nullptr && !node.mailbox->events.empty();
   if (node.busy_until <= now_ && !waiting) return Dispatch(rank, event);
   if (node.mailbox == nullptr) node.mailbox = std::make_unique<Mailbox>();
@@ -212,6 +223,7 @@ absl::Status Simulation::Deliver(Rank rank, const Event& event) {
 
 absl::Status Simulation::Resume(Rank rank) {
   Node& node = nodes_[rank];
+  if (node.dead) return absl::OkStatus();
   Mailbox& mailbox = *node.mailbox;
   while (node.busy_until <= now_ && mailbox.next < mailbox.events.size()) {
     const Event event = mailbox.events[mailbox.next++];
@@ -239,16 +251,49 @@ absl::Status Simulation::Dispatch(Rank rank, const Event& event) {
   }
   absl::Status status = node.algorithm->On(event, *this);
   node.busy_until = cursor_;
+  if (const auto* changed = std::get_if<ViewChanged>(&event)) LeaveOut(*changed->view);
   if (status.ok()) status = TakeStatus();
   if (status.ok()) return status;
   return At(rank, node.algorithm->round(), status);
 }
 
+void Simulation::KillAt(Rank rank, Nanoseconds when) {
+  if (!membership_)
+    membership_ = std::make_unique<Membership>(options_.nodes, network_.get(), &queue_);
+  queue_.Push(
+      std::max(when, now_),
+      SimEvent{.kind = SimEventKind::kDeath, .version = 0, .index = static_cast<uint32_t>(rank)});
+}
+
+absl::Status Simulation::Kill(Rank rank) {
+  Node& node = nodes_[rank];
+  if (std::exchange(node.dead, true)) return absl::OkStatus();
+  if (node.rested >= 0) --resting_;
+  --living_;
+  node.mailbox.reset();
+  exchange_->Kill(rank);
+  if (parts_.observer != nullptr) RETURN_IF_ERROR(parts_.observer->OnDeath(rank, now_));
+  membership_->Lose(rank, now_ + options_.detection);
+  return absl::OkStatus();
+}
+
+absl::Status Simulation::OnMembership(uint32_t news) {
+  ASSIGN_OR_RETURN(const std::optional<Membership::Delivery> delivery,
+                   membership_->OnNews(news, now_));
+  return delivery ? Deliver(delivery->to, delivery->event) : absl::OkStatus();
+}
+
+void Simulation::LeaveOut(const View& view) {
+  for (Rank rank = 0; rank < options_.nodes; ++rank) {
+    if (!view.RankOf(rank)) exchange_->LeaveOut(current_, rank, now_);
+  }
+}
+
 absl::Status Simulation::CheckAllRest() const {
-  if (resting_ == options_.nodes) return absl::OkStatus();
+  if (resting_ == living_) return absl::OkStatus();
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
     const Node& node = nodes_[rank];
-    if (node.rested >= 0) continue;
+    if (node.dead || node.rested >= 0) continue;
     std::string text = absl::StrCat("rank ", rank, " is stuck in round ", node.algorithm->round(),
                                     " after ", now_, " ns; it waits for");
     for (const Waiting& waiting : node.algorithm->waiting_for()) {
@@ -345,6 +390,10 @@ void Simulation::Withdraw(Rank from, Tag tag) {
 void Simulation::GradientApplied(int64_t staleness) {
   if (staleness_.empty()) staleness_.resize(nodes_.size());
   staleness_[current_].Add(staleness);
+}
+
+void Simulation::Promise(uint32_t ballot, Round round) {
+  membership_->Promise(current_, ballot, round, cursor_);
 }
 
 void Simulation::Boundary(Round completed, Vec model) {

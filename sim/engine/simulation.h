@@ -25,6 +25,7 @@
 #include "run/checkpoint/node_state.h"
 #include "run/timing/compute_time.h"
 #include "sim/engine/event_queue.h"
+#include "sim/engine/membership.h"
 #include "sim/engine/message_exchange.h"
 #include "sim/engine/sim_observer.h"
 #include "sim/engine/store_host.h"
@@ -47,6 +48,8 @@ struct SimulationOptions {
   // All nodes begin in this round, at this time.
   Round begin = 0;
   Nanoseconds begin_time = 0;
+  // How long after a node's death the others know of it.
+  Nanoseconds detection = 0;
 };
 
 // All outlive the simulation; `effects`, `observer` and `interrupted` may be null.
@@ -80,6 +83,13 @@ class Simulation final : private StoreHost, private AlarmClock {
   absl::Status VisitState(Rank rank, StateVisitor& state) {
     return nodes_[rank].algorithm->VisitState(state, *this);
   }
+  // The node dies then, not before now: it does nothing any more. The others agree to go on without
+  // it, or, where their algorithm cannot (algorithm/membership/resilient_algorithm.h), Run ends
+  // with an error that names it.
+  void KillAt(Rank rank, Nanoseconds when);
+  bool alive(Rank rank) const { return !nodes_[rank].dead; }
+  // The latest that was agreed upon; null where nobody was to die.
+  const View* view() const { return membership_ ? &membership_->view() : nullptr; }
   // Ends Run at once, whatever the nodes are doing (from the observer).
   void Stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
@@ -122,6 +132,7 @@ class Simulation final : private StoreHost, private AlarmClock {
     Vec model;
     Nanoseconds ended = 0;    // its last round
     Nanoseconds rested = -1;  // not yet: -1
+    bool dead = false;
   };
 
   Simulation(const SimulationOptions& options, SimulationParts parts);
@@ -146,6 +157,10 @@ class Simulation final : private StoreHost, private AlarmClock {
   absl::Status OnNotice(uint32_t index);
   absl::Status OnReceipt(MessageId id);
   absl::Status Resume(Rank rank);
+  absl::Status Kill(Rank rank);
+  absl::Status OnMembership(uint32_t news);
+  // Ends what is under way between the current node and those that are not in its view.
+  void LeaveOut(const View& view);
   // Hands an event to a node: now, or when its lane is free.
   absl::Status Deliver(Rank rank, const Event& event);
   absl::Status Dispatch(Rank rank, const Event& event);
@@ -167,6 +182,7 @@ class Simulation final : private StoreHost, private AlarmClock {
   void Decline(Rank from, Tag tag) override;
   void Withdraw(Rank from, Tag tag) override;
   void GradientApplied(int64_t staleness) override;
+  void Promise(uint32_t ballot, Round round) override;
   void Boundary(Round completed, Vec model) override;
   void Rest(Vec model) override;
 
@@ -178,6 +194,7 @@ class Simulation final : private StoreHost, private AlarmClock {
   SimQueue queue_;
   std::unique_ptr<NetworkModel> network_;
   std::unique_ptr<MessageExchange> exchange_;
+  std::unique_ptr<Membership> membership_;  // where somebody is to die
   std::vector<Node> nodes_;
 
   Nanoseconds now_ = 0;
@@ -186,6 +203,7 @@ class Simulation final : private StoreHost, private AlarmClock {
   Round wanted_limit_ = 0;
   bool stopped_ = false;
   Rank resting_ = 0;
+  Rank living_ = 0;
   std::vector<Staleness> staleness_;  // of each node, once there is any
   std::optional<GradientBudget> budget_;
   std::vector<Rank> moved_;  // whose limits have moved, and who have not heard so

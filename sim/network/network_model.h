@@ -27,7 +27,7 @@ struct Flow {
 };
 
 // The bits of an alarm's version: the queue packs it beside the kind.
-inline constexpr uint32_t kAlarmVersionMask = (uint32_t{1} << 29) - 1;
+inline constexpr uint32_t kAlarmVersionMask = (uint32_t{1} << 28) - 1;
 
 // Where a network asks to be called back.
 class AlarmClock {

@@ -40,6 +40,9 @@ struct Describer {
   std::string operator()(const Sent& event) const {
     return absl::StrCat("the receiver of its send ", event.id.id);
   }
+  // No recording has them.
+  std::string operator()(const Prepare&) const { return "the loss of a member"; }
+  std::string operator()(const ViewChanged&) const { return "a view"; }
 };
 
 absl::Status At(const std::string& where, const absl::Status& why) {
@@ -138,6 +141,13 @@ Replay::Caused Replay::Take(Rank rank, const GradientReady& event) {
   gradient->from = event.from;
   if (event.whole()) gradient.reset();
   return std::optional<Event>(event);
+}
+
+Replay::Caused Replay::Take(Rank, const Prepare&) {
+  return absl::InvalidArgumentError("the members of a recorded run do not change");
+}
+Replay::Caused Replay::Take(Rank, const ViewChanged&) {
+  return absl::InvalidArgumentError("the members of a recorded run do not change");
 }
 
 template <typename MessageEvent>

@@ -74,6 +74,8 @@ class Replay final : private StoreHost {
   Caused Take(Rank rank, const Start& event);
   Caused Take(Rank rank, const RoundLimit& event);
   Caused Take(Rank rank, const GradientReady& event);
+  Caused Take(Rank rank, const Prepare& event);
+  Caused Take(Rank rank, const ViewChanged& event);
   template <typename MessageEvent>
   Caused Take(Rank rank, const MessageEvent& event);
   absl::Status CheckEnd() const;

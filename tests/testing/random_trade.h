@@ -71,6 +71,8 @@ class RandomTrade final : public Algorithm {
   absl::Status Handle(const Left& event, Host& host);
   absl::Status Handle(const Sent& event, Host& host);
   absl::Status Handle(const RoundLimit& event, Host& host);
+  absl::Status Handle(const Prepare& event, Host&) { return CheckForeseen(event); }
+  absl::Status Handle(const ViewChanged& event, Host&) { return CheckForeseen(event); }
 
   bool done() const { return step_ >= limit_; }
   bool Chance(uint64_t of) { return random_.Below(of) == 0; }

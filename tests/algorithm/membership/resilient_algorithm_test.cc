@@ -32,13 +32,9 @@ std::vector<std::string> Resilient() {
 
 class ResilientContract : public ::testing::TestWithParam<std::string> {
  protected:
-  static constexpr const char* kTopologies[] = {"ring",
-                                                "complete",
-                                                "one-peer-exponential",
-                                                "random-matching",
-                                                "exponential",
-                                                "random:d=3",
-                                                "path"};
+  static constexpr const char* kTopologies[] = {
+      "ring",       "complete", "one-peer-exponential", "random-matching", "exponential",
+      "random:d=3", "path"};
 
   // Of a seed: a graph, a number of nodes, a window and an order of events.
   static ClusterOptions Draw(KeyedRandom& random) {
@@ -96,14 +92,15 @@ TEST_P(ResilientContract, WithoutLossesNoBitChanges) {
 }
 
 TEST_P(ResilientContract, TheLivingComeToTheEnd) {
+  uint32_t views = 0;
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     KeyedRandom random(seed, Purpose::kTopology);
     const ClusterOptions options = Draw(random);
     SCOPED_TRACE(::testing::Message()
                  << "seed " << seed << ", " << options.nodes << " nodes, " << options.topology);
     Cluster cluster(options);
-    const absl::Status status = RunWithDeaths(cluster, options.nodes, random, 150,
-                                              static_cast<Rank>(options.nodes - 1));
+    const absl::Status status =
+        RunWithDeaths(cluster, options.nodes, random, 150, static_cast<Rank>(options.nodes - 1));
     ASSERT_TRUE(status.ok()) << status;
     std::vector<Member> living;
     for (Rank rank = 0; rank < options.nodes; ++rank) {
@@ -114,7 +111,9 @@ TEST_P(ResilientContract, TheLivingComeToTheEnd) {
       for (const float x : cluster.replica(rank)) EXPECT_TRUE(std::isfinite(x));
     }
     EXPECT_EQ(cluster.view().members, living);
+    views += cluster.view().epoch;
   }
+  EXPECT_GT(views, kSeeds);
 }
 
 // With a rate of 0 rounds only average. From the round on from which the last view holds, the mean
@@ -152,8 +151,7 @@ TEST_P(ResilientContract, TheMeanOfTheLivingIsKept) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ResilientContract, ::testing::ValuesIn(Resilient()),
-                         SpecTestName);
+INSTANTIATE_TEST_SUITE_P(All, ResilientContract, ::testing::ValuesIn(Resilient()), SpecTestName);
 
 }  // namespace
 }  // namespace grapevine::testing

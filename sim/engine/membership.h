@@ -1,0 +1,71 @@
+// How simulated nodes learn that one of them is lost and agree on who goes on: the agreement of real
+// nodes (algorithm/membership/view_agreement.h), its messages in a latency each. It is held by the
+// living node of the lowest rank.
+//
+// Thread-compatible.
+#ifndef GRAPEVINE_SIM_ENGINE_MEMBERSHIP_H_
+#define GRAPEVINE_SIM_ENGINE_MEMBERSHIP_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "algorithm/event.h"
+#include "algorithm/membership/view.h"
+#include "algorithm/membership/view_agreement.h"
+#include "sim/engine/event_queue.h"
+#include "sim/nanoseconds.h"
+#include "sim/network/network_model.h"
+
+namespace grapevine {
+
+class Membership {
+ public:
+  // All outlive this.
+  Membership(Rank nodes, const NetworkModel* network, SimQueue* queue);
+
+  // A death is noticed at `when`.
+  void Lose(Member lost, Nanoseconds when);
+  // A node answers at `when` (Host::Promise).
+  void Promise(Member from, uint32_t ballot, Round round, Nanoseconds when);
+
+  // What a node hears.
+  struct Delivery {
+    Member to;
+    Event event;
+  };
+  // An event of the queue (SimEventKind::kMembership). Errors name a member that breaks its word.
+  absl::StatusOr<std::optional<Delivery>> OnNews(uint32_t index, Nanoseconds now);
+
+  const View& view() const { return agreement_.view(); }
+
+ private:
+  struct Noticed {
+    Member lost;
+  };
+  struct Answer {
+    Member from;
+    uint32_t ballot;
+    Round round;
+  };
+  using News = std::variant<Noticed, Answer, Delivery>;
+
+  void Tell(News news, Nanoseconds when);
+  // Tells the living what was agreed upon since.
+  void TellDecrees(Nanoseconds now);
+  Member coordinator() const { return agreement_.living().front(); }
+
+  const NetworkModel* const network_;
+  SimQueue* const queue_;
+  ViewAgreement agreement_;
+  std::deque<View> views_;             // all: events point at them
+  std::vector<Nanoseconds> last_;      // delivery to each node: what it is told comes in order
+  std::vector<News> news_;             // of which events are in the queue
+};
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_SIM_ENGINE_MEMBERSHIP_H_

@@ -1,0 +1,157 @@
+// Nodes die in the middle of a simulation: those who are left go on, and nobody waits for the dead.
+#include "sim/engine/membership.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithm/algorithm_kind.h"
+#include "algorithm/membership/resilient_algorithm.h"
+#include "algorithm/membership/view_mixing.h"
+#include "base/status_macros.h"
+#include "random/keyed_random.h"
+#include "tests/sim/timed_run.h"
+
+namespace grapevine::testing {
+namespace {
+
+constexpr Round kMortalRounds = 60;
+constexpr int64_t kMegabyte = 250'000;  // 1 MB
+
+// Nodes of a gossip that can go on, on one switch.
+struct MortalRun {
+  std::string algorithm = "dpsgd";
+  std::string topology = "ring";
+  std::string mixing = "metropolis";
+  Rank nodes = 8;
+  Nanoseconds detection = 0;
+  int window = 2;
+  bool resilient = true;
+  SimObserver* observer = nullptr;
+
+  FixedComputeTime compute = FixedComputeTime(kGradient);
+  PhantomVectors vectors = PhantomVectors(kMegabyte, /*step_vectors=*/4);
+  std::shared_ptr<const Mixing> whole = nullptr;
+  std::unique_ptr<ViewMixing> mixings = nullptr;
+  std::unique_ptr<Simulation> simulation = nullptr;
+
+  absl::StatusOr<std::unique_ptr<Algorithm>> Instance(const View& view, Rank rank) {
+    ASSIGN_OR_RETURN(const LivingMixing living, mixings->Of(view));
+    return MakeAlgorithm(algorithm, {.rank = rank,
+                                     .mixing = living.mixing,
+                                     .learning_rate = [](Round) { return 0.1; },
+                                     .window = window,
+                                     .length = {.rounds = kMortalRounds},
+                                     .began_with = nodes});
+  }
+  absl::StatusOr<std::unique_ptr<Algorithm>> Node(Rank rank) {
+    View first;
+    for (Member member = 0; member < nodes; ++member) first.members.push_back(member);
+    if (!resilient) return Instance(first, rank);
+    return ResilientAlgorithm::Make(
+        {.self = rank, .first = first, .window = window, .make = [this](const View& view, Rank at) {
+           return Instance(view, at);
+         }});
+  }
+
+  void Make() {
+    whole = *MakeMixing(mixing, *MakeTopology(topology, nodes, 1));
+    mixings = std::make_unique<ViewMixing>(LivingMixingRequest{
+        .whole = whole,
+        .topology = topology,
+        .mixing = mixing,
+        .usable = Algorithms().Read(algorithm)->kind->weights});
+    const auto network = [this](AlarmClock* clock) {
+      return std::make_unique<NicNetwork>(
+          nodes, NicOptions{.bandwidth = 0.125, .latency = kMillisecond}, clock);
+    };
+    simulation = *Simulation::Make({.nodes = nodes, .detection = detection},
+                                   {.make_network = network,
+                                    .make_algorithm = [this](Rank rank) { return Node(rank); },
+                                    .vectors = &vectors,
+                                    .compute = &compute,
+                                    .observer = observer});
+  }
+};
+
+TEST(Membership, WithoutADeathNothingTakesLonger) {
+  for (const std::string topology : {"ring", "one-peer-exponential"}) {
+    MortalRun plain{.topology = topology, .resilient = false};
+    plain.Make();
+    ASSERT_TRUE(plain.simulation->Run(kMortalRounds).ok());
+    MortalRun mortal{.topology = topology};
+    mortal.Make();
+    ASSERT_TRUE(mortal.simulation->Run(kMortalRounds).ok());
+    for (Rank rank = 0; rank < plain.nodes; ++rank) {
+      EXPECT_EQ(mortal.simulation->rested(rank), plain.simulation->rested(rank)) << topology;
+    }
+  }
+}
+
+// A gradient and a message of 8 ms, a round; the death, its detection, a latency each for the
+// question, the answer and the view, and the round that has to be done again.
+TEST(Membership, ADeathCostsItsDetectionAndLittleMore) {
+  MortalRun run{.topology = "ring", .detection = 500 * kMillisecond};
+  run.Make();
+  MortalRun undisturbed;
+  undisturbed.Make();
+  ASSERT_TRUE(undisturbed.simulation->Run(kMortalRounds).ok());
+  run.simulation->KillAt(3, 200 * kMillisecond);
+  const absl::Status status = run.simulation->Run(kMortalRounds);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_FALSE(run.simulation->alive(3));
+  const Nanoseconds cost = run.simulation->rested(0) - undisturbed.simulation->rested(0);
+  EXPECT_GE(cost, 400 * kMillisecond) << "rounds do not go on without an answer";
+  EXPECT_LE(cost, 560 * kMillisecond);
+}
+
+TEST(Membership, RunsThatCannotGoOnAreStuckAndSaySo) {
+  MortalRun run{.resilient = false};
+  run.Make();
+  run.simulation->KillAt(3, 200 * kMillisecond);
+  const absl::Status status = run.simulation->Run(kMortalRounds);
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("the members change"));
+}
+
+// Any node may die at any time; every one that is left comes to the end, and nothing else is left
+// to do.
+TEST(Membership, AnyoneMayDieAtAnyTime) {
+  const std::vector<std::string> topologies = {"ring", "torus", "one-peer-exponential",
+                                               "random-matching", "random:d=3", "complete"};
+  const std::vector<std::string> algorithms = {"dpsgd", "dpsgd:order=atc", "dpsgd:local=3", "sgp",
+                                               "noloco:every=4"};
+  Rank deaths = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    KeyedRandom random(seed, Purpose::kTopology);
+    MortalRun run;
+    run.topology = topologies[random.Below(topologies.size())];
+    run.algorithm = algorithms[random.Below(algorithms.size())];
+    run.nodes = static_cast<Rank>(4 + 2 * random.Below(5));
+    run.window = static_cast<int>(1 + random.Below(3));
+    run.detection = static_cast<Nanoseconds>(random.Below(300)) * kMillisecond;
+    run.Make();
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << ": " << run.algorithm << " on "
+                                      << run.topology << " of " << run.nodes);
+    for (Rank rank = 0; rank < run.nodes - 1; ++rank) {
+      if (random.Below(3) == 0) {
+        run.simulation->KillAt(rank, static_cast<Nanoseconds>(random.Below(1'500'000'000)));
+      }
+    }
+    const absl::Status status = run.simulation->Run(kMortalRounds);
+    ASSERT_TRUE(status.ok()) << status;
+    std::vector<Member> living;
+    for (Rank rank = 0; rank < run.nodes; ++rank) {
+      if (run.simulation->alive(rank)) living.push_back(rank);
+    }
+    if (run.simulation->view() != nullptr) EXPECT_EQ(run.simulation->view()->members, living);
+    deaths += run.nodes - static_cast<Rank>(living.size());
+  }
+  EXPECT_GT(deaths, 400);
+}
+
+}  // namespace
+}  // namespace grapevine::testing
