@@ -99,6 +99,19 @@ bool IsResilient(std::string_view text) {
   return named.ok() && named->kind->resilient && named->kind->resilient(named->spec);
 }
 
+std::vector<std::string> ResilientAlgorithms() {
+  std::vector<std::string> names;
+  for (const AlgorithmKind* kind : Algorithms().All()) {
+    if (kind->resilient) names.push_back(kind->name);
+  }
+  return names;
+}
+
+std::vector<Stochastic> UsableWeights(std::string_view text) {
+  const auto named = Algorithms().Read(text);
+  return named.ok() ? named->kind->weights : std::vector<Stochastic>();
+}
+
 EvaluatedModel EvaluatedModelOf(std::string_view text) {
   const auto named = Algorithms().Read(text);
   return named.ok() && named->kind->evaluated ? named->kind->evaluated(named->spec)

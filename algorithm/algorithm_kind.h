@@ -90,6 +90,12 @@ bool HasRounds(std::string_view spec);
 // Whether nodes can go on without those that are lost. False for an algorithm that this program
 // does not know.
 bool IsResilient(std::string_view spec);
+// The names of those of which some variant is.
+std::vector<std::string> ResilientAlgorithms();
+
+// The weights that it averages right with (AlgorithmKind::weights). None of one that this program
+// does not know.
+std::vector<Stochastic> UsableWeights(std::string_view spec);
 
 // The defaults of AlgorithmKind::messages and ::memory.
 double NeighbourMessages(const Topology& topology);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -31,6 +32,13 @@ struct View {
 
   bool operator==(const View&) const = default;
 };
+
+// Of all nodes of a run that begins.
+inline View FirstView(Rank nodes) {
+  View view{.members = std::vector<Member>(nodes)};
+  std::iota(view.members.begin(), view.members.end(), 0);
+  return view;
+}
 
 }  // namespace grapevine
 

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "algorithm/algorithm_kind.h"
+#include "algorithm/membership/resilient_algorithm.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "experiment/core/experiment_problem.h"
@@ -75,6 +77,7 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Build(const Config& conf
   RETURN_IF_ERROR(experiment->BuildTraining());
   RETURN_IF_ERROR(experiment->BuildCompute());
   RETURN_IF_ERROR(experiment->BuildFaults());
+  RETURN_IF_ERROR(experiment->CheckFailurePolicy());
   // Reports the algorithm's errors before anything starts.
   const std::unique_ptr<const RunCourse> course = experiment->NewCourse();
   if (auto algorithm = experiment->MakeAlgorithm(0, course.get()); !algorithm.ok()) {
@@ -208,16 +211,54 @@ int Experiment::WindowFor(Rank rank) const {
   return bytes <= kEagerWindowBytes ? 2 : 1;
 }
 
+AlgorithmOptions Experiment::OptionsFor(Rank rank, const RunCourse* course) const {
+  return {.rank = rank,
+          .mixing = mixing_,
+          .learning_rate = [course](Round round) { return course->LearningRate(round); },
+          .window = WindowFor(rank),
+          .length = length(),
+          .seed = config_.seed(),
+          .began_with = config_.nodes()};
+}
+
 absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeAlgorithm(
     Rank rank, const RunCourse* course) const {
-  return grapevine::MakeAlgorithm(
-      config_.algorithm(),
-      {.rank = rank,
-       .mixing = mixing_,
-       .learning_rate = [course](Round round) { return course->LearningRate(round); },
-       .window = WindowFor(rank),
-       .length = length(),
-       .seed = config_.seed()});
+  return grapevine::MakeAlgorithm(config_.algorithm(), OptionsFor(rank, course));
+}
+
+absl::StatusOr<std::unique_ptr<Algorithm>> Experiment::MakeResilientAlgorithm(
+    Rank rank, const RunCourse* course, ViewMixing* views) const {
+  const AlgorithmOptions options = OptionsFor(rank, course);
+  const auto instance = [this, options, views](
+                            const View& view,
+                            Rank position) -> absl::StatusOr<std::unique_ptr<Algorithm>> {
+    AlgorithmOptions of_view = options;
+    of_view.rank = position;
+    ASSIGN_OR_RETURN(const LivingMixing living, views->Of(view));
+    of_view.mixing = living.mixing;
+    return grapevine::MakeAlgorithm(config_.algorithm(), std::move(of_view));
+  };
+  return ResilientAlgorithm::Make({.self = rank,
+                                   .first = FirstView(config_.nodes()),
+                                   .window = options.window,
+                                   .make = instance});
+}
+
+std::unique_ptr<ViewMixing> Experiment::NewViews() const {
+  return std::make_unique<ViewMixing>(
+      LivingMixingRequest{.whole = mixing_,
+                          .topology = config_.topology(),
+                          .mixing = config_.mixing(),
+                          .seed = config_.seed(),
+                          .usable = UsableWeights(config_.algorithm())});
+}
+
+absl::Status Experiment::CheckFailurePolicy() const {
+  if (!shrinks() || IsResilient(config_.algorithm())) return absl::OkStatus();
+  return UsageError(
+      absl::StrCat("--on-failure=shrink: the nodes of --algorithm=", config_.algorithm(),
+                   " cannot go on when one of them is lost; those of ",
+                   absl::StrJoin(ResilientAlgorithms(), ", "), " can, or take --on-failure=end"));
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Objective>>> Experiment::MakeObjectives(

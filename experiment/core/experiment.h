@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
+#include "algorithm/membership/view_mixing.h"
 #include "experiment/core/experiment_problem.h"
 #include "experiment/core/run_course.h"
 #include "experiment/core/run_horizon.h"
@@ -91,6 +92,14 @@ class Experiment {
   std::unique_ptr<const ComputeTime> MakeCompute(const RunCourse* course) const;
   absl::StatusOr<std::unique_ptr<Algorithm>> MakeAlgorithm(Rank rank,
                                                            const RunCourse* course) const;
+  // One that goes on without nodes that are lost; `views` are the run's (NewViews), and outlive it.
+  absl::StatusOr<std::unique_ptr<Algorithm>> MakeResilientAlgorithm(Rank rank,
+                                                                    const RunCourse* course,
+                                                                    ViewMixing* views) const;
+  // Whether nodes go on without those that are lost (--on-failure=shrink), and the graph and
+  // weights of those who do, one of each run.
+  bool shrinks() const { return config_.on_failure() == "shrink"; }
+  std::unique_ptr<ViewMixing> NewViews() const;
   // What the workers from `first` to `last` - 1 minimize, for one thread (Problem::MakeObjectives):
   // over all passes of a round; with --clip-norm, clipped; with --norms, measured in the rounds
   // that end in an evaluation.
@@ -109,6 +118,8 @@ class Experiment {
   absl::Status BuildFaults();
   absl::Status CheckNoiseScale() const;
   absl::Status BuildSchedule();
+  absl::Status CheckFailurePolicy() const;
+  AlgorithmOptions OptionsFor(Rank rank, const RunCourse* course) const;
   int WindowFor(Rank rank) const;
   RunLength length() const {
     return {.rounds = plan_.batches.plateau() ? 0 : plan_.rounds,

@@ -67,6 +67,7 @@ absl::Status SimulatedRun::Prepare() {
   options.begin = begin();
   options.begin_time = begin_time();
   workers_ = experiment_->workers();
+  if (experiment_->shrinks()) views_ = experiment_->NewViews();
   compute_ = experiment_->MakeCompute(course_.get());
   ASSIGN_OR_RETURN(vectors_, MakeVectorStore(*experiment_, course_.get()));
   ASSIGN_OR_RETURN(evaluator_, experiment_->problem().MakeEvaluator({}, {}));
@@ -95,7 +96,11 @@ absl::Status SimulatedRun::Prepare() {
           options,
           {.make_network = [this](AlarmClock* clock) { return MakeNetwork(clock); },
            .make_algorithm =
-               [this](Rank rank) { return experiment_->MakeAlgorithm(rank, course_.get()); },
+               [this](Rank rank) {
+                 return views_
+                            ? experiment_->MakeResilientAlgorithm(rank, course_.get(), views_.get())
+                            : experiment_->MakeAlgorithm(rank, course_.get());
+               },
            .resume = Saved(resumed_),
            .vectors = vectors_.get(),
            .compute = compute_.get(),
@@ -247,6 +252,18 @@ absl::Status SimulatedRun::OnCut(const CutTimes& cut, Vec model) {
                                 vectors_->At(model));
 }
 
+absl::Status SimulatedRun::OnDeath(Rank rank, Nanoseconds) {
+  return rank < measured_nodes() ? collector_->Lose(rank) : absl::OkStatus();
+}
+
+std::vector<SharedVector> SimulatedRun::LivingOf(std::span<const SharedVector> models) const {
+  std::vector<SharedVector> living;
+  for (Rank rank = 0; rank < workers_; ++rank) {
+    if (simulation_->alive(rank)) living.push_back(models[rank]);
+  }
+  return living;
+}
+
 Rank SimulatedRun::measured_nodes() const {
   return experiment_->evaluated() == EvaluatedModel::kServersWeights ? experiment_->config().nodes()
                                                                      : workers_;
@@ -258,6 +275,7 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
                .noise = measured.noise,
                .samples = measured.passes * experiment_->config().batch(),
                .bytes_sent = measured.bytes_sent};
+  if (measured.living < measured_nodes()) work.living = measured.living;
   for (Rank server = measured_nodes(); server < experiment_->config().nodes(); ++server) {
     work.bytes_sent += BytesSent(server);
   }
@@ -266,7 +284,7 @@ absl::Status SimulatedRun::OnMeasured(const MeasuredRound& measured) {
     work.loss_sum = measured.loss_sum;
     const auto models = std::span(measured.models);
     AveragedModel counts =
-        AverageReplicas(experiment_->layout(), measured.completed, models.first(workers_));
+        AverageReplicas(experiment_->layout(), measured.completed, LivingOf(models));
     work.consensus_distance = counts.consensus_distance;
     work.buffer_distance = counts.buffer_distance;
     if (course_->Evaluated(measured.completed)) {
@@ -349,6 +367,7 @@ Statistics SimulatedRun::statistics() const {
 absl::StatusOr<std::optional<Spread>> SimulatedRun::EvaluateNodes() {
   std::vector<double> accuracies;
   for (Rank rank = 0; rank < workers_; ++rank) {
+    if (!simulation_->alive(rank)) continue;
     const SharedVector model =
         horizon_.reached() ? last_models_[rank] : vectors_->At(simulation_->model(rank));
     ASSIGN_OR_RETURN(const Evaluation result, evaluator_->Evaluate(model));

@@ -7,11 +7,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "algorithm/membership/view_mixing.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/run_course.h"
 #include "experiment/core/run_horizon.h"
@@ -79,6 +81,9 @@ class SimulatedRun final : private SimObserver {
   void OnMessage(const MessageTimes& message) override;
   void OnArithmetic(Rank rank, Nanoseconds begin, Nanoseconds end) override;
   absl::Status OnCut(const CutTimes& cut, Vec model) override;
+  absl::Status OnDeath(Rank rank, Nanoseconds now) override;
+  // The models of the workers that are not lost.
+  std::vector<SharedVector> LivingOf(std::span<const SharedVector> models) const;
   absl::Status OnMeasured(const MeasuredRound& measured);
   // The ranks from here on have no model that counts.
   Rank measured_nodes() const;
@@ -99,6 +104,7 @@ class SimulatedRun final : private SimObserver {
   std::unique_ptr<SimulatedCluster> cluster_;
   std::unique_ptr<SimulatedChaos> chaos_;  // --chaos; else null
   std::unique_ptr<const ComputeTime> compute_;
+  std::unique_ptr<ViewMixing> views_;  // --on-failure=shrink
   std::unique_ptr<VectorStore> vectors_;
   std::unique_ptr<Evaluator> evaluator_;  // null if nothing learns
   std::unique_ptr<Simulation> simulation_;

@@ -70,6 +70,7 @@ absl::Status CheckChoices(const ResolvedConfig& resolved) {
       {"precision", {"fp32", "tf32", "bf16", "fp16"}},
       {"log_level", {"debug", "info", "warning", "error"}},
       {"log_format", {"text", "json"}},
+      {"on_failure", {"end", "shrink"}},
       {"network_model", {"auto", "nic", "queue", "packets", "packets:control=reno", "flow"}}};
   for (const ChoiceRule& rule : rules) {
     const std::string value = FieldText(ConfigFieldNamed(rule.field), resolved.config);
@@ -192,6 +193,11 @@ absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
                                    ": only simulated runs are checkpointed so far; drop it, or "
                                    "simulate the run with `grapevine sim`"));
   }
+  if (config.on_failure() != "end") {
+    return UsageError(absl::StrCat(Culprit(resolved, "on_failure"),
+                                   ": real nodes end together so far; drop it, or simulate the run "
+                                   "with `grapevine sim`"));
+  }
   if (config.has_profile() && MakesUpTimes(config)) {
     return UsageError(absl::StrCat(Culprit(resolved, "profile"),
                                    ": --compute, --slow and --straggler change how long gradients "
@@ -206,6 +212,12 @@ absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
 }
 
 absl::Status ValidateForSimulation(const ResolvedConfig& resolved) {
+  const bool checkpoints = resolved.config.has_checkpoint_every() || resolved.config.has_resume();
+  if (resolved.config.on_failure() != "end" && checkpoints) {
+    return UsageError(absl::StrCat(Culprit(resolved, "on_failure"),
+                                   ": a run that lost nodes cannot be checkpointed so far; leave "
+                                   "out --checkpoint-every and --resume, or drop it"));
+  }
   if (resolved.config.has_record()) {
     return UsageError(absl::StrCat(Culprit(resolved, "record"),
                                    ": a simulation repeats itself, so there is nothing to record; "

@@ -87,7 +87,8 @@ RunMetrics RunMeter::Measure(const TrainingPoint& point, const RunWork& work,
                      .buffer_distance = work.buffer_distance,
                      .bytes_sent_total = work.bytes_sent,
                      .evaluation_bytes_sent_total = evaluations_ * evaluation_bytes_,
-                     .samples_per_s = Rate(work.samples, work.time_s - time_s_)};
+                     .samples_per_s = Rate(work.samples, work.time_s - time_s_),
+                     .living = work.living};
   if (work.loss_sum && work.losses > 0) metrics.train_loss = Mean(*work.loss_sum, work.losses);
   AddNoise(work.noise, &metrics);
   if (evaluation) AddEvaluation(*evaluation, &metrics);

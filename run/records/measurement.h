@@ -74,7 +74,8 @@ struct RunWork {
   int64_t losses = 0;
   GradientNoise noise;  // likewise, of the gradients in which it was measured
   int64_t samples = 0;
-  int64_t bytes_sent = 0;  // since the first round
+  int64_t bytes_sent = 0;              // since the first round
+  std::optional<int64_t> living = {};  // nodes that are not lost, once one is
   // If known without an evaluation.
   std::optional<double> consensus_distance;
   std::optional<double> buffer_distance;

@@ -29,6 +29,7 @@ constexpr auto kRunMembers = [](auto& record, auto&& visit) {
   visit("bytes_sent_total", record.bytes_sent_total);
   visit("evaluation_bytes_sent_total", record.evaluation_bytes_sent_total);
   visit("samples_per_s", record.samples_per_s);
+  visit("living", record.living);
 };
 
 constexpr auto kNodeMembers = [](auto& record, auto&& visit) {
@@ -177,7 +178,7 @@ void Remember(const RunMetrics& metrics, RunMetrics* latest) {
          &RunMetrics::test_accuracy, &RunMetrics::test_loss_recalibrated,
          &RunMetrics::test_accuracy_recalibrated, &RunMetrics::consensus_distance,
          &RunMetrics::buffer_distance, &RunMetrics::bytes_sent_total,
-         &RunMetrics::evaluation_bytes_sent_total, &RunMetrics::samples_per_s);
+         &RunMetrics::evaluation_bytes_sent_total, &RunMetrics::samples_per_s, &RunMetrics::living);
 }
 
 std::string ToJsonLine(const RunMetrics& metrics) { return Dump(ToJson(metrics, kRunMembers)); }

@@ -50,6 +50,8 @@ struct RunMetrics {
   std::optional<int64_t> bytes_sent_total;
   std::optional<int64_t> evaluation_bytes_sent_total;
   std::optional<double> samples_per_s;
+  // Nodes that are not lost, once one is.
+  std::optional<int64_t> living;
 };
 
 // Updates `latest`, the last known value of each measurement: not every round has all.

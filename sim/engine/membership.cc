@@ -2,27 +2,16 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace grapevine {
-namespace {
-
-View Everybody(Rank nodes) {
-  View view{.members = std::vector<Member>(nodes)};
-  std::iota(view.members.begin(), view.members.end(), 0);
-  return view;
-}
-
-}  // namespace
-
 Membership::Membership(Rank nodes, const NetworkModel* network, SimQueue* queue)
     : network_(network),
       queue_(queue),
-      agreement_(Everybody(nodes), std::numeric_limits<Round>::max()),
+      agreement_(FirstView(nodes), std::numeric_limits<Round>::max()),
       last_(nodes) {}
 
 void Membership::Tell(News news, Nanoseconds when) {

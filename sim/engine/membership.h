@@ -1,6 +1,6 @@
-// How simulated nodes learn that one of them is lost and agree on who goes on: the agreement of real
-// nodes (algorithm/membership/view_agreement.h), its messages in a latency each. It is held by the
-// living node of the lowest rank.
+// How simulated nodes learn that one of them is lost and agree on who goes on: the agreement of
+// real nodes (algorithm/membership/view_agreement.h), its messages in a latency each. It is held by
+// the living node of the lowest rank.
 //
 // Thread-compatible.
 #ifndef GRAPEVINE_SIM_ENGINE_MEMBERSHIP_H_
@@ -61,9 +61,9 @@ class Membership {
   const NetworkModel* const network_;
   SimQueue* const queue_;
   ViewAgreement agreement_;
-  std::deque<View> views_;             // all: events point at them
-  std::vector<Nanoseconds> last_;      // delivery to each node: what it is told comes in order
-  std::vector<News> news_;             // of which events are in the queue
+  std::deque<View> views_;         // all: events point at them
+  std::vector<Nanoseconds> last_;  // delivery to each node: what it is told comes in order
+  std::vector<News> news_;         // of which events are in the queue
 };
 
 }  // namespace grapevine

@@ -4,12 +4,16 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "kernels/passes/merge_means.h"
 
 namespace grapevine {
 
 RoundCollector::RoundCollector(Options options, Emit emit)
-    : options_(std::move(options)), emit_(std::move(emit)), gradients_(options_.nodes) {}
+    : options_(std::move(options)),
+      emit_(std::move(emit)),
+      living_(options_.nodes),
+      gradients_(options_.nodes) {}
 
 void RoundCollector::OnGradient(Rank rank, double loss, int64_t passes,
                                 const GradientNoise& noise) {
@@ -35,10 +39,29 @@ absl::Status RoundCollector::OnBoundary(Rank rank, Round completed, Nanoseconds 
     measured.models.resize(options_.nodes);
     measured.models[rank] = model;
   }
-  if (++open.nodes < options_.nodes) return absl::OkStatus();
+  open.nodes.insert(rank);
+  return EmitComplete();
+}
+
+absl::Status RoundCollector::Lose(Rank rank) {
+  --living_;
+  for (auto& [completed, open] : open_) {
+    open.nodes.erase(rank);
+    if (!open.measured.models.empty()) open.measured.models[rank] = {};
+  }
+  return EmitComplete();
+}
+
+absl::Status RoundCollector::EmitComplete() {
   // A node does its rounds in order, so the oldest open round completes first.
-  const auto complete = open_.extract(completed);
-  return emit_(complete.mapped().measured);
+  while (!open_.empty()) {
+    const auto oldest = open_.begin();
+    if (static_cast<Rank>(oldest->second.nodes.size()) < living_) break;
+    MeasuredRound measured = std::move(open_.extract(oldest).mapped().measured);
+    measured.living = living_;
+    RETURN_IF_ERROR(emit_(measured));
+  }
+  return absl::OkStatus();
 }
 
 namespace {

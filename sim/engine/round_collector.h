@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -29,7 +30,8 @@ struct MeasuredRound {
   int64_t passes = 0;                // how many these are, each over a batch
   GradientNoise noise;               // of their gradients, where it is measured
   int64_t bytes_sent = 0;            // by all nodes, each until its own boundary
-  std::vector<SharedVector> models;  // by rank; empty for a phantom
+  std::vector<SharedVector> models;  // by rank, null of the lost; empty for a phantom
+  Rank living = 0;                   // nodes that are not lost
 };
 
 // Thread-compatible.
@@ -49,10 +51,13 @@ class RoundCollector {
   // `model` is empty for a phantom.
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, int64_t bytes_sent,
                           const SharedVector& model);
+  // Nothing more comes of `rank`: rounds are complete without it, and those that are still open
+  // are without its model.
+  absl::Status Lose(Rank rank);
 
  private:
   struct Open {
-    Rank nodes = 0;  // that have done it
+    std::set<Rank> nodes;  // that have done it, and are not lost
     MeasuredRound measured;
   };
   struct Gradients {
@@ -61,8 +66,12 @@ class RoundCollector {
     GradientNoise noise;
   };
 
+  // The oldest open rounds that all living nodes have done.
+  absl::Status EmitComplete();
+
   const Options options_;
   const Emit emit_;
+  Rank living_;
   std::vector<Gradients> gradients_;  // of each rank since its last measured round
   std::map<Round, Open> open_;
 };

@@ -49,8 +49,7 @@ struct MortalRun {
                                      .began_with = nodes});
   }
   absl::StatusOr<std::unique_ptr<Algorithm>> Node(Rank rank) {
-    View first;
-    for (Member member = 0; member < nodes; ++member) first.members.push_back(member);
+    const View first = FirstView(nodes);
     if (!resilient) return Instance(first, rank);
     return ResilientAlgorithm::Make(
         {.self = rank, .first = first, .window = window, .make = [this](const View& view, Rank at) {
@@ -60,11 +59,10 @@ struct MortalRun {
 
   void Make() {
     whole = *MakeMixing(mixing, *MakeTopology(topology, nodes, 1));
-    mixings = std::make_unique<ViewMixing>(LivingMixingRequest{
-        .whole = whole,
-        .topology = topology,
-        .mixing = mixing,
-        .usable = Algorithms().Read(algorithm)->kind->weights});
+    mixings = std::make_unique<ViewMixing>(LivingMixingRequest{.whole = whole,
+                                                               .topology = topology,
+                                                               .mixing = mixing,
+                                                               .usable = UsableWeights(algorithm)});
     const auto network = [this](AlarmClock* clock) {
       return std::make_unique<NicNetwork>(
           nodes, NicOptions{.bandwidth = 0.125, .latency = kMillisecond}, clock);
@@ -120,8 +118,8 @@ TEST(Membership, RunsThatCannotGoOnAreStuckAndSaySo) {
 // Any node may die at any time; every one that is left comes to the end, and nothing else is left
 // to do.
 TEST(Membership, AnyoneMayDieAtAnyTime) {
-  const std::vector<std::string> topologies = {"ring", "torus", "one-peer-exponential",
-                                               "random-matching", "random:d=3", "complete"};
+  const std::vector<std::string> topologies = {
+      "ring", "torus", "one-peer-exponential", "random-matching", "random:d=3", "complete"};
   const std::vector<std::string> algorithms = {"dpsgd", "dpsgd:order=atc", "dpsgd:local=3", "sgp",
                                                "noloco:every=4"};
   Rank deaths = 0;
@@ -147,7 +145,9 @@ TEST(Membership, AnyoneMayDieAtAnyTime) {
     for (Rank rank = 0; rank < run.nodes; ++rank) {
       if (run.simulation->alive(rank)) living.push_back(rank);
     }
-    if (run.simulation->view() != nullptr) EXPECT_EQ(run.simulation->view()->members, living);
+    if (run.simulation->view() != nullptr) {
+      EXPECT_EQ(run.simulation->view()->members, living);
+    }
     deaths += run.nodes - static_cast<Rank>(living.size());
   }
   EXPECT_GT(deaths, 400);

@@ -446,15 +446,14 @@ Cluster::Cluster(ClusterOptions options)
   workers_ = *workers;
   rounds_ = options_.rounds && HasRounds(options_.algorithm);
   if (options_.resilient) {
-    View first;
-    for (Rank rank = 0; rank < options_.nodes; ++rank) first.members.push_back(rank);
-    agreement_ = std::make_unique<ViewAgreement>(first, std::numeric_limits<Round>::max());
+    agreement_ = std::make_unique<ViewAgreement>(FirstView(options_.nodes),
+                                                 std::numeric_limits<Round>::max());
     mixings_ = std::make_unique<ViewMixing>(
         LivingMixingRequest{.whole = *mixing,
                             .topology = options_.topology,
                             .mixing = options_.mixing,
                             .seed = options_.seed,
-                            .usable = Algorithms().Read(options_.algorithm)->kind->weights});
+                            .usable = UsableWeights(options_.algorithm)});
   }
   if (!HasRounds(options_.algorithm)) budget_ = std::make_unique<GradientBudget>(workers_);
   for (Rank rank = 0; rank < options_.nodes; ++rank) {
