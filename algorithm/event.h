@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <variant>
 
-#include "algorithm/membership/view.h"
 #include "algorithm/message.h"
 #include "algorithm/state_visitor.h"
+#include "algorithm/view.h"
 #include "base/ids.h"
 
 namespace grapevine {

@@ -27,7 +27,7 @@
 #include "algorithm/algorithm.h"
 #include "algorithm/event.h"
 #include "algorithm/host.h"
-#include "algorithm/membership/view.h"
+#include "algorithm/view.h"
 
 namespace grapevine {
 

@@ -26,7 +26,7 @@
 
 #include "absl/status/status.h"
 #include "algorithm/event.h"
-#include "algorithm/membership/view.h"
+#include "algorithm/view.h"
 
 namespace grapevine {
 

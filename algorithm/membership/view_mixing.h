@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "algorithm/membership/view.h"
+#include "algorithm/view.h"
 #include "topology/weights/living_mixing.h"
 
 namespace grapevine {

@@ -65,10 +65,11 @@ absl::Status VerdictOn(const Fault& fault, nanoseconds peer_timeout) {
 
 }  // namespace
 
-SimulatedChaos::SimulatedChaos(FaultSchedule faults, nanoseconds peer_timeout, uint64_t seed,
+SimulatedChaos::SimulatedChaos(const Experiment& experiment, FaultSchedule faults,
                                std::unique_ptr<LineFile> record)
-    : peer_timeout_(peer_timeout),
-      seed_(seed),
+    : peer_timeout_(ResolvedDuration(experiment.config().peer_timeout())),
+      seed_(experiment.config().seed()),
+      shrinks_(experiment.shrinks()),
       record_(std::move(record)),
       timeline_(std::move(faults)) {}
 
@@ -80,11 +81,9 @@ absl::StatusOr<std::unique_ptr<SimulatedChaos>> SimulatedChaos::Make(
     return fault.round ? *fault.round < begin : fault.time < nanoseconds(begin_time);
   });
   ASSIGN_OR_RETURN(std::unique_ptr<LineFile> record, LineFile::Open(ChaosPath(run_directory)));
-  const Config& config = experiment.config();
-  std::unique_ptr<SimulatedChaos> chaos(new SimulatedChaos(std::move(faults),
-                                                           ResolvedDuration(config.peer_timeout()),
-                                                           config.seed(), std::move(record)));
-  for (Rank rank = 0; rank < config.nodes(); ++rank) {
+  std::unique_ptr<SimulatedChaos> chaos(
+      new SimulatedChaos(experiment, std::move(faults), std::move(record)));
+  for (Rank rank = 0; rank < experiment.config().nodes(); ++rank) {
     RETURN_IF_ERROR(chaos->OnBoundary(rank, begin, begin_time, Vec()));
   }
   return chaos;
@@ -115,7 +114,18 @@ absl::Status SimulatedChaos::OnBoundary(Rank rank, Round completed, Nanoseconds 
 absl::Status SimulatedChaos::Begin(const FaultTimeline::Begun& begun, Round round,
                                    Nanoseconds now) {
   RETURN_IF_ERROR(record_->Append(ChaosLine(begun, round, nanoseconds(now))));
-  return VerdictOn(*begun.fault, peer_timeout_);
+  const Fault& fault = *begun.fault;
+  if (!shrinks_ || fault.kind != FaultKind::kKill) return VerdictOn(fault, peer_timeout_);
+  deaths_.push_back({fault.ranks[0], now});
+  if (simulation_ != nullptr) Attach(simulation_);
+  return absl::OkStatus();
+}
+
+void SimulatedChaos::Attach(Simulation* simulation) {
+  simulation_ = simulation;
+  for (const Death& death : std::exchange(deaths_, {})) {
+    simulation_->KillAt(death.rank, death.when);
+  }
 }
 
 absl::Status SimulatedChaos::Verdict(const absl::Status& how) {

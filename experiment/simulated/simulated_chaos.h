@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,6 +16,7 @@
 #include "run/records/line_file.h"
 #include "run/timing/compute_time.h"
 #include "sim/engine/sim_observer.h"
+#include "sim/engine/simulation.h"
 #include "sim/network/network_model.h"
 
 namespace grapevine {
@@ -34,11 +36,19 @@ class SimulatedChaos final : public SimObserver {
   std::unique_ptr<const ComputeTime> Compute(std::unique_ptr<const ComputeTime> compute) const;
 
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
+  // The simulation in which nodes die, and which outlives this from now on. With
+  // --on-failure=shrink the others go on; otherwise a death ends the run.
+  void Attach(Simulation* simulation);
   // How the run has ended: where nodes wait for what never comes, because of a fault.
   absl::Status Verdict(const absl::Status& how);
 
  private:
-  SimulatedChaos(FaultSchedule faults, std::chrono::nanoseconds peer_timeout, uint64_t seed,
+  struct Death {
+    Rank rank;
+    Nanoseconds when;
+  };
+
+  SimulatedChaos(const Experiment& experiment, FaultSchedule faults,
                  std::unique_ptr<LineFile> record);
 
   // Records it; the verdict if it ends the run.
@@ -46,6 +56,9 @@ class SimulatedChaos final : public SimObserver {
 
   const std::chrono::nanoseconds peer_timeout_;
   const uint64_t seed_;
+  const bool shrinks_;
+  Simulation* simulation_ = nullptr;
+  std::vector<Death> deaths_;  // before it is attached
   const std::unique_ptr<LineFile> record_;
   FaultTimeline timeline_;
 };

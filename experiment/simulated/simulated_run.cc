@@ -92,21 +92,21 @@ absl::Status SimulatedRun::Prepare() {
   RETURN_IF_ERROR(PrepareChaos());
   ASSIGN_OR_RETURN(
       simulation_,
-      Simulation::Make(
-          options,
-          {.make_network = [this](AlarmClock* clock) { return MakeNetwork(clock); },
-           .make_algorithm =
-               [this](Rank rank) {
-                 return views_
-                            ? experiment_->MakeResilientAlgorithm(rank, course_.get(), views_.get())
-                            : experiment_->MakeAlgorithm(rank, course_.get());
-               },
-           .resume = Saved(resumed_),
-           .vectors = vectors_.get(),
-           .compute = compute_.get(),
-           .effects = cluster_->effects(),
-           .observer = &observers_,
-           .interrupted = options_.interrupted}));
+      Simulation::Make(options,
+                       {.make_network = [this](AlarmClock* clock) { return MakeNetwork(clock); },
+                        .make_algorithm =
+                            [this](Rank rank) {
+                              return views_ ? experiment_->MakeResilientAlgorithm(
+                                                  rank, course_.get(), views_.get())
+                                            : experiment_->MakeAlgorithm(rank, course_.get());
+                            },
+                        .resume = Saved(resumed_),
+                        .vectors = vectors_.get(),
+                        .compute = compute_.get(),
+                        .effects = cluster_->effects(),
+                        .observer = &observers_,
+                        .interrupted = options_.interrupted}));
+  if (chaos_) chaos_->Attach(simulation_.get());
   if (resumed_) {
     RETURN_IF_ERROR(ReplayMetrics());
     RETURN_IF_ERROR(ContinueFiles());
@@ -253,7 +253,10 @@ absl::Status SimulatedRun::OnCut(const CutTimes& cut, Vec model) {
 }
 
 absl::Status SimulatedRun::OnDeath(Rank rank, Nanoseconds) {
-  return rank < measured_nodes() ? collector_->Lose(rank) : absl::OkStatus();
+  if (simulation_->living() > 0) return collector_->Lose(rank);
+  return WithFailure(
+      absl::AbortedError(absl::StrCat("rank ", rank, " is lost, and was the last one")),
+      Failure::kPeerLost);
 }
 
 std::vector<SharedVector> SimulatedRun::LivingOf(std::span<const SharedVector> models) const {

@@ -14,8 +14,8 @@
 
 #include "absl/status/statusor.h"
 #include "algorithm/event.h"
-#include "algorithm/membership/view.h"
 #include "algorithm/membership/view_agreement.h"
+#include "algorithm/view.h"
 #include "sim/engine/event_queue.h"
 #include "sim/nanoseconds.h"
 #include "sim/network/network_model.h"

@@ -88,6 +88,7 @@ class Simulation final : private StoreHost, private AlarmClock {
   // with an error that names it.
   void KillAt(Rank rank, Nanoseconds when);
   bool alive(Rank rank) const { return !nodes_[rank].dead; }
+  Rank living() const { return living_; }
   // The latest that was agreed upon; null where nobody was to die.
   const View* view() const { return membership_ ? &membership_->view() : nullptr; }
   // Ends Run at once, whatever the nodes are doing (from the observer).

@@ -1,8 +1,8 @@
 // Who is in the run, from which round on.
 //
 // Thread-safety: values.
-#ifndef GRAPEVINE_ALGORITHM_MEMBERSHIP_VIEW_H_
-#define GRAPEVINE_ALGORITHM_MEMBERSHIP_VIEW_H_
+#ifndef GRAPEVINE_ALGORITHM_VIEW_H_
+#define GRAPEVINE_ALGORITHM_VIEW_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -42,4 +42,4 @@ inline View FirstView(Rank nodes) {
 
 }  // namespace grapevine
 
-#endif  // GRAPEVINE_ALGORITHM_MEMBERSHIP_VIEW_H_
+#endif  // GRAPEVINE_ALGORITHM_VIEW_H_

@@ -1,0 +1,104 @@
+// Simulated runs that lose nodes and go on: --chaos=kill with --on-failure=shrink.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/failure.h"
+#include "experiment/core/experiment.h"
+#include "experiment/simulated/simulated_run.h"
+#include "run/config/config_resolve.h"
+#include "run/records/metrics.h"
+#include "tests/model/scratch_folder.h"
+
+namespace grapevine {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using Settings = std::map<std::string, std::string>;
+
+struct MortalResult {
+  absl::StatusOr<Summary> summary;
+  std::vector<int64_t> living;  // of each measurement; all: 8
+};
+
+MortalResult RunMortals(Settings settings, const std::string& folder) {
+  settings.insert({{"nodes", "8"},
+                   {"model", "softmax"},
+                   {"data", "synthetic:train=512:test=256"},
+                   {"compute", "1ms"},
+                   {"batch", "8"},
+                   {"rounds", "80"},
+                   {"log_every", "20"},
+                   {"on_failure", "shrink"}});
+  MortalResult result;
+  const auto resolved = ResolveConfig({.flags = settings});
+  if (!resolved.ok()) return {resolved.status()};
+  const auto experiment = Experiment::Build(resolved->config);
+  if (!experiment.ok()) return {experiment.status()};
+  std::filesystem::create_directories(folder);
+  result.summary = SimulatedRun(experiment->get(), {.run_directory = folder,
+                                                    .on_metrics =
+                                                        [&](const RunMetrics& metrics) {
+                                                          result.living.push_back(
+                                                              metrics.living.value_or(8));
+                                                        }})
+                       .Run();
+  return result;
+}
+
+std::string NodeModel(const std::string& run, Rank rank) {
+  return run + "/node-" + std::to_string(rank) + "/model.safetensors";
+}
+
+TEST(ShrinkingRuns, GoOnWithoutThoseWhoDie) {
+  const ScratchFolder folder;
+  const MortalResult whole = RunMortals({}, folder.File("whole"));
+  const std::string run = folder.File("run");
+  const MortalResult result =
+      RunMortals({{"chaos", "kill:rank=0:at=round:25,kill:rank=3:at=round:45,kill:rank=5:at=50ms"}},
+                 run);
+  ASSERT_TRUE(whole.summary.ok()) << whole.summary.status();
+  ASSERT_TRUE(result.summary.ok()) << result.summary.status();
+  EXPECT_THAT(whole.living, Each(8));
+  EXPECT_EQ(result.living.front(), 8);
+  EXPECT_EQ(result.living.back(), 5);
+  EXPECT_EQ(result.summary->rounds, 80);
+  EXPECT_NEAR(*result.summary->test_accuracy, *whole.summary->test_accuracy, 0.05);
+  for (const Rank lost : {0, 3, 5}) EXPECT_FALSE(std::filesystem::exists(NodeModel(run, lost)));
+  for (const Rank left : {1, 2, 4, 6, 7}) EXPECT_TRUE(std::filesystem::exists(NodeModel(run, left)));
+}
+
+TEST(ShrinkingRuns, EndWhenNobodyIsLeft) {
+  const ScratchFolder folder;
+  const MortalResult result =
+      RunMortals({{"nodes", "2"}, {"chaos", "kill:rank=0:at=round:5,kill:rank=1:at=round:9"}},
+                 folder.File("run"));
+  EXPECT_EQ(FailureOf(result.summary.status()), Failure::kPeerLost);
+  EXPECT_THAT(std::string(result.summary.status().message()),
+              HasSubstr("rank 1 is lost, and was the last one"));
+}
+
+TEST(ShrinkingRuns, EndAtTheFirstDeathWhereThatIsThePolicy) {
+  const ScratchFolder folder;
+  const MortalResult result =
+      RunMortals({{"on_failure", "end"}, {"chaos", "kill:rank=3:at=round:25"}}, folder.File("run"));
+  EXPECT_EQ(FailureOf(result.summary.status()), Failure::kPeerLost);
+  EXPECT_THAT(std::string(result.summary.status().message()), HasSubstr("rank 3"));
+}
+
+TEST(ShrinkingRuns, AreRefusedWhereNobodyCanGoOn) {
+  const ScratchFolder folder;
+  const MortalResult result = RunMortals({{"algorithm", "allreduce"}}, folder.File("run"));
+  EXPECT_EQ(FailureOf(result.summary.status()), Failure::kUsage);
+  EXPECT_THAT(std::string(result.summary.status().message()),
+              HasSubstr("those of dpsgd, noloco, sgp can"));
+}
+
+}  // namespace
+}  // namespace grapevine
