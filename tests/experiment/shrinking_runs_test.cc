@@ -42,13 +42,13 @@ MortalResult RunMortals(Settings settings, const std::string& folder) {
   const auto experiment = Experiment::Build(resolved->config);
   if (!experiment.ok()) return {experiment.status()};
   std::filesystem::create_directories(folder);
-  result.summary = SimulatedRun(experiment->get(), {.run_directory = folder,
-                                                    .on_metrics =
-                                                        [&](const RunMetrics& metrics) {
-                                                          result.living.push_back(
-                                                              metrics.living.value_or(8));
-                                                        }})
-                       .Run();
+  result.summary =
+      SimulatedRun(experiment->get(), {.run_directory = folder,
+                                       .on_metrics =
+                                           [&](const RunMetrics& metrics) {
+                                             result.living.push_back(metrics.living.value_or(8));
+                                           }})
+          .Run();
   return result;
 }
 
@@ -60,9 +60,8 @@ TEST(ShrinkingRuns, GoOnWithoutThoseWhoDie) {
   const ScratchFolder folder;
   const MortalResult whole = RunMortals({}, folder.File("whole"));
   const std::string run = folder.File("run");
-  const MortalResult result =
-      RunMortals({{"chaos", "kill:rank=0:at=round:25,kill:rank=3:at=round:45,kill:rank=5:at=50ms"}},
-                 run);
+  const MortalResult result = RunMortals(
+      {{"chaos", "kill:rank=0:at=round:25,kill:rank=3:at=round:45,kill:rank=5:at=50ms"}}, run);
   ASSERT_TRUE(whole.summary.ok()) << whole.summary.status();
   ASSERT_TRUE(result.summary.ok()) << result.summary.status();
   EXPECT_THAT(whole.living, Each(8));
@@ -71,7 +70,8 @@ TEST(ShrinkingRuns, GoOnWithoutThoseWhoDie) {
   EXPECT_EQ(result.summary->rounds, 80);
   EXPECT_NEAR(*result.summary->test_accuracy, *whole.summary->test_accuracy, 0.05);
   for (const Rank lost : {0, 3, 5}) EXPECT_FALSE(std::filesystem::exists(NodeModel(run, lost)));
-  for (const Rank left : {1, 2, 4, 6, 7}) EXPECT_TRUE(std::filesystem::exists(NodeModel(run, left)));
+  for (const Rank left : {1, 2, 4, 6, 7})
+    EXPECT_TRUE(std::filesystem::exists(NodeModel(run, left)));
 }
 
 TEST(ShrinkingRuns, EndWhenNobodyIsLeft) {
