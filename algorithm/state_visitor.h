@@ -25,7 +25,7 @@ struct StateMessage {
   Tag tag;
   bool arrived;
   Vec vector;
-  double* weight;
+  double* weight;  // positive
 };
 
 // Names are different within an algorithm, and made of letters, digits, '_' and '.'.
@@ -36,6 +36,8 @@ class StateVisitor {
   // All elements of it. May be written as soon as the call is over.
   virtual void Vector(std::string_view name, Vec vector) = 0;
   virtual void Number(std::string_view name, double* number) = 0;
+  // A positive number.
+  virtual void Weight(std::string_view name, double* weight) = 0;
   // A number of rounds, from 0 to the boundary's.
   virtual void Rounds(std::string_view name, int64_t* rounds) = 0;
   // To restore, all have arrived. One that has not is saved when it is received.

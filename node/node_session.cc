@@ -57,7 +57,9 @@ absl::Status NodeSession::Run(std::function<absl::Status(float* replica)> initia
     return status;
   }
   StartControl();
-  absl::Status status = callbacks_.on_start();
+  absl::Status status =
+      resumed_ && callbacks_.on_resumed ? callbacks_.on_resumed(*resumed_) : absl::OkStatus();
+  if (status.ok()) status = callbacks_.on_start();
   if (status.ok()) status = runner_->Run(transport_.get(), std::move(initialize));
   trained_ = status.ok();
   if (status.ok()) status = callbacks_.on_trained(runner_->model());
@@ -98,13 +100,15 @@ absl::Status NodeSession::Listen() {
         CoordinatorOptions{.own = Registration(),
                            .run_id = options_.run_id,
                            .round_limit = options_.first_limit,
+                           .resumed = options_.resumed,
                            .budget = options_.budget,
                            .rendezvous_timeout = options_.rendezvous_timeout,
                            .peer_timeout = options_.peer_timeout,
                            .step_timeout = options_.step_timeout},
         GrpcCoordinatorService::Sinks{.on_metrics = callbacks_.on_metrics,
                                       .on_notice = callbacks_.on_notice,
-                                      .on_all_done = [this] { OnAllDone(); }},
+                                      .on_all_done = [this] { OnAllDone(); },
+                                      .on_part = callbacks_.on_part},
         options_.token);
     services.push_back(
         [this](grpc::ServerBuilder& builder) { builder.RegisterService(coordinator_.get()); });
@@ -127,6 +131,7 @@ control::Registration NodeSession::Registration() const {
   for (const control::Agreement& agreement : options_.agreements) {
     *registration.add_agreements() = agreement;
   }
+  registration.mutable_parts()->Assign(options_.parts.begin(), options_.parts.end());
   Prove(options_.token, &registration);
   return registration;
 }
@@ -165,10 +170,19 @@ absl::Status NodeSession::Join() {
   ASSIGN_OR_RETURN(control::Roster roster, AwaitRoster());
   ASSIGN_OR_RETURN(std::vector<std::string> addresses, Dialled(roster, options_.coordinator));
   transport_->Join(roster.run_id(), std::move(addresses));
+  if (roster.has_resumed()) Settle(roster.resumed());
   SetLimit(roster.round_limit(), !options_.budget && roster.round_limit() >= options_.rounds,
            /*growth=*/1);
   server_->SetReady(true);
   return absl::OkStatus();
+}
+
+void NodeSession::Settle(const control::Resumed& resumed) {
+  resumed_ = resumed;
+  if (!callbacks_.on_settled) return;
+  for (const control::RoundLimit& settled : resumed.settled()) {
+    callbacks_.on_settled(settled.limit(), settled.growth());
+  }
 }
 
 control::Heartbeat NodeSession::Heartbeat() const {
@@ -180,11 +194,16 @@ control::Heartbeat NodeSession::Heartbeat() const {
 }
 
 void NodeSession::StartControl() {
+  {
+    MutexLock lock(mutex_);
+    told_ = control_.get();
+  }
   control_->Start({.on_round_limit =
                        [this](const control::RoundLimit& moved) {
                          SetLimit(moved.limit(), moved.final(), moved.growth());
                        },
                    .on_cut = [this](Round round) { runner_->Cut(round); },
+                   .on_checkpoint = callbacks_.on_checkpoint,
                    .on_abort =
                        [this](const absl::Status& verdict) {
                          End(verdict);
@@ -271,6 +290,14 @@ void NodeSession::Report(control::NodeMetrics metrics) { reporter_.Report(std::m
 
 void NodeSession::ReportSteps(const StepsReport& steps) { control_->SetSteps(StepsOf(steps)); }
 
+absl::Status NodeSession::ReportPart(control::SavedPart part) {
+  control::Report report;
+  *report.mutable_part() = std::move(part);
+  MutexLock lock(mutex_);
+  if (told_ == nullptr) return absl::FailedPreconditionError("the run is over");
+  return told_->Send(std::move(report));
+}
+
 absl::Status NodeSession::ReportAtRest(control::NodeMetrics metrics) {
   control::Report report;
   *report.mutable_metrics() = std::move(metrics);
@@ -284,6 +311,10 @@ void NodeSession::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
 void NodeSession::TearDown() {
   if (coordinator_ && control_ && !coordinator_->AwaitDeparture()) {
     LOG(WARNING) << "not all nodes have acknowledged the end of the run; rank 0 leaves";
+  }
+  {
+    MutexLock lock(mutex_);
+    told_ = nullptr;
   }
   control_.reset();
   if (transport_) transport_->Shutdown();

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,9 @@ struct NodeSessionOptions {
   Round first_limit = 0;  // rank 0's: the end as known so far (RunnerOptions::limit)
   // The largest batch, in those of round 0, where batches grow at plateaus; else 0.
   int64_t largest_growth = 0;
+  // If the run goes on: this node's own parts of checkpoints; and on rank 0 from where.
+  std::vector<control::SavedPart> parts;
+  std::optional<control::Resumed> resumed;
   // If nodes share a budget of gradients, of so many rounds for each worker.
   std::optional<BudgetDeskOptions> budget;
   std::chrono::milliseconds rendezvous_timeout{60000};
@@ -65,6 +69,12 @@ struct NodeSessionCallbacks {
   // batch is `growth` times that of round 0, where batches grow at plateaus. From any thread; may
   // be empty.
   std::function<void(Round limit, int64_t growth)> on_settled = {};
+  // On rank 0: a node has saved its part of a checkpoint.
+  std::function<void(Rank, const control::SavedPart&)> on_part = {};
+  // All nodes have theirs. From the client's thread: must not wait.
+  std::function<void(Round)> on_checkpoint = [](Round) {};
+  // All nodes have joined, and the run goes on from there; before on_start.
+  std::function<absl::Status(const control::Resumed&)> on_resumed = {};
   // All nodes have joined; training begins.
   std::function<absl::Status()> on_start;
   // This node has trained: evaluate and write, before it reports that it is done.
@@ -95,6 +105,11 @@ class NodeSession {
   void Report(control::NodeMetrics metrics);
   // From the runner, where nodes share a budget of gradients: tells rank 0.
   void ReportSteps(const StepsReport& steps);
+  // This node's part of a checkpoint is on its disk. Never waits; from any thread, also one that
+  // outlives Run: an error if rank 0 cannot be told.
+  absl::Status ReportPart(control::SavedPart part);
+  // Rank 0: a checkpoint is complete.
+  void OnCheckpoint(Round round) { coordinator_->OnCheckpoint(round); }
   // Once the node has trained: reports on its own model, waiting for room in the queue if it must.
   absl::Status ReportAtRest(control::NodeMetrics metrics);
   // Rank 0: moves the end of the run; a final limit settles it. `growth` is on_settled's; 0 where
@@ -109,6 +124,8 @@ class NodeSession {
   control::Registration Registration() const;
   control::Heartbeat Heartbeat() const;
   void StartControl();
+  // What the run had settled before it goes on.
+  void Settle(const control::Resumed& resumed);
   void SetLimit(Round limit, bool final, int64_t growth);
   // The run has ended for this node; the first call counts.
   void End(const absl::Status& how);
@@ -134,6 +151,7 @@ class NodeSession {
   std::unique_ptr<GrpcCoordinatorService> coordinator_;
   std::unique_ptr<GrpcServer> server_;
   std::unique_ptr<GrpcControlClient> control_;
+  std::optional<control::Resumed> resumed_;  // once it has joined
   MetricsReporter reporter_;
 
   std::atomic<bool> trained_ = false;
@@ -143,6 +161,7 @@ class NodeSession {
   Condition ended_;
   bool all_done_ ABSL_GUARDED_BY(mutex_) = false;  // rank 0
   bool joining_ ABSL_GUARDED_BY(mutex_) = false;   // control_ exists, and waits for the others
+  GrpcControlClient* told_ ABSL_GUARDED_BY(mutex_) = nullptr;  // control_, while parts are reported
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
 };
 

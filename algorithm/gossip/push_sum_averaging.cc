@@ -43,7 +43,7 @@ void PushSumAveraging::Start(Round round, Vec replica, Host& host) {
 }
 
 void PushSumAveraging::VisitState(StateVisitor& state) {
-  state.Number("push_sum.weight", &weight_);
+  state.Weight("push_sum.weight", &weight_);
   for (Round due = current(); due < current() + overlap_; ++due) {
     Inbox& inbox = Due(due);
     for (size_t i = 0; i < inbox.slots.size(); ++i) {

@@ -27,6 +27,8 @@
 #include "cli/terminal/text_output.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/model_settings.h"
+#include "experiment/core/run_checkpoints.h"
+#include "experiment/core/run_so_far.h"
 #include "experiment/real/node_addresses.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_run.h"
@@ -34,6 +36,7 @@
 #include "node/launch/launcher.h"
 #include "node/node_session.h"
 #include "node/server/grpc_credentials.h"
+#include "run/checkpoint/checkpoint_directory.h"
 #include "run/config/config_validate.h"
 #include "run/records/metrics.h"
 #include "run/records/output_file.h"
@@ -138,6 +141,7 @@ bool Launched() { return std::getenv(kLaunchedVariable) != nullptr; }
 
 // A launcher has made the run directory already; in a cluster rank 0 makes it.
 absl::Status PrepareRunDirectory(const Config& config, Rank rank) {
+  if (config.has_resume()) return RunDirectoryFor(config, absl::Now()).status();
   if (rank != 0 || Launched()) return absl::OkStatus();
   return CreateRunDirectory(config, absl::Now()).status();
 }
@@ -145,9 +149,14 @@ absl::Status PrepareRunDirectory(const Config& config, Rank rank) {
 // Returns `why`, with which the run ended before it began, and leaves no folder that would be in
 // the way of the next attempt.
 absl::Status Undone(const Config& config, Rank rank, const absl::Status& why) {
-  if (rank != 0 || Launched()) return why;
+  if (rank != 0 || Launched() || config.has_resume()) return why;
   if (absl::Status status = RemoveRun(config.out()); !status.ok()) LOG(WARNING) << status.message();
   return why;
+}
+
+// A launcher, which sees all nodes end, says itself how to go on.
+absl::Status WithCheckpoint(const Config& config, Rank rank, const absl::Status& why) {
+  return rank == 0 && !Launched() ? NamingCheckpoint(config.out(), why) : why;
 }
 
 // Rank 0 reports on the run; the others only say that they are in it, and where.
@@ -171,7 +180,8 @@ absl::Status SayClosing(const Config& config, Rank rank) {
   return absl::OkStatus();
 }
 
-absl::Status RequireOut(const Config& config) {
+absl::Status RequireOut(Config& config) {
+  if (config.has_resume() && !config.has_out()) config.set_out(RunOf(config.resume()));
   if (config.has_out()) return absl::OkStatus();
   return UsageError(
       "--out is needed: the run directory, the same on all nodes where "
@@ -200,7 +210,7 @@ absl::Status CarryOut(const Config& config, const Experiment& experiment, NodeRu
   ASSIGN_OR_RETURN(std::unique_ptr<Interruption> interruption,
                    Interruption::Watch([&run](const absl::Status& why) { run.Interrupt(why); }));
   if (absl::Status status = run.Run(); !status.ok()) {
-    return run.began() ? status : Undone(config, rank, status);
+    return run.began() ? WithCheckpoint(config, rank, status) : Undone(config, rank, status);
   }
   interruption.reset();  // only a reader is awaited now: signals act as usual
   RETURN_IF_ERROR(progress.Finish());
@@ -239,7 +249,7 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   RETURN_IF_ERROR(ValidateForRealNodes(resolved));
   RETURN_IF_ERROR(CheckModelOnRealNodes(resolved.config));
   ASSIGN_OR_RETURN(NodeIdentity identity, IdentifyNode(&resolved));
-  RETURN_IF_ERROR(RequireOut(config));
+  RETURN_IF_ERROR(RequireOut(resolved.config));
   ASSIGN_OR_RETURN(NodeAddresses addresses, AddressesOf(config, identity, Launched()));
   ASSIGN_OR_RETURN(TokenSource token, NodeToken(config, addresses));
   if (!token.warning.empty()) LOG(WARNING) << token.warning;
@@ -249,7 +259,8 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   RETURN_IF_ERROR(CheckNode(config, options.rank));
   ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));
   std::cout << node_text << "token: " << token.origin << "\n" << Opening(*experiment);
-  return options.rank == 0 ? CheckRunDirectory(config) : absl::OkStatus();
+  if (options.rank != 0) return absl::OkStatus();
+  return config.has_resume() ? CheckGoesOn(*experiment).status() : CheckRunDirectory(config);
 }
 
 }  // namespace
@@ -257,10 +268,11 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
 void AddNodeCommand(CommandLine& line) {
   Command command = line.AddCommand("node", "run one node of a cluster");
   command.SetFooter(kExamples);
-  DefineExperiment(command,
-                   FieldsInGroups({"Experiment", "Model and data", "Training", "Output",
-                                   "Measurement", "Faults", "Time-outs", "Cluster", "Security"}),
-                   RunNode);
+  DefineExperiment(
+      command,
+      FieldsInGroups({"Experiment", "Model and data", "Training", "Output", "Checkpoints",
+                      "Measurement", "Faults", "Time-outs", "Cluster", "Security"}),
+      RunNode);
 }
 
 }  // namespace grapevine

@@ -30,6 +30,7 @@
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_problem.h"
 #include "experiment/core/run_checkpoints.h"
+#include "experiment/core/run_so_far.h"
 #include "experiment/simulated/measured_costs.h"
 #include "experiment/simulated/simulated_cluster.h"
 #include "experiment/simulated/simulated_run.h"
@@ -37,7 +38,6 @@
 #include "experiment/sweep/sweep_run.h"
 #include "run/config/config_field.h"
 #include "run/config/config_validate.h"
-#include "run/config/flag_error.h"
 #include "run/records/run_directory.h"
 #include "run/records/sweep_directory.h"
 
@@ -95,7 +95,6 @@ std::string Header(const Experiment& experiment, const NetworkPlan& network) {
 }
 
 absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& interrupted) {
-  RETURN_IF_ERROR(CheckpointInterval(experiment).status());
   ASSIGN_OR_RETURN(const std::string run, RunDirectoryFor(experiment.config(), absl::Now()));
   std::cout << "run directory: " << run << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
@@ -109,8 +108,10 @@ absl::Status SimulateOne(const Experiment& experiment, const std::atomic<bool>& 
       {.run_directory = run,
        .on_metrics = [&](const RunMetrics& metrics) { display.OnProgress(ToJsonLine(metrics)); },
        .interrupted = &interrupted});
-  ASSIGN_OR_RETURN(const Summary summary, simulation.Run());
-  std::cout << Conclusion(summary) << "\n" << ToReadableText(simulation.statistics()) << std::flush;
+  const absl::StatusOr<Summary> summary = simulation.Run();
+  if (!summary.ok()) return NamingCheckpoint(run, summary.status());
+  std::cout << Conclusion(*summary) << "\n"
+            << ToReadableText(simulation.statistics()) << std::flush;
   return absl::OkStatus();
 }
 
@@ -127,19 +128,6 @@ absl::Status SimulateSweep(std::vector<SweepCell>& cells, DatasetCache* data,
                         .threads = threads,
                         .interrupted = &interrupted},
                        /*live=*/isatty(STDOUT_FILENO) != 0);
-}
-
-// Only of a run by itself, which goes on where it was: a sweep repeats the cells that it has not
-// finished.
-absl::Status CheckCheckpoints(const std::vector<SweepCell>& cells) {
-  const ResolvedConfig& resolved = cells.front().resolved;
-  for (const char* flag : {"checkpoint_every", "resume"}) {
-    if (cells.size() == 1 || !HasField(ConfigFieldNamed(flag), resolved.config)) continue;
-    return UsageError(absl::StrCat(Culprit(resolved, flag),
-                                   ": a sweep repeats the cells that it has not finished; drop it, "
-                                   "or simulate one of them by itself"));
-  }
-  return absl::OkStatus();
 }
 
 struct AdviceFlags {
@@ -191,7 +179,7 @@ absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceF
   ASSIGN_OR_RETURN(const auto cluster, SimulatedCluster::Make(first->config()));
   if (dry_run) {
     RETURN_IF_ERROR(CheckpointInterval(*first).status());
-    RETURN_IF_ERROR(CheckpointToResume(*first).status());
+    RETURN_IF_ERROR(CheckGoesOn(*first).status());
     std::cout << Header(*first, cluster->network());
     if (cells.size() > 1) std::cout << "... and " << cells.size() - 1 << " more cells\n";
     return absl::OkStatus();
@@ -200,7 +188,9 @@ absl::Status Simulate(std::vector<SweepCell>& cells, bool dry_run, const AdviceF
   RETURN_IF_ERROR(FillCompute(/*folder=*/"", &data, interrupted, &cells));
   // With the measured time.
   ASSIGN_OR_RETURN(first, Experiment::Build(cells.front().resolved.config, &data));
-  std::cout << Header(*first, cluster->network());
+  RETURN_IF_ERROR(CheckpointInterval(*first).status());
+  ASSIGN_OR_RETURN(const std::optional<Checkpoint> checkpoint, CheckGoesOn(*first));
+  std::cout << Header(*first, cluster->network()) << GoesOnText(checkpoint);
   return SimulateOne(*first, interrupted);
 }
 

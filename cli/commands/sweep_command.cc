@@ -12,6 +12,7 @@
 #include "cli/terminal/progress.h"
 #include "report/sweep_table.h"
 #include "run/config/config_field.h"
+#include "run/config/flag_error.h"
 #include "run/records/run_directory.h"
 #include "run/records/sweep_directory.h"
 
@@ -67,6 +68,17 @@ absl::StatusOr<std::unique_ptr<Experiment>> BuildFirst(const std::vector<SweepCe
     why.Update(built.status());
   }
   return why;
+}
+
+absl::Status CheckCheckpoints(const std::vector<SweepCell>& cells) {
+  const ResolvedConfig& resolved = cells.front().resolved;
+  for (const char* flag : {"checkpoint_every", "resume"}) {
+    if (cells.size() == 1 || !HasField(ConfigFieldNamed(flag), resolved.config)) continue;
+    return UsageError(absl::StrCat(Culprit(resolved, flag),
+                                   ": a sweep repeats the cells that it has not finished; drop it, "
+                                   "or run one of them by itself"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckOutput(const std::vector<SweepCell>& cells) {

@@ -26,6 +26,10 @@ inline constexpr char kListHelp[] =
 absl::StatusOr<std::unique_ptr<Experiment>> BuildFirst(const std::vector<SweepCell>& cells,
                                                        DatasetCache* data);
 
+// Checkpoints are only of a run by itself, which goes on where it was: a sweep repeats the cells
+// that it has not finished.
+absl::Status CheckCheckpoints(const std::vector<SweepCell>& cells);
+
 // Whether there is a place for the files, before anything is measured or computed: a run's for one
 // cell, a sweep's for several, which refuse what is of one run, such as --trace.
 absl::Status CheckOutput(const std::vector<SweepCell>& cells);

@@ -28,10 +28,14 @@
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_problem.h"
 #include "experiment/core/model_settings.h"
+#include "experiment/core/run_checkpoints.h"
+#include "experiment/core/run_so_far.h"
 #include "experiment/real/node_device.h"
 #include "experiment/sweep/sweep_run.h"
 #include "node/launch/launcher.h"
+#include "run/checkpoint/checkpoint_directory.h"
 #include "run/config/config_field.h"
+#include "run/config/config_file.h"
 #include "run/config/config_validate.h"
 #include "run/config/token_source.h"
 #include "run/records/output_file.h"
@@ -52,8 +56,11 @@ struct Plan {
 
 absl::StatusOr<Plan> MakePlan(const Config& config) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Experiment> experiment, Experiment::Build(config));
+  RETURN_IF_ERROR(CheckpointInterval(*experiment).status());
+  ASSIGN_OR_RETURN(const std::optional<Checkpoint> checkpoint, CheckGoesOn(*experiment));
   const Round rounds = experiment->rounds();
-  return Plan{Opening(*experiment), {rounds, experiment->plan().Epoch(rounds)}};
+  return Plan{Opening(*experiment) + GoesOnText(checkpoint),
+              {rounds, experiment->plan().Epoch(rounds)}};
 }
 
 // What config.textproto leaves out because it is about this process.
@@ -66,6 +73,7 @@ std::vector<std::string> NodeArguments(const Config& config, const std::string& 
                                         absl::StrCat("--log-format=", config.log_format())};
   if (config.has_trace()) arguments.push_back(absl::StrCat("--trace=", config.trace()));
   if (config.has_record()) arguments.push_back(absl::StrCat("--record=", config.record()));
+  if (config.has_resume()) arguments.push_back(absl::StrCat("--resume=", config.resume()));
   if (config.has_profile()) arguments.push_back(absl::StrCat("--profile=", config.profile()));
   return arguments;
 }
@@ -117,12 +125,16 @@ absl::Status TrainOne(const Config& config, bool dry_run) {
   RETURN_IF_ERROR(CheckRecordings(config));
   if (dry_run) {
     std::cout << plan.header;
-    return CheckRunDirectory(config);
+    return config.has_resume() ? absl::OkStatus() : CheckRunDirectory(config);
   }
-  ASSIGN_OR_RETURN(const std::string run, CreateRunDirectory(config, absl::Now()));
+  ASSIGN_OR_RETURN(const std::string run, RunDirectoryFor(config, absl::Now()));
+  // For the nodes, also of a run that goes on: time-outs and the like may be other ones.
+  RETURN_IF_ERROR(WriteOutputFile(ConfigPath(run), ConfigFileText(config)));
   std::cout << plan.header << "run directory: " << run << std::endl;
   RETURN_IF_ERROR(FlushStandardOutput());
-  RETURN_IF_ERROR(RunNodes(config, plan.goal, run));
+  if (absl::Status status = RunNodes(config, plan.goal, run); !status.ok()) {
+    return NamingCheckpoint(run, status);
+  }
   ASSIGN_OR_RETURN(const std::string closing, Closing(config, run));
   std::cout << closing << std::flush;
   return absl::OkStatus();
@@ -177,6 +189,7 @@ absl::Status Train(const std::vector<SweepCell>& cells, bool dry_run) {
   for (const SweepCell& cell : cells) {
     RETURN_IF_ERROR(ValidateForRealNodes(cell.resolved));
   }
+  RETURN_IF_ERROR(CheckCheckpoints(cells));
   const Config& first = cells.front().resolved.config;
   if (first.log_format() == "json") UseJsonLines(std::cout, "info");
   return cells.size() == 1 ? TrainOne(first, dry_run) : TrainSweep(cells, dry_run);
@@ -193,8 +206,8 @@ void AddTrainCommand(CommandLine& line) {
       "  grapevine train -n 4 --model=phantom:100MB --compute=50ms --rounds=20 --slow=2:3\n"
       "  grapevine train -n 4 --data=mnist:DIR --batch=16,64 --lr=0.05,0.2 --out=runs/batches");
   DefineSweep(command,
-              FieldsInGroups({"Experiment", "Model and data", "Training", "Output", "Measurement",
-                              "Faults", "Time-outs"}),
+              FieldsInGroups({"Experiment", "Model and data", "Training", "Output", "Checkpoints",
+                              "Measurement", "Faults", "Time-outs"}),
               Train);
 }
 

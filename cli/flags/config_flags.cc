@@ -75,14 +75,31 @@ Flag DeclareFile(Command command) {
       /*repeated=*/false);
 }
 
-// A run that goes on has the settings that it had.
-std::optional<std::string> FileOfResumed(const ConfigSources& sources) {
+// The value of --resume, and who gave it; empty if nobody did.
+std::pair<std::string, std::string> Resumed(const ConfigSources& sources) {
   const ConfigField& resume = ConfigFieldNamed("resume");
   const auto flag = sources.flags.find(resume.name());
-  if (flag != sources.flags.end()) return ConfigPath(RunOf(flag->second));
+  if (flag != sources.flags.end()) return {flag->second, FlagName(resume)};
   const auto variable = sources.environment.find(VariableName(resume));
-  if (variable == sources.environment.end() || variable->second.empty()) return std::nullopt;
-  return ConfigPath(RunOf(variable->second));
+  if (variable == sources.environment.end()) return {};
+  return {variable->second, variable->first};
+}
+
+// A run that goes on has the settings that it had. On another host than rank 0's there may be parts
+// of checkpoints and no settings.
+absl::Status AddFileOfResumed(ConfigSources* sources) {
+  const auto [path, origin] = Resumed(*sources);
+  if (path.empty() || sources->file) return absl::OkStatus();
+  const std::string run = RunOf(path);
+  if (IsRunDirectory(run)) {
+    sources->file = ConfigPath(run);
+    return absl::OkStatus();
+  }
+  if (HasCheckpoints(run)) return absl::OkStatus();
+  return UsageError(absl::StrCat(origin, "=", path, ": is no run directory (it has no ",
+                                 "config.textproto); give the --out of a run that had "
+                                 "--checkpoint-every, or one of its checkpoints, "
+                                 "DIR/checkpoints/round-R"));
 }
 
 }  // namespace
@@ -122,7 +139,6 @@ ConfigSources ConfigFlags::Sources(std::string (*join)(const std::vector<std::st
     if (flag.given()) sources.flags[field->name()] = join(flag.values());
   }
   if (file_.given()) sources.file = file_.values().front();
-  if (!file_.given()) sources.file = FileOfResumed(sources);
   return sources;
 }
 
@@ -139,7 +155,8 @@ void ConfigFlags::Complete(Config* config) const {
 }
 
 absl::StatusOr<ResolvedConfig> ConfigFlags::Resolve() const {
-  const ConfigSources sources = SingleValues(Sources(OneValue));
+  ConfigSources sources = SingleValues(Sources(OneValue));
+  RETURN_IF_ERROR(AddFileOfResumed(&sources));
   RETURN_IF_ERROR(CheckVariables(sources.environment));
   absl::StatusOr<ResolvedConfig> resolved = ResolveConfig(sources);
   if (resolved.ok()) Complete(&resolved->config);
@@ -149,6 +166,7 @@ absl::StatusOr<ResolvedConfig> ConfigFlags::Resolve() const {
 absl::StatusOr<std::vector<SweepCell>> ConfigFlags::ResolveSweep(
     const std::optional<std::string>& rounds) const {
   ConfigSources sources = Sources(OneElement);
+  RETURN_IF_ERROR(AddFileOfResumed(&sources));
   RETURN_IF_ERROR(CheckVariables(sources.environment));
   if (rounds && !sources.flags.contains("epochs")) sources.flags.try_emplace("rounds", *rounds);
   std::vector<const ConfigField*> fields;

@@ -76,6 +76,12 @@ std::string Conclusion(const Summary& summary) {
   return text;
 }
 
+std::string GoesOnText(const std::optional<Checkpoint>& checkpoint) {
+  if (!checkpoint) return "";
+  return absl::StrCat("goes on after round ", checkpoint->manifest.round(), ", from ",
+                      checkpoint->path, "\n");
+}
+
 std::string Opening(const Experiment& experiment) {
   const Config& config = experiment.config();
   const Round rounds = experiment.rounds();

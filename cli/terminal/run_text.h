@@ -2,10 +2,12 @@
 #ifndef GRAPEVINE_CLI_TERMINAL_RUN_TEXT_H_
 #define GRAPEVINE_CLI_TERMINAL_RUN_TEXT_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "experiment/core/experiment.h"
+#include "run/checkpoint/checkpoint_directory.h"
 #include "run/config/config.pb.h"
 #include "run/records/metrics.h"
 
@@ -17,6 +19,9 @@ std::string Conclusion(const Summary& summary);
 
 // Nodes, graph, algorithm, model and length of the run, as lines.
 std::string Opening(const Experiment& experiment);
+
+// From where a run goes on, as a line; nothing for one that begins.
+std::string GoesOnText(const std::optional<Checkpoint>& checkpoint);
 
 // The results of the run in folder `run`, and what can be done with its files, as lines. kInput
 // if its summary cannot be read.

@@ -1,14 +1,18 @@
 #include "experiment/core/run_checkpoints.h"
 
+#include <filesystem>
 #include <map>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "experiment/core/experiment_identity.h"
+#include "run/config/config_field.h"
 #include "run/records/revision.h"
 #include "run/records/run_directory.h"
 
@@ -29,25 +33,42 @@ absl::Status CheckHasState(const Experiment& experiment, const std::string& flag
   return absl::OkStatus();
 }
 
-absl::Status CheckSame(const std::string& name, const std::string& then, const std::string& now) {
-  if (then == now) return absl::OkStatus();
-  return InputError(absl::StrCat(name, " was ", then, " in the run of --resume, and is ", now,
-                                 " now; restore the setting or file (--config of that run's "
-                                 "config.textproto has them all)"));
+std::string SettingName(const std::string& name) {
+  const ConfigField* const field = Config::descriptor()->FindFieldByName(name);
+  return field == nullptr ? name : FlagName(*field);
 }
 
-absl::Status CheckSameExperiment(const CheckpointManifest& manifest, const Experiment& experiment) {
-  ASSIGN_OR_RETURN(const std::vector<IdentityItem> identity, IdentityOf(experiment));
+std::string ShownValue(const std::string& value) { return value.empty() ? "not given" : value; }
+
+// What is not as it was: "--lr was 0.1 and is 0.2".
+std::vector<std::string> Changes(const CheckpointManifest& manifest,
+                                 const std::vector<IdentityItem>& identity) {
   std::map<std::string, std::string> then;
   for (const CheckpointSetting& setting : manifest.settings()) {
     then[setting.name()] = setting.value();
   }
+  std::vector<std::string> changes;
+  const auto compare = [&changes](const std::string& name, const std::string& before,
+                                  const std::string& now) {
+    if (before == now) return;
+    changes.push_back(
+        absl::StrCat(SettingName(name), " was ", ShownValue(before), " and is ", ShownValue(now)));
+  };
   for (const IdentityItem& item : identity) {
     const auto found = then.extract(item.name);
-    RETURN_IF_ERROR(CheckSame(item.name, found.empty() ? "not there" : found.mapped(), item.value));
+    compare(item.name, found.empty() ? "" : found.mapped(), item.value);
   }
-  if (then.empty()) return absl::OkStatus();
-  return CheckSame(then.begin()->first, then.begin()->second, "not there");
+  for (const auto& [name, value] : then) compare(name, value, "");
+  return changes;
+}
+
+absl::Status CheckSameExperiment(const CheckpointManifest& manifest, const Experiment& experiment) {
+  ASSIGN_OR_RETURN(const std::vector<IdentityItem> identity, IdentityOf(experiment));
+  const std::vector<std::string> changes = Changes(manifest, identity);
+  if (changes.empty()) return absl::OkStatus();
+  return UsageError(absl::StrCat(
+      "--resume=", experiment.config().resume(), ": a run goes on with its own settings and data: ",
+      absl::StrJoin(changes, ", "), "; drop or restore what has changed, or begin another run"));
 }
 
 }  // namespace
@@ -93,10 +114,26 @@ absl::StatusOr<std::optional<Checkpoint>> CheckpointToResume(const Experiment& e
 
 absl::StatusOr<std::string> RunDirectoryFor(const Config& config, absl::Time now) {
   if (!config.has_resume()) return CreateRunDirectory(config, now);
-  std::string run = RunOf(config.resume());
-  if (!config.has_out() || config.out() == run) return run;
-  return UsageError(absl::StrCat("--out=", config.out(), ": a run goes on in its own directory, ",
-                                 run, "; drop --out"));
+  const std::string run = RunOf(config.resume());
+  std::error_code error;
+  if (config.has_out() && !std::filesystem::equivalent(config.out(), run, error)) {
+    return UsageError(absl::StrCat("--out=", config.out(), ": a run goes on in its own directory, ",
+                                   run, "; drop --out"));
+  }
+  if (!config.overwrite()) return run;
+  return UsageError("--overwrite: a run goes on in its own directory (--resume); drop --overwrite");
+}
+
+absl::Status NamingCheckpoint(const std::string& run, absl::Status why) {
+  const Failure failure = FailureOf(why);
+  // The same would happen again.
+  if (failure == Failure::kUsage || failure == Failure::kDiverged) return why;
+  const absl::StatusOr<Checkpoint> last = FindCheckpoint(run);
+  if (why.ok() || !last.ok()) return why;
+  return WithFailure(
+      absl::Status(why.code(), absl::StrCat(std::string(why.message()), "; --resume=", run,
+                                            " goes on after round ", last->manifest.round())),
+      failure);
 }
 
 }  // namespace grapevine

@@ -33,6 +33,9 @@ absl::StatusOr<std::optional<Checkpoint>> CheckpointToResume(const Experiment& e
 // --out is another.
 absl::StatusOr<std::string> RunDirectoryFor(const Config& config, absl::Time now);
 
+// The error with which a run has ended, and how it can go on if it has a checkpoint.
+absl::Status NamingCheckpoint(const std::string& run, absl::Status why);
+
 }  // namespace grapevine
 
 #endif  // GRAPEVINE_EXPERIMENT_CORE_RUN_CHECKPOINTS_H_

@@ -11,12 +11,18 @@
 #include "algorithm/algorithm_kind.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
+#include "base/units.h"
 #include "experiment/core/experiment_identity.h"
 #include "experiment/core/experiment_results.h"
 #include "experiment/core/recorded_experiment.h"
+#include "experiment/core/run_checkpoints.h"
+#include "experiment/core/run_so_far.h"
 #include "kernels/passes/sketch.h"
 #include "model/problem/averaged_model.h"
+#include "run/checkpoint/checkpoint_directory.h"
+#include "run/checkpoint/node_state_file.h"
 #include "run/config/config_field.h"
+#include "run/records/continued_lines.h"
 #include "run/records/metrics.h"
 #include "run/records/run_directory.h"
 #include "run/timing/compute_time.h"
@@ -59,6 +65,38 @@ GradientPace PaceOf(GradientPace own, const std::shared_ptr<NodeChaos>& chaos) {
     const nanoseconds time = own ? own(round, computed) : computed;
     return nanoseconds(ToGradientTime(static_cast<double>(time.count()) * chaos->Slowness()));
   };
+}
+
+std::function<bool(Round)> SavedRounds(std::optional<Round> every) {
+  if (!every) return nullptr;
+  return [every = *every](Round completed) { return completed % every == 0; };
+}
+
+// All nodes go on and save at the same rounds, or none.
+std::vector<IdentityItem> CheckpointIdentity(const Config& config) {
+  return {{"--checkpoint-every",
+           config.checkpoint_every().empty() ? "not given" : config.checkpoint_every()},
+          {"--resume", config.has_resume() ? "given" : "not given"}};
+}
+
+control::Resumed ResumedFrom(const CheckpointManifest& manifest, const RunSoFar& so_far) {
+  control::Resumed resumed;
+  resumed.set_round(manifest.round());
+  resumed.set_time_ns(manifest.time_ns());
+  for (const CheckpointPart& part : manifest.nodes()) {
+    control::SavedPart& saved = *resumed.add_parts();
+    saved.set_round(manifest.round());
+    saved.set_bytes(part.bytes());
+    saved.set_checksum(part.checksum());
+    saved.set_bytes_sent(part.bytes_sent());
+    saved.set_bytes_received(part.bytes_received());
+  }
+  for (const RunSoFar::Settled& settled : so_far.settled) {
+    control::RoundLimit& limit = *resumed.add_settled();
+    limit.set_limit(settled.limit);
+    limit.set_growth(settled.growth);
+  }
+  return resumed;
 }
 
 }  // namespace
@@ -136,8 +174,58 @@ absl::Status NodeRun::PrepareChaos() {
   return absl::OkStatus();
 }
 
+absl::Status NodeRun::PrepareToGoOn() {
+  const Config& config = experiment_->config();
+  if (!config.has_resume()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto parts, NodePartsIn(config.resume(), options_.rank));
+  for (const auto& [round, part] : parts) {
+    control::SavedPart& own = own_parts_.emplace_back();
+    own.set_round(round);
+    own.set_bytes(part.bytes());
+    own.set_checksum(part.checksum());
+  }
+  if (!coordinates_) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::optional<Checkpoint> checkpoint, CheckpointToResume(*experiment_));
+  ASSIGN_OR_RETURN(const RunSoFar so_far, ReadRunSoFar(*experiment_, options_.run_directory,
+                                                       *checkpoint, *course_, &horizon_));
+  resumed_ = ResumedFrom(checkpoint->manifest, so_far);
+  collector_->GoOnFrom(resumed_->round(), so_far.measured,
+                       Seconds(std::chrono::nanoseconds(resumed_->time_ns())));
+  return absl::OkStatus();
+}
+
+absl::Status NodeRun::PrepareCheckpoints(Round every) {
+  checkpoints_ = std::make_unique<NodeCheckpoints>(NodeCheckpoints::Parts{
+      .run_directory = options_.run_directory,
+      .rank = options_.rank,
+      .sync_metrics = [this] { return node_metrics_->Sync(); },
+      .report = [this](control::SavedPart part) { return session_->ReportPart(std::move(part)); },
+      .written = [this] { runner_->OnStateWritten(); },
+      .failed = [this](const absl::Status& why) { session_->Interrupt(why); }});
+  return coordinates_ ? PrepareCompletion(every) : absl::OkStatus();
+}
+
+absl::Status NodeRun::PrepareCompletion(Round every) {
+  ASSIGN_OR_RETURN(CheckpointManifest manifest, ManifestOf(*experiment_));
+  completion_ = std::make_unique<CheckpointCompletion>(CheckpointCompletion::Parts{
+      .experiment = experiment_,
+      .manifest = std::move(manifest),
+      .run_directory = options_.run_directory,
+      .desk = {.nodes = experiment_->config().nodes(),
+               .rounds = experiment_->rounds(),
+               .begin = resumed_ ? resumed_->round() : 0,
+               .saved = SavedRounds(every),
+               .evaluated = [this](Round completed) { return course_->Evaluated(completed); }},
+      .sync_metrics = [this] { return run_metrics_->Sync(WritingDeadline()); },
+      .completed = [this](Round round) { session_->OnCheckpoint(round); },
+      .failed = [this](const absl::Status& why) { session_->Interrupt(why); }});
+  return absl::OkStatus();
+}
+
 absl::Status NodeRun::Prepare() {
   LogSizes();
+  if (coordinates_) PrepareCollector();
+  RETURN_IF_ERROR(PrepareToGoOn());
   RETURN_IF_ERROR(PrepareChaos());
   compute_ = experiment_->MakeCompute(course_.get());
   ASSIGN_OR_RETURN(recording_, NodeRecording::Make(experiment_->config(), options_.rank,
@@ -150,6 +238,7 @@ absl::Status NodeRun::Prepare() {
   ASSIGN_OR_RETURN(std::unique_ptr<Algorithm> algorithm,
                    experiment_->MakeAlgorithm(options_.rank, course_.get()));
   ASSIGN_OR_RETURN(const std::vector<IdentityItem> identity, IdentityOf(*experiment_));
+  ASSIGN_OR_RETURN(const std::optional<Round> every, CheckpointInterval(*experiment_));
   RunObserver* const observer = this;
   runner_ = std::make_unique<Runner>(
       RunnerOptions{.rank = options_.rank,
@@ -159,18 +248,32 @@ absl::Status NodeRun::Prepare() {
                     .rounds = experiment_->rounds(),
                     .shares_budget = !experiment_->has_rounds(),
                     .evaluate = [this](Round completed) { return course_->Evaluated(completed); },
+                    .saved = SavedRounds(every),
                     .pace = PaceOf(OwnPace(*experiment_, compute_.get(), options_.rank), chaos_),
                     .trace = recording_->trace(),
                     .data_path = device_->data_path()},
       recording_->Recorded(std::move(algorithm), HeaderOf(*experiment_, options_.rank, identity)),
       objective_.get(), &experiment_->layout(), &experiment_->optimizer(), observer);
   session_ = std::make_unique<NodeSession>(SessionOptions(identity), Callbacks(), runner_.get());
+  if (every) RETURN_IF_ERROR(PrepareCheckpoints(*every));
   if (!coordinates_) return absl::OkStatus();
+  if (!resumed_) RETURN_IF_ERROR(OpenRunMetrics());
+  evaluations_ = std::make_unique<EvaluationThread>(
+      [this](const AveragedModel& average) { return Evaluate(average); },
+      [this] { runner_->OnAverageDone(); },
+      [this](const absl::Status& why) { session_->Interrupt(why); });
+  return absl::OkStatus();
+}
 
+absl::Status NodeRun::OpenRunMetrics() {
   ASSIGN_OR_RETURN(std::unique_ptr<LineFile> lines,
                    LineFile::Open(MetricsPath(options_.run_directory)));
   run_metrics_ = std::make_unique<BackgroundLines>(
       std::move(lines), [this](const absl::Status& why) { session_->Interrupt(why); });
+  return absl::OkStatus();
+}
+
+void NodeRun::PrepareCollector() {
   collector_ = std::make_unique<MetricsCollector>(
       MetricsCollector::Options{
           .size = experiment_->config().nodes(),
@@ -181,11 +284,6 @@ absl::Status NodeRun::Prepare() {
           .at = [this](Round completed) { return course_->At(completed); },
           .evaluation_bytes = experiment_->evaluation_bytes()},
       [this](const RunMetrics& metrics) { Record(metrics); });
-  evaluations_ = std::make_unique<EvaluationThread>(
-      [this](const AveragedModel& average) { return Evaluate(average); },
-      [this] { runner_->OnAverageDone(); },
-      [this](const absl::Status& why) { session_->Interrupt(why); });
-  return absl::OkStatus();
 }
 
 NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& identity) const {
@@ -203,6 +301,11 @@ NodeSessionOptions NodeRun::SessionOptions(const std::vector<IdentityItem>& iden
   session.faults = chaos_;
   session.rounds = experiment_->rounds();
   session.first_limit = horizon_.limit();
+  session.parts = own_parts_;
+  session.resumed = resumed_;
+  for (const control::Agreement& agreement : Agreements(CheckpointIdentity(config))) {
+    session.agreements.push_back(agreement);
+  }
   if (const auto& batches = experiment_->plan().batches; batches.plateau()) {
     session.largest_growth = batches.LargestGrowth();
   }
@@ -225,19 +328,74 @@ NodeSessionCallbacks NodeRun::Callbacks() {
               },
           .on_notice = [](const std::string& notice) { LOG(WARNING) << notice; },
           .on_settled = [this](Round limit, int64_t growth) { course_->Settle(limit, growth); },
+          .on_part = [this](Rank rank, const control::SavedPart& part) { OnPart(rank, part); },
+          .on_checkpoint =
+              [this](Round round) {
+                if (checkpoints_) checkpoints_->OnComplete(round);
+              },
+          .on_resumed = [this](const control::Resumed& resumed) { return OnResumed(resumed); },
           .on_start = [this] { return OnStart(); },
           .on_trained = [this](const SharedVector& model) { return OnTrained(model); },
           .on_all_done = [this] { return WriteResults(); }};
 }
 
+void NodeRun::OnPart(Rank rank, const control::SavedPart& part) {
+  absl::Status status =
+      completion_
+          ? completion_->OnPart(rank, part)
+          : absl::InvalidArgumentError(absl::StrCat("rank ", rank,
+                                                    " saves checkpoints, and rank 0 does not; "
+                                                    "give all the same --checkpoint-every"));
+  if (!status.ok()) session_->Interrupt(std::move(status));
+}
+
+absl::Status NodeRun::OnResumed(const control::Resumed& resumed) {
+  begin_ = resumed.round();
+  elapsed_before_ = std::chrono::nanoseconds(resumed.time_ns());
+  const control::SavedPart& own = resumed.parts(options_.rank);
+  CheckpointPart part;
+  part.set_bytes(own.bytes());
+  part.set_checksum(own.checksum());
+  const std::string path =
+      NodePartPath(CheckpointPath(options_.run_directory, begin_), options_.rank);
+  ASSIGN_OR_RETURN(NodeState state, ReadNodeState(path, options_.rank, &part));
+  if (state.round != begin_) {
+    return InputError(path, absl::StrCat("is of round ", state.round, ", not of ", begin_));
+  }
+  runner_->GoOnFrom({.state = std::move(state),
+                     .bytes_sent = own.bytes_sent(),
+                     .bytes_received = own.bytes_received()});
+  if (!coordinates_) return absl::OkStatus();
+  // Later checkpoints go before the lines that they rely on.
+  RETURN_IF_ERROR(InvalidateCheckpointsAfter(options_.run_directory, begin_));
+  RETURN_IF_ERROR(KeepLinesUntil(MetricsPath(options_.run_directory), begin_).status());
+  // The nodes know the limit, but not that it will not move.
+  if (horizon_.final()) session_->ExtendRoundLimit(horizon_.limit(), true, horizon_.growth());
+  return OpenRunMetrics();
+}
+
 // Not earlier: if the nodes share a file system, rank 0 creates the folder above.
 absl::Status NodeRun::OnStart() {
   start_ = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(std::string folder, PrepareNodeDirectory(options_.run_directory, options_.rank,
-                                                            experiment_->config().overwrite()));
+  ASSIGN_OR_RETURN(const std::string folder, NodeFolder());
   ASSIGN_OR_RETURN(node_metrics_, LineFile::Open(MetricsPath(folder)));
   if (chaos_) RETURN_IF_ERROR(chaos_->Start(options_.run_directory));
   return recording_->BeginEvents();
+}
+
+absl::StatusOr<std::string> NodeRun::NodeFolder() {
+  const Config& config = experiment_->config();
+  if (!config.has_resume()) {
+    return PrepareNodeDirectory(options_.run_directory, options_.rank, config.overwrite());
+  }
+  ASSIGN_OR_RETURN(std::string folder, CreateNodeDirectory(options_.run_directory, options_.rank));
+  RETURN_IF_ERROR(KeepLinesUntil(MetricsPath(folder), begin_).status());
+  return folder;
+}
+
+void NodeRun::OnState(SavedNode saved) {
+  const std::chrono::nanoseconds time = Elapsed(saved.at);
+  checkpoints_->Save(std::move(saved), time);
 }
 
 absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel&) {
@@ -255,7 +413,7 @@ absl::Status NodeRun::OnRound(const RoundReport& report, const BoundaryModel&) {
 absl::Status NodeRun::OnCut(const CutReport& cut, const BoundaryModel& model) {
   if (!course_->Measured(cut.round)) return absl::OkStatus();
   NodeWork work = std::exchange(work_, {});
-  const auto time = std::chrono::steady_clock::now() - start_;
+  const std::chrono::nanoseconds time = Elapsed(std::chrono::steady_clock::now());
   const bool shares_budget = !experiment_->has_rounds();
   if (shares_budget) ledger_.Add(time, &work);
   const int64_t batch = experiment_->config().batch();
@@ -291,6 +449,7 @@ absl::Status NodeRun::OnTrained(const SharedVector& model) {
   if (coordinates_) {
     RETURN_IF_ERROR(evaluations_->Drain());
   }
+  if (checkpoints_) RETURN_IF_ERROR(checkpoints_->Drain(WritingDeadline()));
   RETURN_IF_ERROR(recording_->WritePart(model));
   if (!experiment_->has_rounds()) RETURN_IF_ERROR(ReportTotals());
   if (!evaluator_) return absl::OkStatus();
@@ -348,17 +507,26 @@ absl::Status NodeRun::Evaluate(const AveragedModel& average) {
 }
 
 void NodeRun::Record(const RunMetrics& metrics) {
-  if (!met_ && horizon_.Met(metrics.test_accuracy)) met_ = metrics;
+  if (!met_ && horizon_.Met(metrics.test_accuracy)) {
+    met_ = metrics;
+    if (completion_) completion_->OnOver(metrics.round);
+  }
   run_metrics_->Append(ToJsonLine(metrics));
+  if (completion_) completion_->OnMeasured(metrics.round);
   options_.on_metrics(metrics);
 }
 
-// Measurements have half of the time that all results have: that their file makes no progress
-// says more than that rank 0 is slow.
+// Half of the time that all results have: that a file makes no progress says more than that a node
+// is slow.
+std::chrono::steady_clock::time_point NodeRun::WritingDeadline() const {
+  return std::chrono::steady_clock::now() +
+         ResolvedTimeout(experiment_->config().step_timeout()) / 2;
+}
+
 absl::Status NodeRun::WriteResults() {
-  const auto deadline =
-      std::chrono::steady_clock::now() + ResolvedTimeout(experiment_->config().step_timeout()) / 2;
+  const auto deadline = WritingDeadline();
   RETURN_IF_ERROR(run_metrics_->Drain(deadline));
+  if (completion_) RETURN_IF_ERROR(completion_->Drain(deadline));
   RETURN_IF_ERROR(WriteSummary());
   return recording_->Join();
 }

@@ -14,12 +14,15 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_identity.h"
 #include "experiment/core/node_ledger.h"
 #include "experiment/core/run_course.h"
 #include "experiment/core/run_horizon.h"
+#include "experiment/real/checkpoint_completion.h"
 #include "experiment/real/node_chaos.h"
+#include "experiment/real/node_checkpoints.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_recording.h"
 #include "node/control/metrics_collector.h"
@@ -63,6 +66,9 @@ class NodeRun final : private RunObserver {
 
  private:
   absl::Status Prepare();
+  // With --resume: what this node has to go on from, and on rank 0 from where.
+  absl::Status PrepareToGoOn();
+  absl::Status PrepareCheckpoints(Round every);
   absl::Status PrepareLearning();
   absl::Status PrepareChaos();
   // Directs interruptions to the session from now on; returns one that came before.
@@ -75,7 +81,14 @@ class NodeRun final : private RunObserver {
   absl::Status OnCut(const CutReport& report, const BoundaryModel& model) override;
   void OnSteps(const StepsReport& report) override { session_->ReportSteps(report); }
   void OnAverage(AveragedModel average) override { evaluations_->Submit(std::move(average)); }
+  void OnState(SavedNode saved) override;
+  absl::Status OnResumed(const control::Resumed& resumed);
   absl::Status OnStart();
+  absl::StatusOr<std::string> NodeFolder();
+  // Since the run began, also before this process did.
+  std::chrono::nanoseconds Elapsed(std::chrono::steady_clock::time_point now) const {
+    return elapsed_before_ + (now - start_);
+  }
 
   absl::Status OnTrained(const SharedVector& model);
   // `why`, with this node's rank and when it happened.
@@ -85,9 +98,15 @@ class NodeRun final : private RunObserver {
   absl::Status ReportTotals();
 
   // Rank 0's part:
+  absl::Status OpenRunMetrics();
+  void PrepareCollector();
+  absl::Status PrepareCompletion(Round every);
+  void OnPart(Rank rank, const control::SavedPart& part);
   absl::Status Evaluate(const AveragedModel& average);
   // Called under the lock of the coordinator's service: must not wait.
   void Record(const RunMetrics& metrics);
+  // By when a file is to be written.
+  std::chrono::steady_clock::time_point WritingDeadline() const;
   absl::Status WriteResults();
   absl::Status WriteSummary();
 
@@ -108,6 +127,8 @@ class NodeRun final : private RunObserver {
   std::unique_ptr<NodeSession> session_;
   std::unique_ptr<LineFile> node_metrics_;
   std::chrono::steady_clock::time_point start_;
+  std::chrono::nanoseconds elapsed_before_{};  // of a run that goes on
+  Round begin_ = 0;                            // likewise: rounds that were done before
 
   NodeWork work_;      // since the last measurement
   NodeLedger ledger_;  // where nodes share a budget of gradients
@@ -115,8 +136,13 @@ class NodeRun final : private RunObserver {
   std::unique_ptr<BackgroundLines> run_metrics_;  // written by rank 0's callbacks
   std::unique_ptr<MetricsCollector> collector_;
   RunHorizon horizon_;
-  std::optional<RunMetrics> met_;                  // the first line that met the target
-  std::unique_ptr<EvaluationThread> evaluations_;  // uses the members above: destroyed first
+  std::optional<RunMetrics> met_;              // the first line that met the target
+  std::vector<control::SavedPart> own_parts_;  // with --resume
+  std::optional<control::Resumed> resumed_;    // likewise, on rank 0
+  // These use the members above: destroyed first.
+  std::unique_ptr<NodeCheckpoints> checkpoints_;      // --checkpoint-every
+  std::unique_ptr<CheckpointCompletion> completion_;  // likewise, on rank 0
+  std::unique_ptr<EvaluationThread> evaluations_;
 
   Mutex mutex_;
   bool interruptible_ ABSL_GUARDED_BY(mutex_) = false;

@@ -5,8 +5,8 @@
 
 #include "base/status_macros.h"
 #include "experiment/core/experiment_results.h"
+#include "model/problem/averaged_model.h"
 #include "run/checkpoint/checkpoint_directory.h"
-#include "sim/engine/round_collector.h"
 
 namespace grapevine {
 
@@ -59,7 +59,7 @@ absl::Status SimulatedCheckpoints::Begin(Round round, Open* open) {
 }
 
 absl::Status SimulatedCheckpoints::Save(const CutTimes& cut, Vec model, Open* open) {
-  auto saver = std::make_unique<StateSaver>(cut.completed, [this](Vec vector) {
+  auto saver = std::make_unique<StateSaver>(cut.completed, model, [this](Vec vector) {
     const SharedVector now = parts_.vectors->At(vector);
     const SharedVector copy = NewSharedVector(now.size);
     std::ranges::copy(now.span(), copy.data.get());

@@ -2,7 +2,6 @@
 
 #include <glog/logging.h>
 
-#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,13 +11,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "base/failure.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "experiment/core/experiment.h"
 #include "experiment/core/experiment_results.h"
 #include "experiment/core/run_checkpoints.h"
+#include "experiment/core/run_so_far.h"
 #include "experiment/simulated/experiment_vectors.h"
 #include "model/problem/averaged_model.h"
 #include "run/records/continued_lines.h"
@@ -108,7 +106,9 @@ absl::Status SimulatedRun::Prepare() {
                         .interrupted = options_.interrupted}));
   if (chaos_) chaos_->Attach(simulation_.get());
   if (resumed_) {
-    RETURN_IF_ERROR(ReplayMetrics());
+    ASSIGN_OR_RETURN(const RunSoFar so_far, ReadRunSoFar(*experiment_, options_.run_directory,
+                                                         *resumed_, *course_, &horizon_));
+    meter_.Resume(so_far.measured, SecondsOfNanoseconds(begin_time()));
     RETURN_IF_ERROR(ContinueFiles());
   }
   RETURN_IF_ERROR(PrepareCheckpoints());
@@ -128,50 +128,6 @@ absl::Status SimulatedRun::PrepareChaos() {
 std::unique_ptr<NetworkModel> SimulatedRun::MakeNetwork(AlarmClock* clock) const {
   std::unique_ptr<NetworkModel> network = cluster_->network().Make(clock);
   return chaos_ ? chaos_->Network(std::move(network), clock) : std::move(network);
-}
-
-absl::Status SimulatedRun::ReplayMetrics() {
-  ASSIGN_OR_RETURN(const std::vector<std::string> lines,
-                   ReadLinesUntil(MetricsPath(options_.run_directory), begin()));
-  std::vector<RunMetrics> measured;
-  for (const std::string& line : lines) {
-    ASSIGN_OR_RETURN(measured.emplace_back(), RunMetricsFromJson(line));
-  }
-  meter_.Resume(measured, SecondsOfNanoseconds(begin_time()));
-  // What the rest of the run does is a function of its evaluations. Each says when the next is.
-  auto line = measured.begin();
-  for (Round round = 1; round <= begin() && !horizon_.reached(); ++round) {
-    if (!course_->Evaluated(round)) continue;
-    line = std::find_if(line, measured.end(),
-                        [round](const RunMetrics& metrics) { return metrics.round == round; });
-    if (line == measured.end()) {
-      return InputError(
-          MetricsPath(options_.run_directory),
-          absl::StrCat("lacks the evaluation of round ", round,
-                       ", on which the rest of the run "
-                       "depends; restore the line, or begin the run anew without --resume"));
-    }
-    // A loss that was no number is not in the line; it counts as it did.
-    horizon_.OnEvaluation(
-        {.round = round, .test_loss = line->test_loss, .test_accuracy = line->test_accuracy});
-  }
-  return CheckNotOver();
-}
-
-absl::Status SimulatedRun::CheckNotOver() const {
-  const std::string& run = options_.run_directory;
-  const std::string remedy = absl::StrCat("; its results are in ", run,
-                                          "; to do its last rounds again, --resume an earlier one "
-                                          "of ",
-                                          run, "/checkpoints");
-  if (horizon_.reached()) {
-    return UsageError(
-        absl::StrCat("--resume=", resumed_->path, ": the run is over: it met --target-accuracy=",
-                     experiment_->config().target_accuracy(), " by round ", begin(), remedy));
-  }
-  if (begin() < course_->plan().rounds) return absl::OkStatus();
-  return UsageError(absl::StrCat("--resume=", resumed_->path, ": the run is over: all its ",
-                                 begin(), " rounds are done", remedy));
 }
 
 absl::Status SimulatedRun::ContinueFiles() {

@@ -69,10 +69,6 @@ class SimulatedRun final : private SimObserver {
   // Where it goes on; round and time 0 of a run that begins.
   Round begin() const { return resumed_ ? resumed_->manifest.round() : 0; }
   Nanoseconds begin_time() const { return resumed_ ? resumed_->manifest.time_ns() : 0; }
-  // Brings what depends on the measurements until there to what it was then. kUsage if nothing is
-  // left to do.
-  absl::Status ReplayMetrics();
-  absl::Status CheckNotOver() const;
   // Takes from the run's directory what is of later rounds.
   absl::Status ContinueFiles();
   // By a node, in all rounds until now.

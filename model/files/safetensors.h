@@ -74,6 +74,8 @@ class Safetensors {
 
   static absl::StatusOr<Safetensors> Open(const std::string& path);
 
+  // The whole file.
+  std::span<const uint8_t> bytes() const { return file_->bytes(); }
   const SafetensorsMetadata& metadata() const { return metadata_; }
   // By name.
   const std::map<std::string, Tensor>& tensors() const { return tensors_; }

@@ -4,9 +4,12 @@
 #define GRAPEVINE_MODEL_PROBLEM_AVERAGED_MODEL_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "base/ids.h"
 #include "kernels/passes/merge_means.h"
 #include "kernels/vector/replica_layout.h"
@@ -31,6 +34,24 @@ inline AveragedModel AverageOf(int64_t round, SharedVector mean, const MergedDis
   if (layout.size > layout.parameter_size) average.buffer_distance = sums.rest / nodes;
   return average;
 }
+
+// The averaged model of replicas in one process, and their distances to it. Merges in the order of
+// the runtime's tree over the ranks (children 2r+1 and 2r+2 of r), so that the mean has the bits of
+// a real run's. One replica per rank, at least one, of layout.size elements each; the result is a
+// new vector.
+AveragedModel AverageReplicas(const ReplicaLayout& layout, int64_t round,
+                              std::span<const SharedVector> replicas);
+
+// The same of replicas that are fetched when it is their turn: so many as the tree is deep are held
+// at once. The first error of `replica` ends it.
+absl::StatusOr<AveragedModel> AverageFetched(
+    const ReplicaLayout& layout, int64_t round, Rank ranks,
+    const std::function<absl::StatusOr<SharedVector>(Rank)>& replica);
+
+// The model whose shards servers hold, side by side: of layout.size elements in all, in a new
+// vector. The distances are absent.
+AveragedModel JoinShards(const ReplicaLayout& layout, int64_t round,
+                         std::span<const SharedVector> shards);
 
 // Sums of squared distances that a rank passes on with the mean of its subtree: for parameters
 // and for buffers.

@@ -45,6 +45,39 @@ absl::Status CheckCut(Round cut, const DirectiveContext& context) {
                                 " of ", context.rounds));
 }
 
+// Sums with the times of any run stay numbers.
+constexpr int64_t kLatest = int64_t{1} << 60;  // 36 years, in ns
+
+absl::Status CheckSettled(const control::Resumed& resumed, const DirectiveContext& context) {
+  DirectiveContext so_far = context;
+  so_far.joined = true;
+  for (const control::RoundLimit& settled : resumed.settled()) {
+    RETURN_IF_ERROR(CheckMove(settled, so_far));
+    so_far.growth = settled.growth();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckResumed(const control::Resumed& resumed, const DirectiveContext& context) {
+  if (resumed.round() < 0 || resumed.round() > context.rounds || resumed.time_ns() < 0 ||
+      resumed.time_ns() > kLatest || context.sharing > 0) {
+    return Malformed(absl::StrCat("goes on from round ", resumed.round(), " of ", context.rounds,
+                                  ", after ", resumed.time_ns(), " ns"));
+  }
+  if (resumed.parts_size() != context.world_size) {
+    return Malformed(absl::StrCat("goes on from the parts of ", resumed.parts_size(), " of ",
+                                  context.world_size, " nodes"));
+  }
+  return CheckSettled(resumed, context);
+}
+
+absl::Status CheckCheckpoint(Round round, const DirectiveContext& context) {
+  if (!context.joined) return Malformed("completed a checkpoint before the run began");
+  if (round > context.checkpoint && round <= context.rounds) return absl::OkStatus();
+  return Malformed(absl::StrCat("completed the checkpoint of round ", round, ", after that of ",
+                                context.checkpoint, ", of ", context.rounds));
+}
+
 absl::Status CheckRoster(const control::Roster& roster, const DirectiveContext& context) {
   if (context.joined) return Malformed("sent a second roster");
   if (roster.addresses_size() != context.world_size) {
@@ -59,7 +92,8 @@ absl::Status CheckRoster(const control::Roster& roster, const DirectiveContext& 
                                     "\" as the address of rank ", rank));
     }
   }
-  return CheckLimit(roster.round_limit(), context);
+  RETURN_IF_ERROR(CheckLimit(roster.round_limit(), context));
+  return roster.has_resumed() ? CheckResumed(roster.resumed(), context) : absl::OkStatus();
 }
 
 using std::chrono::milliseconds;
@@ -80,6 +114,8 @@ absl::Status CheckDirective(const control::Directive& directive, const Directive
       return CheckMove(directive.round_limit(), context);
     case control::Directive::kCut:
       return CheckCut(directive.cut().round(), context);
+    case control::Directive::kCheckpointDone:
+      return CheckCheckpoint(directive.checkpoint_done().round(), context);
     case control::Directive::kFinish:
       return context.joined ? absl::OkStatus() : Malformed("ended the run before it began");
     case control::Directive::kAbort:
@@ -116,7 +152,8 @@ void ControlLine::OnDirective(const control::Directive& directive, SteadyTime no
                                                        .cut = last_cut_,
                                                        .growth = last_growth_,
                                                        .largest_growth = options_.largest_growth,
-                                                       .joined = roster_.has_value()});
+                                                       .joined = roster_.has_value(),
+                                                       .checkpoint = last_checkpoint_});
   if (fits.ok()) return Obey(directive);
   End(FailedWith(absl::StrCat(RankZero(), " ", std::string(fits.message()),
                               "; run the same grapevine on every host"),
@@ -127,6 +164,8 @@ void ControlLine::Obey(const control::Directive& directive) {
   switch (directive.kind_case()) {
     case control::Directive::kRoster:
       roster_ = directive.roster();
+      last_checkpoint_ = roster_->resumed().round();
+      for (const auto& settled : roster_->resumed().settled()) last_growth_ = settled.growth();
       break;
     case control::Directive::kRoundLimit:
       Move(directive.round_limit());
@@ -134,6 +173,10 @@ void ControlLine::Obey(const control::Directive& directive) {
     case control::Directive::kCut:
       last_cut_ = directive.cut().round();
       cuts_.push_back(last_cut_);
+      break;
+    case control::Directive::kCheckpointDone:
+      last_checkpoint_ = directive.checkpoint_done().round();
+      checkpoint_ = last_checkpoint_;
       break;
     case control::Directive::kAbort:
       End(FailedWith(directive.abort().message(), directive.abort().failure()));

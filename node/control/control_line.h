@@ -32,7 +32,8 @@ struct DirectiveContext {
   // round 0. Elsewhere 0.
   int64_t growth = 0;
   int64_t largest_growth = 0;
-  bool joined = false;  // the roster has come
+  bool joined = false;   // the roster has come
+  Round checkpoint = 0;  // the last one that was complete
 };
 
 // InvalidArgument says what is wrong, phrased to follow "rank 0 ".
@@ -73,6 +74,8 @@ class ControlLine {
   // The nominal rounds that are to be measured, each once, ascending. To be asked before the limit,
   // which may be the last.
   std::optional<Round> TakeCut();
+  // The last checkpoint that is complete, once.
+  std::optional<Round> TakeCheckpoint() { return std::exchange(checkpoint_, std::nullopt); }
   // How the run has ended; OK when every node is done.
   const std::optional<absl::Status>& verdict() const { return verdict_; }
   // The final status of a node that fails with `own`: the verdict if there is one, since it may
@@ -100,6 +103,8 @@ class ControlLine {
   int64_t last_growth_ = 0;
   std::deque<Round> cuts_;  // not taken yet: at most as many as the run has rounds
   Round last_cut_ = 0;
+  std::optional<Round> checkpoint_;  // not taken yet
+  Round last_checkpoint_ = 0;
   std::optional<absl::Status> verdict_;
 };
 

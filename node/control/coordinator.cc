@@ -84,6 +84,9 @@ void Coordinator::OnReport(SessionId session, const control::Report& report, Ste
       return OnDone(rank, report.done().round_limit());
     case control::Report::kSteps:
       return OnSteps(rank, report.steps());
+    case control::Report::kPart:
+      output_.parts.emplace_back(rank, report.part());
+      return;
     default:
       return Abort(rank, Failure::kPeerLost,
                    absl::StrCat("rank ", rank,
@@ -137,6 +140,13 @@ void Coordinator::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
   SendToAll(directive);
 }
 
+void Coordinator::OnCheckpoint(Round round) {
+  if (phase_ != Phase::kRunning) return;
+  control::Directive directive;
+  directive.mutable_checkpoint_done()->set_round(round);
+  SendToAll(directive);
+}
+
 // Rank 0 itself may have been stopped (or a laptop asleep): what the others said meanwhile is still
 // unread, so their silence proves nothing.
 void Coordinator::Advance(SteadyTime now) {
@@ -157,6 +167,7 @@ void Coordinator::Register(SessionId session, const control::Registration& regis
   if (phase_ == Phase::kAborted) return TellVerdict(session, registration.rank());
   if (ranks_.contains(session)) return RegisterAgain(session, registration);
   std::string why = Objection(options_.own, registration);
+  if (why.empty() && options_.resumed) why = PartObjection(*options_.resumed, registration);
   if (!why.empty() && options_.proven && IsAwaited(registration.rank())) {
     AwaitLatecomers();
     Abort(registration.rank(), Failure::kRendezvous, Refusal(registration, why));
@@ -234,6 +245,7 @@ void Coordinator::StartRun() {
   control::Roster* roster = directive.mutable_roster();
   roster->set_run_id(options_.run_id);
   roster->set_round_limit(desk_ ? 0 : round_limit_);
+  if (options_.resumed) *roster->mutable_resumed() = *options_.resumed;
   for (auto& [rank, member] : members_) {
     roster->add_addresses(member.registration.address());
     member.moved = member.round_since = now_;

@@ -51,6 +51,8 @@ struct CoordinatorOptions {
   bool proven = false;
   std::string run_id;
   Round round_limit = 0;
+  // If the run goes on, from where; each node must have its part.
+  std::optional<control::Resumed> resumed;
   // If nodes share a budget of gradients; round_limit then counts nominal rounds.
   std::optional<BudgetDeskOptions> budget;
   std::chrono::milliseconds rendezvous_timeout{60000};  // --rendezvous-timeout
@@ -67,7 +69,8 @@ class Coordinator {
     // These sessions get nothing more after their directives.
     std::vector<SessionId> ended;
     std::vector<std::pair<Rank, control::NodeMetrics>> metrics;
-    std::vector<std::string> notices;  // for rank 0's log
+    std::vector<std::pair<Rank, control::SavedPart>> parts;  // of checkpoints
+    std::vector<std::string> notices;                        // for rank 0's log
     // True once, when every node is done: rank 0 writes the results, then calls Finish.
     bool all_done = false;
   };
@@ -82,6 +85,9 @@ class Coordinator {
   // Moves the end of the run outwards, or settles it where it is; a lower limit
   // is ignored. `growth`: control.proto's, of the rounds from the limit before.
   void ExtendRoundLimit(Round limit, bool final, int64_t growth = 0);
+
+  // Tells all nodes of a checkpoint to which they have contributed.
+  void OnCheckpoint(Round round);
 
   // All are done and the results are written: no node needs another any more. Does nothing if the
   // run has ended otherwise meanwhile.

@@ -384,6 +384,12 @@ bool GrpcControlClient::Deliver() {
     mutex_.lock();
     return true;
   }
+  if (const std::optional<Round> checkpoint = line_.TakeCheckpoint()) {
+    mutex_.unlock();
+    callbacks_.on_checkpoint(*checkpoint);
+    mutex_.lock();
+    return true;
+  }
   if (!line_.verdict()) return false;
   verdict_delivered_ = true;
   const absl::Status verdict = *line_.verdict();

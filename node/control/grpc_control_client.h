@@ -1,7 +1,7 @@
 // A node's control connection to rank 0's coordinator. Every rank has one, rank 0 too, over its
 // server's in-process channel.
 //
-// It registers, sends heartbeats, and turns directives into three callbacks. control_line.h says
+// It registers, sends heartbeats, and turns directives into callbacks. control_line.h says
 // what directives mean, and what their absence means.
 //
 // Thread-safety: all methods from any thread; Join, then Start, once each. Callbacks and the
@@ -36,6 +36,8 @@ class GrpcControlClient {
     std::function<void(const control::RoundLimit& moved)> on_round_limit;
     // A nominal round is to be measured; never after the limit that is final.
     std::function<void(Round round)> on_cut;
+    // All nodes' parts of this checkpoint are there.
+    std::function<void(Round round)> on_checkpoint = [](Round) {};
     // The run has failed, or rank 0 is lost: the message for the user, with its
     // Failure. At most one of on_abort and on_finish, once, last.
     std::function<void(const absl::Status& verdict)> on_abort;

@@ -163,6 +163,12 @@ void GrpcCoordinatorService::ExtendRoundLimit(Round limit, bool final, int64_t g
   Flush();
 }
 
+void GrpcCoordinatorService::OnCheckpoint(Round round) {
+  MutexLock lock(mutex_);
+  coordinator_.OnCheckpoint(round);
+  Flush();
+}
+
 void GrpcCoordinatorService::Finish() {
   MutexLock lock(mutex_);
   coordinator_.Finish();
@@ -291,6 +297,9 @@ void GrpcCoordinatorService::Flush() {
     found->second->patience_until = steady_clock::now() + coordinator_.Patience();
   }
   for (const auto& [rank, metrics] : output.metrics) sinks_.on_metrics(rank, metrics);
+  for (const auto& [rank, part] : output.parts) {
+    if (sinks_.on_part) sinks_.on_part(rank, part);
+  }
   for (const std::string& notice : output.notices) sinks_.on_notice(notice);
   if (output.all_done) sinks_.on_all_done();
 }

@@ -33,6 +33,7 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
     std::function<void(const std::string&)> on_notice;  // a line for rank 0's log
     // Every node is done: the results may be written, then Finish.
     std::function<void()> on_all_done = [] {};
+    std::function<void(Rank, const control::SavedPart&)> on_part = {};  // empty: not awaited
   };
 
   // A caller that does not show `token` is refused without a word about the run; one that does is
@@ -44,6 +45,7 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   void ExtendRoundLimit(Round limit, bool final, int64_t growth = 0);
 
   // See Coordinator.
+  void OnCheckpoint(Round round);
   void Finish();
   void End(const absl::Status& why);
   void CannotBegin(const absl::Status& why);

@@ -106,6 +106,12 @@ absl::StatusOr<NodeTotals> TotalsOf(Rank rank, const control::NodeTotals& report
 
 }  // namespace
 
+void MetricsCollector::GoOnFrom(Round round, std::span<const RunMetrics> measured, double time_s) {
+  MutexLock lock(mutex_);
+  emitted_ = round;
+  meter_.Resume(measured, time_s);
+}
+
 absl::Status MetricsCollector::OnNode(Rank rank, const control::NodeMetrics& report) {
   MutexLock lock(mutex_);
   if (report.has_test_accuracy()) {  // an evaluation alone

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -46,6 +47,9 @@ class MetricsCollector {
 
   MetricsCollector(Options options, OnMetrics emit)
       : options_(std::move(options)), emit_(emit), meter_(options_.evaluation_bytes) {}
+
+  // Before the first report: the run goes on from `round`, behind these measurements, at this time.
+  void GoOnFrom(Round round, std::span<const RunMetrics> measured, double time_s);
 
   // One node's report of a round. Errors name the rank: a report that is repeated, older than its
   // last, of what cannot be, or a worker's without samples, where each must have some; or the rank

@@ -100,4 +100,23 @@ std::string Objection(const control::Registration& own, const control::Registrat
   return Disagreement(own, given);
 }
 
+std::string PartObjection(const control::Resumed& resumed, const control::Registration& given) {
+  const control::SavedPart& written = resumed.parts(given.rank());
+  std::string others;
+  for (const control::SavedPart& part : given.parts()) {
+    if (part.round() != resumed.round()) {
+      absl::StrAppend(&others, others.empty() ? "" : ", ", part.round());
+      continue;
+    }
+    if (part.bytes() == written.bytes() && part.checksum() == written.checksum()) return "";
+    return absl::StrCat("its part of the checkpoint of round ", resumed.round(),
+                        " is not the one that was written; go on from an earlier one with "
+                        "--resume=DIR/checkpoints/round-R on all nodes");
+  }
+  return absl::StrCat("it has no part of the checkpoint of round ", resumed.round(),
+                      others.empty() ? "" : absl::StrCat(" (it has those of rounds ", others, ")"),
+                      "; give it the --resume=DIR whose checkpoints/round-", resumed.round(),
+                      " has node-", given.rank(), ".safetensors");
+}
+
 }  // namespace grapevine

@@ -11,7 +11,7 @@
 
 namespace grapevine {
 
-inline constexpr uint32_t kControlProtocolVersion = 4;
+inline constexpr uint32_t kControlProtocolVersion = 5;
 
 // Adds the proof that the node has the run's token. It holds for this process and this address
 // only: nobody who hears it can pose as another node with it.
@@ -21,6 +21,9 @@ bool IsProven(const control::Registration& registration, const RunToken& token);
 // Why the node of `given` cannot be in the run of `own` (rank 0's own
 // registration): the field, both values and the remedy. Empty when it fits.
 std::string Objection(const control::Registration& own, const control::Registration& given);
+
+// Why a node with these parts cannot be in a run that goes on from there. Empty when it can.
+std::string PartObjection(const control::Resumed& resumed, const control::Registration& given);
 
 }  // namespace grapevine
 

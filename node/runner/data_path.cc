@@ -1,5 +1,6 @@
 #include "node/runner/data_path.h"
 
+#include <algorithm>
 #include <variant>
 #include <vector>
 
@@ -36,6 +37,13 @@ void HostDataPath::Pass(std::span<const Part>, std::span<const Part>, int64_t by
   const auto begin = std::chrono::steady_clock::now();
   pass();
   on_pass_(begin, std::chrono::steady_clock::now(), bytes);
+}
+
+absl::StatusOr<SharedVector> HostDataPath::Copy(Vec vector) {
+  const SharedVector& memory = vectors_.At(vector);
+  SharedVector copy = NewSharedVector(memory.size);
+  std::ranges::copy(memory.span(), copy.data.get());
+  return copy;
 }
 
 SharedBytes HostDataPath::MemoryOf(const Payload& payload) const {

@@ -72,6 +72,9 @@ class DataPath {
   // The elements of a vector's memory in host memory, which may be kept. Blocks until they are
   // there.
   virtual absl::StatusOr<SharedVector> Read(const SharedVector& memory) = 0;
+  // The elements of a vector as they are now, in host memory that nobody else writes. Blocks until
+  // they are there.
+  virtual absl::StatusOr<SharedVector> Copy(Vec vector) = 0;
   // The sketch (kernels/passes/sketch.h) of the first `size` elements.
   virtual absl::StatusOr<Sketch> SketchOf(Vec vector, int64_t size, uint64_t seed) = 0;
 
@@ -103,6 +106,7 @@ class HostDataPath final : public DataPath {
   void Received(Rank, Tag) override {}
   void Lost(Rank, Tag) override {}
   absl::StatusOr<SharedVector> Read(const SharedVector& memory) override { return memory; }
+  absl::StatusOr<SharedVector> Copy(Vec vector) override;
   absl::StatusOr<Sketch> SketchOf(Vec vector, int64_t size, uint64_t seed) override {
     return grapevine::SketchOf(vectors_.At(vector).data.get(), size, seed);
   }

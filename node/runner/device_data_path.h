@@ -94,6 +94,7 @@ class DeviceDataPath final : public DataPath {
   void Received(Rank from, Tag tag) override;
   void Lost(Rank from, Tag tag) override { arrivals_.erase({from, tag}); }
   absl::StatusOr<SharedVector> Read(const SharedVector& memory) override;
+  absl::StatusOr<SharedVector> Copy(Vec vector) override { return Read(vectors_.At(vector)); }
   absl::StatusOr<Sketch> SketchOf(Vec vector, int64_t size, uint64_t seed) override;
   void Drop(Vec vector) override;
   absl::Status status() const override;

@@ -43,6 +43,7 @@ class Mailbox {
     Round round;
   };
   struct AverageDone {};
+  struct StateWritten {};
   struct DeviceFailed {
     absl::Status why;
   };
@@ -51,7 +52,7 @@ class Mailbox {
   };
   using Item = std::variant<Received, Offered, Lost, MessageLeft, MessageSent, MessageDeclined,
                             GradientReady, GradientResult, LimitMoved, CutDue, AverageDone,
-                            PeerFailed, DeviceFailed, Aborted>;
+                            StateWritten, PeerFailed, DeviceFailed, Aborted>;
 
   // Far above what the posts, sends and gradients of one node can add up to: more is a bug.
   static constexpr size_t kMaxItems = size_t{1} << 20;

@@ -4,6 +4,11 @@
 
 namespace grapevine {
 
+void NodeExchange::GoOnFrom(Round round, int64_t bytes_sent, int64_t bytes_received) {
+  bytes_sent_ = bytes_sent;
+  bytes_received_.Add(round - 1, bytes_received);
+}
+
 SendId NodeExchange::Send(Rank to, Tag tag, const Payload& payload, const Note& note) {
   bytes_sent_ += BytesOf(payload);
   return Dispatch(to, tag, payload, note, false);

@@ -25,6 +25,9 @@ class NodeExchange {
   NodeExchange(DataPath* data_path, Transport* transport, TraceRecorder* trace)
       : data_path_(data_path), transport_(transport), trace_(trace) {}
 
+  // Before the first message: so much was sent and received in the rounds before `round`.
+  void GoOnFrom(Round round, int64_t bytes_sent, int64_t bytes_received);
+
   // As in algorithm/host.h.
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note);
   SendId Offer(Rank to, Tag tag, const Payload& payload, const Note& note);

@@ -99,10 +99,41 @@ absl::Status Runner::Begin() {
   boundary_ = options_.now();
   if (options_.trace != nullptr) options_.trace->Start(boundary_);
   transport_->Dial(assembly_->Peers());
+  begin_ = dialled_ = resumed_ ? resumed_->state.round : 0;
   DialAhead();
+  const std::unique_ptr<StateRestorer> restorer = Restorer();
   held_.push_back(RoundLimit{limit_});
-  held_.push_back(Start{});
-  return NamingLostPeer(Pump());
+  held_.push_back(Start{.round = begin_, .state = restorer.get()});
+  RETURN_IF_ERROR(NamingLostPeer(Pump()));
+  const absl::Status restored = restorer ? CheckRestored(*restorer) : absl::OkStatus();
+  resumed_.reset();
+  return restored;
+}
+
+void Runner::GoOnFrom(SavedNode saved) { resumed_ = std::move(saved); }
+
+std::unique_ptr<StateRestorer> Runner::Restorer() {
+  if (!resumed_) return nullptr;
+  exchange_->GoOnFrom(resumed_->state.round, resumed_->bytes_sent, resumed_->bytes_received);
+  const auto fill = [this](Vec vector, std::span<const float> elements) {
+    if (elements.empty()) return;  // a device has no memory for it
+    status_.Update(data_path_->Write(vector, [elements](float* memory) {
+      std::ranges::copy(elements, memory);
+      return absl::OkStatus();
+    }));
+  };
+  return std::make_unique<StateRestorer>(
+      &resumed_->state,
+      StateRestorer::Vectors{
+          .size = [this](Vec vector) { return data_path_->vectors().At(vector).size; },
+          .fill = fill});
+}
+
+absl::Status Runner::CheckRestored(const StateRestorer& restorer) const {
+  const absl::Status restored = restorer.Finish();
+  if (restored.ok()) return absl::OkStatus();
+  return InputError(absl::StrCat("the saved state of rank ", options_.rank, " ",
+                                 std::string(restored.message())));
 }
 
 absl::Status Runner::Loop() {
@@ -128,7 +159,7 @@ absl::Status Runner::HandleMail() {
 }
 
 bool Runner::finished() const {
-  return resting_ && limit_final_ && held_.empty() && assembly_->idle() && !assembly_->behind();
+  return resting_ && limit_final_ && held_.empty() && assembly_->idle() && !HeldUp();
 }
 
 absl::Status Runner::Handle(const Mailbox::Item& item) {
@@ -224,6 +255,11 @@ absl::Status Runner::On(const Mailbox::AverageDone&) {
   return absl::OkStatus();
 }
 
+absl::Status Runner::On(const Mailbox::StateWritten&) {
+  states_.Release();
+  return absl::OkStatus();
+}
+
 absl::Status Runner::On(const Mailbox::PeerFailed& failed) {
   return PeerLost(failed.peer, failed.why);
 }
@@ -242,13 +278,15 @@ absl::Status Runner::Pump() {
     RETURN_IF_ERROR(AdvanceReductions());
     gradients_->Begin(assembly_->holds_model());
     RETURN_IF_ERROR(RequestStatus());
-    // A reduction that waits for an earlier one holds the run up: replicas of
-    // two past rounds would be kept.
-    if (held_.empty() || assembly_->behind()) return finished() ? FetchModel() : absl::OkStatus();
+    HandOverState();
+    // A reduction that waits for an earlier one holds the run up, replicas of two past rounds would
+    // be kept; and so does a state.
+    if (held_.empty() || HeldUp()) return finished() ? FetchModel() : absl::OkStatus();
     const Event event = held_.front();
     held_.pop_front();
     if (!exchange_->Admits(event)) continue;
     LeaveRest();
+    if (const auto* received = std::get_if<Received>(&event)) states_.OnReceived(*received);
     RETURN_IF_ERROR(algorithm_->On(event, *this));
     if (!observed_.ok()) return InRound(observed_);
   }
@@ -281,8 +319,30 @@ SharedVector Runner::Fetch(Vec model) {
   return fetched.ok() ? *std::move(fetched) : SharedVector{};
 }
 
+SharedVector Runner::Frozen(Vec vector, Vec model) {
+  if (vector == model) return Fetch(vector);  // what was shown is not written again
+  if (data_path_->vectors().Whole(vector).size == 0) return NewSharedVector(0);
+  absl::StatusOr<SharedVector> copy = data_path_->Copy(vector);
+  observed_.Update(copy.status());
+  return copy.ok() ? *std::move(copy) : SharedVector{};
+}
+
+void Runner::SaveState(Round completed, Vec model) {
+  SavedNode counted{.state = {},
+                    .bytes_sent = exchange_->bytes_sent(),
+                    .bytes_received = exchange_->BytesReceived(completed),
+                    .at = boundary_};
+  StateSaver& saver = states_.Begin(completed, model, std::move(counted),
+                                    [this, model](Vec vector) { return Frozen(vector, model); });
+  observed_.Update(algorithm_->VisitState(saver, *this));
+}
+
+void Runner::HandOverState() {
+  if (std::optional<SavedNode> saved = states_.Take()) observer_->OnState(*std::move(saved));
+}
+
 void Runner::DialAhead() {
-  const Round ahead = algorithm_->round() + kDialAhead;
+  const Round ahead = std::max(algorithm_->round(), begin_) + kDialAhead;
   if (ahead <= dialled_) return;
   transport_->Dial(algorithm_->Peers(dialled_, ahead));
   dialled_ = ahead;
@@ -310,6 +370,7 @@ void Runner::TraceWait(Clock::time_point since, const Mailbox::Item& item) {
 void Runner::SetLimit(Round limit, bool final) { mailbox_.Put(Mailbox::LimitMoved{limit, final}); }
 void Runner::Cut(Round round) { mailbox_.Put(Mailbox::CutDue{round}); }
 void Runner::OnAverageDone() { mailbox_.Put(Mailbox::AverageDone{}); }
+void Runner::OnStateWritten() { mailbox_.Put(Mailbox::StateWritten{}); }
 void Runner::Abort(absl::Status why) { mailbox_.Put(Mailbox::Aborted{std::move(why)}); }
 
 void Runner::OnReceived(const Received& message) {
@@ -391,6 +452,8 @@ Progress Runner::CurrentProgress() const {
   Progress progress{.round = algorithm_->round(), .doing = "computing", .waiting_for = {}};
   if (AwaitsEvaluation()) {
     progress.doing = "evaluating";
+  } else if (states_.behind()) {
+    progress.doing = "writing a checkpoint";
   } else if (!gradients_->busy()) {
     const std::set<Rank> ranks = WaitingFor();
     progress.waiting_for.assign(ranks.begin(), ranks.end());
@@ -465,6 +528,7 @@ void Runner::Boundary(Round completed, Vec model) {
   } else {
     TakeCut(completed, completed, model);
   }
+  if (options_.saved && options_.saved(completed)) SaveState(completed, model);
   DialAhead();
 }
 

@@ -33,10 +33,12 @@
 #include "node/runner/mailbox.h"
 #include "node/runner/model_assembly.h"
 #include "node/runner/node_exchange.h"
+#include "node/runner/state_lane.h"
 #include "node/runner/step_reports.h"
 #include "node/runner/trace_recorder.h"
 #include "node/transport/transport.h"
 #include "optim/optimizer.h"
+#include "run/checkpoint/state_restorer.h"
 #include "system/mutex.h"
 
 namespace grapevine {
@@ -74,6 +76,9 @@ class RunObserver {
   }
   // Where nodes share a budget of gradients: rank 0 is to hear this.
   virtual void OnSteps(const StepsReport& report) {}
+  // What this node keeps after a round of RunnerOptions::saved, once all of it has arrived. The
+  // next one comes after Runner::OnStateWritten.
+  virtual void OnState(SavedNode saved) {}
   // Rank 0 only: the model that counts at an evaluation round. The next one is
   // computed once Runner::OnAverageDone says that this one is released.
   virtual void OnAverage(AveragedModel average) = 0;
@@ -105,6 +110,8 @@ struct RunnerOptions {
   // Whether the averaged model is taken once `completed` rounds are done; the
   // same on all nodes.
   std::function<bool(Round completed)> evaluate;
+  // Whether the node's state is saved once `completed` rounds are done; none: never.
+  std::function<bool(Round completed)> saved = {};
   GradientPace pace = {};          // of this node's gradients; none: not slowed down
   TraceRecorder* trace = nullptr;  // outlives the runner; may be null
   // Makes the data path of the node's vectors; none: host memory.
@@ -123,6 +130,9 @@ class Runner final : public TransportSink, private Host {
   Runner(RunnerOptions options, std::unique_ptr<Algorithm> algorithm, Objective* objective,
          const ReplicaLayout* layout, const Optimizer* optimizer, RunObserver* observer);
   ~Runner() override;
+
+  // Before Run: the node goes on from there, and not from a fresh replica.
+  void GoOnFrom(SavedNode saved);
 
   // Runs to the final limit, the last model reduction included, over a transport whose
   // sink is this runner. Errors carry a Failure and name this rank, the round, the peer
@@ -149,6 +159,8 @@ class Runner final : public TransportSink, private Host {
   void Cut(Round round);
   // The observer has released the last average: there is memory for only one.
   void OnAverageDone();
+  // Likewise, the last state.
+  void OnStateWritten();
   // Makes Run return `why`.
   void Abort(absl::Status why);
   Progress progress() const;
@@ -190,12 +202,15 @@ class Runner final : public TransportSink, private Host {
   absl::Status On(const Mailbox::LimitMoved& moved);
   absl::Status On(const Mailbox::CutDue& cut);
   absl::Status On(const Mailbox::AverageDone&);
+  absl::Status On(const Mailbox::StateWritten&);
   absl::Status On(const Mailbox::PeerFailed& failed);
   absl::Status On(const Mailbox::DeviceFailed& failed) { return InRound(failed.why); }
   absl::Status On(const Mailbox::Aborted& aborted) { return aborted.why; }
   // Lets the reductions, the gradient and the algorithm do all they can.
   absl::Status Pump();
   absl::Status AdvanceReductions();
+  // Whether what is under way leaves no room for the algorithm to go on.
+  bool HeldUp() const { return assembly_->behind() || states_.behind(); }
   void LeaveRest();
   // At the end alone: on a device a model takes its time.
   absl::Status FetchModel();
@@ -203,6 +218,14 @@ class Runner final : public TransportSink, private Host {
   void TakeCut(Round round, Round completed, Vec model);
   void TakeDueCuts(Round completed, Vec model);
   void ReportSteps(Round steps);
+  // Saves the state of the algorithm, whose boundary it is. Errors go to observed_.
+  void SaveState(Round completed, Vec model);
+  void HandOverState();
+  // Shows the algorithm that has begun what it is to go on with.
+  std::unique_ptr<StateRestorer> Restorer();
+  absl::Status CheckRestored(const StateRestorer& restorer) const;
+  // A vector in host memory that nobody writes; no data after an error, which goes to observed_.
+  SharedVector Frozen(Vec vector, Vec model);
   // The model in host memory; no data if there is none. Errors go to observed_.
   SharedVector Fetch(Vec model);
   void DialAhead();
@@ -262,6 +285,9 @@ class Runner final : public TransportSink, private Host {
   std::unique_ptr<GradientLane> gradients_;
   std::unique_ptr<ModelAssembly> assembly_;
 
+  std::optional<SavedNode> resumed_;  // until the algorithm has begun
+  StateLane states_;
+
   std::deque<Event> held_;  // for the algorithm, once reductions have caught up
   Round limit_;
   bool limit_final_;
@@ -271,6 +297,7 @@ class Runner final : public TransportSink, private Host {
   std::deque<Round> cuts_;  // that are due: at most the nominal rounds
   Round last_cut_ = 0;
   StepReports step_reports_;
+  Round begin_ = 0;  // rounds that were done before
   Round dialled_ = 0;
   RoundReport report_;          // of the current round
   Clock::time_point boundary_;  // when it began

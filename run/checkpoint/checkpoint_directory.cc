@@ -8,9 +8,11 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "run/checkpoint/node_state_file.h"
@@ -41,27 +43,109 @@ std::optional<Round> RoundOf(const std::string& folder) {
   return round;
 }
 
+using Folders = std::map<Round, std::string, std::greater<>>;
+
 // All folders of checkpoints, last rounds first; those without a manifest, too.
-absl::StatusOr<std::map<Round, std::string, std::greater<>>> Folders(const std::string& run) {
-  std::map<Round, std::string, std::greater<>> folders;
+absl::StatusOr<Folders> FoldersIn(const std::string& run) {
+  Folders folders;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(CheckpointsPath(run), error)) {
-    const std::optional<Round> round = RoundOf(entry.path().filename().string());
-    if (round && entry.is_directory(error)) folders[*round] = entry.path().string();
+  fs::directory_iterator entry(CheckpointsPath(run), error);
+  if (error == std::errc::no_such_file_or_directory) return folders;
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::optional<Round> round = RoundOf(entry->path().filename().string());
+    std::error_code gone;  // meanwhile
+    if (round && entry->is_directory(gone)) folders[*round] = entry->path().string();
   }
-  if (error && error != std::errc::no_such_file_or_directory) {
-    return OutputFolderError(error, "read", CheckpointsPath(run));
-  }
+  if (error) return InputError(CheckpointsPath(run), "cannot be read", error.value());
+  return folders;
+}
+
+// For checkpoints that are about to be written or removed.
+absl::StatusOr<Folders> OwnFolders(const std::string& run) {
+  absl::StatusOr<Folders> folders = FoldersIn(run);
+  if (!folders.ok()) return AsOutputStatus(folders.status());
   return folders;
 }
 
 absl::Status RemoveOld(const std::string& run) {
-  ASSIGN_OR_RETURN(const auto folders, Folders(run));
+  ASSIGN_OR_RETURN(const Folders folders, OwnFolders(run));
   int kept = 0;
   for (const auto& [round, folder] : folders) {
     if (HasManifest(folder) && kept++ < kKeptCheckpoints) continue;
     if (kept > 0) RETURN_IF_ERROR(RemoveCheckpoint(folder));  // a later one may be under way
   }
+  return absl::OkStatus();
+}
+
+bool NamesACheckpoint(const fs::path& path) {
+  return RoundOf(path.filename().string()) && path.parent_path().filename() == "checkpoints";
+}
+
+// "runs/ring/checkpoints/round-20/" is a checkpoint, too.
+fs::path Canonical(const std::string& path) {
+  std::error_code error;
+  const fs::path canonical = fs::weakly_canonical(path, error);
+  return error || canonical.has_filename() ? canonical : canonical.parent_path();
+}
+
+absl::Status RemoveManifest(const std::string& checkpoint) {
+  std::error_code error;
+  fs::remove(ManifestPath(checkpoint), error);
+  if (error) return OutputFolderError(error, "remove", ManifestPath(checkpoint));
+  return AsOutputStatus(SyncFolder(checkpoint));
+}
+
+absl::StatusOr<Folders> CompleteIn(const std::string& run) {
+  ASSIGN_OR_RETURN(Folders folders, FoldersIn(run));
+  std::erase_if(folders, [](const auto& folder) { return !HasManifest(folder.second); });
+  return folders;
+}
+
+// "those of rounds 40, 20".
+std::string Listed(const Folders& folders) {
+  return absl::StrCat(folders.size() == 1 ? "that of round " : "those of rounds ",
+                      absl::StrJoin(folders, ", ", [](std::string* text, const auto& folder) {
+                        absl::StrAppend(text, folder.first);
+                      }));
+}
+
+// Where else to go on from.
+std::string BeforeIt(const Checkpoint& checkpoint) {
+  const std::string run = RunOf(checkpoint.path);
+  const absl::StatusOr<Folders> folders = CompleteIn(run);
+  if (!folders.ok()) return "";
+  for (const auto& [round, folder] : *folders) {
+    if (round >= checkpoint.manifest.round()) continue;
+    return absl::StrCat("go on from the one before it with --resume=", folder);
+  }
+  return absl::StrCat("there is none before it in ", run);
+}
+
+absl::Status Damaged(const Checkpoint& checkpoint, const absl::Status& why) {
+  return InputError(absl::StrCat(std::string(why.message()), "; the checkpoint of round ",
+                                 checkpoint.manifest.round(), " is damaged, ",
+                                 BeforeIt(checkpoint)));
+}
+
+absl::Status RemoveFile(const fs::path& path) {
+  std::error_code error;
+  fs::remove(path, error);
+  return error ? OutputFolderError(error, "remove", path.string()) : absl::OkStatus();
+}
+
+// What a writer that was killed has left is beside it (system/file.h).
+absl::Status RemoveNodePart(const std::string& checkpoint, Rank rank) {
+  const fs::path part = NodePartPath(checkpoint, rank);
+  const std::string left = part.filename().string() + ".tmp.";
+  RETURN_IF_ERROR(RemoveFile(part));
+  std::error_code error;
+  std::vector<fs::path> leftovers;
+  for (fs::directory_iterator entry(checkpoint, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(left)) leftovers.push_back(entry->path());
+  }
+  for (const fs::path& path : leftovers) RETURN_IF_ERROR(RemoveFile(path));
+  fs::remove(checkpoint, error);  // a node's own folder; others still have parts in a shared one
   return absl::OkStatus();
 }
 
@@ -78,9 +162,14 @@ std::string ModelPartPath(const std::string& checkpoint) {
 }
 
 absl::StatusOr<std::string> BeginCheckpoint(const std::string& run, Round round) {
-  std::string checkpoint = CheckpointPath(run, round);
+  const std::string checkpoint = CheckpointPath(run, round);
   std::error_code error;
   if (fs::exists(checkpoint, error)) RETURN_IF_ERROR(RemoveCheckpoint(checkpoint));
+  return OpenCheckpoint(run, round);
+}
+
+absl::StatusOr<std::string> OpenCheckpoint(const std::string& run, Round round) {
+  std::string checkpoint = CheckpointPath(run, round);
   RETURN_IF_ERROR(CreateFolders(checkpoint));
   RETURN_IF_ERROR(AsOutputStatus(SyncFolder(CheckpointsPath(run))));
   RETURN_IF_ERROR(AsOutputStatus(SyncFolder(run)));
@@ -101,51 +190,90 @@ absl::Status CompleteCheckpoint(const std::string& run, const std::string& check
 }
 
 absl::Status RemoveCheckpoint(const std::string& checkpoint) {
-  std::error_code error;
   // First: what is left, if we are killed in between, is no checkpoint.
-  fs::remove(ManifestPath(checkpoint), error);
-  if (error) return OutputFolderError(error, "remove", ManifestPath(checkpoint));
-  RETURN_IF_ERROR(AsOutputStatus(SyncFolder(checkpoint)));
+  RETURN_IF_ERROR(RemoveManifest(checkpoint));
+  std::error_code error;
   fs::remove_all(checkpoint, error);
   return error ? OutputFolderError(error, "remove", checkpoint) : absl::OkStatus();
 }
 
 absl::Status RemoveCheckpointsAfter(const std::string& run, Round round) {
-  ASSIGN_OR_RETURN(const auto folders, Folders(run));
+  ASSIGN_OR_RETURN(const Folders folders, OwnFolders(run));
   for (const auto& [later, folder] : folders) {
     if (later > round) RETURN_IF_ERROR(RemoveCheckpoint(folder));
   }
   return absl::OkStatus();
 }
 
+absl::Status InvalidateCheckpointsAfter(const std::string& run, Round round) {
+  ASSIGN_OR_RETURN(const Folders folders, OwnFolders(run));
+  for (const auto& [later, folder] : folders) {
+    if (later > round) RETURN_IF_ERROR(RemoveManifest(folder));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RemoveNodeParts(const std::string& run, Rank rank,
+                             const std::function<bool(Round)>& keep) {
+  ASSIGN_OR_RETURN(const Folders folders, OwnFolders(run));
+  for (const auto& [round, folder] : folders) {
+    if (!keep(round)) RETURN_IF_ERROR(RemoveNodePart(folder, rank));
+  }
+  return absl::OkStatus();
+}
+
 std::string RunOf(const std::string& path) {
-  if (!HasManifest(path)) return path;
-  return fs::weakly_canonical(path).parent_path().parent_path().string();
+  const fs::path canonical = Canonical(path);
+  return NamesACheckpoint(canonical) ? canonical.parent_path().parent_path().string() : path;
+}
+
+bool HasCheckpoints(const std::string& run) {
+  const absl::StatusOr<Folders> folders = FoldersIn(run);
+  return folders.ok() && !folders->empty();
 }
 
 absl::StatusOr<Checkpoint> FindCheckpoint(const std::string& path) {
-  std::string found = path;
-  if (!HasManifest(path)) {
-    ASSIGN_OR_RETURN(const auto folders, Folders(path));
-    const auto last = std::ranges::find_if(
-        folders, [](const auto& folder) { return HasManifest(folder.second); });
-    if (last == folders.end()) {
-      return InputError(absl::StrCat(path, " has no complete checkpoint (", path,
-                                     "/checkpoints/round-R/manifest.textproto)"));
-    }
-    found = last->second;
+  const std::string run = RunOf(path);
+  ASSIGN_OR_RETURN(const Folders folders, CompleteIn(run));
+  if (run == path && folders.empty()) {
+    return InputError(absl::StrCat(path,
+                                   " has no complete checkpoint; runs with "
+                                   "--checkpoint-every=ROUNDS have some in ",
+                                   CheckpointsPath(path)));
+  }
+  const std::string found = run == path ? folders.begin()->second : path;
+  if (!HasManifest(found)) {
+    return InputError(absl::StrCat(path, " is no complete checkpoint; ", run, " has ",
+                                   folders.empty() ? "none" : Listed(folders)));
   }
   ASSIGN_OR_RETURN(CheckpointManifest manifest, ReadManifest(ManifestPath(found)));
-  return Checkpoint{std::move(found), std::move(manifest)};
+  return Checkpoint{found, std::move(manifest)};
 }
 
 absl::StatusOr<NodeState> ReadNodePart(const Checkpoint& checkpoint, Rank rank) {
   const std::string path = NodePartPath(checkpoint.path, rank);
-  RETURN_IF_ERROR(CheckPart(path, checkpoint.manifest.nodes(rank)));
-  ASSIGN_OR_RETURN(NodeState state, ReadNodeState(path, rank));
-  if (state.round == checkpoint.manifest.round()) return state;
-  return InputError(path, absl::StrCat("is of round ", state.round, ", and the checkpoint of ",
-                                       checkpoint.manifest.round()));
+  absl::StatusOr<NodeState> state = ReadNodeState(path, rank, &checkpoint.manifest.nodes(rank));
+  if (!state.ok()) return Damaged(checkpoint, state.status());
+  if (state->round == checkpoint.manifest.round()) return state;
+  return Damaged(checkpoint, InputError(path, absl::StrCat("is of round ", state->round)));
+}
+
+absl::StatusOr<std::map<Round, CheckpointPart>> NodePartsIn(const std::string& path, Rank rank) {
+  const fs::path canonical = Canonical(path);
+  Folders folders;
+  if (NamesACheckpoint(canonical)) {
+    folders[*RoundOf(canonical.filename().string())] = canonical.string();
+  } else {
+    ASSIGN_OR_RETURN(folders, FoldersIn(path));
+  }
+  std::map<Round, CheckpointPart> parts;
+  for (const auto& [round, folder] : folders) {
+    const std::string part = NodePartPath(folder, rank);
+    std::error_code error;
+    if (!fs::exists(part, error)) continue;
+    ASSIGN_OR_RETURN(parts[round], LookAtPart(part));
+  }
+  return parts;
 }
 
 }  // namespace grapevine

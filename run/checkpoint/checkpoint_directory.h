@@ -8,12 +8,17 @@
 // whatever is killed when, a checkpoint that has a manifest is whole. One is removed the other way
 // round.
 //
+// The nodes of a real run write their own parts, maybe on disks of their own; rank 0 alone writes
+// and removes manifests, and a node removes its own parts.
+//
 // Input is not trusted. Errors about what is written are kOutput, about what is read kInput; they
 // name the path. Thread-safety: one thread at a time for a run, over all processes, save that
-// different parts may be written at the same time.
+// different parts may be written at the same time, and a node's own be removed.
 #ifndef GRAPEVINE_RUN_CHECKPOINT_CHECKPOINT_DIRECTORY_H_
 #define GRAPEVINE_RUN_CHECKPOINT_CHECKPOINT_DIRECTORY_H_
 
+#include <functional>
+#include <map>
 #include <string>
 
 #include "absl/status/status.h"
@@ -35,6 +40,9 @@ std::string ModelPartPath(const std::string& checkpoint);
 // again. Returns its path.
 absl::StatusOr<std::string> BeginCheckpoint(const std::string& run, Round round);
 
+// The same for one of many writers: what is there stays.
+absl::StatusOr<std::string> OpenCheckpoint(const std::string& run, Round round);
+
 // Phase one: a node's part, on the disk.
 absl::StatusOr<CheckpointPart> WriteNodePart(const std::string& checkpoint, Rank rank,
                                              const NodeState& state);
@@ -49,19 +57,33 @@ absl::Status RemoveCheckpoint(const std::string& checkpoint);
 // Before a run goes on from `round`: what it had saved later is of a past that it leaves behind.
 absl::Status RemoveCheckpointsAfter(const std::string& run, Round round);
 
+// The first step of that, where nodes remove their own parts: later ones are no checkpoints any
+// more.
+absl::Status InvalidateCheckpointsAfter(const std::string& run, Round round);
+// A node's own parts of the checkpoints that `keep` is false for, and what was left of writing
+// them.
+absl::Status RemoveNodeParts(const std::string& run, Rank rank,
+                             const std::function<bool(Round)>& keep);
+
 struct Checkpoint {
   std::string path;
   CheckpointManifest manifest;
 };
 
-// The directory of the run that `path` is, or of which `path` is a checkpoint.
+// The directory of the run that `path` is, or of which `path` is a checkpoint, by its name.
 std::string RunOf(const std::string& path);
+
+// Whether there are some in that run, complete or not.
+bool HasCheckpoints(const std::string& run);
 
 // The last complete one of the run at `path`; or the one that `path` itself is.
 absl::StatusOr<Checkpoint> FindCheckpoint(const std::string& path);
 
-// Checked against the manifest; `rank` is one of its nodes.
+// Checked against the manifest; `rank` is one of its nodes. Errors name the checkpoint before it.
 absl::StatusOr<NodeState> ReadNodePart(const Checkpoint& checkpoint, Rank rank);
+
+// A node's own parts in the run at `path`, or in the checkpoint that it is, complete or not.
+absl::StatusOr<std::map<Round, CheckpointPart>> NodePartsIn(const std::string& path, Rank rank);
 
 }  // namespace grapevine
 

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <set>
-#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,13 +19,18 @@ namespace {
 using google::protobuf::TextFormat;
 
 constexpr int kMostNodes = 1'000'000;
+// Sums with the rounds and times of any run stay numbers.
+constexpr int64_t kMostRounds = int64_t{1} << 48;
+constexpr int64_t kLatest = int64_t{1} << 60;  // 36 years, in ns
 
 std::string WhatIsWrong(const CheckpointManifest& manifest) {
   if (manifest.version() != kManifestVersion) {
     return absl::StrCat("its format is version ", manifest.version(), ", and this program reads ",
                         kManifestVersion);
   }
-  if (!manifest.has_round() || manifest.round() < 0) return "it names no round";
+  if (!manifest.has_round() || manifest.round() < 0 || manifest.round() > kMostRounds) {
+    return "it names no round that a run can have";
+  }
   if (manifest.nodes().empty() || manifest.nodes_size() > kMostNodes) {
     return absl::StrCat("it lists the parts of ", manifest.nodes_size(), " nodes");
   }
@@ -37,7 +41,7 @@ std::string WhatIsWrong(const CheckpointManifest& manifest) {
   if (manifest.has_model() && (manifest.model().bytes() <= 0 || !manifest.model().has_checksum())) {
     return "the model lacks bytes or checksum";
   }
-  if (manifest.time_ns() < 0) return "its time is negative";
+  if (manifest.time_ns() < 0 || manifest.time_ns() > kLatest) return "its time is none of a run's";
   std::set<std::string> names;
   for (const CheckpointSetting& setting : manifest.settings()) {
     if (setting.name().empty() || !names.insert(setting.name()).second) {
@@ -51,6 +55,13 @@ absl::StatusOr<CheckpointManifest> Checked(const std::string& name, CheckpointMa
   const std::string wrong = WhatIsWrong(manifest);
   if (!wrong.empty()) return InputError(name, wrong);
   return manifest;
+}
+
+CheckpointPart PartOf(std::span<const uint8_t> bytes) {
+  CheckpointPart part;
+  part.set_bytes(static_cast<int64_t>(bytes.size()));
+  part.set_checksum(Crc32c(0, bytes.data(), bytes.size()));
+  return part;
 }
 
 }  // namespace
@@ -78,23 +89,19 @@ absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& path) {
 absl::StatusOr<CheckpointPart> LookAtPart(const std::string& path) {
   const absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
   if (!file.ok()) return WithFailure(file.status(), Failure::kInput);
-  const std::span<const uint8_t> bytes = (*file)->bytes();
-  CheckpointPart part;
-  part.set_bytes(static_cast<int64_t>(bytes.size()));
-  part.set_checksum(Crc32c(0, bytes.data(), bytes.size()));
-  return part;
+  return PartOf((*file)->bytes());
 }
 
-absl::Status CheckPart(const std::string& path, const CheckpointPart& part) {
-  ASSIGN_OR_RETURN(const CheckpointPart found, LookAtPart(path));
+absl::Status CheckPart(const std::string& path, std::span<const uint8_t> bytes,
+                       const CheckpointPart& part) {
+  const CheckpointPart found = PartOf(bytes);
   if (found.bytes() == part.bytes() && found.checksum() == part.checksum()) {
     return absl::OkStatus();
   }
   return InputError(
-      path, absl::StrCat("has ", found.bytes(), " bytes with checksum ",
-                         absl::Hex(found.checksum(), absl::kZeroPad8), ", and ", part.bytes(),
-                         " with ", absl::Hex(part.checksum(), absl::kZeroPad8),
-                         " were written; the checkpoint is damaged, take an earlier one"));
+      path, absl::StrCat("is not what was written: it has ", found.bytes(), " bytes with checksum ",
+                         absl::Hex(found.checksum(), absl::kZeroPad8), ", of ", part.bytes(),
+                         " with ", absl::Hex(part.checksum(), absl::kZeroPad8)));
 }
 
 }  // namespace grapevine

@@ -5,6 +5,8 @@
 #ifndef GRAPEVINE_RUN_CHECKPOINT_MANIFEST_H_
 #define GRAPEVINE_RUN_CHECKPOINT_MANIFEST_H_
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,8 +25,9 @@ absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& path);
 
 // The size and checksum of a file as it is now. Errors are kInput and name it.
 absl::StatusOr<CheckpointPart> LookAtPart(const std::string& path);
-// An error if the file is not that part.
-absl::Status CheckPart(const std::string& path, const CheckpointPart& part);
+// An error if a file with these bytes is not that part.
+absl::Status CheckPart(const std::string& path, std::span<const uint8_t> bytes,
+                       const CheckpointPart& part);
 
 }  // namespace grapevine
 

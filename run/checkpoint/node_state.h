@@ -18,6 +18,8 @@ struct NodeState {
   // By the algorithm's names (algorithm/state_visitor.h).
   std::map<std::string, SharedVector> vectors;
   std::map<std::string, double> numbers;
+  // Which of the vectors is the node's model; none for a parameter server.
+  std::string model;
 };
 
 }  // namespace grapevine

@@ -17,6 +17,7 @@ namespace {
 
 constexpr char kRank[] = "rank";
 constexpr char kRound[] = "round";
+constexpr char kModel[] = "model";               // the name of a vector
 constexpr std::string_view kNumber = "number.";  // before the names of numbers
 
 // The shortest form from which every double is read again to the bit.
@@ -44,6 +45,12 @@ absl::StatusOr<SharedVector> Elements(const std::string& path, const std::string
   return vector;
 }
 
+absl::Status CheckRank(const std::string& path, const SafetensorsMetadata& metadata, Rank rank) {
+  ASSIGN_OR_RETURN(const int64_t written, WholeNumber(path, metadata, kRank));
+  if (written == rank) return absl::OkStatus();
+  return InputError(path, absl::StrCat("is the part of rank ", written, ", not of ", rank));
+}
+
 }  // namespace
 
 absl::Status WriteNodeState(const std::string& path, Rank rank, const NodeState& state) {
@@ -52,20 +59,23 @@ absl::Status WriteNodeState(const std::string& path, Rank rank, const NodeState&
     tensors.push_back({.name = name, .shape = {vector.size}, .elements = vector.span()});
   }
   SafetensorsMetadata metadata = {{kRank, absl::StrCat(rank)}, {kRound, absl::StrCat(state.round)}};
+  if (!state.model.empty()) metadata[kModel] = state.model;
   for (const auto& [name, number] : state.numbers) {
     metadata[std::string(kNumber) + name] = Exact(number);
   }
   return WriteSafetensors(path, tensors, metadata);
 }
 
-absl::StatusOr<NodeState> ReadNodeState(const std::string& path, Rank rank) {
+absl::StatusOr<NodeState> ReadNodeState(const std::string& path, Rank rank,
+                                        const CheckpointPart* part) {
   ASSIGN_OR_RETURN(const Safetensors file, Safetensors::Open(path));
-  ASSIGN_OR_RETURN(const int64_t written, WholeNumber(path, file.metadata(), kRank));
-  if (written != rank) {
-    return InputError(path, absl::StrCat("is the part of rank ", written, ", not of ", rank));
-  }
+  if (part != nullptr) RETURN_IF_ERROR(CheckPart(path, file.bytes(), *part));
+  RETURN_IF_ERROR(CheckRank(path, file.metadata(), rank));
   NodeState state;
   ASSIGN_OR_RETURN(state.round, WholeNumber(path, file.metadata(), kRound));
+  if (const auto model = file.metadata().find(kModel); model != file.metadata().end()) {
+    state.model = model->second;
+  }
   for (const auto& [name, tensor] : file.tensors()) {
     ASSIGN_OR_RETURN(state.vectors[name], Elements(path, name, tensor));
   }
@@ -79,6 +89,17 @@ absl::StatusOr<NodeState> ReadNodeState(const std::string& path, Rank rank) {
     state.numbers[name.substr(kNumber.size())] = number;
   }
   return state;
+}
+
+absl::StatusOr<SharedVector> ReadNodeModel(const std::string& path, Rank rank) {
+  ASSIGN_OR_RETURN(const Safetensors file, Safetensors::Open(path));
+  RETURN_IF_ERROR(CheckRank(path, file.metadata(), rank));
+  const auto name = file.metadata().find(kModel);
+  if (name == file.metadata().end()) return SharedVector{};
+  const auto tensor = file.tensors().find(name->second);
+  if (tensor != file.tensors().end()) return Elements(path, tensor->first, tensor->second);
+  return InputError(path, absl::StrCat("has no '", ShownName(name->second),
+                                       "', which is to be the node's model"));
 }
 
 }  // namespace grapevine

@@ -9,6 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/ids.h"
+#include "kernels/vector/shared_vector.h"
+#include "run/checkpoint/manifest.h"
 #include "run/checkpoint/node_state.h"
 
 namespace grapevine {
@@ -16,8 +18,12 @@ namespace grapevine {
 // The file appears whole and on the disk, or not at all.
 absl::Status WriteNodeState(const std::string& path, Rank rank, const NodeState& state);
 
-// Refuses the state of another rank.
-absl::StatusOr<NodeState> ReadNodeState(const std::string& path, Rank rank);
+// Refuses the state of another rank and, if `part` is given, a file that is not that one.
+absl::StatusOr<NodeState> ReadNodeState(const std::string& path, Rank rank,
+                                        const CheckpointPart* part = nullptr);
+
+// The model in the state of a rank; no data if it has none.
+absl::StatusOr<SharedVector> ReadNodeModel(const std::string& path, Rank rank);
 
 }  // namespace grapevine
 

@@ -46,6 +46,13 @@ void StateRestorer::Number(std::string_view name, double* number) {
   *number = saved->second;
 }
 
+void StateRestorer::Weight(std::string_view name, double* weight) {
+  Number(name, weight);
+  if (*weight > 0) return;
+  status_.Update(absl::InvalidArgumentError(absl::StrCat("says that ", std::string(name), " is ",
+                                                         *weight, ", where weights are positive")));
+}
+
 void StateRestorer::Rounds(std::string_view name, int64_t* rounds) {
   double number = 0;
   Number(name, &number);
@@ -60,7 +67,7 @@ void StateRestorer::Rounds(std::string_view name, int64_t* rounds) {
 
 void StateRestorer::Message(std::string_view name, const StateMessage& message) {
   Vector(name, message.vector);
-  Number(WeightName(name), message.weight);
+  Weight(WeightName(name), message.weight);
 }
 
 absl::Status StateRestorer::Finish() const {

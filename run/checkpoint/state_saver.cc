@@ -6,15 +6,21 @@
 
 namespace grapevine {
 
-StateSaver::StateSaver(Round completed, Copy copy)
-    : copy_(std::move(copy)), state_{.round = completed} {}
+StateSaver::StateSaver(Round completed, Vec model, Copy copy)
+    : model_(model), copy_(std::move(copy)), state_{.round = completed} {}
 
 void StateSaver::Vector(std::string_view name, Vec vector) {
   CHECK(state_.vectors.emplace(name, copy_(vector)).second) << "two vectors are named " << name;
+  if (vector == model_) state_.model = name;
 }
 
 void StateSaver::Number(std::string_view name, double* number) {
   CHECK(state_.numbers.emplace(name, *number).second) << "two numbers are named " << name;
+}
+
+void StateSaver::Weight(std::string_view name, double* weight) {
+  CHECK_GT(*weight, 0) << name << " is no weight";
+  Number(name, weight);
 }
 
 void StateSaver::Rounds(std::string_view name, int64_t* rounds) {
@@ -26,7 +32,7 @@ void StateSaver::Rounds(std::string_view name, int64_t* rounds) {
 void StateSaver::Message(std::string_view name, const StateMessage& message) {
   if (message.arrived) {
     Vector(name, message.vector);
-    Number(WeightName(name), message.weight);
+    Weight(WeightName(name), message.weight);
   } else {
     const Awaited awaited{std::string(name), message.vector};
     CHECK(awaited_.emplace(std::pair(message.from, message.tag), awaited).second)
@@ -40,7 +46,7 @@ void StateSaver::OnReceived(const Received& event) {
   const Awaited& message = awaited.mapped();
   double weight = event.note.weight;
   Vector(message.name, message.vector);
-  Number(WeightName(message.name), &weight);
+  Weight(WeightName(message.name), &weight);
 }
 
 }  // namespace grapevine

@@ -24,11 +24,13 @@ class StateSaver final : public StateVisitor {
  public:
   // The elements of a vector as they are now, in memory that nobody else writes.
   using Copy = std::function<SharedVector(Vec)>;
-  // Visit the algorithm's state at its boundary `completed`.
-  StateSaver(Round completed, Copy copy);
+  // Visit the algorithm's state at its boundary `completed`, where the node's model is `model`, if
+  // it has one.
+  StateSaver(Round completed, Vec model, Copy copy);
 
   void Vector(std::string_view name, Vec vector) override;
   void Number(std::string_view name, double* number) override;
+  void Weight(std::string_view name, double* weight) override;
   void Rounds(std::string_view name, int64_t* rounds) override;
   void Message(std::string_view name, const StateMessage& message) override;
 
@@ -44,6 +46,7 @@ class StateSaver final : public StateVisitor {
     Vec vector;
   };
 
+  const Vec model_;
   const Copy copy_;
   NodeState state_;
   std::map<std::pair<Rank, Tag>, Awaited> awaited_;

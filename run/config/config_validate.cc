@@ -154,7 +154,8 @@ absl::Status CheckSecurity(const ResolvedConfig& resolved) {
 }
 
 absl::Status CheckOutput(const ResolvedConfig& resolved) {
-  if (!resolved.config.overwrite() || resolved.config.has_out()) return absl::OkStatus();
+  if (!resolved.config.overwrite() || resolved.config.has_out() || resolved.config.has_resume())
+    return absl::OkStatus();
   return UsageError(absl::StrCat(Culprit(resolved, "overwrite"),
                                  ": needs --out=DIR, the run directory to replace"));
 }
@@ -187,11 +188,10 @@ bool MakesUpTimes(const Config& config) {
 
 absl::Status ValidateForRealNodes(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
-  for (const char* name : {"checkpoint_every", "resume"}) {
-    if (!HasField(ConfigFieldNamed(name), config)) continue;
-    return UsageError(absl::StrCat(Culprit(resolved, name),
-                                   ": only simulated runs are checkpointed so far; drop it, or "
-                                   "simulate the run with `grapevine sim`"));
+  if (config.has_resume() && config.has_record()) {
+    return UsageError(absl::StrCat(Culprit(resolved, "record"),
+                                   ": a replay begins where the run begins, and this one goes on "
+                                   "(--resume); drop it"));
   }
   if (config.on_failure() != "end") {
     return UsageError(absl::StrCat(Culprit(resolved, "on_failure"),

@@ -58,16 +58,21 @@ absl::Status LineFile::Append(std::string_view line) {
   return absl::OkStatus();
 }
 
-absl::Status LineFile::Sync() {
+absl::Status LineFile::Sync() const {
   return fsync(descriptor_) == 0 ? absl::OkStatus() : SystemError(errno, "sync", path_);
 }
 
 BackgroundLines::BackgroundLines(std::unique_ptr<LineFile> file,
                                  std::function<void(const absl::Status&)> failed)
-    : writer_(Appending(std::move(file), std::move(failed))) {}
+    : file_(std::move(file)), writer_(Appending(file_, std::move(failed))) {}
 
 absl::Status BackgroundLines::Drain(std::chrono::steady_clock::time_point deadline) {
   return AsOutputStatus(writer_.Drain(deadline));
+}
+
+absl::Status BackgroundLines::Sync(std::chrono::steady_clock::time_point deadline) {
+  absl::Status drained = Drain(deadline);
+  return drained.ok() ? file_->Sync() : drained;
 }
 
 }  // namespace grapevine

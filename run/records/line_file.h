@@ -16,8 +16,9 @@
 
 namespace grapevine {
 
-// Thread-compatible. Readers of the file see only whole lines, as soon as Append returns; when
-// the disk is full, a partial line is removed again. Errors are kOutput and name the file.
+// Thread-compatible; Sync from any thread. Readers of the file see only whole lines, as soon as
+// Append returns; when the disk is full, a partial line is removed again. Errors are kOutput and
+// name the file.
 class LineFile {
  public:
   // Appends to `path`, which is created if missing.
@@ -29,7 +30,7 @@ class LineFile {
   // `line` has no line break.
   absl::Status Append(std::string_view line);
   // All lines so far are on the disk.
-  absl::Status Sync();
+  absl::Status Sync() const;
   const std::string& path() const { return path_; }
 
  private:
@@ -58,8 +59,11 @@ class BackgroundLines {
   // Waits until all lines are in the file. Returns the first error, or one that says how long the
   // file has made no progress by `deadline`.
   absl::Status Drain(std::chrono::steady_clock::time_point deadline);
+  // The same, and all lines are on the disk.
+  absl::Status Sync(std::chrono::steady_clock::time_point deadline);
 
  private:
+  const std::shared_ptr<LineFile> file_;
   BackgroundWriter writer_;
 };
 

@@ -57,6 +57,14 @@ absl::StatusOr<std::vector<fs::path>> FilesOfARun(const std::string& folder) {
   return files;
 }
 
+std::string HoldsARun(const std::string& path) {
+  std::error_code error;
+  const bool goes_on = fs::exists(path + "/checkpoints", error);
+  return absl::StrCat(path, " holds an earlier run; choose another --out, ",
+                      goes_on ? absl::StrCat("go on with it by --resume=", path, ", ") : "",
+                      "or replace it with --overwrite");
+}
+
 absl::Status CheckOut(const std::string& path, bool overwrite) {
   ASSIGN_OR_RETURN(const FoundFolder found, LookAtFolder(path));
   if (found == FoundFolder::kFull && !IsRunDirectory(path)) {
@@ -64,10 +72,7 @@ absl::Status CheckOut(const std::string& path, bool overwrite) {
         path,
         " exists and is not a run directory (it has no config.textproto); choose another --out"));
   }
-  if (found == FoundFolder::kFull && !overwrite) {
-    return OutputError(absl::StrCat(
-        path, " holds an earlier run; choose another --out, or replace it with --overwrite"));
-  }
+  if (found == FoundFolder::kFull && !overwrite) return OutputError(HoldsARun(path));
   return CheckWritable(path);
 }
 

@@ -1,5 +1,4 @@
-// Collects the rounds of virtual nodes into measurements of the whole run, and averages their
-// replicas.
+// Collects the rounds of virtual nodes into measurements of the whole run.
 //
 // A measured round is complete when its last node has done it; nodes run at different speeds, so
 // several may be open. Memory: the replicas of the open rounds, where models are wanted.
@@ -10,15 +9,12 @@
 #include <functional>
 #include <map>
 #include <set>
-#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "base/gradient_noise.h"
 #include "base/ids.h"
-#include "kernels/vector/replica_layout.h"
 #include "kernels/vector/shared_vector.h"
-#include "model/problem/averaged_model.h"
 #include "sim/nanoseconds.h"
 
 namespace grapevine {
@@ -75,18 +71,6 @@ class RoundCollector {
   std::vector<Gradients> gradients_;  // of each rank since its last measured round
   std::map<Round, Open> open_;
 };
-
-// The averaged model of replicas in one process, and their distances to it. Merges in the order of
-// the runtime's tree over the ranks (children 2r+1 and 2r+2 of r), so that the mean has the bits of
-// a real run's. One replica per rank, at least one, of layout.size elements each; the result is a
-// new vector.
-AveragedModel AverageReplicas(const ReplicaLayout& layout, int64_t round,
-                              std::span<const SharedVector> replicas);
-
-// The model whose shards servers hold, side by side: of layout.size elements in all, in a new
-// vector. The distances are absent.
-AveragedModel JoinShards(const ReplicaLayout& layout, int64_t round,
-                         std::span<const SharedVector> shards);
 
 }  // namespace grapevine
 

@@ -29,6 +29,7 @@
 namespace grapevine {
 namespace {
 
+using ::testing::AllOf;
 using testing::FileText;
 using ::testing::HasSubstr;
 using Settings = std::map<std::string, std::string>;
@@ -315,8 +316,11 @@ TEST(SimulatedCheckpoints, AreRefusedWhereThereCanBeNone) {
 TEST(SimulatedCheckpoints, OfAnotherExperimentAreRefusedWithTheSetting) {
   const ScratchFolder folder;
   ASSERT_TRUE(RunIn(folder.path(), {}).ok());
-  EXPECT_THAT(Refusal({{"resume", folder.path()}, {"lr", "0.5"}}), HasSubstr("lr was "));
-  EXPECT_THAT(Refusal({{"resume", folder.path()}, {"nodes", "5"}}), HasSubstr("nodes was 4 in "));
+  EXPECT_THAT(Refusal({{"resume", folder.path()}, {"lr", "0.5"}}), HasSubstr("--lr was "));
+  EXPECT_THAT(Refusal({{"resume", folder.path()}, {"nodes", "5"}}),
+              HasSubstr("--nodes was 4 and is 5"));
+  EXPECT_THAT(Refusal({{"resume", folder.path()}, {"lr", "0.5"}, {"seed", "3"}}),
+              AllOf(HasSubstr("--seed was 1 and is 3"), HasSubstr("--lr was ")));
   EXPECT_THAT(Refusal({{"resume", folder.File("none")}}),
               HasSubstr("none has no complete checkpoint"));
   EXPECT_EQ(Refusal({{"resume", folder.path()}, {"checkpoint_every", "3"}}), "");

@@ -134,8 +134,8 @@ TEST(Sim, RefusesToGoOnWithWhatItCannot) {
                 HasSubstr("--checkpoint-every=2: --model=phantom:100kB has no weights to save"));
   ExpectRefused({"--checkpoint-every=2", "--topology=ring,star"}, kUsage,
                 HasSubstr("--checkpoint-every=2: a sweep repeats the cells"));
-  ExpectRefused({"--resume=" + folder.path()}, kInput,
-                HasSubstr(folder.path() + "/config.textproto"));
+  ExpectRefused({"--resume=" + folder.path()}, kUsage,
+                HasSubstr("--resume=" + folder.path() + ": is no run directory"));
 }
 
 TEST(Sim, TellsTheBusiestLinkOfAPhysicalNetwork) {

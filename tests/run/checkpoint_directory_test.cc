@@ -185,13 +185,49 @@ TEST(Checkpoints, ThatAreDamagedAreRefusedWithTheFile) {
     std::ofstream(path, std::ios::binary) << damaged;
     const absl::Status status = ReadNodePart(checkpoint, 1).status();
     EXPECT_EQ(FailureOf(status), Failure::kInput);
-    EXPECT_THAT(std::string(status.message()), HasSubstr("node-1.safetensors: has "));
-    EXPECT_THAT(std::string(status.message()), HasSubstr("damaged, take an earlier one"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("node-1.safetensors: "));
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("the checkpoint of round 20 is damaged, there is none before it in "));
   }
   std::ofstream(path, std::ios::binary) << bytes.substr(0, bytes.size() - 4);
   EXPECT_FALSE(ReadNodePart(checkpoint, 1).ok());
   std::filesystem::remove(path);
   EXPECT_THAT(std::string(ReadNodePart(checkpoint, 1).status().message()), HasSubstr(path));
+}
+
+TEST(Checkpoints, ThatAreDamagedNameTheOneBefore) {
+  const ScratchFolder run;
+  for (const Round round : {20, 40}) Checkpointed(run.path(), round);
+  const Checkpoint checkpoint = *FindCheckpoint(run.path());
+  std::filesystem::remove(NodePartPath(checkpoint.path, 1));
+  EXPECT_THAT(std::string(ReadNodePart(checkpoint, 1).status().message()),
+              HasSubstr("node-1.safetensors: No such file or directory; the checkpoint of round 40 "
+                        "is damaged, go on from the one before it with --resume=" +
+                        CheckpointPath(run.path(), 20)));
+}
+
+TEST(Checkpoints, OfARealRunAreRemovedByEachNode) {
+  const ScratchFolder run;
+  for (const Round round : {20, 40}) Checkpointed(run.path(), round);
+  run.Write("checkpoints/round-40/node-1.safetensors.tmp.17", "half");
+  ASSERT_TRUE(InvalidateCheckpointsAfter(run.path(), 20).ok());
+  EXPECT_EQ(FindCheckpoint(run.path())->manifest.round(), 20);
+  ASSERT_TRUE(RemoveNodeParts(run.path(), 1, [](Round round) { return round <= 20; }).ok());
+  EXPECT_FALSE(std::filesystem::exists(run.File("checkpoints/round-40/node-1.safetensors.tmp.17")));
+  const auto parts = NodePartsIn(run.path(), 1);
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  ASSERT_EQ(parts->size(), 1u);
+  EXPECT_EQ(parts->at(20).checksum(), FindCheckpoint(run.path())->manifest.nodes(1).checksum());
+  EXPECT_EQ(NodePartsIn(run.path(), 2)->size(), 2u);
+  EXPECT_EQ(NodePartsIn(CheckpointPath(run.path(), 40), 2)->size(), 1u);
+}
+
+TEST(Checkpoints, BelongToARunByTheirNames) {
+  const ScratchFolder run;
+  EXPECT_EQ(RunOf(run.path()), run.path());
+  EXPECT_EQ(RunOf(run.File("checkpoints/round-20")), run.path());
+  EXPECT_EQ(RunOf(run.File("checkpoints/round-20/")), run.path());
+  EXPECT_EQ(RunOf(run.File("checkpoints")), run.File("checkpoints"));
 }
 
 TEST(Checkpoints, RefuseManifestsThatCannotBe) {
@@ -210,7 +246,9 @@ TEST(Checkpoints, RefuseManifestsThatCannotBe) {
   EXPECT_THAT(error("version: 1 round: 1"), HasSubstr("it lists the parts of 0 nodes"));
   EXPECT_THAT(error("version: 1 round: 1 nodes { bytes: 3 }"), HasSubstr("lacks bytes or"));
   EXPECT_THAT(error(good + "model { bytes: -1 checksum: 0 }"), HasSubstr("the model lacks"));
-  EXPECT_THAT(error(good + "time_ns: -1"), HasSubstr("its time is negative"));
+  EXPECT_THAT(error(good + "time_ns: -1"), HasSubstr("its time is none of a run's"));
+  EXPECT_THAT(error(good + "time_ns: 9000000000000000000"), HasSubstr("its time is none"));
+  EXPECT_THAT(error("version: 1 round: 9000000000000000000"), HasSubstr("it names no round"));
   EXPECT_THAT(error(good + "nodes { bytes: 1 checksum: 1 bytes_sent: -1 }"),
               HasSubstr("a count is negative"));
   EXPECT_THAT(error(good + "settings { name: 'a' } settings { name: 'a' }"), HasSubstr("twice"));

@@ -46,7 +46,7 @@ constexpr Tag kTag{.channel = 0, .index = 4, .step = 0};
 
 TEST(StateSaver, TakesAMessageThatArrivesLater) {
   Memory memory{{{kReplica.id, VectorOf({1, 2})}, {kSlot.id, VectorOf({0, 0})}}};
-  StateSaver saver(5, [&](Vec vector) { return memory.Copy(vector); });
+  StateSaver saver(5, kReplica, [&](Vec vector) { return memory.Copy(vector); });
   double weight = 1;
   saver.Vector("replica", kReplica);
   saver.Message("slot",
@@ -61,6 +61,7 @@ TEST(StateSaver, TakesAMessageThatArrivesLater) {
   saver.OnReceived({.from = 3, .tag = kTag, .note = {.weight = 0.25}});
   ASSERT_TRUE(saver.complete());
   EXPECT_EQ(saver.state().round, 5);
+  EXPECT_EQ(saver.state().model, "replica");
   EXPECT_THAT(saver.state().vectors.at("replica").span(), ElementsAre(1, 2));
   EXPECT_THAT(saver.state().vectors.at("slot").span(), ElementsAre(0, 9));
   EXPECT_EQ(saver.state().numbers.at("slot.weight"), 0.25);

@@ -218,7 +218,7 @@ class Cluster::Node final : public Host {
     Say(absl::StrCat("ends round ", completed - 1));
     completed_ = completed;
     ReportSteps();
-    if (completed == cluster_.options_.save_at) SaveState();
+    if (completed == cluster_.options_.save_at) SaveState(model);
     if (cluster_.options_.at_boundary) {
       cluster_.options_.at_boundary(rank_, completed, Numbers(model));
     }
@@ -346,8 +346,8 @@ class Cluster::Node final : public Host {
     return Deliver(Lost{from, tag});
   }
 
-  void SaveState() {
-    saver_ = std::make_unique<StateSaver>(completed_, [this](Vec vector) {
+  void SaveState(Vec model) {
+    saver_ = std::make_unique<StateSaver>(completed_, model, [this](Vec vector) {
       const SharedVector copy = NewSharedVector(vectors_.size(vector));
       std::ranges::copy(Numbers(vector), copy.data.get());
       return copy;

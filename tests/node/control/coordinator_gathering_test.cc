@@ -228,5 +228,54 @@ TEST_F(CoordinatorGathering, RankZerosEndWhileNodesGatherIsToldToAllWhoComeAndWi
   EXPECT_THAT(notices_, IsEmpty()) << "nobody was refused";
 }
 
+control::SavedPart SavedAt(Round round, uint32_t checksum) {
+  control::SavedPart part;
+  part.set_round(round);
+  part.set_bytes(10);
+  part.set_checksum(checksum);
+  return part;
+}
+
+// Of the checkpoint of round 20, and of an earlier one.
+control::Registration GoingOn(Rank rank, uint32_t checksum) {
+  control::Registration registration = RegistrationOf(rank, 2);
+  *registration.add_parts() = SavedAt(10, 99);
+  *registration.add_parts() = SavedAt(20, checksum);
+  return registration;
+}
+
+CoordinatorOptions GoingOnFrom20() {
+  control::Resumed resumed;
+  resumed.set_round(20);
+  for (const uint32_t checksum : {100, 101}) *resumed.add_parts() = SavedAt(20, checksum);
+  return {.own = RegistrationOf(0, 2), .proven = true, .round_limit = 100, .resumed = resumed};
+}
+
+TEST_F(CoordinatorGathering, TellsAllFromWhereTheRunGoesOn) {
+  coordinator_.emplace(GoingOnFrom20(), now_);
+  Register(0, GoingOn(0, 100));
+  Register(1, GoingOn(1, 101));
+  ASSERT_EQ(coordinator_->phase(), Coordinator::Phase::kRunning);
+  EXPECT_EQ(directives_[1].back().roster().resumed().round(), 20);
+  coordinator_->OnCheckpoint(30);
+  Collect();
+  EXPECT_EQ(directives_[1].back().checkpoint_done().round(), 30);
+}
+
+TEST_F(CoordinatorGathering, RefusesANodeWithoutItsPartOfTheCheckpoint) {
+  coordinator_.emplace(GoingOnFrom20(), now_);
+  Register(1, GoingOn(1, 100));
+  EXPECT_THAT(std::string(coordinator_->verdict().message()),
+              AllOf(HasSubstr("refuses rank 1"), HasSubstr("is not the one that was written")));
+  coordinator_.emplace(GoingOnFrom20(), now_);
+  control::Registration without = GoingOn(1, 101);
+  without.mutable_parts()->RemoveLast();
+  Register(1, without);
+  EXPECT_THAT(std::string(coordinator_->verdict().message()),
+              HasSubstr("it has no part of the checkpoint of round 20 (it has those of rounds 10); "
+                        "give it the --resume=DIR whose checkpoints/round-20 has "
+                        "node-1.safetensors"));
+}
+
 }  // namespace
 }  // namespace grapevine

@@ -113,5 +113,49 @@ TEST(Directive, AnUnknownOneIsNotPassedOver) {
   EXPECT_THAT(Objection(control::Directive(), kRunning), HasSubstr("does not know"));
 }
 
+control::Directive ResumedRoster() {
+  control::Directive directive = RosterOf({":1", ":2"});
+  control::Resumed& resumed = *directive.mutable_roster()->mutable_resumed();
+  resumed.set_round(4);
+  resumed.add_parts();
+  resumed.add_parts();
+  return directive;
+}
+
+TEST(Directive, ARunGoesOnFromWhereItCanHaveBeen) {
+  EXPECT_EQ(Objection(ResumedRoster(), kGathering), "");
+  control::Directive directive = ResumedRoster();
+  directive.mutable_roster()->mutable_resumed()->set_round(11);
+  EXPECT_EQ(Objection(directive, kGathering), "goes on from round 11 of 10, after 0 ns");
+  directive = ResumedRoster();
+  directive.mutable_roster()->mutable_resumed()->set_time_ns(-1);
+  EXPECT_THAT(Objection(directive, kGathering), HasSubstr("after -1 ns"));
+  directive = ResumedRoster();
+  directive.mutable_roster()->mutable_resumed()->add_parts();
+  EXPECT_EQ(Objection(directive, kGathering), "goes on from the parts of 3 of 2 nodes");
+  directive = ResumedRoster();
+  *directive.mutable_roster()->mutable_resumed()->add_settled() = LimitOf(4, 2).round_limit();
+  EXPECT_THAT(Objection(directive, kGathering), HasSubstr("batches of 2 first ones"));
+  DirectiveContext growing = kGathering;
+  growing.growth = 1;
+  growing.largest_growth = 8;
+  EXPECT_EQ(Objection(directive, growing), "");
+  *directive.mutable_roster()->mutable_resumed()->add_settled() = LimitOf(8, 1).round_limit();
+  EXPECT_THAT(Objection(directive, growing), HasSubstr("batches of 1 first ones"));
+}
+
+TEST(Directive, ACheckpointIsOfALaterRoundThanTheLast) {
+  control::Directive directive;
+  directive.mutable_checkpoint_done()->set_round(4);
+  EXPECT_EQ(Objection(directive, kRunning), "");
+  EXPECT_EQ(Objection(directive, kGathering), "completed a checkpoint before the run began");
+  DirectiveContext after = kRunning;
+  after.checkpoint = 4;
+  EXPECT_EQ(Objection(directive, after),
+            "completed the checkpoint of round 4, after that of 4, of 10");
+  directive.mutable_checkpoint_done()->set_round(11);
+  EXPECT_THAT(Objection(directive, after), HasSubstr("of round 11, after"));
+}
+
 }  // namespace
 }  // namespace grapevine

@@ -43,6 +43,8 @@ struct FleetOptions {
   enum class Memory { kHost, kEmulatedDevice, kGpu };
   Memory memory = Memory::kHost;
   EmulatedDeviceOptions device = {};
+  // After which rounds the nodes save what they have.
+  std::function<bool(Round)> saved = {};
 };
 
 // Keeps what a run tells its observer.
@@ -57,6 +59,10 @@ class Recorder final : public RunObserver {
     return absl::OkStatus();
   }
   void OnSteps(const StepsReport& report) override { on_steps(report); }
+  void OnState(SavedNode node) override {
+    states.push_back(std::move(node));
+    if (!keeps_states) runner->OnStateWritten();
+  }
   // Lets it go on another thread, a little later.
   void OnAverage(AveragedModel average) override {
     EXPECT_FALSE(holds_average) << "round " << average.round;
@@ -76,6 +82,8 @@ class Recorder final : public RunObserver {
   Runner* runner = nullptr;
   std::function<void(const StepsReport&)> on_steps;
   bool keeps_averages = false;  // until the test calls OnAverageDone
+  bool keeps_states = false;    // until the test calls OnStateWritten
+  std::vector<SavedNode> states;
   std::atomic<bool> holds_average = false;
   std::thread evaluation;
   std::vector<RoundReport> reports;
@@ -102,6 +110,7 @@ struct NodeUnderTest {
                                               .window = experiment.window});
     if (experiment.memory != FleetOptions::Memory::kHost) PutOnDevice(experiment, rank, &options);
     options.rank = rank;
+    options.saved = experiment.saved;
     options.workers = *WorkerCount(experiment.algorithm, experiment.nodes);
     const bool trains = rank < options.workers;
     Objective* trained = objective;

@@ -1,0 +1,73 @@
+#include "node/control/checkpoint_desk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace grapevine {
+namespace {
+
+// Sums over all nodes stay numbers.
+constexpr int64_t kMost = int64_t{1} << 60;
+
+bool CanBe(int64_t count) { return count >= 0 && count <= kMost; }
+
+}  // namespace
+
+CheckpointDesk::CheckpointDesk(CheckpointDeskOptions options)
+    : options_(std::move(options)),
+      last_(options_.nodes, options_.begin),
+      measured_(options_.begin) {}
+
+absl::Status CheckpointDesk::OnPart(Rank rank, const control::SavedPart& part) {
+  RETURN_IF_ERROR(CheckPart(rank, part));
+  last_[rank] = part.round();
+  auto& parts = open_[part.round()];
+  parts[rank] = part;
+  if (static_cast<Rank>(parts.size()) < options_.nodes) return absl::OkStatus();
+  Complete& complete = waiting_.emplace_back(Complete{.round = part.round(), .parts = {}});
+  if (waiting_.size() > kMostWaiting) waiting_.pop_front();
+  for (auto& [from, its] : parts) complete.parts.push_back(std::move(its));
+  open_.erase(open_.begin(), open_.upper_bound(part.round()));
+  return absl::OkStatus();
+}
+
+absl::Status CheckpointDesk::CheckPart(Rank rank, const control::SavedPart& part) const {
+  const auto cannot_be = [rank, &part](const std::string& why) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rank ", rank, " reported its part of the checkpoint of round ", part.round(), why));
+  };
+  if (part.round() <= last_[rank]) return cannot_be(absl::StrCat(" after that of ", last_[rank]));
+  if (part.round() > options_.rounds || !options_.saved(part.round())) {
+    return cannot_be(", of which there is none");
+  }
+  if (part.bytes() <= 0 || !CanBe(part.bytes()) || !CanBe(part.bytes_sent()) ||
+      !CanBe(part.bytes_received()) || !CanBe(part.time_ns())) {
+    return cannot_be(absl::StrCat(", which cannot be: ", part.ShortDebugString()));
+  }
+  if (open_.size() >= kMaxOpen && !open_.contains(part.round())) {
+    return cannot_be(absl::StrCat(", where ", open_.size(), " earlier ones lack parts"));
+  }
+  return absl::OkStatus();
+}
+
+void CheckpointDesk::OnMeasured(Round round) { measured_ = std::max(measured_, round); }
+
+bool CheckpointDesk::MayComplete(Round round) const {
+  if (end_ && round >= *end_) return false;
+  for (Round evaluated = round; evaluated > measured_; --evaluated) {
+    if (options_.evaluated(evaluated)) return false;
+  }
+  return true;
+}
+
+std::optional<CheckpointDesk::Complete> CheckpointDesk::Take() {
+  if (!ready()) return std::nullopt;
+  Complete complete = std::move(waiting_.front());
+  waiting_.pop_front();
+  return complete;
+}
+
+}  // namespace grapevine

@@ -1,0 +1,209 @@
+// Real runs keep checkpoints and go on from them: the files of one that never stopped, and the
+// checkpoints of a simulated one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "algorithm/algorithm_kind.h"
+#include "base/failure.h"
+#include "base/ids.h"
+#include "experiment/core/experiment.h"
+#include "experiment/real/threaded_run.h"
+#include "experiment/simulated/simulated_run.h"
+#include "run/checkpoint/checkpoint_directory.h"
+#include "run/config/config_resolve.h"
+#include "run/records/metrics.h"
+#include "tests/model/scratch_folder.h"
+#include "tests/testing/file_text.h"
+#include "tests/testing/registered_specs.h"
+
+namespace grapevine {
+namespace {
+
+using testing::FileText;
+using ::testing::HasSubstr;
+using Flags = std::map<std::string, std::string>;
+
+constexpr Rank kNodes = 4;
+
+std::unique_ptr<Experiment> Checkpointed(Flags flags) {
+  flags.insert({{"nodes", absl::StrCat(kNodes)},
+                {"model", "softmax"},
+                {"data", "synthetic:train=256:test=64"},
+                {"batch", "8"},
+                {"optimizer", "adam"},
+                {"log_every", "1"},
+                {"eval_every", "0.5"},
+                {"checkpoint_every", "2"},
+                {"compute", "1us"}});
+  if (!flags.contains("epochs")) flags.insert({"rounds", "9"});
+  const auto resolved = ResolveConfig({.flags = flags});
+  EXPECT_TRUE(resolved.ok()) << resolved.status();
+  auto experiment = Experiment::Build(resolved->config);
+  EXPECT_TRUE(experiment.ok()) << experiment.status();
+  return *std::move(experiment);
+}
+
+absl::StatusOr<Summary> Train(const std::string& run, const Flags& flags) {
+  std::filesystem::create_directories(run);
+  return RunInThreads(*Checkpointed(flags), {.run_directory = run});
+}
+
+absl::StatusOr<Summary> Simulate(const std::string& run, const Flags& flags) {
+  std::filesystem::create_directories(run);
+  const auto experiment = Checkpointed(flags);
+  return SimulatedRun(experiment.get(), {.run_directory = run}).Run();
+}
+
+std::string WithoutTimes(const std::string& run) {
+  std::string text;
+  std::istringstream lines(FileText(run + "/metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    absl::StatusOr<RunMetrics> metrics = RunMetricsFromJson(line);
+    if (!metrics.ok()) return line;
+    metrics->time_s = 0;
+    metrics->samples_per_s.reset();
+    metrics->buffer_distance.reset();
+    text += ToJsonLine(*metrics) + "\n";
+  }
+  return text;
+}
+
+void ExpectSameModels(const std::string& run, const std::string& whole) {
+  EXPECT_TRUE(FileText(run + "/model.safetensors") == FileText(whole + "/model.safetensors"));
+  for (Rank rank = 0; rank < kNodes; ++rank) {
+    const std::string model = absl::StrCat("/node-", rank, "/model.safetensors");
+    if (!std::filesystem::exists(whole + model)) continue;  // a server's
+    EXPECT_TRUE(FileText(run + model) == FileText(whole + model)) << model;
+  }
+}
+
+void ExpectSameCheckpoint(const std::string& run, const std::string& other, Round round) {
+  const std::string folder = absl::StrCat("/checkpoints/round-", round);
+  EXPECT_TRUE(FileText(run + folder + "/model.safetensors") ==
+              FileText(other + folder + "/model.safetensors"));
+  for (Rank rank = 0; rank < kNodes; ++rank) {
+    const std::string part = absl::StrCat(folder, "/node-", rank, ".safetensors");
+    ASSERT_TRUE(std::filesystem::exists(other + part)) << part;
+    EXPECT_TRUE(FileText(run + part) == FileText(other + part)) << part;
+  }
+}
+
+class RealCheckpoints : public ::testing::TestWithParam<std::string> {
+ protected:
+  RealCheckpoints() : flags_{{"algorithm", GetParam()}} {
+    const std::string& rule = Algorithms().Read(GetParam())->kind->optimizer;
+    if (!rule.empty()) flags_["optimizer"] = rule;
+  }
+  const ScratchFolder folder_;
+  Flags flags_;
+};
+
+TEST_P(RealCheckpoints, AreASimulatedRunsAndARunGoesOnFromThem) {
+  const std::string real = folder_.File("real"), simulated = folder_.File("simulated");
+  const auto whole = Train(real, flags_);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  ASSERT_TRUE(Simulate(simulated, flags_).ok());
+  for (const Round round : {6, 8}) ExpectSameCheckpoint(real, simulated, round);
+
+  const std::string stopped = folder_.File("stopped");
+  std::filesystem::copy(real, stopped, std::filesystem::copy_options::recursive);
+  flags_["resume"] = stopped + "/checkpoints/round-6";
+  const auto resumed = Train(stopped, flags_);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  ExpectSameModels(stopped, real);
+  ExpectSameCheckpoint(stopped, real, 8);
+  EXPECT_EQ(WithoutTimes(stopped), WithoutTimes(real));
+  EXPECT_EQ(resumed->rounds, whole->rounds);
+  EXPECT_EQ(resumed->test_accuracy, whole->test_accuracy);
+  EXPECT_EQ(resumed->bytes_sent_total, whole->bytes_sent_total);
+  EXPECT_EQ(resumed->evaluation_bytes_sent_total, whole->evaluation_bytes_sent_total);
+}
+
+std::vector<std::string> Synchronous() {
+  std::vector<std::string> specs;
+  for (const std::string& spec : testing::ExamplesOf(Algorithms())) {
+    if (HasRounds(spec)) specs.push_back(spec);
+  }
+  return specs;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registered, RealCheckpoints, ::testing::ValuesIn(Synchronous()),
+                         testing::SpecTestName);
+
+// All nodes, not only rank 0, need to know how the batch had grown.
+TEST(RealRuns, KeepTheCourseThatEvaluationsHaveSet) {
+  const ScratchFolder folder;
+  Flags flags{{"batch_schedule", "plateau:factor=2:patience=1:threshold=0.9:most=3"},
+              {"eval_every", "0.25"},
+              {"epochs", "2"}};
+  const std::string whole = folder.File("whole"), stopped = folder.File("stopped");
+  const auto summary = Train(whole, flags);
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  EXPECT_LT(summary->rounds, 16) << "the batch has grown";
+  std::filesystem::copy(whole, stopped, std::filesystem::copy_options::recursive);
+  flags["resume"] = FindCheckpoint(stopped)->path;
+  if (FindCheckpoint(stopped)->manifest.round() == summary->rounds) {
+    flags["resume"] = CheckpointPath(stopped, summary->rounds - 2);
+  }
+  const auto resumed = Train(stopped, flags);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_EQ(resumed->rounds, summary->rounds);
+  ExpectSameModels(stopped, whole);
+}
+
+TEST(RealRuns, GoOnWithTimeAndFiles) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(Train(folder.path(), {}).ok());
+  const Checkpoint checkpoint = *FindCheckpoint(CheckpointPath(folder.path(), 6));
+  EXPECT_GT(checkpoint.manifest.time_ns(), 0);
+  ASSERT_TRUE(Train(folder.path(), {{"resume", checkpoint.path}}).ok());
+  double last = 0;
+  Round round = 0;
+  std::istringstream lines(FileText(folder.File("node-2/metrics.jsonl")));
+  for (std::string line; std::getline(lines, line);) {
+    const auto metrics = NodeMetricsFromJson(line);
+    ASSERT_TRUE(metrics.ok()) << metrics.status();
+    EXPECT_EQ(metrics->round, ++round);
+    EXPECT_GE(metrics->time_s, last);
+    last = metrics->time_s;
+  }
+  EXPECT_EQ(round, 9);
+}
+
+TEST(RealRuns, RefuseADamagedPartWithItsRank) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(Train(folder.path(), {}).ok());
+  const std::string part = folder.File("checkpoints/round-6/node-2.safetensors");
+  std::string bytes = FileText(part);
+  bytes.back() ^= 1;
+  std::ofstream(part, std::ios::binary) << bytes;
+  const std::string before = FileText(folder.File("metrics.jsonl"));
+  const auto resumed = Train(folder.path(), {{"resume", CheckpointPath(folder.path(), 6)}});
+  EXPECT_EQ(FailureOf(resumed.status()), Failure::kRendezvous) << resumed.status();
+  EXPECT_THAT(std::string(resumed.status().message()),
+              HasSubstr("its part of the checkpoint of round 6 is not the one that was written"));
+  EXPECT_THAT(std::string(resumed.status().message()), HasSubstr("rank 2"));
+  EXPECT_EQ(FindCheckpoint(folder.path())->manifest.round(), 8) << "nothing is touched";
+  EXPECT_EQ(FileText(folder.File("metrics.jsonl")), before);
+}
+
+TEST(RealRuns, ThatAreOverAreRefused) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(Train(folder.path(), {{"rounds", "8"}}).ok());
+  const auto again = Train(folder.path(), {{"rounds", "8"}, {"resume", folder.path()}});
+  EXPECT_EQ(FailureOf(again.status()), Failure::kUsage);
+  EXPECT_THAT(std::string(again.status().message()), HasSubstr("all its 8 rounds are done"));
+}
+
+}  // namespace
+}  // namespace grapevine

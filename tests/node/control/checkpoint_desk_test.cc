@@ -1,0 +1,106 @@
+#include "node/control/checkpoint_desk.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace grapevine {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr Rank kNodes = 3;
+
+control::SavedPart PartOf(Round round) {
+  control::SavedPart part;
+  part.set_round(round);
+  part.set_bytes(100 + round);
+  part.set_checksum(7);
+  return part;
+}
+
+CheckpointDesk Desk(Round begin = 0) {
+  return CheckpointDesk({.nodes = kNodes,
+                         .rounds = 100,
+                         .begin = begin,
+                         .saved = [](Round round) { return round % 10 == 0; },
+                         .evaluated = [](Round round) { return round == 15 || round == 20; }});
+}
+
+void Save(CheckpointDesk& desk, Round round, Rank from = 0, Rank to = kNodes) {
+  for (Rank rank = from; rank < to; ++rank) {
+    const absl::Status status = desk.OnPart(rank, PartOf(round));
+    ASSERT_TRUE(status.ok()) << status;
+  }
+}
+
+TEST(CheckpointDesk, CompletesOnceAllPartsAreThere) {
+  CheckpointDesk desk = Desk();
+  Save(desk, 10, 1);
+  EXPECT_FALSE(desk.ready());
+  EXPECT_FALSE(desk.Take().has_value());
+  Save(desk, 10, 0, 1);
+  const auto complete = desk.Take();
+  ASSERT_TRUE(complete.has_value());
+  EXPECT_EQ(complete->round, 10);
+  ASSERT_EQ(complete->parts.size(), 3u);
+  EXPECT_EQ(complete->parts[2].bytes(), 110);
+  EXPECT_FALSE(desk.Take().has_value()) << "once";
+}
+
+TEST(CheckpointDesk, WaitsForTheEvaluationsUntilThere) {
+  CheckpointDesk desk = Desk();
+  Save(desk, 20);
+  desk.OnMeasured(15);
+  EXPECT_FALSE(desk.ready()) << "that of 20 is one of them";
+  desk.OnMeasured(20);
+  EXPECT_EQ(desk.Take()->round, 20);
+}
+
+TEST(CheckpointDesk, KeepsTheLastOfThoseThatWait) {
+  CheckpointDesk desk = Desk();
+  for (const Round round : {20, 30, 40}) Save(desk, round);
+  desk.OnMeasured(20);
+  EXPECT_EQ(desk.Take()->round, 30);
+  EXPECT_EQ(desk.Take()->round, 40);
+  EXPECT_FALSE(desk.Take().has_value());
+}
+
+TEST(CheckpointDesk, CompletesNoneOfARunThatIsOver) {
+  CheckpointDesk desk = Desk();
+  Save(desk, 20);
+  desk.OnOver(20);
+  desk.OnMeasured(20);
+  EXPECT_FALSE(desk.ready());
+}
+
+TEST(CheckpointDesk, GoesOnWhereTheRunDoes) {
+  CheckpointDesk desk = Desk(/*begin=*/20);
+  EXPECT_FALSE(desk.OnPart(0, PartOf(20)).ok()) << "is there already";
+  Save(desk, 30);
+  EXPECT_EQ(desk.Take()->round, 30) << "evaluations until 20 were there";
+}
+
+std::string Refusal(CheckpointDesk& desk, const control::SavedPart& part) {
+  return std::string(desk.OnPart(1, part).message());
+}
+
+TEST(CheckpointDesk, RefusesWhatNoNodeCanHave) {
+  CheckpointDesk desk = Desk();
+  Save(desk, 10);
+  EXPECT_THAT(Refusal(desk, PartOf(10)),
+              HasSubstr("rank 1 reported its part of the checkpoint of round 10 after that of 10"));
+  EXPECT_THAT(Refusal(desk, PartOf(15)), HasSubstr("of which there is none"));
+  EXPECT_THAT(Refusal(desk, PartOf(110)), HasSubstr("of which there is none"));
+  control::SavedPart part = PartOf(20);
+  part.set_bytes(0);
+  EXPECT_THAT(Refusal(desk, part), HasSubstr("which cannot be"));
+  part = PartOf(20);
+  part.set_bytes_sent(-1);
+  EXPECT_THAT(Refusal(desk, part), HasSubstr("which cannot be"));
+  EXPECT_THAT(Refusal(desk, PartOf(-10)), HasSubstr("after that of 10"));
+}
+
+}  // namespace
+}  // namespace grapevine
