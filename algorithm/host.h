@@ -62,6 +62,10 @@ class Host {
   // out <- sum(terms) in the listed order, element-wise; a term may be `out`.
   virtual void Combine(Part out, std::span<const Term> terms) = 0;
 
+  // Scales the elements down to the Euclidean norm `limit` where they are longer
+  // (kernels/vector/clip_norm.h).
+  virtual void Clip(Part part, double limit) = 0;
+
   // The fused mix and local step.
   virtual void Step(const StepRequest& request) = 0;
 

@@ -18,7 +18,7 @@ enum class Failure : int {
   kOutput = 4,         // the run directory or a file in it cannot be written
   kRendezvous = 5,     // nodes did not find each other, or differ in settings, data or build
   kPeerLost = 6,       // a peer fell silent, died or broke the protocol
-  kDiverged = 7,       // a loss became NaN or infinite
+  kDiverged = 7,       // numbers became NaN or infinite, or exceed --max-norm
   kDevice = 8,         // no usable GPU, too little memory on it, or it failed
   kInterrupted = 130,  // SIGINT
   kTerminated = 143,   // SIGTERM

@@ -1,6 +1,7 @@
-// 100 MB between two processes over the gRPC transport (checksums on, TLS off),
-// as a fraction of raw TCP's throughput on loopback: one way and both ways at
-// once. The two are measured in turn; medians and their ratios are printed.
+// 100 MB between two processes over the gRPC transport (checksums on, TLS off; with the norm of
+// what arrives, as nodes have it taken, and without), as a fraction of raw TCP's throughput on
+// loopback: one way and both ways at once. They are measured in turn; medians and their ratios are
+// printed.
 //
 //   bazel run //bench:transport_bench [-- REPETITIONS]
 #include <arpa/inet.h>
@@ -13,13 +14,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "bench/grpc_node.h"
 #include "bench/workers.h"
+#include "kernels/passes/streamed_norm.h"
 #include "kernels/vector/shared_vector.h"
 
 namespace grapevine {
@@ -126,7 +130,12 @@ class Peer {
     const bool both = command.ends_with("both ways");
     const bool sends = both || self_ == 0;
     const bool receives = both || self_ == 1;
-    command.starts_with("tcp") ? RunTcp(sends, receives) : RunGrpc(sends, receives);
+    if (command.starts_with("tcp")) return RunTcp(sends, receives);
+    using Wanted = StreamedNorm::Wanted;
+    std::shared_ptr<StreamedNorm> norm;
+    if (command.starts_with("grpc")) norm = NewNorm(Wanted::kFiniteness);
+    if (command.starts_with("norm")) norm = NewNorm(Wanted::kNorm);
+    RunGrpc(sends, receives, norm);
   }
 
  private:
@@ -144,9 +153,15 @@ class Peer {
     if (sends) sender.join();
   }
 
-  void RunGrpc(bool sends, bool receives) {
+  std::shared_ptr<StreamedNorm> NewNorm(StreamedNorm::Wanted wanted) const {
+    return std::make_shared<StreamedNorm>(in_.bytes(), wanted);
+  }
+
+  void RunGrpc(bool sends, bool receives, std::shared_ptr<StreamedNorm> norm) {
     const Tag tag{.index = ++round_};
-    if (receives) (void)node_.transport().Post(1 - self_, tag, in_);
+    Incoming buffer(in_);
+    buffer.norm = std::move(norm);
+    if (receives) (void)node_.transport().Post(1 - self_, tag, buffer);
     if (sends) (void)node_.transport().Send(1 - self_, tag, out_);
     node_.Await(receives ? 1 : 0, sends ? 1 : 0);
   }
@@ -177,7 +192,7 @@ void Work(int self, Channel& channel) {
 }
 
 void Print(const char* way, const Costs& costs, double gigabytes, const Costs* reference) {
-  std::printf("%-15s %6.1f ms %6.2f GB/s each way %6.2f CPU s/GB", way, 1e3 * costs.seconds(),
+  std::printf("%-19s %6.1f ms %6.2f GB/s each way %6.2f CPU s/GB", way, 1e3 * costs.seconds(),
               kGigabytes / costs.seconds(), costs.cpu_seconds() / gigabytes);
   if (reference != nullptr) {
     std::printf("  %.2f x raw TCP", reference->seconds() / costs.seconds());
@@ -189,18 +204,18 @@ int Main(int repetitions) {
   Workers workers(2, Work);
   Introduce(workers);
   for (const std::string way : {"one way", "both ways"}) {
-    Costs tcp;
-    Costs grpc;
+    const std::vector<std::string> kinds = {"tcp", "grpc", "norm", "unchecked"};
+    std::vector<Costs> costs(kinds.size());
     for (int repetition = -2; repetition < repetitions; ++repetition) {
-      const Workers::Cost raw = workers.Measure("tcp " + way);
-      const Workers::Cost ours = workers.Measure("grpc " + way);
-      if (repetition < 0) continue;
-      tcp.Add(raw);
-      grpc.Add(ours);
+      for (size_t i = 0; i < kinds.size(); ++i) {
+        const Workers::Cost cost = workers.Measure(kinds[i] + " " + way);
+        if (repetition >= 0) costs[i].Add(cost);
+      }
     }
     const double gigabytes = way == "one way" ? kGigabytes : 2 * kGigabytes;
-    Print(("tcp " + way).c_str(), tcp, gigabytes, nullptr);
-    Print(("grpc " + way).c_str(), grpc, gigabytes, &tcp);
+    for (size_t i = 0; i < kinds.size(); ++i) {
+      Print((kinds[i] + " " + way).c_str(), costs[i], gigabytes, i > 0 ? &costs[0] : nullptr);
+    }
   }
   return 0;
 }

@@ -32,7 +32,7 @@ void AllreduceAveraging::Begin(Vec own, Host& host) {
   sum_.OnReady(0, host);
 }
 
-absl::StatusOr<Averaging::Terms> AllreduceAveraging::Take(const Host& host) {
+absl::StatusOr<Averaging::Terms> AllreduceAveraging::Take(Host& host) {
   return Terms{{1.0 / nodes_, host.Whole(data_)}};
 }
 

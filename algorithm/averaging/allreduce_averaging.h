@@ -31,7 +31,7 @@ class AllreduceAveraging final : public Averaging {
   absl::Status On(const Left& event, Host& host) override { return sum_.On(event, host); }
   absl::Status On(const Sent& event, Host& host) override { return sum_.On(event, host); }
   bool complete() const override { return sum_.summed(); }
-  absl::StatusOr<Terms> Take(const Host& host) override;
+  absl::StatusOr<Terms> Take(Host& host) override;
   void End(Host& host) override;
   bool quiet() const override { return sum_.idle(); }
   std::vector<Waiting> waiting(bool resting) const override;

@@ -40,7 +40,7 @@ class NeighbourAveraging : public Averaging {
   // The own replica takes the place of a lost one: its weight goes to that.
   absl::Status On(const Lost& event, Host& host) override;
   bool complete() const override { return due().missing == 0 && !Lagging(); }
-  absl::StatusOr<Terms> Take(const Host& host) override { return Mixture(1, host); }
+  absl::StatusOr<Terms> Take(Host& host) override { return Mixture(1, host); }
   void End(Host& host) override;
   bool quiet() const override { return unsent_.empty() && missing_ == 0; }
   std::vector<Waiting> waiting(bool resting) const override;
@@ -74,6 +74,8 @@ class NeighbourAveraging : public Averaging {
   // The slot of what has arrived, or is lost; an error if nothing was posted for it.
   absl::StatusOr<Slot*> TakeIn(Rank from, const Tag& tag);
 
+  // This node's replica in the average under way.
+  Vec own() const { return own_; }
   // The average under way, or the next one.
   int64_t current() const { return current_; }
   // What is due in the current average.

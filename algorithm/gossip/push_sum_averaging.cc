@@ -76,7 +76,7 @@ double PushSumAveraging::NextWeight() const {
   return weight;
 }
 
-absl::StatusOr<Averaging::Terms> PushSumAveraging::Take(const Host& host) {
+absl::StatusOr<Averaging::Terms> PushSumAveraging::Take(Host& host) {
   const double weight = NextWeight();
   if (weight >= kLeastWeight) return Mixture(weight, host);
   return absl::FailedPreconditionError(absl::StrCat(

@@ -48,7 +48,7 @@ class PushSumAveraging final : public NeighbourAveraging {
   void Begin(Vec own, Host& host) override { Share(own, {.weight = weight_}, host); }
   using NeighbourAveraging::On;
   absl::Status On(const Received& event, Host& host) override;
-  absl::StatusOr<Terms> Take(const Host& host) override;
+  absl::StatusOr<Terms> Take(Host& host) override;
   void End(Host& host) override;
 
   // w_i.

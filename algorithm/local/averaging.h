@@ -47,8 +47,9 @@ class Averaging {
   // Whether the average that was begun can be taken.
   virtual bool complete() const = 0;
   // It, as a sum of vectors, in the order of summation that gives every driver the same bits.
-  // Weights sum to 1. Errors say why there is none.
-  virtual absl::StatusOr<Terms> Take(const Host& host) = 0;
+  // Weights sum to 1, or its terms are this node's replica and differences to it. Once for each
+  // average. Errors say why there is none.
+  virtual absl::StatusOr<Terms> Take(Host& host) = 0;
   // The average has been used; its memory is free.
   virtual void End(Host& host) = 0;
 

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/membership/view_mixing.h"
+#include "algorithm/number_check.h"
 #include "experiment/core/experiment_problem.h"
 #include "experiment/core/run_course.h"
 #include "experiment/core/run_horizon.h"
@@ -72,6 +73,8 @@ class Experiment {
   double learning_rate() const {
     return config_.lr() * (rate_scaling_ ? rate_scaling_->factor : 1);
   }
+  // Of a neighbour's message (algorithm/number_check.h).
+  double max_norm() const { return config_.has_max_norm() ? config_.max_norm() : kAnyNorm; }
   // Which model is evaluated, and the bytes that all nodes together send to put it together once.
   EvaluatedModel evaluated() const { return evaluated_; }
   int64_t evaluation_bytes() const {

@@ -249,6 +249,7 @@ absl::Status NodeRun::Prepare() {
                     .shares_budget = !experiment_->has_rounds(),
                     .evaluate = [this](Round completed) { return course_->Evaluated(completed); },
                     .saved = SavedRounds(every),
+                    .max_norm = experiment_->max_norm(),
                     .pace = PaceOf(OwnPace(*experiment_, compute_.get(), options_.rank), chaos_),
                     .trace = recording_->trace(),
                     .data_path = device_->data_path()},

@@ -100,6 +100,7 @@ absl::StatusOr<std::unique_ptr<SimulatedCluster>> SimulatedCluster::Make(const C
 
 SimulationOptions SimulatedCluster::options(const Experiment& experiment) const {
   SimulationOptions options = options_;
+  options.max_norm = experiment.max_norm();
   if (!experiment.has_rounds()) options.sharing = experiment.workers();
   return options;
 }

@@ -50,6 +50,11 @@ inline int64_t CombineTraffic(size_t terms, int64_t elements) {
   return (static_cast<int64_t>(terms) + 1) * elements * static_cast<int64_t>(sizeof(float));
 }
 
+// Bytes of a clipping that has something to clip: reads the vector twice, writes it.
+inline int64_t ClipTraffic(int64_t elements) {
+  return 3 * elements * static_cast<int64_t>(sizeof(float));
+}
+
 // Bytes of a step that mixes `terms` vectors and moves `step_vectors` besides
 // (Optimizer::step_vectors).
 inline int64_t StepTraffic(size_t terms, int step_vectors, int64_t elements) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/vector/clip_norm.h"
+
 namespace grapevine {
 namespace {
 
@@ -92,6 +94,16 @@ void VectorTable::Combine(const Part& out, std::span<const Term> terms) {
         << "terms of a sum into " << role(out.vector) << " differ in size";
   }
   passes_->WeightedSum(Resolve(terms), out.size, Slice(out).begin());
+}
+
+void VectorTable::Clip(const Part& part, double limit) {
+  constexpr int64_t kFloats = sizeof(double) / sizeof(float);
+  MakeOwn(part.vector);
+  const int64_t scratch = ClipScratch(part.size) * kFloats;
+  if (scratch_.size < scratch) scratch_ = pool_.Take(scratch, "the norm of a vector");
+  if (scratch_.data == nullptr) return;  // the owner of the memory knows
+  passes_->ClipNorm(Slice(part).begin(), part.size, limit,
+                    reinterpret_cast<double*>(scratch_.data.get()));
 }
 
 void VectorTable::Clear(Vec vector) {

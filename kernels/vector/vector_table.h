@@ -53,6 +53,8 @@ class VectorTable {
   std::vector<WeightedVector> Resolve(std::span<const Term> terms) const;
   // out <- sum of terms in the listed order, element-wise; a term may be `out`.
   void Combine(const Part& out, std::span<const Term> terms);
+  // Clips the elements to a Euclidean norm (kernels/vector/clip_norm.h).
+  void Clip(const Part& part, double limit);
   // All elements zero.
   void Clear(Vec vector);
 
@@ -76,6 +78,7 @@ class VectorTable {
   mutable VectorPool pool_;
   uint32_t last_id_ = 0;
   mutable std::unordered_map<uint32_t, Entry> vectors_;
+  SharedVector scratch_;  // of clipping; on a device used in the order of the passes
   mutable std::unordered_set<const float*> shared_;  // by several vectors, once or still
 };
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,7 +29,8 @@ class PhantomObjective : public Objective {
   const ReplicaLayout& layout() const override { return layout_; }
   // Zeros.
   void Initialize(float* replica) override;
-  // Does not touch `gradient`. Never fails; the loss is 0.
+  // Zeros where it has not seen the memory before, whose elements may be anything; does not touch
+  // it otherwise. Never fails; the loss is 0.
   absl::StatusOr<double> Gradient(const float* replica, int64_t round, float* gradient) override;
   double ReadyAt(int64_t from, int64_t round) const override {
     return EvenlyReadyAt(from, layout_.size);
@@ -38,6 +40,7 @@ class PhantomObjective : public Objective {
  private:
   const PhantomOptions options_;
   ReplicaLayout layout_;
+  std::set<const float*> seen_;
 };
 
 class PhantomProblem final : public Problem {

@@ -1,9 +1,11 @@
 #include "node/runner/data_path.h"
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 #include <vector>
 
+#include "kernels/vector/tensor_norms.h"
 #include "kernels/vector/vector_passes.h"
 #include "optim/optimizer.h"
 
@@ -21,6 +23,10 @@ void DataPath::Combine(Part out, std::span<const Term> terms) {
   for (const Term& term : terms) reads.push_back(term.part);
   Pass(reads, {&out, 1}, CombineTraffic(terms.size(), out.size),
        [&] { vectors().Combine(out, terms); });
+}
+
+void DataPath::Clip(Part part, double limit) {
+  Pass({&part, 1}, {&part, 1}, ClipTraffic(part.size), [&] { vectors().Clip(part, limit); });
 }
 
 void DataPath::Step(const Optimizer& optimizer, const ReplicaLayout& layout,
@@ -44,6 +50,10 @@ absl::StatusOr<SharedVector> HostDataPath::Copy(Vec vector) {
   SharedVector copy = NewSharedVector(memory.size);
   std::ranges::copy(memory.span(), copy.data.get());
   return copy;
+}
+
+bool HostDataPath::IsFinite(const SharedVector& gradient) const {
+  return std::isfinite(SquaredNorm(gradient.data.get(), gradient.size));
 }
 
 SharedBytes HostDataPath::MemoryOf(const Payload& payload) const {

@@ -52,6 +52,7 @@ class DataPath {
   // An algorithm's requests (algorithm/host.h), each a pass.
   Vec NewZeros(int64_t size, const char* role);
   void Combine(Part out, std::span<const Term> terms);
+  void Clip(Part part, double limit);
   // `layout` is the whole replica's.
   void Step(const Optimizer& optimizer, const ReplicaLayout& layout, const StepRequest& request);
 
@@ -61,6 +62,10 @@ class DataPath {
   // Calls `computed` once everything that the objective has queued so far is done: at once
   // on this thread, or later on another; in the order of the calls. From any thread.
   virtual void OnceComputed(std::function<void()> computed) = 0;
+  // False where a gradient that was computed has NaN or infinite elements. A device's is not looked
+  // at: a pass of its own would be waited for, and what follows from it is refused by the
+  // neighbours. From any thread.
+  virtual bool IsFinite(const SharedVector& gradient) const = 0;
 
   // A payload's bytes, as a transport sends and receives them.
   virtual absl::StatusOr<Outgoing> Send(const Payload& payload) = 0;
@@ -101,6 +106,7 @@ class HostDataPath final : public DataPath {
             const std::function<void()>& pass) override;
   void BeforeGradient(const SharedVector&, Vec) override {}
   void OnceComputed(std::function<void()> computed) override { computed(); }
+  bool IsFinite(const SharedVector& gradient) const override;
   absl::StatusOr<Outgoing> Send(const Payload& payload) override { return MemoryOf(payload); }
   absl::StatusOr<Incoming> Post(Rank, Tag, const Payload& into) override { return MemoryOf(into); }
   void Received(Rank, Tag) override {}

@@ -89,6 +89,7 @@ class DeviceDataPath final : public DataPath {
             const std::function<void()>& pass) override;
   void BeforeGradient(const SharedVector& at, Vec into) override;
   void OnceComputed(std::function<void()> computed) override;
+  bool IsFinite(const SharedVector&) const override { return true; }
   absl::StatusOr<Outgoing> Send(const Payload& payload) override;
   absl::StatusOr<Incoming> Post(Rank from, Tag tag, const Payload& into) override;
   void Received(Rank from, Tag tag) override;

@@ -18,12 +18,13 @@ constexpr auto kIdleWait = std::chrono::seconds(1);
 }  // namespace
 
 GradientWorker::GradientWorker(Objective* objective, GradientPace pace, GradientReports reports,
-                               CallOnceComputed once_computed)
+                               CallOnceComputed once_computed, IsFinite is_finite)
     : objective_(objective),
       pace_(std::move(pace)),
       reports_(std::move(reports)),
       once_computed_(once_computed ? std::move(once_computed)
-                                   : [](std::function<void()> computed) { computed(); }) {
+                                   : [](std::function<void()> computed) { computed(); }),
+      is_finite_(is_finite ? std::move(is_finite) : [](const SharedVector&) { return true; }) {
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -60,6 +61,7 @@ void GradientWorker::Loop() {
   while (Next(&work)) {
     const Clock::time_point begin = Clock::now();
     absl::StatusOr<double> loss = Compute(work);
+    const bool finite = !loss.ok() || !work.cuts.empty() || is_finite_(work.into);
     if (pace_) Pace(work, begin);
     const Round round = work.round;
     // Nothing is left to wait for after an error; without cuts the objective has waited.
@@ -67,13 +69,13 @@ void GradientWorker::Loop() {
     work = {};  // the vectors are released before the runner hears of it
     // Both may outlive the worker.
     const auto norms = objective_->norms();
-    const auto report = [done = reports_.done,
-                         result = GradientResult{round,
-                                                 std::move(loss),
-                                                 objective_->noise(),
-                                                 begin,
-                                                 Clock::now(),
-                                                 {norms.begin(), norms.end()}}] { done(result); };
+    const auto report = [done = reports_.done, result = GradientResult{round,
+                                                                       std::move(loss),
+                                                                       objective_->noise(),
+                                                                       begin,
+                                                                       Clock::now(),
+                                                                       {norms.begin(), norms.end()},
+                                                                       finite}] { done(result); };
     at_once ? report() : once_computed_(report);
   }
 }

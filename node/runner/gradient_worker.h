@@ -29,6 +29,7 @@ struct GradientResult {
   std::chrono::steady_clock::time_point begin;
   std::chrono::steady_clock::time_point end;
   std::vector<TensorNorms> norms = {};  // where they are measured
+  bool finite = true;                   // the gradient, where it was looked at
 };
 
 // Where a computer's reports go; both may be called from any thread.
@@ -59,14 +60,18 @@ using GradientPace =
 // Calls back, in order, once everything that an objective has queued so far is done.
 using CallOnceComputed = std::function<void(std::function<void()> computed)>;
 
+// Whether a gradient that was computed has finite elements only.
+using IsFinite = std::function<bool(const SharedVector& gradient)>;
+
 // Computes on a thread of its own. Thread-safe.
 class GradientWorker final : public GradientComputer {
  public:
   // From now on only the worker's thread uses `objective`, which outlives it. Without a `pace`,
   // gradients are not slowed down. Reports are made on the worker's thread; parts, and the result
-  // after them, through `once_computed` where there is one.
+  // after them, through `once_computed` where there is one. `is_finite`, where there is one, looks
+  // at whole gradients: parts are no longer the worker's once they are reported.
   GradientWorker(Objective* objective, GradientPace pace, GradientReports reports,
-                 CallOnceComputed once_computed = {});
+                 CallOnceComputed once_computed = {}, IsFinite is_finite = {});
   // Ends after the current gradient; an artificial delay is cut short.
   ~GradientWorker() override;
 
@@ -96,6 +101,7 @@ class GradientWorker final : public GradientComputer {
   const GradientPace pace_;
   const GradientReports reports_;
   const CallOnceComputed once_computed_;
+  const IsFinite is_finite_;
 
   Mutex mutex_;
   Condition changed_;

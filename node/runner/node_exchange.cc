@@ -38,12 +38,16 @@ SendId NodeExchange::Dispatch(Rank to, Tag tag, const Payload& payload, const No
 }
 
 void NodeExchange::Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) {
-  posted_.emplace(std::pair(from, tag), round);
+  const auto norm = std::make_shared<StreamedNorm>(
+      BytesOf(into),
+      max_norm_ < kAnyNorm ? StreamedNorm::Wanted::kNorm : StreamedNorm::Wanted::kFiniteness);
+  posted_.emplace(std::pair(from, tag), Posted{round, norm});
   absl::StatusOr<Incoming> buffer = data_path_->Post(from, tag, into);
   status_.Update(buffer.status());
   if (buffer.ok()) {
     buffer->round = round;
     buffer->credit = credit;
+    buffer->norm = norm;
     status_.Update(transport_->Post(from, tag, *std::move(buffer)));
   }
 }
@@ -52,6 +56,12 @@ void NodeExchange::Withdraw(Rank from, Tag tag) {
   CHECK(posted_.contains({from, tag}))
       << "withdrew what is not posted for rank " << from << ": " << Describe(tag);
   status_.Update(transport_->Withdraw(from, tag));
+}
+
+absl::Status NodeExchange::OnReceived(Rank from, Tag tag) {
+  data_path_->Received(from, tag);
+  const Posted& post = posted_.at({from, tag});
+  return CheckNumbers(from, tag, post.round, post.norm->squared(), max_norm_);
 }
 
 SendId NodeExchange::OnLeft(Rank to, Tag tag) {
@@ -76,7 +86,7 @@ bool NodeExchange::Admits(const Event& event) {
   }
   if (const auto* message = std::get_if<Received>(&event)) {
     const auto post = posted_.extract({message->from, message->tag});
-    if (!post.empty()) bytes_received_.Add(post.mapped(), message->bytes);
+    if (!post.empty()) bytes_received_.Add(post.mapped().round, message->bytes);
   }
   if (const auto* lost = std::get_if<Lost>(&event)) posted_.erase({lost->from, lost->tag});
   return true;

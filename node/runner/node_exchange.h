@@ -5,13 +5,16 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "algorithm/event.h"
+#include "algorithm/number_check.h"
 #include "algorithm/round_bytes.h"
 #include "base/ids.h"
+#include "kernels/passes/streamed_norm.h"
 #include "node/runner/data_path.h"
 #include "node/runner/trace_recorder.h"
 #include "node/transport/transport.h"
@@ -21,9 +24,10 @@ namespace grapevine {
 // Thread-compatible: the runner's thread.
 class NodeExchange {
  public:
-  // `trace` may be null; all outlive this.
-  NodeExchange(DataPath* data_path, Transport* transport, TraceRecorder* trace)
-      : data_path_(data_path), transport_(transport), trace_(trace) {}
+  // `trace` may be null; all outlive this. `max_norm`: of what arrives (number_check.h).
+  NodeExchange(DataPath* data_path, Transport* transport, TraceRecorder* trace,
+               double max_norm = kAnyNorm)
+      : data_path_(data_path), transport_(transport), trace_(trace), max_norm_(max_norm) {}
 
   // Before the first message: so much was sent and received in the rounds before `round`.
   void GoOnFrom(Round round, int64_t bytes_sent, int64_t bytes_received);
@@ -40,7 +44,8 @@ class NodeExchange {
   SendId OnLeft(Rank to, Tag tag);
   SendId OnSent(Rank to, Tag tag);
   SendId OnDeclined(Rank to, Tag tag) { return OnSent(to, tag); }
-  void OnReceived(Rank from, Tag tag) { data_path_->Received(from, tag); }
+  // Likewise for a message that was posted for. An error refuses its numbers.
+  absl::Status OnReceived(Rank from, Tag tag);
   void OnLost(Rank from, Tag tag) { data_path_->Lost(from, tag); }
 
   // Whether the algorithm, whose next event this is, may see it: not an offer that it has posted
@@ -68,17 +73,23 @@ class NodeExchange {
     bool left = false;
   };
 
+  struct Posted {
+    Round round;
+    std::shared_ptr<const StreamedNorm> norm;  // of what has arrived
+  };
+
   SendId Dispatch(Rank to, Tag tag, const Payload& payload, const Note& note, bool offered);
 
   DataPath* const data_path_;
   Transport* const transport_;
   TraceRecorder* const trace_;
+  const double max_norm_;
 
   SendId last_send_;
   std::map<std::pair<Rank, Tag>, InFlight> sending_;
   int64_t bytes_sent_ = 0;
-  std::map<std::pair<Rank, Tag>, Round> posted_;  // and not ended, as the algorithm knows
-  RoundBytes bytes_received_;                     // by the round for which they were posted
+  std::map<std::pair<Rank, Tag>, Posted> posted_;  // and not ended, as the algorithm knows
+  RoundBytes bytes_received_;                      // by the round for which they were posted
   absl::Status status_;
 };
 

@@ -70,7 +70,8 @@ absl::Status Runner::MakeParts() {
   } else {
     data_path_ = std::make_unique<HostDataPath>(on_pass);
   }
-  exchange_ = std::make_unique<NodeExchange>(data_path_.get(), transport_, options_.trace);
+  exchange_ = std::make_unique<NodeExchange>(data_path_.get(), transport_, options_.trace,
+                                             options_.max_norm);
   gradients_ = std::make_unique<GradientLane>(objective_ == nullptr ? nullptr : NewGradients(),
                                               data_path_.get(), exchange_.get(), options_.trace);
   if (options_.evaluated == EvaluatedModel::kServersWeights) {
@@ -92,7 +93,8 @@ std::unique_ptr<GradientComputer> Runner::NewGradients() {
       objective_, options_.pace, std::move(reports),
       [path = data_path_.get()](std::function<void()> computed) {
         path->OnceComputed(std::move(computed));
-      });
+      },
+      [path = data_path_.get()](const SharedVector& gradient) { return path->IsFinite(gradient); });
 }
 
 absl::Status Runner::Begin() {
@@ -172,7 +174,8 @@ absl::Status Runner::On(const Received& message) {
   if (message.tag.channel == ModelAssembly::kChannel) {
     return assembly_->OnReceived(message.from, message.tag);
   }
-  exchange_->OnReceived(message.from, message.tag);
+  const absl::Status numbers = exchange_->OnReceived(message.from, message.tag);
+  if (!numbers.ok()) return InRound(numbers);
   held_.push_back(message);
   return absl::OkStatus();
 }
@@ -225,7 +228,7 @@ absl::Status Runner::On(const GradientResult& result) {
   if (options_.trace != nullptr) {
     options_.trace->EndGradient(result.round, result.begin, result.end);
   }
-  if (!std::isfinite(report_.loss)) return Diverged(result.round);
+  if (!std::isfinite(report_.loss) || !result.finite) return Diverged(result.round);
   gradients_->End();
   held_.push_back(GradientReady{result.round});
   return absl::OkStatus();
@@ -415,11 +418,13 @@ absl::Status Runner::NamingLostPeer(absl::Status status) {
 
 absl::Status Runner::Diverged(Round round) const {
   const std::string where = gradients_->WhereNotFinite(*layout_);
-  return WithFailure(absl::OutOfRangeError(absl::StrCat(
-                         "rank ", options_.rank, ": the loss became ", report_.loss, " in round ",
-                         round, where.empty() ? "" : ", and " + where + " is not finite",
-                         "; a lower --lr, a warm-up (--schedule) or less --momentum may help")),
-                     Failure::kDiverged);
+  return WithFailure(
+      absl::OutOfRangeError(absl::StrCat(
+          "rank ", options_.rank,
+          std::isfinite(report_.loss) ? ": the loss is " : ": the loss became ", report_.loss,
+          " in round ", round, where.empty() ? "" : ", and " + where + " is not finite",
+          "; a lower --lr, a warm-up (--schedule) or less --momentum may help")),
+      Failure::kDiverged);
 }
 
 // An error without a class is the data path's (no memory, a device that failed), or a send

@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/host.h"
+#include "algorithm/number_check.h"
 #include "algorithm/staleness.h"
 #include "base/gradient_noise.h"
 #include "base/tensor_norms.h"
@@ -112,6 +113,7 @@ struct RunnerOptions {
   std::function<bool(Round completed)> evaluate;
   // Whether the node's state is saved once `completed` rounds are done; none: never.
   std::function<bool(Round completed)> saved = {};
+  double max_norm = kAnyNorm;      // of a neighbour's message (algorithm/number_check.h)
   GradientPace pace = {};          // of this node's gradients; none: not slowed down
   TraceRecorder* trace = nullptr;  // outlives the runner; may be null
   // Makes the data path of the node's vectors; none: host memory.
@@ -260,6 +262,7 @@ class Runner final : public TransportSink, private Host {
   void Drop(Vec vector) override { data_path_->Drop(vector); }
   void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override;
   void Combine(Part out, std::span<const Term> terms) override { data_path_->Combine(out, terms); }
+  void Clip(Part part, double limit) override { data_path_->Clip(part, limit); }
   void Step(const StepRequest& request) override;
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override;
   void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) override;

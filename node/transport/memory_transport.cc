@@ -143,6 +143,7 @@ absl::Status MemoryHub::Move(Rank from, Rank to, const Piece& piece) {
   if (!landing.ok()) return landing.status();
   if (piece.header.size > 0) {
     std::memcpy(landing->into, piece.data.begin, static_cast<size_t>(piece.header.size));
+    if (landing->norm != nullptr) landing->norm->Add(landing->into, piece.header.size);
   }
   if (landing->landed) landing->landed(piece.header.offset, piece.header.size);
   std::shared_ptr<SinkGate> gate;

@@ -14,6 +14,7 @@
 
 #include "algorithm/message.h"
 #include "base/ids.h"
+#include "kernels/passes/streamed_norm.h"
 #include "kernels/vector/shared_vector.h"
 #include "system/mutex.h"
 
@@ -103,7 +104,9 @@ struct Incoming {
   SharedBytes into;
   // The size of the smallest message that fits; into.size where there is only one size.
   int64_t least;
-  Landed landed;     // may be empty
+  Landed landed;  // may be empty
+  // Takes in the bytes while they are copied, all of them before OnReceived; may be null.
+  std::shared_ptr<StreamedNorm> norm;
   Round round = -1;  // of this node, for which it was posted; none: -1
   Credit credit = Credit::kAtOnce;
 };

@@ -155,6 +155,7 @@ absl::StatusOr<Landing> ReceiveLedger::Accept(const ChunkHeader& chunk) const {
                  .into = into.begin + post.filled,
                  .crc32c = post.crc32c,
                  .round = post.memory.round,
+                 .norm = post.memory.norm,
                  .landed = post.memory.landed};
 }
 

@@ -28,6 +28,8 @@ struct Landing {
   std::byte* into = nullptr;
   uint32_t crc32c = 0;  // of the message's bytes before this chunk
   Round round = -1;     // for which the message was posted; none: -1
+  // If set, takes in the chunk's bytes while they are copied.
+  std::shared_ptr<StreamedNorm> norm;
   // If set, to be called once the chunk's bytes are in place.
   Incoming::Landed landed;
 };

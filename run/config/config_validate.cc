@@ -40,12 +40,13 @@ struct RangeRule {
 };
 
 constexpr RangeRule kRanges[] = {
-    {"nodes", kPositive},           {"epochs", kPositive},       {"rounds", kPositive},
-    {"batch", kPositive},           {"accumulate", kPositive},   {"lr", kPositive},
-    {"momentum", kBelowOne},        {"clip_norm", kPositive},    {"weight_decay", kNonNegative},
-    {"label_smoothing", kBelowOne}, {"loss", kBelowOne},         {"target_accuracy", kPositive},
-    {"eval_every", kPositive},      {"log_every", kNonNegative}, {"window", kNonNegative},
-    {"rank", kNonNegative},         {"world_size", kPositive},   {"master_port", kPort},
+    {"nodes", kPositive},           {"epochs", kPositive},          {"rounds", kPositive},
+    {"batch", kPositive},           {"accumulate", kPositive},      {"lr", kPositive},
+    {"momentum", kBelowOne},        {"clip_norm", kPositive},       {"max_norm", kPositive},
+    {"weight_decay", kNonNegative}, {"label_smoothing", kBelowOne}, {"loss", kBelowOne},
+    {"target_accuracy", kPositive}, {"eval_every", kPositive},      {"log_every", kNonNegative},
+    {"window", kNonNegative},       {"rank", kNonNegative},         {"world_size", kPositive},
+    {"master_port", kPort},
 };
 
 absl::Status CheckRanges(const ResolvedConfig& resolved) {

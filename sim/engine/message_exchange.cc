@@ -489,7 +489,7 @@ const MessageTimes* MessageExchange::OnAlarm(MessageId id, uint32_t version, Nan
   message.left = true;
   // The receiver's buffer is written now: a later message may be posted into the sender's part
   // (Host), and the receiver looks at its own only when the message has arrived.
-  vectors_->Deliver(id, message.into);
+  message.squared_norm = vectors_->Deliver(id, message.into);
   times.left = now;
   times.arrived = network_->Arrival(id, times.from, times.to, now) + message.delay;
   queue_->Push(times.arrived, SimEvent{.kind = SimEventKind::kArrival, .version = 0, .index = id});

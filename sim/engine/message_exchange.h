@@ -116,6 +116,8 @@ class MessageExchange {
   const MessageTimes* OnAlarm(MessageId id, uint32_t version, Nanoseconds now);
   // The message that has arrived; its slot stays in use until its receipt.
   const MessageTimes& OnArrival(MessageId id, Nanoseconds now);
+  // The sum of the squares of the elements of a message that has left.
+  double squared_norm(MessageId id) const { return messages_[id].squared_norm; }
   // The message whose sender learns now that it has arrived; its slot will be reused.
   MessageTimes OnReceipt(MessageId id);
   // Credits of `to` may be due.
@@ -142,6 +144,7 @@ class MessageExchange {
   struct Message {
     MessageTimes times;
     Payload into;
+    double squared_norm = 0;
     Nanoseconds delay = 0;  // an effect: beyond the latency
     bool in_turn = false;   // so posted
     bool offered = false;

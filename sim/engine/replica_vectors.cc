@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
+#include "kernels/vector/tensor_norms.h"
 #include "optim/optimizer.h"
 
 namespace grapevine {
@@ -49,33 +51,49 @@ absl::StatusOr<double> ReplicaVectors::EndGradient(Rank rank) {
   table_.MakeOwn(work.into);
   absl::StatusOr<double> loss = parts_.objectives[rank]->Gradient(work.at.data.get(), work.round,
                                                                   table_.At(work.into).data.get());
-  if (loss.ok() && !std::isfinite(*loss)) {
-    return WithFailure(absl::OutOfRangeError(absl::StrCat("the loss is ", *loss)),
-                       Failure::kDiverged);
-  }
-  return loss;
+  if (!loss.ok()) return loss;
+  const float* const gradient = table_.At(work.into).data.get();
+  if (std::isfinite(*loss) && std::isfinite(SquaredNorm(gradient, replica_size()))) return loss;
+  const std::string tensor = FirstNonFinite(*parts_.layout, gradient);
+  return WithFailure(
+      absl::OutOfRangeError(
+          absl::StrCat("the loss is ", *loss,
+                       tensor.empty() ? "" : ", and " + tensor + " of its gradient is not finite")),
+      Failure::kDiverged);
 }
 
 void ReplicaVectors::Hold(MessageId message, const Payload& payload) {
   if (message >= held_.size()) held_.resize(message + 1);
   held_[message] = std::visit(
       [this](const Part& part) {
-        return HeldPart{table_.Slice(part), part.size == table_.size(part.vector)};
+        const SharedSlice slice = table_.Slice(part);
+        return HeldPart{slice, part.size == table_.size(part.vector), SquaredNormOf(slice)};
       },
       payload);
+  last_held_ = message;
 }
 
-void ReplicaVectors::Deliver(MessageId message, const Payload& into) {
+// What goes to several neighbours is looked at once: it is not written while a message holds it.
+double ReplicaVectors::SquaredNormOf(const SharedSlice& slice) const {
+  if (last_held_ < held_.size()) {
+    const auto& [last, whole, squared_norm] = held_[last_held_];
+    if (last.begin() == slice.begin() && last.size == slice.size) return squared_norm;
+  }
+  return SquaredNorm(slice.begin(), slice.size);
+}
+
+double ReplicaVectors::Deliver(MessageId message, const Payload& into) {
   const HeldPart held = std::exchange(held_[message], {});
   std::visit([&](const Part& part) { DeliverPart(held, part); }, into);
+  return held.squared_norm;
 }
 
 void ReplicaVectors::DeliverPart(const HeldPart& held, const Part& into) {
-  const auto& [from, whole] = held;
+  const SharedSlice& from = held.slice;
   CHECK_EQ(from.size, into.size) << "a message and its place differ in size";
   // A replica is shared: copies of it, one for each neighbour, would cost as much
   // as a small network's gradient.
-  if (whole && into.size == table_.size(into.vector)) {
+  if (held.whole && into.size == table_.size(into.vector)) {
     table_.Share({from.owner, from.size}, into.vector);
   } else {
     table_.MakeOwn(into.vector);

@@ -40,6 +40,7 @@ class ReplicaVectors final : public VectorStore {
   Vec NewOptimizerState(ReplicaRange range) override;
   void Drop(Vec vector) override { table_.Drop(vector); }
   void Combine(Part out, std::span<const Term> terms) override { table_.Combine(out, terms); }
+  void Clip(Part part, double limit) override { table_.Clip(part, limit); }
   void Step(const StepRequest& request) override;
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override;
   absl::StatusOr<double> EndGradient(Rank rank) override;
@@ -51,7 +52,7 @@ class ReplicaVectors final : public VectorStore {
     return parts_.objectives[0]->ReadyAt(from, round);
   }
   void Hold(MessageId message, const Payload& payload) override;
-  void Deliver(MessageId message, const Payload& into) override;
+  double Deliver(MessageId message, const Payload& into) override;
   void Release(MessageId message) override { held_[message] = {}; }
   SharedVector At(Vec vector) const override { return table_.At(vector); }
 
@@ -66,7 +67,10 @@ class ReplicaVectors final : public VectorStore {
   struct HeldPart {
     SharedSlice slice;
     bool whole = false;
+    double squared_norm = 0;
   };
+  // Of what a message is to carry.
+  double SquaredNormOf(const SharedSlice& slice) const;
   void DeliverPart(const HeldPart& held, const Part& into);
 
   const Parts parts_;
@@ -74,6 +78,7 @@ class ReplicaVectors final : public VectorStore {
   SharedVector initial_;  // drawn once, copied for every node
   std::vector<PendingGradient> gradients_;
   std::vector<HeldPart> held_;
+  MessageId last_held_ = 0;
 };
 
 }  // namespace grapevine

@@ -200,6 +200,9 @@ absl::Status Simulation::OnArrival(MessageId id) {
   const MessageTimes message = exchange_->OnArrival(id, now_);
   if (nodes_[message.to].dead) return absl::OkStatus();
   if (parts_.observer != nullptr) parts_.observer->OnMessage(message);
+  const absl::Status numbers = CheckNumbers(message.from, message.tag, message.round,
+                                            exchange_->squared_norm(id), options_.max_norm);
+  if (!numbers.ok()) return At(message.to, nodes_[message.to].algorithm->round(), numbers);
   return Deliver(
       message.to,
       Received{
@@ -347,6 +350,11 @@ void Simulation::PushGradientPart(Nanoseconds when, size_t part) {
 void Simulation::Combine(Part out, std::span<const Term> terms) {
   store().Combine(out, terms);
   SpendTraffic(CombineTraffic(terms.size(), out.size));
+}
+
+void Simulation::Clip(Part part, double limit) {
+  store().Clip(part, limit);
+  SpendTraffic(ClipTraffic(part.size));
 }
 
 void Simulation::Step(const StepRequest& request) {

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "algorithm/algorithm.h"
 #include "algorithm/gradient_budget.h"
+#include "algorithm/number_check.h"
 #include "algorithm/staleness.h"
 #include "algorithm/state_visitor.h"
 #include "run/checkpoint/node_state.h"
@@ -45,6 +46,8 @@ struct SimulationOptions {
   double memory_bandwidth = std::numeric_limits<double>::infinity();
   // Time of the exchange lane that sending or receiving one message takes.
   Nanoseconds message_overhead = 0;
+  // Of a neighbour's message (algorithm/number_check.h).
+  double max_norm = kAnyNorm;
   // All nodes begin in this round, at this time.
   Round begin = 0;
   Nanoseconds begin_time = 0;
@@ -176,6 +179,7 @@ class Simulation final : private StoreHost, private AlarmClock {
   // Host, for the node whose event is being handled:
   void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override;
   void Combine(Part out, std::span<const Term> terms) override;
+  void Clip(Part part, double limit) override;
   void Step(const StepRequest& request) override;
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override;
   void Post(Rank from, Tag tag, const Payload& into, Round round, Credit credit) override;

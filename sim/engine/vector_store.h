@@ -42,6 +42,7 @@ class VectorStore {
   virtual Vec NewOptimizerState(ReplicaRange range) = 0;
   virtual void Drop(Vec vector) = 0;
   virtual void Combine(Part out, std::span<const Term> terms) = 0;
+  virtual void Clip(Part part, double limit) = 0;
   virtual void Step(const StepRequest& request) = 0;
 
   // The gradient of `rank`; the second call follows when the simulated time of its
@@ -58,7 +59,8 @@ class VectorStore {
 
   // Keeps what a message sends until it is delivered, released or its sender reuses it.
   virtual void Hold(MessageId message, const Payload& payload) = 0;
-  virtual void Deliver(MessageId message, const Payload& into) = 0;
+  // Returns the sum of the squares of its elements (algorithm/number_check.h); 0 for a phantom.
+  virtual double Deliver(MessageId message, const Payload& into) = 0;
   virtual void Release(MessageId message) = 0;
 
   // The elements of a vector; empty for a phantom.
@@ -81,6 +83,7 @@ class PhantomVectors final : public VectorStore {
   Vec NewOptimizerState(ReplicaRange range) override { return kVector; }
   void Drop(Vec vector) override {}
   void Combine(Part out, std::span<const Term> terms) override {}
+  void Clip(Part part, double limit) override {}
   void Step(const StepRequest& request) override {}
   void BeginGradient(Rank rank, Vec at, Vec into, Round round) override {}
   absl::StatusOr<double> EndGradient(Rank rank) override { return 0.0; }
@@ -89,7 +92,7 @@ class PhantomVectors final : public VectorStore {
                               passes_ ? passes_(round).count : 1);
   }
   void Hold(MessageId message, const Payload& payload) override {}
-  void Deliver(MessageId message, const Payload& into) override {}
+  double Deliver(MessageId message, const Payload& into) override { return 0; }
   void Release(MessageId message) override {}
   SharedVector At(Vec vector) const override { return {}; }
 

@@ -83,6 +83,7 @@ class Replay final : private StoreHost {
   // Host, for the node whose event is being handled:
   void Gradient(Vec at, Vec into, Round round, std::span<const int64_t> cuts) override;
   void Combine(Part out, std::span<const Term> terms) override { store().Combine(out, terms); }
+  void Clip(Part part, double limit) override { store().Clip(part, limit); }
   void Step(const StepRequest& request) override { store().Step(request); }
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override;
   SendId Offer(Rank to, Tag tag, const Payload& payload, const Note& note) override;

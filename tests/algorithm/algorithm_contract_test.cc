@@ -357,7 +357,7 @@ TEST(Registry, UnknownAlgorithmsAndOptionsAreRefusedByName) {
   EXPECT_THAT(error("gossip"),
               ::testing::MatchesRegex("gossip: unknown algorithm 'gossip'; known: "
                                       "adag.*, adpsgd.:every=H., allreduce.:KIND..:buckets=B., "
-                                      "average.*, dpsgd.:order=atc..:local=H., .*"));
+                                      "average.*, dpsgd.:order=atc..:local=H..:clip=TAU., .*"));
   EXPECT_THAT(error("dpsdg:order=atc"), ::testing::HasSubstr("did you mean dpsgd?"));
   EXPECT_THAT(error("allreduce:bush"), ::testing::HasSubstr("unknown allreduce 'bush'"));
   EXPECT_THAT(error("allreduce:tree:groups=2"), ::testing::HasSubstr("unknown option 'groups'"));

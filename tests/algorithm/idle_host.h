@@ -29,6 +29,7 @@ class IdleHost final : public Host {
     cuts.assign(asked.begin(), asked.end());
   }
   void Combine(Part, std::span<const Term>) override {}
+  void Clip(Part, double) override {}
   void Step(const StepRequest&) override {}
   SendId Send(Rank to, Tag tag, const Payload&, const Note& note) override {
     sent.push_back({to, tag});

@@ -283,20 +283,17 @@ TEST_P(SimulatorParity, NodesAndSimulatorWriteTheSameModelsAndBytes) {
             NodePayload(folder.File("real"), GetParam().workers()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, SimulatorParity,
-                         ::testing::Values(Method{"dpsgd", "ring"},
-                                           Method{"dpsgd", "one-peer-exponential", 4},
-                                           Method{"dpsgd", "random-matching", 4},
-                                           Method{"dpsgd:order=atc", "torus:2x3", 6},
-                                           Method{"allreduce", "ring"},
-                                           Method{"allreduce:buckets=4", "ring", 4},
-                                           Method{"allreduce:halving-doubling", "ring", 5},
-                                           Method{"allreduce:tree", "ring", 5},
-                                           Method{"allreduce:recursive-doubling", "ring", 6},
-                                           Method{"allreduce:double-tree", "ring", 5},
-                                           Method{"allreduce:hierarchical:groups=2", "ring", 4},
-                                           Method{"allreduce:torus:2x2", "ring", 4},
-                                           Method{"ps:servers=2", "ring", 5, 2}));
+INSTANTIATE_TEST_SUITE_P(
+    Methods, SimulatorParity,
+    ::testing::Values(
+        Method{"dpsgd", "ring"}, Method{"dpsgd", "one-peer-exponential", 4},
+        Method{"dpsgd", "random-matching", 4}, Method{"dpsgd:order=atc", "torus:2x3", 6},
+        Method{"dpsgd:clip=0.05", "torus:2x3", 6}, Method{"allreduce", "ring"},
+        Method{"allreduce:buckets=4", "ring", 4}, Method{"allreduce:halving-doubling", "ring", 5},
+        Method{"allreduce:tree", "ring", 5}, Method{"allreduce:recursive-doubling", "ring", 6},
+        Method{"allreduce:double-tree", "ring", 5},
+        Method{"allreduce:hierarchical:groups=2", "ring", 4},
+        Method{"allreduce:torus:2x2", "ring", 4}, Method{"ps:servers=2", "ring", 5, 2}));
 
 INSTANTIATE_TEST_SUITE_P(WeightedGraphs, SimulatorParity,
                          ::testing::ValuesIn(OnWeightedGraphs("dpsgd")));

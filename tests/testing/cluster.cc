@@ -159,6 +159,10 @@ class Cluster::Node final : public Host {
     Say(absl::StrCat("combines ", terms.size(), " vectors of ", out.size));
     vectors_.Combine(out, terms);
   }
+  void Clip(Part part, double limit) override {
+    Say(absl::StrCat("clips a vector of ", part.size, " to ", limit));
+    vectors_.Clip(part, limit);
+  }
   void Step(const StepRequest& request) override {
     Say(absl::StrCat("mixes ", request.mix.size(), " vectors and steps"));
     // Those that a restored state has taken before, or one that was carried from view to view.

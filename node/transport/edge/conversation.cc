@@ -229,7 +229,8 @@ absl::Status ReceivingEnd::Meet(EdgeIdentity caller) {
 absl::Status ReceivingEnd::TakeChunk(const ChunkHeader& chunk,
                                      google::protobuf::io::CodedInputStream* data) {
   ASSIGN_OR_RETURN(Landing landing, link_->Accept(chunk));
-  ASSIGN_OR_RETURN(const uint32_t crc32c, CopyChunkData(data, chunk, landing.into, landing.crc32c));
+  ASSIGN_OR_RETURN(const uint32_t crc32c,
+                   CopyChunkData(data, chunk, landing.into, landing.crc32c, landing.norm.get()));
   watch_.HeardRound(landing.round);
   if (landing.landed) landing.landed(chunk.offset, chunk.size);
   landing = {};  // before the sink hears of it

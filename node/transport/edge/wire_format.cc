@@ -29,6 +29,9 @@ constexpr uint32_t kDataKey = FieldKey(gossip::Chunk::kDataFieldNumber);
 // Bytes; about the size of a second-level cache.
 constexpr int64_t kCachedMessage = 4 << 20;
 
+// Bytes that stay in the nearest cache while they are looked at again.
+constexpr int64_t kBlock = 16 << 10;
+
 absl::Status NotAMessage() {
   return absl::InvalidArgumentError("sent bytes that are not a message");
 }
@@ -347,7 +350,7 @@ absl::StatusOr<ToSender> DecodeToSender(google::protobuf::io::ZeroCopyInputStrea
 }
 
 absl::StatusOr<uint32_t> CopyChunkData(CodedInputStream* in, const ChunkHeader& chunk,
-                                       std::byte* into, uint32_t crc32c) {
+                                       std::byte* into, uint32_t crc32c, StreamedNorm* norm) {
   // The first bytes of a large message would have left the cache by the time the last come.
   const CopyTo where = chunk.total > kCachedMessage ? CopyTo::kMemory : CopyTo::kCache;
   int64_t size = chunk.size;
@@ -355,8 +358,9 @@ absl::StatusOr<uint32_t> CopyChunkData(CodedInputStream* in, const ChunkHeader& 
     const void* run;
     int available;
     if (!in->GetDirectBufferPointer(&run, &available)) return NotAMessage();
-    const int64_t taken = std::min<int64_t>(available, size);
+    const int64_t taken = std::min({int64_t{available}, size, norm != nullptr ? kBlock : size});
     crc32c = CopyAndCrc32c(where, crc32c, into, run, static_cast<size_t>(taken));
+    if (norm != nullptr) norm->Add(static_cast<const std::byte*>(run), taken);
     in->Skip(static_cast<int>(taken));
     into += taken;
     size -= taken;

@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "kernels/passes/streamed_norm.h"
 #include "node/transport/edge/edge_identity.h"
 #include "node/transport/message_memory.h"
 
@@ -55,9 +56,11 @@ absl::StatusOr<ToSender> DecodeToSender(google::protobuf::io::ZeroCopyInputStrea
                                         int64_t size);
 
 // Copies the data of a decoded chunk out of `in` to into[0, chunk.size). Returns the CRC-32C of the
-// message up to its end, where `crc32c` is that of the bytes before it.
+// message up to its end, where `crc32c` is that of the bytes before it. `norm`, if not null, takes
+// in the bytes while they are in cache.
 absl::StatusOr<uint32_t> CopyChunkData(google::protobuf::io::CodedInputStream* in,
-                                       const ChunkHeader& chunk, std::byte* into, uint32_t crc32c);
+                                       const ChunkHeader& chunk, std::byte* into, uint32_t crc32c,
+                                       StreamedNorm* norm = nullptr);
 
 }  // namespace grapevine
 

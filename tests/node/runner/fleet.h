@@ -39,6 +39,7 @@ struct FleetOptions {
   Round rounds = 20;
   int window = 1;
   double momentum = 0.9;
+  double max_norm = kAnyNorm;
   GradientFunction gradient = Quadratic(1, 1, 11);
   enum class Memory { kHost, kEmulatedDevice, kGpu };
   Memory memory = Memory::kHost;
@@ -111,6 +112,7 @@ struct NodeUnderTest {
     if (experiment.memory != FleetOptions::Memory::kHost) PutOnDevice(experiment, rank, &options);
     options.rank = rank;
     options.saved = experiment.saved;
+    options.max_norm = experiment.max_norm;
     options.workers = *WorkerCount(experiment.algorithm, experiment.nodes);
     const bool trains = rank < options.workers;
     Objective* trained = objective;

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
@@ -41,6 +42,48 @@ TEST(RunnerFailure, AGradientThatIsNotFiniteIsNamed) {
     fleet.nodes[0]->objective->set_gradient(std::numeric_limits<float>::quiet_NaN());
     EXPECT_THAT(std::string(fleet.Run()[0].message()),
                 HasSubstr("the loss became inf in round 0, and x of its gradient is not finite"));
+  }
+}
+
+TEST(RunnerFailure, AGradientThatIsNotFiniteIsNamedThoughItsLossIs) {
+  Fleet fleet({.nodes = 1});
+  fleet.nodes[0]->objective->set_gradient(std::numeric_limits<float>::infinity());
+  const absl::Status status = fleet.Run()[0];
+  EXPECT_EQ(FailureOf(status), Failure::kDiverged);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("rank 0: the loss is 0.5 in round 0, and x of its gradient is not finite"));
+}
+
+// How rank 0 ends beside a rank 1 whose gradients have only elements of `gradient`.
+absl::Status EndBeside(float gradient, const FleetOptions& experiment) {
+  Fleet fleet(experiment);
+  fleet.nodes[1]->objective->set_gradient(gradient);
+  std::thread other([&] { EXPECT_FALSE(fleet.nodes[1]->Run().ok()); });
+  absl::Status status = fleet.nodes[0]->Run();
+  fleet.nodes[1]->runner->Abort(absl::CancelledError("rank 0 has ended"));
+  other.join();
+  return status;
+}
+
+// A device's gradients are not looked at; what comes of them is, by the neighbours.
+TEST(RunnerFailure, ANeighboursNanIsRefusedWithTheNeighbourNamed) {
+  const absl::Status status =
+      EndBeside(std::numeric_limits<float>::quiet_NaN(),
+                {.nodes = 2, .memory = FleetOptions::Memory::kEmulatedDevice});
+  EXPECT_EQ(FailureOf(status), Failure::kDiverged) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("rank 0, round 1: refused what rank 1 sent for round 1 (channel 0, index "
+                        "1, step 0), which has NaN or infinite elements: rank 1 has diverged"));
+}
+
+TEST(RunnerFailure, ANeighboursVectorAboveTheNormIsRefused) {
+  for (const auto memory : {FleetOptions::Memory::kHost, FleetOptions::Memory::kEmulatedDevice}) {
+    const absl::Status status = EndBeside(1e6, {.nodes = 2, .max_norm = 1000, .memory = memory});
+    EXPECT_EQ(FailureOf(status), Failure::kDiverged) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("rank 0, round 1: refused what rank 1 sent for round 1 (channel 0, index "
+                          "1, step 0), whose norm "));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(" is above --max-norm=1000"));
   }
 }
 

@@ -52,7 +52,7 @@ TEST_P(RunnerParity, OnADeviceTheBitsAreTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, RunnerParity,
-    ::testing::Combine(::testing::Values("dpsgd", "dpsgd:order=atc", "allreduce"),
+    ::testing::Combine(::testing::Values("dpsgd", "dpsgd:order=atc", "dpsgd:clip=0.5", "allreduce"),
                        ::testing::Values("ring", "complete", "one-peer-exponential",
                                          "random-matching"),
                        ::testing::Values(1, 2, 5), ::testing::Values(1, 2)));

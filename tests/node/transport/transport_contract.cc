@@ -162,6 +162,20 @@ TEST_P(TransportContract, TellsOfEveryByteInOrderBeforeTheWhole) {
   EXPECT_TRUE(SameBits(sent, copy));
 }
 
+TEST_P(TransportContract, TakesTheNormOfEveryByteBeforeTheWhole) {
+  auto network = Make(2);
+  constexpr int64_t kSize = 600000;
+  const SharedSlice sent = Pattern(kSize, 5);
+  Incoming buffer(Zeros(kSize));
+  buffer.norm = std::make_shared<StreamedNorm>(sent.bytes());
+  StreamedNorm expected(sent.bytes());
+  expected.Add(reinterpret_cast<const std::byte*>(sent.begin()), sent.bytes());
+  ASSERT_TRUE(network->transport(1).Post(0, kTag, buffer).ok());
+  ASSERT_TRUE(network->transport(0).Send(1, kTag, sent).ok());
+  ASSERT_TRUE(network->sink(1).AwaitReceived(0, kTag));
+  EXPECT_EQ(buffer.norm->squared(), expected.squared());
+}
+
 TEST_P(TransportContract, ANoteTravelsBesideAMessage) {
   auto network = Make(2);
   Outgoing message(Pattern(10, 1));

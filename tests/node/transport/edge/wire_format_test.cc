@@ -4,10 +4,12 @@
 
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/passes/crc32c.h"
+#include "kernels/passes/streamed_norm.h"
 #include "node/transport/edge/gossip.pb.h"
 
 namespace grapevine {
@@ -41,6 +43,26 @@ absl::StatusOr<ToReceiver> Decode(const std::string& bytes, int slice, std::stri
 std::string WhyNot(const std::string& bytes) {
   std::string data;
   return std::string(Decode(bytes, 1000, &data).status().message());
+}
+
+// Whatever slices it comes in.
+TEST(WireFormat, TheNormOfAChunkIsTakenWhileItIsCopied) {
+  std::vector<float> values(9000);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 7);
+  const int64_t size = std::ssize(values) * int64_t{sizeof(float)};
+  for (const int slice : {7, 8192, 100'000}) {
+    ArrayInputStream stream(values.data(), static_cast<int>(size), slice);
+    CodedInputStream in(&stream);
+    std::vector<float> copy(values.size());
+    StreamedNorm norm(size);
+    const ChunkHeader chunk{.offset = 0, .size = size, .total = size};
+    const auto crc = CopyChunkData(&in, chunk, reinterpret_cast<std::byte*>(copy.data()), 0, &norm);
+    EXPECT_EQ(*crc, Crc32c(0, values.data(), static_cast<size_t>(size)));
+    EXPECT_EQ(copy, values);
+    double squares = 0;
+    for (const float value : values) squares += value * value;
+    EXPECT_EQ(norm.squared(), squares);
+  }
 }
 
 TEST(WireFormat, AChunkIsPlainProtobuf) {
