@@ -11,6 +11,7 @@
 #include "node/control/registration.h"
 #include "node/identity/host_address.h"
 #include "node/node_report.h"
+#include "node/server/certified_rank.h"
 #include "node/server/grpc_keepalive.h"
 #include "node/transport/grpc/grpc_transport_options.h"
 
@@ -86,6 +87,7 @@ absl::Status NodeSession::Listen() {
       GrpcTransportOptions{.peer_timeout = options_.peer_timeout,
                            .connect_timeout = options_.rendezvous_timeout,
                            .credentials = options_.credentials.ForPeers(),
+                           .names = options_.credentials.names(),
                            .token = options_.token,
                            .round = [this] { return runner_->progress().round; },
                            .faults = options_.faults},
@@ -109,7 +111,7 @@ absl::Status NodeSession::Listen() {
                                       .on_notice = callbacks_.on_notice,
                                       .on_all_done = [this] { OnAllDone(); },
                                       .on_part = callbacks_.on_part},
-        options_.token);
+        options_.token, options_.credentials.names());
     services.push_back(
         [this](grpc::ServerBuilder& builder) { builder.RegisterService(coordinator_.get()); });
   }
@@ -142,6 +144,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> NodeSession::ControlChannel() {
                    options_.credentials.ForChannel(options_.coordinator.host));
   grpc::ChannelArguments arguments;
   SetKeepalive(options_.peer_timeout, &arguments);
+  RequireRank(options_.credentials.names(), 0, &arguments);
   return grpc::CreateCustomChannel(FormatHostAddress(options_.coordinator), channel, arguments);
 }
 
@@ -332,7 +335,7 @@ void TellOfFailedStart(const NodeSessionOptions& options, const absl::Status& wh
   GrpcCoordinatorService service(std::move(coordinator),
                                  {.on_metrics = [](Rank, const control::NodeMetrics&) {},
                                   .on_notice = [](const std::string&) {}},
-                                 options.token);
+                                 options.token, options.credentials.names());
   service.CannotBegin(why);
   const GrpcServer::Register services[] = {
       [&service](grpc::ServerBuilder& builder) { builder.RegisterService(&service); }};

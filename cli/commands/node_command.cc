@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
@@ -32,6 +33,7 @@
 #include "experiment/real/node_addresses.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_run.h"
+#include "node/identity/rank_names.h"
 #include "node/identity/run_token.h"
 #include "node/launch/launcher.h"
 #include "node/node_session.h"
@@ -113,6 +115,11 @@ std::string NewRunId() {
   return absl::StrCat(absl::Hex(uint64_t{device()} << 32 | device(), absl::kZeroPad16));
 }
 
+// A node's own file, where all nodes have the same command.
+std::string OfRank(const std::string& file, Rank rank) {
+  return absl::StrReplaceAll(file, {{"{rank}", absl::StrCat(rank)}});
+}
+
 absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity& identity,
                                        const NodeAddresses& addresses, std::string token) {
   NodeRunOptions options{.rank = identity.rank.value, .local_rank = identity.local_rank.value};
@@ -122,9 +129,11 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
   options.session.advertise = addresses.advertise;
   ASSIGN_OR_RETURN(GrpcCredentials credentials,
                    GrpcCredentials::Load({.ca = config.tls_ca(),
-                                          .cert = config.tls_cert(),
-                                          .key = config.tls_key(),
-                                          .insecure = config.insecure()}));
+                                          .cert = OfRank(config.tls_cert(), identity.rank.value),
+                                          .key = OfRank(config.tls_key(), identity.rank.value),
+                                          .insecure = config.insecure(),
+                                          .names = RankNames(config.tls_identity()),
+                                          .rank = identity.rank.value}));
   if (!credentials.warning().empty()) LOG(WARNING) << credentials.warning();
   RETURN_IF_ERROR(credentials.ForServer(addresses.bind.host).status());
   options.session.credentials = std::move(credentials);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "node/control/registration.h"
 #include "node/identity/host_address.h"
+#include "node/server/certified_rank.h"
 
 namespace grapevine {
 namespace {
@@ -105,6 +106,7 @@ class GrpcCoordinatorService::Session final : public Reactor {
 
   void Cancel() { context_.TryCancel(); }
   std::string peer() const { return context_.peer(); }
+  bool MayBe(Rank rank, const RankNames& names) const { return IsCertified(names, context_, rank); }
   bool cancelled() const { return context_.IsCancelled(); }
 
   const SessionId id;
@@ -138,9 +140,10 @@ class GrpcCoordinatorService::Session final : public Reactor {
 };
 
 GrpcCoordinatorService::GrpcCoordinatorService(CoordinatorOptions options, Sinks sinks,
-                                               RunToken token)
+                                               RunToken token, RankNames names)
     : sinks_(std::move(sinks)),
       token_(std::move(token)),
+      names_(std::move(names)),
       tick_(std::clamp<nanoseconds>(options.peer_timeout / 8, kMinTick, kMaxTick)),
       max_sessions_(static_cast<size_t>(options.own.world_size()) + kMaxUnauthenticated),
       max_report_(kMaxReport + kReportPerRank * static_cast<size_t>(options.own.world_size())),
@@ -220,6 +223,10 @@ std::string GrpcCoordinatorService::Unheard(const Session& session) const {
   if (session.registered) return "";
   if (!session.report.has_registration()) return "did not register";
   const control::Registration& registration = session.report.registration();
+  if (!session.MayBe(registration.rank(), names_)) {
+    return absl::StrCat("calls itself rank ", registration.rank(),
+                        ", but its certificate does not");
+  }
   if (IsProven(registration, token_)) return "";
   return absl::StrCat("calls itself rank ", registration.rank(), ", but shows ",
                       registration.proof().empty() ? "no" : "another", " token");

@@ -20,6 +20,7 @@
 #include "node/control/control.pb.h"
 #include "node/control/coordinator.h"
 #include "node/control/grpc_control.grpc.pb.h"
+#include "node/identity/rank_names.h"
 #include "node/identity/run_token.h"
 #include "system/mutex.h"
 
@@ -37,8 +38,9 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   };
 
   // A caller that does not show `token` is refused without a word about the run; one that does is
-  // proven, whatever `options` say.
-  GrpcCoordinatorService(CoordinatorOptions options, Sinks sinks, RunToken token = {});
+  // proven, whatever `options` say. Nor is one heard whose certificate names another rank.
+  GrpcCoordinatorService(CoordinatorOptions options, Sinks sinks, RunToken token = {},
+                         RankNames names = {});
   ~GrpcCoordinatorService() override;
 
   // Moves the end of the run; see Coordinator.
@@ -82,6 +84,7 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
 
   const Sinks sinks_;
   const RunToken token_;
+  const RankNames names_;
   const std::chrono::nanoseconds tick_;
   const size_t max_sessions_;
   const size_t max_report_;

@@ -4,6 +4,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 
 #include <ctime>
 #include <memory>
@@ -181,6 +182,22 @@ absl::StatusOr<std::string> CheckCertificate(const PemFile& ca, const PemFile& c
   return warning;
 }
 
+// That others will take this node for the rank that it is.
+absl::Status CheckName(const PemFile& cert, const RankNames& names, Rank rank) {
+  if (!names.given()) return absl::OkStatus();
+  const std::string name = names.Of(rank);
+  ASSIGN_OR_RETURN(const std::vector<Certificate> own, Certificates(cert));
+  constexpr unsigned int kExactly =
+      X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
+  if (X509_check_host(own.front().get(), name.data(), name.size(), kExactly, nullptr) == 1) {
+    return absl::OkStatus();
+  }
+  return Unfit(cert,
+               absl::StrCat("does not name rank ", rank, " as --tls-identity demands: DNS:", name,
+                            " is not in its subjectAltName; tools/make_certificates makes one "
+                            "certificate for each rank"));
+}
+
 absl::StatusOr<PemFile> ReadPem(std::string_view flag, const std::string& path) {
   absl::StatusOr<std::unique_ptr<MappedFile>> file = MappedFile::Open(path);
   if (!file.ok()) {
@@ -198,7 +215,11 @@ absl::StatusOr<PemFile> ReadPem(std::string_view flag, const std::string& path) 
 absl::StatusOr<GrpcCredentials> GrpcCredentials::Load(const TlsOptions& options, absl::Time now) {
   GrpcCredentials credentials;
   credentials.insecure_ = options.insecure;
+  credentials.names_ = options.names;
   const int given = !options.ca.empty() + !options.cert.empty() + !options.key.empty();
+  if (given == 0 && options.names.given()) {
+    return UsageError("--tls-identity needs --tls-ca, --tls-cert and --tls-key");
+  }
   if (given == 0) return credentials;
   if (given < 3) {
     return UsageError(absl::StrCat(
@@ -216,6 +237,7 @@ absl::StatusOr<GrpcCredentials> GrpcCredentials::Load(const TlsOptions& options,
     if (!file->ok()) return file->status();
   }
   ASSIGN_OR_RETURN(credentials.warning_, CheckCertificate(*ca, *cert, *key, now));
+  RETURN_IF_ERROR(CheckName(*cert, options.names, options.rank));
   credentials.ca_ = ca->text;
   credentials.cert_ = cert->text;
   credentials.key_ = key->text;

@@ -17,6 +17,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/ids.h"
+#include "node/identity/rank_names.h"
 
 namespace grapevine {
 
@@ -25,6 +27,9 @@ struct TlsOptions {
   std::string cert;  // --tls-cert: PEM, this node's certificate, with its host in subjectAltName
   std::string key;   // --tls-key: PEM, its private key
   bool insecure = false;  // --insecure: plain text also off loopback
+  // --tls-identity: certificates name ranks, this node's `rank`.
+  RankNames names = {};
+  Rank rank = 0;
 };
 
 class GrpcCredentials {
@@ -38,6 +43,8 @@ class GrpcCredentials {
                                               absl::Time now = absl::Now());
 
   bool tls() const { return !ca_.empty(); }
+  // By which certificates name ranks.
+  const RankNames& names() const { return names_; }
   // What will soon be wrong with the files; empty: nothing.
   const std::string& warning() const { return warning_; }
 
@@ -53,6 +60,7 @@ class GrpcCredentials {
 
   std::string ca_, cert_, key_;  // PEM texts
   bool insecure_ = false;
+  RankNames names_;
   std::string warning_;
 };
 

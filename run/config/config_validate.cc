@@ -1,5 +1,6 @@
 #include "run/config/config_validate.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -140,12 +141,33 @@ absl::Status CheckCluster(const ResolvedConfig& resolved) {
   return absl::OkStatus();
 }
 
+// Behind "rank-R.", in a certificate.
+bool IsDnsName(const std::string& name) {
+  constexpr size_t kLongest = 200;
+  const bool letters = std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  });
+  const auto outer = [](char c) { return c != '-' && c != '.'; };
+  return letters && !name.empty() && name.size() <= kLongest && outer(name.front()) &&
+         outer(name.back()) && !absl::StrContains(name, "..");
+}
+
 absl::Status CheckSecurity(const ResolvedConfig& resolved) {
   const Config& config = resolved.config;
   const int given = config.has_tls_ca() + config.has_tls_cert() + config.has_tls_key();
   if (given != 0 && given != 3) {
     return UsageError(
         "--tls-ca, --tls-cert and --tls-key belong together (mutual TLS); give all three");
+  }
+  if (config.has_tls_identity() && given == 0) {
+    return UsageError(absl::StrCat(Culprit(resolved, "tls_identity"),
+                                   ": there are no certificates to name ranks without --tls-ca, "
+                                   "--tls-cert and --tls-key"));
+  }
+  if (config.has_tls_identity() && !IsDnsName(config.tls_identity())) {
+    return UsageError(absl::StrCat(Culprit(resolved, "tls_identity"),
+                                   ": is no DNS name of lower-case letters, digits, hyphens and "
+                                   "dots, of at most 200 characters"));
   }
   if (given == 3 && config.insecure()) {
     return UsageError(

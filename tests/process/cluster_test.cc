@@ -18,6 +18,7 @@
 #include "tests/model/scratch_folder.h"
 #include "tests/process/free_port.h"
 #include "tests/process/grapevine_process.h"
+#include "tests/testing/certificates.h"
 #include "tests/testing/file_text.h"
 
 namespace grapevine::testing {
@@ -450,28 +451,19 @@ TEST(Cluster, ATokenIsKeptAndOnlyItsSourceIsTold) {
   }
 }
 
-// Certificates as docs/cluster.md tells to make them.
-bool MakeCertificates(const ScratchFolder& folder) {
-  folder.Write("node.ext", "subjectAltName=IP:127.0.0.1\n");
-  const std::string commands =
-      "cd '" + folder.path() +
-      "' && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -keyout ca.key "
-      "-out ca.pem && openssl req -newkey rsa:2048 -nodes -subj /CN=node -keyout node.key "
-      "-out node.csr && openssl x509 -req -days 2 -in node.csr -CA ca.pem -CAkey ca.key "
-      "-CAcreateserial -extfile node.ext -out node.pem";
-  return std::system(("(" + commands + ") > /dev/null 2>&1").c_str()) == 0;
+// Flags of TLS for all nodes of a command: {rank} is each node's own.
+std::vector<std::string> TlsFlags(const ScratchFolder& folder) {
+  return {"--tls-ca=" + folder.File("tls/ca.pem"),
+          "--tls-cert=" + folder.File("tls/node-{rank}.pem"),
+          "--tls-key=" + folder.File("tls/node-{rank}.key")};
 }
 
 TEST(Cluster, NodesTalkTls) {
-  if (std::system("openssl version > /dev/null 2>&1") != 0) GTEST_SKIP() << "openssl is missing";
+  if (!CanMakeCertificates()) GTEST_SKIP() << "openssl is missing";
   const ScratchFolder folder;
-  ASSERT_TRUE(MakeCertificates(folder));
+  ASSERT_TRUE(MakeCertificates(folder.File("tls"), "run-1", 2, "IP:127.0.0.1"));
   std::vector<std::string> flags = kShortRun;
-  for (const char* file : {"ca=ca.pem", "cert=node.pem", "key=node.key"}) {
-    const std::string text(file);
-    const size_t equals = text.find('=');
-    flags.push_back("--tls-" + text.substr(0, equals + 1) + folder.File(text.substr(equals + 1)));
-  }
+  for (const std::string& flag : TlsFlags(folder)) flags.push_back(flag);
   const int port = FreePort();
   GrapevineProcess zero(Node(0, port, folder.File("run"), flags));
   const Ended outsider =
@@ -480,6 +472,33 @@ TEST(Cluster, NodesTalkTls) {
   GrapevineProcess one(Node(1, port, folder.File("run"), flags));
   EXPECT_EQ(one.Await(), 0) << one.output();
   EXPECT_EQ(zero.Await(), 0) << zero.output();
+}
+
+// Certificates name ranks, and no addresses.
+TEST(Cluster, NodesAreTheRanksOfTheirCertificates) {
+  if (!CanMakeCertificates()) GTEST_SKIP() << "openssl is missing";
+  const ScratchFolder folder;
+  ASSERT_TRUE(MakeCertificates(folder.File("tls"), "run-1", 3));
+  std::vector<std::string> flags = With(kShortRun, "--tls-identity=run-1");
+  for (const std::string& flag : TlsFlags(folder)) flags.push_back(flag);
+  const int port = FreePort();
+  GrapevineProcess zero(Node(0, port, folder.File("run"), flags));
+  const Ended mistaken =
+      RunGrapevine(Node(1, port, folder.File("run"),
+                        With(With(flags, "--tls-cert=" + folder.File("tls/node-2.pem")),
+                             "--tls-key=" + folder.File("tls/node-2.key"))));
+  EXPECT_EQ(mistaken.exit_code, kInput) << mistaken.output;
+  EXPECT_THAT(mistaken.output, HasSubstr("DNS:rank-1.run-1 is not in its subjectAltName"));
+  GrapevineProcess one(Node(1, port, folder.File("run"), flags));
+  EXPECT_EQ(one.Await(), 0) << one.output();
+  EXPECT_EQ(zero.Await(), 0) << zero.output();
+}
+
+TEST(Cluster, AnIdentityNeedsCertificates) {
+  const Ended ended =
+      RunGrapevine(Node(0, FreePort(), "unused", With(kShortRun, "--tls-identity=run-1")));
+  EXPECT_EQ(ended.exit_code, kUsage) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("there are no certificates to name ranks without --tls-ca"));
 }
 
 TEST(Cluster, AMissingCertificateIsNamed) {

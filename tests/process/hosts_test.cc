@@ -156,6 +156,26 @@ TEST_F(Hosts, WithTls) {
   }
 }
 
+// Each host has its own certificate, which names no host.
+TEST_F(Hosts, WithTlsIdentities) {
+  MakeToken();
+  if (IsSkipped() || HasFatalFailure()) return;
+  const fs::path by = folder_.File("authority");
+  fs::create_directory_symlink(fs::absolute("tools"), by / "tools");
+  GrapevineProcess make({"-euc", "cd " + by.string() + "\n" + Block("## TLS", "sh", 2)},
+                        {.program = "/bin/sh"});
+  ASSERT_EQ(make.Await(), 0) << make.output();
+  for (int host = 1; host <= kHosts; ++host) {
+    const fs::path to = fs::path(folder_.File("node" + std::to_string(host))) / "tls";
+    fs::create_directories(to);
+    const std::string node = "node-" + std::to_string(host - 1);
+    for (const std::string& file : {std::string("ca.pem"), node + ".pem", node + ".key"}) {
+      fs::copy(by / "tls" / file, to);
+    }
+  }
+  ExpectRuns(Block("## By hand", "sh", 0), Block("## TLS", "sh", 3));
+}
+
 // README's line is rank 0's; the others differ from it in the rank alone.
 TEST_F(Hosts, AsInTheReadme) {
   std::string line;

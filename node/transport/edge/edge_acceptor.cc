@@ -6,11 +6,15 @@
 
 namespace grapevine {
 
-absl::Status EdgeAcceptor::Authenticate(const EdgeIdentity& peer) const {
+absl::Status EdgeAcceptor::Authenticate(const EdgeCaller& caller, const EdgeIdentity& peer) const {
   if (!IsProven(peer, EdgeEnd::kCaller, token_)) {
     return absl::UnauthenticatedError(absl::StrCat("calls itself rank ", peer.rank, ", but shows ",
                                                    peer.proof.empty() ? "no" : "another",
                                                    " token"));
+  }
+  if (!caller.MayBe(peer.rank)) {
+    return absl::UnauthenticatedError(
+        absl::StrCat("calls itself rank ", peer.rank, ", but its certificate does not"));
   }
   RETURN_IF_ERROR(CheckSameRun(self_, peer));
   return links_->To(peer.rank).status();
@@ -54,7 +58,8 @@ absl::StatusOr<ResumePoint> EdgeAcceptor::AdmitOrWait(const std::shared_ptr<Edge
 }
 
 void EdgeAcceptor::OnHello(const std::shared_ptr<EdgeCaller>& caller, const EdgeIdentity& peer) {
-  if (const absl::Status known = Authenticate(peer); !known.ok()) return Reject(*caller, known);
+  if (const absl::Status known = Authenticate(*caller, peer); !known.ok())
+    return Reject(*caller, known);
   absl::StatusOr<ResumePoint> point = AdmitOrWait(caller, peer);
   if (!point.ok()) return Reject(*caller, point.status());
   EdgeIdentity answer = self_;

@@ -27,6 +27,8 @@ namespace grapevine {
 // A stream on which somebody sends to this node. Thread-safe.
 class EdgeCaller : public EdgeStream {
  public:
+  // Whether the caller's connection lets it be `rank`: its certificate may name another.
+  virtual bool MayBe(Rank rank) const { return true; }
   // The caller is authenticated: answers with `self`.
   virtual void AnswerHello(const EdgeIdentity& self) = 0;
   // Admits the stream as that of the link's peer.
@@ -53,7 +55,7 @@ class EdgeAcceptor {
   void OnClosed(const EdgeCaller* caller);
 
  private:
-  absl::Status Authenticate(const EdgeIdentity& peer) const;
+  absl::Status Authenticate(const EdgeCaller& caller, const EdgeIdentity& peer) const;
   struct Waiting {
     std::shared_ptr<EdgeCaller> caller;
     EdgeCall call;

@@ -21,9 +21,10 @@ grpc::Status ToGrpc(const absl::Status& status) {
 }  // namespace
 
 GrpcIncomingStream::GrpcIncomingStream(std::shared_ptr<GrpcStreamAcceptor> acceptor,
-                                       std::function<Round()> round,
+                                       RankNames names, std::function<Round()> round,
                                        std::shared_ptr<EdgeFaults> faults)
     : acceptor_(std::move(acceptor)),
+      names_(std::move(names)),
       faults_(std::move(faults)),
       talk_({.round = std::move(round),
              .on_hello =
@@ -156,7 +157,8 @@ void GrpcGossipService::Open(const EdgeIdentity& self) {
 }
 
 void GrpcGossipService::AwaitNext() {
-  std::make_shared<GrpcIncomingStream>(shared_from_this(), options_.round, options_.faults)
+  std::make_shared<GrpcIncomingStream>(shared_from_this(), options_.names, options_.round,
+                                       options_.faults)
       ->Await(service_, *queue_);
 }
 

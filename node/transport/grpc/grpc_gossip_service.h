@@ -22,6 +22,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "node/identity/rank_names.h"
+#include "node/server/certified_rank.h"
 #include "node/transport/edge/conversation.h"
 #include "node/transport/edge/edge_acceptor.h"
 #include "node/transport/edge/edge_identity.h"
@@ -62,12 +64,13 @@ class GrpcIncomingStream final : public EdgeCaller,
                                  public std::enable_shared_from_this<GrpcIncomingStream> {
  public:
   // `faults` may be null.
-  GrpcIncomingStream(std::shared_ptr<GrpcStreamAcceptor> acceptor, std::function<Round()> round,
-                     std::shared_ptr<EdgeFaults> faults);
+  GrpcIncomingStream(std::shared_ptr<GrpcStreamAcceptor> acceptor, RankNames names,
+                     std::function<Round()> round, std::shared_ptr<EdgeFaults> faults);
 
   // Waits for a caller.
   void Await(RawGossip& service, GrpcQueue& queue);
 
+  bool MayBe(Rank rank) const override { return IsCertified(names_, call_, rank); }
   void AnswerHello(const EdgeIdentity& self) override;
   void Admit(std::shared_ptr<PeerLink> link) override;
   std::string address() const override { return call_.peer(); }
@@ -100,6 +103,7 @@ class GrpcIncomingStream final : public EdgeCaller,
   bool Held() { return faults_ != nullptr && admitted() && !Ending() && faults_->Holds(peer_); }
 
   const std::shared_ptr<GrpcStreamAcceptor> acceptor_;
+  const RankNames names_;
   const std::shared_ptr<EdgeFaults> faults_;
   std::atomic<Rank> peer_ = -1;  // once admitted
   ReceivingEnd talk_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "node/server/certified_rank.h"
 #include "node/transport/grpc/grpc_bytes.h"
 #include "node/transport/grpc/grpc_transport_options.h"
 
@@ -20,9 +21,12 @@ constexpr char kMethod[] = "/grapevine.gossip.Gossip/Exchange";
 
 std::shared_ptr<grpc::Channel> NewChannel(const GrpcOutgoingEdge::Context& context) {
   const auto& credentials = context.options.credentials;
+  grpc::ChannelArguments arguments =
+      TransportChannelArguments(context.address, context.options.peer_timeout);
+  RequireRank(context.options.names, context.link->peer(), &arguments);
   return grpc::CreateCustomChannel(
       context.address, credentials != nullptr ? credentials : grpc::InsecureChannelCredentials(),
-      TransportChannelArguments(context.address, context.options.peer_timeout));
+      arguments);
 }
 
 // A copy: the vector itself stays right.

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "base/ids.h"
+#include "node/identity/rank_names.h"
 #include "node/identity/run_token.h"
 #include "node/transport/grpc/edge_faults.h"
 
@@ -31,6 +32,8 @@ struct GrpcTransportOptions {
   static constexpr int64_t kMaxChunkBytes = 3 << 20;
   // For outgoing connections; plain text when null.
   std::shared_ptr<grpc::ChannelCredentials> credentials;
+  // By which certificates name ranks.
+  RankNames names = {};
   // The secret that the nodes of the run share.
   RunToken token = {};
   // The round this node is in, for heartbeats; from any thread, without blocking.

@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -24,6 +23,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "system/file_descriptor.h"
+#include "tests/testing/certificates.h"
 
 namespace grapevine {
 namespace {
@@ -289,22 +289,16 @@ TEST(GrpcServer, OffLoopbackNeedsTlsOrInsecure) {
   EXPECT_TRUE(GrpcCredentials::Load({})->ForChannel("127.0.0.1").ok());
 }
 
+constexpr char kLocal[] = "IP:127.0.0.1 DNS:localhost";
+
 // Two authorities, each with a certificate for 127.0.0.1.
 class Tls : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    if (std::system("openssl version >/dev/null 2>&1") != 0) return;
+    if (!testing::CanMakeCertificates()) return;
     folder_ = new std::string(::testing::TempDir() + "/tls");
-    std::filesystem::create_directories(*folder_);
     for (const std::string name : {"one", "two"}) {
-      const std::string base = *folder_ + "/" + name;
-      Run("openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca-" + name + " -keyout " +
-          base + "-ca.key -out " + base + "-ca.pem");
-      Run("openssl req -newkey rsa:2048 -nodes -subj /CN=node -keyout " + base + ".key -out " +
-          base + ".csr");
-      std::ofstream(base + ".ext") << "subjectAltName=IP:127.0.0.1,DNS:localhost\n";
-      Run("openssl x509 -req -days 2 -in " + base + ".csr -CA " + base + "-ca.pem -CAkey " + base +
-          "-ca.key -CAcreateserial -extfile " + base + ".ext -out " + base + ".pem");
+      EXPECT_TRUE(testing::MakeCertificates(*folder_ + "/" + name, "run", 1, kLocal));
     }
   }
 
@@ -318,7 +312,7 @@ class Tls : public ::testing::Test {
 
   static TlsOptions Options(const std::string& name) {
     const std::string base = *folder_ + "/" + name;
-    return {.ca = base + "-ca.pem", .cert = base + ".pem", .key = base + ".key"};
+    return {.ca = base + "/ca.pem", .cert = base + "/node-0.pem", .key = base + "/node-0.key"};
   }
 
   static grpc::Status CheckWith(const GrpcServer& server, const TlsOptions& tls) {
@@ -369,7 +363,7 @@ TEST_F(Tls, AKeyOfAnotherCertificateIsNamed) {
 TEST_F(Tls, AnEncryptedKeyIsNamed) {
   TlsOptions encrypted = Options("one");
   encrypted.key = *folder_ + "/encrypted.key";
-  for (const std::string form : {"pkcs8 -topk8", "rsa -aes256 -traditional"}) {
+  for (const std::string form : {"pkcs8 -topk8", "ec -aes256"}) {
     Run("openssl " + form + " -passout pass:secret -in " + Options("one").key + " -out " +
         encrypted.key);
     ExpectUnfit(encrypted, AllOf(HasSubstr("--tls-key: " + encrypted.key + " is encrypted"),
@@ -403,11 +397,10 @@ TEST_F(Tls, ItsDatesAreLookedAt) {
 }
 
 TEST_F(Tls, AnAuthorityThatExpiresIsNamed) {
-  const std::string base = *folder_ + "/long";
-  Run("openssl x509 -req -days 300 -in " + *folder_ + "/one.csr -CA " + *folder_ +
-      "/one-ca.pem -CAkey " + *folder_ + "/one-ca.key -CAcreateserial -out " + base + ".pem");
-  TlsOptions options = Options("one");
-  options.cert = base + ".pem";
+  ASSERT_TRUE(testing::MakeCertificates(*folder_ + "/long", "run", 1, kLocal));
+  // Another one for the node, of the authority that is there.
+  ASSERT_TRUE(testing::MakeCertificates(*folder_ + "/long", "run", 1, kLocal, /*days=*/300));
+  const TlsOptions options = Options("long");
   const auto valid = GrpcCredentials::Load(options);
   ASSERT_TRUE(valid.ok()) << valid.status();
   EXPECT_THAT(valid->warning(), HasSubstr("--tls-ca: " + options.ca + " expires on 20"));
@@ -435,6 +428,9 @@ TEST(TlsFlags, AllThreeOrNone) {
   const auto some = GrpcCredentials::Load({.ca = "ca.pem", .key = "key.pem"});
   EXPECT_EQ(FailureOf(some.status()), Failure::kUsage);
   EXPECT_THAT(std::string(some.status().message()), HasSubstr("missing: --tls-cert"));
+  // Callers without a certificate would be taken for any rank.
+  const auto none = GrpcCredentials::Load({.insecure = true, .names = RankNames("run")});
+  EXPECT_EQ(FailureOf(none.status()), Failure::kUsage);
   const auto both = GrpcCredentials::Load({.ca = "a", .cert = "b", .key = "c", .insecure = true});
   EXPECT_EQ(FailureOf(both.status()), Failure::kUsage);
 }

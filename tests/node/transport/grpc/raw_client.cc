@@ -5,6 +5,7 @@
 #include <grpcpp/security/credentials.h>
 
 #include <chrono>
+#include <utility>
 
 #include "kernels/passes/crc32c.h"
 
@@ -23,7 +24,9 @@ std::shared_ptr<grpc::Channel> OwnConnection(const std::string& address) {
 
 }  // namespace
 
-RawClient::RawClient(const std::string& address) : channel_(OwnConnection(address)) {
+RawClient::RawClient(const std::string& address) : RawClient(OwnConnection(address)) {}
+
+RawClient::RawClient(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(channel)) {
   call_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
   call_.set_wait_for_ready(true);
   const grpc::internal::RpcMethod method(kMethod, grpc::internal::RpcMethod::BIDI_STREAMING);

@@ -22,7 +22,9 @@ namespace grapevine {
 
 class RawClient {
  public:
+  // In plain text, on a connection of its own.
   explicit RawClient(const std::string& address);
+  explicit RawClient(std::shared_ptr<grpc::Channel> channel);
 
   bool Send(const gossip::ToReceiver& message) { return SendBytes(message.SerializeAsString()); }
   bool SendBytes(const std::string& bytes);
