@@ -81,6 +81,7 @@ class ResilientAlgorithm final : public Algorithm, private Host {
     host_->Gradient(at, into, round, cuts);
   }
   void Combine(Part out, std::span<const Term> terms) override { host_->Combine(out, terms); }
+  void Clip(Part part, double limit) override { host_->Clip(part, limit); }
   void Step(const StepRequest& request) override { host_->Step(request); }
   SendId Send(Rank to, Tag tag, const Payload& payload, const Note& note) override {
     return host_->Send(MemberOf(to), tag, payload, note);
