@@ -32,6 +32,7 @@ class CarriedState final : public StateVisitor {
 
   void Vector(std::string_view name, Vec vector) override;
   void Number(std::string_view name, double* number) override;
+  void Weight(std::string_view name, double* weight) override { Number(name, weight); }
   void Rounds(std::string_view name, int64_t* rounds) override;
   void Message(std::string_view name, const StateMessage& message) override;
 
