@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "base/units.h"
