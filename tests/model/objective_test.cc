@@ -139,7 +139,8 @@ TEST(QuadraticObjectiveTest, TheNoiseHasItsDeviationAndItsKey) {
   EXPECT_NE(noise, draw(1, 2, 4));
 }
 
-TEST(PhantomObjectiveTest, LeavesTheGradientAlone) {
+// What nodes exchange are numbers, and memory that was never written may hold none.
+TEST(PhantomObjectiveTest, ClearsAGradientOnceAndLeavesItAlone) {
   PhantomObjective objective({.elements = 3, .batch_size = 8});
   EXPECT_EQ(objective.layout().size, 3);
   EXPECT_EQ(objective.layout().parameter_size, 3);
@@ -148,6 +149,9 @@ TEST(PhantomObjectiveTest, LeavesTheGradientAlone) {
   objective.Initialize(replica.data());
   EXPECT_EQ(replica, std::vector<float>(3, 0));
   ASSERT_TRUE(objective.Gradient(replica.data(), 0, gradient.data()).ok());
+  EXPECT_EQ(gradient, std::vector<float>(3, 0));
+  gradient.assign(3, 7);
+  ASSERT_TRUE(objective.Gradient(replica.data(), 1, gradient.data()).ok());
   EXPECT_EQ(gradient, std::vector<float>(3, 7));
 }
 

@@ -358,7 +358,9 @@ TEST(SendQueue, DisbelievesAReceiverThatDeclinesWhatItGrantedOnAConnectionBefore
     queue.Push(Step(1), Offered(1));
     EXPECT_THAT(Notices(&queue), ElementsAre("offer 1"));
     ASSERT_TRUE(queue.Grant(Step(1), Credit::kAtOnce).ok());
-    if (left) EXPECT_TRUE(queue.Next().has_value());
+    if (left) {
+      EXPECT_TRUE(queue.Next().has_value());
+    }
     ASSERT_TRUE(queue.Resume({.offers = 1, .open_offers = {1}}).ok());
     EXPECT_EQ(queue.Decline(Step(1)).message(),
               "declined channel 0, index 1, step 1, which it had granted");

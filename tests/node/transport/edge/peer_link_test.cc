@@ -422,7 +422,9 @@ TEST_F(PeerLinkTest, AnInterruptionIsOverOnceSomethingNewHasCome) {
     const absl::StatusOr<ResumePoint> point = Calls(incoming_, call);
     ASSERT_TRUE(point.ok());
     ASSERT_TRUE(other->Resume(1, *point).ok());
-    if (call == 1) ASSERT_TRUE(other->Granted({.tags = {kTag}}).ok());
+    if (call == 1) {
+      ASSERT_TRUE(other->Granted({.tags = {kTag}}).ok());
+    }
     const std::optional<PeerLink::Departing> piece = other->Next();
     ASSERT_TRUE(piece.has_value());
     ASSERT_TRUE(link_.Landed(std::get<Piece>(*piece).header, 0).ok());
@@ -439,7 +441,9 @@ TEST_F(PeerLinkTest, WhatHasArrivedBeforeIsNoProgress) {
   ASSERT_TRUE(link_.Send(kTag, Zeros(4000), nullptr).ok());
   for (int call = 0; call < 6; ++call) {
     ASSERT_TRUE(link_.Resume(1, {.partial_bytes = call % 2 * 4000, .partial = kTag}).ok());
-    if (call % 2 == 0) ASSERT_TRUE(link_.Granted({.tags = {kTag}}).ok());
+    if (call % 2 == 0) {
+      ASSERT_TRUE(link_.Granted({.tags = {kTag}}).ok());
+    }
     ASSERT_TRUE(link_.Next().has_value());
     link_.OutgoingBroke(absl::UnavailableError("broke off"));
     link_.Tick(kTick, kLong);
