@@ -47,8 +47,7 @@ std::vector<std::pair<Rank, Rank>> EdgesOf(const Topology& topology) {
     }
   }
   std::ranges::sort(edges);
-  const auto repeated = std::ranges::unique(edges);
-  edges.erase(repeated.begin(), repeated.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   return edges;
 }
 
