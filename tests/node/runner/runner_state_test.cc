@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/failure.h"
 #include "tests/node/runner/fleet.h"
 
 namespace grapevine::testing {
