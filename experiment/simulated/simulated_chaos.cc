@@ -81,12 +81,8 @@ absl::StatusOr<std::unique_ptr<SimulatedChaos>> SimulatedChaos::Make(
     return fault.round ? *fault.round < begin : fault.time < nanoseconds(begin_time);
   });
   ASSIGN_OR_RETURN(std::unique_ptr<LineFile> record, LineFile::Open(ChaosPath(run_directory)));
-  std::unique_ptr<SimulatedChaos> chaos(
+  return std::unique_ptr<SimulatedChaos>(
       new SimulatedChaos(experiment, std::move(faults), std::move(record)));
-  for (Rank rank = 0; rank < experiment.config().nodes(); ++rank) {
-    RETURN_IF_ERROR(chaos->OnBoundary(rank, begin, begin_time, Vec()));
-  }
-  return chaos;
 }
 
 std::unique_ptr<NetworkModel> SimulatedChaos::Network(std::unique_ptr<NetworkModel> network,
@@ -101,31 +97,31 @@ std::unique_ptr<const ComputeTime> SimulatedChaos::Compute(
 
 absl::Status SimulatedChaos::OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec) {
   for (const auto& begun : timeline_.TakeDue(nanoseconds(now))) {
-    RETURN_IF_ERROR(Begin(begun, completed, begun.fault->time.count()));
+    RETURN_IF_ERROR(Happen(begun, completed, begun.fault->time.count()));
   }
   for (const auto& begun : timeline_.OnRound(rank, completed, nanoseconds(now))) {
     const bool first = begun.fault->ranks.empty() ? rank == 0 : rank == begun.fault->ranks[0];
     if (!first) continue;  // recorded once
-    RETURN_IF_ERROR(Begin(begun, completed, now));
+    RETURN_IF_ERROR(Happen(begun, completed, now));
   }
   return absl::OkStatus();
 }
 
-absl::Status SimulatedChaos::Begin(const FaultTimeline::Begun& begun, Round round,
-                                   Nanoseconds now) {
+absl::Status SimulatedChaos::Begin(Simulation* simulation, Round round) {
+  simulation_ = simulation;
+  for (Rank rank = 0; rank < simulation->nodes(); ++rank) {
+    RETURN_IF_ERROR(OnBoundary(rank, round, simulation->now(), Vec()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SimulatedChaos::Happen(const FaultTimeline::Begun& begun, Round round,
+                                    Nanoseconds now) {
   RETURN_IF_ERROR(record_->Append(ChaosLine(begun, round, nanoseconds(now))));
   const Fault& fault = *begun.fault;
   if (!shrinks_ || fault.kind != FaultKind::kKill) return VerdictOn(fault, peer_timeout_);
-  deaths_.push_back({fault.ranks[0], now});
-  if (simulation_ != nullptr) Attach(simulation_);
+  simulation_->KillAt(fault.ranks[0], now);
   return absl::OkStatus();
-}
-
-void SimulatedChaos::Attach(Simulation* simulation) {
-  simulation_ = simulation;
-  for (const Death& death : std::exchange(deaths_, {})) {
-    simulation_->KillAt(death.rank, death.when);
-  }
 }
 
 absl::Status SimulatedChaos::Verdict(const absl::Status& how) {

@@ -1,5 +1,6 @@
 // The faults of --chaos as they happen to simulated nodes: pauses take virtual time, and what ends
-// a run of real nodes ends the simulation with their verdict.
+// a run of real nodes ends the simulation with their verdict; with --on-failure=shrink, a node that
+// is killed dies alone.
 #ifndef GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CHAOS_H_
 #define GRAPEVINE_EXPERIMENT_SIMULATED_SIMULATED_CHAOS_H_
 
@@ -7,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -36,29 +36,23 @@ class SimulatedChaos final : public SimObserver {
   std::unique_ptr<const ComputeTime> Compute(std::unique_ptr<const ComputeTime> compute) const;
 
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, Vec model) override;
-  // The simulation in which nodes die, and which outlives this from now on. With
-  // --on-failure=shrink the others go on; otherwise a death ends the run.
-  void Attach(Simulation* simulation);
+  // All nodes are about to begin in this round of the simulation, which has the parts above. An
+  // error is the verdict of a fault that ends the run there.
+  absl::Status Begin(Simulation* simulation, Round round);
   // How the run has ended: where nodes wait for what never comes, because of a fault.
   absl::Status Verdict(const absl::Status& how);
 
  private:
-  struct Death {
-    Rank rank;
-    Nanoseconds when;
-  };
-
   SimulatedChaos(const Experiment& experiment, FaultSchedule faults,
                  std::unique_ptr<LineFile> record);
 
   // Records it; the verdict if it ends the run.
-  absl::Status Begin(const FaultTimeline::Begun& begun, Round round, Nanoseconds now);
+  absl::Status Happen(const FaultTimeline::Begun& begun, Round round, Nanoseconds now);
 
   const std::chrono::nanoseconds peer_timeout_;
   const uint64_t seed_;
   const bool shrinks_;
-  Simulation* simulation_ = nullptr;
-  std::vector<Death> deaths_;  // before it is attached
+  Simulation* simulation_ = nullptr;  // once it begins
   const std::unique_ptr<LineFile> record_;
   FaultTimeline timeline_;
 };

@@ -106,7 +106,7 @@ absl::Status SimulatedRun::Prepare() {
                         .effects = cluster_->effects(),
                         .observer = &observers_,
                         .interrupted = options_.interrupted}));
-  if (chaos_) chaos_->Attach(simulation_.get());
+  if (chaos_) RETURN_IF_ERROR(chaos_->Begin(simulation_.get(), begin()));
   if (resumed_) {
     ASSIGN_OR_RETURN(const RunSoFar so_far, ReadRunSoFar(*experiment_, options_.run_directory,
                                                          *resumed_, *course_, &horizon_));
@@ -211,7 +211,7 @@ absl::Status SimulatedRun::OnCut(const CutTimes& cut, Vec model) {
 }
 
 absl::Status SimulatedRun::OnDeath(Rank rank, Nanoseconds) {
-  if (simulation_->living() > 0) return collector_->Lose(rank);
+  if (simulation_->living() > 0) return collector_->Lose(rank, BytesSent(rank));
   return WithFailure(
       absl::AbortedError(absl::StrCat("rank ", rank, " is lost, and was the last one")),
       Failure::kPeerLost);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace grapevine {
+
 Membership::Membership(Rank nodes, const NetworkModel* network, SimQueue* queue)
     : network_(network),
       queue_(queue),

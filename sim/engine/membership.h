@@ -63,7 +63,7 @@ class Membership {
   ViewAgreement agreement_;
   std::deque<View> views_;         // all: events point at them
   std::vector<Nanoseconds> last_;  // delivery to each node: what it is told comes in order
-  std::vector<News> news_;         // of which events are in the queue
+  std::vector<News> news_;         // all that was on its way: some for each death
 };
 
 }  // namespace grapevine

@@ -185,13 +185,13 @@ SendId MessageExchange::Send(Rank from, Rank to, Tag tag, const Payload& payload
                                    .left = 0,
                                    .arrived = 0});
   messages_[id].offered = offered;
-  if (!offered) bytes_sent_[from] += messages_[id].times.bytes;
   vectors_->Hold(id, payload);
   if (LeftOut(from, to)) {
     EndSend(id, when);
     Void(id);
     return send;
   }
+  if (!offered) bytes_sent_[from] += messages_[id].times.bytes;
   Sender& sender = senders_[from];
   const auto credit = std::ranges::find_if(
       sender.credits, [&](const Granted& c) { return c.to == to && c.tag == tag; });

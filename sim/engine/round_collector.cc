@@ -24,8 +24,10 @@ void RoundCollector::OnGradient(Rank rank, double loss, int64_t passes,
 absl::Status RoundCollector::OnBoundary(Rank rank, Round completed, Nanoseconds now,
                                         int64_t bytes_sent, const SharedVector& model) {
   if (!options_.measured(completed)) return absl::OkStatus();
-  Open& open = open_[completed];
+  const auto [at, first] = open_.try_emplace(completed);
+  Open& open = at->second;
   MeasuredRound& measured = open.measured;
+  if (first) measured.bytes_sent = lost_bytes_;
   const Gradients gradients = std::exchange(gradients_[rank], {});
   measured.completed = completed;
   measured.time = std::max(measured.time, now);
@@ -41,10 +43,12 @@ absl::Status RoundCollector::OnBoundary(Rank rank, Round completed, Nanoseconds 
   return EmitComplete();
 }
 
-absl::Status RoundCollector::Lose(Rank rank) {
+absl::Status RoundCollector::Lose(Rank rank, int64_t bytes_sent) {
   --living_;
+  lost_bytes_ += bytes_sent;
   for (auto& [completed, open] : open_) {
-    open.nodes.erase(rank);
+    const bool counted = open.nodes.erase(rank) > 0;
+    if (!counted) open.measured.bytes_sent += bytes_sent;
     if (!open.measured.models.empty()) open.measured.models[rank] = {};
   }
   return EmitComplete();

@@ -47,9 +47,9 @@ class RoundCollector {
   // `model` is empty for a phantom.
   absl::Status OnBoundary(Rank rank, Round completed, Nanoseconds now, int64_t bytes_sent,
                           const SharedVector& model);
-  // Nothing more comes of `rank`: rounds are complete without it, and those that are still open
-  // are without its model.
-  absl::Status Lose(Rank rank);
+  // Nothing more comes of `rank`, which has sent so much: rounds are complete without it, and those
+  // that are still open are without its model. What it has sent counts in all that come.
+  absl::Status Lose(Rank rank, int64_t bytes_sent);
 
  private:
   struct Open {
@@ -68,6 +68,7 @@ class RoundCollector {
   const Options options_;
   const Emit emit_;
   Rank living_;
+  int64_t lost_bytes_ = 0;            // sent by those that are lost
   std::vector<Gradients> gradients_;  // of each rank since its last measured round
   std::map<Round, Open> open_;
 };

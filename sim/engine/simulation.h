@@ -87,10 +87,11 @@ class Simulation final : private StoreHost, private AlarmClock {
     return nodes_[rank].algorithm->VisitState(state, *this);
   }
   // The node dies then, not before now: it does nothing any more. The others agree to go on without
-  // it, or, where their algorithm cannot (algorithm/membership/resilient_algorithm.h), Run ends
-  // with an error that names it.
+  // it; where their algorithm cannot (algorithm/membership/resilient_algorithm.h), Run ends with
+  // its error.
   void KillAt(Rank rank, Nanoseconds when);
   bool alive(Rank rank) const { return !nodes_[rank].dead; }
+  Rank nodes() const { return options_.nodes; }
   Rank living() const { return living_; }
   // The latest that was agreed upon; null where nobody was to die.
   const View* view() const { return membership_ ? &membership_->view() : nullptr; }

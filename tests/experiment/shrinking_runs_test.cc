@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -25,6 +26,7 @@ using Settings = std::map<std::string, std::string>;
 struct MortalResult {
   absl::StatusOr<Summary> summary;
   std::vector<int64_t> living;  // of each measurement; all: 8
+  std::vector<int64_t> bytes;   // bytes_sent_total of each
 };
 
 MortalResult RunMortals(Settings settings, const std::string& folder) {
@@ -47,6 +49,7 @@ MortalResult RunMortals(Settings settings, const std::string& folder) {
                                        .on_metrics =
                                            [&](const RunMetrics& metrics) {
                                              result.living.push_back(metrics.living.value_or(8));
+                                             result.bytes.push_back(*metrics.bytes_sent_total);
                                            }})
           .Run();
   return result;
@@ -68,6 +71,8 @@ TEST(ShrinkingRuns, GoOnWithoutThoseWhoDie) {
   EXPECT_EQ(result.living.front(), 8);
   EXPECT_EQ(result.living.back(), 5);
   EXPECT_EQ(result.summary->rounds, 80);
+  EXPECT_TRUE(std::ranges::is_sorted(result.bytes)) << "what the lost have sent was sent";
+  EXPECT_LT(result.bytes.back(), whole.bytes.back());
   EXPECT_NEAR(*result.summary->test_accuracy, *whole.summary->test_accuracy, 0.05);
   for (const Rank lost : {0, 3, 5}) EXPECT_FALSE(std::filesystem::exists(NodeModel(run, lost)));
   for (const Rank left : {1, 2, 4, 6, 7})

@@ -107,7 +107,7 @@ TEST(Membership, ADeathCostsItsDetectionAndLittleMore) {
   EXPECT_LE(cost, 560 * kMillisecond);
 }
 
-TEST(Membership, RunsThatCannotGoOnAreStuckAndSaySo) {
+TEST(Membership, RunsThatCannotGoOnSaySo) {
   MortalRun run{.resilient = false};
   run.Make();
   run.simulation->KillAt(3, 200 * kMillisecond);
