@@ -1,0 +1,103 @@
+// A store that all nodes of a run can reach: small values under keys, which change by comparison
+// alone where several would write, and vanish with whoever kept them alive.
+//
+// It is for what must outlive any one node: where rank 0 is, and who has its role. Each change of
+// the store has a revision, larger than all before. A key that is written under a lease goes when
+// the lease does: when its holder revokes it, or fails to keep it alive for its time to live. The
+// revision that created a key fences what its holder does: a later holder's is larger.
+//
+// Every call has a deadline and ends soon after it. Unavailable says which store does not answer,
+// for how long it was asked, and the remedy; the change that was asked for may have happened all
+// the same. InvalidArgument refuses a key or a value out of bounds.
+//
+// Thread-safety: all methods from any thread.
+#ifndef GRAPEVINE_NODE_STORE_STORE_H_
+#define GRAPEVINE_NODE_STORE_STORE_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace grapevine {
+
+using StoreRevision = int64_t;  // from 1; 0: of a key that does not exist
+using LeaseId = int64_t;        // 0: no lease
+using StoreDeadline = std::chrono::steady_clock::time_point;
+
+struct StoredValue {
+  std::string value;           // any bytes
+  StoreRevision created = 0;   // by which change the key came to exist
+  StoreRevision modified = 0;  // by which it got this value
+  LeaseId lease = 0;
+
+  friend bool operator==(const StoredValue&, const StoredValue&) = default;
+};
+
+class Store {
+ public:
+  static constexpr size_t kMaxKey = 100;  // bytes, of any kind; at least one
+  static constexpr size_t kMaxValue = size_t{64} << 10;
+  static constexpr std::chrono::seconds kMinTimeToLive{1};
+  static constexpr std::chrono::hours kMaxTimeToLive{24};
+
+  virtual ~Store() = default;
+
+  // For messages: "etcd at 10.0.0.1:2379".
+  virtual const std::string& name() const = 0;
+
+  // No value if the key does not exist.
+  virtual absl::StatusOr<std::optional<StoredValue>> Get(std::string_view key,
+                                                         StoreDeadline deadline) = 0;
+  // Writes whatever was there. NotFound if the lease has gone.
+  virtual absl::StatusOr<StoreRevision> Put(std::string_view key, std::string_view value,
+                                            LeaseId lease, StoreDeadline deadline) = 0;
+  // Writes if the key was last modified by `expected` (0: does not exist). No value if it was not:
+  // somebody else was first. Of several that expect the same, one writes. NotFound as Put.
+  virtual absl::StatusOr<std::optional<StoreRevision>> CompareAndSwap(std::string_view key,
+                                                                      StoreRevision expected,
+                                                                      std::string_view value,
+                                                                      LeaseId lease,
+                                                                      StoreDeadline deadline) = 0;
+  // Whether it existed.
+  virtual absl::StatusOr<bool> Delete(std::string_view key, StoreDeadline deadline) = 0;
+
+  // A lease that lives for `time_to_live` from now on and from each KeepAlive; a store may give a
+  // little more time, never less.
+  virtual absl::StatusOr<LeaseId> Grant(std::chrono::milliseconds time_to_live,
+                                        StoreDeadline deadline) = 0;
+  // NotFound if the lease has gone, and with it its keys.
+  virtual absl::Status KeepAlive(LeaseId lease, StoreDeadline deadline) = 0;
+  // Ends it at once, with its keys; OK if it has gone already.
+  virtual absl::Status Revoke(LeaseId lease, StoreDeadline deadline) = 0;
+
+  // Waits until the key's last change is not `known` (0: it did not exist), and returns what is
+  // there then; at the deadline, what has not changed. Changes in between may be missed, never
+  // the last one.
+  virtual absl::StatusOr<std::optional<StoredValue>> AwaitChange(std::string_view key,
+                                                                 StoreRevision known,
+                                                                 StoreDeadline deadline) = 0;
+};
+
+// The change that made it what it is.
+inline StoreRevision RevisionOf(const std::optional<StoredValue>& value) {
+  return value ? value->modified : 0;
+}
+
+// For implementations. InvalidArgument names what is out of bounds.
+absl::Status CheckStoreKey(std::string_view key);
+absl::Status CheckStoreValue(std::string_view value);
+absl::Status CheckTimeToLive(std::chrono::milliseconds time_to_live);
+
+// Unavailable: "NAME did not answer within 2.0 s: WHY; REMEDY".
+absl::Status StoreAway(const std::string& name, std::chrono::nanoseconds asked,
+                       std::string_view why, std::string_view remedy);
+
+}  // namespace grapevine
+
+#endif  // GRAPEVINE_NODE_STORE_STORE_H_

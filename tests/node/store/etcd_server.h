@@ -1,0 +1,36 @@
+// An etcd of a test's own, if it is installed (Debian's etcd-server).
+#ifndef GRAPEVINE_TESTS_NODE_STORE_ETCD_SERVER_H_
+#define GRAPEVINE_TESTS_NODE_STORE_ETCD_SERVER_H_
+
+#include <memory>
+#include <string>
+
+#include "system/child_process.h"
+
+namespace grapevine::testing {
+
+// Thread-compatible.
+class EtcdServer {
+ public:
+  // The program; empty if there is none.
+  static std::string Program();
+  static constexpr char kMissing[] = "etcd is not installed (Debian's etcd-server)";
+
+  // Keeps its data in `folder`. Serves soon: its callers wait.
+  explicit EtcdServer(const std::string& folder);
+
+  int port() const { return port_; }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  // It hangs from when this returns until it thaws.
+  void Freeze();
+  void Thaw();
+  void Kill() { process_.reset(); }
+
+ private:
+  int port_;
+  std::unique_ptr<ChildProcess> process_;
+};
+
+}  // namespace grapevine::testing
+
+#endif  // GRAPEVINE_TESTS_NODE_STORE_ETCD_SERVER_H_
