@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "node/control/control.pb.h"
 #include "node/runner/state_lane.h"
+#include "system/mutex.h"
 #include "system/worker_thread.h"
 
 namespace grapevine {
@@ -34,19 +35,27 @@ class NodeCheckpoints {
   // Never waits; the last one has been written. `time` since the run began.
   void Save(SavedNode saved, std::chrono::nanoseconds time);
   // A checkpoint is complete: this node's parts of all but this one and the one before it go.
-  // Never waits.
+  // Never waits. Of one that this node has no part of, rank 0 cannot know: nothing goes.
   void OnComplete(Round round);
-  // Waits until all is written; kOutput if that takes longer.
+  // Waits until all is written; the first error, or kOutput if that takes longer.
   absl::Status Drain(std::chrono::steady_clock::time_point deadline);
 
  private:
   void Write(const SavedNode& saved, std::chrono::nanoseconds time);
   absl::Status WriteAndReport(const SavedNode& saved, std::chrono::nanoseconds time);
-  void RemoveOld(Round complete);
+  void Report(control::SavedPart part);
+  void RemoveOld();
+  // The first round whose part stays.
+  Round TakeKept();
 
   const Parts parts_;
-  Round complete_ = 0;   // the last one: the thread's
-  WorkerThread worker_;  // last: its jobs use the rest
+  Mutex mutex_;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  Round reported_ ABSL_GUARDED_BY(mutex_) = 0;
+  Round complete_ ABSL_GUARDED_BY(mutex_) = 0;  // the last one
+  Round kept_ ABSL_GUARDED_BY(mutex_) = 0;      // the one before it
+  bool removing_ ABSL_GUARDED_BY(mutex_) = false;
+  WorkerThread worker_;  // last: its jobs use the rest; a state and a removal wait at most
 };
 
 }  // namespace grapevine
