@@ -246,6 +246,10 @@ absl::Status NodeSession::Conclude() {
     if (end_) return *end_;
   }
   RETURN_IF_ERROR(callbacks_.on_all_done());
+  {
+    MutexLock lock(mutex_);
+    if (end_) return *end_;  // meanwhile
+  }
   coordinator_->Finish();
   return absl::OkStatus();
 }

@@ -64,7 +64,9 @@ void CheckpointCompletion::OnOver(Round round) {
 }
 
 absl::Status CheckpointCompletion::Drain(std::chrono::steady_clock::time_point deadline) {
-  if (worker_.Drain(deadline)) return absl::OkStatus();
+  const bool drained = worker_.Drain(deadline);
+  MutexLock lock(mutex_);
+  if (drained || !status_.ok()) return status_;
   return OutputError(absl::StrCat(parts_.run_directory,
                                   "/checkpoints takes no checkpoint: its disk makes no progress"));
 }
@@ -84,9 +86,17 @@ std::optional<CheckpointDesk::Complete> CheckpointCompletion::TakeReady() {
 
 void CheckpointCompletion::CompleteReady() {
   while (const std::optional<CheckpointDesk::Complete> ready = TakeReady()) {
-    if (const absl::Status status = Complete(*ready); !status.ok()) return parts_.failed(status);
+    if (const absl::Status status = Complete(*ready); !status.ok()) return Fail(status);
     parts_.completed(ready->round);
   }
+}
+
+void CheckpointCompletion::Fail(const absl::Status& why) {
+  {
+    MutexLock lock(mutex_);
+    status_ = why;
+  }
+  parts_.failed(why);
 }
 
 absl::Status CheckpointCompletion::Complete(const CheckpointDesk::Complete& complete) {

@@ -44,13 +44,16 @@ class CheckpointCompletion {
   void OnMeasured(Round round);
   void OnOver(Round round);
 
-  // Waits until those that are complete are written; kOutput if that takes longer.
+  // Waits until those that are complete are written; the error of one that failed, or kOutput if
+  // that takes longer.
   absl::Status Drain(std::chrono::steady_clock::time_point deadline);
 
  private:
   // Has the thread look for what is complete, unless it is about to.
   void Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CompleteReady();
+  // None is completed any more.
+  void Fail(const absl::Status& why);
   std::optional<CheckpointDesk::Complete> TakeReady();
   absl::Status Complete(const CheckpointDesk::Complete& complete);
   // The averaged model, if this machine sees all nodes' parts.
@@ -62,6 +65,7 @@ class CheckpointCompletion {
   Mutex mutex_;
   CheckpointDesk desk_ ABSL_GUARDED_BY(mutex_);
   bool looking_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
   WorkerThread worker_;  // last: its jobs use the rest
 };
 

@@ -197,6 +197,16 @@ TEST(RealRuns, RefuseADamagedPartWithItsRank) {
   EXPECT_EQ(FileText(folder.File("metrics.jsonl")), before);
 }
 
+// All nodes have trained by then; none of them says that all is well.
+TEST(RealRuns, FailIfTheirLastCheckpointDoes) {
+  const ScratchFolder folder;
+  std::filesystem::create_directories(CheckpointPath(folder.path(), 8) + "/manifest.textproto");
+  const auto summary = Train(folder.path(), {{"rounds", "8"}, {"checkpoint_every", "8"}});
+  EXPECT_EQ(FailureOf(summary.status()), Failure::kOutput) << summary.status();
+  EXPECT_THAT(std::string(summary.status().message()), HasSubstr("manifest.textproto"));
+  EXPECT_FALSE(std::filesystem::exists(folder.File("summary.json")));
+}
+
 TEST(RealRuns, ThatAreOverAreRefused) {
   const ScratchFolder folder;
   ASSERT_TRUE(Train(folder.path(), {{"rounds", "8"}}).ok());
