@@ -56,7 +56,8 @@ class CheckpointDesk {
   static constexpr size_t kMostWaiting = 2;
 
  private:
-  // Nodes are that many checkpoints apart at most: a node's own disk holds it up, and all others.
+  // Where nodes are more checkpoints apart, the oldest that lacks parts is none. That is rare: a
+  // node's own disk holds it up, and with it its neighbours.
   static constexpr size_t kMaxOpen = 1024;
 
   absl::Status CheckPart(Rank rank, const control::SavedPart& part) const;

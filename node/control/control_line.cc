@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/counted.h"
 #include "base/failure.h"
 #include "base/printable.h"
 #include "base/status_macros.h"
@@ -45,9 +46,6 @@ absl::Status CheckCut(Round cut, const DirectiveContext& context) {
                                 " of ", context.rounds));
 }
 
-// Sums with the times of any run stay numbers.
-constexpr int64_t kLatest = int64_t{1} << 60;  // 36 years, in ns
-
 absl::Status CheckSettled(const control::Resumed& resumed, const DirectiveContext& context) {
   DirectiveContext so_far = context;
   so_far.joined = true;
@@ -58,9 +56,19 @@ absl::Status CheckSettled(const control::Resumed& resumed, const DirectiveContex
   return absl::OkStatus();
 }
 
+absl::Status CheckTraffic(const control::Resumed& resumed) {
+  for (Rank rank = 0; rank < resumed.parts_size(); ++rank) {
+    const control::SavedPart& part = resumed.parts(rank);
+    if (CanBeCounted(part.bytes_sent()) && CanBeCounted(part.bytes_received())) continue;
+    return Malformed(absl::StrCat("goes on after rank ", rank, " has sent ", part.bytes_sent(),
+                                  " bytes and received ", part.bytes_received()));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckResumed(const control::Resumed& resumed, const DirectiveContext& context) {
-  if (resumed.round() < 0 || resumed.round() > context.rounds || resumed.time_ns() < 0 ||
-      resumed.time_ns() > kLatest || context.sharing > 0) {
+  if (resumed.round() < 0 || resumed.round() > context.rounds || !CanBeCounted(resumed.time_ns()) ||
+      context.sharing > 0) {
     return Malformed(absl::StrCat("goes on from round ", resumed.round(), " of ", context.rounds,
                                   ", after ", resumed.time_ns(), " ns"));
   }
@@ -68,6 +76,7 @@ absl::Status CheckResumed(const control::Resumed& resumed, const DirectiveContex
     return Malformed(absl::StrCat("goes on from the parts of ", resumed.parts_size(), " of ",
                                   context.world_size, " nodes"));
   }
+  RETURN_IF_ERROR(CheckTraffic(resumed));
   return CheckSettled(resumed, context);
 }
 

@@ -75,6 +75,22 @@ TEST(CheckpointDesk, CompletesNoneOfARunThatIsOver) {
   EXPECT_FALSE(desk.ready());
 }
 
+// Then the oldest is none: the run goes on without.
+TEST(CheckpointDesk, LetsANodeBeAnyNumberOfCheckpointsAhead) {
+  constexpr Round kAhead = 5000;
+  CheckpointDesk desk({.nodes = 2,
+                       .rounds = kAhead,
+                       .saved = [](Round) { return true; },
+                       .evaluated = [](Round) { return false; }});
+  for (Round round = 1; round <= kAhead; ++round) Save(desk, round, 0, 1);
+  Save(desk, 1, 1, 2);
+  EXPECT_FALSE(desk.ready());
+  Save(desk, kAhead, 1, 2);
+  const auto complete = desk.Take();
+  ASSERT_TRUE(complete.has_value());
+  EXPECT_EQ(complete->round, kAhead);
+}
+
 TEST(CheckpointDesk, GoesOnWhereTheRunDoes) {
   CheckpointDesk desk = Desk(/*begin=*/20);
   EXPECT_FALSE(desk.OnPart(0, PartOf(20)).ok()) << "is there already";

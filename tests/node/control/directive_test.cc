@@ -1,3 +1,4 @@
+#include <limits>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -142,6 +143,20 @@ TEST(Directive, ARunGoesOnFromWhereItCanHaveBeen) {
   EXPECT_EQ(Objection(directive, growing), "");
   *directive.mutable_roster()->mutable_resumed()->add_settled() = LimitOf(8, 1).round_limit();
   EXPECT_THAT(Objection(directive, growing), HasSubstr("batches of 1 first ones"));
+}
+
+TEST(Directive, ANodeHasSentAndReceivedWhatCanBeCounted) {
+  for (const int64_t bytes : {int64_t{-1}, std::numeric_limits<int64_t>::max()}) {
+    const std::string told = std::to_string(bytes);
+    control::Directive directive = ResumedRoster();
+    directive.mutable_roster()->mutable_resumed()->mutable_parts(1)->set_bytes_sent(bytes);
+    EXPECT_EQ(Objection(directive, kGathering),
+              "goes on after rank 1 has sent " + told + " bytes and received 0");
+    directive = ResumedRoster();
+    directive.mutable_roster()->mutable_resumed()->mutable_parts(1)->set_bytes_received(bytes);
+    EXPECT_EQ(Objection(directive, kGathering),
+              "goes on after rank 1 has sent 0 bytes and received " + told);
+  }
 }
 
 TEST(Directive, ACheckpointIsOfALaterRoundThanTheLast) {
