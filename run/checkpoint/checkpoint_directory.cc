@@ -110,21 +110,28 @@ std::string Listed(const Folders& folders) {
 }
 
 // Where else to go on from.
-std::string BeforeIt(const Checkpoint& checkpoint) {
-  const std::string run = RunOf(checkpoint.path);
+std::string Before(const std::string& checkpoint, Round round) {
+  const std::string run = RunOf(checkpoint);
   const absl::StatusOr<Folders> folders = CompleteIn(run);
   if (!folders.ok()) return "";
-  for (const auto& [round, folder] : *folders) {
-    if (round >= checkpoint.manifest.round()) continue;
+  for (const auto& [earlier, folder] : *folders) {
+    if (earlier >= round) continue;
     return absl::StrCat("go on from the one before it with --resume=", folder);
   }
   return absl::StrCat("there is none before it in ", run);
 }
 
-absl::Status Damaged(const Checkpoint& checkpoint, const absl::Status& why) {
-  return InputError(absl::StrCat(std::string(why.message()), "; the checkpoint of round ",
-                                 checkpoint.manifest.round(), " is damaged, ",
-                                 BeforeIt(checkpoint)));
+absl::Status Damaged(const std::string& checkpoint, Round round, const absl::Status& why) {
+  return InputError(absl::StrCat(std::string(why.message()), "; the checkpoint of round ", round,
+                                 " is damaged, ", Before(checkpoint, round)));
+}
+
+absl::StatusOr<Checkpoint> ReadCheckpoint(const std::string& path, Round round) {
+  absl::StatusOr<CheckpointManifest> manifest = ReadManifest(ManifestPath(path));
+  if (!manifest.ok()) return Damaged(path, round, manifest.status());
+  if (manifest->round() == round) return Checkpoint{path, *std::move(manifest)};
+  return Damaged(path, round,
+                 InputError(ManifestPath(path), absl::StrCat("is of round ", manifest->round())));
 }
 
 absl::Status RemoveFile(const fs::path& path) {
@@ -246,16 +253,17 @@ absl::StatusOr<Checkpoint> FindCheckpoint(const std::string& path) {
     return InputError(absl::StrCat(path, " is no complete checkpoint; ", run, " has ",
                                    folders.empty() ? "none" : Listed(folders)));
   }
-  ASSIGN_OR_RETURN(CheckpointManifest manifest, ReadManifest(ManifestPath(found)));
-  return Checkpoint{found, std::move(manifest)};
+  return ReadCheckpoint(found, *RoundOf(Canonical(found).filename().string()));
 }
 
 absl::StatusOr<NodeState> ReadNodePart(const Checkpoint& checkpoint, Rank rank) {
   const std::string path = NodePartPath(checkpoint.path, rank);
+  const Round round = checkpoint.manifest.round();
   absl::StatusOr<NodeState> state = ReadNodeState(path, rank, &checkpoint.manifest.nodes(rank));
-  if (!state.ok()) return Damaged(checkpoint, state.status());
-  if (state->round == checkpoint.manifest.round()) return state;
-  return Damaged(checkpoint, InputError(path, absl::StrCat("is of round ", state->round)));
+  if (!state.ok()) return Damaged(checkpoint.path, round, state.status());
+  if (state->round == round) return state;
+  return Damaged(checkpoint.path, round,
+                 InputError(path, absl::StrCat("is of round ", state->round)));
 }
 
 absl::StatusOr<std::map<Round, CheckpointPart>> NodePartsIn(const std::string& path, Rank rank) {

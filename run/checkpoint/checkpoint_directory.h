@@ -76,7 +76,8 @@ std::string RunOf(const std::string& path);
 // Whether there are some in that run, complete or not.
 bool HasCheckpoints(const std::string& run);
 
-// The last complete one of the run at `path`; or the one that `path` itself is.
+// The last complete one of the run at `path`; or the one that `path` itself is. Errors about its
+// manifest name the checkpoint before it.
 absl::StatusOr<Checkpoint> FindCheckpoint(const std::string& path);
 
 // Checked against the manifest; `rank` is one of its nodes. Errors name the checkpoint before it.

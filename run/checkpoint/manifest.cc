@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/counted.h"
 #include "base/failure.h"
 #include "base/status_macros.h"
 #include "kernels/passes/crc32c.h"
@@ -19,9 +20,8 @@ namespace {
 using google::protobuf::TextFormat;
 
 constexpr int kMostNodes = 1'000'000;
-// Sums with the rounds and times of any run stay numbers.
+// Sums with the rounds of any run stay numbers.
 constexpr int64_t kMostRounds = int64_t{1} << 48;
-constexpr int64_t kLatest = int64_t{1} << 60;  // 36 years, in ns
 
 std::string WhatIsWrong(const CheckpointManifest& manifest) {
   if (manifest.version() != kManifestVersion) {
@@ -36,12 +36,14 @@ std::string WhatIsWrong(const CheckpointManifest& manifest) {
   }
   for (const CheckpointPart& part : manifest.nodes()) {
     if (part.bytes() <= 0 || !part.has_checksum()) return "a node's part lacks bytes or checksum";
-    if (part.bytes_sent() < 0 || part.bytes_received() < 0) return "a count is negative";
+    if (!CanBeCounted(part.bytes_sent()) || !CanBeCounted(part.bytes_received())) {
+      return "a count is none of a run's";
+    }
   }
   if (manifest.has_model() && (manifest.model().bytes() <= 0 || !manifest.model().has_checksum())) {
     return "the model lacks bytes or checksum";
   }
-  if (manifest.time_ns() < 0 || manifest.time_ns() > kLatest) return "its time is none of a run's";
+  if (!CanBeCounted(manifest.time_ns())) return "its time is none of a run's";
   std::set<std::string> names;
   for (const CheckpointSetting& setting : manifest.settings()) {
     if (setting.name().empty() || !names.insert(setting.name()).second) {

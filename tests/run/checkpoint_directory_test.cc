@@ -15,6 +15,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/failure.h"
 #include "random/keyed_random.h"
@@ -25,6 +26,7 @@
 namespace grapevine {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -206,6 +208,26 @@ TEST(Checkpoints, ThatAreDamagedNameTheOneBefore) {
                         CheckpointPath(run.path(), 20)));
 }
 
+TEST(Checkpoints, WhoseManifestIsDamagedNameTheOneBefore) {
+  const ScratchFolder run;
+  for (const Round round : {20, 40}) Checkpointed(run.path(), round);
+  const std::string remedy =
+      "the checkpoint of round 40 is damaged, go on from the one before it "
+      "with --resume=" +
+      CheckpointPath(run.path(), 20);
+  const std::string last = run.File("checkpoints/round-40/manifest.textproto");
+  const std::string other = testing::FileText(run.File("checkpoints/round-20/manifest.textproto"));
+  for (const auto& [text, what] : {std::pair{std::string("vers"), "manifest.textproto:"},
+                                   std::pair{other, "manifest.textproto: is of round 20"}}) {
+    std::ofstream(last, std::ios::binary) << text;
+    for (const std::string& path : {run.path(), CheckpointPath(run.path(), 40) + "/"}) {
+      const absl::Status status = FindCheckpoint(path).status();
+      EXPECT_EQ(FailureOf(status), Failure::kInput);
+      EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr(what), HasSubstr(remedy)));
+    }
+  }
+}
+
 TEST(Checkpoints, OfARealRunAreRemovedByEachNode) {
   const ScratchFolder run;
   for (const Round round : {20, 40}) Checkpointed(run.path(), round);
@@ -250,7 +272,9 @@ TEST(Checkpoints, RefuseManifestsThatCannotBe) {
   EXPECT_THAT(error(good + "time_ns: 9000000000000000000"), HasSubstr("its time is none"));
   EXPECT_THAT(error("version: 1 round: 9000000000000000000"), HasSubstr("it names no round"));
   EXPECT_THAT(error(good + "nodes { bytes: 1 checksum: 1 bytes_sent: -1 }"),
-              HasSubstr("a count is negative"));
+              HasSubstr("a count is none of a run's"));
+  EXPECT_THAT(error(good + "nodes { bytes: 1 checksum: 1 bytes_received: 9223372036854775807 }"),
+              HasSubstr("a count is none of a run's"));
   EXPECT_THAT(error(good + "settings { name: 'a' } settings { name: 'a' }"), HasSubstr("twice"));
 }
 
