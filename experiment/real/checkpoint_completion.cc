@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -34,8 +35,9 @@ CheckpointManifest ManifestWith(CheckpointManifest manifest,
 }
 
 // NotFound if the algorithm keeps none.
-absl::StatusOr<SharedVector> ModelOf(const std::string& checkpoint, Rank rank, int64_t size) {
-  ASSIGN_OR_RETURN(SharedVector model, ReadNodeModel(NodePartPath(checkpoint, rank), rank));
+absl::StatusOr<SharedVector> ModelOf(const std::string& checkpoint, Rank rank,
+                                     const CheckpointPart& part, int64_t size) {
+  ASSIGN_OR_RETURN(SharedVector model, ReadNodeModel(NodePartPath(checkpoint, rank), rank, part));
   if (model.size != size) return absl::NotFoundError("the state has no model");
   return model;
 }
@@ -111,21 +113,29 @@ absl::Status CheckpointCompletion::Complete(const CheckpointDesk::Complete& comp
 absl::Status CheckpointCompletion::WriteModel(const std::string& checkpoint,
                                               CheckpointManifest* manifest) {
   if (!SeesAllParts(checkpoint)) {
-    if (!std::exchange(told_of_missing_parts_, true)) {
-      LOG(INFO) << "other nodes' parts of checkpoints are on other disks: their averaged model is "
-                   "left out";
-    }
+    LeaveModelOut("other nodes' parts are on other disks");
     return absl::OkStatus();
   }
   const Experiment& experiment = *parts_.experiment;
-  const absl::StatusOr<AveragedModel> average = AverageFetched(
-      experiment.layout(), manifest->round(), experiment.workers(),
-      [&](Rank rank) { return ModelOf(checkpoint, rank, experiment.layout().size); });
+  const absl::StatusOr<AveragedModel> average =
+      AverageFetched(experiment.layout(), manifest->round(), experiment.workers(), [&](Rank rank) {
+        return ModelOf(checkpoint, rank, manifest->nodes(rank), experiment.layout().size);
+      });
   if (absl::IsNotFound(average.status())) return absl::OkStatus();
-  RETURN_IF_ERROR(average.status());
+  if (!average.ok()) {
+    LeaveModelOut(std::string(average.status().message()));
+    return absl::OkStatus();
+  }
   RETURN_IF_ERROR(WriteAveragedModel(experiment, *average, checkpoint));
   ASSIGN_OR_RETURN(*manifest->mutable_model(), LookAtPart(ModelPartPath(checkpoint)));
   return absl::OkStatus();
+}
+
+void CheckpointCompletion::LeaveModelOut(std::string_view why) {
+  if (std::exchange(told_, true)) return;
+  LOG(INFO) << "checkpoints are without their averaged model where rank 0 does not see what all "
+               "nodes have written: "
+            << why;
 }
 
 bool CheckpointCompletion::SeesAllParts(const std::string& checkpoint) const {

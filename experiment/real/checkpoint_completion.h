@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -56,12 +57,14 @@ class CheckpointCompletion {
   void Fail(const absl::Status& why);
   std::optional<CheckpointDesk::Complete> TakeReady();
   absl::Status Complete(const CheckpointDesk::Complete& complete);
-  // The averaged model, if this machine sees all nodes' parts.
+  // The averaged model, if this machine sees all nodes' parts as they were reported.
   absl::Status WriteModel(const std::string& checkpoint, CheckpointManifest* manifest);
+  // Says so once.
+  void LeaveModelOut(std::string_view why);
   bool SeesAllParts(const std::string& checkpoint) const;
 
   const Parts parts_;
-  bool told_of_missing_parts_ = false;  // the thread's
+  bool told_ = false;  // of a model that is left out: the thread's
   Mutex mutex_;
   CheckpointDesk desk_ ABSL_GUARDED_BY(mutex_);
   bool looking_ ABSL_GUARDED_BY(mutex_) = false;

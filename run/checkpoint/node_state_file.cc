@@ -91,8 +91,10 @@ absl::StatusOr<NodeState> ReadNodeState(const std::string& path, Rank rank,
   return state;
 }
 
-absl::StatusOr<SharedVector> ReadNodeModel(const std::string& path, Rank rank) {
+absl::StatusOr<SharedVector> ReadNodeModel(const std::string& path, Rank rank,
+                                           const CheckpointPart& part) {
   ASSIGN_OR_RETURN(const Safetensors file, Safetensors::Open(path));
+  RETURN_IF_ERROR(CheckPart(path, file.bytes(), part));
   RETURN_IF_ERROR(CheckRank(path, file.metadata(), rank));
   const auto name = file.metadata().find(kModel);
   if (name == file.metadata().end()) return SharedVector{};

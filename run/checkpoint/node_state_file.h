@@ -22,8 +22,9 @@ absl::Status WriteNodeState(const std::string& path, Rank rank, const NodeState&
 absl::StatusOr<NodeState> ReadNodeState(const std::string& path, Rank rank,
                                         const CheckpointPart* part = nullptr);
 
-// The model in the state of a rank; no data if it has none.
-absl::StatusOr<SharedVector> ReadNodeModel(const std::string& path, Rank rank);
+// The model in the state of a rank, whose file is that part; no data if it has none.
+absl::StatusOr<SharedVector> ReadNodeModel(const std::string& path, Rank rank,
+                                           const CheckpointPart& part);
 
 }  // namespace grapevine
 

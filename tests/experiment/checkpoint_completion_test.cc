@@ -91,6 +91,20 @@ TEST_F(CheckpointCompletionTest, AveragesThePartsThatWereReported) {
   EXPECT_TRUE(std::filesystem::exists(Model()));
 }
 
+// An older file, where the node writes to a disk of its own.
+TEST_F(CheckpointCompletionTest, LeavesTheModelOutIfAPartIsAnother) {
+  for (Rank rank = 0; rank < kNodes; ++rank) {
+    control::SavedPart part = Write(rank);
+    if (rank == 2) part.set_checksum(part.checksum() ^ 1);
+    Report(rank, part);
+  }
+  const absl::Status drained = Drain();
+  ASSERT_TRUE(drained.ok()) << drained;
+  EXPECT_THAT(completed_, ElementsAre(kSaved)) << "the node has its part";
+  EXPECT_FALSE(FindCheckpoint(folder_.path())->manifest.has_model());
+  EXPECT_FALSE(std::filesystem::exists(Model()));
+}
+
 TEST_F(CheckpointCompletionTest, SaysAtTheEndThatOneFailed) {
   std::filesystem::create_directories(CheckpointPath(folder_.path(), kSaved) +
                                       "/manifest.textproto");
