@@ -110,7 +110,8 @@ absl::Status NodeSession::Listen() {
         GrpcCoordinatorService::Sinks{.on_metrics = callbacks_.on_metrics,
                                       .on_notice = callbacks_.on_notice,
                                       .on_all_done = [this] { OnAllDone(); },
-                                      .on_part = callbacks_.on_part},
+                                      .on_part = callbacks_.on_part,
+                                      .on_gathered = callbacks_.on_gathered},
         options_.token, options_.credentials.names());
     services.push_back(
         [this](grpc::ServerBuilder& builder) { builder.RegisterService(coordinator_.get()); });

@@ -73,6 +73,8 @@ struct NodeSessionCallbacks {
   std::function<void(Rank, const control::SavedPart&)> on_part = {};
   // All nodes have theirs. From the client's thread: must not wait.
   std::function<void(Round)> on_checkpoint = [](Round) {};
+  // On rank 0: all nodes are there, and none has heard so. From any thread; may take a moment.
+  std::function<absl::Status()> on_gathered = [] { return absl::OkStatus(); };
   // All nodes have joined, and the run goes on from there; before on_start.
   std::function<absl::Status(const control::Resumed&)> on_resumed = {};
   // All nodes have joined; training begins.

@@ -334,6 +334,7 @@ NodeSessionCallbacks NodeRun::Callbacks() {
               [this](Round round) {
                 if (checkpoints_) checkpoints_->OnComplete(round);
               },
+          .on_gathered = [this] { return OnGathered(); },
           .on_resumed = [this](const control::Resumed& resumed) { return OnResumed(resumed); },
           .on_start = [this] { return OnStart(); },
           .on_trained = [this](const SharedVector& model) { return OnTrained(model); },
@@ -348,6 +349,12 @@ void NodeRun::OnPart(Rank rank, const control::SavedPart& part) {
                                                     " saves checkpoints, and rank 0 does not; "
                                                     "give all the same --checkpoint-every"));
   if (!status.ok()) session_->Interrupt(std::move(status));
+}
+
+// Later checkpoints go before the lines that they rely on, which all nodes cut.
+absl::Status NodeRun::OnGathered() {
+  if (!resumed_) return absl::OkStatus();
+  return InvalidateCheckpointsAfter(options_.run_directory, resumed_->round());
 }
 
 absl::Status NodeRun::OnResumed(const control::Resumed& resumed) {
@@ -367,8 +374,6 @@ absl::Status NodeRun::OnResumed(const control::Resumed& resumed) {
                      .bytes_sent = own.bytes_sent(),
                      .bytes_received = own.bytes_received()});
   if (!coordinates_) return absl::OkStatus();
-  // Later checkpoints go before the lines that they rely on.
-  RETURN_IF_ERROR(InvalidateCheckpointsAfter(options_.run_directory, begin_));
   RETURN_IF_ERROR(KeepLinesUntil(MetricsPath(options_.run_directory), begin_).status());
   // The nodes know the limit, but not that it will not move.
   if (horizon_.final()) session_->ExtendRoundLimit(horizon_.limit(), true, horizon_.growth());

@@ -102,6 +102,7 @@ class NodeRun final : private RunObserver {
   void PrepareCollector();
   absl::Status PrepareCompletion(Round every);
   void OnPart(Rank rank, const control::SavedPart& part);
+  absl::Status OnGathered();
   absl::Status Evaluate(const AveragedModel& average);
   // Called under the lock of the coordinator's service: must not wait.
   void Record(const RunMetrics& metrics);

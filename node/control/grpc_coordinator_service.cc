@@ -44,6 +44,11 @@ CoordinatorOptions Judging(CoordinatorOptions options, const RunToken& token) {
   return options;
 }
 
+bool Begins(const Coordinator::Output& output) {
+  return std::ranges::any_of(output.directives,
+                             [](const auto& sent) { return sent.second.has_roster(); });
+}
+
 class RefusedSession final : public Reactor {
  public:
   explicit RefusedSession(grpc::Status status) { Finish(std::move(status)); }
@@ -291,8 +296,20 @@ void GrpcCoordinatorService::CancelOverdue(SteadyTime now) {
   }
 }
 
+Coordinator::Output GrpcCoordinatorService::Decided() {
+  Coordinator::Output decided = coordinator_.Take();
+  if (!Begins(decided)) return decided;
+  const absl::Status status = sinks_.on_gathered();
+  if (status.ok()) return decided;
+  coordinator_.End(status);
+  Coordinator::Output instead = coordinator_.Take();
+  decided.directives = std::move(instead.directives);
+  decided.ended.insert(decided.ended.end(), instead.ended.begin(), instead.ended.end());
+  return decided;
+}
+
 void GrpcCoordinatorService::Flush() {
-  Coordinator::Output output = coordinator_.Take();
+  Coordinator::Output output = Decided();
   for (auto& [id, directive] : output.directives) {
     const auto found = sessions_.find(id);
     if (found != sessions_.end()) found->second->Enqueue(std::move(directive));

@@ -35,6 +35,9 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
     // Every node is done: the results may be written, then Finish.
     std::function<void()> on_all_done = [] {};
     std::function<void(Rank, const control::SavedPart&)> on_part = {};  // empty: not awaited
+    // All nodes are there, and none has heard so: what is to be done before. The exception: it may
+    // take a moment. An error ends the run.
+    std::function<absl::Status()> on_gathered = [] { return absl::OkStatus(); };
   };
 
   // A caller that does not show `token` is refused without a word about the run; one that does is
@@ -78,7 +81,9 @@ class GrpcCoordinatorService final : public control::Control::CallbackService {
   void TickUntilStopped();
   // Ends connections that never register or do not leave when told.
   void CancelOverdue(SteadyTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Carries out what the coordinator decided.
+  // What the coordinator decided; the run begins once on_gathered says so.
+  Coordinator::Output Decided() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Carries that out.
   void Flush() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AllClosed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

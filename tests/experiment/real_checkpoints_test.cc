@@ -197,6 +197,24 @@ TEST(RealRuns, RefuseADamagedPartWithItsRank) {
   EXPECT_EQ(FileText(folder.File("metrics.jsonl")), before);
 }
 
+// Nodes cut their metrics once they hear that the run goes on: later checkpoints rely on them.
+TEST(RealRuns, CutNoMetricsBeforeLaterCheckpointsAreNone) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(Train(folder.path(), {}).ok());
+  const std::string manifest = CheckpointPath(folder.path(), 8) + "/manifest.textproto";
+  std::filesystem::remove(manifest);
+  std::filesystem::create_directories(manifest + "/cannot-be-removed");
+  std::map<std::string, std::string> before;
+  for (Rank rank = 0; rank < kNodes; ++rank) {
+    const std::string file = folder.File(absl::StrCat("node-", rank, "/metrics.jsonl"));
+    before[file] = FileText(file);
+  }
+  const auto resumed = Train(folder.path(), {{"resume", CheckpointPath(folder.path(), 6)}});
+  EXPECT_EQ(FailureOf(resumed.status()), Failure::kOutput) << resumed.status();
+  EXPECT_THAT(std::string(resumed.status().message()), HasSubstr(manifest));
+  for (const auto& [file, text] : before) EXPECT_EQ(FileText(file), text) << file;
+}
+
 // All nodes have trained by then; none of them says that all is well.
 TEST(RealRuns, FailIfTheirLastCheckpointDoes) {
   const ScratchFolder folder;
