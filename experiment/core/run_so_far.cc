@@ -1,7 +1,10 @@
 #include "experiment/core/run_so_far.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <limits>
 #include <memory>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -29,21 +32,42 @@ void NoteSettled(const RunHorizon& horizon, std::vector<RunSoFar::Settled>* sett
   settled->back() = {horizon.limit(), horizon.growth()};
 }
 
+absl::Status Over(const std::string& resumed, const std::string& run, const std::string& why) {
+  return UsageError(absl::StrCat(
+      "--resume=", resumed, ": the run is over: ", why, "; its results are in ", run,
+      "; to do its last rounds again, --resume an earlier one of ", run, "/checkpoints"));
+}
+
+std::string TargetMet(const Experiment& experiment, Round round) {
+  return absl::StrCat("it met --target-accuracy=", experiment.config().target_accuracy(),
+                      " by round ", round);
+}
+
+// Such a run has its last checkpoint before it met its target. Who names one means to do the rest
+// again.
+absl::Status CheckNotOverSince(const Experiment& experiment, const std::string& run,
+                               const RunHorizon& horizon) {
+  const std::string& resumed = experiment.config().resume();
+  std::error_code error;
+  if (RunOf(resumed) != resumed || !std::filesystem::exists(SummaryPath(run), error)) {
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const std::vector<RunMetrics> measured,
+                   MeasuredUntil(run, std::numeric_limits<Round>::max()));
+  for (const RunMetrics& metrics : measured) {
+    if (!horizon.Met(metrics.test_accuracy)) continue;
+    return Over(resumed, run, TargetMet(experiment, metrics.round));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckNotOver(const Experiment& experiment, const std::string& run,
                           const Checkpoint& checkpoint, const RunCourse& course,
                           const RunHorizon& horizon) {
   const Round round = checkpoint.manifest.round();
-  const std::string remedy = absl::StrCat(
-      "; its results are in ", run, "; to do its last rounds again, --resume an earlier one of ",
-      run, "/checkpoints");
-  if (horizon.reached()) {
-    return UsageError(
-        absl::StrCat("--resume=", checkpoint.path, ": the run is over: it met --target-accuracy=",
-                     experiment.config().target_accuracy(), " by round ", round, remedy));
-  }
-  if (round < course.plan().rounds) return absl::OkStatus();
-  return UsageError(absl::StrCat("--resume=", checkpoint.path, ": the run is over: all its ", round,
-                                 " rounds are done", remedy));
+  if (horizon.reached()) return Over(checkpoint.path, run, TargetMet(experiment, round));
+  if (round < course.plan().rounds) return CheckNotOverSince(experiment, run, horizon);
+  return Over(checkpoint.path, run, absl::StrCat("all its ", round, " rounds are done"));
 }
 
 }  // namespace

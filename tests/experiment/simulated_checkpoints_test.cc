@@ -263,6 +263,11 @@ TEST(SimulatedCheckpoints, AreNotTakenOnceTheTargetIsMet) {
   EXPECT_FALSE(std::filesystem::exists(folder.File("checkpoints/round-4")));
   Settings again = settings;
   again["resume"] = folder.path();
+  const absl::Status over = RunIn(folder.path(), again).status();
+  EXPECT_EQ(FailureOf(over), Failure::kUsage);
+  EXPECT_THAT(std::string(over.message()),
+              HasSubstr("the run is over: it met --target-accuracy=0.01 by round 4"));
+  again["resume"] = folder.File("checkpoints/round-2");
   const auto resumed = RunIn(folder.path(), again);
   ASSERT_TRUE(resumed.ok()) << resumed.status();
   EXPECT_EQ(resumed->rounds, 4);
