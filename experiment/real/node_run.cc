@@ -532,7 +532,10 @@ std::chrono::steady_clock::time_point NodeRun::WritingDeadline() const {
 absl::Status NodeRun::WriteResults() {
   const auto deadline = WritingDeadline();
   RETURN_IF_ERROR(run_metrics_->Drain(deadline));
-  if (completion_) RETURN_IF_ERROR(completion_->Drain(deadline));
+  if (completion_) {
+    RETURN_IF_ERROR(completion_->Drain(deadline));
+    RETURN_IF_ERROR(RemoveIncompleteCheckpoints(options_.run_directory));
+  }
   RETURN_IF_ERROR(WriteSummary());
   return recording_->Join();
 }

@@ -204,6 +204,14 @@ absl::Status RemoveCheckpoint(const std::string& checkpoint) {
   return error ? OutputFolderError(error, "remove", checkpoint) : absl::OkStatus();
 }
 
+absl::Status RemoveIncompleteCheckpoints(const std::string& run) {
+  ASSIGN_OR_RETURN(const Folders folders, OwnFolders(run));
+  for (const auto& [round, folder] : folders) {
+    if (!HasManifest(folder)) RETURN_IF_ERROR(RemoveCheckpoint(folder));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RemoveCheckpointsAfter(const std::string& run, Round round) {
   ASSIGN_OR_RETURN(const Folders folders, OwnFolders(run));
   for (const auto& [later, folder] : folders) {

@@ -54,6 +54,9 @@ absl::Status CompleteCheckpoint(const std::string& run, const std::string& check
 // Whether it is complete or not.
 absl::Status RemoveCheckpoint(const std::string& checkpoint);
 
+// At the end of a run, when nobody writes any more: what was never completed.
+absl::Status RemoveIncompleteCheckpoints(const std::string& run);
+
 // Before a run goes on from `round`: what it had saved later is of a past that it leaves behind.
 absl::Status RemoveCheckpointsAfter(const std::string& run, Round round);
 

@@ -197,6 +197,20 @@ TEST(RealRuns, RefuseADamagedPartWithItsRank) {
   EXPECT_EQ(FileText(folder.File("metrics.jsonl")), before);
 }
 
+TEST(RealRuns, LeaveNoCheckpointThatNobodyGoesOnFrom) {
+  const ScratchFolder folder;
+  Flags flags{{"target_accuracy", "0.01"}};
+  const auto met = Train(folder.path(), flags);
+  ASSERT_TRUE(met.ok()) << met.status();
+  for (const auto& entry : std::filesystem::directory_iterator(folder.File("checkpoints"))) {
+    EXPECT_EQ(entry.path().filename(), "round-2") << "before the target was met";
+  }
+  flags["resume"] = folder.path();
+  const absl::Status over = Train(folder.path(), flags).status();
+  EXPECT_EQ(FailureOf(over), Failure::kUsage);
+  EXPECT_THAT(std::string(over.message()), HasSubstr("it met --target-accuracy=0.01 by round 4"));
+}
+
 // Nodes cut their metrics once they hear that the run goes on: later checkpoints rely on them.
 TEST(RealRuns, CutNoMetricsBeforeLaterCheckpointsAreNone) {
   const ScratchFolder folder;

@@ -154,6 +154,8 @@ TEST(Checkpoints, WithoutAManifestDoNotExist) {
   const std::string next = *BeginCheckpoint(run.path(), 60);
   EXPECT_EQ(FindCheckpoint(run.path())->manifest.round(), 40);
   EXPECT_THAT(FoldersOf(run.path()), ElementsAre("round-40", "round-60")) << "under way";
+  ASSERT_TRUE(RemoveIncompleteCheckpoints(run.path()).ok());
+  EXPECT_THAT(FoldersOf(run.path()), ElementsAre("round-40")) << "the run is over";
 }
 
 TEST(Checkpoints, OfLaterRoundsAreRemovedWhereARunGoesOnFromAnEarlierOne) {
