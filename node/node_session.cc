@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "node/control/registration.h"
+#include "node/discovery/coordinator_probe.h"
 #include "node/identity/host_address.h"
 #include "node/node_report.h"
 #include "node/server/certified_rank.h"
@@ -35,6 +36,12 @@ absl::StatusOr<std::vector<std::string>> Dialled(const control::Roster& roster,
     addresses.push_back(FormatHostAddress(DialledAddress(told, coordinator)));
   }
   return addresses;
+}
+
+// By what rank 0 is known where it is looked for.
+std::vector<std::string> KnownAs(const NodeSessionOptions& options) {
+  if (options.rank != 0) return {};
+  return {kCoordinatorService, ServiceOfRun(options.run_id)};
 }
 
 }  // namespace
@@ -118,10 +125,30 @@ absl::Status NodeSession::Listen() {
   }
   ASSIGN_OR_RETURN(server_, GrpcServer::Start({.bind = options_.bind,
                                                .nodes = options_.size,
-                                               .peer_timeout = options_.peer_timeout},
+                                               .peer_timeout = options_.peer_timeout,
+                                               .offered = KnownAs(options_)},
                                               options_.credentials, services));
   advertised_ = AdvertisedAddress(options_.advertise, server_->address());
-  return callbacks_.on_listening(server_->address());
+  RETURN_IF_ERROR(callbacks_.on_listening(server_->address()));
+  rendezvous_deadline_ = Clock::now() + options_.rendezvous_timeout;
+  return options_.rank == 0 ? Announce() : absl::OkStatus();
+}
+
+absl::Status NodeSession::Announce() {
+  if (options_.discovery == nullptr) return absl::OkStatus();
+  return options_.discovery->Announce({.run_id = options_.run_id, .advertised = advertised_},
+                                      rendezvous_deadline_, [this] { return Ended(); });
+}
+
+absl::StatusOr<FoundCoordinator> NodeSession::FindCoordinator() {
+  if (options_.discovery == nullptr) return FoundCoordinator{options_.coordinator, ""};
+  if (options_.rank == 0) {
+    // For nodes of its own machine, and of that alone.
+    HostAddress own = server_->address();
+    if (IsEverywhere(own.host)) own.host = "127.0.0.1";
+    return FoundCoordinator{std::move(own), ""};
+  }
+  return options_.discovery->Find(rendezvous_deadline_, [this] { return Ended(); });
 }
 
 control::Registration NodeSession::Registration() const {
@@ -142,11 +169,14 @@ control::Registration NodeSession::Registration() const {
 absl::StatusOr<std::shared_ptr<grpc::Channel>> NodeSession::ControlChannel() {
   if (options_.rank == 0) return server_->InProcessChannel();
   ASSIGN_OR_RETURN(std::shared_ptr<grpc::ChannelCredentials> channel,
-                   options_.credentials.ForChannel(options_.coordinator.host));
+                   options_.credentials.ForChannel(coordinator_at_.address.host));
   grpc::ChannelArguments arguments;
   SetKeepalive(options_.peer_timeout, &arguments);
+  if (!coordinator_at_.certified_name.empty()) {
+    arguments.SetSslTargetNameOverride(coordinator_at_.certified_name);
+  }
   RequireRank(options_.credentials.names(), 0, &arguments);
-  return grpc::CreateCustomChannel(FormatHostAddress(options_.coordinator), channel, arguments);
+  return grpc::CreateCustomChannel(FormatHostAddress(coordinator_at_.address), channel, arguments);
 }
 
 absl::StatusOr<control::Roster> NodeSession::AwaitRoster() {
@@ -155,24 +185,24 @@ absl::StatusOr<control::Roster> NodeSession::AwaitRoster() {
     if (end_) return *end_;  // interrupted already
     joining_ = true;
   }
-  absl::StatusOr<control::Roster> roster =
-      control_->Join(Registration(), Clock::now() + options_.rendezvous_timeout);
+  absl::StatusOr<control::Roster> roster = control_->Join(Registration(), rendezvous_deadline_);
   MutexLock lock(mutex_);
   joining_ = false;
   return roster;
 }
 
 absl::Status NodeSession::Join() {
+  ASSIGN_OR_RETURN(coordinator_at_, FindCoordinator());
   ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel, ControlChannel());
   control_ = std::make_unique<GrpcControlClient>(
-      channel, ControlLineOptions{.coordinator = FormatHostAddress(options_.coordinator),
+      channel, ControlLineOptions{.coordinator = FormatHostAddress(coordinator_at_.address),
                                   .peer_timeout = options_.peer_timeout,
                                   .world_size = options_.size,
                                   .rounds = options_.rounds,
                                   .sharing = options_.budget ? options_.budget->workers : 0,
                                   .largest_growth = options_.largest_growth});
   ASSIGN_OR_RETURN(control::Roster roster, AwaitRoster());
-  ASSIGN_OR_RETURN(std::vector<std::string> addresses, Dialled(roster, options_.coordinator));
+  ASSIGN_OR_RETURN(std::vector<std::string> addresses, Dialled(roster, coordinator_at_.address));
   transport_->Join(roster.run_id(), std::move(addresses));
   if (roster.has_resumed()) Settle(roster.resumed());
   SetLimit(roster.round_limit(), !options_.budget && roster.round_limit() >= options_.rounds,
@@ -220,6 +250,11 @@ void NodeSession::StartControl() {
 void NodeSession::SetLimit(Round limit, bool final, int64_t growth) {
   if (callbacks_.on_settled) callbacks_.on_settled(limit, growth);
   runner_->SetLimit(limit, final);
+}
+
+absl::Status NodeSession::Ended() {
+  MutexLock lock(mutex_);
+  return end_.value_or(absl::OkStatus());
 }
 
 void NodeSession::End(const absl::Status& how) {
@@ -290,8 +325,7 @@ void NodeSession::Interrupt(absl::Status why) {
 
 absl::Status NodeSession::OnEvaluatedBatch() {
   ++evaluated_batches_;
-  MutexLock lock(mutex_);
-  return end_.value_or(absl::OkStatus());
+  return Ended();
 }
 
 void NodeSession::Report(control::NodeMetrics metrics) { reporter_.Report(std::move(metrics)); }
@@ -317,6 +351,7 @@ void NodeSession::ExtendRoundLimit(Round limit, bool final, int64_t growth) {
 }
 
 void NodeSession::TearDown() {
+  if (options_.discovery && options_.rank == 0) options_.discovery->Withdraw();
   if (coordinator_ && control_ && !coordinator_->AwaitDeparture()) {
     LOG(WARNING) << "not all nodes have acknowledged the end of the run; rank 0 leaves";
   }
@@ -333,6 +368,21 @@ void NodeSession::TearDown() {
   server_.reset();
 }
 
+namespace {
+
+// Whether the others find this rank 0, which has no time to wait until another one is forgotten.
+bool IsFound(const NodeSessionOptions& options, const HostAddress& listening) {
+  if (options.discovery == nullptr) return true;
+  constexpr std::chrono::seconds kPatience{3};
+  const absl::Status announced = options.discovery->Announce(
+      {.run_id = options.run_id, .advertised = AdvertisedAddress(options.advertise, listening)},
+      Clock::now() + kPatience, [] { return absl::OkStatus(); });
+  if (!announced.ok()) VLOG(1) << "nobody is told why rank 0 cannot begin: " << announced;
+  return announced.ok();
+}
+
+}  // namespace
+
 void TellOfFailedStart(const NodeSessionOptions& options, const absl::Status& why) {
   if (options.size < 2) return;
   CoordinatorOptions coordinator;
@@ -344,14 +394,19 @@ void TellOfFailedStart(const NodeSessionOptions& options, const absl::Status& wh
   service.CannotBegin(why);
   const GrpcServer::Register services[] = {
       [&service](grpc::ServerBuilder& builder) { builder.RegisterService(&service); }};
-  absl::StatusOr<std::unique_ptr<GrpcServer>> server = GrpcServer::Start(
-      {.bind = options.bind, .nodes = options.size, .peer_timeout = options.peer_timeout},
-      options.credentials, services);
+  absl::StatusOr<std::unique_ptr<GrpcServer>> server =
+      GrpcServer::Start({.bind = options.bind,
+                         .nodes = options.size,
+                         .peer_timeout = options.peer_timeout,
+                         .offered = KnownAs(options)},
+                        options.credentials, services);
   if (!server.ok()) {
     VLOG(1) << "nobody is told why rank 0 cannot begin: " << server.status();
     return;
   }
+  if (!IsFound(options, (*server)->address())) return;
   (void)service.AwaitDeparture();  // no server is left to refuse nodes that come later
+  if (options.discovery) options.discovery->Withdraw();
   (*server)->Shutdown(std::chrono::system_clock::now());
 }
 

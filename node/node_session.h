@@ -20,6 +20,7 @@
 #include "node/control/grpc_control_client.h"
 #include "node/control/grpc_coordinator_service.h"
 #include "node/control/metrics_reporter.h"
+#include "node/discovery/discovery.h"
 #include "node/identity/host_address.h"
 #include "node/identity/run_token.h"
 #include "node/runner/runner.h"
@@ -33,7 +34,9 @@ struct NodeSessionOptions {
   Rank rank = 0;
   Rank size = 1;
   std::string run_id;       // rank 0's; the others learn it
-  HostAddress coordinator;  // where to find rank 0
+  HostAddress coordinator;  // where to find rank 0, unless `discovery` does
+  // How rank 0 is found; null: its address is known.
+  std::shared_ptr<Discovery> discovery = nullptr;
   HostAddress bind{"127.0.0.1", 0};
   HostAddress advertise;  // empty parts are taken from the bound address
   GrpcCredentials credentials;
@@ -120,7 +123,11 @@ class NodeSession {
 
  private:
   absl::Status Listen();
+  // Rank 0 lets itself be found.
+  absl::Status Announce();
   absl::Status Join();
+  // The others find it.
+  absl::StatusOr<FoundCoordinator> FindCoordinator();
   absl::StatusOr<control::Roster> AwaitRoster();
   absl::StatusOr<std::shared_ptr<grpc::Channel>> ControlChannel();
   control::Registration Registration() const;
@@ -129,6 +136,8 @@ class NodeSession {
   // What the run had settled before it goes on.
   void Settle(const control::Resumed& resumed);
   void SetLimit(Round limit, bool final, int64_t growth);
+  // Why the run has ended for this node; OK while it has not, or if it ended well.
+  absl::Status Ended();
   // The run has ended for this node; the first call counts.
   void End(const absl::Status& how);
   absl::Status Tell(control::Report last);
@@ -149,6 +158,8 @@ class NodeSession {
   const uint64_t process_;  // tells it from another one with its rank
 
   HostAddress advertised_;
+  FoundCoordinator coordinator_at_;  // once it is known
+  std::chrono::steady_clock::time_point rendezvous_deadline_;
   std::unique_ptr<GrpcTransport> transport_;
   std::unique_ptr<GrpcCoordinatorService> coordinator_;
   std::unique_ptr<GrpcServer> server_;

@@ -33,12 +33,16 @@
 #include "experiment/real/node_addresses.h"
 #include "experiment/real/node_device.h"
 #include "experiment/real/node_run.h"
+#include "node/discovery/coordinator_place.h"
+#include "node/discovery/discovery.h"
+#include "node/discovery/grpc_discovery.h"
 #include "node/identity/rank_names.h"
 #include "node/identity/run_token.h"
 #include "node/launch/launcher.h"
 #include "node/node_session.h"
 #include "node/server/grpc_credentials.h"
 #include "run/checkpoint/checkpoint_directory.h"
+#include "run/config/config_field.h"
 #include "run/config/config_validate.h"
 #include "run/records/metrics.h"
 #include "run/records/output_file.h"
@@ -121,7 +125,8 @@ std::string OfRank(const std::string& file, Rank rank) {
 }
 
 absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity& identity,
-                                       const NodeAddresses& addresses, std::string token) {
+                                       const NodeAddresses& addresses,
+                                       const CoordinatorPlace& place, std::string token) {
   NodeRunOptions options{.rank = identity.rank.value, .local_rank = identity.local_rank.value};
   options.session.run_id = NewRunId();
   options.session.coordinator = addresses.coordinator;
@@ -136,8 +141,14 @@ absl::StatusOr<NodeRunOptions> Options(const Config& config, const NodeIdentity&
                                           .rank = identity.rank.value}));
   if (!credentials.warning().empty()) LOG(WARNING) << credentials.warning();
   RETURN_IF_ERROR(credentials.ForServer(addresses.bind.host).status());
-  options.session.credentials = std::move(credentials);
   options.session.token = RunToken(std::move(token));
+  const bool exposed = options.session.token.given() || config.insecure();
+  ASSIGN_OR_RETURN(options.session.discovery,
+                   MakeDiscovery(place, {.credentials = credentials,
+                                         .token = options.session.token,
+                                         .peer_timeout = ResolvedTimeout(config.peer_timeout()),
+                                         .loopback_only = !exposed}));
+  options.session.credentials = std::move(credentials);
   options.pauses = InheritedDescriptor(kPauseDescriptorVariable);
   options.on_listening = [](const HostAddress& address) {
     const std::optional<int> port = InheritedDescriptor(kPortDescriptorVariable);
@@ -257,13 +268,17 @@ absl::Status RunNode(ResolvedConfig& resolved, bool dry_run) {
   const Config& config = resolved.config;
   RETURN_IF_ERROR(ValidateForRealNodes(resolved));
   RETURN_IF_ERROR(CheckModelOnRealNodes(resolved.config));
-  ASSIGN_OR_RETURN(NodeIdentity identity, IdentifyNode(&resolved));
+  ASSIGN_OR_RETURN(const CoordinatorPlace place, PlaceOfCoordinator(config, Launched()));
+  ASSIGN_OR_RETURN(NodeIdentity identity, IdentifyNode(place, &resolved));
   RETURN_IF_ERROR(RequireOut(resolved.config));
   ASSIGN_OR_RETURN(NodeAddresses addresses, AddressesOf(config, identity, Launched()));
   ASSIGN_OR_RETURN(TokenSource token, NodeToken(config, addresses));
   if (!token.warning.empty()) LOG(WARNING) << token.warning;
-  ASSIGN_OR_RETURN(NodeRunOptions options, Options(config, identity, addresses, token.secret));
-  const std::string node_text = NodeText(identity, addresses);
+  ASSIGN_OR_RETURN(NodeRunOptions options,
+                   Options(config, identity, addresses, place, token.secret));
+  const Discovery* discovery = options.session.discovery.get();
+  const std::string node_text =
+      NodeText(identity, addresses, discovery == nullptr ? "" : discovery->place());
   if (!dry_run) return RunInEarshot(config, std::move(options), node_text);
   RETURN_IF_ERROR(CheckNode(config, options.rank));
   ASSIGN_OR_RETURN(std::unique_ptr<Experiment> experiment, Experiment::Build(config));

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "base/failure.h"
@@ -34,6 +35,19 @@ absl::StatusOr<std::optional<Sourced<HostSlots>>> GivenHosts(const ResolvedConfi
   return Sourced<HostSlots>{std::move(slots), config.has_hostfile() ? "--hostfile" : "--hosts"};
 }
 
+constexpr char kFlag[] = "--coordinator";
+
+// What --coordinator says in place of --master-addr; none if it names a store.
+std::optional<Sourced<std::string>> NamedMaster(const CoordinatorPlace& place) {
+  if (const auto* at = std::get_if<CoordinatorAt>(&place); at && !at->address.empty()) {
+    return Sourced<std::string>{at->address, kFlag};
+  }
+  if (const auto* dns = std::get_if<CoordinatorInDns>(&place)) {
+    return Sourced<std::string>{FormatHostAddress(dns->name), kFlag};
+  }
+  return std::nullopt;
+}
+
 // The address to listen on if rank 0 is found under `master`: loopback stays loopback.
 std::string Listening(const std::string& master) {
   if (!IsLoopback(master)) return "0.0.0.0";
@@ -50,11 +64,12 @@ void Note(const NodeIdentity& identity, ResolvedConfig* resolved) {
   config.set_nodes(identity.world_size.value);
   config.set_world_size(identity.world_size.value);
   config.set_rank(identity.rank.value);
-  config.set_master_addr(identity.master_host.value);
-  config.set_master_port(identity.master_port.value);
   set("nodes", identity.world_size.origin);
   set("world_size", identity.world_size.origin);
   set("rank", identity.rank.origin);
+  if (identity.master_host.origin == kFlag) return;  // which says it all
+  config.set_master_addr(identity.master_host.value);
+  config.set_master_port(identity.master_port.value);
   set("master_addr", identity.master_host.origin);
   set("master_port", identity.master_port.origin);
 }
@@ -62,7 +77,8 @@ void Note(const NodeIdentity& identity, ResolvedConfig* resolved) {
 // What exposes the run to unauthenticated peers; empty on loopback alone.
 std::string BeyondLoopback(const NodeAddresses& addresses) {
   if (!IsLoopback(addresses.bind.host)) return absl::StrCat("listens on ", addresses.bind.host);
-  if (!IsLoopback(addresses.coordinator.host)) {
+  const std::string& host = addresses.coordinator.host;
+  if (!host.empty() && !IsLoopback(host)) {
     return absl::StrCat("connects to ", addresses.coordinator.host);
   }
   return "";
@@ -70,17 +86,36 @@ std::string BeyondLoopback(const NodeAddresses& addresses) {
 
 }  // namespace
 
-absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved) {
+absl::StatusOr<CoordinatorPlace> PlaceOfCoordinator(const Config& config, bool launched) {
+  if (launched || !config.has_coordinator()) return CoordinatorAt{};
+  if (config.has_master_addr()) {
+    return UsageError("--coordinator and --master-addr exclude each other; leave one out");
+  }
+  ASSIGN_OR_RETURN(CoordinatorPlace place, ParseCoordinatorPlace(config.coordinator()));
+  if (IsInStore(place) && config.has_master_port()) {
+    return UsageError(absl::StrCat("--master-port says nothing where rank 0 announces itself (",
+                                   kFlag, "=", config.coordinator(),
+                                   "): leave it out, or give rank 0 --bind=:PORT"));
+  }
+  return place;
+}
+
+absl::StatusOr<NodeIdentity> IdentifyNode(const CoordinatorPlace& place, ResolvedConfig* resolved) {
   Config& config = resolved->config;
   ASSIGN_OR_RETURN(std::optional<Sourced<HostSlots>> hosts, GivenHosts(*resolved));
+  std::optional<Sourced<std::string>> master = NamedMaster(place);
+  if (!master) {
+    master = Given<std::string>(config.has_master_addr(), config.master_addr(),
+                                resolved->OriginOf("master_addr"));
+  }
   const IdentityOptions options{
       .rank = Given<int>(config.has_rank(), config.rank(), resolved->OriginOf("rank")),
       .world_size = Given<int>(config.has_world_size(), config.world_size(),
                                resolved->OriginOf("world_size")),
-      .master_host = Given<std::string>(config.has_master_addr(), config.master_addr(),
-                                        resolved->OriginOf("master_addr")),
+      .master_host = std::move(master),
       .master_port = Given<int>(config.has_master_port(), config.master_port(),
                                 resolved->OriginOf("master_port")),
+      .announced = IsInStore(place) ? kFlag : "",
       .hosts = std::move(hosts),
       .own_names = HostNames()};
   ASSIGN_OR_RETURN(NodeIdentity identity, ResolveIdentity(options, ProcessEnvironment));
@@ -118,14 +153,17 @@ absl::StatusOr<NodeAddresses> AddressesOf(const Config& config, const NodeIdenti
   return addresses;
 }
 
-std::string NodeText(const NodeIdentity& identity, const NodeAddresses& addresses) {
+std::string NodeText(const NodeIdentity& identity, const NodeAddresses& addresses,
+                     const std::string& place) {
   const HostAddress& bind = addresses.bind;
   return absl::StrCat(
       "rank ", identity.rank.value, " of ", identity.world_size.value, " (", identity.rank.origin,
       ", ", identity.world_size.origin, "), local rank ", identity.local_rank.value, " (",
       identity.local_rank.origin, ")\nlistens on ",
       bind.port == 0 ? absl::StrCat(bind.host, ", any port") : FormatHostAddress(bind),
-      "; rank 0 is at ", FormatHostAddress(addresses.coordinator), "\n");
+      place.empty() ? absl::StrCat("; rank 0 is at ", FormatHostAddress(addresses.coordinator))
+                    : absl::StrCat("; rank 0 is found by way of ", place),
+      "\n");
 }
 
 absl::StatusOr<TokenSource> NodeToken(const Config& config, const NodeAddresses& addresses) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "node/discovery/coordinator_place.h"
 #include "node/identity/host_address.h"
 #include "node/identity/identity.h"
 #include "run/config/config.pb.h"
@@ -14,25 +15,30 @@
 
 namespace grapevine {
 
+// --coordinator, or nowhere in particular if there is none, or `launched` by a program that knows
+// rank 0's address. kUsage if it contradicts --master-addr or --master-port.
+absl::StatusOr<CoordinatorPlace> PlaceOfCoordinator(const Config& config, bool launched);
+
 // Determines rank, world size and rank 0's address from the configuration and this process's
 // environment (node/identity/identity.h), records them in the configuration with their origins,
 // and sets `nodes` to the world size; kUsage if --nodes disagrees.
-absl::StatusOr<NodeIdentity> IdentifyNode(ResolvedConfig* resolved);
+absl::StatusOr<NodeIdentity> IdentifyNode(const CoordinatorPlace& place, ResolvedConfig* resolved);
 
 struct NodeAddresses {
-  HostAddress coordinator;  // rank 0
+  HostAddress coordinator;  // rank 0; no host if it announces itself
   HostAddress bind;
   HostAddress advertise;  // empty parts: as bound
 };
 
-// Loopback if rank 0 is there, else every interface. `any_port` lets rank 0, too, listen on a
-// port that the system chooses (a launcher passes it on).
+// To listen on loopback if rank 0 is known to be there, else on every interface. `any_port` lets
+// rank 0, too, listen on a port that the system chooses (a launcher passes it on).
 absl::StatusOr<NodeAddresses> AddressesOf(const Config& config, const NodeIdentity& identity,
                                           bool any_port);
 
 // "rank 2 of 4 (RANK, WORLD_SIZE), local rank 0 (default)", and the addresses of this node and of
-// rank 0, as lines.
-std::string NodeText(const NodeIdentity& identity, const NodeAddresses& addresses);
+// rank 0 (`place` where it is to be looked for), as lines.
+std::string NodeText(const NodeIdentity& identity, const NodeAddresses& addresses,
+                     const std::string& place);
 
 // From --token-file or this process's environment. Beyond loopback a node needs one unless
 // --insecure is given: kUsage names the address and the remedies. Errors as FindToken's.

@@ -188,6 +188,10 @@ class Resolver {
   }
 
   absl::Status FindMaster() {
+    if (!options_.announced.empty()) {
+      identity_.master_host = {"", options_.announced};
+      return absl::OkStatus();
+    }
     if (options_.master_host) return SetMaster(*options_.master_host);
     if (options_.hosts) {
       identity_.master_host = {options_.hosts->value.front().host, options_.hosts->origin};
@@ -247,6 +251,10 @@ class Resolver {
   }
 
   absl::Status FindMasterPort() {
+    if (!options_.announced.empty()) {
+      identity_.master_port = {0, options_.announced};
+      return absl::OkStatus();
+    }
     ASSIGN_OR_RETURN(std::optional<Sourced<int>> variable, Number(kMasterPort));
     ASSIGN_OR_RETURN(const auto told,
                      OnePort(options_.master_port, options_.master_host.has_value()));

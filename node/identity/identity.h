@@ -8,6 +8,7 @@
 //   local rank   LOCAL_RANK > the launcher of the rank > 0
 //   rank 0's host  --master-addr > first of the host file > MASTER_ADDR > first
 //                of Slurm's nodes > this machine, if every rank is on it
+//                (none if --coordinator names a store, where rank 0 says where it is)
 //   its port     --master-port > that line of the host file > MASTER_PORT > 29500;
 //                --master-addr and MASTER_ADDR may include it (HOST:PORT)
 //
@@ -44,6 +45,8 @@ struct IdentityOptions {
   std::optional<Sourced<int>> world_size = {};
   std::optional<Sourced<std::string>> master_host = {};
   std::optional<Sourced<int>> master_port = {};
+  // Rank 0 says where it is once it listens, there: nobody needs to know its host and port.
+  std::string announced = {};
   std::optional<Sourced<HostSlots>> hosts = {};  // --hostfile or -H
   // The names and addresses under which a host file may list this machine.
   std::vector<std::string> own_names = {};
@@ -52,8 +55,8 @@ struct IdentityOptions {
 struct NodeIdentity {
   Sourced<Rank> rank, world_size;
   Sourced<int> local_rank;
-  Sourced<std::string> master_host;
-  Sourced<int> master_port;
+  Sourced<std::string> master_host;  // empty if rank 0 announces itself
+  Sourced<int> master_port;          // then 0
   // This rank's line of the host file: the host to advertise, and the port to
   // listen on unless it is 0.
   std::optional<HostAddress> slot;

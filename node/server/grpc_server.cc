@@ -24,7 +24,8 @@ grpc::Status GrpcHealthService::Check(grpc::ServerContext*,
                                       const grpc::health::v1::HealthCheckRequest* request,
                                       grpc::health::v1::HealthCheckResponse* response) {
   using Response = grpc::health::v1::HealthCheckResponse;
-  if (request->service().empty()) {
+  if (request->service().empty() ||
+      std::ranges::find(offered_, request->service()) != offered_.end()) {
     response->set_status(Response::SERVING);
   } else if (request->service() == "grapevine") {
     response->set_status(ready_ ? Response::SERVING : Response::NOT_SERVING);
@@ -132,7 +133,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcServerOp
       std::unique_ptr<GrpcAcceptor> acceptor,
       GrpcAcceptor::Make(std::move(sockets), GrpcAcceptor::MaxDescriptors(options.nodes), builder,
                          server_credentials));
-  auto health = std::make_unique<GrpcHealthService>();
+  auto health = std::make_unique<GrpcHealthService>(options.offered);
   builder.RegisterService(health.get());
   for (const Register& service : services) service(builder);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();

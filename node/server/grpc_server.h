@@ -2,7 +2,7 @@
 // buffers that unauthenticated clients can make it hold are bounded.
 //
 // Liveness and readiness are two health entries: "" is serving as soon as the
-// server is up, "grapevine" only while SetReady(true).
+// server is up, "grapevine" only while SetReady(true). By others a node is known for what it is.
 //
 // Thread-safety: all methods from any thread. Services and credentials must
 // outlive the server.
@@ -19,6 +19,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "node/identity/host_address.h"
@@ -38,6 +40,9 @@ namespace grapevine {
 // Watch is not offered, as the protocol allows: a watcher would hold a thread.
 class GrpcHealthService final : public grpc::health::v1::Health::Service {
  public:
+  // `offered` are serving as long as the server runs.
+  explicit GrpcHealthService(std::vector<std::string> offered) : offered_(std::move(offered)) {}
+
   // "" is serving as long as the server runs; "grapevine" only while ready.
   void SetReady(bool ready) { ready_ = ready; }
 
@@ -46,6 +51,7 @@ class GrpcHealthService final : public grpc::health::v1::Health::Service {
                      const grpc::health::v1::HealthCheckRequest* request,
                      grpc::health::v1::HealthCheckResponse* response) override;
 
+  const std::vector<std::string> offered_;
   std::atomic<bool> ready_ = false;
 };
 
@@ -60,6 +66,9 @@ struct GrpcServerOptions {
   // Connections between nodes are never idle.
   std::chrono::milliseconds handshake_timeout{10000};
   std::chrono::milliseconds idle_timeout{30000};
+  // Health services by which the node is known, beside "" and "grapevine": who asks for another is
+  // told of those two alone.
+  std::vector<std::string> offered = {};
 };
 
 class GrpcServer {

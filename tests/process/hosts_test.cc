@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "tests/model/scratch_folder.h"
+#include "tests/node/store/etcd_server.h"
 #include "tests/process/documentation.h"
 #include "tests/process/grapevine_process.h"
 #include "tests/process/virtual_hosts.h"
@@ -135,6 +137,28 @@ constexpr char kInsecure[] = "SECURITY=--insecure";
 TEST_F(Hosts, ByHand) { ExpectRuns(Block("## By hand", "sh", 0), kInsecure); }
 TEST_F(Hosts, ByVariables) { ExpectRuns(Block("## By hand", "sh", 1), kInsecure); }
 TEST_F(Hosts, ByHostFile) { ExpectRuns(Block("## Host files", "sh"), kInsecure); }
+
+// Each host's own name leads to itself, as to every pod of a headless service.
+TEST_F(Hosts, ByDns) {
+  for (int host = 1; host <= kHosts; ++host) {
+    std::ofstream names(folder_.File("hosts." + std::to_string(host)), std::ios::app);
+    for (int other = 1; other <= kHosts; ++other) names << "10.0.0." << other << " trainers\n";
+  }
+  ExpectRuns(Block("## Finding rank 0", "sh", 0), kInsecure);
+}
+
+TEST_F(Hosts, InAFolder) { ExpectRuns(Block("## Finding rank 0", "sh", 1), kInsecure); }
+
+TEST_F(Hosts, InEtcd) {
+  const std::string etcd = EtcdServer::Program();
+  if (etcd.empty()) GTEST_SKIP() << EtcdServer::kMissing;
+  const GrapevineProcess server(network_->On(1, etcd + " --data-dir=" + folder_.File("etcd") +
+                                                    " --listen-client-urls=http://0.0.0.0:2379"
+                                                    " --advertise-client-urls=http://node1:2379"
+                                                    " --logger=zap --log-level=error"),
+                                {.program = VirtualHosts::kProgram});
+  ExpectRuns(Block("## Finding rank 0", "sh", 2), kInsecure);
+}
 
 TEST_F(Hosts, WithAToken) {
   MakeToken();

@@ -1,0 +1,231 @@
+// How rank 0 is found, without a network: who answers where is up to the test.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/failure.h"
+#include "node/discovery/announcement.h"
+#include "node/discovery/dns_discovery.h"
+#include "node/discovery/store_discovery.h"
+#include "node/store/file_store.h"
+#include "system/mutex.h"
+#include "tests/model/scratch_folder.h"
+
+namespace grapevine {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+using Deadline = Discovery::Deadline;
+
+Deadline Within(milliseconds time) { return steady_clock::now() + time; }
+Deadline InTime() { return Within(minutes(1)); }
+absl::Status GoOn() { return absl::OkStatus(); }
+
+// Which health services are offered at which address.
+class Listeners {
+ public:
+  void Add(const std::string& address, const std::string& service) {
+    MutexLock lock(mutex_);
+    offered_[address] = service;
+  }
+  CoordinatorProbe Probe() {
+    return [this](const ProbeQuestion& question, Deadline) {
+      MutexLock lock(mutex_);
+      for (const HostAddress& address : question.addresses) {
+        if (offered_[FormatHostAddress(address)] == question.service) {
+          return ProbeAnswer{address, ""};
+        }
+      }
+      return ProbeAnswer{std::nullopt, "refused"};
+    };
+  }
+
+ private:
+  Mutex mutex_;
+  std::map<std::string, std::string> offered_ ABSL_GUARDED_BY(mutex_);
+};
+
+void ExpectNotFound(const absl::StatusOr<FoundCoordinator>& found,
+                    const ::testing::Matcher<std::string>& message) {
+  EXPECT_EQ(FailureOf(found.status()), Failure::kRendezvous) << found.status();
+  EXPECT_THAT(std::string(found.status().message()),
+              AllOf(HasSubstr("cannot join the run"), HasSubstr("--rendezvous-timeout"), message));
+}
+
+class InFolder : public ::testing::Test {
+ protected:
+  std::unique_ptr<StoreDiscovery> Node(RunToken token = {}) {
+    return std::make_unique<StoreDiscovery>(
+        store_, StoreDiscoveryOptions{.key = "coordinator",
+                                      .time_to_live = seconds(1),
+                                      .token = std::move(token),
+                                      .probe = listeners_.Probe(),
+                                      .own_names = {"node1", "10.0.0.1"}});
+  }
+  // What a rank 0 that was killed leaves behind, for as long as its lease lives.
+  void LeaveBehind(const CoordinatorAnnouncement& announcement, milliseconds time_to_live) {
+    const auto lease = store_->Grant(time_to_live, InTime());
+    ASSERT_TRUE(lease.ok()) << lease.status();
+    const auto put =
+        store_->Put("coordinator", EncodeAnnouncement(announcement, {}), *lease, InTime());
+    ASSERT_TRUE(put.ok()) << put.status();
+  }
+
+  const ScratchFolder folder_;
+  const std::shared_ptr<Store> store_ = std::make_shared<FileStore>(folder_.File("store"));
+  Listeners listeners_;
+};
+
+TEST_F(InFolder, RankZeroIsFoundWhereItAnswers) {
+  const auto zero = Node(), one = Node();
+  listeners_.Add("10.0.0.1:7", ServiceOfRun("17"));
+  ASSERT_TRUE(zero->Announce({.run_id = "17", .advertised = {"", 7}}, InTime(), GoOn).ok());
+  const auto found = one->Find(InTime(), GoOn);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->address, (HostAddress{"10.0.0.1", 7}));
+  zero->Withdraw();
+  ExpectNotFound(one->Find(Within(milliseconds(100)), GoOn),
+                 AllOf(HasSubstr(store_->name() + ", key coordinator"),
+                       HasSubstr("nothing is announced there")));
+}
+
+TEST_F(InFolder, WhoComesFirstWaitsForRankZero) {
+  listeners_.Add("node1:7", ServiceOfRun("17"));
+  const auto zero = Node(), one = Node();
+  std::thread later([&] {
+    EXPECT_TRUE(zero->Announce({.run_id = "17", .advertised = {"", 7}}, InTime(), GoOn).ok());
+  });
+  const auto found = one->Find(InTime(), GoOn);
+  later.join();
+  EXPECT_TRUE(found.ok()) << found.status();
+}
+
+// Its address may even have another's node by now.
+TEST_F(InFolder, WhatAnEarlierRunLeftIsNotUsed) {
+  LeaveBehind({.run_id = "16", .addresses = {{"node1", 7}}, .since = 1795451020}, minutes(10));
+  listeners_.Add("node1:7", ServiceOfRun("17"));
+  ExpectNotFound(Node()->Find(Within(milliseconds(300)), GoOn),
+                 AllOf(HasSubstr("announced at node1:7 (since 2026-11-23 16:23:40 UTC)"),
+                       HasSubstr("does not answer (refused)")));
+}
+
+TEST_F(InFolder, ANewRankZeroTakesThePlaceOfADeadOne) {
+  LeaveBehind({.run_id = "16", .addresses = {{"node1", 6}}, .since = 0}, seconds(1));
+  listeners_.Add("node1:7", ServiceOfRun("17"));
+  const auto zero = Node();
+  const absl::Status announced =
+      zero->Announce({.run_id = "17", .advertised = {"", 7}}, InTime(), GoOn);
+  ASSERT_TRUE(announced.ok()) << announced;
+  EXPECT_EQ(Node()->Find(InTime(), GoOn)->address.port, 7);
+}
+
+TEST_F(InFolder, ASecondRankZeroIsToldOfTheFirst) {
+  const auto first = Node(), second = Node();
+  ASSERT_TRUE(first->Announce({.run_id = "17", .advertised = {"", 7}}, InTime(), GoOn).ok());
+  const absl::Status refused =
+      second->Announce({.run_id = "18", .advertised = {"", 8}}, InTime(), GoOn);
+  EXPECT_EQ(FailureOf(refused), Failure::kRendezvous) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              AllOf(HasSubstr("has a rank 0 already, at node1:7, 10.0.0.1:7 (since "),
+                    HasSubstr(folder_.File("store"))));
+}
+
+TEST_F(InFolder, WhatStrangersWriteIsNotBelieved) {
+  LeaveBehind({.run_id = "17", .addresses = {{"evil", 7}}, .since = 0}, minutes(10));
+  listeners_.Add("evil:7", ServiceOfRun("17"));
+  ExpectNotFound(Node(RunToken("0123456789abcdef"))->Find(Within(milliseconds(100)), GoOn),
+                 HasSubstr("does not show the run's token"));
+  ASSERT_TRUE(store_->Put("coordinator", "garbage", 0, InTime()).ok());
+  ExpectNotFound(Node()->Find(Within(milliseconds(100)), GoOn),
+                 HasSubstr("is no announcement of a rank 0"));
+  const absl::Status refused =
+      Node()->Announce({.run_id = "17", .advertised = {"", 7}}, InTime(), GoOn);
+  EXPECT_THAT(std::string(refused.message()),
+              AllOf(HasSubstr("cannot announce itself"), HasSubstr("remove it")));
+}
+
+TEST_F(InFolder, AStoreThatIsAwayIsNamed) {
+  const auto away = std::make_shared<FileStore>(folder_.File("no/store"));
+  StoreDiscovery discovery(away, {.key = "coordinator", .probe = listeners_.Probe()});
+  ExpectNotFound(discovery.Find(Within(milliseconds(600)), GoOn),
+                 AllOf(HasSubstr("the folder " + folder_.File("no/store") + " did not answer"),
+                       HasSubstr("is it on a disk that all nodes share")));
+  const absl::Status announced =
+      discovery.Announce({.run_id = "17", .advertised = {"", 7}}, Within(milliseconds(600)), GoOn);
+  EXPECT_EQ(FailureOf(announced), Failure::kRendezvous) << announced;
+  EXPECT_THAT(std::string(announced.message()), HasSubstr("did not answer"));
+}
+
+TEST_F(InFolder, WaitingIsInterrupted) {
+  const absl::Status enough = absl::CancelledError("enough");
+  EXPECT_EQ(Node()->Find(InTime(), [&] { return enough; }).status(), enough);
+}
+
+// A headless service whose pods come up one by one.
+TEST(InDns, AllAddressesAreTriedUntilRankZeroIsThere) {
+  Listeners listeners;
+  auto looks = std::make_shared<int>(0);
+  DnsDiscovery discovery(
+      {"run", 7}, listeners.Probe(), [looks, &listeners](const std::string& name) {
+        EXPECT_EQ(name, "run");
+        switch (++*looks) {
+          case 1:
+            return absl::StatusOr<std::vector<std::string>>(
+                absl::UnavailableError("Name or service not known"));
+          case 2:
+            return absl::StatusOr<std::vector<std::string>>({"10.0.0.1"});
+          default:
+            listeners.Add("10.0.0.2:7", kCoordinatorService);
+            return absl::StatusOr<std::vector<std::string>>({"10.0.0.1", "10.0.0.2", "10.0.0.3"});
+        }
+      });
+  const auto found = discovery.Find(InTime(), GoOn);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->address, (HostAddress{"10.0.0.2", 7}));
+  EXPECT_EQ(found->certified_name, "run");
+  EXPECT_EQ(*looks, 3);
+}
+
+TEST(InDns, ANameThatDoesNotResolveAndNobodyThereAreTold) {
+  Listeners listeners;
+  DnsDiscovery unknown({"run", 7}, listeners.Probe(), [](const std::string&) {
+    return absl::StatusOr<std::vector<std::string>>(absl::UnavailableError("unknown"));
+  });
+  ExpectNotFound(unknown.Find(Within(milliseconds(100)), GoOn),
+                 AllOf(HasSubstr("run does not resolve (unknown)"), HasSubstr("namespace")));
+  DnsDiscovery nobody({"run", 7}, listeners.Probe(), [](const std::string&) {
+    return absl::StatusOr<std::vector<std::string>>({"10.0.0.1", "10.0.0.2"});
+  });
+  ExpectNotFound(nobody.Find(Within(milliseconds(100)), GoOn),
+                 HasSubstr("none of 2 answers as rank 0 (refused)"));
+}
+
+TEST(InDns, NameServersThatHangHoldNothingUp) {
+  Listeners listeners;
+  auto released = std::make_shared<std::promise<void>>();
+  DnsDiscovery discovery({"run", 7}, listeners.Probe(), [released](const std::string&) {
+    released->get_future().wait_for(minutes(1));
+    return absl::StatusOr<std::vector<std::string>>({"10.0.0.1"});
+  });
+  ExpectNotFound(discovery.Find(Within(milliseconds(100)), GoOn),
+                 HasSubstr("the name servers do not answer"));
+  released->set_value();
+}
+
+}  // namespace
+}  // namespace grapevine

@@ -1,0 +1,179 @@
+// Nodes that nobody told where rank 0 is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/model/scratch_folder.h"
+#include "tests/node/store/etcd_server.h"
+#include "tests/process/free_port.h"
+#include "tests/process/grapevine_process.h"
+
+namespace grapevine::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr int kNodes = 4;
+constexpr int kUsage = 2, kRendezvous = 5;
+
+const std::vector<std::string> kShortRun = {"--model=softmax",
+                                            "--data=synthetic:train=512:test=200", "--rounds=5"};
+
+class DiscoveryByNode : public ::testing::Test {
+ protected:
+  std::unique_ptr<GrapevineProcess> Start(int rank, const std::string& place,
+                                          const std::vector<std::string>& flags = {},
+                                          const std::vector<std::string>& experiment = kShortRun) {
+    std::vector<std::string> arguments = {"node",
+                                          "--rank=" + std::to_string(rank),
+                                          "--world-size=" + std::to_string(kNodes),
+                                          "--coordinator=" + place,
+                                          "--peer-timeout=3s",
+                                          "--bind=127.0.0.1",
+                                          "--out=" + folder_.File("run")};
+    arguments.insert(arguments.end(), experiment.begin(), experiment.end());
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return std::make_unique<GrapevineProcess>(arguments);
+  }
+
+  // Rank 0 comes last.
+  void ExpectRuns(const std::string& place, const std::vector<std::string>& flags = {}) {
+    std::vector<std::unique_ptr<GrapevineProcess>> nodes;
+    for (int rank = kNodes - 1; rank >= 0; --rank) nodes.push_back(Start(rank, place, flags));
+    for (const auto& node : nodes) EXPECT_EQ(node->Await(), 0) << node->output();
+    EXPECT_TRUE(std::filesystem::exists(folder_.File("run/summary.json")));
+  }
+
+  void ExpectFails(int rank, const std::string& place, int exit_code,
+                   const ::testing::Matcher<std::string>& message) {
+    const auto node = Start(rank, place, {"--rendezvous-timeout=2s"});
+    EXPECT_EQ(node->Await(), exit_code) << node->output();
+    EXPECT_THAT(node->output(), message);
+  }
+
+  // A run whose rank 0 is killed, and at once another one in the same place.
+  void ExpectRunsAfterAKill(const std::string& place) {
+    const auto killed = Start(0, place, {"--overwrite", "--log-level=info"});
+    ASSERT_TRUE(killed->AwaitOutput("rank 0 is announced at 127.0.0.1:"));
+    killed->Signal(SIGKILL);
+    killed->Await();
+    ExpectRuns(place, {"--overwrite"});
+  }
+
+  // For as long as both live.
+  void ExpectOneRankZero(const std::string& place) {
+    const auto first = Start(0, place, {"--log-level=info"});
+    ASSERT_TRUE(first->AwaitOutput("rank 0 is announced at 127.0.0.1:"));
+    const auto second = Start(0, place, {"--out=" + folder_.File("other")});
+    EXPECT_EQ(second->Await(), kRendezvous) << second->output();
+    EXPECT_THAT(second->output(), AllOf(HasSubstr("this run has a rank 0 already, at 127.0.0.1:"),
+                                        HasSubstr("(since 20"), HasSubstr("end one of the two")));
+    const auto one = Start(1, place), two = Start(2, place), three = Start(3, place);
+    for (const auto* node : {&first, &one, &two, &three}) {
+      EXPECT_EQ((*node)->Await(), 0) << (*node)->output();
+    }
+  }
+
+  const ScratchFolder folder_;
+};
+
+TEST_F(DiscoveryByNode, InAFolder) { ExpectRuns("file:" + folder_.File("rendezvous")); }
+
+TEST_F(DiscoveryByNode, InAFolderAfterAKill) {
+  ExpectRunsAfterAKill("file:" + folder_.File("rendezvous"));
+}
+
+TEST_F(DiscoveryByNode, InAFolderThereIsOneRankZero) {
+  ExpectOneRankZero("file:" + folder_.File("rendezvous"));
+}
+
+TEST_F(DiscoveryByNode, InDns) { ExpectRuns("dns:localhost:" + std::to_string(FreePort())); }
+
+TEST_F(DiscoveryByNode, AtAnAddress) { ExpectRuns("127.0.0.1:" + std::to_string(FreePort())); }
+
+class DiscoveryInEtcd : public DiscoveryByNode {
+ protected:
+  void SetUp() override {
+    if (EtcdServer::Program().empty()) GTEST_SKIP() << EtcdServer::kMissing;
+    etcd_ = std::make_unique<EtcdServer>(folder_.File("etcd"));
+    place_ = "etcd:" + etcd_->address() + "/run-17";
+  }
+
+  std::unique_ptr<EtcdServer> etcd_;
+  std::string place_;
+};
+
+TEST_F(DiscoveryInEtcd, RankZeroIsFound) { ExpectRuns(place_); }
+TEST_F(DiscoveryInEtcd, RankZeroIsFoundAfterAKill) { ExpectRunsAfterAKill(place_); }
+TEST_F(DiscoveryInEtcd, ThereIsOneRankZero) { ExpectOneRankZero(place_); }
+
+// Once they have found each other, nobody needs it.
+TEST_F(DiscoveryInEtcd, ARunOutlivesItsStore) {
+  const std::vector<std::string> longer = {"--model=phantom:1MB", "--compute=20ms", "--rounds=250"};
+  std::vector<std::unique_ptr<GrapevineProcess>> nodes;
+  for (int rank = 0; rank < kNodes; ++rank) nodes.push_back(Start(rank, place_, {}, longer));
+  ASSERT_TRUE(nodes[0]->AwaitOutput("round "));
+  etcd_->Kill();
+  for (const auto& node : nodes) EXPECT_EQ(node->Await(), 0) << node->output();
+  EXPECT_THAT(nodes[0]->output(),
+              AllOf(HasSubstr("no longer announced in etcd at"), HasSubstr("the run goes on")));
+}
+
+TEST_F(DiscoveryByNode, WhatCannotWorkSaysWhoWhereAndSinceWhen) {
+  ExpectFails(1, "consul:node1:8500/run", kUsage,
+              AllOf(HasSubstr("--coordinator=consul:node1:8500/run"), HasSubstr("file:DIR")));
+  ExpectFails(1, "file:" + folder_.File("none/store"), kRendezvous,
+              AllOf(HasSubstr("cannot join the run: for "), HasSubstr(folder_.File("none/store")),
+                    HasSubstr("No such file or directory"), HasSubstr("--rendezvous-timeout")));
+  ExpectFails(1, "file:" + folder_.File("store"), kRendezvous,
+              AllOf(HasSubstr(folder_.File("store")), HasSubstr("nothing is announced there"),
+                    HasSubstr("with the same --coordinator")));
+  for (const int rank : {0, 1}) {
+    ExpectFails(rank, "etcd:127.0.0.1:" + std::to_string(FreePort()) + "/run", kRendezvous,
+                AllOf(HasSubstr("etcd at 127.0.0.1:"), HasSubstr("did not answer within"),
+                      HasSubstr("is etcd running")));
+  }
+  ExpectFails(1, "dns:localhost:" + std::to_string(FreePort()), kRendezvous,
+              AllOf(HasSubstr("the addresses of localhost:"), HasSubstr("answers as rank 0"),
+                    HasSubstr("refused")));
+  ExpectFails(1, "dns:no-such-name.invalid:29500", kUsage, HasSubstr("token"));
+  const auto node =
+      Start(1, "dns:no-such-name.invalid:29500", {"--rendezvous-timeout=2s", "--insecure"});
+  EXPECT_EQ(node->Await(), kRendezvous) << node->output();
+  EXPECT_THAT(node->output(), HasSubstr("no-such-name.invalid does not resolve ("));
+}
+
+TEST_F(DiscoveryByNode, OnePlaceAtATime) {
+  const auto both = Start(1, "node1:1", {"--master-addr=node1"});
+  EXPECT_EQ(both->Await(), kUsage);
+  EXPECT_THAT(both->output(), HasSubstr("--coordinator and --master-addr exclude each other"));
+  const auto port = Start(0, "file:store", {"--master-port=29500"});
+  EXPECT_EQ(port->Await(), kUsage);
+  EXPECT_THAT(port->output(), AllOf(HasSubstr("--master-port says nothing"), HasSubstr("--bind")));
+}
+
+TEST_F(DiscoveryByNode, ADryRunSaysWhereItWouldLook) {
+  const auto node = Start(0, "etcd:127.0.0.1:1/run-17", {"--dry-run"});
+  EXPECT_EQ(node->Await(), 0) << node->output();
+  EXPECT_THAT(node->output(),
+              HasSubstr("listens on 127.0.0.1, any port; rank 0 is found by way of etcd at "
+                        "127.0.0.1:1, key grapevine/run-17/coordinator"));
+}
+
+// Waiting for rank 0 ends as any wait does.
+TEST_F(DiscoveryByNode, ANodeThatLooksIsInterrupted) {
+  const auto node = Start(1, "file:" + folder_.File("store"));
+  ASSERT_TRUE(node->AwaitOutput("rank 1"));
+  ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(folder_.File("store/lock")); }));
+  node->Signal(SIGTERM);
+  EXPECT_EQ(node->Await(), 143) << node->output();
+}
+
+}  // namespace
+}  // namespace grapevine::testing
